@@ -1,0 +1,29 @@
+//! Graphs, and where they come from.
+//!
+//! This is the first crate of the pipeline: a file, a catalogue name or a generator preset goes in, a
+//! [`Graph`] comes out. Everything later (partition, training, metrics) sees only that type.
+//!
+//! * [`Graph`] — topology ([`Adjacency`]), [`Features`], [`Labels`] and, where published, a [`Split`].
+//! * [`readers`] — one file per format.
+//! * [`catalogue`] — the datasets known by name, with origin, checksum, licence and known flaws.
+//! * [`generator`] — seeded synthetic graphs.
+//! * [`groups`] — minority classes, node homophily, heterophilous nodes: for whom we measure.
+//! * [`stream`] — the random numbers of the whole program, keyed so that nothing depends on call order.
+
+#![forbid(unsafe_code)]
+
+mod adjacency;
+mod error;
+mod features;
+mod graph;
+mod labels;
+mod split;
+pub mod stream;
+
+pub use adjacency::{Adjacency, EdgeCounts};
+pub use error::{Error, Result, nearest};
+pub use features::{Features, Scaling, SparseRows};
+pub use graph::{Graph, NodeIds};
+pub use labels::Labels;
+pub use split::{Role, Split};
+pub use stream::Stream;
