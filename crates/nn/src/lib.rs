@@ -1,1 +1,51 @@
-//! Placeholder.
+//! The numeric core: a client's graph goes in, a loss and its gradients come out.
+//!
+//! ```text
+//! Graph ──► Inputs (features, propagation P) ──► View (rows the loss needs)
+//!                                                  │
+//! Params ─────────────────────────────► Backbone ──┴─► Tape ──► loss, ∇ ──► Optimizer
+//! ```
+//!
+//! * [`Matrix`] — padded, cache-line aligned, row-major; [`Real`] is `f32` in production and `f64` where
+//!   gradients are checked.
+//! * [`Tape`] — reverse mode over a handful of fused operations ([`ops`]).
+//! * [`backbones`] — one file per architecture, one line in [`backbones::BACKBONES`].
+//! * [`Inputs`] and [`View`] — a client's graph as the kernels like it, restricted to the receptive field of the loss.
+//! * [`optim`] — Adam and SGD as one fused pass.
+//!
+//! **Same digits for any thread count.** Rows are independent; the few sums over rows are cut into chunks of
+//! a fixed size that are added in index order; dropout masks are a function of (key, node, column).
+
+pub mod backbones;
+mod dropout;
+mod error;
+mod exp;
+mod inputs;
+mod kernels;
+mod loss;
+mod matrix;
+pub mod ops;
+pub mod optim;
+mod parallel;
+mod params;
+mod propagation;
+mod real;
+pub mod safetensors_io;
+mod sparse;
+mod tape;
+mod view;
+
+pub use dropout::Dropout;
+pub use error::{Error, Result};
+pub use inputs::Inputs;
+pub use kernels::Level;
+pub use kernels::reduce::{squared_distance, weighted_sum};
+pub use kernels::softmax_rows;
+pub use loss::{Reduction, WeightedLoss};
+pub use matrix::Matrix;
+pub use params::{Params, TensorShape};
+pub use propagation::{Pattern, Propagation};
+pub use real::Real;
+pub use sparse::Csr;
+pub use tape::{Pool, Tape, Var};
+pub use view::View;

@@ -1,0 +1,65 @@
+//! Graph convolutional network (Kipf and Welling, ICLR 2017).
+//!
+//! H⁰ = X, Hˡ⁺¹ = dropout(relu(P Hˡ Wˡ + bˡ)), logits = P Hᴸ⁻¹ Wᴸ⁻¹ + bᴸ⁻¹, with P = D̃^{-1/2}(A+I)D̃^{-1/2}
+//! or, under topology boosting, any matrix of that pattern.
+//!
+//! P(HW) and (PH)W are the same; whichever side is narrower is propagated.
+
+use super::{Architecture, Backbone, Plan, first_product};
+use crate::{Dropout, Real, Tape, TensorShape, Var, View};
+
+/// The graph convolutional network.
+#[derive(Clone, Copy, Debug)]
+pub struct Gcn(Architecture);
+
+impl Gcn {
+    /// A network of these sizes.
+    pub fn new(architecture: Architecture) -> Self {
+        Self(architecture)
+    }
+}
+
+impl<T: Real> Backbone<T> for Gcn {
+    fn shapes(&self) -> Vec<TensorShape> {
+        self.0.linear_shapes()
+    }
+
+    fn plan(&self) -> Plan {
+        Plan { hops: self.0.layers, propagate_features: self.0.inputs <= self.0.width(1) }
+    }
+
+    fn forward<'a>(&self, tape: &mut Tape<'a, T>, params: &[Var], view: &'a View<T>, dropout: Dropout) -> Var {
+        let last = self.0.layers - 1;
+        let mut h = None;
+        for l in 0..=last {
+            let (weight, bias) = (params[2 * l], params[2 * l + 1]);
+            let widens = self.0.width(l) < self.0.width(l + 1);
+            let z = match h {
+                None => match first_product(tape, view, weight) {
+                    (z, true) => z,
+                    (z, false) => propagate(tape, view, l, z),
+                },
+                Some(h) if widens => {
+                    let z = tape.propagate(view.block(l), h);
+                    tape.matmul(z, weight)
+                }
+                Some(h) => {
+                    let z = tape.matmul(h, weight);
+                    propagate(tape, view, l, z)
+                }
+            };
+            if l == last {
+                return tape.add_bias(z, bias);
+            }
+            h = Some(tape.hidden(z, bias, view.frontier(l + 1), dropout, l));
+        }
+        unreachable!("a network has at least one layer")
+    }
+}
+
+/// P · z, giving the buffer of z back: nothing on the way back reads it.
+fn propagate<'a, T: Real>(tape: &mut Tape<'a, T>, view: &'a View<T>, l: usize, z: Var) -> Var {
+    let out = tape.propagate(view.block(l), z);
+    tape.release(z);
+    out
+}

@@ -1,0 +1,176 @@
+//! Dense products, by the `gemm` crate, in pieces of fixed size.
+//!
+//! A product's digits depend on the CPU (the crate chooses blocking by instruction set and cache) but not on
+//! the number of threads: rows are cut at fixed places, and AᵀB is a sum of partial products over fixed row
+//! ranges, added in order.
+
+use crate::Real;
+use crate::matrix::Matrix;
+use crate::parallel;
+
+/// out = a · b.
+///
+/// # Panics
+/// If the shapes do not fit.
+pub(crate) fn multiply<T: Real>(a: &Matrix<T>, b: &Matrix<T>, out: &mut Matrix<T>) {
+    assert_eq!((a.columns(), a.rows(), b.columns()), (b.rows(), out.rows(), out.columns()), "shapes of a · b");
+    let (depth, stride) = (a.columns(), out.stride());
+    let work = a.rows() * depth * stride;
+    let a_view = View::of(a);
+    // Padding columns of `b` are zero, so running over the full stride keeps those of `out` zero.
+    let b_view = View::of(b);
+    parallel::over_rows(out.data_mut(), stride, work, |rows, out| {
+        product(Shape { rows: rows.len(), columns: stride, depth }, a_view.from_row(rows.start), b_view, out, stride);
+    });
+}
+
+/// out = a · bᵀ.
+///
+/// # Panics
+/// If the shapes do not fit.
+pub(crate) fn multiply_transposed<T: Real>(a: &Matrix<T>, b: &Matrix<T>, out: &mut Matrix<T>) {
+    assert_eq!((a.columns(), a.rows(), b.rows()), (b.columns(), out.rows(), out.columns()), "shapes of a · bᵀ");
+    let (depth, stride, columns) = (a.columns(), out.stride(), out.columns());
+    let work = a.rows() * depth * stride;
+    let (a_view, b_view) = (View::of(a), View::of(b).transposed());
+    parallel::over_rows(out.data_mut(), stride, work, |rows, out| {
+        product(Shape { rows: rows.len(), columns, depth }, a_view.from_row(rows.start), b_view, out, stride);
+    });
+    if columns != stride {
+        out.clear_padding();
+    }
+}
+
+/// out = aᵀ · b, the gradient of a weight matrix.
+///
+/// # Panics
+/// If the shapes do not fit.
+pub(crate) fn transposed_multiply<T: Real>(a: &Matrix<T>, b: &Matrix<T>, out: &mut Matrix<T>) {
+    assert_eq!((a.rows(), a.columns(), b.columns()), (b.rows(), out.rows(), out.columns()), "shapes of aᵀ · b");
+    let (rows, columns, stride) = (a.columns(), out.stride(), out.stride());
+    let (a_view, b_view) = (View::of(a), View::of(b));
+    parallel::partial_sums(a.rows(), out.data_mut(), |range, out| {
+        let shape = Shape { rows, columns, depth: range.len() };
+        let (a, b) = (a_view.from_row(range.start).transposed(), b_view.from_row(range.start));
+        product(shape, a, b, out, stride);
+    });
+}
+
+struct Shape {
+    rows: usize,
+    columns: usize,
+    depth: usize,
+}
+
+/// A strided look at a matrix.
+#[derive(Clone, Copy)]
+struct View<'a, T> {
+    data: &'a [T],
+    row: usize,
+    column: usize,
+}
+
+impl<'a, T: Real> View<'a, T> {
+    fn of(matrix: &'a Matrix<T>) -> Self {
+        Self { data: matrix.data(), row: matrix.stride(), column: 1 }
+    }
+
+    fn from_row(self, row: usize) -> Self {
+        Self { data: &self.data[row * self.row..], ..self }
+    }
+
+    fn transposed(self) -> Self {
+        Self { row: self.column, column: self.row, ..self }
+    }
+
+    /// Whether a `rows` x `columns` matrix lies inside the data.
+    fn holds(&self, rows: usize, columns: usize) -> bool {
+        rows == 0 || columns == 0 || (rows - 1) * self.row + (columns - 1) * self.column < self.data.len()
+    }
+}
+
+/// out[i, j] = Σ_d a[i, d] · b[d, j] on one thread.
+fn product<T: Real>(shape: Shape, a: View<'_, T>, b: View<'_, T>, out: &mut [T], stride: usize) {
+    let Shape { rows, columns, depth } = shape;
+    let target = View { data: &*out, row: stride, column: 1 };
+    assert!(a.holds(rows, depth) && b.holds(depth, columns) && target.holds(rows, columns), "product out of bounds");
+    // SAFETY: the three views were just checked to lie inside their slices for these shapes, `out` is borrowed
+    // mutably so that nothing aliases it, and `T` is f32 or f64, which the crate knows.
+    unsafe {
+        gemm::gemm(
+            rows,
+            columns,
+            depth,
+            out.as_mut_ptr(),
+            1,
+            stride as isize,
+            false,
+            a.data.as_ptr(),
+            a.column as isize,
+            a.row as isize,
+            b.data.as_ptr(),
+            b.column as isize,
+            b.row as isize,
+            T::ZERO,
+            T::ONE,
+            false,
+            false,
+            false,
+            gemm::Parallelism::None,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn matrix(rows: usize, columns: usize, salt: usize) -> Matrix<f64> {
+        let values: Vec<f64> = (0..rows * columns).map(|i| ((i * 31 + salt) % 17) as f64 * 0.25 - 2.0).collect();
+        Matrix::from_rows(rows, columns, &values)
+    }
+
+    fn transpose(m: &Matrix<f64>) -> Matrix<f64> {
+        let values: Vec<f64> = (0..m.columns()).flat_map(|c| (0..m.rows()).map(move |r| m.row(r)[c])).collect();
+        Matrix::from_rows(m.columns(), m.rows(), &values)
+    }
+
+    fn plain(a: &Matrix<f64>, b: &Matrix<f64>) -> Vec<f64> {
+        let cell = |r: usize, c: usize| (0..a.columns()).map(|d| a.row(r)[d] * b.row(d)[c]).sum::<f64>();
+        (0..a.rows()).flat_map(|r| (0..b.columns()).map(move |c| (r, c))).map(|(r, c)| cell(r, c)).collect()
+    }
+
+    fn near(x: &[f64], y: &[f64]) -> bool {
+        x.len() == y.len() && x.iter().zip(y).all(|(x, y)| (x - y).abs() < 1e-9)
+    }
+
+    proptest! {
+        #[test]
+        fn three_products_agree_with_the_plain_one(n in 1usize..40, d in 1usize..40, m in 1usize..40) {
+            let (a, b) = (matrix(n, d, 1), matrix(d, m, 5));
+            let mut out = Matrix::zeros(n, m);
+            multiply(&a, &b, &mut out);
+            prop_assert!(near(&out.to_vec(), &plain(&a, &b)));
+            let mut out = Matrix::zeros(n, m);
+            multiply_transposed(&a, &transpose(&b), &mut out);
+            prop_assert!(near(&out.to_vec(), &plain(&a, &b)));
+            let mut out = Matrix::zeros(n, m);
+            transposed_multiply(&transpose(&a), &b, &mut out);
+            prop_assert!(near(&out.to_vec(), &plain(&a, &b)));
+            prop_assert!(out.data().chunks(out.stride()).all(|row| row[m..].iter().all(|x| *x == 0.0)));
+        }
+    }
+
+    #[test]
+    fn long_sums_do_not_depend_on_threads() {
+        let (a, b) = (matrix(9000, 20, 3), matrix(9000, 12, 8));
+        let with = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let mut out = Matrix::zeros(20, 12);
+            pool.install(|| transposed_multiply(&a, &b, &mut out));
+            out.to_vec()
+        };
+        assert_eq!(with(1), with(4));
+    }
+}

@@ -1,0 +1,73 @@
+//! Sums over parameter vectors: norms of updates and weighted means of models.
+
+use super::dispatch;
+use crate::Real;
+
+/// Numbers added side by side in a long sum. Fixed, so that the digits do not depend on the CPU.
+const LANES: usize = 16;
+
+/// ‖a − b‖² accumulated in `f64`.
+pub fn squared_distance<T: Real>(a: &[T], b: &[T]) -> f64 {
+    assert_eq!(a.len(), b.len(), "vectors of the same length");
+    let mut lanes = [0f64; LANES];
+    squared_differences(a, b, &mut lanes);
+    lanes.iter().sum()
+}
+
+/// out = Σᵢ weightᵢ · vectorᵢ, in the order given.
+pub fn weighted_sum<T: Real>(vectors: &[&[T]], weights: &[f64], out: &mut [T]) {
+    assert_eq!(vectors.len(), weights.len(), "one weight per vector");
+    out.fill(T::ZERO);
+    for (vector, weight) in vectors.iter().zip(weights) {
+        add_scaled(out, vector, T::of(*weight));
+    }
+}
+
+dispatch! {
+    fn squared_differences<T: Real>(a: &[T], b: &[T], lanes: &mut [f64; LANES]) {
+        let whole = a.len() / LANES * LANES;
+        for (a, b) in a[..whole].chunks_exact(LANES).zip(b.chunks_exact(LANES)) {
+            for i in 0..LANES {
+                let difference = a[i].f64() - b[i].f64();
+                lanes[i] = difference.mul_add(difference, lanes[i]);
+            }
+        }
+        for i in whole..a.len() {
+            let difference = a[i].f64() - b[i].f64();
+            lanes[i - whole] = difference.mul_add(difference, lanes[i - whole]);
+        }
+    }
+}
+
+dispatch! {
+    fn add_scaled<T: Real>(out: &mut [T], x: &[T], scale: T) {
+        for (out, x) in out.iter_mut().zip(x) {
+            *out = scale.mul_add(*x, *out);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_agree_with_plain_ones() {
+        let a: Vec<f32> = (0..1003).map(|i| (i % 13) as f32 * 0.5).collect();
+        let b: Vec<f32> = (0..1003).map(|i| (i % 7) as f32).collect();
+        let plain: f64 = a.iter().zip(&b).map(|(a, b)| f64::from(a - b).powi(2)).sum();
+        assert!((squared_distance(&a, &b) - plain).abs() < 1e-9 * plain);
+        let mut out = vec![9.0; 1003];
+        weighted_sum(&[&a, &b], &[0.25, 0.75], &mut out);
+        assert!(out.iter().zip(a.iter().zip(&b)).all(|(o, (a, b))| (o - (0.25 * a + 0.75 * b)).abs() < 1e-6));
+    }
+
+    /// One model with weight 1 comes back bit for bit: FedAvg over one client is training on it.
+    #[test]
+    fn a_single_weight_of_one_is_the_identity() {
+        let a: Vec<f32> = (0..100).map(|i| 0.1 / (1.0 + i as f32)).collect();
+        let mut out = vec![0.0; 100];
+        weighted_sum(&[&a], &[1.0], &mut out);
+        assert_eq!(out, a);
+    }
+}

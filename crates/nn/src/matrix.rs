@@ -1,0 +1,152 @@
+//! Dense matrices as the kernels like them.
+
+use crate::Real;
+
+/// A row-major matrix whose rows start on a cache line or half of one.
+///
+/// Rows are padded to a multiple of 16 numbers (8 if there are at most 8 columns) so that kernels need no
+/// tails; the padding is always zero, so sums over whole rows are right. The buffer is 64-byte aligned.
+///
+/// ```
+/// let m = boostfgl_nn::Matrix::<f32>::from_rows(2, 3, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+/// assert_eq!(m.row(1), [4.0, 5.0, 6.0]);
+/// assert_eq!(m.stride(), 8);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Matrix<T> {
+    rows: usize,
+    columns: usize,
+    stride: usize,
+    lines: Vec<Line>,
+    number: std::marker::PhantomData<T>,
+}
+
+/// One cache line. A vector of these is how safe code gets aligned memory.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+const EMPTY: Line = Line([0; 64]);
+
+impl<T: Real> Matrix<T> {
+    /// All zeros.
+    pub fn zeros(rows: usize, columns: usize) -> Self {
+        let mut matrix = Self { rows: 0, columns: 0, stride: 0, lines: Vec::new(), number: std::marker::PhantomData };
+        matrix.reshape(rows, columns);
+        matrix
+    }
+
+    /// From row-major values without padding.
+    ///
+    /// # Panics
+    /// If there are not `rows * columns` values.
+    pub fn from_rows(rows: usize, columns: usize, values: &[T]) -> Self {
+        assert_eq!(values.len(), rows * columns, "a {rows} x {columns} matrix");
+        let mut matrix = Self::zeros(rows, columns);
+        for (r, row) in values.chunks_exact(columns.max(1)).enumerate() {
+            matrix.row_mut(r).copy_from_slice(row);
+        }
+        matrix
+    }
+
+    /// Gives the buffer another shape. Values are unspecified afterwards, except that padding is zero.
+    pub(crate) fn reshape(&mut self, rows: usize, columns: usize) {
+        let stride = stride(columns);
+        let lines = (rows * stride * size_of::<T>()).div_ceil(size_of::<Line>());
+        let same_layout = self.columns == columns;
+        self.lines.resize(lines, EMPTY);
+        (self.rows, self.columns, self.stride) = (rows, columns, stride);
+        if !same_layout && columns != stride {
+            self.clear_padding();
+        }
+    }
+
+    pub(crate) fn clear_padding(&mut self) {
+        let (columns, stride) = (self.columns, self.stride);
+        for row in self.data_mut().chunks_exact_mut(stride) {
+            row[columns..].fill(T::ZERO);
+        }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns, without padding.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Distance from one row to the next.
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.lines.capacity() * size_of::<Line>()
+    }
+
+    /// All numbers, with padding.
+    pub fn data(&self) -> &[T] {
+        &bytemuck::cast_slice(&self.lines)[..self.rows * self.stride]
+    }
+
+    /// All numbers, with padding, which the writer keeps zero.
+    pub fn data_mut(&mut self) -> &mut [T] {
+        let length = self.rows * self.stride;
+        &mut bytemuck::cast_slice_mut(&mut self.lines)[..length]
+    }
+
+    /// Row `r`, without padding.
+    pub fn row(&self, r: usize) -> &[T] {
+        &self.data()[r * self.stride..][..self.columns]
+    }
+
+    /// Row `r`, without padding.
+    pub fn row_mut(&mut self, r: usize) -> &mut [T] {
+        let (stride, columns) = (self.stride, self.columns);
+        &mut self.data_mut()[r * stride..][..columns]
+    }
+
+    /// Copies the numbers of a matrix of the same shape.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    pub fn copy_from(&mut self, other: &Self) {
+        assert_eq!((self.rows, self.columns), (other.rows, other.columns), "shapes");
+        self.data_mut().copy_from_slice(other.data());
+    }
+
+    /// The numbers without padding, row by row.
+    pub fn to_vec(&self) -> Vec<T> {
+        (0..self.rows).flat_map(|r| self.row(r)).copied().collect()
+    }
+}
+
+impl<T: Real> PartialEq for Matrix<T> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.rows, self.columns) == (other.rows, other.columns) && self.data() == other.data()
+    }
+}
+
+/// Row length with padding.
+fn stride(columns: usize) -> usize {
+    if columns <= 8 { 8 } else { columns.next_multiple_of(16) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_aligned_and_padding_is_zero() {
+        let mut m = Matrix::<f32>::from_rows(3, 20, &[1.0; 60]);
+        assert_eq!(m.stride(), 32);
+        assert_eq!(m.data().as_ptr() as usize % 64, 0);
+        assert_eq!(m.data().iter().sum::<f32>(), 60.0);
+        m.reshape(2, 17);
+        assert!(m.data().chunks(32).all(|row| row[17..].iter().all(|x| *x == 0.0)));
+    }
+}

@@ -1,0 +1,64 @@
+//! The supervised loss: Σᵢ wᵢ · CE(softmax(zᵢ), yᵢ), loss and gradient in one pass, in place of the logits.
+
+use crate::kernels::softmax;
+use crate::parallel;
+use crate::tape::{Backward, Operation};
+use crate::{Matrix, Real, Tape, Var, WeightedLoss};
+use rayon::prelude::*;
+
+impl<T: Real> Tape<'_, T> {
+    /// The weighted cross-entropy of all rows of `logits`. Overwrites the logits.
+    ///
+    /// # Panics
+    /// If there is not one label per row, or a label is not a column.
+    pub fn cross_entropy(&mut self, logits: Var, loss: &WeightedLoss<T>) -> Var {
+        let mut gradient = self.take(logits);
+        let (stride, classes) = (gradient.stride(), gradient.columns());
+        assert_eq!(gradient.rows(), loss.labels().len(), "one label per row");
+        let mut losses = self.pool().take(1, gradient.rows().max(1));
+        row_losses(&mut gradient, stride, classes, loss, losses.data_mut());
+        // Row losses are added in row order and in f64: the same digits whoever computed them.
+        let total: f64 = losses.row(0)[..loss.labels().len()].iter().map(|x| x.f64()).sum();
+        self.pool().put(losses);
+        let mut out = self.pool().take(1, 1);
+        out.row_mut(0)[0] = T::of(total);
+        self.record(&[logits], out, CrossEntropy { logits, gradient })
+    }
+}
+
+fn row_losses<T: Real>(
+    gradient: &mut Matrix<T>,
+    stride: usize,
+    classes: usize,
+    loss: &WeightedLoss<T>,
+    losses: &mut [T],
+) {
+    const ROWS: usize = 1024;
+    let pieces = gradient.data_mut().par_chunks_mut(ROWS * stride).zip(losses.par_chunks_mut(ROWS));
+    let one = |(i, (rows, losses)): (usize, (&mut [T], &mut [T]))| {
+        let labels = &loss.labels()[i * ROWS..][..rows.len() / stride];
+        let weights = &loss.weights()[i * ROWS..][..labels.len()];
+        softmax::cross_entropy(rows, stride, classes, labels, weights, losses);
+    };
+    pieces.enumerate().for_each(one);
+}
+
+struct CrossEntropy<T> {
+    logits: Var,
+    gradient: Matrix<T>,
+}
+
+impl<T: Real> Operation<T> for CrossEntropy<T> {
+    fn backward(mut self: Box<Self>, _: Var, gradient: Matrix<T>, to: &mut Backward<'_, '_, T>) {
+        let scale = gradient.row(0)[0];
+        if scale != T::ONE {
+            let stride = self.gradient.stride();
+            let work = self.gradient.data().len();
+            parallel::over_rows(self.gradient.data_mut(), stride, work, |_, chunk| {
+                chunk.iter_mut().for_each(|x| *x = *x * scale);
+            });
+        }
+        to.add(self.logits, self.gradient);
+        to.recycle(gradient);
+    }
+}

@@ -1,0 +1,72 @@
+//! Adam (Kingma and Ba), with weight decay added to the gradient as PyTorch's `Adam` does.
+
+use super::{Optimizer, like};
+use crate::kernels::elementwise::{AdamStep, adam};
+use crate::parallel::over_pieces;
+use crate::{Matrix, Params, Real};
+
+/// Settings of [`Adam`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AdamConfig {
+    /// Learning rate.
+    pub rate: f64,
+    /// λ of g ← g + λ·w.
+    pub weight_decay: f64,
+    /// Decay of the first moment.
+    pub beta1: f64,
+    /// Decay of the second moment.
+    pub beta2: f64,
+    /// Keeps the denominator away from 0.
+    pub epsilon: f64,
+}
+
+impl Default for AdamConfig {
+    fn default() -> Self {
+        Self { rate: 1e-2, weight_decay: 5e-4, beta1: 0.9, beta2: 0.999, epsilon: 1e-8 }
+    }
+}
+
+/// m ← β₁m + (1−β₁)g, v ← β₂v + (1−β₂)g², w ← w − lr · m̂ / (√v̂ + ε).
+#[derive(Debug)]
+pub struct Adam<T> {
+    config: AdamConfig,
+    first: Vec<Matrix<T>>,
+    second: Vec<Matrix<T>>,
+    /// β₁ᵗ and β₂ᵗ.
+    powers: (f64, f64),
+}
+
+impl<T: Real> Adam<T> {
+    /// A fresh optimiser.
+    pub fn new(config: AdamConfig) -> Self {
+        Self { config, first: Vec::new(), second: Vec::new(), powers: (1.0, 1.0) }
+    }
+}
+
+impl<T: Real> Optimizer<T> for Adam<T> {
+    fn step(&mut self, params: &mut Params<T>, gradients: &[Matrix<T>]) {
+        like(&mut self.first, params);
+        like(&mut self.second, params);
+        let c = &self.config;
+        self.powers = (self.powers.0 * c.beta1, self.powers.1 * c.beta2);
+        let step = AdamStep {
+            beta1: T::of(c.beta1),
+            beta2: T::of(c.beta2),
+            step: T::of(c.rate / (1.0 - self.powers.0)),
+            root: T::of(1.0 / libm::sqrt(1.0 - self.powers.1)),
+            epsilon: T::of(c.epsilon),
+            decay: T::of(c.weight_decay),
+        };
+        let state = self.first.iter_mut().zip(&mut self.second);
+        for ((w, g), (m, v)) in params.tensors_mut().iter_mut().zip(gradients).zip(state) {
+            let g = g.data();
+            over_pieces([w.data_mut(), m.data_mut(), v.data_mut()], |start, [w, m, v]| {
+                adam(w, &g[start..], m, v, step);
+            });
+        }
+    }
+
+    fn reset(&mut self) {
+        *self = Self::new(self.config);
+    }
+}

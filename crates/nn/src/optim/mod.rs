@@ -1,0 +1,25 @@
+//! Optimisers: one fused pass over parameters, gradients and state.
+
+mod adam;
+mod sgd;
+
+pub use adam::{Adam, AdamConfig};
+pub use sgd::{Sgd, SgdConfig};
+
+use crate::{Matrix, Params, Real};
+
+/// Moves parameters against their gradient, remembering what it needs between steps.
+pub trait Optimizer<T: Real>: Send {
+    /// One step. `gradients` has the shapes of the parameters.
+    fn step(&mut self, params: &mut Params<T>, gradients: &[Matrix<T>]);
+
+    /// Forgets everything, as if just made.
+    fn reset(&mut self);
+}
+
+/// A buffer per tensor, made when the shapes are first seen.
+fn like<T: Real>(state: &mut Vec<Matrix<T>>, params: &Params<T>) {
+    if state.is_empty() {
+        *state = params.tensors().iter().map(|t| Matrix::zeros(t.rows(), t.columns())).collect();
+    }
+}

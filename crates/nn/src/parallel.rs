@@ -1,0 +1,74 @@
+//! Cutting work into pieces whose borders never depend on the number of threads.
+
+use crate::Real;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Below this many multiply-adds a kernel stays on its thread: clients are the first unit of parallelism, and
+/// waking another thread costs about as much as this.
+const WORTH_SHARING: usize = 1 << 21;
+
+/// Rows per piece. Small enough to balance power-law rows over threads, large enough to amortise a task.
+const ROWS: usize = 128;
+
+/// Rows per partial sum in [`partial_sums`].
+const SUM_ROWS: usize = 4096;
+
+/// Calls `piece(rows, out)` for pieces of `out`, which has `rows` rows of `stride` numbers.
+///
+/// Each row must be computed from its index alone, so that the cut does not matter.
+pub(crate) fn over_rows<T: Real>(
+    out: &mut [T],
+    stride: usize,
+    work: usize,
+    piece: impl Fn(Range<usize>, &mut [T]) + Sync,
+) {
+    let rows = out.len() / stride.max(1);
+    if work < WORTH_SHARING || rows <= ROWS {
+        return piece(0..rows, out);
+    }
+    out.par_chunks_mut(ROWS * stride).enumerate().for_each(|(i, chunk)| {
+        let start = i * ROWS;
+        piece(start..start + chunk.len() / stride, chunk);
+    });
+}
+
+/// Sums over many rows: `piece(rows, out)` writes the sum over its rows into `out`; partial sums are added in
+/// index order.
+pub(crate) fn partial_sums<T: Real>(rows: usize, out: &mut [T], piece: impl Fn(Range<usize>, &mut [T]) + Sync) {
+    if rows <= SUM_ROWS {
+        return piece(0..rows, out);
+    }
+    let pieces = rows.div_ceil(SUM_ROWS);
+    let range = |i: usize| i * SUM_ROWS..((i + 1) * SUM_ROWS).min(rows);
+    let rest: Vec<Vec<T>> = (1..pieces)
+        .into_par_iter()
+        .map(|i| {
+            let mut partial = vec![T::ZERO; out.len()];
+            piece(range(i), &mut partial);
+            partial
+        })
+        .collect();
+    piece(range(0), out);
+    for partial in rest {
+        for (sum, x) in out.iter_mut().zip(partial) {
+            *sum += x;
+        }
+    }
+}
+
+/// Calls `piece(start, parts)` on equal pieces of several buffers of the same length at once.
+pub(crate) fn over_pieces<T: Real, const N: usize>(
+    buffers: [&mut [T]; N],
+    piece: impl Fn(usize, [&mut [T]; N]) + Send + Sync,
+) {
+    const PIECE: usize = 1 << 15;
+    let length = buffers[0].len();
+    if length < 4 * PIECE {
+        return piece(0, buffers);
+    }
+    let mut chunks = buffers.map(|buffer| buffer.chunks_mut(PIECE));
+    let pieces: Vec<[&mut [T]; N]> =
+        (0..length.div_ceil(PIECE)).map(|_| std::array::from_fn(|i| chunks[i].next().unwrap_or_default())).collect();
+    pieces.into_par_iter().enumerate().for_each(|(i, parts)| piece(i * PIECE, parts));
+}

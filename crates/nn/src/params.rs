@@ -1,0 +1,139 @@
+//! The parameters of a model: a list of named matrices.
+
+use crate::kernels::reduce::{squared_distance, weighted_sum};
+use crate::{Matrix, Real};
+use boostfgl_graph::Stream;
+use std::sync::Arc;
+
+/// Name and shape of one parameter tensor. Biases have one row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorShape {
+    /// The name in files, such as `layer1.weight`.
+    pub name: String,
+    /// Rows: fan-in of a weight matrix, 1 for a bias.
+    pub rows: usize,
+    /// Columns: fan-out.
+    pub columns: usize,
+}
+
+impl TensorShape {
+    /// A weight matrix, initialised by Glorot's rule.
+    pub fn weight(name: impl Into<String>, rows: usize, columns: usize) -> Self {
+        Self { name: name.into(), rows, columns }
+    }
+
+    /// A bias, initialised to zero.
+    pub fn bias(name: impl Into<String>, columns: usize) -> Self {
+        Self { name: name.into(), rows: 1, columns }
+    }
+
+    fn is_bias(&self) -> bool {
+        self.rows == 1
+    }
+}
+
+/// The parameters θ of a model. Two are equal if every number is.
+#[derive(Clone, Debug)]
+pub struct Params<T> {
+    shapes: Arc<[TensorShape]>,
+    tensors: Vec<Matrix<T>>,
+}
+
+impl<T: Real> Params<T> {
+    /// Glorot-uniform weights, U(−a, a) with a = √(6 / (fan-in + fan-out)), and zero biases, from `seed`.
+    pub fn glorot(shapes: &[TensorShape], seed: u64) -> Self {
+        let draw = |(i, shape): (usize, &TensorShape)| {
+            let mut tensor = Matrix::zeros(shape.rows, shape.columns);
+            if !shape.is_bias() {
+                let bound = libm::sqrt(6.0 / (shape.rows + shape.columns) as f64);
+                let mut stream = Stream::new(seed, "init", &[i as u64]);
+                for r in 0..shape.rows {
+                    tensor.row_mut(r).iter_mut().for_each(|x| *x = T::of(bound * (2.0 * stream.unit() - 1.0)));
+                }
+            }
+            tensor
+        };
+        Self { shapes: shapes.into(), tensors: shapes.iter().enumerate().map(draw).collect() }
+    }
+
+    /// Takes over tensors that have the given shapes.
+    ///
+    /// # Panics
+    /// If they have not.
+    pub fn from_tensors(shapes: &[TensorShape], tensors: Vec<Matrix<T>>) -> Self {
+        assert_eq!(shapes.len(), tensors.len(), "one tensor per shape");
+        for (shape, tensor) in shapes.iter().zip(&tensors) {
+            assert_eq!((shape.rows, shape.columns), (tensor.rows(), tensor.columns()), "shape of {}", shape.name);
+        }
+        Self { shapes: shapes.into(), tensors }
+    }
+
+    /// Names and shapes.
+    pub fn shapes(&self) -> &[TensorShape] {
+        &self.shapes
+    }
+
+    /// The tensors, in the order of [`Params::shapes`].
+    pub fn tensors(&self) -> &[Matrix<T>] {
+        &self.tensors
+    }
+
+    /// The tensors, in the order of [`Params::shapes`].
+    pub fn tensors_mut(&mut self) -> &mut [Matrix<T>] {
+        &mut self.tensors
+    }
+
+    /// Number of parameters P.
+    pub fn count(&self) -> usize {
+        self.shapes.iter().map(|s| s.rows * s.columns).sum()
+    }
+
+    /// ‖θ − θ'‖₂ over all tensors.
+    pub fn distance(&self, other: &Self) -> f64 {
+        libm::sqrt(self.tensor_distances(other).iter().map(|d| d * d).sum())
+    }
+
+    /// ‖θ − θ'‖₂ of each tensor.
+    pub fn tensor_distances(&self, other: &Self) -> Vec<f64> {
+        let pairs = self.tensors.iter().zip(&other.tensors);
+        pairs.map(|(a, b)| libm::sqrt(squared_distance(a.data(), b.data()))).collect()
+    }
+
+    /// θ ← Σₖ wₖ θₖ, tensor by tensor, where `weights(tensor)` gives one weight per model.
+    ///
+    /// # Panics
+    /// If the models differ in shape or the number of weights is wrong.
+    pub fn set_weighted_sum(&mut self, models: &[&Self], weights: impl Fn(usize) -> Vec<f64>) {
+        for (i, tensor) in self.tensors.iter_mut().enumerate() {
+            let parts: Vec<&[T]> = models.iter().map(|m| m.tensors[i].data()).collect();
+            weighted_sum(&parts, &weights(i), tensor.data_mut());
+        }
+    }
+
+    /// Copies the numbers of a model of the same shape.
+    pub fn copy_from(&mut self, other: &Self) {
+        for (to, from) in self.tensors.iter_mut().zip(&other.tensors) {
+            to.copy_from(from);
+        }
+    }
+
+    /// Whether every number is finite.
+    pub fn is_finite(&self) -> bool {
+        self.tensors.iter().all(|t| t.data().iter().all(|x| x.is_finite()))
+    }
+
+    /// The little-endian bytes of every tensor, without padding, for digests.
+    pub fn feed(&self, mut consume: impl FnMut(&[u8])) {
+        for tensor in &self.tensors {
+            for r in 0..tensor.rows() {
+                consume(bytemuck::cast_slice(tensor.row(r)));
+            }
+        }
+    }
+}
+
+impl<T: Real> PartialEq for Params<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.shapes == other.shapes && self.tensors == other.tensors
+    }
+}

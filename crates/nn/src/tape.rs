@@ -1,0 +1,223 @@
+//! A small reverse-mode tape over 2-D matrices.
+//!
+//! Operations are recorded as they run; [`Tape::backward`] walks them in reverse. Each operation is one file in
+//! [`crate::ops`]. Buffers come from a [`Pool`] and go back to it, so that a training step allocates nothing
+//! after the first.
+
+use crate::{Matrix, Real};
+use std::cell::RefCell;
+
+/// A value on a tape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Var(usize);
+
+/// Buffers waiting to be used again. One per client; not shared between threads.
+#[derive(Debug, Default)]
+pub struct Pool<T>(RefCell<Vec<Matrix<T>>>);
+
+impl<T: Real> Pool<T> {
+    /// An empty pool.
+    pub fn new() -> Self {
+        Self(RefCell::new(Vec::new()))
+    }
+
+    /// A matrix of that shape; values are unspecified, padding is zero.
+    pub fn take(&self, rows: usize, columns: usize) -> Matrix<T> {
+        let mut free = self.0.borrow_mut();
+        let wanted = rows * columns * size_of::<T>();
+        let fits = (0..free.len()).filter(|&i| free[i].bytes() >= wanted).min_by_key(|&i| free[i].bytes());
+        let mut matrix = match fits {
+            Some(i) => free.swap_remove(i),
+            None => Matrix::zeros(0, 0),
+        };
+        matrix.reshape(rows, columns);
+        matrix
+    }
+
+    /// Gives a buffer back.
+    pub fn put(&self, matrix: Matrix<T>) {
+        self.0.borrow_mut().push(matrix);
+    }
+}
+
+/// How an operation sends gradients to its inputs.
+pub(crate) trait Operation<T: Real> {
+    /// `gradient` is ∂loss/∂output; adds ∂loss/∂input for each input that needs it.
+    fn backward(self: Box<Self>, output: Var, gradient: Matrix<T>, to: &mut Backward<'_, '_, T>);
+}
+
+/// A record of operations on matrices.
+pub struct Tape<'a, T: Real> {
+    pool: &'a Pool<T>,
+    values: Vec<Value<'a, T>>,
+    operations: Vec<Option<Box<dyn Operation<T> + 'a>>>,
+    differentiable: Vec<bool>,
+}
+
+enum Value<'a, T> {
+    Borrowed(&'a Matrix<T>),
+    Owned(Matrix<T>),
+    /// Its buffer was needed elsewhere: overwritten in place by a later operation, or released.
+    Gone,
+}
+
+impl<'a, T: Real> Tape<'a, T> {
+    /// An empty tape that draws its buffers from `pool`.
+    pub fn new(pool: &'a Pool<T>) -> Self {
+        Self { pool, values: Vec::new(), operations: Vec::new(), differentiable: Vec::new() }
+    }
+
+    /// A value whose gradient is wanted: a parameter.
+    pub fn parameter(&mut self, matrix: &'a Matrix<T>) -> Var {
+        self.push(Value::Borrowed(matrix), None, true)
+    }
+
+    /// A value that is given.
+    pub fn constant(&mut self, matrix: &'a Matrix<T>) -> Var {
+        self.push(Value::Borrowed(matrix), None, false)
+    }
+
+    /// The matrix behind `var`.
+    ///
+    /// # Panics
+    /// If its buffer has been overwritten or released.
+    pub fn value(&self, var: Var) -> &Matrix<T> {
+        value(&self.values, var)
+    }
+
+    /// Gives the buffer of `var` back early. Only for values that no backward pass reads.
+    pub fn release(&mut self, var: Var) {
+        if let Value::Owned(matrix) = std::mem::replace(&mut self.values[var.0], Value::Gone) {
+            self.pool.put(matrix);
+        }
+    }
+
+    /// Takes the matrix behind `var` off the tape.
+    ///
+    /// # Panics
+    /// If it is not there any more.
+    pub fn take(&mut self, var: Var) -> Matrix<T> {
+        match std::mem::replace(&mut self.values[var.0], Value::Gone) {
+            Value::Owned(matrix) => matrix,
+            Value::Borrowed(matrix) => matrix.clone(),
+            Value::Gone => panic!("the value of {var:?} is gone"),
+        }
+    }
+
+    /// Buffers for results.
+    pub(crate) fn pool(&self) -> &'a Pool<T> {
+        self.pool
+    }
+
+    /// Records the result of an operation on `inputs`. Without a differentiable input nothing is kept for the way back.
+    pub(crate) fn record(&mut self, inputs: &[Var], result: Matrix<T>, operation: impl Operation<T> + 'a) -> Var {
+        let differentiable = inputs.iter().any(|input| self.differentiable[input.0]);
+        let operation: Option<Box<dyn Operation<T> + 'a>> =
+            if differentiable { Some(Box::new(operation)) } else { None };
+        self.push(Value::Owned(result), operation, differentiable)
+    }
+
+    fn push(
+        &mut self,
+        value: Value<'a, T>,
+        operation: Option<Box<dyn Operation<T> + 'a>>,
+        differentiable: bool,
+    ) -> Var {
+        self.values.push(value);
+        self.operations.push(operation);
+        self.differentiable.push(differentiable);
+        Var(self.values.len() - 1)
+    }
+
+    /// Gradients of the 1 × 1 value `loss` with respect to `parameters`, in that order.
+    ///
+    /// A parameter that does not reach the loss gets zeros.
+    ///
+    /// # Panics
+    /// If `loss` is not 1 × 1.
+    pub fn backward(mut self, loss: Var, parameters: &[Var]) -> Vec<Matrix<T>> {
+        let mut seed = self.pool.take(1, 1);
+        assert_eq!((self.value(loss).rows(), self.value(loss).columns()), (1, 1), "a loss is one number");
+        seed.row_mut(0)[0] = T::ONE;
+        let mut gradients: Vec<Option<Matrix<T>>> = (0..self.values.len()).map(|_| None).collect();
+        gradients[loss.0] = Some(seed);
+        for at in (0..=loss.0).rev() {
+            let Some(operation) = self.operations[at].take() else { continue };
+            let Some(gradient) = gradients[at].take() else { continue };
+            let mut to = Backward {
+                pool: self.pool,
+                values: &self.values,
+                differentiable: &self.differentiable,
+                gradients: &mut gradients,
+            };
+            operation.backward(Var(at), gradient, &mut to);
+        }
+        parameters
+            .iter()
+            .map(|&p| {
+                gradients[p.0].take().unwrap_or_else(|| Matrix::zeros(self.value(p).rows(), self.value(p).columns()))
+            })
+            .collect()
+    }
+}
+
+impl<T: Real> Drop for Tape<'_, T> {
+    fn drop(&mut self) {
+        for value in self.values.drain(..) {
+            if let Value::Owned(matrix) = value {
+                self.pool.put(matrix);
+            }
+        }
+    }
+}
+
+/// The way back, as an operation sees it.
+pub(crate) struct Backward<'t, 'a, T: Real> {
+    pool: &'a Pool<T>,
+    values: &'t [Value<'a, T>],
+    differentiable: &'t [bool],
+    gradients: &'t mut [Option<Matrix<T>>],
+}
+
+impl<'a, T: Real> Backward<'_, 'a, T> {
+    /// Whether anybody wants the gradient of `var`.
+    pub(crate) fn wants(&self, var: Var) -> bool {
+        self.differentiable[var.0]
+    }
+
+    /// The matrix behind `var`.
+    pub(crate) fn value(&self, var: Var) -> &Matrix<T> {
+        value(self.values, var)
+    }
+
+    /// Buffers for gradients.
+    pub(crate) fn pool(&self) -> &'a Pool<T> {
+        self.pool
+    }
+
+    /// Adds to the gradient of `var`.
+    pub(crate) fn add(&mut self, var: Var, gradient: Matrix<T>) {
+        match &mut self.gradients[var.0] {
+            slot @ None => *slot = Some(gradient),
+            Some(sum) => {
+                for (sum, x) in sum.data_mut().iter_mut().zip(gradient.data()) {
+                    *sum += *x;
+                }
+                self.pool.put(gradient);
+            }
+        }
+    }
+
+    /// Gives a gradient buffer back that nobody needs any more.
+    pub(crate) fn recycle(&self, gradient: Matrix<T>) {
+        self.pool.put(gradient);
+    }
+}
+
+fn value<'v, T: Real>(values: &'v [Value<'_, T>], var: Var) -> &'v Matrix<T> {
+    match &values[var.0] {
+        Value::Borrowed(matrix) => matrix,
+        Value::Owned(matrix) => matrix,
+        Value::Gone => panic!("the value of {var:?} is gone"),
+    }
+}

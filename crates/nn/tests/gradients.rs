@@ -1,0 +1,114 @@
+//! Every gradient against central finite differences, in f64.
+
+use boostfgl_graph::{Adjacency, Features, Graph, Labels, SparseRows, Stream};
+use boostfgl_nn::backbones::{Architecture, Backbone, build, gradients};
+use boostfgl_nn::{Dropout, Inputs, Params, Pool, Reduction, View, WeightedLoss};
+use proptest::prelude::*;
+
+const NODES: usize = 11;
+const WIDTH: usize = 6;
+const CLASSES: usize = 3;
+
+fn graph(seed: u64, sparse: bool, weighted: bool, directed: bool) -> Graph {
+    let mut stream = Stream::new(seed, "gradient test", &[]);
+    let edges: Vec<(u32, u32)> = (0..18).map(|_| (stream.below(NODES) as u32, stream.below(NODES) as u32)).collect();
+    let weights: Vec<f32> = edges.iter().map(|_| 0.5 + stream.unit() as f32).collect();
+    let (adjacency, _) = Adjacency::from_edges(NODES, &edges, weighted.then_some(&weights[..]), directed).unwrap();
+    let values: Vec<f32> =
+        (0..NODES * WIDTH).map(|_| if sparse && stream.unit() < 0.6 { 0.0 } else { stream.normal() as f32 }).collect();
+    let features = if sparse {
+        let offsets: Vec<usize> = (0..=NODES).map(|v| v * WIDTH).collect();
+        let columns: Vec<u32> = (0..NODES * WIDTH).map(|i| (i % WIDTH) as u32).collect();
+        Features::Sparse(SparseRows::new(WIDTH, &offsets, &columns, &values).unwrap())
+    } else {
+        Features::dense(NODES, WIDTH, values).unwrap()
+    };
+    let labels: Vec<i64> = (0..NODES).map(|_| stream.below(CLASSES) as i64).collect();
+    Graph::new("random", adjacency, features, Labels::from_integers(&labels, CLASSES).unwrap()).unwrap()
+}
+
+/// Compares the tape's gradient of every parameter with (L(θ + h) − L(θ − h)) / 2h.
+fn check(backbone: &dyn Backbone<f64>, graph: &Graph, dropout: Dropout, seed: u64) {
+    let inputs = Inputs::<f64>::new(graph);
+    let nodes = vec![0u32, 2, 3, 7, 10];
+    let labels = nodes.iter().map(|&v| graph.labels().get(v as usize).unwrap()).collect();
+    let mut loss = WeightedLoss::new(labels, Reduction::Mean);
+    loss.set_node_weights(&[1.0, 1.3, 1.1, 0.7, 1.9]);
+    let view = View::training(&inputs, nodes, backbone.plan());
+    let mut params = Params::glorot(&backbone.shapes(), seed);
+    let mut stream = Stream::new(seed, "biases", &[]);
+    for t in params.tensors_mut().iter_mut().filter(|t| t.rows() == 1) {
+        t.row_mut(0).iter_mut().for_each(|b| *b = 0.3 * stream.normal());
+    }
+    let pool = Pool::new();
+    let (_, found) = gradients(backbone, &params, &view, &loss, dropout, &pool);
+    let value = |params: &Params<f64>| gradients(backbone, params, &view, &loss, dropout, &pool).0;
+    for t in 0..found.len() {
+        for i in 0..found[t].rows() {
+            for j in 0..found[t].columns() {
+                let (h, at) = (1e-6, params.tensors()[t].row(i)[j]);
+                params.tensors_mut()[t].row_mut(i)[j] = at + h;
+                let above = value(&params);
+                params.tensors_mut()[t].row_mut(i)[j] = at - h;
+                let below = value(&params);
+                params.tensors_mut()[t].row_mut(i)[j] = at;
+                let (numeric, tape) = ((above - below) / (2.0 * h), found[t].row(i)[j]);
+                let error = (numeric - tape).abs() / numeric.abs().max(tape.abs()).max(1e-2);
+                assert!(error < 1e-4, "tensor {t} [{i}, {j}]: tape {tape}, finite differences {numeric}");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn tape_agrees_with_finite_differences(
+        seed in 0u64..10_000,
+        sparse in any::<bool>(),
+        weighted in any::<bool>(),
+        directed in any::<bool>(),
+        layers in 1usize..4,
+        hidden in prop::sample::select(vec![3usize, 8, 9]),
+        gcn in any::<bool>(),
+        p in prop::sample::select(vec![0.0, 0.5]),
+    ) {
+        let architecture = Architecture { inputs: WIDTH, hidden, classes: CLASSES, layers };
+        let backbone = build::<f64>(if gcn { "gcn" } else { "mlp" }, architecture).unwrap();
+        check(&*backbone, &graph(seed, sparse, weighted, directed), Dropout::new(p, seed), seed);
+    }
+}
+
+/// The restricted training view computes what the whole graph computes, with the same dropout.
+#[test]
+fn restriction_changes_nothing() {
+    for (sparse, hidden) in [(true, 5), (false, 5), (false, 9)] {
+        let graph = graph(5, sparse, false, false);
+        let inputs = Inputs::<f64>::new(&graph);
+        let architecture = Architecture { inputs: WIDTH, hidden, classes: CLASSES, layers: 2 };
+        let net = build::<f64>("gcn", architecture).unwrap();
+        let params = Params::glorot(&net.shapes(), 1);
+        let pool = Pool::new();
+        let loss = |nodes: &[u32], weights: &[f64]| {
+            let labels = nodes.iter().map(|&v| graph.labels().get(v as usize).unwrap()).collect();
+            let mut loss = WeightedLoss::new(labels, Reduction::Sum);
+            loss.set_node_weights(weights);
+            let view = View::training(&inputs, nodes.to_vec(), net.plan());
+            gradients(&*net, &params, &view, &loss, Dropout::new(0.5, 3), &pool)
+        };
+        let all: Vec<u32> = (0..NODES as u32).collect();
+        let only: Vec<f64> = all.iter().map(|v| f64::from([1u32, 6].contains(v))).collect();
+        let (whole, part) = (loss(&all, &only), loss(&[1, 6], &[1.0, 1.0]));
+        assert!((whole.0 - part.0).abs() < 1e-12);
+        for (a, b) in whole.1.iter().zip(&part.1) {
+            assert!(a.to_vec().iter().zip(b.to_vec()).all(|(a, b)| (a - b).abs() < 1e-12));
+        }
+    }
+}
+
+#[test]
+fn unknown_backbones_are_refused_with_the_nearest_name() {
+    let architecture = Architecture { inputs: 1, hidden: 1, classes: 2, layers: 1 };
+    let error = build::<f32>("gnc", architecture).err().unwrap();
+    assert_eq!(error.to_string(), "unknown backbone `gnc` (did you mean `gcn`?)");
+}
