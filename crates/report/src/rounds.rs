@@ -131,6 +131,7 @@ mod tests {
         let path = place.path().join("rounds.jsonl");
         std::fs::write(&path, "1\n2\n3\n{\"ro").unwrap();
         let mut rounds = RoundsWriter::resume(&path, 2).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "1\n2\n");
         rounds.write(&7).unwrap();
         assert_eq!(rounds.lines(), 3);
         rounds.finish().unwrap();
