@@ -1,1 +1,33 @@
-//! Placeholder.
+//! Predictions in, *for whom* out.
+//!
+//! A [`Question`] holds what was true, what was predicted, who owns each node and which nodes are at a disadvantage;
+//! its answer is an [`Evaluation`]: the four headline [`Scores`], the same by group and by client. Nothing here knows
+//! how the predictions came about.
+//!
+//! * [`Confusion`] — counts of (truth, prediction) over a set of nodes.
+//! * [`metrics`] — one file per metric, one line each in [`metrics::METRICS`].
+//! * [`Group`] — the sets of nodes that are judged apart.
+//! * [`Readings`], [`Scores`] — each metric in its three readings `pooled`, `present` and `client`.
+//! * [`aggregate`] — mean and standard deviation over seeds.
+//!
+//! A set without nodes has no score: every value is an `Option`, and `NaN` never appears.
+
+#![forbid(unsafe_code)]
+
+mod aggregate;
+mod confusion;
+mod error;
+mod evaluate;
+mod group;
+pub mod metrics;
+mod scores;
+mod table;
+
+pub use aggregate::{Aggregate, aggregate, mean, sample_std};
+pub use confusion::{ClassCounts, Confusion};
+pub use error::{Error, Result};
+pub use evaluate::{ClientScores, Evaluation, Question};
+pub use group::{Group, GroupSizes};
+pub use metrics::{Classes, Metric};
+pub use scores::{Percent, Readings, Scores};
+pub use table::{GroupRow, GroupTable};

@@ -1,1 +1,25 @@
-//! Placeholder.
+//! What a run leaves behind: its folder, its summary and a table a person can read.
+//!
+//! * [`RunFolder`] — where a run writes, so that a crash never leaves a half-written file under a final name.
+//! * [`RoundsWriter`] — `rounds.jsonl`, one line per seed and round, while the run goes on.
+//! * [`PredictionsWriter`] — `predictions.csv`, one row per seed and node.
+//! * [`Summary`] — `summary.json`, written last: its presence means that the run is complete.
+//! * [`Table`] — several runs side by side, as text, Markdown or CSV.
+
+#![forbid(unsafe_code)]
+
+mod atomic;
+mod error;
+mod folder;
+mod predictions;
+mod rounds;
+mod summary;
+mod table;
+
+pub use atomic::{AtomicFile, write_atomic};
+pub use error::{Error, Result};
+pub use folder::{RunFolder, free_name};
+pub use predictions::{Prediction, PredictionsWriter};
+pub use rounds::RoundsWriter;
+pub use summary::{Bytes, RunTotals, SeedSummary, Summary};
+pub use table::{Row, Style, Table};

@@ -1,0 +1,104 @@
+//! The sets of nodes that are judged apart.
+
+use serde::{Deserialize, Serialize};
+
+/// A set of judged nodes, by what puts a node at a disadvantage.
+///
+/// Which classes are minority classes and which nodes are heterophilous is decided on the graph; here they are one
+/// flag each per node. [`Group::Majority`] and [`Group::Homophilous`] are complements within the judged nodes, so
+/// `Homophilous` also holds the nodes without neighbours, which have no homophily at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Group {
+    /// Every judged node.
+    All,
+    /// At least half of its neighbours are of another class.
+    Heterophilous,
+    /// Not heterophilous.
+    Homophilous,
+    /// Of a minority class.
+    Minority,
+    /// Not of a minority class.
+    Majority,
+    /// Of a minority class and heterophilous: the worst off.
+    HeteMin,
+}
+
+impl Group {
+    /// Every group, in the order of tables.
+    pub const EVERY: [Self; 6] =
+        [Self::All, Self::Heterophilous, Self::Homophilous, Self::Minority, Self::Majority, Self::HeteMin];
+
+    /// The name in files: `all`, `heterophilous`, `homophilous`, `minority`, `majority`, `hete_min`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Heterophilous => "heterophilous",
+            Self::Homophilous => "homophilous",
+            Self::Minority => "minority",
+            Self::Majority => "majority",
+            Self::HeteMin => "hete_min",
+        }
+    }
+
+    /// Whether a node with these flags belongs to the group.
+    ///
+    /// ```
+    /// use boostfgl_fairness::Group;
+    /// assert!(Group::HeteMin.contains(true, true));
+    /// assert!(!Group::HeteMin.contains(true, false));
+    /// ```
+    pub fn contains(self, minority: bool, heterophilous: bool) -> bool {
+        match self {
+            Self::All => true,
+            Self::Heterophilous => heterophilous,
+            Self::Homophilous => !heterophilous,
+            Self::Minority => minority,
+            Self::Majority => !minority,
+            Self::HeteMin => minority && heterophilous,
+        }
+    }
+}
+
+/// How many judged nodes each group has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupSizes {
+    /// Judged nodes.
+    pub all: usize,
+    /// Heterophilous ones.
+    pub heterophilous: usize,
+    /// The others.
+    pub homophilous: usize,
+    /// Those of a minority class.
+    pub minority: usize,
+    /// The others.
+    pub majority: usize,
+    /// Those of a minority class that are heterophilous.
+    pub hete_min: usize,
+}
+
+impl GroupSizes {
+    /// The size of one group.
+    pub fn of(&self, group: Group) -> usize {
+        match group {
+            Group::All => self.all,
+            Group::Heterophilous => self.heterophilous,
+            Group::Homophilous => self.homophilous,
+            Group::Minority => self.minority,
+            Group::Majority => self.majority,
+            Group::HeteMin => self.hete_min,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_the_ones_in_files() {
+        for group in Group::EVERY {
+            assert_eq!(serde_json::to_value(group).unwrap(), group.name());
+        }
+    }
+}

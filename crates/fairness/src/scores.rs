@@ -1,0 +1,85 @@
+//! The four headline numbers, each in three readings.
+
+use serde::{Deserialize, Serialize};
+
+/// One metric on one set of nodes, read in three ways. Each is `None` if the set is empty.
+///
+/// Papers mean different things by "macro-F1 on the heterophilous nodes", and the values differ by a factor of two and
+/// more; so all are computed, stored and shown under their names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Readings {
+    /// One value over the nodes of all clients together and all C classes: the headline.
+    pub pooled: Option<f64>,
+    /// The same over the classes present in the set; for accuracy the same number as `pooled`.
+    pub present: Option<f64>,
+    /// The mean over clients, weighted by their number of nodes, of the value over all C classes on the client's part
+    /// of the set. Clients with no node in the set are left out and the other weights grow to sum to one.
+    pub client: Option<f64>,
+}
+
+impl Readings {
+    /// Each reading there is, changed by `change`.
+    pub fn map(self, change: impl Fn(f64) -> f64) -> Self {
+        Self { pooled: self.pooled.map(&change), present: self.present.map(&change), client: self.client.map(&change) }
+    }
+}
+
+/// The four headline metrics, as fractions of 1.
+///
+/// Files and tables show percent: see [`Scores::percent`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Scores {
+    /// Share of all judged nodes predicted right.
+    pub accuracy: Readings,
+    /// Macro-F1 on all judged nodes.
+    pub overall_f1: Readings,
+    /// Macro-F1 on the heterophilous ones.
+    pub hete_f1: Readings,
+    /// Macro-F1 on the heterophilous ones of minority classes.
+    pub hete_min_f1: Readings,
+}
+
+impl Scores {
+    /// Each value there is, changed by `change`.
+    pub fn map(self, change: impl Fn(f64) -> f64) -> Self {
+        Self {
+            accuracy: self.accuracy.map(&change),
+            overall_f1: self.overall_f1.map(&change),
+            hete_f1: self.hete_f1.map(&change),
+            hete_min_f1: self.hete_min_f1.map(&change),
+        }
+    }
+
+    /// The same in percent, as files hold it.
+    ///
+    /// ```
+    /// use boostfgl_fairness::{Readings, Scores};
+    ///
+    /// let half = Readings { pooled: Some(0.5), ..Readings::default() };
+    /// let scores = Scores { accuracy: half, ..Scores::default() };
+    /// assert_eq!(scores.percent().0.accuracy.pooled, Some(50.0));
+    /// ```
+    pub fn percent(self) -> Percent<Self> {
+        Percent(self.map(|fraction| 100.0 * fraction))
+    }
+}
+
+/// Values in percent instead of fractions of 1. Files hold the inner value; the type keeps the units apart.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Percent<T>(pub T);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percent_of_nothing_is_null() {
+        let readings = Readings { pooled: Some(0.25), present: Some(1.0), client: None };
+        let scores = Scores { accuracy: readings, ..Scores::default() };
+        let json = serde_json::to_value(scores.percent()).unwrap();
+        assert_eq!(json["accuracy"], serde_json::json!({"pooled": 25.0, "present": 100.0, "client": null}));
+        assert_eq!(json["hete_f1"]["pooled"], serde_json::Value::Null);
+        assert_eq!(serde_json::from_value::<Percent<Scores>>(json).unwrap(), scores.percent());
+    }
+}

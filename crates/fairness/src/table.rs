@@ -1,0 +1,132 @@
+//! Metric × group: who fares how.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::metrics::{Accuracy, METRICS, MacroF1};
+use crate::{Classes, Confusion, Group, GroupSizes, Metric, Readings, Scores};
+
+/// Every metric of [`METRICS`] on every [`Group`], in the order of [`Group::EVERY`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct GroupTable {
+    rows: Vec<GroupRow>,
+}
+
+/// One group: its size and its metrics.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GroupRow {
+    /// The group.
+    pub group: Group,
+    /// Its number of judged nodes.
+    pub size: usize,
+    /// The readings of each metric, under its name.
+    #[serde(flatten)]
+    pub metrics: BTreeMap<String, Readings>,
+}
+
+impl GroupTable {
+    /// The rows, in the order of [`Group::EVERY`].
+    pub fn rows(&self) -> &[GroupRow] {
+        &self.rows
+    }
+
+    /// The readings of `metric` on `group`; all `None` for a metric the table does not have.
+    pub fn readings(&self, group: Group, metric: &str) -> Readings {
+        self.row(group).and_then(|row| row.metrics.get(metric)).copied().unwrap_or_default()
+    }
+
+    /// The headline metrics.
+    pub fn scores(&self) -> Scores {
+        let f1 = |group| self.readings(group, MacroF1::EXACT.name());
+        Scores {
+            accuracy: self.readings(Group::All, Accuracy.name()),
+            overall_f1: f1(Group::All),
+            hete_f1: f1(Group::Heterophilous),
+            hete_min_f1: f1(Group::HeteMin),
+        }
+    }
+
+    /// How many nodes each group has.
+    pub fn sizes(&self) -> GroupSizes {
+        let size = |group| self.row(group).map_or(0, |row| row.size);
+        GroupSizes {
+            all: size(Group::All),
+            heterophilous: size(Group::Heterophilous),
+            homophilous: size(Group::Homophilous),
+            minority: size(Group::Minority),
+            majority: size(Group::Majority),
+            hete_min: size(Group::HeteMin),
+        }
+    }
+
+    /// Each value there is, changed by `change`; sizes stay.
+    pub(crate) fn map(mut self, change: impl Fn(f64) -> f64) -> Self {
+        for readings in self.rows.iter_mut().flat_map(|row| row.metrics.values_mut()) {
+            *readings = readings.map(&change);
+        }
+        self
+    }
+
+    /// The table of one owner of nodes. The mean over a single client is that client's value, so `client` = `pooled`.
+    pub(crate) fn of_one(tallies: &[Confusion; 6]) -> Self {
+        Self::build(tallies, |_, _, pooled| pooled)
+    }
+
+    /// The table of all clients together, given `tallies` over all of them and each one's weight and own table.
+    pub(crate) fn of_all(tallies: &[Confusion; 6], clients: &[(f64, Self)]) -> Self {
+        Self::build(tallies, |group, metric, _| {
+            let parts = clients.iter().map(|(weight, table)| (*weight, table.readings(group, metric).pooled));
+            weighted_mean(parts)
+        })
+    }
+
+    fn build(tallies: &[Confusion; 6], client: impl Fn(Group, &str, Option<f64>) -> Option<f64>) -> Self {
+        let row = |(group, tally): (Group, &Confusion)| {
+            let readings = |metric: &dyn Metric| {
+                let pooled = metric.compute(tally, Classes::All);
+                let present = metric.compute(tally, Classes::Present);
+                Readings { pooled, present, client: client(group, metric.name(), pooled) }
+            };
+            let metrics = METRICS.iter().map(|metric| (metric.name().to_owned(), readings(*metric))).collect();
+            GroupRow { group, size: tally.total() as usize, metrics }
+        };
+        Self { rows: Group::EVERY.into_iter().zip(tallies).map(row).collect() }
+    }
+
+    fn row(&self, group: Group) -> Option<&GroupRow> {
+        self.rows.iter().find(|row| row.group == group)
+    }
+}
+
+/// Σ w x / Σ w over the parts that have a value; `None` if no weight is left.
+fn weighted_mean(parts: impl Iterator<Item = (f64, Option<f64>)>) -> Option<f64> {
+    let (sum, weight) = parts
+        .filter_map(|(weight, value)| Some((weight, value?)))
+        .fold((0.0, 0.0), |(sum, total), (weight, value)| (sum + weight * value, total + weight));
+    (weight > 0.0).then(|| sum / weight)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_without_a_value_do_not_weigh() {
+        let parts = [(3.0, Some(1.0)), (100.0, None), (1.0, Some(0.0))];
+        assert_eq!(weighted_mean(parts.into_iter()), Some(0.75));
+        assert_eq!(weighted_mean([(1.0, None)].into_iter()), None);
+        assert_eq!(weighted_mean(std::iter::empty()), None);
+    }
+
+    #[test]
+    fn a_table_survives_a_file() {
+        let tallies = std::array::from_fn(|_| Confusion::from_pairs(2, [(0, 0), (1, 0)]).unwrap());
+        let table = GroupTable::of_one(&tallies);
+        let json = serde_json::to_value(&table).unwrap();
+        assert_eq!(json[5]["group"], "hete_min");
+        assert_eq!(json[5]["accuracy"]["pooled"], 0.5);
+        assert_eq!(serde_json::from_value::<GroupTable>(json).unwrap().sizes().hete_min, 2);
+    }
+}

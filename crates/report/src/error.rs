@@ -1,0 +1,73 @@
+//! What can go wrong with a run folder.
+
+use std::path::{Path, PathBuf};
+
+/// Shorthand for results of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Every way in which writing or reading a run folder fails.
+///
+/// Each message names the file or folder and what is wrong with it; [`Error::advice`] says what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused: no permission, disk full, missing file.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+
+    /// A run was to go into a folder that already holds something.
+    #[error("{}: expected an empty folder, found `{found}` in it", path.display())]
+    NotEmpty {
+        /// The folder.
+        path: PathBuf,
+        /// One of the things in it.
+        found: String,
+    },
+
+    /// The file was written by a newer version of the program.
+    #[error("{}: expected format version {known} or older, found {found}", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The newest version that this program reads.
+        known: u32,
+        /// The version of the file.
+        found: u64,
+    },
+
+    /// The file is there but does not hold what its format promises.
+    #[error("{}: {reason}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// Builds an [`Error::Io`].
+    pub fn io(path: impl AsRef<Path>, source: std::io::Error) -> Self {
+        Self::Io { path: path.as_ref().to_path_buf(), source }
+    }
+
+    /// Builds an [`Error::Malformed`].
+    pub fn malformed(path: impl AsRef<Path>, reason: impl Into<String>) -> Self {
+        Self::Malformed { path: path.as_ref().to_path_buf(), reason: reason.into() }
+    }
+
+    /// What the user can do about it, in one sentence.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::Io { .. } => "Check that the path is right, may be written, and that the disk is not full.",
+            Self::NotEmpty { .. } => "Choose another folder with --out, or pass --overwrite to replace the run in it.",
+            Self::Newer { .. } => "Install a newer boostfgl, or repeat the run with this one.",
+            Self::Malformed { .. } => "Repeat the run, or restore the file from where it was copied.",
+        }
+    }
+}

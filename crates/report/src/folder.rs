@@ -1,0 +1,219 @@
+//! Where a run writes.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::atomic::{self, UNFINISHED};
+use crate::{AtomicFile, Error, PredictionsWriter, Result, RoundsWriter, Summary};
+
+/// The folder of one run.
+///
+/// Every file but `rounds.jsonl` appears under its name only when whole, and `summary.json` comes last: a folder with a
+/// summary is a finished run.
+///
+/// ```
+/// use boostfgl_report::RunFolder;
+///
+/// let place = tempfile::tempdir()?;
+/// let run = RunFolder::create(place.path().join("run"), false)?;
+/// run.write_atomic("config.toml", b"rounds = 50\n")?;
+///
+/// let error = RunFolder::create(run.path(), false).unwrap_err();
+/// assert!(error.to_string().contains("found `config.toml` in it"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+}
+
+impl RunFolder {
+    /// The resolved configuration.
+    pub const CONFIG: &str = "config.toml";
+    /// Which client and split each node is in.
+    pub const PARTITION: &str = "partition.csv";
+    /// One line per seed and round.
+    pub const ROUNDS: &str = "rounds.jsonl";
+    /// One row per seed and node.
+    pub const PREDICTIONS: &str = "predictions.csv";
+    /// The final parameters.
+    pub const MODEL: &str = "model.safetensors";
+    /// The report.
+    pub const REPORT: &str = "report.html";
+    /// The summary: the last file a run writes.
+    pub const SUMMARY: &str = "summary.json";
+    /// The folder of checkpoints.
+    pub const CHECKPOINT: &str = "checkpoint";
+
+    /// Makes the folder, with its parents, or takes over an empty one.
+    ///
+    /// With `overwrite`, what an earlier run wrote is removed first, and nothing else: files of other names stay, and
+    /// so does a `checkpoint` folder that has no `rounds.jsonl` beside it, since no run made it.
+    ///
+    /// # Errors
+    /// If the folder holds something and `overwrite` is false, or the system refuses.
+    pub fn create(path: impl Into<PathBuf>, overwrite: bool) -> Result<Self> {
+        let folder = Self { path: path.into() };
+        fs::create_dir_all(&folder.path).map_err(|source| Error::io(&folder.path, source))?;
+        let mut names = folder.names()?;
+        if overwrite {
+            folder.remove_run(&names)?;
+        } else if !names.is_empty() {
+            // The least name, so that the message does not depend on the file system's order.
+            return Err(Error::NotEmpty { path: folder.path, found: names.swap_remove(0) });
+        }
+        Ok(folder)
+    }
+
+    /// Makes a folder that did not exist: `base`, else `base-2`, `base-3` and so on.
+    ///
+    /// Unlike [`free_name`] followed by [`RunFolder::create`], two programs never get the same folder.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn create_free(base: impl AsRef<Path>) -> Result<Self> {
+        let base = base.as_ref();
+        if let Some(parent) = base.parent() {
+            fs::create_dir_all(parent).map_err(|source| Error::io(parent, source))?;
+        }
+        loop {
+            let path = free_name(base);
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(Self { path }),
+                Err(taken) if taken.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(source) => return Err(Error::io(path, source)),
+            }
+        }
+    }
+
+    /// The folder of an earlier run, to read or resume.
+    ///
+    /// # Errors
+    /// If there is no such folder.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
+        let folder = Self { path: path.into() };
+        folder.names().map(|_| folder)
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The path of a file in it.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Writes a whole file, or leaves what was there.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn write_atomic(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        atomic::write_atomic(self.file(name), bytes)
+    }
+
+    /// Starts a file that gets its name when it is finished.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn start(&self, name: &str) -> Result<AtomicFile> {
+        AtomicFile::create(self.file(name))
+    }
+
+    /// Starts `rounds.jsonl`.
+    ///
+    /// # Errors
+    /// If the file is already there, or the system refuses.
+    pub fn rounds(&self) -> Result<RoundsWriter> {
+        RoundsWriter::create(self.file(Self::ROUNDS))
+    }
+
+    /// Starts `predictions.csv`.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn predictions(&self) -> Result<PredictionsWriter> {
+        PredictionsWriter::create(self.file(Self::PREDICTIONS))
+    }
+
+    /// Writes `summary.json`: do this last.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn write_summary(&self, summary: &Summary) -> Result<()> {
+        self.write_atomic(Self::SUMMARY, summary.to_json().as_bytes())
+    }
+
+    /// Reads `summary.json`.
+    ///
+    /// # Errors
+    /// If the run is not finished, or another program or version wrote the file.
+    pub fn summary(&self) -> Result<Summary> {
+        Summary::read(self.file(Self::SUMMARY))
+    }
+
+    /// The names in the folder, sorted.
+    fn names(&self) -> Result<Vec<String>> {
+        let names = || -> io::Result<Vec<String>> {
+            let names = fs::read_dir(&self.path)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+            names.collect()
+        };
+        let mut names = names().map_err(|source| Error::io(&self.path, source))?;
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn remove_run(&self, names: &[String]) -> Result<()> {
+        let there = |name: &str| names.iter().any(|there| there == name);
+        let remove = |name: &str| {
+            let path = self.file(name);
+            fs::remove_file(&path).map_err(|source| Error::io(path, source))
+        };
+        // The summary goes first, so that a run taken apart halfway does not look finished; the rounds go last,
+        // because they are the sign that a run was here.
+        let unfinished = |name: &&String| name.starts_with(UNFINISHED.0) && name.ends_with(UNFINISHED.1);
+        if there(Self::SUMMARY) {
+            remove(Self::SUMMARY)?;
+        }
+        for name in names.iter().filter(unfinished) {
+            remove(name)?;
+        }
+        if there(Self::CHECKPOINT) && there(Self::ROUNDS) {
+            let path = self.file(Self::CHECKPOINT);
+            fs::remove_dir_all(&path).map_err(|source| Error::io(path, source))?;
+        }
+        for name in [Self::CONFIG, Self::PARTITION, Self::PREDICTIONS, Self::MODEL, Self::REPORT, Self::ROUNDS] {
+            if there(name) {
+                remove(name)?;
+            }
+        }
+        atomic::sync_folder(&self.path).map_err(|source| Error::io(&self.path, source))
+    }
+}
+
+/// The first of `base`, `base-2`, `base-3`, … that names nothing yet.
+///
+/// ```
+/// let place = tempfile::tempdir()?;
+/// let base = place.path().join("cora-fedavg");
+/// std::fs::create_dir(&base)?;
+/// assert!(boostfgl_report::free_name(&base).ends_with("cora-fedavg-2"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn free_name(base: impl AsRef<Path>) -> PathBuf {
+    // Going through the components drops a trailing slash, after which `-2` would be a name of its own.
+    let base: PathBuf = base.as_ref().components().collect();
+    // A dangling link is not free either: writing to it would end up wherever it points.
+    let free = |path: &PathBuf| fs::symlink_metadata(path).is_err();
+    let mut path = base.clone();
+    let mut number = 2u64;
+    while !free(&path) {
+        let mut name = base.clone().into_os_string();
+        name.push(format!("-{number}"));
+        path = name.into();
+        number += 1;
+    }
+    path
+}

@@ -1,0 +1,137 @@
+//! `predictions.csv`: what was predicted for every node.
+
+use std::path::PathBuf;
+
+use boostfgl_graph::Role;
+
+use crate::{AtomicFile, Error, Result};
+
+/// Streams one row per seed and node; the file gets its name when [`PredictionsWriter::finish`] is called.
+///
+/// ```
+/// use boostfgl_graph::Role;
+/// use boostfgl_report::{Prediction, PredictionsWriter};
+///
+/// let place = tempfile::tempdir()?;
+/// let path = place.path().join("predictions.csv");
+/// let mut predictions = PredictionsWriter::create(&path)?;
+/// predictions.write(&Prediction {
+///     seed: 0,
+///     node: "paper-17",
+///     client: 3,
+///     split: Role::Test,
+///     label: Some("theory"),
+///     prediction: "neural nets",
+///     minority: true,
+///     heterophilous: false,
+/// })?;
+/// predictions.finish()?;
+/// assert_eq!(
+///     std::fs::read_to_string(&path)?,
+///     "seed,node,client,split,label,prediction,minority,heterophilous\n0,paper-17,3,test,theory,neural nets,1,0\n"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct PredictionsWriter {
+    path: PathBuf,
+    rows: csv::Writer<AtomicFile>,
+}
+
+/// One row.
+#[derive(Clone, Copy, Debug)]
+pub struct Prediction<'a> {
+    /// The seed of the run.
+    pub seed: u64,
+    /// What the node was called in its source.
+    pub node: &'a str,
+    /// The client that owns it.
+    pub client: u32,
+    /// What it was used for.
+    pub split: Role,
+    /// The name of its class, if known; an empty field otherwise.
+    pub label: Option<&'a str>,
+    /// The name of the predicted class.
+    pub prediction: &'a str,
+    /// Whether its class is a minority class.
+    pub minority: bool,
+    /// Whether it is heterophilous.
+    pub heterophilous: bool,
+}
+
+impl PredictionsWriter {
+    /// Starts the file and writes the header.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn create(path: impl Into<PathBuf>) -> Result<Self> {
+        let path = path.into();
+        let mut writer = Self { rows: csv::Writer::from_writer(AtomicFile::create(&path)?), path };
+        writer.record(HEADER)?;
+        Ok(writer)
+    }
+
+    /// Appends one row.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn write(&mut self, row: &Prediction<'_>) -> Result<()> {
+        let flag = |set| if set { "1" } else { "0" };
+        self.record([
+            row.seed.to_string().as_str(),
+            row.node,
+            row.client.to_string().as_str(),
+            row.split.name(),
+            row.label.unwrap_or_default(),
+            row.prediction,
+            flag(row.minority),
+            flag(row.heterophilous),
+        ])
+    }
+
+    /// Makes the file whole and gives it its name.
+    ///
+    /// # Errors
+    /// If the system refuses; then there is no file.
+    pub fn finish(self) -> Result<()> {
+        let Self { path, rows } = self;
+        let file = rows.into_inner().map_err(|error| Error::io(path, error.into_error()))?;
+        file.finish()
+    }
+
+    fn record(&mut self, fields: [&str; 8]) -> Result<()> {
+        self.rows.write_record(fields).map_err(|error| Error::io(&self.path, error.into()))
+    }
+}
+
+const HEADER: [&str; 8] = ["seed", "node", "client", "split", "label", "prediction", "minority", "heterophilous"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_file_until_finished_and_odd_names_are_quoted() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("predictions.csv");
+        let mut predictions = PredictionsWriter::create(&path).unwrap();
+        let row = Prediction {
+            seed: 4,
+            node: "a,\"b\"\nc",
+            client: 0,
+            split: Role::None,
+            label: None,
+            prediction: "x",
+            minority: false,
+            heterophilous: true,
+        };
+        predictions.write(&row).unwrap();
+        assert!(!path.exists());
+        predictions.finish().unwrap();
+
+        let mut reader = csv::Reader::from_path(&path).unwrap();
+        assert_eq!(reader.headers().unwrap(), HEADER.as_slice());
+        let rows: Vec<csv::StringRecord> = reader.records().collect::<Result<_, _>>().unwrap();
+        assert_eq!(rows, [vec!["4", "a,\"b\"\nc", "0", "none", "", "x", "0", "1"]]);
+    }
+}

@@ -1,0 +1,154 @@
+//! `rounds.jsonl`: what happened, round by round.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::{Error, Result};
+
+/// Appends one line of JSON per seed and round.
+///
+/// This is the one file that has its final name while it grows, so that others can follow a run. A line goes to the
+/// system in one piece and right away; what a crash can leave is an incomplete last line, which
+/// [`RoundsWriter::resume`] cuts off.
+///
+/// ```
+/// use boostfgl_report::RoundsWriter;
+///
+/// let place = tempfile::tempdir()?;
+/// let path = place.path().join("rounds.jsonl");
+/// let mut rounds = RoundsWriter::create(&path)?;
+/// rounds.write(&serde_json::json!({"seed": 0, "round": 1, "loss": 1.5}))?;
+/// rounds.finish()?;
+/// assert_eq!(std::fs::read_to_string(&path)?, "{\"loss\":1.5,\"round\":1,\"seed\":0}\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct RoundsWriter {
+    path: PathBuf,
+    file: File,
+    line: Vec<u8>,
+    lines: usize,
+}
+
+impl RoundsWriter {
+    /// Starts a new file.
+    ///
+    /// # Errors
+    /// If the file is already there, or the system refuses.
+    pub fn create(path: impl Into<PathBuf>) -> Result<Self> {
+        let path = path.into();
+        let file = OpenOptions::new().append(true).create_new(true).open(&path);
+        let file = file.map_err(|source| Error::io(&path, source))?;
+        Ok(Self { path, file, line: Vec::new(), lines: 0 })
+    }
+
+    /// Continues the file of a stopped run: keeps its first `lines` lines, cuts off whatever came after.
+    ///
+    /// # Errors
+    /// If the file has fewer whole lines, or the system refuses.
+    pub fn resume(path: impl Into<PathBuf>, lines: usize) -> Result<Self> {
+        let path = path.into();
+        // Not in append mode: where that means "may only add", Windows refuses to cut.
+        let open = || OpenOptions::new().read(true).write(true).open(&path);
+        let mut file = open().map_err(|source| Error::io(&path, source))?;
+        let (found, end) = end_of_line(&file, lines).map_err(|source| Error::io(&path, source))?;
+        if found < lines {
+            return Err(Error::malformed(&path, format!("expected at least {lines} whole lines, found {found}")));
+        }
+        let cut = file.set_len(end).and_then(|()| file.seek(SeekFrom::Start(end)));
+        cut.map_err(|source| Error::io(&path, source))?;
+        Ok(Self { path, file, line: Vec::new(), lines })
+    }
+
+    /// Appends one line and hands it to the system.
+    ///
+    /// # Errors
+    /// If the record is not representable as JSON, or the system refuses.
+    pub fn write(&mut self, record: &impl Serialize) -> Result<()> {
+        self.line.clear();
+        serde_json::to_writer(&mut self.line, record)
+            .map_err(|error| Error::malformed(&self.path, format!("line {}: {error}", self.lines + 1)))?;
+        self.line.push(b'\n');
+        self.file.write_all(&self.line).map_err(|source| Error::io(&self.path, source))?;
+        self.lines += 1;
+        Ok(())
+    }
+
+    /// How many lines the file has: what a checkpoint remembers for [`RoundsWriter::resume`].
+    pub fn lines(&self) -> usize {
+        self.lines
+    }
+
+    /// Brings what was written to the disk. Do this before a checkpoint that remembers [`RoundsWriter::lines`], so that
+    /// a power failure cannot keep the checkpoint and lose the lines.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn sync(&self) -> Result<()> {
+        self.file.sync_all().map_err(|source| Error::io(&self.path, source))
+    }
+
+    /// Brings everything to the disk and closes the file.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn finish(self) -> Result<()> {
+        self.sync()
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// How many whole lines there are, up to `lines`, and where the last of them ends.
+fn end_of_line(file: &File, lines: usize) -> io::Result<(usize, u64)> {
+    let mut reader = BufReader::new(file);
+    let (mut found, mut end, mut line) = (0, 0, Vec::new());
+    while found < lines {
+        line.clear();
+        let length = reader.read_until(b'\n', &mut line)?;
+        if line.last() != Some(&b'\n') {
+            break;
+        }
+        found += 1;
+        end += length as u64;
+    }
+    Ok((found, end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_torn_line_is_cut_off_on_resume() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("rounds.jsonl");
+        std::fs::write(&path, "1\n2\n3\n{\"ro").unwrap();
+        let mut rounds = RoundsWriter::resume(&path, 2).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "1\n2\n");
+        rounds.write(&7).unwrap();
+        assert_eq!(rounds.lines(), 3);
+        rounds.finish().unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "1\n2\n7\n");
+
+        std::fs::write(&path, "1\n2").unwrap();
+        let error = RoundsWriter::resume(&path, 2).unwrap_err().to_string();
+        assert!(error.ends_with("expected at least 2 whole lines, found 1"), "{error}");
+    }
+
+    #[test]
+    fn each_line_is_there_at_once_and_nothing_is_overwritten() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("rounds.jsonl");
+        let mut rounds = RoundsWriter::create(&path).unwrap();
+        rounds.write(&[1, 2]).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "[1,2]\n");
+        assert!(RoundsWriter::create(&path).is_err());
+    }
+}

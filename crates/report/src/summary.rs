@@ -1,0 +1,173 @@
+//! `summary.json`: the outcome of a run, for people and other programs.
+
+use std::fs;
+use std::path::Path;
+
+use boostfgl_fairness::{GroupSizes, Percent, Scores, aggregate};
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Result};
+
+/// The outcome of one run: a method on a dataset, over one or more seeds.
+///
+/// Metrics are in percent; `null` stands for a group without nodes, and for the spread of a single seed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// The version of this format: [`Summary::VERSION`].
+    pub version: u32,
+    /// The version of the program that wrote it.
+    pub program: String,
+    /// The federated method.
+    pub method: String,
+    /// The boosts stacked on it.
+    pub boost: Vec<String>,
+    /// The dataset.
+    pub dataset: String,
+    /// One entry per seed.
+    pub seeds: Vec<SeedSummary>,
+    /// The mean over seeds.
+    pub mean: Percent<Scores>,
+    /// The sample standard deviation over seeds.
+    pub std: Percent<Scores>,
+    /// Processor time of all seeds together.
+    pub cpu_seconds: f64,
+    /// Time on the clock from start to end.
+    pub wall_seconds: f64,
+    /// The most memory the program held at any time.
+    pub peak_rss_mib: f64,
+    /// Traffic of all seeds together.
+    pub bytes: Bytes,
+    /// BLAKE3 of the parameters and predictions of all seeds.
+    pub digest: String,
+}
+
+/// The outcome under one seed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeedSummary {
+    /// The seed.
+    pub seed: u64,
+    /// The four metrics in their three readings.
+    #[serde(flatten)]
+    pub scores: Percent<Scores>,
+    /// How many test nodes each group has.
+    pub groups: GroupSizes,
+    /// The round whose model is reported, counted from 1.
+    pub round: usize,
+    /// Time on the clock.
+    pub seconds: f64,
+    /// Processor time.
+    pub cpu_seconds: f64,
+    /// Bytes that clients sent.
+    pub bytes_up: u64,
+    /// Bytes that clients received.
+    pub bytes_down: u64,
+    /// BLAKE3 of the final parameters and predictions.
+    pub digest: String,
+}
+
+/// Traffic between clients and server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bytes {
+    /// Sent by clients.
+    pub up: u64,
+    /// Received by clients.
+    pub down: u64,
+}
+
+/// What is measured of a run as a whole rather than per seed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunTotals {
+    /// Processor time of all seeds together.
+    pub cpu_seconds: f64,
+    /// Time on the clock from start to end.
+    pub wall_seconds: f64,
+    /// The most memory the program held at any time.
+    pub peak_rss_mib: f64,
+    /// BLAKE3 of the parameters and predictions of all seeds.
+    pub digest: String,
+}
+
+impl Summary {
+    /// The version of the format that this program writes, and the newest it reads.
+    pub const VERSION: u32 = 1;
+
+    /// Puts a summary together; mean, spread and traffic follow from the seeds.
+    pub fn new(
+        method: impl Into<String>,
+        boost: Vec<String>,
+        dataset: impl Into<String>,
+        seeds: Vec<SeedSummary>,
+        totals: RunTotals,
+    ) -> Self {
+        let scores: Vec<Scores> = seeds.iter().map(|seed| seed.scores.0).collect();
+        // Mean and spread of percents are the percents of mean and spread.
+        let over_seeds = aggregate(&scores);
+        Self {
+            version: Self::VERSION,
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+            method: method.into(),
+            boost,
+            dataset: dataset.into(),
+            mean: Percent(over_seeds.mean),
+            std: Percent(over_seeds.std),
+            bytes: Bytes {
+                up: seeds.iter().map(|seed| seed.bytes_up).sum(),
+                down: seeds.iter().map(|seed| seed.bytes_down).sum(),
+            },
+            seeds,
+            cpu_seconds: totals.cpu_seconds,
+            wall_seconds: totals.wall_seconds,
+            peak_rss_mib: totals.peak_rss_mib,
+            digest: totals.digest,
+        }
+    }
+
+    /// The file's text, ending in a newline.
+    pub fn to_json(&self) -> String {
+        // Only maps with keys that are not strings and failing `Serialize` impls make this fail; there are none here.
+        let mut json = serde_json::to_string_pretty(self).expect("a summary is representable as JSON");
+        json.push('\n');
+        json
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// If it cannot be read, is not a summary, or has a newer version.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let text = fs::read(path).map_err(|source| Error::io(path, source))?;
+        Self::from_json(&text, path)
+    }
+
+    /// Reads the text of a file; `path` is for messages.
+    ///
+    /// # Errors
+    /// If it is not a summary, or has a newer version.
+    pub fn from_json(text: &[u8], path: impl AsRef<Path>) -> Result<Self> {
+        #[derive(Deserialize)]
+        struct Version {
+            version: u64,
+        }
+        let path = path.as_ref();
+        let malformed = |error: serde_json::Error| Error::malformed(path, error.to_string());
+        // The version alone comes first: a newer format may differ in any other key.
+        let Version { version } = serde_json::from_slice(text).map_err(malformed)?;
+        if version > u64::from(Self::VERSION) {
+            return Err(Error::Newer { path: path.to_path_buf(), known: Self::VERSION, found: version });
+        }
+        serde_json::from_slice(text).map_err(malformed)
+    }
+
+    /// The method with its boosts, as tables name it: `fedavg`, `fedgta + all`, `fedavg + node,model`.
+    pub fn label(&self) -> String {
+        let all = ["node", "topology", "model"].iter().all(|name| self.boost.iter().any(|boost| boost == name));
+        match (self.method.as_str(), self.boost.as_slice()) {
+            (method, []) => method.to_owned(),
+            // Its name already says that all boosts are on.
+            ("boostfgl", _) if all => "boostfgl".to_owned(),
+            (method, _) if all => format!("{method} + all"),
+            (method, some) => format!("{method} + {}", some.join(",")),
+        }
+    }
+}

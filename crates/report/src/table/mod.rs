@@ -1,0 +1,260 @@
+//! Several runs side by side.
+
+mod export;
+mod text;
+
+use boostfgl_fairness::{GroupSizes, Percent, Readings, Scores, mean};
+
+use crate::Summary;
+
+/// A comparison of runs on one dataset: one row per run, one column per metric.
+///
+/// The headline columns are the `pooled` readings; `present` stands beside Hete-min-F1, because there the pooled
+/// reading cannot reach 100. The best value of each column, as printed, is marked.
+///
+/// [`Table::text`] is for a terminal, [`Table::markdown`] and [`Table::csv`] are for documents and spreadsheets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    title: String,
+    rows: Vec<Row>,
+    cost: bool,
+}
+
+/// One run in a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// What the run is called.
+    pub label: String,
+    /// The mean over seeds.
+    pub mean: Percent<Scores>,
+    /// The standard deviation over seeds.
+    pub std: Percent<Scores>,
+    /// Seconds on the clock, mean over seeds.
+    pub seconds: Option<f64>,
+    /// MiB that clients sent, mean over seeds.
+    pub mib_up: Option<f64>,
+    /// How many test nodes each group has, one entry per seed.
+    pub groups: Vec<GroupSizes>,
+}
+
+/// How text may be decorated. Marks are there in both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    /// Characters only: files, pipes, terminals without colour.
+    #[default]
+    Plain,
+    /// With ANSI escape codes.
+    Colour,
+}
+
+impl From<&Summary> for Row {
+    fn from(summary: &Summary) -> Self {
+        let over_seeds = |value: fn(&crate::SeedSummary) -> f64| {
+            let values: Vec<f64> = summary.seeds.iter().map(value).collect();
+            mean(&values)
+        };
+        Self {
+            label: summary.label(),
+            mean: summary.mean.clone(),
+            std: summary.std.clone(),
+            seconds: over_seeds(|seed| seed.seconds),
+            mib_up: over_seeds(|seed| seed.bytes_up as f64 / f64::from(1 << 20)),
+            groups: summary.seeds.iter().map(|seed| seed.groups).collect(),
+        }
+    }
+}
+
+impl Table {
+    /// A table of `rows` under `title`.
+    pub fn new(title: impl Into<String>, rows: Vec<Row>) -> Self {
+        Self { title: title.into(), rows, cost: false }
+    }
+
+    /// One table per dataset, datasets and runs in the order in which they come.
+    pub fn by_dataset(runs: &[Summary]) -> Vec<Self> {
+        let mut tables: Vec<Self> = Vec::new();
+        for run in runs {
+            let row = Row::from(run);
+            match tables.iter_mut().find(|table| table.title == run.dataset) {
+                Some(table) => table.rows.push(row),
+                None => tables.push(Self::new(&run.dataset, vec![row])),
+            }
+        }
+        tables
+    }
+
+    /// The same with or without the columns for time and traffic.
+    pub fn with_cost(mut self, cost: bool) -> Self {
+        self.cost = cost;
+        self
+    }
+
+    fn columns(&self) -> impl Iterator<Item = &'static Column> + Clone {
+        let cost = self.cost;
+        COLUMNS.iter().filter(move |column| cost || !column.cost)
+    }
+
+    /// What stands in a cell, without marks.
+    fn cell(column: &Column, row: &Row) -> String {
+        match (column.printed(row), (column.value)(row).std) {
+            (None, _) if column.cost => "–".to_owned(),
+            (None, _) => "no such node".to_owned(),
+            (Some(cost), _) if column.cost => cost,
+            (Some(mean), None) => format!("{mean} ± –"),
+            (Some(mean), Some(std)) => format!("{mean} ± {std:.1}"),
+        }
+    }
+
+    /// Per row, whether its value is the best of the column. Values that print alike are marked alike, since a
+    /// difference that cannot be seen should not decide; if all print alike, none is marked.
+    fn best(&self, column: &Column) -> Vec<bool> {
+        let printed = |row: &Row| column.printed(row).and_then(|text| text.parse::<f64>().ok());
+        let values: Vec<Option<f64>> = self.rows.iter().map(printed).collect();
+        let known = || values.iter().flatten().copied();
+        let (least, most) = (known().reduce(f64::min), known().reduce(f64::max));
+        let best = if column.cost { least } else { most };
+        values.iter().map(|value| least != most && value.is_some() && *value == best).collect()
+    }
+
+    /// `5 seeds`, or `3–5 seeds` if runs differ.
+    fn seeds(&self) -> String {
+        let counts = || self.rows.iter().map(|row| row.groups.len());
+        let unit = if counts().max() == Some(1) { "seed" } else { "seeds" };
+        format!("{} {unit}", range(counts()))
+    }
+
+    /// How many test nodes each group has, in words.
+    fn sizes(&self) -> [String; 3] {
+        let size = |of: fn(&GroupSizes) -> usize| range(self.rows.iter().flat_map(|row| &row.groups).map(of));
+        [
+            format!("{} in all", size(|groups| groups.all)),
+            format!("{} heterophilous", size(|groups| groups.heterophilous)),
+            format!("{} minority and heterophilous", size(|groups| groups.hete_min)),
+        ]
+    }
+}
+
+/// One column: what it shows and what that means.
+struct Column {
+    /// Its name in CSV.
+    key: &'static str,
+    /// Its heading.
+    title: &'static str,
+    /// The reading or unit under the heading.
+    unit: &'static str,
+    /// One line of explanation.
+    meaning: &'static str,
+    /// Time or traffic: shown on request, without spread, and the least is the best.
+    cost: bool,
+    value: fn(&Row) -> Value,
+}
+
+impl Column {
+    /// The mean as it is printed; `None` without a value.
+    fn printed(&self, row: &Row) -> Option<String> {
+        let mean = (self.value)(row).mean?;
+        // Decimals of large costs mean nothing, and take space.
+        Some(if self.cost && mean >= 1000.0 { format!("{mean:.0}") } else { format!("{mean:.1}") })
+    }
+}
+
+struct Value {
+    mean: Option<f64>,
+    std: Option<f64>,
+}
+
+/// A metric in one reading.
+fn metric(row: &Row, pick: fn(&Scores) -> Readings, reading: fn(Readings) -> Option<f64>) -> Value {
+    Value { mean: reading(pick(&row.mean.0)), std: reading(pick(&row.std.0)) }
+}
+
+const COLUMNS: [Column; 7] = [
+    Column {
+        key: "accuracy",
+        title: "Accuracy",
+        unit: "pooled",
+        meaning: "share of test nodes predicted right",
+        cost: false,
+        value: |row| metric(row, |scores| scores.accuracy, |readings| readings.pooled),
+    },
+    Column {
+        key: "overall_f1",
+        title: "Overall-F1",
+        unit: "pooled",
+        meaning: "macro-F1 on all test nodes: every class counts the same",
+        cost: false,
+        value: |row| metric(row, |scores| scores.overall_f1, |readings| readings.pooled),
+    },
+    Column {
+        key: "hete_f1",
+        title: "Hete-F1",
+        unit: "pooled",
+        meaning: "macro-F1 on heterophilous nodes: at most half the neighbours share the class",
+        cost: false,
+        value: |row| metric(row, |scores| scores.hete_f1, |readings| readings.pooled),
+    },
+    Column {
+        key: "hete_min_f1",
+        title: "Hete-min-F1",
+        unit: "pooled",
+        meaning: "macro-F1 on heterophilous nodes of minority classes; absent classes add 0",
+        cost: false,
+        value: |row| metric(row, |scores| scores.hete_min_f1, |readings| readings.pooled),
+    },
+    Column {
+        key: "hete_min_f1_present",
+        title: "Hete-min-F1",
+        unit: "present",
+        meaning: "the same, averaged over the classes present among them",
+        cost: false,
+        value: |row| metric(row, |scores| scores.hete_min_f1, |readings| readings.present),
+    },
+    Column {
+        key: "seconds",
+        title: "Time",
+        unit: "s",
+        meaning: "seconds on the clock per seed",
+        cost: true,
+        value: |row| Value { mean: row.seconds, std: None },
+    },
+    Column {
+        key: "mib_up",
+        title: "Up",
+        unit: "MiB",
+        meaning: "MiB that clients send to the server per seed",
+        cost: true,
+        value: |row| Value { mean: row.mib_up, std: None },
+    },
+];
+
+/// `7`, or `5–7` if values differ; thousands apart: `1,083`.
+fn range(values: impl Iterator<Item = usize> + Clone) -> String {
+    match (values.clone().min(), values.max()) {
+        (Some(least), Some(most)) if least < most => format!("{}–{}", thousands(least), thousands(most)),
+        (least, _) => thousands(least.unwrap_or(0)),
+    }
+}
+
+fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_easy_to_read() {
+        assert_eq!([0, 999, 1083, 2_449_029].map(thousands), ["0", "999", "1,083", "2,449,029"]);
+        assert_eq!(range([3, 5, 4].into_iter()), "3–5");
+        assert_eq!(range(std::iter::empty()), "0");
+    }
+}
