@@ -1,1 +1,54 @@
-//! Placeholder.
+//! One graph becomes the graphs of K clients.
+//!
+//! The second crate of the pipeline: a [`Graph`](boostfgl_graph::Graph) goes in, one [`ClientGraph`] per client comes
+//! out. Edges between clients are dropped and counted; nothing else is lost.
+//!
+//! * [`Partitioner`] — who gets which node; [`PARTITIONERS`] is the table of them, one file each.
+//! * [`louvain`] — communities of high modularity; [`merge`] cuts and merges them to K balanced clients.
+//! * [`label_skew`], [`random`] — Dirichlet over classes; balanced chance.
+//! * [`split`] — training, validation and test nodes inside each client, per class.
+//! * [`Partition`] — both decisions for one seed; [`file`](mod@file) saves it and reads it back.
+//! * [`Description`] — what came out, in numbers and as a picture for a terminal.
+//!
+//! ```
+//! use boostfgl_graph::{Adjacency, Features, Graph, Labels};
+//! use boostfgl_partition::{Partition, SplitRule, by_name};
+//!
+//! // Two triangles joined by one edge.
+//! let edges = [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5), (2, 3)];
+//! let (adjacency, _) = Adjacency::from_edges(6, &edges, None, false)?;
+//! let labels = Labels::from_integers(&[0, 0, 0, 1, 1, 1], 2)?;
+//! let graph = Graph::new("triangles", adjacency, Features::dense(6, 1, vec![1.0; 6])?, labels)?;
+//!
+//! let louvain = by_name("louvain")?;
+//! let partition = Partition::draw(&graph, &louvain, 2, &SplitRule::default(), 0)?;
+//! assert_eq!(partition.nodes_of(0), [0, 1, 2]);
+//! assert_eq!(partition.lost_edges(&graph), 1);
+//! # Ok::<(), boostfgl_partition::Error>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod client_graph;
+mod describe;
+mod error;
+pub mod file;
+pub mod label_skew;
+pub mod louvain;
+pub mod merge;
+mod partition;
+mod partitioner;
+pub mod random;
+pub mod split;
+
+pub use client_graph::ClientGraph;
+pub use describe::{ClientDescription, Description};
+pub use error::{Error, Result};
+pub use file::FromFile;
+pub use label_skew::LabelSkew;
+pub use louvain::{Communities, LouvainOptions};
+pub use merge::Louvain;
+pub use partition::Partition;
+pub use partitioner::{Entry, PARTITIONERS, PartitionConfig, Partitioner, by_name};
+pub use random::Random;
+pub use split::{Ratios, SplitRule};

@@ -1,0 +1,174 @@
+//! A partition as a file: `partition.csv`.
+//!
+//! ```text
+//! seed,node,client,split
+//! 0,paper-17,2,train
+//! 0,paper-18,0,none
+//! ```
+//!
+//! * `node` is what the node was called in its source, [`Graph::id`]; `client` counts from 0 without gaps; `split` is
+//!   `train`, `val`, `test` or `none`.
+//! * One file may hold several seeds, each with every node once. If it holds a single seed, or has no `seed` column, that
+//!   partition serves **every** seed.
+//! * Without a `split` column, the split is drawn by the ratios, for each seed anew.
+//! * The order of columns and rows is free. Other columns are ignored, so a `predictions.csv` will do too.
+
+mod reader;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use boostfgl_graph::{Graph, Split};
+use serde::{Deserialize, Serialize};
+
+use crate::partitioner::check_clients;
+use crate::{Error, Partition, Partitioner, Result};
+
+pub use reader::{Saved, read};
+
+/// Partitioner `file`: who has what was decided elsewhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FromFile {
+    /// The file, with the columns described in [`file`](mod@crate::file).
+    pub file: PathBuf,
+}
+
+impl FromFile {
+    fn read(&self, graph: &Graph, seed: u64) -> Result<Saved> {
+        if self.file.as_os_str().is_empty() {
+            return Err(Error::Setting { key: "file", expected: "the path of a CSV file", found: "nothing".into() });
+        }
+        read(&self.file, graph, seed)
+    }
+}
+
+impl Partitioner for FromFile {
+    fn name(&self) -> &'static str {
+        "file"
+    }
+
+    /// The clients in the file, which must be as many as asked for.
+    fn assign(&self, graph: &Graph, clients: usize, seed: u64) -> Result<Vec<u32>> {
+        check_clients(graph.len(), clients)?;
+        let saved = self.read(graph, seed)?;
+        if saved.clients == clients {
+            return Ok(saved.client);
+        }
+        let (expected, found) = (format!("{clients} clients, as configured"), saved.clients.to_string());
+        Err(boostfgl_graph::Error::malformed(&self.file, "", expected, found).into())
+    }
+
+    fn split(&self, graph: &Graph, seed: u64) -> Result<Option<Split>> {
+        Ok(self.read(graph, seed)?.split)
+    }
+}
+
+/// Writes the partitions of one or more seeds of one graph.
+///
+/// The file appears whole or not at all: it is written beside its place and then renamed.
+///
+/// # Errors
+/// If the folder cannot be written, or a partition is of a graph of another size.
+pub fn write(path: &Path, graph: &Graph, partitions: &[(u64, &Partition)]) -> Result<()> {
+    if let Some((seed, other)) = partitions.iter().find(|(_, partition)| partition.len() != graph.len()) {
+        let (expected, found) = (format!("{} nodes", graph.len()), other.len().to_string());
+        return Err(boostfgl_graph::Error::inconsistent(format!("partition of seed {seed}"), expected, found).into());
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let failed = |source| Error::write(path, source);
+    let beside = temporary().tempfile_in(folder).map_err(failed)?;
+    let mut writer = csv::Writer::from_writer(beside);
+    write_rows(&mut writer, graph, partitions).map_err(|error| failed(error.into()))?;
+    let mut beside = writer.into_inner().map_err(|error| failed(error.into_error()))?;
+    beside.flush().and_then(|()| beside.as_file().sync_all()).map_err(failed)?;
+    beside.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+fn write_rows(
+    writer: &mut csv::Writer<impl std::io::Write>,
+    graph: &Graph,
+    partitions: &[(u64, &Partition)],
+) -> csv::Result<()> {
+    writer.write_record(["seed", "node", "client", "split"])?;
+    for (seed, partition) in partitions {
+        let seed = seed.to_string();
+        for v in 0..graph.len() {
+            let (client, role) = (partition.client_of(v).to_string(), partition.split().role(v).name());
+            writer.write_record([seed.as_str(), &graph.id(v), &client, role])?;
+        }
+    }
+    Ok(())
+}
+
+/// A temporary file that, once renamed, may be read by those who may read the user's other files.
+fn temporary() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".partition-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    builder
+}
+
+#[cfg(test)]
+mod tests {
+    use boostfgl_graph::{Adjacency, Features, Labels, Role};
+
+    use super::*;
+    use crate::SplitRule;
+
+    fn graph(ids: &[&str]) -> Graph {
+        let n = ids.len();
+        let (adjacency, _) = Adjacency::from_edges(n, &[], None, false).unwrap();
+        let labels = Labels::from_integers(&vec![0; n], 1).unwrap();
+        let graph = Graph::new("named", adjacency, Features::dense(n, 1, vec![0.0; n]).unwrap(), labels).unwrap();
+        graph.with_ids(ids.iter().map(|&id| id.to_owned()).collect()).unwrap()
+    }
+
+    fn partition(client: &[u32]) -> Partition {
+        let roles = [Role::Train, Role::Val, Role::Test].into_iter().cycle().take(client.len()).collect();
+        Partition::new(2, client.to_vec(), Split::new(roles)).unwrap()
+    }
+
+    #[test]
+    fn several_seeds_with_awkward_names_come_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("partition.csv");
+        let graph = graph(&["a, b", "say \"hi\"", "línea\n2", "0"]);
+        let (first, second) = (partition(&[0, 1, 0, 1]), partition(&[1, 1, 0, 0]));
+        write(&path, &graph, &[(0, &first), (7, &second)]).unwrap();
+        let rule = SplitRule::default();
+        assert_eq!(Partition::from_file(&path, &graph, &rule, 0).unwrap(), first);
+        assert_eq!(Partition::from_file(&path, &graph, &rule, 7).unwrap(), second);
+        let error = Partition::from_file(&path, &graph, &rule, 3).unwrap_err().to_string();
+        assert!(error.ends_with("partition.csv: expected seed 3, found seeds 0, 7"), "{error}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file is left");
+    }
+
+    #[test]
+    fn the_partitioner_brings_clients_and_split() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("partition.csv");
+        let (graph, saved) = (graph(&["a", "b", "c"]), partition(&[0, 1, 0]));
+        write(&file, &graph, &[(5, &saved)]).unwrap();
+        let from_file = FromFile { file };
+        // One seed in the file: it serves seed 1 too.
+        assert_eq!(Partition::draw(&graph, &from_file, 2, &SplitRule::default(), 1).unwrap(), saved);
+        let error = from_file.assign(&graph, 3, 1).unwrap_err().to_string();
+        assert!(error.ends_with("partition.csv: expected 3 clients, as configured, found 2"), "{error}");
+        let error = FromFile::default().assign(&graph, 2, 0).unwrap_err().to_string();
+        assert_eq!(error, "file: expected the path of a CSV file, found nothing");
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_named() {
+        let graph = graph(&["a", "b"]);
+        let error = write(Path::new("not-there/partition.csv"), &graph, &[(0, &partition(&[0, 1]))]).unwrap_err();
+        assert!(error.to_string().starts_with("could not write not-there"), "{error}");
+        assert!(matches!(write(Path::new("x.csv"), &graph, &[(0, &partition(&[0, 1, 1]))]), Err(Error::Graph(_))));
+    }
+}
