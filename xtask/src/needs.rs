@@ -1,0 +1,64 @@
+//! What a command needs beyond Rust, put in place on first use.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::shell::{answer, run, succeeds};
+
+/// The interpreter of a Python environment that holds `packages`, made under `target/venv/NAME` if need be.
+///
+/// Packages are installed by name, in the versions pip picks; a list kept beside them saves the next call
+/// the work.
+pub(crate) fn python_with(target: &Path, name: &str, packages: &[&str]) -> Result<PathBuf> {
+    let folder = target.join("venv").join(name);
+    let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    let list = folder.join("installed.txt");
+    let wanted = packages.join("\n");
+    if python.exists() && fs::read_to_string(&list).is_ok_and(|installed| installed == wanted) {
+        return Ok(python);
+    }
+
+    if !python.exists() {
+        ensure_venv_module()?;
+        eprintln!("making a Python environment in {}", folder.display());
+        run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
+    }
+    eprintln!("installing {} (once; this can take minutes)", packages.join(", "));
+    run(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(packages))
+        .context("pip could not install the packages: is the network there?")?;
+    fs::write(&list, wanted).with_context(|| format!("cannot write {}", list.display()))?;
+    Ok(python)
+}
+
+/// `python3 -m venv` works, or an error that says what to install.
+fn ensure_venv_module() -> Result<()> {
+    if let Err(error) = Command::new("python3").arg("--version").output() {
+        match error.kind() {
+            ErrorKind::NotFound => bail!("python3 is not installed: install Python 3.10 or later"),
+            _ => return Err(error).context("cannot start python3"),
+        }
+    }
+    // Debian ships `venv` without the `ensurepip` it needs, so both are asked for.
+    let works = || succeeds(Command::new("python3").args(["-c", "import venv, ensurepip"]));
+    if works() {
+        return Ok(());
+    }
+    let root = answer(Command::new("id").arg("-u")).as_deref() == Some("0");
+    if root && succeeds(Command::new("apt-get").arg("--version")) {
+        eprintln!("installing python3-venv with apt-get");
+        let install = || run(Command::new("apt-get").args(["install", "--yes", "python3-venv"]));
+        // A fresh container has no package lists yet.
+        install().or_else(|_| run(Command::new("apt-get").arg("update")).and_then(|()| install()))?;
+    }
+    if !works() {
+        bail!(
+            "python3 cannot make virtual environments: install its venv module (on Debian and Ubuntu: \
+             apt-get install python3-venv)"
+        );
+    }
+    Ok(())
+}

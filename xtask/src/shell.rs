@@ -1,0 +1,87 @@
+//! Child processes: how they are started, shown and asked for their output.
+
+use std::env;
+use std::ffi::OsStr;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+/// Cargo itself, the same one that started this program, in the project's root.
+pub(crate) fn cargo<I, S>(args: I) -> Command
+where
+    I: IntoIterator<Item = S>,
+    S: AsRef<OsStr>,
+{
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(args).current_dir(crate::project::root());
+    command
+}
+
+/// The command as one would type it, with the variables it sets.
+pub(crate) fn shown(command: &Command) -> String {
+    let program = command.get_program();
+    // The path of the running cargo is long and nobody types it.
+    let program = if Some(program) == env::var_os("CARGO").as_deref() { OsStr::new("cargo") } else { program };
+    let variables =
+        command.get_envs().filter_map(|(name, value)| Some(format!("{}={}", name.to_string_lossy(), quoted(value?))));
+    let words = std::iter::once(program).chain(command.get_args()).map(quoted);
+    variables.chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// Runs to the end, output passed through; an error if it fails.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot start `{}`", shown(command)))?;
+    if !status.success() {
+        bail!("`{}` failed ({status})", shown(command));
+    }
+    Ok(())
+}
+
+/// Whether it starts and succeeds; output thrown away.
+pub(crate) fn succeeds(command: &mut Command) -> bool {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// What it prints, trimmed; `None` if it does not start or fails.
+pub(crate) fn answer(command: &mut Command) -> Option<String> {
+    let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+fn quoted(word: &OsStr) -> String {
+    let word = word.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.into_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shown_command_can_be_pasted_into_a_shell() {
+        let mut command = Command::new("tool");
+        command.args(["--flag", "two words", "it's"]).env("FLAGS", "-D warnings");
+        assert_eq!(shown(&command), r"FLAGS='-D warnings' tool --flag 'two words' 'it'\''s'");
+    }
+
+    #[test]
+    fn cargo_is_shown_by_its_name() {
+        assert_eq!(shown(&cargo(["fmt", "--all"])), "cargo fmt --all");
+    }
+
+    #[test]
+    fn a_failing_command_is_an_error_that_names_it() {
+        let error = run(&mut cargo(["no-such-subcommand-here"])).unwrap_err().to_string();
+        assert!(error.contains("cargo no-such-subcommand-here"), "{error}");
+    }
+}

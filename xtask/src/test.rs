@@ -1,0 +1,128 @@
+//! `cargo xtask test`: every check of the project, in the order in which they fail fastest.
+
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use crate::project::RealData;
+use crate::shell::{cargo, shown, succeeds};
+
+/// Format, lints, tests, documentation; stops at the first that fails.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Leaves out the documentation: doc tests and rustdoc.
+    #[arg(long)]
+    fast: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let data = RealData::find()?;
+    println!("{}", data.describe());
+
+    let steps = steps(args.fast, has_nextest(), &data);
+    let begun = Instant::now();
+    for (index, step) in steps.into_iter().enumerate() {
+        step.run(index + 1)?;
+    }
+    let left_out = if args.fast { ", documentation left out (--fast)" } else { "" };
+    println!("\nall checks passed in {:.1} s{left_out}; {}", begun.elapsed().as_secs_f64(), data.describe());
+    Ok(())
+}
+
+/// One check: what it is for, and the command that makes it.
+struct Step {
+    name: &'static str,
+    command: Command,
+}
+
+impl Step {
+    fn run(mut self, number: usize) -> Result<()> {
+        let command = shown(&self.command);
+        println!("\n[{number}] {}: {command}", self.name);
+        let begun = Instant::now();
+        let status = self.command.status().with_context(|| format!("cannot start `{command}`"))?;
+        let seconds = begun.elapsed().as_secs_f64();
+        if !status.success() {
+            bail!("step {number} ({}) failed after {seconds:.1} s; to run it alone:\n  {command}", self.name);
+        }
+        println!("[{number}] {}: passed in {seconds:.1} s", self.name);
+        Ok(())
+    }
+}
+
+fn steps(fast: bool, nextest: bool, data: &RealData) -> Vec<Step> {
+    let step = |name, args: &[&str]| Step { name, command: cargo(args) };
+    let tested = |name, args: &[&str]| {
+        let mut command = cargo(args);
+        command.envs(data.to_export());
+        Step { name, command }
+    };
+
+    let mut steps = vec![
+        step("format", &["fmt", "--all", "--check"]),
+        step("lints", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+    ];
+    // nextest does not run doc tests; `cargo test` runs them unless told which targets to take.
+    match (nextest, fast) {
+        (true, _) => steps.push(tested("tests", &["nextest", "run", "--workspace"])),
+        (false, true) => steps.push(tested("tests", &["test", "--workspace", "--all-targets"])),
+        (false, false) => steps.push(tested("tests", &["test", "--workspace"])),
+    }
+    if nextest && !fast {
+        steps.push(tested("doc tests", &["test", "--workspace", "--doc"]));
+    }
+    if !fast {
+        let mut doc = step("documentation", &["doc", "--workspace", "--no-deps"]);
+        doc.command.env("RUSTDOCFLAGS", "-D warnings");
+        steps.push(doc);
+    }
+    steps
+}
+
+fn has_nextest() -> bool {
+    succeeds(&mut cargo(["nextest", "--version"]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(fast: bool, nextest: bool, data: &RealData) -> Vec<String> {
+        steps(fast, nextest, data).iter().map(|step| shown(&step.command)).collect()
+    }
+
+    #[test]
+    fn doc_tests_run_once_with_and_without_nextest() {
+        let none = RealData::Missing(String::new());
+        assert_eq!(
+            plan(false, true, &none),
+            [
+                "cargo fmt --all --check",
+                "cargo clippy --workspace --all-targets -- -D warnings",
+                "cargo nextest run --workspace",
+                "cargo test --workspace --doc",
+                "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps",
+            ]
+        );
+        assert_eq!(plan(false, false, &none)[2], "cargo test --workspace");
+        assert_eq!(plan(false, false, &none).len(), 4);
+        assert_eq!(plan(true, true, &none).len(), 3);
+    }
+
+    #[test]
+    fn data_found_beside_the_project_reach_the_tests_and_the_command_to_rerun() {
+        let beside = RealData::Beside("/graphs".into());
+        assert_eq!(plan(true, true, &beside)[2], "BOOSTFGL_DATA=/graphs cargo nextest run --workspace");
+        let given = RealData::Given("/graphs".into());
+        assert_eq!(plan(true, true, &given)[2], "cargo nextest run --workspace");
+    }
+
+    #[test]
+    fn a_failing_step_says_how_to_rerun_it() {
+        let step = Step { name: "lints", command: cargo(["no-such-subcommand-here"]) };
+        let error = step.run(2).unwrap_err().to_string();
+        assert!(error.starts_with("step 2 (lints) failed after"), "{error}");
+        assert!(error.ends_with("\n  cargo no-such-subcommand-here"), "{error}");
+    }
+}
