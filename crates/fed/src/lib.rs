@@ -1,1 +1,30 @@
-//! Placeholder.
+//! Federated rounds: clients train on their own graphs, a server combines what they send.
+//!
+//! ```text
+//!            ┌────────── θ ──────────┐            one round
+//!   server ──┤                       ├──► client k: score θ, boost nodes and edges, E epochs
+//!            └── ServerRule ◄── Update┴──── θₖ, number of nodes, fairness summary
+//! ```
+//!
+//! * [`Federation`] — the loop over rounds; [`Observer`]s watch it and cannot change a digit.
+//! * [`methods`] — one file per method, one line in [`methods::METHODS`].
+//! * [`boost`] — the paper's three boosts as plug-ins that stack on any method.
+//! * [`config`] — every key of the protocol, with its default and range.
+
+#![forbid(unsafe_code)]
+
+mod aggregate;
+pub mod boost;
+mod client;
+pub mod config;
+mod error;
+mod federation;
+pub mod methods;
+mod observer;
+mod wire;
+
+pub use aggregate::{Combination, Update};
+pub use client::LocalData;
+pub use error::{Error, Result};
+pub use federation::{Federation, Outcome, Setup};
+pub use observer::{ClientRecord, Observer, RoundRecord};

@@ -59,7 +59,8 @@ impl<T: Real> View<T> {
     pub fn whole(inputs: &Inputs<T>, plan: Plan) -> Self {
         let all = Arc::new((0..inputs.nodes() as u32).collect());
         let block = Block { matrix: inputs.propagation().csr().clone(), from: None, transpose: None };
-        let blocks = vec![Arc::new(block); plan.hops];
+        let block = Arc::new(block);
+        let blocks = (0..plan.hops).map(|_| Arc::clone(&block)).collect();
         Self::assemble(inputs, vec![all; plan.hops + 1], blocks, plan, false)
     }
 

@@ -43,16 +43,16 @@ fn check(backbone: &dyn Backbone<f64>, graph: &Graph, dropout: Dropout, seed: u6
     let pool = Pool::new();
     let (_, found) = gradients(backbone, &params, &view, &loss, dropout, &pool);
     let value = |params: &Params<f64>| gradients(backbone, params, &view, &loss, dropout, &pool).0;
-    for t in 0..found.len() {
-        for i in 0..found[t].rows() {
-            for j in 0..found[t].columns() {
+    for (t, found) in found.iter().enumerate() {
+        for i in 0..found.rows() {
+            for j in 0..found.columns() {
                 let (h, at) = (1e-6, params.tensors()[t].row(i)[j]);
                 params.tensors_mut()[t].row_mut(i)[j] = at + h;
                 let above = value(&params);
                 params.tensors_mut()[t].row_mut(i)[j] = at - h;
                 let below = value(&params);
                 params.tensors_mut()[t].row_mut(i)[j] = at;
-                let (numeric, tape) = ((above - below) / (2.0 * h), found[t].row(i)[j]);
+                let (numeric, tape) = ((above - below) / (2.0 * h), found.row(i)[j]);
                 let error = (numeric - tape).abs() / numeric.abs().max(tape.abs()).max(1e-2);
                 assert!(error < 1e-4, "tensor {t} [{i}, {j}]: tape {tape}, finite differences {numeric}");
             }

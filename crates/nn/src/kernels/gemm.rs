@@ -20,7 +20,7 @@ pub(crate) fn multiply<T: Real>(a: &Matrix<T>, b: &Matrix<T>, out: &mut Matrix<T
     // Padding columns of `b` are zero, so running over the full stride keeps those of `out` zero.
     let b_view = View::of(b);
     parallel::over_rows(out.data_mut(), stride, work, |rows, out| {
-        product(Shape { rows: rows.len(), columns: stride, depth }, a_view.from_row(rows.start), b_view, out, stride);
+        product(Shape { rows: rows.len(), columns: stride, depth }, a_view.starting_at(rows.start), b_view, out, stride);
     });
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn multiply_transposed<T: Real>(a: &Matrix<T>, b: &Matrix<T>, out: &m
     let work = a.rows() * depth * stride;
     let (a_view, b_view) = (View::of(a), View::of(b).transposed());
     parallel::over_rows(out.data_mut(), stride, work, |rows, out| {
-        product(Shape { rows: rows.len(), columns, depth }, a_view.from_row(rows.start), b_view, out, stride);
+        product(Shape { rows: rows.len(), columns, depth }, a_view.starting_at(rows.start), b_view, out, stride);
     });
     if columns != stride {
         out.clear_padding();
@@ -51,11 +51,12 @@ pub(crate) fn transposed_multiply<T: Real>(a: &Matrix<T>, b: &Matrix<T>, out: &m
     let (a_view, b_view) = (View::of(a), View::of(b));
     parallel::partial_sums(a.rows(), out.data_mut(), |range, out| {
         let shape = Shape { rows, columns, depth: range.len() };
-        let (a, b) = (a_view.from_row(range.start).transposed(), b_view.from_row(range.start));
+        let (a, b) = (a_view.starting_at(range.start).transposed(), b_view.starting_at(range.start));
         product(shape, a, b, out, stride);
     });
 }
 
+#[derive(Clone, Copy)]
 struct Shape {
     rows: usize,
     columns: usize,
@@ -75,7 +76,7 @@ impl<'a, T: Real> View<'a, T> {
         Self { data: matrix.data(), row: matrix.stride(), column: 1 }
     }
 
-    fn from_row(self, row: usize) -> Self {
+    fn starting_at(self, row: usize) -> Self {
         Self { data: &self.data[row * self.row..], ..self }
     }
 

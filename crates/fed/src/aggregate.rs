@@ -1,0 +1,93 @@
+//! From what clients send to the weights of an average.
+
+use crate::boost::{ModelBoost, Summary, TrustScope};
+use crate::{Error, Result};
+use boostfgl_nn::{Params, Real};
+
+/// What the server receives from one client in one round.
+#[derive(Clone, Copy, Debug)]
+pub struct Update<'a, T> {
+    /// Which client.
+    pub client: usize,
+    /// Its model after local training, θₖ.
+    pub params: &'a Params<T>,
+    /// The model it started the round from.
+    pub start: &'a Params<T>,
+    /// Its size: the weight it has in a plain average.
+    pub size: f64,
+    /// Whom its model serves, where model boosting asks for it.
+    pub summary: Option<Summary>,
+}
+
+/// How the models of a set of clients are combined for one target: one weight per client, maybe per tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Combination {
+    /// Σ = 1 over clients; one list per tensor, or a single list for all tensors.
+    weights: Vec<Vec<f64>>,
+    trust: Option<Vec<f64>>,
+}
+
+impl Combination {
+    /// Weights wₖ = baseₖ·τₖ / Σ baseⱼ·τⱼ, where τ = 1 without model boosting.
+    ///
+    /// # Errors
+    /// If there is no client, a base weight is not finite and positive, or a trust cannot be formed.
+    pub fn new<T: Real>(updates: &[Update<'_, T>], base: &[f64], boost: Option<&ModelBoost>) -> Result<Self> {
+        if updates.is_empty() {
+            return Err(Error::NothingToTrain);
+        }
+        if let Some(bad) = base.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
+            return Err(Error::setting("client weight", "a finite number above 0", bad));
+        }
+        let Some(boost) = boost else {
+            return Ok(Self { weights: vec![normalised(base.to_vec())], trust: None });
+        };
+        let gaps: Vec<f64> = updates.iter().map(|u| u.summary.unwrap_or_default().gap).collect();
+        let weigh = |norms: &[f64]| -> Result<(Vec<f64>, Vec<f64>)> {
+            let trust = norms.iter().zip(&gaps).map(|(&r, &g)| boost.trust(r, g)).collect::<Result<Vec<_>>>()?;
+            let weights = base.iter().zip(&trust).map(|(&w, &t)| boost.weigh(w, t)).collect();
+            Ok((normalised(weights), trust))
+        };
+        let whole: Vec<f64> = updates.iter().map(|u| u.params.distance(u.start)).collect();
+        let (weights, trust) = weigh(&whole)?;
+        let weights = match boost.scope() {
+            TrustScope::Model => vec![weights],
+            TrustScope::Tensor => {
+                let norms: Vec<Vec<f64>> = updates.iter().map(|u| u.params.tensor_distances(u.start)).collect();
+                let tensors = 0..updates[0].params.tensors().len();
+                let of = |t: usize| norms.iter().map(|n| n[t]).collect::<Vec<_>>();
+                tensors.map(|t| Ok(weigh(&of(t))?.0)).collect::<Result<Vec<_>>>()?
+            }
+        };
+        Ok(Self { weights, trust: Some(trust) })
+    }
+
+    /// The weights for one tensor.
+    pub fn weights(&self, tensor: usize) -> &[f64] {
+        &self.weights[tensor.min(self.weights.len() - 1)]
+    }
+
+    /// One weight per client: the whole model's, or the mean over tensors.
+    pub fn mean_weights(&self) -> Vec<f64> {
+        let clients = self.weights[0].len();
+        let mean = |k: usize| self.weights.iter().map(|w| w[k]).sum::<f64>() / self.weights.len() as f64;
+        (0..clients).map(mean).collect()
+    }
+
+    /// The trust of each client in its whole update, under model boosting.
+    pub fn trust(&self) -> Option<&[f64]> {
+        self.trust.as_deref()
+    }
+
+    /// target ← Σₖ wₖ θₖ, in the order of `updates`.
+    pub fn apply<T: Real>(&self, updates: &[Update<'_, T>], target: &mut Params<T>) {
+        let models: Vec<&Params<T>> = updates.iter().map(|u| u.params).collect();
+        target.set_weighted_sum(&models, |tensor| self.weights(tensor).to_vec());
+    }
+}
+
+fn normalised(mut weights: Vec<f64>) -> Vec<f64> {
+    let sum: f64 = weights.iter().sum();
+    weights.iter_mut().for_each(|w| *w /= sum);
+    weights
+}

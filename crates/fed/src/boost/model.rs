@@ -1,0 +1,171 @@
+//! Server-side model boosting: trust-gated aggregation (Eqs. trust and agg).
+//!
+//! A client with update norm r = ‖Δθ‖₂ and fairness gap g gets the trust
+//! τ = 1/((1 + λₛ r)(1 + γ g)) (the paper's pseudo code, which its proof uses) or τ = exp(−λₛ r − γ g)
+//! (its Eq. trust). Trust multiplies the client's weight; weights are then normalised.
+
+use crate::config::not_negative;
+use crate::{Error, Result};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Settings of model boosting (`[boost.model]`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Strength λs against large updates, at least 0.
+    pub lambda_s: f64,
+    /// Strength γ against a large gap between majority and minority, at least 0.
+    pub gamma: f64,
+    /// Form of the trust: rational (pseudo code) or exponential (Eq. trust).
+    pub trust: TrustForm,
+    /// Whether trust multiplies the client's size (pseudo code) or stands alone (Eq. agg).
+    pub trust_times_size: bool,
+    /// One trust for the whole model, or one per tensor from that tensor's update norm.
+    pub trust_scope: TrustScope,
+    /// Which classes are minority in a client's gap: by its own training labels, or by those of all clients together.
+    pub gap_minority: GapMinority,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            lambda_s: 0.5,
+            gamma: 0.5,
+            trust: TrustForm::Rational,
+            trust_times_size: true,
+            trust_scope: TrustScope::Model,
+            gap_minority: GapMinority::Local,
+        }
+    }
+}
+
+impl Config {
+    pub(crate) fn check(&self) -> Result<()> {
+        not_negative("boost.model.lambda_s", self.lambda_s)?;
+        not_negative("boost.model.gamma", self.gamma)
+    }
+}
+
+/// The form of the trust.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrustForm {
+    /// 1 / ((1 + λₛ r)(1 + γ g)).
+    Rational,
+    /// exp(−λₛ r − γ g).
+    Exponential,
+}
+
+/// What one trust value covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrustScope {
+    /// The whole model.
+    Model,
+    /// One tensor.
+    Tensor,
+}
+
+/// Whose training labels say which classes are minority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GapMinority {
+    /// The client's own.
+    Local,
+    /// All clients' together, which means that class counts are shared once.
+    Global,
+}
+
+/// What a client tells the server about whom its model serves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// max(0, accuracy on majority − accuracy on minority) over training nodes; 0 if either group is empty.
+    pub gap: f64,
+    /// Mean d̄ over the minority training nodes; 0 if there are none.
+    pub minority_difficulty: f64,
+}
+
+/// Trust-gated weights.
+#[derive(Clone, Debug)]
+pub struct ModelBoost {
+    config: Config,
+}
+
+impl ModelBoost {
+    /// Model boosting with these settings.
+    pub fn new(config: &Config) -> Self {
+        Self { config: config.clone() }
+    }
+
+    /// What one trust value covers.
+    pub fn scope(&self) -> TrustScope {
+        self.config.trust_scope
+    }
+
+    /// The trust of a client with update norm `norm` and fairness gap `gap`, in (0, 1].
+    ///
+    /// # Errors
+    /// If a number is negative or not finite: such a client's word cannot be used.
+    pub fn trust(&self, norm: f64, gap: f64) -> Result<f64> {
+        let Config { lambda_s, gamma, .. } = self.config;
+        for (key, value) in [("update norm", norm), ("fairness gap", gap)] {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(Error::setting(key, "a finite number of at least 0", value));
+            }
+        }
+        Ok(match self.config.trust {
+            TrustForm::Rational => 1.0 / (1.0 + lambda_s * norm) * (1.0 / (1.0 + gamma * gap)),
+            TrustForm::Exponential => boostfgl_nn::Real::exp(-lambda_s * norm - gamma * gap),
+        })
+    }
+
+    /// The weight before normalisation, from the method's own weight and the trust.
+    pub fn weigh(&self, base: f64, trust: f64) -> f64 {
+        if self.config.trust_times_size { base * trust } else { trust }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Theorem 3's second half: ‖wₘ Δθₘ‖ ≤ 1 / (λₛ Σ τ) when weights are the normalised trust alone.
+        #[test]
+        fn influence_of_a_client_is_bounded(
+            clients in prop::collection::vec((0.0f64..50.0, 0.0f64..1.0), 1..8),
+            lambda_s in 0.05f64..3.0,
+            gamma in 0.0f64..3.0,
+            exponential in any::<bool>(),
+        ) {
+            let trust = if exponential { TrustForm::Exponential } else { TrustForm::Rational };
+            let boost = ModelBoost::new(&Config { lambda_s, gamma, trust, trust_times_size: false, ..Config::default() });
+            let taus: Vec<f64> = clients.iter().map(|&(r, g)| boost.weigh(7.0, boost.trust(r, g).unwrap())).collect();
+            let sum: f64 = taus.iter().sum();
+            for ((norm, _), tau) in clients.iter().zip(&taus) {
+                prop_assert!((0.0..=1.0).contains(tau));
+                prop_assert!(tau / sum * norm <= 1.0 / (lambda_s * sum) * (1.0 + 1e-12));
+            }
+        }
+
+        /// Trust falls with the norm and with the gap, and is 1 for strengths 0.
+        #[test]
+        fn trust_is_monotone(r in 0.0f64..9.0, g in 0.0f64..1.0, more in 0.0f64..3.0, exponential in any::<bool>()) {
+            let trust = if exponential { TrustForm::Exponential } else { TrustForm::Rational };
+            let boost = ModelBoost::new(&Config { trust, ..Config::default() });
+            let at = |r: f64, g: f64| boost.trust(r, g).unwrap();
+            prop_assert!(at(r + more, g) <= at(r, g) && at(r, g + more) <= at(r, g));
+            let off = ModelBoost::new(&Config { trust, lambda_s: 0.0, gamma: 0.0, ..Config::default() });
+            prop_assert_eq!(off.trust(r, g).unwrap(), 1.0);
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let boost = ModelBoost::new(&Config::default());
+        assert!(boost.trust(f64::NAN, 0.0).is_err());
+        assert!(boost.trust(1.0, -0.5).is_err());
+    }
+}

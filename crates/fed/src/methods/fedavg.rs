@@ -1,0 +1,51 @@
+//! FedAvg (McMahan et al., AISTATS 2017): the size-weighted mean of what clients trained.
+//!
+//! θ ← Σₖ (nₖ / Σⱼ nⱼ) θₖ over the participants of the round. nₖ counts all local nodes, or training nodes with
+//! `client_weight = "labelled"`. The mean is taken of models, not of differences, so that one client alone gives
+//! exactly the model it trained.
+
+use super::{Layout, MethodInfo, ServerRule};
+use crate::aggregate::{Combination, Update};
+use crate::boost::ModelBoost;
+use crate::Result;
+use boostfgl_nn::{Params, Real};
+
+pub(super) const INFO: MethodInfo = MethodInfo {
+    name: "fedavg",
+    summary: "size-weighted mean of the clients' models",
+    paper: "McMahan et al., Communication-Efficient Learning of Deep Networks from Decentralized Data, AISTATS 2017",
+    equations: "client k:  theta_k = E full-batch steps on (1/n_k^L) sum_v CE_v, from theta\n\
+                server:    theta = sum_k (n_k / sum_j n_j) theta_k",
+    wire: "up P + 1 (model, size), down P",
+    evaluated: "the global model, on every client's local graph",
+    layout: Layout::Federated,
+    boosts: &[],
+    up: |p| p + 1,
+    down: |p| p,
+};
+
+pub(super) fn server<T: Real>(initial: &Params<T>, _: usize) -> Averaging<T> {
+    Averaging { global: initial.clone() }
+}
+
+/// One global model, the weighted mean of the round's updates.
+pub(super) struct Averaging<T> {
+    global: Params<T>,
+}
+
+impl<T: Real> ServerRule<T> for Averaging<T> {
+    fn start(&self, _: usize) -> &Params<T> {
+        &self.global
+    }
+
+    fn aggregate(&mut self, updates: &[Update<'_, T>], boost: Option<&ModelBoost>) -> Result<Option<Combination>> {
+        let sizes: Vec<f64> = updates.iter().map(|u| u.size).collect();
+        let combination = Combination::new(updates, &sizes, boost)?;
+        combination.apply(updates, &mut self.global);
+        Ok(Some(combination))
+    }
+
+    fn models(&self) -> Vec<&Params<T>> {
+        vec![&self.global]
+    }
+}
