@@ -17,6 +17,7 @@ mod error;
 mod features;
 mod graph;
 mod labels;
+pub mod readers;
 mod split;
 pub mod stream;
 

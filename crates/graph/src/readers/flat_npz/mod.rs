@@ -1,0 +1,275 @@
+//! The project's own npz: one file per dataset, all arrays flat.
+//!
+//! | array | shape | meaning |
+//! |---|---|---|
+//! | `edge_index` | 2 × E | every edge once; loops and duplicates are dropped |
+//! | `x_indptr`, `x_indices`, `x_data`, `x_shape` | CSR | sparse features, or … |
+//! | `x` | n × d | … dense features |
+//! | `y` | n | class of each node, negative for unlabelled |
+//! | `unlabelled_idx` | any | optional: nodes without a class, whatever `y` holds for them |
+//! | `train_idx`, `val_idx`, `test_idx` | any | the published split, or … |
+//! | `train_masks`, `val_masks`, `test_masks` | k × n | … k published splits, of which the **first** is taken |
+//!
+//! [`write()`] adds, and [`read`] understands, what published files lack: `name`, `directed` (one number), `edge_weight`
+//! (E), `class_names` and `node_ids`. Texts are UTF-8 bytes one after the other in `NAME` with the k + 1 boundaries in
+//! `NAME_offsets`. Other arrays, such as `raw_edge_index`, are ignored.
+
+mod write;
+
+use std::path::Path;
+
+pub use write::write;
+
+use super::npz::Npz;
+use super::{npz_in, parts};
+use crate::{Adjacency, Error, Features, Graph, Labels, Result, Role, Split};
+
+/// Reads a graph.
+///
+/// `path` is the file, or a folder that holds it as its only npz or as the one named like the folder.
+///
+/// # Errors
+/// If the file cannot be read, lacks the edges, labels or features, or its arrays do not fit together.
+pub fn read(path: &Path) -> Result<Graph> {
+    let mut npz = Npz::open(&npz_in(path)?)?;
+    let labels = labels(&mut npz)?;
+    let features = features(&mut npz)?;
+    let adjacency = adjacency(&mut npz, labels.len())?;
+    let split = split(&mut npz, labels.len())?;
+    let name = match strings(&mut npz, "name")? {
+        Some(mut name) if name.len() == 1 => name.remove(0),
+        _ => parts::name_of(npz.path()),
+    };
+    let ids = strings(&mut npz, "node_ids")?;
+    let assemble = || {
+        let mut graph = Graph::new(name, adjacency, features, labels)?;
+        if let Some(split) = split {
+            graph = graph.with_split(split)?;
+        }
+        if let Some(ids) = ids {
+            graph = graph.with_ids(ids)?;
+        }
+        Ok(graph)
+    };
+    assemble().map_err(|e| parts::in_file(npz.path(), e))
+}
+
+/// Reads all but the features, for graphs published without them.
+///
+/// # Errors
+/// As [`read`], except for the features.
+pub fn read_without_features(path: &Path) -> Result<(Adjacency, Labels, Option<Split>)> {
+    let mut npz = Npz::open(&npz_in(path)?)?;
+    let labels = labels(&mut npz)?;
+    let adjacency = adjacency(&mut npz, labels.len())?;
+    let split = split(&mut npz, labels.len())?;
+    Ok((adjacency, labels, split))
+}
+
+fn labels(npz: &mut Npz) -> Result<Labels> {
+    let mut y: Vec<i64> = npz.list("y")?;
+    let unlabelled: Vec<usize> = npz.optional_list("unlabelled_idx")?.unwrap_or_default();
+    for v in unlabelled {
+        let nodes = y.len();
+        *y.get_mut(v).ok_or_else(|| {
+            let expected = format!("node indices below {nodes}");
+            Error::malformed(npz.path(), ", array unlabelled_idx", expected, v.to_string())
+        })? = -1;
+    }
+    let Some(names) = strings(npz, "class_names")? else { return parts::labels(npz.path(), &y) };
+    let class = y.iter().map(|&y| (y >= 0).then(|| u32::try_from(y).unwrap_or(u32::MAX - 1)));
+    Labels::new(class, names).map_err(|e| parts::in_file(npz.path(), e))
+}
+
+fn features(npz: &mut Npz) -> Result<Features> {
+    let features = if npz.has("x") {
+        let (rows, columns, values) = npz.matrix("x")?;
+        Features::dense(rows, columns, values).map_err(|e| parts::in_file(npz.path(), e))?
+    } else if npz.has("x_indptr") {
+        npz.csr("x")?.features(npz.path())?
+    } else {
+        return Err(no_features(npz.path()));
+    };
+    if features.columns() == 0 { Err(no_features(npz.path())) } else { Ok(features) }
+}
+
+fn no_features(path: &Path) -> Error {
+    Error::malformed(path, "", "node features (`x`, or `x_indptr` and its companions)", "a graph without features")
+}
+
+fn adjacency(npz: &mut Npz, nodes: usize) -> Result<Adjacency> {
+    let (rows, columns, ends) = npz.matrix::<u32>("edge_index")?;
+    if rows != 2 {
+        return Err(npz.wrong_shape("edge_index", "two rows, sources and targets", &[rows, columns]));
+    }
+    let (sources, targets) = ends.split_at(columns);
+    let edges: Vec<(u32, u32)> = sources.iter().copied().zip(targets.iter().copied()).collect();
+    let weights: Option<Vec<f32>> = npz.optional_list("edge_weight")?;
+    let directed = match npz.optional_list::<u8>("directed")?.as_deref() {
+        None | Some([0]) => false,
+        Some([1]) => true,
+        Some(other) => {
+            let found = format!("{} numbers, the first {:?}", other.len(), other.first());
+            return Err(Error::malformed(npz.path(), ", array directed", "a single 0 or 1", found));
+        }
+    };
+    let (adjacency, _) = Adjacency::from_edges(nodes, &edges, weights.as_deref(), directed)
+        .map_err(|e| parts::in_file(npz.path(), e))?;
+    Ok(adjacency)
+}
+
+fn split(npz: &mut Npz, nodes: usize) -> Result<Option<Split>> {
+    if !npz.has("train_idx") {
+        return masks(npz, nodes);
+    }
+    let train: Vec<u32> = npz.list("train_idx")?;
+    let val: Vec<u32> = npz.optional_list("val_idx")?.unwrap_or_default();
+    let test: Vec<u32> = npz.optional_list("test_idx")?.unwrap_or_default();
+    let lists = [
+        (Role::Train, "array train_idx", &train[..]),
+        (Role::Val, "array val_idx", &val[..]),
+        (Role::Test, "array test_idx", &test[..]),
+    ];
+    parts::split(npz.path(), nodes, &lists).map(Some)
+}
+
+/// The first of the splits in `train_masks`, `val_masks` and `test_masks`, if there are any.
+///
+/// Published results on such datasets are averages over all splits; one split is one of those runs.
+pub(super) fn masks(npz: &mut Npz, nodes: usize) -> Result<Option<Split>> {
+    if !npz.has("train_masks") {
+        return Ok(None);
+    }
+    let mut lists = Vec::new();
+    for (role, name) in [(Role::Train, "train_masks"), (Role::Val, "val_masks"), (Role::Test, "test_masks")] {
+        let (masks, columns, values) = npz.matrix::<u8>(name)?;
+        if masks == 0 || columns != nodes {
+            return Err(npz.wrong_shape(name, format!("at least one mask of {nodes} nodes"), &[masks, columns]));
+        }
+        let list: Vec<u32> = (0..nodes as u32).filter(|&v| values[v as usize] != 0).collect();
+        lists.push((role, format!("array {name}"), list));
+    }
+    let lists: Vec<_> = lists.iter().map(|(role, name, list)| (*role, name.as_str(), &list[..])).collect();
+    parts::split(npz.path(), nodes, &lists).map(Some)
+}
+
+/// Texts stored as bytes and boundaries; `None` if there are none of that name.
+fn strings(npz: &mut Npz, name: &str) -> Result<Option<Vec<String>>> {
+    let offsets_name = format!("{name}_offsets");
+    if !npz.has(name) || !npz.has(&offsets_name) {
+        return Ok(None);
+    }
+    let bytes: Vec<u8> = npz.list(name)?;
+    let offsets: Vec<usize> = npz.list(&offsets_name)?;
+    let covers = offsets.first() == Some(&0) && offsets.last() == Some(&bytes.len());
+    let text = |range: &[usize]| String::from_utf8(bytes.get(range[0]..range[1])?.to_vec()).ok();
+    let texts: Option<Vec<String>> = if covers { offsets.windows(2).map(text).collect() } else { None };
+    let malformed = || {
+        let expected = "rising boundaries of UTF-8 texts, from 0 to the number of bytes";
+        Error::malformed(npz.path(), format!(", array {offsets_name}"), expected, "other boundaries or bytes")
+    };
+    texts.map(Some).ok_or_else(malformed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::readers::npz_writer::NpzWriter;
+    use crate::readers::testing::{Folder, graph, survives_damage};
+    use proptest::prelude::*;
+
+    /// Three nodes as others publish them: sparse features, masks, no extras.
+    fn published(without: &str, change: impl Fn(&str) -> Option<Vec<i64>>) -> Result<Graph> {
+        let folder = Folder::new();
+        let path = folder.path("tiny.npz");
+        let mut npz = NpzWriter::create(&path).unwrap();
+        let arrays: [(&str, &[u64], &[i64]); 10] = [
+            ("edge_index", &[2, 3], &[0, 1, 2, 1, 2, 2]),
+            ("x_indptr", &[4], &[0, 1, 1, 2]),
+            ("x_indices", &[2], &[1, 0]),
+            ("x_data", &[2], &[5, 6]),
+            ("x_shape", &[2], &[3, 2]),
+            ("y", &[3], &[1, 0, 0]),
+            ("unlabelled_idx", &[1], &[2]),
+            ("train_masks", &[2, 3], &[1, 0, 0, 0, 1, 0]),
+            ("val_masks", &[2, 3], &[0, 1, 0, 1, 0, 0]),
+            ("test_masks", &[2, 3], &[0, 0, 0, 0, 0, 0]),
+        ];
+        for (name, shape, values) in arrays.iter().filter(|(name, ..)| *name != without) {
+            let values = change(name).unwrap_or_else(|| values.to_vec());
+            npz.array(name, shape, values).unwrap();
+        }
+        npz.finish().unwrap();
+        read(&path)
+    }
+
+    fn reason(name: &'static str, values: &'static [i64]) -> String {
+        published("", |n| (n == name).then(|| values.to_vec())).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn published_arrays_become_a_graph() {
+        let graph = published("", |_| None).unwrap();
+        assert_eq!((graph.name(), graph.len(), graph.classes(), graph.adjacency().edges()), ("tiny", 3, 2, 2));
+        assert_eq!(graph.labels().get(2), None);
+        assert_eq!(graph.features().non_zeros(), 2);
+        assert_eq!(graph.split().unwrap().roles(), [Role::Train, Role::Val, Role::None]);
+    }
+
+    #[test]
+    fn wrong_arrays_are_named() {
+        assert!(reason("edge_index", &[0, 1, 2, 1, 2, 3]).contains("tiny.npz, edge 2: expected node indices below 3"));
+        assert!(reason("edge_index", &[0, 1, 2, 1, 2, -1]).contains("array edge_index"));
+        assert!(reason("x_indices", &[1, 2]).contains("arrays x_*: expected column indices below 2, found 2"));
+        assert!(reason("x_indptr", &[0, 2, 1, 2]).contains("row offsets"));
+        assert!(
+            reason("unlabelled_idx", &[3]).contains("array unlabelled_idx: expected node indices below 3, found 3")
+        );
+        assert!(reason("y", &[1, 1 << 40, 0]).contains("labels: expected classes below 65536"));
+        assert!(reason("x_shape", &[2, 2]).contains("2 rows"));
+        assert!(reason("val_masks", &[1, 1, 0, 0, 0, 0]).contains("array val_masks: expected every node in one role"));
+        let without = published("y", |_| None).unwrap_err().to_string();
+        assert!(without.contains("expected an array `y`, found only edge_index"), "{without}");
+        let without = published("x_indptr", |_| None).unwrap_err().to_string();
+        assert!(without.contains("a graph without features"), "{without}");
+    }
+
+    #[test]
+    fn features_may_be_absent_if_nobody_wants_them() {
+        let folder = Folder::new();
+        let path = folder.path("bare.npz");
+        let mut npz = NpzWriter::create(&path).unwrap();
+        npz.array("edge_index", &[2, 1], vec![0i64, 1]).unwrap();
+        npz.array("y", &[2], vec![0i64, 1]).unwrap();
+        npz.array("x", &[2, 0], Vec::<f32>::new()).unwrap();
+        npz.finish().unwrap();
+        assert!(read(&path).unwrap_err().to_string().contains("a graph without features"));
+        let (adjacency, labels, split) = read_without_features(&path).unwrap();
+        assert_eq!((adjacency.edges(), labels.len(), split), (1, 2, None));
+    }
+
+    #[test]
+    fn damage_is_noticed_and_never_panics() {
+        let folder = Folder::new();
+        let path = folder.path("g.npz");
+        let whole = Graph::new(
+            "g",
+            Adjacency::from_edges(3, &[(0, 1), (1, 2)], Some(&[1.0, 2.0]), false).unwrap().0,
+            Features::dense(3, 1, vec![1.0, 2.0, 3.0]).unwrap(),
+            Labels::from_integers(&[0, 1, -1], 2).unwrap(),
+        );
+        write(&whole.unwrap(), &path).unwrap();
+        survives_damage(&path, |path| read(path).is_ok());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn what_is_written_is_read_back_exactly(graph in graph()) {
+            let folder = Folder::new();
+            let path = folder.path("any name.npz");
+            write(&graph, &path).unwrap();
+            prop_assert_eq!(read(&path).unwrap(), graph);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Text files, line by line, plain or gzipped, with errors that name the line.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use flate2::read::MultiGzDecoder;
+
+use super::npz::from_io;
+use crate::{Error, Result};
+
+/// The lines of a file; only one is in memory at a time.
+pub(super) struct Lines {
+    path: PathBuf,
+    reader: Box<dyn BufRead>,
+    line: Vec<u8>,
+    number: u64,
+}
+
+impl Lines {
+    /// Opens a text file, unpacking it if its name ends in `.gz`.
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(|e| Error::io(path, e))?;
+        let packed = path.extension().is_some_and(|ending| ending == "gz");
+        let reader: Box<dyn BufRead> =
+            if packed { Box::new(BufReader::new(MultiGzDecoder::new(file))) } else { Box::new(BufReader::new(file)) };
+        Ok(Self { path: path.to_path_buf(), reader, line: Vec::new(), number: 0 })
+    }
+
+    /// The next line without its end; `None` after the last.
+    pub(super) fn next(&mut self) -> Result<Option<&str>> {
+        self.line.clear();
+        let place = format!(", line {}", self.number + 1);
+        let unreadable = |e| from_io(&self.path, &place, &e, "readable text");
+        let read = self.reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut self.line).map_err(unreadable)?;
+        if read as u64 == MAX_LINE {
+            return Err(Error::malformed(&self.path, place, format!("lines below {MAX_LINE} bytes"), "a longer one"));
+        }
+        if read == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        match std::str::from_utf8(&self.line) {
+            Ok(line) => Ok(Some(line.trim_end_matches(['\n', '\r']))),
+            Err(_) => Err(Error::malformed(&self.path, place, "UTF-8 text", "other bytes")),
+        }
+    }
+
+    /// An error about `column` (counted from 1) of the line read last.
+    pub(super) fn malformed(&self, column: usize, expected: impl Into<String>, found: impl Into<String>) -> Error {
+        malformed(&self.path, self.number, column, expected, found)
+    }
+
+    /// Reads numbers, `N` to a line and separated by `separator`, until the file ends; at most `limit` lines.
+    pub(super) fn numbers<T: FromStr + Copy, const N: usize>(
+        mut self,
+        separator: char,
+        wanted: &str,
+        limit: usize,
+    ) -> Result<Vec<[T; N]>> {
+        let mut rows = Vec::new();
+        while let Some(line) = self.next()? {
+            let parsed: Option<Vec<T>> = line.split(separator).map(|field| field.trim().parse().ok()).collect();
+            match parsed.and_then(|fields| <[T; N]>::try_from(fields).ok()) {
+                Some(row) if rows.len() < limit => rows.push(row),
+                Some(_) => return Err(self.malformed(1, format!("{limit} lines"), "more lines")),
+                None => {
+                    let found = quoted(line);
+                    return Err(self.malformed(1, wanted, found));
+                }
+            }
+        }
+        Ok(rows)
+    }
+}
+
+/// An error about a place in a text file.
+pub(super) fn malformed(
+    path: &Path,
+    line: u64,
+    column: usize,
+    expected: impl Into<String>,
+    found: impl Into<String>,
+) -> Error {
+    Error::malformed(path, format!(", line {line}, column {column}"), expected, found)
+}
+
+/// The text in quotes, shortened if it would flood the message.
+pub(super) fn quoted(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("`{}…`", &text[..end]),
+        None => format!("`{text}`"),
+    }
+}
+
+/// Longer than any line of a dataset (one node's features); a bound for files that unpack to one endless line.
+const MAX_LINE: u64 = 1 << 26;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::readers::testing::Folder;
+
+    #[test]
+    fn plain_and_packed_lines_are_the_same() {
+        let folder = Folder::new();
+        folder.write("a.txt", b"1,2\r\n3, 4\n");
+        folder.write_gz("a.txt.gz", "1,2\n3,4");
+        for name in ["a.txt", "a.txt.gz"] {
+            let rows = Lines::open(&folder.path(name)).unwrap().numbers::<u32, 2>(',', "two numbers", 2).unwrap();
+            assert_eq!(rows, [[1, 2], [3, 4]]);
+        }
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        let folder = Folder::new();
+        folder.write("a.txt", b"1,2\nx\n");
+        let read = |limit| Lines::open(&folder.path("a.txt")).unwrap().numbers::<u32, 2>(',', "two numbers", limit);
+        let message = read(9).unwrap_err().to_string();
+        assert!(message.ends_with("a.txt, line 2, column 1: expected two numbers, found `x`"), "{message}");
+        folder.write("a.txt", b"1,2\n1,2\n");
+        assert!(read(1).unwrap_err().to_string().contains("more lines"));
+        folder.write("a.txt", b"1,2\n\xff\n");
+        assert!(read(9).unwrap_err().to_string().contains("line 2: expected UTF-8"));
+        folder.write("a.txt.gz", b"no gzip");
+        assert!(Lines::open(&folder.path("a.txt.gz")).unwrap().next().is_err());
+    }
+}
