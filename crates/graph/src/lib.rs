@@ -13,12 +13,16 @@
 #![forbid(unsafe_code)]
 
 mod adjacency;
+pub mod catalogue;
 mod error;
 mod features;
+pub mod generator;
 mod graph;
+pub mod groups;
 mod labels;
 pub mod readers;
 mod split;
+pub mod stats;
 pub mod stream;
 
 pub use adjacency::{Adjacency, EdgeCounts};
