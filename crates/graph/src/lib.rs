@@ -13,11 +13,15 @@
 #![forbid(unsafe_code)]
 
 mod adjacency;
+pub mod catalogue;
 mod error;
 mod features;
+pub mod generator;
 mod graph;
+pub mod groups;
 mod labels;
 mod split;
+pub mod stats;
 pub mod stream;
 
 pub use adjacency::{Adjacency, EdgeCounts};
