@@ -58,7 +58,7 @@ pub const DATASETS: &[Dataset] = &[
         }),
         licence: "MIT",
         counts: Counts { nodes: 3_327, edges: 4_552, edge_slack: 0, features: 3_703, classes: 6 },
-        flaws: "15 test nodes are missing from the published index: they have neither features nor label. 48 nodes touch no edge; the published lists hold self-loops and repetitions.",
+        flaws: "15 test nodes are missing from the published index: they have neither features nor label (the flat npz, like many copies, gives them class 0). 48 nodes touch no edge; the published lists hold self-loops and repetitions.",
         split: [0.2, 0.4, 0.4],
         learning_rate: 1e-2,
     },

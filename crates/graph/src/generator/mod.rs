@@ -43,7 +43,7 @@ use features::{Topic, Topics};
 
 use crate::{Adjacency, Graph, Labels, Result, Split};
 
-pub use presets::{PRESETS, Preset, preset};
+pub use presets::{PLANTED, PRESETS, Preset, preset};
 pub use spec::{FeatureSpec, Spec};
 
 /// Told the phase and how much of it is done, from 0 to 1.
