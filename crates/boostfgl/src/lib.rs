@@ -1,1 +1,46 @@
-//! Placeholder.
+//! Fairness-aware federated graph learning.
+//!
+//! Several owners each hold a part of a graph, train one graph neural network without showing each other their
+//! data, and want to know for whom it works.
+//!
+//! ```
+//! use boostfgl::Experiment;
+//!
+//! let run = Experiment::on("demo")
+//!     .method("boostfgl")
+//!     .set("fed.rounds", 3)
+//!     .set("model.hidden", 16)
+//!     .seeds([0])
+//!     .run()?;
+//! let scores = run.summary.mean.0;
+//! println!("accuracy {:.1} %, on heterophilous nodes F1 {:?} %", scores.accuracy.pooled.unwrap(), scores.hete_f1.pooled);
+//! # Ok::<(), boostfgl::Error>(())
+//! ```
+//!
+//! The parts are re-exported: [`graph`], [`partition`], [`nn`], [`fed`], [`fairness`], [`report`].
+
+#![forbid(unsafe_code)]
+
+pub mod config;
+pub mod data;
+mod error;
+mod experiment;
+#[cfg(feature = "fetch")]
+mod http;
+pub mod memory;
+mod process;
+mod record;
+
+pub use boostfgl_fairness as fairness;
+pub use boostfgl_fed as fed;
+pub use boostfgl_graph as graph;
+pub use boostfgl_nn as nn;
+pub use boostfgl_partition as partition;
+pub use boostfgl_report as report;
+
+pub use config::{Config, Layers, Source};
+pub use data::Data;
+pub use error::{Error, Result};
+pub use experiment::{Experiment, ExperimentBuilder, Progress, Run, SeedRun};
+#[cfg(feature = "fetch")]
+pub use http::Http;

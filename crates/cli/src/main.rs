@@ -1,2 +1,50 @@
-//! The program.
-fn main() {}
+//! The `boostfgl` program: parse, run one command, turn errors into a message and an exit code.
+//!
+//! Exit codes: 0 done, 1 the run failed, 2 the command or its input is wrong.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod commands;
+mod output;
+mod progress;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Fairness-aware federated graph learning: train over graphs that stay with their owners, and see for whom the
+/// result works.
+///
+/// Without a command, `run` compares FedAvg and BoostFGL on the built-in demo graph.
+#[derive(Debug, Parser)]
+#[command(name = "boostfgl", version, propagate_version = true, max_term_width = 110)]
+struct Program {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(commands::run::Run),
+    Data(commands::data::Data),
+    Partition(commands::partition::Partition),
+    Methods(commands::methods::Methods),
+    Config(commands::config::Config),
+    Completions(commands::completions::Completions),
+}
+
+fn main() -> ExitCode {
+    let program = Program::parse();
+    let result = match program.command.unwrap_or_else(|| Command::Run(commands::run::Run::default())) {
+        Command::Run(run) => run.execute(),
+        Command::Data(data) => data.execute(),
+        Command::Partition(partition) => partition.execute(),
+        Command::Methods(methods) => methods.execute(),
+        Command::Config(config) => config.execute(),
+        Command::Completions(completions) => completions.execute(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => output::fail(&error),
+    }
+}

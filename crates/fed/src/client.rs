@@ -215,8 +215,7 @@ impl<T: Real> Client<T> {
         }
         if let Some(topology) = &self.topology {
             let plain = self.data.inputs.propagation();
-            let boosted =
-                topology.propagation(&self.data.adjacency, plain, &scoring.heterophily, difficulty.mean());
+            let boosted = topology.propagation(&self.data.adjacency, plain, &scoring.heterophily, difficulty.mean());
             self.training.set_propagation(&boosted);
         }
     }
@@ -229,7 +228,9 @@ impl<T: Real> Client<T> {
         let mut probabilities = logits(backbone, model, &self.whole, pool);
         softmax_rows(&mut probabilities);
         let heterophily = match self.topology {
-            Some(_) => TopologyBoost::heterophily(&self.data.adjacency, &probabilities, |v| self.data.training_label[v]),
+            Some(_) => {
+                TopologyBoost::heterophily(&self.data.adjacency, &probabilities, |v| self.data.training_label[v])
+            }
             None => Vec::new(),
         };
         if let Some(old) = self.scoring.replace(Scoring { rounds_done, probabilities, heterophily }) {

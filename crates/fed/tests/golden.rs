@@ -71,9 +71,8 @@ fn edge_scores_and_propagation_rules() {
         assert_close(&h, &expected["heterophily"], "h");
         assert_close(&TopologyBoost::scores(adjacency, &h, &dbar), &expected["score"], "s");
         let plain = inputs(client).propagation().clone();
-        let matrix = |config: topology::Config| {
-            dense(&TopologyBoost::new(&config).propagation(adjacency, &plain, &h, &dbar))
-        };
+        let matrix =
+            |config: topology::Config| dense(&TopologyBoost::new(&config).propagation(adjacency, &plain, &h, &dbar));
         for (score, sign) in [(EdgeScore::Criticality, "paper_sign"), (EdgeScore::Reliability, "reliability_sign")] {
             for (rule, name) in [
                 (Rule::Noself, "noself"),
@@ -144,8 +143,7 @@ fn trust_weights_and_aggregates() {
 fn check_trajectory(name: &str, setup: impl Fn(usize) -> Setup) {
     let (expected, theta0) = (golden("trajectory"), params(&golden("graph")["params"]["theta0"]));
     for (i, expected) in expected[name].as_array().unwrap().iter().enumerate() {
-        let federation =
-            Federation::from_model(setup(i + 1), exact_data(), Box::new(backbone()), &theta0).unwrap();
+        let federation = Federation::from_model(setup(i + 1), exact_data(), Box::new(backbone()), &theta0).unwrap();
         let mut last: Vec<ClientRecord> = Vec::new();
         let mut watch = |record: &RoundRecord<'_>| last = record.clients.to_vec();
         let outcome = federation.run(&mut [&mut watch]).unwrap();

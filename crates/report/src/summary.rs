@@ -31,6 +31,8 @@ pub struct Summary {
     pub std: Percent<Scores>,
     /// Processor time of all seeds together.
     pub cpu_seconds: f64,
+    /// Of that, what the rounds took: training, aggregation and evaluation, without dividing the graph or writing files.
+    pub train_cpu_seconds: f64,
     /// Time on the clock from start to end.
     pub wall_seconds: f64,
     /// The most memory the program held at any time.
@@ -79,6 +81,8 @@ pub struct Bytes {
 pub struct RunTotals {
     /// Processor time of all seeds together.
     pub cpu_seconds: f64,
+    /// Of that, what the rounds took: training, aggregation and evaluation, without dividing the graph or writing files.
+    pub train_cpu_seconds: f64,
     /// Time on the clock from start to end.
     pub wall_seconds: f64,
     /// The most memory the program held at any time.
@@ -116,6 +120,7 @@ impl Summary {
             },
             seeds,
             cpu_seconds: totals.cpu_seconds,
+            train_cpu_seconds: totals.train_cpu_seconds,
             wall_seconds: totals.wall_seconds,
             peak_rss_mib: totals.peak_rss_mib,
             digest: totals.digest,

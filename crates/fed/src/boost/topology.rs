@@ -199,7 +199,8 @@ impl TopologyBoost {
         let pattern = Pattern::of(adjacency);
         for v in 0..adjacency.len() {
             let present = |arc: usize| pruned.as_ref().is_none_or(|kept| kept[arc]);
-            let softmax = Softmax::over(adjacency, v, &scores, tilt, difficulty[v], self.config.propagation_rule, present);
+            let softmax =
+                Softmax::over(adjacency, v, &scores, tilt, difficulty[v], self.config.propagation_rule, present);
             self.fill_row(adjacency, pattern, plain, v, &softmax, present, &mut values);
         }
         plain.with_values(values)

@@ -5,9 +5,9 @@
 //! exactly the model it trained.
 
 use super::{Layout, MethodInfo, ServerRule};
+use crate::Result;
 use crate::aggregate::{Combination, Update};
 use crate::boost::ModelBoost;
-use crate::Result;
 use boostfgl_nn::{Params, Real};
 
 pub(super) const INFO: MethodInfo = MethodInfo {

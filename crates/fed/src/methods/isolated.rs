@@ -1,9 +1,9 @@
 //! Isolated: every client trains alone. The floor that federation has to beat.
 
 use super::{Layout, MethodInfo, ServerRule};
+use crate::Result;
 use crate::aggregate::{Combination, Update};
 use crate::boost::ModelBoost;
-use crate::Result;
 use boostfgl_nn::{Params, Real};
 
 pub(super) const INFO: MethodInfo = MethodInfo {

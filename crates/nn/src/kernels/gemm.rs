@@ -20,7 +20,13 @@ pub(crate) fn multiply<T: Real>(a: &Matrix<T>, b: &Matrix<T>, out: &mut Matrix<T
     // Padding columns of `b` are zero, so running over the full stride keeps those of `out` zero.
     let b_view = View::of(b);
     parallel::over_rows(out.data_mut(), stride, work, |rows, out| {
-        product(Shape { rows: rows.len(), columns: stride, depth }, a_view.starting_at(rows.start), b_view, out, stride);
+        product(
+            Shape { rows: rows.len(), columns: stride, depth },
+            a_view.starting_at(rows.start),
+            b_view,
+            out,
+            stride,
+        );
     });
 }
 

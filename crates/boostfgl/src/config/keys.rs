@@ -1,0 +1,69 @@
+//! Every key with its meaning, read off the documented structs.
+
+use super::Config;
+use serde_json::Value;
+
+/// One key of the configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Key {
+    /// The dotted path, such as `fed.rounds`.
+    pub path: String,
+    /// What it means.
+    pub meaning: String,
+    /// Its default, as TOML; empty if it has none.
+    pub default: String,
+}
+
+/// All keys, in the order of the file.
+pub fn keys() -> Vec<Key> {
+    let schema = schemars::schema_for!(Config);
+    let defaults = toml::Table::try_from(Config::default()).unwrap_or_default();
+    let mut keys = Vec::new();
+    collect(schema.as_value(), schema.as_value(), &defaults, "", &mut keys);
+    keys
+}
+
+fn collect(root: &Value, schema: &Value, defaults: &toml::Table, prefix: &str, keys: &mut Vec<Key>) {
+    let Some(properties) = schema["properties"].as_object() else { return };
+    let (tables, plain): (Vec<_>, Vec<_>) =
+        properties.iter().partition(|(_, property)| resolve(root, property)["properties"].is_object());
+    for (name, property) in plain {
+        let meaning = property["description"].as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>();
+        let default = defaults.get(name).map(toml::Value::to_string).unwrap_or_default();
+        keys.push(Key { path: format!("{prefix}{name}"), meaning: meaning.join(" "), default });
+    }
+    let none = toml::Table::new();
+    for (name, property) in tables {
+        let defaults = defaults.get(name).and_then(toml::Value::as_table).unwrap_or(&none);
+        collect(root, resolve(root, property), defaults, &format!("{prefix}{name}."), keys);
+    }
+}
+
+/// Follows a reference into the schema's definitions.
+fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+    let pointer = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
+    pointer.and_then(|pointer| root.pointer(pointer)).unwrap_or(schema)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_is_documented_and_reachable_by_its_last_name() {
+        let keys = keys();
+        assert!(keys.len() > 35, "{} keys", keys.len());
+        for key in &keys {
+            assert!(!key.meaning.is_empty(), "{} has no meaning", key.path);
+        }
+        let rounds = keys.iter().find(|k| k.path == "fed.rounds").unwrap();
+        assert_eq!(rounds.default, "50");
+        assert!(keys.iter().any(|k| k.path == "boost.topology.lambda_e"));
+        let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
+        let mut names: Vec<String> = keys.iter().map(|k| last(&k.path)).collect();
+        names.sort();
+        let count = names.len();
+        names.dedup();
+        assert_eq!(names.len(), count, "two keys share their last name");
+    }
+}

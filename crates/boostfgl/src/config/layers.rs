@@ -1,0 +1,280 @@
+//! Layers of values, and where each value came from.
+
+use super::{Config, keys};
+use crate::{Data, Error, Result};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The program's default.
+    Default,
+    /// The dataset's protocol.
+    Dataset(String),
+    /// A configuration file.
+    File(PathBuf),
+    /// A flag of the command line.
+    Flag(String),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::Dataset(name) => write!(f, "protocol of {name}"),
+            Self::File(path) => write!(f, "{}", path.display()),
+            Self::Flag(flag) => f.write_str(flag),
+        }
+    }
+}
+
+/// Values of the layers above the defaults, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Layers {
+    layers: Vec<(Source, Table)>,
+}
+
+impl Layers {
+    /// No layers: everything is default.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a TOML file.
+    ///
+    /// # Errors
+    /// If it cannot be read, is not TOML, or has an unknown key; the message names the line.
+    pub fn file(&mut self, path: &Path) -> Result<()> {
+        let text = std::fs::read_to_string(path).map_err(|e| boostfgl_graph::Error::io(path, e))?;
+        self.text(&text, path)
+    }
+
+    /// Adds the text of a TOML file; `path` is for messages.
+    ///
+    /// # Errors
+    /// As [`Layers::file`].
+    pub fn text(&mut self, text: &str, path: &Path) -> Result<()> {
+        let table: Table = toml::from_str(text).map_err(|error| Error::Config {
+            place: error.span().map_or_else(|| path.display().to_string(), |span| at_line(path, text, span.start)),
+            reason: error.message().to_owned(),
+        })?;
+        for key in leaves(&table) {
+            if !is_known(&key) {
+                return Err(unknown_key(&at_line(path, text, offset_of(text, &key)), &key));
+            }
+        }
+        self.layers.push((Source::File(path.to_path_buf()), table));
+        Ok(())
+    }
+
+    /// Adds one value under a dotted key, or under the last part of one, which is unique.
+    ///
+    /// # Errors
+    /// If the key is unknown; the nearest is suggested.
+    pub fn set(&mut self, key: &str, value: impl Into<Value>, flag: &str) -> Result<()> {
+        let path = full_path(key).ok_or_else(|| unknown_key(flag, key))?;
+        let mut table = Table::new();
+        insert(&mut table, &path, value.into());
+        self.layers.push((Source::Flag(flag.to_owned()), table));
+        Ok(())
+    }
+
+    /// Adds `key=value` as `--set` gives it. The value is TOML; what is not, is a string.
+    ///
+    /// # Errors
+    /// If there is no `=` or the key is unknown.
+    pub fn assignment(&mut self, text: &str) -> Result<()> {
+        let flag = format!("--set {text}");
+        let Some((key, value)) = text.split_once('=') else {
+            return Err(Error::Config { place: flag, reason: "expected key=value, found no `=`".into() });
+        };
+        let value = value.trim();
+        let parsed = toml::from_str::<Table>(&format!("v = {value}")).ok().and_then(|mut t| t.remove("v"));
+        self.set(key.trim(), parsed.unwrap_or_else(|| Value::String(value.to_owned())), &flag)
+    }
+
+    /// The configuration, and where each of its values came from.
+    ///
+    /// The dataset's own protocol (split shares, learning rate) comes in right above the defaults.
+    ///
+    /// # Errors
+    /// If a value has the wrong type or is out of range, or the dataset is unknown.
+    pub fn resolve(&self) -> Result<(Config, BTreeMap<String, Source>)> {
+        let named = self.layers.iter().rev().find_map(|(_, t)| t.get("dataset").and_then(Value::as_str));
+        let name = named.unwrap_or("demo").to_owned();
+        let mut all = vec![(Source::Default, Table::try_from(Config::default()).unwrap_or_default())];
+        if let Some((split, rate)) = Data::named(&name)?.protocol() {
+            let mut table = Table::new();
+            for (key, share) in ["split.train", "split.val", "split.test"].iter().zip(split) {
+                insert(&mut table, key, Value::Float(share));
+            }
+            insert(&mut table, "optimizer.learning_rate", Value::Float(rate));
+            all.push((Source::Dataset(name), table));
+        }
+        all.extend(self.layers.iter().cloned());
+
+        let mut merged = Table::new();
+        let mut sources = BTreeMap::new();
+        for (source, table) in &all {
+            merge(&mut merged, table);
+            sources.extend(leaves(table).into_iter().map(|key| (key, source.clone())));
+        }
+        let config: Config = serde_path_to_error::deserialize(Value::Table(merged)).map_err(|error| {
+            let key = error.path().to_string();
+            let source = sources.get(&key).map(|s| format!(" (from {s})")).unwrap_or_default();
+            Error::Config { place: format!("{key}{source}"), reason: error.into_inner().message().trim().to_owned() }
+        })?;
+        config.check()?;
+        Ok((config, sources))
+    }
+}
+
+fn merge(into: &mut Table, from: &Table) {
+    for (key, value) in from {
+        match (into.get_mut(key), value) {
+            (Some(Value::Table(into)), Value::Table(from)) => merge(into, from),
+            // A whole number where a fraction is meant: 1 is 1.0.
+            (Some(old @ Value::Float(_)), Value::Integer(i)) => *old = Value::Float(*i as f64),
+            (_, value) => {
+                into.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+fn insert(table: &mut Table, path: &str, value: Value) {
+    match path.split_once('.') {
+        None => {
+            table.insert(path.to_owned(), value);
+        }
+        Some((head, rest)) => {
+            let inner = table.entry(head.to_owned()).or_insert_with(|| Value::Table(Table::new()));
+            if let Value::Table(inner) = inner {
+                insert(inner, rest, value);
+            }
+        }
+    }
+}
+
+/// The dotted paths of all values that are not tables.
+fn leaves(table: &Table) -> Vec<String> {
+    table
+        .iter()
+        .flat_map(|(key, value)| match value {
+            Value::Table(inner) => leaves(inner).into_iter().map(|rest| format!("{key}.{rest}")).collect(),
+            _ => vec![key.clone()],
+        })
+        .collect()
+}
+
+fn is_known(path: &str) -> bool {
+    keys().iter().any(|key| key.path == path)
+}
+
+fn full_path(key: &str) -> Option<String> {
+    let ends = format!(".{key}");
+    let keys = keys();
+    let mut found = keys.iter().filter(|k| k.path == key || k.path.ends_with(&ends));
+    found.next().map(|k| k.path.clone())
+}
+
+fn unknown_key(place: &str, key: &str) -> Error {
+    let keys = keys();
+    let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
+    // The whole path may be near, or its last part may be right and stand in another table.
+    let near = boostfgl_graph::nearest(key, keys.iter().map(|k| k.path.as_str())).map(str::to_owned).or_else(|| {
+        let names: Vec<String> = keys.iter().map(|k| last(&k.path)).collect();
+        let name = boostfgl_graph::nearest(&last(key), names.iter().map(String::as_str))?;
+        full_path(name)
+    });
+    let suggestion = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
+    Error::Config { place: place.to_owned(), reason: format!("unknown key `{key}`{suggestion}") }
+}
+
+fn at_line(path: &Path, text: &str, offset: usize) -> String {
+    let line = text[..offset.min(text.len())].matches('\n').count() + 1;
+    format!("{}, line {line}", path.display())
+}
+
+/// Where in the text the key of that path stands.
+fn offset_of(text: &str, path: &str) -> usize {
+    let Ok(table) = toml::de::DeTable::parse(text) else { return 0 };
+    let mut table = table.get_ref();
+    let mut offset = 0;
+    for part in path.split('.') {
+        let Some((key, value)) = table.iter().find(|(key, _)| key.get_ref() == part) else { break };
+        offset = key.span().start;
+        match value.get_ref() {
+            toml::de::DeValue::Table(inner) => table = inner,
+            _ => break,
+        }
+    }
+    offset
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolve(build: impl FnOnce(&mut Layers) -> Result<()>) -> Result<(Config, BTreeMap<String, Source>)> {
+        let mut layers = Layers::new();
+        build(&mut layers)?;
+        layers.resolve()
+    }
+
+    fn message(build: impl FnOnce(&mut Layers) -> Result<()>) -> String {
+        resolve(build).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn later_layers_win_and_say_where_they_came_from() {
+        let (config, sources) = resolve(|layers| {
+            layers.text("dataset = \"ogbn-arxiv\"\n[fed]\nrounds = 7\nepochs = 2\n", Path::new("my.toml"))?;
+            layers.assignment("rounds=9")?;
+            layers.assignment("boost.topology.edge_score=reliability")
+        })
+        .unwrap();
+        assert_eq!((config.fed.rounds, config.fed.epochs), (9, 2));
+        assert_eq!(config.optimizer.learning_rate, 5e-3);
+        assert_eq!(sources["fed.rounds"].to_string(), "--set rounds=9");
+        assert_eq!(sources["fed.epochs"].to_string(), "my.toml");
+        assert_eq!(sources["split.train"].to_string(), "protocol of ogbn-arxiv");
+        assert_eq!(sources["model.hidden"], Source::Default);
+    }
+
+    #[test]
+    fn the_resolved_file_resolves_to_itself() {
+        let (config, _) = resolve(|layers| {
+            layers.assignment("dataset=chameleon")?;
+            layers.assignment("boosts=[\"node\"]")?;
+            layers.assignment("participation=1")
+        })
+        .unwrap();
+        let (again, _) = resolve(|layers| layers.text(&config.to_toml(), Path::new("config.toml"))).unwrap();
+        assert_eq!(config, again);
+    }
+
+    #[test]
+    fn mistakes_are_named_with_place_and_nearest_key() {
+        let file = |text: &'static str| message(move |l| l.text(text, Path::new("c.toml")));
+        assert_eq!(
+            file("[fed]\nrounds = 3\nround = 4\n"),
+            "c.toml, line 3: unknown key `fed.round` (did you mean `fed.rounds`?)"
+        );
+        assert_eq!(
+            file("optimizer_state = \"reset\""),
+            "c.toml, line 1: unknown key `optimizer_state` (did you mean `optimizer.optimizer_state`?)"
+        );
+        assert!(file("[fed\n").starts_with("c.toml, line 1: "), "{}", file("[fed\n"));
+        assert!(file("[fed]\nrounds = \"many\"\n").starts_with("fed.rounds (from c.toml): "));
+        assert_eq!(message(|l| l.assignment("fed.rounds")), "--set fed.rounds: expected key=value, found no `=`");
+        assert_eq!(message(|l| l.assignment("fed.rounds=0")), "fed.rounds: expected at least 1, found 0");
+        assert!(message(|l| l.assignment("lambda_x=1")).contains("did you mean"));
+        assert!(message(|l| l.assignment("method=fedavgg")).contains("did you mean `fedavg`?"));
+        assert!(message(|l| l.assignment("dataset=coar")).contains("did you mean `cora`?"));
+        assert!(message(|l| l.assignment("seeds=[1,1]")).contains("1 twice"));
+    }
+}

@@ -1,0 +1,275 @@
+//! One configuration: every key, its default, its meaning, and where each value came from.
+//!
+//! Values come in layers, later ones winning: the program's defaults, the dataset's protocol, a TOML file, flags,
+//! `--set key=value`. Unknown keys are errors that name the nearest known one. [`Config::check`] looks at every range
+//! before anything runs.
+
+mod keys;
+mod layers;
+
+pub use keys::{Key, keys};
+pub use layers::{Layers, Source};
+
+use crate::{Error, Result};
+use boostfgl_fed::boost::{Boost, BoostConfig};
+use boostfgl_fed::config::{Model, Optimizer, Protocol};
+use boostfgl_graph::Scaling;
+use boostfgl_partition::{FromFile, LabelSkew, Louvain, PartitionConfig, Random, Ratios, SplitRule};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The whole configuration of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// The dataset: a catalogue name, a path, or generate:PRESET.
+    pub dataset: String,
+    /// The federated method; `boostfgl methods` lists them.
+    pub method: String,
+    /// The boosts that are on: node, topology, model. Left out, the method decides (boostfgl: all, others: none).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub boosts: Option<Vec<Boost>>,
+    /// The seeds; each gives one run with its own partition, split and initial model.
+    pub seeds: Vec<u64>,
+    /// How features enter.
+    pub data: DataSection,
+    /// How the graph is divided among clients.
+    pub partition: PartitionSection,
+    /// How each client's nodes are divided into training, validation and test nodes.
+    pub split: SplitSection,
+    /// The network.
+    pub model: Model,
+    /// The local optimiser.
+    pub optimizer: Optimizer,
+    /// The protocol of the rounds.
+    pub fed: Protocol,
+    /// Settings of the boosts.
+    pub boost: BoostConfig,
+    /// Whom fairness is measured on.
+    pub groups: GroupSection,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            dataset: "demo".into(),
+            method: "fedavg".into(),
+            boosts: None,
+            seeds: (0..5).collect(),
+            data: DataSection::default(),
+            partition: PartitionSection::default(),
+            split: SplitSection::default(),
+            model: Model::default(),
+            optimizer: Optimizer::default(),
+            fed: Protocol::default(),
+            boost: BoostConfig::default(),
+            groups: GroupSection::default(),
+        }
+    }
+}
+
+/// How features enter (`[data]`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DataSection {
+    /// raw: as published; row-normalised: each row divided by its sum; binary: 1 where not 0.
+    pub features: FeatureScaling,
+}
+
+/// How features are scaled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FeatureScaling {
+    /// As published.
+    #[default]
+    Raw,
+    /// Each row divided by the sum of its absolute values.
+    RowNormalised,
+    /// 1 where not 0.
+    Binary,
+}
+
+impl From<FeatureScaling> for Scaling {
+    fn from(scaling: FeatureScaling) -> Self {
+        match scaling {
+            FeatureScaling::Raw => Self::Raw,
+            FeatureScaling::RowNormalised => Self::RowNormalised,
+            FeatureScaling::Binary => Self::Binary,
+        }
+    }
+}
+
+/// How the graph is divided among clients (`[partition]`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PartitionSection {
+    /// louvain, label-skew, random or file.
+    pub partitioner: String,
+    /// Number of clients K, at least 1 and at most the number of nodes. A file brings its own.
+    pub clients: usize,
+    /// Resolution of Louvain's modularity, above 0.
+    pub resolution: f64,
+    /// Slack δ in nodes when Louvain's communities are merged to K clients.
+    pub delta: usize,
+    /// Concentration of label-skew's Dirichlet, above 0: small is skewed.
+    pub alpha: f64,
+    /// A partition.csv to take clients and split from, with partitioner = "file".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
+}
+
+impl Default for PartitionSection {
+    fn default() -> Self {
+        Self { partitioner: "louvain".into(), clients: 5, resolution: 1.0, delta: 20, alpha: 1.0, file: None }
+    }
+}
+
+impl PartitionSection {
+    /// The partitioner of these settings.
+    ///
+    /// # Errors
+    /// If the name is unknown, or a file is needed and missing.
+    pub fn partitioner(&self) -> Result<PartitionConfig> {
+        Ok(match boostfgl_partition::by_name(&self.partitioner)? {
+            PartitionConfig::LabelSkew(_) => PartitionConfig::LabelSkew(LabelSkew { alpha: self.alpha }),
+            PartitionConfig::Random(_) => PartitionConfig::Random(Random {}),
+            PartitionConfig::FromFile(_) => PartitionConfig::FromFile(FromFile {
+                file: self.file.clone().ok_or_else(|| Error::Config {
+                    place: "partition.file".into(),
+                    reason: "expected the path of a partition.csv, found none".into(),
+                })?,
+            }),
+            _ => PartitionConfig::Louvain(Louvain { resolution: self.resolution, delta: self.delta }),
+        })
+    }
+}
+
+/// How nodes are divided into training, validation and test nodes (`[split]`), per client and class.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SplitSection {
+    /// Share of training nodes.
+    pub train: f64,
+    /// Share of validation nodes.
+    pub val: f64,
+    /// Share of test nodes. The three sum to at most 1; what is left over is not used.
+    pub test: f64,
+    /// Use the dataset's published split instead of shares.
+    pub published: bool,
+}
+
+impl Default for SplitSection {
+    fn default() -> Self {
+        Self { train: 0.2, val: 0.4, test: 0.4, published: false }
+    }
+}
+
+impl SplitSection {
+    /// The rule of these settings.
+    ///
+    /// # Errors
+    /// If the shares are not shares.
+    pub fn rule(&self) -> Result<SplitRule> {
+        if self.published {
+            return Ok(SplitRule::Published);
+        }
+        Ok(SplitRule::Ratios(Ratios::new(self.train, self.val, self.test)?))
+    }
+}
+
+/// Whom fairness is measured on (`[groups]`). Groups never reach training.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GroupSection {
+    /// Minority classes: the smallest classes that together hold at least this share of the training labels, in (0, 1].
+    pub minority_ratio: f64,
+    /// A node is heterophilous if at most this share of its neighbours has its class, in [0, 1].
+    pub homophily_threshold: f64,
+    /// Whether neighbours are those in the global graph, before partition, or in the client's.
+    pub homophily_graph: HomophilyGraph,
+}
+
+impl Default for GroupSection {
+    fn default() -> Self {
+        Self { minority_ratio: 0.5, homophily_threshold: 0.5, homophily_graph: HomophilyGraph::Global }
+    }
+}
+
+/// Whose neighbours count in a node's homophily.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HomophilyGraph {
+    /// The whole graph's.
+    Global,
+    /// The client's.
+    Local,
+}
+
+impl Config {
+    /// The method's entry in the table.
+    ///
+    /// # Errors
+    /// If the name is unknown.
+    pub fn method(&self) -> Result<&'static boostfgl_fed::methods::MethodInfo> {
+        Ok(boostfgl_fed::methods::find(&self.method)?)
+    }
+
+    /// The boosts that are on.
+    ///
+    /// # Errors
+    /// If the method is unknown.
+    pub fn active_boosts(&self) -> Result<Vec<Boost>> {
+        let mut boosts = match &self.boosts {
+            Some(boosts) => boosts.clone(),
+            None => self.method()?.boosts.to_vec(),
+        };
+        boosts.sort_unstable();
+        boosts.dedup();
+        Ok(boosts)
+    }
+
+    /// Checks every name and range.
+    ///
+    /// # Errors
+    /// Names the first key that is wrong, what it may be and what it was.
+    pub fn check(&self) -> Result<()> {
+        self.method()?;
+        self.model.check()?;
+        self.optimizer.check()?;
+        self.fed.check()?;
+        self.boost.check()?;
+        self.partition.partitioner()?;
+        self.split.rule()?;
+        let wrong = |place: &str, expected: &str, found: String| {
+            Err(Error::Config { place: place.into(), reason: format!("expected {expected}, found {found}") })
+        };
+        boostfgl_nn::backbones::build::<f32>(
+            &self.model.backbone,
+            boostfgl_nn::backbones::Architecture { inputs: 1, hidden: 1, classes: 1, layers: 1 },
+        )?;
+        if self.partition.clients == 0 {
+            return wrong("partition.clients", "at least 1", "0".into());
+        }
+        if self.seeds.is_empty() {
+            return wrong("seeds", "at least one seed", "none".into());
+        }
+        if let Some(seed) = (1..self.seeds.len()).find(|&i| self.seeds[..i].contains(&self.seeds[i])) {
+            return wrong("seeds", "every seed once", format!("{} twice", self.seeds[seed]));
+        }
+        let groups = &self.groups;
+        if !(groups.minority_ratio > 0.0 && groups.minority_ratio <= 1.0) {
+            return wrong("groups.minority_ratio", "a number above 0 and at most 1", groups.minority_ratio.to_string());
+        }
+        if !(0.0..=1.0).contains(&groups.homophily_threshold) {
+            return wrong("groups.homophily_threshold", "a number from 0 to 1", groups.homophily_threshold.to_string());
+        }
+        Ok(())
+    }
+
+    /// The configuration as TOML: `boostfgl run --config` of it gives the same digits.
+    pub fn to_toml(&self) -> String {
+        // Every field is a number, a string, a list or a table, which TOML can hold.
+        toml::to_string(self).expect("a configuration is representable as TOML")
+    }
+}

@@ -1,0 +1,71 @@
+//! Everything that can go wrong, from a misspelt key to a full disk.
+
+/// Shorthand for results of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Errors of an experiment. Each message names the place, what was expected and what was found.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Data could not be found or read.
+    #[error(transparent)]
+    Graph(#[from] boostfgl_graph::Error),
+    /// The graph could not be divided among clients.
+    #[error(transparent)]
+    Partition(#[from] boostfgl_partition::Error),
+    /// A setting is wrong, or training failed.
+    #[error(transparent)]
+    Fed(#[from] boostfgl_fed::Error),
+    /// Parameters could not be stored.
+    #[error(transparent)]
+    Network(#[from] boostfgl_nn::Error),
+    /// Results do not fit together.
+    #[error(transparent)]
+    Fairness(#[from] boostfgl_fairness::Error),
+    /// The run folder could not be written.
+    #[error(transparent)]
+    Report(#[from] boostfgl_report::Error),
+
+    /// A configuration is wrong.
+    #[error("{place}: {reason}")]
+    Config {
+        /// The file and line, or the flag.
+        place: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+
+    /// The run would need more memory than it may use.
+    #[error("this run needs about {needed_mib} MiB (an estimate), more than the {allowed_mib} MiB it may use")]
+    Memory {
+        /// Estimated need.
+        needed_mib: u64,
+        /// What `--memory` allows.
+        allowed_mib: u64,
+    },
+}
+
+impl Error {
+    /// What the user can do about it, in one sentence.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::Graph(error) => error.advice(),
+            Self::Partition(error) => error.advice(),
+            Self::Fed(error) => error.advice(),
+            Self::Report(error) => error.advice(),
+            Self::Network(_) => "`boostfgl methods` lists the backbones.",
+            Self::Fairness(_) => "Check that the partition belongs to this dataset.",
+            Self::Config { .. } => "`boostfgl config show` prints every key with its meaning and default.",
+            Self::Memory { .. } => "Raise --memory, or lower model.hidden or the number of clients.",
+        }
+    }
+
+    /// Whether the command or its input is to blame (exit code 2) rather than the run (exit code 1).
+    pub fn is_input(&self) -> bool {
+        match self {
+            Self::Fed(boostfgl_fed::Error::Diverged { .. }) | Self::Fairness(_) => false,
+            Self::Report(boostfgl_report::Error::Io { .. }) => false,
+            _ => true,
+        }
+    }
+}

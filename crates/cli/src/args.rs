@@ -1,0 +1,170 @@
+//! Flags that several commands share.
+
+use anyhow::Result;
+use boostfgl::fed::boost::Boost;
+use boostfgl::graph::Graph;
+use boostfgl::graph::catalogue::Lookup;
+use boostfgl::{Data, Error, Http, Layers};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Where data come from.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct DataFlags {
+    /// Folder that holds datasets; looked at before BOOSTFGL_DATA and the cache
+    #[arg(long, value_name = "DIR", global = true)]
+    pub(crate) data_dir: Option<PathBuf>,
+}
+
+impl DataFlags {
+    pub(crate) fn lookup(&self) -> Lookup {
+        Lookup::from_env(self.data_dir.clone())
+    }
+
+    /// Reads a dataset, fetching it if it is published and not here.
+    pub(crate) fn load(&self, name: &str, quiet: bool) -> Result<(Data, Graph)> {
+        let data = Data::named(name)?;
+        let mut phases = crate::progress::Phases::new(quiet);
+        let graph = data.load(&self.lookup(), Some(&Http::default()), &mut |phase, share| phases.tell(phase, share))?;
+        Ok((data, graph))
+    }
+}
+
+/// What a training command can be told. Flags are short for keys of the configuration.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct TrainingFlags {
+    /// Dataset: a catalogue name (`boostfgl data list`), a path to your own files, or generate:PRESET [default: demo]
+    #[arg(value_name = "DATA")]
+    pub(crate) data: Option<String>,
+
+    /// Federated method (`boostfgl methods`)
+    #[arg(long, short, value_name = "METHOD")]
+    pub(crate) method: Option<String>,
+
+    /// Boosts stacked on the method: all, none, or a list of node, topology, model [default: the method's own]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) boost: Option<String>,
+
+    /// Number of clients the graph is divided among [default: 5]
+    #[arg(long, value_name = "K")]
+    pub(crate) clients: Option<usize>,
+
+    /// Communication rounds [default: 50]
+    #[arg(long, value_name = "T")]
+    pub(crate) rounds: Option<usize>,
+
+    /// How many seeds (5 means 0,1,2,3,4), or which ones as a list [default: 5]
+    #[arg(long, value_name = "N|a,b,c")]
+    pub(crate) seeds: Option<String>,
+
+    /// Take clients and split from a partition.csv, for example of an earlier run
+    #[arg(long, value_name = "FILE")]
+    pub(crate) partition: Option<PathBuf>,
+
+    /// Configuration file (TOML); flags and --set win over it
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Set any key, for example --set fed.epochs=3 or --set lambda_e=1.0 (`boostfgl config show` lists them)
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) data_flags: DataFlags,
+}
+
+impl TrainingFlags {
+    /// The layers of the configuration that these flags make, under a method if none is named.
+    pub(crate) fn layers(&self) -> Result<Layers> {
+        let mut layers = Layers::new();
+        if let Some(path) = &self.config {
+            layers.file(path)?;
+        }
+        if let Some(data) = &self.data {
+            layers.set("dataset", data.as_str(), "DATA")?;
+        }
+        if let Some(method) = &self.method {
+            layers.set("method", method.as_str(), "--method")?;
+        }
+        if let Some(boost) = &self.boost {
+            let names: Vec<_> = Boost::parse(boost).map_err(Error::from)?.iter().map(|b| b.name()).collect();
+            layers.set("boosts", names, "--boost")?;
+        }
+        if let Some(clients) = self.clients {
+            layers.set("partition.clients", clients as i64, "--clients")?;
+        }
+        if let Some(rounds) = self.rounds {
+            layers.set("fed.rounds", rounds as i64, "--rounds")?;
+        }
+        if let Some(seeds) = &self.seeds {
+            layers.set("seeds", parse_seeds(seeds)?, "--seeds")?;
+        }
+        if let Some(file) = &self.partition {
+            layers.set("partition.partitioner", "file", "--partition")?;
+            layers.set("partition.file", file.to_string_lossy().into_owned(), "--partition")?;
+        }
+        for assignment in &self.set {
+            layers.assignment(assignment)?;
+        }
+        Ok(layers)
+    }
+
+    /// Whether a method is named anywhere.
+    pub(crate) fn names_method(&self) -> Result<bool> {
+        let in_file = match &self.config {
+            Some(path) => std::fs::read_to_string(path).ok().and_then(|text| text.parse::<toml::Table>().ok()),
+            None => None,
+        };
+        let set = self.set.iter().any(|s| s.trim_start().starts_with("method"));
+        Ok(self.method.is_some() || set || in_file.is_some_and(|table| table.contains_key("method")))
+    }
+}
+
+/// `5` is 0,1,2,3,4; `3,7` is 3 and 7; `3,` is 3 alone.
+fn parse_seeds(text: &str) -> Result<Vec<i64>> {
+    let wrong = |found: &str| Error::Config {
+        place: "--seeds".into(),
+        reason: format!("expected a number of seeds or a list such as 0,1,2, found `{found}`"),
+    };
+    let number = |part: &str| part.trim().parse::<u32>().map(i64::from).map_err(|_| wrong(part));
+    if !text.contains(',') {
+        let count = number(text)?;
+        return Ok((0..count).collect());
+    }
+    Ok(text.split(',').filter(|part| !part.trim().is_empty()).map(number).collect::<Result<_, _>>()?)
+}
+
+/// How many threads a training command may use, and how much memory.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ResourceFlags {
+    /// Threads to use; results are the same for any number [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+
+    /// Refuse to start a run whose estimated memory is above this, for example 2G
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<String>,
+}
+
+impl ResourceFlags {
+    /// The pool that everything runs in.
+    pub(crate) fn pool(&self) -> Result<rayon::ThreadPool> {
+        if self.threads == Some(0) {
+            let reason = "expected at least 1, found 0".into();
+            return Err(Error::Config { place: "--threads".into(), reason }.into());
+        }
+        Ok(rayon::ThreadPoolBuilder::new().num_threads(self.threads.unwrap_or(0)).build()?)
+    }
+
+    /// The memory limit in bytes.
+    pub(crate) fn limit(&self) -> Result<Option<u64>> {
+        let Some(text) = &self.memory else { return Ok(None) };
+        match boostfgl::memory::parse_size(text) {
+            Some(bytes) => Ok(Some(bytes)),
+            None => {
+                let reason = format!("expected a size such as 800M or 2G, found `{text}`");
+                Err(Error::Config { place: "--memory".into(), reason }.into())
+            }
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! `boostfgl data list|show|check|import|export|fetch|generate`.
+
+use crate::args::DataFlags;
+use crate::output::{self, thousands};
+use crate::progress::Phases;
+use anyhow::Result;
+use boostfgl::data::read_located;
+use boostfgl::graph::catalogue::{self, DATASETS, Dataset};
+use boostfgl::graph::generator::{self, PRESETS};
+use boostfgl::graph::readers::{self, Format, csv_tables, flat_npz};
+use boostfgl::graph::stats::Stats;
+use boostfgl::graph::{self, Graph};
+use boostfgl::{Data as Named, Error, Http};
+use clap::{Args, Subcommand};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// List, show, check, fetch, import, export and generate graphs
+#[derive(Debug, Args)]
+pub(crate) struct Data {
+    #[command(flatten)]
+    flags: DataFlags,
+
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the datasets and generator presets, and which are on this machine
+    List,
+    /// Show what is known of a dataset and what its graph looks like
+    Show {
+        /// A catalogue name, a path, or generate:PRESET
+        data: String,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check the files of a dataset against their SHA-256 and its counts, or read a path and say what is wrong with it
+    Check {
+        /// A catalogue name, a path, or generate:PRESET
+        data: String,
+    },
+    /// Bring a dataset to this machine, checked
+    Fetch {
+        /// A catalogue name
+        data: String,
+    },
+    /// Read a graph in any known format and keep it as one file that every command takes
+    ///
+    /// Formats: flat-npz, planetoid, gnn-benchmark, heterophilous, geom-gcn, ogb, csv (nodes.csv with id,label,features…
+    /// and edges.csv with src,dst[,weight]).
+    Import {
+        /// A file or folder
+        source: PathBuf,
+        /// Where to write it
+        #[arg(long, value_name = "FILE.npz")]
+        to: PathBuf,
+        /// The format, if it cannot be told from the files
+        #[arg(long)]
+        format: Option<String>,
+        /// Edges point one way (csv only)
+        #[arg(long)]
+        directed: bool,
+        /// Replace an existing file
+        #[arg(long)]
+        overwrite: bool,
+    },
+    /// Write a dataset as one flat npz file, for other programs
+    Export {
+        /// A catalogue name, a path, or generate:PRESET
+        data: String,
+        /// Where to write it
+        #[arg(long, value_name = "FILE.npz")]
+        to: PathBuf,
+        /// Replace an existing file
+        #[arg(long)]
+        overwrite: bool,
+    },
+    /// Make a graph with a generator preset and write it as one file
+    Generate {
+        /// The preset (`boostfgl data list`)
+        preset: String,
+        /// Where to write it
+        #[arg(long, value_name = "FILE.npz")]
+        to: PathBuf,
+        /// Seed of the generator [default: the preset's]
+        #[arg(long)]
+        seed: Option<u64>,
+        /// Replace an existing file
+        #[arg(long)]
+        overwrite: bool,
+    },
+}
+
+impl Data {
+    pub(crate) fn execute(&self) -> Result<()> {
+        match &self.action {
+            Action::List => output::print(&self.list()),
+            Action::Show { data, json } => self.show(data, *json),
+            Action::Check { data } => self.check(data),
+            Action::Fetch { data } => self.fetch(data),
+            Action::Import { source, to, format, directed, overwrite } => {
+                new_file(to, *overwrite)?;
+                let graph = import(source, format.as_deref(), *directed)?;
+                write(&graph.renamed(stem(source)), to)
+            }
+            Action::Export { data, to, overwrite } => {
+                new_file(to, *overwrite)?;
+                write(&self.flags.load(data, false)?.1, to)
+            }
+            Action::Generate { preset, to, seed, overwrite } => {
+                new_file(to, *overwrite)?;
+                let preset = generator::preset(preset).map_err(Error::from)?;
+                let mut phases = Phases::new(false);
+                let graph = generator::generate(preset.name, &preset.spec, seed.unwrap_or(preset.seed), &mut |p, s| {
+                    phases.tell(p, s);
+                });
+                drop(phases);
+                write(&graph.map_err(Error::from)?, to)
+            }
+        }
+    }
+
+    fn list(&self) -> String {
+        let lookup = self.flags.lookup();
+        let mut out = format!(
+            "{:<20} {:>9} {:>10} {:>8} {:>7}  {}\n",
+            "Dataset", "nodes", "edges", "features", "classes", "here"
+        );
+        for d in DATASETS {
+            let here = match lookup.locate(d) {
+                Ok(located) if located.missing.contains(&"node-feat.csv.gz") => "without features (planted)",
+                Ok(_) => "yes",
+                Err(_) => "no: `boostfgl data fetch` it",
+            };
+            let c = &d.counts;
+            let numbers = [c.nodes, c.edges, c.features, c.classes].map(thousands);
+            let [nodes, edges, features, classes] = numbers;
+            let _ = writeln!(out, "{:<20} {nodes:>9} {edges:>10} {features:>8} {classes:>7}  {here}", d.name);
+        }
+        out.push_str("\nGenerated (no files needed)\n");
+        for p in PRESETS {
+            let (s, columns) = (&p.spec, p.spec.features.columns());
+            let [nodes, edges, features, classes] = [s.nodes, s.edges, columns, s.classes].map(thousands);
+            let _ =
+                writeln!(out, "{:<20} {nodes:>9} {edges:>10} {features:>8} {classes:>7}  {}", p.name, p.description);
+        }
+        out.push_str("\nYour own: a folder with nodes.csv (id,label,features…) and edges.csv (src,dst[,weight]), or any file `data import` reads.\n");
+        out
+    }
+
+    fn show(&self, name: &str, json: bool) -> Result<()> {
+        let (data, graph) = self.flags.load(name, false)?;
+        let stats = Stats::of(&graph);
+        if json {
+            let about = match data {
+                Named::Catalogued(dataset) => serde_json::to_value(dataset)?,
+                _ => serde_json::Value::Null,
+            };
+            let document = serde_json::json!({"name": graph.name(), "statistics": stats, "catalogue": about});
+            return output::print(&format!("{}\n", serde_json::to_string_pretty(&document)?));
+        }
+        let mut out = format!("{}\n", graph.name());
+        if let Named::Catalogued(dataset) = data {
+            about(dataset, &mut out);
+        }
+        describe(&graph, &stats, &mut out);
+        output::print(&out)
+    }
+
+    fn check(&self, name: &str) -> Result<()> {
+        let Named::Catalogued(dataset) = Named::named(name)? else {
+            let (_, graph) = self.flags.load(name, false)?;
+            let (nodes, edges) = (thousands(graph.len()), thousands(graph.adjacency().edges()));
+            return output::print(&format!("{name}: readable, {nodes} nodes, {edges} edges\n"));
+        };
+        let located = self.flags.lookup().locate(dataset).map_err(Error::from)?;
+        let unknown = located.check().map_err(Error::from)?.len();
+        let graph = read_located(&located)?;
+        let wrong = catalogue::verify_counts(&graph, dataset);
+        if let Some(first) = wrong.first() {
+            let error = graph::Error::inconsistent(located.path.display().to_string(), "the published counts", first);
+            return Err(Error::from(error).into());
+        }
+        let mut out = format!("{}: {} files as published", dataset.name, located.files.len() - unknown);
+        if unknown > 0 {
+            let _ = write!(out, ", {unknown} without a known checksum");
+        }
+        out.push_str("; counts agree\n");
+        if !located.missing.is_empty() {
+            let _ = writeln!(out, "missing: {} ({})", located.missing.join(", "), graph.name());
+        }
+        output::print(&out)
+    }
+
+    fn fetch(&self, name: &str) -> Result<()> {
+        let Named::Catalogued(dataset) = Named::named(name)? else {
+            let reason = format!("expected a dataset of the catalogue, found `{name}`, which needs no fetching");
+            return Err(Error::Config { place: "data fetch".into(), reason }.into());
+        };
+        let mut phases = Phases::new(false);
+        let located = self.flags.lookup().fetch(dataset, &Http::default(), &mut |file, done, total| {
+            let share = total.map_or(0.0, |total| done as f64 / total.max(1) as f64);
+            phases.tell(&format!("fetching {file}"), share);
+        });
+        drop(phases);
+        let located = located.map_err(Error::from)?;
+        located.check().map_err(Error::from)?;
+        output::print(&format!("{}: {}\n", dataset.name, located.path.display()))
+    }
+}
+
+fn import(source: &Path, format: Option<&str>, directed: bool) -> Result<Graph> {
+    let format = match format {
+        Some(name) => Format::from_name(name).map_err(Error::from)?,
+        None => readers::detect(source).map_err(Error::from)?,
+    };
+    let graph = match format {
+        Format::Csv => csv_tables::read_with(source, csv_tables::CsvOptions { directed }),
+        _ if directed => {
+            let reason = format!("expected the csv format, found {}", format.name());
+            return Err(Error::Config { place: "--directed".into(), reason }.into());
+        }
+        _ => readers::read(source, Some(format)),
+    };
+    Ok(graph.map_err(Error::from)?)
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().map_or_else(|| "graph".to_owned(), |s| s.to_string_lossy().into_owned())
+}
+
+fn new_file(to: &Path, overwrite: bool) -> Result<()> {
+    if to.exists() && !overwrite {
+        let reason = "expected a new file, found an existing one; --overwrite replaces it".into();
+        return Err(Error::Config { place: to.display().to_string(), reason }.into());
+    }
+    Ok(())
+}
+
+fn write(graph: &Graph, to: &Path) -> Result<()> {
+    flat_npz::write(graph, to).map_err(Error::from)?;
+    let [nodes, edges] = [graph.len(), graph.adjacency().edges()].map(thousands);
+    output::print(&format!(
+        "{}: {nodes} nodes, {edges} edges; use it as `boostfgl run {}`\n",
+        to.display(),
+        to.display()
+    ))
+}
+
+fn about(dataset: &Dataset, out: &mut String) {
+    let _ = writeln!(out, "  {}", dataset.title);
+    let _ = writeln!(out, "  origin     {}{}", dataset.origin, dataset.archive.unwrap_or_default());
+    let _ = writeln!(out, "  licence    {}", dataset.licence);
+    let [train, val, test] = dataset.split.map(|s| (100.0 * s).round());
+    let _ =
+        writeln!(out, "  protocol   {train}/{val}/{test} % train/val/test, learning rate {}", dataset.learning_rate);
+    if !dataset.flaws.is_empty() {
+        let _ = writeln!(out, "  flaws      {}", dataset.flaws);
+    }
+    out.push('\n');
+}
+
+fn describe(graph: &Graph, stats: &Stats, out: &mut String) {
+    let share = |x: Option<f64>| x.map_or_else(|| "–".to_owned(), |x| format!("{x:.3}"));
+    let rows: [(&str, String); 9] = [
+        ("nodes", thousands(stats.nodes)),
+        (
+            "edges",
+            format!("{} (mean degree {:.2}, max {})", thousands(stats.edges), stats.mean_degree, stats.max_degree),
+        ),
+        ("components", thousands(stats.components)),
+        ("isolated", thousands(stats.isolated)),
+        ("features", format!("{} ({:.2} % not zero)", thousands(stats.features), 100.0 * stats.non_zeros)),
+        ("classes", thousands(stats.classes)),
+        ("unlabelled", thousands(stats.unlabelled)),
+        ("homophily", format!("{} by edge, {} by node", share(stats.edge_homophily), share(stats.node_homophily))),
+        ("heterophilous", share(stats.heterophilous)),
+    ];
+    for (name, value) in rows {
+        let _ = writeln!(out, "  {name:<14} {value}");
+    }
+    out.push_str("  class sizes\n");
+    let largest = stats.class_counts.iter().copied().max().unwrap_or(1).max(1);
+    for (name, &count) in graph.labels().names().iter().zip(&stats.class_counts) {
+        let bar = "█".repeat((40 * count).div_ceil(largest));
+        let _ = writeln!(out, "    {name:<20} {:>9}  {bar}", thousands(count));
+    }
+}

@@ -1,0 +1,73 @@
+//! `boostfgl methods [NAME]`.
+
+use crate::output;
+use anyhow::Result;
+use boostfgl::Error;
+use boostfgl::fed::boost::Boost;
+use boostfgl::fed::methods::{METHODS, MethodInfo, find};
+use boostfgl::nn::backbones::BACKBONES;
+use boostfgl::partition::PARTITIONERS;
+use clap::Args;
+use std::fmt::Write as _;
+
+/// List methods, boosts, backbones and partitioners, or explain one method
+#[derive(Debug, Args)]
+pub(crate) struct Methods {
+    /// A method to explain
+    name: Option<String>,
+}
+
+impl Methods {
+    pub(crate) fn execute(&self) -> Result<()> {
+        match &self.name {
+            Some(name) => output::print(&explain(find(name).map_err(Error::from)?)),
+            None => output::print(&list()),
+        }
+    }
+}
+
+fn list() -> String {
+    let mut out = String::from("Methods (--method)\n");
+    let mut section = |title: &str, rows: &mut dyn Iterator<Item = (&str, &str)>| {
+        if !title.is_empty() {
+            let _ = writeln!(out, "\n{title}");
+        }
+        for (name, summary) in rows {
+            let _ = writeln!(out, "  {name:<12} {summary}");
+        }
+    };
+    section("", &mut METHODS.iter().map(|m| (m.name, m.summary)));
+    section("Boosts (--boost), on any method", &mut Boost::ALL.iter().map(|b| (b.name(), meaning(*b))));
+    section("Backbones (--set backbone=…)", &mut BACKBONES.iter().map(|b| (b.name, b.summary)));
+    section("Partitioners (--set partitioner=…)", &mut PARTITIONERS.iter().map(|p| (p.name, p.summary)));
+    out.push_str("\n`boostfgl methods NAME` explains one method.\n");
+    out
+}
+
+fn meaning(boost: Boost) -> &'static str {
+    match boost {
+        Boost::Node => "client: nodes that stay hard weigh more in the local loss",
+        Boost::Topology => "client: messages are reweighted by difficulty and heterophily",
+        Boost::Model => "server: a client's weight is multiplied by its trust",
+    }
+}
+
+fn explain(method: &MethodInfo) -> String {
+    let boosts: Vec<&str> = method.boosts.iter().map(|b| b.name()).collect();
+    let boosts = if boosts.is_empty() { "none unless --boost says so".to_owned() } else { boosts.join(", ") };
+    let mut out = format!(
+        "{}: {}\n\n{}\n\nPaper       {}\nBoosts      {boosts}\nEvaluated   {}\nWire        {}\n",
+        method.name, method.summary, method.equations, method.paper, method.evaluated, method.wire
+    );
+    let keys: Vec<_> = boostfgl::config::keys()
+        .into_iter()
+        .filter(|key| method.boosts.iter().any(|b| key.path.starts_with(&format!("boost.{}.", b.name()))))
+        .collect();
+    if !keys.is_empty() {
+        out.push_str("\nKeys (--set KEY=VALUE)\n");
+    }
+    for key in keys {
+        let _ = writeln!(out, "  {:<36} {:<14} {}", key.path, key.default, key.meaning);
+    }
+    out
+}

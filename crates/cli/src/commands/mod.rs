@@ -1,0 +1,8 @@
+//! One file per command.
+
+pub(crate) mod completions;
+pub(crate) mod config;
+pub(crate) mod data;
+pub(crate) mod methods;
+pub(crate) mod partition;
+pub(crate) mod run;

@@ -1,0 +1,137 @@
+//! `boostfgl run`.
+
+use crate::args::{ResourceFlags, TrainingFlags};
+use crate::output;
+use crate::progress::Rounds;
+use anyhow::Result;
+use boostfgl::report::{RunFolder, Summary, Table, free_name};
+use boostfgl::{Error, Experiment};
+use clap::Args;
+use std::path::{Path, PathBuf};
+
+/// Train and judge: for whom does the model work?
+///
+/// Divides the graph among clients, trains over all of them, and reports accuracy and macro-F1 on all, heterophilous
+/// and minority-heterophilous test nodes. Without --method, FedAvg and BoostFGL are compared.
+///
+/// Examples:
+///   boostfgl run                                    compare FedAvg and BoostFGL on the demo graph
+///   boostfgl run cora --method boostfgl             one method, five seeds
+///   boostfgl run my-folder --clients 8 --rounds 100 your own nodes.csv and edges.csv
+///   boostfgl run cora --method fedavg --boost node  one boost on another method
+#[derive(Debug, Default, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    training: TrainingFlags,
+
+    #[command(flatten)]
+    resources: ResourceFlags,
+
+    /// Folder to write the run to [default: a new one under runs/]
+    #[arg(long, short, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Replace an earlier run in the folder given by --out
+    #[arg(long)]
+    overwrite: bool,
+
+    /// Print one JSON document on standard output instead of the table
+    #[arg(long)]
+    json: bool,
+
+    /// Print no progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// What is compared when no method is named.
+const DEFAULT_METHODS: [&str; 2] = ["fedavg", "boostfgl"];
+
+impl Run {
+    pub(crate) fn execute(&self) -> Result<()> {
+        let limit = self.resources.limit()?;
+        let pool = self.resources.pool()?;
+        let (config, _) = self.training.layers()?.resolve()?;
+        let methods: Vec<String> = if self.training.names_method()? {
+            vec![config.method.clone()]
+        } else {
+            DEFAULT_METHODS.iter().map(|m| (*m).to_owned()).collect()
+        };
+        let (data, graph) = self.training.data_flags.load(&config.dataset, self.quiet)?;
+        let boosts = config.boosts.clone();
+        let base = pool.install(|| Experiment::new(config, graph))?;
+        if let Some(limit) = limit {
+            base.check_memory(limit, pool.current_num_threads())?;
+        }
+        let runs = methods
+            .iter()
+            .map(|method| {
+                // `--boost` without a method is about the boosted one of the two.
+                let own = boosts.clone().filter(|_| methods.len() == 1 || method != "fedavg");
+                let experiment = base.with_method(method, own)?;
+                let folder = self.folder(&experiment, methods.len() > 1)?;
+                let config = experiment.config();
+                let mut rounds = Rounds::new(method, config.seeds.len(), config.fed.rounds, self.quiet);
+                let run = pool.install(|| experiment.run_watched(&mut rounds, Some(&folder)))?;
+                Ok((run.summary, folder.path().to_path_buf()))
+            })
+            .collect::<Result<Vec<(Summary, PathBuf)>>>()?;
+        let notes: Vec<&str> = Some(data.flaws()).into_iter().filter(|f| !f.is_empty()).collect();
+        if self.json { print_json(&runs) } else { print_tables(&runs, &notes) }
+    }
+
+    /// The run folder: DIR itself for one method, DIR/METHOD for several, or a new one under runs/.
+    fn folder(&self, experiment: &Experiment, several: bool) -> Result<RunFolder> {
+        let method = &experiment.config().method;
+        let folder = match &self.out {
+            Some(out) if several => RunFolder::create(&out.join(method), self.overwrite),
+            Some(out) => RunFolder::create(out, self.overwrite),
+            None => {
+                let name = format!("{}-{method}", file_name(experiment.graph().name()));
+                RunFolder::create(&free_name(&Path::new("runs").join(name)), false)
+            }
+        };
+        Ok(folder.map_err(Error::from)?)
+    }
+}
+
+/// A dataset's name as part of a file name.
+fn file_name(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    name.chars().map(plain).collect::<String>().split('-').filter(|p| !p.is_empty()).collect::<Vec<_>>().join("-")
+}
+
+fn print_json(runs: &[(Summary, PathBuf)]) -> Result<()> {
+    let text = match runs {
+        [(summary, _)] => summary.to_json(),
+        _ => {
+            let all: Vec<_> = runs.iter().map(|(summary, _)| summary).collect();
+            format!("{}\n", serde_json::to_string_pretty(&serde_json::json!({ "runs": all }))?)
+        }
+    };
+    output::print(&text)
+}
+
+fn print_tables(runs: &[(Summary, PathBuf)], notes: &[&str]) -> Result<()> {
+    let summaries: Vec<Summary> = runs.iter().map(|(summary, _)| summary.clone()).collect();
+    let mut text = String::new();
+    for table in Table::by_dataset(&summaries) {
+        text.push_str(&table.with_cost(true).text(output::style()));
+        text.push('\n');
+    }
+    for note in notes {
+        text.push_str(&format!("Note: {note}\n\n"));
+    }
+    for (summary, path) in runs {
+        text.push_str(&format!(
+            "{:<10} {} (digest {}, {:.1} s of processor time, {:.0} MiB)\n",
+            summary.method,
+            path.display(),
+            &summary.digest[..12],
+            summary.cpu_seconds,
+            summary.peak_rss_mib,
+        ));
+    }
+    output::print(&text)
+}
