@@ -11,8 +11,10 @@ pub struct Update<'a, T> {
     pub client: usize,
     /// Its model after local training, θₖ.
     pub params: &'a Params<T>,
-    /// The model it started the round from.
-    pub start: &'a Params<T>,
+    /// ‖Δθₖ‖₂, how far it moved from the model it started the round from.
+    pub norm: f64,
+    /// The same for each tensor.
+    pub tensor_norms: &'a [f64],
     /// Its size: the weight it has in a plain average.
     pub size: f64,
     /// Whom its model serves, where model boosting asks for it.
@@ -48,14 +50,13 @@ impl Combination {
             let weights = base.iter().zip(&trust).map(|(&w, &t)| boost.weigh(w, t)).collect();
             Ok((normalised(weights), trust))
         };
-        let whole: Vec<f64> = updates.iter().map(|u| u.params.distance(u.start)).collect();
+        let whole: Vec<f64> = updates.iter().map(|u| u.norm).collect();
         let (weights, trust) = weigh(&whole)?;
         let weights = match boost.scope() {
             TrustScope::Model => vec![weights],
             TrustScope::Tensor => {
-                let norms: Vec<Vec<f64>> = updates.iter().map(|u| u.params.tensor_distances(u.start)).collect();
-                let tensors = 0..updates[0].params.tensors().len();
-                let of = |t: usize| norms.iter().map(|n| n[t]).collect::<Vec<_>>();
+                let tensors = 0..updates[0].tensor_norms.len();
+                let of = |t: usize| updates.iter().map(|u| u.tensor_norms[t]).collect::<Vec<_>>();
                 tensors.map(|t| Ok(weigh(&of(t))?.0)).collect::<Result<Vec<_>>>()?
             }
         };

@@ -11,6 +11,7 @@ use boostfgl_nn::backbones::{Backbone, gradients, logits};
 use boostfgl_nn::optim::Optimizer;
 use boostfgl_nn::{Dropout, Inputs, Matrix, Params, Pool, Real, View, WeightedLoss, softmax_rows};
 use boostfgl_partition::ClientGraph;
+use std::sync::Arc;
 
 /// What a client has: its graph as the kernels like it, and who is trained on, chosen by and judged by.
 #[derive(Debug)]
@@ -101,13 +102,21 @@ pub(crate) struct Client<T: Real> {
     topology: Option<TopologyBoost>,
     summarises: bool,
     minority: Vec<bool>,
+    /// What is known of the model that the next round starts from, if it was judged after the last.
+    known: Option<Known<T>>,
+}
+
+/// What has been computed with one model on the local graph.
+struct Known<T> {
+    /// Which model: the number of rounds done when it was made.
+    rounds_done: usize,
+    /// X·W of the first layer, where features are sparse.
+    first: Option<Arc<Matrix<T>>>,
     scoring: Option<Scoring<T>>,
 }
 
-/// What the broadcast model thinks of the local nodes, by plain propagation.
+/// What a model thinks of the local nodes, by plain propagation.
 struct Scoring<T> {
-    /// Which broadcast: the number of rounds done when it was made.
-    rounds_done: usize,
     probabilities: Matrix<T>,
     /// hᵤᵥ of every arc, under topology boosting.
     heterophily: Vec<T>,
@@ -116,6 +125,8 @@ struct Scoring<T> {
 /// What local training left behind.
 pub(crate) struct Trained {
     pub(crate) loss: f64,
+    pub(crate) norm: f64,
+    pub(crate) tensor_norms: Vec<f64>,
     pub(crate) summary: Option<Summary>,
 }
 
@@ -145,7 +156,7 @@ impl<T: Real> Client<T> {
             topology,
             summarises: on(Boost::Model),
             minority: gap_minority(&told.boost.model, &data, global_counts, told.minority_ratio),
-            scoring: None,
+            known: None,
             data,
         }
     }
@@ -177,7 +188,10 @@ impl<T: Real> Client<T> {
         pool: &Pool<T>,
     ) -> Result<Trained> {
         self.local.copy_from(start);
-        self.boost(backbone, start, rounds_done, pool);
+        if self.known.as_ref().is_none_or(|known| known.rounds_done != rounds_done) {
+            self.know(start, rounds_done, pool);
+        }
+        self.boost(backbone, start, pool);
         if told.optimizer.optimizer_state == OptimizerState::Reset {
             self.optimizer.reset();
         }
@@ -188,26 +202,56 @@ impl<T: Real> Client<T> {
             let (loss, gradients) = gradients(backbone, &self.local, &self.training, &self.loss, dropout, pool);
             self.optimizer.step(&mut self.local, &gradients);
             gradients.into_iter().for_each(|g| pool.put(g));
+            // The weights have moved on.
+            self.training.remember(None);
             last = loss;
         }
+        let tensor_norms = self.local.tensor_distances(start);
+        let norm = tensor_norms.iter().map(|d| d * d).sum::<f64>().sqrt();
         let diverged = |what| Error::Diverged { client: self.data.id, round: rounds_done + 1, what };
         if !last.is_finite() {
             return Err(diverged("loss"));
         }
-        if !self.local.is_finite() {
+        // The start was finite, so the distance from it is finite exactly if the model is.
+        if !norm.is_finite() {
             return Err(diverged("model"));
         }
         let summary = self.summarises.then(|| self.summarise(backbone, pool));
-        Ok(Trained { loss: last, summary })
+        Ok(Trained { loss: last, norm, tensor_norms, summary })
+    }
+
+    /// Begins to know a model: its first product serves every pass over the local graph until the weights move.
+    fn know(&mut self, model: &Params<T>, rounds_done: usize, pool: &Pool<T>) {
+        self.forget(pool);
+        let first = self.whole.project(&model.tensors()[0], pool).map(Arc::new);
+        self.training.remember(first.clone());
+        self.whole.remember(first.clone());
+        if let Some(view) = &mut self.boosted_whole {
+            view.remember(first.clone());
+        }
+        self.known = Some(Known { rounds_done, first, scoring: None });
+    }
+
+    fn forget(&mut self, pool: &Pool<T>) {
+        self.training.remember(None);
+        self.whole.remember(None);
+        if let Some(view) = &mut self.boosted_whole {
+            view.remember(None);
+        }
+        if let Some(known) = self.known.take() {
+            known.first.and_then(Arc::into_inner).into_iter().for_each(|m| pool.put(m));
+            known.scoring.into_iter().for_each(|s| pool.put(s.probabilities));
+        }
     }
 
     /// Moves difficulties by one round and sets node weights and propagation for it.
-    fn boost(&mut self, backbone: &dyn Backbone<T>, start: &Params<T>, rounds_done: usize, pool: &Pool<T>) {
+    fn boost(&mut self, backbone: &dyn Backbone<T>, start: &Params<T>, pool: &Pool<T>) {
         if self.difficulty.is_none() {
             return;
         }
-        self.score(backbone, start, rounds_done, pool);
-        let (Some(difficulty), Some(scoring)) = (&mut self.difficulty, &self.scoring) else { return };
+        self.score(backbone, start, pool);
+        let scoring = self.known.as_ref().and_then(|known| known.scoring.as_ref());
+        let (Some(difficulty), Some(scoring)) = (&mut self.difficulty, scoring) else { return };
         difficulty.update(&scoring.probabilities, |v| self.data.training_label[v]);
         if let Some(node) = &self.node {
             let weight = |v: &u32| node.weight(difficulty.mean()[*v as usize]);
@@ -220,22 +264,19 @@ impl<T: Real> Client<T> {
         }
     }
 
-    /// Predicts with `model` by plain propagation, unless that was already done for this broadcast.
-    fn score(&mut self, backbone: &dyn Backbone<T>, model: &Params<T>, rounds_done: usize, pool: &Pool<T>) {
-        if self.scoring.as_ref().is_some_and(|s| s.rounds_done == rounds_done) {
+    /// Predicts with the model that is known by plain propagation, once.
+    fn score(&mut self, backbone: &dyn Backbone<T>, model: &Params<T>, pool: &Pool<T>) {
+        let Some(known) = &mut self.known else { return };
+        if known.scoring.is_some() {
             return;
         }
         let mut probabilities = logits(backbone, model, &self.whole, pool);
         softmax_rows(&mut probabilities);
         let heterophily = match self.topology {
-            Some(_) => {
-                TopologyBoost::heterophily(&self.data.adjacency, &probabilities, |v| self.data.training_label[v])
-            }
+            Some(_) => TopologyBoost::heterophily(&self.data.adjacency, &probabilities, |v| self.data.training_label[v]),
             None => Vec::new(),
         };
-        if let Some(old) = self.scoring.replace(Scoring { rounds_done, probabilities, heterophily }) {
-            pool.put(old.probabilities);
-        }
+        known.scoring = Some(Scoring { probabilities, heterophily });
     }
 
     /// Gap between majority and minority on training nodes, under the local model and the training propagation.
@@ -258,22 +299,24 @@ impl<T: Real> Client<T> {
         Summary { gap, minority_difficulty: if total[1] == 0 { 0.0 } else { difficulty / total[1] as f64 } }
     }
 
-    /// The predicted class of every local node under `model`, the model that `rounds_done` rounds have made.
+    /// The predicted class of every local node under `model`, which `rounds_done` rounds have made. `starts_next` says
+    /// that the next round starts from the same model, so that what is learnt about it may be kept.
     pub(crate) fn predict(
         &mut self,
         backbone: &dyn Backbone<T>,
         model: &Params<T>,
         rounds_done: usize,
+        starts_next: bool,
         pool: &Pool<T>,
     ) -> Vec<u32> {
+        self.know(model, rounds_done, pool);
         if self.boosted_whole.is_some() {
-            self.score(backbone, model, rounds_done, pool);
+            self.score(backbone, model, pool);
         }
-        let parts = (&mut self.boosted_whole, &self.topology, &self.scoring, &self.difficulty);
-        let view = match parts {
+        let scoring = self.known.as_ref().and_then(|known| known.scoring.as_ref());
+        let view = match (&mut self.boosted_whole, &self.topology, scoring, &self.difficulty) {
             (Some(view), Some(topology), Some(scoring), Some(difficulty)) => {
-                let plain = self.data.inputs.propagation();
-                let adjacency = &self.data.adjacency;
+                let (adjacency, plain) = (&self.data.adjacency, self.data.inputs.propagation());
                 view.set_propagation(&topology.propagation(adjacency, plain, &scoring.heterophily, difficulty.mean()));
                 &*view
             }
@@ -282,6 +325,9 @@ impl<T: Real> Client<T> {
         let out = logits(backbone, model, view, pool);
         let predictions = (0..out.rows()).map(|v| argmax(out.row(v))).collect();
         pool.put(out);
+        if !starts_next {
+            self.forget(pool);
+        }
         predictions
     }
 

@@ -192,21 +192,19 @@ impl<T: Real> Federation<T> {
                 trained.map(|t| (k, t, started.elapsed().as_secs_f64()))
             })
             .collect::<Result<Vec<(usize, Trained, f64)>>>()?;
-        let starts: Vec<Params<T>> = distinct_starts(&**server, &participants);
         let updates: Vec<Update<'_, T>> = trained
             .iter()
-            .enumerate()
-            .map(|(i, (k, trained, _))| Update {
+            .map(|(k, trained, _)| Update {
                 client: *k,
                 params: clients[*k].local(),
-                start: &starts[i.min(starts.len() - 1)],
+                norm: trained.norm,
+                tensor_norms: &trained.tensor_norms,
                 size: clients[*k].size(told.client_weight),
                 summary: trained.summary,
             })
             .collect();
-        let norms: Vec<f64> = updates.par_iter().map(|u| u.params.distance(u.start)).collect();
         let combination = server.aggregate(&updates, model_boost.as_ref())?;
-        Ok(self.records(&trained, &norms, combination.as_ref()))
+        Ok(self.records(&trained, combination.as_ref()))
     }
 
     /// The clients of a round: a seeded choice among those that have something to train on, in client order.
@@ -225,7 +223,6 @@ impl<T: Real> Federation<T> {
     fn records(
         &self,
         trained: &[(usize, Trained, f64)],
-        norms: &[f64],
         combination: Option<&Combination>,
     ) -> Vec<ClientRecord> {
         let weights = combination.map(Combination::mean_weights);
@@ -235,7 +232,7 @@ impl<T: Real> Federation<T> {
         let record = |(i, (client, trained, seconds)): (usize, &(usize, Trained, f64))| ClientRecord {
             client: *client,
             loss: trained.loss,
-            update_norm: norms[i],
+            update_norm: trained.norm,
             weight: weights.as_ref().map(|w| w[i]),
             trust: trust.map(|t| t[i]),
             gap: trained.summary.map(|s| s.gap),
@@ -259,7 +256,9 @@ impl<T: Real> Federation<T> {
             .enumerate()
             .map(|(k, client)| {
                 let pool = borrow(pools);
-                let predictions = client.predict(&**backbone, server.evaluated(k), round, &pool);
+                let model = server.evaluated(k);
+                let starts_next = std::ptr::eq(model, server.start(k));
+                let predictions = client.predict(&**backbone, model, round, starts_next, &pool);
                 give_back(pools, pool);
                 let validated = client.validate(&predictions);
                 (predictions, validated)
@@ -290,13 +289,6 @@ fn instructions(setup: &Setup) -> Instructions<'_> {
         client_weight: setup.protocol.client_weight,
         minority_ratio: setup.minority_ratio,
     }
-}
-
-/// The models the participants started from: one if all share it.
-fn distinct_starts<T: Real>(server: &dyn ServerRule<T>, participants: &[usize]) -> Vec<Params<T>> {
-    let first = server.start(participants[0]);
-    let shared = participants.iter().all(|&k| std::ptr::eq(server.start(k), first));
-    if shared { vec![first.clone()] } else { participants.iter().map(|&k| server.start(k).clone()).collect() }
 }
 
 fn borrow<T: Real>(pools: &Mutex<Vec<Pool<T>>>) -> Pool<T> {

@@ -100,11 +100,13 @@ fn trust_weights_and_aggregates() {
     let theta = |name: &str| params(&thetas["params"][name]);
     let (start, models) = (theta("theta0"), [theta("theta1"), theta("theta2")]);
     let (sizes, gaps) = (numbers(&expected["N_m"]), numbers(&expected["gaps"]));
+    let tensor_norms: Vec<Vec<f64>> = models.iter().map(|m| m.tensor_distances(&start)).collect();
     let updates: Vec<Update<'_, f64>> = (0..2)
         .map(|k| Update {
             client: k,
             params: &models[k],
-            start: &start,
+            norm: models[k].distance(&start),
+            tensor_norms: &tensor_norms[k],
             size: sizes[k],
             summary: Some(Summary { gap: gaps[k], minority_difficulty: 0.0 }),
         })

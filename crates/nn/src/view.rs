@@ -3,7 +3,7 @@
 use crate::backbones::Plan;
 use crate::inputs::FeatureMatrix;
 use crate::kernels::spmm::spmm;
-use crate::{Csr, Inputs, Matrix, Propagation, Real};
+use crate::{Csr, Inputs, Matrix, Pool, Propagation, Real};
 use std::sync::Arc;
 
 /// What a forward pass reads to compute the logits of some nodes.
@@ -16,6 +16,7 @@ pub struct View<T> {
     frontiers: Vec<Arc<Vec<u32>>>,
     blocks: Vec<Arc<Block<T>>>,
     first: First<T>,
+    remembered: Option<Arc<Matrix<T>>>,
     plan: Plan,
 }
 
@@ -86,7 +87,7 @@ impl<T: Real> View<T> {
                 }
             }
         };
-        Self { frontiers, blocks, first, plan }
+        Self { frontiers, blocks, first, remembered: None, plan }
     }
 
     /// Replaces the propagation matrix by another with the same pattern.
@@ -108,6 +109,28 @@ impl<T: Real> View<T> {
             let stride = px.stride();
             spmm(&self.blocks[0].matrix, None, x.data(), px.data_mut(), stride);
         }
+    }
+
+    /// X·W for the nodes this view reads, if features are sparse: the first product of a forward pass, which does not
+    /// depend on the propagation.
+    pub fn project(&self, weights: &Matrix<T>, pool: &Pool<T>) -> Option<Matrix<T>> {
+        let First::Sparse { x, rows, .. } = &self.first else { return None };
+        let mut out = pool.take(rows.len(), weights.columns());
+        let stride = out.stride();
+        spmm(x, Some(rows), weights.data(), out.data_mut(), stride);
+        Some(out)
+    }
+
+    /// Lets forward passes take X·W of **all** nodes from here instead of computing it, until told `None`.
+    ///
+    /// The caller vouches that it belongs to the weights of the coming passes. Digits do not change: each row is the
+    /// same sum.
+    pub fn remember(&mut self, product: Option<Arc<Matrix<T>>>) {
+        self.remembered = product;
+    }
+
+    pub(crate) fn remembered(&self) -> Option<&Matrix<T>> {
+        self.remembered.as_deref()
     }
 
     /// The nodes whose logits come out.

@@ -8,7 +8,7 @@
 use crate::config::not_negative;
 use crate::{Error, Result};
 use boostfgl_graph::Adjacency;
-use boostfgl_nn::{Matrix, Pattern, Propagation, Real};
+use boostfgl_nn::{Matrix, Pattern, Propagation, Real, Tilted, arc_dots, tilt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -137,16 +137,14 @@ impl TopologyBoost {
         probabilities: &Matrix<T>,
         label: impl Fn(usize) -> Option<u32>,
     ) -> Vec<T> {
-        let stride = probabilities.stride();
-        let row = |v: usize| &probabilities.data()[v * stride..(v + 1) * stride];
-        let mut out = Vec::with_capacity(adjacency.arcs());
+        let mut out = arc_dots(probabilities, adjacency.offsets(), adjacency.indices());
         for v in 0..adjacency.len() {
-            let (own, own_label) = (row(v), label(v));
-            for &u in adjacency.neighbours(v) {
-                out.push(match (label(u as usize), own_label) {
+            let own = label(v);
+            for arc in adjacency.arc_range(v) {
+                out[arc] = match (label(adjacency.indices()[arc] as usize), own) {
                     (Some(a), Some(b)) => T::of(f64::from(u8::from(a != b))),
-                    _ => T::ONE - dot(row(u as usize), own),
-                });
+                    _ => T::ONE - out[arc],
+                };
             }
         }
         out
@@ -192,93 +190,49 @@ impl TopologyBoost {
         if let (EdgeGate::Gate, Some(kept)) = (self.config.edge_gate, &kept) {
             scores.iter_mut().zip(kept).filter(|(_, kept)| !**kept).for_each(|(score, _)| *score = T::ZERO);
         }
-        let pruned = kept.filter(|_| self.config.edge_gate == EdgeGate::Prune);
+        let kept: Vec<T> = match (self.config.edge_gate, kept) {
+            (EdgeGate::Prune, Some(kept)) => kept.iter().map(|&k| if k { T::ONE } else { T::ZERO }).collect(),
+            _ => Vec::new(),
+        };
         let sign = if self.config.edge_score == EdgeScore::Criticality { 1.0 } else { -1.0 };
-        let tilt = T::of(sign * self.config.lambda_e);
+        let own = if self.config.propagation_rule.loop_in_softmax() { difficulty } else { &[] };
+        let tilted = tilt(adjacency.offsets(), scores, own, &kept, T::of(sign * self.config.lambda_e));
         let mut values = vec![T::ZERO; plain.csr().non_zeros()];
-        let pattern = Pattern::of(adjacency);
         for v in 0..adjacency.len() {
-            let present = |arc: usize| pruned.as_ref().is_none_or(|kept| kept[arc]);
-            let softmax =
-                Softmax::over(adjacency, v, &scores, tilt, difficulty[v], self.config.propagation_rule, present);
-            self.fill_row(adjacency, pattern, plain, v, &softmax, present, &mut values);
+            self.fill_row(adjacency, plain, v, &tilted, &mut values);
         }
         plain.with_values(values)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one row of the matrix needs the whole picture")]
     fn fill_row<T: Real>(
         &self,
         adjacency: &Adjacency,
-        pattern: Pattern<'_>,
         plain: &Propagation<T>,
         v: usize,
-        softmax: &Softmax<'_, T>,
-        present: impl Fn(usize) -> bool,
+        tilted: &Tilted<T>,
         values: &mut [T],
     ) {
-        let gcn = plain.csr().values();
-        let degree = T::of(adjacency.degree(v) as f64);
+        let (pattern, gcn) = (Pattern::of(adjacency), plain.csr().values());
+        let (degree, sum) = (T::of(adjacency.degree(v) as f64), tilted.sums[v]);
         let own = pattern.own(v);
-        for arc in adjacency.arc_range(v).filter(|&arc| present(arc)) {
-            let (at, tilted) = (pattern.arc(v, arc), softmax.tilted(arc));
+        // A node whose edges are all pruned has nothing to share out.
+        let arcs = if sum > T::ZERO { adjacency.arc_range(v) } else { 0..0 };
+        for arc in arcs {
+            let (at, e) = (pattern.arc(v, arc), tilted.arcs[arc]);
             // Multiplying before dividing makes d·β exactly 1 when all d neighbours are alike.
             values[at] = match self.config.propagation_rule {
-                Rule::Mulgcn => gcn[at] * (degree * tilted / softmax.sum),
-                Rule::Noself | Rule::Selfsm => tilted / softmax.sum,
-                Rule::Selfsep => degree * tilted / softmax.sum / (degree + T::ONE),
-                Rule::Mulgcnself => gcn[at] * ((degree + T::ONE) * tilted / softmax.sum),
+                Rule::Mulgcn => gcn[at] * (degree * e / sum),
+                Rule::Noself | Rule::Selfsm => e / sum,
+                Rule::Selfsep => degree * e / sum / (degree + T::ONE),
+                Rule::Mulgcnself => gcn[at] * ((degree + T::ONE) * e / sum),
             };
         }
         values[own] = match self.config.propagation_rule {
             Rule::Mulgcn => gcn[own],
             Rule::Noself => T::ZERO,
-            Rule::Selfsm => softmax.own / softmax.sum,
+            Rule::Selfsm => tilted.own[v] / sum,
             Rule::Selfsep => T::ONE / (degree + T::ONE),
-            Rule::Mulgcnself => gcn[own] * ((degree + T::ONE) * softmax.own / softmax.sum),
+            Rule::Mulgcnself => gcn[own] * ((degree + T::ONE) * tilted.own[v] / sum),
         };
     }
-}
-
-/// exp(t·s) of the arcs into one node, shifted by the largest so that nothing overflows, and their sum.
-struct Softmax<'a, T> {
-    scores: &'a [T],
-    tilt: T,
-    shift: T,
-    own: T,
-    sum: T,
-}
-
-impl<'a, T: Real> Softmax<'a, T> {
-    fn over(
-        adjacency: &Adjacency,
-        v: usize,
-        scores: &'a [T],
-        tilt: T,
-        own_score: T,
-        rule: Rule,
-        present: impl Fn(usize) -> bool,
-    ) -> Self {
-        let arcs = || adjacency.arc_range(v).filter(|&arc| present(arc));
-        let first = rule.loop_in_softmax().then_some(tilt * own_score);
-        let shift = arcs().map(|arc| tilt * scores[arc]).chain(first).reduce(|a, b| if b > a { b } else { a });
-        let shift = shift.unwrap_or(T::ZERO);
-        let mut softmax = Self { scores, tilt, shift, own: T::ZERO, sum: T::ZERO };
-        if rule.loop_in_softmax() {
-            softmax.own = (tilt * own_score - shift).exp();
-            softmax.sum = softmax.own;
-        }
-        for arc in arcs() {
-            softmax.sum += softmax.tilted(arc);
-        }
-        softmax
-    }
-
-    fn tilted(&self, arc: usize) -> T {
-        (self.tilt * self.scores[arc] - self.shift).exp()
-    }
-}
-
-fn dot<T: Real>(a: &[T], b: &[T]) -> T {
-    a.iter().zip(b).fold(T::ZERO, |sum, (a, b)| a.mul_add(*b, sum))
 }

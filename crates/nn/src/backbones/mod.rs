@@ -133,7 +133,14 @@ pub fn gradients<T: Real>(
 /// Features times the first weight matrix; the flag says whether propagation is already in.
 pub(crate) fn first_product<'a, T: Real>(tape: &mut Tape<'a, T>, view: &'a View<T>, weights: Var) -> (Var, bool) {
     match view.first() {
-        First::Sparse { x, rows, transpose } => (tape.sparse_features(x, rows, transpose.as_ref(), weights), false),
+        First::Sparse { x, rows, transpose } => {
+            let product = match (view.remembered(), transpose) {
+                (None, transpose) => tape.sparse_features(x, rows, transpose.as_ref(), weights),
+                (Some(product), None) => tape.constant(product),
+                (Some(product), Some(transpose)) => tape.remembered_features(product, rows, transpose, weights),
+            };
+            (product, false)
+        }
         First::Dense { x } => {
             let x = tape.constant(x);
             (tape.matmul(x, weights), false)

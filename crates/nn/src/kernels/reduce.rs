@@ -2,6 +2,7 @@
 
 use super::dispatch;
 use crate::Real;
+use crate::parallel::over_pieces;
 
 /// Numbers added side by side in a long sum. Fixed, so that the digits do not depend on the CPU.
 const LANES: usize = 16;
@@ -17,10 +18,13 @@ pub fn squared_distance<T: Real>(a: &[T], b: &[T]) -> f64 {
 /// out = Σᵢ weightᵢ · vectorᵢ, in the order given.
 pub fn weighted_sum<T: Real>(vectors: &[&[T]], weights: &[f64], out: &mut [T]) {
     assert_eq!(vectors.len(), weights.len(), "one weight per vector");
-    out.fill(T::ZERO);
-    for (vector, weight) in vectors.iter().zip(weights) {
-        add_scaled(out, vector, T::of(*weight));
-    }
+    // Piece by piece, so that the running sum stays in the cache while the vectors stream by.
+    over_pieces([out], |start, [out]| {
+        out.fill(T::ZERO);
+        for (vector, weight) in vectors.iter().zip(weights) {
+            add_scaled(out, &vector[start..start + out.len()], T::of(*weight));
+        }
+    });
 }
 
 dispatch! {

@@ -19,6 +19,21 @@ impl<'a, T: Real> Tape<'a, T> {
         spmm(x, Some(rows), right.data(), out.data_mut(), stride);
         self.record(&[weights], out, SparseFeatures { transpose, weights })
     }
+
+    /// The same product taken from `product`, which holds X·W of all nodes.
+    pub(crate) fn remembered_features(
+        &mut self,
+        product: &Matrix<T>,
+        rows: &[u32],
+        transpose: &'a Csr<T>,
+        weights: Var,
+    ) -> Var {
+        let mut out = self.pool().take(rows.len(), product.columns());
+        for (i, &v) in rows.iter().enumerate() {
+            out.row_mut(i).copy_from_slice(product.row(v as usize));
+        }
+        self.record(&[weights], out, SparseFeatures { transpose: Some(transpose), weights })
+    }
 }
 
 struct SparseFeatures<'a, T> {
