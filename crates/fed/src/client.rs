@@ -187,7 +187,6 @@ impl<T: Real> Client<T> {
         told: &Instructions<'_>,
         pool: &Pool<T>,
     ) -> Result<Trained> {
-        self.local.copy_from(start);
         if self.known.as_ref().is_none_or(|known| known.rounds_done != rounds_done) {
             self.know(start, rounds_done, pool);
         }
@@ -199,8 +198,12 @@ impl<T: Real> Client<T> {
         for epoch in 0..told.epochs {
             let path = [self.data.id as u64, rounds_done as u64, epoch as u64];
             let dropout = Dropout::new(told.dropout, key64(told.seed, "dropout", &path));
-            let (loss, gradients) = gradients(backbone, &self.local, &self.training, &self.loss, dropout, pool);
-            self.optimizer.step(&mut self.local, &gradients);
+            let model = if epoch == 0 { start } else { &self.local };
+            let (loss, gradients) = gradients(backbone, model, &self.training, &self.loss, dropout, pool);
+            match epoch {
+                0 => self.optimizer.step_from(start, &mut self.local, &gradients),
+                _ => self.optimizer.step(&mut self.local, &gradients),
+            }
             gradients.into_iter().for_each(|g| pool.put(g));
             // The weights have moved on.
             self.training.remember(None);
@@ -273,7 +276,9 @@ impl<T: Real> Client<T> {
         let mut probabilities = logits(backbone, model, &self.whole, pool);
         softmax_rows(&mut probabilities);
         let heterophily = match self.topology {
-            Some(_) => TopologyBoost::heterophily(&self.data.adjacency, &probabilities, |v| self.data.training_label[v]),
+            Some(_) => {
+                TopologyBoost::heterophily(&self.data.adjacency, &probabilities, |v| self.data.training_label[v])
+            }
             None => Vec::new(),
         };
         known.scoring = Some(Scoring { probabilities, heterophily });

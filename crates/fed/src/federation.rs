@@ -220,11 +220,7 @@ impl<T: Real> Federation<T> {
         able
     }
 
-    fn records(
-        &self,
-        trained: &[(usize, Trained, f64)],
-        combination: Option<&Combination>,
-    ) -> Vec<ClientRecord> {
+    fn records(&self, trained: &[(usize, Trained, f64)], combination: Option<&Combination>) -> Vec<ClientRecord> {
         let weights = combination.map(Combination::mean_weights);
         let trust = combination.and_then(Combination::trust);
         // Under model boosting two more numbers go up: the gap and the minority's mean difficulty.

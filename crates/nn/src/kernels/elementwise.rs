@@ -64,18 +64,35 @@ pub(crate) struct AdamStep<T> {
     pub(crate) decay: T,
 }
 
+impl<T: Real> AdamStep<T> {
+    /// The new parameter; moves both moments.
+    #[inline(always)]
+    fn apply(&self, w: T, g: T, m: &mut T, v: &mut T) -> T {
+        let gradient = self.decay.mul_add(w, g);
+        *m = self.beta1.mul_add(*m, (T::ONE - self.beta1) * gradient);
+        *v = self.beta2.mul_add(*v, (T::ONE - self.beta2) * gradient * gradient);
+        w - self.step * *m / v.sqrt().mul_add(self.root, self.epsilon)
+    }
+}
+
 dispatch! {
     /// One Adam step in one pass: w, m, v are read and written once, g is read once.
-    fn adam<T: Real>(w: &mut [T], g: &[T], m: &mut [T], v: &mut [T], s: AdamStep<T>) {
+    fn adam<T: Real>(w: &mut [T], g: &[T], m: &mut [T], v: &mut [T], step: AdamStep<T>) {
         let n = w.len();
         let (g, m, v) = (&g[..n], &mut m[..n], &mut v[..n]);
         for i in 0..n {
-            let gradient = s.decay.mul_add(w[i], g[i]);
-            let first = s.beta1.mul_add(m[i], (T::ONE - s.beta1) * gradient);
-            let second = s.beta2.mul_add(v[i], (T::ONE - s.beta2) * gradient * gradient);
-            m[i] = first;
-            v[i] = second;
-            w[i] -= s.step * first / second.sqrt().mul_add(s.root, s.epsilon);
+            w[i] = step.apply(w[i], g[i], &mut m[i], &mut v[i]);
+        }
+    }
+}
+
+dispatch! {
+    /// The same step from other parameters: w = step(from).
+    fn adam_from<T: Real>(from: &[T], w: &mut [T], g: &[T], m: &mut [T], v: &mut [T], step: AdamStep<T>) {
+        let n = w.len();
+        let (from, g, m, v) = (&from[..n], &g[..n], &mut m[..n], &mut v[..n]);
+        for i in 0..n {
+            w[i] = step.apply(from[i], g[i], &mut m[i], &mut v[i]);
         }
     }
 }

@@ -17,12 +17,12 @@ pub fn squared_distance<T: Real>(a: &[T], b: &[T]) -> f64 {
 
 /// out = Σᵢ weightᵢ · vectorᵢ, in the order given.
 pub fn weighted_sum<T: Real>(vectors: &[&[T]], weights: &[f64], out: &mut [T]) {
-    assert_eq!(vectors.len(), weights.len(), "one weight per vector");
+    assert!(!vectors.is_empty() && vectors.len() == weights.len(), "one weight per vector, at least one");
     // Piece by piece, so that the running sum stays in the cache while the vectors stream by.
     over_pieces([out], |start, [out]| {
-        out.fill(T::ZERO);
-        for (vector, weight) in vectors.iter().zip(weights) {
-            add_scaled(out, &vector[start..start + out.len()], T::of(*weight));
+        for (i, (vector, weight)) in vectors.iter().zip(weights).enumerate() {
+            let part = &vector[start..start + out.len()];
+            if i == 0 { scale(out, part, T::of(*weight)) } else { add_scaled(out, part, T::of(*weight)) }
         }
     });
 }
@@ -39,6 +39,14 @@ dispatch! {
         for i in whole..a.len() {
             let difference = a[i].f64() - b[i].f64();
             lanes[i - whole] = difference.mul_add(difference, lanes[i - whole]);
+        }
+    }
+}
+
+dispatch! {
+    fn scale<T: Real>(out: &mut [T], x: &[T], scale: T) {
+        for (out, x) in out.iter_mut().zip(x) {
+            *out = scale * *x;
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Adam (Kingma and Ba), with weight decay added to the gradient as PyTorch's `Adam` does.
 
 use super::{Optimizer, like};
-use crate::kernels::elementwise::{AdamStep, adam};
+use crate::kernels::elementwise::{AdamStep, adam, adam_from};
 use crate::parallel::over_pieces;
 use crate::{Matrix, Params, Real};
 
@@ -41,27 +41,42 @@ impl<T: Real> Adam<T> {
     pub fn new(config: AdamConfig) -> Self {
         Self { config, first: Vec::new(), second: Vec::new(), powers: (1.0, 1.0) }
     }
-}
 
-impl<T: Real> Optimizer<T> for Adam<T> {
-    fn step(&mut self, params: &mut Params<T>, gradients: &[Matrix<T>]) {
+    /// Counts one step and gives its constants.
+    fn next_step(&mut self, params: &Params<T>) -> AdamStep<T> {
         like(&mut self.first, params);
         like(&mut self.second, params);
         let c = &self.config;
         self.powers = (self.powers.0 * c.beta1, self.powers.1 * c.beta2);
-        let step = AdamStep {
+        AdamStep {
             beta1: T::of(c.beta1),
             beta2: T::of(c.beta2),
             step: T::of(c.rate / (1.0 - self.powers.0)),
             root: T::of(1.0 / libm::sqrt(1.0 - self.powers.1)),
             epsilon: T::of(c.epsilon),
             decay: T::of(c.weight_decay),
-        };
+        }
+    }
+}
+
+impl<T: Real> Optimizer<T> for Adam<T> {
+    fn step(&mut self, params: &mut Params<T>, gradients: &[Matrix<T>]) {
+        let step = self.next_step(params);
         let state = self.first.iter_mut().zip(&mut self.second);
         for ((w, g), (m, v)) in params.tensors_mut().iter_mut().zip(gradients).zip(state) {
-            let g = g.data();
             over_pieces([w.data_mut(), m.data_mut(), v.data_mut()], |start, [w, m, v]| {
-                adam(w, &g[start..], m, v, step);
+                adam(w, &g.data()[start..], m, v, step);
+            });
+        }
+    }
+
+    fn step_from(&mut self, from: &Params<T>, params: &mut Params<T>, gradients: &[Matrix<T>]) {
+        let step = self.next_step(params);
+        let state = self.first.iter_mut().zip(&mut self.second);
+        let tensors = from.tensors().iter().zip(params.tensors_mut());
+        for (((from, w), g), (m, v)) in tensors.zip(gradients).zip(state) {
+            over_pieces([w.data_mut(), m.data_mut(), v.data_mut()], |start, [w, m, v]| {
+                adam_from(&from.data()[start..], w, &g.data()[start..], m, v, step);
             });
         }
     }
