@@ -62,16 +62,22 @@ impl Place {
 
     /// The program in this folder, with nothing from outside but an empty data folder, and no way to the network: what
     /// is not on this machine goes through a proxy that does not exist.
-    pub(crate) fn program(&self) -> Command {
-        let mut program = Command::new(assert_cmd::cargo::cargo_bin!("boostfgl"));
-        program
+    pub(crate) fn process(&self) -> std::process::Command {
+        let mut process = std::process::Command::new(assert_cmd::cargo::cargo_bin!("boostfgl"));
+        process
             .current_dir(self.folder.path())
             .env("BOOSTFGL_DATA", self.path("data"))
             .env("BOOSTFGL_CACHE", self.path("cache"))
             .envs(["ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"].map(|v| (v, NOWHERE)))
             .envs(["NO_PROXY", "no_proxy"].map(|name| (name, "127.0.0.1,localhost")))
-            .env_remove("NO_COLOR")
-            .timeout(Duration::from_secs(120));
+            .env_remove("NO_COLOR");
+        process
+    }
+
+    /// The same, stopped if it takes too long.
+    pub(crate) fn program(&self) -> Command {
+        let mut program = Command::from_std(self.process());
+        program.timeout(Duration::from_secs(120));
         program
     }
 
