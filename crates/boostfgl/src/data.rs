@@ -32,14 +32,14 @@ impl Data {
                     return Ok(Self::Generated(preset));
                 }
                 let path = Path::new(name);
-                if path.exists() {
-                    return Ok(Self::Path(path.to_path_buf()));
+                match path.metadata() {
+                    Ok(_) => Ok(Self::Path(path.to_path_buf())),
+                    // A name with a separator or an ending was meant as a path: say what is wrong with that.
+                    Err(error) if name.contains(['/', '\\']) || path.extension().is_some() => {
+                        Err(Error::io(path, error).into())
+                    }
+                    Err(_) => Err(unknown.into()),
                 }
-                // A name with a separator or an ending was meant as a path: say what is wrong with that.
-                if name.contains(['/', '\\']) || path.extension().is_some() {
-                    return Err(Error::io(path, std::io::ErrorKind::NotFound.into()).into());
-                }
-                Err(unknown.into())
             }
         }
     }

@@ -35,6 +35,17 @@ pub enum Error {
         reason: String,
     },
 
+    /// A command asks for what cannot be done.
+    #[error("{place}: {reason}")]
+    Usage {
+        /// The flag, the file or the dataset.
+        place: String,
+        /// What was expected and what was found.
+        reason: String,
+        /// What to do about it.
+        advice: &'static str,
+    },
+
     /// The run would need more memory than it may use.
     #[error("this run needs about {needed_mib} MiB (an estimate), more than the {allowed_mib} MiB it may use")]
     Memory {
@@ -46,6 +57,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Builds an [`Error::Usage`].
+    pub fn usage(place: impl Into<String>, reason: impl Into<String>, advice: &'static str) -> Self {
+        Self::Usage { place: place.into(), reason: reason.into(), advice }
+    }
+
     /// What the user can do about it, in one sentence.
     pub fn advice(&self) -> &'static str {
         match self {
@@ -56,6 +72,7 @@ impl Error {
             Self::Network(_) => "`boostfgl methods` lists the backbones.",
             Self::Fairness(_) => "Check that the partition belongs to this dataset.",
             Self::Config { .. } => "`boostfgl config show` prints every key with its meaning and default.",
+            Self::Usage { advice, .. } => advice,
             Self::Memory { .. } => "Raise --memory, or lower model.hidden or the number of clients.",
         }
     }

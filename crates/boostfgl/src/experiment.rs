@@ -11,8 +11,8 @@ use boostfgl_fed::methods::Layout;
 use boostfgl_fed::{Federation, LocalData, Outcome, RoundRecord, Setup};
 use boostfgl_graph::catalogue::Lookup;
 use boostfgl_graph::groups::{Groups, minority_classes, node_homophily};
-use boostfgl_graph::{Graph, Role};
-use boostfgl_partition::{ClientGraph, Partition};
+use boostfgl_graph::{Graph, Role, Split};
+use boostfgl_partition::{ClientGraph, Partition, SplitRule};
 use boostfgl_report::{RunTotals, SeedSummary, Summary};
 use std::path::Path;
 use std::sync::Arc;
@@ -113,6 +113,37 @@ impl Experiment {
         Err(Error::Memory { needed_mib: needed >> 20, allowed_mib: allowed >> 20 })
     }
 
+    /// Looks for what would stop a run, before anything is written: no labels, no published split though it is asked
+    /// for, a partition file that does not fit, or no training node. Partitions are not drawn for this.
+    ///
+    /// # Errors
+    /// Names what is missing.
+    pub fn check_inputs(&self) -> Result<()> {
+        if self.graph.labels().iter().all(|label| label.is_none()) {
+            let advice = "Fill in the label of some nodes: training and judging need them.";
+            return Err(Error::usage(self.graph.name(), "expected nodes with labels, found none", advice));
+        }
+        let trains = |split: &Split| split.nodes(Role::Train).next().is_some();
+        let published = matches!(self.config.split.rule()?, SplitRule::Published);
+        if self.config.partition.partitioner == "file" {
+            for &seed in &self.config.seeds {
+                if !trains(self.partition(seed)?.split()) {
+                    return Err(boostfgl_fed::Error::NothingToTrain.into());
+                }
+            }
+        } else if published {
+            match self.graph.split() {
+                Some(split) if trains(split) => {}
+                Some(_) => return Err(boostfgl_fed::Error::NothingToTrain.into()),
+                None => {
+                    let graph = self.graph.name().to_owned();
+                    return Err(boostfgl_partition::Error::NoPublishedSplit { graph }.into());
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Divides the graph among clients for one seed.
     ///
     /// # Errors
@@ -141,13 +172,31 @@ impl Experiment {
     /// # Errors
     /// If the folder cannot be written, the graph cannot be divided, or training fails.
     pub fn run_watched(&self, progress: &mut dyn Progress, folder: Option<&boostfgl_report::RunFolder>) -> Result<Run> {
+        self.check_inputs()?;
         let meter = Meter::start();
         process::reset_peak_rss();
         let mut recorder = folder.map(|folder| Recorder::start(folder, self)).transpose()?;
+        let done = self.run_seeds(&meter, progress, recorder.as_mut());
+        match (done, recorder) {
+            (Ok(run), Some(recorder)) => recorder.finish(&run.summary).map(|()| run),
+            (Err(error), Some(recorder)) => {
+                recorder.abandon();
+                Err(error)
+            }
+            (done, None) => done,
+        }
+    }
+
+    fn run_seeds(
+        &self,
+        meter: &Meter,
+        progress: &mut dyn Progress,
+        mut recorder: Option<&mut Recorder<'_>>,
+    ) -> Result<Run> {
         let (mut seeds, mut summaries, mut train_cpu) = (Vec::new(), Vec::new(), 0.0);
         for (index, &seed) in self.config.seeds.iter().enumerate() {
             progress.seed(index, self.config.seeds.len(), seed);
-            let (run, summary, cpu) = self.run_seed(seed, progress, recorder.as_mut())?;
+            let (run, summary, cpu) = self.run_seed(seed, progress, recorder.as_deref_mut())?;
             train_cpu += cpu;
             if let Some(recorder) = &mut recorder {
                 recorder.seed(self, &run)?;
@@ -171,9 +220,6 @@ impl Experiment {
             digest: digest.finalize().to_hex().to_string(),
         };
         let summary = Summary::new(&self.config.method, boosts, self.graph.name(), summaries, totals);
-        if let Some(recorder) = recorder {
-            recorder.finish(&summary)?;
-        }
         Ok(Run { summary, seeds })
     }
 

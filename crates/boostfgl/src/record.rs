@@ -127,6 +127,21 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
+    /// Takes back what was begun if not even one round was recorded: a folder with nothing in it helps nobody.
+    pub(crate) fn abandon(self) {
+        let Self { folder, rounds, predictions, .. } = self;
+        drop(predictions);
+        if rounds.lines() > 0 {
+            return;
+        }
+        drop(rounds);
+        // The error that led here is what the user must see, not one of cleaning up.
+        for name in [RunFolder::ROUNDS, RunFolder::CONFIG] {
+            let _ = std::fs::remove_file(folder.file(name));
+        }
+        let _ = std::fs::remove_dir(folder.path());
+    }
+
     pub(crate) fn finish(self, summary: &Summary) -> Result<()> {
         self.rounds.finish()?;
         self.predictions.finish()?;

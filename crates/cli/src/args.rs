@@ -46,15 +46,15 @@ pub(crate) struct TrainingFlags {
     pub(crate) boost: Option<String>,
 
     /// Number of clients the graph is divided among [default: 5]
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", allow_negative_numbers = true)]
     pub(crate) clients: Option<usize>,
 
     /// Communication rounds [default: 50]
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub(crate) rounds: Option<usize>,
 
     /// How many seeds (5 means 0,1,2,3,4), or which ones as a list [default: 5]
-    #[arg(long, value_name = "N|a,b,c")]
+    #[arg(long, value_name = "N|a,b,c", allow_negative_numbers = true)]
     pub(crate) seeds: Option<String>,
 
     /// Take clients and split from a partition.csv, for example of an earlier run
@@ -120,25 +120,32 @@ impl TrainingFlags {
     }
 }
 
+/// No more seeds than anybody runs, so that a slip of the keyboard does not fill the memory.
+const MAX_SEEDS: i64 = 10_000;
+
 /// `5` is 0,1,2,3,4; `3,7` is 3 and 7; `3,` is 3 alone.
 fn parse_seeds(text: &str) -> Result<Vec<i64>> {
-    let wrong = |found: &str| Error::Config {
-        place: "--seeds".into(),
-        reason: format!("expected a number of seeds or a list such as 0,1,2, found `{found}`"),
+    let wrong = |found: &str| {
+        let reason =
+            format!("expected a number of seeds from 1 to {MAX_SEEDS} or a list such as 0,1,2, found `{found}`");
+        Error::usage("--seeds", reason, "--seeds 3 runs the seeds 0, 1 and 2; --seeds 7, runs seed 7 alone.")
     };
     let number = |part: &str| part.trim().parse::<u32>().map(i64::from).map_err(|_| wrong(part));
     if !text.contains(',') {
         let count = number(text)?;
-        return Ok((0..count).collect());
+        return if (1..=MAX_SEEDS).contains(&count) { Ok((0..count).collect()) } else { Err(wrong(text).into()) };
     }
     Ok(text.split(',').filter(|part| !part.trim().is_empty()).map(number).collect::<Result<_, _>>()?)
 }
+
+/// More threads than any machine this runs on has cores; a system stops far more of them in its own way.
+const MAX_THREADS: usize = 1024;
 
 /// How many threads a training command may use, and how much memory.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ResourceFlags {
     /// Threads to use; results are the same for any number [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) threads: Option<usize>,
 
     /// Refuse to start a run whose estimated memory is above this, for example 2G
@@ -149,11 +156,12 @@ pub(crate) struct ResourceFlags {
 impl ResourceFlags {
     /// The pool that everything runs in.
     pub(crate) fn pool(&self) -> Result<rayon::ThreadPool> {
-        if self.threads == Some(0) {
-            let reason = "expected at least 1, found 0".into();
-            return Err(Error::Config { place: "--threads".into(), reason }.into());
+        let wrong = |reason: String| Error::usage("--threads", reason, "Leave --threads out to use every core.");
+        if let Some(threads) = self.threads.filter(|threads| !(1..=MAX_THREADS).contains(threads)) {
+            return Err(wrong(format!("expected 1 to {MAX_THREADS}, found {threads}")).into());
         }
-        Ok(rayon::ThreadPoolBuilder::new().num_threads(self.threads.unwrap_or(0)).build()?)
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads.unwrap_or(0)).build();
+        Ok(pool.map_err(|error| wrong(format!("the system refused to start the threads ({error})")))?)
     }
 
     /// The memory limit in bytes.
@@ -163,7 +171,7 @@ impl ResourceFlags {
             Some(bytes) => Ok(Some(bytes)),
             None => {
                 let reason = format!("expected a size such as 800M or 2G, found `{text}`");
-                Err(Error::Config { place: "--memory".into(), reason }.into())
+                Err(Error::usage("--memory", reason, "Give a number and a unit: K, M, G or T.").into())
             }
         }
     }

@@ -34,7 +34,10 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let program = Program::parse();
+    let program = match Program::try_parse() {
+        Ok(program) => program,
+        Err(error) => return output::fail_to_parse(&error),
+    };
     let result = match program.command.unwrap_or_else(|| Command::Run(commands::run::Run::default())) {
         Command::Run(run) => run.execute(),
         Command::Data(data) => data.execute(),

@@ -1,7 +1,10 @@
 //! What goes to the terminal, and how errors are told.
 
+use boostfgl::Error;
 use boostfgl::report::Style;
+use clap::error::ErrorKind;
 use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Prints an error with what to do about it, and says which exit code it deserves.
@@ -10,16 +13,48 @@ pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
     if error.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe) {
         return ExitCode::SUCCESS;
     }
-    let known = known(error);
-    eprintln!("error: {error:#}");
-    if let Some(known) = &known {
-        eprintln!("  help: {}", known.advice());
-    }
-    ExitCode::from(if known.is_none_or(boostfgl::Error::is_input) { 2 } else { 1 })
+    let known = error.downcast_ref::<Error>();
+    // Each message already says what caused it, and stays on one line.
+    eprintln!("error: {}", error.to_string().replace(['\n', '\r'], " "));
+    let other = "Check that the disk is not full and that the system allows what was asked.";
+    eprintln!("  help: {}", known.map_or(other, Error::advice));
+    ExitCode::from(if known.is_some_and(Error::is_input) { 2 } else { 1 })
 }
 
-fn known(error: &anyhow::Error) -> Option<&boostfgl::Error> {
-    error.downcast_ref::<boostfgl::Error>()
+/// Prints what is wrong with a command line in the same form; help and version, which were asked for, as they are.
+pub(crate) fn fail_to_parse(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            return print(&text).map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS);
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            eprintln!("error: a command is missing\n\n{}\n", text.trim_end());
+        }
+        _ => {
+            let told: Vec<&str> = text.lines().filter(|line| !line.starts_with("For more information")).collect();
+            eprintln!("{}\n", told.join("\n").trim_end());
+        }
+    }
+    eprintln!("  help: Add --help to see every argument with its meaning.");
+    ExitCode::from(2)
+}
+
+/// Refuses to write where a file already is, or where no file can be: told before the work, not after it.
+pub(crate) fn check_new_file(to: &Path, overwrite: bool) -> anyhow::Result<()> {
+    let refuse = |reason: &str, advice| Err(Error::usage(to.display().to_string(), reason, advice).into());
+    if to.is_dir() {
+        return refuse("expected the name of a file, found a folder", "Name a file inside the folder.");
+    }
+    if to.exists() && !overwrite {
+        let advice = "Choose another name, or pass --overwrite to replace the file.";
+        return refuse("expected a new file, found an existing one", advice);
+    }
+    let parent = to.parent().filter(|parent| !parent.as_os_str().is_empty());
+    if parent.is_some_and(|parent| !parent.is_dir()) {
+        return refuse("expected a file in an existing folder, found no such folder", "Make the folder first.");
+    }
+    Ok(())
 }
 
 /// How tables on standard output are drawn: in colour on a terminal, unless `NO_COLOR` is set.

@@ -35,6 +35,8 @@ impl fmt::Display for Source {
 #[derive(Clone, Debug, Default)]
 pub struct Layers {
     layers: Vec<(Source, Table)>,
+    /// The line of every key of a file.
+    lines: BTreeMap<(PathBuf, String), usize>,
 }
 
 impl Layers {
@@ -62,9 +64,11 @@ impl Layers {
             reason: error.message().to_owned(),
         })?;
         for key in leaves(&table) {
+            let offset = offset_of(text, &key);
             if !is_known(&key) {
-                return Err(unknown_key(&at_line(path, text, offset_of(text, &key)), &key));
+                return Err(unknown_key(&at_line(path, text, offset), &key));
             }
+            self.lines.insert((path.to_path_buf(), key), line_of(text, offset));
         }
         self.layers.push((Source::File(path.to_path_buf()), table));
         Ok(())
@@ -124,11 +128,39 @@ impl Layers {
         }
         let config: Config = serde_path_to_error::deserialize(Value::Table(merged)).map_err(|error| {
             let key = error.path().to_string();
-            let source = sources.get(&key).map(|s| format!(" (from {s})")).unwrap_or_default();
-            Error::Config { place: format!("{key}{source}"), reason: error.into_inner().message().trim().to_owned() }
+            let source = sources.get(key.split('[').next().unwrap_or_default());
+            let place = source.map_or_else(|| key.clone(), |source| self.placed(&key, source));
+            Error::Config { place, reason: in_plain_words(error.into_inner().message()) }
         })?;
-        config.check()?;
+        config.check().map_err(|error| self.located(error, &sources))?;
         Ok((config, sources))
+    }
+
+    /// A key, where its value came from, and the line if that is a file.
+    fn placed(&self, key: &str, source: &Source) -> String {
+        let name = key.split('[').next().unwrap_or_default().to_owned();
+        match source {
+            Source::File(path) => match self.lines.get(&(path.clone(), name)) {
+                Some(line) => format!("{key} (from {source}, line {line})"),
+                None => format!("{key} (from {source})"),
+            },
+            _ => format!("{key} (from {source})"),
+        }
+    }
+
+    /// Adds file and line to a complaint about a value that stands in a file.
+    fn located(&self, error: Error, sources: &BTreeMap<String, Source>) -> Error {
+        let (key, reason) = match &error {
+            Error::Fed(boostfgl_fed::Error::Setting { key, expected, found }) => {
+                (*key, format!("expected {expected}, found {found}"))
+            }
+            Error::Config { place, reason } => (place.as_str(), reason.clone()),
+            _ => return error,
+        };
+        match sources.get(key) {
+            Some(source @ Source::File(_)) => Error::Config { place: self.placed(key, source), reason },
+            _ => error,
+        }
     }
 }
 
@@ -181,8 +213,30 @@ fn full_path(key: &str) -> Option<String> {
     found.next().map(|k| k.path.clone())
 }
 
+/// What serde says of a wrong type, without the names of Rust's types.
+fn in_plain_words(message: &str) -> String {
+    let message = message.trim();
+    let parts = message.split_once(": ").and_then(|(_, rest)| rest.rsplit_once(", expected "));
+    let Some((found, expected)) = parts.filter(|_| message.starts_with("invalid ")) else {
+        return message.to_owned();
+    };
+    let expected = match expected {
+        "usize" | "u64" | "u32" => "a whole number of at least 0",
+        "f64" | "f32" => "a number",
+        "a boolean" => "true or false",
+        "a sequence" => "a list, such as [0, 1]",
+        other => other,
+    };
+    format!("expected {expected}, found {found}")
+}
+
 fn unknown_key(place: &str, key: &str) -> Error {
     let keys = keys();
+    let inside = format!("{key}.");
+    if let Some(inner) = keys.iter().find(|k| k.path.starts_with(&inside)) {
+        let reason = format!("expected a table, found a value: set one of its keys, such as `{}`", inner.path);
+        return Error::Config { place: place.to_owned(), reason };
+    }
     let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
     // The whole path may be near, or its last part may be right and stand in another table.
     let near = boostfgl_graph::nearest(key, keys.iter().map(|k| k.path.as_str())).map(str::to_owned).or_else(|| {
@@ -195,8 +249,11 @@ fn unknown_key(place: &str, key: &str) -> Error {
 }
 
 fn at_line(path: &Path, text: &str, offset: usize) -> String {
-    let line = text[..offset.min(text.len())].matches('\n').count() + 1;
-    format!("{}, line {line}", path.display())
+    format!("{}, line {}", path.display(), line_of(text, offset))
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text[..offset.min(text.len())].matches('\n').count() + 1
 }
 
 /// Where in the text the key of that path stands.
@@ -269,7 +326,18 @@ mod tests {
             "c.toml, line 1: unknown key `optimizer_state` (did you mean `optimizer.optimizer_state`?)"
         );
         assert!(file("[fed\n").starts_with("c.toml, line 1: "), "{}", file("[fed\n"));
-        assert!(file("[fed]\nrounds = \"many\"\n").starts_with("fed.rounds (from c.toml): "));
+        assert_eq!(
+            file("[fed]\nrounds = \"many\"\n"),
+            "fed.rounds (from c.toml, line 2): expected a whole number of at least 0, found string \"many\""
+        );
+        assert_eq!(
+            file("method = \"fedavg\"\n[fed]\nrounds = 0\n"),
+            "fed.rounds (from c.toml, line 3): expected at least 1, found 0"
+        );
+        assert!(file("fed = 3\n").starts_with("c.toml, line 1: expected a table, found a value"));
+        assert!(
+            message(|l| l.assignment("seeds=[-1]")).starts_with("seeds[0] (from --set seeds=[-1]): expected a whole")
+        );
         assert_eq!(message(|l| l.assignment("fed.rounds")), "--set fed.rounds: expected key=value, found no `=`");
         assert_eq!(message(|l| l.assignment("fed.rounds=0")), "fed.rounds: expected at least 1, found 0");
         assert!(message(|l| l.assignment("lambda_x=1")).contains("did you mean"));

@@ -102,16 +102,16 @@ impl Data {
             Action::Check { data } => self.check(data),
             Action::Fetch { data } => self.fetch(data),
             Action::Import { source, to, format, directed, overwrite } => {
-                new_file(to, *overwrite)?;
+                output::check_new_file(to, *overwrite)?;
                 let graph = import(source, format.as_deref(), *directed)?;
                 write(&graph.renamed(stem(source)), to)
             }
             Action::Export { data, to, overwrite } => {
-                new_file(to, *overwrite)?;
+                output::check_new_file(to, *overwrite)?;
                 write(&self.flags.load(data, false)?.1, to)
             }
             Action::Generate { preset, to, seed, overwrite } => {
-                new_file(to, *overwrite)?;
+                output::check_new_file(to, *overwrite)?;
                 let preset = generator::preset(preset).map_err(Error::from)?;
                 let mut phases = Phases::new(false);
                 let graph = generator::generate(preset.name, &preset.spec, seed.unwrap_or(preset.seed), &mut |p, s| {
@@ -198,7 +198,8 @@ impl Data {
     fn fetch(&self, name: &str) -> Result<()> {
         let Named::Catalogued(dataset) = Named::named(name)? else {
             let reason = format!("expected a dataset of the catalogue, found `{name}`, which needs no fetching");
-            return Err(Error::Config { place: "data fetch".into(), reason }.into());
+            let advice = "`boostfgl data list` shows what can be fetched.";
+            return Err(Error::usage("data fetch", reason, advice).into());
         };
         let mut phases = Phases::new(false);
         let located = self.flags.lookup().fetch(dataset, &Http::default(), &mut |file, done, total| {
@@ -221,7 +222,8 @@ fn import(source: &Path, format: Option<&str>, directed: bool) -> Result<Graph> 
         Format::Csv => csv_tables::read_with(source, csv_tables::CsvOptions { directed }),
         _ if directed => {
             let reason = format!("expected the csv format, found {}", format.name());
-            return Err(Error::Config { place: "--directed".into(), reason }.into());
+            let advice = "Leave --directed out: this format says itself how its edges point.";
+            return Err(Error::usage("--directed", reason, advice).into());
         }
         _ => readers::read(source, Some(format)),
     };
@@ -230,14 +232,6 @@ fn import(source: &Path, format: Option<&str>, directed: bool) -> Result<Graph> 
 
 fn stem(path: &Path) -> String {
     path.file_stem().map_or_else(|| "graph".to_owned(), |s| s.to_string_lossy().into_owned())
-}
-
-fn new_file(to: &Path, overwrite: bool) -> Result<()> {
-    if to.exists() && !overwrite {
-        let reason = "expected a new file, found an existing one; --overwrite replaces it".into();
-        return Err(Error::Config { place: to.display().to_string(), reason }.into());
-    }
-    Ok(())
 }
 
 fn write(graph: &Graph, to: &Path) -> Result<()> {

@@ -42,9 +42,8 @@ impl Partition {
             layers.set("partition.partitioner", name.as_str(), "--partitioner")?;
         }
         let (config, _) = layers.resolve()?;
-        if let Some(path) = self.out.as_ref().filter(|path| path.exists() && !self.overwrite) {
-            let reason = "expected a new file, found an existing one; --overwrite replaces it".into();
-            return Err(Error::Config { place: path.display().to_string(), reason }.into());
+        if let Some(path) = &self.out {
+            output::check_new_file(path, self.overwrite)?;
         }
         let (_, graph) = self.training.data_flags.load(&config.dataset, self.quiet)?;
         let experiment = Experiment::new(config, graph)?;

@@ -4,7 +4,7 @@ use crate::args::{ResourceFlags, TrainingFlags};
 use crate::output;
 use crate::progress::Rounds;
 use anyhow::Result;
-use boostfgl::report::{RunFolder, Summary, Table, free_name};
+use boostfgl::report::{RunFolder, Summary, Table};
 use boostfgl::{Error, Experiment};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -64,6 +64,8 @@ impl Run {
         if let Some(limit) = limit {
             base.check_memory(limit, pool.current_num_threads())?;
         }
+        base.check_inputs()?;
+        self.check_folders(&methods)?;
         let runs = methods
             .iter()
             .map(|method| {
@@ -89,10 +91,31 @@ impl Run {
             Some(out) => RunFolder::create(out, self.overwrite),
             None => {
                 let name = format!("{}-{method}", file_name(experiment.graph().name()));
-                RunFolder::create(&free_name(&Path::new("runs").join(name)), false)
+                RunFolder::create_free(Path::new("runs").join(name))
             }
         };
-        Ok(folder.map_err(Error::from)?)
+        Ok(folder.map_err(unusable)?)
+    }
+
+    /// Refuses folders that hold something before the first method runs, not when the second one would begin.
+    fn check_folders(&self, methods: &[String]) -> Result<()> {
+        let Some(out) = self.out.as_ref().filter(|_| methods.len() > 1 && !self.overwrite) else { return Ok(()) };
+        for folder in methods.iter().map(|method| out.join(method)).filter(|folder| folder.exists()) {
+            // Taking over an empty folder changes nothing in it.
+            RunFolder::create(folder, false).map_err(unusable)?;
+        }
+        Ok(())
+    }
+}
+
+/// A folder that cannot be made is a mistake in the command, unlike a disk that fills up while the run goes on.
+fn unusable(error: boostfgl::report::Error) -> Error {
+    match error {
+        boostfgl::report::Error::Io { path, source } => {
+            let reason = format!("expected a folder that can be made and written, found: {source}");
+            Error::usage(path.display().to_string(), reason, "Choose another folder with --out, or free that path.")
+        }
+        other => other.into(),
     }
 }
 

@@ -1,0 +1,148 @@
+//! `data` and `partition`.
+
+use crate::common::{Done, Place, TINY, real_data, table, write_own_data};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+fn parse(done: &Done) -> Value {
+    serde_json::from_str(&done.stdout).unwrap()
+}
+
+#[test]
+fn the_list_says_what_is_here() {
+    let place = Place::new();
+    let list = place.ok("data list").stdout;
+    for name in ["cora", "citeseer", "pubmed", "chameleon-filtered", "ogbn-arxiv", "demo", "cora-like"] {
+        assert!(list.lines().any(|line| line.split_whitespace().next() == Some(name)), "{name}\n{list}");
+    }
+    let line = |list: &str| list.lines().find(|line| line.starts_with("cora ")).unwrap().to_owned();
+    assert!(line(&list).contains("2,708") && line(&list).contains("fetch"), "{list}");
+    place.write("data/cora.npz", "");
+    assert!(line(&place.ok("data list").stdout).ends_with("yes"));
+    std::fs::rename(place.path("data"), place.path("elsewhere")).unwrap();
+    assert!(line(&place.ok("data list").stdout).contains("fetch"));
+    assert!(line(&place.ok("data list --data-dir elsewhere").stdout).ends_with("yes"));
+}
+
+#[test]
+fn show_describes_a_graph() {
+    let place = Place::new();
+    let shown = place.ok("data show demo").stdout;
+    for wanted in ["demo", "nodes", "2,708", "5,429", "homophily", "class sizes", "█"] {
+        assert!(shown.contains(wanted), "{wanted}\n{shown}");
+    }
+    let document = parse(&place.ok("data show demo --json"));
+    assert_eq!(document["statistics"]["nodes"], 2708);
+    assert_eq!(document["statistics"]["class_counts"].as_array().unwrap().len(), 7);
+
+    write_own_data(&place, "mine");
+    let document = parse(&place.ok("data show mine --json"));
+    assert_eq!((&document["name"], &document["statistics"]["unlabelled"]), (&Value::from("mine"), &Value::from(1)));
+    assert!(place.ok("data show mine").stdout.contains("green"));
+}
+
+#[test]
+fn check_reads_everything() {
+    let place = Place::new();
+    write_own_data(&place, "mine");
+    let told = place.ok("data check mine").stdout;
+    assert!(told.starts_with("mine: readable, 60 nodes"), "{told}");
+    assert!(place.ok("data check demo").stdout.contains("2,708 nodes"));
+    place.refused_with("data check cora", &["`cora` is not on this machine; looked in", "boostfgl data fetch"]);
+    if let Some(data) = real_data("cora.npz") {
+        let told = place.ok(&format!("data check cora --data-dir {}", data.display())).stdout;
+        assert!(told.contains("as published; counts agree"), "{told}");
+        let shown = place.ok(&format!("data show cora --data-dir {}", data.display())).stdout;
+        assert!(shown.contains("licence") && shown.contains("5,278"), "{shown}");
+    }
+}
+
+#[test]
+fn what_is_written_reads_back() {
+    let place = Place::new();
+    place.ok("data generate demo --to a.npz");
+    place.ok("data export demo --to b.npz");
+    place.ok("data generate demo --seed 7 --to c.npz");
+    let statistics = |name: &str| parse(&place.ok(&format!("data show {name} --json")))["statistics"].clone();
+    assert_eq!(statistics("a.npz"), statistics("demo"));
+    assert_eq!(statistics("b.npz"), statistics("demo"));
+    assert_ne!(statistics("c.npz"), statistics("demo"));
+    let run = |data: &str| place.digest(&format!("run {data} {TINY} --method fedavg"));
+    assert_eq!(run("a.npz"), run("demo"));
+    assert_eq!(run("b.npz"), run("demo"));
+    for again in ["data generate demo --to a.npz", "data export demo --to a.npz"] {
+        place.refused_with(again, &["a.npz: expected a new file, found an existing one", "--overwrite"]);
+        place.ok(&format!("{again} --overwrite"));
+    }
+    place.refused_with("data generate dmo --to d.npz", &["did you mean `demo`?"]);
+    place.refused_with("data export nothing --to d.npz", &["unknown dataset `nothing`"]);
+    place.refused_with("data export demo --to no/d.npz", &["no/d.npz", "Make the folder first"]);
+}
+
+#[test]
+fn partitions_are_pictured_and_written() {
+    let place = Place::new();
+    write_own_data(&place, "mine");
+    let told = place.ok("partition mine --clients 3 --seeds 2 --out p.csv").stdout;
+    for wanted in
+        ["seed 0", "seed 1", "3 clients", "edges between clients lost", "class mix", "blue", "Written to p.csv"]
+    {
+        assert!(told.contains(wanted), "{wanted}\n{told}");
+    }
+    let rows = table(&place.read("p.csv"));
+    assert_eq!(rows.len(), 120);
+    let clients: BTreeSet<&str> = rows.iter().map(|r| r["client"].as_str()).collect();
+    assert_eq!(clients, BTreeSet::from(["0", "1", "2"]));
+
+    // Read and written again, it is the same file; and a run on it divides the graph as a run of its own would.
+    place.ok("partition mine --seeds 2 --partition p.csv --out q.csv");
+    assert_eq!(place.read("p.csv"), place.read("q.csv"));
+    let flags = format!("run mine {TINY} --method fedavg");
+    assert_eq!(place.digest(&format!("{flags} --partition p.csv")), place.digest(&format!("{flags} --clients 3")));
+
+    let before = place.snapshot();
+    let told = place.ok("partition mine --clients 3 --seeds 1").stdout;
+    assert!(told.contains("Nothing written"), "{told}");
+    assert_eq!(place.snapshot(), before);
+    place.refused_with("partition mine --out p.csv", &["p.csv: expected a new file", "--overwrite"]);
+    place.refused_with("partition mine --out no/p.csv", &["no/p.csv", "no such folder"]);
+    place.refused_with("partition mine --clients 61", &["61 clients", "60 nodes"]);
+    place.ok("partition mine --clients 2 --seeds 1 --out p.csv --overwrite");
+}
+
+#[test]
+fn partitioners_differ_as_they_should() {
+    let place = Place::new();
+    let lost = |flags: &str| {
+        let done = place.ok(&format!("partition demo --seeds 1 --clients 4 --json {flags}"));
+        let all = parse(&done);
+        let partition = &all[0]["partition"];
+        let clients = partition["clients"].as_array().unwrap();
+        let sum = |key: &str| clients.iter().map(|c| c[key].as_u64().unwrap()).sum::<u64>();
+        assert_eq!((clients.len(), sum("nodes")), (4, 2708), "{flags}");
+        let sizes: Vec<u64> = clients.iter().map(|c| c["nodes"].as_u64().unwrap()).collect();
+        (sum("lost_edges"), sizes, mix(clients))
+    };
+    let (louvain, ..) = lost("");
+    let (random, sizes, even) = lost("--partitioner random");
+    let (skewed, _, skew) = lost("--partitioner label-skew --set alpha=0.1");
+    assert!(louvain * 3 < random && skewed < random, "{louvain}, {skewed}, {random}");
+    assert_eq!(sizes, [677; 4]);
+    assert!(skew > 2.0 * even, "{skew} and {even}");
+    place.refused_with("partition demo --partitioner labelskew", &["did you mean `label-skew`?"]);
+    place.refused_with("partition demo --partitioner label-skew --set alpha=0", &["alpha"]);
+}
+
+/// How far the class shares of clients are from each other.
+fn mix(clients: &[Value]) -> f64 {
+    let mut spread: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
+    for client in clients {
+        let counts: Vec<f64> = client["class_counts"].as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).collect();
+        let total: f64 = counts.iter().sum();
+        for (class, count) in counts.iter().enumerate() {
+            let (low, high) = spread.entry(class).or_insert((1.0, 0.0));
+            (*low, *high) = (low.min(count / total), high.max(count / total));
+        }
+    }
+    spread.values().map(|(low, high)| high - low).sum()
+}

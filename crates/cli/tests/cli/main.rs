@@ -1,0 +1,11 @@
+//! Starts the real program, as a user would, each time in a folder of its own and never over the network.
+
+mod bad_input;
+mod commands;
+mod common;
+mod config;
+mod data;
+mod fetch;
+mod folder;
+mod own_data;
+mod run;

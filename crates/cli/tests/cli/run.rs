@@ -1,0 +1,160 @@
+//! `run`: what it prints, and that results depend on nothing but the configuration.
+
+use crate::common::{Place, TINY, finish};
+use serde_json::Value;
+
+#[test]
+fn without_a_method_two_are_compared() {
+    let place = Place::new();
+    let done = place.ok(&format!("run {TINY}"));
+    for wanted in ["fedavg", "boostfgl", "Accuracy", "Overall-F1", "Hete-F1", "Hete-min-F1"] {
+        assert!(done.stdout.contains(wanted), "{wanted}\n{}", done.stdout);
+    }
+    for folder in ["runs/demo-fedavg", "runs/demo-boostfgl"] {
+        assert!(done.stdout.contains(folder), "{}", done.stdout);
+        assert!(place.exists(&format!("{folder}/summary.json")));
+    }
+    assert_eq!(place.json("runs/demo-fedavg/summary.json")["boost"], serde_json::json!([]));
+    let boosts = serde_json::json!(["node", "topology", "model"]);
+    assert_eq!(place.json("runs/demo-boostfgl/summary.json")["boost"], boosts);
+    // The next run takes a new name instead of the old one's place.
+    let again = place.ok(&format!("run {TINY}"));
+    assert!(again.stdout.contains("runs/demo-fedavg-2"), "{}", again.stdout);
+}
+
+#[test]
+fn without_any_argument_it_compares_on_the_demo() {
+    let place = Place::new();
+    // All five seeds take minutes in a debug build; that they would begin, and where they would go, does not.
+    place.write("runs/demo-fedavg", "taken");
+    place.write("runs/demo-fedavg-2", "taken");
+    let started = place.program().timeout(std::time::Duration::from_secs(3)).output();
+    assert!(started.is_ok_and(|output| !output.status.success()));
+    let config: toml::Table = place.read("runs/demo-fedavg-3/config.toml").parse().unwrap();
+    assert_eq!((config["dataset"].as_str(), config["method"].as_str()), (Some("demo"), Some("fedavg")));
+    assert_eq!((config["fed"]["rounds"].as_integer(), config["seeds"].as_array().unwrap().len()), (Some(50), 5));
+    assert!(!place.exists("runs/demo-fedavg-3/summary.json"));
+}
+
+#[test]
+fn nothing_but_the_configuration_changes_the_digest() {
+    let place = Place::new();
+    let method = format!("run {TINY} --method boostfgl");
+    let first = place.digest(&format!("{method} --out a"));
+    for same in [
+        "run --config a/config.toml",
+        &format!("{method} --partition a/partition.csv"),
+        &format!("{method} --threads 1"),
+        &format!("{method} --threads 2"),
+        &format!("{method} --threads 4"),
+        &format!("{method} generate:demo"),
+        &format!("run {TINY} --method fedavg --boost all"),
+        &format!("run {TINY} --method fedavg --boost model,node,topology"),
+    ] {
+        assert_eq!(place.digest(same), first, "{same}");
+    }
+    for other in [
+        &format!("{method} --clients 4"),
+        &format!("{method} --boost none"),
+        "run --config a/config.toml --rounds 3",
+        "run --config a/config.toml --seeds 1,",
+        "run --config a/config.toml --set lambda_e=0.1",
+    ] {
+        assert_ne!(place.digest(other), first, "{other}");
+    }
+    assert_eq!(place.digest(&format!("{method} --boost none")), place.digest(&format!("run {TINY} --method fedavg")));
+}
+
+#[test]
+fn json_is_the_summary_and_nothing_else() {
+    let place = Place::new();
+    let done = place.ok(&format!("run {TINY} --method fedavg --out a --json"));
+    assert_eq!(done.stdout, place.read("a/summary.json"));
+    assert!(done.stderr.contains("round 2/2"), "{}", done.stderr);
+
+    let two = place.ok(&format!("run {TINY} --json --out b"));
+    let document: Value = serde_json::from_str(&two.stdout).unwrap();
+    for (at, method) in ["fedavg", "boostfgl"].iter().enumerate() {
+        assert_eq!(document["runs"][at], place.json(&format!("b/{method}/summary.json")));
+    }
+
+    let quiet = place.ok(&format!("run {TINY} --method fedavg --quiet"));
+    assert_eq!(quiet.stderr, "");
+}
+
+#[test]
+fn pipes_get_no_escape_codes() {
+    let place = Place::new();
+    for no_color in [None, Some("1")] {
+        let mut program = place.program();
+        program.args(format!("run {TINY} --method fedavg").split_whitespace());
+        if let Some(value) = no_color {
+            program.env("NO_COLOR", value);
+        }
+        let done = finish(&mut program).succeeded("run");
+        assert!(!done.stdout.contains('\u{1b}') && !done.stderr.contains('\u{1b}'), "{done:?}");
+    }
+}
+
+#[test]
+fn folders_that_hold_something_are_left_alone() {
+    let place = Place::new();
+    place.write("a/notes.txt", "mine");
+    let one = format!("run {TINY} --method fedavg --out a");
+    place.refused_with(&one, &["a: expected an empty folder, found `notes.txt` in it", "--overwrite"]);
+
+    let first = place.digest(&format!("{one} --overwrite"));
+    assert_eq!(place.read("a/notes.txt"), "mine");
+    place.refused(&one);
+    assert_eq!(place.digest(&format!("{one} --overwrite")), first);
+
+    // Of two folders, the second is looked at before the first method runs.
+    place.write("b/boostfgl/notes.txt", "mine");
+    place.refused_with(&format!("run {TINY} --out b"), &["b/boostfgl", "notes.txt"]);
+    place.ok(&format!("run {TINY} --out b --overwrite"));
+    assert_eq!(place.read("b/boostfgl/notes.txt"), "mine");
+}
+
+#[test]
+fn a_run_that_fails_leaves_no_summary() {
+    let place = Place::new();
+    let done = place.run(
+        &format!("run {TINY} --rounds 9 --method fedavg --out a --set optimizer.learning_rate=1e30")
+            .replace("--rounds 2 ", ""),
+    );
+    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    done.check_error("diverged");
+    assert_eq!(done.stdout, "");
+    assert!(done.stderr.contains("diverged in round"), "{}", done.stderr);
+    for whole in ["summary.json", "predictions.csv", "model.safetensors"] {
+        assert!(!place.exists(&format!("a/{whole}")), "{whole}");
+    }
+    let left: Vec<_> = place.path("a").read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| name == "config.toml" || name == "rounds.jsonl"), "{left:?}");
+}
+
+#[test]
+fn every_method_runs_and_says_what_it_is() {
+    let place = Place::new();
+    for method in ["isolated", "central", "fedavg", "boostfgl"] {
+        place.ok(&format!("run {TINY} --method {method} --out {method}"));
+        let summary = place.json(&format!("{method}/summary.json"));
+        assert_eq!(summary["method"], method);
+        let sends = summary["bytes"]["up"].as_u64().unwrap() > 0;
+        assert_eq!(sends, ["fedavg", "boostfgl"].contains(&method), "{method}");
+    }
+    place.ok(&format!("run {TINY} --method fedavg --boost node --out boosted"));
+    assert_eq!(place.json("boosted/summary.json")["boost"], serde_json::json!(["node"]));
+    place.ok(&format!("run {TINY} --method fedavg --set backbone=mlp --out mlp"));
+    place.ok(&format!("run {TINY} --method fedavg --set fed.report=best-val --out best"));
+}
+
+#[test]
+fn enough_memory_is_enough() {
+    let place = Place::new();
+    place.ok(&format!("run {TINY} --method fedavg --memory 4G"));
+    place.refused_with(
+        &format!("run {TINY} --method fedavg --memory 1M"),
+        &["this run needs about", "more than the 1 MiB", "Raise --memory"],
+    );
+}
