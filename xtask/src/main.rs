@@ -7,11 +7,19 @@ mod shell;
 mod test;
 
 use clap::{Parser, Subcommand};
+use std::process::ExitCode;
 
-fn main() -> anyhow::Result<()> {
-    match Cli::parse().command {
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
         Command::Test(args) => test::run(&args),
         Command::Bench(bench) => bench::run(&bench),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }
 

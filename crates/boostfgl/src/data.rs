@@ -26,7 +26,7 @@ impl Data {
             return Ok(Self::Generated(generator::preset(preset)?));
         }
         match catalogue::find(name) {
-            Ok(dataset) => return Ok(Self::Catalogued(dataset)),
+            Ok(dataset) => Ok(Self::Catalogued(dataset)),
             Err(unknown) => {
                 if let Ok(preset) = generator::preset(name) {
                     return Ok(Self::Generated(preset));

@@ -79,10 +79,11 @@ impl Error {
 
     /// Whether the command or its input is to blame (exit code 2) rather than the run (exit code 1).
     pub fn is_input(&self) -> bool {
-        match self {
-            Self::Fed(boostfgl_fed::Error::Diverged { .. }) | Self::Fairness(_) => false,
-            Self::Report(boostfgl_report::Error::Io { .. }) => false,
-            _ => true,
-        }
+        !matches!(
+            self,
+            Self::Fed(boostfgl_fed::Error::Diverged { .. })
+                | Self::Fairness(_)
+                | Self::Report(boostfgl_report::Error::Io { .. })
+        )
     }
 }

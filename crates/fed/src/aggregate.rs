@@ -45,19 +45,18 @@ impl Combination {
             return Ok(Self { weights: vec![normalised(base.to_vec())], trust: None });
         };
         let gaps: Vec<f64> = updates.iter().map(|u| u.summary.unwrap_or_default().gap).collect();
-        let weigh = |norms: &[f64]| -> Result<(Vec<f64>, Vec<f64>)> {
-            let trust = norms.iter().zip(&gaps).map(|(&r, &g)| boost.trust(r, g)).collect::<Result<Vec<_>>>()?;
-            let weights = base.iter().zip(&trust).map(|(&w, &t)| boost.weigh(w, t)).collect();
-            Ok((normalised(weights), trust))
+        let weigh = |norms: &[f64]| -> Result<Vec<f64>> {
+            let trust = boost.relative_trust(norms, &gaps)?;
+            Ok(normalised(base.iter().zip(&trust).map(|(&w, &t)| boost.weigh(w, t)).collect()))
         };
         let whole: Vec<f64> = updates.iter().map(|u| u.norm).collect();
-        let (weights, trust) = weigh(&whole)?;
+        let trust = whole.iter().zip(&gaps).map(|(&r, &g)| boost.trust(r, g)).collect::<Result<Vec<_>>>()?;
         let weights = match boost.scope() {
-            TrustScope::Model => vec![weights],
+            TrustScope::Model => vec![weigh(&whole)?],
             TrustScope::Tensor => {
                 let tensors = 0..updates[0].tensor_norms.len();
                 let of = |t: usize| updates.iter().map(|u| u.tensor_norms[t]).collect::<Vec<_>>();
-                tensors.map(|t| Ok(weigh(&of(t))?.0)).collect::<Result<Vec<_>>>()?
+                tensors.map(|t| weigh(&of(t))).collect::<Result<Vec<_>>>()?
             }
         };
         Ok(Self { weights, trust: Some(trust) })

@@ -57,7 +57,7 @@ impl Error {
     }
 
     /// Builds an [`Error::Setting`].
-    pub fn setting(key: &'static str, expected: impl Into<String>, found: impl ToString) -> Self {
+    pub fn setting(key: &'static str, expected: impl Into<String>, found: impl ToString + Copy) -> Self {
         Self::Setting { key, expected: expected.into(), found: found.to_string() }
     }
 

@@ -91,6 +91,7 @@ impl<T: Real> Federation<T> {
         backbone: Box<dyn Backbone<T>>,
         initial: &Params<T>,
     ) -> Result<Self> {
+        setup.model.check()?;
         setup.protocol.check()?;
         setup.optimizer.check()?;
         setup.boost.check()?;
@@ -191,7 +192,9 @@ impl<T: Real> Federation<T> {
                 give_back(pools, pool);
                 trained.map(|t| (k, t, started.elapsed().as_secs_f64()))
             })
-            .collect::<Result<Vec<(usize, Trained, f64)>>>()?;
+            .collect::<Vec<_>>();
+        // If several clients failed, the first of them is reported, not the one that happened to finish first.
+        let trained = trained.into_iter().collect::<Result<Vec<(usize, Trained, f64)>>>()?;
         let updates: Vec<Update<'_, T>> = trained
             .iter()
             .map(|(k, trained, _)| Update {

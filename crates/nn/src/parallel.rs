@@ -8,8 +8,12 @@ use std::ops::Range;
 /// waking another thread costs about as much as this.
 const WORTH_SHARING: usize = 1 << 21;
 
-/// Rows per piece. Small enough to balance power-law rows over threads, large enough to amortise a task.
+/// Rows per piece of a sparse kernel or an elementwise pass: small enough to balance power-law rows over threads, large
+/// enough to amortise a task.
 const ROWS: usize = 128;
+
+/// Rows per piece of a dense product, each of which packs the right side anew.
+pub(crate) const PRODUCT_ROWS: usize = 512;
 
 /// Rows per partial sum in [`partial_sums`].
 const SUM_ROWS: usize = 4096;
@@ -23,12 +27,25 @@ pub(crate) fn over_rows<T: Real>(
     work: usize,
     piece: impl Fn(Range<usize>, &mut [T]) + Sync,
 ) {
+    if work < WORTH_SHARING {
+        return piece(0..out.len() / stride.max(1), out);
+    }
+    over_row_blocks(out, stride, ROWS, piece);
+}
+
+/// Like [`over_rows`] for kernels whose digits may depend on the cut: it is always made, every `block` rows.
+pub(crate) fn over_row_blocks<T: Real>(
+    out: &mut [T],
+    stride: usize,
+    block: usize,
+    piece: impl Fn(Range<usize>, &mut [T]) + Sync,
+) {
     let rows = out.len() / stride.max(1);
-    if work < WORTH_SHARING || rows <= ROWS {
+    if rows <= block {
         return piece(0..rows, out);
     }
-    out.par_chunks_mut(ROWS * stride).enumerate().for_each(|(i, chunk)| {
-        let start = i * ROWS;
+    out.par_chunks_mut(block * stride).enumerate().for_each(|(i, chunk)| {
+        let start = i * block;
         piece(start..start + chunk.len() / stride, chunk);
     });
 }

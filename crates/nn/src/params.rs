@@ -14,21 +14,19 @@ pub struct TensorShape {
     pub rows: usize,
     /// Columns: fan-out.
     pub columns: usize,
+    /// A weight matrix may have one row too, so the shape does not tell.
+    bias: bool,
 }
 
 impl TensorShape {
     /// A weight matrix, initialised by Glorot's rule.
     pub fn weight(name: impl Into<String>, rows: usize, columns: usize) -> Self {
-        Self { name: name.into(), rows, columns }
+        Self { name: name.into(), rows, columns, bias: false }
     }
 
     /// A bias, initialised to zero.
     pub fn bias(name: impl Into<String>, columns: usize) -> Self {
-        Self { name: name.into(), rows: 1, columns }
-    }
-
-    fn is_bias(&self) -> bool {
-        self.rows == 1
+        Self { name: name.into(), rows: 1, columns, bias: true }
     }
 }
 
@@ -44,7 +42,7 @@ impl<T: Real> Params<T> {
     pub fn glorot(shapes: &[TensorShape], seed: u64) -> Self {
         let draw = |(i, shape): (usize, &TensorShape)| {
             let mut tensor = Matrix::zeros(shape.rows, shape.columns);
-            if !shape.is_bias() {
+            if !shape.bias {
                 let bound = libm::sqrt(6.0 / (shape.rows + shape.columns) as f64);
                 let mut stream = Stream::new(seed, "init", &[i as u64]);
                 for r in 0..shape.rows {

@@ -87,7 +87,7 @@ impl Run {
     fn folder(&self, experiment: &Experiment, several: bool) -> Result<RunFolder> {
         let method = &experiment.config().method;
         let folder = match &self.out {
-            Some(out) if several => RunFolder::create(&out.join(method), self.overwrite),
+            Some(out) if several => RunFolder::create(out.join(method), self.overwrite),
             Some(out) => RunFolder::create(out, self.overwrite),
             None => {
                 let name = format!("{}-{method}", file_name(experiment.graph().name()));

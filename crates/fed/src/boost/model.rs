@@ -120,6 +120,22 @@ impl ModelBoost {
         })
     }
 
+    /// The trust of clients with these norms and gaps up to a common factor, chosen so that the largest of several
+    /// exponentials is 1: each of them alone may be too small for a float, their ratios are not.
+    ///
+    /// # Errors
+    /// As [`ModelBoost::trust`].
+    pub fn relative_trust(&self, norms: &[f64], gaps: &[f64]) -> Result<Vec<f64>> {
+        let trust = norms.iter().zip(gaps).map(|(&r, &g)| self.trust(r, g)).collect::<Result<Vec<_>>>()?;
+        if self.config.trust == TrustForm::Rational {
+            return Ok(trust);
+        }
+        let Config { lambda_s, gamma, .. } = self.config;
+        let exponents: Vec<f64> = norms.iter().zip(gaps).map(|(&r, &g)| -lambda_s * r - gamma * g).collect();
+        let largest = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Ok(exponents.iter().map(|&x| boostfgl_nn::Real::exp(x - largest)).collect())
+    }
+
     /// The weight before normalisation, from the method's own weight and the trust.
     pub fn weigh(&self, base: f64, trust: f64) -> f64 {
         if self.config.trust_times_size { base * trust } else { trust }

@@ -6,7 +6,7 @@
 
 use crate::Real;
 use crate::matrix::Matrix;
-use crate::parallel;
+use crate::parallel::{self, PRODUCT_ROWS};
 
 /// out = a · b.
 ///
@@ -15,11 +15,10 @@ use crate::parallel;
 pub(crate) fn multiply<T: Real>(a: &Matrix<T>, b: &Matrix<T>, out: &mut Matrix<T>) {
     assert_eq!((a.columns(), a.rows(), b.columns()), (b.rows(), out.rows(), out.columns()), "shapes of a · b");
     let (depth, stride) = (a.columns(), out.stride());
-    let work = a.rows() * depth * stride;
     let a_view = View::of(a);
     // Padding columns of `b` are zero, so running over the full stride keeps those of `out` zero.
     let b_view = View::of(b);
-    parallel::over_rows(out.data_mut(), stride, work, |rows, out| {
+    parallel::over_row_blocks(out.data_mut(), stride, PRODUCT_ROWS, |rows, out| {
         product(
             Shape { rows: rows.len(), columns: stride, depth },
             a_view.starting_at(rows.start),
@@ -37,9 +36,8 @@ pub(crate) fn multiply<T: Real>(a: &Matrix<T>, b: &Matrix<T>, out: &mut Matrix<T
 pub(crate) fn multiply_transposed<T: Real>(a: &Matrix<T>, b: &Matrix<T>, out: &mut Matrix<T>) {
     assert_eq!((a.columns(), a.rows(), b.rows()), (b.columns(), out.rows(), out.columns()), "shapes of a · bᵀ");
     let (depth, stride, columns) = (a.columns(), out.stride(), out.columns());
-    let work = a.rows() * depth * stride;
     let (a_view, b_view) = (View::of(a), View::of(b).transposed());
-    parallel::over_rows(out.data_mut(), stride, work, |rows, out| {
+    parallel::over_row_blocks(out.data_mut(), stride, PRODUCT_ROWS, |rows, out| {
         product(Shape { rows: rows.len(), columns, depth }, a_view.starting_at(rows.start), b_view, out, stride);
     });
     if columns != stride {

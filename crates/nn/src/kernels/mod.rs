@@ -10,7 +10,7 @@
 //! the CPU has it, and calling the pointer interface of `gemm` after checking the shapes. A prefetch hint,
 //! which cannot fault, is the third line of it.
 
-#![allow(unsafe_code, reason = "the one kernel module; every block says why it is sound")]
+#![expect(unsafe_code, reason = "the one kernel module; every block says why it is sound")]
 
 pub(crate) mod elementwise;
 pub(crate) mod gemm;

@@ -9,7 +9,10 @@ use std::ops::Range;
 /// How many neighbours ahead rows are prefetched; measured best between 8 and 16.
 const AHEAD: usize = 12;
 
-/// `out = a · b`, or `out += a · b` with `accumulate`, for a row-major `b` and `out` of the same stride.
+/// Matrices up to this many bytes are found in the second-level cache, a block of columns at a time.
+const NEAR: usize = 2 << 20;
+
+/// `out = a · b` for a row-major `b` and `out` of the same stride.
 ///
 /// With `rows`, output row i is row `rows[i]` of `a`.
 ///
@@ -47,7 +50,7 @@ fn block_columns<T: Real>(
             16.. => 16,
             _ => 8,
         };
-        let at = Columns { first: column, stride };
+        let at = Columns { first: column, stride, far: size_of_val(b) > NEAR };
         let range = range.clone();
         match width {
             256 => rows_of_width::<T, 256>(a, rows, range, b, out, at),
@@ -66,6 +69,8 @@ fn block_columns<T: Real>(
 pub(crate) struct Columns {
     first: usize,
     stride: usize,
+    /// Whether the matrix is too large for the near caches, so that rows are worth asking for early.
+    far: bool,
 }
 
 dispatch! {
@@ -84,11 +89,13 @@ dispatch! {
             let r = rows.map_or(i, |rows| rows[i] as usize);
             let mut sum = [T::ZERO; W];
             for k in a.row_range(r) {
-                let ahead = indices[(k + AHEAD).min(last)] as usize * at.stride + at.first;
-                let mut line = 0;
-                while line < W {
-                    prefetch(b, ahead + line);
-                    line += 64 / size_of::<T>();
+                if at.far {
+                    let ahead = indices[(k + AHEAD).min(last)] as usize * at.stride + at.first;
+                    let mut line = 0;
+                    while line < W {
+                        prefetch(b, ahead + line);
+                        line += 64 / size_of::<T>();
+                    }
                 }
                 let value = values[k];
                 let row = &b[indices[k] as usize * at.stride + at.first..][..W];
