@@ -102,7 +102,7 @@ fn other_files_than_the_published_ones_are_not_kept() {
     for done in [over_http, local] {
         done.check_refusal("data fetch cora");
         assert!(done.stderr.contains("raw/cora/ind.cora.x: expected SHA-256 23cfa55d"), "{}", done.stderr);
-        assert_eq!(cached(&place), [PathBuf::new(); 0]);
+        assert_eq!(cached(&place), Vec::<PathBuf>::new());
     }
 }
 
@@ -115,7 +115,7 @@ fn a_connection_that_breaks_is_not_a_file() {
     done.check_refusal("data fetch cora");
     assert!(done.stderr.contains("could not fetch") && done.stderr.contains("from the mirror"), "{}", done.stderr);
     assert!(mirror.asked().contains(&"cora.npz".to_owned()));
-    assert_eq!(cached(&place), [PathBuf::new(); 0]);
+    assert_eq!(cached(&place), Vec::<PathBuf>::new());
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn without_a_connection_it_says_so() {
         assert!(done.stderr.contains("Check the connection"), "{}", done.stderr);
     }
     assert!(!place.exists("out"));
-    assert_eq!(cached(&place), [PathBuf::new(); 0]);
+    assert_eq!(cached(&place), Vec::<PathBuf>::new());
     place.refused_with("data fetch demo", &["found `demo`, which needs no fetching", "data list"]);
     place.refused_with("data fetch coar", &["did you mean `cora`?"]);
 }
