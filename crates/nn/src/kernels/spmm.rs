@@ -28,7 +28,7 @@ pub(crate) fn spmm<T: Real>(a: &Csr<T>, rows: Option<&[u32]>, b: &[T], out: &mut
     parallel::over_rows(out, stride, work, |range, chunk| block_columns(a, rows, range, b, chunk, stride));
 }
 
-/// Walks the columns in the widest blocks whose accumulators fit the CPU's registers.
+/// Walks the columns in the widest equal blocks whose accumulators fit the CPU's registers.
 fn block_columns<T: Real>(
     a: &Csr<T>,
     rows: Option<&[u32]>,
@@ -39,35 +39,28 @@ fn block_columns<T: Real>(
 ) {
     // 16 registers of 8 numbers with AVX2, half of them accumulators; 32 of 16 with AVX-512.
     let widest = if Level::current() == Level::Avx512 { 256 } else { 64 };
-    let mut column = 0;
-    while column < stride {
-        let left = stride - column;
-        let width = match left.min(widest) {
-            256.. => 256,
-            128.. => 128,
-            64.. => 64,
-            32.. => 32,
-            16.. => 16,
-            _ => 8,
-        };
-        let at = Columns { first: column, stride, far: size_of_val(b) > NEAR };
+    let width = [256, 128, 64, 48, 32, 16, 8].into_iter().find(|w| *w <= widest && stride.is_multiple_of(*w));
+    for block in 0..stride / width.unwrap_or(stride) {
+        let at = Columns { block, stride, far: size_of_val(b) > NEAR };
         let range = range.clone();
         match width {
-            256 => rows_of_width::<T, 256>(a, rows, range, b, out, at),
-            128 => rows_of_width::<T, 128>(a, rows, range, b, out, at),
-            64 => rows_of_width::<T, 64>(a, rows, range, b, out, at),
-            32 => rows_of_width::<T, 32>(a, rows, range, b, out, at),
-            16 => rows_of_width::<T, 16>(a, rows, range, b, out, at),
-            _ => rows_of_width::<T, 8>(a, rows, range, b, out, at),
+            Some(256) => rows_of_width::<T, 256>(a, rows, range, b, out, at),
+            Some(128) => rows_of_width::<T, 128>(a, rows, range, b, out, at),
+            Some(64) => rows_of_width::<T, 64>(a, rows, range, b, out, at),
+            Some(48) => rows_of_width::<T, 48>(a, rows, range, b, out, at),
+            Some(32) => rows_of_width::<T, 32>(a, rows, range, b, out, at),
+            Some(16) => rows_of_width::<T, 16>(a, rows, range, b, out, at),
+            Some(8) => rows_of_width::<T, 8>(a, rows, range, b, out, at),
+            _ => unreachable!("strides are multiples of 8"),
         }
-        column += width;
     }
 }
 
 /// Which columns of a row-major matrix a kernel works on.
 #[derive(Clone, Copy)]
 pub(crate) struct Columns {
-    first: usize,
+    /// Which block of W columns.
+    block: usize,
     stride: usize,
     /// Whether the matrix is too large for the near caches, so that rows are worth asking for early.
     far: bool,
@@ -83,27 +76,35 @@ dispatch! {
         out: &mut [T],
         at: Columns,
     ) {
-        let (indices, values) = (a.indices(), a.values());
-        let last = indices.len().saturating_sub(1);
-        for (i, out) in range.zip(out.chunks_exact_mut(at.stride)) {
-            let r = rows.map_or(i, |rows| rows[i] as usize);
+        // As blocks of W columns, so that reaching a row costs one bounds check.
+        let (blocks, _) = b.as_chunks::<W>();
+        let (out, _) = out.as_chunks_mut::<W>();
+        let (per_row, all) = (at.stride / W, a.indices());
+        for (i, out) in range.zip(out.chunks_exact_mut(per_row)) {
+            let row = a.row_range(rows.map_or(i, |rows| rows[i] as usize));
             let mut sum = [T::ZERO; W];
-            for k in a.row_range(r) {
-                if at.far {
-                    let ahead = indices[(k + AHEAD).min(last)] as usize * at.stride + at.first;
+            if at.far {
+                for k in row.clone() {
+                    let ahead = all[(k + AHEAD).min(all.len() - 1)] as usize * at.stride + at.block * W;
                     let mut line = 0;
                     while line < W {
                         prefetch(b, ahead + line);
                         line += 64 / size_of::<T>();
                     }
+                    let (value, source) = (a.values()[k], &blocks[all[k] as usize * per_row + at.block]);
+                    for c in 0..W {
+                        sum[c] = value.mul_add(source[c], sum[c]);
+                    }
                 }
-                let value = values[k];
-                let row = &b[indices[k] as usize * at.stride + at.first..][..W];
-                for c in 0..W {
-                    sum[c] = value.mul_add(row[c], sum[c]);
+            } else {
+                for (&u, &value) in all[row.clone()].iter().zip(&a.values()[row]) {
+                    let source = &blocks[u as usize * per_row + at.block];
+                    for c in 0..W {
+                        sum[c] = value.mul_add(source[c], sum[c]);
+                    }
                 }
             }
-            out[at.first..at.first + W].copy_from_slice(&sum);
+            out[at.block] = sum;
         }
     }
 }
