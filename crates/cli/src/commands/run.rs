@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 
 /// Train and judge: for whom does the model work?
 ///
-/// Divides the graph among clients, trains over all of them, and reports accuracy and macro-F1 on all, heterophilous
-/// and minority-heterophilous test nodes. Without --method, FedAvg and BoostFGL are compared.
+/// Divides the graph among clients, trains over all of them, and reports accuracy and macro-F1
+/// on all, heterophilous and minority-heterophilous test nodes. Without --method, FedAvg and
+/// BoostFGL are compared.
 ///
 /// Examples:
 ///   boostfgl run                                    compare FedAvg and BoostFGL on the demo graph

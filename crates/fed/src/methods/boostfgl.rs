@@ -14,7 +14,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     equations: "difficulty:  d_v = 1 - p(y_v) (training nodes), 1 - max p (others); dbar_v = (1-mu) dbar_v + mu d_v\n\
                 node:        alpha_v = 1 + lambda_n dbar_v weighs the loss of training node v\n\
                 topology:    s_uv = (dbar_u + dbar_v)/2 + h_uv; beta_uv = softmax over u of (lambda_e s_uv)\n\
-                             h_uv = [y_u != y_v] between training nodes, else 1 - <p_u, p_v>\n\
+                \x20            h_uv = [y_u != y_v] between training nodes, else 1 - <p_u, p_v>\n\
                 model:       tau_k = 1/((1 + lambda_s |theta_k - theta|)(1 + gamma gap_k)); w_k ~ n_k tau_k\n\
                 server:      theta = sum_k w_k theta_k",
     wire: "up P + 3 (model, size, fairness gap, minority difficulty), down P",
