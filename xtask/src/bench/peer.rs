@@ -139,7 +139,7 @@ impl Bench<'_> {
         // One round is enough: the partition does not depend on how long one trains.
         self.train(name, "fedavg", 1, self.args.threads, &run)?;
         let mut export = self.program();
-        export.args(["data", "export", &source(name), "--to"]).arg(&graph);
+        export.args(["data", "export", &source(name), "--overwrite", "--to"]).arg(&graph);
         measure::run(&mut export, &folder.join("export.log"))?;
         ensure!(graph.is_file(), "`{}` left no such file", shell::shown(&export));
 
