@@ -49,4 +49,4 @@ pub use propagation::{Pattern, Propagation};
 pub use real::Real;
 pub use sparse::Csr;
 pub use tape::{Pool, Tape, Var};
-pub use view::View;
+pub use view::{Reach, View};

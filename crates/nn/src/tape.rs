@@ -135,13 +135,31 @@ impl<'a, T: Real> Tape<'a, T> {
     ///
     /// # Panics
     /// If `loss` is not 1 × 1.
-    pub fn backward(mut self, loss: Var, parameters: &[Var]) -> Vec<Matrix<T>> {
-        let mut seed = self.pool.take(1, 1);
+    pub fn backward(self, loss: Var, parameters: &[Var]) -> Vec<Matrix<T>> {
         assert_eq!((self.value(loss).rows(), self.value(loss).columns()), (1, 1), "a loss is one number");
+        let mut seed = self.pool.take(1, 1);
         seed.row_mut(0)[0] = T::ONE;
+        self.backward_from(vec![(loss, seed)], parameters)
+    }
+
+    /// Gradients of a loss that is known by its own gradients: `seeds` holds ∂loss/∂value for some values of the tape,
+    /// whose sum over all ways to `parameters` is returned, in that order.
+    ///
+    /// So a term of a loss need not be an operation: whoever can compute its gradient with respect to a value on the
+    /// tape hands that in. A parameter that reaches no seed gets zeros.
+    pub fn backward_from(mut self, seeds: Vec<(Var, Matrix<T>)>, parameters: &[Var]) -> Vec<Matrix<T>> {
         let mut gradients: Vec<Option<Matrix<T>>> = (0..self.values.len()).map(|_| None).collect();
-        gradients[loss.0] = Some(seed);
-        for at in (0..=loss.0).rev() {
+        let last = seeds.iter().map(|(at, _)| at.0 + 1).max().unwrap_or(0);
+        for (at, seed) in seeds {
+            let mut to = Backward {
+                pool: self.pool,
+                values: &self.values,
+                differentiable: &self.differentiable,
+                gradients: &mut gradients,
+            };
+            to.add(at, seed);
+        }
+        for at in (0..last).rev() {
             let Some(operation) = self.operations[at].take() else { continue };
             let Some(gradient) = gradients[at].take() else { continue };
             let mut to = Backward {
@@ -200,6 +218,7 @@ impl<'a, T: Real> Backward<'_, 'a, T> {
         match &mut self.gradients[var.0] {
             slot @ None => *slot = Some(gradient),
             Some(sum) => {
+                assert_eq!((sum.rows(), sum.columns()), (gradient.rows(), gradient.columns()), "shapes of gradients");
                 for (sum, x) in sum.data_mut().iter_mut().zip(gradient.data()) {
                     *sum += *x;
                 }

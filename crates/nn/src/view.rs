@@ -20,6 +20,18 @@ pub struct View<T> {
     plan: Plan,
 }
 
+/// For which nodes a differentiable pass computes what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// Logits of the given nodes, and what these need: the least work.
+    #[default]
+    Output,
+    /// Also the last hidden representation of every node.
+    Hidden,
+    /// Logits of every node.
+    Everything,
+}
+
 /// The features as the first layer takes them.
 #[derive(Debug)]
 pub(crate) enum First<T> {
@@ -42,12 +54,20 @@ pub(crate) struct Block<T> {
 impl<T: Real> View<T> {
     /// The view that computes logits of `nodes` (increasing) and can be differentiated.
     pub fn training(inputs: &Inputs<T>, nodes: Vec<u32>, plan: Plan) -> Self {
+        Self::reaching(inputs, nodes, Reach::Output, plan)
+    }
+
+    /// Like [`View::training`], reaching further than `nodes` need.
+    pub fn reaching(inputs: &Inputs<T>, nodes: Vec<u32>, reach: Reach, plan: Plan) -> Self {
         let whole = inputs.propagation().csr();
-        let mut frontiers = vec![Arc::new(nodes)];
+        let all = || (0..inputs.nodes() as u32).collect::<Vec<_>>();
+        let everywhere = |hops: usize| reach == Reach::Hidden && plan.hidden == Some(hops);
+        let output = if everywhere(plan.hops) || reach == Reach::Everything { all() } else { nodes };
+        let mut frontiers = vec![Arc::new(output)];
         let mut blocks = Vec::new();
-        for _ in 0..plan.hops {
+        for hops in (0..plan.hops).rev() {
             let rows = Arc::clone(&frontiers[0]);
-            let columns = whole.columns_of(&rows);
+            let columns = if everywhere(hops) { all() } else { whole.columns_of(&rows) };
             let (matrix, from) = whole.restricted(&rows, &columns);
             let transpose = Some(matrix.transpose_of(None));
             blocks.insert(0, Arc::new(Block { matrix, from: Some(from), transpose }));
@@ -136,6 +156,11 @@ impl<T: Real> View<T> {
     /// The nodes whose logits come out.
     pub fn nodes(&self) -> &[u32] {
         &self.frontiers[self.plan.hops]
+    }
+
+    /// The nodes whose last hidden representation comes out; none if the network has no hidden layer.
+    pub fn hidden_nodes(&self) -> &[u32] {
+        self.plan.hidden.map_or(&[], |hops| self.frontier(hops))
     }
 
     /// The nodes whose representation enters layer `l`.

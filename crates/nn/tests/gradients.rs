@@ -1,8 +1,8 @@
 //! Every gradient against central finite differences, in f64.
 
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, SparseRows, Stream};
-use boostfgl_nn::backbones::{Architecture, Backbone, build, gradients};
-use boostfgl_nn::{Dropout, Inputs, Params, Pool, Reduction, View, WeightedLoss};
+use boostfgl_nn::backbones::{Architecture, Backbone, Extra, Supervised, build, gradients, gradients_with};
+use boostfgl_nn::{Dropout, Inputs, Matrix, Params, Pool, Reach, Reduction, View, WeightedLoss};
 use proptest::prelude::*;
 
 const NODES: usize = 11;
@@ -27,6 +27,16 @@ fn graph(seed: u64, sparse: bool, weighted: bool, directed: bool) -> Graph {
     Graph::new("random", adjacency, features, Labels::from_integers(&labels, CLASSES).unwrap()).unwrap()
 }
 
+/// Parameters whose biases are not 0: a node without features would sit exactly on the kink of ReLU.
+fn with_biases(backbone: &dyn Backbone<f64>, seed: u64) -> Params<f64> {
+    let mut params = Params::glorot(&backbone.shapes(), seed);
+    let mut stream = Stream::new(seed, "biases", &[]);
+    for t in params.tensors_mut().iter_mut().filter(|t| t.rows() == 1) {
+        t.row_mut(0).iter_mut().for_each(|b| *b = 0.3 * stream.normal());
+    }
+    params
+}
+
 /// Compares the tape's gradient of every parameter with (L(θ + h) − L(θ − h)) / 2h.
 fn check(backbone: &dyn Backbone<f64>, graph: &Graph, dropout: Dropout, seed: u64) {
     let inputs = Inputs::<f64>::new(graph);
@@ -35,22 +45,21 @@ fn check(backbone: &dyn Backbone<f64>, graph: &Graph, dropout: Dropout, seed: u6
     let mut loss = WeightedLoss::new(labels, Reduction::Mean);
     loss.set_node_weights(&[1.0, 1.3, 1.1, 0.7, 1.9]);
     let view = View::training(&inputs, nodes, backbone.plan());
-    let mut params = Params::glorot(&backbone.shapes(), seed);
-    let mut stream = Stream::new(seed, "biases", &[]);
-    for t in params.tensors_mut().iter_mut().filter(|t| t.rows() == 1) {
-        t.row_mut(0).iter_mut().for_each(|b| *b = 0.3 * stream.normal());
-    }
+    let mut params = with_biases(backbone, seed);
     let pool = Pool::new();
     let (_, found) = gradients(backbone, &params, &view, &loss, dropout, &pool);
-    let value = |params: &Params<f64>| gradients(backbone, params, &view, &loss, dropout, &pool).0;
+    compare(&mut params, &found, |params| gradients(backbone, params, &view, &loss, dropout, &pool).0);
+}
+
+fn compare(params: &mut Params<f64>, found: &[Matrix<f64>], value: impl Fn(&Params<f64>) -> f64) {
     for (t, found) in found.iter().enumerate() {
         for i in 0..found.rows() {
             for j in 0..found.columns() {
                 let (h, at) = (1e-6, params.tensors()[t].row(i)[j]);
                 params.tensors_mut()[t].row_mut(i)[j] = at + h;
-                let above = value(&params);
+                let above = value(params);
                 params.tensors_mut()[t].row_mut(i)[j] = at - h;
-                let below = value(&params);
+                let below = value(params);
                 params.tensors_mut()[t].row_mut(i)[j] = at;
                 let (numeric, tape) = ((above - below) / (2.0 * h), found.row(i)[j]);
                 let error = (numeric - tape).abs() / numeric.abs().max(tape.abs()).max(1e-2);
@@ -103,6 +112,59 @@ fn restriction_changes_nothing() {
         for (a, b) in whole.1.iter().zip(&part.1) {
             assert!(a.to_vec().iter().zip(b.to_vec()).all(|(a, b)| (a - b).abs() < 1e-12));
         }
+    }
+}
+
+/// ½ Σ aᵢⱼ xᵢⱼ² with some numbers a, and its gradient.
+fn quadratic(x: &Matrix<f64>) -> (f64, Matrix<f64>) {
+    let mut gradient = Matrix::zeros(x.rows(), x.columns());
+    let mut value = 0.0;
+    for i in 0..x.rows() {
+        for (j, (g, x)) in gradient.row_mut(i).iter_mut().zip(x.row(i)).enumerate() {
+            let a = 0.1 * ((3 * i + 5 * j) % 7) as f64;
+            (*g, value) = (a * x, value + 0.5 * a * x * x);
+        }
+    }
+    (value, gradient)
+}
+
+/// Terms of the loss that are given by their gradients, on logits and hidden representations of more nodes than are
+/// supervised.
+#[test]
+fn further_terms_agree_with_finite_differences() {
+    for (name, reach, layers) in [
+        ("gcn", Reach::Output, 2),
+        ("gcn", Reach::Hidden, 2),
+        ("gcn", Reach::Everything, 3),
+        ("mlp", Reach::Hidden, 2),
+        ("mlp", Reach::Everything, 1),
+    ] {
+        let graph = graph(3, true, false, false);
+        let inputs = Inputs::<f64>::new(&graph);
+        let net = build::<f64>(name, Architecture { inputs: WIDTH, hidden: 5, classes: CLASSES, layers }).unwrap();
+        let nodes = vec![1u32, 4, 6];
+        let labels = nodes.iter().map(|&v| graph.labels().get(v as usize).unwrap()).collect();
+        let loss = WeightedLoss::new(labels, Reduction::Mean);
+        let view = View::reaching(&inputs, nodes.clone(), reach, net.plan());
+        let all: Vec<u32> = (0..NODES as u32).collect();
+        match reach {
+            Reach::Output => assert_eq!(view.nodes(), nodes),
+            Reach::Hidden => assert_eq!(view.hidden_nodes(), all),
+            Reach::Everything => assert_eq!(view.nodes(), all),
+        }
+        let rows = (view.nodes() != nodes).then_some(&nodes[..]);
+        let pool = Pool::new();
+        let pass = |params: &Params<f64>| {
+            let supervised = Supervised { loss: &loss, rows };
+            gradients_with(&*net, params, &view, supervised, Dropout::new(0.4, 8), &pool, |logits, hidden| {
+                let ((on_logits, g), of_hidden) = (quadratic(logits), hidden.map(quadratic));
+                let value = on_logits + of_hidden.as_ref().map_or(0.0, |(value, _)| *value);
+                Extra { value, logits: Some(g), hidden: of_hidden.map(|(_, g)| g) }
+            })
+        };
+        let mut params = with_biases(&*net, 4);
+        let (_, found) = pass(&params);
+        compare(&mut params, &found, |params| pass(params).0);
     }
 }
 

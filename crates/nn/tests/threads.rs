@@ -74,21 +74,21 @@ fn same_for_all_thread_counts(features: FeatureSpec, plan: Plan) {
 #[test]
 fn sparse_features() {
     let features = FeatureSpec::Sparse { columns: 1024, per_node: 16, signal: 0.5 };
-    same_for_all_thread_counts(features, Plan { hops: 2, propagate_features: false });
+    same_for_all_thread_counts(features, Plan { hops: 2, propagate_features: false, hidden: Some(1) });
 }
 
 /// Fewer features than hidden units: P·X is computed once.
 #[test]
 fn dense_features_narrower_than_the_hidden_layer() {
     let features = FeatureSpec::Dense { columns: 48, signal: 0.2 };
-    same_for_all_thread_counts(features, Plan { hops: 2, propagate_features: true });
+    same_for_all_thread_counts(features, Plan { hops: 2, propagate_features: true, hidden: Some(1) });
 }
 
 /// More features than hidden units: X·W comes first.
 #[test]
 fn dense_features_wider_than_the_hidden_layer() {
     let features = FeatureSpec::Dense { columns: 200, signal: 0.2 };
-    same_for_all_thread_counts(features, Plan { hops: 2, propagate_features: false });
+    same_for_all_thread_counts(features, Plan { hops: 2, propagate_features: false, hidden: Some(1) });
 }
 
 /// What the paths above are made of, apart from the graph: sums over more rows than one partial sum, in an MLP.

@@ -5,7 +5,7 @@
 //!
 //! P(HW) and (PH)W are the same; whichever side is narrower is propagated.
 
-use super::{Architecture, Backbone, Plan, first_product};
+use super::{Architecture, Backbone, Output, Plan, first_product};
 use crate::{Dropout, Real, Tape, TensorShape, Var, View};
 
 /// The graph convolutional network.
@@ -25,10 +25,14 @@ impl<T: Real> Backbone<T> for Gcn {
     }
 
     fn plan(&self) -> Plan {
-        Plan { hops: self.0.layers, propagate_features: self.0.inputs <= self.0.width(1) }
+        Plan {
+            hops: self.0.layers,
+            propagate_features: self.0.inputs <= self.0.width(1),
+            hidden: (self.0.layers > 1).then(|| self.0.layers - 1),
+        }
     }
 
-    fn forward<'a>(&self, tape: &mut Tape<'a, T>, params: &[Var], view: &'a View<T>, dropout: Dropout) -> Var {
+    fn forward<'a>(&self, tape: &mut Tape<'a, T>, params: &[Var], view: &'a View<T>, dropout: Dropout) -> Output {
         let last = self.0.layers - 1;
         let mut h = None;
         for l in 0..=last {
@@ -49,7 +53,7 @@ impl<T: Real> Backbone<T> for Gcn {
                 }
             };
             if l == last {
-                return tape.add_bias(z, bias);
+                return Output { logits: tape.add_bias(z, bias), hidden: h };
             }
             h = Some(tape.hidden(z, bias, view.frontier(l + 1), dropout, l));
         }

@@ -1,6 +1,6 @@
 //! Multi-layer perceptron: what the features alone can do, without any edge.
 
-use super::{Architecture, Backbone, Plan, first_product};
+use super::{Architecture, Backbone, Output, Plan, first_product};
 use crate::{Dropout, Real, Tape, TensorShape, Var, View};
 
 /// H⁰ = X, Hˡ⁺¹ = dropout(relu(Hˡ Wˡ + bˡ)).
@@ -20,16 +20,18 @@ impl<T: Real> Backbone<T> for Mlp {
     }
 
     fn plan(&self) -> Plan {
-        Plan { hops: 0, propagate_features: false }
+        Plan { hops: 0, propagate_features: false, hidden: (self.0.layers > 1).then_some(0) }
     }
 
-    fn forward<'a>(&self, tape: &mut Tape<'a, T>, params: &[Var], view: &'a View<T>, dropout: Dropout) -> Var {
+    fn forward<'a>(&self, tape: &mut Tape<'a, T>, params: &[Var], view: &'a View<T>, dropout: Dropout) -> Output {
         let last = self.0.layers - 1;
-        let mut h = first_product(tape, view, params[0]).0;
+        let mut z = first_product(tape, view, params[0]).0;
+        let mut hidden = None;
         for l in 0..last {
-            h = tape.hidden(h, params[2 * l + 1], view.nodes(), dropout, l);
-            h = tape.matmul(h, params[2 * l + 2]);
+            let h = tape.hidden(z, params[2 * l + 1], view.nodes(), dropout, l);
+            z = tape.matmul(h, params[2 * l + 2]);
+            hidden = Some(h);
         }
-        tape.add_bias(h, params[2 * last + 1])
+        Output { logits: tape.add_bias(z, params[2 * last + 1]), hidden }
     }
 }

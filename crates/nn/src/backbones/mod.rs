@@ -17,8 +17,18 @@ pub trait Backbone<T: Real>: Send + Sync {
     /// What a view must hold for this network.
     fn plan(&self) -> Plan;
 
-    /// Logits of `view.nodes()`, recorded on the tape.
-    fn forward<'a>(&self, tape: &mut Tape<'a, T>, params: &[Var], view: &'a View<T>, dropout: Dropout) -> Var;
+    /// Logits of `view.nodes()` and what went into the last layer, recorded on the tape.
+    fn forward<'a>(&self, tape: &mut Tape<'a, T>, params: &[Var], view: &'a View<T>, dropout: Dropout) -> Output;
+}
+
+/// What a forward pass leaves on the tape.
+#[derive(Clone, Copy, Debug)]
+pub struct Output {
+    /// One row per node of `view.nodes()`, one column per class.
+    pub logits: Var,
+    /// The last hidden representation after its dropout, one row per node of [`View::hidden_nodes`]; `None` exactly if
+    /// [`Plan::hidden`] is.
+    pub hidden: Option<Var>,
 }
 
 /// What a view must hold.
@@ -29,6 +39,8 @@ pub struct Plan {
     /// Whether dense features should be propagated once, before the first product. Worth it when features are
     /// narrower than the hidden layer: P·X is then cheaper than P·(X·W) and constant while P is.
     pub propagate_features: bool,
+    /// After how many hops the last hidden representation stands; `None` if the network has no hidden layer.
+    pub hidden: Option<usize>,
 }
 
 /// Sizes of a network.
@@ -107,10 +119,21 @@ backbones! {
 
 /// Logits of `view.nodes()` without dropout and without a way back.
 pub fn logits<T: Real>(backbone: &dyn Backbone<T>, params: &Params<T>, view: &View<T>, pool: &Pool<T>) -> Matrix<T> {
+    inspect(backbone, params, view, pool).0
+}
+
+/// Logits of `view.nodes()` and the hidden representation of `view.hidden_nodes()`, if the network has one, without
+/// dropout and without a way back.
+pub fn inspect<T: Real>(
+    backbone: &dyn Backbone<T>,
+    params: &Params<T>,
+    view: &View<T>,
+    pool: &Pool<T>,
+) -> (Matrix<T>, Option<Matrix<T>>) {
     let mut tape = Tape::new(pool);
     let vars: Vec<Var> = params.tensors().iter().map(|t| tape.constant(t)).collect();
     let out = backbone.forward(&mut tape, &vars, view, Dropout::off());
-    tape.take(out)
+    (tape.take(out.logits), out.hidden.map(|hidden| tape.take(hidden)))
 }
 
 /// The loss of `view.nodes()` and its gradient with respect to every parameter.
@@ -122,16 +145,69 @@ pub fn gradients<T: Real>(
     dropout: Dropout,
     pool: &Pool<T>,
 ) -> (f64, Vec<Matrix<T>>) {
+    gradients_with(backbone, params, view, Supervised { loss, rows: None }, dropout, pool, |_, _| Extra::default())
+}
+
+/// The supervised part of a loss.
+#[derive(Clone, Copy, Debug)]
+pub struct Supervised<'a, T> {
+    /// Labels and weights.
+    pub loss: &'a WeightedLoss<T>,
+    /// The rows of the logits they belong to; `None` if that is all of them.
+    pub rows: Option<&'a [u32]>,
+}
+
+/// A further term of a loss: its value and its gradients with respect to what a pass puts out.
+#[derive(Debug)]
+pub struct Extra<T> {
+    /// What it adds to the loss.
+    pub value: f64,
+    /// Its gradient with respect to the logits, of their shape.
+    pub logits: Option<Matrix<T>>,
+    /// Its gradient with respect to the hidden representation, of its shape.
+    pub hidden: Option<Matrix<T>>,
+}
+
+impl<T> Default for Extra<T> {
+    fn default() -> Self {
+        Self { value: 0.0, logits: None, hidden: None }
+    }
+}
+
+/// Like [`gradients`] with a further term, which `extra` computes from logits and hidden representation. Its matrices
+/// should come from `pool`, to which they return.
+///
+/// # Panics
+/// If a gradient of the further term does not have the shape of what it is the gradient of.
+pub fn gradients_with<T: Real>(
+    backbone: &dyn Backbone<T>,
+    params: &Params<T>,
+    view: &View<T>,
+    supervised: Supervised<'_, T>,
+    dropout: Dropout,
+    pool: &Pool<T>,
+    extra: impl FnOnce(&Matrix<T>, Option<&Matrix<T>>) -> Extra<T>,
+) -> (f64, Vec<Matrix<T>>) {
     let mut tape = Tape::new(pool);
     let vars: Vec<Var> = params.tensors().iter().map(|t| tape.parameter(t)).collect();
-    let logits = backbone.forward(&mut tape, &vars, view, dropout);
-    let total = tape.cross_entropy(logits, loss);
-    let value = tape.value(total).row(0)[0].f64();
-    (value, tape.backward(total, &vars))
+    let out = backbone.forward(&mut tape, &vars, view, dropout);
+    let extra = extra(tape.value(out.logits), out.hidden.map(|hidden| tape.value(hidden)));
+    let judged = match supervised.rows {
+        Some(rows) => tape.select_rows(out.logits, rows),
+        None => out.logits,
+    };
+    let total = tape.cross_entropy(judged, supervised.loss);
+    let value = tape.value(total).row(0)[0].f64() + extra.value;
+    let mut one = pool.take(1, 1);
+    one.row_mut(0)[0] = T::ONE;
+    let mut seeds = vec![(total, one)];
+    seeds.extend(extra.logits.map(|g| (out.logits, g)));
+    seeds.extend(out.hidden.zip(extra.hidden));
+    (value, tape.backward_from(seeds, &vars))
 }
 
 /// Features times the first weight matrix; the flag says whether propagation is already in.
-pub(crate) fn first_product<'a, T: Real>(tape: &mut Tape<'a, T>, view: &'a View<T>, weights: Var) -> (Var, bool) {
+pub fn first_product<'a, T: Real>(tape: &mut Tape<'a, T>, view: &'a View<T>, weights: Var) -> (Var, bool) {
     match view.first() {
         First::Sparse { x, rows, transpose } => {
             let product = match (view.remembered(), transpose) {

@@ -7,4 +7,5 @@ mod cross_entropy;
 mod hidden;
 mod matmul;
 mod propagate;
+mod select_rows;
 mod sparse_features;
