@@ -52,6 +52,7 @@ pub struct Tape<'a, T: Real> {
     values: Vec<Value<'a, T>>,
     operations: Vec<Option<Box<dyn Operation<T> + 'a>>>,
     differentiable: Vec<bool>,
+    recalls: bool,
 }
 
 enum Value<'a, T> {
@@ -64,7 +65,19 @@ enum Value<'a, T> {
 impl<'a, T: Real> Tape<'a, T> {
     /// An empty tape that draws its buffers from `pool`.
     pub fn new(pool: &'a Pool<T>) -> Self {
-        Self { pool, values: Vec::new(), operations: Vec::new(), differentiable: Vec::new() }
+        Self { pool, values: Vec::new(), operations: Vec::new(), differentiable: Vec::new(), recalls: false }
+    }
+
+    /// Whether operations may take results that a view remembers.
+    #[must_use]
+    pub fn recalling(self, recalls: bool) -> Self {
+        let mut tape = self;
+        tape.recalls = recalls;
+        tape
+    }
+
+    pub(crate) fn recalls(&self) -> bool {
+        self.recalls
     }
 
     /// A value whose gradient is wanted: a parameter.

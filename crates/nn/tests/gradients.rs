@@ -1,7 +1,7 @@
 //! Every gradient against central finite differences, in f64.
 
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, SparseRows, Stream};
-use boostfgl_nn::backbones::{Architecture, Backbone, Extra, Supervised, build, gradients, gradients_with};
+use boostfgl_nn::backbones::{Architecture, Backbone, Extra, Pass, Supervised, build, gradients};
 use boostfgl_nn::{Dropout, Inputs, Matrix, Params, Pool, Reach, Reduction, View, WeightedLoss};
 use proptest::prelude::*;
 
@@ -156,11 +156,15 @@ fn further_terms_agree_with_finite_differences() {
         let pool = Pool::new();
         let pass = |params: &Params<f64>| {
             let supervised = Supervised { loss: &loss, rows };
-            gradients_with(&*net, params, &view, supervised, Dropout::new(0.4, 8), &pool, |logits, hidden| {
-                let ((on_logits, g), of_hidden) = (quadratic(logits), hidden.map(quadratic));
-                let value = on_logits + of_hidden.as_ref().map_or(0.0, |(value, _)| *value);
-                Extra { value, logits: Some(g), hidden: of_hidden.map(|(_, g)| g) }
-            })
+            Pass::new(&*net, &view, &pool).dropout(Dropout::new(0.4, 8)).gradients(
+                params,
+                supervised,
+                |logits, hidden| {
+                    let ((on_logits, g), of_hidden) = (quadratic(logits), hidden.map(quadratic));
+                    let value = on_logits + of_hidden.as_ref().map_or(0.0, |(value, _)| *value);
+                    Extra { value, logits: Some(g), hidden: of_hidden.map(|(_, g)| g) }
+                },
+            )
         };
         let mut params = with_biases(&*net, 4);
         let (_, found) = pass(&params);

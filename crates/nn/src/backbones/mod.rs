@@ -2,9 +2,11 @@
 
 mod gcn;
 mod mlp;
+mod pass;
 
 pub use gcn::Gcn;
 pub use mlp::Mlp;
+pub use pass::{Extra, Pass, Supervised};
 
 use crate::view::First;
 use crate::{Dropout, Error, Matrix, Params, Pool, Real, Result, Tape, TensorShape, Var, View, WeightedLoss};
@@ -117,26 +119,12 @@ backbones! {
     "mlp" => Mlp, "features only, no message passing: H' = relu(H W + b)";
 }
 
-/// Logits of `view.nodes()` without dropout and without a way back.
+/// Logits of `view.nodes()` without dropout and without a way back, using what the view remembers.
 pub fn logits<T: Real>(backbone: &dyn Backbone<T>, params: &Params<T>, view: &View<T>, pool: &Pool<T>) -> Matrix<T> {
-    inspect(backbone, params, view, pool).0
+    Pass::new(backbone, view, pool).recalling(true).logits(params)
 }
 
-/// Logits of `view.nodes()` and the hidden representation of `view.hidden_nodes()`, if the network has one, without
-/// dropout and without a way back.
-pub fn inspect<T: Real>(
-    backbone: &dyn Backbone<T>,
-    params: &Params<T>,
-    view: &View<T>,
-    pool: &Pool<T>,
-) -> (Matrix<T>, Option<Matrix<T>>) {
-    let mut tape = Tape::new(pool);
-    let vars: Vec<Var> = params.tensors().iter().map(|t| tape.constant(t)).collect();
-    let out = backbone.forward(&mut tape, &vars, view, Dropout::off());
-    (tape.take(out.logits), out.hidden.map(|hidden| tape.take(hidden)))
-}
-
-/// The loss of `view.nodes()` and its gradient with respect to every parameter.
+/// The loss of `view.nodes()` and its gradient with respect to every parameter, using what the view remembers.
 pub fn gradients<T: Real>(
     backbone: &dyn Backbone<T>,
     params: &Params<T>,
@@ -145,72 +133,15 @@ pub fn gradients<T: Real>(
     dropout: Dropout,
     pool: &Pool<T>,
 ) -> (f64, Vec<Matrix<T>>) {
-    gradients_with(backbone, params, view, Supervised { loss, rows: None }, dropout, pool, |_, _| Extra::default())
-}
-
-/// The supervised part of a loss.
-#[derive(Clone, Copy, Debug)]
-pub struct Supervised<'a, T> {
-    /// Labels and weights.
-    pub loss: &'a WeightedLoss<T>,
-    /// The rows of the logits they belong to; `None` if that is all of them.
-    pub rows: Option<&'a [u32]>,
-}
-
-/// A further term of a loss: its value and its gradients with respect to what a pass puts out.
-#[derive(Debug)]
-pub struct Extra<T> {
-    /// What it adds to the loss.
-    pub value: f64,
-    /// Its gradient with respect to the logits, of their shape.
-    pub logits: Option<Matrix<T>>,
-    /// Its gradient with respect to the hidden representation, of its shape.
-    pub hidden: Option<Matrix<T>>,
-}
-
-impl<T> Default for Extra<T> {
-    fn default() -> Self {
-        Self { value: 0.0, logits: None, hidden: None }
-    }
-}
-
-/// Like [`gradients`] with a further term, which `extra` computes from logits and hidden representation. Its matrices
-/// should come from `pool`, to which they return.
-///
-/// # Panics
-/// If a gradient of the further term does not have the shape of what it is the gradient of.
-pub fn gradients_with<T: Real>(
-    backbone: &dyn Backbone<T>,
-    params: &Params<T>,
-    view: &View<T>,
-    supervised: Supervised<'_, T>,
-    dropout: Dropout,
-    pool: &Pool<T>,
-    extra: impl FnOnce(&Matrix<T>, Option<&Matrix<T>>) -> Extra<T>,
-) -> (f64, Vec<Matrix<T>>) {
-    let mut tape = Tape::new(pool);
-    let vars: Vec<Var> = params.tensors().iter().map(|t| tape.parameter(t)).collect();
-    let out = backbone.forward(&mut tape, &vars, view, dropout);
-    let extra = extra(tape.value(out.logits), out.hidden.map(|hidden| tape.value(hidden)));
-    let judged = match supervised.rows {
-        Some(rows) => tape.select_rows(out.logits, rows),
-        None => out.logits,
-    };
-    let total = tape.cross_entropy(judged, supervised.loss);
-    let value = tape.value(total).row(0)[0].f64() + extra.value;
-    let mut one = pool.take(1, 1);
-    one.row_mut(0)[0] = T::ONE;
-    let mut seeds = vec![(total, one)];
-    seeds.extend(extra.logits.map(|g| (out.logits, g)));
-    seeds.extend(out.hidden.zip(extra.hidden));
-    (value, tape.backward_from(seeds, &vars))
+    let pass = Pass::new(backbone, view, pool).recalling(true).dropout(dropout);
+    pass.gradients(params, Supervised { loss, rows: None }, |_, _| Extra::default())
 }
 
 /// Features times the first weight matrix; the flag says whether propagation is already in.
 pub fn first_product<'a, T: Real>(tape: &mut Tape<'a, T>, view: &'a View<T>, weights: Var) -> (Var, bool) {
     match view.first() {
         First::Sparse { x, rows, transpose } => {
-            let product = match (view.remembered(), transpose) {
+            let product = match (view.remembered().filter(|_| tape.recalls()), transpose) {
                 (None, transpose) => tape.sparse_features(x, rows, transpose.as_ref(), weights),
                 (Some(product), None) => tape.constant(product),
                 (Some(product), Some(transpose)) => tape.remembered_features(product, rows, transpose, weights),

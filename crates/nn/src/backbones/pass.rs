@@ -1,0 +1,106 @@
+//! One pass of a network over a view: forward alone, or there and back.
+
+use super::{Backbone, Output};
+use crate::{Dropout, Matrix, Params, Pool, Real, Tape, Var, View, WeightedLoss};
+
+/// A network, what it looks at, and how.
+#[derive(Clone, Copy)]
+pub struct Pass<'a, T: Real> {
+    backbone: &'a dyn Backbone<T>,
+    view: &'a View<T>,
+    pool: &'a Pool<T>,
+    dropout: Dropout,
+    recalls: bool,
+}
+
+/// The supervised part of a loss.
+#[derive(Clone, Copy, Debug)]
+pub struct Supervised<'a, T> {
+    /// Labels and weights.
+    pub loss: &'a WeightedLoss<T>,
+    /// The rows of the logits they belong to; `None` if that is all of them.
+    pub rows: Option<&'a [u32]>,
+}
+
+/// A further term of a loss: its value and its gradients with respect to what a pass puts out.
+#[derive(Debug)]
+pub struct Extra<T> {
+    /// What it adds to the loss.
+    pub value: f64,
+    /// Its gradient with respect to the logits, of their shape.
+    pub logits: Option<Matrix<T>>,
+    /// Its gradient with respect to the hidden representation, of its shape.
+    pub hidden: Option<Matrix<T>>,
+}
+
+impl<T> Default for Extra<T> {
+    fn default() -> Self {
+        Self { value: 0.0, logits: None, hidden: None }
+    }
+}
+
+impl<'a, T: Real> Pass<'a, T> {
+    /// A pass without dropout that computes everything anew.
+    pub fn new(backbone: &'a dyn Backbone<T>, view: &'a View<T>, pool: &'a Pool<T>) -> Self {
+        Self { backbone, view, pool, dropout: Dropout::off(), recalls: false }
+    }
+
+    /// With dropout.
+    #[must_use]
+    pub fn dropout(self, dropout: Dropout) -> Self {
+        Self { dropout, ..self }
+    }
+
+    /// With what the view remembers ([`View::remember`]), if `recalls`: the caller vouches that it belongs to the
+    /// parameters of this pass.
+    #[must_use]
+    pub fn recalling(self, recalls: bool) -> Self {
+        Self { recalls, ..self }
+    }
+
+    /// Logits of `view.nodes()`.
+    pub fn logits(self, params: &Params<T>) -> Matrix<T> {
+        let (logits, hidden) = self.inspect(params);
+        hidden.into_iter().for_each(|hidden| self.pool.put(hidden));
+        logits
+    }
+
+    /// Logits of `view.nodes()` and the hidden representation of `view.hidden_nodes()`, if the network has one.
+    pub fn inspect(self, params: &Params<T>) -> (Matrix<T>, Option<Matrix<T>>) {
+        let mut tape = Tape::new(self.pool).recalling(self.recalls);
+        let vars: Vec<Var> = params.tensors().iter().map(|t| tape.constant(t)).collect();
+        let out = self.backbone.forward(&mut tape, &vars, self.view, self.dropout);
+        (tape.take(out.logits), out.hidden.map(|hidden| tape.take(hidden)))
+    }
+
+    /// The loss of the supervised rows plus a further term, which `extra` computes from logits and hidden
+    /// representation, and the gradient of the sum with respect to every parameter.
+    ///
+    /// Matrices that `extra` makes should come from the pool, to which they return.
+    ///
+    /// # Panics
+    /// If a gradient of the further term does not have the shape of what it is the gradient of.
+    pub fn gradients(
+        self,
+        params: &Params<T>,
+        supervised: Supervised<'_, T>,
+        extra: impl FnOnce(&Matrix<T>, Option<&Matrix<T>>) -> Extra<T>,
+    ) -> (f64, Vec<Matrix<T>>) {
+        let mut tape = Tape::new(self.pool).recalling(self.recalls);
+        let vars: Vec<Var> = params.tensors().iter().map(|t| tape.parameter(t)).collect();
+        let Output { logits, hidden } = self.backbone.forward(&mut tape, &vars, self.view, self.dropout);
+        let extra = extra(tape.value(logits), hidden.map(|hidden| tape.value(hidden)));
+        let judged = match supervised.rows {
+            Some(rows) => tape.select_rows(logits, rows),
+            None => logits,
+        };
+        let total = tape.cross_entropy(judged, supervised.loss);
+        let value = tape.value(total).row(0)[0].f64() + extra.value;
+        let mut one = self.pool.take(1, 1);
+        one.row_mut(0)[0] = T::ONE;
+        let mut seeds = vec![(total, one)];
+        seeds.extend(extra.logits.map(|g| (logits, g)));
+        seeds.extend(hidden.zip(extra.hidden));
+        (value, tape.backward_from(seeds, &vars))
+    }
+}
