@@ -284,6 +284,7 @@ impl Experiment {
             model: self.config.model.clone(),
             optimizer: self.config.optimizer.clone(),
             boost: self.config.boost.clone(),
+            methods: self.config.methods.clone(),
             minority_ratio: self.config.groups.minority_ratio,
         };
         Ok(Federation::new(setup, clients.iter().map(LocalData::new).collect())?)

@@ -1,6 +1,7 @@
 //! From what clients send to the weights of an average.
 
 use crate::boost::{ModelBoost, Summary, TrustScope};
+use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_nn::{Params, Real};
 
@@ -9,8 +10,10 @@ use boostfgl_nn::{Params, Real};
 pub struct Update<'a, T> {
     /// Which client.
     pub client: usize,
-    /// Its model after local training, θₖ.
-    pub params: &'a Params<T>,
+    /// Its model after local training, θₖ, if the method sends it.
+    pub model: Option<&'a Params<T>>,
+    /// What it says beside the model.
+    pub message: &'a Message<T>,
     /// ‖Δθₖ‖₂, how far it moved from the model it started the round from.
     pub norm: f64,
     /// The same for each tensor.
@@ -19,6 +22,19 @@ pub struct Update<'a, T> {
     pub size: f64,
     /// Whom its model serves, where model boosting asks for it.
     pub summary: Option<Summary>,
+}
+
+impl<'a, T: Real> Update<'a, T> {
+    /// The model of a client whose method sends it.
+    ///
+    /// # Panics
+    /// If it did not.
+    pub fn params(&self) -> &'a Params<T> {
+        match self.model {
+            Some(params) => params,
+            None => unreachable!("clients of this method send their model"),
+        }
+    }
 }
 
 /// How the models of a set of clients are combined for one target: one weight per client, maybe per tensor.
@@ -62,6 +78,11 @@ impl Combination {
         Ok(Self { weights, trust: Some(trust) })
     }
 
+    /// Given weights, one per client, which need not be a distribution.
+    pub fn of_weights(weights: Vec<f64>) -> Self {
+        Self { weights: vec![weights], trust: None }
+    }
+
     /// The weights for one tensor.
     pub fn weights(&self, tensor: usize) -> &[f64] {
         &self.weights[tensor.min(self.weights.len() - 1)]
@@ -81,7 +102,7 @@ impl Combination {
 
     /// target ← Σₖ wₖ θₖ, in the order of `updates`.
     pub fn apply<T: Real>(&self, updates: &[Update<'_, T>], target: &mut Params<T>) {
-        let models: Vec<&Params<T>> = updates.iter().map(|u| u.params).collect();
+        let models: Vec<&Params<T>> = updates.iter().map(Update::params).collect();
         target.set_weighted_sum(&models, |tensor| self.weights(tensor).to_vec());
     }
 }

@@ -1,15 +1,16 @@
 //! One client: its data never leave it, its model does.
 
+use crate::Result;
 use crate::boost::model::{Config as ModelBoostConfig, GapMinority};
 use crate::boost::{Boost, BoostConfig, Difficulty, NodeBoost, Summary, TopologyBoost};
 use crate::config::{ClientWeight, LossReduction, Optimizer as OptimizerConfig, OptimizerState};
-use crate::{Error, Result};
+use crate::rule::{ClientRule, Desk, Upload, positions};
+use crate::wire::Message;
 use boostfgl_graph::groups::minority_classes;
-use boostfgl_graph::stream::key64;
 use boostfgl_graph::{Adjacency, Role};
-use boostfgl_nn::backbones::{Backbone, gradients, logits};
+use boostfgl_nn::backbones::{Backbone, Pass, Supervised, logits};
 use boostfgl_nn::optim::Optimizer;
-use boostfgl_nn::{Dropout, Inputs, Matrix, Params, Pool, Real, View, WeightedLoss, softmax_rows};
+use boostfgl_nn::{Inputs, Matrix, Params, Pool, Real, View, WeightedLoss, softmax_rows};
 use boostfgl_partition::ClientGraph;
 use std::sync::Arc;
 
@@ -25,6 +26,8 @@ pub struct LocalData<T> {
     training: Vec<u32>,
     validation: Vec<(u32, u32)>,
     classes: usize,
+    /// How many of the nodes are the client's own; nodes that a method made up come after them.
+    own: usize,
 }
 
 impl<T: Real> LocalData<T> {
@@ -46,11 +49,42 @@ impl<T: Real> LocalData<T> {
             training: nodes.clone().filter(|&v| label(v, Role::Train).is_some()).map(|v| v as u32).collect(),
             validation: nodes.filter_map(|v| label(v, Role::Val).map(|y| (v as u32, y))).collect(),
             classes: client.graph.classes(),
+            own: client.graph.len(),
         }
     }
 
+    /// Which client this is.
+    pub fn id(&self) -> usize {
+        self.id
+    }
+
+    /// The local edges.
+    pub fn adjacency(&self) -> &Adjacency {
+        &self.adjacency
+    }
+
+    /// Features and plain propagation.
+    pub fn inputs(&self) -> &Inputs<T> {
+        &self.inputs
+    }
+
+    /// The training nodes, increasing.
+    pub fn training(&self) -> &[u32] {
+        &self.training
+    }
+
+    /// The label of a training node; no other label can be asked for.
+    pub fn training_label(&self, v: usize) -> Option<u32> {
+        self.training_label[v]
+    }
+
+    /// The validation nodes, increasing.
+    pub fn validation_nodes(&self) -> impl Iterator<Item = u32> + '_ {
+        self.validation.iter().map(|(v, _)| *v)
+    }
+
     /// Number of training nodes of each class.
-    pub(crate) fn training_counts(&self) -> Vec<usize> {
+    pub fn training_counts(&self) -> Vec<usize> {
         let mut counts = vec![0; self.classes];
         for y in self.training_label.iter().flatten() {
             counts[*y as usize] += 1;
@@ -58,11 +92,13 @@ impl<T: Real> LocalData<T> {
         counts
     }
 
-    pub(crate) fn width(&self) -> usize {
+    /// Number of features d.
+    pub fn width(&self) -> usize {
         self.inputs.width()
     }
 
-    pub(crate) fn classes(&self) -> usize {
+    /// Number of classes C.
+    pub fn classes(&self) -> usize {
         self.classes
     }
 
@@ -70,14 +106,17 @@ impl<T: Real> LocalData<T> {
         self.training.len()
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.nodes.len()
+    /// Number of nodes, those that a method made up included.
+    #[expect(clippy::len_without_is_empty, reason = "a client without nodes is refused when a graph is divided")]
+    pub fn len(&self) -> usize {
+        self.adjacency.len()
     }
 }
 
 /// What every client of a run is told.
 pub(crate) struct Instructions<'a> {
     pub(crate) seed: u64,
+    pub(crate) rounds: usize,
     pub(crate) epochs: usize,
     pub(crate) dropout: f64,
     pub(crate) loss: LossReduction,
@@ -91,12 +130,17 @@ pub(crate) struct Instructions<'a> {
 /// A client between rounds.
 pub(crate) struct Client<T: Real> {
     data: LocalData<T>,
+    rule: Box<dyn ClientRule<T>>,
     training: View<T>,
+    /// Rows of the training nodes among those of the training view, if they are not all.
+    rows: Option<Vec<u32>>,
     whole: View<T>,
     boosted_whole: Option<View<T>>,
     loss: WeightedLoss<T>,
     optimizer: Box<dyn Optimizer<T>>,
     local: Params<T>,
+    /// Where a round started that the server gave no model for.
+    origin: Option<Params<T>>,
     difficulty: Option<Difficulty<T>>,
     node: Option<NodeBoost>,
     topology: Option<TopologyBoost>,
@@ -112,6 +156,8 @@ struct Known<T> {
     rounds_done: usize,
     /// X·W of the first layer, where features are sparse.
     first: Option<Arc<Matrix<T>>>,
+    /// Logits and hidden representation by plain propagation.
+    seen: Option<(Matrix<T>, Option<Matrix<T>>)>,
     scoring: Option<Scoring<T>>,
 }
 
@@ -123,16 +169,18 @@ struct Scoring<T> {
 }
 
 /// What local training left behind.
-pub(crate) struct Trained {
+pub(crate) struct Trained<T> {
     pub(crate) loss: f64,
     pub(crate) norm: f64,
     pub(crate) tensor_norms: Vec<f64>,
     pub(crate) summary: Option<Summary>,
+    pub(crate) upload: Upload<T>,
 }
 
 impl<T: Real> Client<T> {
     pub(crate) fn new(
         data: LocalData<T>,
+        rule: Box<dyn ClientRule<T>>,
         backbone: &dyn Backbone<T>,
         initial: &Params<T>,
         told: &Instructions<'_>,
@@ -142,21 +190,24 @@ impl<T: Real> Client<T> {
         let plan = backbone.plan();
         let labels = data.training.iter().filter_map(|&v| data.training_label[v as usize]).collect();
         let topology = on(Boost::Topology).then(|| TopologyBoost::new(&told.boost.topology));
-        let boosts_evaluation = topology.as_ref().is_some_and(TopologyBoost::boosts_evaluation);
         let scores = on(Boost::Node) || on(Boost::Topology) || on(Boost::Model);
+        let training = View::reaching(&data.inputs, data.training.clone(), rule.reach(), plan);
         Self {
-            training: View::training(&data.inputs, data.training.clone(), plan),
+            rows: (training.nodes() != data.training).then(|| positions(&data.training, training.nodes())),
+            training,
             whole: View::whole(&data.inputs, plan),
-            boosted_whole: boosts_evaluation.then(|| View::whole(&data.inputs, plan)),
+            boosted_whole: topology.is_some().then(|| View::whole(&data.inputs, plan)),
             loss: WeightedLoss::new(labels, told.loss.into()),
             optimizer: told.optimizer.build(),
             local: initial.clone(),
+            origin: None,
             difficulty: scores.then(|| Difficulty::new(data.len(), told.boost.node.mu)),
             node: on(Boost::Node).then(|| NodeBoost::new(&told.boost.node)),
             topology,
             summarises: on(Boost::Model),
             minority: gap_minority(&told.boost.model, &data, global_counts, told.minority_ratio),
             known: None,
+            rule,
             data,
         }
     }
@@ -173,54 +224,136 @@ impl<T: Real> Client<T> {
     /// The weight in a plain average.
     pub(crate) fn size(&self, weight: ClientWeight) -> f64 {
         match weight {
-            ClientWeight::Nodes => self.data.len() as f64,
+            ClientWeight::Nodes => self.data.own as f64,
             ClientWeight::Labelled => self.data.training.len() as f64,
         }
     }
 
-    /// One round of local work from `start`, the model that `rounds_done` rounds have made.
+    /// How many exchanges come before the first round.
+    pub(crate) fn exchanges(&self) -> usize {
+        self.rule.exchanges()
+    }
+
+    /// Lets the rule work at its desk before the first round.
+    pub(crate) fn prepare<R>(
+        &mut self,
+        backbone: &dyn Backbone<T>,
+        told: &Instructions<'_>,
+        pool: &Pool<T>,
+        work: impl FnOnce(&mut dyn ClientRule<T>, &Desk<'_, T>) -> R,
+    ) -> R {
+        let desk = Desk {
+            data: &self.data,
+            backbone,
+            training: &self.training,
+            whole: &self.whole,
+            loss: &self.loss,
+            rows: self.rows.as_deref(),
+            pool,
+            told,
+            start: &self.local,
+            seen: None,
+            recalls: false,
+            rounds_done: 0,
+        };
+        work(&mut *self.rule, &desk)
+    }
+
+    /// Takes over another graph, whose first nodes are those of the old one.
+    pub(crate) fn adopt(
+        self,
+        data: LocalData<T>,
+        backbone: &dyn Backbone<T>,
+        told: &Instructions<'_>,
+        global_counts: &[usize],
+    ) -> Self {
+        Self::new(data, self.rule, backbone, &self.local, told, global_counts)
+    }
+
+    /// One round of local work from `start`, the model that `rounds_done` rounds have made, or from the client's own.
     pub(crate) fn train(
         &mut self,
         backbone: &dyn Backbone<T>,
-        start: &Params<T>,
+        start: Option<&Params<T>>,
+        heard: Option<&Message<T>>,
         rounds_done: usize,
         told: &Instructions<'_>,
         pool: &Pool<T>,
-    ) -> Result<Trained> {
-        if self.known.as_ref().is_none_or(|known| known.rounds_done != rounds_done) {
-            self.know(start, rounds_done, pool);
+    ) -> Result<Trained<T>> {
+        let origin = match start {
+            Some(_) => None,
+            None => {
+                let mut origin = self.origin.take().unwrap_or_else(|| self.local.clone());
+                origin.copy_from(&self.local);
+                Some(origin)
+            }
+        };
+        let Some(start) = start.or(origin.as_ref()) else { unreachable!("one of the two is there") };
+        let trained = self.train_from(backbone, start, heard, rounds_done, told, pool);
+        self.origin = origin;
+        trained
+    }
+
+    fn train_from(
+        &mut self,
+        backbone: &dyn Backbone<T>,
+        start: &Params<T>,
+        heard: Option<&Message<T>>,
+        rounds_done: usize,
+        told: &Instructions<'_>,
+        pool: &Pool<T>,
+    ) -> Result<Trained<T>> {
+        // Difficulties are those of the model that would be judged.
+        let deployed = self.rule.deploy(start);
+        if deployed.is_some() || self.known.as_ref().is_none_or(|known| known.rounds_done != rounds_done) {
+            self.know(deployed.as_ref().unwrap_or(start), rounds_done, pool);
         }
-        self.boost(backbone, start, pool);
+        self.boost(backbone, deployed.as_ref().unwrap_or(start), pool);
         if told.optimizer.optimizer_state == OptimizerState::Reset {
             self.optimizer.reset();
         }
-        let mut last = 0.0;
-        for epoch in 0..told.epochs {
-            let path = [self.data.id as u64, rounds_done as u64, epoch as u64];
-            let dropout = Dropout::new(told.dropout, key64(told.seed, "dropout", &path));
-            let model = if epoch == 0 { start } else { &self.local };
-            let (loss, gradients) = gradients(backbone, model, &self.training, &self.loss, dropout, pool);
-            match epoch {
-                0 => self.optimizer.step_from(start, &mut self.local, &gradients),
-                _ => self.optimizer.step(&mut self.local, &gradients),
-            }
-            gradients.into_iter().for_each(|g| pool.put(g));
-            // The weights have moved on.
-            self.training.remember(None);
-            last = loss;
-        }
-        let tensor_norms = self.local.tensor_distances(start);
+        let Self { data, rule, training, rows, whole, boosted_whole, loss, optimizer, local, known, .. } = self;
+        let boosted = boosted_whole.is_some();
+        let recalls = deployed.is_none();
+        let desk = Desk {
+            data,
+            backbone,
+            training,
+            whole: boosted_whole.as_ref().unwrap_or(whole),
+            loss,
+            rows: rows.as_deref(),
+            pool,
+            told,
+            start,
+            seen: known.as_ref().filter(|_| recalls && !boosted).and_then(|known| known.seen.as_ref()),
+            recalls,
+            rounds_done,
+        };
+        rule.begin(&desk, heard)?;
+        let last = match rule.train(&desk, local)? {
+            Some(loss) => loss,
+            None => epochs(&mut **rule, &desk, &mut **optimizer, local),
+        };
+        let upload = rule.finish(&desk, local)?;
+        let tensor_norms = match &upload.moved {
+            Some(moved) => moved.clone(),
+            None => local.tensor_distances(start),
+        };
         let norm = tensor_norms.iter().map(|d| d * d).sum::<f64>().sqrt();
-        let diverged = |what| Error::Diverged { client: self.data.id, round: rounds_done + 1, what };
         if !last.is_finite() {
-            return Err(diverged("loss"));
+            return Err(desk.diverged("loss"));
         }
         // The start was finite, so the distance from it is finite exactly if the model is.
         if !norm.is_finite() {
-            return Err(diverged("model"));
+            return Err(desk.diverged("model"));
         }
+        if !upload.message.is_finite() {
+            return Err(desk.diverged("message"));
+        }
+        // The weights have moved on.
+        self.training.remember(None);
         let summary = self.summarises.then(|| self.summarise(backbone, pool));
-        Ok(Trained { loss: last, norm, tensor_norms, summary })
+        Ok(Trained { loss: last, norm, tensor_norms, summary, upload })
     }
 
     /// Begins to know a model: its first product serves every pass over the local graph until the weights move.
@@ -232,7 +365,7 @@ impl<T: Real> Client<T> {
         if let Some(view) = &mut self.boosted_whole {
             view.remember(first.clone());
         }
-        self.known = Some(Known { rounds_done, first, scoring: None });
+        self.known = Some(Known { rounds_done, first, seen: None, scoring: None });
     }
 
     fn forget(&mut self, pool: &Pool<T>) {
@@ -244,6 +377,10 @@ impl<T: Real> Client<T> {
         if let Some(known) = self.known.take() {
             known.first.and_then(Arc::into_inner).into_iter().for_each(|m| pool.put(m));
             known.scoring.into_iter().for_each(|s| pool.put(s.probabilities));
+            if let Some((logits, hidden)) = known.seen {
+                pool.put(logits);
+                hidden.into_iter().for_each(|hidden| pool.put(hidden));
+            }
         }
     }
 
@@ -264,6 +401,9 @@ impl<T: Real> Client<T> {
             let plain = self.data.inputs.propagation();
             let boosted = topology.propagation(&self.data.adjacency, plain, &scoring.heterophily, difficulty.mean());
             self.training.set_propagation(&boosted);
+            if let Some(view) = &mut self.boosted_whole {
+                view.set_propagation(&boosted);
+            }
         }
     }
 
@@ -285,11 +425,13 @@ impl<T: Real> Client<T> {
     }
 
     /// Gap between majority and minority on training nodes, under the local model and the training propagation.
-    fn summarise(&self, backbone: &dyn Backbone<T>, pool: &Pool<T>) -> Summary {
-        let out = logits(backbone, &self.local, &self.training, pool);
+    fn summarise(&mut self, backbone: &dyn Backbone<T>, pool: &Pool<T>) -> Summary {
+        let deployed = self.rule.deploy(&self.local);
+        let out = logits(backbone, deployed.as_ref().unwrap_or(&self.local), &self.training, pool);
         // [majority, minority] counts of hits and nodes, and the minority's difficulty.
         let (mut hits, mut total, mut difficulty) = ([0usize; 2], [0usize; 2], 0.0);
-        for (row, &v) in self.data.training.iter().enumerate() {
+        for (i, &v) in self.data.training.iter().enumerate() {
+            let row = self.rows.as_ref().map_or(i, |rows| rows[i] as usize);
             let Some(label) = self.data.training_label[v as usize] else { continue };
             let group = usize::from(self.minority[label as usize]);
             total[group] += 1;
@@ -304,36 +446,88 @@ impl<T: Real> Client<T> {
         Summary { gap, minority_difficulty: if total[1] == 0 { 0.0 } else { difficulty / total[1] as f64 } }
     }
 
-    /// The predicted class of every local node under `model`, which `rounds_done` rounds have made. `starts_next` says
-    /// that the next round starts from the same model, so that what is learnt about it may be kept.
+    /// The predicted class of every local node under `model`, or under the client's own, after `rounds_done` rounds.
+    /// `starts_next` says that the next round starts from the same model, so that what is learnt about it may be kept.
     pub(crate) fn predict(
+        &mut self,
+        backbone: &dyn Backbone<T>,
+        model: Option<&Params<T>>,
+        rounds_done: usize,
+        starts_next: bool,
+        told: &Instructions<'_>,
+        pool: &Pool<T>,
+    ) -> Result<Vec<u32>> {
+        // The client's own model is lent out while the rest of the client works with it.
+        let own = model.is_none().then(|| std::mem::replace(&mut self.local, Params::from_tensors(&[], Vec::new())));
+        let Some(given) = model.or(own.as_ref()) else { unreachable!("one of the two is there") };
+        let deployed = self.rule.deploy(given);
+        let judged = deployed.as_ref().unwrap_or(given);
+        self.know(judged, rounds_done, pool);
+        let scores = self.class_scores(backbone, judged, rounds_done, told, pool);
+        if !starts_next || deployed.is_some() {
+            self.forget(pool);
+        }
+        if let Some(own) = own {
+            self.local = own;
+        }
+        let scores = scores?;
+        let predictions = (0..self.data.own).map(|v| argmax(scores.row(v))).collect();
+        pool.put(scores);
+        Ok(predictions)
+    }
+
+    /// A score for every class and node under the model that is known.
+    fn class_scores(
         &mut self,
         backbone: &dyn Backbone<T>,
         model: &Params<T>,
         rounds_done: usize,
-        starts_next: bool,
+        told: &Instructions<'_>,
         pool: &Pool<T>,
-    ) -> Vec<u32> {
-        self.know(model, rounds_done, pool);
-        if self.boosted_whole.is_some() {
+    ) -> Result<Matrix<T>> {
+        let boosts_evaluation = self.topology.as_ref().is_some_and(TopologyBoost::boosts_evaluation);
+        if boosts_evaluation {
             self.score(backbone, model, pool);
         }
-        let scoring = self.known.as_ref().and_then(|known| known.scoring.as_ref());
-        let view = match (&mut self.boosted_whole, &self.topology, scoring, &self.difficulty) {
-            (Some(view), Some(topology), Some(scoring), Some(difficulty)) => {
-                let (adjacency, plain) = (&self.data.adjacency, self.data.inputs.propagation());
-                view.set_propagation(&topology.propagation(adjacency, plain, &scoring.heterophily, difficulty.mean()));
-                &*view
+        let Self { data, rule, training, rows, whole, boosted_whole, loss, known, topology, difficulty, .. } = self;
+        let scoring = known.as_ref().and_then(|known| known.scoring.as_ref());
+        let boosted = match (boosted_whole, topology, scoring, difficulty) {
+            (Some(view), Some(topology), Some(scoring), Some(difficulty)) if boosts_evaluation => {
+                let plain = data.inputs.propagation();
+                let (heterophily, difficulty) = (&scoring.heterophily, difficulty.mean());
+                view.set_propagation(&topology.propagation(&data.adjacency, plain, heterophily, difficulty));
+                Some(&*view)
             }
-            _ => &self.whole,
+            _ => None,
         };
-        let out = logits(backbone, model, view, pool);
-        let predictions = (0..out.rows()).map(|v| argmax(out.row(v))).collect();
-        pool.put(out);
-        if !starts_next {
-            self.forget(pool);
+        let view = boosted.unwrap_or(whole);
+        let desk = Desk {
+            data,
+            backbone,
+            training,
+            whole: view,
+            loss,
+            rows: rows.as_deref(),
+            pool,
+            told,
+            start: model,
+            seen: None,
+            recalls: true,
+            rounds_done,
+        };
+        if let Some(scores) = rule.predict(&desk)? {
+            return Ok(scores);
         }
-        predictions
+        if boosted.is_some() || !rule.inspects_start() {
+            return Ok(desk.logits(model));
+        }
+        let seen = desk.inspect(model);
+        let mut scores = pool.take(seen.0.rows(), seen.0.columns());
+        scores.copy_from(&seen.0);
+        if let Some(known) = known {
+            known.seen = Some(seen);
+        }
+        Ok(scores)
     }
 
     /// How many validation nodes `predictions` gets right, and how many there are.
@@ -346,6 +540,34 @@ impl<T: Real> Client<T> {
     pub(crate) fn nodes(&self) -> &[u32] {
         &self.data.nodes
     }
+}
+
+/// The usual local training: E full-batch steps. Returns the loss of the last.
+fn epochs<T: Real>(
+    rule: &mut dyn ClientRule<T>,
+    desk: &Desk<'_, T>,
+    optimizer: &mut dyn Optimizer<T>,
+    local: &mut Params<T>,
+) -> f64 {
+    let mut last = 0.0;
+    for epoch in 0..desk.told.epochs {
+        let model = if epoch == 0 { desk.start } else { &*local };
+        rule.reparametrise(model);
+        let effective = rule.effective();
+        let recalls = desk.recalls && epoch == 0 && effective.is_none();
+        let pass = Pass::new(desk.backbone, desk.training, desk.pool).recalling(recalls).dropout(desk.dropout(epoch));
+        let supervised = Supervised { loss: desk.loss, rows: desk.rows };
+        let extra = |logits: &Matrix<T>, hidden: Option<&Matrix<T>>| rule.extra(desk, logits, hidden);
+        let (loss, mut gradients) = pass.gradients(effective.unwrap_or(model), supervised, extra);
+        rule.adjust(desk, model, &mut gradients);
+        match epoch {
+            0 => optimizer.step_from(desk.start, local, &gradients),
+            _ => optimizer.step(local, &gradients),
+        }
+        gradients.into_iter().for_each(|g| desk.pool.put(g));
+        last = loss;
+    }
+    last
 }
 
 /// Which classes count as minority in the client's gap.

@@ -29,6 +29,17 @@ pub enum Error {
         found: String,
     },
 
+    /// A method makes no sense together with something else that was asked for.
+    #[error("{method} cannot be combined with {what}: {reason}")]
+    Refused {
+        /// The method.
+        method: &'static str,
+        /// A boost, a backbone or a property of the data.
+        what: String,
+        /// Why.
+        reason: &'static str,
+    },
+
     /// No client has a labelled node to train on.
     #[error("no client has a training node: nothing can be learnt")]
     NothingToTrain,
@@ -67,6 +78,9 @@ impl Error {
             Self::Unknown { kind: "method", .. } => "`boostfgl methods` lists every method.",
             Self::Unknown { .. } => "Boosts are node, topology and model; `all` and `none` work too.",
             Self::Setting { .. } => "`boostfgl config show` prints every key with its default and meaning.",
+            Self::Refused { .. } => {
+                "`boostfgl methods NAME` says what a method works with; choose boosts with --boost."
+            }
             Self::NothingToTrain => "Give the dataset labels, or a larger training share (split.train).",
             Self::Diverged { .. } => "Lower the learning rate (optimizer.learning_rate), or check the features' scale.",
             Self::Network(_) => "`boostfgl methods` lists the backbones.",

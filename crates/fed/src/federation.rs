@@ -4,9 +4,10 @@ use crate::aggregate::Update;
 use crate::boost::{Boost, BoostConfig, ModelBoost};
 use crate::client::{Client, Instructions, LocalData, Trained};
 use crate::config::{Model, Optimizer, Protocol, ReportedRound};
-use crate::methods::{self, MethodInfo, ServerRule};
+use crate::methods::{self, MethodConfigs, MethodInfo, Round, ServerRule, Sizes, Terms};
 use crate::observer::{ClientRecord, Observer, RoundRecord};
-use crate::{Combination, Error, Result, wire};
+use crate::rule::{ClientRule, Desk};
+use crate::{Combination, Error, Message, Result, wire};
 use boostfgl_graph::Stream;
 use boostfgl_nn::backbones::{self, Architecture, Backbone};
 use boostfgl_nn::{Params, Pool, Real};
@@ -31,6 +32,8 @@ pub struct Setup {
     pub optimizer: Optimizer,
     /// Settings of the boosts.
     pub boost: BoostConfig,
+    /// Settings of the methods.
+    pub methods: MethodConfigs,
     /// Mass q of the minority classes in a client's fairness gap.
     pub minority_ratio: f64,
 }
@@ -45,6 +48,8 @@ pub struct Federation<T: Real> {
     /// One per worker: buffers are shared by the clients that a thread happens to run.
     pools: Mutex<Vec<Pool<T>>>,
     parameters: usize,
+    /// Training nodes of each class, of all clients together.
+    counts: Vec<usize>,
     nodes: usize,
 }
 
@@ -95,18 +100,35 @@ impl<T: Real> Federation<T> {
         setup.protocol.check()?;
         setup.optimizer.check()?;
         setup.boost.check()?;
+        setup.methods.check()?;
+        methods::check(setup.method, &setup.boosts, &setup.model.backbone, backbone.plan())?;
         if data.iter().all(|d| d.training_nodes() == 0) {
             return Err(Error::NothingToTrain);
+        }
+        if let Some(reason) = (setup.method.serves)(&sizes(&data, &setup, initial)) {
+            return Err(Error::Refused { method: setup.method.name, what: "these data".into(), reason });
         }
         let mut counts = vec![0usize; data[0].classes()];
         for data in &data {
             counts.iter_mut().zip(data.training_counts()).for_each(|(sum, n)| *sum += n);
         }
         let nodes = data.iter().map(LocalData::len).sum();
+        let terms = Terms {
+            setup: &setup,
+            initial,
+            backbone: &*backbone,
+            clients: data.len(),
+            features: data[0].width(),
+            classes: data[0].classes(),
+        };
+        let server = methods::server(&terms);
+        let rules: Vec<_> = data.iter().map(|data| methods::client(&terms, data)).collect();
         let told = instructions(&setup);
-        let clients: Vec<Client<T>> =
-            data.into_par_iter().map(|d| Client::new(d, &*backbone, initial, &told, &counts)).collect();
-        let server = methods::server(setup.method, initial, clients.len());
+        let clients: Vec<Client<T>> = data
+            .into_par_iter()
+            .zip(rules)
+            .map(|(data, rule)| Client::new(data, rule, &*backbone, initial, &told, &counts))
+            .collect();
         let model_boost = setup.boosts.contains(&Boost::Model).then(|| ModelBoost::new(&setup.boost.model));
         Ok(Self {
             parameters: initial.count(),
@@ -116,6 +138,7 @@ impl<T: Real> Federation<T> {
             clients,
             server,
             model_boost,
+            counts,
             nodes,
         })
     }
@@ -125,21 +148,26 @@ impl<T: Real> Federation<T> {
         self.parameters
     }
 
+    /// Rounds in all: those that were asked for and those that the method adds.
+    pub fn rounds(&self) -> usize {
+        self.setup.protocol.rounds + (self.setup.method.further_rounds)(&self.setup.methods)
+    }
+
     /// Runs all rounds.
     ///
     /// # Errors
     /// If a client diverges.
     pub fn run(mut self, observers: &mut [&mut dyn Observer]) -> Result<Outcome<T>> {
-        let rounds = self.setup.protocol.rounds;
+        let rounds = self.rounds();
         let mut best: Option<(f64, Outcome<T>)> = None;
-        let (mut up, mut down) = (0, 0);
+        let (mut up, mut down) = self.prepare(observers)?;
         for round in 1..=rounds {
             let started = Instant::now();
             let records = self.round(round)?;
             up += records.iter().map(|r| r.bytes_up).sum::<u64>();
             down += records.iter().map(|r| r.bytes_down).sum::<u64>();
             let due = round % self.setup.protocol.eval_every == 0 || round == rounds;
-            let evaluation = due.then(|| self.evaluate(round));
+            let evaluation = due.then(|| self.evaluate(round)).transpose()?;
             let record = RoundRecord {
                 round,
                 rounds,
@@ -161,7 +189,7 @@ impl<T: Real> Federation<T> {
 
     /// Remembers a round if it is the one to report so far.
     fn keep(&self, best: &mut Option<(f64, Outcome<T>)>, round: usize, predictions: Vec<u32>, accuracy: Option<f64>) {
-        let last = round == self.setup.protocol.rounds;
+        let last = round == self.rounds();
         let score = accuracy.unwrap_or(0.0);
         let wanted = match self.setup.protocol.report {
             ReportedRound::Last => last,
@@ -171,9 +199,77 @@ impl<T: Real> Federation<T> {
             }
         };
         if wanted {
-            let models = self.server.models().into_iter().cloned().collect();
+            let models = match self.server.models() {
+                kept if kept.is_empty() => self.clients.iter().map(|client| client.local().clone()).collect(),
+                models => models.into_iter().cloned().collect(),
+            };
             *best = Some((score, Outcome { round, models, predictions, bytes_up: 0, bytes_down: 0 }));
         }
+    }
+
+    /// What clients do before the first round: exchanges with each other, and what follows from them. Returns the bytes
+    /// that went up and down.
+    fn prepare(&mut self, observers: &mut [&mut dyn Observer]) -> Result<(u64, u64)> {
+        let exchanges = self.clients.iter().map(Client::exchanges).max().unwrap_or(0);
+        let (mut up, mut down) = (0, 0);
+        for number in 0..exchanges {
+            let (sent, received) = self.exchange(number)?;
+            (up, down) = (up + sent, down + received);
+            observers.iter_mut().for_each(|o| o.preparing(number + 1, exchanges));
+        }
+        let adopted = self.at_their_desks(|_, rule, desk| if trains(desk) { rule.ready(desk) } else { Ok(None) })?;
+        let told = instructions(&self.setup);
+        let clients = std::mem::take(&mut self.clients);
+        let renew = |(client, data): (Client<T>, Option<LocalData<T>>)| match data {
+            Some(data) => client.adopt(data, &*self.backbone, &told, &self.counts),
+            None => client,
+        };
+        self.clients = clients.into_iter().zip(adopted).map(renew).collect();
+        Ok((up, down))
+    }
+
+    /// One exchange: everybody asks, everybody answers everybody else, everybody hears the answers. All goes through the
+    /// server, so that a question goes up once and down to each of the others.
+    fn exchange(&mut self, number: usize) -> Result<(u64, u64)> {
+        let questions =
+            self.at_their_desks(|_, rule, desk| if trains(desk) { rule.ask(desk, number) } else { Ok(None) })?;
+        let answers: Vec<Vec<(usize, Message<T>)>> = self.at_their_desks(|k, rule, desk| {
+            if !trains(desk) {
+                return Ok(Vec::new());
+            }
+            let others = questions.iter().enumerate().filter(|(asker, _)| *asker != k);
+            let asked = others.filter_map(|(asker, question)| question.as_ref().map(|question| (asker, question)));
+            asked.map(|(asker, question)| Ok((asker, rule.answer(desk, number, asker, question)?))).collect()
+        })?;
+        let others = questions.iter().flatten().count().saturating_sub(1);
+        let asked: usize = questions.iter().flatten().map(Message::count).sum();
+        let answered: usize = answers.iter().flatten().map(|(_, answer)| answer.count()).sum();
+        let mut heard: Vec<Vec<(usize, Message<T>)>> = questions.iter().map(|_| Vec::new()).collect();
+        for (k, answers) in answers.into_iter().enumerate() {
+            answers.into_iter().for_each(|(asker, answer)| heard[asker].push((k, answer)));
+        }
+        self.at_their_desks(|k, rule, desk| if trains(desk) { rule.hear(desk, number, &heard[k]) } else { Ok(()) })?;
+        Ok((wire::bytes(asked + answered), wire::bytes(asked * others + answered)))
+    }
+
+    /// Lets every client's rule do something at its desk, and collects the results in client order.
+    fn at_their_desks<R: Send>(
+        &mut self,
+        work: impl Fn(usize, &mut dyn ClientRule<T>, &Desk<'_, T>) -> Result<R> + Sync,
+    ) -> Result<Vec<R>> {
+        let Self { setup, backbone, clients, pools, .. } = self;
+        let told = instructions(setup);
+        let done: Vec<Result<R>> = clients
+            .par_iter_mut()
+            .enumerate()
+            .map(|(k, client)| {
+                let pool = borrow(pools);
+                let done = client.prepare(&**backbone, &told, &pool, |rule, desk| work(k, rule, desk));
+                give_back(pools, pool);
+                done
+            })
+            .collect();
+        done.into_iter().collect()
     }
 
     /// Local training of the participants and aggregation.
@@ -188,26 +284,32 @@ impl<T: Real> Federation<T> {
             .map(|(k, client)| {
                 let started = Instant::now();
                 let pool = borrow(pools);
-                let trained = client.train(&**backbone, server.start(k), round - 1, &told, &pool);
+                let (start, heard) = (server.start(k), server.tell(k));
+                let received = wire::count_down(start, heard);
+                let trained = client.train(&**backbone, start, heard, round - 1, &told, &pool);
                 give_back(pools, pool);
-                trained.map(|t| (k, t, started.elapsed().as_secs_f64()))
+                trained.map(|trained| Took { client: k, trained, received, seconds: started.elapsed().as_secs_f64() })
             })
             .collect::<Vec<_>>();
         // If several clients failed, the first of them is reported, not the one that happened to finish first.
-        let trained = trained.into_iter().collect::<Result<Vec<(usize, Trained, f64)>>>()?;
+        let trained = trained.into_iter().collect::<Result<Vec<Took<T>>>>()?;
         let updates: Vec<Update<'_, T>> = trained
             .iter()
-            .map(|(k, trained, _)| Update {
-                client: *k,
-                params: clients[*k].local(),
+            .map(|Took { client, trained, .. }| Update {
+                client: *client,
+                model: trained.upload.model.then(|| clients[*client].local()),
+                message: &trained.upload.message,
                 norm: trained.norm,
                 tensor_norms: &trained.tensor_norms,
-                size: clients[*k].size(told.client_weight),
+                size: clients[*client].size(told.client_weight),
                 summary: trained.summary,
             })
             .collect();
-        let combination = server.aggregate(&updates, model_boost.as_ref())?;
-        Ok(self.records(&trained, combination.as_ref()))
+        let pool = borrow(pools);
+        let context = Round { done: round - 1, boost: model_boost.as_ref(), backbone: &**backbone, pool: &pool };
+        let combination = server.aggregate(&updates, &context);
+        give_back(pools, pool);
+        Ok(self.records(&trained, combination?.as_ref()))
     }
 
     /// The clients of a round: a seeded choice among those that have something to train on, in client order.
@@ -223,23 +325,29 @@ impl<T: Real> Federation<T> {
         able
     }
 
-    fn records(&self, trained: &[(usize, Trained, f64)], combination: Option<&Combination>) -> Vec<ClientRecord> {
+    fn records(&self, trained: &[Took<T>], combination: Option<&Combination>) -> Vec<ClientRecord> {
         let weights = combination.map(Combination::mean_weights);
         let trust = combination.and_then(Combination::trust);
-        // Under model boosting two more numbers go up: the gap and the minority's mean difficulty.
-        let extra = if self.model_boost.is_some() && (self.setup.method.up)(self.parameters) > 0 { 2 } else { 0 };
-        let record = |(i, (client, trained, seconds)): (usize, &(usize, Trained, f64))| ClientRecord {
-            client: *client,
-            loss: trained.loss,
-            update_norm: trained.norm,
+        let record = |(i, took): (usize, &Took<T>)| ClientRecord {
+            client: took.client,
+            loss: took.trained.loss,
+            update_norm: took.trained.norm,
             weight: weights.as_ref().map(|w| w[i]),
             trust: trust.map(|t| t[i]),
-            gap: trained.summary.map(|s| s.gap),
-            bytes_up: wire::bytes((self.setup.method.up)(self.parameters) + extra),
-            bytes_down: wire::bytes((self.setup.method.down)(self.parameters)),
-            seconds: *seconds,
+            gap: took.trained.summary.map(|s| s.gap),
+            bytes_up: wire::bytes(self.sent(&took.trained)),
+            bytes_down: wire::bytes(took.received),
+            seconds: took.seconds,
         };
         trained.iter().enumerate().map(record).collect()
+    }
+
+    /// How many numbers a client sent.
+    fn sent(&self, trained: &Trained<T>) -> usize {
+        let upload = &trained.upload;
+        let sent = if upload.model { self.parameters } else { 0 } + usize::from(upload.size) + upload.message.count();
+        // Under model boosting two more numbers go up: the gap and the minority's mean difficulty.
+        if sent > 0 && self.model_boost.is_some() { sent + 2 } else { sent }
     }
 
     fn mean_loss(&self, records: &[ClientRecord]) -> f64 {
@@ -248,37 +356,71 @@ impl<T: Real> Federation<T> {
     }
 
     /// Predictions for every node of the global graph, and the accuracy on validation nodes.
-    fn evaluate(&mut self, round: usize) -> (Vec<u32>, Option<f64>) {
-        let Self { backbone, clients, server, pools, .. } = self;
-        let local: Vec<(Vec<u32>, (usize, usize))> = clients
+    fn evaluate(&mut self, round: usize) -> Result<(Vec<u32>, Option<f64>)> {
+        let Self { setup, backbone, clients, server, pools, .. } = self;
+        let told = instructions(setup);
+        let local: Vec<Result<(Vec<u32>, (usize, usize))>> = clients
             .par_iter_mut()
             .enumerate()
             .map(|(k, client)| {
                 let pool = borrow(pools);
                 let model = server.evaluated(k);
-                let starts_next = std::ptr::eq(model, server.start(k));
-                let predictions = client.predict(&**backbone, model, round, starts_next, &pool);
+                let starts_next = match (model, server.start(k)) {
+                    (Some(model), Some(start)) => std::ptr::eq(model, start),
+                    (None, None) => true,
+                    _ => false,
+                };
+                let predictions = client.predict(&**backbone, model, round, starts_next, &told, &pool);
                 give_back(pools, pool);
-                let validated = client.validate(&predictions);
-                (predictions, validated)
+                predictions.map(|predictions| {
+                    let validated = client.validate(&predictions);
+                    (predictions, validated)
+                })
             })
             .collect();
         let mut global = vec![0u32; self.nodes];
         let (mut hits, mut total) = (0, 0);
-        for (client, (predictions, validated)) in clients.iter().zip(local) {
+        for (client, local) in clients.iter().zip(local) {
+            let (predictions, validated) = local?;
             for (&v, class) in client.nodes().iter().zip(predictions) {
                 global[v as usize] = class;
             }
             hits += validated.0;
             total += validated.1;
         }
-        (global, (total > 0).then(|| hits as f64 / total as f64))
+        Ok((global, (total > 0).then(|| hits as f64 / total as f64)))
+    }
+}
+
+/// Whether a client has something to train on: one that has not, takes part in nothing.
+fn trains<T: Real>(desk: &Desk<'_, T>) -> bool {
+    desk.data().training_nodes() > 0
+}
+
+/// What one participant did in a round.
+struct Took<T> {
+    client: usize,
+    trained: Trained<T>,
+    /// How many numbers it received.
+    received: usize,
+    seconds: f64,
+}
+
+fn sizes<T: Real>(data: &[LocalData<T>], setup: &Setup, initial: &Params<T>) -> Sizes {
+    Sizes {
+        nodes: data.iter().map(LocalData::len).collect(),
+        arcs: data.iter().map(|data| data.adjacency().arcs()).collect(),
+        features: data.first().map_or(0, LocalData::width),
+        hidden: setup.model.hidden,
+        classes: data.first().map_or(0, LocalData::classes),
+        parameters: initial.count(),
     }
 }
 
 fn instructions(setup: &Setup) -> Instructions<'_> {
     Instructions {
         seed: setup.seed,
+        rounds: setup.protocol.rounds,
         epochs: setup.protocol.epochs,
         dropout: setup.model.dropout,
         loss: setup.protocol.loss,

@@ -3,11 +3,12 @@
 //! ```text
 //!            ┌────────── θ ──────────┐            one round
 //!   server ──┤                       ├──► client k: score θ, boost nodes and edges, E epochs
-//!            └── ServerRule ◄── Update┴──── θₖ, number of nodes, fairness summary
+//!            └── ServerRule ◄── Update┴──── θₖ, number of nodes, fairness summary, the method's own message
 //! ```
 //!
 //! * [`Federation`] — the loop over rounds; [`Observer`]s watch it and cannot change a digit.
-//! * [`methods`] — one file per method, one line in [`methods::METHODS`].
+//! * [`methods`] — one file per method, one line in [`methods::METHODS`]; a method is a [`methods::ServerRule`] and a
+//!   [`ClientRule`].
 //! * [`boost`] — the paper's three boosts as plug-ins that stack on any method.
 //! * [`config`] — every key of the protocol, with its default and range.
 
@@ -21,6 +22,7 @@ mod error;
 mod federation;
 pub mod methods;
 mod observer;
+mod rule;
 mod wire;
 
 pub use aggregate::{Combination, Update};
@@ -28,3 +30,5 @@ pub use client::LocalData;
 pub use error::{Error, Result};
 pub use federation::{Federation, Outcome, Setup};
 pub use observer::{ClientRecord, Observer, RoundRecord};
+pub use rule::{ClientRule, Desk, Upload};
+pub use wire::Message;

@@ -44,6 +44,9 @@ pub struct RoundRecord<'a> {
 
 /// Somebody who looks at every round. Observers see results and cannot change them.
 pub trait Observer {
+    /// Called before the first round, where a method prepares: `done` of `of` exchanges between clients are over.
+    fn preparing(&mut self, _done: usize, _of: usize) {}
+
     /// Called once per round, in order.
     fn round(&mut self, record: &RoundRecord<'_>);
 }

@@ -1,9 +1,58 @@
-//! How many bytes a round moves. Numbers cross the wire as `f32`.
+//! What crosses the wire beside a model, and how many bytes that is. Numbers cross as `f32`, positions as `u32`.
 
-/// Bytes of one number.
+use boostfgl_nn::{Matrix, Params, Real};
+
+/// Bytes of one number or position.
 const NUMBER: u64 = 4;
 
 /// Bytes of `count` numbers.
 pub(crate) fn bytes(count: usize) -> u64 {
     count as u64 * NUMBER
+}
+
+/// What is said beside a model. Each method documents the order of what it puts in.
+#[derive(Clone, Debug)]
+pub struct Message<T> {
+    /// Whole matrices.
+    pub tensors: Vec<Matrix<T>>,
+    /// Single numbers.
+    pub numbers: Vec<f64>,
+    /// Some entries of something large: where, and what. Each counts as two numbers.
+    pub entries: Vec<(u32, T)>,
+}
+
+impl<T> Default for Message<T> {
+    fn default() -> Self {
+        Self { tensors: Vec::new(), numbers: Vec::new(), entries: Vec::new() }
+    }
+}
+
+impl<T: Real> Message<T> {
+    /// A message of single numbers.
+    pub fn numbers(numbers: Vec<f64>) -> Self {
+        Self { numbers, ..Self::default() }
+    }
+
+    /// A message of matrices.
+    pub fn tensors(tensors: Vec<Matrix<T>>) -> Self {
+        Self { tensors, ..Self::default() }
+    }
+
+    /// How many numbers it holds, positions included.
+    pub fn count(&self) -> usize {
+        let dense = self.tensors.iter().map(|t| t.rows() * t.columns()).sum::<usize>();
+        dense + self.numbers.len() + 2 * self.entries.len()
+    }
+
+    /// Whether every number is finite.
+    pub(crate) fn is_finite(&self) -> bool {
+        self.tensors.iter().all(|t| t.data().iter().all(|x| x.is_finite()))
+            && self.numbers.iter().all(|x| x.is_finite())
+            && self.entries.iter().all(|(_, x)| x.is_finite())
+    }
+}
+
+/// How many numbers go down: a model, if any, and a message.
+pub(crate) fn count_down<T: Real>(model: Option<&Params<T>>, message: Option<&Message<T>>) -> usize {
+    model.map_or(0, Params::count) + message.map_or(0, Message::count)
 }

@@ -7,7 +7,7 @@ use boostfgl_fed::boost::model::{self, ModelBoost, Summary, TrustForm, TrustScop
 use boostfgl_fed::boost::topology::{self, EdgeGate, EdgeScore, Rule, TopologyBoost};
 use boostfgl_fed::boost::{Boost, NodeBoost, node};
 use boostfgl_fed::config::{LossReduction, OptimizerState};
-use boostfgl_fed::{ClientRecord, Combination, Federation, RoundRecord, Setup, Update};
+use boostfgl_fed::{ClientRecord, Combination, Federation, Message, RoundRecord, Setup, Update};
 use boostfgl_graph::Role;
 use boostfgl_nn::backbones::{Backbone, logits};
 use boostfgl_nn::{Inputs, Matrix, Pool, Propagation, View, softmax_rows};
@@ -101,10 +101,12 @@ fn trust_weights_and_aggregates() {
     let (start, models) = (theta("theta0"), [theta("theta1"), theta("theta2")]);
     let (sizes, gaps) = (numbers(&expected["N_m"]), numbers(&expected["gaps"]));
     let tensor_norms: Vec<Vec<f64>> = models.iter().map(|m| m.tensor_distances(&start)).collect();
+    let message = Message::default();
     let updates: Vec<Update<'_, f64>> = (0..2)
         .map(|k| Update {
             client: k,
-            params: &models[k],
+            model: Some(&models[k]),
+            message: &message,
             norm: models[k].distance(&start),
             tensor_norms: &tensor_norms[k],
             size: sizes[k],

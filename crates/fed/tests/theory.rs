@@ -14,7 +14,7 @@
 use boostfgl_fed::boost::model::{self, ModelBoost, Summary};
 use boostfgl_fed::boost::topology::{self, EdgeScore, Rule, TopologyBoost};
 use boostfgl_fed::boost::{NodeBoost, node};
-use boostfgl_fed::{Combination, Update};
+use boostfgl_fed::{Combination, Message, Update};
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, Stream};
 use boostfgl_nn::backbones::{Architecture, Backbone, Gcn, gradients};
 use boostfgl_nn::{
@@ -342,12 +342,14 @@ fn aggregate(clients: &[Client], config: Option<&model::Config>) -> (Vec<f64>, f
     // The minority's direction is the first axis.
     let update = |c: &Client| parameters([c.alignment, (c.norm.powi(2) - c.alignment.powi(2)).max(0.0).sqrt()]);
     let (start, models) = (parameters([0.0; 2]), clients.iter().map(update).collect::<Vec<_>>());
+    let message = Message::default();
     let updates: Vec<Update<'_, f64>> = clients
         .iter()
         .enumerate()
         .map(|(k, client)| Update {
             client: k,
-            params: &models[k],
+            model: Some(&models[k]),
+            message: &message,
             norm: models[k].distance(&start),
             tensor_norms: &[],
             size: client.size,

@@ -10,6 +10,7 @@
 //!   gradients are checked.
 //! * [`Tape`] — reverse mode over a handful of fused operations ([`ops`]).
 //! * [`backbones`] — one file per architecture, one line in [`backbones::BACKBONES`].
+//! * [`losses`] — further terms beside cross-entropy, as functions.
 //! * [`Inputs`] and [`View`] — a client's graph as the kernels like it, restricted to the receptive field of the loss.
 //! * [`optim`] — Adam and SGD as one fused pass.
 //!
@@ -23,6 +24,7 @@ mod exp;
 mod inputs;
 mod kernels;
 mod loss;
+pub mod losses;
 mod matrix;
 pub mod ops;
 pub mod optim;

@@ -119,6 +119,19 @@ impl<T: Real> Matrix<T> {
         self.data_mut().copy_from_slice(other.data());
     }
 
+    /// A matrix of the rows `rows`, in that order.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[must_use]
+    pub fn rows_at(&self, rows: &[u32]) -> Self {
+        let mut out = Self::zeros(rows.len(), self.columns);
+        for (i, &r) in rows.iter().enumerate() {
+            out.row_mut(i).copy_from_slice(self.row(r as usize));
+        }
+        out
+    }
+
     /// The numbers without padding, row by row.
     pub fn to_vec(&self) -> Vec<T> {
         (0..self.rows).flat_map(|r| self.row(r)).copied().collect()

@@ -99,7 +99,7 @@ impl<T: Real> View<T> {
                 First::Sparse { x: Arc::clone(x), rows, transpose }
             }
             FeatureMatrix::Dense(x) => {
-                let x = if rows.len() == x.rows() { Arc::clone(x) } else { Arc::new(gather(x, &rows)) };
+                let x = if rows.len() == x.rows() { Arc::clone(x) } else { Arc::new(x.rows_at(&rows)) };
                 if plan.propagate_features && plan.hops > 0 {
                     First::Propagated { px: propagate(&blocks[0].matrix, &x), x }
                 } else {
@@ -193,14 +193,6 @@ impl<T: Real> Block<T> {
             }
         }
     }
-}
-
-fn gather<T: Real>(x: &Matrix<T>, rows: &[u32]) -> Matrix<T> {
-    let mut out = Matrix::zeros(rows.len(), x.columns());
-    for (i, &r) in rows.iter().enumerate() {
-        out.row_mut(i).copy_from_slice(x.row(r as usize));
-    }
-    out
 }
 
 fn propagate<T: Real>(p: &Csr<T>, x: &Matrix<T>) -> Matrix<T> {

@@ -2,10 +2,10 @@
 //!
 //! The three boosts live in [`crate::boost`] and stack on any method; this entry only switches them on.
 
-use super::{Layout, MethodInfo};
+use super::MethodInfo;
 use crate::boost::Boost;
 
-pub(super) use super::fedavg::server;
+pub(super) use super::fedavg::{client, server};
 
 pub(super) const INFO: MethodInfo = MethodInfo {
     name: "boostfgl",
@@ -19,8 +19,8 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                 server:      theta = sum_k w_k theta_k",
     wire: "up P + 3 (model, size, fairness gap, minority difficulty), down P",
     evaluated: "the global model, on every client's local graph, propagating with beta",
-    layout: Layout::Federated,
+    departures: "The paper gives two forms of trust, leaves out self-loops, the gap's node set and propagation in evaluation,\n\
+                 and its signs contradict its text; each choice is a key under boost.*, with its default explained there.",
     boosts: &Boost::ALL,
-    up: |p| p + 1,
-    down: |p| p,
+    ..MethodInfo::PLAIN
 };

@@ -4,10 +4,11 @@
 //! `client_weight = "labelled"`. The mean is taken of models, not of differences, so that one client alone gives
 //! exactly the model it trained.
 
-use super::{Layout, MethodInfo, ServerRule};
+use super::{MethodInfo, Round, ServerRule, Terms};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
-use crate::boost::ModelBoost;
+use crate::client::LocalData;
+use crate::rule::Plain;
 use boostfgl_nn::{Params, Real};
 
 pub(super) const INFO: MethodInfo = MethodInfo {
@@ -17,30 +18,30 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     equations: "client k:  theta_k = E full-batch steps on (1/n_k^L) sum_v CE_v, from theta\n\
                 server:    theta = sum_k (n_k / sum_j n_j) theta_k",
     wire: "up P + 1 (model, size), down P",
-    evaluated: "the global model, on every client's local graph",
-    layout: Layout::Federated,
-    boosts: &[],
-    up: |p| p + 1,
-    down: |p| p,
+    ..MethodInfo::PLAIN
 };
 
-pub(super) fn server<T: Real>(initial: &Params<T>, _: usize) -> Averaging<T> {
-    Averaging { global: initial.clone() }
+pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Averaging<T> {
+    Averaging { global: terms.initial.clone() }
+}
+
+pub(super) fn client<T: Real>(_: &Terms<'_, T>, _: &LocalData<T>) -> Plain {
+    Plain
 }
 
 /// One global model, the weighted mean of the round's updates.
 pub(super) struct Averaging<T> {
-    global: Params<T>,
+    pub(super) global: Params<T>,
 }
 
 impl<T: Real> ServerRule<T> for Averaging<T> {
-    fn start(&self, _: usize) -> &Params<T> {
-        &self.global
+    fn start(&self, _: usize) -> Option<&Params<T>> {
+        Some(&self.global)
     }
 
-    fn aggregate(&mut self, updates: &[Update<'_, T>], boost: Option<&ModelBoost>) -> Result<Option<Combination>> {
+    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
         let sizes: Vec<f64> = updates.iter().map(|u| u.size).collect();
-        let combination = Combination::new(updates, &sizes, boost)?;
+        let combination = Combination::new(updates, &sizes, round.boost)?;
         combination.apply(updates, &mut self.global);
         Ok(Some(combination))
     }

@@ -1,47 +1,59 @@
 //! Isolated: every client trains alone. The floor that federation has to beat.
 
-use super::{Layout, MethodInfo, ServerRule};
+use super::{Judged, MethodInfo, Round, ServerRule, Terms};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
-use crate::boost::ModelBoost;
+use crate::boost::Boost;
+use crate::client::LocalData;
+use crate::rule::{ClientRule, Desk, Upload};
 use boostfgl_nn::{Params, Real};
 
 pub(super) const INFO: MethodInfo = MethodInfo {
     name: "isolated",
     summary: "every client trains alone; nothing is sent",
-    paper: "(baseline)",
     equations: "client k:  theta_k = E full-batch steps on (1/n_k^L) sum_v CE_v, from its own last theta_k",
     wire: "nothing",
     evaluated: "each client's own model, on its local graph",
-    layout: Layout::Federated,
-    boosts: &[],
-    up: |_| 0,
-    down: |_| 0,
+    judged: Judged::Personal,
+    refuses: nothing_is_combined,
+    ..MethodInfo::PLAIN
 };
 
-pub(super) fn server<T: Real>(initial: &Params<T>, clients: usize) -> Isolated<T> {
-    Isolated { own: vec![initial.clone(); clients] }
+/// Trust weighs what a server combines.
+pub(super) fn nothing_is_combined(boost: Boost) -> Option<&'static str> {
+    (boost == Boost::Model).then_some("trust weighs the models that a server combines, and here nothing is combined")
 }
 
-/// One model per client, never combined.
-pub(super) struct Isolated<T> {
-    own: Vec<Params<T>>,
+pub(super) fn server<T: Real>(_: &Terms<'_, T>) -> Nobody {
+    Nobody
 }
 
-impl<T: Real> ServerRule<T> for Isolated<T> {
-    fn start(&self, client: usize) -> &Params<T> {
-        &self.own[client]
+pub(super) fn client<T: Real>(_: &Terms<'_, T>, _: &LocalData<T>) -> Silent {
+    Silent
+}
+
+/// No server: clients keep their models.
+pub(super) struct Nobody;
+
+impl<T: Real> ServerRule<T> for Nobody {
+    fn start(&self, _: usize) -> Option<&Params<T>> {
+        None
     }
 
-    fn aggregate(&mut self, updates: &[Update<'_, T>], _: Option<&ModelBoost>) -> Result<Option<Combination>> {
-        let trained: Vec<(usize, Params<T>)> = updates.iter().map(|u| (u.client, u.params.clone())).collect();
-        for (client, params) in trained {
-            self.own[client] = params;
-        }
+    fn aggregate(&mut self, _: &[Update<'_, T>], _: &Round<'_, T>) -> Result<Option<Combination>> {
         Ok(None)
     }
 
     fn models(&self) -> Vec<&Params<T>> {
-        self.own.iter().collect()
+        Vec::new()
+    }
+}
+
+/// A client that sends nothing.
+pub(super) struct Silent;
+
+impl<T: Real> ClientRule<T> for Silent {
+    fn finish(&mut self, _: &Desk<'_, T>, _: &Params<T>) -> Result<Upload<T>> {
+        Ok(Upload::nothing())
     }
 }

@@ -1,26 +1,45 @@
 //! Federated methods: one file each, one line in [`METHODS`].
 //!
-//! A method is a [`ServerRule`]: which model each client starts a round from, how updates are combined, and which
-//! model is judged. Boosts are not methods; they hook into the client's loss, its propagation and the server's
+//! A method has two sides: a [`ServerRule`] says which model each client starts a round from, how updates are combined
+//! and which model is judged; a [`ClientRule`](crate::ClientRule) says what a client adds to local training and what it
+//! sends beside its model. Boosts are not methods; they hook into the client's loss, its propagation and the server's
 //! weights, whatever the method.
+//!
+//! A file `methods/NAME.rs` holds
+//! * `INFO`, a [`MethodInfo`]: what `boostfgl methods NAME` prints and what the program must know before it runs;
+//! * `server(&Terms)` and `client(&Terms, &LocalData)`, the two sides;
+//! * if it has settings, a documented `Config` with `check`, whose keys are `methods.NAME.KEY`.
 
 mod boostfgl;
 mod central;
 mod fedavg;
+pub mod fedprox;
 mod isolated;
+pub mod moon;
 
 use crate::aggregate::Update;
 use crate::boost::{Boost, ModelBoost};
-use crate::{Error, Result};
-use boostfgl_nn::{Params, Real};
+use crate::client::LocalData;
+use crate::rule::ClientRule;
+use crate::wire::Message;
+use crate::{Combination, Error, Result, Setup};
+use boostfgl_nn::backbones::{Backbone, Plan};
+use boostfgl_nn::{Params, Pool, Real};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// The server's side of a method.
 pub trait ServerRule<T: Real>: Send + Sync {
-    /// The model client `k` starts the next round from.
-    fn start(&self, client: usize) -> &Params<T>;
+    /// The model client `k` starts the next round from; `None` if it goes on from its own.
+    fn start(&self, client: usize) -> Option<&Params<T>>;
 
-    /// The model that is judged on client `k`'s graph.
-    fn evaluated(&self, client: usize) -> &Params<T> {
+    /// What else client `k` is told at the start of a round.
+    fn tell(&self, _client: usize) -> Option<&Message<T>> {
+        None
+    }
+
+    /// The model that is judged on client `k`'s graph; `None` if that is the client's own.
+    fn evaluated(&self, client: usize) -> Option<&Params<T>> {
         self.start(client)
     }
 
@@ -28,14 +47,38 @@ pub trait ServerRule<T: Real>: Send + Sync {
     ///
     /// # Errors
     /// If the updates cannot be combined.
-    fn aggregate(
-        &mut self,
-        updates: &[Update<'_, T>],
-        boost: Option<&ModelBoost>,
-    ) -> Result<Option<crate::Combination>>;
+    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>>;
 
-    /// The final models: one for all clients, or one each.
+    /// The final models: one for all clients, one each, or none if clients keep their own.
     fn models(&self) -> Vec<&Params<T>>;
+}
+
+/// What a server knows of a round, beside the updates.
+pub struct Round<'a, T: Real> {
+    /// Rounds done before this one.
+    pub done: usize,
+    /// Trust in the clients, under model boosting.
+    pub boost: Option<&'a ModelBoost>,
+    /// The network.
+    pub backbone: &'a dyn Backbone<T>,
+    /// Buffers.
+    pub pool: &'a Pool<T>,
+}
+
+/// What both sides of a method are made from. Nothing here comes from a client's data but their sizes.
+pub struct Terms<'a, T: Real> {
+    /// The settings of the run.
+    pub setup: &'a Setup,
+    /// The model that everybody starts from.
+    pub initial: &'a Params<T>,
+    /// The network.
+    pub backbone: &'a dyn Backbone<T>,
+    /// Number of clients K.
+    pub clients: usize,
+    /// Number of features d.
+    pub features: usize,
+    /// Number of classes C.
+    pub classes: usize,
 }
 
 /// Where the data lie.
@@ -47,8 +90,27 @@ pub enum Layout {
     Whole,
 }
 
+/// Whose model is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judged {
+    /// One model, the same for every client.
+    Global,
+    /// Each client's own.
+    Personal,
+}
+
+impl Judged {
+    /// One word for tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Global => "global",
+            Self::Personal => "personal",
+        }
+    }
+}
+
 /// What a method is, for people and for the program.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct MethodInfo {
     /// The name on the command line.
     pub name: &'static str,
@@ -60,16 +122,69 @@ pub struct MethodInfo {
     pub equations: &'static str,
     /// What crosses the wire per client and round; P is the number of parameters.
     pub wire: &'static str,
-    /// Which model is judged.
+    /// Which model is judged, in words.
     pub evaluated: &'static str,
+    /// How this differs from the paper and from public code, and why; empty if it does not.
+    pub departures: &'static str,
+    /// Whose model is judged.
+    pub judged: Judged,
     /// Where the data lie.
     pub layout: Layout,
     /// Boosts that are on unless `--boost` says otherwise.
     pub boosts: &'static [Boost],
-    /// Numbers sent up per client and round beside boosts' own, given P.
-    pub(crate) up: fn(usize) -> usize,
-    /// Numbers sent down per client and round, given P.
-    pub(crate) down: fn(usize) -> usize,
+    /// Why a boost makes no sense on this method, if it does not.
+    pub refuses: fn(Boost) -> Option<&'static str>,
+    /// Why this method cannot run on a network with this plan, if it cannot.
+    pub network: fn(Plan) -> Option<&'static str>,
+    /// Why this method cannot serve data of these sizes, if it cannot.
+    pub serves: fn(&Sizes) -> Option<&'static str>,
+    /// Rounds that the method adds after the T that were asked for.
+    pub further_rounds: fn(&MethodConfigs) -> usize,
+    /// Bytes that the method holds beside what FedAvg does, at its peak, for all clients and the server together.
+    pub extra_bytes: fn(&Sizes, &MethodConfigs) -> u64,
+}
+
+impl MethodInfo {
+    /// Where every method begins: a global model, every boost, every network and all data welcome, nothing extra.
+    pub(crate) const PLAIN: Self = Self {
+        name: "",
+        summary: "",
+        paper: "(baseline)",
+        equations: "",
+        wire: "",
+        evaluated: "the global model, on every client's local graph",
+        departures: "",
+        judged: Judged::Global,
+        layout: Layout::Federated,
+        boosts: &[],
+        refuses: |_| None,
+        network: |_| None,
+        serves: |_| None,
+        further_rounds: |_| 0,
+        extra_bytes: |_, _| 0,
+    };
+}
+
+/// The sizes that decide what a method needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Nodes of each client.
+    pub nodes: Vec<usize>,
+    /// Directed edges of each client.
+    pub arcs: Vec<usize>,
+    /// Number of features d.
+    pub features: usize,
+    /// Hidden width h.
+    pub hidden: usize,
+    /// Number of classes C.
+    pub classes: usize,
+    /// Number of parameters P.
+    pub parameters: usize,
+}
+
+/// A reason for [`MethodInfo::network`] of methods that look at the hidden representation.
+pub(crate) fn needs_hidden(plan: Plan) -> Option<&'static str> {
+    plan.hidden.is_none().then_some("it works on the hidden representation, and this network has no hidden layer")
 }
 
 macro_rules! methods {
@@ -77,21 +192,53 @@ macro_rules! methods {
         /// All methods, in the order in which they are listed.
         pub const METHODS: &[&MethodInfo] = &[$(&$module::INFO),*];
 
-        /// The server side of a method, starting from `initial`.
-        pub(crate) fn server<T: Real>(
-            method: &MethodInfo,
-            initial: &Params<T>,
-            clients: usize,
-        ) -> Box<dyn ServerRule<T>> {
-            $(if method.name == $module::INFO.name {
-                return Box::new($module::server(initial, clients));
+        /// The server's side of the method.
+        pub(crate) fn server<T: Real>(terms: &Terms<'_, T>) -> Box<dyn ServerRule<T>> {
+            $(if terms.setup.method.name == $module::INFO.name {
+                return Box::new($module::server(terms));
+            })*
+            unreachable!("a MethodInfo comes from METHODS")
+        }
+
+        /// One client's side of the method.
+        pub(crate) fn client<T: Real>(terms: &Terms<'_, T>, data: &LocalData<T>) -> Box<dyn ClientRule<T>> {
+            $(if terms.setup.method.name == $module::INFO.name {
+                return Box::new($module::client(terms, data));
             })*
             unreachable!("a MethodInfo comes from METHODS")
         }
     };
 }
 
-methods![isolated, central, fedavg, boostfgl];
+macro_rules! configs {
+    ($($field:ident = $name:literal),* $(,)?) => {
+        /// Settings of all methods that have any (`[methods.NAME]`).
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct MethodConfigs {
+            $(
+                #[doc = concat!("Settings of ", $name, ".")]
+                #[serde(rename = $name)]
+                pub $field: $field::Config,
+            )*
+        }
+
+        impl MethodConfigs {
+            /// Checks every range.
+            ///
+            /// # Errors
+            /// Names the first key that is out of range.
+            pub fn check(&self) -> Result<()> {
+                $(self.$field.check()?;)*
+                Ok(())
+            }
+        }
+    };
+}
+
+methods![isolated, central, fedavg, fedprox, moon, boostfgl];
+
+configs![fedprox = "fedprox", moon = "moon"];
 
 /// The method of that name.
 ///
@@ -100,4 +247,25 @@ methods![isolated, central, fedavg, boostfgl];
 pub fn find(name: &str) -> Result<&'static MethodInfo> {
     let known = METHODS.iter().map(|m| m.name);
     METHODS.iter().find(|m| m.name == name).copied().ok_or_else(|| Error::unknown("method", name, known))
+}
+
+/// Whether the method can run with these boosts on a network with this plan.
+///
+/// # Errors
+/// The reason, if it cannot.
+pub fn check(method: &MethodInfo, boosts: &[Boost], backbone: &str, plan: Plan) -> Result<()> {
+    let refused = |what: String, reason: &'static str| Error::Refused { method: method.name, what, reason };
+    for &boost in boosts {
+        if let Some(reason) = (method.refuses)(boost) {
+            return Err(refused(format!("{} boosting", boost.name()), reason));
+        }
+        if boost == Boost::Topology && plan.hops == 0 {
+            let reason = "it reweights messages, and this network passes none";
+            return Err(refused(format!("topology boosting on the backbone {backbone}"), reason));
+        }
+    }
+    match (method.network)(plan) {
+        Some(reason) => Err(refused(format!("the backbone {backbone}"), reason)),
+        None => Ok(()),
+    }
 }

@@ -2,7 +2,8 @@
 
 use boostfgl_fed::boost::{Boost, BoostConfig, model, topology};
 use boostfgl_fed::config::{Model, Optimizer, Protocol};
-use boostfgl_fed::{LocalData, Setup, methods};
+use boostfgl_fed::methods::{self, MethodConfigs};
+use boostfgl_fed::{LocalData, Setup};
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, Role, Split};
 use boostfgl_nn::backbones::{Architecture, Backbone, Gcn};
 use boostfgl_nn::{Inputs, Matrix, Params};
@@ -98,6 +99,7 @@ pub(crate) fn setup(boosts: &[Boost], rounds: usize) -> Setup {
             topology: topology::Config::default(),
             ..BoostConfig::default()
         },
+        methods: MethodConfigs::default(),
         minority_ratio: 0.2,
     }
 }

@@ -2,7 +2,7 @@
 
 use boostfgl_fed::boost::{Boost, BoostConfig};
 use boostfgl_fed::config::{Model, Optimizer, Protocol};
-use boostfgl_fed::methods::{self, Layout};
+use boostfgl_fed::methods::{self, Layout, MethodConfigs};
 use boostfgl_fed::{ClientRecord, Federation, LocalData, Outcome, RoundRecord, Setup};
 use boostfgl_graph::Graph;
 use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
@@ -49,6 +49,7 @@ pub(crate) fn setup(method: &str, boosts: &[Boost]) -> Setup {
         model: Model { hidden: HIDDEN, ..Model::default() },
         optimizer: Optimizer::default(),
         boost: BoostConfig::default(),
+        methods: MethodConfigs::default(),
         minority_ratio: 0.3,
     }
 }

@@ -1,0 +1,128 @@
+//! Terms of a loss beside cross-entropy, as functions: each gives its value and its gradient with respect to what a
+//! pass puts out, ready for [`Extra`](crate::backbones::Extra).
+//!
+//! Gradient matrices come from the pool. Means are over the rows that take part; no rows, no loss.
+
+use crate::kernels::contrast;
+use crate::{Matrix, Pool, Real, parallel, softmax_rows};
+
+/// Model-contrastive loss: the mean over rows of −log(e^{cos(z, near)/τ} / (e^{cos(z, near)/τ} + Σⱼ e^{cos(z, farⱼ)/τ})),
+/// and its gradient with respect to z. Without `far` it is 0.
+///
+/// ```
+/// use boostfgl_nn::{Matrix, Pool, losses};
+/// let z = Matrix::from_rows(1, 2, &[1.0f64, 2.0]);
+/// // Equally near to both: ln 2, and nowhere to go.
+/// let (loss, gradient) = losses::contrast(&z, &z, &[&z], 0.5, &Pool::new());
+/// assert!((loss - 2f64.ln()).abs() < 1e-12);
+/// assert!(gradient.to_vec().iter().all(|g| g.abs() < 1e-12));
+/// ```
+///
+/// # Panics
+/// If the shapes differ.
+pub fn contrast<T: Real>(
+    z: &Matrix<T>,
+    near: &Matrix<T>,
+    far: &[&Matrix<T>],
+    tau: f64,
+    pool: &Pool<T>,
+) -> (f64, Matrix<T>) {
+    let others: Vec<&Matrix<T>> = std::iter::once(near).chain(far.iter().copied()).collect();
+    let same = |other: &&Matrix<T>| (other.rows(), other.columns()) == (z.rows(), z.columns());
+    assert!(others.iter().all(same), "representations of the same shape");
+    let mut gradient = pool.take(z.rows(), z.columns());
+    let mut losses = vec![T::ZERO; z.rows()];
+    let scale = T::of(1.0 / z.rows().max(1) as f64);
+    let others: Vec<&[T]> = others.iter().map(|other| other.data()).collect();
+    let sharpness = T::of(1.0 / tau);
+    contrast::contrast(z.data(), &others, z.stride(), sharpness, scale, gradient.data_mut(), &mut losses);
+    (losses.iter().map(|x| x.f64()).sum(), gradient)
+}
+
+/// Distillation: the mean over `rows` of KL(teacher ‖ softmax(logits)), and its gradient with respect to the logits,
+/// (softmax(logits) − teacher) / |rows|, which is 0 in all other rows. `teacher` holds a distribution per row of the
+/// logits.
+///
+/// # Panics
+/// If the shapes differ or a row does not exist.
+pub fn divergence<T: Real>(teacher: &Matrix<T>, logits: &Matrix<T>, rows: &[u32], pool: &Pool<T>) -> (f64, Matrix<T>) {
+    assert_eq!((teacher.rows(), teacher.columns()), (logits.rows(), logits.columns()), "a distribution per row");
+    let mut student = pool.take(rows.len(), logits.columns());
+    for (i, &r) in rows.iter().enumerate() {
+        student.row_mut(i).copy_from_slice(logits.row(r as usize));
+    }
+    softmax_rows(&mut student);
+    let mut gradient = pool.take(logits.rows(), logits.columns());
+    gradient.data_mut().fill(T::ZERO);
+    let scale = T::of(1.0 / rows.len().max(1) as f64);
+    let mut total = 0.0;
+    for (i, &r) in rows.iter().enumerate() {
+        let (p, q) = (teacher.row(r as usize), student.row(i));
+        for ((g, p), q) in gradient.row_mut(r as usize).iter_mut().zip(p).zip(q) {
+            *g += (*q - *p) * scale;
+            if *p > T::ZERO {
+                // A student that rules out what the teacher expects diverges only as far as a float can say.
+                let q = q.f64().max(f64::from(f32::MIN_POSITIVE));
+                total += p.f64() * libm::log(p.f64() / q);
+            }
+        }
+    }
+    pool.put(student);
+    (total / rows.len().max(1) as f64, gradient)
+}
+
+/// Alignment: the mean over pairs (row, target) of 1 − cos(x[row], target), and its gradient with respect to x. A row
+/// or target of zeros has no direction: its cosine and its gradient are 0.
+///
+/// # Panics
+/// If a row does not exist or a target has another width.
+pub fn misalignment<T: Real>(x: &Matrix<T>, pairs: &[(u32, &[T])], pool: &Pool<T>) -> (f64, Matrix<T>) {
+    let mut gradient = pool.take(x.rows(), x.columns());
+    gradient.data_mut().fill(T::ZERO);
+    let scale = 1.0 / pairs.len().max(1) as f64;
+    let mut total = 0.0;
+    for (r, target) in pairs {
+        let row = x.row(*r as usize);
+        assert_eq!(row.len(), target.len(), "a target as wide as a row");
+        let dot = |a: &[T], b: &[T]| a.iter().zip(b).map(|(a, b)| a.f64() * b.f64()).sum::<f64>();
+        let (own, other) = (libm::sqrt(dot(row, row)), libm::sqrt(dot(target, target)));
+        if own == 0.0 || other == 0.0 {
+            total += 1.0;
+            continue;
+        }
+        let cosine = dot(row, target) / (own * other);
+        total += 1.0 - cosine;
+        for ((g, x), t) in gradient.row_mut(*r as usize).iter_mut().zip(row).zip(*target) {
+            *g += T::of(-scale * (t.f64() / other - cosine * x.f64() / own) / own);
+        }
+    }
+    (total * scale, gradient)
+}
+
+/// Squared distance: the mean over pairs (row, target) of the mean over columns of (x[row] − target)², and its gradient
+/// with respect to x.
+///
+/// # Panics
+/// If a row does not exist or a target has another width.
+pub fn squared_error<T: Real>(x: &Matrix<T>, pairs: &[(u32, &[T])], pool: &Pool<T>) -> (f64, Matrix<T>) {
+    let mut gradient = pool.take(x.rows(), x.columns());
+    gradient.data_mut().fill(T::ZERO);
+    let scale = T::of(1.0 / (pairs.len() * x.columns()).max(1) as f64);
+    let mut total = 0.0;
+    for (r, target) in pairs {
+        assert_eq!(x.columns(), target.len(), "a target as wide as a row");
+        let row = x.row(*r as usize);
+        for ((g, x), t) in gradient.row_mut(*r as usize).iter_mut().zip(row).zip(*target) {
+            let difference = *x - *t;
+            *g += (difference + difference) * scale;
+            total += (difference * difference).f64();
+        }
+    }
+    (total * scale.f64(), gradient)
+}
+
+/// x ← factor · x.
+pub fn scale<T: Real>(x: &mut Matrix<T>, factor: f64) {
+    let (stride, work, factor) = (x.stride(), x.data().len(), T::of(factor));
+    parallel::over_rows(x.data_mut(), stride, work, |_, rows| rows.iter_mut().for_each(|x| *x = *x * factor));
+}
