@@ -359,7 +359,7 @@ impl<T: Real> Federation<T> {
     fn evaluate(&mut self, round: usize) -> Result<(Vec<u32>, Option<f64>)> {
         let Self { setup, backbone, clients, server, pools, .. } = self;
         let told = instructions(setup);
-        let local: Vec<Result<(Vec<u32>, (usize, usize))>> = clients
+        let local: Vec<Result<Vec<u32>>> = clients
             .par_iter_mut()
             .enumerate()
             .map(|(k, client)| {
@@ -372,16 +372,14 @@ impl<T: Real> Federation<T> {
                 };
                 let predictions = client.predict(&**backbone, model, round, starts_next, &told, &pool);
                 give_back(pools, pool);
-                predictions.map(|predictions| {
-                    let validated = client.validate(&predictions);
-                    (predictions, validated)
-                })
+                predictions
             })
             .collect();
         let mut global = vec![0u32; self.nodes];
         let (mut hits, mut total) = (0, 0);
         for (client, local) in clients.iter().zip(local) {
-            let (predictions, validated) = local?;
+            let predictions = local?;
+            let validated = client.validate(&predictions);
             for (&v, class) in client.nodes().iter().zip(predictions) {
                 global[v as usize] = class;
             }
