@@ -103,7 +103,7 @@ impl From<LossReduction> for Reduction {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Model {
-    /// Architecture: gcn or mlp.
+    /// Architecture; `boostfgl methods` lists them.
     pub backbone: String,
     /// Hidden width, at least 1.
     pub hidden: usize,

@@ -206,11 +206,20 @@ fn is_known(path: &str) -> bool {
     keys().iter().any(|key| key.path == path)
 }
 
+/// The one key that is meant by a path or the end of one. Keys of methods share names (`moon.mu`, `fedprox.mu`): those
+/// are meant only if no other key is, and only if one of them is.
 fn full_path(key: &str) -> Option<String> {
     let ends = format!(".{key}");
     let keys = keys();
-    let mut found = keys.iter().filter(|k| k.path == key || k.path.ends_with(&ends));
-    found.next().map(|k| k.path.clone())
+    if let Some(exact) = keys.iter().find(|k| k.path == key) {
+        return Some(exact.path.clone());
+    }
+    let (of_methods, others): (Vec<_>, Vec<_>) =
+        keys.iter().filter(|k| k.path.ends_with(&ends)).partition(|k| k.path.starts_with("methods."));
+    match (others.as_slice(), of_methods.as_slice()) {
+        ([one], _) | ([], [one]) => Some(one.path.clone()),
+        _ => None,
+    }
 }
 
 /// What serde says of a wrong type, without the names of Rust's types.
@@ -235,6 +244,12 @@ fn unknown_key(place: &str, key: &str) -> Error {
     let inside = format!("{key}.");
     if let Some(inner) = keys.iter().find(|k| k.path.starts_with(&inside)) {
         let reason = format!("expected a table, found a value: set one of its keys, such as `{}`", inner.path);
+        return Error::Config { place: place.to_owned(), reason };
+    }
+    let ends = format!(".{key}");
+    let several: Vec<&str> = keys.iter().map(|k| k.path.as_str()).filter(|path| path.ends_with(&ends)).collect();
+    if let [_, _, ..] = several.as_slice() {
+        let reason = format!("`{key}` is a key of several methods: expected one of {}", several.join(", "));
         return Error::Config { place: place.to_owned(), reason };
     }
     let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();

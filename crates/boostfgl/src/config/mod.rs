@@ -13,7 +13,9 @@ pub use layers::{Layers, Source};
 use crate::{Error, Result};
 use boostfgl_fed::boost::{Boost, BoostConfig};
 use boostfgl_fed::config::{Model, Optimizer, Protocol};
+use boostfgl_fed::methods::{self, MethodConfigs, MethodInfo};
 use boostfgl_graph::Scaling;
+use boostfgl_nn::backbones::{self, Architecture};
 use boostfgl_partition::{FromFile, LabelSkew, Louvain, PartitionConfig, Random, Ratios, SplitRule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,6 +50,8 @@ pub struct Config {
     pub boost: BoostConfig,
     /// Whom fairness is measured on.
     pub groups: GroupSection,
+    /// Settings of the methods; those of other methods than the chosen one do nothing.
+    pub methods: MethodConfigs,
 }
 
 impl Default for Config {
@@ -65,6 +69,7 @@ impl Default for Config {
             fed: Protocol::default(),
             boost: BoostConfig::default(),
             groups: GroupSection::default(),
+            methods: MethodConfigs::default(),
         }
     }
 }
@@ -211,8 +216,8 @@ impl Config {
     ///
     /// # Errors
     /// If the name is unknown.
-    pub fn method(&self) -> Result<&'static boostfgl_fed::methods::MethodInfo> {
-        Ok(boostfgl_fed::methods::find(&self.method)?)
+    pub fn method(&self) -> Result<&'static MethodInfo> {
+        Ok(methods::find(&self.method)?)
     }
 
     /// The boosts that are on.
@@ -239,15 +244,15 @@ impl Config {
         self.optimizer.check()?;
         self.fed.check()?;
         self.boost.check()?;
+        self.methods.check()?;
         self.partition.partitioner()?;
         self.split.rule()?;
         let wrong = |place: &str, expected: &str, found: String| {
             Err(Error::Config { place: place.into(), reason: format!("expected {expected}, found {found}") })
         };
-        boostfgl_nn::backbones::build::<f32>(
-            &self.model.backbone,
-            boostfgl_nn::backbones::Architecture { inputs: 1, hidden: 1, classes: 1, layers: 1 },
-        )?;
+        let sizes = Architecture { inputs: 1, hidden: 1, classes: 1, layers: self.model.layers };
+        let backbone = backbones::build::<f32>(&self.model.backbone, sizes)?;
+        methods::check(self.method()?, &self.active_boosts()?, &self.model.backbone, backbone.plan())?;
         if self.partition.clients == 0 {
             return wrong("partition.clients", "at least 1", "0".into());
         }
@@ -267,9 +272,17 @@ impl Config {
         Ok(())
     }
 
-    /// The configuration as TOML: `boostfgl run --config` of it gives the same digits.
+    /// The configuration as TOML: `boostfgl run --config` of it gives the same digits. Settings of other methods are
+    /// left out: they have no say.
     pub fn to_toml(&self) -> String {
         // Every field is a number, a string, a list or a table, which TOML can hold.
-        toml::to_string(self).expect("a configuration is representable as TOML")
+        let mut table = toml::Table::try_from(self).expect("a configuration is representable as TOML");
+        if let Some(toml::Value::Table(methods)) = table.get_mut("methods") {
+            methods.retain(|name, _| *name == self.method);
+            if methods.is_empty() {
+                table.remove("methods");
+            }
+        }
+        toml::to_string(&table).expect("a table is representable as TOML")
     }
 }

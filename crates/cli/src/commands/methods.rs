@@ -53,21 +53,39 @@ fn meaning(boost: Boost) -> &'static str {
 }
 
 fn explain(method: &MethodInfo) -> String {
-    let boosts: Vec<&str> = method.boosts.iter().map(|b| b.name()).collect();
-    let boosts = if boosts.is_empty() { "none unless --boost says so".to_owned() } else { boosts.join(", ") };
-    let mut out = format!(
-        "{}: {}\n\n{}\n\nPaper       {}\nBoosts      {boosts}\nEvaluated   {}\nWire        {}\n",
-        method.name, method.summary, method.equations, method.paper, method.evaluated, method.wire
-    );
-    let keys: Vec<_> = boostfgl::config::keys()
-        .into_iter()
-        .filter(|key| method.boosts.iter().any(|b| key.path.starts_with(&format!("boost.{}.", b.name()))))
-        .collect();
+    let mut out = format!("{}: {}\n\n{}\n\n", method.name, method.summary, indented(method.equations, ""));
+    let mut fact = |name: &str, text: &str| {
+        let _ = writeln!(out, "{name:<12}{}", indented(text, "            "));
+    };
+    fact("Paper", method.paper);
+    let on: Vec<&str> = method.boosts.iter().map(|b| b.name()).collect();
+    fact("Boosts", &if on.is_empty() { "none unless --boost says so".to_owned() } else { on.join(", ") });
+    for boost in Boost::ALL {
+        if let Some(reason) = (method.refuses)(boost) {
+            fact("", &format!("not {}: {reason}", boost.name()));
+        }
+    }
+    fact("Evaluated", method.evaluated);
+    fact("Wire", method.wire);
+    if !method.departures.is_empty() {
+        fact("Departures", method.departures);
+    }
+    let own = format!("methods.{}.", method.name);
+    let concerns = |path: &str| {
+        path.starts_with(&own) || method.boosts.iter().any(|b| path.starts_with(&format!("boost.{}.", b.name())))
+    };
+    let keys: Vec<_> = boostfgl::config::keys().into_iter().filter(|key| concerns(&key.path)).collect();
     if !keys.is_empty() {
-        out.push_str("\nKeys (--set KEY=VALUE)\n");
+        out.push_str("\nKeys (--set KEY=VALUE), defaults and meaning\n");
     }
     for key in keys {
-        let _ = writeln!(out, "  {:<36} {:<14} {}", key.path, key.default, key.meaning);
+        let name = key.path.strip_prefix("methods.").unwrap_or(&key.path);
+        let _ = writeln!(out, "  {name:<30} {:<14} {}", key.default, key.meaning);
     }
     out
+}
+
+/// The text with every line but the first moved to the right.
+fn indented(text: &str, by: &str) -> String {
+    text.replace('\n', &format!("\n{by}"))
 }
