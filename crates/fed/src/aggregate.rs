@@ -49,13 +49,16 @@ impl Combination {
     /// Weights wₖ = baseₖ·τₖ / Σ baseⱼ·τⱼ, where τ = 1 without model boosting.
     ///
     /// # Errors
-    /// If there is no client, a base weight is not finite and positive, or a trust cannot be formed.
+    /// If there is no client, a base weight is negative or not finite, all are 0, or a trust cannot be formed.
     pub fn new<T: Real>(updates: &[Update<'_, T>], base: &[f64], boost: Option<&ModelBoost>) -> Result<Self> {
         if updates.is_empty() {
             return Err(Error::NothingToTrain);
         }
-        if let Some(bad) = base.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
-            return Err(Error::setting("client weight", "a finite number above 0", bad));
+        if let Some(bad) = base.iter().find(|w| !(w.is_finite() && **w >= 0.0)) {
+            return Err(Error::setting("client weight", "a finite number of at least 0", bad));
+        }
+        if base.iter().all(|w| *w == 0.0) {
+            return Err(Error::setting("client weight", "a number above 0 for somebody", 0));
         }
         let Some(boost) = boost else {
             return Ok(Self { weights: vec![normalised(base.to_vec())], trust: None });

@@ -584,7 +584,7 @@ fn gap_minority<T: Real>(
 }
 
 /// The first of the largest.
-fn argmax<T: Real>(row: &[T]) -> u32 {
+pub(crate) fn argmax<T: Real>(row: &[T]) -> u32 {
     let mut best = 0;
     for (c, x) in row.iter().enumerate() {
         if *x > row[best] {

@@ -118,6 +118,7 @@ impl<T: Real> Federation<T> {
             initial,
             backbone: &*backbone,
             clients: data.len(),
+            able: data.iter().map(|data| data.training_nodes() > 0).collect(),
             features: data[0].width(),
             classes: data[0].classes(),
         };

@@ -160,10 +160,18 @@ struct Wire {
 
 /// Numbers a client sends and receives in a round, beside what model boosting adds.
 fn messages(method: &str, wire: &Wire) -> (u64, u64) {
-    let Wire { p, .. } = *wire;
+    let Wire { p, classes, hidden, done } = *wire;
     match method {
         "isolated" | "central" => (0, 0),
         "fedavg" | "boostfgl" | "fedprox" | "moon" => (p + 1, p),
+        "scaffold" => (2 * p, 2 * p),
+        // Moments of both kinds up to order 10, and the confidence.
+        "fedgta" => (p + 2 * 10 * classes + 1, p),
+        "qffl" | "afl" | "fedfv" => (p + 1, p),
+        "fairfed" => (p + 5, p + 2),
+        "fedpub" => (p + hidden, p),
+        // Prototypes and counts; nothing is known before the first round.
+        "fedproto" => (classes * hidden + classes, if done == 0 { 0 } else { classes * hidden }),
         other => panic!("say here what {other} sends and receives"),
     }
 }
@@ -246,10 +254,10 @@ fn every_backbone_runs_or_is_refused_with_a_reason() {
 }
 
 /// Methods under which no single set of weights combines the clients' models.
-const NOT_COMBINED: [&str; 2] = ["isolated", "central"];
+const NOT_COMBINED: [&str; 3] = ["isolated", "central", "fedproto"];
 
 /// Methods whose server takes a step along the updates instead of a mean of models.
-const STEPS: [&str; 0] = [];
+const STEPS: [&str; 2] = ["qffl", "fedfv"];
 
 #[test]
 fn weights_are_a_distribution_in_every_round() {
@@ -341,10 +349,11 @@ fn one_client() {
     let graph = graph(WORDS);
     let split = partition(&graph).split().clone();
     let alone = Partition::new(1, vec![0; graph.len()], split).unwrap();
-    survives(&graph, &alone, |_, _, outcome, rounds| {
+    survives(&graph, &alone, |method, _, outcome, rounds| {
         assert_eq!(outcome.models.len(), 1);
         assert!(rounds.iter().all(|round| round.clients.len() == 1));
-        assert!(rounds.iter().all(|round| round.clients[0].weight.is_none_or(|w| w == 1.0)));
+        let whole = |weight: f64| weight == 1.0 || STEPS.contains(&method.name);
+        assert!(rounds.iter().all(|round| round.clients[0].weight.is_none_or(whole)));
     });
 }
 

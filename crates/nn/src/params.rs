@@ -1,6 +1,6 @@
 //! The parameters of a model: a list of named matrices.
 
-use crate::kernels::reduce::{squared_distance, weighted_sum};
+use crate::kernels::reduce::{dot, squared_distance, weighted_sum};
 use crate::{Matrix, Real};
 use boostfgl_graph::Stream;
 use std::sync::Arc;
@@ -27,6 +27,11 @@ impl TensorShape {
     /// A bias, initialised to zero.
     pub fn bias(name: impl Into<String>, columns: usize) -> Self {
         Self { name: name.into(), rows: 1, columns, bias: true }
+    }
+
+    /// Whether this is a bias.
+    pub fn is_bias(&self) -> bool {
+        self.bias
     }
 }
 
@@ -84,6 +89,11 @@ impl<T: Real> Params<T> {
     /// Number of parameters P.
     pub fn count(&self) -> usize {
         self.shapes.iter().map(|s| s.rows * s.columns).sum()
+    }
+
+    /// ⟨θ, θ'⟩ over all tensors.
+    pub fn dot(&self, other: &Self) -> f64 {
+        self.tensors.iter().zip(&other.tensors).map(|(a, b)| dot(a.data(), b.data())).sum()
     }
 
     /// ‖θ − θ'‖₂ over all tensors.

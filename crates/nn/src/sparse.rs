@@ -1,6 +1,6 @@
 //! Sparse matrices in compressed rows, with shareable patterns.
 
-use crate::Real;
+use crate::{Matrix, Real};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -88,6 +88,20 @@ impl<T: Real> Csr<T> {
     #[inline(always)]
     pub fn values(&self) -> &[T] {
         &self.values
+    }
+
+    /// out = self · x, for an x with as many rows as this has columns.
+    ///
+    /// # Panics
+    /// If the shapes do not fit.
+    pub fn multiply(&self, x: &Matrix<T>, out: &mut Matrix<T>) {
+        assert_eq!(
+            (x.rows(), out.rows(), x.columns()),
+            (self.columns(), self.rows(), out.columns()),
+            "shapes of a · x"
+        );
+        let stride = out.stride();
+        crate::kernels::spmm::spmm(self, None, x.data(), out.data_mut(), stride);
     }
 
     pub(crate) fn values_mut(&mut self) -> &mut [T] {

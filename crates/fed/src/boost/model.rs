@@ -98,6 +98,18 @@ impl ModelBoost {
         Self { config: config.clone() }
     }
 
+    /// The same without a say for the fairness gap: γ = 0.
+    #[must_use]
+    pub fn without_gap(&self) -> Self {
+        Self { config: Config { gamma: 0.0, ..self.config.clone() } }
+    }
+
+    /// The same without a say for the update norm: λₛ = 0.
+    #[must_use]
+    pub fn without_norm(&self) -> Self {
+        Self { config: Config { lambda_s: 0.0, ..self.config.clone() } }
+    }
+
     /// What one trust value covers.
     pub fn scope(&self) -> TrustScope {
         self.config.trust_scope

@@ -10,12 +10,20 @@
 //! * `server(&Terms)` and `client(&Terms, &LocalData)`, the two sides;
 //! * if it has settings, a documented `Config` with `check`, whose keys are `methods.NAME.KEY`.
 
+pub mod afl;
 mod boostfgl;
 mod central;
+pub mod fairfed;
 mod fedavg;
+pub mod fedfv;
+pub mod fedgta;
+pub mod fedproto;
 pub mod fedprox;
+pub mod fedpub;
 mod isolated;
 pub mod moon;
+pub mod qffl;
+mod scaffold;
 
 use crate::aggregate::Update;
 use crate::boost::{Boost, ModelBoost};
@@ -75,6 +83,8 @@ pub struct Terms<'a, T: Real> {
     pub backbone: &'a dyn Backbone<T>,
     /// Number of clients K.
     pub clients: usize,
+    /// Which of them have something to train on; the others never take part.
+    pub able: Vec<bool>,
     /// Number of features d.
     pub features: usize,
     /// Number of classes C.
@@ -236,9 +246,21 @@ macro_rules! configs {
     };
 }
 
-methods![isolated, central, fedavg, fedprox, moon, boostfgl];
+methods![
+    isolated, central, fedavg, fedprox, scaffold, moon, fedgta, boostfgl, qffl, afl, fedfv, fairfed, fedpub, fedproto,
+];
 
-configs![fedprox = "fedprox", moon = "moon"];
+configs![
+    fedprox = "fedprox",
+    moon = "moon",
+    fedgta = "fedgta",
+    qffl = "qffl",
+    afl = "afl",
+    fedfv = "fedfv",
+    fairfed = "fairfed",
+    fedpub = "fedpub",
+    fedproto = "fedproto",
+];
 
 /// The method of that name.
 ///

@@ -15,6 +15,14 @@ pub fn squared_distance<T: Real>(a: &[T], b: &[T]) -> f64 {
     lanes.iter().sum()
 }
 
+/// ⟨a, b⟩ accumulated in `f64`.
+pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> f64 {
+    assert_eq!(a.len(), b.len(), "vectors of the same length");
+    let mut lanes = [0f64; LANES];
+    products(a, b, &mut lanes);
+    lanes.iter().sum()
+}
+
 /// out = Σᵢ weightᵢ · vectorᵢ, in the order given.
 pub fn weighted_sum<T: Real>(vectors: &[&[T]], weights: &[f64], out: &mut [T]) {
     assert!(!vectors.is_empty() && vectors.len() == weights.len(), "one weight per vector, at least one");
@@ -39,6 +47,20 @@ dispatch! {
         for i in whole..a.len() {
             let difference = a[i].f64() - b[i].f64();
             lanes[i - whole] = difference.mul_add(difference, lanes[i - whole]);
+        }
+    }
+}
+
+dispatch! {
+    fn products<T: Real>(a: &[T], b: &[T], lanes: &mut [f64; LANES]) {
+        let whole = a.len() / LANES * LANES;
+        for (a, b) in a[..whole].chunks_exact(LANES).zip(b.chunks_exact(LANES)) {
+            for i in 0..LANES {
+                lanes[i] = a[i].f64().mul_add(b[i].f64(), lanes[i]);
+            }
+        }
+        for i in whole..a.len() {
+            lanes[i - whole] = a[i].f64().mul_add(b[i].f64(), lanes[i - whole]);
         }
     }
 }
@@ -69,6 +91,8 @@ mod tests {
         let b: Vec<f32> = (0..1003).map(|i| (i % 7) as f32).collect();
         let plain: f64 = a.iter().zip(&b).map(|(a, b)| f64::from(a - b).powi(2)).sum();
         assert!((squared_distance(&a, &b) - plain).abs() < 1e-9 * plain);
+        let plain: f64 = a.iter().zip(&b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
+        assert!((dot(&a, &b) - plain).abs() < 1e-9 * plain);
         let mut out = vec![9.0; 1003];
         weighted_sum(&[&a, &b], &[0.25, 0.75], &mut out);
         assert!(out.iter().zip(a.iter().zip(&b)).all(|(o, (a, b))| (o - (0.25 * a + 0.75 * b)).abs() < 1e-6));

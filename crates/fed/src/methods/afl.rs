@@ -1,0 +1,163 @@
+//! AFL, agnostic federated learning (Mohri, Sivek and Suresh, ICML 2019): the mixture of clients that hurts most decides.
+//!
+//! Minimax over mixture weights λ on the simplex, 1/K at first. A round: θ ← Σₖ λₖ θₖ, then λ ← Π(λ + γ L) with Lₖ the
+//! loss of the received model and Π the projection on the simplex. The judged model is the running mean of the iterates,
+//! which is what the guarantee is about.
+//!
+//! With plain SGD and one local step, Σ λₖ θₖ = θ − η Σ λₖ gₖ is exactly the paper's step with γ_w = η.
+
+use super::{MethodInfo, Round, ServerRule, Terms};
+use crate::Result;
+use crate::aggregate::{Combination, Update};
+use crate::boost::Boost;
+use crate::config::not_negative;
+use boostfgl_nn::{Params, Real};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(super) use super::qffl::client;
+
+pub(super) const INFO: MethodInfo = MethodInfo {
+    name: "afl",
+    summary: "agnostic: minimises the loss of the worst mixture of clients",
+    paper: "Mohri, Sivek and Suresh, Agnostic Federated Learning, ICML 2019",
+    equations: "client k:  L_k = mean CE of the received model on its training nodes; theta_k as in FedAvg\n\
+                server:    theta = sum_k lambda_k theta_k; lambda = projection on the simplex of (lambda + gamma L)\n\
+                judged:    the mean of theta over all rounds so far",
+    wire: "up P + 1 (model, loss), down P",
+    evaluated: "the running mean of the global models, on every client's local graph",
+    departures: "Clients send what E local steps made of the model instead of one gradient (the pseudo-gradient of easyFL);\n\
+                 with optimizer = sgd and E = 1 it is the paper's step. Under partial participation lambda is renormalised\n\
+                 over the participants. The projection is the exact one: fair_flearn's is off by one and leaves the simplex.",
+    refuses: |boost| {
+        (boost == Boost::Model)
+            .then_some("its weights solve a minimax problem, and trust on top would break what they guarantee")
+    },
+    extra_bytes: |sizes, _| 4 * sizes.parameters as u64,
+    ..MethodInfo::PLAIN
+};
+
+/// Settings of AFL (`[methods.afl]`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Rate γ at which the mixture moves towards clients with a large loss, at least 0.
+    pub gamma: f64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { gamma: 0.01 }
+    }
+}
+
+impl Config {
+    pub(super) fn check(&self) -> Result<()> {
+        not_negative("methods.afl.gamma", self.gamma)
+    }
+}
+
+pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Agnostic<T> {
+    let members: Vec<usize> = (0..terms.clients).filter(|&k| terms.able[k]).collect();
+    let lambda = vec![1.0 / members.len() as f64; members.len()];
+    let [global, mean, next] = [(); 3].map(|()| terms.initial.clone());
+    Agnostic { gamma: terms.setup.methods.afl.gamma, members, lambda, global, mean, next, rounds: 0 }
+}
+
+/// A server that keeps a mixture and the mean of its iterates.
+pub(super) struct Agnostic<T> {
+    gamma: f64,
+    /// The clients that can take part, increasing, and the share of each in the mixture.
+    members: Vec<usize>,
+    lambda: Vec<f64>,
+    global: Params<T>,
+    mean: Params<T>,
+    next: Params<T>,
+    rounds: usize,
+}
+
+impl<T: Real> ServerRule<T> for Agnostic<T> {
+    fn start(&self, _: usize) -> Option<&Params<T>> {
+        Some(&self.global)
+    }
+
+    fn evaluated(&self, _: usize) -> Option<&Params<T>> {
+        Some(&self.mean)
+    }
+
+    fn aggregate(&mut self, updates: &[Update<'_, T>], _: &Round<'_, T>) -> Result<Option<Combination>> {
+        let places: Vec<usize> = updates.iter().filter_map(|u| self.members.binary_search(&u.client).ok()).collect();
+        let mut shares: Vec<f64> = places.iter().map(|&place| self.lambda[place]).collect();
+        if shares.iter().all(|share| *share == 0.0) {
+            // Nobody of the mixture takes part: those who do count alike.
+            shares.fill(1.0);
+        }
+        let combination = Combination::new(updates, &shares, None)?;
+        combination.apply(updates, &mut self.global);
+        for (update, &place) in updates.iter().zip(&places) {
+            self.lambda[place] += self.gamma * update.message.numbers[0];
+        }
+        project(&mut self.lambda);
+        self.rounds += 1;
+        let share = 1.0 / self.rounds as f64;
+        self.next.set_weighted_sum(&[&self.mean, &self.global], |_| vec![1.0 - share, share]);
+        std::mem::swap(&mut self.mean, &mut self.next);
+        Ok(Some(combination))
+    }
+
+    fn models(&self) -> Vec<&Params<T>> {
+        vec![&self.mean]
+    }
+}
+
+/// The nearest point of the probability simplex (Duchi et al., ICML 2008).
+///
+/// With u the numbers in decreasing order and ρ the last j with uⱼ + (1 − Σ_{i≤j} uᵢ)/j > 0, every number is moved by
+/// (1 − Σ_{i≤ρ} uᵢ)/ρ and cut off at 0.
+fn project(point: &mut [f64]) {
+    let mut sorted = point.to_vec();
+    sorted.sort_by(|a, b| b.total_cmp(a));
+    let (mut sum, mut shift) = (0.0, 0.0);
+    for (j, u) in sorted.iter().enumerate() {
+        sum += u;
+        let candidate = (1.0 - sum) / (j + 1) as f64;
+        if u + candidate > 0.0 {
+            shift = candidate;
+        }
+    }
+    point.iter_mut().for_each(|x| *x = (*x + shift).max(0.0));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_vector_that_an_off_by_one_gets_wrong() {
+        let mut point = [0.9, 0.3, 0.08];
+        project(&mut point);
+        assert!(point.iter().zip([0.8, 0.2, 0.0]).all(|(a, b)| (a - b).abs() < 1e-12), "{point:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn projects_on_the_simplex_once_and_for_all(point in prop::collection::vec(-2.0f64..3.0, 1..9)) {
+            let mut once = point.clone();
+            project(&mut once);
+            prop_assert!(once.iter().all(|x| *x >= 0.0));
+            prop_assert!((once.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+            let mut twice = once.clone();
+            project(&mut twice);
+            prop_assert!(once.iter().zip(&twice).all(|(a, b)| (a - b).abs() < 1e-12));
+            // Nearer than every corner and the middle.
+            let distance = |to: &[f64]| point.iter().zip(to).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
+            let middle = vec![1.0 / point.len() as f64; point.len()];
+            prop_assert!(distance(&once) <= distance(&middle) + 1e-12);
+            for corner in 0..point.len() {
+                let corner: Vec<f64> = (0..point.len()).map(|i| f64::from(u8::from(i == corner))).collect();
+                prop_assert!(distance(&once) <= distance(&corner) + 1e-12);
+            }
+        }
+    }
+}

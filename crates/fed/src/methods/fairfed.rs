@@ -1,0 +1,184 @@
+//! FairFed (Ezzeldin et al., AAAI 2023): clients whose fairness gap departs from the global one lose weight.
+//!
+//! Fₖ = accuracy on minority − accuracy on majority training nodes of the received model, F the same over all clients
+//! together; δₖ = |F − Fₖ|, or |Acc − Accₖ| where a client lacks one of the groups; ωₖ ← ωₖ − β(δₖ − mean δ), from
+//! ωₖ = nₖ/Σn and cut off at 0; θ ← Σ ωₖθₖ / Σ ωₖ.
+//!
+//! The paper's sensitive groups are people; here they are the client's minority and majority classes. Weights are kept in
+//! nodes (ω·Σn), so that β = 0 is FedAvg bit for bit.
+
+use super::{MethodInfo, Round, ServerRule, Terms};
+use crate::Result;
+use crate::aggregate::{Combination, Update};
+use crate::client::LocalData;
+use crate::config::not_negative;
+use crate::rule::{ClientRule, Desk, Upload};
+use crate::wire::Message;
+use boostfgl_graph::groups::minority_classes;
+use boostfgl_nn::{Params, Real};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(super) const INFO: MethodInfo = MethodInfo {
+    name: "fairfed",
+    summary: "fairness-aware weights: a client whose gap departs from the global one loses weight",
+    paper: "Ezzeldin et al., FairFed: Enabling Group Fairness in Federated Learning, AAAI 2023",
+    equations: "client k:  F_k = acc(minority) - acc(majority) on training nodes, of the received model\n\
+                server:    delta_k = |F - F_k| (|Acc - Acc_k| where a group is empty)\n\
+                \x20          omega_k = max(0, omega_k - beta (delta_k - mean delta)), from n_k / sum_j n_j\n\
+                \x20          theta = sum_k omega_k theta_k / sum_k omega_k",
+    wire: "up P + 5 (model, size, hits and nodes of both groups), down P + 2 (F and Acc of the round before)",
+    departures: "Groups are a client's minority and majority classes by its training labels (mass groups.minority_ratio), not\n\
+                 a sensitive attribute. The server computes delta from the counts that clients send; the paper hides them\n\
+                 by secure aggregation. Weights are cut off at 0; if all reach 0 they start again from the sizes.\n\
+                 Under model boosting the gap has no say (gamma): the method already has its own.",
+    ..MethodInfo::PLAIN
+};
+
+/// Settings of FairFed (`[methods.fairfed]`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Rate β at which weights move, at least 0; 0 is FedAvg.
+    pub beta: f64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { beta: 1.0 }
+    }
+}
+
+impl Config {
+    pub(super) fn check(&self) -> Result<()> {
+        not_negative("methods.fairfed.beta", self.beta)
+    }
+}
+
+pub(super) fn client<T: Real>(terms: &Terms<'_, T>, data: &LocalData<T>) -> GapReporter {
+    let minority = minority_classes(&data.training_counts(), terms.setup.minority_ratio);
+    GapReporter { minority, counts: [0.0; 4] }
+}
+
+/// A client that counts how the received model serves its two groups.
+pub(super) struct GapReporter {
+    minority: Vec<bool>,
+    /// Hits and nodes of the minority, hits and nodes of the majority.
+    counts: [f64; 4],
+}
+
+impl<T: Real> ClientRule<T> for GapReporter {
+    fn inspects_start(&self) -> bool {
+        true
+    }
+
+    fn begin(&mut self, desk: &Desk<'_, T>, _: Option<&Message<T>>) -> Result<()> {
+        let logits = desk.logits(desk.start());
+        self.counts = [0.0; 4];
+        for &v in desk.data().training() {
+            let Some(label) = desk.data().training_label(v as usize) else { continue };
+            let group = if self.minority[label as usize] { 0 } else { 2 };
+            let hit = crate::client::argmax(logits.row(v as usize)) == label;
+            self.counts[group] += f64::from(u8::from(hit));
+            self.counts[group + 1] += 1.0;
+        }
+        desk.pool().put(logits);
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &Desk<'_, T>, _: &Params<T>) -> Result<Upload<T>> {
+        Ok(Upload { message: Message::numbers(self.counts.to_vec()), ..Upload::model() })
+    }
+}
+
+pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> FairWeights<T> {
+    FairWeights {
+        beta: terms.setup.methods.fairfed.beta,
+        global: terms.initial.clone(),
+        weights: vec![None; terms.clients],
+        told: Message::numbers(vec![0.0, 0.0]),
+    }
+}
+
+/// A server that keeps a weight per client.
+pub(super) struct FairWeights<T> {
+    beta: f64,
+    global: Params<T>,
+    /// ω·Σn of each client that has taken part.
+    weights: Vec<Option<f64>>,
+    /// F and Acc of the last round.
+    told: Message<T>,
+}
+
+impl<T: Real> ServerRule<T> for FairWeights<T> {
+    fn start(&self, _: usize) -> Option<&Params<T>> {
+        Some(&self.global)
+    }
+
+    fn tell(&self, _: usize) -> Option<&Message<T>> {
+        Some(&self.told)
+    }
+
+    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
+        let counts: Vec<Served> = updates.iter().map(|u| Served::read(&u.message.numbers)).collect();
+        let all = counts.iter().fold(Served::default(), Served::and);
+        let departures: Vec<f64> = counts.iter().map(|one| one.departure(&all)).collect();
+        let mean = departures.iter().sum::<f64>() / departures.len() as f64;
+        let nodes: f64 = updates.iter().map(|u| u.size).sum();
+        let mut weights: Vec<f64> = updates
+            .iter()
+            .zip(&departures)
+            .map(|(u, delta)| self.weights[u.client].unwrap_or(u.size) - self.beta * (delta - mean) * nodes)
+            .map(|weight| weight.max(0.0))
+            .collect();
+        if weights.iter().all(|weight| *weight == 0.0) {
+            weights = updates.iter().map(|u| u.size).collect();
+        }
+        updates.iter().zip(&weights).for_each(|(u, weight)| self.weights[u.client] = Some(*weight));
+        self.told.numbers = vec![all.gap().unwrap_or(0.0), all.accuracy()];
+        let boost = round.boost.map(crate::boost::ModelBoost::without_gap);
+        let combination = Combination::new(updates, &weights, boost.as_ref())?;
+        combination.apply(updates, &mut self.global);
+        Ok(Some(combination))
+    }
+
+    fn models(&self) -> Vec<&Params<T>> {
+        vec![&self.global]
+    }
+}
+
+/// How a model serves two groups: hits and nodes of minority and majority.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Served {
+    minority: (f64, f64),
+    majority: (f64, f64),
+}
+
+impl Served {
+    fn read(numbers: &[f64]) -> Self {
+        Self { minority: (numbers[0], numbers[1]), majority: (numbers[2], numbers[3]) }
+    }
+
+    fn and(self, other: &Self) -> Self {
+        let add = |a: (f64, f64), b: (f64, f64)| (a.0 + b.0, a.1 + b.1);
+        Self { minority: add(self.minority, other.minority), majority: add(self.majority, other.majority) }
+    }
+
+    /// acc(minority) − acc(majority), if both have nodes.
+    fn gap(&self) -> Option<f64> {
+        let share = |(hits, nodes): (f64, f64)| (nodes > 0.0).then(|| hits / nodes);
+        Some(share(self.minority)? - share(self.majority)?)
+    }
+
+    fn accuracy(&self) -> f64 {
+        (self.minority.0 + self.majority.0) / (self.minority.1 + self.majority.1).max(1.0)
+    }
+
+    /// δ: how far this client's gap, or else its accuracy, departs from everybody's.
+    fn departure(&self, all: &Self) -> f64 {
+        match (self.gap(), all.gap()) {
+            (Some(own), Some(all)) => (all - own).abs(),
+            _ => (all.accuracy() - self.accuracy()).abs(),
+        }
+    }
+}

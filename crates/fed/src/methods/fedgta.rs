@@ -1,0 +1,246 @@
+//! FedGTA (Li et al., VLDB 2024): every client gets the mean of the clients whose graphs look like its own.
+//!
+//! Local training is FedAvg's. Afterwards a client
+//! 1. predicts Ŷ = softmax(logits) for all its nodes;
+//! 2. propagates labels for `steps` rounds: F⁰ is the truth on training nodes and Ŷ elsewhere, F ← ½ÂF + ½F⁰, then F⁰ is
+//!    added once more on training nodes;
+//! 3. takes Y = softmax(F) and Y' = softmax(F/temperature), with the truth on training nodes;
+//! 4. sends the mixed moments: for every class and order q ≤ M the mean of Y^q and of (Y − mean Y)^q;
+//! 5. sends the local smoothing confidence H = Σᵥ (dᵥ + 1) Σ_c (1/e + Y'ᵥ_c ln(Y'ᵥ_c + 10⁻⁸)), which is above 0.
+//!
+//! The server gives client i the model Σ_{j∈Aᵢ} (Hⱼ/Σ_{Aᵢ} H) θⱼ with Aᵢ = {j : cos(momentsᵢ, momentsⱼ) > ε} ∪ {i}.
+//!
+//! Propagation of labels uses Â of the graph itself whatever the boosts, or clients would not be comparable.
+
+use super::{Judged, MethodInfo, Round, ServerRule, Terms};
+use crate::aggregate::{Combination, Update};
+use crate::client::LocalData;
+use crate::config::at_least_one;
+use crate::rule::{ClientRule, Desk, Upload};
+use crate::wire::Message;
+use crate::{Error, Result};
+use boostfgl_nn::{Matrix, Params, Propagation, Real, losses, softmax_rows};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(super) const INFO: MethodInfo = MethodInfo {
+    name: "fedgta",
+    summary: "personal models: each client averages the clients with similar label propagation",
+    paper: "Li et al., FedGTA: Topology-aware Averaging for Federated Graph Learning, VLDB 2024",
+    equations: "client k:  F = label propagation (5 steps) of truth and softmax predictions; Y = softmax F\n\
+                \x20          moments m_k = [mean Y^q, mean (Y - mean Y)^q], q = 1..M; H_k = sum_v d_v sum_c (1/e + Y' ln Y')\n\
+                server:    A_i = {j: cos(m_i, m_j) > epsilon} and i;  theta_i = sum_{j in A_i} (H_j / sum_A H) theta_j",
+    wire: "up P + 2CM + 1 (model, moments, confidence; CM with one kind of moment), down P (personal)",
+    evaluated: "each client's personal model right after aggregation, on its local graph",
+    departures: "The shared backbone replaces GAMLP. Label propagation is seeded with training labels as in the official code;\n\
+                 OpenFGL seeds with predictions and starts the rest at zero. A client always accepts itself, which a strict\n\
+                 comparison at epsilon = 1 would not. Degrees count the node itself, so that a client without edges has a\n\
+                 confidence too.",
+    judged: Judged::Personal,
+    extra_bytes: |sizes, _| {
+        let nodes: usize = sizes.nodes.iter().sum();
+        let arcs: usize = sizes.arcs.iter().sum();
+        4 * (sizes.nodes.len() * sizes.parameters + 4 * nodes * sizes.classes.next_multiple_of(8)) as u64
+            + 8 * (arcs + nodes) as u64
+    },
+    ..MethodInfo::PLAIN
+};
+
+/// Settings of FedGTA (`[methods.fedgta]`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Least cosine ε of two clients' moments to be averaged, from -1 (everybody) to 1 (nobody else).
+    pub epsilon: f64,
+    /// Steps of label propagation, at least 1.
+    pub steps: usize,
+    /// Highest order M of the moments, from 1 to 50.
+    pub moments: usize,
+    /// Which moments: about the origin, about the mean, or both.
+    pub moment_kind: MomentKind,
+    /// Temperature of the softmax behind the confidence, above 0.
+    pub temperature: f64,
+}
+
+/// Which moments are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MomentKind {
+    /// About the origin.
+    Origin,
+    /// About the mean.
+    Central,
+    /// Both.
+    Hybrid,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { epsilon: 0.5, steps: 5, moments: 10, moment_kind: MomentKind::Hybrid, temperature: 20.0 }
+    }
+}
+
+impl Config {
+    pub(super) fn check(&self) -> Result<()> {
+        if !(-1.0..=1.0).contains(&self.epsilon) {
+            return Err(Error::setting("methods.fedgta.epsilon", "a number from -1 to 1", self.epsilon));
+        }
+        at_least_one("methods.fedgta.steps", self.steps)?;
+        if !(1..=50).contains(&self.moments) {
+            return Err(Error::setting("methods.fedgta.moments", "1 to 50", self.moments));
+        }
+        if !(self.temperature.is_finite() && self.temperature > 0.0) {
+            return Err(Error::setting("methods.fedgta.temperature", "a number above 0", self.temperature));
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn client<T: Real>(terms: &Terms<'_, T>, data: &LocalData<T>) -> Smoothing<T> {
+    let operator = Propagation::gcn(data.adjacency());
+    let reach = (0..data.len()).map(|v| data.adjacency().degree(v) as f64 + 1.0).collect();
+    Smoothing { config: terms.setup.methods.fedgta.clone(), operator, reach }
+}
+
+/// A client that describes its graph by propagated labels.
+pub(super) struct Smoothing<T> {
+    config: Config,
+    operator: Propagation<T>,
+    /// dᵥ + 1.
+    reach: Vec<f64>,
+}
+
+impl<T: Real> ClientRule<T> for Smoothing<T> {
+    fn finish(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
+        let mut seeds = desk.logits(local);
+        softmax_rows(&mut seeds);
+        set_truth(&mut seeds, desk.data());
+        let propagated = self.propagate(&seeds, desk);
+        let mut labels = propagated.clone();
+        softmax_rows(&mut labels);
+        set_truth(&mut labels, desk.data());
+        let mut numbers = moments(&labels, &self.config);
+        let mut tempered = propagated;
+        losses::scale(&mut tempered, 1.0 / self.config.temperature);
+        softmax_rows(&mut tempered);
+        set_truth(&mut tempered, desk.data());
+        numbers.push(confidence(&tempered, &self.reach));
+        [seeds, labels, tempered].into_iter().for_each(|m| desk.pool().put(m));
+        Ok(Upload::with(Message::numbers(numbers)))
+    }
+}
+
+impl<T: Real> Smoothing<T> {
+    /// Label propagation from F⁰.
+    fn propagate(&self, seeds: &Matrix<T>, desk: &Desk<'_, T>) -> Matrix<T> {
+        let half = T::of(0.5);
+        let mut labels = desk.pool().take(seeds.rows(), seeds.columns());
+        labels.copy_from(seeds);
+        let mut next = desk.pool().take(seeds.rows(), seeds.columns());
+        for _ in 0..self.config.steps {
+            self.operator.csr().multiply(&labels, &mut next);
+            next.data_mut().iter_mut().zip(seeds.data()).for_each(|(f, f0)| *f = half * *f + half * *f0);
+            for &v in desk.data().training() {
+                let row = next.row_mut(v as usize).iter_mut();
+                row.zip(seeds.row(v as usize)).for_each(|(f, f0)| *f += *f0);
+            }
+            std::mem::swap(&mut labels, &mut next);
+        }
+        desk.pool().put(next);
+        labels
+    }
+}
+
+/// Puts the truth in the rows of training nodes.
+fn set_truth<T: Real>(labels: &mut Matrix<T>, data: &LocalData<T>) {
+    for &v in data.training() {
+        let row = labels.row_mut(v as usize);
+        row.fill(T::ZERO);
+        if let Some(label) = data.training_label(v as usize) {
+            row[label as usize] = T::ONE;
+        }
+    }
+}
+
+/// Moments of each class's column, order by order: about the origin, then about the mean.
+fn moments<T: Real>(labels: &Matrix<T>, config: &Config) -> Vec<f64> {
+    let (n, classes) = (labels.rows(), labels.columns());
+    let about = |centre: &[f64]| {
+        let mut sums = vec![0.0; config.moments * classes];
+        for v in 0..n {
+            for (c, y) in labels.row(v).iter().enumerate() {
+                let (x, mut power) = (y.f64() - centre[c], 1.0);
+                for order in sums.chunks_exact_mut(classes) {
+                    power *= x;
+                    order[c] += power;
+                }
+            }
+        }
+        sums.iter_mut().for_each(|sum| *sum /= n as f64);
+        sums
+    };
+    let origin = about(&vec![0.0; classes]);
+    let central = || about(&origin[..classes]);
+    match config.moment_kind {
+        MomentKind::Origin => origin,
+        MomentKind::Central => central(),
+        MomentKind::Hybrid => {
+            let central = central();
+            origin.into_iter().chain(central).collect()
+        }
+    }
+}
+
+/// Σᵥ (dᵥ + 1) Σ_c (1/e + y ln(y + 10⁻⁸)). Since −y ln y ≤ 1/e no summand is below 0 but for the 10⁻⁸.
+fn confidence<T: Real>(labels: &Matrix<T>, reach: &[f64]) -> f64 {
+    let sharpness = |y: &T| 1.0 / std::f64::consts::E + y.f64() * libm::log(y.f64() + 1e-8);
+    (0..labels.rows()).map(|v| reach[v] * labels.row(v).iter().map(sharpness).sum::<f64>()).sum()
+}
+
+pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> TopologyAware<T> {
+    TopologyAware { epsilon: terms.setup.methods.fedgta.epsilon, models: vec![terms.initial.clone(); terms.clients] }
+}
+
+/// One model per client, from the clients like it.
+pub(super) struct TopologyAware<T> {
+    epsilon: f64,
+    models: Vec<Params<T>>,
+}
+
+impl<T: Real> ServerRule<T> for TopologyAware<T> {
+    fn start(&self, client: usize) -> Option<&Params<T>> {
+        Some(&self.models[client])
+    }
+
+    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
+        let described: Vec<(&[f64], f64)> = updates.iter().filter_map(|u| split(&u.message.numbers)).collect();
+        let mut influence = vec![0.0; updates.len()];
+        for (i, target) in updates.iter().enumerate() {
+            let like = |j: &usize| *j == i || cosine(described[i].0, described[*j].0) > self.epsilon;
+            let accepted: Vec<usize> = (0..updates.len()).filter(like).collect();
+            let chosen: Vec<Update<'_, T>> = accepted.iter().map(|&j| updates[j]).collect();
+            let confidences: Vec<f64> = accepted.iter().map(|&j| described[j].1.max(f64::MIN_POSITIVE)).collect();
+            let combination = Combination::new(&chosen, &confidences, round.boost)?;
+            combination.apply(&chosen, &mut self.models[target.client]);
+            for (j, weight) in accepted.iter().zip(combination.mean_weights()) {
+                influence[*j] += weight / updates.len() as f64;
+            }
+        }
+        Ok(Some(Combination::of_weights(influence)))
+    }
+
+    fn models(&self) -> Vec<&Params<T>> {
+        self.models.iter().collect()
+    }
+}
+
+/// Moments and confidence.
+fn split(numbers: &[f64]) -> Option<(&[f64], f64)> {
+    numbers.split_last().map(|(confidence, moments)| (moments, *confidence))
+}
+
+pub(super) fn cosine(a: &[f64], b: &[f64]) -> f64 {
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let length = libm::sqrt(dot(a, a) * dot(b, b));
+    if length > 0.0 { dot(a, b) / length } else { 0.0 }
+}

@@ -1,0 +1,172 @@
+//! FedProto (Tan et al., AAAI 2022): only class prototypes travel.
+//!
+//! Local objective CE + λ · mean over training nodes v of MSE(hᵥ, p_{yᵥ}), hᵥ the hidden representation and p the global
+//! prototypes of the last round. After training a client sends the mean hidden vector (without dropout) of its training
+//! nodes of each class, and their number; the server averages each class over the clients that own it. No parameter is
+//! ever sent; each client keeps its own model. Before the first exchange there is no prototype and no term.
+
+use super::isolated::Nobody;
+use super::{Judged, MethodInfo, Round, ServerRule, Terms, needs_hidden};
+use crate::Result;
+use crate::aggregate::{Combination, Update};
+use crate::boost::ModelBoost;
+use crate::client::LocalData;
+use crate::config::not_negative;
+use crate::rule::{ClientRule, Desk, Upload};
+use crate::wire::Message;
+use boostfgl_nn::backbones::Extra;
+use boostfgl_nn::{Matrix, Params, Real, losses};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(super) const INFO: MethodInfo = MethodInfo {
+    name: "fedproto",
+    summary: "only class prototypes are shared; every client keeps its own model",
+    paper: "Tan et al., FedProto: Federated Prototype Learning across Heterogeneous Clients, AAAI 2022",
+    equations: "client k:  CE + lambda mean_v |h_v - p_{y_v}|^2 / h, over training nodes; p_kc = mean of h_v over its class c\n\
+                server:    p_c = sum_k n_kc p_kc / sum_k n_kc over the clients that own class c",
+    wire: "up C h + C (prototypes, counts), down C h; no parameter travels",
+    evaluated: "each client's own model, on its local graph",
+    departures: "Prototypes come from a pass without dropout after training, not from the last training pass. Classes are\n\
+                 averaged over their owners only: OpenFGL counts missing classes as zero vectors, which shrinks the\n\
+                 prototypes of rare classes. fedproto.prototype_weight = \"uniform\" is the official code's mean.\n\
+                 Under model boosting the update norm has no say (lambda_s): no parameter is combined.",
+    judged: Judged::Personal,
+    network: needs_hidden,
+    ..MethodInfo::PLAIN
+};
+
+/// Settings of FedProto (`[methods.fedproto]`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Strength λ of the pull towards prototypes, at least 0.
+    pub lambda: f64,
+    /// How a class's prototypes are averaged over its owners: by their training nodes of the class, or alike.
+    pub prototype_weight: PrototypeWeight,
+}
+
+/// How a class's prototypes are averaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PrototypeWeight {
+    /// By the number of training nodes of the class (the paper).
+    Counts,
+    /// Every owner alike (the official code).
+    Uniform,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { lambda: 1.0, prototype_weight: PrototypeWeight::Counts }
+    }
+}
+
+impl Config {
+    pub(super) fn check(&self) -> Result<()> {
+        not_negative("methods.fedproto.lambda", self.lambda)
+    }
+}
+
+pub(super) fn client<T: Real>(terms: &Terms<'_, T>, _: &LocalData<T>) -> Prototyped<T> {
+    Prototyped { lambda: terms.setup.methods.fedproto.lambda, global: None }
+}
+
+/// A client that is drawn to the global prototypes.
+pub(super) struct Prototyped<T> {
+    lambda: f64,
+    /// One row per class; a row of zeros where nobody owns the class.
+    global: Option<Matrix<T>>,
+}
+
+impl<T: Real> ClientRule<T> for Prototyped<T> {
+    fn begin(&mut self, _: &Desk<'_, T>, heard: Option<&Message<T>>) -> Result<()> {
+        self.global = heard.map(|heard| heard.tensors[0].clone());
+        Ok(())
+    }
+
+    fn extra(&self, desk: &Desk<'_, T>, _: &Matrix<T>, hidden: Option<&Matrix<T>>) -> Extra<T> {
+        let (Some(global), Some(hidden)) = (self.global.as_ref().filter(|_| self.lambda > 0.0), hidden) else {
+            return Extra::default();
+        };
+        let training = desk.data().training();
+        let rows = desk.hidden_rows(training);
+        let target = |v: &u32| desk.data().training_label(*v as usize).map(|label| global.row(label as usize));
+        let pairs: Vec<(u32, &[T])> =
+            rows.into_iter().zip(training).filter_map(|(row, v)| target(v).map(|target| (row, target))).collect();
+        let (value, mut gradient) = losses::squared_error(hidden, &pairs, desk.pool());
+        losses::scale(&mut gradient, self.lambda);
+        Extra { value: self.lambda * value, hidden: Some(gradient), ..Extra::default() }
+    }
+
+    fn finish(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
+        let (logits, hidden) = desk.inspect(local);
+        desk.pool().put(logits);
+        let Some(hidden) = hidden else { unreachable!("networks without a hidden layer are refused") };
+        let counts = desk.data().training_counts();
+        let mut sums = vec![vec![0.0; hidden.columns()]; counts.len()];
+        for &v in desk.data().training() {
+            let Some(label) = desk.data().training_label(v as usize) else { continue };
+            sums[label as usize].iter_mut().zip(hidden.row(v as usize)).for_each(|(sum, x)| *sum += x.f64());
+        }
+        let mut own = Matrix::zeros(counts.len(), hidden.columns());
+        for (c, sum) in sums.iter().enumerate() {
+            own.row_mut(c).iter_mut().zip(sum).for_each(|(p, sum)| *p = T::of(sum / counts[c].max(1) as f64));
+        }
+        desk.pool().put(hidden);
+        let numbers = counts.iter().map(|count| *count as f64).collect();
+        Ok(Upload::only(Message { tensors: vec![own], numbers, entries: Vec::new() }))
+    }
+}
+
+pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Prototypes<T> {
+    Prototypes { weight: terms.setup.methods.fedproto.prototype_weight, global: None }
+}
+
+/// The global prototypes.
+pub(super) struct Prototypes<T> {
+    weight: PrototypeWeight,
+    global: Option<Message<T>>,
+}
+
+impl<T: Real> ServerRule<T> for Prototypes<T> {
+    fn start(&self, client: usize) -> Option<&Params<T>> {
+        Nobody.start(client)
+    }
+
+    fn tell(&self, _: usize) -> Option<&Message<T>> {
+        self.global.as_ref()
+    }
+
+    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
+        let boost = round.boost.map(ModelBoost::without_norm);
+        let trusted = Combination::new(updates, &vec![1.0; updates.len()], boost.as_ref())?.mean_weights();
+        let first = &updates[0].message.tensors[0];
+        let mut global = match self.global.take() {
+            Some(message) => message,
+            None => Message::tensors(vec![Matrix::zeros(first.rows(), first.columns())]),
+        };
+        for c in 0..first.rows() {
+            let owned = |u: &Update<'_, T>| match self.weight {
+                PrototypeWeight::Counts => u.message.numbers[c],
+                PrototypeWeight::Uniform => u.message.numbers[c].min(1.0),
+            };
+            let weights: Vec<f64> = updates.iter().zip(&trusted).map(|(u, trust)| owned(u) * trust).collect();
+            let sum: f64 = weights.iter().sum();
+            // A class that nobody owns now keeps the prototype it had.
+            if sum > 0.0 {
+                let column = |j: usize| {
+                    let parts = updates.iter().zip(&weights).map(|(u, w)| w * u.message.tensors[0].row(c)[j].f64());
+                    T::of(parts.sum::<f64>() / sum)
+                };
+                (0..first.columns()).for_each(|j| global.tensors[0].row_mut(c)[j] = column(j));
+            }
+        }
+        self.global = Some(global);
+        Ok(None)
+    }
+
+    fn models(&self) -> Vec<&Params<T>> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,271 @@
+//! Fed-PUB (Baek et al., ICML 2023): personal models from clients that behave alike, under personal sparse masks.
+//!
+//! A client multiplies its weights by a mask m of the same shapes, 1 at first and never sent, and minimises
+//! CE + λ₁‖m‖₁ + λ₂ Σ_tensors ‖θ − θ̄‖₂ (from its second round on), θ̄ the model it received. Judged is θ∘m with entries
+//! |m| < λ₁ set to 0.
+//!
+//! After training it sends its functional embedding: the mean hidden vector of its judged model over a random proxy
+//! graph that all share (blocks of nodes, features N(0, 1)). The server gives client i Σⱼ aᵢⱼ θⱼ with
+//! aᵢⱼ = softmax over j of τ·cos(embᵢ, embⱼ).
+
+use super::{Judged, MethodInfo, Round, ServerRule, Terms, needs_hidden};
+use crate::aggregate::{Combination, Update};
+use crate::client::LocalData;
+use crate::config::{at_least_one, not_negative};
+use crate::rule::{ClientRule, Desk, Upload};
+use crate::wire::Message;
+use crate::{Error, Result};
+use boostfgl_graph::{Adjacency, Features, Graph, Labels, Stream};
+use boostfgl_nn::backbones::{Backbone, Pass};
+use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer as _};
+use boostfgl_nn::{Inputs, Matrix, Params, Real, View};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(super) const INFO: MethodInfo = MethodInfo {
+    name: "fedpub",
+    summary: "personal models: functional similarity on a proxy graph, personal sparse masks",
+    paper: "Baek et al., Personalized Subgraph Federated Learning, ICML 2023",
+    equations: "client k:  weights theta*m; CE + lambda1 |m|_1 + lambda2 sum_tensors |theta - theta_received|_2\n\
+                \x20          e_k = mean hidden vector over a shared random proxy graph\n\
+                server:    a_ij = softmax_j(tau cos(e_i, e_j));  theta_i = sum_j a_ij theta_j",
+    wire: "up P + h (model, functional embedding), down P (personal); masks never travel",
+    evaluated: "each client's personal model under its mask, on its local graph",
+    departures: "In the official code and in OpenFGL both penalties are computed on detached tensors and give no gradient; here\n\
+                 they do. The embedding is the shared network's hidden layer instead of a third layer's input. Masks cover\n\
+                 weights, not biases.",
+    judged: Judged::Personal,
+    network: needs_hidden,
+    extra_bytes: |sizes, configs| {
+        let proxy = configs.fedpub.proxy_blocks * configs.fedpub.proxy_nodes;
+        4 * sizes.nodes.len() as u64 * (6 * sizes.parameters + 2 * proxy * sizes.features) as u64
+    },
+    ..MethodInfo::PLAIN
+};
+
+/// Settings of Fed-PUB (`[methods.fedpub]`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Sharpness τ of the similarity weights, at least 0; 0 averages everybody alike.
+    pub tau: f64,
+    /// Strength λ₁ of the masks' sparsity, and the size below which a judged entry is 0; at least 0.
+    pub lambda1: f64,
+    /// Strength λ₂ of the pull towards the received model, at least 0.
+    pub lambda2: f64,
+    /// Whether masks are trained; if not they stay 1.
+    pub train_masks: bool,
+    /// Blocks of the proxy graph, at least 1.
+    pub proxy_blocks: usize,
+    /// Nodes of each block, at least 1.
+    pub proxy_nodes: usize,
+    /// Probability of an edge inside a block, from 0 to 1.
+    pub proxy_density: f64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            tau: 10.0,
+            lambda1: 1e-3,
+            lambda2: 1e-3,
+            train_masks: true,
+            proxy_blocks: 5,
+            proxy_nodes: 100,
+            proxy_density: 0.1,
+        }
+    }
+}
+
+impl Config {
+    pub(super) fn check(&self) -> Result<()> {
+        not_negative("methods.fedpub.tau", self.tau)?;
+        not_negative("methods.fedpub.lambda1", self.lambda1)?;
+        not_negative("methods.fedpub.lambda2", self.lambda2)?;
+        at_least_one("methods.fedpub.proxy_blocks", self.proxy_blocks)?;
+        at_least_one("methods.fedpub.proxy_nodes", self.proxy_nodes)?;
+        if !(0.0..=1.0).contains(&self.proxy_density) {
+            return Err(Error::setting("methods.fedpub.proxy_density", "a number from 0 to 1", self.proxy_density));
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn client<T: Real>(terms: &Terms<'_, T>, _: &LocalData<T>) -> Masked<T> {
+    let config = terms.setup.methods.fedpub.clone();
+    let mut mask = terms.initial.clone();
+    mask.tensors_mut().iter_mut().for_each(ones);
+    let rate = terms.setup.optimizer.learning_rate;
+    let optimizer = Adam::new(AdamConfig { rate, weight_decay: 0.0, ..AdamConfig::default() });
+    let proxy = proxy(&config, terms.setup.seed, terms.features, terms.backbone);
+    let effective = terms.initial.clone();
+    Masked { config, mask, optimizer, effective, proxy, rounds: 0 }
+}
+
+/// 1 everywhere but in the padding.
+fn ones<T: Real>(tensor: &mut Matrix<T>) {
+    (0..tensor.rows()).for_each(|r| tensor.row_mut(r).fill(T::ONE));
+}
+
+/// The proxy graph, the same for everybody under one seed.
+fn proxy<T: Real>(config: &Config, seed: u64, width: usize, backbone: &dyn Backbone<T>) -> View<T> {
+    let (size, nodes) = (config.proxy_nodes, config.proxy_blocks * config.proxy_nodes);
+    let mut stream = Stream::new(seed, "proxy edges", &[]);
+    let mut edges = Vec::new();
+    for block in 0..config.proxy_blocks {
+        let first = block * size;
+        for u in first..first + size {
+            for v in u + 1..first + size {
+                if stream.unit() < config.proxy_density {
+                    edges.push((u as u32, v as u32));
+                }
+            }
+        }
+    }
+    let mut stream = Stream::new(seed, "proxy features", &[]);
+    let features: Vec<f32> = (0..nodes * width).map(|_| stream.normal() as f32).collect();
+    let graph = Adjacency::from_edges(nodes, &edges, None, false).and_then(|(adjacency, _)| {
+        let labels = Labels::from_integers(&vec![-1; nodes], 1)?;
+        Graph::new("proxy", adjacency, Features::dense(nodes, width, features)?, labels)
+    });
+    match graph {
+        Ok(graph) => View::whole(&Inputs::new(&graph), backbone.plan()),
+        Err(error) => unreachable!("a graph made here is sound: {error}"),
+    }
+}
+
+/// A client with a personal mask.
+pub(super) struct Masked<T> {
+    config: Config,
+    mask: Params<T>,
+    optimizer: Adam<T>,
+    /// θ∘m.
+    effective: Params<T>,
+    proxy: View<T>,
+    /// Rounds this client has taken part in.
+    rounds: usize,
+}
+
+impl<T: Real> Masked<T> {
+    /// θ∘m, with entries of m below `least` set to 0.
+    fn apply(&self, model: &Params<T>, least: f64, out: &mut Params<T>) {
+        let least = T::of(least);
+        let masks = self.mask.tensors().iter().zip(self.mask.shapes());
+        for ((out, (mask, shape)), weights) in out.tensors_mut().iter_mut().zip(masks).zip(model.tensors()) {
+            let numbers = mask.data().iter().zip(weights.data());
+            let masked = |m: T, w: T| if m < least && -m < least { T::ZERO } else { m * w };
+            out.data_mut().iter_mut().zip(numbers).for_each(|(out, (m, w))| {
+                *out = if shape.is_bias() { *w } else { masked(*m, *w) };
+            });
+        }
+    }
+
+    /// The mean hidden vector over the proxy graph.
+    fn embedding(&self, model: &Params<T>, desk: &Desk<'_, T>) -> Vec<f64> {
+        let (logits, hidden) = Pass::new(desk.backbone(), &self.proxy, desk.pool()).inspect(model);
+        let Some(hidden) = hidden else { unreachable!("networks without a hidden layer are refused") };
+        let mut mean = vec![0.0; hidden.columns()];
+        for v in 0..hidden.rows() {
+            mean.iter_mut().zip(hidden.row(v)).for_each(|(mean, x)| *mean += x.f64() / hidden.rows() as f64);
+        }
+        desk.pool().put(logits);
+        desk.pool().put(hidden);
+        mean
+    }
+}
+
+impl<T: Real> ClientRule<T> for Masked<T> {
+    fn reparametrise(&mut self, model: &Params<T>) {
+        let mut effective = std::mem::replace(&mut self.effective, Params::from_tensors(&[], Vec::new()));
+        self.apply(model, 0.0, &mut effective);
+        self.effective = effective;
+    }
+
+    fn effective(&self) -> Option<&Params<T>> {
+        Some(&self.effective)
+    }
+
+    fn adjust(&mut self, desk: &Desk<'_, T>, model: &Params<T>, gradients: &mut [Matrix<T>]) {
+        // ∂L/∂m = ∂L/∂(θ∘m)∘θ + λ₁ sign(m), taken before the gradients become those of θ.
+        let sparsity = T::of(self.config.lambda1);
+        let mut of_masks = Vec::new();
+        let tensors = model.tensors().iter().zip(self.mask.tensors()).zip(self.mask.shapes());
+        for (gradient, ((weights, mask), shape)) in gradients.iter_mut().zip(tensors) {
+            let mut of_mask = desk.pool().take(gradient.rows(), gradient.columns());
+            of_mask.data_mut().fill(T::ZERO);
+            if !shape.is_bias() {
+                let numbers = of_mask.data_mut().iter_mut().zip(gradient.data_mut());
+                for ((of_mask, g), (w, m)) in numbers.zip(weights.data().iter().zip(mask.data())) {
+                    let sign = if *m > T::ZERO { sparsity } else { -sparsity };
+                    *of_mask = *g * *w + if *m == T::ZERO { T::ZERO } else { sign };
+                    *g = *g * *m;
+                }
+            }
+            of_masks.push(of_mask);
+        }
+        if self.config.train_masks {
+            self.optimizer.step(&mut self.mask, &of_masks);
+        }
+        of_masks.into_iter().for_each(|g| desk.pool().put(g));
+        if self.rounds > 0 && self.config.lambda2 > 0.0 {
+            pull(model, desk.start(), self.config.lambda2, gradients);
+        }
+    }
+
+    fn finish(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
+        self.rounds += 1;
+        let Some(judged) = self.deploy(local) else { unreachable!("masks always apply") };
+        Ok(Upload::with(Message::numbers(self.embedding(&judged, desk))))
+    }
+
+    fn deploy(&mut self, model: &Params<T>) -> Option<Params<T>> {
+        let mut judged = model.clone();
+        self.apply(model, self.config.lambda1, &mut judged);
+        Some(judged)
+    }
+}
+
+/// Adds λ₂ (θ − θ̄)/‖θ − θ̄‖ to the gradient of each tensor; nothing where they are equal.
+fn pull<T: Real>(model: &Params<T>, towards: &Params<T>, lambda: f64, gradients: &mut [Matrix<T>]) {
+    let distances = model.tensor_distances(towards);
+    let tensors = model.tensors().iter().zip(towards.tensors()).zip(distances);
+    for (gradient, ((now, there), distance)) in gradients.iter_mut().zip(tensors).filter(|(_, (_, d))| *d > 0.0) {
+        let scale = T::of(lambda / distance);
+        let numbers = now.data().iter().zip(there.data());
+        gradient.data_mut().iter_mut().zip(numbers).for_each(|(g, (now, there))| *g += scale * (*now - *there));
+    }
+}
+
+pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Functional<T> {
+    Functional { tau: terms.setup.methods.fedpub.tau, models: vec![terms.initial.clone(); terms.clients] }
+}
+
+/// One model per client, from the clients that behave like it.
+pub(super) struct Functional<T> {
+    tau: f64,
+    models: Vec<Params<T>>,
+}
+
+impl<T: Real> ServerRule<T> for Functional<T> {
+    fn start(&self, client: usize) -> Option<&Params<T>> {
+        Some(&self.models[client])
+    }
+
+    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
+        let mut influence = vec![0.0; updates.len()];
+        for target in updates {
+            let similar = |u: &Update<'_, T>| super::fedgta::cosine(&target.message.numbers, &u.message.numbers);
+            // The cosine is at most 1, so that no exponential overflows.
+            let weights: Vec<f64> = updates.iter().map(|u| Real::exp(self.tau * (similar(u) - 1.0))).collect();
+            let combination = Combination::new(updates, &weights, round.boost)?;
+            combination.apply(updates, &mut self.models[target.client]);
+            let mean = combination.mean_weights().into_iter().map(|weight| weight / updates.len() as f64);
+            influence.iter_mut().zip(mean).for_each(|(sum, weight)| *sum += weight);
+        }
+        Ok(Some(Combination::of_weights(influence)))
+    }
+
+    fn models(&self) -> Vec<&Params<T>> {
+        self.models.iter().collect()
+    }
+}

@@ -1,0 +1,132 @@
+//! q-FFL with q-FedAvg (Li et al., ICLR 2020): clients with a larger loss pull harder.
+//!
+//! Objective Σₖ (pₖ/(q+1)) Fₖ^{q+1}. With L = 1/η, gₖ = L(θ − θₖ) and Fₖ the loss of the received model:
+//! Δₖ = Fₖ^q gₖ, hₖ = q Fₖ^{q−1}‖gₖ‖² + L Fₖ^q, θ ← θ − ΣΔₖ / Σhₖ. With q = 0 this is the uniform mean of models.
+//!
+//! Since Δₖ/Σh = cₖ(θ − θₖ) with cₖ = L Fₖ^q / Σh, the step is a weighted sum of θ and the θₖ.
+
+use super::{MethodInfo, Round, ServerRule, Terms};
+use crate::aggregate::{Combination, Update};
+use crate::client::LocalData;
+use crate::config::not_negative;
+use crate::rule::{ClientRule, Desk, Upload};
+use crate::wire::Message;
+use crate::{Error, Result};
+use boostfgl_nn::{Params, Real};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Losses below this count as this: powers of 0 are not finite.
+const FLOOR: f64 = 1e-10;
+
+pub(super) const INFO: MethodInfo = MethodInfo {
+    name: "qffl",
+    summary: "fair aggregation: clients with a larger loss get a larger say (q-FedAvg)",
+    paper: "Li et al., Fair Resource Allocation in Federated Learning, ICLR 2020",
+    equations: "client k:  F_k = mean CE of the received model on its training nodes; theta_k as in FedAvg\n\
+                server:    g_k = (theta - theta_k)/eta; D_k = F_k^q g_k; h_k = q F_k^(q-1) |g_k|^2 + F_k^q / eta\n\
+                \x20          theta = theta - (sum_k D_k) / (sum_k h_k)",
+    wire: "up P + 1 (model, loss), down P",
+    departures: "1/eta stands for a Lipschitz constant under SGD; with Adam it is only the nominal rate. Full participation\n\
+                 replaces sampling by size; qffl.by_size = true weighs D_k and h_k by n_k instead.",
+    extra_bytes: |sizes, _| 4 * sizes.parameters as u64,
+    ..MethodInfo::PLAIN
+};
+
+/// Settings of q-FFL (`[methods.qffl]`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Exponent q, from 0 (uniform mean) to 20: the larger, the more the worst client counts.
+    pub q: f64,
+    /// Whether a client's terms are also weighed by its size.
+    pub by_size: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { q: 1.0, by_size: false }
+    }
+}
+
+impl Config {
+    pub(super) fn check(&self) -> Result<()> {
+        not_negative("methods.qffl.q", self.q)?;
+        if self.q > 20.0 { Err(Error::setting("methods.qffl.q", "a number from 0 to 20", self.q)) } else { Ok(()) }
+    }
+}
+
+pub(super) fn client<T: Real>(_: &Terms<'_, T>, _: &LocalData<T>) -> LossReporter {
+    LossReporter { loss: 0.0 }
+}
+
+/// A client that says how well the received model serves it.
+pub(super) struct LossReporter {
+    loss: f64,
+}
+
+impl<T: Real> ClientRule<T> for LossReporter {
+    fn inspects_start(&self) -> bool {
+        true
+    }
+
+    fn begin(&mut self, desk: &Desk<'_, T>, _: Option<&Message<T>>) -> Result<()> {
+        self.loss = desk.training_loss(desk.start());
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &Desk<'_, T>, _: &Params<T>) -> Result<Upload<T>> {
+        Ok(Upload::with(Message::numbers(vec![self.loss])))
+    }
+}
+
+pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Stepping<T> {
+    let setup = terms.setup;
+    let config = setup.methods.qffl.clone();
+    Stepping { config, rate: setup.optimizer.learning_rate, global: terms.initial.clone(), next: terms.initial.clone() }
+}
+
+/// A server that takes a step along the updates.
+pub(super) struct Stepping<T> {
+    config: Config,
+    rate: f64,
+    global: Params<T>,
+    next: Params<T>,
+}
+
+impl<T: Real> ServerRule<T> for Stepping<T> {
+    fn start(&self, _: usize) -> Option<&Params<T>> {
+        Some(&self.global)
+    }
+
+    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
+        let base: Vec<f64> = updates.iter().map(|u| if self.config.by_size { u.size } else { 1.0 }).collect();
+        // A common factor of numerator and denominator cancels, so that normalised weights do.
+        let trusted = Combination::new(updates, &base, round.boost)?;
+        let lipschitz = 1.0 / self.rate;
+        let (mut pulls, mut denominator) = (Vec::new(), 0.0);
+        for (update, weight) in updates.iter().zip(trusted.mean_weights()) {
+            let loss = update.message.numbers[0].max(FLOOR);
+            let pull = weight * lipschitz * libm::pow(loss, self.config.q);
+            let square = lipschitz * lipschitz * update.norm * update.norm;
+            denominator += pull + weight * self.config.q * libm::pow(loss, self.config.q - 1.0) * square;
+            pulls.push(pull);
+        }
+        pulls.iter_mut().for_each(|pull| *pull /= denominator);
+        step(&mut self.global, &mut self.next, updates, &pulls);
+        Ok(Some(Combination::of_weights(pulls)))
+    }
+
+    fn models(&self) -> Vec<&Params<T>> {
+        vec![&self.global]
+    }
+}
+
+/// global ← global + Σₖ pullₖ (θₖ − global), using `next` as a buffer.
+pub(super) fn step<T: Real>(global: &mut Params<T>, next: &mut Params<T>, updates: &[Update<'_, T>], pulls: &[f64]) {
+    let rest = 1.0 - pulls.iter().sum::<f64>();
+    let weights: Vec<f64> = std::iter::once(rest).chain(pulls.iter().copied()).collect();
+    let models: Vec<&Params<T>> = std::iter::once(&*global).chain(updates.iter().map(Update::params)).collect();
+    next.set_weighted_sum(&models, |_| weights.clone());
+    std::mem::swap(global, next);
+}

@@ -1,0 +1,115 @@
+//! SCAFFOLD (Karimireddy et al., ICML 2020): control variates against client drift.
+//!
+//! Server and clients keep a control c and cₖ, all 0 at first. A local step uses g − cₖ + c; after τ steps of rate η
+//! (the paper's option II) cₖ⁺ = cₖ − c + (θ_g − θₖ)/(τη). The server adds (1/K) Σ (cₖ⁺ − cₖ) over the participants to c.
+//!
+//! (θ_g − θₖ)/(τη) estimates a gradient only under plain SGD; with Adam it is merely a direction. Set
+//! `optimizer.optimizer = "sgd"` for the published method.
+
+use super::{MethodInfo, Round, ServerRule, Terms, fedavg};
+use crate::Result;
+use crate::aggregate::{Combination, Update};
+use crate::client::LocalData;
+use crate::rule::{ClientRule, Desk, Upload};
+use crate::wire::Message;
+use boostfgl_nn::{Matrix, Params, Real};
+
+pub(super) const INFO: MethodInfo = MethodInfo {
+    name: "scaffold",
+    summary: "FedAvg with control variates that correct client drift",
+    paper: "Karimireddy et al., SCAFFOLD: Stochastic Controlled Averaging for Federated Learning, ICML 2020",
+    equations: "client k:  steps on g - c_k + c;  c_k' = c_k - c + (theta - theta_k)/(tau eta)   (tau steps of rate eta)\n\
+                server:    theta = sum_k (n_k / sum_j n_j) theta_k;  c = c + (1/K) sum_k (c_k' - c_k)",
+    wire: "up 2P (model, change of control), down 2P (model, control)",
+    departures: "The control's estimate assumes plain SGD; with the default Adam it is not a gradient (as in OpenFGL). Use\n\
+                 --set optimizer=sgd for the published method. Models are averaged by size, as for every method here, with\n\
+                 server rate 1. OpenFGL replaces c by the mean over participants, which is wrong under partial participation.",
+    extra_bytes: |sizes, _| 4 * (2 * sizes.nodes.len() as u64 + 2) * sizes.parameters as u64,
+    ..MethodInfo::PLAIN
+};
+
+pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Controlled<T> {
+    let zeros = |t: &Matrix<T>| Matrix::zeros(t.rows(), t.columns());
+    let control = Message::tensors(terms.initial.tensors().iter().map(zeros).collect());
+    Controlled { averaging: fedavg::server(terms), control, clients: terms.able.iter().filter(|able| **able).count() }
+}
+
+/// FedAvg's server with a control.
+pub(super) struct Controlled<T> {
+    averaging: fedavg::Averaging<T>,
+    control: Message<T>,
+    /// How many clients can take part.
+    clients: usize,
+}
+
+impl<T: Real> ServerRule<T> for Controlled<T> {
+    fn start(&self, client: usize) -> Option<&Params<T>> {
+        self.averaging.start(client)
+    }
+
+    fn tell(&self, _: usize) -> Option<&Message<T>> {
+        Some(&self.control)
+    }
+
+    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
+        // Trust weighs models; the control stays an unweighted mean.
+        let share = T::of(1.0 / self.clients as f64);
+        for update in updates {
+            for (c, change) in self.control.tensors.iter_mut().zip(&update.message.tensors) {
+                c.data_mut().iter_mut().zip(change.data()).for_each(|(c, d)| *c += share * *d);
+            }
+        }
+        self.averaging.aggregate(updates, round)
+    }
+
+    fn models(&self) -> Vec<&Params<T>> {
+        self.averaging.models()
+    }
+}
+
+pub(super) fn client<T: Real>(_: &Terms<'_, T>, _: &LocalData<T>) -> Drifting<T> {
+    Drifting { own: Vec::new(), correction: Vec::new() }
+}
+
+/// A client with a control cₖ.
+pub(super) struct Drifting<T> {
+    /// cₖ; empty while it is 0.
+    own: Vec<Matrix<T>>,
+    /// c − cₖ of this round.
+    correction: Vec<Matrix<T>>,
+}
+
+impl<T: Real> ClientRule<T> for Drifting<T> {
+    fn begin(&mut self, desk: &Desk<'_, T>, heard: Option<&Message<T>>) -> Result<()> {
+        let Some(heard) = heard else { unreachable!("the server tells its control") };
+        if self.own.is_empty() {
+            self.own = desk.start().tensors().iter().map(|t| Matrix::zeros(t.rows(), t.columns())).collect();
+        }
+        self.correction = heard.tensors.clone();
+        for (correction, own) in self.correction.iter_mut().zip(&self.own) {
+            correction.data_mut().iter_mut().zip(own.data()).for_each(|(c, own)| *c -= *own);
+        }
+        Ok(())
+    }
+
+    fn adjust(&mut self, _: &Desk<'_, T>, _: &Params<T>, gradients: &mut [Matrix<T>]) {
+        for (gradient, correction) in gradients.iter_mut().zip(&self.correction) {
+            gradient.data_mut().iter_mut().zip(correction.data()).for_each(|(g, c)| *g += *c);
+        }
+    }
+
+    fn finish(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
+        // cₖ⁺ − cₖ = −c + (θ_g − θₖ)/(τη) = −(c − cₖ) − cₖ + (θ_g − θₖ)/(τη).
+        let rate = T::of(1.0 / (desk.epochs() as f64 * desk.learning_rate()));
+        let mut changes = std::mem::take(&mut self.correction);
+        let models = desk.start().tensors().iter().zip(local.tensors());
+        for ((change, own), (start, end)) in changes.iter_mut().zip(&mut self.own).zip(models) {
+            let numbers = change.data_mut().iter_mut().zip(own.data_mut());
+            for ((change, own), (start, end)) in numbers.zip(start.data().iter().zip(end.data())) {
+                *change = rate * (*start - *end) - *change - *own;
+                *own += *change;
+            }
+        }
+        Ok(Upload::with(Message::tensors(changes)))
+    }
+}

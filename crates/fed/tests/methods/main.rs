@@ -1,0 +1,6 @@
+//! What each method must do by its own definition, one file per method or family.
+
+#[path = "../common/small.rs"]
+mod small;
+
+mod rivals;

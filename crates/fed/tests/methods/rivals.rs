@@ -1,0 +1,255 @@
+//! What the smaller methods must equal, exactly where the mathematics says so.
+
+use boostfgl_fed::config::OptimizerKind;
+use boostfgl_fed::methods::{fedgta, moon};
+use boostfgl_fed::{LocalData, Setup};
+use boostfgl_graph::{Graph, Stream};
+use boostfgl_nn::Params;
+use boostfgl_partition::{ClientGraph, Partition};
+use crate::small::*;
+
+fn outcome(setup: &Setup, graph: &Graph, partition: &Partition) -> boostfgl_fed::Outcome<f32> {
+    run::<f32>(setup, data(setup.method.name, graph, partition))
+}
+
+/// Clients of the same size, so that weights by size are uniform ones.
+fn even(graph: &Graph) -> Partition {
+    let mut order: Vec<u32> = (0..graph.len() as u32).collect();
+    Stream::new(3, "even", &[]).shuffle(&mut order);
+    let mut assignment = vec![0; graph.len()];
+    order.iter().enumerate().for_each(|(i, &v)| assignment[v as usize] = (i % CLIENTS) as u32);
+    Partition::new(CLIENTS, assignment, partition(graph).split().clone()).unwrap()
+}
+
+/// Runs `base` and the other method, changed, and asserts that they are the same bit for bit.
+fn equal(base: &str, other: &str, change: impl Fn(&mut Setup)) {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    let [mut base, mut other] = [base, other].map(|name| setup(name, &[]));
+    change(&mut base);
+    change(&mut other);
+    let what = format!("{} and {}", base.method.name, other.method.name);
+    let (base, other) = (outcome(&base, &graph, &partition), outcome(&other, &graph, &partition));
+    assert_same(&base, &other, &what);
+}
+
+/// How far the last models of two runs are apart.
+fn apart(a: &Setup, b: &Setup, graph: &Graph, partition: &Partition) -> f64 {
+    let (a, b) = (outcome(a, graph, partition), outcome(b, graph, partition));
+    a.models.iter().zip(b.models.iter().cycle()).map(|(a, b)| a.distance(b)).fold(0.0, f64::max)
+}
+
+#[test]
+fn fedprox_without_strength_or_with_one_step_is_fedavg() {
+    equal("fedavg", "fedprox", |setup| (setup.methods.fedprox.mu, setup.protocol.epochs) = (0.0, 3));
+    equal("fedavg", "fedprox", |setup| setup.methods.fedprox.mu = 5.0);
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    let mut pulled = setup("fedprox", &[]);
+    (pulled.methods.fedprox.mu, pulled.protocol.epochs) = (5.0, 3);
+    let mut free = setup("fedavg", &[]);
+    free.protocol.epochs = 3;
+    assert!(apart(&pulled, &free, &graph, &partition) > 1e-4, "with three steps the term acts");
+}
+
+#[test]
+fn moon_without_strength_or_in_its_first_round_is_fedavg() {
+    for nodes in [moon::ContrastNodes::All, moon::ContrastNodes::Training] {
+        let set = |setup: &mut Setup| setup.methods.moon.contrast_nodes = nodes;
+        equal("fedavg", "moon", |setup| {
+            set(setup);
+            (setup.methods.moon.mu, setup.protocol.epochs) = (0.0, 2);
+        });
+        equal("fedavg", "moon", |setup| {
+            set(setup);
+            (setup.methods.moon.mu, setup.protocol.rounds) = (7.0, 1);
+        });
+        let graph = graph(WORDS);
+        let partition = partition(&graph);
+        let mut moon = setup("moon", &[]);
+        set(&mut moon);
+        assert!(apart(&moon, &setup("fedavg", &[]), &graph, &partition) > 1e-5, "{nodes:?} acts");
+    }
+}
+
+#[test]
+fn scaffold_in_its_first_round_is_fedavg() {
+    equal("fedavg", "scaffold", |setup| (setup.protocol.rounds, setup.protocol.epochs) = (1, 3));
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    let more = |name: &str| {
+        let mut setup = setup(name, &[]);
+        setup.protocol.epochs = 3;
+        setup
+    };
+    assert!(apart(&more("fedavg"), &more("scaffold"), &graph, &partition) > 1e-4);
+}
+
+/// With identical clients c = cₖ for ever, and the correction is nothing but rounding.
+#[test]
+fn scaffold_of_identical_clients_is_fedavg() {
+    let graph = graph(WORDS);
+    let client = &partition(&graph).client_graphs(&graph)[1];
+    let copy = ClientGraph { id: 0, nodes: (0..client.len() as u32).collect(), ..client.clone() };
+    let last = |name: &str| {
+        let mut setup = setup(name, &[]);
+        (setup.protocol.epochs, setup.optimizer.optimizer) = (2, OptimizerKind::Sgd);
+        run::<f64>(&setup, (0..4).map(|_| LocalData::new(&copy)).collect()).models.remove(0)
+    };
+    assert!(last("fedavg").distance(&last("scaffold")) < 1e-12);
+}
+
+/// q-FFL with q = 0, FedFV that projects nobody, and Fed-PUB that is blind are all the uniform mean.
+#[test]
+fn uniform_means_are_fedavg_of_equal_clients() {
+    let graph = graph(WORDS);
+    let partition = even(&graph);
+    let base = setup("fedavg", &[]);
+    let mut qffl = setup("qffl", &[]);
+    qffl.methods.qffl.q = 0.0;
+    assert!(apart(&base, &qffl, &graph, &partition) < 1e-5);
+    qffl.methods.qffl.q = 2.0;
+    assert!(apart(&base, &qffl, &graph, &partition) > 1e-3);
+    let mut fedfv = setup("fedfv", &[]);
+    fedfv.methods.fedfv.alpha = 1.0;
+    assert!(apart(&base, &fedfv, &graph, &partition) < 1e-5);
+    let mut fedpub = setup("fedpub", &[]);
+    let config = &mut fedpub.methods.fedpub;
+    (config.tau, config.lambda1, config.lambda2, config.train_masks) = (0.0, 0.0, 0.0, false);
+    assert_eq!(apart(&base, &fedpub, &graph, &partition), 0.0);
+    let mut fedgta = setup("fedgta", &[]);
+    fedgta.methods.fedgta.epsilon = -1.0;
+    let models = outcome(&fedgta, &graph, &partition).models;
+    assert!(models.iter().all(|model| model == &models[0]), "everybody accepts everybody");
+}
+
+/// The server's step has the length of FedAvg's, whatever was projected.
+#[test]
+fn fedfv_keeps_the_length_of_the_step() {
+    let graph = graph(WORDS);
+    let partition = even(&graph);
+    let last = |name: &str| {
+        let mut setup = setup(name, &[]);
+        setup.protocol.rounds = 1;
+        let outcome = run::<f64>(&setup, data(name, &graph, &partition));
+        let start = Params::<f64>::glorot(outcome.models[0].shapes(), setup.seed);
+        outcome.models[0].distance(&start)
+    };
+    let (plain, fair) = (last("fedavg"), last("fedfv"));
+    assert!((plain - fair).abs() < 1e-9 * plain, "{plain} and {fair}");
+}
+
+#[test]
+fn fairfed_without_rate_is_fedavg() {
+    equal("fedavg", "fairfed", |setup| setup.methods.fairfed.beta = 0.0);
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    let (_, rounds) = watch::<f32>(&setup("fairfed", &[]), data("fairfed", &graph, &partition));
+    let weights = |round: &Round| round.clients.iter().map(|c| c.weight.unwrap()).collect::<Vec<_>>();
+    assert_ne!(weights(&rounds[0]), weights(&rounds[2]), "weights move");
+    assert!(rounds.iter().all(|round| round.predictions.is_some() && round.val_accuracy.is_some()));
+}
+
+/// AFL with γ = 0 gives everybody the same weight, and judges the mean of the iterates.
+#[test]
+fn afl_without_rate_is_the_mean_of_uniform_fedavg() {
+    let graph = graph(WORDS);
+    let partition = even(&graph);
+    let mut afl = setup("afl", &[]);
+    afl.methods.afl.gamma = 0.0;
+    let found = run::<f64>(&afl, data("afl", &graph, &partition)).models.remove(0);
+    let iterates: Vec<Params<f64>> = (1..=afl.protocol.rounds)
+        .map(|rounds| {
+            let mut base = setup("fedavg", &[]);
+            base.protocol.rounds = rounds;
+            run::<f64>(&base, data("fedavg", &graph, &partition)).models.remove(0)
+        })
+        .collect();
+    let mut mean = found.clone();
+    mean.set_weighted_sum(&iterates.iter().collect::<Vec<_>>(), |_| vec![1.0 / 3.0; 3]);
+    assert!(found.distance(&mean) < 1e-12);
+    afl.methods.afl.gamma = 0.5;
+    let (_, rounds) = watch::<f64>(&afl, data("afl", &graph, &partition));
+    let last = &rounds[2].clients;
+    let heaviest = (0..CLIENTS).max_by(|&a, &b| last[a].weight.unwrap().total_cmp(&last[b].weight.unwrap())).unwrap();
+    assert!(last[heaviest].weight.unwrap() > 0.25);
+}
+
+#[test]
+fn fedgta_alone_is_local_training() {
+    // Nobody is like anybody else.
+    equal("isolated", "fedgta", |setup| setup.methods.fedgta.epsilon = 1.0);
+    let graph = graph(WORDS);
+    let split = partition(&graph).split().clone();
+    let alone = Partition::new(1, vec![0; graph.len()], split).unwrap();
+    assert_eq!(apart(&setup("fedgta", &[]), &setup("isolated", &[]), &graph, &alone), 0.0);
+}
+
+/// Two clients with the same graph have similarity 1 and the same confidence: both get the plain mean.
+#[test]
+fn fedgta_of_identical_clients_is_their_mean() {
+    let graph = graph(WORDS);
+    let client = &partition(&graph).client_graphs(&graph)[1];
+    let copy = ClientGraph { id: 0, nodes: (0..client.len() as u32).collect(), ..client.clone() };
+    for kind in [fedgta::MomentKind::Origin, fedgta::MomentKind::Central, fedgta::MomentKind::Hybrid] {
+        let last = |name: &str| {
+            let mut setup = setup(name, &[]);
+            setup.methods.fedgta.moment_kind = kind;
+            setup.methods.fedgta.epsilon = 0.999;
+            run::<f64>(&setup, (0..2).map(|_| LocalData::new(&copy)).collect()).models
+        };
+        let (found, expected) = (last("fedgta"), last("fedavg"));
+        assert!(found.iter().all(|model| model.distance(&expected[0]) < 1e-12));
+    }
+}
+
+#[test]
+fn fedproto_without_strength_or_in_its_first_round_is_local_training() {
+    equal("isolated", "fedproto", |setup| setup.methods.fedproto.lambda = 0.0);
+    equal("isolated", "fedproto", |setup| setup.protocol.rounds = 1);
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    assert!(apart(&setup("fedproto", &[]), &setup("isolated", &[]), &graph, &partition) > 1e-5);
+}
+
+/// Masks are personal: models are averaged, what is judged differs.
+#[test]
+fn fedpub_masks_stay_with_the_client() {
+    let graph = graph(WORDS);
+    let partition = even(&graph);
+    let mut blind = setup("fedpub", &[]);
+    (blind.methods.fedpub.tau, blind.protocol.epochs) = (0.0, 3);
+    let trained = outcome(&blind, &graph, &partition);
+    assert!(trained.models.iter().all(|model| model == &trained.models[0]));
+    blind.methods.fedpub.train_masks = false;
+    assert!(outcome(&blind, &graph, &partition).models[0] != trained.models[0], "masks act");
+}
+
+#[test]
+fn settings_out_of_range_are_refused_by_name() {
+    type Change = fn(&mut Setup);
+    let cases: [(Change, &str); 14] = [
+        (|s| s.methods.fedprox.mu = -1.0, "methods.fedprox.mu"),
+        (|s| s.methods.moon.mu = f64::NAN, "methods.moon.mu"),
+        (|s| s.methods.moon.tau = 0.0, "methods.moon.tau"),
+        (|s| s.methods.qffl.q = -0.1, "methods.qffl.q"),
+        (|s| s.methods.qffl.q = 21.0, "methods.qffl.q"),
+        (|s| s.methods.afl.gamma = f64::INFINITY, "methods.afl.gamma"),
+        (|s| s.methods.fedfv.alpha = 1.1, "methods.fedfv.alpha"),
+        (|s| s.methods.fairfed.beta = -1.0, "methods.fairfed.beta"),
+        (|s| s.methods.fedgta.epsilon = 1.5, "methods.fedgta.epsilon"),
+        (|s| s.methods.fedgta.moments = 0, "methods.fedgta.moments"),
+        (|s| s.methods.fedgta.temperature = 0.0, "methods.fedgta.temperature"),
+        (|s| s.methods.fedpub.proxy_nodes = 0, "methods.fedpub.proxy_nodes"),
+        (|s| s.methods.fedpub.proxy_density = 2.0, "methods.fedpub.proxy_density"),
+        (|s| s.methods.fedproto.lambda = -1.0, "methods.fedproto.lambda"),
+    ];
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    for (change, key) in cases {
+        let mut setup = setup("fedavg", &[]);
+        change(&mut setup);
+        let error = boostfgl_fed::Federation::<f32>::new(setup, data("fedavg", &graph, &partition)).err().unwrap();
+        assert!(error.to_string().starts_with(&format!("{key}: expected ")), "{key}: {error}");
+    }
+}
