@@ -156,8 +156,8 @@ impl<T: Real> View<T> {
 
     /// Lets forward passes take X·W of **all** nodes from here instead of computing it, until told `None`.
     ///
-    /// W is the first tensor of the network. The caller vouches that it belongs to the weights of the coming passes. Digits do not change: each row is the
-    /// same sum.
+    /// W is the first tensor of the network. The caller vouches that it belongs to the weights of the coming passes.
+    /// Digits do not change: each row is the same sum.
     pub fn remember(&mut self, product: Option<Arc<Matrix<T>>>) {
         self.remembered = product;
     }
@@ -228,10 +228,12 @@ impl<T: Real> Block<T> {
     }
 
     fn whole(inputs: &Inputs<T>, plan: Plan) -> Self {
-        let block =
-            |matrix: &Csr<T>| Self { matrix: matrix.clone(), from: None, transpose: None, own: None, two_hops: None };
-        let two_hops = plan.two_hops.then(|| Box::new(block(inputs.two_hops())));
-        Self { two_hops, ..block(inputs.propagation().csr()) }
+        let all = |matrix: &Csr<T>| {
+            let matrix = matrix.clone();
+            Self { matrix, from: None, transpose: None, own: None, two_hops: None }
+        };
+        let two_hops = plan.two_hops.then(|| Box::new(all(inputs.two_hops())));
+        Self { two_hops, ..all(inputs.propagation().csr()) }
     }
 
     /// Where the nodes of the rows stand among those of the columns; `None` if they are the same.
@@ -301,4 +303,30 @@ fn propagate<T: Real>(p: &Csr<T>, x: &Matrix<T>) -> Matrix<T> {
     let stride = out.stride();
     spmm(p, None, x.data(), out.data_mut(), stride);
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boostfgl_graph::{Adjacency, Features, Graph, Labels};
+
+    /// From one end of a path of four nodes everything is reached in three hops; the seven further ones are alike.
+    #[test]
+    fn hops_that_reach_nobody_new_share_a_block() {
+        let (path, _) = Adjacency::from_edges(4, &[(0, 1), (1, 2), (2, 3)], None, false).unwrap();
+        let features = Features::dense(4, 1, vec![1.0; 4]).unwrap();
+        let graph = Graph::new("path", path, features, Labels::from_integers(&[0; 4], 2).unwrap()).unwrap();
+        let inputs = Inputs::<f64>::new(&graph);
+        let mut view = View::training(&inputs, vec![0], Plan::new(10, Some(0)));
+        let sizes: Vec<usize> = (0..=10).map(|l| view.frontier(l).len()).collect();
+        assert_eq!(sizes, [4, 4, 4, 4, 4, 4, 4, 4, 3, 2, 1]);
+        let distinct = |view: &View<f64>| 1 + view.blocks.windows(2).filter(|w| !Arc::ptr_eq(&w[0], &w[1])).count();
+        assert_eq!(distinct(&view), 4);
+        assert_eq!(view.block(9).own(), Some(&[0][..]));
+        assert_eq!(view.block(0).own(), None);
+        let doubled = inputs.propagation().csr().values().iter().map(|x| 2.0 * x).collect();
+        view.set_propagation(&inputs.propagation().with_values(doubled));
+        assert_eq!(distinct(&view), 4);
+        assert_eq!(view.block(6).matrix.values()[0], 1.0);
+    }
 }

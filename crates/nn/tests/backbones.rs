@@ -44,9 +44,19 @@ fn each(graph: &Graph, mut promise: impl FnMut(&str, &dyn Backbone<f64>, &Params
             let mut inputs = Inputs::new(graph);
             inputs.set_operator(graph.adjacency(), net.plan().operator);
             let what = format!("{} of {layers} layers, hidden {hidden}", info.name);
-            promise(&what, &*net, &Params::glorot(&net.shapes(), 3), &inputs);
+            promise(&what, &*net, &alive(&*net), &inputs);
         }
     }
+}
+
+/// Parameters with positive biases: with none, all units of a narrow layer may be off, and nothing would pass it.
+fn alive(net: &dyn Backbone<f64>) -> Params<f64> {
+    let shapes = net.shapes();
+    let mut params = Params::glorot(&shapes, 3);
+    for (tensor, _) in params.tensors_mut().iter_mut().zip(&shapes).filter(|(_, shape)| shape.name.contains("bias")) {
+        tensor.row_mut(0).fill(0.5);
+    }
+    params
 }
 
 fn near(a: &[f64], b: &[f64]) -> bool {

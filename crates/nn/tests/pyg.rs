@@ -1,4 +1,4 @@
-//! Logits and gradients against PyTorch Geometric's layers (and, where it has none, dense matrices in PyTorch autograd):
+//! Logits and gradients against PyTorch Geometric's layers and, where it has none, dense matrices in PyTorch autograd.
 //! `tests/fixtures/pyg_backbones.json` was written by the script beside it, in float64 and without dropout.
 
 use boostfgl_graph::{Adjacency, Features, Graph, Labels};

@@ -1,14 +1,14 @@
 //! Graph isomorphism network (Xu, Hu, Leskovec and Jegelka, ICLR 2019).
 //!
-//! H⁰ = X, Hˡ⁺¹ = dropout(relu(MLPˡ((1 + εˡ) Hˡ + P Hˡ))) with P = A, the sum over neighbours (by edge weight where there are
-//! weights), ε learnt from 0, and MLP(M) = relu(M W₁ + b₁) W₂ + b₂. In the last layer the MLP is one linear map, the classifier:
-//! logits = ((1 + ε) H + P H) W + b.
+//! H⁰ = X, Hˡ⁺¹ = dropout(relu(MLPˡ((1 + εˡ) Hˡ + P Hˡ))) with P = A, the sum over neighbours (by edge weight where
+//! there are weights), ε learnt from 0, and MLP(M) = relu(M W₁ + b₁) W₂ + b₂. In the last layer the MLP is one linear
+//! map, the classifier: logits = ((1 + ε) H + P H) W + b.
 //!
-//! W by Glorot's rule, b = 0. Departures from the paper: no batch normalisation, whose running means cannot be averaged over clients as weights
-//! can; the classifier reads the last layer alone, for it names nodes, not graphs.
+//! W by Glorot's rule, b = 0. Departures from the paper: no batch normalisation, whose statistics belong to one
+//! client's graph; the classifier reads the last layer alone, for it names nodes, not graphs.
 //!
-//! The first map of an MLP is linear, so ((1 + ε) H + P H) W₁ = (1 + ε) H W₁ + P(H W₁): sparse features stay sparse, and
-//! messages are as narrow as they can be.
+//! The first map of an MLP is linear, so ((1 + ε) H + P H) W₁ = (1 + ε) H W₁ + P(H W₁): sparse features stay sparse,
+//! and messages are as narrow as they can be.
 
 use super::{Architecture, Backbone, Output, Plan, first_product};
 use crate::{Dropout, Operator, Real, Tape, TensorShape, Var, View};

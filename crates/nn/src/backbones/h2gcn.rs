@@ -1,14 +1,17 @@
 //! H2GCN (Zhu et al., NeurIPS 2020): for graphs whose neighbours differ.
 //!
-//! R⁰ = relu(X Wₑ + bₑ), Rᵏ⁺¹ = [P₁ Rᵏ | P₂ Rᵏ] for k < K, logits = dropout([R⁰ | R¹ | … | Rᴷ]) W + b, with K the number of layers (2 is the
-//! paper's). P₁ = D₁^{-1/2} A₁ D₁^{-1/2} for neighbours and P₂ the same for nodes exactly two hops apart; neither has loops. So a node
-//! and its two neighbourhoods keep columns of their own up to the classifier, which may weigh them with opposite signs.
+//! R⁰ = relu(X Wₑ + bₑ), Rᵏ⁺¹ = [P₁ Rᵏ | P₂ Rᵏ] for k < K, logits = dropout([R⁰ | R¹ | … | Rᴷ]) W + b, with K the
+//! number of layers (2 is the paper's). P₁ = D₁^{-1/2} A₁ D₁^{-1/2} for neighbours and P₂ the same for nodes exactly
+//! two hops apart; neither has loops. So a node and its two neighbourhoods keep columns of their own up to the
+//! classifier, which may weigh them with opposite signs.
 //!
-//! Rᵏ is 2ᵏ·h wide and the classifier reads (2ᴷ⁺¹ − 1)·h columns: that is the hidden representation, after all hops. Weights by Glorot's rule, biases 0.
-//! Departure from the paper: both maps have a bias, like those of all other networks here.
+//! Rᵏ is 2ᵏ·h wide and the classifier reads (2ᴷ⁺¹ − 1)·h columns: that is the hidden representation, after all hops.
+//! Weights by Glorot's rule, biases 0. Departure from the paper: both maps have a bias, like those of all other
+//! networks here.
 //!
-//! Topology boosting weighs the edges of P₁. P₂ is the graph's own, unweighted: no edge lies between nodes two hops apart. It
-//! has Σᵥ |N₂(v)| entries, up to Σᵥ d(v)², which on graphs with hubs is far more than there are edges; nothing caps it.
+//! Topology boosting weighs the edges of P₁. P₂ is the graph's own, unweighted: no edge lies between nodes two hops
+//! apart. It has Σᵥ |N₂(v)| entries, up to Σᵥ d(v)², which on graphs with hubs is far more than there are edges;
+//! nothing caps it.
 
 use super::{Architecture, Backbone, Output, Plan, first_product};
 use crate::{Dropout, Operator, Real, Tape, TensorShape, Var, View};

@@ -127,7 +127,7 @@ pub struct BackboneInfo {
 }
 
 macro_rules! backbones {
-    ($($name:literal => $kind:ident, passes_messages: $messages:literal, $summary:literal;)*) => {
+    ($($name:literal => $kind:ident, messages: $messages:literal, $summary:literal;)*) => {
         /// All architectures.
         pub const BACKBONES: &[BackboneInfo] =
             &[$(BackboneInfo { name: $name, summary: $summary, passes_messages: $messages }),*];
@@ -149,15 +149,15 @@ macro_rules! backbones {
 }
 
 backbones! {
-    "gcn" => Gcn, passes_messages: true, "graph convolution (Kipf and Welling 2017): H' = relu(P H W + b)";
-    "sage" => Sage, passes_messages: true, "GraphSAGE (Hamilton et al. 2017): H' = relu(mean of neighbours · W + H V + b)";
-    "gat" => Gat, passes_messages: true, "graph attention (Veličković et al. 2018): H' = relu(α(H) H W + b), up to 8 heads";
-    "gin" => Gin, passes_messages: true, "graph isomorphism network (Xu et al. 2019): H' = relu(MLP((1 + ε) H + A H))";
-    "sgc" => Sgc, passes_messages: true, "simple graph convolution (Wu et al. 2019): P^layers X W + b, nothing hidden";
-    "appnp" => Appnp, passes_messages: true, "personalised PageRank (Gasteiger et al. 2019): 10 × Z' = 0.9 P Z + 0.1 MLP(X)";
-    "gprgnn" => GprGnn, passes_messages: true, "generalised PageRank (Chien et al. 2021): Σₖ γₖ Pᵏ MLP(X), γ learnt, k ≤ 10";
-    "h2gcn" => H2Gcn, passes_messages: true, "H2GCN (Zhu et al. 2020): self, neighbours and 2-hop neighbours side by side";
-    "mlp" => Mlp, passes_messages: false, "features only, no message passing: H' = relu(H W + b)";
+    "gcn" => Gcn, messages: true, "graph convolution (Kipf and Welling 2017): H' = relu(P H W + b)";
+    "sage" => Sage, messages: true, "GraphSAGE (Hamilton et al. 2017): H' = relu(mean of neighbours · W + H V + b)";
+    "gat" => Gat, messages: true, "graph attention (Veličković et al. 2018): H' = relu(α(H) H W + b), up to 8 heads";
+    "gin" => Gin, messages: true, "graph isomorphism network (Xu et al. 2019): H' = relu(MLP((1 + ε) H + A H))";
+    "sgc" => Sgc, messages: true, "simple graph convolution (Wu et al. 2019): P^layers X W + b, nothing hidden";
+    "appnp" => Appnp, messages: true, "personalised PageRank (Gasteiger et al. 2019): 10 × Z' = 0.9 P Z + 0.1 MLP(X)";
+    "gprgnn" => GprGnn, messages: true, "generalised PageRank (Chien et al. 2021): Σₖ γₖ Pᵏ MLP(X), γ learnt, k ≤ 10";
+    "h2gcn" => H2Gcn, messages: true, "H2GCN (Zhu et al. 2020): self, neighbours and 2-hop neighbours side by side";
+    "mlp" => Mlp, messages: false, "features only, no message passing: H' = relu(H W + b)";
 }
 
 /// Logits of `view.nodes()` without dropout and without a way back.

@@ -1,11 +1,11 @@
 //! GraphSAGE with mean aggregation (Hamilton, Ying and Leskovec, NeurIPS 2017).
 //!
-//! H⁰ = X, Hˡ⁺¹ = dropout(relu(P Hˡ Wˡ + Hˡ Vˡ + bˡ)), the last layer without relu and dropout, with P = D⁻¹A: per node,
-//! h'ᵥ = Wᵀ·mean of hᵤ over the neighbours u + Vᵀhᵥ + b. What a node is and what it hears have weights of their own. A node
-//! without neighbours hears 0.
+//! H⁰ = X, Hˡ⁺¹ = dropout(relu(P Hˡ Wˡ + Hˡ Vˡ + bˡ)), the last layer without relu and dropout, with P = D⁻¹A: per
+//! node, h'ᵥ = Wᵀ·mean of hᵤ over the neighbours u + Vᵀhᵥ + b. What a node is and what it hears have weights of their
+//! own. A node without neighbours hears 0.
 //!
-//! W, V: width × width by Glorot's rule, b = 0. Departures from the paper: all neighbours, not a sample (training is full-batch);
-//! the rows are not normalised to length 1. Both are the defaults of other implementations too.
+//! W, V: width × width by Glorot's rule, b = 0. Departures from the paper: all neighbours, not a sample (training is
+//! full-batch); the rows are not normalised to length 1.
 //!
 //! P(HW) and (PH)W are the same; whichever side is narrower is propagated.
 

@@ -1,11 +1,12 @@
 //! Simple graph convolution (Wu et al., ICML 2019).
 //!
-//! logits = Pᴷ X W + b with P = D̃^{-1/2}(A+I)D̃^{-1/2} (or, under topology boosting, any matrix of that pattern) and K the number of layers: GCN without what
-//! stands between its layers. There is no hidden representation and no dropout.
+//! logits = Pᴷ X W + b with P = D̃^{-1/2}(A+I)D̃^{-1/2} (or, under topology boosting, any matrix of that pattern) and
+//! K the number of layers: GCN without what stands between its layers. There is no hidden representation and no
+//! dropout.
 //!
-//! W: features × classes by Glorot's rule, b = 0. The paper computes PᴷX once; here it is Pᴷ(XW), because X is sparse and wide, and P
-//! may change every round: K products of classes columns. Only dense features narrower than the classes go through
-//! the first P once.
+//! W: features × classes by Glorot's rule, b = 0. The paper computes PᴷX once; here it is Pᴷ(XW), because X is sparse
+//! and wide, and P may change every round: K products of classes columns. Only dense features narrower than the
+//! classes go through the first P once.
 
 use super::{Architecture, Backbone, Output, Plan, first_product, propagate};
 use crate::{Dropout, Real, Tape, TensorShape, Var, View};
