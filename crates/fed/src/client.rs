@@ -10,7 +10,7 @@ use boostfgl_graph::groups::minority_classes;
 use boostfgl_graph::{Adjacency, Role};
 use boostfgl_nn::backbones::{Backbone, Pass, Supervised, logits};
 use boostfgl_nn::optim::Optimizer;
-use boostfgl_nn::{Inputs, Matrix, Params, Pool, Real, View, WeightedLoss, softmax_rows};
+use boostfgl_nn::{Inputs, Matrix, Operator, Params, Pool, Real, View, WeightedLoss, softmax_rows};
 use boostfgl_partition::ClientGraph;
 use std::sync::Arc;
 
@@ -81,6 +81,11 @@ impl<T: Real> LocalData<T> {
     /// The validation nodes, increasing.
     pub fn validation_nodes(&self) -> impl Iterator<Item = u32> + '_ {
         self.validation.iter().map(|(v, _)| *v)
+    }
+
+    /// Makes the propagation the one that a network wants.
+    pub(crate) fn set_operator(&mut self, operator: Operator) {
+        self.inputs.set_operator(&self.adjacency, operator);
     }
 
     /// Number of training nodes of each class.
@@ -179,7 +184,7 @@ pub(crate) struct Trained<T> {
 
 impl<T: Real> Client<T> {
     pub(crate) fn new(
-        data: LocalData<T>,
+        mut data: LocalData<T>,
         rule: Box<dyn ClientRule<T>>,
         backbone: &dyn Backbone<T>,
         initial: &Params<T>,
@@ -188,6 +193,7 @@ impl<T: Real> Client<T> {
     ) -> Self {
         let on = |boost: Boost| told.boosts.contains(&boost);
         let plan = backbone.plan();
+        data.set_operator(plan.operator);
         let labels = data.training.iter().filter_map(|&v| data.training_label[v as usize]).collect();
         let topology = on(Boost::Topology).then(|| TopologyBoost::new(&told.boost.topology));
         let scores = on(Boost::Node) || on(Boost::Topology) || on(Boost::Model);

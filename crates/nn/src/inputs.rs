@@ -1,8 +1,9 @@
 //! A client's graph as the kernels like it.
 
-use crate::{Csr, Matrix, Propagation, Real};
-use boostfgl_graph::{Features, Graph};
-use std::sync::Arc;
+use crate::propagation::two_hops;
+use crate::{Csr, Matrix, Operator, Propagation, Real};
+use boostfgl_graph::{Adjacency, Features, Graph};
+use std::sync::{Arc, OnceLock};
 
 /// Features and propagation of one graph, in the number type of the model.
 #[derive(Clone, Debug)]
@@ -10,7 +11,10 @@ pub struct Inputs<T> {
     nodes: usize,
     width: usize,
     features: FeatureMatrix<T>,
+    operator: Operator,
     propagation: Propagation<T>,
+    /// Made when first asked for: only few networks look two hops away at once.
+    two_hops: OnceLock<Csr<T>>,
 }
 
 /// Node features: sparse ones are never densified.
@@ -21,7 +25,7 @@ pub(crate) enum FeatureMatrix<T> {
 }
 
 impl<T: Real> Inputs<T> {
-    /// Converts a graph; propagation is GCN's.
+    /// Converts a graph; propagation is GCN's until [`Inputs::set_operator`].
     pub fn new(graph: &Graph) -> Self {
         let features = match graph.features() {
             Features::Sparse(x) => {
@@ -38,7 +42,9 @@ impl<T: Real> Inputs<T> {
             nodes: graph.len(),
             width: graph.features().columns(),
             features,
+            operator: Operator::Gcn,
             propagation: Propagation::gcn(graph.adjacency()),
+            two_hops: OnceLock::new(),
         }
     }
 
@@ -52,7 +58,22 @@ impl<T: Real> Inputs<T> {
             nodes: graph.len(),
             width: features.columns(),
             features: FeatureMatrix::Dense(Arc::new(features.clone())),
+            operator: Operator::Gcn,
             propagation: Propagation::gcn(graph.adjacency()),
+            two_hops: OnceLock::new(),
+        }
+    }
+
+    /// Makes the plain propagation that of `operator`: the one in the [`Plan`](crate::backbones::Plan) of the network
+    /// to come. `adjacency` is the graph these inputs were made of.
+    ///
+    /// # Panics
+    /// If it has another number of nodes or edges.
+    pub fn set_operator(&mut self, adjacency: &Adjacency, operator: Operator) {
+        let entries = adjacency.arcs() + adjacency.len();
+        assert_eq!((adjacency.len(), entries), (self.nodes, self.propagation.csr().non_zeros()), "the same graph");
+        if operator != self.operator {
+            (self.operator, self.propagation) = (operator, Propagation::of(operator, adjacency));
         }
     }
 
@@ -74,6 +95,16 @@ impl<T: Real> Inputs<T> {
     /// The plain propagation of the graph.
     pub fn propagation(&self) -> &Propagation<T> {
         &self.propagation
+    }
+
+    /// Which operator the plain propagation is.
+    pub fn operator(&self) -> Operator {
+        self.operator
+    }
+
+    /// The normalised matrix of nodes exactly two hops apart, see [`two_hops`].
+    pub(crate) fn two_hops(&self) -> &Csr<T> {
+        self.two_hops.get_or_init(|| two_hops(self.propagation.csr()))
     }
 
     pub(crate) fn features(&self) -> &FeatureMatrix<T> {

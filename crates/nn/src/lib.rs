@@ -47,7 +47,7 @@ pub use kernels::softmax_rows;
 pub use loss::{Reduction, WeightedLoss};
 pub use matrix::Matrix;
 pub use params::{Params, TensorShape};
-pub use propagation::{Pattern, Propagation};
+pub use propagation::{Operator, Pattern, Propagation};
 pub use real::Real;
 pub use sparse::Csr;
 pub use tape::{Pool, Tape, Var};

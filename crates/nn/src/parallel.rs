@@ -50,6 +50,28 @@ pub(crate) fn over_row_blocks<T: Real>(
     });
 }
 
+/// Like [`over_rows`] for rows of different lengths: row r of `out` ends at `end(r)`.
+pub(crate) fn over_segments<T: Real>(
+    out: &mut [T],
+    rows: usize,
+    end: impl Fn(usize) -> usize,
+    work: usize,
+    piece: impl Fn(Range<usize>, &mut [T]) + Sync,
+) {
+    if work < WORTH_SHARING {
+        return piece(0..rows, out);
+    }
+    let (mut rest, mut done) = (out, 0);
+    let mut pieces = Vec::with_capacity(rows.div_ceil(ROWS));
+    for start in (0..rows).step_by(ROWS) {
+        let stop = (start + ROWS).min(rows);
+        let (own, after) = rest.split_at_mut(end(stop - 1) - done);
+        (rest, done) = (after, end(stop - 1));
+        pieces.push((start..stop, own));
+    }
+    pieces.into_par_iter().for_each(|(rows, own)| piece(rows, own));
+}
+
 /// Sums over many rows: `piece(rows, out)` writes the sum over its rows into `out`; partial sums are added in
 /// index order.
 pub(crate) fn partial_sums<T: Real>(rows: usize, out: &mut [T], piece: impl Fn(Range<usize>, &mut [T]) + Sync) {

@@ -1,12 +1,12 @@
 //! The parameters of a model: a list of named matrices.
 
-use crate::kernels::reduce::{dot, squared_distance, weighted_sum};
+use crate::kernels::reduce::{inner_product, squared_distance, weighted_sum};
 use crate::{Matrix, Real};
 use boostfgl_graph::Stream;
 use std::sync::Arc;
 
 /// Name and shape of one parameter tensor. Biases have one row.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TensorShape {
     /// The name in files, such as `layer1.weight`.
     pub name: String,
@@ -15,23 +15,36 @@ pub struct TensorShape {
     /// Columns: fan-out.
     pub columns: usize,
     /// A weight matrix may have one row too, so the shape does not tell.
-    bias: bool,
+    start: Start,
+}
+
+/// The numbers a tensor starts with.
+#[derive(Clone, Debug, PartialEq)]
+enum Start {
+    Glorot,
+    Zero,
+    Given(Arc<[f64]>),
 }
 
 impl TensorShape {
     /// A weight matrix, initialised by Glorot's rule.
     pub fn weight(name: impl Into<String>, rows: usize, columns: usize) -> Self {
-        Self { name: name.into(), rows, columns, bias: false }
+        Self { name: name.into(), rows, columns, start: Start::Glorot }
     }
 
     /// A bias, initialised to zero.
     pub fn bias(name: impl Into<String>, columns: usize) -> Self {
-        Self { name: name.into(), rows: 1, columns, bias: true }
+        Self { name: name.into(), rows: 1, columns, start: Start::Zero }
     }
 
-    /// Whether this is a bias.
+    /// A row of numbers that starts with these values, whatever the seed.
+    pub fn starting_at(name: impl Into<String>, values: &[f64]) -> Self {
+        Self { name: name.into(), rows: 1, columns: values.len(), start: Start::Given(values.into()) }
+    }
+
+    /// Whether this is anything but a weight matrix.
     pub fn is_bias(&self) -> bool {
-        self.bias
+        self.start != Start::Glorot
     }
 }
 
@@ -43,15 +56,22 @@ pub struct Params<T> {
 }
 
 impl<T: Real> Params<T> {
-    /// Glorot-uniform weights, U(−a, a) with a = √(6 / (fan-in + fan-out)), and zero biases, from `seed`.
+    /// Glorot-uniform weights, U(−a, a) with a = √(6 / (fan-in + fan-out)), from `seed`; zero biases, and given numbers
+    /// where a shape gives them.
     pub fn glorot(shapes: &[TensorShape], seed: u64) -> Self {
         let draw = |(i, shape): (usize, &TensorShape)| {
             let mut tensor = Matrix::zeros(shape.rows, shape.columns);
-            if !shape.bias {
-                let bound = libm::sqrt(6.0 / (shape.rows + shape.columns) as f64);
-                let mut stream = Stream::new(seed, "init", &[i as u64]);
-                for r in 0..shape.rows {
-                    tensor.row_mut(r).iter_mut().for_each(|x| *x = T::of(bound * (2.0 * stream.unit() - 1.0)));
+            match &shape.start {
+                Start::Glorot => {
+                    let bound = libm::sqrt(6.0 / (shape.rows + shape.columns) as f64);
+                    let mut stream = Stream::new(seed, "init", &[i as u64]);
+                    for r in 0..shape.rows {
+                        tensor.row_mut(r).iter_mut().for_each(|x| *x = T::of(bound * (2.0 * stream.unit() - 1.0)));
+                    }
+                }
+                Start::Zero => {}
+                Start::Given(values) => {
+                    tensor.row_mut(0).iter_mut().zip(&**values).for_each(|(x, value)| *x = T::of(*value));
                 }
             }
             tensor
@@ -93,7 +113,7 @@ impl<T: Real> Params<T> {
 
     /// ⟨θ, θ'⟩ over all tensors.
     pub fn dot(&self, other: &Self) -> f64 {
-        self.tensors.iter().zip(&other.tensors).map(|(a, b)| dot(a.data(), b.data())).sum()
+        self.tensors.iter().zip(&other.tensors).map(|(a, b)| inner_product(a.data(), b.data())).sum()
     }
 
     /// ‖θ − θ'‖₂ over all tensors.

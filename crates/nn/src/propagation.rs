@@ -30,11 +30,59 @@ impl<'a> Pattern<'a> {
     }
 }
 
+/// Which messages a network passes: the plain values of its propagation matrix, before any boosting.
+///
+/// Every operator has the pattern of A + I, with explicit zeros where a node does not send to itself, so that whoever
+/// weighs edges anew ([`Propagation::with_values`]) can do it for any network. A holds the edge weights where the graph
+/// has them and ones otherwise; d is the sum of a row of A.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Operator {
+    /// D̃^{-1/2} (A + I) D̃^{-1/2}, with D̃ the degrees of A + I: GCN and all that build on it.
+    #[default]
+    Gcn,
+    /// D⁻¹ A: the mean over neighbours, without the node itself. A node without neighbours receives 0.
+    Mean,
+    /// A: the sum over neighbours, without the node itself.
+    Sum,
+    /// A + I: what each neighbour and the node itself count for before attention tells them apart.
+    Ones,
+    /// D^{-1/2} A D^{-1/2}: GCN's normalisation without the node itself. In a directed graph a node that only sends has
+    /// no degree of its own; it counts as one, so that its messages are not lost.
+    Symmetric,
+}
+
 /// The propagation matrix of a client's graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Propagation<T>(Csr<T>);
 
 impl<T: Real> Propagation<T> {
+    /// The matrix of an operator on a graph.
+    ///
+    /// ```
+    /// use boostfgl_nn::{Operator, Propagation};
+    /// let (path, _) = boostfgl_graph::Adjacency::from_edges(3, &[(0, 1), (1, 2)], None, false)?;
+    /// let p = Propagation::<f64>::of(Operator::Mean, &path);
+    /// assert_eq!(p.csr().values(), [0.0, 1.0, 0.5, 0.0, 0.5, 1.0, 0.0]);
+    /// # Ok::<(), boostfgl_graph::Error>(())
+    /// ```
+    pub fn of(operator: Operator, adjacency: &Adjacency) -> Self {
+        let weight = |arc: usize| adjacency.weights().map_or(1.0, |w| f64::from(w[arc]));
+        let degree = |v: usize| adjacency.arc_range(v).map(weight).sum::<f64>();
+        match operator {
+            Operator::Gcn => Self::gcn(adjacency),
+            Operator::Mean => {
+                let degree: Vec<f64> = (0..adjacency.len()).map(degree).collect();
+                Self::build(adjacency, |v, _, arc| T::of(arc.map_or(0.0, |arc| weight(arc) / degree[v])))
+            }
+            Operator::Sum => Self::build(adjacency, |_, _, arc| T::of(arc.map_or(0.0, weight))),
+            Operator::Ones => Self::build(adjacency, |_, _, arc| T::of(arc.map_or(1.0, weight))),
+            Operator::Symmetric => {
+                let root: Vec<f64> = (0..adjacency.len()).map(|v| inverse_root(degree(v))).collect();
+                Self::build(adjacency, |v, u, arc| T::of(arc.map_or(0.0, weight) * root[v] * root[u]))
+            }
+        }
+    }
+
     /// The matrix of GCN (Kipf and Welling): P = D̃^{-1/2} (A + I) D̃^{-1/2}, with D̃ the degrees of A + I.
     ///
     /// Edge weights, where the graph has them, stand for the ones of A.
@@ -91,12 +139,102 @@ impl<T: Real> Propagation<T> {
     }
 }
 
+/// D₂^{-1/2} A₂ D₂^{-1/2}, where A₂ marks the nodes exactly two hops apart and D₂ counts them.
+///
+/// `pattern` is any matrix of the pattern A + I; its values, and so edge weights, do not matter. The result has
+/// Σᵥ |N₂(v)| entries, at most Σᵥ Σ_{u ∈ N(v)} d(u): a hub of degree d alone causes up to d² of them.
+pub(crate) fn two_hops<T: Real>(pattern: &Csr<T>) -> Csr<T> {
+    let n = pattern.rows();
+    let near = |v: usize| pattern.indices()[pattern.row_range(v)].iter().copied();
+    // The last node whose row a column was seen in: marks need no clearing.
+    let mut seen = vec![usize::MAX; n];
+    let (mut offsets, mut indices) = (vec![0], Vec::new());
+    for v in 0..n {
+        let start = indices.len();
+        near(v).for_each(|u| seen[u as usize] = v);
+        for u in near(v) {
+            for w in near(u as usize) {
+                if seen[w as usize] != v {
+                    seen[w as usize] = v;
+                    indices.push(w);
+                }
+            }
+        }
+        indices[start..].sort_unstable();
+        offsets.push(indices.len());
+    }
+    let root: Vec<f64> = offsets.windows(2).map(|row| inverse_root((row[1] - row[0]) as f64)).collect();
+    let value = |v: usize, u: u32| T::of(root[v] * root[u as usize]);
+    let values =
+        (0..n).flat_map(|v| indices[offsets[v]..offsets[v + 1]].iter().map(move |&u| (v, u))).map(|(v, u)| value(v, u));
+    let values = values.collect();
+    Csr::new(n, offsets, indices, values)
+}
+
+/// d^{-1/2}; a node without a degree counts as one of degree 1.
+fn inverse_root(degree: f64) -> f64 {
+    if degree > 0.0 { 1.0 / libm::sqrt(degree) } else { 1.0 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const OPERATORS: [Operator; 5] =
+        [Operator::Gcn, Operator::Mean, Operator::Sum, Operator::Ones, Operator::Symmetric];
+
+    fn dense(a: &Csr<f64>) -> Vec<Vec<f64>> {
+        let mut out = vec![vec![0.0; a.columns()]; a.rows()];
+        for (v, row) in out.iter_mut().enumerate() {
+            a.row_range(v).for_each(|at| row[a.indices()[at] as usize] = a.values()[at]);
+        }
+        out
+    }
+
+    /// By hand: 0 sends to 1 and 2 with weights 2 and 6, 2 sends to 1 with weight 2.
+    #[test]
+    fn operators_of_a_weighted_directed_graph() {
+        let (a, _) = Adjacency::from_edges(3, &[(0, 1), (0, 2), (2, 1)], Some(&[2.0, 6.0, 2.0]), true).unwrap();
+        let of = |operator| dense(Propagation::<f64>::of(operator, &a).csr());
+        assert_eq!(of(Operator::Sum), [[0.0, 0.0, 0.0], [2.0, 0.0, 2.0], [6.0, 0.0, 0.0]]);
+        assert_eq!(of(Operator::Ones), [[1.0, 0.0, 0.0], [2.0, 1.0, 2.0], [6.0, 0.0, 1.0]]);
+        assert_eq!(of(Operator::Mean), [[0.0, 0.0, 0.0], [0.5, 0.0, 0.5], [1.0, 0.0, 0.0]]);
+        let (four, six) = (libm::sqrt(4.0), libm::sqrt(6.0));
+        let expected = [[0.0, 0.0, 0.0], [2.0 / four, 0.0, 2.0 / four / six], [6.0 / six, 0.0, 0.0]];
+        for (found, expected) in of(Operator::Symmetric).iter().flatten().zip(expected.iter().flatten()) {
+            assert!((found - expected).abs() < 1e-15, "{found} is not {expected}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn operators_share_one_pattern(edges in prop::collection::vec((0u32..8, 0u32..8), 0..24), directed in any::<bool>()) {
+            let (a, _) = Adjacency::from_edges(8, &edges, None, directed).unwrap();
+            let gcn = Propagation::<f64>::gcn(&a);
+            for operator in OPERATORS {
+                let p = Propagation::<f64>::of(operator, &a);
+                prop_assert_eq!(p.csr().indices(), gcn.csr().indices());
+                prop_assert!((0..8).all(|v| p.csr().row_range(v) == gcn.csr().row_range(v)));
+            }
+        }
+
+        /// Against the definition: reachable in two steps, not in fewer; D₂ counts them.
+        #[test]
+        fn two_hops_are_those_at_distance_two(edges in prop::collection::vec((0u32..8, 0u32..8), 0..14), directed in any::<bool>()) {
+            let (a, _) = Adjacency::from_edges(8, &edges, None, directed).unwrap();
+            let near = |v: usize, u: usize| v == u || a.neighbours(v).contains(&(u as u32));
+            let far = |v: usize, u: usize| !near(v, u) && (0..8).any(|m| near(v, m) && near(m, u));
+            let count = |v: usize| (0..8).filter(|&u| far(v, u)).count().max(1) as f64;
+            let found = dense(&two_hops(Propagation::<f64>::gcn(&a).csr()));
+            for (v, row) in found.iter().enumerate() {
+                for (u, found) in row.iter().enumerate() {
+                    let expected = if far(v, u) { 1.0 / libm::sqrt(count(v) * count(u)) } else { 0.0 };
+                    prop_assert!((found - expected).abs() < 1e-15);
+                }
+            }
+        }
+
         #[test]
         fn pattern_finds_every_entry(edges in prop::collection::vec((0u32..8, 0u32..8), 0..24), directed in any::<bool>()) {
             let (a, _) = Adjacency::from_edges(8, &edges, None, directed).unwrap();

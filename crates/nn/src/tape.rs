@@ -122,6 +122,16 @@ impl<'a, T: Real> Tape<'a, T> {
         self.pool
     }
 
+    /// Whether a gradient can flow back to `var`.
+    pub(crate) fn is_differentiable(&self, var: Var) -> bool {
+        self.differentiable[var.0]
+    }
+
+    /// A result that nothing differentiable went into.
+    pub(crate) fn computed(&mut self, result: Matrix<T>) -> Var {
+        self.push(Value::Owned(result), None, false)
+    }
+
     /// Records the result of an operation on `inputs`. Without a differentiable input nothing is kept for the way back.
     pub(crate) fn record(&mut self, inputs: &[Var], result: Matrix<T>, operation: impl Operation<T> + 'a) -> Var {
         let differentiable = inputs.iter().any(|input| self.differentiable[input.0]);

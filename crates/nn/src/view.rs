@@ -16,6 +16,8 @@ pub struct View<T> {
     frontiers: Vec<Arc<Vec<u32>>>,
     blocks: Vec<Arc<Block<T>>>,
     first: First<T>,
+    /// The features of the first layer's output nodes, where the plan asks for them.
+    own: Option<First<T>>,
     remembered: Option<Arc<Matrix<T>>>,
     plan: Plan,
 }
@@ -49,6 +51,10 @@ pub(crate) struct Block<T> {
     pub(crate) matrix: Csr<T>,
     from: Option<Vec<u32>>,
     pub(crate) transpose: Option<(Csr<T>, Vec<u32>)>,
+    /// Where the nodes of the rows stand among those of the columns; `None` if they are the same.
+    own: Option<Vec<u32>>,
+    /// The same for nodes exactly two hops apart, where the plan asks for it.
+    two_hops: Option<Box<Self>>,
 }
 
 impl<T: Real> View<T> {
@@ -58,29 +64,42 @@ impl<T: Real> View<T> {
     }
 
     /// Like [`View::training`], reaching further than `nodes` need.
+    ///
+    /// Hops whose nodes stay the same share one block, so a network of many hops costs little more than the hops it
+    /// takes to reach everything.
+    ///
+    /// # Panics
+    /// If the inputs have another operator than the plan, see [`Inputs::set_operator`].
     pub fn reaching(inputs: &Inputs<T>, nodes: Vec<u32>, reach: Reach, plan: Plan) -> Self {
-        let whole = inputs.propagation().csr();
         let all = || (0..inputs.nodes() as u32).collect::<Vec<_>>();
         let everywhere = |hops: usize| reach == Reach::Hidden && plan.hidden == Some(hops);
         let output = if everywhere(plan.hops) || reach == Reach::Everything { all() } else { nodes };
+        // From the output inwards: the reverse of the order of layers.
         let mut frontiers = vec![Arc::new(output)];
-        let mut blocks = Vec::new();
+        let mut blocks: Vec<Arc<Block<T>>> = Vec::new();
         for hops in (0..plan.hops).rev() {
-            let rows = Arc::clone(&frontiers[0]);
-            let columns = if everywhere(hops) { all() } else { whole.columns_of(&rows) };
-            let (matrix, from) = whole.restricted(&rows, &columns);
-            let transpose = Some(matrix.transpose_of(None));
-            blocks.insert(0, Arc::new(Block { matrix, from: Some(from), transpose }));
-            frontiers.insert(0, Arc::new(columns));
+            let rows = Arc::clone(&frontiers[frontiers.len() - 1]);
+            let columns = if everywhere(hops) { all() } else { senders(inputs, plan, &rows) };
+            let stays = columns == *rows;
+            let block = match blocks.last() {
+                Some(last) if stays && last.own.is_none() => Arc::clone(last),
+                _ => Arc::new(Block::restricted(inputs, plan, &rows, &columns)),
+            };
+            blocks.push(block);
+            frontiers.push(if stays { rows } else { Arc::new(columns) });
         }
+        frontiers.reverse();
+        blocks.reverse();
         Self::assemble(inputs, frontiers, blocks, plan, true)
     }
 
     /// The view that computes logits of all nodes, for evaluation.
+    ///
+    /// # Panics
+    /// If the inputs have another operator than the plan, see [`Inputs::set_operator`].
     pub fn whole(inputs: &Inputs<T>, plan: Plan) -> Self {
         let all = Arc::new((0..inputs.nodes() as u32).collect());
-        let block = Block { matrix: inputs.propagation().csr().clone(), from: None, transpose: None };
-        let block = Arc::new(block);
+        let block = Arc::new(Block::whole(inputs, plan));
         let blocks = (0..plan.hops).map(|_| Arc::clone(&block)).collect();
         Self::assemble(inputs, vec![all; plan.hops + 1], blocks, plan, false)
     }
@@ -92,22 +111,16 @@ impl<T: Real> View<T> {
         plan: Plan,
         differentiable: bool,
     ) -> Self {
-        let rows = Arc::clone(&frontiers[0]);
-        let first = match inputs.features() {
-            FeatureMatrix::Sparse(x) => {
-                let transpose = differentiable.then(|| x.transpose_of(Some(&rows)).0);
-                First::Sparse { x: Arc::clone(x), rows, transpose }
+        let matched = plan.hops == 0 || inputs.operator() == plan.operator;
+        assert!(matched, "the plan asks for {:?}, the inputs have {:?}", plan.operator, inputs.operator());
+        let first = match First::of(inputs, &frontiers[0], differentiable) {
+            First::Dense { x } if plan.propagate_features && plan.hops > 0 => {
+                First::Propagated { px: propagate(&blocks[0].matrix, &x), x }
             }
-            FeatureMatrix::Dense(x) => {
-                let x = if rows.len() == x.rows() { Arc::clone(x) } else { Arc::new(x.rows_at(&rows)) };
-                if plan.propagate_features && plan.hops > 0 {
-                    First::Propagated { px: propagate(&blocks[0].matrix, &x), x }
-                } else {
-                    First::Dense { x }
-                }
-            }
+            first => first,
         };
-        Self { frontiers, blocks, first, remembered: None, plan }
+        let own = (plan.own_features && plan.hops > 0).then(|| First::of(inputs, &frontiers[1], differentiable));
+        Self { frontiers, blocks, first, own, remembered: None, plan }
     }
 
     /// Replaces the propagation matrix by another with the same pattern.
@@ -143,8 +156,8 @@ impl<T: Real> View<T> {
 
     /// Lets forward passes take X·W of **all** nodes from here instead of computing it, until told `None`.
     ///
-    /// The caller vouches that it belongs to the weights of the coming passes. Digits do not change: each row is the
-    /// same sum.
+    /// W is the first tensor of the network. The caller vouches that it belongs to the weights of the coming passes.
+    /// Digits do not change: each row is the same sum.
     pub fn remember(&mut self, product: Option<Arc<Matrix<T>>>) {
         self.remembered = product;
     }
@@ -175,9 +188,70 @@ impl<T: Real> View<T> {
     pub(crate) fn first(&self) -> &First<T> {
         &self.first
     }
+
+    /// The features of the first layer's output nodes.
+    ///
+    /// # Panics
+    /// If the plan did not ask for them.
+    pub(crate) fn own(&self) -> &First<T> {
+        match &self.own {
+            Some(own) => own,
+            None => panic!("the plan of this view has no own features"),
+        }
+    }
+}
+
+impl<T: Real> First<T> {
+    /// The features of `rows`, not propagated.
+    fn of(inputs: &Inputs<T>, rows: &Arc<Vec<u32>>, differentiable: bool) -> Self {
+        match inputs.features() {
+            FeatureMatrix::Sparse(x) => {
+                let transpose = differentiable.then(|| x.transpose_of(Some(rows)).0);
+                Self::Sparse { x: Arc::clone(x), rows: Arc::clone(rows), transpose }
+            }
+            FeatureMatrix::Dense(x) if rows.len() == x.rows() => Self::Dense { x: Arc::clone(x) },
+            FeatureMatrix::Dense(x) => Self::Dense { x: Arc::new(x.rows_at(rows)) },
+        }
+    }
 }
 
 impl<T: Real> Block<T> {
+    fn restricted(inputs: &Inputs<T>, plan: Plan, rows: &[u32], columns: &[u32]) -> Self {
+        let two_hops = plan.two_hops.then(|| Box::new(Self::cut(inputs.two_hops(), rows, columns)));
+        Self { two_hops, ..Self::cut(inputs.propagation().csr(), rows, columns) }
+    }
+
+    fn cut(whole: &Csr<T>, rows: &[u32], columns: &[u32]) -> Self {
+        let (matrix, from) = whole.restricted(rows, columns);
+        let transpose = Some(matrix.transpose_of(None));
+        Self { matrix, from: Some(from), transpose, own: positions(rows, columns), two_hops: None }
+    }
+
+    fn whole(inputs: &Inputs<T>, plan: Plan) -> Self {
+        let all = |matrix: &Csr<T>| {
+            let matrix = matrix.clone();
+            Self { matrix, from: None, transpose: None, own: None, two_hops: None }
+        };
+        let two_hops = plan.two_hops.then(|| Box::new(all(inputs.two_hops())));
+        Self { two_hops, ..all(inputs.propagation().csr()) }
+    }
+
+    /// Where the nodes of the rows stand among those of the columns; `None` if they are the same.
+    pub(crate) fn own(&self) -> Option<&[u32]> {
+        self.own.as_deref()
+    }
+
+    /// The propagation between nodes exactly two hops apart.
+    ///
+    /// # Panics
+    /// If the plan did not ask for it.
+    pub(crate) fn two_hops(&self) -> &Self {
+        match &self.two_hops {
+            Some(block) => block,
+            None => panic!("the plan of this view has no second hop"),
+        }
+    }
+
     fn refresh(&mut self, whole: &Csr<T>) {
         match &self.from {
             None => self.matrix = whole.clone(),
@@ -195,9 +269,57 @@ impl<T: Real> Block<T> {
     }
 }
 
+/// The nodes whose representation one hop to `rows` reads, in increasing order; `rows` are among them.
+fn senders<T: Real>(inputs: &Inputs<T>, plan: Plan, rows: &[u32]) -> Vec<u32> {
+    let mut columns = inputs.propagation().csr().columns_of(rows);
+    if plan.two_hops {
+        columns.extend(inputs.two_hops().columns_of(rows));
+        columns.sort_unstable();
+        columns.dedup();
+    }
+    columns
+}
+
+/// Where each of `nodes` stands in `among`, which holds them all, both increasing; `None` if the two are the same.
+fn positions(nodes: &[u32], among: &[u32]) -> Option<Vec<u32>> {
+    let mut at = 0;
+    let place = |v: &u32| {
+        at += among[at..].partition_point(|u| u < v);
+        at as u32
+    };
+    (nodes != among).then(|| nodes.iter().map(place).collect())
+}
+
 fn propagate<T: Real>(p: &Csr<T>, x: &Matrix<T>) -> Matrix<T> {
     let mut out = Matrix::zeros(p.rows(), x.columns());
     let stride = out.stride();
     spmm(p, None, x.data(), out.data_mut(), stride);
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boostfgl_graph::{Adjacency, Features, Graph, Labels};
+
+    /// From one end of a path of four nodes everything is reached in three hops; the seven further ones are alike.
+    #[test]
+    fn hops_that_reach_nobody_new_share_a_block() {
+        let (path, _) = Adjacency::from_edges(4, &[(0, 1), (1, 2), (2, 3)], None, false).unwrap();
+        let features = Features::dense(4, 1, vec![1.0; 4]).unwrap();
+        let graph = Graph::new("path", path, features, Labels::from_integers(&[0; 4], 2).unwrap()).unwrap();
+        let inputs = Inputs::<f64>::new(&graph);
+        let mut view = View::training(&inputs, vec![0], Plan::new(10, Some(0)));
+        let sizes: Vec<usize> = (0..=10).map(|l| view.frontier(l).len()).collect();
+        assert_eq!(sizes, [4, 4, 4, 4, 4, 4, 4, 4, 3, 2, 1]);
+        let distinct = |view: &View<f64>| 1 + view.blocks.windows(2).filter(|w| !Arc::ptr_eq(&w[0], &w[1])).count();
+        assert_eq!(distinct(&view), 4);
+        assert_eq!(view.block(9).own(), Some(&[0][..]));
+        assert_eq!(view.block(0).own(), None);
+        let doubled = inputs.propagation().csr().values().iter().map(|x| 2.0 * x).collect();
+        view.set_propagation(&inputs.propagation().with_values(doubled));
+        assert_eq!(distinct(&view), 4);
+        let (own, plain) = (view.block(6).matrix.values()[0], inputs.propagation().csr().values()[0]);
+        assert_eq!(own, 2.0 * plain);
+    }
 }

@@ -129,7 +129,11 @@ fn proxy<T: Real>(config: &Config, seed: u64, width: usize, backbone: &dyn Backb
         Graph::new("proxy", adjacency, Features::dense(nodes, width, features)?, labels)
     });
     match graph {
-        Ok(graph) => View::whole(&Inputs::new(&graph), backbone.plan()),
+        Ok(graph) => {
+            let mut inputs = Inputs::new(&graph);
+            inputs.set_operator(graph.adjacency(), backbone.plan().operator);
+            View::whole(&inputs, backbone.plan())
+        }
         Err(error) => unreachable!("a graph made here is sound: {error}"),
     }
 }

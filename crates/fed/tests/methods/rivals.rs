@@ -1,12 +1,12 @@
 //! What the smaller methods must equal, exactly where the mathematics says so.
 
+use crate::small::*;
 use boostfgl_fed::config::OptimizerKind;
 use boostfgl_fed::methods::{fedgta, moon};
 use boostfgl_fed::{LocalData, Setup};
 use boostfgl_graph::{Graph, Stream};
 use boostfgl_nn::Params;
 use boostfgl_partition::{ClientGraph, Partition};
-use crate::small::*;
 
 fn outcome(setup: &Setup, graph: &Graph, partition: &Partition) -> boostfgl_fed::Outcome<f32> {
     run::<f32>(setup, data(setup.method.name, graph, partition))

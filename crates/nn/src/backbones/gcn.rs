@@ -5,7 +5,7 @@
 //!
 //! P(HW) and (PH)W are the same; whichever side is narrower is propagated.
 
-use super::{Architecture, Backbone, Output, Plan, first_product};
+use super::{Architecture, Backbone, Output, Plan, first_product, propagate};
 use crate::{Dropout, Real, Tape, TensorShape, Var, View};
 
 /// The graph convolutional network.
@@ -25,11 +25,8 @@ impl<T: Real> Backbone<T> for Gcn {
     }
 
     fn plan(&self) -> Plan {
-        Plan {
-            hops: self.0.layers,
-            propagate_features: self.0.inputs <= self.0.width(1),
-            hidden: (self.0.layers > 1).then(|| self.0.layers - 1),
-        }
+        let propagate_features = self.0.inputs <= self.0.width(1);
+        Plan { propagate_features, ..Plan::new(self.0.layers, self.0.hidden_hops()) }
     }
 
     fn forward<'a>(&self, tape: &mut Tape<'a, T>, params: &[Var], view: &'a View<T>, dropout: Dropout) -> Output {
@@ -59,11 +56,4 @@ impl<T: Real> Backbone<T> for Gcn {
         }
         unreachable!("a network has at least one layer")
     }
-}
-
-/// P · z, giving the buffer of z back: nothing on the way back reads it.
-fn propagate<'a, T: Real>(tape: &mut Tape<'a, T>, view: &'a View<T>, l: usize, z: Var) -> Var {
-    let out = tape.propagate(view.block(l), z);
-    tape.release(z);
-    out
 }

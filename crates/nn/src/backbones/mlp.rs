@@ -20,18 +20,28 @@ impl<T: Real> Backbone<T> for Mlp {
     }
 
     fn plan(&self) -> Plan {
-        Plan { hops: 0, propagate_features: false, hidden: (self.0.layers > 1).then_some(0) }
+        Plan::new(0, (self.0.layers > 1).then_some(0))
     }
 
     fn forward<'a>(&self, tape: &mut Tape<'a, T>, params: &[Var], view: &'a View<T>, dropout: Dropout) -> Output {
-        let last = self.0.layers - 1;
-        let mut z = first_product(tape, view, params[0]).0;
-        let mut hidden = None;
-        for l in 0..last {
-            let h = tape.hidden(z, params[2 * l + 1], view.nodes(), dropout, l);
-            z = tape.matmul(h, params[2 * l + 2]);
-            hidden = Some(h);
-        }
-        Output { logits: tape.add_bias(z, params[2 * last + 1]), hidden }
+        perceptron(tape, params, view, dropout, self.0.layers)
     }
+}
+
+/// The perceptron of all nodes whose features the view reads; its parameters are the first of the network.
+pub(super) fn perceptron<'a, T: Real>(
+    tape: &mut Tape<'a, T>,
+    params: &[Var],
+    view: &'a View<T>,
+    dropout: Dropout,
+    layers: usize,
+) -> Output {
+    let mut z = first_product(tape, view, params[0]).0;
+    let mut hidden = None;
+    for l in 0..layers - 1 {
+        let h = tape.hidden(z, params[2 * l + 1], view.frontier(0), dropout, l);
+        z = tape.matmul(h, params[2 * l + 2]);
+        hidden = Some(h);
+    }
+    Output { logits: tape.add_bias(z, params[2 * layers - 1]), hidden }
 }

@@ -1,15 +1,29 @@
 //! Architectures: one file each, one line in [`BACKBONES`].
 
+mod appnp;
+mod gat;
 mod gcn;
+mod gin;
+mod gprgnn;
+mod h2gcn;
 mod mlp;
 mod pass;
+mod sage;
+mod sgc;
 
+pub use appnp::Appnp;
+pub use gat::Gat;
 pub use gcn::Gcn;
+pub use gin::Gin;
+pub use gprgnn::GprGnn;
+pub use h2gcn::H2Gcn;
 pub use mlp::Mlp;
 pub use pass::{Extra, Pass, Supervised};
+pub use sage::Sage;
+pub use sgc::Sgc;
 
 use crate::view::First;
-use crate::{Dropout, Error, Matrix, Params, Pool, Real, Result, Tape, TensorShape, Var, View, WeightedLoss};
+use crate::{Dropout, Error, Matrix, Operator, Params, Pool, Real, Result, Tape, TensorShape, Var, View, WeightedLoss};
 
 /// A network that turns a [`View`] into logits, one row per node.
 pub trait Backbone<T: Real>: Send + Sync {
@@ -38,11 +52,25 @@ pub struct Output {
 pub struct Plan {
     /// How many layers pass messages.
     pub hops: usize,
+    /// Which messages; of no consequence without hops.
+    pub operator: Operator,
+    /// Whether a hop also reads the nodes exactly two hops away, by an operator of their own that nothing replaces.
+    pub two_hops: bool,
     /// Whether dense features should be propagated once, before the first product. Worth it when features are
     /// narrower than the hidden layer: P·X is then cheaper than P·(X·W) and constant while P is.
     pub propagate_features: bool,
+    /// Whether the first layer multiplies a node's own features by weights of their own, apart from its neighbours'.
+    pub own_features: bool,
     /// After how many hops the last hidden representation stands; `None` if the network has no hidden layer.
     pub hidden: Option<usize>,
+}
+
+impl Plan {
+    /// A network of so many hops of GCN's operator that has a hidden representation after `hidden` of them.
+    pub(crate) fn new(hops: usize, hidden: Option<usize>) -> Self {
+        let operator = Operator::default();
+        Self { hops, operator, two_hops: false, propagate_features: false, own_features: false, hidden }
+    }
 }
 
 /// Sizes of a network.
@@ -70,6 +98,11 @@ impl Architecture {
         }
     }
 
+    /// After how many hops the last hidden representation stands, if every layer makes one hop.
+    pub(crate) fn hidden_hops(&self) -> Option<usize> {
+        (self.layers > 1).then(|| self.layers - 1)
+    }
+
     /// Weight and bias of every layer of a plain stack of linear maps.
     pub(crate) fn linear_shapes(&self) -> Vec<TensorShape> {
         (0..self.layers)
@@ -91,12 +124,15 @@ pub struct BackboneInfo {
     pub name: &'static str,
     /// What it is, in one line.
     pub summary: &'static str,
+    /// Whether nodes hear of each other at all: without messages there is nothing to boost in the topology.
+    pub passes_messages: bool,
 }
 
 macro_rules! backbones {
-    ($($name:literal => $kind:ident, $summary:literal;)*) => {
+    ($($name:literal => $kind:ident, messages: $messages:literal, $summary:literal;)*) => {
         /// All architectures.
-        pub const BACKBONES: &[BackboneInfo] = &[$(BackboneInfo { name: $name, summary: $summary }),*];
+        pub const BACKBONES: &[BackboneInfo] =
+            &[$(BackboneInfo { name: $name, summary: $summary, passes_messages: $messages }),*];
 
         /// The backbone of that name.
         ///
@@ -115,8 +151,15 @@ macro_rules! backbones {
 }
 
 backbones! {
-    "gcn" => Gcn, "graph convolution (Kipf and Welling 2017): H' = relu(P H W + b)";
-    "mlp" => Mlp, "features only, no message passing: H' = relu(H W + b)";
+    "gcn" => Gcn, messages: true, "graph convolution (Kipf and Welling 2017): H' = relu(P H W + b)";
+    "sage" => Sage, messages: true, "GraphSAGE (Hamilton et al. 2017): H' = relu(mean of neighbours · W + H V + b)";
+    "gat" => Gat, messages: true, "graph attention (Veličković et al. 2018): H' = relu(α(H) H W + b), up to 8 heads";
+    "gin" => Gin, messages: true, "graph isomorphism network (Xu et al. 2019): H' = relu(MLP((1 + ε) H + A H))";
+    "sgc" => Sgc, messages: true, "simple graph convolution (Wu et al. 2019): P^layers X W + b, nothing hidden";
+    "appnp" => Appnp, messages: true, "personalised PageRank (Gasteiger et al. 2019): 10 × Z' = 0.9 P Z + 0.1 MLP(X)";
+    "gprgnn" => GprGnn, messages: true, "generalised PageRank (Chien et al. 2021): Σₖ γₖ Pᵏ MLP(X), γ learnt, k ≤ 10";
+    "h2gcn" => H2Gcn, messages: true, "H2GCN (Zhu et al. 2020): self, neighbours and 2-hop neighbours side by side";
+    "mlp" => Mlp, messages: false, "features only, no message passing: H' = relu(H W + b)";
 }
 
 /// Logits of `view.nodes()` without dropout and without a way back, using what the view remembers.
@@ -137,11 +180,33 @@ pub fn gradients<T: Real>(
     pass.gradients(params, Supervised { loss, rows: None }, |_, _| Extra::default())
 }
 
-/// Features times the first weight matrix; the flag says whether propagation is already in.
+/// Features times the first tensor of the network, whose product the view may remember; the flag says whether
+/// propagation is already in.
 pub fn first_product<'a, T: Real>(tape: &mut Tape<'a, T>, view: &'a View<T>, weights: Var) -> (Var, bool) {
-    match view.first() {
+    feature_product(tape, view.first(), view.remembered(), weights)
+}
+
+/// The features of the nodes the first layer computes, times weights of their own.
+pub(crate) fn own_product<'a, T: Real>(tape: &mut Tape<'a, T>, view: &'a View<T>, weights: Var) -> Var {
+    feature_product(tape, view.own(), None, weights).0
+}
+
+/// P · z for layer `l`, giving the buffer of z back: nothing on the way back reads it.
+pub(crate) fn propagate<'a, T: Real>(tape: &mut Tape<'a, T>, view: &'a View<T>, l: usize, z: Var) -> Var {
+    let out = tape.propagate(view.block(l), z);
+    tape.release(z);
+    out
+}
+
+fn feature_product<'a, T: Real>(
+    tape: &mut Tape<'a, T>,
+    features: &'a First<T>,
+    remembered: Option<&'a Matrix<T>>,
+    weights: Var,
+) -> (Var, bool) {
+    match features {
         First::Sparse { x, rows, transpose } => {
-            let product = match (view.remembered().filter(|_| tape.recalls()), transpose) {
+            let product = match (remembered.filter(|_| tape.recalls()), transpose) {
                 (None, transpose) => tape.sparse_features(x, rows, transpose.as_ref(), weights),
                 (Some(product), None) => tape.constant(product),
                 (Some(product), Some(transpose)) => tape.remembered_features(product, rows, transpose, weights),

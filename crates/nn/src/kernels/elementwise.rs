@@ -1,4 +1,4 @@
-//! Fused passes over whole buffers: bias, ReLU and dropout; Adam; SGD.
+//! Fused passes over whole buffers: bias, ReLU and dropout; sums of two; Adam; SGD.
 
 use super::dispatch;
 use crate::Real;
@@ -24,6 +24,27 @@ dispatch! {
     fn bias_relu_dropout_gradient<T: Real>(gradient: &mut [T], output: &[T], scale: T) {
         for (g, y) in gradient.iter_mut().zip(output) {
             *g = if *y > T::ZERO { *g * scale } else { T::ZERO };
+        }
+    }
+}
+
+dispatch! {
+    /// In place x = dropout(x) for rows whose nodes are `nodes`.
+    fn dropout<T: Real>(x: &mut [T], stride: usize, nodes: &[u32], mask: Mask<T>) {
+        for (row, &node) in x.chunks_exact_mut(stride).zip(nodes) {
+            let counter = mask.row(node);
+            for (j, x) in row.iter_mut().enumerate() {
+                *x = if mask.keeps(counter, j as u32) { *x * mask.scale } else { T::ZERO };
+            }
+        }
+    }
+}
+
+dispatch! {
+    /// In place x = a·x + b·z.
+    fn blend<T: Real>(x: &mut [T], z: &[T], a: T, b: T) {
+        for (x, z) in x.iter_mut().zip(z) {
+            *x = a.mul_add(*x, b * *z);
         }
     }
 }

@@ -12,6 +12,7 @@
 
 #![expect(unsafe_code, reason = "the one kernel module; every block says why it is sound")]
 
+pub(crate) mod attention;
 pub(crate) mod contrast;
 pub(crate) mod elementwise;
 pub(crate) mod gemm;

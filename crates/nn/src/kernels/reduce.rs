@@ -1,4 +1,4 @@
-//! Sums over parameter vectors: norms of updates and weighted means of models.
+//! Sums over long vectors: norms of updates, weighted means of models, inner products.
 
 use super::dispatch;
 use crate::Real;
@@ -16,7 +16,7 @@ pub fn squared_distance<T: Real>(a: &[T], b: &[T]) -> f64 {
 }
 
 /// ⟨a, b⟩ accumulated in `f64`.
-pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> f64 {
+pub(crate) fn inner_product<T: Real>(a: &[T], b: &[T]) -> f64 {
     assert_eq!(a.len(), b.len(), "vectors of the same length");
     let mut lanes = [0f64; LANES];
     products(a, b, &mut lanes);
@@ -53,19 +53,16 @@ dispatch! {
 
 dispatch! {
     fn products<T: Real>(a: &[T], b: &[T], lanes: &mut [f64; LANES]) {
-        let whole = a.len() / LANES * LANES;
-        for (a, b) in a[..whole].chunks_exact(LANES).zip(b.chunks_exact(LANES)) {
-            for i in 0..LANES {
-                lanes[i] = a[i].f64().mul_add(b[i].f64(), lanes[i]);
+        for (a, b) in a.chunks(LANES).zip(b.chunks(LANES)) {
+            for (lane, (a, b)) in lanes.iter_mut().zip(a.iter().zip(b)) {
+                *lane = a.f64().mul_add(b.f64(), *lane);
             }
-        }
-        for i in whole..a.len() {
-            lanes[i - whole] = a[i].f64().mul_add(b[i].f64(), lanes[i - whole]);
         }
     }
 }
 
 dispatch! {
+    /// out = scale · x.
     fn scale<T: Real>(out: &mut [T], x: &[T], scale: T) {
         for (out, x) in out.iter_mut().zip(x) {
             *out = scale * *x;
@@ -74,6 +71,7 @@ dispatch! {
 }
 
 dispatch! {
+    /// out += scale · x.
     fn add_scaled<T: Real>(out: &mut [T], x: &[T], scale: T) {
         for (out, x) in out.iter_mut().zip(x) {
             *out = scale.mul_add(*x, *out);
@@ -92,7 +90,7 @@ mod tests {
         let plain: f64 = a.iter().zip(&b).map(|(a, b)| f64::from(a - b).powi(2)).sum();
         assert!((squared_distance(&a, &b) - plain).abs() < 1e-9 * plain);
         let plain: f64 = a.iter().zip(&b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
-        assert!((dot(&a, &b) - plain).abs() < 1e-9 * plain);
+        assert!((inner_product(&a, &b) - plain).abs() < 1e-9 * plain);
         let mut out = vec![9.0; 1003];
         weighted_sum(&[&a, &b], &[0.25, 0.75], &mut out);
         assert!(out.iter().zip(a.iter().zip(&b)).all(|(o, (a, b))| (o - (0.25 * a + 0.75 * b)).abs() < 1e-6));

@@ -2,8 +2,13 @@
 //!
 //! Every operation has its gradient checked against finite differences in `tests/gradients.rs`.
 
+mod add_scaled;
+mod attention;
 mod bias;
+mod blend;
+mod concat;
 mod cross_entropy;
+mod dropout;
 mod hidden;
 mod matmul;
 mod propagate;

@@ -1,32 +1,41 @@
 //! Some rows of a matrix: y = x[rows]; ∂x has g in those rows and 0 elsewhere.
 
 use crate::tape::{Backward, Operation};
+use crate::view::Block;
 use crate::{Matrix, Real, Tape, Var};
 
-impl<T: Real> Tape<'_, T> {
+impl<'a, T: Real> Tape<'a, T> {
     /// The rows `rows` of x, in that order. A row may be taken more than once.
     ///
     /// # Panics
     /// If there is no such row.
-    pub fn select_rows(&mut self, x: Var, rows: &[u32]) -> Var {
+    pub fn select_rows(&mut self, x: Var, rows: &'a [u32]) -> Var {
         let from = self.value(x);
         let mut out = self.pool().take(rows.len(), from.columns());
         for (i, &r) in rows.iter().enumerate() {
             out.row_mut(i).copy_from_slice(from.row(r as usize));
         }
         let of = from.rows();
-        self.record(&[x], out, SelectRows { x, rows: rows.to_vec(), of })
+        self.record(&[x], out, SelectRows { x, rows, of })
+    }
+
+    /// Of the rows of x, which belong to the senders of a layer, those of its receivers: x itself if these are all.
+    pub(crate) fn own_rows(&mut self, block: &'a Block<T>, x: Var) -> Var {
+        match block.own() {
+            Some(rows) => self.select_rows(x, rows),
+            None => x,
+        }
     }
 }
 
-struct SelectRows {
+struct SelectRows<'a> {
     x: Var,
-    rows: Vec<u32>,
+    rows: &'a [u32],
     /// How many rows x has.
     of: usize,
 }
 
-impl<T: Real> Operation<T> for SelectRows {
+impl<T: Real> Operation<T> for SelectRows<'_> {
     fn backward(self: Box<Self>, _: Var, gradient: Matrix<T>, to: &mut Backward<'_, '_, T>) {
         let mut out = to.pool().take(self.of, gradient.columns());
         out.data_mut().fill(T::ZERO);

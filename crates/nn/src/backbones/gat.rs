@@ -1,0 +1,75 @@
+//! Graph attention network (Veličković et al., ICLR 2018).
+//!
+//! Per layer and head, with Z = H W cut into heads: eᵤᵥ = LeakyReLU(⟨a, zᵤ⟩ + ⟨b, zᵥ⟩) with slope 0.2, αᵤᵥ = Pᵥᵤ
+//! exp(eᵤᵥ) / Σ_w Pᵥ_w exp(e_wᵥ) over the neighbours of v and v itself, h'ᵥ = Σᵤ αᵤᵥ zᵤ. Hidden layers put their
+//! heads side by side; the last layer has one head.
+//!
+//! P has ones on A + I, which is the paper's attention exactly. Edge weights, where the graph has them, and topology
+//! boosting make it a prior: a message of weight 2 counts like two of weight 1.
+//!
+//! W: width × width, a and b: heads × width of a head, by Glorot's rule; bias 0. Departures from the paper, to share
+//! one protocol with all other networks: relu instead of ELU, dropout on hidden layers only, neither on the features
+//! nor on attention. The hidden width is the width of all heads together: 8 of them, or the most of 4, 2, 1 that
+//! divide it.
+//!
+//! Memory is O(arcs · heads + nodes · width).
+
+use super::{Architecture, Backbone, Output, Plan, first_product};
+use crate::{Dropout, Operator, Real, Tape, TensorShape, Var, View};
+
+/// The graph attention network.
+#[derive(Clone, Copy, Debug)]
+pub struct Gat(Architecture);
+
+impl Gat {
+    /// A network of these sizes.
+    pub fn new(architecture: Architecture) -> Self {
+        Self(architecture)
+    }
+
+    /// How many heads layer `l` has.
+    fn heads(&self, l: usize) -> usize {
+        let divides = |heads: &usize| self.0.hidden.is_multiple_of(*heads);
+        if l + 1 == self.0.layers { 1 } else { [8, 4, 2].into_iter().find(divides).unwrap_or(1) }
+    }
+}
+
+impl<T: Real> Backbone<T> for Gat {
+    fn shapes(&self) -> Vec<TensorShape> {
+        let layer = |l: usize| {
+            let (from, to, name) = (self.0.width(l), self.0.width(l + 1), format!("layer{}", l + 1));
+            let heads = self.heads(l);
+            [
+                TensorShape::weight(format!("{name}.weight"), from, to),
+                TensorShape::weight(format!("{name}.source"), heads, to / heads),
+                TensorShape::weight(format!("{name}.target"), heads, to / heads),
+                TensorShape::bias(format!("{name}.bias"), to),
+            ]
+        };
+        (0..self.0.layers).flat_map(layer).collect()
+    }
+
+    fn plan(&self) -> Plan {
+        Plan { operator: Operator::Ones, ..Plan::new(self.0.layers, self.0.hidden_hops()) }
+    }
+
+    fn forward<'a>(&self, tape: &mut Tape<'a, T>, params: &[Var], view: &'a View<T>, dropout: Dropout) -> Output {
+        let last = self.0.layers - 1;
+        let mut h = None;
+        for l in 0..=last {
+            let &[weight, source, target, bias] = &params[4 * l..4 * l + 4] else {
+                unreachable!("four tensors per layer")
+            };
+            let sent = match h {
+                None => first_product(tape, view, weight).0,
+                Some(h) => tape.matmul(h, weight),
+            };
+            let z = tape.attention(view.block(l), sent, source, target);
+            if l == last {
+                return Output { logits: tape.add_bias(z, bias), hidden: h };
+            }
+            h = Some(tape.hidden(z, bias, view.frontier(l + 1), dropout, l));
+        }
+        unreachable!("a network has at least one layer")
+    }
+}

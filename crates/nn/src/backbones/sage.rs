@@ -1,0 +1,90 @@
+//! GraphSAGE with mean aggregation (Hamilton, Ying and Leskovec, NeurIPS 2017).
+//!
+//! H⁰ = X, Hˡ⁺¹ = dropout(relu(P Hˡ Wˡ + Hˡ Vˡ + bˡ)), the last layer without relu and dropout, with P = D⁻¹A: per
+//! node, h'ᵥ = Wᵀ·mean of hᵤ over the neighbours u + Vᵀhᵥ + b. What a node is and what it hears have weights of their
+//! own. A node without neighbours hears 0.
+//!
+//! W, V: width × width by Glorot's rule, b = 0. Departures from the paper: all neighbours, not a sample (training is
+//! full-batch); the rows are not normalised to length 1.
+//!
+//! P(HW) and (PH)W are the same; whichever side is narrower is propagated.
+
+use super::{Architecture, Backbone, Output, Plan, first_product, own_product, propagate};
+use crate::{Dropout, Operator, Real, Tape, TensorShape, Var, View};
+
+/// GraphSAGE.
+#[derive(Clone, Copy, Debug)]
+pub struct Sage(Architecture);
+
+impl Sage {
+    /// A network of these sizes.
+    pub fn new(architecture: Architecture) -> Self {
+        Self(architecture)
+    }
+}
+
+impl<T: Real> Backbone<T> for Sage {
+    /// The weights of neighbours come first: it is their product with the features that a view may remember.
+    fn shapes(&self) -> Vec<TensorShape> {
+        let layer = |l: usize| {
+            let (from, to, name) = (self.0.width(l), self.0.width(l + 1), format!("layer{}", l + 1));
+            [
+                TensorShape::weight(format!("{name}.neighbours"), from, to),
+                TensorShape::weight(format!("{name}.own"), from, to),
+                TensorShape::bias(format!("{name}.bias"), to),
+            ]
+        };
+        (0..self.0.layers).flat_map(layer).collect()
+    }
+
+    fn plan(&self) -> Plan {
+        Plan {
+            operator: Operator::Mean,
+            propagate_features: self.0.inputs <= self.0.width(1),
+            own_features: true,
+            ..Plan::new(self.0.layers, self.0.hidden_hops())
+        }
+    }
+
+    fn forward<'a>(&self, tape: &mut Tape<'a, T>, params: &[Var], view: &'a View<T>, dropout: Dropout) -> Output {
+        let last = self.0.layers - 1;
+        let mut h = None;
+        for l in 0..=last {
+            let &[neighbours, own, bias] = &params[3 * l..3 * l + 3] else { unreachable!("three tensors per layer") };
+            let (heard, kept) = match h {
+                None => (self.first_messages(tape, view, neighbours), own_product(tape, view, own)),
+                Some(h) => {
+                    let itself = tape.own_rows(view.block(l), h);
+                    (self.messages(tape, view, l, h, neighbours), tape.matmul(itself, own))
+                }
+            };
+            let z = tape.blend((T::ONE, heard), (T::ONE, kept));
+            tape.release(kept);
+            if l == last {
+                return Output { logits: tape.add_bias(z, bias), hidden: h };
+            }
+            h = Some(tape.hidden(z, bias, view.frontier(l + 1), dropout, l));
+        }
+        unreachable!("a network has at least one layer")
+    }
+}
+
+impl Sage {
+    /// P X W.
+    fn first_messages<'a, T: Real>(&self, tape: &mut Tape<'a, T>, view: &'a View<T>, weight: Var) -> Var {
+        match first_product(tape, view, weight) {
+            (z, true) => z,
+            (z, false) => propagate(tape, view, 0, z),
+        }
+    }
+
+    /// P H W.
+    fn messages<'a, T: Real>(&self, tape: &mut Tape<'a, T>, view: &'a View<T>, l: usize, h: Var, weight: Var) -> Var {
+        if self.0.width(l) < self.0.width(l + 1) {
+            let z = tape.propagate(view.block(l), h);
+            return tape.matmul(z, weight);
+        }
+        let z = tape.matmul(h, weight);
+        propagate(tape, view, l, z)
+    }
+}

@@ -1,0 +1,106 @@
+//! Attention: yᵥʰ = Σᵤ αᵤᵥʰ zᵤʰ, α = softmax over the arcs into v of ln Pᵥᵤ + LeakyReLU(⟨aʰ, zᵤʰ⟩ + ⟨bʰ, zᵥʰ⟩).
+//!
+//! The propagation P is a prior: an arc of weight 0 carries nothing, equal weights leave plain attention. On the way
+//! back α and the scores are read again, O(arcs · heads) numbers; z must still be there.
+
+use crate::kernels::attention::{self, Arcs, Attended, Heads};
+use crate::tape::{Backward, Operation};
+use crate::view::Block;
+use crate::{Matrix, Pool, Real, Tape, Var};
+
+impl<'a, T: Real> Tape<'a, T> {
+    /// The attended messages of one layer of a view. `source` (a) and `target` (b) have one row per head.
+    ///
+    /// # Panics
+    /// If the shapes do not fit.
+    pub(crate) fn attention(&mut self, block: &'a Block<T>, z: Var, source: Var, target: Var) -> Var {
+        let (pool, p) = (self.pool(), &block.matrix);
+        let (sent, heads) = (self.value(z), Heads::of(self.value(z), self.value(source)));
+        let mut sources = pool.take(sent.rows(), heads.count);
+        attention::scores(sent, self.value(source), None, &mut sources);
+        let mut targets = pool.take(p.rows(), heads.count);
+        attention::scores(sent, self.value(target), block.own(), &mut targets);
+        let mut weights = pool.take(1, p.non_zeros() * heads.count);
+        attention::weights(p, &sources, &targets, heads, weights.row_mut(0));
+        let mut out = pool.take(p.rows(), sent.columns());
+        attention::gather(Arcs { pattern: p, from: None, values: weights.row(0) }, sent, heads, &mut out);
+        let operation = Attention { block, z, source, target, sources, targets, weights };
+        if [z, source, target].iter().any(|&var| self.is_differentiable(var)) {
+            return self.record(&[z, source, target], out, operation);
+        }
+        operation.recycle(pool);
+        self.computed(out)
+    }
+}
+
+struct Attention<'a, T> {
+    block: &'a Block<T>,
+    z: Var,
+    source: Var,
+    target: Var,
+    /// ⟨aʰ, zᵤʰ⟩.
+    sources: Matrix<T>,
+    /// ⟨bʰ, zᵥʰ⟩.
+    targets: Matrix<T>,
+    /// α of every arc and head, in one row.
+    weights: Matrix<T>,
+}
+
+impl<T: Real> Attention<'_, T> {
+    fn recycle(self, pool: &Pool<T>) {
+        [self.sources, self.targets, self.weights].into_iter().for_each(|matrix| pool.put(matrix));
+    }
+}
+
+impl<T: Real> Operation<T> for Attention<'_, T> {
+    fn backward(self: Box<Self>, _: Var, gradient: Matrix<T>, to: &mut Backward<'_, '_, T>) {
+        let Some((transpose, from)) = &self.block.transpose else {
+            panic!("a view made for evaluation was differentiated");
+        };
+        let (pool, p) = (to.pool(), &self.block.matrix);
+        let (z, a, b) = (to.value(self.z), to.value(self.source), to.value(self.target));
+        let heads = Heads::of(z, a);
+        let mut arcs = pool.take(1, p.non_zeros() * heads.count);
+        let attended = Attended { source: &self.sources, target: &self.targets, weights: self.weights.row(0) };
+        attention::arc_gradients(p, attended, &gradient, z, heads, arcs.row_mut(0));
+
+        let mut targets = pool.take(p.rows(), heads.count);
+        attention::sum_arcs(Arcs { pattern: p, from: None, values: arcs.row(0) }, heads, &mut targets);
+        let targets = spread(targets, self.block.own(), z.rows(), pool);
+        let mut sources = pool.take(z.rows(), heads.count);
+        attention::sum_arcs(Arcs { pattern: transpose, from: Some(from), values: arcs.row(0) }, heads, &mut sources);
+
+        let of_vector = |scores: &Matrix<T>, vector: &Matrix<T>| {
+            let mut out = pool.take(vector.rows(), vector.columns());
+            attention::outer_sum(scores, z, &mut out);
+            out
+        };
+        let of_source = to.wants(self.source).then(|| of_vector(&sources, a));
+        let of_target = to.wants(self.target).then(|| of_vector(&targets, b));
+        let of_z = to.wants(self.z).then(|| {
+            let mut out = pool.take(z.rows(), z.columns());
+            let back = Arcs { pattern: transpose, from: Some(from), values: self.weights.row(0) };
+            attention::gather(back, &gradient, heads, &mut out);
+            attention::add_outer(&sources, a, &mut out);
+            attention::add_outer(&targets, b, &mut out);
+            out
+        });
+        for (var, gradient) in [(self.source, of_source), (self.target, of_target), (self.z, of_z)] {
+            gradient.into_iter().for_each(|gradient| to.add(var, gradient));
+        }
+        [arcs, targets, sources, gradient].into_iter().for_each(|matrix| to.recycle(matrix));
+        self.recycle(pool);
+    }
+}
+
+/// The scores of targets as scores of all `rows` senders, among which they stand at `own`.
+fn spread<T: Real>(scores: Matrix<T>, own: Option<&[u32]>, rows: usize, pool: &Pool<T>) -> Matrix<T> {
+    let Some(own) = own else { return scores };
+    let mut out = pool.take(rows, scores.columns());
+    out.data_mut().fill(T::ZERO);
+    for (i, &at) in own.iter().enumerate() {
+        out.row_mut(at as usize).copy_from_slice(scores.row(i));
+    }
+    pool.put(scores);
+    out
+}
