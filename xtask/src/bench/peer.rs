@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 
 use super::figures::{Figures, median, read_json};
 use super::machine::Machine;
-use super::measure;
 use super::table::{self, Compared};
+use super::{measure, program, source};
 use crate::needs::python_with;
 use crate::project::{RealData, root, target};
 use crate::shell::{self, cargo};
@@ -294,15 +294,6 @@ impl Speedup {
             "same_digest": self.same_digest,
         })
     }
-}
-
-fn program() -> PathBuf {
-    target().join("release").join(format!("boostfgl{}", std::env::consts::EXE_SUFFIX))
-}
-
-/// How our program is told a dataset: generator presets have a prefix of their own.
-fn source(name: &str) -> String {
-    if name.ends_with("-like") { format!("generate:{name}") } else { name.to_owned() }
 }
 
 /// A folder name for a dataset that may be a path.

@@ -3,11 +3,13 @@
 use crate::output;
 use anyhow::Result;
 use boostfgl::Error;
+use boostfgl::config::Key;
 use boostfgl::fed::boost::Boost;
 use boostfgl::fed::methods::{METHODS, MethodInfo, find};
 use boostfgl::nn::backbones::BACKBONES;
 use boostfgl::partition::PARTITIONERS;
 use clap::Args;
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// List methods, boosts, backbones and partitioners, or explain one method
@@ -15,15 +17,60 @@ use std::fmt::Write as _;
 pub(crate) struct Methods {
     /// A method to explain
     name: Option<String>,
+
+    /// Print one JSON document instead: a list of all methods, or the one that is named
+    #[arg(long)]
+    json: bool,
 }
 
 impl Methods {
     pub(crate) fn execute(&self) -> Result<()> {
-        match &self.name {
-            Some(name) => output::print(&explain(find(name).map_err(Error::from)?)),
-            None => output::print(&list()),
+        let named = self.name.as_deref().map(|name| find(name).map_err(Error::from)).transpose()?;
+        match (named, self.json) {
+            (Some(method), false) => output::print(&explain(method)),
+            (None, false) => output::print(&list()),
+            (Some(method), true) => print_json(&described(method)),
+            (None, true) => print_json(&METHODS.iter().map(|method| described(method)).collect::<Value>()),
         }
     }
+}
+
+fn print_json(value: &Value) -> Result<()> {
+    output::print(&format!("{}\n", serde_json::to_string_pretty(value)?))
+}
+
+/// What a program may want to know of a method.
+fn described(method: &MethodInfo) -> Value {
+    let refused: serde_json::Map<String, Value> = Boost::ALL
+        .iter()
+        .filter_map(|boost| (method.refuses)(*boost).map(|reason| (boost.name().to_owned(), reason.into())))
+        .collect();
+    let keys: Vec<Value> = keys_of(method)
+        .iter()
+        .map(|key| json!({ "key": key.path, "default": key.default, "meaning": key.meaning }))
+        .collect();
+    json!({
+        "name": method.name,
+        "summary": method.summary,
+        "paper": method.paper,
+        "equations": method.equations,
+        "wire": method.wire,
+        "evaluated": method.evaluated,
+        "judged": method.judged.name(),
+        "departures": method.departures,
+        "boosts": method.boosts.iter().map(|boost| boost.name()).collect::<Vec<_>>(),
+        "refused_boosts": refused,
+        "keys": keys,
+    })
+}
+
+/// The settings that concern a method: its own, and those of the boosts that it switches on.
+fn keys_of(method: &MethodInfo) -> Vec<Key> {
+    let own = format!("methods.{}.", method.name);
+    let concerns = |path: &str| {
+        path.starts_with(&own) || method.boosts.iter().any(|b| path.starts_with(&format!("boost.{}.", b.name())))
+    };
+    boostfgl::config::keys().into_iter().filter(|key| concerns(&key.path)).collect()
 }
 
 fn list() -> String {
@@ -70,11 +117,7 @@ fn explain(method: &MethodInfo) -> String {
     if !method.departures.is_empty() {
         fact("Departures", method.departures);
     }
-    let own = format!("methods.{}.", method.name);
-    let concerns = |path: &str| {
-        path.starts_with(&own) || method.boosts.iter().any(|b| path.starts_with(&format!("boost.{}.", b.name())))
-    };
-    let keys: Vec<_> = boostfgl::config::keys().into_iter().filter(|key| concerns(&key.path)).collect();
+    let keys = keys_of(method);
     if !keys.is_empty() {
         out.push_str("\nKeys (--set KEY=VALUE), defaults and meaning\n");
     }
