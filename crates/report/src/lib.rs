@@ -13,6 +13,7 @@ mod error;
 mod folder;
 mod predictions;
 mod rounds;
+mod sheet;
 mod summary;
 mod table;
 
