@@ -82,6 +82,17 @@ fn latex_is_escaped_and_no_line_of_text_is_wide() {
 }
 
 #[test]
+fn a_method_that_equals_the_base_counts_in_the_family() {
+    let methods = ["base", "same", "ahead"].map(contender).to_vec();
+    let rows = vec![row(&[50.0, 52.0]), row(&[50.0, 52.0]), row(&[51.0, 54.0])];
+    let comparison = Comparison::new(0, methods, vec![0, 1], vec![("cora".into(), rows)]);
+    let p = |at: usize| comparison.datasets[0].rows[at].metrics["accuracy"].difference.unwrap();
+    assert_eq!((p(1).p, p(1).p_holm), (Some(1.0), Some(1.0)));
+    // Two wins of two: p = 2 / 2², times two tests.
+    assert_eq!((p(2).p, p(2).p_holm), (Some(0.5), Some(1.0)));
+}
+
+#[test]
 fn json_comes_back_as_it_was() {
     let mut comparison = two_datasets();
     let read: Comparison = serde_json::from_str(&comparison.to_json()).unwrap();

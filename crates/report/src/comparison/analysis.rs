@@ -54,7 +54,7 @@ pub struct Difference {
     pub interval: Option<Interval>,
     /// How many pairs there are.
     pub pairs: usize,
-    /// The p-value of the signed-rank test; `None` if no pair differs.
+    /// The p-value of the signed-rank test; 1 if no pair differs.
     pub p: Option<f64>,
     /// The same, adjusted for the other methods of the family.
     pub p_holm: Option<f64>,
@@ -120,7 +120,7 @@ fn summarise(values: &[Vec<Option<f64>>], base: usize) -> Vec<MetricSummary> {
         .enumerate()
         .map(|(at, row)| if at == base { Vec::new() } else { paired(row, &values[base]) })
         .collect();
-    let p: Vec<Option<f64>> = differences.iter().map(|d| signed_rank(d).map(|test| test.p)).collect();
+    let p: Vec<Option<f64>> = differences.iter().map(|d| p_value(d)).collect();
     let adjusted = holm(&p);
     let summary = |(at, row): (usize, &Vec<Option<f64>>)| {
         let known: Vec<f64> = row.iter().flatten().copied().collect();
@@ -134,6 +134,13 @@ fn summarise(values: &[Vec<Option<f64>>], base: usize) -> Vec<MetricSummary> {
         MetricSummary { mean: mean(&known), std: sample_std(&known), difference }
     };
     values.iter().enumerate().map(summary).collect()
+}
+
+/// The p-value of the signed-rank test. Pairs of which none differs say nothing against the hypothesis: then it is 1, and
+/// the method still counts in its family.
+fn p_value(differences: &[f64]) -> Option<f64> {
+    let none_differs = (!differences.is_empty()).then_some(1.0);
+    signed_rank(differences).map(|test| test.p).or(none_differs)
 }
 
 /// What a method is ahead of the base in every pair that both have. Differences are cut to nine decimals: two that

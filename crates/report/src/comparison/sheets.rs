@@ -132,7 +132,7 @@ impl Comparison {
             } else {
                 String::new()
             };
-            format!("{least}{after}:\nnothing here can be significant at 5 %, however large it is.")
+            format!("{least}{after}:\nno difference here can be significant at 5 %, however large it is.")
         })
     }
 
@@ -249,8 +249,14 @@ fn score(metric: &MetricSummary) -> String {
 
 /// `+1.2 [0.3, 2.1]`.
 fn gain(difference: &Difference) -> String {
-    let interval = difference.interval.map(|i| format!(" [{:.1}, {:.1}]", i.lo, i.hi)).unwrap_or_default();
-    format!("{:+.1}{interval}", difference.mean)
+    let interval =
+        difference.interval.map(|i| format!(" [{:.1}, {:.1}]", tenths(i.lo), tenths(i.hi))).unwrap_or_default();
+    format!("{:+.1}{interval}", tenths(difference.mean))
+}
+
+/// To one decimal, and never −0.
+fn tenths(x: f64) -> f64 {
+    (x * 10.0).round() / 10.0 + 0.0
 }
 
 /// `p 0.012, rank 1.4`.
@@ -289,6 +295,13 @@ fn size(bytes: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_difference_has_no_sign_of_its_own() {
+        let difference = Difference { mean: -0.04, interval: None, pairs: 1, p: None, p_holm: None };
+        assert_eq!(gain(&difference), "+0.0");
+        assert_eq!(gain(&Difference { mean: -0.06, ..difference }), "-0.1");
+    }
 
     #[test]
     fn sizes_and_chances_are_easy_to_read() {
