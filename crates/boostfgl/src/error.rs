@@ -46,6 +46,17 @@ pub enum Error {
         advice: &'static str,
     },
 
+    /// Some runs of a grid failed; the others are kept.
+    #[error("{failed} of {cells} cells failed; the first: {first}")]
+    Incomplete {
+        /// How many failed.
+        failed: usize,
+        /// How many there are.
+        cells: usize,
+        /// Method, dataset, seed and message of the first.
+        first: String,
+    },
+
     /// The run would need more memory than it may use.
     #[error("this run needs about {needed_mib} MiB (an estimate), more than the {allowed_mib} MiB it may use")]
     Memory {
@@ -73,6 +84,9 @@ impl Error {
             Self::Fairness(_) => "Check that the partition belongs to this dataset.",
             Self::Config { .. } => "`boostfgl config show` prints every key with its meaning and default.",
             Self::Usage { advice, .. } => advice,
+            Self::Incomplete { .. } => {
+                "Finished cells are kept: leave the method out or change its settings, and run the same command again."
+            }
             Self::Memory { .. } => "Raise --memory, or lower model.hidden or the number of clients.",
         }
     }
@@ -83,6 +97,7 @@ impl Error {
             self,
             Self::Fed(boostfgl_fed::Error::Diverged { .. })
                 | Self::Fairness(_)
+                | Self::Incomplete { .. }
                 | Self::Report(boostfgl_report::Error::Io { .. })
         )
     }

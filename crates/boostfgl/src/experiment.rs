@@ -49,7 +49,7 @@ pub struct SeedRun {
     /// The seed.
     pub seed: u64,
     /// Who held what, and who was trained on.
-    pub partition: Partition,
+    pub partition: Arc<Partition>,
     /// Minority and heterophilous nodes.
     pub groups: Groups,
     /// Models and predictions of the reported round.
@@ -196,7 +196,7 @@ impl Experiment {
         let (mut seeds, mut summaries, mut train_cpu) = (Vec::new(), Vec::new(), 0.0);
         for (index, &seed) in self.config.seeds.iter().enumerate() {
             progress.seed(index, self.config.seeds.len(), seed);
-            let (run, summary, cpu) = self.run_seed(seed, progress, recorder.as_deref_mut())?;
+            let (run, summary, cpu) = self.run_recorded(seed, progress, recorder.as_deref_mut())?;
             train_cpu += cpu;
             if let Some(recorder) = &mut recorder {
                 recorder.seed(self, &run)?;
@@ -223,30 +223,63 @@ impl Experiment {
         Ok(Run { summary, seeds })
     }
 
-    fn run_seed(
+    /// Runs one seed on a partition at hand, telling `watch` of every round: for several methods that share it.
+    ///
+    /// With the partition that [`Experiment::partition`] draws for the seed, scores and digest are those of
+    /// [`Experiment::run`].
+    ///
+    /// # Errors
+    /// If the partition is of another graph, or training fails.
+    pub fn run_seed(
+        &self,
+        seed: u64,
+        partition: &Arc<Partition>,
+        watch: &mut dyn FnMut(&RoundRecord<'_>),
+    ) -> Result<(SeedRun, SeedSummary)> {
+        if partition.len() != self.graph.len() {
+            let reason = format!("expected a partition of {} nodes, found {}", self.graph.len(), partition.len());
+            return Err(Error::usage(self.graph.name(), reason, "Draw the partition from the same graph."));
+        }
+        let mut told = |_: &Judge<'_>, record: &RoundRecord<'_>| {
+            watch(record);
+            Ok(())
+        };
+        let (run, summary, _) = self.train(seed, Arc::clone(partition), &Meter::start(), &mut told)?;
+        Ok((run, summary))
+    }
+
+    fn run_recorded(
         &self,
         seed: u64,
         progress: &mut dyn Progress,
         mut recorder: Option<&mut Recorder<'_>>,
     ) -> Result<(SeedRun, SeedSummary, f64)> {
         let meter = Meter::start();
-        let partition = self.partition(seed)?;
+        let partition = Arc::new(self.partition(seed)?);
+        self.train(seed, partition, &meter, &mut |judge, record| {
+            let evaluation = record.predictions.map(|p| judge.evaluate(p)).transpose()?;
+            progress.round(record, evaluation.as_ref());
+            match recorder.as_mut() {
+                Some(recorder) => recorder.round(seed, record, evaluation.as_ref()),
+                None => Ok(()),
+            }
+        })
+    }
+
+    /// All rounds of one seed. Returns also the processor seconds of the rounds.
+    fn train(
+        &self,
+        seed: u64,
+        partition: Arc<Partition>,
+        meter: &Meter,
+        told: &mut dyn FnMut(&Judge<'_>, &RoundRecord<'_>) -> Result<()>,
+    ) -> Result<(SeedRun, SeedSummary, f64)> {
         let judge = Judge::new(self, &partition)?;
         let federation = self.federation(seed, &partition)?;
         let training = Meter::start();
         let mut failed = None;
         let outcome = {
-            let mut watch = |record: &RoundRecord<'_>| {
-                let evaluation = record.predictions.map(|p| judge.evaluate(p)).transpose();
-                let told = evaluation.and_then(|evaluation| {
-                    progress.round(record, evaluation.as_ref());
-                    match recorder.as_mut() {
-                        Some(recorder) => recorder.round(seed, record, evaluation.as_ref()),
-                        None => Ok(()),
-                    }
-                });
-                failed = failed.take().or(told.err());
-            };
+            let mut watch = |record: &RoundRecord<'_>| failed = failed.take().or(told(&judge, record).err());
             federation.run(&mut [&mut watch])?
         };
         let train_cpu = training.cpu();

@@ -25,6 +25,7 @@ pub mod config;
 pub mod data;
 mod error;
 mod experiment;
+pub mod grid;
 #[cfg(feature = "fetch")]
 mod http;
 pub mod memory;
@@ -42,5 +43,6 @@ pub use config::{Config, Layers, Source};
 pub use data::Data;
 pub use error::{Error, Result};
 pub use experiment::{Experiment, ExperimentBuilder, Progress, Run, SeedRun};
+pub use grid::Grid;
 #[cfg(feature = "fetch")]
 pub use http::Http;

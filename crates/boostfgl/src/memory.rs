@@ -1,37 +1,79 @@
 //! How much memory a run will take, before it takes it.
 
 use crate::Config;
+use boostfgl_fed::boost::Boost;
+use boostfgl_fed::methods::Layout;
 use boostfgl_graph::{Features, Graph};
 use boostfgl_nn::backbones::Architecture;
 
 /// An estimate of the peak, in bytes.
 ///
 /// Counts the graph, each client's copy of features and edges (with the transposes that gradients need), the models
-/// and optimiser states, and the activations of as many clients as there are threads. It does not count what the
-/// allocator wastes; it is meant to be within a factor of two.
+/// and optimiser states, the activations of as many clients as there are threads, and what the method and its boosts
+/// hold beside that. It does not count what the allocator wastes; it is meant to be within a factor of two.
 pub fn estimate(graph: &Graph, config: &Config, threads: usize) -> u64 {
-    let (n, arcs) = (graph.len() as u64, graph.adjacency().arcs() as u64);
-    let clients = config.partition.clients.max(1) as u64;
-    let model = &config.model;
-    let features = match graph.features() {
-        Features::Sparse(x) => x.values().len() as u64 * 8,
-        Features::Dense { values, .. } => values.len() as u64 * 4,
-    };
-    let architecture = Architecture {
-        inputs: graph.features().columns(),
-        hidden: model.hidden,
-        classes: graph.classes(),
-        layers: model.layers,
-    };
-    let parameters = parameters(&architecture) * 4;
-    let edges = (arcs + n) * 8;
+    let size = Size::of(graph, config, threads);
     // Clients hold features twice (rows and, for the gradient, columns), the operator, and a restricted operator
-    // per layer with its transpose and index maps; boosting adds one more operator.
-    let data = 2 * features + arcs * 4 + 3 * features + 2 * edges + model.layers as u64 * 3 * edges;
-    let models = parameters * (3 * clients + 3 + 2 * threads as u64);
-    let at_work = (threads as u64).min(clients);
-    let activations = at_work * n.div_ceil(clients) * (4 * model.hidden as u64 + 4 * graph.classes() as u64) * 4;
-    data + models + activations
+    // per layer with its transpose and index maps.
+    let data = 2 * size.features + size.arcs * 4 + 3 * size.features + size.edges + size.layers * 3 * size.edges;
+    let models = size.parameters * (3 * size.clients + 3 + 2 * size.threads);
+    let at_work = size.threads.min(size.clients);
+    let activations = at_work * size.nodes.div_ceil(size.clients) * (4 * size.hidden + 4 * size.classes) * 4;
+    data + models + activations + beside(&size, config)
+}
+
+/// What the method and its boosts hold beside what every method does. A method with a need of its own adds it here.
+fn beside(size: &Size, config: &Config) -> u64 {
+    // Topology boosting keeps its reweighted operator beside the plain one.
+    let reweighted = config.active_boosts().is_ok_and(|boosts| boosts.contains(&Boost::Topology));
+    if reweighted { size.edges } else { 0 }
+}
+
+/// The numbers that an estimate is made of.
+struct Size {
+    nodes: u64,
+    arcs: u64,
+    classes: u64,
+    hidden: u64,
+    layers: u64,
+    /// Clients that the data are divided among: one where the method works on the whole graph.
+    clients: u64,
+    threads: u64,
+    /// Bytes of the features.
+    features: u64,
+    /// Bytes of an operator: a position and a weight per arc and per node.
+    edges: u64,
+    /// Bytes of a model.
+    parameters: u64,
+}
+
+impl Size {
+    fn of(graph: &Graph, config: &Config, threads: usize) -> Self {
+        let (nodes, arcs) = (graph.len() as u64, graph.adjacency().arcs() as u64);
+        let model = &config.model;
+        let whole = config.method().is_ok_and(|method| method.layout == Layout::Whole);
+        let architecture = Architecture {
+            inputs: graph.features().columns(),
+            hidden: model.hidden,
+            classes: graph.classes(),
+            layers: model.layers,
+        };
+        Self {
+            nodes,
+            arcs,
+            classes: graph.classes() as u64,
+            hidden: model.hidden as u64,
+            layers: model.layers as u64,
+            clients: if whole { 1 } else { config.partition.clients.max(1) as u64 },
+            threads: threads as u64,
+            features: match graph.features() {
+                Features::Sparse(x) => x.values().len() as u64 * 8,
+                Features::Dense { values, .. } => values.len() as u64 * 4,
+            },
+            edges: (arcs + nodes) * 8,
+            parameters: parameters(&architecture) * 4,
+        }
+    }
 }
 
 fn parameters(a: &Architecture) -> u64 {

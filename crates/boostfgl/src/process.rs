@@ -28,11 +28,26 @@ impl Meter {
 fn cpu_seconds() -> f64 {
     #[cfg(unix)]
     {
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-        time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+        clock(rustix::time::ClockId::ProcessCPUTime)
     }
     #[cfg(not(unix))]
     0.0
+}
+
+/// Processor time of the calling thread so far; 0 where the system does not tell.
+pub(crate) fn thread_cpu_seconds() -> f64 {
+    #[cfg(unix)]
+    {
+        clock(rustix::time::ClockId::ThreadCPUTime)
+    }
+    #[cfg(not(unix))]
+    0.0
+}
+
+#[cfg(unix)]
+fn clock(id: rustix::time::ClockId) -> f64 {
+    let time = rustix::time::clock_gettime(id);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
 /// The most memory this process has held, in MiB; 0 where the system does not tell (it does on Linux).

@@ -101,7 +101,7 @@ impl<'a> Recorder<'a> {
     }
 
     pub(crate) fn models(&self, experiment: &Experiment, runs: &[SeedRun]) -> Result<()> {
-        let partitions: Vec<(u64, &Partition)> = runs.iter().map(|r| (r.seed, &r.partition)).collect();
+        let partitions: Vec<(u64, &Partition)> = runs.iter().map(|r| (r.seed, &*r.partition)).collect();
         boostfgl_partition::file::write(&self.folder.file(RunFolder::PARTITION), experiment.graph(), &partitions)?;
         let model = &experiment.config().model;
         let about = [

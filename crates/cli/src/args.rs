@@ -41,6 +41,13 @@ pub(crate) struct TrainingFlags {
     #[arg(long, short, value_name = "METHOD")]
     pub(crate) method: Option<String>,
 
+    #[command(flatten)]
+    pub(crate) protocol: ProtocolFlags,
+}
+
+/// What every training command can be told, whatever the data and the method.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ProtocolFlags {
     /// Boosts stacked on the method: all, none, or a list of node, topology, model [default: the method's own]
     #[arg(long, value_name = "LIST")]
     pub(crate) boost: Option<String>,
@@ -76,15 +83,27 @@ pub(crate) struct TrainingFlags {
 impl TrainingFlags {
     /// The layers of the configuration that these flags make, under a method if none is named.
     pub(crate) fn layers(&self) -> Result<Layers> {
+        self.protocol.layers(self.data.as_deref(), self.method.as_deref())
+    }
+
+    /// Whether a method is named anywhere.
+    pub(crate) fn names_method(&self) -> Result<bool> {
+        Ok(self.method.is_some() || self.protocol.names("method"))
+    }
+}
+
+impl ProtocolFlags {
+    /// The layers of the configuration that these flags make for a dataset and a method.
+    pub(crate) fn layers(&self, data: Option<&str>, method: Option<&str>) -> Result<Layers> {
         let mut layers = Layers::new();
         if let Some(path) = &self.config {
             layers.file(path)?;
         }
-        if let Some(data) = &self.data {
-            layers.set("dataset", data.as_str(), "DATA")?;
+        if let Some(data) = data {
+            layers.set("dataset", data, "DATA")?;
         }
-        if let Some(method) = &self.method {
-            layers.set("method", method.as_str(), "--method")?;
+        if let Some(method) = method {
+            layers.set("method", method, "--method")?;
         }
         if let Some(boost) = &self.boost {
             let names: Vec<_> = Boost::parse(boost).map_err(Error::from)?.iter().map(|b| b.name()).collect();
@@ -109,14 +128,18 @@ impl TrainingFlags {
         Ok(layers)
     }
 
-    /// Whether a method is named anywhere.
-    pub(crate) fn names_method(&self) -> Result<bool> {
+    /// Whether the configuration file or `--set` names that key of the top level.
+    fn names(&self, key: &str) -> bool {
         let in_file = match &self.config {
             Some(path) => std::fs::read_to_string(path).ok().and_then(|text| text.parse::<toml::Table>().ok()),
             None => None,
         };
-        let set = self.set.iter().any(|s| s.trim_start().starts_with("method"));
-        Ok(self.method.is_some() || set || in_file.is_some_and(|table| table.contains_key("method")))
+        self.sets(key) || in_file.is_some_and(|table| table.contains_key(key))
+    }
+
+    /// Whether `--set` sets that key of the top level.
+    pub(crate) fn sets(&self, key: &str) -> bool {
+        self.set.iter().any(|s| s.split('=').next().is_some_and(|name| name.trim() == key))
     }
 }
 
@@ -148,7 +171,7 @@ pub(crate) struct ResourceFlags {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) threads: Option<usize>,
 
-    /// Refuse to start a run whose estimated memory is above this, for example 2G
+    /// Memory budget, for example 2G: a run that is estimated to need more does not start
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
 }

@@ -26,6 +26,7 @@ struct Program {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(commands::run::Run),
+    Compare(commands::compare::Compare),
     Data(commands::data::Data),
     Partition(commands::partition::Partition),
     Methods(commands::methods::Methods),
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
     };
     let result = match program.command.unwrap_or_else(|| Command::Run(commands::run::Run::default())) {
         Command::Run(run) => run.execute(),
+        Command::Compare(compare) => compare.execute(),
         Command::Data(data) => data.execute(),
         Command::Partition(partition) => partition.execute(),
         Command::Methods(methods) => methods.execute(),

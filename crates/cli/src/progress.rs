@@ -3,6 +3,8 @@
 use boostfgl::Progress;
 use boostfgl::fairness::Evaluation;
 use boostfgl::fed::RoundRecord;
+use boostfgl::grid::GridProgress;
+use boostfgl::report::{Cell, Outcome};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
@@ -101,6 +103,89 @@ impl Phases {
 }
 
 impl Drop for Phases {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Shows the cells of a grid, and how long the rest will take.
+pub(crate) struct Cells {
+    bar: Option<ProgressBar>,
+    quiet: bool,
+    begun: Instant,
+    share: f64,
+}
+
+/// A bar counts in these.
+const STEPS: f64 = 10_000.0;
+
+impl Cells {
+    pub(crate) fn new(quiet: bool) -> Self {
+        Self { bar: None, quiet, begun: Instant::now(), share: 0.0 }
+    }
+
+    /// What is left, if the rest goes as fast as what is done did.
+    fn left(&self) -> String {
+        if self.share <= 0.0 {
+            return "time left unknown".to_owned();
+        }
+        let left = self.begun.elapsed().as_secs_f64() * (1.0 - self.share) / self.share;
+        match left.max(0.0) as u64 {
+            seconds @ 0..=99 => format!("{seconds} s left"),
+            seconds @ 100..=5999 => format!("{} min left", seconds.div_ceil(60)),
+            seconds => format!("{:.1} h left", seconds as f64 / 3600.0),
+        }
+    }
+
+    fn line(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(text),
+            None if !self.quiet => eprintln!("{text}"),
+            None => {}
+        }
+    }
+}
+
+impl GridProgress for Cells {
+    fn begin(&mut self, cells: usize, reused: usize) {
+        self.begun = Instant::now();
+        self.line(&format!("{reused} of {cells} cells reused, {} to run", cells - reused));
+        if !self.quiet && std::io::stderr().is_terminal() && reused < cells {
+            let bar = ProgressBar::new(STEPS as u64);
+            let style = ProgressStyle::with_template("{bar:30} {percent}%  {msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            self.bar = Some(bar);
+        }
+    }
+
+    fn note(&mut self, text: &str) {
+        self.line(&format!("note: {text}"));
+    }
+
+    fn round(&mut self, share: f64) {
+        self.share = share;
+        if let Some(bar) = &self.bar {
+            bar.set_position((STEPS * share.clamp(0.0, 1.0)) as u64);
+            bar.set_message(self.left());
+        }
+    }
+
+    fn cell(&mut self, dataset: &str, label: &str, cell: &Cell, done: usize, of: usize) {
+        let told = match &cell.outcome {
+            Outcome::Done(measured) => {
+                let accuracy = measured.scores.0.accuracy.pooled.map(|a| format!("accuracy {a:.1} %"));
+                accuracy.unwrap_or_else(|| "no test node".to_owned())
+            }
+            Outcome::Failed { message } => format!("failed: {message}"),
+            Outcome::OverBudget { .. } => "over budget (estimate)".to_owned(),
+        };
+        self.line(&format!("{dataset}, {label}, seed {}: {told} ({done} of {of} cells, {})", cell.seed, self.left()));
+    }
+}
+
+impl Drop for Cells {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

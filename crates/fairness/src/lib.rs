@@ -9,6 +9,7 @@
 //! * [`Group`] — the sets of nodes that are judged apart.
 //! * [`Readings`], [`Scores`] — each metric in its three readings `pooled`, `present` and `client`.
 //! * [`aggregate`] — mean and standard deviation over seeds.
+//! * [`statistics`] — intervals, tests and ranks over paired runs.
 //!
 //! A set without nodes has no score: every value is an `Option`, and `NaN` never appears.
 
@@ -21,6 +22,7 @@ mod evaluate;
 mod group;
 pub mod metrics;
 mod scores;
+pub mod statistics;
 mod table;
 
 pub use aggregate::{Aggregate, aggregate, mean, sample_std};

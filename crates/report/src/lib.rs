@@ -5,18 +5,24 @@
 //! * [`PredictionsWriter`] — `predictions.csv`, one row per seed and node.
 //! * [`Summary`] — `summary.json`, written last: its presence means that the run is complete.
 //! * [`Table`] — several runs side by side, as text, Markdown or CSV.
+//! * [`Comparison`] — methods side by side over datasets and seeds, with how sure each difference is and its cost.
 
 #![forbid(unsafe_code)]
 
 mod atomic;
+mod comparison;
 mod error;
 mod folder;
 mod predictions;
 mod rounds;
+mod sheet;
 mod summary;
 mod table;
 
 pub use atomic::{AtomicFile, write_atomic};
+pub use comparison::{
+    Block, BlockRow, Cell, CellCost, Comparison, Contender, CostSummary, Difference, Measured, MetricSummary, Outcome,
+};
 pub use error::{Error, Result};
 pub use folder::{RunFolder, free_name};
 pub use predictions::{Prediction, PredictionsWriter};

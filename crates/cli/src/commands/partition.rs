@@ -45,7 +45,7 @@ impl Partition {
         if let Some(path) = &self.out {
             output::check_new_file(path, self.overwrite)?;
         }
-        let (_, graph) = self.training.data_flags.load(&config.dataset, self.quiet)?;
+        let (_, graph) = self.training.protocol.data_flags.load(&config.dataset, self.quiet)?;
         let experiment = Experiment::new(config, graph)?;
         let seeds = &experiment.config().seeds;
         let drawn = seeds.iter().map(|&s| Ok((s, experiment.partition(s)?))).collect::<Result<Vec<_>, Error>>()?;

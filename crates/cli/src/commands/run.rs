@@ -59,7 +59,7 @@ impl Run {
         } else {
             DEFAULT_METHODS.iter().map(|m| (*m).to_owned()).collect()
         };
-        let (data, graph) = self.training.data_flags.load(&config.dataset, self.quiet)?;
+        let (data, graph) = self.training.protocol.data_flags.load(&config.dataset, self.quiet)?;
         let boosts = config.boosts.clone();
         let base = pool.install(|| Experiment::new(config, graph))?;
         if let Some(limit) = limit {
@@ -110,7 +110,7 @@ impl Run {
 }
 
 /// A folder that cannot be made is a mistake in the command, unlike a disk that fills up while the run goes on.
-fn unusable(error: boostfgl::report::Error) -> Error {
+pub(super) fn unusable(error: boostfgl::report::Error) -> Error {
     match error {
         boostfgl::report::Error::Io { path, source } => {
             let reason = format!("expected a folder that can be made and written, found: {source}");
@@ -121,7 +121,7 @@ fn unusable(error: boostfgl::report::Error) -> Error {
 }
 
 /// A dataset's name as part of a file name.
-fn file_name(name: &str) -> String {
+pub(super) fn file_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
     name.chars().map(plain).collect::<String>().split('-').filter(|p| !p.is_empty()).collect::<Vec<_>>().join("-")
 }

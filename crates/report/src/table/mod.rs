@@ -3,9 +3,10 @@
 mod export;
 mod text;
 
-use boostfgl_fairness::{GroupSizes, Percent, Readings, Scores, mean};
+use boostfgl_fairness::{GroupSizes, Percent, Scores, mean};
 
 use crate::Summary;
+use crate::sheet::{Line, Mark, Marked, Sheet};
 
 /// A comparison of runs on one dataset: one row per run, one column per metric.
 ///
@@ -91,15 +92,33 @@ impl Table {
 
     fn columns(&self) -> impl Iterator<Item = &'static Column> + Clone {
         let cost = self.cost;
-        COLUMNS.iter().filter(move |column| cost || !column.cost)
+        COLUMNS.iter().filter(move |column| cost || !column.is_cost())
+    }
+
+    /// The table as headings and marked text.
+    fn sheet(&self) -> Sheet {
+        let best: Vec<(&Column, Vec<bool>)> = self.columns().map(|column| (column, self.best(column))).collect();
+        let row = |(at, row): (usize, &Row)| {
+            let cell = |(column, best): &(&Column, Vec<bool>)| Marked {
+                text: Self::cell(column, row),
+                mark: if best[at] { Mark::Best } else { Mark::Plain },
+            };
+            Line { label: row.label.clone(), cells: vec![best.iter().map(cell).collect()] }
+        };
+        Sheet {
+            title: self.title.clone(),
+            columns: self.columns().map(|column| [column.title.to_owned(), column.unit.to_owned()]).collect(),
+            rows: self.rows.iter().enumerate().map(row).collect(),
+            notes: self.notes(),
+        }
     }
 
     /// What stands in a cell, without marks.
     fn cell(column: &Column, row: &Row) -> String {
-        match (column.printed(row), (column.value)(row).std) {
-            (None, _) if column.cost => "–".to_owned(),
+        match (column.printed(row), column.std(row)) {
+            (None, _) if column.is_cost() => "–".to_owned(),
             (None, _) => "no such node".to_owned(),
-            (Some(cost), _) if column.cost => cost,
+            (Some(cost), _) if column.is_cost() => cost,
             (Some(mean), None) => format!("{mean} ± –"),
             (Some(mean), Some(std)) => format!("{mean} ± {std:.1}"),
         }
@@ -112,7 +131,7 @@ impl Table {
         let values: Vec<Option<f64>> = self.rows.iter().map(printed).collect();
         let known = || values.iter().flatten().copied();
         let (least, most) = (known().reduce(f64::min), known().reduce(f64::max));
-        let best = if column.cost { least } else { most };
+        let best = if column.is_cost() { least } else { most };
         values.iter().map(|value| least != most && value.is_some() && *value == best).collect()
     }
 
@@ -135,100 +154,112 @@ impl Table {
 }
 
 /// One column: what it shows and what that means.
-struct Column {
+pub(crate) struct Column {
     /// Its name in CSV.
-    key: &'static str,
+    pub(crate) key: &'static str,
     /// Its heading.
-    title: &'static str,
+    pub(crate) title: &'static str,
     /// The reading or unit under the heading.
-    unit: &'static str,
+    pub(crate) unit: &'static str,
     /// One line of explanation.
-    meaning: &'static str,
+    pub(crate) meaning: &'static str,
+    value: Shown,
+}
+
+/// What a column shows.
+enum Shown {
+    /// A metric in one reading: the most is the best.
+    Metric(fn(&Scores) -> Option<f64>),
     /// Time or traffic: shown on request, without spread, and the least is the best.
-    cost: bool,
-    value: fn(&Row) -> Value,
+    Cost(fn(&Row) -> Option<f64>),
 }
 
 impl Column {
+    pub(crate) fn is_cost(&self) -> bool {
+        matches!(self.value, Shown::Cost(_))
+    }
+
+    /// The metric of this column among scores; `None` for a cost, and for a group without nodes.
+    pub(crate) fn pick(&self, scores: &Percent<Scores>) -> Option<f64> {
+        match self.value {
+            Shown::Metric(pick) => pick(&scores.0),
+            Shown::Cost(_) => None,
+        }
+    }
+
+    fn mean(&self, row: &Row) -> Option<f64> {
+        match self.value {
+            Shown::Metric(pick) => pick(&row.mean.0),
+            Shown::Cost(cost) => cost(row),
+        }
+    }
+
+    fn std(&self, row: &Row) -> Option<f64> {
+        self.pick(&row.std)
+    }
+
     /// The mean as it is printed; `None` without a value.
     fn printed(&self, row: &Row) -> Option<String> {
-        let mean = (self.value)(row).mean?;
+        let mean = self.mean(row)?;
         // Decimals of large costs mean nothing, and take space.
-        Some(if self.cost && mean >= 1000.0 { format!("{mean:.0}") } else { format!("{mean:.1}") })
+        Some(if self.is_cost() && mean >= 1000.0 { format!("{mean:.0}") } else { format!("{mean:.1}") })
     }
 }
 
-struct Value {
-    mean: Option<f64>,
-    std: Option<f64>,
-}
-
-/// A metric in one reading.
-fn metric(row: &Row, pick: fn(&Scores) -> Readings, reading: fn(Readings) -> Option<f64>) -> Value {
-    Value { mean: reading(pick(&row.mean.0)), std: reading(pick(&row.std.0)) }
-}
-
-const COLUMNS: [Column; 7] = [
+pub(crate) const COLUMNS: [Column; 7] = [
     Column {
         key: "accuracy",
         title: "Accuracy",
         unit: "pooled",
         meaning: "share of test nodes predicted right",
-        cost: false,
-        value: |row| metric(row, |scores| scores.accuracy, |readings| readings.pooled),
+        value: Shown::Metric(|scores| scores.accuracy.pooled),
     },
     Column {
         key: "overall_f1",
         title: "Overall-F1",
         unit: "pooled",
         meaning: "macro-F1 on all test nodes: every class counts the same",
-        cost: false,
-        value: |row| metric(row, |scores| scores.overall_f1, |readings| readings.pooled),
+        value: Shown::Metric(|scores| scores.overall_f1.pooled),
     },
     Column {
         key: "hete_f1",
         title: "Hete-F1",
         unit: "pooled",
         meaning: "macro-F1 on heterophilous nodes: at most half the neighbours share the class",
-        cost: false,
-        value: |row| metric(row, |scores| scores.hete_f1, |readings| readings.pooled),
+        value: Shown::Metric(|scores| scores.hete_f1.pooled),
     },
     Column {
         key: "hete_min_f1",
         title: "Hete-min-F1",
         unit: "pooled",
         meaning: "macro-F1 on heterophilous nodes of minority classes; absent classes add 0",
-        cost: false,
-        value: |row| metric(row, |scores| scores.hete_min_f1, |readings| readings.pooled),
+        value: Shown::Metric(|scores| scores.hete_min_f1.pooled),
     },
     Column {
         key: "hete_min_f1_present",
         title: "Hete-min-F1",
         unit: "present",
         meaning: "the same, averaged over the classes present among them",
-        cost: false,
-        value: |row| metric(row, |scores| scores.hete_min_f1, |readings| readings.present),
+        value: Shown::Metric(|scores| scores.hete_min_f1.present),
     },
     Column {
         key: "seconds",
         title: "Time",
         unit: "s",
         meaning: "seconds on the clock per seed",
-        cost: true,
-        value: |row| Value { mean: row.seconds, std: None },
+        value: Shown::Cost(|row| row.seconds),
     },
     Column {
         key: "mib_up",
         title: "Up",
         unit: "MiB",
         meaning: "MiB that clients send to the server per seed",
-        cost: true,
-        value: |row| Value { mean: row.mib_up, std: None },
+        value: Shown::Cost(|row| row.mib_up),
     },
 ];
 
 /// `7`, or `5–7` if values differ; thousands apart: `1,083`.
-fn range(values: impl Iterator<Item = usize> + Clone) -> String {
+pub(crate) fn range(values: impl Iterator<Item = usize> + Clone) -> String {
     match (values.clone().min(), values.max()) {
         (Some(least), Some(most)) if least < most => format!("{}–{}", thousands(least), thousands(most)),
         (least, _) => thousands(least.unwrap_or(0)),

@@ -1,0 +1,154 @@
+//! Which methods are compared: `fedavg,fedgta,fedgta+all`.
+
+use super::Stacked;
+use crate::{Error, Result};
+use boostfgl_fed::boost::Boost;
+use boostfgl_fed::methods::{self, Layout, METHODS, MethodInfo};
+use boostfgl_report::Contender;
+
+/// Reads a list such as `fedavg,fedgta+all,fedavg+node+model`; `all` stands for every method there is.
+///
+/// An item without boosts of its own gets `boosts`, or the method's own if these are `None`; `+none` takes all away.
+///
+/// # Errors
+/// If the list is empty, a name is unknown (the nearest is suggested), or an item stands twice.
+///
+/// ```
+/// let found = boostfgl::grid::contenders("fedavg,fedavg+node+model,boostfgl", None)?;
+/// let labels: Vec<String> = found.iter().map(|s| s.label()).collect();
+/// assert_eq!(labels, ["fedavg", "fedavg + node,model", "boostfgl"]);
+/// # Ok::<(), boostfgl::Error>(())
+/// ```
+pub fn contenders(list: &str, boosts: Option<&[Boost]>) -> Result<Vec<Stacked>> {
+    let mut found: Vec<Stacked> = Vec::new();
+    let items: Vec<&str> = list.split(',').map(str::trim).filter(|item| !item.is_empty()).collect();
+    for item in items {
+        let new = match item {
+            "all" => METHODS.iter().map(|method| Stacked::new(method, boosts.map(<[Boost]>::to_vec))).collect(),
+            item => vec![stacked(item, boosts)?],
+        };
+        for stacked in new {
+            if found.iter().any(|other| other.same(&stacked)) {
+                let reason = format!("expected every method once, found `{}` twice", stacked.label());
+                return Err(Error::usage("--methods", reason, "Leave one of them out, or give it other boosts."));
+            }
+            found.push(stacked);
+        }
+    }
+    if found.is_empty() {
+        let advice = "For example --methods fedavg,boostfgl; `boostfgl methods` lists them.";
+        return Err(Error::usage("--methods", "expected at least one method, found none", advice));
+    }
+    Ok(found)
+}
+
+/// The place of `item` among the contenders, written as in the list or as tables name it.
+///
+/// # Errors
+/// If it is unknown, or not among them.
+pub fn find(item: &str, boosts: Option<&[Boost]>, among: &[Stacked]) -> Result<usize> {
+    let wanted = stacked(item, boosts)?;
+    among.iter().position(|other| other.same(&wanted)).ok_or_else(|| {
+        let labels: Vec<String> = among.iter().map(Stacked::label).collect();
+        let reason = format!("expected one of the methods compared ({}), found `{item}`", labels.join("; "));
+        Error::usage("--base", reason, "Add it to --methods, or choose another base.")
+    })
+}
+
+/// `fedavg`, or `fedavg+node+model`.
+fn stacked(item: &str, boosts: Option<&[Boost]>) -> Result<Stacked> {
+    let (name, own) = match item.split_once('+') {
+        Some((name, own)) => (name.trim(), Some(Boost::parse(&own.replace('+', ","))?)),
+        None => (item.trim(), boosts.map(<[Boost]>::to_vec)),
+    };
+    Ok(Stacked::new(methods::find(name)?, own))
+}
+
+impl Stacked {
+    /// A method with boosts, or with its own if none are given.
+    pub fn new(method: &'static MethodInfo, boosts: Option<Vec<Boost>>) -> Self {
+        let mut boosts = boosts.unwrap_or_else(|| method.boosts.to_vec());
+        boosts.sort_unstable();
+        boosts.dedup();
+        Self { method, boosts }
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        self.method.name == other.method.name && self.boosts == other.boosts
+    }
+
+    /// How tables name it: the method alone if its boosts are its own, else with them.
+    pub fn label(&self) -> String {
+        let mut own = self.method.boosts.to_vec();
+        own.sort_unstable();
+        let boosts: Vec<&str> = self.boosts.iter().map(|boost| boost.name()).collect();
+        match boosts.as_slice() {
+            _ if self.boosts == own => self.method.name.to_owned(),
+            [] => format!("{} + none", self.method.name),
+            all if all.len() == Boost::ALL.len() => format!("{} + all", self.method.name),
+            some => format!("{} + {}", self.method.name, some.join(",")),
+        }
+    }
+
+    /// What reports say of it.
+    pub fn contender(&self) -> Contender {
+        Contender {
+            label: self.label(),
+            method: self.method.name.to_owned(),
+            boost: self.boosts.iter().map(|boost| boost.name().to_owned()).collect(),
+            evaluated: judged(self.method).to_owned(),
+        }
+    }
+}
+
+/// Which model is judged, in a word, from what the method says about itself.
+fn judged(method: &MethodInfo) -> &'static str {
+    let says = |word: &str| method.evaluated.contains(word);
+    match method.layout {
+        Layout::Whole => "central",
+        Layout::Federated if says("personal") || says("own model") || says("each client") => "personal",
+        Layout::Federated => "global",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(list: &str) -> String {
+        contenders(list, None).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn items_say_which_boosts_are_on() {
+        let labels = |list: &str, boosts: Option<&[Boost]>| -> Vec<String> {
+            contenders(list, boosts).unwrap().iter().map(Stacked::label).collect()
+        };
+        assert_eq!(labels("fedavg,boostfgl", Some(&[Boost::Node])), ["fedavg + node", "boostfgl + node"]);
+        assert_eq!(
+            labels("fedavg, fedavg+all,fedavg+model+node", None),
+            ["fedavg", "fedavg + all", "fedavg + node,model"]
+        );
+        assert_eq!(labels("boostfgl+none,boostfgl", None), ["boostfgl + none", "boostfgl"]);
+        let all = labels("all", None);
+        assert_eq!(all, METHODS.iter().map(|method| method.name).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn lists_that_are_none() {
+        assert_eq!(message("fedavgg"), "unknown method `fedavgg` (did you mean `fedavg`?)");
+        assert_eq!(message("fedavg+nodes"), "unknown boost `nodes` (did you mean `node`?)");
+        assert_eq!(message(" , "), "--methods: expected at least one method, found none");
+        assert_eq!(message("fedavg,fedavg+none"), "--methods: expected every method once, found `fedavg` twice");
+        let among = contenders("fedavg,boostfgl", None).unwrap();
+        assert_eq!(find("boostfgl+all", None, &among).unwrap(), 1);
+        let error = find("fedavg+all", None, &among).unwrap_err().to_string();
+        assert_eq!(error, "--base: expected one of the methods compared (fedavg; boostfgl), found `fedavg+all`");
+    }
+
+    #[test]
+    fn the_judged_model_in_a_word() {
+        let word = |name: &str| judged(methods::find(name).unwrap());
+        assert_eq!(["fedavg", "isolated", "central"].map(word), ["global", "personal", "central"]);
+    }
+}

@@ -1,0 +1,203 @@
+//! Several methods on several datasets over several seeds, scheduled over the cores.
+//!
+//! A [`Grid`] is datasets × methods (with their boosts) × seeds; one of its cells is one method on one dataset under one
+//! seed. All cells of a dataset and seed share one partition and split, so that methods can be compared in pairs.
+//!
+//! Every cell has a digest of all that decides its digits ([`identity`]). A finished cell is stored under its digest
+//! ([`CellStore`]) and taken from there when it is wanted again: a grid that was interrupted, or that grows by a method, runs only
+//! what is missing. Cells do not depend on each other, so results are the same for any number of threads.
+
+mod contender;
+pub mod identity;
+mod schedule;
+mod store;
+
+pub use contender::{contenders, find};
+pub use store::{CellRecord, CellStore, Found};
+
+use crate::{Error, Experiment, Result, memory};
+use boostfgl_fed::boost::Boost;
+use boostfgl_fed::methods::MethodInfo;
+use boostfgl_report::{Cell, Comparison, Outcome};
+use std::num::NonZeroUsize;
+
+/// A method with the boosts that are stacked on it.
+#[derive(Clone, Debug)]
+pub struct Stacked {
+    /// The method.
+    pub method: &'static MethodInfo,
+    /// The boosts that are on, in order, each once.
+    pub boosts: Vec<Boost>,
+}
+
+/// Datasets × methods × seeds.
+pub struct Grid {
+    experiments: Vec<Vec<Experiment>>,
+    stacked: Vec<Stacked>,
+    seeds: Vec<u64>,
+}
+
+/// What a grid may use.
+#[derive(Clone, Copy, Debug)]
+pub struct Resources {
+    /// Threads in all.
+    pub threads: NonZeroUsize,
+    /// What the cells that run at a time may be estimated to hold together, in bytes. One that alone would need more is
+    /// not run.
+    pub memory: Option<u64>,
+}
+
+/// Somebody who is told how a grid goes on.
+pub trait GridProgress {
+    /// Cells were looked for: `reused` of `cells` are there already.
+    fn begin(&mut self, _cells: usize, _reused: usize) {}
+    /// Something worth saying came up, such as a cell file that cannot be used.
+    fn note(&mut self, _text: &str) {}
+    /// A round of some cell has ended; `share` of the work to do is done.
+    fn round(&mut self, _share: f64) {}
+    /// A cell has ended: the `done`th of those that run.
+    fn cell(&mut self, _dataset: &str, _label: &str, _cell: &Cell, _done: usize, _of: usize) {}
+}
+
+impl GridProgress for () {}
+
+/// What became of a grid.
+#[derive(Clone, Debug)]
+pub struct GridOutcome {
+    /// The comparison.
+    pub comparison: Comparison,
+    /// How many cells there are.
+    pub cells: usize,
+    /// How many of them were there already.
+    pub reused: usize,
+}
+
+impl Grid {
+    /// Every method of `stacked` on each of `datasets`, over the seeds of the first.
+    ///
+    /// # Errors
+    /// If a list is empty, two datasets have the same name, their seeds differ, a method's configuration is out of
+    /// range, or a dataset cannot be trained on.
+    pub fn new(datasets: &[Experiment], stacked: Vec<Stacked>) -> Result<Self> {
+        let Some(first) = datasets.first().filter(|_| !stacked.is_empty()) else {
+            return Err(Error::usage(
+                "compare",
+                "expected a dataset and a method, found none",
+                "Name at least one of each.",
+            ));
+        };
+        let seeds = first.config().seeds.clone();
+        for (at, dataset) in datasets.iter().enumerate() {
+            let name = dataset.graph().name();
+            if datasets[..at].iter().any(|other| other.graph().name() == name) {
+                let reason = format!("expected every dataset once, found two called `{name}`");
+                return Err(Error::usage("DATA", reason, "Leave one out, or rename its file."));
+            }
+            if dataset.config().seeds != seeds {
+                return Err(Error::usage(
+                    name,
+                    "expected the seeds of the other datasets, found others",
+                    "Use the same seeds.",
+                ));
+            }
+            dataset.check_inputs()?;
+        }
+        let stack = |dataset: &Experiment| {
+            stacked
+                .iter()
+                .map(|s| dataset.with_method(s.method.name, Some(s.boosts.clone())))
+                .collect::<Result<Vec<_>>>()
+        };
+        Ok(Self { experiments: datasets.iter().map(stack).collect::<Result<_>>()?, stacked, seeds })
+    }
+
+    /// Runs what the store does not hold, and compares all with method number `base`.
+    ///
+    /// A cell that fails is part of the outcome and does not stop the others; it is tried again next time.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    ///
+    /// # Panics
+    /// If `base` is not the number of a method.
+    pub fn run(
+        &self,
+        base: usize,
+        resources: Resources,
+        store: &CellStore,
+        progress: &mut dyn GridProgress,
+    ) -> Result<GridOutcome> {
+        let mut jobs = self.jobs();
+        let mut cells = vec![None; jobs.len()];
+        for job in &jobs {
+            match store.find(&job.digest) {
+                Found::Cell(record) => cells[job.at] = Some(Outcome::Done(Box::new(record.measured))),
+                Found::Nothing => {}
+                Found::Unusable(reason) => progress.note(&format!("{reason}; this cell runs again")),
+            }
+        }
+        let reused = cells.iter().flatten().count();
+        progress.begin(cells.len(), reused);
+        jobs.retain(|job| cells[job.at].is_none());
+        schedule::run(self, &jobs, resources, store, progress, &mut cells)?;
+        let threads = schedule::threads_per_cell(jobs.len(), resources.threads.get()).first().copied().unwrap_or(1);
+        Ok(GridOutcome { comparison: self.comparison(base, cells, threads), cells: self.len(), reused })
+    }
+
+    /// Number of cells.
+    pub fn len(&self) -> usize {
+        self.experiments.len() * self.stacked.len() * self.seeds.len()
+    }
+
+    /// Never true for a grid made by [`Grid::new`].
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The cells with their digests: by dataset, seed and method, so that cells that share a partition come together.
+    fn jobs(&self) -> Vec<Job> {
+        let mut jobs = Vec::with_capacity(self.len());
+        for (dataset, methods) in self.experiments.iter().enumerate() {
+            let graph = methods.first().map(|experiment| identity::of_graph(experiment.graph()));
+            for (seed_at, &seed) in self.seeds.iter().enumerate() {
+                for (method, experiment) in methods.iter().enumerate() {
+                    let at = (dataset * self.stacked.len() + method) * self.seeds.len() + seed_at;
+                    let digest =
+                        identity::of_cell(experiment.config(), seed, &graph.unwrap_or_else(|| blake3::hash(b"")));
+                    jobs.push(Job { at, dataset, method, seed, seed_at, digest });
+                }
+            }
+        }
+        jobs
+    }
+
+    fn comparison(&self, base: usize, outcomes: Vec<Option<Outcome>>, threads: usize) -> Comparison {
+        let mut outcomes = outcomes.into_iter();
+        let block = |methods: &Vec<Experiment>| {
+            let rows = methods.iter().map(|experiment| {
+                let peak_bytes = memory::estimate(experiment.graph(), experiment.config(), threads);
+                let cell = |&seed: &u64| {
+                    let message = || "it did not run".to_owned();
+                    let outcome = outcomes.next().flatten().unwrap_or_else(|| Outcome::Failed { message: message() });
+                    Cell { seed, outcome, peak_bytes }
+                };
+                self.seeds.iter().map(cell).collect()
+            });
+            let name = methods.first().map_or("", |experiment| experiment.graph().name());
+            (name.to_owned(), rows.collect())
+        };
+        let datasets = self.experiments.iter().map(block).collect();
+        Comparison::new(base, self.stacked.iter().map(Stacked::contender).collect(), self.seeds.clone(), datasets)
+    }
+}
+
+/// A cell to run.
+struct Job {
+    /// Its place among the outcomes.
+    at: usize,
+    dataset: usize,
+    method: usize,
+    seed: u64,
+    seed_at: usize,
+    digest: String,
+}

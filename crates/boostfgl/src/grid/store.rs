@@ -1,0 +1,165 @@
+//! Finished cells on the disk, under their digests.
+
+use crate::{Error, Result};
+use boostfgl_report::{Measured, write_atomic};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// The folder `cells`: one file `DIGEST.json` per finished cell.
+#[derive(Clone, Debug)]
+pub struct CellStore {
+    folder: PathBuf,
+}
+
+/// What a file holds: whose cell it is, for people who look, and what was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellRecord {
+    /// The dataset.
+    pub dataset: String,
+    /// The method with its boosts, as tables name it.
+    pub method: String,
+    /// The seed.
+    pub seed: u64,
+    /// What was measured.
+    pub measured: Measured,
+}
+
+/// What was found under a digest.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Found {
+    /// A whole cell.
+    Cell(Box<CellRecord>),
+    /// No file.
+    Nothing,
+    /// A file that is cut off, damaged, of another cell or of another version; the reason names it.
+    Unusable(String),
+}
+
+#[derive(Serialize, Deserialize)]
+struct File {
+    version: u32,
+    digest: String,
+    /// BLAKE3 of `cell` as compact JSON: numbers survive a file exactly, so it can be made again from what was read.
+    checksum: String,
+    cell: CellRecord,
+}
+
+/// The version of the format.
+const VERSION: u32 = 1;
+
+impl CellStore {
+    /// The name of the folder in that of a comparison.
+    pub const FOLDER: &str = "cells";
+
+    /// The cells in the folder of a comparison, which is made if need be.
+    ///
+    /// # Errors
+    /// If the folder cannot be made.
+    pub fn open(comparison: &Path) -> Result<Self> {
+        let folder = comparison.join(Self::FOLDER);
+        std::fs::create_dir_all(&folder).map_err(|source| boostfgl_report::Error::io(&folder, source))?;
+        Ok(Self { folder })
+    }
+
+    fn path(&self, digest: &str) -> PathBuf {
+        self.folder.join(format!("{digest}.json"))
+    }
+
+    /// Looks for the cell of that digest.
+    pub fn find(&self, digest: &str) -> Found {
+        let path = self.path(digest);
+        let unusable = |reason: String| Found::Unusable(format!("{}: {reason}", path.display()));
+        let text = match std::fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Found::Nothing,
+            Err(error) => return unusable(error.to_string()),
+        };
+        let file: File = match serde_json::from_slice(&text) {
+            Ok(file) => file,
+            Err(error) => return unusable(format!("expected a finished cell, found {error}")),
+        };
+        if file.version != VERSION {
+            return unusable(format!("expected format version {VERSION}, found {}", file.version));
+        }
+        if file.digest != digest {
+            return unusable("expected the cell of its name, found that of another".to_owned());
+        }
+        if file.checksum != checksum(&file.cell) {
+            return unusable("expected the checksum of its content, found another".to_owned());
+        }
+        Found::Cell(Box::new(file.cell))
+    }
+
+    /// Keeps a finished cell: the file is whole or not there.
+    ///
+    /// # Errors
+    /// If the folder cannot be written.
+    pub fn keep(&self, digest: &str, cell: CellRecord) -> Result<()> {
+        let file = File { version: VERSION, digest: digest.to_owned(), checksum: checksum(&cell), cell };
+        // A record holds numbers, strings and structures of them.
+        let text = serde_json::to_string_pretty(&file).expect("a cell is representable as JSON");
+        write_atomic(self.path(digest), format!("{text}\n").as_bytes()).map_err(Error::from)
+    }
+}
+
+fn checksum(cell: &CellRecord) -> String {
+    let text = serde_json::to_string(cell).expect("a cell is representable as JSON");
+    blake3::hash(text.as_bytes()).to_hex().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boostfgl_fairness::{GroupSizes, Readings, Scores};
+    use boostfgl_report::CellCost;
+    use proptest::prelude::*;
+
+    fn record(value: f64) -> CellRecord {
+        let accuracy = Readings { pooled: Some(value), present: None, client: Some(value / 3.0) };
+        let measured = Measured {
+            scores: Scores { accuracy, ..Scores::default() }.percent(),
+            groups: GroupSizes::default(),
+            round: 3,
+            digest: "abc".into(),
+            cost: CellCost { seconds: value / 7.0, ..CellCost::default() },
+        };
+        CellRecord { dataset: "demo".into(), method: "fedavg".into(), seed: 4, measured }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        #[test]
+        fn a_cell_comes_back_to_the_last_bit(value in 0.0..1.0f64) {
+            let place = tempfile::tempdir().unwrap();
+            let store = CellStore::open(place.path()).unwrap();
+            store.keep("d", record(value)).unwrap();
+            prop_assert_eq!(store.find("d"), Found::Cell(Box::new(record(value))));
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_not_what_it_says_is_not_used() {
+        let place = tempfile::tempdir().unwrap();
+        let store = CellStore::open(place.path()).unwrap();
+        assert_eq!(store.find("d"), Found::Nothing);
+        store.keep("d", record(0.5)).unwrap();
+        let path = place.path().join("cells/d.json");
+        let good = std::fs::read_to_string(&path).unwrap();
+        let cases = [
+            (good[..good.len() / 2].to_owned(), "expected a finished cell"),
+            (String::new(), "expected a finished cell"),
+            (good.replace("\"version\": 1", "\"version\": 2"), "expected format version 1, found 2"),
+            (good.replace("\"digest\": \"d\"", "\"digest\": \"e\""), "found that of another"),
+            (good.replace("50.0", "50.5"), "expected the checksum"),
+        ];
+        for (text, wanted) in cases {
+            assert_ne!(text, good);
+            std::fs::write(&path, text).unwrap();
+            match store.find("d") {
+                Found::Unusable(reason) => assert!(reason.contains(wanted), "{reason}"),
+                found => panic!("{found:?} for {wanted}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! `compare`: pairs, reuse, and what is said when something is wrong.
+
+use crate::common::Place;
+use serde_json::Value;
+
+/// Two methods, two seeds, few rounds.
+const SMALL: &str = "compare --rounds 3 --set model.hidden=16 --seeds 2 --quiet";
+
+/// The document without what was measured of time and memory.
+fn without_cost(text: &str) -> Value {
+    fn strip(value: &mut Value) {
+        match value {
+            Value::Object(map) => {
+                map.remove("cost");
+                map.values_mut().for_each(strip);
+            }
+            Value::Array(items) => items.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    let mut value: Value = serde_json::from_str(text).unwrap();
+    strip(&mut value);
+    value
+}
+
+fn cell_files(place: &Place, folder: &str) -> Vec<std::path::PathBuf> {
+    let entries = place.path(folder).join("cells").read_dir().unwrap();
+    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn a_cell_is_what_run_gives_and_the_folder_has_every_form() {
+    let place = Place::new();
+    let done = place.ok(&format!("{SMALL} --out c"));
+    for wanted in ["demo: difference to fedavg", "demo: cost", "With 2 pairs the smallest possible p is 0.50", "rank 1"]
+    {
+        assert!(done.stdout.contains(wanted), "{wanted}\n{}", done.stdout);
+    }
+    assert!(done.stdout.contains("0 of 4 cells reused"), "{}", done.stdout);
+    for file in ["txt", "md", "csv", "json", "tex"] {
+        assert!(place.exists(&format!("c/comparison.{file}")), "{file}");
+    }
+    assert!(place.exists("c/comparison-summary.csv") && place.exists("c/config/demo.toml"));
+    let document = place.json("c/comparison.json");
+    for (at, method) in ["fedavg", "boostfgl"].iter().enumerate() {
+        let run =
+            format!("run --rounds 3 --set model.hidden=16 --seeds 2 --quiet --json --method {method} --out {method}");
+        let summary: Value = serde_json::from_str(&place.ok(&run).stdout).unwrap();
+        for seed in 0..2 {
+            let cell = &document["datasets"][0]["rows"][at]["cells"][seed];
+            for key in ["accuracy", "overall_f1", "hete_f1", "hete_min_f1", "digest", "groups"] {
+                assert_eq!(cell[key], summary["seeds"][seed][key], "{method}, {key}");
+            }
+        }
+        let mean = &document["datasets"][0]["rows"][at]["metrics"]["accuracy"]["mean"];
+        assert_eq!(mean, &summary["mean"]["accuracy"]["pooled"]);
+    }
+}
+
+#[test]
+fn finished_cells_are_reused_and_damaged_ones_run_again() {
+    let place = Place::new();
+    let command = format!("{SMALL} --out c --json");
+    let first = place.ok(&command).stdout;
+    // All there: not even the costs change.
+    assert_eq!(place.ok(&command).stdout, first);
+    assert!(place.ok(&format!("{SMALL} --out c")).stdout.contains("4 of 4 cells reused"));
+    let files = cell_files(&place, "c");
+    assert_eq!(files.len(), 4);
+    let good = std::fs::read(&files[0]).unwrap();
+    std::fs::write(&files[0], &good[..good.len() / 2]).unwrap();
+    std::fs::copy(&files[2], &files[1]).unwrap();
+    let again = place.ok(&command.replace(" --quiet", ""));
+    assert!(again.stderr.contains("2 of 4 cells reused, 2 to run"), "{}", again.stderr);
+    assert_eq!(again.stderr.matches("this cell runs again").count(), 2, "{}", again.stderr);
+    assert_eq!(without_cost(&again.stdout), without_cost(&first));
+    // Another method runs alone; other rounds run anew.
+    let more = place.ok(&format!("{SMALL} --out c --methods fedavg,boostfgl,isolated"));
+    assert!(more.stdout.contains("4 of 6 cells reused"), "{}", more.stdout);
+    let other = place.ok(&format!("{SMALL} --out c").replace("--rounds 3", "--rounds 2"));
+    assert!(other.stdout.contains("0 of 4 cells reused"), "{}", other.stdout);
+}
+
+#[test]
+fn threads_do_not_change_the_digits() {
+    let place = Place::new();
+    let run = |threads: usize| place.ok(&format!("{SMALL} --json --out t{threads} --threads {threads}")).stdout;
+    let one = run(1);
+    for threads in [4, 8] {
+        assert_eq!(without_cost(&run(threads)), without_cost(&one), "{threads} threads");
+    }
+    // Alone, a cell's memory can be told.
+    let document: Value = serde_json::from_str(&one).unwrap();
+    assert!(document["datasets"][0]["rows"][0]["cells"][0]["cost"]["cpu_seconds"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn a_cell_over_budget_says_so_and_one_that_fails_leaves_the_others() {
+    let place = Place::new();
+    let over = place.ok(&format!("{SMALL} --out o --memory 1M"));
+    assert!(over.stdout.contains("over budget (estimate "), "{}", over.stdout);
+    assert!(cell_files(&place, "o").is_empty());
+
+    let failing = format!("{SMALL} --rounds 9 --set optimizer.learning_rate=1e30 --out f").replace("--rounds 3 ", "");
+    let done = place.run(&failing);
+    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    done.check_error("diverged");
+    assert!(done.stderr.contains("of 4 cells failed; the first: "), "{}", done.stderr);
+    assert!(done.stdout.contains("failed and is left out"), "{}", done.stdout);
+    assert!(place.exists("f/comparison.json"));
+}
+
+#[test]
+fn forms_for_papers_and_programs() {
+    let place = Place::new();
+    let latex = place.ok(&format!("{SMALL} --out c --format latex --methods fedavg,fedavg+node")).stdout;
+    assert!(latex.contains("\\toprule") && latex.contains("$\\pm$") && latex.contains("\\textbf{"), "{latex}");
+    let csv = place.ok(&format!("{SMALL} --out c --format csv --methods fedavg,fedavg+node")).stdout;
+    assert!(
+        csv.starts_with("dataset,method,evaluated,metric,reading,seed,state,value\ndemo,fedavg,global,accuracy,"),
+        "{csv}"
+    );
+    assert_eq!(csv.lines().count(), 1 + 2 * 5 * 2);
+    let markdown = place.ok(&format!("{SMALL} --out c --format markdown --methods fedavg,fedavg+node")).stdout;
+    assert!(markdown.contains("| Method |") && markdown.contains("fedavg + node"), "{markdown}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_before_anything_runs() {
+    let place = Place::new();
+    for (rest, wanted) in [
+        ("--methods fedavgg", "unknown method `fedavgg` (did you mean `fedavg`?)"),
+        ("--methods fedavg,fedavg", "found `fedavg` twice"),
+        ("--methods ,", "expected at least one method, found none"),
+        ("--methods fedavg+nodes", "unknown boost `nodes` (did you mean `node`?)"),
+        ("--methods fedavg --base boostfgl", "--base: expected one of the methods compared (fedavg), found `boostfgl`"),
+        ("demo coar", "unknown dataset `coar` (did you mean `cora`?)"),
+        ("demo demo", "expected every dataset once, found `demo` twice"),
+        ("demo generate:demo", "found two called `demo`"),
+        ("demo cora --partition p.csv", "--partition: expected one dataset"),
+        ("--set method=fedavg", "--set method: expected methods in --methods"),
+        ("--set dataset=cora", "--set dataset: expected datasets as arguments"),
+        ("--format pdf", "invalid value 'pdf'"),
+        ("--json --format csv", "cannot be used with"),
+        ("--memory lots", "--memory: expected a size"),
+        ("--threads 0", "--threads: expected 1 to 1024"),
+        ("--set rounds=0", "fed.rounds: expected at least 1, found 0"),
+    ] {
+        place.refused_with(&format!("compare --seeds 1 --out out {rest}"), &[wanted]);
+    }
+    place.write("mine/notes.txt", "mine");
+    place.refused_with(
+        "compare --seeds 1 --out mine",
+        &["expected an empty folder or an earlier comparison, found `notes.txt`"],
+    );
+}

@@ -1,0 +1,105 @@
+//! Methods side by side over datasets and seeds, with how sure each difference is and what each costs.
+//!
+//! * [`Comparison::new`] takes the cells of a grid and works out everything that is shown.
+//! * [`Comparison::text`], [`Comparison::markdown`], [`Comparison::latex`] — for people.
+//! * [`Comparison::csv`], [`Comparison::summary_csv`], [`Comparison::to_json`] — for programs.
+//!
+//! Methods are compared with one of them, the base, on pairs: the same dataset, seed, partition and split. A family of
+//! tests, for Holm's adjustment, is all methods against the base on one metric of one dataset (or of all of them).
+
+mod analysis;
+mod cell;
+mod csv;
+mod sheets;
+
+pub use analysis::{Block, BlockRow, CostSummary, Difference, MetricSummary};
+pub use cell::{Cell, CellCost, Measured, Outcome};
+
+use serde::{Deserialize, Serialize};
+
+/// One of the methods that are compared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contender {
+    /// How tables name it: `fedavg`, `fedgta + all`.
+    pub label: String,
+    /// The federated method.
+    pub method: String,
+    /// The boosts that are on.
+    pub boost: Vec<String>,
+    /// Which model is judged, in a word: global, personal, central.
+    pub evaluated: String,
+}
+
+/// Methods side by side.
+///
+/// Metrics are in percent. What was measured of time and memory stands under keys called `cost`; everything else is the
+/// same on every repetition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The version of this format: [`Comparison::VERSION`].
+    pub version: u32,
+    /// The version of the program that wrote it.
+    pub program: String,
+    /// The label of the method that the others are compared with.
+    pub base: String,
+    /// The seeds; every method ran under each.
+    pub seeds: Vec<u64>,
+    /// The methods, in the order of the rows.
+    pub methods: Vec<Contender>,
+    /// One block per dataset.
+    pub datasets: Vec<Block>,
+    /// All pairs of dataset and seed together, if there are several datasets.
+    pub pooled: Option<Block>,
+}
+
+impl Comparison {
+    /// The version of the format.
+    pub const VERSION: u32 = 1;
+
+    /// Works out a comparison with method number `base`; `datasets` holds, under each name, the cells of each method,
+    /// and those of each seed.
+    ///
+    /// # Panics
+    /// If `base` is not the number of a method.
+    pub fn new(base: usize, methods: Vec<Contender>, seeds: Vec<u64>, datasets: Vec<(String, Vec<Vec<Cell>>)>) -> Self {
+        let labels: Vec<&str> = methods.iter().map(|method| method.label.as_str()).collect();
+        let pooled = (datasets.len() > 1).then(|| {
+            let rows = (0..methods.len()).map(|at| datasets.iter().flat_map(|(_, rows)| rows[at].clone()).collect());
+            Block::new("all datasets", &labels, base, rows.collect())
+        });
+        let block = |(name, rows): (String, Vec<Vec<Cell>>)| Block::new(&name, &labels, base, rows);
+        Self {
+            version: Self::VERSION,
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+            base: methods[base].label.clone(),
+            seeds,
+            datasets: datasets.into_iter().map(block).collect(),
+            // The cells stand under their datasets already.
+            pooled: pooled.map(Block::without_cells),
+            methods,
+        }
+    }
+
+    /// The document as JSON, ending in a newline.
+    pub fn to_json(&self) -> String {
+        // Every field is a number, a string, a list or a structure of them.
+        let mut json = serde_json::to_string_pretty(self).expect("a comparison is representable as JSON");
+        json.push('\n');
+        json
+    }
+
+    /// Every cell that failed: dataset, method, seed and the message.
+    pub fn failures(&self) -> Vec<(&str, &str, u64, &str)> {
+        let mut all = Vec::new();
+        for block in &self.datasets {
+            for row in &block.rows {
+                for cell in &row.cells {
+                    if let Outcome::Failed { message } = &cell.outcome {
+                        all.push((block.name.as_str(), row.label.as_str(), cell.seed, message.as_str()));
+                    }
+                }
+            }
+        }
+        all
+    }
+}

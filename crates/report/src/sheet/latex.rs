@@ -1,0 +1,82 @@
+//! A sheet for papers.
+
+use std::fmt::Write as _;
+
+use super::{Mark, Marked, Sheet};
+
+impl Sheet {
+    /// As a LaTeX `table` with rules of the package booktabs, the best of each column in bold and the second
+    /// underlined, ending in a newline.
+    pub(crate) fn latex(&self, caption: &str) -> String {
+        let mut text = format!(
+            "\\begin{{table}}\n  \\centering\n  \\caption{{{}}}\n  \\begin{{tabular}}{{l{}}}\n    \\toprule\n    Method",
+            escape(caption),
+            "r".repeat(self.columns.len())
+        );
+        for [title, _] in &self.columns {
+            let _ = write!(text, " & {}", escape(title));
+        }
+        text.push_str(" \\\\\n   ");
+        for [_, unit] in &self.columns {
+            let _ = write!(text, " & {}", escape(unit));
+        }
+        text.push_str(" \\\\\n    \\midrule\n");
+        for row in &self.rows {
+            for (at, cells) in row.cells.iter().enumerate() {
+                let label = if at == 0 { escape(&row.label) } else { String::new() };
+                let cells: String = cells.iter().map(|cell| format!(" & {}", emphasised(cell))).collect();
+                let _ = writeln!(text, "    {label}{cells} \\\\");
+            }
+        }
+        text.push_str("    \\bottomrule\n  \\end{tabular}\n\\end{table}\n");
+        text
+    }
+}
+
+fn emphasised(cell: &Marked) -> String {
+    let text = escape(&cell.text);
+    match cell.mark {
+        Mark::Best => format!("\\textbf{{{text}}}"),
+        Mark::Second => format!("\\underline{{{text}}}"),
+        Mark::Plain => text,
+    }
+}
+
+/// Text in which nothing is a command: names come from files.
+pub(crate) fn escape(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => {
+                safe.push('\\');
+                safe.push(c);
+            }
+            '\\' => safe.push_str("\\textbackslash{}"),
+            '~' => safe.push_str("\\textasciitilde{}"),
+            '^' => safe.push_str("\\textasciicircum{}"),
+            '±' => safe.push_str("$\\pm$"),
+            '×' => safe.push_str("$\\times$"),
+            '–' => safe.push_str("--"),
+            '[' => safe.push_str("{[}"),
+            ']' => safe.push_str("{]}"),
+            c if c.is_control() => safe.push('?'),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_is_a_command() {
+        assert_eq!(
+            escape("a_b & 50% of \\x{}~^#$"),
+            "a\\_b \\& 50\\% of \\textbackslash{}x\\{\\}\\textasciitilde{}\\textasciicircum{}\\#\\$"
+        );
+        // After \\ a bracket would be read as its argument.
+        assert_eq!(escape("1.0 ± 0.5 [0, 1]\n"), "1.0 $\\pm$ 0.5 {[}0, 1{]}?");
+    }
+}

@@ -1,0 +1,42 @@
+//! A sheet for documents.
+
+use std::fmt::Write as _;
+
+use super::text::plain;
+use super::{Mark, Marked, Sheet};
+
+impl Sheet {
+    /// In Markdown, the best of each column in bold and the second in italics, ending in a newline.
+    pub(crate) fn markdown(&self) -> String {
+        let mut text = String::from("| Method |");
+        for [title, unit] in &self.columns {
+            let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
+            let _ = write!(text, " {}{} |", field(title), field(&unit));
+        }
+        text.push_str("\n|:--|");
+        text.push_str(&"--:|".repeat(self.columns.len()));
+        for row in &self.rows {
+            let _ = write!(text, "\n| {} |", field(&row.label));
+            for column in 0..self.columns.len() {
+                let lines = row.cells.iter().filter_map(|line| line.get(column)).map(emphasised);
+                let _ = write!(text, " {} |", lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("<br>"));
+            }
+        }
+        text.push('\n');
+        text
+    }
+}
+
+fn emphasised(cell: &Marked) -> String {
+    let mark = match cell.mark {
+        Mark::Best => "**",
+        Mark::Second => "*",
+        Mark::Plain => "",
+    };
+    format!("{mark}{}{mark}", field(&cell.text))
+}
+
+/// Text that cannot end a cell or a line.
+fn field(text: &str) -> String {
+    plain(text).replace('|', "\\|")
+}

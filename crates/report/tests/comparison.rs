@@ -1,0 +1,104 @@
+//! A comparison worked out by hand.
+
+use boostfgl_fairness::{GroupSizes, Readings, Scores};
+use boostfgl_report::{Cell, CellCost, Comparison, Contender, Measured, Outcome, Style};
+
+fn contender(label: &str) -> Contender {
+    Contender { label: label.into(), method: label.into(), boost: Vec::new(), evaluated: "global".into() }
+}
+
+/// A cell with the same percent in every metric.
+fn cell(seed: u64, percent: f64) -> Cell {
+    let same = Readings { pooled: Some(percent / 100.0), present: Some(percent / 100.0), client: None };
+    let scores = Scores { accuracy: same, overall_f1: same, hete_f1: same, hete_min_f1: same };
+    let cost =
+        CellCost { bytes_up: 4000, bytes_down: 2000, client_rounds: 10, cpu_seconds: 1.5, ..CellCost::default() };
+    let measured =
+        Measured { scores: scores.percent(), groups: GroupSizes::default(), round: 1, digest: "d".into(), cost };
+    Cell { seed, outcome: Outcome::Done(Box::new(measured)), peak_bytes: 3 << 20 }
+}
+
+fn row(values: &[f64]) -> Vec<Cell> {
+    values.iter().enumerate().map(|(seed, &value)| cell(seed as u64, value)).collect()
+}
+
+fn two_datasets() -> Comparison {
+    let methods = vec![contender("base"), contender("b_tter & more"), contender("worse")];
+    let cora = vec![row(&[50.0, 52.0, 54.0]), row(&[51.0, 54.0, 57.0]), row(&[49.0, 51.0, 53.0])];
+    let other = vec![row(&[70.0, 70.0, 70.0]), row(&[74.0, 75.0, 76.0]), row(&[70.0, 69.0, 70.0])];
+    Comparison::new(0, methods, vec![0, 1, 2], vec![("cora".into(), cora), ("other".into(), other)])
+}
+
+#[test]
+fn means_differences_and_ranks() {
+    let comparison = two_datasets();
+    let cora = &comparison.datasets[0];
+    let better = &cora.rows[1].metrics["accuracy"];
+    assert!((better.mean.unwrap() - 54.0).abs() < 1e-9 && (better.std.unwrap() - 3.0).abs() < 1e-9);
+    let difference = better.difference.unwrap();
+    // Differences 1, 2, 3: all won, so p = 2 / 2³; both tests of the family have it, so Holm doubles it.
+    assert!((difference.mean - 2.0).abs() < 1e-9);
+    assert_eq!((difference.p, difference.p_holm, difference.pairs), (Some(0.25), Some(0.5), 3));
+    assert!(difference.interval.is_some_and(|i| 1.0 <= i.lo && i.lo < 2.0 && 2.0 < i.hi && i.hi <= 3.0));
+    assert_eq!(cora.rows[0].metrics["accuracy"].difference, None);
+    assert_eq!(cora.ranks["accuracy"].ranks, [Some(2.0), Some(1.0), Some(3.0)]);
+    assert_eq!(cora.rows[1].cost.bytes_up, Some(400.0));
+    // Six pairs together: 1, 2, 3, 4, 5, 6, so p = 2 / 2⁶.
+    let pooled = comparison.pooled.as_ref().unwrap();
+    let difference = pooled.rows[1].metrics["accuracy"].difference.unwrap();
+    assert_eq!((difference.pairs, difference.p), (6, Some(0.03125)));
+    assert!(pooled.rows.iter().all(|row| row.cells.is_empty()));
+}
+
+#[test]
+fn a_method_that_did_not_run_says_why_and_does_not_rank() {
+    let over =
+        |seed| Cell { seed, outcome: Outcome::OverBudget { needed: 13_207_024_435, budget: 1 << 30 }, peak_bytes: 0 };
+    let failed = |seed| Cell { seed, outcome: Outcome::Failed { message: "client 3 diverged".into() }, peak_bytes: 0 };
+    let rows = vec![row(&[50.0, 52.0]), vec![over(0), over(1)], vec![cell(0, 60.0), failed(1)]];
+    let methods = ["base", "huge", "shaky"].map(contender).to_vec();
+    let comparison = Comparison::new(0, methods, vec![0, 1], vec![("cora".into(), rows)]);
+    let text = comparison.text(Style::Plain);
+    assert!(text.contains("huge on cora: over budget (estimate 12.3 GiB)."), "{text}");
+    assert!(text.contains("shaky on cora, seed 1, failed and is left out: client 3 diverged."), "{text}");
+    assert_eq!(comparison.failures(), [("cora", "shaky", 1, "client 3 diverged")]);
+    let block = &comparison.datasets[0];
+    assert_eq!(block.rows[2].metrics["accuracy"].difference.unwrap().pairs, 1);
+    assert_eq!(block.ranks["accuracy"].ranks, [Some(2.0), None, Some(1.0)]);
+    assert!(comparison.csv().contains("cora,huge,global,accuracy,pooled,0,over-budget,\n"));
+}
+
+#[test]
+fn latex_is_escaped_and_no_line_of_text_is_wide() {
+    let comparison = two_datasets();
+    let latex = comparison.latex();
+    assert!(latex.contains("b\\_tter \\& more & \\textbf{54.0 $\\pm$ 3.0}"), "{latex}");
+    assert!(latex.contains("\\underline{52.0 $\\pm$ 2.0}") && latex.contains("+2.0 {[}1.0, 3.0{]}"), "{latex}");
+    assert_eq!(latex.matches("\\begin{table}").count(), 7);
+    let text = comparison.text(Style::Plain);
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(text.contains("all datasets: difference to base"), "{text}");
+    assert!(text.contains("54.0 ± 3.0*") && text.contains("52.0 ± 2.0'"), "{text}");
+}
+
+#[test]
+fn a_method_that_equals_the_base_counts_in_the_family() {
+    let methods = ["base", "same", "ahead"].map(contender).to_vec();
+    let rows = vec![row(&[50.0, 52.0]), row(&[50.0, 52.0]), row(&[51.0, 54.0])];
+    let comparison = Comparison::new(0, methods, vec![0, 1], vec![("cora".into(), rows)]);
+    let p = |at: usize| comparison.datasets[0].rows[at].metrics["accuracy"].difference.unwrap();
+    assert_eq!((p(1).p, p(1).p_holm), (Some(1.0), Some(1.0)));
+    // Two wins of two: p = 2 / 2², times two tests.
+    assert_eq!((p(2).p, p(2).p_holm), (Some(0.5), Some(1.0)));
+}
+
+#[test]
+fn json_comes_back_as_it_was() {
+    let mut comparison = two_datasets();
+    let read: Comparison = serde_json::from_str(&comparison.to_json()).unwrap();
+    // The estimate stands with the costs of the row; cells do not repeat it.
+    for row in comparison.datasets.iter_mut().flat_map(|block| &mut block.rows) {
+        row.cells.iter_mut().for_each(|cell| cell.peak_bytes = 0);
+    }
+    assert_eq!(read, comparison);
+}
