@@ -8,7 +8,7 @@ use crate::{Error, Result, memory};
 use boostfgl_fairness::{Evaluation, Question};
 use boostfgl_fed::boost::Boost;
 use boostfgl_fed::methods::Layout;
-use boostfgl_fed::{Federation, LocalData, Outcome, RoundRecord, Setup};
+use boostfgl_fed::{Federation, LocalData, Observer, Outcome, RoundRecord, Setup};
 use boostfgl_graph::catalogue::Lookup;
 use boostfgl_graph::groups::{Groups, minority_classes, node_homophily};
 use boostfgl_graph::{Graph, Role, Split};
@@ -28,6 +28,8 @@ pub struct Experiment {
 pub trait Progress {
     /// A seed begins.
     fn seed(&mut self, _index: usize, _of: usize, _seed: u64) {}
+    /// Before the first round of a method that prepares: `done` of `of` steps are over.
+    fn preparing(&mut self, _done: usize, _of: usize) {}
     /// A round has ended.
     fn round(&mut self, _record: &RoundRecord<'_>, _evaluation: Option<&Evaluation>) {}
 }
@@ -240,11 +242,7 @@ impl Experiment {
             let reason = format!("expected a partition of {} nodes, found {}", self.graph.len(), partition.len());
             return Err(Error::usage(self.graph.name(), reason, "Draw the partition from the same graph."));
         }
-        let mut told = |_: &Judge<'_>, record: &RoundRecord<'_>| {
-            watch(record);
-            Ok(())
-        };
-        let (run, summary, _) = self.train(seed, Arc::clone(partition), &Meter::start(), &mut told)?;
+        let (run, summary, _) = self.train(seed, Arc::clone(partition), &Meter::start(), &mut Watched(watch))?;
         Ok((run, summary))
     }
 
@@ -252,18 +250,11 @@ impl Experiment {
         &self,
         seed: u64,
         progress: &mut dyn Progress,
-        mut recorder: Option<&mut Recorder<'_>>,
+        recorder: Option<&mut Recorder<'_>>,
     ) -> Result<(SeedRun, SeedSummary, f64)> {
         let meter = Meter::start();
         let partition = Arc::new(self.partition(seed)?);
-        self.train(seed, partition, &meter, &mut |judge, record| {
-            let evaluation = record.predictions.map(|p| judge.evaluate(p)).transpose()?;
-            progress.round(record, evaluation.as_ref());
-            match recorder.as_mut() {
-                Some(recorder) => recorder.round(seed, record, evaluation.as_ref()),
-                None => Ok(()),
-            }
-        })
+        self.train(seed, partition, &meter, &mut Recorded { seed, progress, recorder })
     }
 
     /// All rounds of one seed. Returns also the processor seconds of the rounds.
@@ -272,18 +263,15 @@ impl Experiment {
         seed: u64,
         partition: Arc<Partition>,
         meter: &Meter,
-        told: &mut dyn FnMut(&Judge<'_>, &RoundRecord<'_>) -> Result<()>,
+        listener: &mut dyn Listener,
     ) -> Result<(SeedRun, SeedSummary, f64)> {
         let judge = Judge::new(self, &partition)?;
         let federation = self.federation(seed, &partition)?;
         let training = Meter::start();
-        let mut failed = None;
-        let outcome = {
-            let mut watch = |record: &RoundRecord<'_>| failed = failed.take().or(told(&judge, record).err());
-            federation.run(&mut [&mut watch])?
-        };
+        let mut told = Told { judge: &judge, listener, failed: None };
+        let outcome = federation.run(&mut [&mut told])?;
         let train_cpu = training.cpu();
-        if let Some(error) = failed {
+        if let Some(error) = told.failed {
             return Err(error);
         }
         let evaluation = judge.evaluate(&outcome.predictions)?;
@@ -321,6 +309,62 @@ impl Experiment {
             minority_ratio: self.config.groups.minority_ratio,
         };
         Ok(Federation::new(setup, clients.iter().map(LocalData::new).collect())?)
+    }
+}
+
+/// Who hears of the rounds of one seed.
+trait Listener {
+    fn preparing(&mut self, _done: usize, _of: usize) {}
+    fn round(&mut self, judge: &Judge<'_>, record: &RoundRecord<'_>) -> Result<()>;
+}
+
+/// Somebody who looks at rounds as they are.
+struct Watched<'a>(&'a mut dyn FnMut(&RoundRecord<'_>));
+
+impl Listener for Watched<'_> {
+    fn round(&mut self, _: &Judge<'_>, record: &RoundRecord<'_>) -> Result<()> {
+        (self.0)(record);
+        Ok(())
+    }
+}
+
+/// Progress, and the run folder if there is one.
+struct Recorded<'a, 'r> {
+    seed: u64,
+    progress: &'a mut dyn Progress,
+    recorder: Option<&'a mut Recorder<'r>>,
+}
+
+impl Listener for Recorded<'_, '_> {
+    fn preparing(&mut self, done: usize, of: usize) {
+        self.progress.preparing(done, of);
+    }
+
+    fn round(&mut self, judge: &Judge<'_>, record: &RoundRecord<'_>) -> Result<()> {
+        let evaluation = record.predictions.map(|p| judge.evaluate(p)).transpose()?;
+        self.progress.round(record, evaluation.as_ref());
+        match &mut self.recorder {
+            Some(recorder) => recorder.round(self.seed, record, evaluation.as_ref()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A federation's observer that passes everything on and keeps the first failure.
+struct Told<'a> {
+    judge: &'a Judge<'a>,
+    listener: &'a mut dyn Listener,
+    failed: Option<Error>,
+}
+
+impl Observer for Told<'_> {
+    fn preparing(&mut self, done: usize, of: usize) {
+        self.listener.preparing(done, of);
+    }
+
+    fn round(&mut self, record: &RoundRecord<'_>) {
+        let told = self.listener.round(self.judge, record);
+        self.failed = self.failed.take().or(told.err());
     }
 }
 

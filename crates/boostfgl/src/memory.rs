@@ -2,9 +2,9 @@
 
 use crate::Config;
 use boostfgl_fed::boost::Boost;
-use boostfgl_fed::methods::Layout;
+use boostfgl_fed::methods::{Layout, Sizes};
 use boostfgl_graph::{Features, Graph};
-use boostfgl_nn::backbones::Architecture;
+use boostfgl_nn::backbones::{self, Architecture};
 
 /// An estimate of the peak, in bytes.
 ///
@@ -22,17 +22,30 @@ pub fn estimate(graph: &Graph, config: &Config, threads: usize) -> u64 {
     data + models + activations + beside(&size, config)
 }
 
-/// What the method and its boosts hold beside what every method does. A method with a need of its own adds it here.
+/// What the method and its boosts hold beside what every method does; a method's own need is its `extra_bytes`.
 fn beside(size: &Size, config: &Config) -> u64 {
     // Topology boosting keeps its reweighted operator beside the plain one.
     let reweighted = config.active_boosts().is_ok_and(|boosts| boosts.contains(&Boost::Topology));
-    if reweighted { size.edges } else { 0 }
+    // Clients are taken to be of equal size: the partition is not drawn yet.
+    let share = |total: u64| vec![total.div_ceil(size.clients) as usize; size.clients as usize];
+    let sizes = Sizes {
+        nodes: share(size.nodes),
+        arcs: share(size.arcs),
+        features: size.width as usize,
+        hidden: size.hidden as usize,
+        classes: size.classes as usize,
+        parameters: (size.parameters / 4) as usize,
+    };
+    let own = config.method().map_or(0, |method| (method.extra_bytes)(&sizes, &config.methods));
+    if reweighted { size.edges + own } else { own }
 }
 
 /// The numbers that an estimate is made of.
 struct Size {
     nodes: u64,
     arcs: u64,
+    /// Number of features.
+    width: u64,
     classes: u64,
     hidden: u64,
     layers: u64,
@@ -61,6 +74,7 @@ impl Size {
         Self {
             nodes,
             arcs,
+            width: graph.features().columns() as u64,
             classes: graph.classes() as u64,
             hidden: model.hidden as u64,
             layers: model.layers as u64,
@@ -71,18 +85,15 @@ impl Size {
                 Features::Dense { values, .. } => values.len() as u64 * 4,
             },
             edges: (arcs + nodes) * 8,
-            parameters: parameters(&architecture) * 4,
+            parameters: parameters(&model.backbone, architecture) * 4,
         }
     }
 }
 
-fn parameters(a: &Architecture) -> u64 {
-    let width = |l: usize| match l {
-        0 => a.inputs,
-        l if l == a.layers => a.classes,
-        _ => a.hidden,
-    } as u64;
-    (0..a.layers).map(|l| width(l) * width(l + 1) + width(l + 1)).sum()
+/// Number of parameters of the configured network; 0 if there is no such network.
+fn parameters(backbone: &str, sizes: Architecture) -> u64 {
+    backbones::build::<f32>(backbone, sizes)
+        .map_or(0, |network| network.shapes().iter().map(|shape| (shape.rows * shape.columns) as u64).sum())
 }
 
 /// Reads a size such as `800M`, `2G`, `1.5GiB` or a number of bytes.

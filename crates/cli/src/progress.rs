@@ -38,11 +38,25 @@ impl Progress for Rounds {
         (self.seed_index, self.seeds, self.seed) = (index, of, seed);
     }
 
+    fn preparing(&mut self, done: usize, of: usize) {
+        let said = format!("seed {}  preparing, {done} of {of}", self.seed);
+        match &self.bar {
+            Some(bar) => bar.set_message(said),
+            None if !self.quiet && self.last_line.elapsed() > Duration::from_secs(10) => {
+                self.last_line = Instant::now();
+                eprintln!("{}: {said}", self.label);
+            }
+            None => {}
+        }
+    }
+
     fn round(&mut self, record: &RoundRecord<'_>, evaluation: Option<&Evaluation>) {
         let accuracy =
             evaluation.and_then(|e| e.scores.accuracy.pooled).map(|a| format!("  accuracy {:.1} %", 100.0 * a));
         let accuracy = accuracy.unwrap_or_default();
         if let Some(bar) = &self.bar {
+            // A method may add rounds to those that were asked for.
+            bar.set_length((self.seeds * record.rounds) as u64);
             bar.set_message(format!("seed {}  loss {:.3}{accuracy}", self.seed, record.loss));
             bar.inc(1);
             return;

@@ -101,13 +101,11 @@ impl Stacked {
     }
 }
 
-/// Which model is judged, in a word, from what the method says about itself.
+/// Which model is judged, in a word.
 fn judged(method: &MethodInfo) -> &'static str {
-    let says = |word: &str| method.evaluated.contains(word);
     match method.layout {
         Layout::Whole => "central",
-        Layout::Federated if says("personal") || says("own model") || says("each client") => "personal",
-        Layout::Federated => "global",
+        Layout::Federated => method.judged.name(),
     }
 }
 

@@ -23,7 +23,7 @@ pub mod fedpub;
 mod isolated;
 pub mod moon;
 pub mod qffl;
-mod scaffold;
+pub mod scaffold;
 
 use crate::aggregate::Update;
 use crate::boost::{Boost, ModelBoost};
@@ -252,6 +252,7 @@ methods![
 
 configs![
     fedprox = "fedprox",
+    scaffold = "scaffold",
     moon = "moon",
     fedgta = "fedgta",
     qffl = "qffl",

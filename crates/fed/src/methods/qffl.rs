@@ -3,12 +3,16 @@
 //! Objective Σₖ (pₖ/(q+1)) Fₖ^{q+1}. With L = 1/η, gₖ = L(θ − θₖ) and Fₖ the loss of the received model:
 //! Δₖ = Fₖ^q gₖ, hₖ = q Fₖ^{q−1}‖gₖ‖² + L Fₖ^q, θ ← θ − ΣΔₖ / Σhₖ. With q = 0 this is the uniform mean of models.
 //!
+//! L = 1/η stands for a Lipschitz constant, which means nothing under Adam: its steps are long whatever the gradient,
+//! ‖gₖ‖² then dwarfs Fₖ and nothing is learnt. So by default the published step is taken under SGD, and under Adam the
+//! mean Σ Fₖ^q θₖ / Σ Fₖ^q, which weighs clients alike.
+//!
 //! Since Δₖ/Σh = cₖ(θ − θₖ) with cₖ = L Fₖ^q / Σh, the step is a weighted sum of θ and the θₖ.
 
 use super::{MethodInfo, Round, ServerRule, Terms};
 use crate::aggregate::{Combination, Update};
 use crate::client::LocalData;
-use crate::config::not_negative;
+use crate::config::{OptimizerKind, not_negative};
 use crate::rule::{ClientRule, Desk, Upload};
 use crate::wire::Message;
 use crate::{Error, Result};
@@ -27,8 +31,10 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                 server:    g_k = (theta - theta_k)/eta; D_k = F_k^q g_k; h_k = q F_k^(q-1) |g_k|^2 + F_k^q / eta\n\
                 \x20          theta = theta - (sum_k D_k) / (sum_k h_k)",
     wire: "up P + 1 (model, loss), down P",
-    departures: "1/eta stands for a Lipschitz constant under SGD; with Adam it is only the nominal rate. Full participation\n\
-                 replaces sampling by size; qffl.by_size = true weighs D_k and h_k by n_k instead.",
+    departures: "1/eta stands for a Lipschitz constant under SGD. Under Adam it means nothing and the published step all but\n\
+                 stands still, so that server_step = \"auto\" then takes sum_k F_k^q theta_k / sum_k F_k^q instead;\n\
+                 server_step = \"lipschitz\" is the published step always. Full participation replaces sampling by size;\n\
+                 qffl.by_size = true weighs D_k and h_k by n_k instead.",
     extra_bytes: |sizes, _| 4 * sizes.parameters as u64,
     ..MethodInfo::PLAIN
 };
@@ -41,11 +47,25 @@ pub struct Config {
     pub q: f64,
     /// Whether a client's terms are also weighed by its size.
     pub by_size: bool,
+    /// The server's step: as published, a mean with weights F^q, or whichever suits the local optimiser.
+    pub server_step: ServerStep,
+}
+
+/// The server's step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ServerStep {
+    /// As published under SGD, the mean under Adam.
+    Auto,
+    /// As published.
+    Lipschitz,
+    /// The mean with weights F^q.
+    Mean,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { q: 1.0, by_size: false }
+        Self { q: 1.0, by_size: false, server_step: ServerStep::Auto }
     }
 }
 
@@ -83,12 +103,24 @@ impl<T: Real> ClientRule<T> for LossReporter {
 pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Stepping<T> {
     let setup = terms.setup;
     let config = setup.methods.qffl.clone();
-    Stepping { config, rate: setup.optimizer.learning_rate, global: terms.initial.clone(), next: terms.initial.clone() }
+    let published = match config.server_step {
+        ServerStep::Auto => setup.optimizer.optimizer == OptimizerKind::Sgd,
+        step => step == ServerStep::Lipschitz,
+    };
+    Stepping {
+        config,
+        published,
+        rate: setup.optimizer.learning_rate,
+        global: terms.initial.clone(),
+        next: terms.initial.clone(),
+    }
 }
 
 /// A server that takes a step along the updates.
 pub(super) struct Stepping<T> {
     config: Config,
+    /// Whether the step is the published one.
+    published: bool,
     rate: f64,
     global: Params<T>,
     next: Params<T>,
@@ -109,7 +141,10 @@ impl<T: Real> ServerRule<T> for Stepping<T> {
             let loss = update.message.numbers[0].max(FLOOR);
             let pull = weight * lipschitz * libm::pow(loss, self.config.q);
             let square = lipschitz * lipschitz * update.norm * update.norm;
-            denominator += pull + weight * self.config.q * libm::pow(loss, self.config.q - 1.0) * square;
+            denominator += pull;
+            if self.published {
+                denominator += weight * self.config.q * libm::pow(loss, self.config.q - 1.0) * square;
+            }
             pulls.push(pull);
         }
         pulls.iter_mut().for_each(|pull| *pull /= denominator);

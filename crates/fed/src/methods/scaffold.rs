@@ -1,10 +1,10 @@
 //! SCAFFOLD (Karimireddy et al., ICML 2020): control variates against client drift.
 //!
-//! Server and clients keep a control c and cₖ, all 0 at first. A local step uses g − cₖ + c; after τ steps of rate η
-//! (the paper's option II) cₖ⁺ = cₖ − c + (θ_g − θₖ)/(τη). The server adds (1/K) Σ (cₖ⁺ − cₖ) over the participants to c.
+//! Server and clients keep a control c and cₖ, all 0 at first. A local step uses g − cₖ + c. Afterwards cₖ⁺ is the
+//! gradient at the received model (the paper's option I; the first step has just computed it), or, after τ steps of rate
+//! η, cₖ − c + (θ_g − θₖ)/(τη) (option II). The server adds (1/K) Σ (cₖ⁺ − cₖ) over the participants to c.
 //!
-//! (θ_g − θₖ)/(τη) estimates a gradient only under plain SGD; with Adam it is merely a direction. Set
-//! `optimizer.optimizer = "sgd"` for the published method.
+//! Option II estimates a gradient only under plain SGD; with Adam it is merely a direction, and of another size.
 
 use super::{MethodInfo, Round, ServerRule, Terms, fedavg};
 use crate::Result;
@@ -13,20 +13,54 @@ use crate::client::LocalData;
 use crate::rule::{ClientRule, Desk, Upload};
 use crate::wire::Message;
 use boostfgl_nn::{Matrix, Params, Real};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 pub(super) const INFO: MethodInfo = MethodInfo {
     name: "scaffold",
     summary: "FedAvg with control variates that correct client drift",
     paper: "Karimireddy et al., SCAFFOLD: Stochastic Controlled Averaging for Federated Learning, ICML 2020",
-    equations: "client k:  steps on g - c_k + c;  c_k' = c_k - c + (theta - theta_k)/(tau eta)   (tau steps of rate eta)\n\
+    equations: "client k:  steps on g - c_k + c;  c_k' = g(theta), or c_k - c + (theta - theta_k)/(tau eta) (tau steps)\n\
                 server:    theta = sum_k (n_k / sum_j n_j) theta_k;  c = c + (1/K) sum_k (c_k' - c_k)",
     wire: "up 2P (model, change of control), down 2P (model, control)",
-    departures: "The control's estimate assumes plain SGD; with the default Adam it is not a gradient (as in OpenFGL). Use\n\
-                 --set optimizer=sgd for the published method. Models are averaged by size, as for every method here, with\n\
-                 server rate 1. OpenFGL replaces c by the mean over participants, which is wrong under partial participation.",
+    departures: "The default control is the paper's option I, the gradient at the received model, which holds for any\n\
+                 optimiser; option II (control = \"difference\", as in OpenFGL and easyFL) assumes plain SGD and with Adam is\n\
+                 not a gradient at all. Models are averaged by size, as for every method here, with server rate 1.\n\
+                 OpenFGL replaces c by the mean over participants, which is wrong under partial participation.",
     extra_bytes: |sizes, _| 4 * (2 * sizes.nodes.len() as u64 + 2) * sizes.parameters as u64,
     ..MethodInfo::PLAIN
 };
+
+/// Settings of SCAFFOLD (`[methods.scaffold]`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// A client's control: the gradient at the received model, or the difference of models over the steps (SGD only).
+    pub control: Control,
+}
+
+/// What a client's control is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Control {
+    /// The gradient at the received model (option I).
+    Gradient,
+    /// cₖ − c + (θ_g − θₖ)/(τη) (option II).
+    Difference,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { control: Control::Gradient }
+    }
+}
+
+impl Config {
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "every method's settings are checked alike")]
+    pub(super) fn check(&self) -> Result<()> {
+        Ok(())
+    }
+}
 
 pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Controlled<T> {
     let zeros = |t: &Matrix<T>| Matrix::zeros(t.rows(), t.columns());
@@ -67,16 +101,20 @@ impl<T: Real> ServerRule<T> for Controlled<T> {
     }
 }
 
-pub(super) fn client<T: Real>(_: &Terms<'_, T>, _: &LocalData<T>) -> Drifting<T> {
-    Drifting { own: Vec::new(), correction: Vec::new() }
+pub(super) fn client<T: Real>(terms: &Terms<'_, T>, _: &LocalData<T>) -> Drifting<T> {
+    let control = terms.setup.methods.scaffold.control;
+    Drifting { control, own: Vec::new(), correction: Vec::new(), gradient: None }
 }
 
 /// A client with a control cₖ.
 pub(super) struct Drifting<T> {
+    control: Control,
     /// cₖ; empty while it is 0.
     own: Vec<Matrix<T>>,
     /// c − cₖ of this round.
     correction: Vec<Matrix<T>>,
+    /// The gradient at the received model, under option I.
+    gradient: Option<Vec<Matrix<T>>>,
 }
 
 impl<T: Real> ClientRule<T> for Drifting<T> {
@@ -93,13 +131,33 @@ impl<T: Real> ClientRule<T> for Drifting<T> {
     }
 
     fn adjust(&mut self, _: &Desk<'_, T>, _: &Params<T>, gradients: &mut [Matrix<T>]) {
+        if self.control == Control::Gradient && self.gradient.is_none() {
+            self.gradient = Some(gradients.to_vec());
+        }
         for (gradient, correction) in gradients.iter_mut().zip(&self.correction) {
             gradient.data_mut().iter_mut().zip(correction.data()).for_each(|(g, c)| *g += *c);
         }
     }
 
     fn finish(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
-        // cₖ⁺ − cₖ = −c + (θ_g − θₖ)/(τη) = −(c − cₖ) − cₖ + (θ_g − θₖ)/(τη).
+        let changes = match self.gradient.take() {
+            Some(mut gradient) => {
+                for (change, own) in gradient.iter_mut().zip(&mut self.own) {
+                    change.data_mut().iter_mut().zip(own.data()).for_each(|(g, own)| *g -= *own);
+                    own.data_mut().iter_mut().zip(change.data()).for_each(|(own, change)| *own += *change);
+                }
+                gradient
+            }
+            None => self.difference(desk, local),
+        };
+        Ok(Upload::with(Message::tensors(changes)))
+    }
+}
+
+impl<T: Real> Drifting<T> {
+    /// cₖ⁺ − cₖ under option II; moves cₖ.
+    fn difference(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Vec<Matrix<T>> {
+        // −c + (θ_g − θₖ)/(τη) = −(c − cₖ) − cₖ + (θ_g − θₖ)/(τη).
         let rate = T::of(1.0 / (desk.epochs() as f64 * desk.learning_rate()));
         let mut changes = std::mem::take(&mut self.correction);
         let models = desk.start().tensors().iter().zip(local.tensors());
@@ -110,6 +168,6 @@ impl<T: Real> ClientRule<T> for Drifting<T> {
                 *own += *change;
             }
         }
-        Ok(Upload::with(Message::tensors(changes)))
+        changes
     }
 }

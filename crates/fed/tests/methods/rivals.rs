@@ -2,7 +2,7 @@
 
 use crate::small::*;
 use boostfgl_fed::config::OptimizerKind;
-use boostfgl_fed::methods::{fedgta, moon};
+use boostfgl_fed::methods::{fedgta, moon, qffl, scaffold};
 use boostfgl_fed::{LocalData, Setup};
 use boostfgl_graph::{Graph, Stream};
 use boostfgl_nn::Params;
@@ -74,7 +74,12 @@ fn moon_without_strength_or_in_its_first_round_is_fedavg() {
 
 #[test]
 fn scaffold_in_its_first_round_is_fedavg() {
-    equal("fedavg", "scaffold", |setup| (setup.protocol.rounds, setup.protocol.epochs) = (1, 3));
+    for control in [scaffold::Control::Gradient, scaffold::Control::Difference] {
+        equal("fedavg", "scaffold", |setup| {
+            setup.methods.scaffold.control = control;
+            (setup.protocol.rounds, setup.protocol.epochs) = (1, 3);
+        });
+    }
     let graph = graph(WORDS);
     let partition = partition(&graph);
     let more = |name: &str| {
@@ -91,12 +96,29 @@ fn scaffold_of_identical_clients_is_fedavg() {
     let graph = graph(WORDS);
     let client = &partition(&graph).client_graphs(&graph)[1];
     let copy = ClientGraph { id: 0, nodes: (0..client.len() as u32).collect(), ..client.clone() };
-    let last = |name: &str| {
-        let mut setup = setup(name, &[]);
-        (setup.protocol.epochs, setup.optimizer.optimizer) = (2, OptimizerKind::Sgd);
-        run::<f64>(&setup, (0..4).map(|_| LocalData::new(&copy)).collect()).models.remove(0)
+    for control in [scaffold::Control::Gradient, scaffold::Control::Difference] {
+        let last = |name: &str| {
+            let mut setup = setup(name, &[]);
+            setup.methods.scaffold.control = control;
+            (setup.protocol.epochs, setup.optimizer.optimizer) = (2, OptimizerKind::Sgd);
+            run::<f64>(&setup, (0..4).map(|_| LocalData::new(&copy)).collect()).models.remove(0)
+        };
+        assert!(last("fedavg").distance(&last("scaffold")) < 1e-12);
+    }
+}
+
+/// With plain SGD, one step and no weight decay, both controls are the client's gradient: the runs are the same.
+#[test]
+fn both_controls_of_scaffold_agree_for_one_step_of_sgd() {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    let last = |control: scaffold::Control| {
+        let mut setup = setup("scaffold", &[]);
+        setup.methods.scaffold.control = control;
+        (setup.optimizer.optimizer, setup.optimizer.weight_decay) = (OptimizerKind::Sgd, 0.0);
+        run::<f64>(&setup, data("scaffold", &graph, &partition)).models.remove(0)
     };
-    assert!(last("fedavg").distance(&last("scaffold")) < 1e-12);
+    assert!(last(scaffold::Control::Gradient).distance(&last(scaffold::Control::Difference)) < 1e-12);
 }
 
 /// q-FFL with q = 0, FedFV that projects nobody, and Fed-PUB that is blind are all the uniform mean.
@@ -108,8 +130,14 @@ fn uniform_means_are_fedavg_of_equal_clients() {
     let mut qffl = setup("qffl", &[]);
     qffl.methods.qffl.q = 0.0;
     assert!(apart(&base, &qffl, &graph, &partition) < 1e-5);
+    qffl.methods.qffl.server_step = qffl::ServerStep::Lipschitz;
+    assert!(apart(&base, &qffl, &graph, &partition) < 1e-5);
     qffl.methods.qffl.q = 2.0;
-    assert!(apart(&base, &qffl, &graph, &partition) > 1e-3);
+    let published = outcome(&qffl, &graph, &partition).models.remove(0);
+    qffl.methods.qffl.server_step = qffl::ServerStep::Mean;
+    let mean = outcome(&qffl, &graph, &partition).models.remove(0);
+    let start = Params::glorot(mean.shapes(), base.seed);
+    assert!(published.distance(&start) < 0.1 * mean.distance(&start), "the published step shrinks under Adam");
     let mut fedfv = setup("fedfv", &[]);
     fedfv.methods.fedfv.alpha = 1.0;
     assert!(apart(&base, &fedfv, &graph, &partition) < 1e-5);
