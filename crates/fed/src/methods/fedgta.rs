@@ -22,6 +22,7 @@ use crate::{Error, Result};
 use boostfgl_nn::{Matrix, Params, Propagation, Real, losses, softmax_rows};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 pub(super) const INFO: MethodInfo = MethodInfo {
     name: "fedgta",
@@ -198,13 +199,14 @@ fn confidence<T: Real>(labels: &Matrix<T>, reach: &[f64]) -> f64 {
 }
 
 pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> TopologyAware<T> {
-    TopologyAware { epsilon: terms.setup.methods.fedgta.epsilon, models: vec![terms.initial.clone(); terms.clients] }
+    let initial = Arc::new(terms.initial.clone());
+    TopologyAware { epsilon: terms.setup.methods.fedgta.epsilon, models: vec![initial; terms.clients] }
 }
 
-/// One model per client, from the clients like it.
+/// One model per client, from the clients like it; clients that accept the same others share it.
 pub(super) struct TopologyAware<T> {
     epsilon: f64,
-    models: Vec<Params<T>>,
+    models: Vec<Arc<Params<T>>>,
 }
 
 impl<T: Real> ServerRule<T> for TopologyAware<T> {
@@ -214,23 +216,34 @@ impl<T: Real> ServerRule<T> for TopologyAware<T> {
 
     fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
         let described: Vec<(&[f64], f64)> = updates.iter().filter_map(|u| split(&u.message.numbers)).collect();
-        let mut influence = vec![0.0; updates.len()];
-        for (i, target) in updates.iter().enumerate() {
+        let accepted = |i: usize| -> Vec<usize> {
             let like = |j: &usize| *j == i || cosine(described[i].0, described[*j].0) > self.epsilon;
-            let accepted: Vec<usize> = (0..updates.len()).filter(like).collect();
-            let chosen: Vec<Update<'_, T>> = accepted.iter().map(|&j| updates[j]).collect();
-            let confidences: Vec<f64> = accepted.iter().map(|&j| described[j].1.max(f64::MIN_POSITIVE)).collect();
+            (0..updates.len()).filter(like).collect()
+        };
+        let sets: Vec<Vec<usize>> = (0..updates.len()).map(accepted).collect();
+        let mut influence = vec![0.0; updates.len()];
+        for (i, set) in sets.iter().enumerate() {
+            let chosen: Vec<Update<'_, T>> = set.iter().map(|&j| updates[j]).collect();
+            let confidences: Vec<f64> = set.iter().map(|&j| described[j].1.max(f64::MIN_POSITIVE)).collect();
             let combination = Combination::new(&chosen, &confidences, round.boost)?;
-            combination.apply(&chosen, &mut self.models[target.client]);
-            for (j, weight) in accepted.iter().zip(combination.mean_weights()) {
+            for (j, weight) in set.iter().zip(combination.mean_weights()) {
                 influence[*j] += weight / updates.len() as f64;
             }
+            // The same set gives the same mean: it is computed once.
+            self.models[updates[i].client] = match sets[..i].iter().position(|earlier| earlier == set) {
+                Some(earlier) => Arc::clone(&self.models[updates[earlier].client]),
+                None => {
+                    let mut mean = updates[i].params().clone();
+                    combination.apply(&chosen, &mut mean);
+                    Arc::new(mean)
+                }
+            };
         }
         Ok(Some(Combination::of_weights(influence)))
     }
 
     fn models(&self) -> Vec<&Params<T>> {
-        self.models.iter().collect()
+        self.models.iter().map(|model| &**model).collect()
     }
 }
 
