@@ -14,6 +14,7 @@ mod boostfgl;
 mod central;
 mod fedavg;
 pub mod fedprox;
+pub mod fedsage_plus;
 mod isolated;
 pub mod moon;
 
@@ -236,9 +237,9 @@ macro_rules! configs {
     };
 }
 
-methods![isolated, central, fedavg, fedprox, moon, boostfgl];
+methods![isolated, central, fedavg, fedprox, moon, fedsage_plus, boostfgl];
 
-configs![fedprox = "fedprox", moon = "moon"];
+configs![fedprox = "fedprox", moon = "moon", fedsage_plus = "fedsage-plus"];
 
 /// The method of that name.
 ///
