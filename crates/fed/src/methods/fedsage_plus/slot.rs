@@ -72,6 +72,11 @@ impl<T: Real> Slot<T> {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn layer_mut(&mut self) -> &mut Params<T> {
+        self.layer.as_mut().unwrap()
+    }
+
     /// A step along gradients of weight and bias, or without any.
     pub(super) fn step(&mut self, gradients: Option<&[Matrix<T>]>) {
         match (gradients, &mut self.layer) {

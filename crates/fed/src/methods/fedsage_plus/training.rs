@@ -84,37 +84,42 @@ impl<T: Real> Preparation<T> {
 
     /// One federated epoch, with the other clients' answers to the question.
     pub(super) fn federated_epoch(&mut self, desk: &Desk<'_, T>, answers: &[(usize, Message<T>)]) {
-        let pass = self.pass();
+        let gradients = self.federated_gradients(desk, answers);
+        self.neighgen.step_generator(&gradients);
+        gradients.into_iter().for_each(|g| desk.pool().put(g));
         self.done += 1;
+    }
+
+    /// The gradient of the federated loss with respect to fGen, of which only the slots in use are there.
+    pub(super) fn federated_gradients(
+        &mut self,
+        desk: &Desk<'_, T>,
+        answers: &[(usize, Message<T>)],
+    ) -> Vec<Matrix<T>> {
+        let pass = self.pass();
         let Self { config, impaired, neighgen, frozen, .. } = self;
         let demand = &frozen.demand;
         if demand.is_empty() {
-            return neighgen.step_generator(&[]);
+            return Vec::new();
         }
         neighgen.wake(demand);
         let share = 1.0 / (1 + answers.len()) as f64;
         let noisy = noisy(&frozen.codes, impaired, demand, pass, desk);
-        let dropout = dropout(config, desk, pass);
-        let gradients = {
-            let mut tape = Tape::new(desk.pool());
-            let fgen = generator_parameters(&mut tape, neighgen, demand);
-            let local: Vec<Var> = neighgen.local.tensors().iter().map(|t| tape.constant(t)).collect();
-            let noisy = tape.constant(&noisy);
-            let slots = generate(&mut tape, &fgen, noisy, demand, dropout);
-            let values: Vec<&Matrix<T>> = slots.iter().map(|&slot| tape.value(slot)).collect();
-            let factor = config.lambda_feature * share / entries(config, impaired);
-            let (_, mut matched) = match_features(impaired, desk, demand, &values, factor);
-            add_answers(&mut matched, frozen, answers, T::of(factor));
-            let product = tape.constant(&frozen.product);
-            let both = (product, &slots[..]);
-            let out = classify(&mut tape, &local, both, &frozen.mended, &impaired.training, Dropout::off());
-            let loss = tape.cross_entropy(out, &supervision(desk));
-            let mut seeds = vec![(loss, number(desk, config.lambda_class * share))];
-            seeds.extend(slots.into_iter().zip(matched));
-            tape.backward_from(seeds, &fgen)
-        };
-        neighgen.step_generator(&gradients);
-        gradients.into_iter().for_each(|g| desk.pool().put(g));
+        let mut tape = Tape::new(desk.pool());
+        let fgen = generator_parameters(&mut tape, neighgen, demand);
+        let local: Vec<Var> = neighgen.local.tensors().iter().map(|t| tape.constant(t)).collect();
+        let noisy = tape.constant(&noisy);
+        let slots = generate(&mut tape, &fgen, noisy, demand, dropout(config, desk, pass));
+        let values: Vec<&Matrix<T>> = slots.iter().map(|&slot| tape.value(slot)).collect();
+        let factor = config.lambda_feature * share / entries(config, impaired);
+        let (_, mut matched) = match_features(impaired, desk, demand, &values, factor);
+        add_answers(&mut matched, frozen, answers, T::of(factor));
+        let both = (tape.constant(&frozen.product), &slots[..]);
+        let out = classify(&mut tape, &local, both, &frozen.mended, &impaired.training, Dropout::off());
+        let loss = tape.cross_entropy(out, &supervision(desk));
+        let mut seeds = vec![(loss, number(desk, config.lambda_class * share))];
+        seeds.extend(slots.into_iter().zip(matched));
+        tape.backward_from(seeds, &fgen)
     }
 
     /// The generated neighbours to mend the client's graph with: features, and the node of each.
