@@ -53,6 +53,29 @@ impl<T: Real> LocalData<T> {
         }
     }
 
+    /// The same data with further nodes that a method made up: one for each of `owners`, joined to that node both ways,
+    /// with a row of `features` each. They have no label and are in no split.
+    ///
+    /// # Panics
+    /// If an owner does not exist or there is not one row of features per further node.
+    #[must_use]
+    pub fn extended(&self, owners: &[u32], features: &Matrix<T>) -> Self {
+        let adjacency = self.adjacency.with_leaves(owners);
+        let mut training_label = self.training_label.clone();
+        training_label.resize(adjacency.len(), None);
+        Self {
+            id: self.id,
+            nodes: self.nodes.clone(),
+            inputs: self.inputs.extended(&adjacency, features),
+            adjacency,
+            training_label,
+            training: self.training.clone(),
+            validation: self.validation.clone(),
+            classes: self.classes,
+            own: self.own,
+        }
+    }
+
     /// Which client this is.
     pub fn id(&self) -> usize {
         self.id
@@ -195,7 +218,7 @@ impl<T: Real> Client<T> {
         let plan = backbone.plan();
         data.set_operator(plan.operator);
         let labels = data.training.iter().filter_map(|&v| data.training_label[v as usize]).collect();
-        let topology = on(Boost::Topology).then(|| TopologyBoost::new(&told.boost.topology));
+        let topology = on(Boost::Topology).then(|| TopologyBoost::new(&told.boost.topology).on_own(data.own));
         let scores = on(Boost::Node) || on(Boost::Topology) || on(Boost::Model);
         let training = View::reaching(&data.inputs, data.training.clone(), rule.reach(), plan);
         Self {

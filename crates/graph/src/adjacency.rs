@@ -189,6 +189,38 @@ impl Adjacency {
         self.weights.as_deref()
     }
 
+    /// The same graph with one more node for each of `owners`, joined to that node alone, both ways and with weight 1.
+    ///
+    /// The new nodes are numbered after the old ones, in the order of `owners`; a node may own several.
+    ///
+    /// # Panics
+    /// If an owner does not exist.
+    #[must_use]
+    pub fn with_leaves(&self, owners: &[u32]) -> Self {
+        let mut leaves = vec![Vec::new(); self.len()];
+        for (i, &v) in owners.iter().enumerate() {
+            leaves[v as usize].push((self.len() + i) as u32);
+        }
+        let mut offsets = vec![0];
+        let mut neighbours = Vec::with_capacity(self.arcs() + 2 * owners.len());
+        let mut weights = self.weights.as_ref().map(|_| Vec::with_capacity(self.arcs() + 2 * owners.len()));
+        for (v, leaves) in leaves.iter().enumerate() {
+            neighbours.extend_from_slice(self.neighbours(v));
+            neighbours.extend_from_slice(leaves);
+            if let (Some(to), Some(from)) = (&mut weights, &self.weights) {
+                to.extend_from_slice(&from[self.arc_range(v)]);
+                to.extend(leaves.iter().map(|_| 1.0));
+            }
+            offsets.push(neighbours.len());
+        }
+        for &v in owners {
+            neighbours.push(v);
+            weights.iter_mut().for_each(|weights| weights.push(1.0));
+            offsets.push(neighbours.len());
+        }
+        Self { offsets, neighbours, weights, directed: self.directed }
+    }
+
     /// The subgraph on `nodes` (increasing global ids), with local ids in that order.
     ///
     /// Edges with only one end in `nodes` are dropped; the caller counts them.
@@ -289,6 +321,29 @@ mod tests {
                     prop_assert!(u as usize != v && a.neighbours(u as usize).contains(&(v as u32)));
                 }
             }
+        }
+
+        #[test]
+        fn leaves_hang_on_their_owners_and_come_off_again(
+            edges in prop::collection::vec((0u32..10, 0u32..10), 0..40),
+            owners in prop::collection::vec(0u32..10, 0..12),
+            weighted in any::<bool>(),
+            directed in any::<bool>(),
+        ) {
+            let weights: Vec<f32> = (0..edges.len()).map(|i| 0.5 + i as f32).collect();
+            let (a, _) = Adjacency::from_edges(10, &edges, weighted.then_some(&weights[..]), directed).unwrap();
+            let with = a.with_leaves(&owners);
+            prop_assert_eq!(with.len(), 10 + owners.len());
+            prop_assert_eq!(with.arcs(), a.arcs() + 2 * owners.len());
+            for v in 0..with.len() {
+                prop_assert!(with.neighbours(v).windows(2).all(|w| w[0] < w[1]));
+            }
+            for (i, &v) in owners.iter().enumerate() {
+                prop_assert_eq!(with.neighbours(10 + i), [v]);
+                prop_assert!(with.neighbours(v as usize).contains(&(10 + i as u32)));
+            }
+            prop_assert_eq!(with.weights().map(<[f32]>::len), weighted.then_some(with.arcs()));
+            prop_assert_eq!(with.induced(&(0..10).collect::<Vec<_>>()), a);
         }
 
         #[test]

@@ -77,6 +77,51 @@ impl<T: Real> Inputs<T> {
         }
     }
 
+    /// The features of the same nodes and of further ones, whose rows `further` holds, on the graph `adjacency`. Where
+    /// features are sparse they stay so; only the further rows are stored in full.
+    ///
+    /// # Panics
+    /// If the widths differ or `adjacency` does not have as many nodes.
+    #[must_use]
+    pub fn extended(&self, adjacency: &Adjacency, further: &Matrix<T>) -> Self {
+        assert_eq!(further.columns(), self.width, "further rows of the same width");
+        assert_eq!(adjacency.len(), self.nodes + further.rows(), "one row of features per node");
+        let features = match &self.features {
+            FeatureMatrix::Sparse(x) => FeatureMatrix::Sparse(Arc::new(x.with_dense_rows(further))),
+            FeatureMatrix::Dense(x) => {
+                let mut all = Matrix::zeros(adjacency.len(), self.width);
+                let (own, rest) = all.data_mut().split_at_mut(x.data().len());
+                own.copy_from_slice(x.data());
+                rest.copy_from_slice(further.data());
+                FeatureMatrix::Dense(Arc::new(all))
+            }
+        };
+        Self {
+            nodes: adjacency.len(),
+            width: self.width,
+            features,
+            operator: self.operator,
+            propagation: Propagation::of(self.operator, adjacency),
+            two_hops: OnceLock::new(),
+        }
+    }
+
+    /// Writes the features of node `v` out in full.
+    ///
+    /// # Panics
+    /// If `to` is not as long as there are features, or there is no such node.
+    pub fn write_row(&self, v: usize, to: &mut [T]) {
+        assert_eq!(to.len(), self.width, "room for a row of features");
+        match &self.features {
+            FeatureMatrix::Dense(x) => to.copy_from_slice(x.row(v)),
+            FeatureMatrix::Sparse(x) => {
+                to.fill(T::ZERO);
+                // An entry that is stored twice counts twice, as in a product.
+                x.row_range(v).for_each(|k| to[x.indices()[k] as usize] += x.values()[k]);
+            }
+        }
+    }
+
     /// Number of nodes.
     pub fn nodes(&self) -> usize {
         self.nodes

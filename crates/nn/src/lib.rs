@@ -46,6 +46,7 @@ pub use kernels::segments::{Tilted, arc_dots, tilt};
 pub use kernels::softmax_rows;
 pub use loss::{Reduction, WeightedLoss};
 pub use matrix::Matrix;
+pub use ops::RowMean;
 pub use params::{Params, TensorShape};
 pub use propagation::{Operator, Pattern, Propagation};
 pub use real::Real;

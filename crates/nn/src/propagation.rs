@@ -102,6 +102,15 @@ impl<T: Real> Propagation<T> {
         Self::build(adjacency, |v, u, arc| T::of(arc.map_or(1.0, weight) * root[v] * root[u]))
     }
 
+    /// The mean over a node and its neighbours: P = D̃⁻¹ (A + I). Edge weights, where the graph has them, stand for the
+    /// ones of A.
+    pub fn row_mean(adjacency: &Adjacency) -> Self {
+        let weight = |arc: usize| adjacency.weights().map_or(1.0, |w| f64::from(w[arc]));
+        let degree: Vec<f64> =
+            (0..adjacency.len()).map(|v| 1.0 + adjacency.arc_range(v).map(weight).sum::<f64>()).collect();
+        Self::build(adjacency, |v, _, arc| T::of(arc.map_or(1.0, weight) / degree[v]))
+    }
+
     fn build(adjacency: &Adjacency, value: impl Fn(usize, usize, Option<usize>) -> T) -> Self {
         let n = adjacency.len();
         let mut offsets = Vec::with_capacity(n + 1);

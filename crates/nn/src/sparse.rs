@@ -57,6 +57,23 @@ impl<T: Real> Csr<T> {
         Self { shape: Arc::clone(&self.shape), values }
     }
 
+    /// The same rows followed by those of `dense`, every number of which is stored.
+    ///
+    /// # Panics
+    /// If the widths differ.
+    #[must_use]
+    pub fn with_dense_rows(&self, dense: &Matrix<T>) -> Self {
+        assert_eq!(dense.columns(), self.columns(), "rows of the same width");
+        let Shape { columns, offsets, indices } = &*self.shape;
+        let (mut offsets, mut indices, mut values) = (offsets.clone(), indices.clone(), self.values.clone());
+        for r in 0..dense.rows() {
+            indices.extend(0..*columns as u32);
+            values.extend_from_slice(dense.row(r));
+            offsets.push(indices.len());
+        }
+        Self { shape: Arc::new(Shape { columns: *columns, offsets, indices }), values }
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.shape.offsets.len() - 1

@@ -128,3 +128,24 @@ fn only_biases_start_at_zero() {
     assert!(params.tensors()[0].to_vec().iter().all(|x| *x != 0.0 && x.abs() <= bound));
     assert_eq!(params.tensors()[1].to_vec(), [0.0; 6]);
 }
+
+/// Idle steps are steps with gradients of zero, bit for bit, wherever they fall.
+#[test]
+fn idling_is_stepping_without_gradient() {
+    let config = AdamConfig { weight_decay: 0.05, ..AdamConfig::default() };
+    let shapes = [TensorShape::weight("w", 70, 90), TensorShape::bias("b", 90)];
+    let zeros = || shapes.iter().map(|s| Matrix::<f32>::zeros(s.rows, s.columns)).collect::<Vec<_>>();
+    let mut push = zeros();
+    push.iter_mut().for_each(|g| g.row_mut(0).fill(0.3));
+    let (mut at_once, mut one_by_one) = (Params::<f32>::glorot(&shapes, 2), Params::<f32>::glorot(&shapes, 2));
+    let (mut a, mut b) = (Adam::new(config), Adam::new(config));
+    for steps in [3, 0, 4] {
+        a.idle(&mut at_once, steps);
+        (0..steps).for_each(|_| b.step(&mut one_by_one, &zeros()));
+        assert_eq!(at_once, one_by_one, "after {steps} idle steps");
+        a.step(&mut at_once, &push);
+        b.step(&mut one_by_one, &push);
+        assert_eq!(at_once, one_by_one, "after a step");
+    }
+    assert_ne!(at_once, Params::glorot(&shapes, 2));
+}

@@ -118,12 +118,20 @@ pub enum EvalPropagation {
 #[derive(Clone, Debug)]
 pub struct TopologyBoost {
     config: Config,
+    /// How many nodes are real; those that a method made up come after them.
+    own: usize,
 }
 
 impl TopologyBoost {
     /// Topology boosting with these settings.
     pub fn new(config: &Config) -> Self {
-        Self { config: config.clone() }
+        Self { config: config.clone(), own: usize::MAX }
+    }
+
+    /// The same for a graph of which only the first `own` nodes are real.
+    #[must_use]
+    pub fn on_own(self, own: usize) -> Self {
+        Self { own, ..self }
     }
 
     /// Whether evaluation propagates with β.
@@ -183,6 +191,9 @@ impl TopologyBoost {
         difficulty: &[T],
     ) -> Propagation<T> {
         let mut scores = Self::scores(adjacency, heterophily, difficulty);
+        if self.own < adjacency.len() {
+            self.level(adjacency, &mut scores);
+        }
         let kept = match self.config.edge_gate {
             EdgeGate::None => None,
             EdgeGate::Gate | EdgeGate::Prune => Some(self.eligible(&scores)),
@@ -202,6 +213,22 @@ impl TopologyBoost {
             self.fill_row(adjacency, plain, v, &tilted, &mut values);
         }
         plain.with_values(values)
+    }
+
+    /// Gives every arc that touches a made-up node the mean score of the real arcs: nobody knows how such a node is
+    /// labelled, and its doubtful predictions would otherwise draw the softmax towards it.
+    fn level<T: Real>(&self, adjacency: &Adjacency, scores: &mut [T]) {
+        let real = |v: usize, arc: usize| v.max(adjacency.indices()[arc] as usize) < self.own;
+        let (mut sum, mut count) = (0.0, 0usize);
+        for v in 0..self.own {
+            for arc in adjacency.arc_range(v).filter(|&arc| real(v, arc)) {
+                (sum, count) = (sum + scores[arc].f64(), count + 1);
+            }
+        }
+        let mean = T::of(sum / count.max(1) as f64);
+        for v in 0..adjacency.len() {
+            adjacency.arc_range(v).filter(|&arc| !real(v, arc)).for_each(|arc| scores[arc] = mean);
+        }
     }
 
     fn fill_row<T: Real>(

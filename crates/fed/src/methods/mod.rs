@@ -20,6 +20,7 @@ pub mod fedgta;
 pub mod fedproto;
 pub mod fedprox;
 pub mod fedpub;
+pub mod fedsage_plus;
 mod isolated;
 pub mod moon;
 pub mod qffl;
@@ -247,13 +248,28 @@ macro_rules! configs {
 }
 
 methods![
-    isolated, central, fedavg, fedprox, scaffold, moon, fedgta, boostfgl, qffl, afl, fedfv, fairfed, fedpub, fedproto,
+    isolated,
+    central,
+    fedavg,
+    fedprox,
+    scaffold,
+    moon,
+    fedsage_plus,
+    fedgta,
+    boostfgl,
+    qffl,
+    afl,
+    fedfv,
+    fairfed,
+    fedpub,
+    fedproto,
 ];
 
 configs![
     fedprox = "fedprox",
     scaffold = "scaffold",
     moon = "moon",
+    fedsage_plus = "fedsage-plus",
     fedgta = "fedgta",
     qffl = "qffl",
     afl = "afl",

@@ -2,7 +2,7 @@
 
 use boostfgl_fed::boost::{Boost, BoostConfig};
 use boostfgl_fed::config::{Model, Optimizer, Protocol};
-use boostfgl_fed::methods::{self, Layout, MethodConfigs};
+use boostfgl_fed::methods::{self, Layout, MethodConfigs, fedsage_plus};
 use boostfgl_fed::{ClientRecord, Federation, LocalData, Outcome, RoundRecord, Setup};
 use boostfgl_graph::Graph;
 use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
@@ -49,8 +49,22 @@ pub(crate) fn setup(method: &str, boosts: &[Boost]) -> Setup {
         model: Model { hidden: HIDDEN, ..Model::default() },
         optimizer: Optimizer::default(),
         boost: BoostConfig::default(),
-        methods: MethodConfigs::default(),
+        methods: MethodConfigs { fedsage_plus: small_generator(), ..MethodConfigs::default() },
         minority_ratio: 0.3,
+    }
+}
+
+/// A generator that fits the small graph, and is trained fast enough to have something to add.
+pub(crate) fn small_generator() -> fedsage_plus::Config {
+    fedsage_plus::Config {
+        gen_epochs: 5,
+        hidden: 8,
+        latent: 8,
+        narrow: 16,
+        wide: 24,
+        learning_rate: 2e-2,
+        count: fedsage_plus::Count::Round,
+        ..fedsage_plus::Config::default()
     }
 }
 

@@ -3,4 +3,5 @@
 #[path = "../common/small.rs"]
 mod small;
 
+mod fedsage_plus;
 mod rivals;

@@ -66,6 +66,16 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Features alone: no message, nothing hidden.
+    pub const FEATURES: Self = Self {
+        hops: 0,
+        operator: Operator::Gcn,
+        two_hops: false,
+        propagate_features: false,
+        own_features: false,
+        hidden: None,
+    };
+
     /// A network of so many hops of GCN's operator that has a hidden representation after `hidden` of them.
     pub(crate) fn new(hops: usize, hidden: Option<usize>) -> Self {
         let operator = Operator::default();

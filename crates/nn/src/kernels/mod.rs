@@ -20,6 +20,7 @@ pub(crate) mod reduce;
 pub(crate) mod segments;
 pub(crate) mod softmax;
 pub(crate) mod spmm;
+pub(crate) mod tanh;
 
 use std::sync::atomic::{AtomicU8, Ordering};
 

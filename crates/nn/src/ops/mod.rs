@@ -12,5 +12,11 @@ mod dropout;
 mod hidden;
 mod matmul;
 mod propagate;
+mod row_mean;
 mod select_rows;
+mod shift;
 mod sparse_features;
+mod stack_rows;
+mod tanh;
+
+pub use row_mean::RowMean;

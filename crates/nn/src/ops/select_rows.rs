@@ -3,13 +3,15 @@
 use crate::tape::{Backward, Operation};
 use crate::view::Block;
 use crate::{Matrix, Real, Tape, Var};
+use std::borrow::Cow;
 
 impl<'a, T: Real> Tape<'a, T> {
     /// The rows `rows` of x, in that order. A row may be taken more than once.
     ///
     /// # Panics
     /// If there is no such row.
-    pub fn select_rows(&mut self, x: Var, rows: &'a [u32]) -> Var {
+    pub fn select_rows(&mut self, x: Var, rows: impl Into<Cow<'a, [u32]>>) -> Var {
+        let rows = rows.into();
         let from = self.value(x);
         let mut out = self.pool().take(rows.len(), from.columns());
         for (i, &r) in rows.iter().enumerate() {
@@ -30,7 +32,7 @@ impl<'a, T: Real> Tape<'a, T> {
 
 struct SelectRows<'a> {
     x: Var,
-    rows: &'a [u32],
+    rows: Cow<'a, [u32]>,
     /// How many rows x has.
     of: usize,
 }

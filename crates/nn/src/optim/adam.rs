@@ -42,6 +42,23 @@ impl<T: Real> Adam<T> {
         Self { config, first: Vec::new(), second: Vec::new(), powers: (1.0, 1.0) }
     }
 
+    /// As many steps with a gradient of zero, as if taken one by one: only the weight decay and what the moments
+    /// remember move the parameters. Each piece of them takes all its steps at once, while it is in the cache.
+    pub fn idle(&mut self, params: &mut Params<T>, steps: usize) {
+        let steps: Vec<AdamStep<T>> = (0..steps).map(|_| self.next_step(params)).collect();
+        let state = self.first.iter_mut().zip(&mut self.second);
+        for (w, (m, v)) in params.tensors_mut().iter_mut().zip(state) {
+            over_pieces([w.data_mut(), m.data_mut(), v.data_mut()], |_, [w, m, v]| {
+                const BLOCK: usize = 2048;
+                let zeros = [T::ZERO; BLOCK];
+                let parts = w.chunks_mut(BLOCK).zip(m.chunks_mut(BLOCK)).zip(v.chunks_mut(BLOCK));
+                for ((w, m), v) in parts {
+                    steps.iter().for_each(|&step| adam(w, &zeros, m, v, step));
+                }
+            });
+        }
+    }
+
     /// Counts one step and gives its constants.
     fn next_step(&mut self, params: &Params<T>) -> AdamStep<T> {
         like(&mut self.first, params);

@@ -1,0 +1,66 @@
+//! The graph that a client learns to mend: its own with some nodes hidden, whose true neighbours it therefore knows.
+
+use crate::client::LocalData;
+use crate::rule::positions;
+use boostfgl_graph::{Adjacency, Stream};
+use boostfgl_nn::backbones::Plan;
+use boostfgl_nn::{Real, RowMean, View};
+
+/// Ḡ, a client's graph without the hidden nodes. Its nodes are numbered by their position in `kept`.
+#[derive(Debug)]
+pub(super) struct Impaired<T> {
+    /// The nodes of the client's graph that remain, increasing.
+    pub(super) kept: Vec<u32>,
+    pub(super) adjacency: Adjacency,
+    /// D̃⁻¹(Ā + I).
+    pub(super) mean: RowMean<T>,
+    /// X of the nodes that remain.
+    pub(super) features: View<T>,
+    /// The training nodes, all of which remain, increasing.
+    pub(super) training: Vec<u32>,
+    /// The hidden neighbours of each training node, as nodes of the client's graph, increasing.
+    pub(super) missing: Vec<Vec<u32>>,
+    /// How many of them, p, generated neighbours are compared with.
+    pub(super) most: usize,
+    /// Whether a generated neighbour of a node can reach a training node by the classifier's two hops: a training node
+    /// or a neighbour of one. Features of others would change neither the loss nor a gradient.
+    pub(super) reached: Vec<bool>,
+}
+
+impl<T: Real> Impaired<T> {
+    /// Hides ⌊share · validation nodes⌋ validation nodes; at most `most` missing neighbours of a node are compared with.
+    pub(super) fn new(data: &LocalData<T>, share: f64, most: usize, seed: u64) -> Self {
+        let mut hidden: Vec<u32> = data.validation_nodes().collect();
+        let count = (share * hidden.len() as f64) as usize;
+        Stream::new(seed, "hide", &[data.id() as u64]).shuffle(&mut hidden);
+        hidden.truncate(count);
+        hidden.sort_unstable();
+        let hides = |v: &u32| hidden.binary_search(v).is_ok();
+        let kept: Vec<u32> = (0..data.len() as u32).filter(|v| !hides(v)).collect();
+        let adjacency = data.adjacency().induced(&kept);
+        let training = positions(data.training(), &kept);
+        let missing = |&v: &u32| data.adjacency().neighbours(v as usize).iter().copied().filter(hides).collect();
+        let mut reached = vec![false; kept.len()];
+        for &v in &training {
+            reached[v as usize] = true;
+            adjacency.neighbours(v as usize).iter().for_each(|&u| reached[u as usize] = true);
+        }
+        let plan = Plan::FEATURES;
+        Self {
+            mean: RowMean::of(&adjacency),
+            features: View::training(data.inputs(), kept.clone(), plan),
+            missing: data.training().iter().map(missing).collect(),
+            most,
+            kept,
+            adjacency,
+            training,
+            reached,
+        }
+    }
+
+    /// The hidden neighbours of a node, if it is a training node that has any.
+    pub(super) fn missing_of(&self, v: u32) -> Option<&[u32]> {
+        let at = self.training.binary_search(&v).ok()?;
+        Some(&self.missing[at][..]).filter(|missing| !missing.is_empty())
+    }
+}

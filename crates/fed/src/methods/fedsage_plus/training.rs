@@ -1,0 +1,418 @@
+//! The two phases in which a client's generator is trained.
+//!
+//! *Local* (phase A): Enc, dGen, fGen and the classifier on λ_d L_d + λ_f L_f + λ_c L_c.
+//! *Federated* (phase B): fGen alone, on (1/K)·(λ_f L_f + λ_c L_c + λ_f Σ over the other clients of L_f with their
+//! nodes as candidates); L_d does not depend on fGen. Enc and dGen stand still, so that codes, degrees and the mended
+//! graph are computed once.
+
+use super::demand::Demand;
+use super::impaired::Impaired;
+use super::losses::{self, Matcher};
+use super::neighgen::{CLASSIFIER, NeighGen, classify, degrees, encode, generate};
+use super::{Config, Count};
+use crate::Result;
+use crate::rule::Desk;
+use crate::wire::Message;
+use boostfgl_graph::Stream;
+use boostfgl_graph::stream::key64;
+use boostfgl_nn::backbones::first_product;
+use boostfgl_nn::{Dropout, Matrix, Real, RowMean, Tape, Var, WeightedLoss};
+
+/// A client's generator on the way to the first round.
+pub(super) struct Preparation<T> {
+    config: Config,
+    pub(super) impaired: Impaired<T>,
+    pub(super) neighgen: NeighGen<T>,
+    frozen: Frozen<T>,
+    /// Federated epochs done.
+    done: usize,
+}
+
+/// What stands still in the federated phase.
+struct Frozen<T> {
+    /// z of all nodes that remain.
+    codes: Matrix<T>,
+    demand: Demand,
+    /// The part of it that is compared with real nodes: training nodes with a hidden neighbour.
+    compared: Demand,
+    /// The classifier's X·W.
+    product: Matrix<T>,
+    /// M̃ of the mended impaired graph.
+    mended: RowMean<T>,
+}
+
+impl<T: Real> Preparation<T> {
+    /// Hides nodes and goes through the local phase.
+    pub(super) fn new(config: &Config, desk: &Desk<'_, T>) -> Self {
+        let data = desk.data();
+        let impaired = Impaired::new(data, config.hide, config.max_neighbours, desk.seed());
+        let seed = key64(desk.seed(), "neighgen", &[data.id() as u64]);
+        let mut neighgen = NeighGen::new(config, data.width(), data.classes(), seed);
+        for epoch in 0..config.gen_epochs {
+            local_epoch(config, desk, &impaired, &mut neighgen, epoch);
+        }
+        neighgen.renew();
+        let frozen = Frozen::new(config, desk, &impaired, &neighgen);
+        Self { config: config.clone(), impaired, neighgen, frozen, done: 0 }
+    }
+
+    /// How many federated epochs are still to come.
+    pub(super) fn to_come(&self) -> usize {
+        self.config.gen_epochs - self.done
+    }
+
+    /// Which pass of the generator is next, counted over both phases; its noise and dropout are keyed by it.
+    fn pass(&self) -> usize {
+        self.config.gen_epochs + self.done
+    }
+
+    /// What the other clients are asked: generated features of the training nodes that are compared, node by node, and
+    /// how many rows belong to each.
+    pub(super) fn question(&mut self, desk: &Desk<'_, T>) -> Message<T> {
+        let demand = &self.frozen.compared;
+        let dropout = dropout(&self.config, desk, self.pass());
+        self.neighgen.wake(demand);
+        let slots = features(&self.neighgen, &self.frozen.codes, &self.impaired, demand, self.pass(), dropout, desk);
+        let mut rows = Matrix::zeros(demand.total(), desk.data().width());
+        for (at, (row, slot, _)) in places(demand, demand).into_iter().enumerate() {
+            rows.row_mut(at).copy_from_slice(slots[slot].row(row));
+        }
+        slots.into_iter().for_each(|slot| desk.pool().put(slot));
+        let counts = demand.counts.iter().map(|&count| count as f64).collect();
+        Message { tensors: vec![rows], numbers: counts, ..Message::default() }
+    }
+
+    /// One federated epoch, with the other clients' answers to the question.
+    pub(super) fn federated_epoch(&mut self, desk: &Desk<'_, T>, answers: &[(usize, Message<T>)]) {
+        let gradients = self.federated_gradients(desk, answers);
+        self.neighgen.step_generator(&gradients);
+        gradients.into_iter().for_each(|g| desk.pool().put(g));
+        self.done += 1;
+    }
+
+    /// The gradient of the federated loss with respect to fGen, of which only the slots in use are there.
+    pub(super) fn federated_gradients(
+        &mut self,
+        desk: &Desk<'_, T>,
+        answers: &[(usize, Message<T>)],
+    ) -> Vec<Matrix<T>> {
+        let pass = self.pass();
+        let Self { config, impaired, neighgen, frozen, .. } = self;
+        let demand = &frozen.demand;
+        if demand.is_empty() {
+            return Vec::new();
+        }
+        neighgen.wake(demand);
+        let share = 1.0 / (1 + answers.len()) as f64;
+        let noisy = noisy(&frozen.codes, impaired, demand, pass, desk);
+        let mut tape = Tape::new(desk.pool());
+        let fgen = generator_parameters(&mut tape, neighgen, demand);
+        let local: Vec<Var> = neighgen.local.tensors().iter().map(|t| tape.constant(t)).collect();
+        let noisy = tape.constant(&noisy);
+        let slots = generate(&mut tape, &fgen, noisy, demand, dropout(config, desk, pass));
+        let values: Vec<&Matrix<T>> = slots.iter().map(|&slot| tape.value(slot)).collect();
+        let factor = config.lambda_feature * share / entries(config, impaired);
+        let (_, mut matched) = match_features(impaired, desk, demand, &values, factor);
+        add_answers(&mut matched, frozen, answers, T::of(factor));
+        let both = (tape.constant(&frozen.product), &slots[..]);
+        let out = classify(&mut tape, &local, both, &frozen.mended, &impaired.training, Dropout::off());
+        let loss = tape.cross_entropy(out, &supervision(desk));
+        let mut seeds = vec![(loss, number(desk, config.lambda_class * share))];
+        seeds.extend(slots.into_iter().zip(matched));
+        tape.backward_from(seeds, &fgen)
+    }
+
+    /// The generated neighbours to mend the client's graph with: features, and the node of each.
+    pub(super) fn neighbours(&mut self, desk: &Desk<'_, T>) -> Result<(Matrix<T>, Vec<u32>)> {
+        let demand = Demand::of(
+            &degrees_of(&self.neighgen, &self.frozen.codes, &self.impaired, desk),
+            self.config.max_neighbours,
+            self.config.count,
+            |_| true,
+        );
+        self.neighgen.wake(&demand);
+        let (pass, off) = (2 * self.config.gen_epochs, Dropout::off());
+        let slots = features(&self.neighgen, &self.frozen.codes, &self.impaired, &demand, pass, off, desk);
+        let mut all = Matrix::zeros(demand.total(), desk.data().width());
+        let mut at = 0;
+        for slot in &slots {
+            all.data_mut()[at..][..slot.data().len()].copy_from_slice(slot.data());
+            at += slot.data().len();
+        }
+        slots.into_iter().for_each(|slot| desk.pool().put(slot));
+        if all.data().iter().any(|x| !x.is_finite()) {
+            return Err(desk.diverged("generator"));
+        }
+        let owners = demand.owners().into_iter().map(|v| self.impaired.kept[v as usize]).collect();
+        Ok((all, owners))
+    }
+}
+
+impl<T: Real> Frozen<T> {
+    fn new(config: &Config, desk: &Desk<'_, T>, impaired: &Impaired<T>, neighgen: &NeighGen<T>) -> Self {
+        let mut tape = Tape::new(desk.pool());
+        let local: Vec<Var> = neighgen.local.tensors().iter().map(|t| tape.constant(t)).collect();
+        let z = encode(&mut tape, &local, impaired, Dropout::off());
+        let product = first_product(&mut tape, &impaired.features, local[CLASSIFIER.start]).0;
+        let (codes, product) = (tape.take(z), tape.take(product));
+        let predicted = degrees_of(neighgen, &codes, impaired, desk);
+        let reached = |v: usize| impaired.reached[v];
+        let demand = Demand::of(&predicted, config.max_neighbours, Count::Truncate, reached);
+        let compared = demand.restricted(|v| impaired.missing_of(v).is_some());
+        let mended = RowMean::of(&impaired.adjacency.with_leaves(&demand.owners()));
+        Self { codes, demand, compared, product, mended }
+    }
+}
+
+/// One epoch of the local phase. Returns the total loss.
+pub(super) fn local_epoch<T: Real>(
+    config: &Config,
+    desk: &Desk<'_, T>,
+    impaired: &Impaired<T>,
+    neighgen: &mut NeighGen<T>,
+    epoch: usize,
+) -> f64 {
+    let (value, local, generator) = local_gradients(config, desk, impaired, neighgen, epoch);
+    neighgen.step_local(&local);
+    neighgen.step_generator(&generator);
+    local.into_iter().chain(generator).for_each(|g| desk.pool().put(g));
+    value
+}
+
+/// λ_d L_d + λ_f L_f + λ_c L_c and its gradients with respect to the local networks and to fGen, of which only the
+/// slots in use are there.
+pub(super) fn local_gradients<T: Real>(
+    config: &Config,
+    desk: &Desk<'_, T>,
+    impaired: &Impaired<T>,
+    neighgen: &mut NeighGen<T>,
+    epoch: usize,
+) -> (f64, Vec<Matrix<T>>, Vec<Matrix<T>>) {
+    let pool = desk.pool();
+    let dropout = dropout(config, desk, epoch);
+    let demand = {
+        let codes = codes_of(neighgen, impaired, dropout, desk);
+        let predicted = degrees_of(neighgen, &codes, impaired, desk);
+        pool.put(codes);
+        Demand::of(&predicted, config.max_neighbours, Count::Truncate, |v| impaired.reached[v])
+    };
+    neighgen.wake(&demand);
+    let mended = RowMean::of(&impaired.adjacency.with_leaves(&demand.owners()));
+    let mut tape = Tape::new(pool);
+    let local: Vec<Var> = neighgen.local.tensors().iter().map(|t| tape.parameter(t)).collect();
+    let z = encode(&mut tape, &local, impaired, dropout);
+    let predicted = degrees(&mut tape, &local, z, &impaired.kept);
+    let truth = |i: usize| impaired.missing[i].len();
+    let (on_degree, degree_seed) =
+        losses::degree(tape.value(predicted), &impaired.training, truth, config.lambda_degree, pool);
+    let mut seeds = vec![(predicted, degree_seed)];
+    let (mut fgen, mut slots, mut on_features) = (Vec::new(), Vec::new(), 0.0);
+    if !demand.is_empty() {
+        fgen = generator_parameters(&mut tape, neighgen, &demand);
+        let picked = tape.select_rows(z, &demand.nodes);
+        let noisy = tape.shift(picked, &noise(impaired, &demand, config.latent, epoch, desk));
+        slots = generate(&mut tape, &fgen, noisy, &demand, dropout);
+        let values: Vec<&Matrix<T>> = slots.iter().map(|&slot| tape.value(slot)).collect();
+        let factor = config.lambda_feature / entries(config, impaired);
+        let (value, matched) = match_features(impaired, desk, &demand, &values, factor);
+        on_features = value;
+        seeds.extend(slots.iter().copied().zip(matched));
+    }
+    let product = first_product(&mut tape, &impaired.features, local[CLASSIFIER.start]).0;
+    let out = classify(&mut tape, &local, (product, &slots), &mended, &impaired.training, dropout);
+    let loss = tape.cross_entropy(out, &supervision(desk));
+    let value = on_degree + on_features + config.lambda_class * tape.value(loss).row(0)[0].f64();
+    seeds.push((loss, number(desk, config.lambda_class)));
+    let mut gradients = tape.backward_from(seeds, &[&local[..], &fgen[..]].concat());
+    let generator = gradients.split_off(local.len());
+    (value, gradients, generator)
+}
+
+/// What the client answers to generated features of another: the gradient of Σ over rows of ℓ with respect to each.
+/// The candidates of a node are p neighbours, drawn with replacement, of a node of this client that has any; a client
+/// without an edge has nothing to say and answers zeros.
+pub(super) fn answer<T: Real>(
+    config: &Config,
+    desk: &Desk<'_, T>,
+    (number, asker): (usize, usize),
+    question: &Message<T>,
+) -> Result<Message<T>> {
+    let data = desk.data();
+    let total: f64 = question.numbers.iter().sum();
+    let Some(rows) = question.tensors.first().filter(|t| t.columns() == data.width() && t.rows() as f64 == total)
+    else {
+        return Err(desk.diverged("question"));
+    };
+    let able: Vec<usize> = (0..data.len()).filter(|&v| data.adjacency().degree(v) > 0).collect();
+    let mut gradient = Matrix::zeros(rows.rows(), rows.columns());
+    let mut stream = Stream::new(desk.seed(), "strangers", &[data.id() as u64, asker as u64, number as u64]);
+    let mut matcher = Matcher::new(data.width());
+    let mut at = 0;
+    for &count in question.numbers.iter().filter(|_| !able.is_empty()) {
+        let candidates = strangers(data.adjacency(), &able, config.max_neighbours, &mut stream);
+        for _ in 0..count as usize {
+            matcher.pull(rows.row(at), &candidates, data.inputs(), T::ONE, gradient.row_mut(at));
+            at += 1;
+        }
+    }
+    Ok(Message::tensors(vec![gradient]))
+}
+
+/// `count` neighbours, with replacement, of one of the `able` nodes.
+pub(super) fn strangers(
+    adjacency: &boostfgl_graph::Adjacency,
+    able: &[usize],
+    count: usize,
+    stream: &mut Stream,
+) -> Vec<u32> {
+    let neighbours = adjacency.neighbours(able[stream.below(able.len())]);
+    (0..count).map(|_| neighbours[stream.below(neighbours.len())]).collect()
+}
+
+/// n_tr·p: by how many slots the feature loss is divided, used or not.
+fn entries<T>(config: &Config, impaired: &Impaired<T>) -> f64 {
+    (impaired.training.len() * config.max_neighbours).max(1) as f64
+}
+
+/// λ_f L_f over the training nodes of `demand`, and its gradient with respect to every slot; `factor` is λ_f / (n_tr·p).
+fn match_features<T: Real>(
+    impaired: &Impaired<T>,
+    desk: &Desk<'_, T>,
+    demand: &Demand,
+    slots: &[&Matrix<T>],
+    factor: f64,
+) -> (f64, Vec<Matrix<T>>) {
+    let inputs = desk.data().inputs();
+    let mut matcher = Matcher::new(inputs.width());
+    let mut total = 0.0;
+    let one = |(j, slot): (usize, &&Matrix<T>)| {
+        let mut gradient = desk.pool().take(slot.rows(), slot.columns());
+        gradient.data_mut().fill(T::ZERO);
+        for (r, &i) in demand.rows(j).iter().enumerate() {
+            let Some(missing) = impaired.missing_of(demand.nodes[i as usize]) else { continue };
+            let candidates = &missing[..missing.len().min(impaired.most)];
+            total += matcher.pull(slot.row(r), candidates, inputs, T::of(factor), gradient.row_mut(r));
+        }
+        gradient
+    };
+    let gradients = slots.iter().enumerate().map(one).collect();
+    (total * factor, gradients)
+}
+
+/// Adds what the other clients answered to the gradients of the slots.
+fn add_answers<T: Real>(slots: &mut [Matrix<T>], frozen: &Frozen<T>, answers: &[(usize, Message<T>)], factor: T) {
+    for (at, (_, slot, row)) in places(&frozen.compared, &frozen.demand).into_iter().enumerate() {
+        for (_, answer) in answers {
+            let Some(gradient) = answer.tensors.first() else { continue };
+            let sum = slots[slot].row_mut(row);
+            sum.iter_mut().zip(gradient.row(at)).for_each(|(sum, g)| *sum += factor * *g);
+        }
+    }
+}
+
+/// Where the generated neighbours of `part`, node by node, stand: row in its own slot, slot, row in the slot of `whole`.
+fn places(part: &Demand, whole: &Demand) -> Vec<(usize, usize, usize)> {
+    let slots = 0..part.slots();
+    let own: Vec<Vec<u32>> = slots.clone().map(|j| part.rows(j)).collect();
+    let among: Vec<Vec<u32>> = slots.map(|j| whole.rows(j)).collect();
+    let find = |rows: &[u32], demand: &Demand, v: u32| rows.partition_point(|&i| demand.nodes[i as usize] < v);
+    let each = part.nodes.iter().zip(&part.counts).flat_map(|(&v, &count)| (0..count).map(move |j| (v, j)));
+    each.map(|(v, j)| (find(&own[j], part, v), j, find(&among[j], whole, v))).collect()
+}
+
+/// fGen's parameters on the tape, of the slots in use.
+fn generator_parameters<'a, T: Real>(tape: &mut Tape<'a, T>, neighgen: &'a NeighGen<T>, demand: &Demand) -> Vec<Var> {
+    let used = neighgen.slots.iter().take(demand.slots()).flat_map(|slot| slot.layer());
+    neighgen.trunk.tensors().iter().chain(used).map(|t| tape.parameter(t)).collect()
+}
+
+/// z of all nodes that remain, without a way back.
+fn codes_of<T: Real>(
+    neighgen: &NeighGen<T>,
+    impaired: &Impaired<T>,
+    dropout: Dropout,
+    desk: &Desk<'_, T>,
+) -> Matrix<T> {
+    let mut tape = Tape::new(desk.pool());
+    let local: Vec<Var> = neighgen.local.tensors().iter().map(|t| tape.constant(t)).collect();
+    let z = encode(&mut tape, &local, impaired, dropout);
+    tape.take(z)
+}
+
+/// ñ of all nodes that remain, without a way back.
+fn degrees_of<T: Real>(
+    neighgen: &NeighGen<T>,
+    codes: &Matrix<T>,
+    impaired: &Impaired<T>,
+    desk: &Desk<'_, T>,
+) -> Matrix<T> {
+    let mut tape = Tape::new(desk.pool());
+    let local: Vec<Var> = neighgen.local.tensors().iter().map(|t| tape.constant(t)).collect();
+    let z = tape.constant(codes);
+    let out = degrees(&mut tape, &local, z, &impaired.kept);
+    tape.take(out)
+}
+
+/// Generated features, a matrix per slot in use, without a way back.
+fn features<T: Real>(
+    neighgen: &NeighGen<T>,
+    codes: &Matrix<T>,
+    impaired: &Impaired<T>,
+    demand: &Demand,
+    pass: usize,
+    dropout: Dropout,
+    desk: &Desk<'_, T>,
+) -> Vec<Matrix<T>> {
+    if demand.is_empty() {
+        return Vec::new();
+    }
+    let noisy = noisy(codes, impaired, demand, pass, desk);
+    let mut tape = Tape::new(desk.pool());
+    let used = neighgen.slots.iter().take(demand.slots()).flat_map(|slot| slot.layer());
+    let fgen: Vec<Var> = neighgen.trunk.tensors().iter().chain(used).map(|t| tape.constant(t)).collect();
+    let noisy = tape.constant(&noisy);
+    let slots = generate(&mut tape, &fgen, noisy, demand, dropout);
+    slots.into_iter().map(|slot| tape.take(slot)).collect()
+}
+
+/// z + ε of the nodes of `demand`.
+fn noisy<T: Real>(
+    codes: &Matrix<T>,
+    impaired: &Impaired<T>,
+    demand: &Demand,
+    pass: usize,
+    desk: &Desk<'_, T>,
+) -> Matrix<T> {
+    let mut out = noise(impaired, demand, codes.columns(), pass, desk);
+    for (i, &v) in demand.nodes.iter().enumerate() {
+        out.row_mut(i).iter_mut().zip(codes.row(v as usize)).for_each(|(e, z)| *e += *z);
+    }
+    out
+}
+
+/// ε ~ N(0, I), a row per node of `demand`. A node's noise in a pass does not depend on who else is asked for.
+fn noise<T: Real>(impaired: &Impaired<T>, demand: &Demand, width: usize, pass: usize, desk: &Desk<'_, T>) -> Matrix<T> {
+    let mut out = Matrix::zeros(demand.nodes.len(), width);
+    for (i, &v) in demand.nodes.iter().enumerate() {
+        let path = [desk.data().id() as u64, pass as u64, u64::from(impaired.kept[v as usize])];
+        let mut stream = Stream::new(desk.seed(), "neighbour noise", &path);
+        out.row_mut(i).iter_mut().for_each(|x| *x = T::of(stream.normal()));
+    }
+    out
+}
+
+fn dropout<T: Real>(config: &Config, desk: &Desk<'_, T>, pass: usize) -> Dropout {
+    Dropout::new(config.dropout, desk.key("neighgen dropout", pass))
+}
+
+/// Labels of the training nodes; node weights have no place before the first round.
+fn supervision<T: Real>(desk: &Desk<'_, T>) -> WeightedLoss<T> {
+    WeightedLoss::new(desk.loss().labels().to_vec(), boostfgl_nn::Reduction::Mean)
+}
+
+/// A 1 × 1 matrix.
+fn number<T: Real>(desk: &Desk<'_, T>, x: f64) -> Matrix<T> {
+    let mut out = desk.pool().take(1, 1);
+    out.row_mut(0)[0] = T::of(x);
+    out
+}
