@@ -160,10 +160,11 @@ struct Wire {
 
 /// Numbers a client sends and receives in a round, beside what model boosting adds.
 fn messages(method: &str, wire: &Wire) -> (u64, u64) {
-    let Wire { p, .. } = *wire;
+    let Wire { p, classes, done, .. } = *wire;
     match method {
         "isolated" | "central" => (0, 0),
         "fedavg" | "boostfgl" | "fedprox" | "moon" => (p + 1, p),
+        "fedtad" => (if done == 0 { p + classes } else { p }, p),
         other => panic!("say here what {other} sends and receives"),
     }
 }

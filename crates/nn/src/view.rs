@@ -41,6 +41,8 @@ pub(crate) enum First<T> {
     Dense { x: Arc<Matrix<T>> },
     /// P·X, computed once for as long as P does not change; the first propagation is then done.
     Propagated { x: Arc<Matrix<T>>, px: Matrix<T> },
+    /// Features stand on the tape ([`Tape::give_features`](crate::Tape::give_features)), so that they can be differentiated.
+    Given,
 }
 
 /// One layer's restricted propagation.
@@ -83,6 +85,17 @@ impl<T: Real> View<T> {
         let block = Arc::new(block);
         let blocks = (0..plan.hops).map(|_| Arc::clone(&block)).collect();
         Self::assemble(inputs, vec![all; plan.hops + 1], blocks, plan, false)
+    }
+
+    /// The view of a graph whose features each pass is given on its tape: it computes logits of all nodes and can be
+    /// differentiated, with respect to the features too.
+    pub fn of_given_features(propagation: &Propagation<T>, plan: Plan) -> Self {
+        let matrix = propagation.csr().clone();
+        let all = Arc::new((0..matrix.rows() as u32).collect());
+        let transpose = Some(matrix.transpose_of(None));
+        let block = Arc::new(Block { matrix, from: None, transpose });
+        let blocks = (0..plan.hops).map(|_| Arc::clone(&block)).collect();
+        Self { frontiers: vec![all; plan.hops + 1], blocks, first: First::Given, remembered: None, plan }
     }
 
     fn assemble(

@@ -14,6 +14,7 @@ mod boostfgl;
 mod central;
 mod fedavg;
 pub mod fedprox;
+pub mod fedtad;
 mod isolated;
 pub mod moon;
 
@@ -236,9 +237,9 @@ macro_rules! configs {
     };
 }
 
-methods![isolated, central, fedavg, fedprox, moon, boostfgl];
+methods![isolated, central, fedavg, fedprox, moon, fedtad, boostfgl];
 
-configs![fedprox = "fedprox", moon = "moon"];
+configs![fedprox = "fedprox", fedtad = "fedtad", moon = "moon"];
 
 /// The method of that name.
 ///

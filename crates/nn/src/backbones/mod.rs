@@ -156,5 +156,9 @@ pub fn first_product<'a, T: Real>(tape: &mut Tape<'a, T>, view: &'a View<T>, wei
             let px = tape.constant(px);
             (tape.matmul(px, weights), true)
         }
+        First::Given => {
+            let x = tape.given_features();
+            (tape.matmul(x, weights), false)
+        }
     }
 }

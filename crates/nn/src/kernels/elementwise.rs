@@ -29,6 +29,24 @@ dispatch! {
 }
 
 dispatch! {
+    /// In place tanh(x) = 1 − 2/(e^{2x} + 1), whose exponential saturates instead of overflowing.
+    fn tanh<T: Real>(x: &mut [T]) {
+        for x in x {
+            *x = T::ONE - (T::ONE + T::ONE) / ((*x + *x).exp() + T::ONE);
+        }
+    }
+}
+
+dispatch! {
+    /// In place g = gradient through [`tanh`], from its output: g·(1 − y²).
+    fn tanh_gradient<T: Real>(gradient: &mut [T], output: &[T]) {
+        for (g, y) in gradient.iter_mut().zip(output) {
+            *g = *g * (T::ONE - *y * *y);
+        }
+    }
+}
+
+dispatch! {
     /// In place x += bias, row by row.
     fn add_bias<T: Real>(x: &mut [T], bias: &[T]) {
         for row in x.chunks_exact_mut(bias.len()) {

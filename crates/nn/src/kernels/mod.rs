@@ -13,6 +13,7 @@
 #![expect(unsafe_code, reason = "the one kernel module; every block says why it is sound")]
 
 pub(crate) mod contrast;
+pub(crate) mod diversity;
 pub(crate) mod elementwise;
 pub(crate) mod gemm;
 pub(crate) mod reduce;

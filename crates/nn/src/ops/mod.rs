@@ -3,9 +3,11 @@
 //! Every operation has its gradient checked against finite differences in `tests/gradients.rs`.
 
 mod bias;
+mod concat;
 mod cross_entropy;
 mod hidden;
 mod matmul;
 mod propagate;
 mod select_rows;
 mod sparse_features;
+mod tanh;
