@@ -166,6 +166,11 @@ impl<T: Real> View<T> {
         self.remembered.as_deref()
     }
 
+    /// The propagation of the first layer, restricted to what this view needs; `None` if the network passes no messages.
+    pub fn first_propagation(&self) -> Option<&Csr<T>> {
+        self.blocks.first().map(|block| &block.matrix)
+    }
+
     /// The nodes whose logits come out.
     pub fn nodes(&self) -> &[u32] {
         &self.frontiers[self.plan.hops]

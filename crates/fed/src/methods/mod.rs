@@ -10,6 +10,7 @@
 //! * `server(&Terms)` and `client(&Terms, &LocalData)`, the two sides;
 //! * if it has settings, a documented `Config` with `check`, whose keys are `methods.NAME.KEY`.
 
+pub mod adafgl;
 mod boostfgl;
 mod central;
 mod fedavg;
@@ -237,9 +238,9 @@ macro_rules! configs {
     };
 }
 
-methods![isolated, central, fedavg, fedprox, moon, fedtad, boostfgl];
+methods![isolated, central, fedavg, fedprox, moon, fedtad, adafgl, boostfgl];
 
-configs![fedprox = "fedprox", fedtad = "fedtad", moon = "moon"];
+configs![adafgl = "adafgl", fedprox = "fedprox", fedtad = "fedtad", moon = "moon"];
 
 /// The method of that name.
 ///
