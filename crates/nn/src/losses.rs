@@ -139,8 +139,8 @@ pub fn diversity<T: Real>(noise: &Matrix<T>, x: &Matrix<T>, pool: &Pool<T>) -> (
         }
     }
     let mut gradient = pool.take(n, x.columns());
-    let mut mean = 0.0;
-    diversity::weighted_l1(x.data(), x.stride(), weights.data(), weights.stride(), gradient.data_mut(), &mut mean);
+    let (x, stride) = (x.data(), x.stride());
+    let mean = diversity::weighted_l1(x, stride, weights.data(), weights.stride(), gradient.data_mut());
     pool.put(weights);
     let value = libm::exp(-mean);
     self::scale(&mut gradient, -value);

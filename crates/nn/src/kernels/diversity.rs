@@ -3,13 +3,27 @@
 use super::dispatch;
 use crate::Real;
 
-/// Numbers added side by side in a distance. Rows are padded to a multiple of it.
-const LANES: usize = 8;
+/// Σ_{i<j} w[i,j] · ‖xᵢ − xⱼ‖₁, and its gradient with respect to x (0 where two numbers are equal). `weights` has
+/// `x.len() / stride` rows of `weight_stride` numbers, of which those right of the diagonal are read.
+pub(crate) fn weighted_l1<T: Real>(
+    x: &[T],
+    stride: usize,
+    weights: &[T],
+    weight_stride: usize,
+    gradient: &mut [T],
+) -> f64 {
+    let mut total = 0.0;
+    if stride.is_multiple_of(16) {
+        blocks::<T, 16>(x, stride, weights, weight_stride, gradient, &mut total);
+    } else {
+        blocks::<T, 8>(x, stride, weights, weight_stride, gradient, &mut total);
+    }
+    total
+}
 
 dispatch! {
-    /// `total` = Σ_{i<j} w[i,j] · ‖xᵢ − xⱼ‖₁, and its gradient with respect to x (0 where two numbers are equal). `weights`
-    /// has `x.len() / stride` rows of `weight_stride` numbers, of which those right of the diagonal are read.
-    fn weighted_l1<T: Real>(
+    /// `W` columns at a time, so that all rows of them stay in the first cache.
+    fn blocks<T: Real, const W: usize>(
         x: &[T],
         stride: usize,
         weights: &[T],
@@ -18,27 +32,31 @@ dispatch! {
         total: &mut f64,
     ) {
         gradient.fill(T::ZERO);
-        *total = 0.0;
-        for i in 0..x.len() / stride {
-            let (before, after) = gradient.split_at_mut((i + 1) * stride);
-            let own = &mut before[i * stride..];
-            let a = &x[i * stride..(i + 1) * stride];
-            for (j, (b, other)) in x.chunks_exact(stride).skip(i + 1).zip(after.chunks_exact_mut(stride)).enumerate() {
-                let weight = weights[i * weight_stride + i + 1 + j];
-                let mut lanes = [T::ZERO; LANES];
-                let rows = a.chunks_exact(LANES).zip(b.chunks_exact(LANES));
-                let gradients = own.chunks_exact_mut(LANES).zip(other.chunks_exact_mut(LANES));
-                for ((a, b), (own, other)) in rows.zip(gradients) {
-                    for l in 0..LANES {
+        let (x, _) = x.as_chunks::<W>();
+        let (gradient, _) = gradient.as_chunks_mut::<W>();
+        let per_row = stride / W;
+        let rows = x.len() / per_row.max(1);
+        for block in 0..per_row {
+            for i in 0..rows {
+                let a = x[i * per_row + block];
+                let mut own = gradient[i * per_row + block];
+                let mut sums = [T::ZERO; W];
+                for j in i + 1..rows {
+                    let (b, other) = (&x[j * per_row + block], &mut gradient[j * per_row + block]);
+                    let weight = weights[i * weight_stride + j];
+                    for l in 0..W {
                         let d = a[l] - b[l];
-                        let negative = d < T::ZERO;
-                        lanes[l] += if negative { -d } else { d };
-                        let slope = if negative { -weight } else if d > T::ZERO { weight } else { T::ZERO };
+                        let up = if d > T::ZERO { weight } else { T::ZERO };
+                        let down = if d < T::ZERO { weight } else { T::ZERO };
+                        let slope = up - down;
                         own[l] += slope;
                         other[l] -= slope;
+                        // w·|d| = w·sign(d)·d.
+                        sums[l] = slope.mul_add(d, sums[l]);
                     }
                 }
-                *total += weight.f64() * lanes.iter().fold(T::ZERO, |sum, x| sum + *x).f64();
+                gradient[i * per_row + block] = own;
+                *total += sums.iter().fold(T::ZERO, |sum, x| sum + *x).f64();
             }
         }
     }

@@ -9,8 +9,11 @@ use boostfgl_nn::{Propagation, Real};
 /// How often labels are passed on.
 const STEPS: usize = 10;
 
+/// Nodes with their labels.
+pub type Labelled = Vec<(u32, u32)>;
+
 /// Training nodes with their label, in two halves: who keeps it, and who is asked for it. The kept half is the larger.
-pub fn halves(mut labelled: Vec<(u32, u32)>, seed: u64, client: usize) -> (Vec<(u32, u32)>, Vec<(u32, u32)>) {
+pub fn halves(mut labelled: Labelled, seed: u64, client: usize) -> (Labelled, Labelled) {
     Stream::new(seed, "adafgl hidden labels", &[client as u64]).shuffle(&mut labelled);
     let hidden = labelled.split_off(labelled.len().div_ceil(2));
     (labelled, hidden)

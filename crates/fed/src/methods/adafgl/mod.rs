@@ -52,7 +52,8 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  One slope of PReLU serves both signs of the learnt messages. HCS is 1/2 for a client with a single training node.\n\
                  Above similarity_cap nodes a client compares a node only with up to that many of the same predicted class, nearest in\n\
                  confidence: without the cap memory is quadratic, with it this is another method than the published one.\n\
-                 Under topology boosting the weights of A inside Atil are multiplied by how much boosting changed each message.",
+                 Under topology boosting the weights of A inside Atil are multiplied by how much boosting changed each message at the\n\
+                 switch; the learnt, signed messages are left alone. In step 2 the node weights go on from the global model's difficulties.",
     judged: Judged::Personal,
     further_rounds: |configs| configs.adafgl.personal_epochs,
     extra_bytes: |sizes, configs| {

@@ -37,7 +37,7 @@ pub(super) struct Module<T: Real> {
 impl<T: Real> Module<T> {
     /// The homophilous module: a perceptron of two layers on X̃.
     pub(super) fn homophilous(sight: &Sight<T>, hidden: usize, seed: u64, adam: AdamConfig) -> Self {
-        Self::new(perceptron("homophilous", &[sight.smooth.width(), hidden, sight.classes()]), seed, adam)
+        Self::new(&perceptron("homophilous", &[sight.smooth.width(), hidden, sight.classes()]), seed, adam)
     }
 
     /// The heterophilous module: three perceptrons of three layers, on X, on X̃, and on X̃ before learnt messages.
@@ -47,11 +47,11 @@ impl<T: Real> Module<T> {
         shapes.extend(perceptron("smoothed", &widths(sight.smooth.width())));
         shapes.extend(perceptron("messages", &widths(sight.smooth.width())));
         shapes.push(TensorShape::bias("messages.slope", 1));
-        Self::new(shapes, seed, adam)
+        Self::new(&shapes, seed, adam)
     }
 
-    fn new(shapes: Vec<TensorShape>, seed: u64, adam: AdamConfig) -> Self {
-        let mut params = Params::glorot(&shapes, seed);
+    fn new(shapes: &[TensorShape], seed: u64, adam: AdamConfig) -> Self {
+        let mut params = Params::glorot(shapes, seed);
         for (shape, tensor) in shapes.iter().zip(params.tensors_mut()) {
             if shape.name.ends_with("slope") {
                 tensor.row_mut(0).fill(T::of(SLOPE));

@@ -353,7 +353,7 @@ mod tests {
             generator.step(&gradients);
             assert!(generator.params() != &before);
             // Adam's first step moves every parameter by its rate, against the sign of its gradient.
-            let slope: f64 = gradients.iter().flat_map(|g| g.to_vec()).map(f64::abs).sum();
+            let slope: f64 = gradients.iter().flat_map(Matrix::to_vec).map(f64::abs).sum();
             let fell = start - loss(&generator).0;
             assert!((fell - 1e-3 * slope).abs() < 0.2 * fell, "fell by {fell}, to first order {}", 1e-3 * slope);
         });

@@ -154,7 +154,7 @@ mod tests {
         let mut power = t.clone();
         let mut out = vec![[0.0; STEPS]; n];
         for p in 0..STEPS {
-            (0..n).for_each(|v| out[v][p] = power[v][v]);
+            out.iter_mut().enumerate().for_each(|(v, out)| out[p] = power[v][v]);
             let cell = |v: usize, u: usize| (0..n).map(|w| power[v][w] * t[w][u]).sum::<f64>();
             power = (0..n).map(|v| (0..n).map(|u| cell(v, u)).collect()).collect();
         }
