@@ -55,6 +55,13 @@ pub enum Error {
         what: &'static str,
     },
 
+    /// What the server made of the clients' models became infinite or NaN.
+    #[error("the server diverged in round {round}: its model is not finite")]
+    ServerDiverged {
+        /// In which round, from 1.
+        round: usize,
+    },
+
     /// The backbone is unknown.
     #[error(transparent)]
     Network(#[from] boostfgl_nn::Error),
@@ -83,6 +90,9 @@ impl Error {
             }
             Self::NothingToTrain => "Give the dataset labels, or a larger training share (split.train).",
             Self::Diverged { .. } => "Lower the learning rate (optimizer.learning_rate), or check the features' scale.",
+            Self::ServerDiverged { .. } => {
+                "Lower the learning rate of the method (`boostfgl methods NAME` lists its keys)."
+            }
             Self::Network(_) => "`boostfgl methods` lists the backbones.",
         }
     }

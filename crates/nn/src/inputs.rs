@@ -137,6 +137,17 @@ impl<T: Real> Inputs<T> {
         matches!(self.features, FeatureMatrix::Dense(_))
     }
 
+    /// ⟨xᵥ, xᵤ⟩ of the features of two nodes, in `f64`.
+    ///
+    /// # Panics
+    /// If there is no such node.
+    pub fn feature_dot(&self, v: usize, u: usize) -> f64 {
+        match &self.features {
+            FeatureMatrix::Dense(x) => x.row(v).iter().zip(x.row(u)).map(|(a, b)| a.f64() * b.f64()).sum(),
+            FeatureMatrix::Sparse(x) => sparse_dot(x, v, u),
+        }
+    }
+
     /// The plain propagation of the graph.
     pub fn propagation(&self) -> &Propagation<T> {
         &self.propagation
@@ -155,4 +166,23 @@ impl<T: Real> Inputs<T> {
     pub(crate) fn features(&self) -> &FeatureMatrix<T> {
         &self.features
     }
+}
+
+/// ⟨row v, row u⟩ of a matrix whose columns increase inside a row.
+fn sparse_dot<T: Real>(x: &Csr<T>, v: usize, u: usize) -> f64 {
+    let (mut a, mut b) = (x.row_range(v), x.row_range(u));
+    let mut sum = 0.0;
+    while let (Some(i), Some(j)) = (a.clone().next(), b.clone().next()) {
+        let (left, right) = (x.indices()[i], x.indices()[j]);
+        if left == right {
+            sum += x.values()[i].f64() * x.values()[j].f64();
+        }
+        if left <= right {
+            a.next();
+        }
+        if right <= left {
+            b.next();
+        }
+    }
+    sum
 }

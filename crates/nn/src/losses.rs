@@ -3,7 +3,7 @@
 //!
 //! Gradient matrices come from the pool. Means are over the rows that take part; no rows, no loss.
 
-use crate::kernels::contrast;
+use crate::kernels::{contrast, diversity};
 use crate::{Matrix, Pool, Real, parallel, softmax_rows};
 
 /// Model-contrastive loss: the mean over rows of −log(e^{cos(z, near)/τ} / (e^{cos(z, near)/τ} + Σⱼ e^{cos(z, farⱼ)/τ})),
@@ -119,6 +119,32 @@ pub fn squared_error<T: Real>(x: &Matrix<T>, pairs: &[(u32, &[T])], pool: &Pool<
         }
     }
     (total * scale.f64(), gradient)
+}
+
+/// Diversity of what a generator makes of noise: exp(−mean_{i,j} ‖zᵢ − zⱼ‖²/dim(z) · ‖xᵢ − xⱼ‖₁/dim(x)) over all n² pairs of rows,
+/// and its gradient with respect to x. It falls as different noise gives different rows.
+///
+/// # Panics
+/// If there is not one row of noise per row of x.
+pub fn diversity<T: Real>(noise: &Matrix<T>, x: &Matrix<T>, pool: &Pool<T>) -> (f64, Matrix<T>) {
+    assert_eq!(noise.rows(), x.rows(), "one row of noise per row");
+    let n = x.rows();
+    // Every pair occurs twice among the n².
+    let scale = 2.0 / (n * n * noise.columns() * x.columns()).max(1) as f64;
+    let mut weights = pool.take(n, n);
+    for i in 0..n {
+        for j in i + 1..n {
+            let apart = noise.row(i).iter().zip(noise.row(j)).map(|(a, b)| (a.f64() - b.f64()) * (a.f64() - b.f64()));
+            weights.row_mut(i)[j] = T::of(scale * apart.sum::<f64>());
+        }
+    }
+    let mut gradient = pool.take(n, x.columns());
+    let (x, stride) = (x.data(), x.stride());
+    let mean = diversity::weighted_l1(x, stride, weights.data(), weights.stride(), gradient.data_mut());
+    pool.put(weights);
+    let value = libm::exp(-mean);
+    self::scale(&mut gradient, -value);
+    (value, gradient)
 }
 
 /// x ← factor · x.

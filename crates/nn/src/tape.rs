@@ -53,6 +53,7 @@ pub struct Tape<'a, T: Real> {
     operations: Vec<Option<Box<dyn Operation<T> + 'a>>>,
     differentiable: Vec<bool>,
     recalls: bool,
+    features: Option<Var>,
 }
 
 enum Value<'a, T> {
@@ -65,7 +66,14 @@ enum Value<'a, T> {
 impl<'a, T: Real> Tape<'a, T> {
     /// An empty tape that draws its buffers from `pool`.
     pub fn new(pool: &'a Pool<T>) -> Self {
-        Self { pool, values: Vec::new(), operations: Vec::new(), differentiable: Vec::new(), recalls: false }
+        Self {
+            pool,
+            values: Vec::new(),
+            operations: Vec::new(),
+            differentiable: Vec::new(),
+            recalls: false,
+            features: None,
+        }
     }
 
     /// Whether operations may take results that a view remembers.
@@ -78,6 +86,22 @@ impl<'a, T: Real> Tape<'a, T> {
 
     pub(crate) fn recalls(&self) -> bool {
         self.recalls
+    }
+
+    /// Lets views of [given features](crate::View::of_given_features) read them from `features`, one row per node.
+    pub fn give_features(&mut self, features: Var) {
+        self.features = Some(features);
+    }
+
+    /// The features that passes were given.
+    ///
+    /// # Panics
+    /// If they were not.
+    pub(crate) fn given_features(&self) -> Var {
+        match self.features {
+            Some(features) => features,
+            None => panic!("a view of given features was passed over without any"),
+        }
     }
 
     /// A value whose gradient is wanted: a parameter.

@@ -3,7 +3,9 @@
 use crate::backbones::Plan;
 use crate::inputs::FeatureMatrix;
 use crate::kernels::spmm::spmm;
+use crate::propagation::two_hops;
 use crate::{Csr, Inputs, Matrix, Pool, Propagation, Real};
+use boostfgl_graph::Adjacency;
 use std::sync::Arc;
 
 /// What a forward pass reads to compute the logits of some nodes.
@@ -43,6 +45,8 @@ pub(crate) enum First<T> {
     Dense { x: Arc<Matrix<T>> },
     /// P·X, computed once for as long as P does not change; the first propagation is then done.
     Propagated { x: Arc<Matrix<T>>, px: Matrix<T> },
+    /// Features stand on the tape ([`Tape::give_features`](crate::Tape::give_features)), so that they can be differentiated.
+    Given,
 }
 
 /// One layer's restricted propagation.
@@ -102,6 +106,22 @@ impl<T: Real> View<T> {
         let block = Arc::new(Block::whole(inputs, plan));
         let blocks = (0..plan.hops).map(|_| Arc::clone(&block)).collect();
         Self::assemble(inputs, vec![all; plan.hops + 1], blocks, plan, false)
+    }
+
+    /// The view of a graph whose features each pass is given on its tape: it computes logits of all nodes and can be
+    /// differentiated, with respect to the features too.
+    pub fn of_given_features(adjacency: &Adjacency, plan: Plan) -> Self {
+        let propagation = Propagation::<T>::of(plan.operator, adjacency);
+        let all = Arc::new((0..adjacency.len() as u32).collect());
+        let differentiable = |matrix: Csr<T>| {
+            let transpose = Some(matrix.transpose_of(None));
+            Block { matrix, from: None, transpose, own: None, two_hops: None }
+        };
+        let two_hops = plan.two_hops.then(|| Box::new(differentiable(two_hops(propagation.csr()))));
+        let block = Arc::new(Block { two_hops, ..differentiable(propagation.csr().clone()) });
+        let blocks = (0..plan.hops).map(|_| Arc::clone(&block)).collect();
+        let own = (plan.own_features && plan.hops > 0).then_some(First::Given);
+        Self { frontiers: vec![all; plan.hops + 1], blocks, first: First::Given, own, remembered: None, plan }
     }
 
     fn assemble(
@@ -164,6 +184,11 @@ impl<T: Real> View<T> {
 
     pub(crate) fn remembered(&self) -> Option<&Matrix<T>> {
         self.remembered.as_deref()
+    }
+
+    /// The propagation of the first layer, restricted to what this view needs; `None` if the network passes no messages.
+    pub fn first_propagation(&self) -> Option<&Csr<T>> {
+        self.blocks.first().map(|block| &block.matrix)
     }
 
     /// The nodes whose logits come out.

@@ -10,6 +10,7 @@
 //! * `server(&Terms)` and `client(&Terms, &LocalData)`, the two sides;
 //! * if it has settings, a documented `Config` with `check`, whose keys are `methods.NAME.KEY`.
 
+pub mod adafgl;
 pub mod afl;
 mod boostfgl;
 mod central;
@@ -21,6 +22,7 @@ pub mod fedproto;
 pub mod fedprox;
 pub mod fedpub;
 pub mod fedsage_plus;
+pub mod fedtad;
 mod isolated;
 pub mod moon;
 pub mod qffl;
@@ -255,6 +257,8 @@ methods![
     scaffold,
     moon,
     fedsage_plus,
+    fedtad,
+    adafgl,
     fedgta,
     boostfgl,
     qffl,
@@ -270,6 +274,8 @@ configs![
     scaffold = "scaffold",
     moon = "moon",
     fedsage_plus = "fedsage-plus",
+    fedtad = "fedtad",
+    adafgl = "adafgl",
     fedgta = "fedgta",
     qffl = "qffl",
     afl = "afl",

@@ -41,6 +41,8 @@ pub(crate) fn data<T: Real>(method: &str, graph: &Graph, partition: &Partition) 
 }
 
 pub(crate) fn setup(method: &str, boosts: &[Boost]) -> Setup {
+    // Few further rounds, so that runs stay short.
+    let adafgl = methods::adafgl::Config { personal_epochs: 3, ..Default::default() };
     Setup {
         seed: 5,
         method: methods::find(method).unwrap(),
@@ -49,7 +51,7 @@ pub(crate) fn setup(method: &str, boosts: &[Boost]) -> Setup {
         model: Model { hidden: HIDDEN, ..Model::default() },
         optimizer: Optimizer::default(),
         boost: BoostConfig::default(),
-        methods: MethodConfigs { fedsage_plus: small_generator(), ..MethodConfigs::default() },
+        methods: MethodConfigs { adafgl, fedsage_plus: small_generator(), ..MethodConfigs::default() },
         minority_ratio: 0.3,
     }
 }

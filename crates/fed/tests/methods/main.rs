@@ -3,5 +3,7 @@
 #[path = "../common/small.rs"]
 mod small;
 
+mod adafgl;
 mod fedsage_plus;
+mod fedtad;
 mod rivals;

@@ -231,5 +231,9 @@ fn feature_product<'a, T: Real>(
             let px = tape.constant(px);
             (tape.matmul(px, weights), true)
         }
+        First::Given => {
+            let x = tape.given_features();
+            (tape.matmul(x, weights), false)
+        }
     }
 }

@@ -14,8 +14,10 @@
 
 pub(crate) mod attention;
 pub(crate) mod contrast;
+pub(crate) mod diversity;
 pub(crate) mod elementwise;
 pub(crate) mod gemm;
+pub(crate) mod messages;
 pub(crate) mod reduce;
 pub(crate) mod segments;
 pub(crate) mod softmax;

@@ -10,13 +10,18 @@ mod concat;
 mod cross_entropy;
 mod dropout;
 mod hidden;
+mod learned_messages;
 mod matmul;
+mod prelu;
 mod propagate;
 mod row_mean;
 mod select_rows;
 mod shift;
+mod smoothed_product;
 mod sparse_features;
 mod stack_rows;
 mod tanh;
 
+pub use learned_messages::Candidates;
 pub use row_mean::RowMean;
+pub use smoothed_product::Smoothing;

@@ -322,7 +322,7 @@ fn places(part: &Demand, whole: &Demand) -> Vec<(usize, usize, usize)> {
 
 /// fGen's parameters on the tape, of the slots in use.
 fn generator_parameters<'a, T: Real>(tape: &mut Tape<'a, T>, neighgen: &'a NeighGen<T>, demand: &Demand) -> Vec<Var> {
-    let used = neighgen.slots.iter().take(demand.slots()).flat_map(|slot| slot.layer());
+    let used = neighgen.slots.iter().take(demand.slots()).flat_map(Slot::layer);
     neighgen.trunk.tensors().iter().chain(used).map(|t| tape.parameter(t)).collect()
 }
 
@@ -368,7 +368,7 @@ fn features<T: Real>(
     }
     let noisy = noisy(codes, impaired, demand, pass, desk);
     let mut tape = Tape::new(desk.pool());
-    let used = neighgen.slots.iter().take(demand.slots()).flat_map(|slot| slot.layer());
+    let used = neighgen.slots.iter().take(demand.slots()).flat_map(Slot::layer);
     let fgen: Vec<Var> = neighgen.trunk.tensors().iter().chain(used).map(|t| tape.constant(t)).collect();
     let noisy = tape.constant(&noisy);
     let slots = generate(&mut tape, &fgen, noisy, demand, dropout);

@@ -1,0 +1,319 @@
+//! AdaFGL (Li et al., ICDE 2024): FedAvg first, then every client trains modules of its own on a topology that the
+//! global model helps to draw. Nothing is sent in the second step.
+//!
+//! * Step 1, the T rounds that were asked for: FedAvg, bit for bit.
+//! * The switch: the final global model goes down once; P̂ = softmax(f_θ(G)) is frozen, the topology is mixed with the pairs that P̂ says
+//!   are alike (`topology.rs`), and half of the training labels say how homophilous the client is (`confidence.rs`).
+//! * Step 2, `personal_epochs` further rounds of one local epoch (`modules.rs`): a homophilous module, CE(Z) + MSE(Z, P̂) with
+//!   output ½(softmax Z + softmax P̂); a heterophilous one, three heads with CE each and the mean of their softmaxes as output.
+//!   Prediction is HCS·homophilous + (1 − HCS)·heterophilous.
+//!
+//! # Cost
+//!
+//! X̃ = [X ‖ ÂX ‖ Â²X ‖ Â³X] is never formed: X̃W = XW₀ + Â(XW₁ + Â(XW₂ + ÂXW₃)) takes 4·nnz(X) + 3·nnz(Â) multiply-adds per hidden unit
+//! instead of 4nd, which is what X̃ would take (Â is dense, so would be ÂX). nnz(Â) is at most n² and about n²/C once predictions
+//! saturate. Learnt messages take O(n²C) time and O(nC) memory: similarities are computed again when they are needed.
+
+pub mod confidence;
+mod modules;
+pub mod topology;
+
+use super::fedavg::Averaging;
+use super::{Judged, MethodInfo, Round, ServerRule, Terms};
+use crate::aggregate::{Combination, Update};
+use crate::client::LocalData;
+use crate::config::{at_least_one, not_negative};
+use crate::rule::{ClientRule, Desk, Upload};
+use crate::{Error, Result};
+use boostfgl_graph::stream::key64;
+use boostfgl_nn::backbones::Supervised;
+use boostfgl_nn::ops::Smoothing;
+use boostfgl_nn::optim::AdamConfig;
+use boostfgl_nn::{Dropout, Matrix, Params, Real, softmax_rows};
+use modules::{Module, Sight, blend};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(super) const INFO: MethodInfo = MethodInfo {
+    name: "adafgl",
+    summary: "FedAvg, then personal modules for homophilous and heterophilous neighbourhoods",
+    paper: "Li et al., AdaFGL: A New Paradigm for Federated Node Classification with Topology Heterogeneity, ICDE 2024",
+    equations: "step 1:    FedAvg for T rounds\n\
+                step 2:    Phat = softmax f(G),  S_ij = cos(softmax Phat_i, softmax Phat_j),  Atil = a A + (1-a) [S > threshold]\n\
+                \x20          Xtil = [X | Ah X | Ah^2 X | Ah^3 X],  Ah = D^-1/2 (Atil + I) D^-1/2\n\
+                \x20          homophilous:   Z = MLP(Xtil), CE(Z) + MSE(Z, Phat), output (softmax Z + softmax Phat)/2\n\
+                \x20          heterophilous: CE of MLP(X), of MLP(Xtil), and of (softmax(pos E) - softmax(neg E) + E)/2, E = MLP(Xtil)\n\
+                \x20          Y = HCS homophilous + (1 - HCS) heterophilous",
+    wire: "step 1: up P + 1 (model, size), down P; down P once at the switch; then nothing",
+    evaluated: "each client's combined output; the global model until a client has personal modules",
+    departures: "The last global model is extended, as in the paper; public code takes the one with the best validation.\n\
+                 Default a = 0.05 and beta = 0.2 as in the official code (OpenFGL: 0.5 and 0); outputs are combined softly, as in the paper\n\
+                 (combination = \"hard\" switches at HCS >= switch, as the official code does). 50 personal epochs by default, 200 published.\n\
+                 One slope of PReLU serves both signs of the learnt messages. HCS is 1/2 for a client with a single training node.\n\
+                 Above similarity_cap nodes a client compares a node only with up to that many of the same predicted class, nearest in\n\
+                 confidence: without the cap memory is quadratic, with it this is another method than the published one.\n\
+                 Under topology boosting the weights of A inside Atil are multiplied by how much boosting changed each message at the\n\
+                 switch; the learnt, signed messages are left alone. In step 2 the node weights go on from the global model's difficulties.",
+    judged: Judged::Personal,
+    further_rounds: |configs| configs.adafgl.personal_epochs,
+    extra_bytes: |sizes, configs| {
+        let Config { hidden, steps, similarity_cap, .. } = configs.adafgl;
+        // The operator and its transpose, a number and a position each; parameters, two moments, gradient and last step.
+        let pairs: usize = sizes.nodes.iter().map(|n| n * (*n).min(similarity_cap)).sum();
+        let module = (3 * (steps + 1) + 1) * sizes.features * hidden + 3 * hidden * hidden + 4 * hidden * sizes.classes;
+        let activations = sizes.nodes.iter().sum::<usize>() * (8 * hidden + 12 * sizes.classes);
+        (16 * pairs + 20 * sizes.nodes.len() * module + 4 * activations) as u64
+    },
+    ..MethodInfo::PLAIN
+};
+
+/// Settings of AdaFGL (`[methods.adafgl]`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Further rounds, of one local epoch each, that train the personal modules; 0 leaves FedAvg. Published: 200.
+    pub personal_epochs: usize,
+    /// Hidden width of the modules, at least 1.
+    pub hidden: usize,
+    /// Share a of the graph's own edges in the optimised topology, from 0 to 1.
+    pub a: f64,
+    /// Share β of the predictions' similarity in the learnt messages, from 0 to 1.
+    pub beta: f64,
+    /// Similarity above which two nodes count as alike, from 0 to 1.
+    pub threshold: f64,
+    /// How often features are smoothed.
+    pub steps: usize,
+    /// How the two outputs become one.
+    pub combination: Blend,
+    /// Homophily confidence from which on a hard combination is homophilous, from 0 to 1.
+    pub switch: f64,
+    /// Nodes of a client up to which all pairs are compared, at least 1.
+    pub similarity_cap: usize,
+    /// Dropout of the modules, at least 0 and below 1.
+    pub dropout: f64,
+    /// Learning rate of the modules, above 0.
+    pub learning_rate: f64,
+    /// Weight decay of the modules, at least 0.
+    pub weight_decay: f64,
+}
+
+/// How the two outputs become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Blend {
+    /// Weighted by the homophily confidence score, as in the paper.
+    Soft,
+    /// One or the other, as in the official code.
+    Hard,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            personal_epochs: 50,
+            hidden: 64,
+            a: 0.05,
+            beta: 0.2,
+            threshold: 0.999,
+            steps: 3,
+            combination: Blend::Soft,
+            switch: 0.9,
+            similarity_cap: 8192,
+            dropout: 0.5,
+            learning_rate: 1e-2,
+            weight_decay: 5e-4,
+        }
+    }
+}
+
+impl Config {
+    pub(super) fn check(&self) -> Result<()> {
+        at_least_one("methods.adafgl.hidden", self.hidden)?;
+        at_least_one("methods.adafgl.similarity_cap", self.similarity_cap)?;
+        share("methods.adafgl.a", self.a)?;
+        share("methods.adafgl.beta", self.beta)?;
+        share("methods.adafgl.threshold", self.threshold)?;
+        share("methods.adafgl.switch", self.switch)?;
+        not_negative("methods.adafgl.weight_decay", self.weight_decay)?;
+        if !(0.0..1.0).contains(&self.dropout) {
+            return Err(Error::setting("methods.adafgl.dropout", "at least 0 and below 1", self.dropout));
+        }
+        if !(self.learning_rate.is_finite() && self.learning_rate > 0.0) {
+            return Err(Error::setting("methods.adafgl.learning_rate", "a number above 0", self.learning_rate));
+        }
+        Ok(())
+    }
+
+    /// The weight of the homophilous output of a client with this confidence.
+    fn homophilous_share(&self, confidence: f64) -> f64 {
+        match self.combination {
+            Blend::Soft => confidence,
+            Blend::Hard => f64::from(u8::from(confidence >= self.switch)),
+        }
+    }
+}
+
+fn share(key: &'static str, value: f64) -> Result<()> {
+    if (0.0..=1.0).contains(&value) { Ok(()) } else { Err(Error::setting(key, "a number from 0 to 1", value)) }
+}
+
+pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Releasing<T> {
+    Releasing {
+        averaging: super::fedavg::server(terms),
+        rounds: terms.setup.protocol.rounds,
+        done: 0,
+        informed: vec![false; terms.clients],
+    }
+}
+
+/// A server that lets clients go after T rounds, each with the last global model.
+pub(super) struct Releasing<T> {
+    averaging: Averaging<T>,
+    rounds: usize,
+    done: usize,
+    /// Which clients have the last global model.
+    informed: Vec<bool>,
+}
+
+impl<T: Real> ServerRule<T> for Releasing<T> {
+    fn start(&self, client: usize) -> Option<&Params<T>> {
+        let gone = self.done >= self.rounds && self.informed[client];
+        (!gone).then_some(&self.averaging.global)
+    }
+
+    fn evaluated(&self, _: usize) -> Option<&Params<T>> {
+        Some(&self.averaging.global)
+    }
+
+    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
+        self.done = round.done + 1;
+        if round.done < self.rounds {
+            return self.averaging.aggregate(updates, round);
+        }
+        updates.iter().for_each(|update| self.informed[update.client] = true);
+        Ok(None)
+    }
+
+    fn models(&self) -> Vec<&Params<T>> {
+        self.averaging.models()
+    }
+}
+
+pub(super) fn client<T: Real>(terms: &Terms<'_, T>, _: &LocalData<T>) -> Personal<T> {
+    Personal { config: terms.setup.methods.adafgl.clone(), own: None, moved: None }
+}
+
+/// A client that goes its own way after the last round of FedAvg.
+pub(super) struct Personal<T: Real> {
+    config: Config,
+    own: Option<Own<T>>,
+    /// How far the modules moved in this round.
+    moved: Option<Vec<f64>>,
+}
+
+/// What a client has for itself. A module that its prediction would not use is not there.
+struct Own<T: Real> {
+    sight: Sight<T>,
+    homophilous: Option<Module<T>>,
+    heterophilous: Option<Module<T>>,
+    /// Weight of the homophilous output.
+    share: f64,
+}
+
+impl<T: Real> ClientRule<T> for Personal<T> {
+    fn train(&mut self, desk: &Desk<'_, T>, local: &mut Params<T>) -> Result<Option<f64>> {
+        if desk.rounds_done() < desk.rounds() {
+            return Ok(None);
+        }
+        let Self { config, own, moved } = self;
+        let own = own.get_or_insert_with(|| {
+            // From here on the client's own backbone is the last global one.
+            local.copy_from(desk.start());
+            Own::new(config, desk)
+        });
+        let (loss, distances) = own.epoch(config, desk);
+        *moved = Some(distances);
+        Ok(Some(loss))
+    }
+
+    fn finish(&mut self, _: &Desk<'_, T>, _: &Params<T>) -> Result<Upload<T>> {
+        Ok(match self.moved.take() {
+            Some(moved) => Upload { moved: Some(moved), ..Upload::nothing() },
+            None => Upload::model(),
+        })
+    }
+
+    fn predict(&mut self, desk: &Desk<'_, T>) -> Result<Option<Matrix<T>>> {
+        Ok(self.own.as_ref().and_then(|own| own.predict(desk)))
+    }
+}
+
+impl<T: Real> Own<T> {
+    /// The switch: looks at the graph through the global model, and chooses modules.
+    fn new(config: &Config, desk: &Desk<'_, T>) -> Self {
+        let data = desk.data();
+        let mut predicted = desk.logits(desk.start());
+        softmax_rows(&mut predicted);
+        let candidates = topology::candidates(&predicted, config.threshold, config.similarity_cap);
+        let (adjacency, plain) = (data.adjacency(), data.inputs().propagation());
+        let edges = topology::edge_weights(adjacency, plain, desk.whole().first_propagation());
+        let operator = topology::operator(adjacency, &edges, &candidates.alike(), config.a);
+        let smooth = Smoothing::new(data.inputs(), operator, config.steps);
+        let share = config.homophilous_share(homophily(desk));
+        let nodes = (0..data.len() as u32).collect();
+        let sight = Sight { plain: smooth.clone().steps(0), smooth, candidates, predicted, nodes, beta: config.beta };
+        let seed = |purpose: &str| key64(desk.seed(), purpose, &[data.id() as u64]);
+        let (rate, weight_decay) = (config.learning_rate, config.weight_decay);
+        let adam = AdamConfig { rate, weight_decay, ..AdamConfig::default() };
+        let homophilous =
+            (share > 0.0).then(|| Module::homophilous(&sight, config.hidden, seed("adafgl homophilous"), adam));
+        let heterophilous =
+            (share < 1.0).then(|| Module::heterophilous(&sight, config.hidden, seed("adafgl heterophilous"), adam));
+        Self { sight, homophilous, heterophilous, share }
+    }
+
+    /// One epoch of each module: the sum of their losses, and how far each tensor moved.
+    fn epoch(&mut self, config: &Config, desk: &Desk<'_, T>) -> (f64, Vec<f64>) {
+        let labelled = Supervised { loss: desk.loss(), rows: Some(desk.data().training()) };
+        let dropout = |number: usize| Dropout::new(config.dropout, desk.key("adafgl dropout", number));
+        let (sight, pool) = (&self.sight, desk.pool());
+        let (mut loss, mut moved) = (0.0, Vec::new());
+        let steps = [
+            self.homophilous
+                .as_mut()
+                .map(|module| module.step(|params| sight.homophilous_loss(params, labelled, dropout(0), pool), pool)),
+            self.heterophilous
+                .as_mut()
+                .map(|module| module.step(|params| sight.heterophilous_loss(params, labelled, dropout(1), pool), pool)),
+        ];
+        for (value, distances) in steps.into_iter().flatten() {
+            loss += value;
+            moved.extend(distances);
+        }
+        (loss, moved)
+    }
+
+    fn predict(&self, desk: &Desk<'_, T>) -> Option<Matrix<T>> {
+        let (sight, pool) = (&self.sight, desk.pool());
+        let mut parts = Vec::new();
+        if let Some(module) = &self.homophilous {
+            let half = self.share / 2.0;
+            parts.push((half, sight.homophilous(module.params(), pool)));
+            parts.push((half, sight.predicted.clone()));
+        }
+        if let Some(module) = &self.heterophilous {
+            let third = (1.0 - self.share) / 3.0;
+            parts.extend(sight.heterophilous(module.params(), pool).map(|head| (third, head)));
+        }
+        blend(parts, pool)
+    }
+}
+
+/// HCS of a client, from its training labels.
+fn homophily<T: Real>(desk: &Desk<'_, T>) -> f64 {
+    let data = desk.data();
+    let label = |&v: &u32| data.training_label(v as usize).map(|label| (v, label));
+    let labelled = data.training().iter().filter_map(label).collect();
+    let (kept, hidden) = confidence::halves(labelled, desk.seed(), data.id());
+    confidence::confidence(data.inputs().propagation(), data.classes(), &kept, &hidden)
+}

@@ -1,0 +1,378 @@
+//! Data-free distillation on a pseudo graph: the clients' models teach the global one where they can be relied on.
+//!
+//! With wₖᵢ = r_{k,c(i)} / n_{c(i)} for teacher k and pseudo-node i, and logits s of the student and tₖ of the teachers:
+//!
+//! * L_sem = Σₖ Σᵢ wₖᵢ CE(tₖᵢ, cᵢ), what teachers think of the classes that were asked for;
+//! * L_dis = Σₖ Σᵢ wₖᵢ D(tₖᵢ, sᵢ), where student and teachers disagree;
+//! * L_div = K · exp(−mean_{i,j}(‖zᵢ − zⱼ‖² · |x̃ᵢ − x̃ⱼ|)), means over dimensions.
+//!
+//! The generator minimises λ₁ L_sem − L_dis + λ₂ L_div, the student L_dis. Whatever is not being trained is a constant.
+
+use super::{Config, Distance};
+use boostfgl_nn::backbones::Backbone;
+use boostfgl_nn::{Dropout, Matrix, Params, Pool, Real, Tape, Var, View, losses};
+use rayon::prelude::*;
+
+/// A client's model, and how far it is relied on at each pseudo-node.
+pub(super) struct Teacher<'a, T> {
+    pub(super) model: &'a Params<T>,
+    /// wₖᵢ.
+    pub(super) weights: Vec<f64>,
+}
+
+/// What all steps of one round share.
+pub(super) struct Lesson<'a, T: Real> {
+    pub(super) backbone: &'a dyn Backbone<T>,
+    pub(super) config: &'a Config,
+    /// The class of each pseudo-node.
+    pub(super) labels: &'a [u32],
+    pub(super) teachers: &'a [Teacher<'a, T>],
+}
+
+/// r_{k,c} of each teacher: its share of the reliability of all teachers, 0 where nobody has any.
+pub(super) fn shares(reliability: &[&[f64]]) -> Vec<Vec<f64>> {
+    let classes = reliability.first().map_or(0, |first| first.len());
+    let sums: Vec<f64> = (0..classes).map(|c| reliability.iter().map(|of| of[c]).sum()).collect();
+    let share = |(x, sum): (&f64, &f64)| if *sum > 0.0 { x / sum } else { 0.0 };
+    reliability.iter().map(|of| of.iter().zip(&sums).map(share).collect()).collect()
+}
+
+/// wₖᵢ = r_{k,c(i)} / n_{c(i)} of one teacher.
+pub(super) fn row_weights(share: &[f64], labels: &[u32]) -> Vec<f64> {
+    let mut counts = vec![0usize; share.len()];
+    labels.iter().for_each(|&c| counts[c as usize] += 1);
+    labels.iter().map(|&c| share[c as usize] / counts[c as usize] as f64).collect()
+}
+
+impl<T: Real> Lesson<'_, T> {
+    /// λ₁ L_sem − L_dis + λ₂ L_div, and its gradient with respect to the generated features x. `pools` has one pool per
+    /// teacher: they work side by side, and their gradients are added in their order.
+    pub(super) fn generator_loss(
+        &self,
+        student: &Params<T>,
+        x: &Matrix<T>,
+        noise: &Matrix<T>,
+        view: &View<T>,
+        pool: &Pool<T>,
+        pools: &mut [Pool<T>],
+    ) -> (f64, Matrix<T>) {
+        let mut tape = Tape::new(pool);
+        let (at, logits) = self.look(&mut tape, student, x, view);
+        let seen = tape.value(logits);
+        let taught: Vec<(f64, Matrix<T>, Matrix<T>)> = (self.teachers.par_iter().zip(&mut *pools))
+            .map(|(teacher, pool)| self.ask(teacher, seen, x, view, pool))
+            .collect();
+        let (diversity, mut gradient) = losses::diversity(noise, x, pool);
+        let strength = self.config.lambda2 * self.teachers.len() as f64;
+        losses::scale(&mut gradient, strength);
+        let mut loss = strength * diversity;
+        let mut to_student = pool.take(seen.rows(), seen.columns());
+        to_student.data_mut().fill(T::ZERO);
+        for ((value, to_x, to_logits), pool) in taught.into_iter().zip(pools) {
+            loss += value;
+            add(&mut gradient, &to_x);
+            add(&mut to_student, &to_logits);
+            pool.put(to_x);
+            pool.put(to_logits);
+        }
+        for through in tape.backward_from(vec![(logits, to_student)], &[at]) {
+            add(&mut gradient, &through);
+            pool.put(through);
+        }
+        (loss, gradient)
+    }
+
+    /// One teacher's part of λ₁ L_sem − L_dis, its gradient with respect to x through the teacher, and that with respect to
+    /// the student's logits.
+    fn ask(
+        &self,
+        teacher: &Teacher<'_, T>,
+        student: &Matrix<T>,
+        x: &Matrix<T>,
+        view: &View<T>,
+        pool: &Pool<T>,
+    ) -> (f64, Matrix<T>, Matrix<T>) {
+        let mut tape = Tape::new(pool);
+        let (at, logits) = self.look(&mut tape, teacher.model, x, view);
+        let own = tape.value(logits);
+        let mut to_teacher = pool.take(own.rows(), own.columns());
+        let mut to_student = pool.take(own.rows(), own.columns());
+        let mut loss = 0.0;
+        for (i, &weight) in teacher.weights.iter().enumerate() {
+            let row = numbers(own.row(i));
+            let apart = disagreement(self.config.distance, &row, &numbers(student.row(i)));
+            let semantics = self.config.lambda1 * weight;
+            let p = softmax(&row);
+            let label = self.labels[i] as usize;
+            loss += semantics * -p.log[label] - weight * apart.value;
+            for (c, g) in to_teacher.row_mut(i).iter_mut().enumerate() {
+                let hit = if c == label { 1.0 } else { 0.0 };
+                *g = T::of(semantics * (libm::exp(p.log[c]) - hit) - weight * apart.to_teacher[c]);
+            }
+            for (g, d) in to_student.row_mut(i).iter_mut().zip(&apart.to_student) {
+                *g = T::of(-weight * d);
+            }
+        }
+        let mut to_x = tape.backward_from(vec![(logits, to_teacher)], &[at]);
+        (loss, to_x.remove(0), to_student)
+    }
+
+    /// The logits of every teacher, which the student's steps take for granted.
+    pub(super) fn teachers_logits(&self, x: &Matrix<T>, view: &View<T>, pools: &mut [Pool<T>]) -> Vec<Matrix<T>> {
+        let one = |(teacher, pool): (&Teacher<'_, T>, &mut Pool<T>)| {
+            let mut tape = Tape::new(&*pool);
+            let (_, logits) = self.look(&mut tape, teacher.model, x, view);
+            tape.take(logits)
+        };
+        self.teachers.par_iter().zip(pools).map(one).collect()
+    }
+
+    /// L_dis and its gradient with respect to the student's parameters.
+    pub(super) fn student_loss(
+        &self,
+        student: &Params<T>,
+        x: &Matrix<T>,
+        view: &View<T>,
+        taught: &[Matrix<T>],
+        pool: &Pool<T>,
+    ) -> (f64, Vec<Matrix<T>>) {
+        let mut tape = Tape::new(pool);
+        let features = tape.constant(x);
+        tape.give_features(features);
+        let vars: Vec<Var> = student.tensors().iter().map(|t| tape.parameter(t)).collect();
+        let logits = self.backbone.forward(&mut tape, &vars, view, Dropout::off()).logits;
+        let own = tape.value(logits);
+        let mut gradient = pool.take(own.rows(), own.columns());
+        let mut loss = 0.0;
+        for i in 0..own.rows() {
+            let row = numbers(own.row(i));
+            let mut sum = vec![0.0; row.len()];
+            for (teacher, logits) in self.teachers.iter().zip(taught) {
+                let (weight, apart) =
+                    (teacher.weights[i], disagreement(self.config.distance, &numbers(logits.row(i)), &row));
+                loss += weight * apart.value;
+                sum.iter_mut().zip(&apart.to_student).for_each(|(sum, d)| *sum += weight * d);
+            }
+            gradient.row_mut(i).iter_mut().zip(sum).for_each(|(g, sum)| *g = T::of(sum));
+        }
+        (loss, tape.backward_from(vec![(logits, gradient)], &vars))
+    }
+
+    /// Records a frozen model's look at the pseudo graph: where the features stand, and its logits.
+    fn look<'t>(
+        &'t self,
+        tape: &mut Tape<'t, T>,
+        model: &'t Params<T>,
+        x: &'t Matrix<T>,
+        view: &'t View<T>,
+    ) -> (Var, Var) {
+        let at = tape.parameter(x);
+        tape.give_features(at);
+        let vars: Vec<Var> = model.tensors().iter().map(|t| tape.constant(t)).collect();
+        (at, self.backbone.forward(tape, &vars, view, Dropout::off()).logits)
+    }
+}
+
+/// D(t, s) of one node, with its gradients.
+struct Disagreement {
+    value: f64,
+    to_teacher: Vec<f64>,
+    to_student: Vec<f64>,
+}
+
+/// KL(softmax(t) ‖ softmax(s)), or the mean over classes of |s − t|.
+fn disagreement(distance: Distance, teacher: &[f64], student: &[f64]) -> Disagreement {
+    match distance {
+        Distance::Kl => {
+            let (p, q) = (softmax(teacher), softmax(student));
+            let gap: Vec<f64> = p.log.iter().zip(&q.log).map(|(p, q)| p - q).collect();
+            let value: f64 = p.value.iter().zip(&gap).map(|(p, gap)| p * gap).sum();
+            Disagreement {
+                value,
+                to_teacher: p.value.iter().zip(&gap).map(|(p, gap)| p * (gap - value)).collect(),
+                to_student: p.value.iter().zip(&q.value).map(|(p, q)| q - p).collect(),
+            }
+        }
+        Distance::L1 => {
+            let each = 1.0 / student.len() as f64;
+            let gap: Vec<f64> = student.iter().zip(teacher).map(|(s, t)| s - t).collect();
+            let slope = |gap: &f64| if *gap == 0.0 { 0.0 } else { gap.signum() * each };
+            Disagreement {
+                value: gap.iter().map(|gap| gap.abs() * each).sum(),
+                to_teacher: gap.iter().map(|gap| -slope(gap)).collect(),
+                to_student: gap.iter().map(slope).collect(),
+            }
+        }
+    }
+}
+
+/// A distribution and its logarithm.
+struct Softmax {
+    value: Vec<f64>,
+    log: Vec<f64>,
+}
+
+fn softmax(logits: &[f64]) -> Softmax {
+    let top = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let sum: f64 = logits.iter().map(|x| libm::exp(x - top)).sum();
+    let log: Vec<f64> = logits.iter().map(|x| x - top - libm::log(sum)).collect();
+    Softmax { value: log.iter().map(|x| libm::exp(*x)).collect(), log }
+}
+
+fn numbers<T: Real>(row: &[T]) -> Vec<f64> {
+    row.iter().map(|x| x.f64()).collect()
+}
+
+/// a += b.
+fn add<T: Real>(a: &mut Matrix<T>, b: &Matrix<T>) {
+    a.data_mut().iter_mut().zip(b.data()).for_each(|(a, b)| *a += *b);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::generator::{Generator, balanced};
+    use super::super::pseudo;
+    use super::*;
+    use boostfgl_graph::Stream;
+    use boostfgl_nn::backbones::{Architecture, build};
+    use boostfgl_nn::optim::AdamConfig;
+
+    const NODES: usize = 9;
+    const CLASSES: usize = 3;
+    const FEATURES: usize = 5;
+
+    fn random(rows: usize, columns: usize, which: u64) -> Matrix<f64> {
+        let mut stream = Stream::new(3, "fedtad test", &[which]);
+        Matrix::from_rows(rows, columns, &(0..rows * columns).map(|_| stream.normal()).collect::<Vec<_>>())
+    }
+
+    /// Calls `check` with a lesson of three teachers, a student, noise and features.
+    fn with_lesson(
+        backbone: &str,
+        distance: Distance,
+        check: impl Fn(&Lesson<'_, f64>, &Params<f64>, &Matrix<f64>, &Matrix<f64>, &View<f64>),
+    ) {
+        let sizes = Architecture { inputs: FEATURES, hidden: 4, classes: CLASSES, layers: 2 };
+        let net = build::<f64>(backbone, sizes).unwrap();
+        // Biases that are not 0: nothing may sit on the kink of ReLU.
+        let model = |seed: u64| {
+            let mut model = Params::glorot(&net.shapes(), seed);
+            let biases = model.tensors_mut().iter_mut().filter(|t| t.rows() == 1);
+            biases.for_each(|t| t.row_mut(0).iter_mut().enumerate().for_each(|(i, b)| *b = 0.2 + 0.1 * i as f64));
+            model
+        };
+        let models: Vec<_> = (0..3).map(model).collect();
+        let labels = balanced(NODES, CLASSES);
+        let reliability: [&[f64]; 3] = [&[1.0, 0.0, 2.0], &[3.0, 0.0, 0.5], &[0.2, 4.0, 0.0]];
+        let teachers: Vec<Teacher<'_, f64>> = models
+            .iter()
+            .zip(shares(&reliability))
+            .map(|(model, share)| Teacher { model, weights: row_weights(&share, &labels) })
+            .collect();
+        let config = Config { distance, lambda1: 0.7, lambda2: 1.3, ..Config::default() };
+        let lesson = Lesson { backbone: &*net, config: &config, labels: &labels, teachers: &teachers };
+        let (x, noise) = (random(NODES, FEATURES, 0), random(NODES, 4, 1));
+        let view = pseudo::view(&x, 3, net.plan(), &Pool::new());
+        check(&lesson, &model(9), &x, &noise, &view);
+    }
+
+    fn near(found: f64, numeric: f64, what: &str) {
+        assert!(
+            (found - numeric).abs() < 1e-6 * numeric.abs().max(1.0),
+            "{what}: {found}, finite differences {numeric}"
+        );
+    }
+
+    fn pools() -> Vec<Pool<f64>> {
+        (0..3).map(|_| Pool::new()).collect()
+    }
+
+    #[test]
+    fn the_generators_loss_agrees_with_finite_differences() {
+        for (backbone, distance) in [("gcn", Distance::Kl), ("gcn", Distance::L1), ("mlp", Distance::Kl)] {
+            with_lesson(backbone, distance, |lesson, student, x, noise, view| {
+                let loss = |x: &Matrix<f64>| lesson.generator_loss(student, x, noise, view, &Pool::new(), &mut pools());
+                let (_, found) = loss(x);
+                let mut x = x.clone();
+                for i in 0..NODES {
+                    for j in 0..FEATURES {
+                        let (h, at) = (1e-6, x.row(i)[j]);
+                        x.row_mut(i)[j] = at + h;
+                        let above = loss(&x).0;
+                        x.row_mut(i)[j] = at - h;
+                        let numeric = (above - loss(&x).0) / (2.0 * h);
+                        x.row_mut(i)[j] = at;
+                        near(found.row(i)[j], numeric, &format!("{backbone} {distance:?} [{i}, {j}]"));
+                    }
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn the_students_loss_agrees_with_finite_differences() {
+        for distance in [Distance::Kl, Distance::L1] {
+            with_lesson("gcn", distance, |lesson, student, x, _, view| {
+                let taught = lesson.teachers_logits(x, view, &mut pools());
+                let loss = |student: &Params<f64>| lesson.student_loss(student, x, view, &taught, &Pool::new());
+                let (_, found) = loss(student);
+                let mut student = student.clone();
+                for (t, found) in found.iter().enumerate() {
+                    for (i, j) in (0..found.rows()).flat_map(|i| (0..found.columns()).map(move |j| (i, j))) {
+                        let (h, at) = (1e-6, student.tensors()[t].row(i)[j]);
+                        student.tensors_mut()[t].row_mut(i)[j] = at + h;
+                        let above = loss(&student).0;
+                        student.tensors_mut()[t].row_mut(i)[j] = at - h;
+                        let numeric = (above - loss(&student).0) / (2.0 * h);
+                        student.tensors_mut()[t].row_mut(i)[j] = at;
+                        near(found.row(i)[j], numeric, &format!("{distance:?} tensor {t} [{i}, {j}]"));
+                    }
+                }
+            });
+        }
+    }
+
+    /// The generator's parameters get the whole gradient through the features.
+    #[test]
+    fn the_generator_learns_what_its_features_are_told() {
+        with_lesson("gcn", Distance::Kl, |lesson, student, _, noise, view| {
+            let adam = AdamConfig { rate: 1e-3, weight_decay: 0.0, ..AdamConfig::default() };
+            let mut generator = Generator::<f64>::new(4, FEATURES, CLASSES, 1, adam);
+            let before = generator.params().clone();
+            let pool = Pool::new();
+            let loss = |generator: &Generator<f64>| {
+                let x = generator.generate(noise, lesson.labels, &pool);
+                lesson.generator_loss(student, &x, noise, view, &pool, &mut pools())
+            };
+            let (start, to_x) = loss(&generator);
+            let gradients = {
+                let mut tape = Tape::new(&pool);
+                let (vars, at) = generator.record(&mut tape, noise, lesson.labels);
+                tape.backward_from(vec![(at, to_x)], &vars)
+            };
+            generator.step(&gradients);
+            assert!(generator.params() != &before);
+            // Adam's first step moves every parameter by its rate, against the sign of its gradient.
+            let slope: f64 = gradients.iter().flat_map(Matrix::to_vec).map(f64::abs).sum();
+            let fell = start - loss(&generator).0;
+            assert!((fell - 1e-3 * slope).abs() < 0.2 * fell, "fell by {fell}, to first order {}", 1e-3 * slope);
+        });
+    }
+
+    #[test]
+    fn shares_are_a_distribution_over_teachers() {
+        let shares = shares(&[&[1.0, 0.0, 2.0], &[3.0, 0.0, 0.0]]);
+        assert_eq!(shares, [[0.25, 0.0, 1.0], [0.75, 0.0, 0.0]]);
+        assert_eq!(row_weights(&shares[1], &[0, 0, 1, 2]), [0.375, 0.375, 0.0, 0.0]);
+    }
+
+    /// A student that is its own teacher has nothing to learn, to the last bit.
+    #[test]
+    fn a_student_agrees_with_itself() {
+        for distance in [Distance::Kl, Distance::L1] {
+            let own = disagreement(distance, &[0.3, -1.0, 2.5], &[0.3, -1.0, 2.5]);
+            assert_eq!(own.value, 0.0);
+            assert!(own.to_student.iter().chain(&own.to_teacher).all(|g| *g == 0.0));
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! FedTAD (Zhu et al., IJCAI 2024): FedAvg, then data-free distillation on the server, in which each client's model
+//! teaches the classes its graph makes it reliable for.
+//!
+//! * Once, every client measures its class-wise knowledge reliability ([`reliability`]); the server turns it into shares
+//!   r_{k,c} = CKR_{k,c} / Σⱼ CKR_{j,c} among the teachers of a round.
+//! * After averaging, `repetitions` times: draw noise, let a generator make `pseudo_nodes` labelled nodes of it, connect
+//!   them to their nearest neighbours, move the generator to where the averaged model (the student) and the clients'
+//!   models (the teachers) disagree, then move the student towards the teachers (`distil.rs`).
+//!
+//! Teachers are constants of a repetition: their logits are computed once for all steps of the student.
+//!
+//! # Cost
+//!
+//! Features are dense, so that with N pseudo-nodes, d features, hidden width h and K teachers a pass costs 2Ndh operations in its
+//! first layer and as many on the way back. A repetition takes 4(K+1)Ndh to ask everybody where to move the generator, 8·256·Nd
+//! for the generator itself, 2KNdh for the teachers and 4Ndh for each step of the student, and 4N²d for two graphs. With the
+//! published N = 100, five repetitions of one and five steps, that is 5 · 2.3 = 11.7 Gflop a round on Cora (d = 1433, h = 256,
+//! K = 5), where the clients' own sparse rounds take about 0.1 Gflop: the published method is two orders of magnitude more
+//! arithmetic than FedAvg, whatever the implementation. Teachers work in parallel.
+
+mod distil;
+mod generator;
+mod pseudo;
+pub mod reliability;
+
+use super::fedavg::Averaging;
+use super::{MethodInfo, Round, ServerRule, Terms};
+use crate::aggregate::{Combination, Update};
+use crate::client::LocalData;
+use crate::config::{at_least_one, not_negative};
+use crate::rule::{ClientRule, Desk, Upload};
+use crate::wire::Message;
+use crate::{Error, Result};
+use boostfgl_graph::Stream;
+use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer};
+use boostfgl_nn::{Matrix, Params, Pool, Real, Tape};
+use distil::{Lesson, Teacher};
+use generator::Generator;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(super) const INFO: MethodInfo = MethodInfo {
+    name: "fedtad",
+    summary: "FedAvg, then data-free distillation weighted by how reliable a client is for each class",
+    paper: "Zhu et al., FedTAD: Topology-aware Data-free Knowledge Distillation for Subgraph Federated Learning, IJCAI 2024",
+    equations: "client k:  phi_v = (1 + sum_{u in N(v)} cos(e_v, e_u)) / (|N(v)| + 1),  e_v = [x_v | T_vv .. (T^5)_vv],  T = A D^-1\n\
+                \x20          CKR_kc = sum of phi_v over training nodes of class c, sent once\n\
+                server:    theta = sum_k (n_k / sum_j n_j) theta_k,  r_kc = CKR_kc / sum_j CKR_jc,  w_ki = r_kc(i) / n_c(i)\n\
+                generator: min lambda1 sum_ki w_ki CE(t_ki, c_i) - L_dis + lambda2 K exp(-mean_ij |z_i-z_j|^2 |x_i-x_j|)\n\
+                student:   min L_dis = sum_ki w_ki KL(softmax t_ki | softmax s_i)",
+    wire: "up P (model), and C more (CKR) the first time; down P",
+    evaluated: "the global model after distillation, on every client's local graph",
+    departures: "L_dis is the paper's divergence between predictions (distance = \"kl\"); the public code takes the mean absolute difference\n\
+                 of logits (distance = \"l1\").\n\
+                 Topology vectors are the paper's return probabilities; the public code concatenates node numbers of near-uniform jumps.\n\
+                 Public code keeps dropout on when it evaluates and distils; here the server uses none. OpenFGL normalises CKR over the\n\
+                 classes of a client; here, as in the paper, over clients. A class that no teacher knows weighs 0.\n\
+                 Teachers are the participants of the round. Weights of the generator are drawn by Glorot's rule.\n\
+                 Trust weighs the average, not the teachers: distillation may undo it.",
+    extra_bytes: |sizes, configs| {
+        let Config { noise, pseudo_nodes, .. } = configs.fedtad;
+        let generator = 4 * generator::parameters(noise, sizes.features, sizes.classes);
+        let features = (sizes.nodes.len() + 4) * pseudo_nodes * sizes.features.max(sizes.hidden);
+        4 * (generator + 3 * sizes.parameters + features + 3 * pseudo_nodes * pseudo_nodes) as u64
+    },
+    ..MethodInfo::PLAIN
+};
+
+/// Settings of FedTAD (`[methods.fedtad]`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// How often a round draws noise and distils; 0 leaves FedAvg.
+    pub repetitions: usize,
+    /// Steps of the generator in each repetition.
+    pub generator_steps: usize,
+    /// Steps of the student in each repetition.
+    pub student_steps: usize,
+    /// Number of pseudo-nodes, at least 1.
+    pub pseudo_nodes: usize,
+    /// Neighbours k of a pseudo-node, itself included, at least 1.
+    pub neighbours: usize,
+    /// Width of the noise, at least 1.
+    pub noise: usize,
+    /// Strength λ₁ of the semantic term, at least 0.
+    pub lambda1: f64,
+    /// Strength λ₂ of the diversity term, at least 0.
+    pub lambda2: f64,
+    /// Learning rate of generator and student, above 0.
+    pub learning_rate: f64,
+    /// Weight decay of generator and student, at least 0.
+    pub weight_decay: f64,
+    /// What keeps student and teacher apart: the divergence of their predictions, or the distance of their logits.
+    pub distance: Distance,
+}
+
+/// How the disagreement of a student and a teacher is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Distance {
+    /// KL divergence of the student's prediction from the teacher's, as the paper says.
+    Kl,
+    /// Mean absolute difference of logits, as the public code does.
+    L1,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            repetitions: 5,
+            generator_steps: 1,
+            student_steps: 5,
+            pseudo_nodes: 100,
+            neighbours: 5,
+            noise: 32,
+            lambda1: 1.0,
+            lambda2: 1.0,
+            learning_rate: 1e-3,
+            weight_decay: 5e-4,
+            distance: Distance::Kl,
+        }
+    }
+}
+
+impl Config {
+    pub(super) fn check(&self) -> Result<()> {
+        at_least_one("methods.fedtad.pseudo_nodes", self.pseudo_nodes)?;
+        at_least_one("methods.fedtad.neighbours", self.neighbours)?;
+        at_least_one("methods.fedtad.noise", self.noise)?;
+        not_negative("methods.fedtad.lambda1", self.lambda1)?;
+        not_negative("methods.fedtad.lambda2", self.lambda2)?;
+        not_negative("methods.fedtad.weight_decay", self.weight_decay)?;
+        if !(self.learning_rate.is_finite() && self.learning_rate > 0.0) {
+            return Err(Error::setting("methods.fedtad.learning_rate", "a number above 0", self.learning_rate));
+        }
+        Ok(())
+    }
+
+    fn adam(&self) -> AdamConfig {
+        AdamConfig { rate: self.learning_rate, weight_decay: self.weight_decay, ..AdamConfig::default() }
+    }
+}
+
+pub(super) fn client<T: Real>(_: &Terms<'_, T>, _: &LocalData<T>) -> Reliable {
+    Reliable { told: false }
+}
+
+/// A client that says once how far it can be relied on.
+pub(super) struct Reliable {
+    told: bool,
+}
+
+impl<T: Real> ClientRule<T> for Reliable {
+    fn finish(&mut self, desk: &Desk<'_, T>, _: &Params<T>) -> Result<Upload<T>> {
+        if std::mem::replace(&mut self.told, true) {
+            return Ok(Upload::with(Message::default()));
+        }
+        Ok(Upload::with(Message::numbers(reliability::class_reliability(desk.data()))))
+    }
+}
+
+pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Distilling<T> {
+    let config = terms.setup.methods.fedtad.clone();
+    let (seed, adam) = (terms.setup.seed, config.adam());
+    Distilling {
+        averaging: super::fedavg::server(terms),
+        reliability: vec![None; terms.clients],
+        labels: generator::balanced(config.pseudo_nodes, terms.classes),
+        generator: Generator::new(config.noise, terms.features, terms.classes, seed, adam),
+        optimizer: Adam::new(adam),
+        seed,
+        config,
+    }
+}
+
+/// A server that averages, and distils what averaging lost.
+pub(super) struct Distilling<T: Real> {
+    averaging: Averaging<T>,
+    config: Config,
+    seed: u64,
+    /// CKR of the clients that have taken part so far.
+    reliability: Vec<Option<Vec<f64>>>,
+    generator: Generator<T>,
+    /// The class of each pseudo-node.
+    labels: Vec<u32>,
+    /// The student's.
+    optimizer: Adam<T>,
+}
+
+impl<T: Real> ServerRule<T> for Distilling<T> {
+    fn start(&self, client: usize) -> Option<&Params<T>> {
+        self.averaging.start(client)
+    }
+
+    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
+        for update in updates.iter().filter(|update| !update.message.numbers.is_empty()) {
+            self.reliability[update.client] = Some(update.message.numbers.clone());
+        }
+        let combination = self.averaging.aggregate(updates, round)?;
+        self.distil(updates, round);
+        match self.averaging.global.is_finite() {
+            true => Ok(combination),
+            false => Err(Error::ServerDiverged { round: round.done + 1 }),
+        }
+    }
+
+    fn models(&self) -> Vec<&Params<T>> {
+        self.averaging.models()
+    }
+}
+
+impl<T: Real> Distilling<T> {
+    /// Moves generator and student by the repetitions of one round.
+    fn distil(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) {
+        let Self { averaging, config, reliability, generator, labels, optimizer, seed } = self;
+        let known: Vec<&[f64]> = updates.iter().filter_map(|update| reliability[update.client].as_deref()).collect();
+        let teachers: Vec<Teacher<'_, T>> = updates
+            .iter()
+            .zip(distil::shares(&known))
+            .map(|(update, share)| Teacher { model: update.params(), weights: distil::row_weights(&share, labels) })
+            .collect();
+        let lesson = Lesson { backbone: round.backbone, config, labels, teachers: &teachers };
+        let (pool, student) = (round.pool, &mut averaging.global);
+        // One for each teacher: they work side by side.
+        let pools: &mut Vec<Pool<T>> = &mut teachers.iter().map(|_| Pool::new()).collect();
+        for repetition in 0..config.repetitions {
+            let noise = draw(labels.len(), config.noise, *seed, &[round.done as u64, repetition as u64]);
+            for _ in 0..config.generator_steps {
+                generator_step(&lesson, generator, student, &noise, pool, pools);
+            }
+            let x = generator.generate(&noise, labels, pool);
+            let view = pseudo::view(&x, config.neighbours, round.backbone.plan(), pool);
+            let taught = lesson.teachers_logits(&x, &view, pools);
+            for _ in 0..config.student_steps {
+                let (_, gradients) = lesson.student_loss(student, &x, &view, &taught, pool);
+                optimizer.step(student, &gradients);
+                gradients.into_iter().for_each(|g| pool.put(g));
+            }
+            taught.into_iter().zip(&*pools).for_each(|(logits, pool)| pool.put(logits));
+            pool.put(x);
+        }
+    }
+}
+
+/// Moves the generator by one step.
+fn generator_step<T: Real>(
+    lesson: &Lesson<'_, T>,
+    generator: &mut Generator<T>,
+    student: &Params<T>,
+    noise: &Matrix<T>,
+    pool: &Pool<T>,
+    pools: &mut [Pool<T>],
+) {
+    let mut tape = Tape::new(pool);
+    let (vars, at) = generator.record(&mut tape, noise, lesson.labels);
+    let x = tape.value(at);
+    let view = pseudo::view(x, lesson.config.neighbours, lesson.backbone.plan(), pool);
+    let (_, to_x) = lesson.generator_loss(student, x, noise, &view, pool, pools);
+    let gradients = tape.backward_from(vec![(at, to_x)], &vars);
+    generator.step(&gradients);
+    gradients.into_iter().for_each(|g| pool.put(g));
+}
+
+/// Standard normal noise.
+fn draw<T: Real>(rows: usize, columns: usize, seed: u64, path: &[u64]) -> Matrix<T> {
+    let mut stream = Stream::new(seed, "fedtad noise", path);
+    Matrix::from_rows(rows, columns, &(0..rows * columns).map(|_| T::of(stream.normal())).collect::<Vec<_>>())
+}

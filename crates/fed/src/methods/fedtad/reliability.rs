@@ -1,0 +1,182 @@
+//! How far a client's knowledge of each class can be relied on (CKR), from its features and its topology.
+//!
+//! A training node counts by how alike it and its neighbours are,
+//! φᵥ = (1 + Σ_{u∈N(v)} cos(eᵥ, eᵤ)) / (|N(v)| + 1), with eᵥ = [xᵥ ‖ tᵥ] and tᵥ = [Tᵥᵥ, (T²)ᵥᵥ, …, (T⁵)ᵥᵥ] the probabilities
+//! that a random walk is back after 1 … 5 steps. CKR of class c is Σ φᵥ over the training nodes of that class.
+//!
+//! No n × n matrix is formed: walks are followed from one node at a time, as sparse vectors. On an undirected graph walks
+//! are reversible, d_u (Tᵃ)_{uv} = d_v (Tᵃ)_{vu}, so that (Tᵃ⁺ᵇ)ᵥᵥ = dᵥ Σᵤ (Tᵃ)_{vu} (Tᵇ)_{vu} / dᵤ: two steps out are enough for
+//! all five numbers. The cost of a node is the number of arcs that leave its 2-hop neighbourhood.
+
+use crate::client::LocalData;
+use boostfgl_graph::Adjacency;
+use boostfgl_nn::Real;
+use rayon::prelude::*;
+
+/// Length p of the longest walk.
+pub const STEPS: usize = 5;
+
+/// CKR of each class: C numbers, 0 for a class without a training node.
+pub fn class_reliability<T: Real>(data: &LocalData<T>) -> Vec<f64> {
+    let mut reliability = vec![0.0; data.classes()];
+    for (&v, phi) in data.training().iter().zip(node_reliability(data)) {
+        if let Some(class) = data.training_label(v as usize) {
+            reliability[class as usize] += phi;
+        }
+    }
+    reliability
+}
+
+/// φᵥ of the training nodes, in their order; 1 for a node without neighbours.
+pub fn node_reliability<T: Real>(data: &LocalData<T>) -> Vec<f64> {
+    let adjacency = data.adjacency();
+    let mut near: Vec<u32> = data.training().to_vec();
+    near.extend(data.training().iter().flat_map(|&v| adjacency.neighbours(v as usize)));
+    near.sort_unstable();
+    near.dedup();
+    let topology = return_probabilities(adjacency, &near);
+    let topology = |v: u32| match near.binary_search(&v) {
+        Ok(at) => &topology[at],
+        Err(_) => unreachable!("node {v} is a training node or next to one"),
+    };
+    let dot = |v: u32, u: u32| {
+        let walks: f64 = topology(v).iter().zip(topology(u)).map(|(a, b)| a * b).sum();
+        data.inputs().feature_dot(v as usize, u as usize) + walks
+    };
+    let cosine = |v: u32, u: u32| {
+        let lengths = libm::sqrt(dot(v, v) * dot(u, u));
+        if lengths > 0.0 { dot(v, u) / lengths } else { 0.0 }
+    };
+    let one = |&v: &u32| {
+        let neighbours = adjacency.neighbours(v as usize);
+        (1.0 + neighbours.iter().map(|&u| cosine(v, u)).sum::<f64>()) / (neighbours.len() + 1) as f64
+    };
+    data.training().par_iter().map(one).collect()
+}
+
+/// [Tᵥᵥ, …, (T⁵)ᵥᵥ] of some nodes, T = A D⁻¹. Edge weights, where the graph has them, stand for the ones of A. A node
+/// without neighbours is never left nor come back to: all 0.
+///
+/// ```
+/// use boostfgl_fed::methods::fedtad::reliability::return_probabilities;
+/// let (pair, _) = boostfgl_graph::Adjacency::from_edges(3, &[(0, 1)], None, false)?;
+/// assert_eq!(return_probabilities(&pair, &[0, 2]), [[0.0, 1.0, 0.0, 1.0, 0.0], [0.0; 5]]);
+/// # Ok::<(), boostfgl_graph::Error>(())
+/// ```
+pub fn return_probabilities(adjacency: &Adjacency, nodes: &[u32]) -> Vec<[f64; STEPS]> {
+    let walks = Walks::new(adjacency);
+    let scratch = || vec![0.0; adjacency.len()];
+    nodes.par_iter().map_init(scratch, |scratch, &v| walks.back_at(v, scratch)).collect()
+}
+
+/// Random walks against the arcs of a graph: from v to one of the nodes that send to it.
+struct Walks<'a> {
+    adjacency: &'a Adjacency,
+    /// dᵥ, the weights of the arcs into v.
+    degrees: Vec<f64>,
+}
+
+impl<'a> Walks<'a> {
+    fn new(adjacency: &'a Adjacency) -> Self {
+        let degree = |v: usize| adjacency.arc_range(v).map(|arc| weight(adjacency, arc)).sum();
+        Self { adjacency, degrees: (0..adjacency.len()).map(degree).collect() }
+    }
+
+    /// `scratch` is a zero for each node, before and after.
+    fn back_at(&self, v: u32, scratch: &mut [f64]) -> [f64; STEPS] {
+        if self.adjacency.is_directed() { self.followed(v, scratch) } else { self.met(v, scratch) }
+    }
+
+    /// By following the walk all the way.
+    fn followed(&self, v: u32, scratch: &mut [f64]) -> [f64; STEPS] {
+        let mut walk = vec![(v, 1.0)];
+        std::array::from_fn(|_| {
+            walk = self.step(&walk, scratch);
+            walk.iter().find(|(u, _)| *u == v).map_or(0.0, |(_, mass)| *mass)
+        })
+    }
+
+    /// By letting two walks meet halfway.
+    fn met(&self, v: u32, scratch: &mut [f64]) -> [f64; STEPS] {
+        let one = self.step(&[(v, 1.0)], scratch);
+        let two = self.step(&one, scratch);
+        let own = self.degrees[v as usize];
+        let over_degree = |(u, mass): &(u32, f64)| mass / self.degrees[*u as usize];
+        let square = |walk: &[(u32, f64)]| walk.iter().map(|at| at.1 * over_degree(at)).sum::<f64>();
+        two.iter().for_each(|at| scratch[at.0 as usize] = over_degree(at));
+        let third: f64 = one.iter().map(|at| at.1 * scratch[at.0 as usize]).sum();
+        // Two steps from either side and one between them.
+        let between = |w: u32| {
+            let arcs = self.adjacency.arc_range(w as usize);
+            arcs.map(|a| weight(self.adjacency, a) * scratch[self.adjacency.indices()[a] as usize]).sum::<f64>()
+        };
+        let fifth: f64 = two.iter().map(|(w, _)| scratch[*w as usize] * between(*w)).sum();
+        two.iter().for_each(|(u, _)| scratch[*u as usize] = 0.0);
+        [0.0, own * square(&one), own * third, own * square(&two), own * fifth]
+    }
+
+    /// Where a walk is one step later. Places come in the order in which they are reached.
+    fn step(&self, from: &[(u32, f64)], scratch: &mut [f64]) -> Vec<(u32, f64)> {
+        let mut reached = Vec::new();
+        for (v, mass) in from {
+            let share = mass / self.degrees[*v as usize];
+            for arc in self.adjacency.arc_range(*v as usize) {
+                let u = self.adjacency.indices()[arc];
+                if scratch[u as usize] == 0.0 {
+                    reached.push(u);
+                }
+                scratch[u as usize] += share * weight(self.adjacency, arc);
+            }
+        }
+        reached.into_iter().map(|u| (u, std::mem::take(&mut scratch[u as usize]))).collect()
+    }
+}
+
+fn weight(adjacency: &Adjacency, arc: usize) -> f64 {
+    adjacency.weights().map_or(1.0, |w| f64::from(w[arc]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The diagonals of T, T², … by dense products.
+    fn dense(adjacency: &Adjacency) -> Vec<[f64; STEPS]> {
+        let n = adjacency.len();
+        let mut t = vec![vec![0.0; n]; n];
+        for (v, row) in t.iter_mut().enumerate() {
+            let total: f64 = adjacency.arc_range(v).map(|arc| weight(adjacency, arc)).sum();
+            for arc in adjacency.arc_range(v) {
+                row[adjacency.indices()[arc] as usize] = weight(adjacency, arc) / total;
+            }
+        }
+        let mut power = t.clone();
+        let mut out = vec![[0.0; STEPS]; n];
+        for p in 0..STEPS {
+            out.iter_mut().enumerate().for_each(|(v, out)| out[p] = power[v][v]);
+            let cell = |v: usize, u: usize| (0..n).map(|w| power[v][w] * t[w][u]).sum::<f64>();
+            power = (0..n).map(|v| (0..n).map(|u| cell(v, u)).collect()).collect();
+        }
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn diagonals_of_powers_are_exact(
+            edges in prop::collection::vec((0u32..9, 0u32..9, 0.5f32..3.0), 0..30),
+            weighted in any::<bool>(),
+            directed in any::<bool>(),
+        ) {
+            let weights: Vec<f32> = edges.iter().map(|e| e.2).collect();
+            let edges: Vec<(u32, u32)> = edges.iter().map(|e| (e.0, e.1)).collect();
+            let (a, _) = Adjacency::from_edges(9, &edges, weighted.then_some(&weights[..]), directed).unwrap();
+            let nodes: Vec<u32> = (0..9).collect();
+            for (found, expected) in return_probabilities(&a, &nodes).iter().zip(dense(&a)) {
+                for (x, y) in found.iter().zip(expected) {
+                    prop_assert!((x - y).abs() < 1e-12, "{x} is not {y}");
+                }
+            }
+        }
+    }
+}
