@@ -14,6 +14,7 @@ mod boostfgl;
 mod central;
 mod fedavg;
 pub mod fedprox;
+pub mod fedspray;
 mod isolated;
 pub mod moon;
 
@@ -236,9 +237,9 @@ macro_rules! configs {
     };
 }
 
-methods![isolated, central, fedavg, fedprox, moon, boostfgl];
+methods![isolated, central, fedavg, fedprox, moon, fedspray, boostfgl];
 
-configs![fedprox = "fedprox", moon = "moon"];
+configs![fedprox = "fedprox", moon = "moon", fedspray = "fedspray"];
 
 /// The method of that name.
 ///

@@ -2,6 +2,7 @@
 //!
 //! Every operation has its gradient checked against finite differences in `tests/gradients.rs`.
 
+mod add;
 mod bias;
 mod cross_entropy;
 mod hidden;
