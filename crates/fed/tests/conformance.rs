@@ -81,8 +81,10 @@ fn strength_zero_is_the_base_method() {
                     &of(&without_strength(&boosted)),
                     &format!("{what}, {participation}, {epochs} epochs"),
                 );
-                // The comparison would be empty if the boosts did nothing at their usual strength either.
-                if !boosted.boosts.is_empty() {
+                // The comparison would be empty if the boosts did nothing at their usual strength either. (Where FairFGL has
+                // two participants, each may be a cluster of its own, and trust within it says nothing.)
+                let parted = method.name == "fairfgl" && participation < 1.0 && boosted.boosts == [Boost::Model];
+                if !boosted.boosts.is_empty() && !parted {
                     assert!(bits(&base.models) != bits(&of(&boosted).models), "{what} does nothing");
                 }
             });

@@ -28,6 +28,11 @@ impl TensorShape {
     pub fn bias(name: impl Into<String>, columns: usize) -> Self {
         Self { name: name.into(), rows: 1, columns, bias: true }
     }
+
+    /// Whether it is a bias.
+    pub fn is_bias(&self) -> bool {
+        self.bias
+    }
 }
 
 /// The parameters θ of a model. Two are equal if every number is.

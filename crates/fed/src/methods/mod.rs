@@ -12,6 +12,7 @@
 
 mod boostfgl;
 mod central;
+pub mod fairfgl;
 mod fedavg;
 pub mod fedprox;
 pub mod fedspray;
@@ -237,9 +238,9 @@ macro_rules! configs {
     };
 }
 
-methods![isolated, central, fedavg, fedprox, moon, fedspray, boostfgl];
+methods![isolated, central, fedavg, fedprox, moon, fedspray, fairfgl, boostfgl];
 
-configs![fedprox = "fedprox", moon = "moon", fedspray = "fedspray"];
+configs![fedprox = "fedprox", moon = "moon", fedspray = "fedspray", fairfgl = "fairfgl"];
 
 /// The method of that name.
 ///

@@ -15,6 +15,7 @@
 pub(crate) mod contrast;
 pub(crate) mod elementwise;
 pub(crate) mod gemm;
+pub(crate) mod mixture;
 pub(crate) mod reduce;
 pub(crate) mod segments;
 pub(crate) mod softmax;
