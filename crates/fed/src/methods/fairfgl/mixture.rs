@@ -2,13 +2,15 @@
 
 use super::{Alpha, Config};
 use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer};
-use boostfgl_nn::{Matrix, Params, Real, TensorShape, mix, unmix, weighted_sum};
+use boostfgl_nn::{Matrix, Params, Real, TensorShape, mix, sigmoid, unmix, weighted_sum};
 
 /// The mixing weights of a client and what passes use in place of its model.
 pub(super) struct Mixture<T: Real> {
-    alpha: Alpha,
+    kind: Alpha,
     /// a: of the model's shapes, one number per tensor, or one number. Starts at 0, which is α = ½.
     a: Params<T>,
+    /// sigmoid(a).
+    alpha: Vec<Matrix<T>>,
     optimizer: Adam<T>,
     gradient: Vec<Matrix<T>>,
     /// Ŵ.
@@ -26,13 +28,26 @@ impl<T: Real> Mixture<T> {
         };
         let zeros = || shapes.iter().map(|s| Matrix::zeros(s.rows, s.columns)).collect::<Vec<_>>();
         let settings = AdamConfig { rate: config.alpha_rate, weight_decay: 0.0, ..AdamConfig::default() };
-        Some(Self {
-            alpha: config.alpha,
+        let mut mixture = Self {
+            kind: config.alpha,
             a: Params::from_tensors(&shapes, zeros()),
+            alpha: zeros(),
             optimizer: Adam::new(settings),
             gradient: zeros(),
             mixed: model.clone(),
-        })
+        };
+        mixture.set_alpha();
+        Some(mixture)
+    }
+
+    /// α = sigmoid(a), whenever a has moved.
+    fn set_alpha(&mut self) {
+        self.alpha.iter_mut().zip(self.a.tensors()).for_each(|(alpha, a)| sigmoid(a.data(), alpha.data_mut()));
+    }
+
+    /// The one α of a tensor, or of all.
+    fn alpha(&self, tensor: usize) -> f64 {
+        self.alpha[tensor.min(self.alpha.len() - 1)].row(0)[0].f64()
     }
 
     /// Forgets the moments of a.
@@ -43,11 +58,12 @@ impl<T: Real> Mixture<T> {
     /// Ŵ from the history and a model.
     pub(super) fn mix(&mut self, history: &Params<T>, local: &Params<T>) -> &Params<T> {
         let pairs = history.tensors().iter().zip(local.tensors());
-        for (t, (out, (history, local))) in self.mixed.tensors_mut().iter_mut().zip(pairs).enumerate() {
-            match self.alpha {
-                Alpha::Element => mix(self.a.tensors()[t].data(), history.data(), local.data(), out.data_mut()),
+        for (t, (history, local)) in pairs.enumerate() {
+            let alpha = self.alpha(t);
+            let out = &mut self.mixed.tensors_mut()[t];
+            match self.kind {
+                Alpha::Element => mix(self.alpha[t].data(), history.data(), local.data(), out.data_mut()),
                 _ => {
-                    let alpha = sigmoid(weight(&self.a, t));
                     weighted_sum(&[history.data(), local.data()], &[alpha, 1.0 - alpha], out.data_mut());
                 }
             }
@@ -66,30 +82,22 @@ impl<T: Real> Mixture<T> {
         let mut sum = vec![0.0; self.gradient.len()];
         for (t, (g, (history, local))) in gradients.iter_mut().zip(pairs).enumerate() {
             let (history, local) = (history.data(), local.data());
-            if self.alpha == Alpha::Element {
-                unmix(self.a.tensors()[t].data(), history, local, g.data_mut(), self.gradient[t].data_mut());
+            if self.kind == Alpha::Element {
+                unmix(self.alpha[t].data(), history, local, g.data_mut(), self.gradient[t].data_mut());
                 continue;
             }
-            let alpha = sigmoid(weight(&self.a, t));
+            let alpha = self.alpha(t);
             let along = g.data().iter().zip(history.iter().zip(local));
             let inner: f64 = along.map(|(g, (h, l))| g.f64() * (h.f64() - l.f64())).sum();
             sum[t.min(self.gradient.len() - 1)] += alpha * (1.0 - alpha) * inner;
             boostfgl_nn::losses::scale(g, 1.0 - alpha);
         }
-        if self.alpha != Alpha::Element {
+        if self.kind != Alpha::Element {
             self.gradient.iter_mut().zip(sum).for_each(|(g, sum)| g.row_mut(0)[0] = T::of(sum));
         }
         self.optimizer.step(&mut self.a, &self.gradient);
+        self.set_alpha();
     }
-}
-
-/// The number a of a tensor, or of all.
-fn weight<T: Real>(a: &Params<T>, tensor: usize) -> f64 {
-    a.tensors()[tensor.min(a.tensors().len() - 1)].row(0)[0].f64()
-}
-
-fn sigmoid(a: f64) -> f64 {
-    1.0 / (1.0 + Real::exp(-a))
 }
 
 #[cfg(test)]
@@ -116,6 +124,7 @@ mod tests {
             let a = mixture.a.clone();
             let mut value = |a: &Params<f64>, local: &Params<f64>| {
                 mixture.a.copy_from(a);
+                mixture.set_alpha();
                 let mixed = mixture.mix(&history, local);
                 let pairs = mixed.tensors().iter().zip(weights.tensors());
                 pairs.flat_map(|(x, w)| x.to_vec().into_iter().zip(w.to_vec())).map(|(x, w)| x * w).sum::<f64>()
@@ -136,6 +145,7 @@ mod tests {
             let by_local: Vec<f64> = places.iter().map(|&(t, r, c)| numeric(false, t, r, c)).collect();
             let by_a: Vec<f64> = a.shapes().iter().enumerate().map(|(t, _)| numeric(true, t, 0, 0)).collect();
             mixture.a.copy_from(&a);
+            mixture.set_alpha();
             let mut gradients = weights.tensors().to_vec();
             mixture.step_back(&history, &local, &mut gradients);
             for (&(t, r, c), expected) in places.iter().zip(by_local) {

@@ -26,15 +26,17 @@ pub(super) fn largest<T: Real>(delta: &[T], count: usize) -> Vec<(u32, T)> {
         return Vec::new();
     }
     let (threshold, mut equals) = threshold(delta, count);
-    let mut out = Vec::with_capacity(count);
+    // Every number is written, and the place moves on if it is kept: whether it is, no CPU could foresee.
+    let mut out = vec![(0, T::ZERO); count + 1];
+    let mut at = 0;
     for (i, x) in delta.iter().enumerate() {
         let key = key(*x);
-        if key < threshold || (key == threshold && equals == 0) {
-            continue;
-        }
-        equals -= usize::from(key == threshold);
-        out.push((i as u32, *x));
+        out[at] = (i as u32, *x);
+        let equal = usize::from(key == threshold).min(equals);
+        equals -= equal;
+        at += usize::from(key > threshold) + equal;
     }
+    out.truncate(count);
     out
 }
 
