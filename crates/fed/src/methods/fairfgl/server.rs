@@ -76,14 +76,16 @@ impl<T: Real> Reconciling<T> {
             // Σ w Δ and Σ w of every coordinate.
             let mut sums = vec![(T::ZERO, T::ZERO); self.global.count()];
             for (m, &k) in members.iter().enumerate() {
-                let mut tensor = 0;
-                for &(i, x) in &updates[k].message.entries {
-                    while i as usize >= ends[tensor] {
-                        tensor += 1;
+                let mut entries = &updates[k].message.entries[..];
+                for (tensor, &end) in ends.iter().enumerate() {
+                    let (here, rest) = entries.split_at(entries.partition_point(|(i, _)| (*i as usize) < end));
+                    let w = T::of(within.weights(tensor)[m]);
+                    for &(i, x) in here {
+                        let sum = &mut sums[i as usize];
+                        sum.0 += w * x;
+                        sum.1 += w;
                     }
-                    let (w, sum) = (T::of(within.weights(tensor)[m]), &mut sums[i as usize]);
-                    sum.0 += w * x;
-                    sum.1 += w;
+                    entries = rest;
                 }
             }
             add(&mut self.global, &sums, T::of(*share));

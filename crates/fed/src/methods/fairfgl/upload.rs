@@ -57,11 +57,13 @@ fn threshold<T: Real>(delta: &[T], count: usize) -> (u64, usize) {
 }
 
 /// Magnitudes as integers of the same order: the bits of a float that is not negative grow with it.
+#[inline]
 fn key<T: Real>(x: T) -> u64 {
     x.f64().abs().to_bits()
 }
 
 /// Exponent and the first bits of the fraction.
+#[inline]
 fn bucket(key: u64) -> usize {
     (key >> 48) as usize
 }
