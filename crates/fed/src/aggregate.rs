@@ -86,6 +86,22 @@ impl Combination {
         Self { weights: vec![weights], trust: None }
     }
 
+    /// One combination of `clients` clients from those of groups of them: group `g` holds the clients `groups[g].0`,
+    /// which its combination weighs among each other, and has the share `shares[g]` of the whole.
+    pub fn of_groups(clients: usize, groups: &[(Vec<usize>, Self)], shares: &[f64]) -> Self {
+        let tensors = groups.iter().map(|(_, within)| within.weights.len()).max().unwrap_or(1);
+        let mut weights = vec![vec![0.0; clients]; tensors];
+        let mut trust = vec![0.0; clients];
+        for ((members, within), share) in groups.iter().zip(shares) {
+            for (t, weights) in weights.iter_mut().enumerate() {
+                members.iter().zip(within.weights(t)).for_each(|(&k, w)| weights[k] = share * w);
+            }
+            members.iter().zip(within.trust.iter().flatten()).for_each(|(&k, t)| trust[k] = *t);
+        }
+        let judged = groups.iter().all(|(_, within)| within.trust.is_some());
+        Self { weights, trust: judged.then_some(trust) }
+    }
+
     /// The weights for one tensor.
     pub fn weights(&self, tensor: usize) -> &[f64] {
         &self.weights[tensor.min(self.weights.len() - 1)]

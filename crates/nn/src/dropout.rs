@@ -55,6 +55,12 @@ impl<T> Mask<T> {
         mix32(node ^ self.high)
     }
 
+    /// Whether nothing is dropped, so that nobody need ask.
+    #[inline(always)]
+    pub(crate) fn keeps_everything(&self) -> bool {
+        self.threshold == 0
+    }
+
     /// Whether a column of that row survives.
     #[inline(always)]
     pub(crate) fn keeps(&self, row: u32, column: u32) -> bool {

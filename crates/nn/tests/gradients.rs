@@ -2,7 +2,9 @@
 
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, SparseRows, Stream};
 use boostfgl_nn::backbones::{Architecture, BACKBONES, Backbone, Extra, Pass, Supervised, build, gradients};
-use boostfgl_nn::{Dropout, Inputs, Matrix, Params, Pool, Reach, Reduction, View, WeightedLoss};
+use boostfgl_nn::{
+    Dropout, Inputs, Matrix, Params, Pool, Reach, Reduction, Tape, TensorShape, Var, View, WeightedLoss,
+};
 use proptest::prelude::*;
 
 const NODES: usize = 11;
@@ -183,4 +185,24 @@ fn unknown_backbones_are_refused_with_the_nearest_name() {
     let architecture = Architecture { inputs: 1, hidden: 1, classes: 2, layers: 1 };
     let error = build::<f32>("gnc", architecture).err().unwrap();
     assert_eq!(error.to_string(), "unknown backbone `gnc` (did you mean `gcn`?)");
+}
+
+/// (a + b)·a uses both inputs of the sum and one of them twice.
+#[test]
+fn a_sum_sends_its_gradient_both_ways() {
+    let mut stream = Stream::new(4, "sum", &[]);
+    let shapes = [TensorShape::weight("a", 3, 3), TensorShape::weight("b", 3, 3)];
+    let drawn = (0..2).map(|_| Matrix::from_rows(3, 3, &(0..9).map(|_| stream.normal()).collect::<Vec<_>>())).collect();
+    let mut params = Params::from_tensors(&shapes, drawn);
+    let (pool, loss) = (Pool::new(), WeightedLoss::new(vec![0, 2, 1], Reduction::Mean));
+    let value = |params: &Params<f64>| {
+        let mut tape = Tape::new(&pool);
+        let vars: Vec<Var> = params.tensors().iter().map(|t| tape.parameter(t)).collect();
+        let sum = tape.add(vars[0], vars[1]);
+        let product = tape.matmul(sum, vars[0]);
+        let total = tape.cross_entropy(product, &loss);
+        (tape.value(total).row(0)[0], tape.backward(total, &vars))
+    };
+    let (_, found) = value(&params);
+    compare("sum", &mut params, &found, |params| value(params).0);
 }

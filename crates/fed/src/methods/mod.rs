@@ -15,6 +15,7 @@ pub mod afl;
 mod boostfgl;
 mod central;
 pub mod fairfed;
+pub mod fairfgl;
 mod fedavg;
 pub mod fedfv;
 pub mod fedgta;
@@ -22,6 +23,7 @@ pub mod fedproto;
 pub mod fedprox;
 pub mod fedpub;
 pub mod fedsage_plus;
+pub mod fedspray;
 pub mod fedtad;
 mod isolated;
 pub mod moon;
@@ -260,6 +262,8 @@ methods![
     fedtad,
     adafgl,
     fedgta,
+    fedspray,
+    fairfgl,
     boostfgl,
     qffl,
     afl,
@@ -277,6 +281,8 @@ configs![
     fedtad = "fedtad",
     adafgl = "adafgl",
     fedgta = "fedgta",
+    fedspray = "fedspray",
+    fairfgl = "fairfgl",
     qffl = "qffl",
     afl = "afl",
     fedfv = "fedfv",

@@ -4,6 +4,8 @@
 mod small;
 
 mod adafgl;
+mod fairfgl;
 mod fedsage_plus;
+mod fedspray;
 mod fedtad;
 mod rivals;

@@ -8,6 +8,15 @@ dispatch! {
     /// In place h = dropout(relu(h + bias)) for rows whose nodes are `nodes` (or `first..` if empty).
     fn bias_relu_dropout<T: Real>(h: &mut [T], bias: &[T], nodes: &[u32], mask: Mask<T>) {
         let stride = bias.len();
+        if mask.keeps_everything() {
+            for row in h.chunks_exact_mut(stride) {
+                for (x, b) in row.iter_mut().zip(bias) {
+                    let y = *x + *b;
+                    *x = if y > T::ZERO { y * mask.scale } else { T::ZERO };
+                }
+            }
+            return;
+        }
         for (row, &node) in h.chunks_exact_mut(stride).zip(nodes) {
             let counter = mask.row(node);
             for (j, (x, b)) in row.iter_mut().zip(bias).enumerate() {

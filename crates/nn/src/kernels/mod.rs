@@ -18,6 +18,7 @@ pub(crate) mod diversity;
 pub(crate) mod elementwise;
 pub(crate) mod gemm;
 pub(crate) mod messages;
+pub(crate) mod mixture;
 pub(crate) mod reduce;
 pub(crate) mod segments;
 pub(crate) mod softmax;

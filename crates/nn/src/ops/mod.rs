@@ -2,6 +2,7 @@
 //!
 //! Every operation has its gradient checked against finite differences in `tests/gradients.rs`.
 
+mod add;
 mod add_scaled;
 mod attention;
 mod bias;

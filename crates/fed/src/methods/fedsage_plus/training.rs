@@ -9,6 +9,7 @@ use super::demand::Demand;
 use super::impaired::Impaired;
 use super::losses::{self, Matcher};
 use super::neighgen::{CLASSIFIER, NeighGen, classify, degrees, encode, generate};
+use super::slot::Slot;
 use super::{Config, Count};
 use crate::Result;
 use crate::rule::Desk;

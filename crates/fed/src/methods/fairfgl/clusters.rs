@@ -1,0 +1,107 @@
+//! Which clients move alike: clusters by the cosine between their updates.
+
+use super::Clusters;
+use boostfgl_nn::{Real, squared_distance};
+
+/// Updates whose cosine differs from 1 by less are the same direction.
+const SAME: f64 = 1e-9;
+
+/// cos(Δᵢ, Δⱼ) of every pair, from ‖Δᵢ‖, ‖Δⱼ‖ and ‖Δᵢ − Δⱼ‖; 0 where an update is 0.
+pub(super) fn cosines<T: Real>(updates: &[Vec<T>]) -> Vec<Vec<f64>> {
+    let zero = vec![T::ZERO; updates.first().map_or(0, Vec::len)];
+    let squares: Vec<f64> = updates.iter().map(|u| squared_distance(u, &zero)).collect();
+    let mut cosines = vec![vec![1.0; updates.len()]; updates.len()];
+    for i in 0..updates.len() {
+        for j in 0..i {
+            let inner = (squares[i] + squares[j] - squared_distance(&updates[i], &updates[j])) / 2.0;
+            let lengths = libm::sqrt(squares[i]) * libm::sqrt(squares[j]);
+            let cosine = if lengths > 0.0 { inner / lengths } else { 0.0 };
+            (cosines[i][j], cosines[j][i]) = (cosine, cosine);
+        }
+    }
+    cosines
+}
+
+/// Clusters of clients, each increasing, in the order of their first client.
+pub(super) fn clusters(rule: Clusters, cosines: &[Vec<f64>]) -> Vec<Vec<usize>> {
+    let each: Vec<Vec<usize>> = (0..cosines.len()).map(|k| vec![k]).collect();
+    match rule {
+        Clusters::One => vec![(0..cosines.len()).collect()],
+        Clusters::Linkage => merged(each, |count, similarity| count > 2 || similarity > 1.0 - SAME, cosines, mean),
+        Clusters::Components => merged(each, |_, similarity| similarity > 0.0, cosines, largest),
+    }
+}
+
+/// Joins the two most alike clusters, the first of equals, as long as `goes_on(clusters, similarity)`.
+fn merged(
+    mut clusters: Vec<Vec<usize>>,
+    goes_on: impl Fn(usize, f64) -> bool,
+    cosines: &[Vec<f64>],
+    similarity: impl Fn(&[usize], &[usize], &[Vec<f64>]) -> f64,
+) -> Vec<Vec<usize>> {
+    while clusters.len() > 1 {
+        let mut best = (f64::NEG_INFINITY, 0, 1);
+        for j in 1..clusters.len() {
+            for i in 0..j {
+                let found = similarity(&clusters[i], &clusters[j], cosines);
+                if found > best.0 {
+                    best = (found, i, j);
+                }
+            }
+        }
+        let (alike, i, j) = best;
+        if !goes_on(clusters.len(), alike) {
+            break;
+        }
+        let joined = clusters.remove(j);
+        clusters[i].extend(joined);
+        clusters[i].sort_unstable();
+    }
+    clusters
+}
+
+/// Average linkage.
+fn mean(a: &[usize], b: &[usize], cosines: &[Vec<f64>]) -> f64 {
+    let sum: f64 = a.iter().flat_map(|&i| b.iter().map(move |&j| cosines[i][j])).sum();
+    sum / (a.len() * b.len()) as f64
+}
+
+/// The strongest tie: joining by it gives connected components.
+fn largest(a: &[usize], b: &[usize], cosines: &[Vec<f64>]) -> f64 {
+    a.iter().flat_map(|&i| b.iter().map(move |&j| cosines[i][j])).fold(f64::NEG_INFINITY, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(rule: Clusters, updates: &[[f64; 3]]) -> Vec<Vec<usize>> {
+        clusters(rule, &cosines(&updates.iter().map(|u| u.to_vec()).collect::<Vec<_>>()))
+    }
+
+    #[test]
+    fn cosines_are_those_of_the_updates() {
+        let c = cosines(&[vec![3.0, 0.0], vec![1.0, 1.0], vec![0.0, 0.0], vec![-2.0, 0.0]]);
+        assert!((c[0][1] - 0.5f64.sqrt()).abs() < 1e-12 && (c[0][3] + 1.0).abs() < 1e-12);
+        assert_eq!((c[0][2], c[1][1]), (0.0, 1.0));
+    }
+
+    #[test]
+    fn clients_that_move_alike_are_together() {
+        let updates = [[1.0, 0.0, 0.1], [-1.0, 0.0, 0.0], [2.0, 0.1, 0.0], [-3.0, 0.2, 0.0], [1.0, 0.0, 0.1]];
+        for rule in [Clusters::Linkage, Clusters::Components] {
+            assert_eq!(found(rule, &updates), [vec![0, 2, 4], vec![1, 3]], "{rule:?}");
+        }
+        assert_eq!(found(Clusters::One, &updates), [vec![0, 1, 2, 3, 4]]);
+    }
+
+    /// Two clusters are wanted, but not at the price of parting equals.
+    #[test]
+    fn equal_updates_fall_in_one_cluster() {
+        for rule in [Clusters::Linkage, Clusters::Components, Clusters::One] {
+            assert_eq!(found(rule, &[[0.1, 0.7, -0.3]; 3]), [vec![0, 1, 2]], "{rule:?}");
+            assert_eq!(found(rule, &[[0.1, 0.7, -0.3]]), [vec![0]]);
+        }
+        assert_eq!(found(Clusters::Linkage, &[[1.0, 0.0, 0.0], [0.9, 0.3, 0.0]]), [vec![0], vec![1]]);
+    }
+}

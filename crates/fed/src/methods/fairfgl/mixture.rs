@@ -1,0 +1,162 @@
+//! Ŵ = α·W_hist + (1 − α)·W_local with trained α = sigmoid(a), and the way back through it.
+
+use super::{Alpha, Config};
+use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer};
+use boostfgl_nn::{Matrix, Params, Real, TensorShape, mix, sigmoid, unmix, weighted_sum};
+
+/// The mixing weights of a client and what passes use in place of its model.
+pub(super) struct Mixture<T: Real> {
+    kind: Alpha,
+    /// a: of the model's shapes, one number per tensor, or one number. Starts at 0, which is α = ½.
+    a: Params<T>,
+    /// sigmoid(a).
+    alpha: Vec<Matrix<T>>,
+    optimizer: Adam<T>,
+    gradient: Vec<Matrix<T>>,
+    /// Ŵ.
+    mixed: Params<T>,
+}
+
+impl<T: Real> Mixture<T> {
+    /// Weights for a model like this one; `None` if nothing is mixed.
+    pub(super) fn new(config: &Config, model: &Params<T>) -> Option<Self> {
+        let shapes: Vec<TensorShape> = match config.alpha {
+            Alpha::Off => return None,
+            Alpha::Element => model.shapes().to_vec(),
+            Alpha::Tensor => model.shapes().iter().map(|s| TensorShape::bias(s.name.clone(), 1)).collect(),
+            Alpha::Scalar => vec![TensorShape::bias("alpha", 1)],
+        };
+        let zeros = || shapes.iter().map(|s| Matrix::zeros(s.rows, s.columns)).collect::<Vec<_>>();
+        let settings = AdamConfig { rate: config.alpha_rate, weight_decay: 0.0, ..AdamConfig::default() };
+        let mut mixture = Self {
+            kind: config.alpha,
+            a: Params::from_tensors(&shapes, zeros()),
+            alpha: zeros(),
+            optimizer: Adam::new(settings),
+            gradient: zeros(),
+            mixed: model.clone(),
+        };
+        mixture.set_alpha();
+        Some(mixture)
+    }
+
+    /// α = sigmoid(a), whenever a has moved.
+    fn set_alpha(&mut self) {
+        self.alpha.iter_mut().zip(self.a.tensors()).for_each(|(alpha, a)| sigmoid(a.data(), alpha.data_mut()));
+    }
+
+    /// The one α of a tensor, or of all.
+    fn alpha(&self, tensor: usize) -> f64 {
+        self.alpha[tensor.min(self.alpha.len() - 1)].row(0)[0].f64()
+    }
+
+    /// Forgets the moments of a.
+    pub(super) fn reset(&mut self) {
+        self.optimizer.reset();
+    }
+
+    /// Ŵ from the history and a model.
+    pub(super) fn mix(&mut self, history: &Params<T>, local: &Params<T>) -> &Params<T> {
+        let pairs = history.tensors().iter().zip(local.tensors());
+        for (t, (history, local)) in pairs.enumerate() {
+            let alpha = self.alpha(t);
+            let out = &mut self.mixed.tensors_mut()[t];
+            match self.kind {
+                Alpha::Element => mix(self.alpha[t].data(), history.data(), local.data(), out.data_mut()),
+                _ => {
+                    weighted_sum(&[history.data(), local.data()], &[alpha, 1.0 - alpha], out.data_mut());
+                }
+            }
+        }
+        &self.mixed
+    }
+
+    /// Ŵ as it was last made.
+    pub(super) fn mixed(&self) -> &Params<T> {
+        &self.mixed
+    }
+
+    /// Turns gradients with respect to Ŵ into those with respect to W_local, and takes a step in a.
+    pub(super) fn step_back(&mut self, history: &Params<T>, local: &Params<T>, gradients: &mut [Matrix<T>]) {
+        let pairs = history.tensors().iter().zip(local.tensors());
+        let mut sum = vec![0.0; self.gradient.len()];
+        for (t, (g, (history, local))) in gradients.iter_mut().zip(pairs).enumerate() {
+            let (history, local) = (history.data(), local.data());
+            if self.kind == Alpha::Element {
+                unmix(self.alpha[t].data(), history, local, g.data_mut(), self.gradient[t].data_mut());
+                continue;
+            }
+            let alpha = self.alpha(t);
+            let along = g.data().iter().zip(history.iter().zip(local));
+            let inner: f64 = along.map(|(g, (h, l))| g.f64() * (h.f64() - l.f64())).sum();
+            sum[t.min(self.gradient.len() - 1)] += alpha * (1.0 - alpha) * inner;
+            boostfgl_nn::losses::scale(g, 1.0 - alpha);
+        }
+        if self.kind != Alpha::Element {
+            self.gradient.iter_mut().zip(sum).for_each(|(g, sum)| g.row_mut(0)[0] = T::of(sum));
+        }
+        self.optimizer.step(&mut self.a, &self.gradient);
+        self.set_alpha();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(numbers: [f64; 5]) -> Params<f64> {
+        let shapes = [TensorShape::weight("w", 2, 2), TensorShape::bias("b", 1)];
+        let tensors = vec![Matrix::from_rows(2, 2, &numbers[..4]), Matrix::from_rows(1, 1, &numbers[4..])];
+        Params::from_tensors(&shapes, tensors)
+    }
+
+    /// f(Ŵ) = ⟨weights, Ŵ⟩ by finite differences in a and in W_local, for every kind of α.
+    #[test]
+    fn the_way_back_agrees_with_finite_differences() {
+        let (history, weights) = (model([1.0, -2.0, 0.5, 0.3, 2.0]), model([0.4, 1.0, -0.7, 0.2, -1.5]));
+        let local = model([0.2, 0.9, -0.4, 1.1, 0.6]);
+        for alpha in [Alpha::Element, Alpha::Tensor, Alpha::Scalar] {
+            let config = Config { alpha, ..Config::default() };
+            let mut mixture = Mixture::new(&config, &local).unwrap();
+            for (t, tensor) in mixture.a.tensors_mut().iter_mut().enumerate() {
+                (0..tensor.rows()).for_each(|r| tensor.row_mut(r).iter_mut().for_each(|a| *a = 0.3 + 0.2 * t as f64));
+            }
+            let a = mixture.a.clone();
+            let mut value = |a: &Params<f64>, local: &Params<f64>| {
+                mixture.a.copy_from(a);
+                mixture.set_alpha();
+                let mixed = mixture.mix(&history, local);
+                let pairs = mixed.tensors().iter().zip(weights.tensors());
+                pairs.flat_map(|(x, w)| x.to_vec().into_iter().zip(w.to_vec())).map(|(x, w)| x * w).sum::<f64>()
+            };
+            let mut numeric = |of_a: bool, t: usize, r: usize, c: usize| {
+                let mut at = |h: f64| {
+                    let (mut a, mut local) = (a.clone(), local.clone());
+                    let moved = if of_a { &mut a } else { &mut local };
+                    moved.tensors_mut()[t].row_mut(r)[c] += h;
+                    value(&a, &local)
+                };
+                (at(1e-6) - at(-1e-6)) / 2e-6
+            };
+            let shapes = local.shapes().to_vec();
+            let places: Vec<_> =
+                (0..2).flat_map(|t| (0..shapes[t].rows).flat_map(move |r| [(t, r, 0), (t, r, 1)])).collect();
+            let places: Vec<_> = places.into_iter().filter(|(t, _, c)| *c < shapes[*t].columns).collect();
+            let by_local: Vec<f64> = places.iter().map(|&(t, r, c)| numeric(false, t, r, c)).collect();
+            let by_a: Vec<f64> = a.shapes().iter().enumerate().map(|(t, _)| numeric(true, t, 0, 0)).collect();
+            mixture.a.copy_from(&a);
+            mixture.set_alpha();
+            let mut gradients = weights.tensors().to_vec();
+            mixture.step_back(&history, &local, &mut gradients);
+            for (&(t, r, c), expected) in places.iter().zip(by_local) {
+                assert!((gradients[t].row(r)[c] - expected).abs() < 1e-8, "{alpha:?} local {t} {r} {c}");
+            }
+            for (t, expected) in by_a.iter().enumerate() {
+                assert!((mixture.gradient[t].row(0)[0] - expected).abs() < 1e-8, "{alpha:?} a {t}");
+                // Adam's first step goes the full rate against the gradient.
+                let moved = mixture.a.tensors()[t].row(0)[0] - a.tensors()[t].row(0)[0];
+                assert!((moved + config.alpha_rate * expected.signum()).abs() < 1e-6, "{alpha:?} step {t}");
+            }
+        }
+    }
+}

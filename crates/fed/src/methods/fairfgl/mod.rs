@@ -1,0 +1,349 @@
+//! FairFGL (Wu et al., 2025): fairness for minority classes and heterophilous nodes, on client and server.
+//!
+//! There is no public code, and the published descriptions leave formulas open. What is known: a history model is the
+//! mean of the five most recent globals; it is mixed into the local model by a trained weight and teaches it on
+//! unlabelled nodes; heterophilous nodes of majority classes are aligned; knowledge of a minority class comes from
+//! clients where it is a majority; only the most changed parameters go up; the server reconciles clusters of clients.
+//! Everything else is **decided here**, one key each where a choice is sensible:
+//!
+//! * *History* (`history`): globals that this client received, the current one included; from the second on there is a
+//!   history, and before that the client is FedAvg's.
+//! * *Mixture* (`alpha`, `alpha_rate`): passes use Ŵ = α·W_hist + (1 − α)·W_local, α = sigmoid(a), with a number a per
+//!   parameter, per tensor or one for all, trained by Adam without weight decay from a = 0 (α = ½).
+//! * *Distillation* (`distill`): λ₁ · mean over nodes without training label of KL(softmax z_hist ‖ softmax z).
+//! * *Alignment* (`align`, `homophily`): λ₂ · mean of 1 − cos(h_v, μ_{y_v}), see `alignment`.
+//! * *Classes*: the rarest classes that hold less than a share `minority_ratio` of a client's training nodes together are
+//!   its minority, classes without any are neither, see `experts`.
+//! * *Gradient modification* (`modify`): after training a client sends, for each majority class, the mean gradient of
+//!   cross-entropy over that class's training nodes with respect to its column of the last layer, under the model it
+//!   sends. The server averages over the senders. Before each step of the next round a client turns the gradient of each
+//!   minority class's column that way, keeping its length: g ← (1 − η)g + η(‖g‖/‖ḡ‖)ḡ.
+//! * *Upload* (`keep`): the ⌈ρP⌉ entries of largest |W_local − W_g|, each as place and value. With ρ = 1 the model itself
+//!   goes up: the same knowledge in half the numbers, and a mean of models that is FedAvg's to the bit.
+//! * *Clusters* (`clusters`, `cluster_trust`): by the cosine of updates as sent; inside a cluster, per coordinate, the
+//!   size-weighted mean over those that sent it; clusters count alike.
+//! * *Judged* (`judge`): the global model, or each client's mixture with the history of its last round.
+//!
+//! Model boosting weighs clients inside their cluster, by ‖Δ‖ before sparsification, which goes up as a further number
+//! (one per tensor under tensor trust): what is left after it would flatter clients that moved many parameters a little.
+
+mod alignment;
+mod clusters;
+mod experts;
+mod history;
+mod mixture;
+mod server;
+mod upload;
+
+use self::alignment::Alignment;
+use self::experts::{LastLayer, Roles};
+use self::history::History;
+use self::mixture::Mixture;
+use self::server::Reconciling;
+use super::{MethodInfo, Terms, needs_hidden};
+use crate::boost::{Boost, TrustScope};
+use crate::client::LocalData;
+use crate::config::{OptimizerState, at_least_one, not_negative};
+use crate::rule::{ClientRule, Desk, Upload};
+use crate::wire::Message;
+use crate::{Error, Result};
+use boostfgl_nn::backbones::Extra;
+use boostfgl_nn::{Matrix, Params, Reach, Real, losses, softmax_rows};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(super) const INFO: MethodInfo = MethodInfo {
+    name: "fairfgl",
+    summary: "history-preserving clients, experts for minority classes, sparse uploads and clustered means",
+    paper: "Wu et al., arXiv 2504.09963; journal version: Toward Fair Federated Graph Learning, TNNLS",
+    equations: "history:   W_hist = mean of the last 5 received globals; W^ = alpha W_hist + (1 - alpha) W_local, alpha learnt\n\
+                client k:  CE + l1 mean_{v unlabelled} KL(softmax z_hist || softmax z) + l2 mean_v (1 - cos(h_v, mu_{y_v}))\n\
+                \x20          v: heterophilous training nodes of majority classes; mu_c: mean of the homophilous ones\n\
+                experts:   gbar_c = mean over clients with majority class c of the gradient of c's column of the last layer\n\
+                \x20          minority class c:  g_c = (1 - eta) g_c + eta (|g_c|/|gbar_c|) gbar_c\n\
+                upload:    the rho P entries of W_local - W that moved most\n\
+                server:    clusters by cosine; W = W + mean over clusters of the n_k-weighted mean of what members sent",
+    wire: "up 2 ceil(rho P) + 1 (places and values, size) + m_k (h + 1) (gradients of m_k majority classes; once the m_k\n\
+           class numbers), model boosting + 1 (norm); with rho = 1 P instead of 2 ceil(rho P)\n\
+           down P, from the second round on + C (h + 1) (class gradients)",
+    departures: "There is no public code. Alignment, gradient modification, the share kept, clustering and all strengths are this\n\
+                 project's reading of published descriptions, each behind a key of methods.fairfgl; the source lists them.",
+    network: needs_hidden,
+    extra_bytes: |sizes, configs| {
+        let (clients, p) = (sizes.nodes.len(), sizes.parameters);
+        // Received globals and their mean; a, its gradient, two moments and W^; what goes up, once more at the server.
+        let models = configs.fairfgl.history + 1 + 5 + 4;
+        4 * (clients * models * p + sizes.nodes.iter().sum::<usize>() * sizes.classes) as u64
+    },
+    ..MethodInfo::PLAIN
+};
+
+/// Settings of FairFGL (`[methods.fairfgl]`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// How many received globals make the history model, at least 1.
+    pub history: usize,
+    /// What has its own mixing weight: each parameter, each tensor, the model as a whole, or nothing (no mixture).
+    pub alpha: Alpha,
+    /// Learning rate of the mixing weights, above 0.
+    pub alpha_rate: f64,
+    /// Strength λ₁ of the distillation from the history model, at least 0.
+    pub distill: f64,
+    /// Strength λ₂ of the alignment of heterophilous majority nodes, at least 0.
+    pub align: f64,
+    /// A node is homophilous if at least this share of its neighbours has its class; 0 to 1.
+    pub homophily: f64,
+    /// Share η of the experts' direction in the gradient of a minority class; 0 (no gradient modification) to 1.
+    pub modify: f64,
+    /// Share ρ of the parameters that go up, above 0 and at most 1.
+    pub keep: f64,
+    /// How clients are clustered: average linkage to 2 clusters, components of positive cosine, or one cluster.
+    pub clusters: Clusters,
+    /// Whether model boosting also weighs clusters, by their mean trust.
+    pub cluster_trust: bool,
+    /// What is judged: the global model, or each client's mixture of it with its history.
+    pub judge: Judge,
+}
+
+/// What has its own mixing weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Alpha {
+    /// Nothing is mixed.
+    Off,
+    /// The model as a whole.
+    Scalar,
+    /// Each tensor.
+    Tensor,
+    /// Each parameter.
+    Element,
+}
+
+/// How clients are clustered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clusters {
+    /// Average linkage of cosines until two are left (one, if all updates have the same direction).
+    Linkage,
+    /// Connected components of pairs with a positive cosine.
+    Components,
+    /// All clients together.
+    One,
+}
+
+/// What is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Judge {
+    /// The global model.
+    Global,
+    /// Each client's mixture of the global model with its history.
+    Mixture,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            history: 5,
+            alpha: Alpha::Element,
+            alpha_rate: 0.01,
+            distill: 1.0,
+            align: 1.0,
+            homophily: 0.5,
+            modify: 0.5,
+            keep: 0.3,
+            clusters: Clusters::Linkage,
+            cluster_trust: false,
+            judge: Judge::Global,
+        }
+    }
+}
+
+impl Config {
+    pub(super) fn check(&self) -> Result<()> {
+        at_least_one("methods.fairfgl.history", self.history)?;
+        if !(self.alpha_rate.is_finite() && self.alpha_rate > 0.0) {
+            return Err(Error::setting("methods.fairfgl.alpha_rate", "a number above 0", self.alpha_rate));
+        }
+        not_negative("methods.fairfgl.distill", self.distill)?;
+        not_negative("methods.fairfgl.align", self.align)?;
+        for (key, value) in [("methods.fairfgl.homophily", self.homophily), ("methods.fairfgl.modify", self.modify)] {
+            if !(0.0..=1.0).contains(&value) {
+                return Err(Error::setting(key, "a number from 0 to 1", value));
+            }
+        }
+        if !(self.keep > 0.0 && self.keep <= 1.0) {
+            return Err(Error::setting("methods.fairfgl.keep", "a number above 0 and at most 1", self.keep));
+        }
+        Ok(())
+    }
+
+    /// Whether everything goes up.
+    fn is_lossless(&self) -> bool {
+        self.keep >= 1.0
+    }
+
+    fn remembers(&self) -> bool {
+        self.alpha != Alpha::Off || self.distill > 0.0 || self.align > 0.0
+    }
+}
+
+pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Reconciling<T> {
+    Reconciling::new(terms)
+}
+
+pub(super) fn client<T: Real>(terms: &Terms<'_, T>, data: &LocalData<T>) -> Preserver<T> {
+    let config = terms.setup.methods.fairfgl.clone();
+    let trusted = terms.setup.boosts.contains(&Boost::Model);
+    Preserver {
+        roles: Roles::new(data, terms.setup.minority_ratio),
+        last: LastLayer::find(terms.initial.shapes(), terms.classes),
+        history: History::new(config.history),
+        mixture: Mixture::new(&config, terms.initial),
+        lesson: None,
+        alignment: None,
+        directions: None,
+        mixes: false,
+        introduced: false,
+        norms: trusted.then_some(terms.setup.boost.model.trust_scope),
+        unlabelled: (0..data.len() as u32).filter(|&v| data.training_label(v as usize).is_none()).collect(),
+        config,
+    }
+}
+
+/// A client that holds on to what it knew, and to what others know better.
+pub(super) struct Preserver<T: Real> {
+    config: Config,
+    roles: Roles,
+    last: Option<LastLayer>,
+    unlabelled: Vec<u32>,
+    history: History<T>,
+    mixture: Option<Mixture<T>>,
+    /// Whether this round's passes use the mixture: there is a history.
+    mixes: bool,
+    /// softmax z_hist of every local node.
+    lesson: Option<Matrix<T>>,
+    alignment: Option<Alignment>,
+    /// ḡ_c of every class, as received.
+    directions: Option<Matrix<T>>,
+    /// Whether the server has been told the majority classes.
+    introduced: bool,
+    /// Which norms go up, under model boosting.
+    norms: Option<TrustScope>,
+}
+
+impl<T: Real> Preserver<T> {
+    /// What the history model says: targets for unlabelled nodes and guesses for homophily.
+    fn consult_history(&mut self, desk: &Desk<'_, T>) {
+        let Some(history) = self.history.mean().filter(|_| self.config.distill + self.config.align > 0.0) else {
+            return;
+        };
+        let mut scores = desk.logits(history);
+        if self.config.align > 0.0 {
+            self.alignment = Some(Alignment::new(desk, &self.roles, &scores, self.config.homophily));
+        }
+        if self.config.distill > 0.0 {
+            softmax_rows(&mut scores);
+            self.lesson = Some(scores);
+        } else {
+            desk.pool().put(scores);
+        }
+    }
+
+    /// The entries that go up in place of the model, and the norms that they no longer show.
+    fn sparse(&self, desk: &Desk<'_, T>, local: &Params<T>) -> Upload<T> {
+        let delta = upload::difference(local, desk.start());
+        let entries = upload::largest(&delta, upload::kept(self.config.keep, delta.len()));
+        let moved = local.tensor_distances(desk.start());
+        let numbers = match self.norms {
+            None => Vec::new(),
+            Some(TrustScope::Model) => vec![libm::sqrt(moved.iter().map(|d| d * d).sum())],
+            Some(TrustScope::Tensor) => moved.clone(),
+        };
+        let message = Message { entries, numbers, ..Message::default() };
+        Upload { size: true, moved: Some(moved), ..Upload::only(message) }
+    }
+}
+
+impl<T: Real> ClientRule<T> for Preserver<T> {
+    fn reach(&self) -> Reach {
+        if self.config.distill > 0.0 { Reach::Everything } else { Reach::Output }
+    }
+
+    fn begin(&mut self, desk: &Desk<'_, T>, heard: Option<&Message<T>>) -> Result<()> {
+        if self.last.is_none() && self.config.modify > 0.0 {
+            let (what, reason) =
+                ("this backbone".into(), "its last layer has no weight matrix with a column per class");
+            return Err(Error::Refused { method: INFO.name, what, reason });
+        }
+        if self.config.remembers() {
+            self.history.receive(desk.start());
+        }
+        self.mixes = self.mixture.is_some() && self.history.mean().is_some();
+        if desk.told.optimizer.optimizer_state == OptimizerState::Reset {
+            self.mixture.iter_mut().for_each(Mixture::reset);
+        }
+        self.consult_history(desk);
+        self.directions = heard.and_then(|heard| heard.tensors.first()).cloned();
+        Ok(())
+    }
+
+    fn reparametrise(&mut self, model: &Params<T>) {
+        if let (true, Some(mixture), Some(history)) = (self.mixes, &mut self.mixture, self.history.mean()) {
+            mixture.mix(history, model);
+        }
+    }
+
+    fn effective(&self) -> Option<&Params<T>> {
+        self.mixture.as_ref().filter(|_| self.mixes).map(Mixture::mixed)
+    }
+
+    fn extra(&self, desk: &Desk<'_, T>, logits: &Matrix<T>, hidden: Option<&Matrix<T>>) -> Extra<T> {
+        let mut extra = Extra::default();
+        if let Some(lesson) = &self.lesson {
+            let (value, mut gradient) = losses::divergence(lesson, logits, &self.unlabelled, desk.pool());
+            losses::scale(&mut gradient, self.config.distill);
+            extra.value += self.config.distill * value;
+            extra.logits = Some(gradient);
+        }
+        let drawn = self.alignment.as_ref().zip(hidden).and_then(|(a, hidden)| a.loss(hidden, desk.pool()));
+        if let Some((value, mut gradient)) = drawn {
+            losses::scale(&mut gradient, self.config.align);
+            extra.value += self.config.align * value;
+            extra.hidden = Some(gradient);
+        }
+        extra
+    }
+
+    fn adjust(&mut self, _: &Desk<'_, T>, model: &Params<T>, gradients: &mut [Matrix<T>]) {
+        if let (Some(last), Some(directions)) = (self.last, &self.directions) {
+            last.modify(gradients, directions, &self.roles.minority, self.config.modify);
+        }
+        if let (true, Some(mixture), Some(history)) = (self.mixes, &mut self.mixture, self.history.mean()) {
+            mixture.step_back(history, model, gradients);
+        }
+    }
+
+    fn finish(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
+        self.lesson.take().into_iter().for_each(|lesson| desk.pool().put(lesson));
+        self.alignment = None;
+        let mut upload = if self.config.is_lossless() { Upload::model() } else { self.sparse(desk, local) };
+        let classes = self.roles.majority_classes();
+        if let Some(last) = self.last.filter(|_| self.config.modify > 0.0 && !classes.is_empty()) {
+            upload.message.tensors.push(last.class_gradients(desk, local, &classes));
+            if !std::mem::replace(&mut self.introduced, true) {
+                upload.message.numbers.extend(classes.iter().map(|&class| class as f64));
+            }
+        }
+        Ok(upload)
+    }
+
+    fn deploy(&mut self, model: &Params<T>) -> Option<Params<T>> {
+        if self.config.judge == Judge::Global {
+            return None;
+        }
+        let (mixture, history) = (self.mixture.as_mut()?, self.history.mean()?);
+        Some(mixture.mix(history, model).clone())
+    }
+}

@@ -1,0 +1,238 @@
+//! The server's side: clusters of clients, a mean within each, equal shares between them, and the experts' directions.
+
+use super::clusters::{clusters, cosines};
+use super::upload::difference;
+use super::{Clusters, Config};
+use crate::Result;
+use crate::aggregate::{Combination, Update};
+use crate::methods::{Round, ServerRule, Terms};
+use crate::wire::Message;
+use boostfgl_nn::{Matrix, Params, Real};
+
+/// One global model, moved by the clusters' updates, and what experts say of each class.
+pub(in crate::methods) struct Reconciling<T> {
+    config: Config,
+    classes: usize,
+    global: Params<T>,
+    /// C × (h + 1): the mean gradient that experts sent for each class, 0 before anybody did.
+    experts: Option<Message<T>>,
+    /// The majority classes of each client, once it has said them.
+    majorities: Vec<Vec<usize>>,
+}
+
+impl<T: Real> Reconciling<T> {
+    pub(super) fn new(terms: &Terms<'_, T>) -> Self {
+        Self {
+            config: terms.setup.methods.fairfgl.clone(),
+            classes: terms.classes,
+            global: terms.initial.clone(),
+            experts: None,
+            majorities: vec![Vec::new(); terms.clients],
+        }
+    }
+
+    /// What the client sent, as a dense vector.
+    fn dense(&self, update: &Update<'_, T>) -> Vec<T> {
+        if let Some(model) = update.model {
+            return difference(model, &self.global);
+        }
+        let mut out = vec![T::ZERO; self.global.count()];
+        update.message.entries.iter().for_each(|(i, x)| out[*i as usize] = *x);
+        out
+    }
+
+    fn clusters(&self, updates: &[Update<'_, T>]) -> Vec<Vec<usize>> {
+        match self.config.clusters {
+            Clusters::One => vec![(0..updates.len()).collect()],
+            rule => clusters(rule, &cosines(&updates.iter().map(|u| self.dense(u)).collect::<Vec<_>>())),
+        }
+    }
+
+    /// The share of each cluster in the global update: equal, or by its mean trust.
+    fn shares(&self, groups: &[(Vec<usize>, Combination)]) -> Vec<f64> {
+        let mean = |trust: &[f64]| trust.iter().sum::<f64>() / trust.len() as f64;
+        let weigh = |(_, within): &(Vec<usize>, Combination)| match within.trust() {
+            Some(trust) if self.config.cluster_trust => mean(trust),
+            _ => 1.0,
+        };
+        let weights: Vec<f64> = groups.iter().map(weigh).collect();
+        let sum: f64 = weights.iter().sum();
+        // Trust may be too small for a float: then nobody is trusted more than another.
+        if sum > 0.0 {
+            weights.iter().map(|w| w / sum).collect()
+        } else {
+            vec![1.0 / groups.len() as f64; groups.len()]
+        }
+    }
+
+    /// W_g ← W_g + Σ_clusters share · Δ_cluster, where a coordinate of Δ_cluster is the weighted mean over the members
+    /// that sent it, 0 if none did.
+    fn move_by_entries(&mut self, updates: &[Update<'_, T>], groups: &[(Vec<usize>, Combination)], shares: &[f64]) {
+        // Where each tensor ends among the entries.
+        let lengths = self.global.shapes().iter().map(|s| s.rows * s.columns);
+        let ends: Vec<usize> =
+            lengths.scan(0, |end, length| Some(std::mem::replace(end, *end + length) + length)).collect();
+        for ((members, within), share) in groups.iter().zip(shares) {
+            // Σ w Δ and Σ w of every coordinate.
+            let mut sums = vec![(T::ZERO, T::ZERO); self.global.count()];
+            for (m, &k) in members.iter().enumerate() {
+                let mut entries = &updates[k].message.entries[..];
+                for (tensor, &end) in ends.iter().enumerate() {
+                    let (here, rest) = entries.split_at(entries.partition_point(|(i, _)| (*i as usize) < end));
+                    let w = T::of(within.weights(tensor)[m]);
+                    for &(i, x) in here {
+                        let sum = &mut sums[i as usize];
+                        sum.0 += w * x;
+                        sum.1 += w;
+                    }
+                    entries = rest;
+                }
+            }
+            add(&mut self.global, &sums, T::of(*share));
+        }
+    }
+
+    /// Takes in what experts sent: for every class the mean over those that sent it. A class that nobody sent this time
+    /// keeps its last direction.
+    fn hear_experts(&mut self, updates: &[Update<'_, T>]) {
+        for update in updates {
+            // The norms come first, see `Preserver::finish`; classes are said once.
+            let said = &update.message.numbers;
+            let classes = said.len().min(update.message.tensors.first().map_or(0, Matrix::rows));
+            if self.majorities[update.client].is_empty() {
+                self.majorities[update.client] = said[said.len() - classes..].iter().map(|&c| c as usize).collect();
+            }
+        }
+        let Some(width) = updates.iter().find_map(|u| u.message.tensors.first()).map(Matrix::columns) else { return };
+        let experts = self.experts.get_or_insert_with(|| Message::tensors(vec![Matrix::zeros(self.classes, width)]));
+        for class in 0..self.classes {
+            let row = |u: &Update<'_, T>| self.majorities[u.client].iter().position(|&c| c == class);
+            let sent: Vec<(&Matrix<T>, usize)> =
+                updates.iter().filter_map(|u| u.message.tensors.first().zip(row(u))).collect();
+            if sent.is_empty() {
+                continue;
+            }
+            let share = T::of(1.0 / sent.len() as f64);
+            let mean = experts.tensors[0].row_mut(class);
+            mean.fill(T::ZERO);
+            for (gradients, row) in sent {
+                mean.iter_mut().zip(gradients.row(row)).for_each(|(mean, g)| *mean += share * *g);
+            }
+        }
+    }
+}
+
+impl<T: Real> ServerRule<T> for Reconciling<T> {
+    fn start(&self, _: usize) -> Option<&Params<T>> {
+        Some(&self.global)
+    }
+
+    fn tell(&self, _: usize) -> Option<&Message<T>> {
+        self.experts.as_ref()
+    }
+
+    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
+        let mut groups = Vec::new();
+        for members in self.clusters(updates) {
+            let together: Vec<Update<'_, T>> = members.iter().map(|&k| updates[k]).collect();
+            let sizes: Vec<f64> = together.iter().map(|u| u.size).collect();
+            groups.push((members, Combination::new(&together, &sizes, round.boost)?));
+        }
+        let shares = self.shares(&groups);
+        let combination = Combination::of_groups(updates.len(), &groups, &shares);
+        if self.config.is_lossless() {
+            // Σ shares = 1, so that the mean of models is the global one plus the mean of updates; and it is FedAvg's.
+            combination.apply(updates, &mut self.global);
+        } else {
+            self.move_by_entries(updates, &groups, &shares);
+        }
+        self.hear_experts(updates);
+        Ok(Some(combination))
+    }
+
+    fn models(&self) -> Vec<&Params<T>> {
+        vec![&self.global]
+    }
+}
+
+/// Adds share · Σ w Δ / Σ w to every coordinate that somebody sent.
+fn add<T: Real>(global: &mut Params<T>, sums: &[(T, T)], share: T) {
+    let mut sums = sums.iter();
+    for tensor in global.tensors_mut() {
+        for r in 0..tensor.rows() {
+            for (x, (sum, weight)) in tensor.row_mut(r).iter_mut().zip(sums.by_ref()) {
+                if *weight > T::ZERO {
+                    *x += share * (*sum / *weight);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boostfgl_nn::backbones::{Architecture, Gcn};
+    use boostfgl_nn::{Pool, TensorShape};
+
+    fn server(clusters: Clusters, keep: f64) -> Reconciling<f64> {
+        let shapes = [TensorShape::weight("w", 2, 2), TensorShape::bias("b", 2)];
+        let tensors = vec![Matrix::from_rows(2, 2, &[1.0, 2.0, 3.0, 4.0]), Matrix::from_rows(1, 2, &[5.0, 6.0])];
+        Reconciling {
+            config: Config { clusters, keep, ..Config::default() },
+            classes: 3,
+            global: Params::from_tensors(&shapes, tensors),
+            experts: None,
+            majorities: vec![Vec::new(); 3],
+        }
+    }
+
+    fn aggregate(server: &mut Reconciling<f64>, messages: &[(Message<f64>, f64)]) -> Combination {
+        let mut updates = Vec::new();
+        for (client, (message, size)) in messages.iter().enumerate() {
+            let base =
+                Update { client, model: None, message, norm: 0.0, tensor_norms: &[], size: *size, summary: None };
+            updates.push(base);
+        }
+        let (net, pool) = (Gcn::new(Architecture { inputs: 1, hidden: 1, classes: 2, layers: 2 }), Pool::new());
+        server.aggregate(&updates, &Round { done: 0, boost: None, backbone: &net, pool: &pool }).unwrap().unwrap()
+    }
+
+    fn entries(entries: &[(u32, f64)]) -> Message<f64> {
+        Message { entries: entries.to_vec(), ..Message::default() }
+    }
+
+    /// By hand: coordinate 0 sent by both (sizes 1 and 3), 3 by the first, 5 by the second, the others by nobody.
+    #[test]
+    fn a_coordinate_is_the_mean_of_those_who_sent_it() {
+        let mut server = server(Clusters::One, 0.3);
+        let sent = [(entries(&[(0, 4.0), (3, 2.0)]), 1.0), (entries(&[(0, 8.0), (5, -1.0)]), 3.0)];
+        assert_eq!(aggregate(&mut server, &sent).weights(0), [0.25, 0.75]);
+        assert_eq!(server.global.tensors()[0].to_vec(), [8.0, 2.0, 3.0, 6.0]);
+        assert_eq!(server.global.tensors()[1].to_vec(), [5.0, 5.0]);
+    }
+
+    /// Two clusters have a half each, however large they are.
+    #[test]
+    fn clusters_have_equal_shares() {
+        let mut server = server(Clusters::Linkage, 0.3);
+        let sent = [(entries(&[(0, 1.0)]), 9.0), (entries(&[(0, 3.0)]), 9.0), (entries(&[(0, -4.0)]), 2.0)];
+        assert_eq!(aggregate(&mut server, &sent).weights(0), [0.25, 0.25, 0.5]);
+        assert_eq!(server.global.tensors()[0].row(0)[0], 1.0 + 0.5 * 2.0 - 0.5 * 4.0);
+    }
+
+    #[test]
+    fn directions_are_means_over_the_experts_of_a_class() {
+        let mut server = server(Clusters::One, 0.3);
+        let expert = |gradients: &[f64], classes: &[f64]| {
+            let tensors = vec![Matrix::from_rows(gradients.len() / 2, 2, gradients)];
+            (Message { numbers: classes.to_vec(), entries: vec![(0, 1.0)], ..Message::tensors(tensors) }, 1.0)
+        };
+        aggregate(&mut server, &[expert(&[1.0, 2.0, 5.0, 6.0], &[0.0, 2.0]), expert(&[3.0, 4.0], &[2.0])]);
+        let directions = |server: &Reconciling<f64>| server.experts.as_ref().unwrap().tensors[0].to_vec();
+        assert_eq!(directions(&server), [1.0, 2.0, 0.0, 0.0, 4.0, 5.0]);
+        // Classes are said once, and a class that nobody sends keeps what is known.
+        aggregate(&mut server, &[(entries(&[(0, 1.0)]), 1.0), expert(&[7.0, 8.0], &[])]);
+        assert_eq!(directions(&server), [1.0, 2.0, 0.0, 0.0, 7.0, 8.0]);
+    }
+}

@@ -1,0 +1,177 @@
+//! The server's side: means of modules and of class proxies. It never sees a GNN.
+
+use super::modules::shapes;
+use crate::Result;
+use crate::aggregate::{Combination, Update};
+use crate::methods::{Round, ServerRule, Terms};
+use crate::wire::Message;
+use boostfgl_graph::stream::key64;
+use boostfgl_nn::{Matrix, Params, Real, weighted_sum};
+
+/// The difference between the coordinates of neighbouring class proxies at the start: S_c = 0.01·c·1.
+const SPACING: f64 = 0.01;
+
+/// What clients share: encoder, head 1, head 2 and one proxy per class.
+pub(in crate::methods) struct Sharing<T> {
+    /// Six tensors of the modules, then S (C × s): what clients are told.
+    shared: Message<T>,
+    /// Training nodes per class of each client, once it has said them.
+    counts: Vec<Vec<f64>>,
+}
+
+impl<T: Real> Sharing<T> {
+    pub(super) fn new(terms: &Terms<'_, T>) -> Self {
+        let (width, classes) = (terms.setup.methods.fedspray.width, terms.classes);
+        let seed = key64(terms.setup.seed, "fedspray modules", &[]);
+        let mut tensors = Params::glorot(&shapes(terms.features, width, classes), seed).tensors().to_vec();
+        let mut proxies = Matrix::zeros(classes, width);
+        (0..classes).for_each(|c| proxies.row_mut(c).fill(T::of(SPACING * c as f64)));
+        tensors.push(proxies);
+        Self { shared: Message::tensors(tensors), counts: vec![Vec::new(); terms.clients] }
+    }
+
+    /// S_c ← Σₖ ρ_{k,c} τₖ S_{k,c} / Σⱼ ρ_{j,c} τⱼ over the participants that have the class; without any it stays.
+    fn combine_proxies(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<()> {
+        let Some(proxies) = self.shared.tensors.last_mut() else { unreachable!("class proxies are always shared") };
+        for class in 0..proxies.rows() {
+            let having: Vec<&Update<'_, T>> = updates.iter().filter(|u| self.counts[u.client][class] > 0.0).collect();
+            if having.is_empty() {
+                continue;
+            }
+            // Trust is in the modules as a whole: the mean of local proxies has no start that it moved from.
+            let norms: Vec<[f64; 1]> = having.iter().map(|u| [u.norm]).collect();
+            let judged = having.iter().zip(&norms).map(|(u, norm)| Update { tensor_norms: norm, ..**u });
+            let shares: Vec<f64> = having.iter().map(|u| share(&self.counts[u.client], class)).collect();
+            let combination = Combination::new(&judged.collect::<Vec<_>>(), &shares, round.boost)?;
+            let parts: Vec<&[T]> = having.iter().map(|u| means(u).row(class)).collect();
+            weighted_sum(&parts, combination.weights(0), proxies.row_mut(class));
+        }
+        Ok(())
+    }
+}
+
+impl<T: Real> ServerRule<T> for Sharing<T> {
+    fn start(&self, _: usize) -> Option<&Params<T>> {
+        None
+    }
+
+    fn tell(&self, _: usize) -> Option<&Message<T>> {
+        Some(&self.shared)
+    }
+
+    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
+        for update in updates.iter().filter(|u| !u.message.numbers.is_empty()) {
+            self.counts[update.client].clone_from(&update.message.numbers);
+        }
+        let labelled: Vec<f64> = updates.iter().map(|u| self.counts[u.client].iter().sum()).collect();
+        let combination = Combination::new(updates, &labelled, round.boost)?;
+        let modules = self.shared.tensors.len() - 1;
+        for (t, tensor) in self.shared.tensors[..modules].iter_mut().enumerate() {
+            let parts: Vec<&[T]> = updates.iter().map(|u| u.message.tensors[t].data()).collect();
+            weighted_sum(&parts, combination.weights(t), tensor.data_mut());
+        }
+        self.combine_proxies(updates, round)?;
+        Ok(Some(combination))
+    }
+
+    fn models(&self) -> Vec<&Params<T>> {
+        Vec::new()
+    }
+}
+
+/// ρ_{k,c}: the share of class c in a client's training nodes.
+fn share(counts: &[f64], class: usize) -> f64 {
+    counts[class] / counts.iter().sum::<f64>()
+}
+
+/// The mean proxies of a client's training nodes, one row per class.
+fn means<'a, T>(update: &Update<'a, T>) -> &'a Matrix<T> {
+    match update.message.tensors.last() {
+        Some(means) => means,
+        None => unreachable!("clients of this method send their class proxies"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::boost::model::{Config as TrustConfig, ModelBoost, Summary};
+    use boostfgl_nn::Pool;
+    use boostfgl_nn::backbones::{Architecture, Gcn};
+
+    const SHAPE: (usize, usize) = (3, 2);
+
+    /// A server of 3 classes and proxies of width 2, whose only module is one number.
+    fn server(clients: usize) -> Sharing<f64> {
+        let tensors = vec![Matrix::zeros(1, 1), Matrix::from_rows(SHAPE.0, SHAPE.1, &[9.0; 6])];
+        Sharing { shared: Message::tensors(tensors), counts: vec![Vec::new(); clients] }
+    }
+
+    fn message(module: f64, proxies: [f64; 6], counts: [f64; 3]) -> Message<f64> {
+        let tensors = vec![Matrix::from_rows(1, 1, &[module]), Matrix::from_rows(SHAPE.0, SHAPE.1, &proxies)];
+        Message { numbers: counts.to_vec(), ..Message::tensors(tensors) }
+    }
+
+    fn aggregate(server: &mut Sharing<f64>, messages: &[Message<f64>], norms: &[f64], boost: Option<&ModelBoost>) {
+        let update = |(client, message): (usize, _)| Update {
+            client,
+            model: None,
+            message,
+            norm: norms[client],
+            tensor_norms: &norms[client..=client],
+            size: 1.0,
+            summary: Some(Summary::default()),
+        };
+        let updates: Vec<Update<'_, f64>> = messages.iter().enumerate().map(update).collect();
+        let (net, pool) = (Gcn::new(Architecture { inputs: 1, hidden: 1, classes: 3, layers: 2 }), Pool::new());
+        server.aggregate(&updates, &Round { done: 0, boost, backbone: &net, pool: &pool }).unwrap();
+    }
+
+    /// By hand: modules by labelled nodes 4 and 12, class 0 by shares 1/2 and 1/4, class 1 by client 0 alone, class 2 by
+    /// nobody before the second client.
+    #[test]
+    fn modules_are_weighed_by_labelled_nodes_and_proxies_by_class_shares() {
+        let mut server = server(2);
+        let messages = [
+            message(1.0, [3.0, 0.0, 0.1, 0.7, 0.0, 0.0], [2.0, 2.0, 0.0]),
+            message(5.0, [6.0, 3.0, 0.0, 0.0, 0.3, 0.4], [3.0, 0.0, 9.0]),
+        ];
+        aggregate(&mut server, &messages[..1], &[0.0, 0.0], None);
+        assert_eq!(server.shared.tensors[1].row(2), [9.0, 9.0], "a class that nobody has stays");
+        aggregate(&mut server, &messages, &[0.0, 0.0], None);
+        assert_eq!(server.shared.tensors[0].to_vec(), [4.0]);
+        let proxies = &server.shared.tensors[1];
+        assert!((proxies.row(0)[0] - 4.0).abs() < 1e-15 && (proxies.row(0)[1] - 1.0).abs() < 1e-15);
+        assert_eq!(proxies.row(1), [0.1, 0.7], "the only client's mean, to the bit");
+        assert_eq!(proxies.row(2), [0.3, 0.4]);
+    }
+
+    /// Counts are said once; later messages do without.
+    #[test]
+    fn counts_are_remembered() {
+        let (mut once, mut again) = (server(2), server(2));
+        let messages = |say: bool| {
+            let mut messages = [message(1.0, [1.0; 6], [2.0, 2.0, 0.0]), message(5.0, [2.0; 6], [3.0, 0.0, 9.0])];
+            if !say {
+                messages.iter_mut().for_each(|m| m.numbers.clear());
+            }
+            messages
+        };
+        aggregate(&mut once, &messages(true), &[0.0, 0.0], None);
+        aggregate(&mut once, &messages(false), &[0.0, 0.0], None);
+        aggregate(&mut again, &messages(true), &[0.0, 0.0], None);
+        assert_eq!(once.shared.tensors, again.shared.tensors);
+    }
+
+    /// τ = 1/(1 + norm): a client that moved by 1 counts half.
+    #[test]
+    fn trust_multiplies_both_means() {
+        let boost = ModelBoost::new(&TrustConfig { lambda_s: 1.0, gamma: 0.0, ..TrustConfig::default() });
+        let mut server = server(2);
+        let counts = [4.0, 0.0, 0.0];
+        let messages = [message(0.0, [0.0; 6], counts), message(3.0, [3.0; 6], counts)];
+        aggregate(&mut server, &messages, &[0.0, 1.0], Some(&boost));
+        assert!((server.shared.tensors[0].row(0)[0] - 1.0).abs() < 1e-12);
+        assert!((server.shared.tensors[1].row(0)[0] - 1.0).abs() < 1e-12);
+    }
+}

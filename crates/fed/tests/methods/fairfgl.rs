@@ -1,0 +1,250 @@
+//! FairFGL: what must hold of whole runs. Formulas of its parts are held by the unit tests beside the code.
+
+use crate::small::*;
+use boostfgl_fed::boost::{Boost, TrustScope};
+use boostfgl_fed::config::{ClientWeight, OptimizerState};
+use boostfgl_fed::methods::fairfgl::{Alpha, Clusters, Judge};
+use boostfgl_fed::{Federation, LocalData, Outcome, Setup};
+use boostfgl_graph::Role;
+use boostfgl_nn::{Matrix, Params, Real};
+use boostfgl_partition::ClientGraph;
+
+fn outcome<T: Real>(method: &str, boosts: &[Boost], change: impl Fn(&mut Setup)) -> Outcome<T> {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    let mut setup = setup(method, boosts);
+    change(&mut setup);
+    run(&setup, data(method, &graph, &partition))
+}
+
+/// λ₁ = λ₂ = η = 0, no mixture, ρ = 1, one cluster.
+fn off(setup: &mut Setup) {
+    let fairfgl = &mut setup.methods.fairfgl;
+    (fairfgl.distill, fairfgl.align, fairfgl.modify) = (0.0, 0.0, 0.0);
+    (fairfgl.alpha, fairfgl.keep, fairfgl.clusters) = (Alpha::Off, 1.0, Clusters::One);
+}
+
+#[test]
+fn with_everything_off_it_is_fedavg() {
+    for (epochs, participation, boosts) in [(1, 1.0, vec![]), (3, 0.5, vec![]), (2, 1.0, Boost::ALL.to_vec())] {
+        for weight in [ClientWeight::Nodes, ClientWeight::Labelled] {
+            let change = |setup: &mut Setup| {
+                (setup.protocol.epochs, setup.protocol.participation) = (epochs, participation);
+                (setup.protocol.client_weight, setup.protocol.rounds) = (weight, 4);
+                off(setup);
+            };
+            let (fedavg, fairfgl) =
+                (outcome::<f32>("fedavg", &boosts, change), outcome::<f32>("fairfgl", &boosts, change));
+            assert_same(&fedavg, &fairfgl, &format!("{epochs} epochs, {participation}, {boosts:?}"));
+            assert_eq!((fedavg.bytes_up, fedavg.bytes_down), (fairfgl.bytes_up, fairfgl.bytes_down));
+        }
+    }
+}
+
+/// Each part alone changes the run, and not before it can: what needs a history needs two rounds.
+#[test]
+fn every_part_does_something_from_its_round_on() {
+    type Change = fn(&mut Setup);
+    let parts: [(&str, Change, usize); 8] = [
+        ("mixture per parameter", |s| s.methods.fairfgl.alpha = Alpha::Element, 2),
+        ("mixture per tensor", |s| s.methods.fairfgl.alpha = Alpha::Tensor, 2),
+        ("mixture", |s| s.methods.fairfgl.alpha = Alpha::Scalar, 2),
+        ("distillation", |s| s.methods.fairfgl.distill = 1.0, 2),
+        ("alignment", |s| s.methods.fairfgl.align = 1.0, 2),
+        ("gradient modification", |s| s.methods.fairfgl.modify = 0.5, 2),
+        ("sparse upload", |s| s.methods.fairfgl.keep = 0.3, 1),
+        ("clusters", |s| s.methods.fairfgl.clusters = Clusters::Linkage, 1),
+    ];
+    for (name, part, first) in parts {
+        for rounds in [1, 2] {
+            let with = |part: Option<Change>| {
+                outcome::<f32>("fairfgl", &[], |s| {
+                    s.protocol.rounds = rounds;
+                    off(s);
+                    part.iter().for_each(|part| part(s));
+                })
+            };
+            assert_eq!(bits(&with(None).models) == bits(&with(Some(part)).models), rounds < first, "{name}, {rounds}");
+        }
+    }
+}
+
+/// Of the same update, the server learns no less from all entries than from the model.
+#[test]
+fn all_entries_are_as_good_as_the_model() {
+    let with = |keep: f64| {
+        outcome::<f64>("fairfgl", &[], |s| {
+            off(s);
+            s.methods.fairfgl.keep = keep;
+        })
+    };
+    let (model, entries) = (with(1.0), with(1.0 - 1e-12));
+    assert!(model.models[0].distance(&entries.models[0]) < 1e-12);
+    let p = model.models[0].count() as u64;
+    assert_eq!(model.bytes_up, 4 * (p + 1) * 3 * CLIENTS as u64);
+    assert_eq!(entries.bytes_up, 4 * (2 * p + 1) * 3 * CLIENTS as u64);
+}
+
+/// One client and one round: exactly ⌈ρP⌉ parameters move, by what training moved them, and none that stays moved more.
+#[test]
+fn a_sparse_upload_holds_the_largest_changes() {
+    let graph = graph(WORDS);
+    let client = &partition(&graph).client_graphs(&graph)[1];
+    let alone = || {
+        let copy = ClientGraph { id: 0, nodes: (0..client.len() as u32).collect(), ..client.clone() };
+        vec![LocalData::<f64>::new(&copy)]
+    };
+    let with = |keep: f64| {
+        let mut setup = setup("fairfgl", &[]);
+        setup.protocol.rounds = 1;
+        off(&mut setup);
+        setup.methods.fairfgl.keep = keep;
+        run::<f64>(&setup, alone()).models.remove(0)
+    };
+    let flat = |model: &Params<f64>| model.tensors().iter().flat_map(Matrix::to_vec).collect::<Vec<f64>>();
+    let (all, some) = (with(1.0), with(0.25));
+    let start = flat(&Params::<f64>::glorot(all.shapes(), 5));
+    let (all, some) = (flat(&all), flat(&some));
+    let kept: Vec<usize> = (0..start.len()).filter(|&i| some[i] != start[i]).collect();
+    assert_eq!(kept.len(), start.len().div_ceil(4));
+    let change = |i: usize| (all[i] - start[i]).abs();
+    let least = kept.iter().map(|&i| change(i)).fold(f64::INFINITY, f64::min);
+    for i in 0..start.len() {
+        match kept.binary_search(&i) {
+            Ok(_) => assert!((some[i] - all[i]).abs() < 1e-15, "entry {i}"),
+            Err(_) => assert!(change(i) <= least, "entry {i}"),
+        }
+    }
+}
+
+/// With q = 0 nobody has a minority, and nobody is turned; messages still travel.
+#[test]
+fn clients_without_a_minority_are_left_alone() {
+    let with = |modify: f64, minority_ratio: f64| {
+        outcome::<f32>("fairfgl", &[], |s| {
+            off(s);
+            (s.methods.fairfgl.modify, s.minority_ratio) = (modify, minority_ratio);
+        })
+    };
+    assert!(bits(&with(0.0, 0.0).models) == bits(&with(0.5, 0.0).models));
+    assert!(bits(&with(0.0, 0.3).models) != bits(&with(0.5, 0.3).models));
+    assert!(with(0.5, 0.0).bytes_up > with(0.0, 0.0).bytes_up);
+}
+
+/// Clients alike move alike: one cluster, whatever the rule.
+#[test]
+fn equal_clients_make_one_cluster() {
+    let graph = graph(WORDS);
+    let client = &partition(&graph).client_graphs(&graph)[1];
+    let copy = ClientGraph { id: 0, nodes: (0..client.len() as u32).collect(), ..client.clone() };
+    let with = |clusters: Clusters| {
+        let mut setup = setup("fairfgl", &[]);
+        setup.methods.fairfgl.clusters = clusters;
+        run::<f64>(&setup, (0..3).map(|_| LocalData::new(&copy)).collect())
+    };
+    let one = with(Clusters::One);
+    for clusters in [Clusters::Linkage, Clusters::Components] {
+        assert!(bits(&one.models) == bits(&with(clusters).models), "{clusters:?}");
+    }
+}
+
+/// Under tensor trust one norm per tensor goes up instead of one.
+#[test]
+fn norms_before_sparsification_go_up() {
+    let bytes = |boosts: &[Boost], scope: TrustScope, keep: f64| {
+        outcome::<f32>("fairfgl", boosts, |s| {
+            off(s);
+            (s.boost.model.trust_scope, s.methods.fairfgl.keep) = (scope, keep);
+        })
+        .bytes_up
+    };
+    let messages = 4 * 3 * CLIENTS as u64;
+    for (scope, norms) in [(TrustScope::Model, 1), (TrustScope::Tensor, 4)] {
+        let (plain, trusted) = (bytes(&[], scope, 0.3), bytes(&[Boost::Model], scope, 0.3));
+        assert_eq!(trusted - plain, messages * (2 + norms), "{scope:?}");
+        let (plain, trusted) = (bytes(&[], scope, 1.0), bytes(&[Boost::Model], scope, 1.0));
+        assert_eq!(trusted - plain, messages * 2, "the server sees the whole model");
+    }
+}
+
+#[test]
+fn trust_between_clusters_is_a_choice() {
+    let with = |boosts: &[Boost], cluster_trust: bool| {
+        bits(&outcome::<f32>("fairfgl", boosts, |s| s.methods.fairfgl.cluster_trust = cluster_trust).models)
+    };
+    assert!(with(&[], false) == with(&[], true), "without trust there is nothing to choose");
+    assert!(with(&[Boost::Model], false) != with(&[Boost::Model], true));
+}
+
+/// Judging the mixture changes predictions, not training.
+#[test]
+fn the_mixture_can_be_judged() {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    let with = |judge: Judge| {
+        let mut setup = setup("fairfgl", &[]);
+        (setup.methods.fairfgl.judge, setup.protocol.rounds) = (judge, 6);
+        watch::<f32>(&setup, data("fairfgl", &graph, &partition))
+    };
+    let ((global, seen), (mixture, other)) = (with(Judge::Global), with(Judge::Mixture));
+    assert!(bits(&global.models) == bits(&mixture.models));
+    assert!(seen.iter().zip(&other).any(|(a, b)| a.predictions != b.predictions));
+    assert_eq!(seen[0].predictions, other[0].predictions, "no history, no mixture");
+    assert_eq!(seen[0].val_accuracy, other[0].val_accuracy);
+    for (a, b) in seen.iter().zip(&other) {
+        assert!(a.clients.iter().zip(&b.clients).all(|(a, b)| a.update_norm == b.update_norm && a.loss == b.loss));
+    }
+}
+
+#[test]
+fn moments_of_the_mixture_are_kept_or_forgotten() {
+    let with = |state: OptimizerState, alpha: Alpha| {
+        outcome::<f32>("fairfgl", &[], |s| {
+            off(s);
+            (s.optimizer.optimizer_state, s.methods.fairfgl.alpha, s.protocol.rounds) = (state, alpha, 4);
+        })
+    };
+    let apart = |alpha: Alpha| {
+        with(OptimizerState::Keep, alpha).models[0].distance(&with(OptimizerState::Reset, alpha).models[0])
+    };
+    assert!(apart(Alpha::Scalar) > 0.0);
+}
+
+#[test]
+fn minorities_follow_training_labels_alone() {
+    // Everybody's test nodes get one class: nothing that training sees has changed.
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    let labels: Vec<Option<u32>> = (0..graph.len())
+        .map(|v| if partition.split().role(v) == Role::Test { Some(0) } else { graph.labels().get(v) })
+        .collect();
+    let labels = boostfgl_graph::Labels::new(labels, graph.labels().names().to_vec()).unwrap();
+    let other =
+        boostfgl_graph::Graph::new("other", graph.adjacency().clone(), graph.features().clone(), labels).unwrap();
+    let setup = setup("fairfgl", &[]);
+    let of = |graph: &boostfgl_graph::Graph| run::<f32>(&setup, data("fairfgl", graph, &partition));
+    assert_same(&of(&graph), &of(&other), "test labels");
+}
+
+#[test]
+fn settings_out_of_range_are_refused_by_name() {
+    type Change = fn(&mut Setup);
+    let cases: [(Change, &str); 8] = [
+        (|s| s.methods.fairfgl.history = 0, "history: expected at least 1, found 0"),
+        (|s| s.methods.fairfgl.alpha_rate = 0.0, "alpha_rate: expected a number above 0, found 0"),
+        (|s| s.methods.fairfgl.distill = -1.0, "distill: expected a number of at least 0, found -1"),
+        (|s| s.methods.fairfgl.align = f64::NAN, "align: expected a number of at least 0, found NaN"),
+        (|s| s.methods.fairfgl.homophily = 1.1, "homophily: expected a number from 0 to 1, found 1.1"),
+        (|s| s.methods.fairfgl.modify = -0.1, "modify: expected a number from 0 to 1, found -0.1"),
+        (|s| s.methods.fairfgl.keep = 0.0, "keep: expected a number above 0 and at most 1, found 0"),
+        (|s| s.methods.fairfgl.keep = 1.5, "keep: expected a number above 0 and at most 1, found 1.5"),
+    ];
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    for (change, message) in cases {
+        let mut setup = setup("fedavg", &[]);
+        change(&mut setup);
+        let refused = Federation::<f32>::new(setup, data("fedavg", &graph, &partition)).err().unwrap();
+        assert_eq!(refused.to_string(), format!("methods.fairfgl.{message}"));
+    }
+}
