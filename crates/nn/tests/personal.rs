@@ -78,9 +78,12 @@ fn learnt_messages_agree_with_finite_differences() {
     let some = vec![(0, 4), (0, 4), (0, 4), (0, 4), (4, 7), (4, 7), (4, 7)];
     let all = Candidates::all(&predicted(), 0.999);
     let within = Candidates::within(&predicted(), 0.999, (0..NODES as u32).collect(), some);
-    assert_eq!((all.pairs(), within.pairs()), (49, 25));
+    let mixed = vec![(0, 4), (0, 4), (4, 7), (4, 7), (4, 7), (0, 4), (0, 4)];
+    let ordered = Candidates::within(&predicted(), 0.999, vec![6, 0, 5, 1, 4, 2, 3], mixed);
+    assert_eq!((all.pairs(), within.pairs(), ordered.pairs()), (49, 25, 25));
+    assert_eq!(ordered.alike(), all.alike());
     assert_eq!(all.alike()[..5], [vec![1], vec![0], vec![3], vec![2], vec![]]);
-    for (candidates, beta, q) in [(&all, 0.2, 0.25), (&all, 0.0, -0.5), (&within, 0.2, 0.25)] {
+    for (candidates, beta, q) in [(&all, 0.2, 0.25), (&all, 0.0, -0.5), (&within, 0.2, 0.25), (&ordered, 0.2, 0.25)] {
         check(vec![random(NODES, 3, 5), slope(q)], |inputs| {
             weighted(inputs, &pool, |tape, vars| tape.learned_messages(vars[0], vars[1], candidates, beta))
         });

@@ -1,24 +1,27 @@
 //! Passes over all pairs of candidates of learnable message passing, row by row. Nothing n × n is stored: what a pair says is
 //! computed again whenever it is needed.
+//!
+//! Nodes stand in an order in which the candidates of each are neighbours, and matrices are transposed, one line per class:
+//! so `W` candidates of a node are handled side by side.
 
 use super::dispatch;
 use crate::Real;
 
-/// Numbers multiplied side by side. Rows are padded to a multiple of it.
-const LANES: usize = 8;
+/// Candidates handled side by side. Lines are padded to a multiple of it.
+const W: usize = 8;
 
 /// Who is compared with whom, and by what.
 #[derive(Clone, Copy)]
 pub(crate) struct Compared<'a, T> {
-    /// Nodes, such that the candidates of each stand side by side.
-    pub(crate) order: &'a [u32],
-    /// Where in `order` the candidates of each node stand.
+    /// Where the candidates of each node stand.
     pub(crate) ranges: &'a [(u32, u32)],
-    /// Row length of all matrices.
+    /// Number of lines of all matrices.
+    pub(crate) classes: usize,
+    /// Length of their lines.
     pub(crate) stride: usize,
-    /// Unit rows whose similarity does not change.
+    /// Unit columns whose similarity does not change.
     pub(crate) fixed: &'a [T],
-    /// Unit rows whose similarity is learnt.
+    /// Unit columns whose similarity is learnt.
     pub(crate) learnt: &'a [T],
     /// Above which a fixed similarity counts, as 1.
     pub(crate) threshold: T,
@@ -35,78 +38,126 @@ pub(crate) struct Scale<T> {
 }
 
 impl<T: Real> Compared<'_, T> {
+    /// The first places of the blocks of `W` that hold the candidates of node `i`.
     #[inline(always)]
-    fn row<'m>(&self, matrix: &'m [T], i: usize) -> &'m [T] {
-        &matrix[i * self.stride..(i + 1) * self.stride]
+    fn blocks(&self, i: usize) -> std::iter::StepBy<std::ops::Range<usize>> {
+        let (from, to) = self.ranges[i];
+        (from as usize / W * W..to as usize).step_by(W)
     }
 
+    /// Which of the block are candidates of `i`, other than `i` itself.
     #[inline(always)]
-    fn candidates(&self, i: usize) -> &[u32] {
-        &self.order[self.ranges[i].0 as usize..self.ranges[i].1 as usize]
+    fn others(&self, i: usize, block: usize) -> [bool; W] {
+        let (from, to) = self.ranges[i];
+        std::array::from_fn(|l| block + l >= from as usize && block + l < to as usize && block + l != i)
     }
 
-    /// r of a pair: β·1[fixed > threshold] + (1 − β)·learnt, 0 on the diagonal.
+    /// ⟨column `i` of a, each column of the block of b⟩.
     #[inline(always)]
-    pub(crate) fn similarity(&self, i: usize, j: usize) -> T {
-        if i == j {
-            return T::ZERO;
+    fn dots(&self, a: &[T], i: usize, b: &[T], block: usize) -> [T; W] {
+        let mut sums = [T::ZERO; W];
+        for c in 0..self.classes {
+            let (own, line) = (a[c * self.stride + i], &b[c * self.stride + block..][..W]);
+            for l in 0..W {
+                sums[l] = own.mul_add(line[l], sums[l]);
+            }
         }
-        let close = dot(self.row(self.fixed, i), self.row(self.fixed, j)) > self.threshold;
-        let learnt = (T::ONE - self.beta) * dot(self.row(self.learnt, i), self.row(self.learnt, j));
-        if close { learnt + self.beta } else { learnt }
+        sums
+    }
+
+    /// r of each pair of the block: β·1[fixed > threshold] + (1 − β)·learnt. The same digits for (i, j) and (j, i).
+    #[inline(always)]
+    fn similarities(&self, i: usize, block: usize) -> [T; W] {
+        let fixed = self.dots(self.fixed, i, self.fixed, block);
+        let mut r = self.dots(self.learnt, i, self.learnt, block);
+        for l in 0..W {
+            let close = if fixed[l] > self.threshold { self.beta } else { T::ZERO };
+            r[l] = (T::ONE - self.beta).mul_add(r[l], close);
+        }
+        r
     }
 }
 
 impl<T: Real> Scale<T> {
-    /// The signed weight of a pair: (r − m)/(max − m) above the mean, −r/m below it, 1 on the diagonal.
+    /// ∂f/∂r above and below the mean: f = (r − m)/(max − m) and −r/m.
     #[inline(always)]
-    fn weight(&self, r: T, own: bool) -> T {
-        if own {
-            T::ONE
-        } else if r > self.mean {
-            (r - self.mean) / (self.largest - self.mean)
-        } else if self.mean > T::ZERO {
-            -(r / self.mean)
-        } else {
-            T::ZERO
-        }
+    fn steepness(&self) -> (T, T) {
+        let range = self.largest - self.mean;
+        let above = if range > T::ZERO { T::ONE / range } else { T::ZERO };
+        let below = if self.mean > T::ZERO { -(T::ONE / self.mean) } else { T::ZERO };
+        (above, below)
     }
 
-    /// PReLU and its slope at f.
+    /// f of similarities, and ∂f/∂r.
     #[inline(always)]
-    fn prelu(&self, f: T) -> (T, T) {
-        if f > T::ZERO { (f, T::ONE) } else { (self.slope * f, self.slope) }
+    fn weights(&self, r: [T; W]) -> ([T; W], [T; W]) {
+        let (above, below) = self.steepness();
+        let (mut f, mut steep) = ([T::ZERO; W], [T::ZERO; W]);
+        for l in 0..W {
+            let high = r[l] > self.mean;
+            steep[l] = if high { above } else { below };
+            let from = if high { self.mean } else { T::ZERO };
+            f[l] = (r[l] - from) * steep[l];
+        }
+        (f, steep)
+    }
+
+    /// PReLU(f), PReLU(−f) and the slopes of both.
+    #[inline(always)]
+    fn prelus(&self, f: T) -> ([T; 2], [T; 2]) {
+        let up = if f > T::ZERO { T::ONE } else { self.slope };
+        let down = if f < T::ZERO { T::ONE } else { self.slope };
+        ([up * f, -(down * f)], [up, down])
     }
 }
 
 dispatch! {
-    /// Sum and largest of the similarities of each row of `rows`.
+    /// Sum and largest of the similarities of each row.
     fn extents<T: Real>(pairs: Compared<'_, T>, first: usize, out: &mut [(f64, T)]) {
         for (i, out) in (first..).zip(out) {
-            let (mut sum, mut largest) = (0.0, T::ZERO);
-            for &j in pairs.candidates(i) {
-                let r = pairs.similarity(i, j as usize);
-                sum += r.f64();
-                largest = if r > largest { r } else { largest };
+            let (mut sums, mut largest) = ([T::ZERO; W], [T::ZERO; W]);
+            for block in pairs.blocks(i) {
+                let (r, counts) = (pairs.similarities(i, block), pairs.others(i, block));
+                for l in 0..W {
+                    let r = if counts[l] { r[l] } else { T::ZERO };
+                    sums[l] += r;
+                    largest[l] = if r > largest[l] { r } else { largest[l] };
+                }
             }
-            *out = (sum, largest);
+            *out = (sums.iter().map(|x| x.f64()).sum(), largest.iter().fold(T::ZERO, |a, b| if *b > a { *b } else { a }));
         }
     }
 }
 
 dispatch! {
-    /// Σⱼ PReLU(fᵢⱼ)·aⱼ + PReLU(−fᵢⱼ)·bⱼ into rows of `out`. As f is symmetric this is the way there and the way back.
+    /// Σⱼ PReLU(fᵢⱼ)·aⱼ and Σⱼ PReLU(−fᵢⱼ)·bⱼ of each row, side by side in `out`. f of a node with itself is 1. As f is
+    /// symmetric this is the way there and the way back.
     fn gather<T: Real>(pairs: Compared<'_, T>, scale: Scale<T>, a: &[T], b: &[T], first: usize, out: &mut [T]) {
-        out.fill(T::ZERO);
-        for (i, out) in (first..).zip(out.chunks_exact_mut(pairs.stride)) {
-            for &j in pairs.candidates(i) {
-                let j = j as usize;
-                let f = scale.weight(pairs.similarity(i, j), i == j);
-                let (positive, negative) = (scale.prelu(f).0, scale.prelu(-f).0);
-                let (a, b) = (pairs.row(a, j), pairs.row(b, j));
-                for (out, (a, b)) in out.iter_mut().zip(a.iter().zip(b)) {
-                    *out = positive.mul_add(*a, negative.mul_add(*b, *out));
+        let classes = pairs.classes;
+        let mut sums = vec![[T::ZERO; W]; 2 * classes];
+        for (i, out) in (first..).zip(out.chunks_exact_mut(2 * classes)) {
+            sums.fill([T::ZERO; W]);
+            for block in pairs.blocks(i) {
+                let (f, _) = scale.weights(pairs.similarities(i, block));
+                let counts = pairs.others(i, block);
+                let mut weights = [[T::ZERO; W]; 2];
+                for l in 0..W {
+                    let f = if block + l == i { T::ONE } else if counts[l] { f[l] } else { T::ZERO };
+                    let (both, _) = scale.prelus(f);
+                    (weights[0][l], weights[1][l]) = (both[0], both[1]);
                 }
+                for (side, values) in [a, b].into_iter().enumerate() {
+                    for c in 0..classes {
+                        let line = &values[c * pairs.stride + block..][..W];
+                        let sum = &mut sums[side * classes + c];
+                        for l in 0..W {
+                            sum[l] = weights[side][l].mul_add(line[l], sum[l]);
+                        }
+                    }
+                }
+            }
+            for (out, sum) in out.iter_mut().zip(&sums) {
+                *out = sum.iter().fold(T::ZERO, |total, x| total + *x);
             }
         }
     }
@@ -120,96 +171,91 @@ pub(crate) struct Back<'a, T> {
     pub(crate) values: &'a [T],
 }
 
-impl<T: Real> Back<'_, T> {
-    /// ∂/∂f of the pair (i, j), and ∂/∂q.
-    #[inline(always)]
-    fn of(&self, pairs: &Compared<'_, T>, scale: &Scale<T>, f: T, i: usize, j: usize) -> (T, T) {
-        let value = pairs.row(self.values, j);
-        let to_positive = dot(pairs.row(self.positive, i), value);
-        let to_negative = dot(pairs.row(self.negative, i), value);
-        let to_f = to_positive * scale.prelu(f).1 - to_negative * scale.prelu(-f).1;
-        let to_slope = if f > T::ZERO { -(to_negative * f) } else { to_positive * f };
-        (to_f, to_slope)
-    }
-}
-
 dispatch! {
     /// ∂/∂m, ∂/∂max and ∂/∂q, added up in each row.
     fn slopes<T: Real>(pairs: Compared<'_, T>, scale: Scale<T>, back: Back<'_, T>, first: usize, out: &mut [[f64; 3]]) {
-        let range = scale.largest - scale.mean;
+        let (above, below) = scale.steepness();
         for (i, out) in (first..).zip(out) {
-            *out = [0.0; 3];
-            for &j in pairs.candidates(i) {
-                let j = j as usize;
-                let r = pairs.similarity(i, j);
-                let f = scale.weight(r, i == j);
-                let (to_f, to_slope) = back.of(&pairs, &scale, f, i, j);
-                out[2] += to_slope.f64();
-                if i == j {
-                    continue;
-                }
-                if r > scale.mean {
-                    out[0] += (to_f * (f - T::ONE) / range).f64();
-                    out[1] -= (to_f * f / range).f64();
-                } else if scale.mean > T::ZERO {
-                    out[0] -= (to_f * f / scale.mean).f64();
+            let mut sums = [[T::ZERO; W]; 3];
+            for block in pairs.blocks(i) {
+                let r = pairs.similarities(i, block);
+                let (f, _) = scale.weights(r);
+                let counts = pairs.others(i, block);
+                let positive = pairs.dots(back.positive, i, back.values, block);
+                let negative = pairs.dots(back.negative, i, back.values, block);
+                for l in 0..W {
+                    let own = block + l == i;
+                    let counted = if counts[l] { f[l] } else { T::ZERO };
+                    let weight = if own { T::ONE } else { counted };
+                    let (_, slopes) = scale.prelus(weight);
+                    let to_f = if counts[l] { positive[l] * slopes[0] - negative[l] * slopes[1] } else { T::ZERO };
+                    let high = r[l] > scale.mean;
+                    // f = (r − m)/(max − m): ∂f/∂m = (f − 1)/(max − m), ∂f/∂max = −f/(max − m); f = −r/m: ∂f/∂m = −f/m.
+                    let to_mean = if high { (f[l] - T::ONE) * above } else { f[l] * below };
+                    let to_largest = if high { -(f[l] * above) } else { T::ZERO };
+                    sums[0][l] = to_f.mul_add(to_mean, sums[0][l]);
+                    sums[1][l] = to_f.mul_add(to_largest, sums[1][l]);
+                    let to_slope = if weight > T::ZERO { -negative[l] } else { positive[l] };
+                    sums[2][l] = to_slope.mul_add(weight, sums[2][l]);
                 }
             }
+            *out = sums.map(|sum| sum.iter().map(|x| x.f64()).sum());
         }
     }
 }
 
 dispatch! {
-    /// Gradient with respect to the learnt unit rows. `all` is what reaches every pair through the mean.
+    /// Gradient with respect to the learnt unit columns, a row for each. `all` is what reaches every pair through the mean.
     fn turn<T: Real>(pairs: Compared<'_, T>, scale: Scale<T>, back: Back<'_, T>, all: T, first: usize, out: &mut [T]) {
-        out.fill(T::ZERO);
-        let share = T::ONE - pairs.beta;
-        for (i, out) in (first..).zip(out.chunks_exact_mut(pairs.stride)) {
-            for &j in pairs.candidates(i) {
-                let j = j as usize;
-                if i == j {
-                    continue;
-                }
-                let r = pairs.similarity(i, j);
-                let f = scale.weight(r, false);
+        let (share, classes) = (T::ONE - pairs.beta, pairs.classes);
+        let mut sums = vec![[T::ZERO; W]; classes];
+        for (i, out) in (first..).zip(out.chunks_exact_mut(classes)) {
+            sums.fill([T::ZERO; W]);
+            for block in pairs.blocks(i) {
+                let (f, steep) = scale.weights(pairs.similarities(i, block));
+                let counts = pairs.others(i, block);
                 // The pair stands in the matrix twice.
-                let to_f = back.of(&pairs, &scale, f, i, j).0 + back.of(&pairs, &scale, f, j, i).0;
-                let steepness = if r > scale.mean {
-                    T::ONE / (scale.largest - scale.mean)
-                } else if scale.mean > T::ZERO {
-                    -(T::ONE / scale.mean)
-                } else {
-                    T::ZERO
-                };
-                let weight = share * (to_f * steepness + all + all);
-                for (out, u) in out.iter_mut().zip(pairs.row(pairs.learnt, j)) {
-                    *out = weight.mul_add(*u, *out);
+                let there = [back.positive, back.negative].map(|to| pairs.dots(to, i, back.values, block));
+                let again = [back.positive, back.negative].map(|to| pairs.dots(back.values, i, to, block));
+                let mut weights = [T::ZERO; W];
+                for l in 0..W {
+                    let (_, slopes) = scale.prelus(f[l]);
+                    let to_f = (there[0][l] + again[0][l]) * slopes[0] - (there[1][l] + again[1][l]) * slopes[1];
+                    let weight = share * to_f.mul_add(steep[l], all + all);
+                    weights[l] = if counts[l] { weight } else { T::ZERO };
                 }
+                for c in 0..classes {
+                    let line = &pairs.learnt[c * pairs.stride + block..][..W];
+                    for l in 0..W {
+                        sums[c][l] = weights[l].mul_add(line[l], sums[c][l]);
+                    }
+                }
+            }
+            for (out, sum) in out.iter_mut().zip(&sums) {
+                *out = sum.iter().fold(T::ZERO, |total, x| total + *x);
             }
         }
     }
 }
 
-/// ⟨a, b⟩, the same digits for ⟨b, a⟩.
-#[inline(always)]
-fn dot<T: Real>(a: &[T], b: &[T]) -> T {
-    let mut lanes = [T::ZERO; LANES];
-    for (a, b) in a.chunks_exact(LANES).zip(b.chunks_exact(LANES)) {
-        for l in 0..LANES {
-            lanes[l] = a[l].mul_add(b[l], lanes[l]);
+dispatch! {
+    /// The places of the candidates of each row with a similarity of exactly `r`, itself left out.
+    fn equal_to<T: Real>(pairs: Compared<'_, T>, r: T, i: usize, out: &mut Vec<u32>) {
+        for block in pairs.blocks(i) {
+            let (found, counts) = (pairs.similarities(i, block), pairs.others(i, block));
+            out.extend((0..W).filter(|&l| counts[l] && found[l] == r).map(|l| (block + l) as u32));
         }
     }
-    let [a, b, c, d, e, f, g, h] = lanes;
-    ((a + b) + (c + d)) + ((e + f) + (g + h))
 }
 
 dispatch! {
-    /// Which candidates of each row have a fixed similarity above the threshold.
+    /// The places of the candidates of each row whose fixed similarity lies above the threshold.
     fn alike<T: Real>(pairs: Compared<'_, T>, first: usize, out: &mut [Vec<u32>]) {
         for (i, out) in (first..).zip(out) {
-            let own = pairs.row(pairs.fixed, i);
-            let close = |j: &&u32| **j as usize != i && dot(own, pairs.row(pairs.fixed, **j as usize)) > pairs.threshold;
-            out.extend(pairs.candidates(i).iter().filter(close));
+            for block in pairs.blocks(i) {
+                let (fixed, counts) = (pairs.dots(pairs.fixed, i, pairs.fixed, block), pairs.others(i, block));
+                out.extend((0..W).filter(|&l| counts[l] && fixed[l] > pairs.threshold).map(|l| (block + l) as u32));
+            }
         }
     }
 }

@@ -17,8 +17,10 @@ const ROWS: usize = 32;
 #[derive(Clone, Debug)]
 pub struct Candidates<T> {
     order: Vec<u32>,
+    /// Of the node at each place of the order.
     ranges: Vec<(u32, u32)>,
-    directions: Matrix<T>,
+    /// Unit vectors whose similarity does not change, a line per column and a place per node.
+    fixed: Matrix<T>,
     threshold: f64,
 }
 
@@ -37,7 +39,10 @@ impl<T: Real> Candidates<T> {
         assert_eq!((order.len(), ranges.len()), (x.rows(), x.rows()), "a place and a range per row");
         let mut directions = x.clone();
         normalise(&mut directions);
-        Self { order, ranges, directions, threshold }
+        let mut fixed = Matrix::zeros(x.columns(), x.rows());
+        transpose(&directions, &order, &mut fixed);
+        let ranges = order.iter().map(|&v| ranges[v as usize]).collect();
+        Self { order, ranges, fixed, threshold }
     }
 
     /// Number of pairs (i, j), those with i = j included.
@@ -47,23 +52,35 @@ impl<T: Real> Candidates<T> {
 
     /// The nodes that each node is alike to, increasing.
     pub fn alike(&self) -> Vec<Vec<u32>> {
-        let mut out = vec![Vec::new(); self.ranges.len()];
-        let pairs = self.compared(&self.directions, 0.0);
-        out.par_chunks_mut(ROWS).enumerate().for_each(|(c, rows)| messages::alike(pairs, c * ROWS, rows));
-        out.par_iter_mut().for_each(|row| row.sort_unstable());
+        let mut places = vec![Vec::new(); self.order.len()];
+        let pairs = self.compared(&self.fixed, 0.0);
+        places.par_chunks_mut(ROWS).enumerate().for_each(|(c, rows)| messages::alike(pairs, c * ROWS, rows));
+        let mut out = vec![Vec::new(); places.len()];
+        for (&v, places) in self.order.iter().zip(places) {
+            let mut nodes: Vec<u32> = places.iter().map(|&at| self.order[at as usize]).collect();
+            nodes.sort_unstable();
+            out[v as usize] = nodes;
+        }
         out
     }
 
     fn compared<'m>(&'m self, learnt: &'m Matrix<T>, beta: f64) -> Compared<'m, T> {
         Compared {
-            order: &self.order,
             ranges: &self.ranges,
-            stride: self.directions.stride(),
-            fixed: self.directions.data(),
+            classes: self.fixed.rows(),
+            stride: self.fixed.stride(),
+            fixed: self.fixed.data(),
             learnt: learnt.data(),
             threshold: T::of(self.threshold),
             beta: T::of(beta),
         }
+    }
+
+    /// A matrix with a row per node as the kernels like it: a line per column, a place per node.
+    fn lines(&self, x: &Matrix<T>, pool: &Pool<T>) -> Matrix<T> {
+        let mut out = pool.take(x.columns(), x.rows());
+        transpose(x, &self.order, &mut out);
+        out
     }
 }
 
@@ -75,24 +92,25 @@ impl<'a, T: Real> Tape<'a, T> {
     pub fn learned_messages(&mut self, e: Var, slope: Var, candidates: &'a Candidates<T>, beta: f64) -> Var {
         let pool = self.pool();
         let values = self.value(e);
-        let shape = (candidates.directions.rows(), candidates.directions.columns());
+        let shape = (candidates.fixed.columns(), candidates.fixed.rows());
         assert_eq!((values.rows(), values.columns()), shape, "shape of the candidates");
-        let mut learnt = copy(values, pool);
-        softmax_rows(&mut learnt);
-        let lengths = normalise(&mut learnt);
+        let mut directions = copy(values, pool);
+        softmax_rows(&mut directions);
+        let lengths = normalise(&mut directions);
+        let learnt = candidates.lines(&directions, pool);
         let pairs = candidates.compared(&learnt, beta);
         let (scale, top) = extent(pairs, self.value(slope).row(0)[0], candidates.pairs());
-        let nothing = zeros(values, pool);
-        let mut positive = gather(pairs, scale, values, &nothing, pool);
-        let mut negative = gather(pairs, scale, &nothing, values, pool);
-        pool.put(nothing);
+        let lines = candidates.lines(values, pool);
+        let [mut positive, mut negative] = gather(candidates, pairs, scale, &lines, &lines, pool);
+        pool.put(lines);
         softmax_rows(&mut positive);
         softmax_rows(&mut negative);
         let mut out = copy(values, pool);
         let half = T::of(0.5);
         let sums = positive.data().iter().zip(negative.data());
         out.data_mut().iter_mut().zip(sums).for_each(|(y, (p, n))| *y = half * (*p - *n + *y));
-        let operation = Messages { e, slope, candidates, beta, learnt, lengths, scale, top, positive, negative };
+        let operation =
+            Messages { e, slope, candidates, beta, directions, learnt, lengths, scale, top, positive, negative };
         self.record(&[e, slope], out, operation)
     }
 }
@@ -103,10 +121,12 @@ struct Messages<'a, T> {
     candidates: &'a Candidates<T>,
     beta: f64,
     /// softmax(e), divided by its lengths.
+    directions: Matrix<T>,
+    /// The same in lines.
     learnt: Matrix<T>,
     lengths: Vec<f64>,
     scale: Scale<T>,
-    /// A pair with the largest similarity.
+    /// The places of a pair with the largest similarity.
     top: (usize, usize),
     /// softmax(pos·e) and softmax(neg·e).
     positive: Matrix<T>,
@@ -116,51 +136,50 @@ struct Messages<'a, T> {
 impl<T: Real> Operation<T> for Messages<'_, T> {
     fn backward(self: Box<Self>, _: Var, gradient: Matrix<T>, to: &mut Backward<'_, '_, T>) {
         let pool = to.pool();
-        let values = to.value(self.e);
-        let pairs = self.candidates.compared(&self.learnt, self.beta);
-        let positive = through_softmax(&self.positive, &gradient, 0.5, pool);
-        let negative = through_softmax(&self.negative, &gradient, -0.5, pool);
+        let candidates = self.candidates;
+        let pairs = candidates.compared(&self.learnt, self.beta);
+        let positive = in_lines(candidates, through_softmax(&self.positive, &gradient, 0.5, pool), pool);
+        let negative = in_lines(candidates, through_softmax(&self.negative, &gradient, -0.5, pool), pool);
+        let values = candidates.lines(to.value(self.e), pool);
         let back = Back { positive: positive.data(), negative: negative.data(), values: values.data() };
         let [to_mean, to_largest, to_slope] = slopes(pairs, self.scale, back);
-        let all = T::of(to_mean / self.candidates.pairs() as f64);
-        let mut to_learnt = pool.take(values.rows(), values.columns());
-        let stride = values.stride();
-        to_learnt.data_mut().par_chunks_mut(ROWS * stride).enumerate().for_each(|(c, rows)| {
-            messages::turn(pairs, self.scale, back, all, c * ROWS, rows);
-        });
-        let (i, j) = self.top;
+        let all = T::of(to_mean / candidates.pairs() as f64);
+        let mut to_directions = turn(candidates, pairs, self.scale, back, all, pool);
+        let (i, j) = (candidates.order[self.top.0] as usize, candidates.order[self.top.1] as usize);
         if i != j {
             let weight = T::of((1.0 - self.beta) * to_largest);
             for (to, from) in [(i, j), (j, i)] {
-                let pulled = to_learnt.row_mut(to).iter_mut().zip(self.learnt.row(from));
+                let pulled = to_directions.row_mut(to).iter_mut().zip(self.directions.row(from));
                 pulled.for_each(|(g, u)| *g += weight * *u);
             }
         }
-        let mut out = gather(pairs, self.scale, &positive, &negative, pool);
+        let [mut out, rest] = gather(candidates, pairs, self.scale, &positive, &negative, pool);
+        out.data_mut().iter_mut().zip(rest.data()).for_each(|(out, x)| *out += *x);
         let half = T::of(0.5);
         out.data_mut().iter_mut().zip(gradient.data()).for_each(|(out, g)| *out += half * *g);
-        through_direction(&self.learnt, &self.lengths, &to_learnt, &mut out);
+        through_direction(&self.directions, &self.lengths, &to_directions, &mut out);
         to.add(self.e, out);
         if to.wants(self.slope) {
             let mut slope = pool.take(1, 1);
             slope.row_mut(0)[0] = T::of(to_slope);
             to.add(self.slope, slope);
         }
-        [positive, negative, to_learnt, gradient, self.learnt, self.positive, self.negative]
-            .into_iter()
-            .for_each(|matrix| pool.put(matrix));
+        let held = [self.directions, self.learnt, self.positive, self.negative];
+        let made = [positive, negative, values, to_directions, rest, gradient];
+        held.into_iter().chain(made).for_each(|matrix| pool.put(matrix));
     }
 }
 
-/// Mean and largest similarity, and where the largest stands. Rows are added in their order.
+/// Mean and largest similarity, and the places of a pair with the largest. Rows are added in their order.
 fn extent<T: Real>(pairs: Compared<'_, T>, slope: T, count: usize) -> (Scale<T>, (usize, usize)) {
     let mut rows = vec![(0.0, T::ZERO); pairs.ranges.len()];
     rows.par_chunks_mut(ROWS).enumerate().for_each(|(c, rows)| messages::extents(pairs, c * ROWS, rows));
     let mean = rows.iter().map(|(sum, _)| sum).sum::<f64>() / count.max(1) as f64;
     let at = (0..rows.len()).fold(0, |best, i| if rows[i].1 > rows[best].1 { i } else { best });
-    let largest = rows.get(at).map_or(T::ZERO, |row| row.1);
-    let candidates = &pairs.order[pairs.ranges[at].0 as usize..pairs.ranges[at].1 as usize];
-    let partner = candidates.iter().map(|&j| j as usize).find(|&j| pairs.similarity(at, j) == largest).unwrap_or(at);
+    let largest = rows[at].1;
+    let mut partners = Vec::new();
+    messages::equal_to(pairs, largest, at, &mut partners);
+    let partner = partners.first().map_or(at, |&j| j as usize);
     (Scale { mean: T::of(mean), largest, slope }, (at, partner))
 }
 
@@ -170,12 +189,64 @@ fn slopes<T: Real>(pairs: Compared<'_, T>, scale: Scale<T>, back: Back<'_, T>) -
     rows.iter().fold([0.0; 3], |sum, row| std::array::from_fn(|k| sum[k] + row[k]))
 }
 
-fn gather<T: Real>(pairs: Compared<'_, T>, scale: Scale<T>, a: &Matrix<T>, b: &Matrix<T>, pool: &Pool<T>) -> Matrix<T> {
-    let mut out = pool.take(a.rows(), a.columns());
-    out.data_mut().par_chunks_mut(ROWS * a.stride()).enumerate().for_each(|(c, rows)| {
+/// Gradient with respect to the learnt unit vectors, a row per node.
+fn turn<T: Real>(
+    candidates: &Candidates<T>,
+    pairs: Compared<'_, T>,
+    scale: Scale<T>,
+    back: Back<'_, T>,
+    all: T,
+    pool: &Pool<T>,
+) -> Matrix<T> {
+    let classes = pairs.classes;
+    let mut rows = vec![T::ZERO; candidates.order.len() * classes];
+    rows.par_chunks_mut(ROWS * classes).enumerate().for_each(|(c, rows)| {
+        messages::turn(pairs, scale, back, all, c * ROWS, rows);
+    });
+    let mut out = pool.take(candidates.order.len(), classes);
+    for (row, &v) in rows.chunks_exact(classes).zip(&candidates.order) {
+        out.row_mut(v as usize).copy_from_slice(row);
+    }
+    out
+}
+
+/// Both sums over the candidates of every node, from lines, with a row per node.
+fn gather<T: Real>(
+    candidates: &Candidates<T>,
+    pairs: Compared<'_, T>,
+    scale: Scale<T>,
+    a: &Matrix<T>,
+    b: &Matrix<T>,
+    pool: &Pool<T>,
+) -> [Matrix<T>; 2] {
+    let classes = pairs.classes;
+    let mut rows = vec![T::ZERO; candidates.order.len() * 2 * classes];
+    rows.par_chunks_mut(ROWS * 2 * classes).enumerate().for_each(|(c, rows)| {
         messages::gather(pairs, scale, a.data(), b.data(), c * ROWS, rows);
     });
+    let mut out = [0, 1].map(|_| pool.take(candidates.order.len(), classes));
+    for (row, &v) in rows.chunks_exact(2 * classes).zip(&candidates.order) {
+        let (positive, negative) = row.split_at(classes);
+        out[0].row_mut(v as usize).copy_from_slice(positive);
+        out[1].row_mut(v as usize).copy_from_slice(negative);
+    }
     out
+}
+
+/// [`Candidates::lines`] of a matrix that is not needed any more.
+fn in_lines<T: Real>(candidates: &Candidates<T>, x: Matrix<T>, pool: &Pool<T>) -> Matrix<T> {
+    let lines = candidates.lines(&x, pool);
+    pool.put(x);
+    lines
+}
+
+/// out[c][place] = x[order[place]][c].
+fn transpose<T: Real>(x: &Matrix<T>, order: &[u32], out: &mut Matrix<T>) {
+    for (place, &v) in order.iter().enumerate() {
+        for (c, value) in x.row(v as usize).iter().enumerate() {
+            out.row_mut(c)[place] = *value;
+        }
+    }
 }
 
 /// factor · p ⊙ (g − ⟨g, p⟩), row by row.
@@ -218,11 +289,5 @@ fn normalise<T: Real>(x: &mut Matrix<T>) -> Vec<f64> {
 fn copy<T: Real>(x: &Matrix<T>, pool: &Pool<T>) -> Matrix<T> {
     let mut out = pool.take(x.rows(), x.columns());
     out.copy_from(x);
-    out
-}
-
-fn zeros<T: Real>(like: &Matrix<T>, pool: &Pool<T>) -> Matrix<T> {
-    let mut out = pool.take(like.rows(), like.columns());
-    out.data_mut().fill(T::ZERO);
     out
 }

@@ -1,6 +1,6 @@
 //! The optimised topology: edges of the graph and pairs of nodes for which the global model predicts the same.
 //!
-//! S_ij = cos(softmax(P̂ᵢ), softmax(P̂ⱼ)) with a zero diagonal, Ã = a·A + (1 − a)·1[S > threshold], Â = D̃^{-1/2}(Ã + I)D̃^{-1/2}
+//! S_ij = cos(softmax(P̂ᵢ), softmax(P̂ⱼ)) with a zero diagonal, Ã = a·A + (1 − a)·𝟙(S > threshold), Â = D̃^{-1/2}(Ã + I)D̃^{-1/2}
 //! with D̃ the degrees of Ã + I. All pairs are compared, up to a number of nodes; beyond it a node is compared with the
 //! nodes of the same predicted class that stand next to it in order of confidence.
 
