@@ -17,12 +17,7 @@ pub(super) struct Demand {
 
 impl Demand {
     /// min(most, int(ñᵥ)) for every `wanted` node v, from the column ñ.
-    pub(super) fn of<T: Real>(
-        degrees: &Matrix<T>,
-        most: usize,
-        count: Count,
-        wanted: impl Fn(usize) -> bool,
-    ) -> Self {
+    pub(super) fn of<T: Real>(degrees: &Matrix<T>, most: usize, count: Count, wanted: impl Fn(usize) -> bool) -> Self {
         let mut demand = Self::default();
         for v in (0..degrees.rows()).filter(|&v| wanted(v)) {
             let degree = degrees.row(v)[0].f64();

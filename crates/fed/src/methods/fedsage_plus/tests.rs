@@ -281,7 +281,8 @@ fn answers_are_as_good_as_raw_access() {
         for (t, (with, without)) in with[..4].iter().zip(&without).enumerate() {
             let mut found = with.clone();
             found.data_mut().iter_mut().zip(without.data()).for_each(|(a, b)| *a -= *b);
-            let moved = compare(&mut preparation, &found, |p| &mut p.neighgen.trunk.tensors_mut()[t], loss, "cross term");
+            let moved =
+                compare(&mut preparation, &found, |p| &mut p.neighgen.trunk.tensors_mut()[t], loss, "cross term");
             assert!(moved > 0, "the peers say nothing about tensor {t}");
         }
     });

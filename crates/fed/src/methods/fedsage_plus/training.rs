@@ -123,7 +123,13 @@ impl<T: Real> Preparation<T> {
     }
 
     /// The generated neighbours to mend the client's graph with: features, and the node of each.
+    ///
+    /// # Errors
+    /// If the generator has diverged.
     pub(super) fn neighbours(&mut self, desk: &Desk<'_, T>) -> Result<(Matrix<T>, Vec<u32>)> {
+        if !(self.neighgen.local.is_finite() && self.neighgen.trunk.is_finite()) {
+            return Err(desk.diverged("generator"));
+        }
         let demand = Demand::of(
             &degrees_of(&self.neighgen, &self.frozen.codes, &self.impaired, desk),
             self.config.max_neighbours,
@@ -239,7 +245,8 @@ pub(super) fn answer<T: Real>(
 ) -> Result<Message<T>> {
     let data = desk.data();
     let total: f64 = question.numbers.iter().sum();
-    let Some(rows) = question.tensors.first().filter(|t| t.columns() == data.width() && t.rows() as f64 == total) else {
+    let Some(rows) = question.tensors.first().filter(|t| t.columns() == data.width() && t.rows() as f64 == total)
+    else {
         return Err(desk.diverged("question"));
     };
     let able: Vec<usize> = (0..data.len()).filter(|&v| data.adjacency().degree(v) > 0).collect();
@@ -390,13 +397,7 @@ fn noisy<T: Real>(
 }
 
 /// ε ~ N(0, I), a row per node of `demand`. A node's noise in a pass does not depend on who else is asked for.
-fn noise<T: Real>(
-    impaired: &Impaired<T>,
-    demand: &Demand,
-    width: usize,
-    pass: usize,
-    desk: &Desk<'_, T>,
-) -> Matrix<T> {
+fn noise<T: Real>(impaired: &Impaired<T>, demand: &Demand, width: usize, pass: usize, desk: &Desk<'_, T>) -> Matrix<T> {
     let mut out = Matrix::zeros(demand.nodes.len(), width);
     for (i, &v) in demand.nodes.iter().enumerate() {
         let path = [desk.data().id() as u64, pass as u64, u64::from(impaired.kept[v as usize])];
