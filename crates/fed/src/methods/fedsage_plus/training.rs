@@ -124,7 +124,13 @@ impl<T: Real> Preparation<T> {
     }
 
     /// The generated neighbours to mend the client's graph with: features, and the node of each.
+    ///
+    /// # Errors
+    /// If the generator has diverged.
     pub(super) fn neighbours(&mut self, desk: &Desk<'_, T>) -> Result<(Matrix<T>, Vec<u32>)> {
+        if !(self.neighgen.local.is_finite() && self.neighgen.trunk.is_finite()) {
+            return Err(desk.diverged("generator"));
+        }
         let demand = Demand::of(
             &degrees_of(&self.neighgen, &self.frozen.codes, &self.impaired, desk),
             self.config.max_neighbours,
