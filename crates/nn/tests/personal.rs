@@ -77,9 +77,9 @@ fn learnt_messages_agree_with_finite_differences() {
     let pool = Pool::new();
     let some = vec![(0, 4), (0, 4), (0, 4), (0, 4), (4, 7), (4, 7), (4, 7)];
     let all = Candidates::all(&predicted(), 0.999);
-    let within = Candidates::within(&predicted(), 0.999, (0..NODES as u32).collect(), some);
+    let within = Candidates::within(&predicted(), 0.999, (0..NODES as u32).collect(), &some);
     let mixed = vec![(0, 4), (0, 4), (4, 7), (4, 7), (4, 7), (0, 4), (0, 4)];
-    let ordered = Candidates::within(&predicted(), 0.999, vec![6, 0, 5, 1, 4, 2, 3], mixed);
+    let ordered = Candidates::within(&predicted(), 0.999, vec![6, 0, 5, 1, 4, 2, 3], &mixed);
     assert_eq!((all.pairs(), within.pairs(), ordered.pairs()), (49, 25, 25));
     assert_eq!(ordered.alike(), all.alike());
     assert_eq!(all.alike()[..5], [vec![1], vec![0], vec![3], vec![2], vec![]]);

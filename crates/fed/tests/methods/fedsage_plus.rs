@@ -55,6 +55,9 @@ fn every_client_weighs_the_same() {
     let (_, rounds) = watch::<f32>(&with(|_| {}), data("fedsage-plus", &graph, &partition));
     let weights = rounds.iter().flat_map(|round| round.clients.iter().map(|client| client.weight.unwrap()));
     assert!(weights.into_iter().all(|w| w == 1.0 / CLIENTS as f64));
+    // Only real nodes are judged.
+    assert!(rounds.iter().all(|round| round.predictions.as_ref().is_some_and(|p| p.len() == graph.len())));
+    assert!(rounds.iter().all(|round| round.val_accuracy.is_some_and(|a| (0.0..=1.0).contains(&a))));
 }
 
 /// One of the small clients with three generated neighbours.

@@ -28,14 +28,14 @@ impl<T: Real> Candidates<T> {
     /// All pairs of rows of `x`; those with cosines above `threshold` are alike.
     pub fn all(x: &Matrix<T>, threshold: f64) -> Self {
         let n = x.rows() as u32;
-        Self::within(x, threshold, (0..n).collect(), vec![(0, n); n as usize])
+        Self::within(x, threshold, (0..n).collect(), &vec![(0, n); n as usize])
     }
 
     /// Pairs of which one stands, in `order`, within the range of the other.
     ///
     /// # Panics
     /// If there is not one place in the order and one range per row.
-    pub fn within(x: &Matrix<T>, threshold: f64, order: Vec<u32>, ranges: Vec<(u32, u32)>) -> Self {
+    pub fn within(x: &Matrix<T>, threshold: f64, order: Vec<u32>, ranges: &[(u32, u32)]) -> Self {
         assert_eq!((order.len(), ranges.len()), (x.rows(), x.rows()), "a place and a range per row");
         let mut directions = x.clone();
         normalise(&mut directions);

@@ -16,7 +16,7 @@ pub fn candidates<T: Real>(predicted: &Matrix<T>, threshold: f64, cap: usize) ->
         return Candidates::all(&twice, threshold);
     }
     let (order, ranges) = nearest_in_class(predicted, cap);
-    Candidates::within(&twice, threshold, order, ranges)
+    Candidates::within(&twice, threshold, order, &ranges)
 }
 
 /// Nodes by predicted class and falling confidence, and for each node the places of up to `cap` of its class around it.

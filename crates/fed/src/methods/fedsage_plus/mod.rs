@@ -24,6 +24,7 @@ mod demand;
 mod impaired;
 mod losses;
 mod neighgen;
+mod passes;
 mod slot;
 #[cfg(test)]
 mod tests;

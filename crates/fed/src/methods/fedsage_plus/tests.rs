@@ -202,16 +202,18 @@ fn slot_tensor(neighgen: &mut NeighGen<f64>, t: usize) -> &mut Matrix<f64> {
 #[test]
 fn alone_both_phases_have_the_same_gradient() {
     let config = Config { dropout: 0.0, ..config() };
+    let mut used = 0;
     for client in clients() {
         at_desk::<f64, _>(&client, &config, |desk| {
             let mut preparation = Preparation::new(&config, desk);
             let federated = preparation.federated_gradients(desk, &[]);
             let Preparation { impaired, neighgen, .. } = &mut preparation;
             let (_, _, local) = local_gradients(&config, desk, impaired, neighgen, config.gen_epochs);
-            assert!(federated.len() > 4, "no slot is used");
             assert_eq!(federated, local);
+            used += usize::from(!federated.is_empty());
         });
     }
+    assert!(used > 1, "{used} clients generate something");
 }
 
 /// The federated phase trains the feature generator and nothing else.

@@ -9,7 +9,7 @@ use super::demand::Demand;
 use super::impaired::Impaired;
 use super::losses::{self, Matcher};
 use super::neighgen::{CLASSIFIER, NeighGen, classify, degrees, encode, generate};
-use super::slot::Slot;
+use super::passes::{codes_of, degrees_of, features, generator_parameters, noise, noisy};
 use super::{Config, Count};
 use crate::Result;
 use crate::rule::Desk;
@@ -325,87 +325,6 @@ fn places(part: &Demand, whole: &Demand) -> Vec<(usize, usize, usize)> {
     let find = |rows: &[u32], demand: &Demand, v: u32| rows.partition_point(|&i| demand.nodes[i as usize] < v);
     let each = part.nodes.iter().zip(&part.counts).flat_map(|(&v, &count)| (0..count).map(move |j| (v, j)));
     each.map(|(v, j)| (find(&own[j], part, v), j, find(&among[j], whole, v))).collect()
-}
-
-/// fGen's parameters on the tape, of the slots in use.
-fn generator_parameters<'a, T: Real>(tape: &mut Tape<'a, T>, neighgen: &'a NeighGen<T>, demand: &Demand) -> Vec<Var> {
-    let used = neighgen.slots.iter().take(demand.slots()).flat_map(Slot::layer);
-    neighgen.trunk.tensors().iter().chain(used).map(|t| tape.parameter(t)).collect()
-}
-
-/// z of all nodes that remain, without a way back.
-fn codes_of<T: Real>(
-    neighgen: &NeighGen<T>,
-    impaired: &Impaired<T>,
-    dropout: Dropout,
-    desk: &Desk<'_, T>,
-) -> Matrix<T> {
-    let mut tape = Tape::new(desk.pool());
-    let local: Vec<Var> = neighgen.local.tensors().iter().map(|t| tape.constant(t)).collect();
-    let z = encode(&mut tape, &local, impaired, dropout);
-    tape.take(z)
-}
-
-/// ñ of all nodes that remain, without a way back.
-fn degrees_of<T: Real>(
-    neighgen: &NeighGen<T>,
-    codes: &Matrix<T>,
-    impaired: &Impaired<T>,
-    desk: &Desk<'_, T>,
-) -> Matrix<T> {
-    let mut tape = Tape::new(desk.pool());
-    let local: Vec<Var> = neighgen.local.tensors().iter().map(|t| tape.constant(t)).collect();
-    let z = tape.constant(codes);
-    let out = degrees(&mut tape, &local, z, &impaired.kept);
-    tape.take(out)
-}
-
-/// Generated features, a matrix per slot in use, without a way back.
-fn features<T: Real>(
-    neighgen: &NeighGen<T>,
-    codes: &Matrix<T>,
-    impaired: &Impaired<T>,
-    demand: &Demand,
-    pass: usize,
-    dropout: Dropout,
-    desk: &Desk<'_, T>,
-) -> Vec<Matrix<T>> {
-    if demand.is_empty() {
-        return Vec::new();
-    }
-    let noisy = noisy(codes, impaired, demand, pass, desk);
-    let mut tape = Tape::new(desk.pool());
-    let used = neighgen.slots.iter().take(demand.slots()).flat_map(Slot::layer);
-    let fgen: Vec<Var> = neighgen.trunk.tensors().iter().chain(used).map(|t| tape.constant(t)).collect();
-    let noisy = tape.constant(&noisy);
-    let slots = generate(&mut tape, &fgen, noisy, demand, dropout);
-    slots.into_iter().map(|slot| tape.take(slot)).collect()
-}
-
-/// z + ε of the nodes of `demand`.
-fn noisy<T: Real>(
-    codes: &Matrix<T>,
-    impaired: &Impaired<T>,
-    demand: &Demand,
-    pass: usize,
-    desk: &Desk<'_, T>,
-) -> Matrix<T> {
-    let mut out = noise(impaired, demand, codes.columns(), pass, desk);
-    for (i, &v) in demand.nodes.iter().enumerate() {
-        out.row_mut(i).iter_mut().zip(codes.row(v as usize)).for_each(|(e, z)| *e += *z);
-    }
-    out
-}
-
-/// ε ~ N(0, I), a row per node of `demand`. A node's noise in a pass does not depend on who else is asked for.
-fn noise<T: Real>(impaired: &Impaired<T>, demand: &Demand, width: usize, pass: usize, desk: &Desk<'_, T>) -> Matrix<T> {
-    let mut out = Matrix::zeros(demand.nodes.len(), width);
-    for (i, &v) in demand.nodes.iter().enumerate() {
-        let path = [desk.data().id() as u64, pass as u64, u64::from(impaired.kept[v as usize])];
-        let mut stream = Stream::new(desk.seed(), "neighbour noise", &path);
-        out.row_mut(i).iter_mut().for_each(|x| *x = T::of(stream.normal()));
-    }
-    out
 }
 
 fn dropout<T: Real>(config: &Config, desk: &Desk<'_, T>, pass: usize) -> Dropout {
