@@ -43,7 +43,7 @@ fn without_generated_neighbours_it_is_the_mean_of_equals() {
         let mended = of(&with(|_| {}));
         assert!(bits(&mended.models) != bits(&fedavg.models), "the generator adds nothing");
         // Nor are the tests that every method must pass about graphs that stay as they are.
-        let usual = |setup: &Setup| run::<f32>(setup, data("fedsage-plus", &graph, &small::partition(&graph)));
+        let usual = |setup: &Setup| run::<f32>(setup, data("fedsage-plus", &graph, &crate::small::partition(&graph)));
         assert!(bits(&usual(&with(|_| {})).models) != bits(&usual(&with(|c| c.max_neighbours = 0)).models));
     }
 }
