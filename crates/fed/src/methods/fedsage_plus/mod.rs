@@ -2,11 +2,11 @@
 //!
 //! An edge between nodes of two clients is lost to both. Each client hides some of its validation nodes and learns, from
 //! the neighbours it thereby loses, to say how many neighbours a node misses and what their features are
-//! ([`neighgen`]). Then it adds such neighbours to its graph, and the rounds are FedAvg on the mended graphs with equal
+//! (`neighgen`). Then it adds such neighbours to its graph, and the rounds are FedAvg on the mended graphs with equal
 //! weights, which on its own is *FedSage*: `max_neighbours = 0` is that. The classifier is the configured backbone;
 //! `backbone = "sage"` is the original's.
 //!
-//! *Phase A*, local ([`training`]): `gen_epochs` epochs of λ_d L_d + λ_f L_f + λ_c L_c over the training nodes, with n the
+//! *Phase A*, local (`training`): `gen_epochs` epochs of λ_d L_d + λ_f L_f + λ_c L_c over the training nodes, with n the
 //! number of hidden neighbours and ñ the predicted one,
 //!
 //! L_d = mean smoothL1(ñ − n),  L_f = (1/(n_tr·p)) Σ over used slots of min_u (1/d)‖x̃ − x_u‖²,  L_c = CE on the mended graph.
