@@ -214,13 +214,17 @@ dispatch! {
             for block in pairs.blocks(i) {
                 let (f, steep) = scale.weights(pairs.similarities(i, block));
                 let counts = pairs.others(i, block);
-                // The pair stands in the matrix twice.
-                let there = [back.positive, back.negative].map(|to| pairs.dots(to, i, back.values, block));
-                let again = [back.positive, back.negative].map(|to| pairs.dots(back.values, i, to, block));
+                // The pair stands in the matrix twice. (Spelled out: a closure would not be compiled for the CPU's level.)
+                let positive_there = pairs.dots(back.positive, i, back.values, block);
+                let negative_there = pairs.dots(back.negative, i, back.values, block);
+                let positive_back = pairs.dots(back.values, i, back.positive, block);
+                let negative_back = pairs.dots(back.values, i, back.negative, block);
                 let mut weights = [T::ZERO; W];
                 for l in 0..W {
                     let (_, slopes) = scale.prelus(f[l]);
-                    let to_f = (there[0][l] + again[0][l]) * slopes[0] - (there[1][l] + again[1][l]) * slopes[1];
+                    let to_positive = positive_there[l] + positive_back[l];
+                    let to_negative = negative_there[l] + negative_back[l];
+                    let to_f = to_positive * slopes[0] - to_negative * slopes[1];
                     let weight = share * to_f.mul_add(steep[l], all + all);
                     weights[l] = if counts[l] { weight } else { T::ZERO };
                 }
