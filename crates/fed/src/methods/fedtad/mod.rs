@@ -16,7 +16,8 @@
 //! for the generator itself, 2KNdh for the teachers and 4Ndh for each step of the student, and 4N²d for two graphs. With the
 //! published N = 100, five repetitions of one and five steps, that is 5 · 2.3 = 11.7 Gflop a round on Cora (d = 1433, h = 256,
 //! K = 5), where the clients' own sparse rounds take about 0.1 Gflop: the published method is two orders of magnitude more
-//! arithmetic than FedAvg, whatever the implementation. Teachers work in parallel.
+//! arithmetic than FedAvg, whatever the implementation. Measured (`boostfgl run cora --method fedtad --seeds 1`, one AVX2 machine):
+//! 10.1 s of processor time for 50 rounds, 58 Gflop/s over all, where FedAvg takes 0.4 s. Teachers work in parallel.
 
 mod distil;
 mod generator;
