@@ -95,7 +95,7 @@ impl Error {
     pub fn is_input(&self) -> bool {
         !matches!(
             self,
-            Self::Fed(boostfgl_fed::Error::Diverged { .. })
+            Self::Fed(boostfgl_fed::Error::Diverged { .. } | boostfgl_fed::Error::ServerDiverged { .. })
                 | Self::Fairness(_)
                 | Self::Incomplete { .. }
                 | Self::Report(boostfgl_report::Error::Io { .. })

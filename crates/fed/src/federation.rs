@@ -105,7 +105,10 @@ impl<T: Real> Federation<T> {
         if data.iter().all(|d| d.training_nodes() == 0) {
             return Err(Error::NothingToTrain);
         }
-        if let Some(reason) = (setup.method.serves)(&sizes(&data, &setup, initial)) {
+        let sizes = sizes(&data, &setup, initial);
+        let no_features = "its nodes have no features, from which every network here starts";
+        let reason = (setup.method.serves)(&sizes).or_else(|| (sizes.features == 0).then_some(no_features));
+        if let Some(reason) = reason {
             return Err(Error::Refused { method: setup.method.name, what: "these data".into(), reason });
         }
         let mut counts = vec![0usize; data[0].classes()];

@@ -8,5 +8,6 @@ mod config;
 mod data;
 mod fetch;
 mod folder;
+mod methods;
 mod own_data;
 mod run;

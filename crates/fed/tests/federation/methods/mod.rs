@@ -1,8 +1,5 @@
 //! What each method must do by its own definition, one file per method or family.
 
-#[path = "../common/small.rs"]
-mod small;
-
 mod adafgl;
 mod fairfgl;
 mod fedsage_plus;

@@ -1,8 +1,6 @@
 //! Runs that must agree with each other, or with a few lines of plain code.
 
-#[path = "common/small.rs"]
-mod small;
-
+use crate::small::*;
 use boostfgl_fed::boost::difficulty::instant;
 use boostfgl_fed::boost::model::{self, ModelBoost, Summary, TrustForm};
 use boostfgl_fed::boost::{Boost, node};
@@ -14,7 +12,6 @@ use boostfgl_nn::backbones::{Architecture, Backbone, Gcn, gradients, logits};
 use boostfgl_nn::{Dropout, Inputs, Matrix, Params, Pool, Real, TensorShape, View, WeightedLoss, softmax_rows};
 use boostfgl_partition::{ClientGraph, Partition};
 use proptest::prelude::*;
-use small::*;
 
 /// The small graph in the hands of one client.
 fn alone() -> (Graph, Partition) {

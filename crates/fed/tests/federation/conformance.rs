@@ -1,19 +1,16 @@
 //! What every method of the registry must do, with every boost: a method that is added there is tested here.
 
-#[path = "common/small.rs"]
-mod small;
-
+use crate::small::*;
 use boostfgl_fed::boost::topology::{self, EdgeScore, EvalPropagation, Rule};
 use boostfgl_fed::boost::{Boost, TopologyBoost};
 use boostfgl_fed::config::ReportedRound;
 use boostfgl_fed::methods::{self, Layout, METHODS, MethodInfo};
 use boostfgl_fed::{Error, Federation, LocalData, Outcome, Setup};
 use boostfgl_graph::generator::FeatureSpec;
-use boostfgl_graph::{Adjacency, Graph, Labels, Role, Split, Stream};
+use boostfgl_graph::{Adjacency, Features, Graph, Labels, Role, Split, Stream};
 use boostfgl_nn::backbones::{Architecture, BACKBONES, Backbone, Gcn, logits};
 use boostfgl_nn::{Inputs, Params, Pool, Propagation, Real, View};
 use boostfgl_partition::{ClientGraph, Partition};
-use small::*;
 
 /// Fewer than hidden units, so that features are propagated before the first product.
 const NARROW: FeatureSpec = FeatureSpec::Dense { columns: 12, signal: 0.5 };
@@ -538,6 +535,67 @@ fn a_class_without_a_training_node() {
             assert!(outcome.models.iter().all(|model| model.tensors()[3].columns() == CLASSES));
         });
     }
+}
+
+/// Runs every method on data that not every method can serve. Returns who refused them, each with a reason.
+fn served(graph: &Graph, partition: &Partition) -> Vec<&'static str> {
+    let mut refused = Vec::new();
+    for method in METHODS {
+        match Federation::<f32>::new(setup(method.name, &[]), data(method.name, graph, partition)) {
+            Ok(federation) => {
+                let outcome = federation.run(&mut []).unwrap_or_else(|error| panic!("{}: {error}", method.name));
+                assert!(outcome.models.iter().all(Params::is_finite), "{}", method.name);
+                assert!(outcome.predictions.iter().all(|&class| (class as usize) < graph.classes()), "{}", method.name);
+            }
+            Err(Error::Refused { what, reason, .. }) => {
+                assert_eq!(what, "these data", "{}", method.name);
+                assert!(reason.len() > 20, "{}: {reason}", method.name);
+                refused.push(method.name);
+            }
+            Err(other) => panic!("{}: {other}", method.name),
+        }
+    }
+    refused
+}
+
+#[test]
+fn clients_without_a_class_in_common() {
+    let graph = graph(WORDS);
+    let base = partition(&graph);
+    let assignment = (0..graph.len()).map(|v| graph.labels().get(v).unwrap_or(0) % 2).collect();
+    let disjoint = Partition::new(2, assignment, base.split().clone()).unwrap();
+    let [one, two] = [0, 1].map(|k| disjoint.client_graphs(&graph)[k].class_counts(Role::Train));
+    assert!(one.iter().zip(&two).all(|(a, b)| *a == 0 || *b == 0));
+    assert!(served(&graph, &disjoint).is_empty());
+}
+
+#[test]
+fn a_graph_without_an_edge() {
+    for features in [WORDS, NARROW] {
+        let graph = graph(features);
+        let base = partition(&graph);
+        let (bare, _) = Adjacency::from_edges(graph.len(), &[], None, false).unwrap();
+        let graph = Graph::new("bare", bare, graph.features().clone(), graph.labels().clone()).unwrap();
+        assert!(served(&graph, &base).is_empty());
+    }
+}
+
+#[test]
+fn a_graph_with_one_class() {
+    let graph = graph(WORDS);
+    let base = partition(&graph);
+    let labels = Labels::from_integers(&vec![0; graph.len()], 1).unwrap();
+    let graph = Graph::new("uniform", graph.adjacency().clone(), graph.features().clone(), labels).unwrap();
+    assert!(served(&graph, &base).is_empty());
+}
+
+#[test]
+fn a_graph_without_features() {
+    let graph = graph(WORDS);
+    let base = partition(&graph);
+    let nothing = Features::dense(graph.len(), 0, Vec::new()).unwrap();
+    let graph = Graph::new("featureless", graph.adjacency().clone(), nothing, graph.labels().clone()).unwrap();
+    assert_eq!(served(&graph, &base), METHODS.iter().map(|method| method.name).collect::<Vec<_>>());
 }
 
 #[test]

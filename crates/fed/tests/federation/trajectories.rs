@@ -1,7 +1,6 @@
 //! Difficulties, edge scores, trust and whole trajectories against an independent float64 implementation.
 
-mod common;
-
+use crate::toy::*;
 use boostfgl_fed::boost::difficulty::{Difficulty, instant};
 use boostfgl_fed::boost::model::{self, ModelBoost, Summary, TrustForm, TrustScope};
 use boostfgl_fed::boost::topology::{self, EdgeGate, EdgeScore, Rule, TopologyBoost};
@@ -12,7 +11,6 @@ use boostfgl_graph::Role;
 use boostfgl_nn::backbones::{Backbone, logits};
 use boostfgl_nn::{Inputs, Matrix, Pool, Propagation, View, softmax_rows};
 use boostfgl_partition::ClientGraph;
-use common::*;
 use serde_json::Value;
 
 fn inputs(client: &ClientGraph) -> Inputs<f64> {

@@ -1,0 +1,9 @@
+//! Tests of whole federations, in one program: every generic method is compiled for them once.
+
+mod conformance;
+mod equalities;
+mod methods;
+mod small;
+mod theory;
+mod toy;
+mod trajectories;
