@@ -95,7 +95,8 @@ fn features_on_the_tape_are_features_of_the_graph() {
                 net.forward(tape, &vars, &view, Dropout::off()).logits
             })
         };
-        let inputs = Inputs::with_dense_features(&graph, &x);
+        let mut inputs = Inputs::with_dense_features(&graph, &x);
+        inputs.set_operator(&ring(), net.plan().operator);
         let logits = Pass::new(&*net, &View::whole(&inputs, net.plan()), &pool).logits(&model);
         let value: f64 = logits.to_vec().iter().zip(random(NODES, 3, 99).to_vec()).map(|(y, w)| y * w).sum();
         let (found, gradient) = run(&x);
