@@ -71,7 +71,7 @@ pub fn divergence<T: Real>(teacher: &Matrix<T>, logits: &Matrix<T>, rows: &[u32]
     (total / rows.len().max(1) as f64, gradient)
 }
 
-/// Alignment: the mean over pairs (row, target) of 1 − cos(x[row], target), and its gradient with respect to x. A row
+/// Alignment: the mean over pairs (r, target) of 1 − cos(xᵣ, target), and its gradient with respect to x. A row
 /// or target of zeros has no direction: its cosine and its gradient are 0.
 ///
 /// # Panics
@@ -99,7 +99,7 @@ pub fn misalignment<T: Real>(x: &Matrix<T>, pairs: &[(u32, &[T])], pool: &Pool<T
     (total * scale, gradient)
 }
 
-/// Squared distance: the mean over pairs (row, target) of the mean over columns of (x[row] − target)², and its gradient
+/// Squared distance: the mean over pairs (r, target) of the mean over columns of (xᵣ − target)², and its gradient
 /// with respect to x.
 ///
 /// # Panics

@@ -1,7 +1,7 @@
 //! Federated methods: one file each, one line in [`METHODS`].
 //!
 //! A method has two sides: a [`ServerRule`] says which model each client starts a round from, how updates are combined
-//! and which model is judged; a [`ClientRule`](crate::ClientRule) says what a client adds to local training and what it
+//! and which model is judged; a [`ClientRule`] says what a client adds to local training and what it
 //! sends beside its model. Boosts are not methods; they hook into the client's loss, its propagation and the server's
 //! weights, whatever the method.
 //!
