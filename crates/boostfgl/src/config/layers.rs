@@ -243,7 +243,9 @@ fn unknown_key(place: &str, key: &str) -> Error {
     let keys = keys();
     let inside = format!("{key}.");
     if let Some(inner) = keys.iter().find(|k| k.path.starts_with(&inside)) {
-        let reason = format!("expected a table, found a value: set one of its keys, such as `{}`", inner.path);
+        let near = boostfgl_graph::nearest(key, keys.iter().map(|k| k.path.as_str()));
+        let near = near.map(|near| format!(" (or did you mean `{near}`?)")).unwrap_or_default();
+        let reason = format!("expected a table, found a value: set one of its keys, such as `{}`{near}", inner.path);
         return Error::Config { place: place.to_owned(), reason };
     }
     let ends = format!(".{key}");

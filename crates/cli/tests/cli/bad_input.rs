@@ -106,7 +106,9 @@ fn configuration_files_name_the_line() {
     let place = Place::new();
     for (text, wanted) in [
         ("[fed]\nrounds = 3\nround = 4\n", "c.toml, line 3: unknown key `fed.round` (did you mean `fed.rounds`?)"),
-        ("# one\n\nmethods = \"x\"\n", "c.toml, line 3: unknown key `methods` (did you mean `method`?)"),
+        ("# one\n\nmethodd = \"x\"\n", "c.toml, line 3: unknown key `methodd` (did you mean `method`?)"),
+        ("# one\n\nmethods = \"x\"\n", "c.toml, line 3: expected a table, found a value"),
+        ("# one\n\nmethods = \"x\"\n", "(or did you mean `method`?)"),
         (
             "[fed]\n\nrounds = \"many\"\n",
             "fed.rounds (from c.toml, line 3): expected a whole number of at least 0, found string \"many\"",
