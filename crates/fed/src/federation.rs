@@ -4,7 +4,7 @@ use crate::aggregate::Update;
 use crate::boost::{Boost, BoostConfig, ModelBoost};
 use crate::client::{Client, Instructions, LocalData, Trained};
 use crate::config::{Model, Optimizer, Protocol, ReportedRound};
-use crate::methods::{self, MethodConfigs, MethodInfo, Round, ServerRule, Sizes, Terms};
+use crate::methods::{self, MethodConfigs, MethodInfo, Round, ServerRule, Terms};
 use crate::observer::{ClientRecord, Observer, RoundRecord};
 use crate::rule::{ClientRule, Desk};
 use crate::{Combination, Error, Message, Result, wire};
@@ -105,10 +105,8 @@ impl<T: Real> Federation<T> {
         if data.iter().all(|d| d.training_nodes() == 0) {
             return Err(Error::NothingToTrain);
         }
-        let sizes = sizes(&data, &setup, initial);
-        let no_features = "its nodes have no features, from which every network here starts";
-        let reason = (setup.method.serves)(&sizes).or_else(|| (sizes.features == 0).then_some(no_features));
-        if let Some(reason) = reason {
+        if data[0].width() == 0 {
+            let reason = "its nodes have no features, from which every network here starts";
             return Err(Error::Refused { method: setup.method.name, what: "these data".into(), reason });
         }
         let mut counts = vec![0usize; data[0].classes()];
@@ -406,17 +404,6 @@ struct Took<T> {
     /// How many numbers it received.
     received: usize,
     seconds: f64,
-}
-
-fn sizes<T: Real>(data: &[LocalData<T>], setup: &Setup, initial: &Params<T>) -> Sizes {
-    Sizes {
-        nodes: data.iter().map(LocalData::len).collect(),
-        arcs: data.iter().map(|data| data.adjacency().arcs()).collect(),
-        features: data.first().map_or(0, LocalData::width),
-        hidden: setup.model.hidden,
-        classes: data.first().map_or(0, LocalData::classes),
-        parameters: initial.count(),
-    }
 }
 
 fn instructions(setup: &Setup) -> Instructions<'_> {

@@ -151,8 +151,6 @@ pub struct MethodInfo {
     pub refuses: fn(Boost) -> Option<&'static str>,
     /// Why this method cannot run on a network with this plan, if it cannot.
     pub network: fn(Plan) -> Option<&'static str>,
-    /// Why this method cannot serve data of these sizes, if it cannot.
-    pub serves: fn(&Sizes) -> Option<&'static str>,
     /// Rounds that the method adds after the T that were asked for.
     pub further_rounds: fn(&MethodConfigs) -> usize,
     /// Bytes that the method holds beside what FedAvg does, at its peak, for all clients and the server together.
@@ -174,7 +172,6 @@ impl MethodInfo {
         boosts: &[],
         refuses: |_| None,
         network: |_| None,
-        serves: |_| None,
         further_rounds: |_| 0,
         extra_bytes: |_, _| 0,
     };

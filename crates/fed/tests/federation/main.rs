@@ -3,7 +3,9 @@
 mod conformance;
 mod equalities;
 mod methods;
+mod refusals;
 mod small;
 mod theory;
 mod toy;
 mod trajectories;
+mod unusual_data;
