@@ -357,7 +357,7 @@ struct Told<'a> {
     failed: Option<Error>,
 }
 
-impl Observer for Told<'_> {
+impl Observer<f32> for Told<'_> {
     fn preparing(&mut self, done: usize, of: usize) {
         self.listener.preparing(done, of);
     }

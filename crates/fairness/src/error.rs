@@ -18,6 +18,15 @@ pub enum Error {
         /// What was there.
         found: String,
     },
+
+    /// There is no such diagnostic.
+    #[error("unknown diagnostic `{name}`{}", match suggestion { Some(near) => format!(" (did you mean `{near}`?)"), None => String::new() })]
+    UnknownDiagnostic {
+        /// The name.
+        name: String,
+        /// The nearest one there is.
+        suggestion: Option<String>,
+    },
 }
 
 impl Error {

@@ -9,6 +9,7 @@
 //! * [`Group`] — the sets of nodes that are judged apart.
 //! * [`Readings`], [`Scores`] — each metric in its three readings `pooled`, `present` and `client`.
 //! * [`aggregate`] — mean and standard deviation over seeds.
+//! * [`diagnostics`] — where unfairness arises inside a run.
 //! * [`statistics`] — intervals, tests and ranks over paired runs.
 //!
 //! A set without nodes has no score: every value is an `Option`, and `NaN` never appears.
@@ -17,6 +18,7 @@
 
 mod aggregate;
 mod confusion;
+pub mod diagnostics;
 mod error;
 mod evaluate;
 mod group;

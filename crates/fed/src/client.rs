@@ -10,7 +10,7 @@ use boostfgl_graph::groups::minority_classes;
 use boostfgl_graph::{Adjacency, Role};
 use boostfgl_nn::backbones::{Backbone, Pass, Supervised, logits};
 use boostfgl_nn::optim::Optimizer;
-use boostfgl_nn::{Inputs, Matrix, Operator, Params, Pool, Real, View, WeightedLoss, softmax_rows};
+use boostfgl_nn::{Inputs, Matrix, Operator, Params, Pool, Propagation, Real, View, WeightedLoss, softmax_rows};
 use boostfgl_partition::ClientGraph;
 use std::sync::Arc;
 
@@ -79,6 +79,11 @@ impl<T: Real> LocalData<T> {
     /// Which client this is.
     pub fn id(&self) -> usize {
         self.id
+    }
+
+    /// Ids of the client's own nodes in the graph that was divided; nodes that a method made up come after them.
+    pub fn nodes(&self) -> &[u32] {
+        &self.nodes
     }
 
     /// The local edges.
@@ -176,6 +181,11 @@ pub(crate) struct Client<T: Real> {
     minority: Vec<bool>,
     /// What is known of the model that the next round starts from, if it was judged after the last.
     known: Option<Known<T>>,
+    /// αᵥ of the training nodes in this round, under node boosting.
+    node_weights: Option<Vec<T>>,
+    /// Whether boosted propagations are kept for observers, and the one of this round.
+    inspected: bool,
+    boosted: Option<Propagation<T>>,
 }
 
 /// What has been computed with one model on the local graph.
@@ -236,9 +246,32 @@ impl<T: Real> Client<T> {
             summarises: on(Boost::Model),
             minority: gap_minority(&told.boost.model, &data, global_counts, told.minority_ratio),
             known: None,
+            node_weights: None,
+            inspected: false,
+            boosted: None,
             rule,
             data,
         }
+    }
+
+    /// From now on keeps what observers may look at and training itself does not need.
+    pub(crate) fn keep_for_inspection(&mut self) {
+        self.inspected = true;
+    }
+
+    /// The parameters that compute in place of `model`, or of the client's own without one, if they differ from it.
+    pub(crate) fn deployed(&mut self, model: Option<&Params<T>>) -> Option<Params<T>> {
+        self.rule.deploy(model.unwrap_or(&self.local))
+    }
+
+    /// The node weights αᵥ of this round's training, under node boosting.
+    pub(crate) fn node_weights(&self) -> Option<&[T]> {
+        self.node_weights.as_deref()
+    }
+
+    /// The messages of this round's training.
+    pub(crate) fn propagation(&self) -> &Propagation<T> {
+        self.boosted.as_ref().unwrap_or(self.data.inputs.propagation())
     }
 
     pub(crate) fn data(&self) -> &LocalData<T> {
@@ -424,7 +457,9 @@ impl<T: Real> Client<T> {
         difficulty.update(&scoring.probabilities, |v| self.data.training_label[v]);
         if let Some(node) = &self.node {
             let weight = |v: &u32| node.weight(difficulty.mean()[*v as usize]);
-            self.loss.set_node_weights(&self.data.training.iter().map(weight).collect::<Vec<_>>());
+            let weights: Vec<T> = self.data.training.iter().map(weight).collect();
+            self.loss.set_node_weights(&weights);
+            self.node_weights = Some(weights);
         }
         if let Some(topology) = &self.topology {
             let plain = self.data.inputs.propagation();
@@ -433,6 +468,7 @@ impl<T: Real> Client<T> {
             if let Some(view) = &mut self.boosted_whole {
                 view.set_propagation(&boosted);
             }
+            self.boosted = self.inspected.then_some(boosted);
         }
     }
 

@@ -5,14 +5,15 @@ use crate::boost::{Boost, BoostConfig, ModelBoost};
 use crate::client::{Client, Instructions, LocalData, Trained};
 use crate::config::{Model, Optimizer, Protocol, ReportedRound};
 use crate::methods::{self, MethodConfigs, MethodInfo, Round, ServerRule, Terms};
-use crate::observer::{ClientRecord, Observer, RoundRecord};
+use crate::observer::{ClientRecord, Inspected, Inspection, Observer, RoundRecord};
 use crate::rule::{ClientRule, Desk};
 use crate::{Combination, Error, Message, Result, wire};
 use boostfgl_graph::Stream;
 use boostfgl_nn::backbones::{self, Architecture, Backbone};
 use boostfgl_nn::{Params, Pool, Real};
 use rayon::prelude::*;
-use std::sync::Mutex;
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 /// Everything a run is told, beside the data.
@@ -159,13 +160,21 @@ impl<T: Real> Federation<T> {
     ///
     /// # Errors
     /// If a client diverges.
-    pub fn run(mut self, observers: &mut [&mut dyn Observer]) -> Result<Outcome<T>> {
+    pub fn run(mut self, observers: &mut [&mut dyn Observer<T>]) -> Result<Outcome<T>> {
         let rounds = self.rounds();
         let mut best: Option<(f64, Outcome<T>)> = None;
         let (mut up, mut down) = self.prepare(observers)?;
+        let inspected = observers.iter().any(|o| o.inspects());
+        if inspected {
+            self.clients.iter_mut().for_each(Client::keep_for_inspection);
+        }
         for round in 1..=rounds {
             let started = Instant::now();
-            let records = self.round(round)?;
+            let starts = inspected.then(|| self.starts());
+            let (records, combination) = self.round(round)?;
+            if let Some(starts) = starts {
+                self.inspect(round, &starts, &records, combination.as_ref(), observers);
+            }
             up += records.iter().map(|r| r.bytes_up).sum::<u64>();
             down += records.iter().map(|r| r.bytes_down).sum::<u64>();
             let due = round % self.setup.protocol.eval_every == 0 || round == rounds;
@@ -211,7 +220,7 @@ impl<T: Real> Federation<T> {
 
     /// What clients do before the first round: exchanges with each other, and what follows from them. Returns the bytes
     /// that went up and down.
-    fn prepare(&mut self, observers: &mut [&mut dyn Observer]) -> Result<(u64, u64)> {
+    fn prepare(&mut self, observers: &mut [&mut dyn Observer<T>]) -> Result<(u64, u64)> {
         let exchanges = self.clients.iter().map(Client::exchanges).max().unwrap_or(0);
         let (mut up, mut down) = (0, 0);
         for number in 0..exchanges {
@@ -274,8 +283,60 @@ impl<T: Real> Federation<T> {
         done.into_iter().collect()
     }
 
+    /// The models that clients start the next round from; clients that start from the same one share it.
+    fn starts(&self) -> Vec<Arc<Params<T>>> {
+        let mut starts: Vec<Arc<Params<T>>> = Vec::with_capacity(self.clients.len());
+        for (k, client) in self.clients.iter().enumerate() {
+            let given = self.server.start(k);
+            let earlier =
+                (0..k).find(|&j| matches!((given, self.server.start(j)), (Some(a), Some(b)) if std::ptr::eq(a, b)));
+            starts.push(match earlier {
+                Some(j) => Arc::clone(&starts[j]),
+                None => Arc::new(given.unwrap_or(client.local()).clone()),
+            });
+        }
+        starts
+    }
+
+    /// Shows the inside of a round to those who asked for it.
+    fn inspect(
+        &mut self,
+        round: usize,
+        starts: &[Arc<Params<T>>],
+        records: &[ClientRecord],
+        combination: Option<&Combination>,
+        observers: &mut [&mut dyn Observer<T>],
+    ) {
+        let rounds = self.rounds();
+        let Self { setup, backbone, clients, server, .. } = self;
+        let deployed: Vec<[Option<Params<T>>; 2]> = clients
+            .iter_mut()
+            .enumerate()
+            .map(|(k, client)| [client.deployed(Some(&*starts[k])), client.deployed(server.evaluated(k))])
+            .collect();
+        let inspected = |(k, [start, judged]): (usize, [Option<Params<T>>; 2])| {
+            let client = &clients[k];
+            let took = records.iter().position(|record| record.client == k);
+            let tensors = 0..starts[k].tensors().len();
+            Inspected {
+                data: client.data(),
+                start: start.map_or(Cow::Borrowed(&*starts[k]), Cow::Owned),
+                trained: took.map(|_| client.local()),
+                judged: judged.map_or(Cow::Borrowed(server.evaluated(k).unwrap_or(client.local())), Cow::Owned),
+                node_weights: client.node_weights(),
+                propagation: client.propagation(),
+                size: client.size(setup.protocol.client_weight),
+                weights: combination.zip(took).map(|(all, at)| tensors.map(|t| all.weights(t)[at]).collect()),
+                gap: took.and_then(|at| records[at].gap),
+            }
+        };
+        let clients = deployed.into_iter().enumerate().map(inspected).collect();
+        let inspection = Inspection { round, rounds, backbone: &**backbone, model: &setup.model, clients };
+        observers.iter_mut().filter(|o| o.inspects()).for_each(|o| o.inspect(&inspection));
+    }
+
     /// Local training of the participants and aggregation.
-    fn round(&mut self, round: usize) -> Result<Vec<ClientRecord>> {
+    fn round(&mut self, round: usize) -> Result<(Vec<ClientRecord>, Option<Combination>)> {
         let participants = self.participants(round);
         let Self { setup, backbone, clients, server, model_boost, pools, .. } = self;
         let told = instructions(setup);
@@ -311,7 +372,8 @@ impl<T: Real> Federation<T> {
         let context = Round { done: round - 1, boost: model_boost.as_ref(), backbone: &**backbone, pool: &pool };
         let combination = server.aggregate(&updates, &context);
         give_back(pools, pool);
-        Ok(self.records(&trained, combination?.as_ref()))
+        let combination = combination?;
+        Ok((self.records(&trained, combination.as_ref()), combination))
     }
 
     /// The clients of a round: a seeded choice among those that have something to train on, in client order.

@@ -29,6 +29,6 @@ pub use aggregate::{Combination, Update};
 pub use client::LocalData;
 pub use error::{Error, Result};
 pub use federation::{Federation, Outcome, Setup};
-pub use observer::{ClientRecord, Observer, RoundRecord};
+pub use observer::{ClientRecord, Inspected, Inspection, Observer, RoundRecord};
 pub use rule::{ClientRule, Desk, Upload};
 pub use wire::Message;

@@ -1,5 +1,11 @@
 //! Watching a run without touching it.
 
+use crate::client::LocalData;
+use crate::config::Model;
+use boostfgl_nn::backbones::Backbone;
+use boostfgl_nn::{Params, Propagation, Real};
+use std::borrow::Cow;
+
 /// What happened to one client in one round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientRecord {
@@ -42,16 +48,60 @@ pub struct RoundRecord<'a> {
     pub seconds: f64,
 }
 
+/// What went on inside a round: models and messages, for diagnostics. Everything is lent, nothing can be changed.
+pub struct Inspection<'a, T: Real> {
+    /// Round, from 1.
+    pub round: usize,
+    /// How many there will be.
+    pub rounds: usize,
+    /// The network.
+    pub backbone: &'a dyn Backbone<T>,
+    /// What the network is, in words.
+    pub model: &'a Model,
+    /// All clients, in order.
+    pub clients: Vec<Inspected<'a, T>>,
+}
+
+/// One client inside a round.
+pub struct Inspected<'a, T: Real> {
+    /// Its data.
+    pub data: &'a LocalData<T>,
+    /// θ⁽ᵗ⁻¹⁾ as it computes with it: the model that it starts from.
+    pub start: Cow<'a, Params<T>>,
+    /// θₖ⁽ᵗ⁾, its model after local training; `None` if it did not take part.
+    pub trained: Option<&'a Params<T>>,
+    /// The model that is judged on its graph after this round.
+    pub judged: Cow<'a, Params<T>>,
+    /// αᵥ of [`LocalData::training`], under node boosting.
+    pub node_weights: Option<&'a [T]>,
+    /// The messages of its training in this round: plain, or with β under topology boosting.
+    pub propagation: &'a Propagation<T>,
+    /// Its size in a plain average.
+    pub size: f64,
+    /// Its weight in the aggregation of each tensor, where the method aggregates and it took part.
+    pub weights: Option<Vec<f64>>,
+    /// Its fairness gap, under model boosting.
+    pub gap: Option<f64>,
+}
+
 /// Somebody who looks at every round. Observers see results and cannot change them.
-pub trait Observer {
+pub trait Observer<T: Real> {
     /// Called before the first round, where a method prepares: `done` of `of` exchanges between clients are over.
     fn preparing(&mut self, _done: usize, _of: usize) {}
+
+    /// Whether [`Observer::inspect`] is wanted. It costs a copy of the models that a round starts from.
+    fn inspects(&self) -> bool {
+        false
+    }
+
+    /// Called once per round before it is evaluated, if [`Observer::inspects`].
+    fn inspect(&mut self, _inspection: &Inspection<'_, T>) {}
 
     /// Called once per round, in order.
     fn round(&mut self, record: &RoundRecord<'_>);
 }
 
-impl<F: FnMut(&RoundRecord<'_>)> Observer for F {
+impl<T: Real, F: FnMut(&RoundRecord<'_>)> Observer<T> for F {
     fn round(&mut self, record: &RoundRecord<'_>) {
         self(record);
     }
