@@ -1,20 +1,20 @@
 //! One method on one dataset over several seeds.
 
-use crate::config::{Config, HomophilyGraph, Layers};
-use crate::data::Data;
+use crate::builder::ExperimentBuilder;
+use crate::config::Config;
+use crate::judge::Judge;
 use crate::process::{self, Meter};
 use crate::record::Recorder;
 use crate::{Error, Result, memory};
-use boostfgl_fairness::{Evaluation, Question};
+use boostfgl_fairness::Evaluation;
+use boostfgl_fairness::diagnostics::{Diagnosis, Diagnostician, Settings, Which};
 use boostfgl_fed::boost::Boost;
 use boostfgl_fed::methods::Layout;
 use boostfgl_fed::{Federation, LocalData, Observer, Outcome, RoundRecord, Setup};
-use boostfgl_graph::catalogue::Lookup;
-use boostfgl_graph::groups::{Groups, minority_classes, node_homophily};
+use boostfgl_graph::groups::{Groups, node_homophily};
 use boostfgl_graph::{Graph, Role, Split};
 use boostfgl_partition::{ClientGraph, Partition, SplitRule};
 use boostfgl_report::{RunTotals, SeedSummary, Summary};
-use std::path::Path;
 use std::sync::Arc;
 
 /// An experiment that is ready to run: a checked configuration and its graph.
@@ -22,6 +22,7 @@ pub struct Experiment {
     config: Config,
     graph: Arc<Graph>,
     homophily: Arc<Vec<Option<f64>>>,
+    diagnostics: Vec<Which>,
 }
 
 /// Somebody who is told how a run goes on.
@@ -60,12 +61,14 @@ pub struct SeedRun {
     pub evaluation: Evaluation,
     /// BLAKE3 of parameters and predictions.
     pub digest: String,
+    /// What diagnostics found, if any watched.
+    pub diagnosis: Option<Diagnosis>,
 }
 
 impl Experiment {
     /// Begins an experiment on a dataset by name, as on the command line.
     pub fn on(dataset: &str) -> ExperimentBuilder {
-        ExperimentBuilder { layers: Layers::new(), failed: None }.set("dataset", dataset)
+        ExperimentBuilder::on(dataset)
     }
 
     /// An experiment on a graph at hand. Features are scaled as the configuration says.
@@ -80,7 +83,41 @@ impl Experiment {
         }
         let graph = graph.scaled(config.data.features.into());
         let homophily = Arc::new(node_homophily(&graph));
-        Ok(Self { config, graph: Arc::new(graph), homophily })
+        Ok(Self { config, graph: Arc::new(graph), homophily, diagnostics: Vec::new() })
+    }
+
+    /// The same experiment, watched by these diagnostics. They change no digit of it.
+    #[must_use]
+    pub fn with_diagnostics(mut self, diagnostics: Vec<Which>) -> Self {
+        self.diagnostics = diagnostics;
+        self
+    }
+
+    /// The diagnostics that watch it.
+    pub fn diagnostics(&self) -> &[Which] {
+        &self.diagnostics
+    }
+
+    /// The same data under another configuration.
+    ///
+    /// # Errors
+    /// If the configuration is out of range or scales features in another way.
+    pub fn with_config(&self, config: Config) -> Result<Self> {
+        config.check()?;
+        if config.data != self.config.data {
+            let reason = "expected the scaling of features that the data were read with, found another";
+            return Err(Error::usage("data.features", reason, "Read the data again under the other configuration."));
+        }
+        Ok(self.sharing(config))
+    }
+
+    fn sharing(&self, config: Config) -> Self {
+        Self {
+            config,
+            graph: Arc::clone(&self.graph),
+            homophily: Arc::clone(&self.homophily),
+            diagnostics: self.diagnostics.clone(),
+        }
     }
 
     /// Another method and other boosts on the same data.
@@ -90,7 +127,7 @@ impl Experiment {
     pub fn with_method(&self, method: &str, boosts: Option<Vec<Boost>>) -> Result<Self> {
         let config = Config { method: method.to_owned(), boosts, ..self.config.clone() };
         config.check()?;
-        Ok(Self { config, graph: Arc::clone(&self.graph), homophily: Arc::clone(&self.homophily) })
+        Ok(self.sharing(config))
     }
 
     /// The resolved configuration.
@@ -101,6 +138,11 @@ impl Experiment {
     /// The graph.
     pub fn graph(&self) -> &Graph {
         &self.graph
+    }
+
+    /// φ of every node in the whole graph; `None` without neighbours.
+    pub(crate) fn homophily(&self) -> &[Option<f64>] {
+        &self.homophily
     }
 
     /// Refuses a run whose estimated need exceeds `allowed` bytes.
@@ -213,6 +255,7 @@ impl Experiment {
         });
         if let Some(recorder) = &mut recorder {
             recorder.models(self, &seeds)?;
+            recorder.diagnoses(&seeds)?;
         }
         let totals = RunTotals {
             cpu_seconds: meter.cpu(),
@@ -225,7 +268,7 @@ impl Experiment {
         Ok(Run { summary, seeds })
     }
 
-    /// Runs one seed on a partition at hand, telling `watch` of every round: for several methods that share it.
+    /// Runs one seed on a partition at hand, telling `progress` of every round: for several methods that share it.
     ///
     /// With the partition that [`Experiment::partition`] draws for the seed, scores and digest are those of
     /// [`Experiment::run`].
@@ -236,13 +279,14 @@ impl Experiment {
         &self,
         seed: u64,
         partition: &Arc<Partition>,
-        watch: &mut dyn FnMut(&RoundRecord<'_>),
+        progress: &mut dyn Progress,
     ) -> Result<(SeedRun, SeedSummary)> {
         if partition.len() != self.graph.len() {
             let reason = format!("expected a partition of {} nodes, found {}", self.graph.len(), partition.len());
             return Err(Error::usage(self.graph.name(), reason, "Draw the partition from the same graph."));
         }
-        let (run, summary, _) = self.train(seed, Arc::clone(partition), &Meter::start(), &mut Watched(watch))?;
+        let listener = Listener { seed, progress, recorder: None };
+        let (run, summary, _) = self.train(seed, Arc::clone(partition), &Meter::start(), listener)?;
         Ok((run, summary))
     }
 
@@ -254,7 +298,7 @@ impl Experiment {
     ) -> Result<(SeedRun, SeedSummary, f64)> {
         let meter = Meter::start();
         let partition = Arc::new(self.partition(seed)?);
-        self.train(seed, partition, &meter, &mut Recorded { seed, progress, recorder })
+        self.train(seed, partition, &meter, Listener { seed, progress, recorder })
     }
 
     /// All rounds of one seed. Returns also the processor seconds of the rounds.
@@ -263,17 +307,19 @@ impl Experiment {
         seed: u64,
         partition: Arc<Partition>,
         meter: &Meter,
-        listener: &mut dyn Listener,
+        listener: Listener<'_, '_>,
     ) -> Result<(SeedRun, SeedSummary, f64)> {
         let judge = Judge::new(self, &partition)?;
         let federation = self.federation(seed, &partition)?;
         let training = Meter::start();
         let mut told = Told { judge: &judge, listener, failed: None };
-        let outcome = federation.run(&mut [&mut told])?;
+        let mut diagnostician = Diagnostician::new(&self.diagnostics, judge.subject(seed), self.settings());
+        let outcome = federation.run(&mut [&mut told, &mut diagnostician])?;
         let train_cpu = training.cpu();
         if let Some(error) = told.failed {
             return Err(error);
         }
+        let diagnosis = (!self.diagnostics.is_empty()).then(|| diagnostician.conclude());
         let evaluation = judge.evaluate(&outcome.predictions)?;
         let groups = judge.groups;
         let digest = digest(&outcome);
@@ -288,7 +334,12 @@ impl Experiment {
             bytes_down: outcome.bytes_down,
             digest: digest.clone(),
         };
-        Ok((SeedRun { seed, partition, groups, outcome, evaluation, digest }, summary, train_cpu))
+        Ok((SeedRun { seed, partition, groups, outcome, evaluation, digest, diagnosis }, summary, train_cpu))
+    }
+
+    fn settings(&self) -> Settings {
+        let model = &self.config.boost.model;
+        Settings { lambda_s: model.lambda_s, gamma: model.gamma, ..Settings::default() }
     }
 
     fn federation(&self, seed: u64, partition: &Partition) -> Result<Federation<f32>> {
@@ -312,34 +363,14 @@ impl Experiment {
     }
 }
 
-/// Who hears of the rounds of one seed.
-trait Listener {
-    fn preparing(&mut self, _done: usize, _of: usize) {}
-    fn round(&mut self, judge: &Judge<'_>, record: &RoundRecord<'_>) -> Result<()>;
-}
-
-/// Somebody who looks at rounds as they are.
-struct Watched<'a>(&'a mut dyn FnMut(&RoundRecord<'_>));
-
-impl Listener for Watched<'_> {
-    fn round(&mut self, _: &Judge<'_>, record: &RoundRecord<'_>) -> Result<()> {
-        (self.0)(record);
-        Ok(())
-    }
-}
-
-/// Progress, and the run folder if there is one.
-struct Recorded<'a, 'r> {
+/// Progress, and the run folder if there is one: who hears of the rounds of one seed.
+struct Listener<'a, 'r> {
     seed: u64,
     progress: &'a mut dyn Progress,
     recorder: Option<&'a mut Recorder<'r>>,
 }
 
-impl Listener for Recorded<'_, '_> {
-    fn preparing(&mut self, done: usize, of: usize) {
-        self.progress.preparing(done, of);
-    }
-
+impl Listener<'_, '_> {
     fn round(&mut self, judge: &Judge<'_>, record: &RoundRecord<'_>) -> Result<()> {
         let evaluation = record.predictions.map(|p| judge.evaluate(p)).transpose()?;
         self.progress.round(record, evaluation.as_ref());
@@ -351,75 +382,21 @@ impl Listener for Recorded<'_, '_> {
 }
 
 /// A federation's observer that passes everything on and keeps the first failure.
-struct Told<'a> {
+struct Told<'a, 'l, 'r> {
     judge: &'a Judge<'a>,
-    listener: &'a mut dyn Listener,
+    listener: Listener<'l, 'r>,
     failed: Option<Error>,
 }
 
-impl Observer<f32> for Told<'_> {
+impl Observer<f32> for Told<'_, '_, '_> {
     fn preparing(&mut self, done: usize, of: usize) {
-        self.listener.preparing(done, of);
+        self.listener.progress.preparing(done, of);
     }
 
     fn round(&mut self, record: &RoundRecord<'_>) {
         let told = self.listener.round(self.judge, record);
         self.failed = self.failed.take().or(told.err());
     }
-}
-
-/// Judges predictions under one partition.
-struct Judge<'a> {
-    graph: &'a Graph,
-    partition: &'a Partition,
-    client_sizes: Vec<usize>,
-    test: Vec<u32>,
-    groups: Groups,
-}
-
-impl<'a> Judge<'a> {
-    fn new(experiment: &'a Experiment, partition: &'a Partition) -> Result<Self> {
-        let (graph, section) = (&experiment.graph, &experiment.config.groups);
-        let counts = graph.labels().counts(partition.split().nodes(Role::Train));
-        let minority = minority_classes(&counts, section.minority_ratio);
-        let homophily = match section.homophily_graph {
-            HomophilyGraph::Global => experiment.homophily.to_vec(),
-            HomophilyGraph::Local => local_homophily(graph, partition),
-        };
-        let mut client_sizes = vec![0; partition.clients()];
-        partition.assignment().iter().for_each(|&k| client_sizes[k as usize] += 1);
-        Ok(Self {
-            graph,
-            partition,
-            client_sizes,
-            test: partition.split().nodes(Role::Test).map(|v| v as u32).collect(),
-            groups: Groups::new(&homophily, graph.labels(), &minority, section.homophily_threshold)?,
-        })
-    }
-
-    fn evaluate(&self, predictions: &[u32]) -> Result<Evaluation> {
-        let question = Question {
-            truth: self.graph.labels(),
-            prediction: predictions,
-            nodes: &self.test,
-            client: self.partition.assignment(),
-            client_sizes: &self.client_sizes,
-            minority: &self.groups.minority,
-            heterophilous: &self.groups.heterophilous,
-        };
-        Ok(question.evaluate()?)
-    }
-}
-
-/// φ of every node among the neighbours it has inside its client.
-fn local_homophily(graph: &Graph, partition: &Partition) -> Vec<Option<f64>> {
-    let mut all = vec![None; graph.len()];
-    for client in partition.client_graphs(graph) {
-        for (&v, phi) in client.nodes.iter().zip(node_homophily(&client.graph)) {
-            all[v as usize] = phi;
-        }
-    }
-    all
 }
 
 /// BLAKE3 of parameters and predictions.
@@ -434,94 +411,4 @@ fn digest(outcome: &Outcome<f32>) -> String {
         hasher.update(&class.to_le_bytes());
     }
     hasher.finalize().to_hex().to_string()
-}
-
-/// Collects settings; mistakes are reported when the experiment is built.
-pub struct ExperimentBuilder {
-    layers: Layers,
-    failed: Option<Error>,
-}
-
-impl ExperimentBuilder {
-    /// Sets any key of the configuration, such as `fed.rounds` or just `rounds`.
-    #[must_use]
-    pub fn set(mut self, key: &str, value: impl Into<SettingValue>) -> Self {
-        let SettingValue(value) = value.into();
-        if let Err(error) = self.layers.set(key, value, key) {
-            self.failed = self.failed.or(Some(error));
-        }
-        self
-    }
-
-    /// Sets the method.
-    #[must_use]
-    pub fn method(self, name: &str) -> Self {
-        self.set("method", name)
-    }
-
-    /// Sets the number of clients.
-    #[must_use]
-    pub fn clients(self, clients: usize) -> Self {
-        self.set("partition.clients", clients)
-    }
-
-    /// Sets the seeds.
-    #[must_use]
-    pub fn seeds(self, seeds: impl IntoIterator<Item = u64>) -> Self {
-        let seeds = seeds.into_iter().map(|s| toml::Value::Integer(s as i64)).collect();
-        self.set("seeds", SettingValue(toml::Value::Array(seeds)))
-    }
-
-    /// Reads a configuration file, under what is set after it.
-    #[must_use]
-    pub fn config(mut self, path: &Path) -> Self {
-        if let Err(error) = self.layers.file(path) {
-            self.failed = self.failed.or(Some(error));
-        }
-        self
-    }
-
-    /// Checks the settings and loads the data from where the environment says they are.
-    ///
-    /// # Errors
-    /// The first mistake in the settings, or what is wrong with the data.
-    pub fn build(self) -> Result<Experiment> {
-        if let Some(error) = self.failed {
-            return Err(error);
-        }
-        let (config, _) = self.layers.resolve()?;
-        let data = Data::named(&config.dataset)?;
-        let graph = data.load(&Lookup::from_env(None), None, &mut |_, _| {})?;
-        Experiment::new(config, graph)
-    }
-
-    /// [`ExperimentBuilder::build`] and [`Experiment::run`].
-    ///
-    /// # Errors
-    /// As those.
-    pub fn run(self) -> Result<Run> {
-        self.build()?.run()
-    }
-}
-
-/// A value of a setting.
-pub struct SettingValue(toml::Value);
-
-macro_rules! setting_values {
-    ($($kind:ty => $convert:expr),* $(,)?) => {
-        $(impl From<$kind> for SettingValue {
-            fn from(value: $kind) -> Self {
-                let convert: fn($kind) -> toml::Value = $convert;
-                Self(convert(value))
-            }
-        })*
-    };
-}
-
-setting_values! {
-    &str => |v| toml::Value::String(v.to_owned()),
-    f64 => toml::Value::Float,
-    i32 => |v| toml::Value::Integer(v.into()),
-    usize => |v| toml::Value::Integer(v as i64),
-    bool => toml::Value::Boolean,
 }

@@ -21,6 +21,7 @@
 
 #![forbid(unsafe_code)]
 
+mod builder;
 pub mod config;
 pub mod data;
 mod error;
@@ -28,6 +29,7 @@ mod experiment;
 pub mod grid;
 #[cfg(feature = "fetch")]
 mod http;
+mod judge;
 pub mod memory;
 mod process;
 mod record;
@@ -39,10 +41,11 @@ pub use boostfgl_nn as nn;
 pub use boostfgl_partition as partition;
 pub use boostfgl_report as report;
 
+pub use builder::ExperimentBuilder;
 pub use config::{Config, Layers, Source};
 pub use data::Data;
 pub use error::{Error, Result};
-pub use experiment::{Experiment, ExperimentBuilder, Progress, Run, SeedRun};
+pub use experiment::{Experiment, Progress, Run, SeedRun};
 pub use grid::Grid;
 #[cfg(feature = "fetch")]
 pub use http::Http;

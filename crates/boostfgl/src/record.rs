@@ -6,7 +6,7 @@ use boostfgl_fairness::Evaluation;
 use boostfgl_fed::RoundRecord;
 use boostfgl_nn::safetensors_io;
 use boostfgl_partition::Partition;
-use boostfgl_report::{Prediction, PredictionsWriter, RoundsWriter, RunFolder, Summary};
+use boostfgl_report::{Diagnoses, Prediction, PredictionsWriter, RoundsWriter, RunFolder, SeedDiagnosis, Summary};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -124,6 +124,19 @@ impl<'a> Recorder<'a> {
         });
         let bytes = safetensors_io::to_bytes(&models.collect::<Vec<_>>(), metadata)?;
         self.folder.write_atomic(RunFolder::MODEL, &bytes)?;
+        Ok(())
+    }
+
+    /// Writes what diagnostics found, if any watched.
+    pub(crate) fn diagnoses(&self, runs: &[SeedRun]) -> Result<()> {
+        let found: Vec<SeedDiagnosis> = runs
+            .iter()
+            .filter_map(|run| Some(SeedDiagnosis { seed: run.seed, found: run.diagnosis.clone()? }))
+            .collect();
+        if found.is_empty() {
+            return Ok(());
+        }
+        self.folder.write_atomic(RunFolder::DIAGNOSTICS, Diagnoses::new(found).to_json().as_bytes())?;
         Ok(())
     }
 

@@ -39,6 +39,8 @@ impl RunFolder {
     pub const PREDICTIONS: &str = "predictions.csv";
     /// The final parameters.
     pub const MODEL: &str = "model.safetensors";
+    /// What diagnostics found, if any watched.
+    pub const DIAGNOSTICS: &str = "diagnostics.json";
     /// The report.
     pub const REPORT: &str = "report.html";
     /// The summary: the last file a run writes.
@@ -184,7 +186,8 @@ impl RunFolder {
             let path = self.file(Self::CHECKPOINT);
             fs::remove_dir_all(&path).map_err(|source| Error::io(path, source))?;
         }
-        for name in [Self::CONFIG, Self::PARTITION, Self::PREDICTIONS, Self::MODEL, Self::REPORT, Self::ROUNDS] {
+        let rest = [Self::CONFIG, Self::PARTITION, Self::PREDICTIONS, Self::MODEL, Self::DIAGNOSTICS, Self::REPORT];
+        for name in rest.into_iter().chain([Self::ROUNDS]) {
             if there(name) {
                 remove(name)?;
             }

@@ -11,6 +11,7 @@
 
 mod atomic;
 mod comparison;
+mod diagnoses;
 mod error;
 mod folder;
 mod predictions;
@@ -23,6 +24,7 @@ pub use atomic::{AtomicFile, write_atomic};
 pub use comparison::{
     Block, BlockRow, Cell, CellCost, Comparison, Contender, CostSummary, Difference, Measured, MetricSummary, Outcome,
 };
+pub use diagnoses::{Diagnoses, SeedDiagnosis};
 pub use error::{Error, Result};
 pub use folder::{RunFolder, free_name};
 pub use predictions::{Prediction, PredictionsWriter};

@@ -8,14 +8,17 @@
 //! what is missing. Cells do not depend on each other, so results are the same for any number of threads.
 
 mod contender;
+mod detail;
 pub mod identity;
 mod schedule;
 mod store;
 
 pub use contender::{contenders, find};
+pub use detail::{Detail, Point};
 pub use store::{CellRecord, CellStore, Found};
 
 use crate::{Error, Experiment, Result, memory};
+use boostfgl_fairness::diagnostics::Which;
 use boostfgl_fed::boost::Boost;
 use boostfgl_fed::methods::MethodInfo;
 use boostfgl_report::{Cell, Comparison, Outcome};
@@ -32,9 +35,23 @@ pub struct Stacked {
 
 /// Datasets × methods × seeds.
 pub struct Grid {
+    /// By dataset, or by dataset and variant of its configuration, and by method.
     experiments: Vec<Vec<Experiment>>,
+    /// What each variant is called, beside its dataset; empty where there is only one.
+    variants: Vec<String>,
     stacked: Vec<Stacked>,
     seeds: Vec<u64>,
+    /// Whether cells keep how their scores came about.
+    examined: bool,
+}
+
+/// A cell that ran, or that was found.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// What became of it.
+    pub outcome: Outcome,
+    /// How it came about, where that was asked for.
+    pub detail: Option<Box<Detail>>,
 }
 
 /// What a grid may use.
@@ -102,13 +119,34 @@ impl Grid {
             }
             dataset.check_inputs()?;
         }
+        let variants = vec![String::new(); datasets.len()];
+        Self::of_variants(datasets, variants, stacked)
+    }
+
+    /// Like [`Grid::new`], of experiments that may be several variants of one dataset, each with the name of its own.
+    ///
+    /// # Errors
+    /// If a method's configuration is out of range.
+    pub fn of_variants(experiments: &[Experiment], variants: Vec<String>, stacked: Vec<Stacked>) -> Result<Self> {
+        let seeds = experiments.first().map(|first| first.config().seeds.clone()).unwrap_or_default();
         let stack = |dataset: &Experiment| {
             stacked
                 .iter()
                 .map(|s| dataset.with_method(s.method.name, Some(s.boosts.clone())))
                 .collect::<Result<Vec<_>>>()
         };
-        Ok(Self { experiments: datasets.iter().map(stack).collect::<Result<_>>()?, stacked, seeds })
+        let experiments = experiments.iter().map(stack).collect::<Result<_>>()?;
+        Ok(Self { experiments, variants, stacked, seeds, examined: false })
+    }
+
+    /// The same grid, whose cells keep their course and are watched by these diagnostics.
+    #[must_use]
+    pub fn examined(mut self, diagnostics: &[Which]) -> Self {
+        self.examined = true;
+        let watched = |experiment: Experiment| experiment.with_diagnostics(diagnostics.to_vec());
+        self.experiments =
+            self.experiments.into_iter().map(|methods| methods.into_iter().map(watched).collect()).collect();
+        self
     }
 
     /// Runs what the store does not hold, and compares all with method number `base`.
@@ -127,12 +165,32 @@ impl Grid {
         store: &CellStore,
         progress: &mut dyn GridProgress,
     ) -> Result<GridOutcome> {
+        let (cells, reused, running) = self.cells(resources, store, progress)?;
+        let threads = schedule::threads_per_cell(running, resources.threads.get()).first().copied().unwrap_or(1);
+        let outcomes = cells.into_iter().map(|cell| cell.map(|cell| cell.outcome)).collect();
+        Ok(GridOutcome { comparison: self.comparison(base, outcomes, threads), cells: self.len(), reused })
+    }
+
+    /// Runs what the store does not hold. Returns all cells by variant, method and seed, how many of them were there,
+    /// and how many ran.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    pub fn cells(
+        &self,
+        resources: Resources,
+        store: &CellStore,
+        progress: &mut dyn GridProgress,
+    ) -> Result<(Vec<Option<Finished>>, usize, usize)> {
         let mut jobs = self.jobs();
         let mut cells = vec![None; jobs.len()];
         for job in &jobs {
             match store.find(&job.digest) {
-                Found::Cell(record) => cells[job.at] = Some(Outcome::Done(Box::new(record.measured))),
-                Found::Nothing => {}
+                Found::Cell(record) if self.suffices(job, &record) => {
+                    let CellRecord { measured, detail, .. } = *record;
+                    cells[job.at] = Some(Finished { outcome: Outcome::Done(Box::new(measured)), detail });
+                }
+                Found::Cell(_) | Found::Nothing => {}
                 Found::Unusable(reason) => progress.note(&format!("{reason}; this cell runs again")),
             }
         }
@@ -140,8 +198,22 @@ impl Grid {
         progress.begin(cells.len(), reused);
         jobs.retain(|job| cells[job.at].is_none());
         schedule::run(self, &jobs, resources, store, progress, &mut cells)?;
-        let threads = schedule::threads_per_cell(jobs.len(), resources.threads.get()).first().copied().unwrap_or(1);
-        Ok(GridOutcome { comparison: self.comparison(base, cells, threads), cells: self.len(), reused })
+        Ok((cells, reused, jobs.len()))
+    }
+
+    /// Whether a stored cell knows all that is asked of it.
+    fn suffices(&self, job: &Job, record: &CellRecord) -> bool {
+        let wanted = self.experiments[job.dataset][job.method].diagnostics();
+        !self.examined || record.detail.as_ref().is_some_and(|detail| detail.covers(wanted))
+    }
+
+    /// The dataset of a block, and its variant if there are several.
+    fn block_name(&self, block: usize) -> String {
+        let name = self.experiments[block].first().map_or("", |experiment| experiment.graph().name());
+        match self.variants[block].as_str() {
+            "" => name.to_owned(),
+            variant => format!("{name} ({variant})"),
+        }
     }
 
     /// Number of cells.
@@ -164,6 +236,8 @@ impl Grid {
                     let at = (dataset * self.stacked.len() + method) * self.seeds.len() + seed_at;
                     let digest =
                         identity::of_cell(experiment.config(), seed, &graph.unwrap_or_else(|| blake3::hash(b"")));
+                    // Examined cells stand apart: what diagnostics take is no cost of the method.
+                    let digest = if self.examined { format!("{digest}-examined") } else { digest };
                     jobs.push(Job { at, dataset, method, seed, seed_at, digest });
                 }
             }

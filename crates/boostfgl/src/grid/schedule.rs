@@ -4,8 +4,9 @@
 //! any waiting. With fewer, threads are divided among them. Either way a cell works in a pool of its own, whose
 //! threads' processor time is then exactly the cell's; drawing the partition, which cells share, is not counted.
 
+use super::detail::Course;
 use super::store::CellRecord;
-use super::{CellStore, Grid, GridProgress, Job, Resources};
+use super::{CellStore, Detail, Finished, Grid, GridProgress, Job, Resources};
 use crate::experiment::Experiment;
 use crate::process::{self, Meter};
 use crate::{Error, Result, memory};
@@ -21,7 +22,7 @@ enum Event {
     /// A round has ended.
     Round { job: usize },
     /// A cell has ended.
-    Cell { job: usize, outcome: Outcome },
+    Cell { job: usize, finished: Finished },
 }
 
 /// How many threads each of the workers gets.
@@ -30,14 +31,14 @@ pub(super) fn threads_per_cell(cells: usize, threads: usize) -> Vec<usize> {
     (0..workers).map(|at| threads / workers + usize::from(at < threads % workers)).collect()
 }
 
-/// Runs `jobs`, keeps what ends well and fills in `outcomes`.
+/// Runs `jobs`, keeps what ends well and fills in `finished_cells`.
 pub(super) fn run(
     grid: &Grid,
     jobs: &[Job],
     resources: Resources,
     store: &CellStore,
     progress: &mut dyn GridProgress,
-    outcomes: &mut [Option<Outcome>],
+    finished_cells: &mut [Option<Finished>],
 ) -> Result<()> {
     let mut order: Vec<usize> = (0..jobs.len()).collect();
     // The longest first, so that nobody waits long for the last; cells that share a partition stay together.
@@ -66,19 +67,19 @@ pub(super) fn run(
         for event in receiver {
             match event {
                 Event::Round { job } => progress.round(share.round(job)),
-                Event::Cell { job, outcome } => {
+                Event::Cell { job, finished } => {
                     done += 1;
                     let job_info = &jobs[job];
-                    if let Err(error) = grid.keep(job_info, &outcome, store) {
+                    if let Err(error) = grid.keep(job_info, &finished, store) {
                         // Without a place to keep results, further work would be lost.
                         floor.stopped.store(true, Ordering::Relaxed);
                         return Err(error);
                     }
                     progress.round(share.cell(job));
-                    let cell = Cell { seed: job_info.seed, outcome: outcome.clone(), peak_bytes: 0 };
-                    let dataset = grid.experiment(job_info).graph().name();
-                    progress.cell(dataset, &grid.stacked[job_info.method].label(), &cell, done, jobs.len());
-                    outcomes[job_info.at] = Some(outcome);
+                    let cell = Cell { seed: job_info.seed, outcome: finished.outcome.clone(), peak_bytes: 0 };
+                    let dataset = grid.block_name(job_info.dataset);
+                    progress.cell(&dataset, &grid.stacked[job_info.method].label(), &cell, done, jobs.len());
+                    finished_cells[job_info.at] = Some(finished);
                 }
             }
         }
@@ -106,13 +107,14 @@ impl Grid {
         touched as u64 * config.model.hidden as u64 * (config.fed.rounds * config.fed.epochs) as u64
     }
 
-    fn keep(&self, job: &Job, outcome: &Outcome, store: &CellStore) -> Result<()> {
-        let Outcome::Done(measured) = outcome else { return Ok(()) };
+    fn keep(&self, job: &Job, finished: &Finished, store: &CellStore) -> Result<()> {
+        let Outcome::Done(measured) = &finished.outcome else { return Ok(()) };
         let record = CellRecord {
             dataset: self.experiment(job).graph().name().to_owned(),
             method: self.stacked[job.method].label(),
             seed: job.seed,
             measured: (**measured).clone(),
+            detail: finished.detail.clone(),
         };
         store.keep(&job.digest, record)
     }
@@ -139,18 +141,19 @@ impl Floor<'_> {
     fn work(&self, pool: &ThreadPool, events: &Sender<Event>) {
         while !self.stopped.load(Ordering::Relaxed) {
             let Some(&job) = self.order.get(self.next.fetch_add(1, Ordering::Relaxed)) else { return };
-            let outcome = self.cell(job, pool, events);
+            let finished = self.cell(job, pool, events);
             // If nobody listens any more, the grid has failed already.
-            let _ = events.send(Event::Cell { job, outcome });
+            let _ = events.send(Event::Cell { job, finished });
         }
     }
 
-    fn cell(&self, job: usize, pool: &ThreadPool, events: &Sender<Event>) -> Outcome {
+    fn cell(&self, job: usize, pool: &ThreadPool, events: &Sender<Event>) -> Finished {
         let job_info = &self.jobs[job];
         let experiment = self.grid.experiment(job_info);
         let needed = memory::estimate(experiment.graph(), experiment.config(), pool.current_num_threads());
         let Some(_held) = self.budget.enter(needed) else {
-            return Outcome::OverBudget { needed, budget: self.budget.limit };
+            let outcome = Outcome::OverBudget { needed, budget: self.budget.limit };
+            return Finished { outcome, detail: None };
         };
         let partition = self.partitions[job_info.dataset][job_info.seed_at].get_or_init(|| {
             let drawn = pool.install(|| experiment.partition(job_info.seed));
@@ -160,10 +163,7 @@ impl Floor<'_> {
             let done = self.measure(job, experiment, &partition, pool, events);
             done.map_err(|error| error.to_string())
         });
-        match measured {
-            Ok(measured) => Outcome::Done(Box::new(measured)),
-            Err(message) => Outcome::Failed { message },
-        }
+        measured.unwrap_or_else(|message| Finished { outcome: Outcome::Failed { message }, detail: None })
     }
 
     fn measure(
@@ -173,19 +173,22 @@ impl Floor<'_> {
         partition: &Arc<Partition>,
         pool: &ThreadPool,
         events: &Sender<Event>,
-    ) -> Result<Measured> {
+    ) -> Result<Finished> {
         if self.alone {
             process::reset_peak_rss();
         }
         let (meter, before) = (Meter::start(), cpu_of(pool));
-        let mut client_rounds = 0;
-        let (_, summary) = pool.install(|| {
-            experiment.run_seed(self.jobs[job].seed, partition, &mut |record| {
-                client_rounds += record.clients.len() as u64;
-                let _ = events.send(Event::Round { job });
-            })
-        })?;
-        Ok(Measured {
+        let ended = || {
+            let _ = events.send(Event::Round { job });
+        };
+        let mut course = Course { ended, client_rounds: 0, curve: Vec::new() };
+        let (run, summary) = pool.install(|| experiment.run_seed(self.jobs[job].seed, partition, &mut course))?;
+        let Course { client_rounds, curve, .. } = course;
+        let detail = self.grid.examined.then(|| {
+            let diagnostics = experiment.diagnostics().iter().map(|which| which.name().to_owned()).collect();
+            Box::new(Detail { diagnostics, curve, diagnosis: run.diagnosis.unwrap_or_default() })
+        });
+        let measured = Measured {
             scores: summary.scores,
             groups: summary.groups,
             round: summary.round,
@@ -198,7 +201,8 @@ impl Floor<'_> {
                 client_rounds,
                 peak_rss_mib: self.alone.then(process::peak_rss_mib).filter(|mib| *mib > 0.0),
             },
-        })
+        };
+        Ok(Finished { outcome: Outcome::Done(Box::new(measured)), detail })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Finished cells on the disk, under their digests.
 
+use super::Detail;
 use crate::{Error, Result};
 use boostfgl_report::{Measured, write_atomic};
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,9 @@ pub struct CellRecord {
     pub seed: u64,
     /// What was measured.
     pub measured: Measured,
+    /// How it came about, if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<Box<Detail>>,
 }
 
 /// What was found under a digest.
@@ -123,7 +127,7 @@ mod tests {
             digest: "abc".into(),
             cost: CellCost { seconds: value / 7.0, ..CellCost::default() },
         };
-        CellRecord { dataset: "demo".into(), method: "fedavg".into(), seed: 4, measured }
+        CellRecord { dataset: "demo".into(), method: "fedavg".into(), seed: 4, measured, detail: None }
     }
 
     proptest! {
