@@ -18,6 +18,7 @@ use boostfgl_report::{RunTotals, SeedSummary, Summary};
 use std::sync::Arc;
 
 /// An experiment that is ready to run: a checked configuration and its graph.
+#[derive(Clone)]
 pub struct Experiment {
     config: Config,
     graph: Arc<Graph>,

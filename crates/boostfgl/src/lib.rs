@@ -33,6 +33,7 @@ mod judge;
 pub mod memory;
 mod process;
 mod record;
+pub mod reproduce;
 
 pub use boostfgl_fairness as fairness;
 pub use boostfgl_fed as fed;

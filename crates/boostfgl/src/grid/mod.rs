@@ -184,13 +184,15 @@ impl Grid {
     ) -> Result<(Vec<Option<Finished>>, usize, usize)> {
         let mut jobs = self.jobs();
         let mut cells = vec![None; jobs.len()];
-        for job in &jobs {
+        for job in &mut jobs {
             match store.find(&job.digest) {
                 Found::Cell(record) if self.suffices(job, &record) => {
                     let CellRecord { measured, detail, .. } = *record;
                     cells[job.at] = Some(Finished { outcome: Outcome::Done(Box::new(measured)), detail });
                 }
-                Found::Cell(_) | Found::Nothing => {}
+                // It runs again under what watched it and what is to watch it now, so that nobody loses findings.
+                Found::Cell(record) => job.watch_also(&record),
+                Found::Nothing => {}
                 Found::Unusable(reason) => progress.note(&format!("{reason}; this cell runs again")),
             }
         }
@@ -238,7 +240,8 @@ impl Grid {
                         identity::of_cell(experiment.config(), seed, &graph.unwrap_or_else(|| blake3::hash(b"")));
                     // Examined cells stand apart: what diagnostics take is no cost of the method.
                     let digest = if self.examined { format!("{digest}-examined") } else { digest };
-                    jobs.push(Job { at, dataset, method, seed, seed_at, digest });
+                    let diagnostics = experiment.diagnostics().to_vec();
+                    jobs.push(Job { at, dataset, method, seed, seed_at, digest, diagnostics });
                 }
             }
         }
@@ -274,4 +277,17 @@ struct Job {
     seed: u64,
     seed_at: usize,
     digest: String,
+    /// What watches it.
+    diagnostics: Vec<Which>,
+}
+
+impl Job {
+    /// Adds the diagnostics that watched an earlier run of the cell.
+    fn watch_also(&mut self, record: &CellRecord) {
+        let earlier = record.detail.iter().flat_map(|detail| &detail.diagnostics);
+        let earlier = earlier.filter_map(|name| Which::ALL.into_iter().find(|which| which.name() == name));
+        self.diagnostics.extend(earlier);
+        self.diagnostics.sort_unstable();
+        self.diagnostics.dedup();
+    }
 }

@@ -160,7 +160,8 @@ impl Floor<'_> {
             drawn.map(Arc::new).map_err(|error| error.to_string())
         });
         let measured = partition.clone().and_then(|partition| {
-            let done = self.measure(job, experiment, &partition, pool, events);
+            let experiment = experiment.clone().with_diagnostics(job_info.diagnostics.clone());
+            let done = self.measure(job, &experiment, &partition, pool, events);
             done.map_err(|error| error.to_string())
         });
         measured.unwrap_or_else(|message| Finished { outcome: Outcome::Failed { message }, detail: None })

@@ -1,0 +1,239 @@
+//! From what a cell knows to the few numbers that an experiment is about.
+
+use crate::grid::Detail;
+use boostfgl_fairness::diagnostics::dilution::Dilution;
+use boostfgl_fairness::diagnostics::gsd::{Gsd, Weighting};
+use boostfgl_fairness::diagnostics::khop::{Hop, KhopCurve};
+use boostfgl_fairness::{Readings, mean};
+use boostfgl_report::Measured;
+use std::collections::BTreeMap;
+
+/// Numbers by name.
+pub(super) type Values = BTreeMap<String, f64>;
+/// Rows of numbers by name.
+pub(super) type Series = BTreeMap<String, Vec<Option<f64>>>;
+
+/// Minority ratios of the experiment that varies them.
+pub(super) const RATIOS: [f64; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
+
+/// Cosines are counted in so many bins from −1 to 1.
+pub(super) const BINS: usize = 20;
+
+/// The numbers of one cell of the experiment `name`.
+pub(super) fn distil(name: &str, measured: &Measured, detail: Option<&Detail>) -> (Values, Series) {
+    let mut found = Found::default();
+    found.scores(measured, name == "table1");
+    if matches!(name, "table1" | "runtime") {
+        found.cost(measured);
+    }
+    if let Some(detail) = detail {
+        found.detail(name, detail);
+    }
+    (found.values, found.series)
+}
+
+#[derive(Default)]
+struct Found {
+    values: Values,
+    series: Series,
+}
+
+impl Found {
+    fn put(&mut self, name: impl Into<String>, value: Option<f64>) {
+        if let Some(value) = value.filter(|value| value.is_finite()) {
+            self.values.insert(name.into(), short(value));
+        }
+    }
+
+    fn line(&mut self, name: impl Into<String>, values: impl IntoIterator<Item = Option<f64>>) {
+        let values = values.into_iter().map(|value| value.filter(|value| value.is_finite()).map(short)).collect();
+        self.series.insert(name.into(), values);
+    }
+
+    fn scores(&mut self, measured: &Measured, all_readings: bool) {
+        let scores = measured.scores.0;
+        let metrics: [(&str, Readings); 4] = [
+            ("accuracy", scores.accuracy),
+            ("overall_f1", scores.overall_f1),
+            ("hete_f1", scores.hete_f1),
+            ("hete_min_f1", scores.hete_min_f1),
+        ];
+        for (name, readings) in metrics {
+            self.put(name, readings.pooled);
+            if all_readings {
+                self.put(format!("{name}.present"), readings.present);
+                self.put(format!("{name}.client"), readings.client);
+            }
+        }
+    }
+
+    fn cost(&mut self, measured: &Measured) {
+        let cost = &measured.cost;
+        let per_round = |bytes: u64| (cost.client_rounds > 0).then(|| bytes as f64 / cost.client_rounds as f64);
+        self.put("cpu_seconds", Some(cost.cpu_seconds));
+        self.put("bytes_up", per_round(cost.bytes_up));
+        self.put("bytes_down", per_round(cost.bytes_down));
+        self.put("peak_rss_mib", cost.peak_rss_mib);
+    }
+
+    fn detail(&mut self, name: &str, detail: &Detail) {
+        let found = &detail.diagnosis;
+        match name {
+            "convergence" => {
+                self.line("overall_f1", detail.curve.iter().map(|point| point.overall_f1));
+                self.line("accuracy", detail.curve.iter().map(|point| point.accuracy));
+            }
+            "gsd" => found.gsd.iter().for_each(|gsd| self.gsd(gsd)),
+            "gsd-q" => found.gsd.iter().for_each(|gsd| self.ratios(gsd)),
+            "epr" => self.epr(detail),
+            "khop" => found.khop.iter().flat_map(|khop| &khop.curves).for_each(|curve| self.khop(curve)),
+            "attribution" => self.attribution(detail),
+            "hardness" => self.hardness(detail),
+            "alignment" => found.dilution.iter().for_each(|dilution| self.alignment(dilution)),
+            "dilution" => found.dilution.iter().for_each(|dilution| self.dilution(dilution)),
+            _ => {}
+        }
+    }
+
+    fn gsd(&mut self, gsd: &Gsd) {
+        for (name, weighting) in [("gsd", Weighting::Plain), ("gsd.boosted", Weighting::Boosted)] {
+            let rounds: Vec<_> =
+                (0..gsd.rounds.len()).map(|at| gsd.pooled(at, gsd.minority_ratio, weighting)).collect();
+            let of = |pick: fn(&boostfgl_fairness::diagnostics::gsd::Ratio) -> f64| {
+                rounds.iter().flatten().map(pick).collect::<Vec<f64>>()
+            };
+            self.put(format!("{name}.mean"), mean(&of(|ratio| ratio.per_node)));
+            self.put(format!("{name}.mass.mean"), mean(&of(|ratio| ratio.mass)));
+            self.put(format!("{name}.first"), rounds.first().cloned().flatten().map(|ratio| ratio.per_node));
+            self.put(format!("{name}.last"), rounds.last().cloned().flatten().map(|ratio| ratio.per_node));
+            self.put(format!("{name}.sampling_error"), mean(&of(|ratio| ratio.error)));
+            self.line(name, rounds.iter().map(|ratio| ratio.as_ref().map(|ratio| ratio.per_node)));
+        }
+    }
+
+    fn ratios(&mut self, gsd: &Gsd) {
+        let Some(last) = gsd.rounds.len().checked_sub(1) else { return };
+        for (name, weighting) in [("gsd", Weighting::Plain), ("gsd.boosted", Weighting::Boosted)] {
+            let ratios = RATIOS.map(|q| gsd.pooled(last, q, weighting).map(|ratio| ratio.per_node));
+            for (q, ratio) in RATIOS.iter().zip(ratios) {
+                self.put(format!("{name}.q{q}"), ratio);
+            }
+        }
+    }
+
+    fn epr(&mut self, detail: &Detail) {
+        let Some(epr) = &detail.diagnosis.epr else { return };
+        for group in &epr.groups {
+            self.put(format!("negative.{}", group.group), group.negative_share.map(|share| 100.0 * share));
+            self.put(format!("negative.{}.error", group.group), group.sampling_error.map(|error| 100.0 * error));
+            self.put(format!("mean.{}", group.group), group.mean);
+            self.line(format!("quantiles.{}", group.group), group.quantiles.iter().map(|&q| Some(q)));
+        }
+        let harmful = epr.groups.iter().map(|group| (group.group.as_str(), group.negative_share));
+        let harmful: BTreeMap<&str, Option<f64>> = harmful.collect();
+        let gap = |worse: &str, better: &str| {
+            let of = |group| harmful.get(group).copied().flatten();
+            Some(100.0 * (of(worse)? - of(better)?))
+        };
+        self.put("gap.minority", gap("minority", "majority"));
+        self.put("gap.heterophilous", gap("heterophilous", "homophilous"));
+    }
+
+    fn khop(&mut self, curve: &KhopCurve) {
+        let error = |hop: &Hop| (hop.nodes > 0).then(|| 100.0 * hop.errors as f64 / hop.nodes as f64);
+        self.line(format!("error.{}", curve.from), curve.hops.iter().map(error));
+        self.line(format!("nodes.{}", curve.from), curve.hops.iter().map(|hop| Some(hop.nodes as f64)));
+        self.put(format!("slope.{}", curve.from), slope(&curve.hops));
+    }
+
+    fn attribution(&mut self, detail: &Detail) {
+        let Some(found) = &detail.diagnosis.attribution else { return };
+        let percent = |share: Option<f64>| share.map(|share| 100.0 * share);
+        self.put("share_of_decrease", percent(found.share_of_decrease));
+        self.put("share_of_nodes", percent(found.share_of_nodes));
+        self.put("share_of_initial_loss", percent(found.share_of_initial_loss));
+        self.put("excess", found.share_of_decrease.zip(found.share_of_nodes).map(|(d, n)| 100.0 * (d - n)));
+        self.put("normalised.minority", found.minority.normalised_decrease);
+        self.put("normalised.majority", found.majority.normalised_decrease);
+    }
+
+    fn hardness(&mut self, detail: &Detail) {
+        let Some(found) = &detail.diagnosis.hardness else { return };
+        self.put("correlation", found.correlation);
+        self.line("hardness", found.clients.iter().map(|client| Some(client.hardness)));
+        self.line("gsd", found.clients.iter().map(|client| client.gsd));
+        self.line("gsd.boosted", found.clients.iter().map(|client| client.weighted_gsd));
+        let skews: Vec<f64> = found.clients.iter().filter_map(|client| client.weighted_gsd).collect();
+        self.put("gsd.boosted.mean", mean(&skews));
+        self.put("gsd.boosted.spread", boostfgl_fairness::sample_std(&skews));
+    }
+
+    fn alignment(&mut self, dilution: &Dilution) {
+        let clients = || dilution.rounds.iter().flat_map(|round| &round.clients);
+        let cosines: Vec<f64> = clients().filter_map(|client| client.whole.cosine).collect();
+        let negative = cosines.iter().filter(|cosine| **cosine < 0.0).count();
+        self.put("negative", (!cosines.is_empty()).then(|| 100.0 * negative as f64 / cosines.len() as f64));
+        self.put("cosine.mean", mean(&cosines));
+        let mut counts = vec![0.0; BINS];
+        for cosine in &cosines {
+            counts[(((cosine + 1.0) / 2.0 * BINS as f64) as usize).min(BINS - 1)] += 1.0;
+        }
+        self.line("histogram", counts.into_iter().map(Some));
+        for (at, layer) in dilution.layers.iter().enumerate() {
+            let of_layer: Vec<f64> = clients().filter_map(|client| client.layers.get(at)?.cosine).collect();
+            self.put(format!("cosine.{layer}"), mean(&of_layer));
+        }
+    }
+
+    fn dilution(&mut self, dilution: &Dilution) {
+        let kinds: [(&str, fn(&boostfgl_fairness::diagnostics::dilution::DilutionRound) -> Option<f64>); 3] =
+            [("dr", |round| round.dr), ("dr.size", |round| round.dr_size), ("dr.uniform", |round| round.dr_uniform)];
+        for (name, pick) in kinds {
+            let rounds: Vec<Option<f64>> = dilution.rounds.iter().map(pick).collect();
+            self.put(format!("{name}.mean"), mean(&rounds.iter().flatten().copied().collect::<Vec<_>>()));
+            self.line(name, rounds);
+        }
+    }
+}
+
+/// The slope of the error over hops, in points per hop, by least squares with the number of nodes as weights; `None`
+/// with nodes at a single distance.
+fn slope(hops: &[Hop]) -> Option<f64> {
+    let points = || {
+        let nonempty = hops.iter().enumerate().filter(|(_, hop)| hop.nodes > 0);
+        nonempty.map(|(k, hop)| (hop.nodes as f64, k as f64, 100.0 * hop.errors as f64 / hop.nodes as f64))
+    };
+    let total: f64 = points().map(|(n, _, _)| n).sum();
+    let mean_hop = points().map(|(n, k, _)| n * k).sum::<f64>() / total;
+    let mean_error = points().map(|(n, _, e)| n * e).sum::<f64>() / total;
+    let spread: f64 = points().map(|(n, k, _)| n * (k - mean_hop) * (k - mean_hop)).sum();
+    let joint: f64 = points().map(|(n, k, e)| n * (k - mean_hop) * (e - mean_error)).sum();
+    (total > 0.0 && spread > 0.0).then(|| joint / spread)
+}
+
+/// Six digits: files stay small, and no claim hangs on the seventh.
+fn short(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slope_is_that_of_the_weighted_line() {
+        let hop = |nodes, errors| Hop { nodes, errors };
+        // 10 %, 20 %, 30 %: ten points per hop, whatever the weights.
+        assert!((slope(&[hop(10, 1), hop(100, 20), hop(10, 3)]).unwrap() - 10.0).abs() < 1e-12);
+        assert_eq!(slope(&[hop(10, 1)]), None);
+        assert_eq!(slope(&[hop(0, 0), hop(5, 1)]), None);
+        assert_eq!(slope(&[]), None);
+    }
+
+    #[test]
+    fn six_digits_are_kept() {
+        assert_eq!(short(81.234567), 81.2346);
+        assert_eq!(short(-0.000012345678), -1.23457e-5);
+        assert_eq!(short(0.0), 0.0);
+    }
+}

@@ -1,0 +1,315 @@
+//! The tables of each experiment.
+
+use super::super::distil::RATIOS;
+use super::super::paper::{self, Printed};
+use super::super::{Results, Row};
+use super::table::{Table, at, middle, numbers, spread};
+use boostfgl_fairness::diagnostics::epr::Epr;
+use std::fmt::Write as _;
+
+/// The four headline metrics: key and heading.
+const METRICS: [(&str, &str); 4] =
+    [("accuracy", "Accuracy"), ("overall_f1", "Overall-F1"), ("hete_f1", "Hete-F1"), ("hete_min_f1", "Hete-min-F1")];
+
+/// The tables of an experiment, each ending in an empty line.
+pub(super) fn of(results: &Results) -> String {
+    match results.name.as_str() {
+        "table1" => scores(results, Some(paper::table1)),
+        "ablation" => scores(results, Some(paper::ablation)),
+        "plug-in" => scores(results, None),
+        "sensitivity" => sensitivity(results),
+        "clients" => sweep(results, "clients", "clients", |value, _| value),
+        "privacy" => sweep(results, "noise", "σ =", |value, without| 100.0 * value / without),
+        "runtime" => runtime(results),
+        "convergence" => convergence(results),
+        "gsd" => gsd(results),
+        "gsd-q" => ratios(results),
+        "epr" => epr(results),
+        "khop" => khop(results),
+        "attribution" => attribution(results),
+        "hardness" => hardness(results),
+        "alignment" => alignment(results),
+        "dilution" => dilution(results),
+        _ => String::new(),
+    }
+}
+
+fn datasets(results: &Results) -> Vec<String> {
+    results.distinct(|row| row.dataset.clone())
+}
+
+fn methods(results: &Results) -> Vec<String> {
+    results.distinct(|row| row.method.clone())
+}
+
+/// Whether a row is of that dataset and method.
+fn is<'a>(dataset: &'a str, method: &'a str) -> impl Fn(&Row) -> bool + 'a {
+    move |row| row.dataset == dataset && row.method == method
+}
+
+/// One table per dataset: methods by metrics.
+fn scores(results: &Results, printed: Option<fn(&str, &str, &str) -> Option<Printed>>) -> String {
+    let mut text = String::new();
+    for dataset in datasets(results) {
+        let mut table = Table::new(std::iter::once(dataset.as_str()).chain(METRICS.map(|(_, heading)| heading)));
+        for method in methods(results) {
+            let cell = |(metric, _): &(&str, &str)| {
+                let ours = spread(&numbers(results, metric, is(&dataset, &method)), 1);
+                match printed.and_then(|printed| printed(metric, &method, &dataset)) {
+                    Some(Printed { mean, .. }) => format!("{ours} [{mean:.1}]"),
+                    None => ours,
+                }
+            };
+            let mut cells = vec![method.clone()];
+            match results.rows.iter().find(|row| is(&dataset, &method)(row)).and_then(|row| row.missing.as_ref()) {
+                Some(reason) => cells.extend([reason.clone(), "–".into(), "–".into(), "–".into()]),
+                None => cells.extend(METRICS.iter().map(cell)),
+            }
+            table.row(cells);
+        }
+        let _ = writeln!(text, "{}", table.markdown());
+    }
+    text
+}
+
+/// What the varied key of a one-dimensional sweep takes, in order.
+fn values(results: &Results, sweep: &str) -> Vec<String> {
+    let rows = results.rows.iter().filter(|row| row.sweep == sweep);
+    let mut found: Vec<String> = Vec::new();
+    for value in rows.filter_map(|row| row.varied.values().next()) {
+        if !found.contains(value) {
+            found.push(value.clone());
+        }
+    }
+    found
+}
+
+/// Datasets and methods by the values of the varied key; `show` makes a number of the Overall-F1 and of that under the
+/// first value.
+fn sweep(results: &Results, name: &str, heading: &str, show: fn(f64, f64) -> f64) -> String {
+    let values = values(results, name);
+    let head = values.iter().map(|value| format!("{heading} {value}"));
+    let mut table = Table::new(["Dataset".to_owned(), "Method".to_owned()].into_iter().chain(head));
+    for dataset in results.distinct(|row| row.dataset.clone()) {
+        for method in methods(results) {
+            let of = |row: &Row, value: &str| {
+                row.sweep == name
+                    && is(&dataset, &method)(row)
+                    && row.varied.values().next().is_some_and(|v| v == value)
+            };
+            let at = |value: &str| numbers(results, "overall_f1", |row| of(row, value));
+            let first = values.first().map(|value| at(value)).unwrap_or_default();
+            let cell = |value: &String| {
+                let shown: Vec<f64> = at(value).into_iter().zip(&first).map(|(f1, first)| show(f1, *first)).collect();
+                spread(&shown, 1)
+            };
+            table.row([dataset.clone(), method.clone()].into_iter().chain(values.iter().map(cell)));
+        }
+    }
+    format!("{}\n", table.markdown())
+}
+
+fn sensitivity(results: &Results) -> String {
+    let mut text = format!("Node-boosting strength:\n\n{}", sweep(results, "lambda_n", "λₙ =", |value, _| value));
+    let (tau, budget) = ("boost.topology.tau", "boost.topology.edge_budget");
+    let heat = || results.rows.iter().filter(|row| row.sweep == "heat map");
+    let along = |key: &str| {
+        let mut found: Vec<String> = heat().filter_map(|row| row.varied.get(key).cloned()).collect();
+        found.sort_by(|a, b| a.parse().unwrap_or(0.0).total_cmp(&b.parse().unwrap_or(0.0)));
+        found.dedup();
+        found
+    };
+    for dataset in results.distinct(|row| row.dataset.clone()) {
+        if !heat().any(|row| row.dataset == dataset) {
+            continue;
+        }
+        let head = along(tau).into_iter().map(|value| format!("τ = {value}"));
+        let mut table = Table::new(std::iter::once(format!("{dataset}: edge budget")).chain(head));
+        for share in along(budget) {
+            let cell = |threshold: &String| {
+                let keep = |row: &Row| {
+                    let varied = |key: &str, value: &str| row.varied.get(key).is_some_and(|found| found == value);
+                    row.sweep == "heat map"
+                        && row.dataset == dataset
+                        && varied(tau, threshold)
+                        && varied(budget, &share)
+                };
+                middle(&numbers(results, "overall_f1", keep), 1)
+            };
+            let cells: Vec<String> = along(tau).iter().map(cell).collect();
+            table.row(std::iter::once(share.clone()).chain(cells));
+        }
+        let _ = writeln!(text, "{}", table.markdown());
+    }
+    text
+}
+
+fn runtime(results: &Results) -> String {
+    let datasets = datasets(results);
+    let mut table = Table::new(std::iter::once("Method".to_owned()).chain(datasets.iter().cloned()));
+    for method in methods(results) {
+        let cell = |dataset: &String| {
+            let seconds = |method: &str| numbers(results, "cpu_seconds", is(dataset, method));
+            let ratio = boostfgl_fairness::mean(&seconds(&method)).zip(boostfgl_fairness::mean(&seconds("fedavg")));
+            let ratio = ratio.map(|(own, base)| format!(" ({:.1}×)", own / base)).unwrap_or_default();
+            format!("{} s{ratio}", middle(&seconds(&method), 2))
+        };
+        let cells: Vec<String> = datasets.iter().map(cell).collect();
+        table.row(std::iter::once(method.clone()).chain(cells));
+    }
+    format!("{}\n", table.markdown())
+}
+
+fn convergence(results: &Results) -> String {
+    const ROUNDS: [usize; 8] = [1, 2, 5, 10, 20, 30, 40, 50];
+    let mut table =
+        Table::new(std::iter::once("Method".to_owned()).chain(ROUNDS.map(|round| format!("round {round}"))));
+    for dataset in datasets(results) {
+        for method in methods(results) {
+            let cell = |round: usize| middle(&at(results, "overall_f1", round - 1, is(&dataset, &method)), 1);
+            table.row(std::iter::once(method.clone()).chain(ROUNDS.map(cell)));
+        }
+    }
+    format!("{}\n", table.markdown())
+}
+
+/// Datasets by columns, each a heading and the numbers of a dataset.
+fn by_dataset(results: &Results, columns: &[(String, &dyn Fn(&str) -> Vec<f64>)], digits: usize) -> String {
+    let mut table = Table::new(std::iter::once("Dataset").chain(columns.iter().map(|(heading, _)| heading.as_str())));
+    for dataset in datasets(results) {
+        let cells: Vec<String> = columns.iter().map(|(_, of)| spread(&of(&dataset), digits)).collect();
+        table.row(std::iter::once(dataset).chain(cells));
+    }
+    format!("{}\n", table.markdown())
+}
+
+/// Datasets by methods, of one number.
+fn by_method(results: &Results, column: &str, digits: usize) -> String {
+    let methods = methods(results);
+    let mut table = Table::new(std::iter::once("Dataset").chain(methods.iter().map(String::as_str)));
+    for dataset in datasets(results) {
+        let cell = |method: &String| spread(&numbers(results, column, is(&dataset, method)), digits);
+        let cells: Vec<String> = methods.iter().map(cell).collect();
+        table.row(std::iter::once(dataset).chain(cells));
+    }
+    format!("{}\n", table.markdown())
+}
+
+fn gsd(results: &Results) -> String {
+    let of =
+        |method: &'static str, column: &'static str| move |dataset: &str| numbers(results, column, is(dataset, method));
+    let text = by_dataset(
+        results,
+        &[
+            ("FedAvg".into(), &of("fedavg", "gsd.mean")),
+            ("first round".into(), &of("fedavg", "gsd.first")),
+            ("last round".into(), &of("fedavg", "gsd.last")),
+            ("G_min / G_maj".into(), &of("fedavg", "gsd.mass.mean")),
+            ("FedAvg + node".into(), &of("fedavg + node", "gsd.mean")),
+            ("boosted".into(), &of("fedavg + node", "gsd.boosted.mean")),
+            ("BoostFGL".into(), &of("boostfgl", "gsd.mean")),
+            ("boosted".into(), &of("boostfgl", "gsd.boosted.mean")),
+            ("sampling error".into(), &of("fedavg", "gsd.sampling_error")),
+        ],
+        2,
+    );
+    format!("Columns 2, 3 and 4 after FedAvg's mean are FedAvg's too.\n\n{text}")
+}
+
+fn ratios(results: &Results) -> String {
+    let mut table =
+        Table::new(["Dataset".to_owned(), "Method".to_owned()].into_iter().chain(RATIOS.map(|q| format!("q = {q}"))));
+    for dataset in datasets(results) {
+        for method in methods(results) {
+            let column = |q: f64| match method.as_str() {
+                "fedavg" => format!("gsd.q{q}"),
+                _ => format!("gsd.boosted.q{q}"),
+            };
+            let cell = |q: f64| middle(&numbers(results, &column(q), is(&dataset, &method)), 2);
+            table.row([dataset.clone(), method.clone()].into_iter().chain(RATIOS.map(cell)));
+        }
+    }
+    format!("{}\n", table.markdown())
+}
+
+fn epr(results: &Results) -> String {
+    const GROUPS: [&str; 6] = ["all", "minority", "majority", "heterophilous", "homophilous", "hete_min"];
+    let mut table = Table::new(["Dataset", "Method"].into_iter().chain(GROUPS));
+    for dataset in datasets(results) {
+        for method in methods(results) {
+            let cell = |group: &str| spread(&numbers(results, &format!("negative.{group}"), is(&dataset, &method)), 1);
+            table.row([dataset.clone(), method.clone()].into_iter().chain(GROUPS.map(cell)));
+        }
+    }
+    let quantiles = Epr::QUANTILES;
+    let head = quantiles.map(|q| format!("{:.0} %", 100.0 * q));
+    let mut spread_table = Table::new(["FedAvg: R".to_owned(), "Group".to_owned()].into_iter().chain(head));
+    for dataset in datasets(results) {
+        for group in ["majority", "minority", "homophilous", "heterophilous"] {
+            let cell =
+                |place: usize| middle(&at(results, &format!("quantiles.{group}"), place, is(&dataset, "fedavg")), 4);
+            let cells = (0..quantiles.len()).map(cell);
+            spread_table.row([dataset.clone(), group.to_owned()].into_iter().chain(cells));
+        }
+    }
+    let tables = (table.markdown(), spread_table.markdown());
+    format!("{}\nThe distribution of R under FedAvg, at these quantiles:\n\n{}\n", tables.0, tables.1)
+}
+
+fn khop(results: &Results) -> String {
+    let head = ["Dataset", "Method", "From", "0 hops", "1", "2", "3", "4", "slope"];
+    let mut table = Table::new(head);
+    for dataset in datasets(results) {
+        for method in methods(results) {
+            for from in ["minority", "heterophilous", "hete_min"] {
+                let series = format!("error.{from}");
+                let cell = |hop: usize| middle(&at(results, &series, hop, is(&dataset, &method)), 1);
+                let slope = spread(&numbers(results, &format!("slope.{from}"), is(&dataset, &method)), 1);
+                let cells = [dataset.clone(), method.clone(), from.to_owned()];
+                table.row(cells.into_iter().chain((0..5).map(cell)).chain([slope]));
+            }
+        }
+    }
+    format!("{}\n", table.markdown())
+}
+
+fn attribution(results: &Results) -> String {
+    let of = |column: &'static str| move |dataset: &str| numbers(results, column, is(dataset, "fedavg"));
+    let shares = by_dataset(
+        results,
+        &[
+            ("share of nodes".into(), &of("share_of_nodes")),
+            ("share of initial loss".into(), &of("share_of_initial_loss")),
+        ],
+        1,
+    );
+    let methods = by_method(results, "share_of_decrease", 1);
+    format!("The minority's share of the decrease:\n\n{methods}\nIts other shares:\n\n{shares}")
+}
+
+fn hardness(results: &Results) -> String {
+    format!(
+        "Correlation of hardness and GSD over clients:\n\n{}\nSpread of the boosted GSD over clients:\n\n{}",
+        by_method(results, "correlation", 2),
+        by_method(results, "gsd.boosted.spread", 2)
+    )
+}
+
+fn alignment(results: &Results) -> String {
+    format!(
+        "Updates with a negative cosine, in percent:\n\n{}\nMean cosine:\n\n{}\nFirst layer:\n\n{}\nSecond layer:\n\n{}",
+        by_method(results, "negative", 1),
+        by_method(results, "cosine.mean", 3),
+        by_method(results, "cosine.layer1", 3),
+        by_method(results, "cosine.layer2", 3)
+    )
+}
+
+fn dilution(results: &Results) -> String {
+    format!(
+        "Under the weights that were used:\n\n{}\nThe same updates under weights by size:\n\n{}\nUnder equal weights:\n\n{}",
+        by_method(results, "dr.mean", 3),
+        by_method(results, "dr.size.mean", 3),
+        by_method(results, "dr.uniform.mean", 3)
+    )
+}

@@ -1,0 +1,141 @@
+//! Where plans are run.
+
+use super::{Origin, Plan, Results, Row, Variant};
+use crate::grid::{self, CellStore, GridProgress, Resources};
+use crate::{Config, Data, Error, Experiment, Grid, Layers, Result};
+use boostfgl_graph::catalogue::Lookup;
+use std::collections::BTreeMap;
+
+/// Runs plans on the datasets of this machine. Graphs are read once, cells run once.
+pub struct Laboratory {
+    lookup: Lookup,
+    store: CellStore,
+    resources: Resources,
+    /// Per dataset the experiment that variants are made from, or why there is none.
+    datasets: BTreeMap<String, std::result::Result<Experiment, String>>,
+}
+
+/// What became of a plan.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// What was measured.
+    pub results: Results,
+    /// Cells in all.
+    pub cells: usize,
+    /// Cells that were there already.
+    pub reused: usize,
+    /// Cells without numbers: dataset, method and reason of the first, and how many.
+    pub failed: Option<(usize, String)>,
+}
+
+impl Laboratory {
+    /// A laboratory that finds data with `lookup` and keeps cells in `store`.
+    pub fn new(lookup: Lookup, store: CellStore, resources: Resources) -> Self {
+        Self { lookup, store, resources, datasets: BTreeMap::new() }
+    }
+
+    /// Runs a plan. Datasets that are not here are left out and named in the results.
+    ///
+    /// # Errors
+    /// If a setting is wrong, none of the datasets is here, or cells cannot be kept.
+    pub fn run(&mut self, name: &str, plan: &Plan, origin: Origin, progress: &mut dyn GridProgress) -> Result<Ran> {
+        let variants = plan.variants();
+        let mut left_out = Vec::new();
+        for dataset in variants.iter().flat_map(|variant| &variant.datasets) {
+            if let Err(reason) = self.dataset(dataset)
+                && !left_out.contains(dataset)
+            {
+                progress.note(&format!("{dataset} is left out: {reason}"));
+                left_out.push(dataset.clone());
+            }
+        }
+        let blocks = self.blocks(plan, &variants)?;
+        if blocks.is_empty() {
+            let reason =
+                format!("expected at least one of its datasets on this machine, found none ({})", left_out.join(", "));
+            return Err(Error::usage(
+                name,
+                reason,
+                "Point BOOSTFGL_DATA at them, or fetch one: boostfgl data fetch cora.",
+            ));
+        }
+        let stacked = grid::contenders(&plan.methods.join(","), None)?;
+        let labels: Vec<String> = stacked.iter().map(grid::Stacked::label).collect();
+        let (rows, experiments): (Vec<(Row, String)>, Vec<Experiment>) =
+            blocks.into_iter().map(|(row, told, experiment)| ((row, told), experiment)).unzip();
+        let told = rows.iter().map(|(_, told)| told.clone()).collect();
+        let mut grid = Grid::of_variants(&experiments, told, stacked)?;
+        if let Some(diagnostics) = plan.examined()? {
+            grid = grid.examined(&diagnostics);
+        }
+        let (finished, reused, _) = grid.cells(self.resources, &self.store, progress)?;
+        let seeds = experiments[0].config().seeds.clone();
+        let keys = rows.iter().flat_map(|(row, _)| {
+            let (labels, seeds) = (&labels, &seeds);
+            labels.iter().flat_map(move |method| {
+                seeds.iter().map(move |&seed| Row { method: method.clone(), seed, ..row.clone() })
+            })
+        });
+        let cells: Vec<_> = keys.zip(finished).collect();
+        let columns = Vec::new();
+        let mut results =
+            Results { version: Results::VERSION, name: name.to_owned(), origin, left_out, columns, rows: Vec::new() };
+        let number = cells.len();
+        results.fill(cells);
+        Ok(Ran { failed: first_failure(&results), results, cells: number, reused })
+    }
+
+    /// The experiments of all variants on the datasets that are here: the row they fill, what sets them apart, and
+    /// the experiment.
+    fn blocks(&mut self, plan: &Plan, variants: &[Variant]) -> Result<Vec<(Row, String, Experiment)>> {
+        let mut blocks = Vec::new();
+        for variant in variants {
+            for dataset in &variant.datasets {
+                let Ok(base) = self.dataset(dataset) else { continue };
+                let config = configuration(dataset, &variant.settings, plan.seeds)?;
+                let row = Row {
+                    sweep: variant.sweep.clone(),
+                    dataset: dataset.clone(),
+                    varied: variant.varied.clone(),
+                    ..Row::default()
+                };
+                let told: Vec<String> = variant.varied.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+                blocks.push((row, told.join(", "), base.with_config(config)?));
+            }
+        }
+        Ok(blocks)
+    }
+
+    /// The dataset of that name under the defaults of its protocol, or why it is not here.
+    fn dataset(&mut self, name: &str) -> std::result::Result<&Experiment, String> {
+        if !self.datasets.contains_key(name) {
+            let read = || -> Result<Experiment> {
+                let graph = Data::named(name)?.load(&self.lookup, None, &mut |_, _| {})?;
+                let experiment = Experiment::new(configuration(name, &BTreeMap::new(), 1)?, graph)?;
+                experiment.check_inputs()?;
+                Ok(experiment)
+            };
+            let read = read().map_err(|error| error.to_string());
+            self.datasets.insert(name.to_owned(), read);
+        }
+        self.datasets[name].as_ref().map_err(Clone::clone)
+    }
+}
+
+/// The protocol of a dataset with some settings and the first seeds.
+fn configuration(dataset: &str, settings: &BTreeMap<String, toml::Value>, seeds: usize) -> Result<Config> {
+    let mut layers = Layers::new();
+    layers.set("dataset", dataset, "the plan")?;
+    layers.set("seeds", (0..seeds as i64).collect::<Vec<i64>>(), "the plan")?;
+    for (key, value) in settings {
+        layers.set(key, value.clone(), "the plan")?;
+    }
+    Ok(layers.resolve()?.0)
+}
+
+fn first_failure(results: &Results) -> Option<(usize, String)> {
+    let failed: Vec<&Row> = results.rows.iter().filter(|row| row.missing.is_some()).collect();
+    let first = failed.first()?;
+    let reason = first.missing.as_deref().unwrap_or_default();
+    Some((failed.len(), format!("{} on {}, seed {}: {reason}", first.method, first.dataset, first.seed)))
+}

@@ -1,0 +1,25 @@
+//! The experiments of the paper: run, measured, and held against what it claims.
+//!
+//! ```text
+//! reproduce/NAME.toml ──► Plan ──► cells (kept, reused) ──► Results ──► claims ──► verdicts
+//!                                                              └──────► document (docs/reproduction.md)
+//! ```
+//!
+//! * [`Plan`] — what an experiment runs: datasets, methods, seeds, varied settings, diagnostics.
+//! * [`Laboratory`] — runs plans; finished cells are kept under their digests and reused by every experiment.
+//! * [`Results`] — what was measured, small enough for a repository.
+//! * [`claims`] — what the paper says, and whether the measurements bear it out.
+//! * [`document`] — all of it as one Markdown file.
+
+pub mod claims;
+mod distil;
+pub mod document;
+mod laboratory;
+mod origin;
+pub mod paper;
+mod plan;
+mod results;
+
+pub use laboratory::{Laboratory, Ran};
+pub use plan::{NAMES, Plan, Quick, Sweep, Variant};
+pub use results::{Origin, Results, Row};

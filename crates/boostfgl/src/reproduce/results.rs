@@ -1,0 +1,255 @@
+//! What an experiment measured: one row per dataset, method, variant and seed, small enough to keep in a repository.
+
+use super::distil::distil;
+use crate::grid::Finished;
+use crate::{Error, Result};
+use boostfgl_report::Outcome;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The outcome of one experiment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// The version of this format: [`Results::VERSION`].
+    pub version: u32,
+    /// The experiment.
+    pub name: String,
+    /// Where and how it was measured.
+    pub origin: Origin,
+    /// Datasets that were left out because they were not there.
+    pub left_out: Vec<String>,
+    /// The names of the numbers in each row.
+    pub columns: Vec<String>,
+    /// One per dataset, method, variant and seed.
+    pub rows: Vec<Row>,
+}
+
+/// Where and how results were measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The command that made them.
+    pub command: String,
+    /// Whether it was a first look.
+    pub quick: bool,
+    /// The program's version.
+    pub program: String,
+    /// The commit it was built from, where that is known.
+    pub commit: Option<String>,
+    /// Processor, cores and memory.
+    pub machine: String,
+}
+
+/// One cell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The sweep; empty without one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub sweep: String,
+    /// The dataset.
+    pub dataset: String,
+    /// The method with its boosts, as tables name it.
+    pub method: String,
+    /// The varied settings.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub varied: BTreeMap<String, String>,
+    /// The seed.
+    pub seed: u64,
+    /// The first digits of the digest of its parameters and predictions; empty if it did not run.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub digest: String,
+    /// Why there are no numbers, if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+    /// The numbers, as [`Results::columns`] names them.
+    pub values: Vec<Option<f64>>,
+    /// Numbers that come in rows, such as one per round.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub series: BTreeMap<String, Vec<Option<f64>>>,
+}
+
+impl Results {
+    /// The version of the format that this program writes, and the newest it reads.
+    pub const VERSION: u32 = 1;
+
+    /// The number called `column` of a row.
+    pub fn value(&self, row: &Row, column: &str) -> Option<f64> {
+        let at = self.columns.iter().position(|name| name == column)?;
+        row.values.get(at).copied().flatten()
+    }
+
+    /// The rows of a method, in order.
+    pub fn of_method<'a>(&'a self, method: &'a str) -> impl Iterator<Item = &'a Row> {
+        self.rows.iter().filter(move |row| row.method == method)
+    }
+
+    /// What occurs in the rows, each once, in order.
+    pub fn distinct(&self, key: impl Fn(&Row) -> String) -> Vec<String> {
+        let mut found = Vec::new();
+        for row in &self.rows {
+            let value = key(row);
+            if !found.contains(&value) {
+                found.push(value);
+            }
+        }
+        found
+    }
+
+    /// Puts the numbers of cells into rows.
+    pub(super) fn fill(&mut self, cells: Vec<(Row, Option<Finished>)>) {
+        let mut numbers = Vec::new();
+        for (mut row, finished) in cells {
+            let found = match finished {
+                Some(Finished { outcome: Outcome::Done(measured), detail }) => {
+                    row.digest = measured.digest.chars().take(12).collect();
+                    let (values, series) = distil(&self.name, &measured, detail.as_deref());
+                    row.series = series;
+                    values
+                }
+                Some(Finished { outcome: Outcome::Failed { message }, .. }) => {
+                    row.missing = Some(message);
+                    BTreeMap::new()
+                }
+                Some(Finished { outcome: Outcome::OverBudget { needed, .. }, .. }) => {
+                    row.missing = Some(format!("over budget (estimate {:.1} GiB)", needed as f64 / f64::from(1 << 30)));
+                    BTreeMap::new()
+                }
+                None => {
+                    row.missing = Some("it did not run".to_owned());
+                    BTreeMap::new()
+                }
+            };
+            numbers.push((row, found));
+        }
+        let mut columns: Vec<String> = numbers.iter().flat_map(|(_, found)| found.keys().cloned()).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        let row = |(mut row, found): (Row, BTreeMap<String, f64>)| {
+            row.values = columns.iter().map(|name| found.get(name).copied()).collect();
+            row
+        };
+        self.rows = numbers.into_iter().map(row).collect();
+        self.columns = columns;
+    }
+
+    /// The file's text: one line per row, so that changes are easy to see.
+    pub fn to_json(&self) -> String {
+        let rows: Vec<String> = self.rows.iter().map(line).collect();
+        format!(
+            "{{\n\"version\": {},\n\"name\": {},\n\"origin\": {},\n\"left_out\": {},\n\"columns\": {},\n\"rows\": [\n{}\n]\n}}\n",
+            self.version,
+            line(&self.name),
+            line(&self.origin),
+            line(&self.left_out),
+            line(&self.columns),
+            rows.join(",\n")
+        )
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// If it cannot be read, is cut off, or has a newer version.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read(path).map_err(|source| boostfgl_report::Error::io(path, source))?;
+        let malformed = |error: serde_json::Error| boostfgl_report::Error::malformed(path, error.to_string());
+        let results: Self = serde_json::from_slice(&text).map_err(malformed)?;
+        let width = results.columns.len();
+        if results.version > Self::VERSION {
+            let (known, found) = (Self::VERSION, u64::from(results.version));
+            return Err(boostfgl_report::Error::Newer { path: path.to_path_buf(), known, found }.into());
+        }
+        if let Some(row) = results.rows.iter().find(|row| row.values.len() != width) {
+            let place = path.display().to_string();
+            let reason = format!("expected {width} numbers in every row, found {}", row.values.len());
+            return Err(Error::usage(place, reason, "Run the experiment again: finished cells are reused."));
+        }
+        Ok(results)
+    }
+
+    /// One record per row and number: dataset, method, settings, seed, name, place in its series, value.
+    pub fn csv(&self) -> String {
+        let mut text = String::from("sweep,dataset,method,varied,seed,name,index,value\n");
+        for row in &self.rows {
+            let varied: Vec<String> = row.varied.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            let head = [&row.sweep, &row.dataset, &row.method, &varied.join(" ")].map(|field| quoted(field)).join(",");
+            for (name, value) in self.columns.iter().zip(&row.values) {
+                if let Some(value) = value {
+                    text.push_str(&format!("{head},{},{name},,{value}\n", row.seed));
+                }
+            }
+            for (name, values) in &row.series {
+                for (index, value) in values.iter().enumerate() {
+                    if let Some(value) = value {
+                        text.push_str(&format!("{head},{},{name},{index},{value}\n", row.seed));
+                    }
+                }
+            }
+        }
+        text
+    }
+}
+
+/// A field that may hold a comma.
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\n']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field.to_owned() }
+}
+
+/// Anything as one line of JSON.
+fn line(value: &impl Serialize) -> String {
+    // Numbers, strings and structures of them.
+    serde_json::to_string(value).expect("results are representable as JSON")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn results() -> Results {
+        let row = Row {
+            dataset: "cora".into(),
+            method: "fedavg + node,model".into(),
+            varied: BTreeMap::from([("lambda_n".into(), "0.5".into())]),
+            seed: 3,
+            values: vec![Some(81.25), None],
+            series: BTreeMap::from([("gsd".into(), vec![Some(1.5), None, Some(1.25)])]),
+            ..Row::default()
+        };
+        Results {
+            version: 1,
+            name: "gsd".into(),
+            origin: Origin::default(),
+            left_out: vec!["ogbn-arxiv".into()],
+            columns: vec!["accuracy".into(), "gsd.last".into()],
+            rows: vec![row],
+        }
+    }
+
+    #[test]
+    fn a_file_comes_back_as_it_was_and_a_cut_one_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("gsd.json");
+        let text = results().to_json();
+        std::fs::write(&path, &text).unwrap();
+        assert_eq!(Results::read(&path).unwrap(), results());
+        for cut in [0, 1, text.len() / 2, text.len() - 4] {
+            std::fs::write(&path, &text[..cut]).unwrap();
+            let error = Results::read(&path).unwrap_err().to_string();
+            assert!(error.contains("gsd.json"), "{error}");
+        }
+        std::fs::write(&path, text.replace("[81.25,null]", "[81.25]")).unwrap();
+        let error = Results::read(&path).unwrap_err().to_string();
+        assert!(error.ends_with("expected 2 numbers in every row, found 1"), "{error}");
+        std::fs::write(&path, text.replace("\"version\": 1", "\"version\": 2")).unwrap();
+        assert!(Results::read(&path).unwrap_err().to_string().contains("version"));
+    }
+
+    #[test]
+    fn every_number_is_a_record() {
+        let csv = results().csv();
+        let lines: Vec<&str> = csv.lines().collect();
+        assert_eq!(lines.len(), 1 + 1 + 2);
+        assert_eq!(lines[1], ",cora,\"fedavg + node,model\",lambda_n=0.5,3,accuracy,,81.25");
+        assert_eq!(lines[3], ",cora,\"fedavg + node,model\",lambda_n=0.5,3,gsd,2,1.25");
+    }
+}
