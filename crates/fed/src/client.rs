@@ -4,13 +4,16 @@ use crate::Result;
 use crate::boost::model::{Config as ModelBoostConfig, GapMinority};
 use crate::boost::{Boost, BoostConfig, Difficulty, NodeBoost, Summary, TopologyBoost};
 use crate::config::{ClientWeight, LossReduction, Optimizer as OptimizerConfig, OptimizerState};
+use crate::noise::Occasion;
 use crate::rule::{ClientRule, Desk, Upload, positions};
 use crate::wire::Message;
 use boostfgl_graph::groups::minority_classes;
 use boostfgl_graph::{Adjacency, Role};
-use boostfgl_nn::backbones::{Backbone, Pass, Supervised, logits};
+use boostfgl_nn::backbones::{Backbone, Pass, Supervised};
 use boostfgl_nn::optim::Optimizer;
-use boostfgl_nn::{Inputs, Matrix, Operator, Params, Pool, Propagation, Real, View, WeightedLoss, softmax_rows};
+use boostfgl_nn::{
+    Inputs, Matrix, Operator, Params, Pool, Propagation, Reach, Real, View, WeightedLoss, softmax_rows,
+};
 use boostfgl_partition::ClientGraph;
 use std::sync::Arc;
 
@@ -152,6 +155,7 @@ pub(crate) struct Instructions<'a> {
     pub(crate) rounds: usize,
     pub(crate) epochs: usize,
     pub(crate) dropout: f64,
+    pub(crate) message_noise: f64,
     pub(crate) loss: LossReduction,
     pub(crate) optimizer: &'a OptimizerConfig,
     pub(crate) boost: &'a BoostConfig,
@@ -230,7 +234,9 @@ impl<T: Real> Client<T> {
         let labels = data.training.iter().filter_map(|&v| data.training_label[v as usize]).collect();
         let topology = on(Boost::Topology).then(|| TopologyBoost::new(&told.boost.topology).on_own(data.own));
         let scores = on(Boost::Node) || on(Boost::Topology) || on(Boost::Model);
-        let training = View::reaching(&data.inputs, data.training.clone(), rule.reach(), plan);
+        // Noise is measured by the messages of all nodes, whoever is trained on.
+        let reach = if told.message_noise > 0.0 { Reach::Everything } else { rule.reach() };
+        let training = View::reaching(&data.inputs, data.training.clone(), reach, plan);
         Self {
             rows: (training.nodes() != data.training).then(|| positions(&data.training, training.nodes())),
             training,
@@ -370,7 +376,7 @@ impl<T: Real> Client<T> {
         if deployed.is_some() || self.known.as_ref().is_none_or(|known| known.rounds_done != rounds_done) {
             self.know(deployed.as_ref().unwrap_or(start), rounds_done, pool);
         }
-        self.boost(backbone, deployed.as_ref().unwrap_or(start), pool);
+        self.boost(backbone, deployed.as_ref().unwrap_or(start), told, pool);
         if told.optimizer.optimizer_state == OptimizerState::Reset {
             self.optimizer.reset();
         }
@@ -414,7 +420,7 @@ impl<T: Real> Client<T> {
         }
         // The weights have moved on.
         self.training.remember(None);
-        let summary = self.summarises.then(|| self.summarise(backbone, pool));
+        let summary = self.summarises.then(|| self.summarise(backbone, rounds_done, told, pool));
         Ok(Trained { loss: last, norm, tensor_norms, summary, upload })
     }
 
@@ -447,11 +453,11 @@ impl<T: Real> Client<T> {
     }
 
     /// Moves difficulties by one round and sets node weights and propagation for it.
-    fn boost(&mut self, backbone: &dyn Backbone<T>, start: &Params<T>, pool: &Pool<T>) {
+    fn boost(&mut self, backbone: &dyn Backbone<T>, start: &Params<T>, told: &Instructions<'_>, pool: &Pool<T>) {
         if self.difficulty.is_none() {
             return;
         }
-        self.score(backbone, start, pool);
+        self.score(backbone, start, told, pool);
         let scoring = self.known.as_ref().and_then(|known| known.scoring.as_ref());
         let (Some(difficulty), Some(scoring)) = (&mut self.difficulty, scoring) else { return };
         difficulty.update(&scoring.probabilities, |v| self.data.training_label[v]);
@@ -473,12 +479,13 @@ impl<T: Real> Client<T> {
     }
 
     /// Predicts with the model that is known by plain propagation, once.
-    fn score(&mut self, backbone: &dyn Backbone<T>, model: &Params<T>, pool: &Pool<T>) {
+    fn score(&mut self, backbone: &dyn Backbone<T>, model: &Params<T>, told: &Instructions<'_>, pool: &Pool<T>) {
         let Some(known) = &mut self.known else { return };
         if known.scoring.is_some() {
             return;
         }
-        let mut probabilities = logits(backbone, model, &self.whole, pool);
+        let noise = told.noise(self.data.id, known.rounds_done, Occasion::Scoring);
+        let mut probabilities = Pass::new(backbone, &self.whole, pool).recalling(true).noise(noise).logits(model);
         softmax_rows(&mut probabilities);
         let heterophily = match self.topology {
             Some(_) => {
@@ -490,9 +497,17 @@ impl<T: Real> Client<T> {
     }
 
     /// Gap between majority and minority on training nodes, under the local model and the training propagation.
-    fn summarise(&mut self, backbone: &dyn Backbone<T>, pool: &Pool<T>) -> Summary {
+    fn summarise(
+        &mut self,
+        backbone: &dyn Backbone<T>,
+        rounds_done: usize,
+        told: &Instructions<'_>,
+        pool: &Pool<T>,
+    ) -> Summary {
         let deployed = self.rule.deploy(&self.local);
-        let out = logits(backbone, deployed.as_ref().unwrap_or(&self.local), &self.training, pool);
+        let noise = told.noise(self.data.id, rounds_done, Occasion::Summary);
+        let pass = Pass::new(backbone, &self.training, pool).recalling(true).noise(noise);
+        let out = pass.logits(deployed.as_ref().unwrap_or(&self.local));
         // [majority, minority] counts of hits and nodes, and the minority's difficulty.
         let (mut hits, mut total, mut difficulty) = ([0usize; 2], [0usize; 2], 0.0);
         for (i, &v) in self.data.training.iter().enumerate() {
@@ -552,7 +567,7 @@ impl<T: Real> Client<T> {
     ) -> Result<Matrix<T>> {
         let boosts_evaluation = self.topology.as_ref().is_some_and(TopologyBoost::boosts_evaluation);
         if boosts_evaluation {
-            self.score(backbone, model, pool);
+            self.score(backbone, model, told, pool);
         }
         let Self { data, rule, training, rows, whole, boosted_whole, loss, known, topology, difficulty, .. } = self;
         let scoring = known.as_ref().and_then(|known| known.scoring.as_ref());
@@ -621,6 +636,7 @@ fn epochs<T: Real>(
         let effective = rule.effective();
         let recalls = desk.recalls && epoch == 0 && effective.is_none();
         let pass = Pass::new(desk.backbone, desk.training, desk.pool).recalling(recalls).dropout(desk.dropout(epoch));
+        let pass = pass.noise(desk.noise(Occasion::Training(epoch)));
         let supervised = Supervised { loss: desk.loss, rows: desk.rows };
         let extra = |logits: &Matrix<T>, hidden: Option<&Matrix<T>>| rule.extra(desk, logits, hidden);
         let (loss, mut gradients) = pass.gradients(effective.unwrap_or(model), supervised, extra);

@@ -19,7 +19,7 @@ use std::time::Instant;
 /// Everything a run is told, beside the data.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Seed of initialisation, dropout and participation.
+    /// Seed of initialisation, dropout, message noise and participation.
     pub seed: u64,
     /// The method.
     pub method: &'static MethodInfo,
@@ -102,7 +102,7 @@ impl<T: Real> Federation<T> {
         setup.optimizer.check()?;
         setup.boost.check()?;
         setup.methods.check()?;
-        methods::check(setup.method, &setup.boosts, &setup.model.backbone, backbone.plan())?;
+        methods::check(setup.method, &setup.boosts, &setup.model, backbone.plan())?;
         if data.iter().all(|d| d.training_nodes() == 0) {
             return Err(Error::NothingToTrain);
         }
@@ -474,6 +474,7 @@ fn instructions(setup: &Setup) -> Instructions<'_> {
         rounds: setup.protocol.rounds,
         epochs: setup.protocol.epochs,
         dropout: setup.model.dropout,
+        message_noise: setup.model.message_noise,
         loss: setup.protocol.loss,
         optimizer: &setup.optimizer,
         boost: &setup.boost,

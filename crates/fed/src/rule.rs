@@ -9,11 +9,12 @@
 //! client applies node weights and propagation whatever the rule, see [`crate::boost`].
 
 use crate::client::{Instructions, LocalData};
+use crate::noise::Occasion;
 use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_graph::stream::key64;
 use boostfgl_nn::backbones::{Backbone, Extra, Pass};
-use boostfgl_nn::{Dropout, Matrix, Params, Pool, Reach, Real, View, WeightedLoss};
+use boostfgl_nn::{Dropout, Matrix, MessageNoise, Params, Pool, Reach, Real, View, WeightedLoss};
 
 /// The client's side of a method.
 pub trait ClientRule<T: Real>: Send {
@@ -271,6 +272,11 @@ impl<'a, T: Real> Desk<'a, T> {
         Dropout::new(self.told.dropout, self.key("dropout", epoch))
     }
 
+    /// The noise on the messages of a pass over the client's graph in this round.
+    pub fn noise(&self, occasion: Occasion) -> MessageNoise {
+        self.told.noise(self.data.id(), self.rounds_done, occasion)
+    }
+
     /// Logits of all local nodes under `model` and this round's propagation, without dropout.
     pub fn logits(&self, model: &Params<T>) -> Matrix<T> {
         let (logits, hidden) = self.inspect(model);
@@ -283,7 +289,11 @@ impl<'a, T: Real> Desk<'a, T> {
         let starts = std::ptr::eq(model, self.start);
         match self.seen.filter(|_| starts) {
             Some((logits, hidden)) => (self.copied(logits), hidden.as_ref().map(|hidden| self.copied(hidden))),
-            None => Pass::new(self.backbone, self.whole, self.pool).recalling(self.recalls && starts).inspect(model),
+            None => {
+                let noise = self.noise(if starts { Occasion::Start } else { Occasion::Other });
+                let pass = Pass::new(self.backbone, self.whole, self.pool).recalling(self.recalls && starts);
+                pass.noise(noise).inspect(model)
+            }
         }
     }
 

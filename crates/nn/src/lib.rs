@@ -15,7 +15,7 @@
 //! * [`optim`] — Adam and SGD as one fused pass.
 //!
 //! **Same digits for any thread count.** Rows are independent; the few sums over rows are cut into chunks of
-//! a fixed size that are added in index order; dropout masks are a function of (key, node, column).
+//! a fixed size that are added in index order; dropout masks and message noise are functions of (key, node, column).
 
 pub mod backbones;
 mod dropout;
@@ -26,6 +26,7 @@ mod kernels;
 mod loss;
 pub mod losses;
 mod matrix;
+mod noise;
 pub mod ops;
 pub mod optim;
 mod parallel;
@@ -48,6 +49,7 @@ pub use kernels::segments::{Tilted, arc_dots, tilt};
 pub use kernels::softmax_rows;
 pub use loss::{Reduction, WeightedLoss};
 pub use matrix::Matrix;
+pub use noise::MessageNoise;
 pub use ops::RowMean;
 pub use params::{Params, TensorShape};
 pub use propagation::{Operator, Pattern, Propagation};

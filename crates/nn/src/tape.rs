@@ -4,7 +4,7 @@
 //! [`crate::ops`]. Buffers come from a [`Pool`] and go back to it, so that a training step allocates nothing
 //! after the first.
 
-use crate::{Matrix, Real};
+use crate::{Matrix, MessageNoise, Real};
 use std::cell::RefCell;
 
 /// A value on a tape.
@@ -54,6 +54,7 @@ pub struct Tape<'a, T: Real> {
     differentiable: Vec<bool>,
     recalls: bool,
     features: Option<Var>,
+    noise: MessageNoise,
 }
 
 enum Value<'a, T> {
@@ -73,6 +74,7 @@ impl<'a, T: Real> Tape<'a, T> {
             differentiable: Vec::new(),
             recalls: false,
             features: None,
+            noise: MessageNoise::off(),
         }
     }
 
@@ -86,6 +88,18 @@ impl<'a, T: Real> Tape<'a, T> {
 
     pub(crate) fn recalls(&self) -> bool {
         self.recalls
+    }
+
+    /// Adds noise to what networks aggregate on this tape.
+    #[must_use]
+    pub fn noisy(self, noise: MessageNoise) -> Self {
+        let mut tape = self;
+        tape.noise = noise;
+        tape
+    }
+
+    pub(crate) fn noise(&self) -> MessageNoise {
+        self.noise
     }
 
     /// Lets views of [given features](crate::View::of_given_features) read them from `features`, one row per node.

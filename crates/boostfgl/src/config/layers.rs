@@ -331,6 +331,31 @@ mod tests {
         assert_eq!(config, again);
     }
 
+    /// Digests of finished cells are made from the text: without noise it is the text of before there was any.
+    #[test]
+    fn message_noise_is_written_only_where_there_is_some() {
+        assert!(!Config::default().to_toml().contains("message_noise"));
+        let key = keys().into_iter().find(|key| key.path == "model.message_noise").unwrap();
+        assert!(key.meaning.contains("simulates differential privacy and is not"), "{}", key.meaning);
+        let (silent, _) = resolve(|layers| layers.assignment("message_noise=0")).unwrap();
+        assert_eq!(silent.to_toml(), Config::default().to_toml());
+        for (given, sigma) in [("0.25", 0.25), ("2", 2.0)] {
+            let (noisy, _) = resolve(|layers| layers.assignment(&format!("message_noise={given}"))).unwrap();
+            assert_eq!(noisy.model.message_noise, sigma);
+            let (again, _) = resolve(|layers| layers.text(&noisy.to_toml(), Path::new("config.toml"))).unwrap();
+            assert_eq!((&again, again.to_toml()), (&noisy, noisy.to_toml()));
+        }
+        assert_eq!(
+            message(|layers| layers.assignment("message_noise=-1")),
+            "model.message_noise: expected a number from 0 to 100, found -1"
+        );
+        let refused = message(|layers| {
+            layers.assignment("message_noise=0.1")?;
+            layers.assignment("backbone=mlp")
+        });
+        assert!(refused.contains("this network passes no messages"), "{refused}");
+    }
+
     #[test]
     fn mistakes_are_named_with_place_and_nearest_key() {
         let file = |text: &'static str| message(move |l| l.text(text, Path::new("c.toml")));

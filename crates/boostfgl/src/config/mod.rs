@@ -252,7 +252,7 @@ impl Config {
         };
         let sizes = Architecture { inputs: 1, hidden: 1, classes: 1, layers: self.model.layers };
         let backbone = backbones::build::<f32>(&self.model.backbone, sizes)?;
-        methods::check(self.method()?, &self.active_boosts()?, &self.model.backbone, backbone.plan())?;
+        methods::check(self.method()?, &self.active_boosts()?, &self.model, backbone.plan())?;
         if self.partition.clients == 0 {
             return wrong("partition.clients", "at least 1", "0".into());
         }

@@ -16,6 +16,7 @@ use super::{Judged, MethodInfo, Round, ServerRule, Terms};
 use crate::aggregate::{Combination, Update};
 use crate::client::LocalData;
 use crate::config::at_least_one;
+use crate::noise::Occasion;
 use crate::rule::{ClientRule, Desk, Upload};
 use crate::wire::Message;
 use crate::{Error, Result};
@@ -138,8 +139,11 @@ impl<T: Real> Smoothing<T> {
         let mut labels = desk.pool().take(seeds.rows(), seeds.columns());
         labels.copy_from(seeds);
         let mut next = desk.pool().take(seeds.rows(), seeds.columns());
-        for _ in 0..self.config.steps {
+        // Labels are messages too: they go up as moments.
+        let (noise, nodes) = (desk.noise(Occasion::Rule(0)), Vec::from_iter(0..seeds.rows() as u32));
+        for step in 0..self.config.steps {
             self.operator.csr().multiply(&labels, &mut next);
+            noise.add_to(&mut next, &nodes, step);
             next.data_mut().iter_mut().zip(seeds.data()).for_each(|(f, f0)| *f = half * *f + half * *f0);
             for &v in desk.data().training() {
                 let row = next.row_mut(v as usize).iter_mut();

@@ -33,6 +33,7 @@ pub mod scaffold;
 use crate::aggregate::Update;
 use crate::boost::{Boost, ModelBoost};
 use crate::client::LocalData;
+use crate::config::Model;
 use crate::rule::ClientRule;
 use crate::wire::Message;
 use crate::{Combination, Error, Result, Setup};
@@ -151,6 +152,8 @@ pub struct MethodInfo {
     pub refuses: fn(Boost) -> Option<&'static str>,
     /// Why this method cannot run on a network with this plan, if it cannot.
     pub network: fn(Plan) -> Option<&'static str>,
+    /// Why noise on messages makes no sense with this method, if it does not.
+    pub noise: Option<&'static str>,
     /// Rounds that the method adds after the T that were asked for.
     pub further_rounds: fn(&MethodConfigs) -> usize,
     /// Bytes that the method holds beside what FedAvg does, at its peak, for all clients and the server together.
@@ -172,6 +175,7 @@ impl MethodInfo {
         boosts: &[],
         refuses: |_| None,
         network: |_| None,
+        noise: None,
         further_rounds: |_| 0,
         extra_bytes: |_, _| 0,
     };
@@ -297,11 +301,12 @@ pub fn find(name: &str) -> Result<&'static MethodInfo> {
     METHODS.iter().find(|m| m.name == name).copied().ok_or_else(|| Error::unknown("method", name, known))
 }
 
-/// Whether the method can run with these boosts on a network with this plan.
+/// Whether the method can run with these boosts on this network, which has this plan.
 ///
 /// # Errors
 /// The reason, if it cannot.
-pub fn check(method: &MethodInfo, boosts: &[Boost], backbone: &str, plan: Plan) -> Result<()> {
+pub fn check(method: &MethodInfo, boosts: &[Boost], model: &Model, plan: Plan) -> Result<()> {
+    let backbone = &model.backbone;
     let refused = |what: String, reason: &'static str| Error::Refused { method: method.name, what, reason };
     for &boost in boosts {
         if let Some(reason) = (method.refuses)(boost) {
@@ -310,6 +315,18 @@ pub fn check(method: &MethodInfo, boosts: &[Boost], backbone: &str, plan: Plan) 
         if boost == Boost::Topology && plan.hops == 0 {
             let reason = "it reweights messages, and this network passes none";
             return Err(refused(format!("topology boosting on the backbone {backbone}"), reason));
+        }
+    }
+    if model.message_noise > 0.0 {
+        if let Some(reason) = method.noise {
+            return Err(refused("noise on messages (model.message_noise)".into(), reason));
+        }
+        if plan.hops == 0 {
+            let reason = "there would be nothing to disturb: this network passes no messages";
+            return Err(refused(
+                format!("noise on the messages (model.message_noise) of the backbone {backbone}"),
+                reason,
+            ));
         }
     }
     match (method.network)(plan) {

@@ -2,6 +2,7 @@
 
 mod conformance;
 mod equalities;
+mod message_noise;
 mod methods;
 mod refusals;
 mod small;

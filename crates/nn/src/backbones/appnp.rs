@@ -40,7 +40,7 @@ impl<T: Real> Backbone<T> for Appnp {
         let (stay, leave) = (T::of(TELEPORT), T::of(1.0 - TELEPORT));
         let mut z = own;
         for l in 0..HOPS {
-            let moved = tape.propagate(view.block(l), z);
+            let moved = tape.propagate(view, l, z);
             if z != own {
                 tape.release(z);
             }

@@ -64,7 +64,7 @@ impl<T: Real> Backbone<T> for Gat {
                 None => first_product(tape, view, weight).0,
                 Some(h) => tape.matmul(h, weight),
             };
-            let z = tape.attention(view.block(l), sent, source, target);
+            let z = tape.attention(view, l, sent, source, target);
             if l == last {
                 return Output { logits: tape.add_bias(z, bias), hidden: h };
             }

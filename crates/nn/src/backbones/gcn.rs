@@ -3,7 +3,7 @@
 //! H⁰ = X, Hˡ⁺¹ = dropout(relu(P Hˡ Wˡ + bˡ)), logits = P Hᴸ⁻¹ Wᴸ⁻¹ + bᴸ⁻¹, with P = D̃^{-1/2}(A+I)D̃^{-1/2}
 //! or, under topology boosting, any matrix of that pattern.
 //!
-//! P(HW) and (PH)W are the same; whichever side is narrower is propagated.
+//! P(HW) and (PH)W are the same; whichever side is narrower is propagated. With noise on the messages it is always HW.
 
 use super::{Architecture, Backbone, Output, Plan, first_product, propagate};
 use crate::{Dropout, Real, Tape, TensorShape, Var, View};
@@ -34,14 +34,14 @@ impl<T: Real> Backbone<T> for Gcn {
         let mut h = None;
         for l in 0..=last {
             let (weight, bias) = (params[2 * l], params[2 * l + 1]);
-            let widens = self.0.width(l) < self.0.width(l + 1);
+            let widens = self.0.width(l) < self.0.width(l + 1) && tape.noise().is_off();
             let z = match h {
                 None => match first_product(tape, view, weight) {
                     (z, true) => z,
                     (z, false) => propagate(tape, view, l, z),
                 },
                 Some(h) if widens => {
-                    let z = tape.propagate(view.block(l), h);
+                    let z = tape.propagate(view, l, h);
                     tape.matmul(z, weight)
                 }
                 Some(h) => {

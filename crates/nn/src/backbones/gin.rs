@@ -74,7 +74,7 @@ impl<T: Real> Backbone<T> for Gin {
 
 /// P Z + (1 + ε) Z.
 fn aggregate<'a, T: Real>(tape: &mut Tape<'a, T>, view: &'a View<T>, l: usize, sent: Var, epsilon: Var) -> Var {
-    let heard = tape.propagate(view.block(l), sent);
+    let heard = tape.propagate(view, l, sent);
     let own = tape.own_rows(view.block(l), sent);
     if own != sent {
         tape.release(sent);

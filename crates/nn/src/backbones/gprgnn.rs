@@ -44,7 +44,7 @@ impl<T: Real> Backbone<T> for GprGnn {
         let gamma = params[2 * self.0.layers];
         let mut sum = tape.add_scaled(None, z, T::ZERO, (gamma, 0));
         for l in 0..HOPS {
-            let moved = tape.propagate(view.block(l), z);
+            let moved = tape.propagate(view, l, z);
             if !tape.is_differentiable(gamma) {
                 tape.release(z);
             }

@@ -49,8 +49,8 @@ impl<T: Real> Backbone<T> for H2Gcn {
         let (mut round, mut all) = (embedded, embedded);
         for l in 0..self.0.layers {
             let block = view.block(l);
-            let near = tape.propagate(block, round);
-            let far = tape.propagate(block.two_hops(), round);
+            let near = tape.propagate(view, l, round);
+            let far = tape.propagate_two_hops(view, l, round);
             if round != embedded {
                 tape.release(round);
             }

@@ -203,7 +203,7 @@ pub(crate) fn own_product<'a, T: Real>(tape: &mut Tape<'a, T>, view: &'a View<T>
 
 /// P · z for layer `l`, giving the buffer of z back: nothing on the way back reads it.
 pub(crate) fn propagate<'a, T: Real>(tape: &mut Tape<'a, T>, view: &'a View<T>, l: usize, z: Var) -> Var {
-    let out = tape.propagate(view.block(l), z);
+    let out = tape.propagate(view, l, z);
     tape.release(z);
     out
 }
@@ -224,6 +224,11 @@ fn feature_product<'a, T: Real>(
             (product, false)
         }
         First::Dense { x } => {
+            let x = tape.constant(x);
+            (tape.matmul(x, weights), false)
+        }
+        // What is sent is X·W in every layer: noise belongs on P·(X·W), and P·X of an earlier pass has none.
+        First::Propagated { x, .. } if !tape.noise().is_off() => {
             let x = tape.constant(x);
             (tape.matmul(x, weights), false)
         }

@@ -1,7 +1,7 @@
 //! One pass of a network over a view: forward alone, or there and back.
 
 use super::{Backbone, Output};
-use crate::{Dropout, Matrix, Params, Pool, Real, Tape, Var, View, WeightedLoss};
+use crate::{Dropout, Matrix, MessageNoise, Params, Pool, Real, Tape, Var, View, WeightedLoss};
 
 /// A network, what it looks at, and how.
 #[derive(Clone, Copy)]
@@ -10,6 +10,7 @@ pub struct Pass<'a, T: Real> {
     view: &'a View<T>,
     pool: &'a Pool<T>,
     dropout: Dropout,
+    noise: MessageNoise,
     recalls: bool,
 }
 
@@ -40,15 +41,21 @@ impl<T> Default for Extra<T> {
 }
 
 impl<'a, T: Real> Pass<'a, T> {
-    /// A pass without dropout that computes everything anew.
+    /// A pass without dropout and without noise that computes everything anew.
     pub fn new(backbone: &'a dyn Backbone<T>, view: &'a View<T>, pool: &'a Pool<T>) -> Self {
-        Self { backbone, view, pool, dropout: Dropout::off(), recalls: false }
+        Self { backbone, view, pool, dropout: Dropout::off(), noise: MessageNoise::off(), recalls: false }
     }
 
     /// With dropout.
     #[must_use]
     pub fn dropout(self, dropout: Dropout) -> Self {
         Self { dropout, ..self }
+    }
+
+    /// With noise on what each layer aggregates.
+    #[must_use]
+    pub fn noise(self, noise: MessageNoise) -> Self {
+        Self { noise, ..self }
     }
 
     /// With what the view remembers ([`View::remember`]), if `recalls`: the caller vouches that it belongs to the
@@ -67,7 +74,7 @@ impl<'a, T: Real> Pass<'a, T> {
 
     /// Logits of `view.nodes()` and the hidden representation of `view.hidden_nodes()`, if the network has one.
     pub fn inspect(self, params: &Params<T>) -> (Matrix<T>, Option<Matrix<T>>) {
-        let mut tape = Tape::new(self.pool).recalling(self.recalls);
+        let mut tape = Tape::new(self.pool).recalling(self.recalls).noisy(self.noise);
         let vars: Vec<Var> = params.tensors().iter().map(|t| tape.constant(t)).collect();
         let out = self.backbone.forward(&mut tape, &vars, self.view, self.dropout);
         (tape.take(out.logits), out.hidden.map(|hidden| tape.take(hidden)))
@@ -86,7 +93,7 @@ impl<'a, T: Real> Pass<'a, T> {
         supervised: Supervised<'_, T>,
         extra: impl FnOnce(&Matrix<T>, Option<&Matrix<T>>) -> Extra<T>,
     ) -> (f64, Vec<Matrix<T>>) {
-        let mut tape = Tape::new(self.pool).recalling(self.recalls);
+        let mut tape = Tape::new(self.pool).recalling(self.recalls).noisy(self.noise);
         let vars: Vec<Var> = params.tensors().iter().map(|t| tape.parameter(t)).collect();
         let Output { logits, hidden } = self.backbone.forward(&mut tape, &vars, self.view, self.dropout);
         let extra = extra(tape.value(logits), hidden.map(|hidden| tape.value(hidden)));

@@ -7,7 +7,7 @@
 //! W, V: width × width by Glorot's rule, b = 0. Departures from the paper: all neighbours, not a sample (training is
 //! full-batch); the rows are not normalised to length 1.
 //!
-//! P(HW) and (PH)W are the same; whichever side is narrower is propagated.
+//! P(HW) and (PH)W are the same; whichever side is narrower is propagated. With noise on the messages it is always HW.
 
 use super::{Architecture, Backbone, Output, Plan, first_product, own_product, propagate};
 use crate::{Dropout, Operator, Real, Tape, TensorShape, Var, View};
@@ -80,8 +80,8 @@ impl Sage {
 
     /// P H W.
     fn messages<'a, T: Real>(&self, tape: &mut Tape<'a, T>, view: &'a View<T>, l: usize, h: Var, weight: Var) -> Var {
-        if self.0.width(l) < self.0.width(l + 1) {
-            let z = tape.propagate(view.block(l), h);
+        if self.0.width(l) < self.0.width(l + 1) && tape.noise().is_off() {
+            let z = tape.propagate(view, l, h);
             return tape.matmul(z, weight);
         }
         let z = tape.matmul(h, weight);

@@ -6,14 +6,15 @@
 use crate::kernels::attention::{self, Arcs, Attended, Heads};
 use crate::tape::{Backward, Operation};
 use crate::view::Block;
-use crate::{Matrix, Pool, Real, Tape, Var};
+use crate::{Matrix, Pool, Real, Tape, Var, View};
 
 impl<'a, T: Real> Tape<'a, T> {
-    /// The attended messages of one layer of a view. `source` (a) and `target` (b) have one row per head.
+    /// The attended messages of layer `l` of a view, with the noise of the tape, which is a constant. `source` (a) and `target` (b) have one row per head.
     ///
     /// # Panics
     /// If the shapes do not fit.
-    pub(crate) fn attention(&mut self, block: &'a Block<T>, z: Var, source: Var, target: Var) -> Var {
+    pub(crate) fn attention(&mut self, view: &'a View<T>, l: usize, z: Var, source: Var, target: Var) -> Var {
+        let block = view.block(l);
         let (pool, p) = (self.pool(), &block.matrix);
         let (sent, heads) = (self.value(z), Heads::of(self.value(z), self.value(source)));
         let mut sources = pool.take(sent.rows(), heads.count);
@@ -24,6 +25,7 @@ impl<'a, T: Real> Tape<'a, T> {
         attention::weights(p, &sources, &targets, heads, weights.row_mut(0));
         let mut out = pool.take(p.rows(), sent.columns());
         attention::gather(Arcs { pattern: p, from: None, values: weights.row(0) }, sent, heads, &mut out);
+        self.noise().add_to(&mut out, view.frontier(l + 1), 2 * l);
         let operation = Attention { block, z, source, target, sources, targets, weights };
         if [z, source, target].iter().any(|&var| self.is_differentiable(var)) {
             return self.record(&[z, source, target], out, operation);

@@ -1,17 +1,31 @@
-//! Message passing: y = P·x, ∂x = Pᵀ·g. P itself is a constant.
+//! Message passing: y = P·x, ∂x = Pᵀ·g. P itself is a constant, and so is the noise on y where a tape is noisy.
 
 use crate::kernels::spmm::spmm;
 use crate::tape::{Backward, Operation};
 use crate::view::Block;
-use crate::{Matrix, Real, Tape, Var};
+use crate::{Matrix, Real, Tape, Var, View};
 
 impl<'a, T: Real> Tape<'a, T> {
-    /// P · x for one layer of a view.
-    pub(crate) fn propagate(&mut self, block: &'a Block<T>, x: Var) -> Var {
+    /// P · x for layer `l` of a view.
+    pub(crate) fn propagate(&mut self, view: &'a View<T>, l: usize, x: Var) -> Var {
+        self.aggregate(view.block(l), view.frontier(l + 1), 2 * l, x)
+    }
+
+    /// The same by the operator between nodes exactly two hops apart.
+    ///
+    /// # Panics
+    /// If the plan of the view did not ask for it.
+    pub(crate) fn propagate_two_hops(&mut self, view: &'a View<T>, l: usize, x: Var) -> Var {
+        self.aggregate(view.block(l).two_hops(), view.frontier(l + 1), 2 * l + 1, x)
+    }
+
+    /// P · x, whose rows are `nodes`; `number` tells the aggregations of a pass apart.
+    fn aggregate(&mut self, block: &'a Block<T>, nodes: &[u32], number: usize, x: Var) -> Var {
         let input = self.value(x);
         let mut out = self.pool().take(block.matrix.rows(), input.columns());
         let stride = out.stride();
         spmm(&block.matrix, None, input.data(), out.data_mut(), stride);
+        self.noise().add_to(&mut out, nodes, number);
         self.record(&[x], out, Propagate { block, x })
     }
 }

@@ -55,6 +55,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  Under topology boosting the weights of A inside Atil are multiplied by how much boosting changed each message at the\n\
                  switch; the learnt, signed messages are left alone. In step 2 the node weights go on from the global model's difficulties.",
     judged: Judged::Personal,
+    noise: Some("its personal modules pass messages of their own, which would have none"),
     further_rounds: |configs| configs.adafgl.personal_epochs,
     extra_bytes: |sizes, configs| {
         let Config { hidden, steps, similarity_cap, .. } = configs.adafgl;

@@ -3,6 +3,7 @@
 //! Class c owns column c of the last weight matrix and entry c of its bias: h + 1 numbers.
 
 use crate::client::LocalData;
+use crate::noise::Occasion;
 use crate::rule::Desk;
 use boostfgl_nn::{Dropout, Matrix, Params, Real, Tape, TensorShape, Var};
 
@@ -82,7 +83,7 @@ impl LastLayer {
         model: &Params<T>,
         classes: &[usize],
     ) -> Matrix<T> {
-        let mut tape = Tape::new(desk.pool());
+        let mut tape = Tape::new(desk.pool()).noisy(desk.noise(Occasion::Rule(0)));
         let last = |t: usize| t == self.weight || Some(t) == self.bias;
         let record = |(t, tensor)| if last(t) { tape.parameter(tensor) } else { tape.constant(tensor) };
         let vars: Vec<Var> = model.tensors().iter().enumerate().map(record).collect();

@@ -65,6 +65,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  endless loop where a client has no edge. Under topology boosting edges of generated nodes get the mean score\n\
                  of the real ones; node weights act in phase C only, trust has no place in phases A and B.",
     network: |plan| (plan.hops == 0).then_some("it adds neighbours to the graph, and this network passes no messages"),
+    noise: Some("its generator passes messages of its own, which would have none"),
     extra_bytes,
     ..MethodInfo::PLAIN
 };
