@@ -162,3 +162,60 @@ pub(super) fn dot<T: Real>(a: &[T], b: &[T]) -> T {
     }
     lanes.into_iter().fold(rest, |sum, lane| sum + lane)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boostfgl_graph::{Adjacency, Features, Graph, Labels};
+    use boostfgl_nn::backbones::{Architecture, Backbone, Gcn};
+    use boostfgl_nn::{Inputs, Params};
+
+    /// All ways of keeping products agree with (P X)(P X)ᵀ, whether neighbourhoods share nodes or not.
+    #[test]
+    fn products_are_the_same_however_they_are_kept() {
+        let clique: Vec<(u32, u32)> = (0..6).flat_map(|v| (0..v).map(move |u| (u, v))).collect();
+        let path: Vec<(u32, u32)> = (1..7).map(|v| (v - 1, v)).collect();
+        for (edges, shared) in [(clique, true), (path, false)] {
+            let (adjacency, _) = Adjacency::from_edges(8, &edges, None, false).unwrap();
+            let features = (0..8 * 3).map(|i| [0.0, 1.5, -0.5, 0.0, 2.0][i % 5]).collect();
+            let labels = Labels::from_integers(&[0; 8], 2).unwrap();
+            let graph = Graph::new("small", adjacency, Features::dense(8, 3, features).unwrap(), labels).unwrap();
+            let (backbone, inputs) =
+                (Gcn::new(Architecture { inputs: 3, hidden: 2, classes: 2, layers: 2 }), Inputs::<f64>::new(&graph));
+            let params = Params::glorot(&Backbone::<f64>::shapes(&backbone), 0);
+            let network = Network {
+                backbone: &backbone,
+                two_layer_gcn: true,
+                params: &params,
+                adjacency: graph.adjacency(),
+                inputs: &inputs,
+                propagation: inputs.propagation(),
+            };
+            let nodes: Vec<u32> = (0..8).step_by(if shared { 1 } else { 3 }).collect();
+            let (kept, fresh) = (Products::new(&network, &nodes, 1 << 20), Products::new(&network, &nodes, 0));
+            assert_eq!(matches!(kept, Products::Whole { .. }), shared);
+            assert_eq!(matches!(kept, Products::Triangles { .. }), !shared);
+            assert!(matches!(fresh, Products::Fresh { rows: Rows::Sparse(_), .. }));
+            let p = inputs.propagation().csr();
+            let row = |u: u32| {
+                let mut row = vec![0.0; 3];
+                p.row_range(u as usize).for_each(|k| {
+                    inputs.visit_row(p.indices()[k] as usize, |column, x| row[column] += p.values()[k] * x);
+                });
+                row
+            };
+            for (i, &v) in nodes.iter().enumerate() {
+                let senders = &p.indices()[p.row_range(v as usize)];
+                let mut scratch = vec![0.0; 3];
+                let (kept, fresh) = (kept.of(i, senders, &mut scratch), fresh.of(i, senders, &mut scratch));
+                let pairs = senders.iter().enumerate().flat_map(|(a, &u)| senders[..=a].iter().map(move |&w| (u, w)));
+                let expected: Vec<f64> = pairs.map(|(u, w)| dot(&row(u), &row(w))).collect();
+                assert_eq!((kept.len(), fresh.len()), (expected.len(), expected.len()));
+                for ((kept, fresh), expected) in kept.iter().zip(&fresh).zip(&expected) {
+                    assert!((kept - expected).abs() < 1e-14 && (fresh - expected).abs() < 1e-14);
+                }
+                assert_eq!(scratch, [0.0; 3]);
+            }
+        }
+    }
+}
