@@ -122,6 +122,26 @@ impl<T: Real> Inputs<T> {
         }
     }
 
+    /// Calls `visit(column, value)` for the features of node `v` that are stored: all of them if features are dense. A
+    /// column that is stored twice is visited twice, as in a product.
+    ///
+    /// # Panics
+    /// If there is no such node.
+    pub fn visit_row(&self, v: usize, mut visit: impl FnMut(usize, T)) {
+        match &self.features {
+            FeatureMatrix::Dense(x) => x.row(v).iter().enumerate().for_each(|(column, &value)| visit(column, value)),
+            FeatureMatrix::Sparse(x) => x.row_range(v).for_each(|k| visit(x.indices()[k] as usize, x.values()[k])),
+        }
+    }
+
+    /// How many features are stored, of all nodes together: nodes × width if they are dense.
+    pub fn stored(&self) -> usize {
+        match &self.features {
+            FeatureMatrix::Dense(x) => x.rows() * x.columns(),
+            FeatureMatrix::Sparse(x) => x.non_zeros(),
+        }
+    }
+
     /// Number of nodes.
     pub fn nodes(&self) -> usize {
         self.nodes

@@ -16,6 +16,7 @@
 
 pub mod attribution;
 pub mod dilution;
+mod effort;
 pub mod epr;
 pub mod gsd;
 pub mod hardness;

@@ -2,8 +2,14 @@
 //!
 //! Rᵤᵥ = ℓᵥ without the message u→v − ℓᵥ with it; positive is helpful, negative harmful.
 
-use super::{Diagnosis, Diagnostic, Settings, Subject};
-use boostfgl_fed::Inspection;
+mod findings;
+mod one_by_one;
+mod two_layers;
+mod watch;
+
+pub(super) use watch::Watch;
+
+use super::Network;
 use boostfgl_nn::Real;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +26,17 @@ pub enum Removal {
     Last,
     /// From the output layer alone, the rest of row v scaled up to its old sum.
     LastRenormalised,
+}
+
+impl Removal {
+    fn renormalises(self) -> bool {
+        matches!(self, Self::BothRenormalised | Self::LastRenormalised)
+    }
+
+    /// Whether only the output layer goes without the message.
+    fn spares_first(self) -> bool {
+        matches!(self, Self::Last | Self::LastRenormalised)
+    }
 }
 
 /// The messages that reach one group of nodes.
@@ -72,19 +89,36 @@ impl Epr {
     pub const QUANTILES: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99];
 }
 
-/// Watches a run for it.
-pub(super) struct Watch {
-    settings: Settings,
+/// Rᵤᵥ = ℓᵥ without the message u→v − ℓᵥ with it, for every arc in the order of `network.adjacency`; `None` where
+/// `label` knows no class of the receiving node v.
+///
+/// The GCN of two layers takes O(H + H C) per message. Any other network takes a forward pass over the receptive field
+/// of v; there "both layers" are all of them, and a message cannot be taken from the output layer alone: every R of
+/// [`Removal::Last`] and [`Removal::LastRenormalised`] is `None`, as is every R of a network without messages.
+pub fn reliability<T: Real>(
+    network: &Network<'_, T>,
+    label: impl Fn(usize) -> Option<u32> + Sync,
+    removal: Removal,
+) -> Vec<Option<f64>> {
+    measure(network, &label, removal, &|_| true)
 }
 
-impl Watch {
-    pub(super) fn new(settings: Settings) -> Self {
-        Self { settings }
+/// [`reliability`] of the arcs that are `wanted`; `None` for the others.
+fn measure<T: Real>(
+    network: &Network<'_, T>,
+    label: &(impl Fn(usize) -> Option<u32> + Sync),
+    removal: Removal,
+    wanted: &(impl Fn(usize) -> bool + Sync),
+) -> Vec<Option<f64>> {
+    if network.two_layer_gcn {
+        two_layers::reliability(network, label, removal, wanted)
+    } else {
+        one_by_one::reliability(network, label, removal, wanted)
     }
 }
 
-impl<T: Real> Diagnostic<T> for Watch {
-    fn inspect(&mut self, _inspection: &Inspection<'_, T>, _subject: &Subject<'_>) {}
-
-    fn conclude(self: Box<Self>, _subject: &Subject<'_>, _diagnosis: &mut Diagnosis) {}
+/// −ln softmax(z)_y.
+fn cross_entropy(logits: &[f64], y: usize) -> f64 {
+    let largest = logits.iter().fold(f64::NEG_INFINITY, |largest, z| largest.max(*z));
+    largest + libm::log(logits.iter().map(|z| libm::exp(z - largest)).sum::<f64>()) - logits[y]
 }

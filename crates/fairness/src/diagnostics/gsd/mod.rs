@@ -6,10 +6,15 @@
 //!
 //! Masses are kept per client and class, so that the ratio follows for any minority ratio q, pooled or per client.
 
-use super::{Diagnosis, Diagnostic, Settings, Subject};
-use boostfgl_fed::Inspection;
-use boostfgl_graph::groups::minority_classes;
-use boostfgl_nn::Real;
+mod norms;
+mod products;
+mod ratio;
+mod watch;
+
+pub use norms::gradient_norms;
+pub use ratio::{Ratio, Weighting};
+pub(super) use watch::Watch;
+
 use serde::{Deserialize, Serialize};
 
 /// The gradients of the training nodes of one class at one client in one round.
@@ -47,22 +52,4 @@ pub struct Gsd {
     pub minority_ratio: f64,
     /// The rounds.
     pub rounds: Vec<GsdRound>,
-}
-
-/// Watches a run for it.
-pub(super) struct Watch {
-    settings: Settings,
-    rounds: Vec<GsdRound>,
-}
-
-impl Watch {
-    pub(super) fn new(settings: Settings) -> Self {
-        Self { settings, rounds: Vec::new() }
-    }
-}
-
-impl<T: Real> Diagnostic<T> for Watch {
-    fn inspect(&mut self, _inspection: &Inspection<'_, T>, _subject: &Subject<'_>) {}
-
-    fn conclude(self: Box<Self>, _subject: &Subject<'_>, _diagnosis: &mut Diagnosis) {}
 }

@@ -1,0 +1,173 @@
+//! ‖∇_θ ℓ(v; θ)‖₂ for many nodes v.
+//!
+//! One backward pass per node is right for any network ([`one_by_one`]). For the GCN of two layers there is no need to
+//! write a gradient down to know its length. With δ = softmax(zᵥ) − onehot(yᵥ) and g = W₂ δ:
+//!
+//! * ∇W₂ = (PH)ᵥ δᵀ has rank one, so ‖∇W₂‖ = ‖(PH)ᵥ‖ ‖δ‖, and ∇b₂ = δ;
+//! * the hidden row of a node u that sends to v receives dᵤ = Pᵥᵤ (g ⊙ mᵤ) with mᵤ = 1[Z₁ᵤ > 0], so ∇b₁ = Σᵤ dᵤ and
+//!   ‖∇W₁‖² = ‖Σᵤ (PX)ᵤ dᵤᵀ‖² = Σᵤᵤ' ⟨(PX)ᵤ, (PX)ᵤ'⟩ ⟨dᵤ, dᵤ'⟩.
+//!
+//! The first factor depends on the graph alone and is kept for as long as P stays the same.
+
+use super::super::Network;
+use super::products::{Products, dot};
+use boostfgl_nn::backbones::{Pass, gradients};
+use boostfgl_nn::{Dropout, Matrix, Pool, Real, Reduction, View, WeightedLoss};
+use rayon::prelude::*;
+
+/// Memory that inner products may take, where nobody says otherwise.
+pub(super) const MEMORY: usize = 256 << 20;
+
+/// ‖∇_θ ℓ(v; θ)‖₂ over all parameters for each v of `nodes` with its class in `labels`, without dropout, under the
+/// messages of `network`. Exact; for a GCN of two layers much faster than a backward pass per node.
+///
+/// # Panics
+/// If there is not one label per node, or a node or class does not exist.
+pub fn gradient_norms<T: Real>(network: &Network<'_, T>, nodes: &[u32], labels: &[u32]) -> Vec<f64> {
+    assert_eq!(nodes.len(), labels.len(), "one label per node");
+    if network.two_layer_gcn {
+        Neighbourhoods::new(network, nodes, MEMORY).norms(network, labels)
+    } else {
+        one_by_one(network, nodes, labels)
+    }
+}
+
+/// One backward pass per node.
+pub(super) fn one_by_one<T: Real>(network: &Network<'_, T>, nodes: &[u32], labels: &[u32]) -> Vec<f64> {
+    let plan = network.backbone.plan();
+    let norm = |pool: &mut Pool<T>, (&v, &label): (&u32, &u32)| {
+        let mut view = View::training(network.inputs, vec![v], plan);
+        view.set_propagation(network.propagation);
+        let loss = WeightedLoss::new(vec![label], Reduction::Sum);
+        let (_, found) = gradients(network.backbone, network.params, &view, &loss, Dropout::off(), pool);
+        let squares = found.iter().map(|g| g.data().iter().map(|x| x.f64() * x.f64()).sum::<f64>()).sum();
+        found.into_iter().for_each(|g| pool.put(g));
+        libm::sqrt(squares)
+    };
+    nodes.par_iter().zip(labels).map_init(Pool::new, norm).collect()
+}
+
+/// The surroundings of measured nodes under one propagation: what a round need not compute again.
+pub(super) struct Neighbourhoods<T> {
+    nodes: Vec<u32>,
+    view: View<T>,
+    /// The values of P that the products belong to.
+    values: Vec<T>,
+    products: Products<T>,
+    memory: usize,
+}
+
+/// A forward pass over the local graph.
+struct Forward<'a, T> {
+    logits: Matrix<T>,
+    hidden: Matrix<T>,
+    /// 1[Z₁ > 0].
+    active: Matrix<T>,
+    /// W₂.
+    weights: &'a Matrix<T>,
+}
+
+impl<T: Real> Neighbourhoods<T> {
+    /// Those of `nodes`, keeping at most `memory` bytes of inner products.
+    pub(super) fn new(network: &Network<'_, T>, nodes: &[u32], memory: usize) -> Self {
+        let mut view = View::whole(network.inputs, network.backbone.plan());
+        view.set_propagation(network.propagation);
+        Self {
+            nodes: nodes.to_vec(),
+            view,
+            values: network.propagation.csr().values().to_vec(),
+            products: Products::new(network, nodes, memory),
+            memory,
+        }
+    }
+
+    /// Makes them those of the network's propagation, if it is another than before.
+    pub(super) fn follow(&mut self, network: &Network<'_, T>) {
+        if self.values != network.propagation.csr().values() {
+            self.view.set_propagation(network.propagation);
+            self.products = Products::new(network, &self.nodes, self.memory);
+            self.values.clear();
+            self.values.extend_from_slice(network.propagation.csr().values());
+        }
+    }
+
+    /// The norms of the nodes, whose classes are `labels`.
+    pub(super) fn norms(&self, network: &Network<'_, T>, labels: &[u32]) -> Vec<f64> {
+        let (logits, hidden) = Pass::new(network.backbone, &self.view, &Pool::new()).inspect(network.params);
+        let Some(hidden) = hidden else { unreachable!("two layers have a hidden representation between them") };
+        let mut active = Matrix::zeros(hidden.rows(), hidden.columns());
+        for (to, from) in active.data_mut().iter_mut().zip(hidden.data()) {
+            *to = if *from > T::ZERO { T::ONE } else { T::ZERO };
+        }
+        let forward = Forward { logits, hidden, active, weights: &network.params.tensors()[2] };
+        let width = network.inputs.width();
+        let norm = |scratch: &mut Vec<f64>, i: usize| self.norm(network, &forward, i, labels[i] as usize, scratch);
+        (0..self.nodes.len()).into_par_iter().map_init(|| vec![0.0; width], norm).collect()
+    }
+
+    fn norm(&self, network: &Network<'_, T>, to: &Forward<'_, T>, i: usize, y: usize, scratch: &mut Vec<f64>) -> f64 {
+        let (p, v) = (network.propagation.csr(), self.nodes[i] as usize);
+        let (senders, weights) = (&p.indices()[p.row_range(v)], &p.values()[p.row_range(v)]);
+        let delta = residual(to.logits.row(v), y);
+        let g: Vec<f64> = (0..to.hidden.columns()).map(|h| product(to.weights.row(h), &delta)).collect();
+        let (mut heard, mut shares) = (vec![0.0; g.len()], vec![0.0; g.len()]);
+        for (&u, weight) in senders.iter().zip(weights) {
+            add_scaled(&mut heard, to.hidden.row(u as usize), weight.f64());
+            add_scaled(&mut shares, to.active.row(u as usize), weight.f64());
+        }
+        let last = squares(&delta) * (1.0 + squares(&heard));
+        let bias: f64 = g.iter().zip(&shares).map(|(g, share)| (g * share) * (g * share)).sum();
+        let products = self.products.of(i, senders, scratch);
+        libm::sqrt(last + bias + first_weights(to, &g, senders, weights, &products))
+    }
+}
+
+/// ‖∇W₁‖² = Σᵤᵤ' ⟨(PX)ᵤ, (PX)ᵤ'⟩ Pᵥᵤ Pᵥᵤ' Σₕ gₕ² mᵤₕ mᵤ'ₕ, where `products` is a lower triangle.
+fn first_weights<T: Real>(to: &Forward<'_, T>, g: &[f64], senders: &[u32], weights: &[T], products: &[T]) -> f64 {
+    // Relative to the largest, because squares of small numbers may be too small for T.
+    let largest = g.iter().fold(0.0f64, |largest, g| largest.max(g.abs()));
+    if largest == 0.0 {
+        return 0.0;
+    }
+    let stride = to.active.stride();
+    let active = |u: u32| &to.active.data()[u as usize * stride..][..stride];
+    let mut squared = vec![T::ZERO; stride];
+    squared.iter_mut().zip(g).for_each(|(to, g)| *to = T::of((g / largest) * (g / largest)));
+    let mut own = vec![T::ZERO; stride];
+    let (mut sum, mut at) = (0.0, 0);
+    for (a, &u) in senders.iter().enumerate() {
+        own.iter_mut().zip(&squared).zip(active(u)).for_each(|((own, square), active)| *own = *square * *active);
+        let mut row = 0.0;
+        for (b, &w) in senders[..=a].iter().enumerate() {
+            let twice = if a == b { 1.0 } else { 2.0 };
+            row += twice * weights[b].f64() * products[at].f64() * dot(&own, active(w)).f64();
+            at += 1;
+        }
+        sum += weights[a].f64() * row;
+    }
+    // Rounding may leave a sum of squares that is 0 just below it.
+    (sum * largest * largest).max(0.0)
+}
+
+/// softmax(z) − onehot(y).
+fn residual<T: Real>(logits: &[T], y: usize) -> Vec<f64> {
+    let largest = logits.iter().fold(f64::NEG_INFINITY, |largest, z| largest.max(z.f64()));
+    let mut delta: Vec<f64> = logits.iter().map(|z| libm::exp(z.f64() - largest)).collect();
+    let total: f64 = delta.iter().sum();
+    delta.iter_mut().for_each(|x| *x /= total);
+    // 1 − p as the sum of the others: exact even where p is nearly 1.
+    delta[y] = -delta.iter().enumerate().filter(|(c, _)| *c != y).map(|(_, p)| p).sum::<f64>();
+    delta
+}
+
+fn product<T: Real>(row: &[T], by: &[f64]) -> f64 {
+    row.iter().zip(by).map(|(x, y)| x.f64() * y).sum()
+}
+
+fn add_scaled<T: Real>(to: &mut [f64], row: &[T], by: f64) {
+    to.iter_mut().zip(row).for_each(|(to, x)| *to += by * x.f64());
+}
+
+fn squares(x: &[f64]) -> f64 {
+    x.iter().map(|x| x * x).sum()
+}

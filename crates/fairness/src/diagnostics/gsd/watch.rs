@@ -1,0 +1,137 @@
+//! GSD beside a run.
+
+use super::super::{Diagnosis, Diagnostic, Network, Settings, Subject, effort};
+use super::norms::{MEMORY, Neighbourhoods, one_by_one};
+use super::products::triangle;
+use super::{Gsd, GsdRound, Mass};
+use boostfgl_fed::{Inspected, Inspection, LocalData};
+use boostfgl_graph::Stream;
+use boostfgl_nn::Real;
+use rayon::prelude::*;
+
+/// Of a class that has as many, at least so many nodes are measured.
+const LEAST: usize = 8;
+
+/// Watches a run for it.
+pub(in super::super) struct Watch<T> {
+    settings: Settings,
+    clients: Vec<Option<Measured<T>>>,
+    rounds: Vec<GsdRound>,
+}
+
+/// The training nodes of a client that are measured, the same in every round.
+struct Measured<T> {
+    /// Their positions among the training nodes.
+    positions: Vec<usize>,
+    nodes: Vec<u32>,
+    labels: Vec<u32>,
+    neighbourhoods: Option<Neighbourhoods<T>>,
+}
+
+impl<T> Watch<T> {
+    pub(in super::super) fn new(settings: Settings) -> Self {
+        Self { settings, clients: Vec::new(), rounds: Vec::new() }
+    }
+}
+
+impl<T: Real> Diagnostic<T> for Watch<T> {
+    fn inspect(&mut self, inspection: &Inspection<'_, T>, subject: &Subject<'_>) {
+        let clients = &inspection.clients;
+        self.clients.resize_with(clients.len(), || None);
+        let settings = self.settings;
+        let look = |(known, client): (&mut Option<Measured<T>>, &Inspected<'_, T>)| {
+            let network = Network::of(inspection, client, &client.start);
+            let choose = || Measured::choose(&network, client.data, settings.effort, inspection.rounds, subject.seed);
+            let measured = known.get_or_insert_with(choose);
+            let norms = measured.norms(&network, MEMORY / clients.len());
+            measured.masses(&norms, client)
+        };
+        let masses = self.clients.par_iter_mut().zip(clients.par_iter()).map(look).collect();
+        self.rounds.push(GsdRound { round: inspection.round, clients: masses });
+    }
+
+    fn conclude(self: Box<Self>, subject: &Subject<'_>, diagnosis: &mut Diagnosis) {
+        diagnosis.gsd = Some(Gsd {
+            training_counts: subject.training_counts.to_vec(),
+            minority_ratio: subject.minority_ratio,
+            rounds: self.rounds,
+        });
+    }
+}
+
+impl<T: Real> Measured<T> {
+    /// All training nodes, or a sample of each class if all would take more than `effort` times the training.
+    fn choose(network: &Network<'_, T>, data: &LocalData<T>, effort: Option<f64>, rounds: usize, seed: u64) -> Self {
+        let label = |v: u32| data.training_label(v as usize);
+        let share = effort.map_or(1.0, |effort| affordable(network, data.training(), effort, rounds));
+        let mut of_class = vec![Vec::new(); data.classes()];
+        for (at, &v) in data.training().iter().enumerate() {
+            label(v).into_iter().for_each(|y| of_class[y as usize].push(at));
+        }
+        let mut positions = Vec::new();
+        for (class, all) in of_class.iter().enumerate() {
+            let count = ((share * all.len() as f64) as usize).max(LEAST.min(all.len()));
+            let mut stream = Stream::new(seed, "gsd sample", &[data.id() as u64, class as u64]);
+            positions.extend(effort::sample(all, count, &mut stream));
+        }
+        positions.sort_unstable();
+        let nodes: Vec<u32> = positions.iter().map(|&at| data.training()[at]).collect();
+        let labels = nodes.iter().filter_map(|&v| label(v)).collect();
+        Self { positions, nodes, labels, neighbourhoods: None }
+    }
+
+    fn norms(&mut self, network: &Network<'_, T>, memory: usize) -> Vec<f64> {
+        if self.nodes.is_empty() || !network.two_layer_gcn {
+            return one_by_one(network, &self.nodes, &self.labels);
+        }
+        match &mut self.neighbourhoods {
+            Some(known) => known.follow(network),
+            None => self.neighbourhoods = Some(Neighbourhoods::new(network, &self.nodes, memory)),
+        }
+        let Some(known) = &self.neighbourhoods else { unreachable!("just made") };
+        known.norms(network, &self.labels)
+    }
+
+    fn masses(&self, norms: &[f64], client: &Inspected<'_, T>) -> Vec<Mass> {
+        let counts = client.data.training_counts();
+        let mut masses: Vec<Mass> = counts.into_iter().map(|nodes| Mass { nodes, ..Mass::default() }).collect();
+        for ((&at, &y), &norm) in self.positions.iter().zip(&self.labels).zip(norms) {
+            let weighted = norm * client.node_weights.map_or(1.0, |alpha| alpha[at].f64());
+            let mass = &mut masses[y as usize];
+            mass.measured += 1;
+            mass.sum += norm;
+            mass.squares += norm * norm;
+            mass.weighted_sum += weighted;
+            mass.weighted_squares += weighted * weighted;
+        }
+        masses
+    }
+}
+
+/// The share of `nodes` whose norms take no more than `effort` times a round of training.
+fn affordable<T: Real>(network: &Network<'_, T>, nodes: &[u32], effort: f64, rounds: usize) -> f64 {
+    let budget = effort * effort::training(network);
+    let (fixed, all) = if network.two_layer_gcn {
+        (effort::forward(network), by_products(network, nodes, rounds))
+    } else {
+        let gradient = effort::training(network) * effort::receptive_share(network);
+        (0.0, nodes.len() as f64 * (gradient + 2.0 * network.params.count() as f64))
+    };
+    if fixed + all <= budget { 1.0 } else { ((budget - fixed) / all).clamp(0.0, 1.0) }
+}
+
+/// Arithmetic of one round's norms by inner products; those of features are shared by all rounds if messages are plain.
+fn by_products<T: Real>(network: &Network<'_, T>, nodes: &[u32], rounds: usize) -> f64 {
+    let p = network.propagation.csr();
+    let all = p.rows().max(1) as f64;
+    let (hidden, width) = (network.params.tensors()[0].columns() as f64, network.inputs.width() as f64);
+    // A row of P X has about as many entries as the rows of X it is a sum of.
+    let row = (network.inputs.stored() as f64 / all * (p.non_zeros() as f64 / all)).min(width);
+    let plain = network.inputs.propagation().csr().values() == p.values();
+    let product = if plain { row / rounds.max(1) as f64 } else { row };
+    let of_node = |&v: &u32| {
+        let senders = p.row_range(v as usize).len();
+        2.0 * (triangle(senders) as f64 * (hidden + product) + 2.0 * senders as f64 * hidden)
+    };
+    nodes.iter().map(of_node).sum()
+}

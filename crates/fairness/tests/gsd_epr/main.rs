@@ -1,0 +1,9 @@
+//! Gradient share disparity and propagation reliability: against golden numbers, against one pass per node or message,
+//! as samples, and beside real runs.
+
+mod exact;
+mod golden;
+mod random;
+mod runs;
+mod sampling;
+mod toy;
