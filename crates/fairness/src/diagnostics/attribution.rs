@@ -1,11 +1,14 @@
 //! Attribution of the loss: whose loss did training reduce?
 //!
 //! ℓᵥ of every training node under the model of the first round's start and under the model judged after the last,
-//! without dropout; the minority's part of Σᵥ (ℓᵥ⁰ − ℓᵥᵀ), beside its parts of the nodes and of the initial loss.
+//! without dropout; the minority's part of Σᵥ (ℓᵥ⁰ − ℓᵥᵀ), beside its parts of the nodes and of the initial loss. Each is
+//! taken under the messages of its round's training.
 
-use super::{Diagnosis, Diagnostic, Subject};
-use boostfgl_fed::Inspection;
-use boostfgl_nn::Real;
+use super::{Diagnosis, Diagnostic, Network, Subject};
+use boostfgl_fed::{Inspected, Inspection, LocalData};
+use boostfgl_nn::backbones::Pass;
+use boostfgl_nn::{Params, Pool, Real, View};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// The training nodes of one group.
@@ -17,8 +20,22 @@ pub struct GroupLoss {
     pub initial: f64,
     /// Σ ℓᵥ at the end.
     pub last: f64,
-    /// Mean over the nodes of (ℓᵥ⁰ − ℓᵥᵀ) / ℓᵥ⁰; `None` without nodes.
+    /// The decrease of the group's loss over what it was: Σ (ℓᵥ⁰ − ℓᵥᵀ) / Σ ℓᵥ⁰; `None` without nodes.
     pub normalised_decrease: Option<f64>,
+}
+
+impl GroupLoss {
+    /// The group whose nodes have these losses, at the start and at the end.
+    fn of(losses: &[(f64, f64)]) -> Self {
+        let initial = losses.iter().map(|(initial, _)| initial).sum();
+        let last = losses.iter().map(|(_, last)| last).sum();
+        Self { nodes: losses.len(), initial, last, normalised_decrease: share(initial - last, initial) }
+    }
+
+    /// Σ (ℓᵥ⁰ − ℓᵥᵀ).
+    pub fn decrease(&self) -> f64 {
+        self.initial - self.last
+    }
 }
 
 /// Whose loss was reduced.
@@ -36,12 +53,95 @@ pub struct Attribution {
     pub share_of_initial_loss: Option<f64>,
 }
 
+/// Attributes the decrease from the losses `initial` to the losses `last` of the same nodes, some of which are of the
+/// `minority`.
+///
+/// The share of the decrease is not confined to [0, 1]: where one group's loss falls and the other's rises, it leaves it.
+///
+/// ```
+/// use boostfgl_fairness::diagnostics::attribution::attribute;
+/// let found = attribute(&[2.0, 1.0, 1.0], &[1.5, 0.5, 0.0], &[true, false, false]);
+/// assert_eq!((found.share_of_decrease, found.share_of_initial_loss), (Some(0.25), Some(0.5)));
+/// ```
+pub fn attribute(initial: &[f64], last: &[f64], minority: &[bool]) -> Attribution {
+    let group = |wanted: bool| {
+        let nodes = initial.iter().zip(last).zip(minority).filter(|(_, is)| **is == wanted);
+        GroupLoss::of(&nodes.map(|((initial, last), _)| (*initial, *last)).collect::<Vec<_>>())
+    };
+    let (minority, majority) = (group(true), group(false));
+    Attribution {
+        minority,
+        majority,
+        share_of_decrease: share(minority.decrease(), minority.decrease() + majority.decrease()),
+        share_of_nodes: share(minority.nodes as f64, (minority.nodes + majority.nodes) as f64),
+        share_of_initial_loss: share(minority.initial, minority.initial + majority.initial),
+    }
+}
+
+/// `part / whole`, unless that is no number.
+fn share(part: f64, whole: f64) -> Option<f64> {
+    Some(part / whole).filter(|share| share.is_finite())
+}
+
+/// The cross-entropy ℓᵥ of every training node of a client, in order, without dropout.
+pub fn training_losses<T: Real>(network: &Network<'_, T>, data: &LocalData<T>) -> Vec<f64> {
+    let Network { backbone, params, inputs, propagation, .. } = *network;
+    if data.training().is_empty() {
+        return Vec::new();
+    }
+    let mut view = View::training(inputs, data.training().to_vec(), backbone.plan());
+    if !std::ptr::eq(propagation, inputs.propagation()) {
+        view.set_propagation(propagation);
+    }
+    let logits = Pass::new(backbone, &view, &Pool::new()).logits(params);
+    let loss = |(row, &v): (usize, &u32)| {
+        data.training_label(v as usize).map(|label| cross_entropy(logits.row(row), label as usize))
+    };
+    data.training().iter().enumerate().filter_map(loss).collect()
+}
+
+/// ln Σ_c exp(z_c) − z_y.
+fn cross_entropy<T: Real>(logits: &[T], label: usize) -> f64 {
+    let largest = logits.iter().map(|z| z.f64()).fold(f64::NEG_INFINITY, f64::max);
+    let sum: f64 = logits.iter().map(|z| libm::exp(z.f64() - largest)).sum();
+    largest - logits[label].f64() + libm::log(sum)
+}
+
 /// Watches a run for it.
 #[derive(Default)]
-pub(super) struct Watch {}
+pub(super) struct Watch {
+    initial: Option<Vec<f64>>,
+    last: Option<Vec<f64>>,
+    /// Whether each training node is of the minority.
+    minority: Vec<bool>,
+}
+
+/// The losses of all clients, one after the other, each under a model of its own.
+fn all_losses<'a, T: Real>(
+    inspection: &'a Inspection<'a, T>,
+    model: impl Fn(&'a Inspected<'a, T>) -> &'a Params<T> + Sync,
+) -> Vec<f64> {
+    let losses = |client| training_losses(&Network::of(inspection, client, model(client)), client.data);
+    inspection.clients.par_iter().map(losses).collect::<Vec<_>>().concat()
+}
 
 impl<T: Real> Diagnostic<T> for Watch {
-    fn inspect(&mut self, _inspection: &Inspection<'_, T>, _subject: &Subject<'_>) {}
+    fn inspect(&mut self, inspection: &Inspection<'_, T>, subject: &Subject<'_>) {
+        if self.initial.is_none() {
+            self.initial = Some(all_losses(inspection, |client| &client.start));
+            let training = |client: &Inspected<'_, T>| {
+                let minority = |v: &u32| subject.minority[client.data.nodes()[*v as usize] as usize];
+                client.data.training().iter().map(minority).collect::<Vec<_>>()
+            };
+            self.minority = inspection.clients.iter().flat_map(training).collect();
+        }
+        if inspection.round == inspection.rounds {
+            self.last = Some(all_losses(inspection, |client| &client.judged));
+        }
+    }
 
-    fn conclude(self: Box<Self>, _subject: &Subject<'_>, _diagnosis: &mut Diagnosis) {}
+    fn conclude(self: Box<Self>, _subject: &Subject<'_>, diagnosis: &mut Diagnosis) {
+        let losses = self.initial.zip(self.last);
+        diagnosis.attribution = losses.map(|(initial, last)| attribute(&initial, &last, &self.minority));
+    }
 }

@@ -4,12 +4,19 @@
 //! Δθₖ = θₖ − θ, aₖ = ⟨Δθₖ, g_min⟩, and
 //! DR = ⟨Σₖ wₖ Δθₖ, g_min⟩ / ((1/K) Σₖ [aₖ]₊ + ε) (Eq. dr_def_main), ε = 10⁻¹², over the clients that took part.
 //! Beside DR under the weights that the server used there are those that the same updates would have had under sizes
-//! (FedAvg) and under equal weights.
+//! (FedAvg) and under equal weights. Gradients are taken without dropout and under the messages of the round's training;
+//! where clients start from models of their own, each client's gradient is taken at its own.
 
+use super::layers::Layers;
 use super::{Diagnosis, Diagnostic, Subject};
-use boostfgl_fed::Inspection;
-use boostfgl_nn::Real;
+use boostfgl_fed::{Inspected, Inspection};
+use boostfgl_nn::backbones::{Extra, Pass, Plan, Supervised};
+use boostfgl_nn::{Matrix, Params, Pool, Real, Reduction, View, WeightedLoss};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+
+/// ε of DR.
+const EPSILON: f64 = 1e-12;
 
 /// How far an update goes along the direction that helps the minority.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,6 +25,14 @@ pub struct Alignment {
     pub projection: f64,
     /// ⟨Δθₖ, g_min⟩ / (‖Δθₖ‖ ‖g_min‖); `None` if one of them is 0.
     pub cosine: Option<f64>,
+}
+
+impl Alignment {
+    /// From ⟨Δ, g⟩, ‖Δ‖² and ‖g‖².
+    fn new(projection: f64, update_square: f64, direction_square: f64) -> Self {
+        let cosine = projection / (update_square.sqrt() * direction_square.sqrt());
+        Self { projection, cosine: Some(cosine).filter(|cosine| cosine.is_finite()) }
+    }
 }
 
 /// One participant of a round.
@@ -48,6 +63,14 @@ pub struct DilutionRound {
     pub clients: Vec<ClientAlignment>,
 }
 
+impl DilutionRound {
+    /// Whether some participant's update helps the minority: aₖ > 0. If none does, nothing can be diluted, and DR is a
+    /// number over ε.
+    pub fn helps(&self) -> bool {
+        self.clients.iter().any(|client| client.whole.projection > 0.0)
+    }
+}
+
 /// Dilution along a run. Rounds in which no client has a minority training node are left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Dilution {
@@ -57,12 +80,231 @@ pub struct Dilution {
     pub rounds: Vec<DilutionRound>,
 }
 
+impl Dilution {
+    /// Mean DR under the weights that were used, over the rounds in which somebody [helps](DilutionRound::helps): ε alone
+    /// would decide the others. `None` without such rounds.
+    pub fn mean_dr(&self) -> Option<f64> {
+        self.mean_of(|round| round.dr)
+    }
+
+    /// The same under weights by size.
+    pub fn mean_dr_size(&self) -> Option<f64> {
+        self.mean_of(|round| round.dr_size)
+    }
+
+    /// The same under equal weights.
+    pub fn mean_dr_uniform(&self) -> Option<f64> {
+        self.mean_of(|round| round.dr_uniform)
+    }
+
+    /// Rounds that the means leave out: nobody helps the minority.
+    pub fn helpless_rounds(&self) -> usize {
+        self.rounds.iter().filter(|round| !round.helps()).count()
+    }
+
+    /// The cosines of whole updates and g_min, of all rounds and participants together.
+    pub fn cosines(&self) -> impl Iterator<Item = f64> + '_ {
+        self.rounds.iter().flat_map(|round| &round.clients).filter_map(|client| client.whole.cosine)
+    }
+
+    /// The share of [cosines](Self::cosines) below 0: of updates that harm the minority. `None` without any.
+    pub fn negative_share(&self) -> Option<f64> {
+        let harms: Vec<f64> = self.cosines().map(|cosine| f64::from(u8::from(cosine < 0.0))).collect();
+        crate::mean(&harms)
+    }
+
+    fn mean_of(&self, dr: impl Fn(&DilutionRound) -> Option<f64>) -> Option<f64> {
+        let ratios: Vec<f64> = self.rounds.iter().filter(|round| round.helps()).filter_map(dr).collect();
+        crate::mean(&ratios)
+    }
+}
+
+/// DR = Σₖ wₖ aₖ / ((1/K) Σₖ [aₖ]₊ + ε) of the projections aₖ under the weights wₖ.
+///
+/// ```
+/// use boostfgl_fairness::diagnostics::dilution::dilution_ratio;
+/// // Of what one client does for the minority, the other undoes half.
+/// assert!((dilution_ratio(&[2.0, -1.0], &[0.5, 0.5]) - 0.5).abs() < 1e-11);
+/// ```
+pub fn dilution_ratio(projections: &[f64], weights: &[f64]) -> f64 {
+    let aggregated = projections.iter().zip(weights).map(|(a, w)| w * a).sum();
+    ratio(aggregated, projections)
+}
+
+/// DR from the projection of what was aggregated.
+fn ratio(aggregated: f64, projections: &[f64]) -> f64 {
+    let helpful = projections.iter().map(|a| a.max(0.0)).sum::<f64>() / projections.len().max(1) as f64;
+    aggregated / (helpful + EPSILON)
+}
+
+/// g_min of a round, or `None` if no client has a minority training node.
+pub fn descent_direction<T: Real>(inspection: &Inspection<'_, T>, subject: &Subject<'_>) -> Option<Params<T>> {
+    direction(&mut minorities(inspection, subject), inspection)
+}
+
+/// The minority training nodes of one client.
+struct Minority<T: Real> {
+    view: View<T>,
+    loss: WeightedLoss<T>,
+    /// Whether the view has messages other than the plain ones.
+    boosted: bool,
+}
+
+impl<T: Real> Minority<T> {
+    /// `None` if there are none.
+    fn of(client: &Inspected<'_, T>, plan: Plan, subject: &Subject<'_>) -> Option<Self> {
+        let data = client.data;
+        let minority = |v: &u32| subject.minority[data.nodes()[*v as usize] as usize];
+        let nodes = data.training().iter().copied().filter(minority);
+        let labelled = nodes.filter_map(|v| data.training_label(v as usize).map(|label| (v, label)));
+        let (nodes, labels): (Vec<u32>, Vec<u32>) = labelled.unzip();
+        (!nodes.is_empty()).then(|| Self {
+            view: View::training(data.inputs(), nodes, plan),
+            loss: WeightedLoss::new(labels, Reduction::Sum),
+            boosted: false,
+        })
+    }
+
+    /// Σᵥ ∇ℓᵥ at the model that the client starts from.
+    fn gradient(&mut self, inspection: &Inspection<'_, T>, client: &Inspected<'_, T>) -> Params<T> {
+        let boosted = !std::ptr::eq(client.propagation, client.data.inputs().propagation());
+        if boosted || self.boosted {
+            self.view.set_propagation(client.propagation);
+        }
+        self.boosted = boosted;
+        let pool = Pool::new();
+        let supervised = Supervised { loss: &self.loss, rows: None };
+        let pass = Pass::new(inspection.backbone, &self.view, &pool);
+        let (_, gradient) = pass.gradients(&client.start, supervised, |_, _| Extra::default());
+        Params::from_tensors(client.start.shapes(), gradient)
+    }
+}
+
+fn minorities<T: Real>(inspection: &Inspection<'_, T>, subject: &Subject<'_>) -> Vec<Option<Minority<T>>> {
+    let plan = inspection.backbone.plan();
+    inspection.clients.par_iter().map(|client| Minority::of(client, plan, subject)).collect()
+}
+
+fn direction<T: Real>(minorities: &mut [Option<Minority<T>>], inspection: &Inspection<'_, T>) -> Option<Params<T>> {
+    let nodes: usize = minorities.iter().flatten().map(|minority| minority.loss.len()).sum();
+    let clients = minorities.par_iter_mut().zip(&inspection.clients);
+    let sums: Vec<Params<T>> =
+        clients.filter_map(|(own, client)| Some(own.as_mut()?.gradient(inspection, client))).collect();
+    let mut direction = sums.first()?.clone();
+    let sums: Vec<&Params<T>> = sums.iter().collect();
+    direction.set_weighted_sum(&sums, |_| vec![-1.0 / nodes as f64; sums.len()]);
+    Some(direction)
+}
+
+/// One participant's update, tensor by tensor.
+struct Moved<'a> {
+    client: usize,
+    size: f64,
+    weights: Option<&'a [f64]>,
+    /// ⟨Δθₖ, g_min⟩.
+    projections: Vec<f64>,
+    /// ‖Δθₖ‖₂².
+    squares: Vec<f64>,
+}
+
+impl<'a> Moved<'a> {
+    /// `None` if the client did not take part.
+    fn of<T: Real>(client: usize, inspected: &'a Inspected<'_, T>, direction: &Params<T>) -> Option<Self> {
+        let (from, to) = (&*inspected.start, inspected.trained?);
+        let pairs = from.tensors().iter().zip(to.tensors()).zip(direction.tensors());
+        Some(Self {
+            client,
+            size: inspected.size,
+            weights: inspected.weights.as_deref(),
+            projections: pairs.map(|((from, to), along)| projection(from, to, along)).collect(),
+            squares: to.tensor_distances(from).iter().map(|d| d * d).collect(),
+        })
+    }
+
+    fn projection(&self) -> f64 {
+        self.projections.iter().sum()
+    }
+
+    /// Its part of the projection of what was aggregated: Σₜ wₖ,ₜ ⟨Δθₖ,ₜ, g_min,ₜ⟩.
+    fn aggregated(&self) -> Option<f64> {
+        Some(self.weights?.iter().zip(&self.projections).map(|(w, a)| w * a).sum())
+    }
+
+    fn alignment(&self, layers: &Layers, direction: &[f64]) -> ClientAlignment {
+        let parts = layers.sums(&self.projections).into_iter().zip(layers.sums(&self.squares));
+        let parts = parts.zip(layers.sums(direction));
+        ClientAlignment {
+            client: self.client,
+            whole: Alignment::new(self.projection(), self.squares.iter().sum(), direction.iter().sum()),
+            layers: parts.map(|((a, update), along)| Alignment::new(a, update, along)).collect(),
+            weight: self.weights.and_then(crate::mean),
+        }
+    }
+}
+
+/// ⟨to − from, along⟩, summed in `f64` in sixteen lanes: a fixed number, so that the digits are the same everywhere.
+fn projection<T: Real>(from: &Matrix<T>, to: &Matrix<T>, along: &Matrix<T>) -> f64 {
+    const LANES: usize = 16;
+    let mut lanes = [0.0; LANES];
+    let chunks = from.data().chunks(LANES).zip(to.data().chunks(LANES)).zip(along.data().chunks(LANES));
+    for ((from, to), along) in chunks {
+        let numbers = from.iter().zip(to).zip(along);
+        for (lane, ((from, to), along)) in lanes.iter_mut().zip(numbers) {
+            *lane += (to.f64() - from.f64()) * along.f64();
+        }
+    }
+    lanes.iter().sum()
+}
+
+/// ‖g‖₂².
+fn square<T: Real>(tensor: &Matrix<T>) -> f64 {
+    projection(&Matrix::zeros(tensor.rows(), tensor.columns()), tensor, tensor)
+}
+
+/// What a round does along the direction that helps the minority.
+fn dilution<T: Real>(inspection: &Inspection<'_, T>, layers: &Layers, direction: &Params<T>) -> DilutionRound {
+    let clients = inspection.clients.par_iter().enumerate();
+    let moved: Vec<Moved<'_>> = clients.filter_map(|(k, client)| Moved::of(k, client, direction)).collect();
+    let projections: Vec<f64> = moved.iter().map(Moved::projection).collect();
+    let total: f64 = moved.iter().map(|one| one.size).sum();
+    let by_size: Vec<f64> = moved.iter().map(|one| one.size / total).collect();
+    let equal = vec![1.0 / moved.len() as f64; moved.len()];
+    let aggregated = moved.iter().map(Moved::aggregated).sum::<Option<f64>>();
+    let known = |dr: f64| Some(dr).filter(|dr| dr.is_finite() && !moved.is_empty());
+    let squares: Vec<f64> = direction.tensors().iter().map(square).collect();
+    DilutionRound {
+        round: inspection.round,
+        dr: aggregated.and_then(|aggregated| known(ratio(aggregated, &projections))),
+        dr_size: known(dilution_ratio(&projections, &by_size)),
+        dr_uniform: known(dilution_ratio(&projections, &equal)),
+        clients: moved.iter().map(|one| one.alignment(layers, &squares)).collect(),
+    }
+}
+
 /// Watches a run for it.
-#[derive(Default)]
-pub(super) struct Watch {}
+pub(super) struct Watch<T: Real> {
+    /// Who is trained on does not change along a run, so views are made once.
+    minorities: Option<Vec<Option<Minority<T>>>>,
+    found: Dilution,
+}
 
-impl<T: Real> Diagnostic<T> for Watch {
-    fn inspect(&mut self, _inspection: &Inspection<'_, T>, _subject: &Subject<'_>) {}
+impl<T: Real> Default for Watch<T> {
+    fn default() -> Self {
+        Self { minorities: None, found: Dilution::default() }
+    }
+}
 
-    fn conclude(self: Box<Self>, _subject: &Subject<'_>, _diagnosis: &mut Diagnosis) {}
+impl<T: Real> Diagnostic<T> for Watch<T> {
+    fn inspect(&mut self, inspection: &Inspection<'_, T>, subject: &Subject<'_>) {
+        let layers = Layers::of(&inspection.backbone.shapes());
+        self.found.layers = layers.names().to_vec();
+        let minorities = self.minorities.get_or_insert_with(|| minorities(inspection, subject));
+        if let Some(direction) = direction(minorities, inspection) {
+            self.found.rounds.push(dilution(inspection, &layers, &direction));
+        }
+    }
+
+    fn conclude(self: Box<Self>, _subject: &Subject<'_>, diagnosis: &mut Diagnosis) {
+        diagnosis.dilution = Some(self.found);
+    }
 }

@@ -1,10 +1,14 @@
 //! Hardness of clients: is the skew on clients with many disadvantaged nodes?
 //!
 //! Hₖ = ½ (share of minority nodes + share of heterophilous nodes) among the training nodes of client k: the paper
-//! names "a fixed combination" of the two and leaves the rest open. GSDₖ is the mean over rounds.
+//! names "a fixed combination" of the two and leaves the rest open. GSDₖ is the mean over rounds, at the run's
+//! minority ratio q.
 
+use super::gsd::{Gsd, GsdRound, Mass};
 use super::{Diagnosis, Diagnostic, Subject};
-use boostfgl_fed::Inspection;
+use crate::statistics::spearman;
+use boostfgl_fed::{Inspected, Inspection};
+use boostfgl_graph::groups::minority_classes;
 use boostfgl_nn::Real;
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +33,19 @@ pub struct ClientHardness {
     pub hard: bool,
 }
 
+impl ClientHardness {
+    /// A client with so many training nodes, of which so many are of a minority class and so many heterophilous; nothing
+    /// is known of its gradients yet. `None` without training nodes.
+    pub fn new(client: usize, nodes: usize, minority: usize, heterophilous: usize) -> Option<Self> {
+        let share = |part: usize| part as f64 / nodes as f64;
+        let (minority, heterophilous) = (share(minority), share(heterophilous));
+        let hardness = (minority + heterophilous) / 2.0;
+        let bare =
+            Self { client, nodes, minority, heterophilous, hardness, gsd: None, weighted_gsd: None, hard: false };
+        (nodes > 0).then_some(bare)
+    }
+}
+
 /// Hardness against skew.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Hardness {
@@ -38,12 +55,65 @@ pub struct Hardness {
     pub correlation: Option<f64>,
 }
 
+impl Hardness {
+    /// Sets the hardness of `clients` against their skew along a run, where that was measured.
+    pub fn new(mut clients: Vec<ClientHardness>, gsd: Option<&Gsd>) -> Self {
+        let mut order: Vec<usize> = (0..clients.len()).collect();
+        // A stable sort: of equally hard clients the earlier comes first.
+        order.sort_by(|&a, &b| clients[b].hardness.total_cmp(&clients[a].hardness));
+        let hardest = (clients.len() / 5).max(1);
+        order.iter().take(hardest).for_each(|&at| clients[at].hard = true);
+        for client in &mut clients {
+            client.gsd = gsd.and_then(|gsd| mean_gsd(gsd, client.client, |mass| mass.sum));
+            client.weighted_gsd = gsd.and_then(|gsd| mean_gsd(gsd, client.client, |mass| mass.weighted_sum));
+        }
+        let pairs: Vec<(f64, f64)> = clients.iter().filter_map(|c| Some((c.hardness, c.gsd?))).collect();
+        Self { clients, correlation: spearman(&pairs) }
+    }
+}
+
+/// The mean of GSDₖ over the rounds in which it is known.
+fn mean_gsd(gsd: &Gsd, client: usize, sum: fn(&Mass) -> f64) -> Option<f64> {
+    let minority = minority_classes(&gsd.training_counts, gsd.minority_ratio);
+    let known: Vec<f64> = gsd.rounds.iter().filter_map(|round| client_gsd(round, client, &minority, sum)).collect();
+    crate::mean(&known)
+}
+
+/// GSDₖ = (G_min / N_min) / (G_maj / N_maj) of one client in one round. What was measured of a class stands for all of it.
+fn client_gsd(round: &GsdRound, client: usize, minority: &[bool], sum: fn(&Mass) -> f64) -> Option<f64> {
+    let masses = round.clients.get(client)?;
+    let per_node = |wanted: bool| {
+        let group = masses.iter().zip(minority).filter(|(mass, is)| **is == wanted && mass.measured > 0);
+        let add = |(gradient, nodes): (f64, f64), (mass, _): (&Mass, &bool)| {
+            let all = mass.nodes as f64;
+            (gradient + all * sum(mass) / mass.measured as f64, nodes + all)
+        };
+        let (gradient, nodes) = group.fold((0.0, 0.0), add);
+        gradient / nodes
+    };
+    Some(per_node(true) / per_node(false)).filter(|gsd| gsd.is_finite())
+}
+
 /// Watches a run for it.
 #[derive(Default)]
-pub(super) struct Watch {}
+pub(super) struct Watch {
+    /// Who is trained on does not change along a run.
+    clients: Option<Vec<ClientHardness>>,
+}
+
+fn hardness<T: Real>((k, client): (usize, &Inspected<'_, T>), subject: &Subject<'_>) -> Option<ClientHardness> {
+    let (nodes, training) = (client.data.nodes(), client.data.training());
+    let count = |group: &[bool]| training.iter().filter(|v| group[nodes[**v as usize] as usize]).count();
+    ClientHardness::new(k, training.len(), count(subject.minority), count(subject.heterophilous))
+}
 
 impl<T: Real> Diagnostic<T> for Watch {
-    fn inspect(&mut self, _inspection: &Inspection<'_, T>, _subject: &Subject<'_>) {}
+    fn inspect(&mut self, inspection: &Inspection<'_, T>, subject: &Subject<'_>) {
+        let clients = inspection.clients.iter().enumerate();
+        self.clients.get_or_insert_with(|| clients.filter_map(|client| hardness(client, subject)).collect());
+    }
 
-    fn conclude(self: Box<Self>, _subject: &Subject<'_>, _diagnosis: &mut Diagnosis) {}
+    fn conclude(self: Box<Self>, _subject: &Subject<'_>, diagnosis: &mut Diagnosis) {
+        diagnosis.hardness = self.clients.map(|clients| Hardness::new(clients, diagnosis.gsd.as_ref()));
+    }
 }

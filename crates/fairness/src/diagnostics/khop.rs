@@ -1,13 +1,19 @@
 //! Error by distance: does error spread from disadvantaged nodes?
 //!
 //! The distance of a node is the number of hops to the nearest disadvantaged node within its client's graph; the error
-//! at k hops is the share of test nodes at that distance that are predicted wrongly.
+//! at k hops is the share of test nodes at that distance that are predicted wrongly. Disadvantaged nodes of every split
+//! count as such; nodes that a method made up carry paths, and are neither disadvantaged nor judged.
 
 use super::{Diagnosis, Diagnostic, Subject};
-use boostfgl_fed::Inspection;
-use boostfgl_graph::Adjacency;
+use crate::Group;
+use boostfgl_fed::{Inspected, Inspection};
+use boostfgl_graph::{Adjacency, Role};
 use boostfgl_nn::Real;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// The groups that distances are counted from.
+const FROM: [Group; 3] = [Group::Minority, Group::Heterophilous, Group::HeteMin];
 
 /// Judged nodes at one distance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +22,19 @@ pub struct Hop {
     pub nodes: usize,
     /// How many of them are predicted wrongly.
     pub errors: usize,
+}
+
+impl Hop {
+    /// The share that is predicted wrongly; `None` without nodes.
+    pub fn error(self) -> Option<f64> {
+        (self.nodes > 0).then(|| self.errors as f64 / self.nodes as f64)
+    }
+
+    /// The nodes of several distances together.
+    fn pooled<'a>(hops: impl IntoIterator<Item = &'a Self>) -> Self {
+        let add = |a: Self, b: &Self| Self { nodes: a.nodes + b.nodes, errors: a.errors + b.errors };
+        hops.into_iter().fold(Self::default(), add)
+    }
 }
 
 /// Errors by distance from one group.
@@ -29,6 +48,43 @@ pub struct KhopCurve {
     pub unreachable: Hop,
 }
 
+impl KhopCurve {
+    /// The error at `hop` hops; `None` if no judged node is there.
+    pub fn error(&self, hop: usize) -> Option<f64> {
+        self.hops.get(hop).and_then(|hop| hop.error())
+    }
+
+    /// The error of all nodes that are at least `hop` hops away and joined to the group by a path.
+    pub fn error_from(&self, hop: usize) -> Option<f64> {
+        Hop::pooled(self.hops.iter().skip(hop)).error()
+    }
+
+    /// Error outside the group over error in it: (error at ≥ 1 hop) / (error at 0 hops). Near 1, those around the group
+    /// fare as badly as the group itself; `None` if nobody is judged on one side or the group has no error.
+    pub fn amplification(&self) -> Option<f64> {
+        let (inside, outside) = (self.error(0)?, self.error_from(1)?);
+        (inside > 0.0).then(|| outside / inside)
+    }
+
+    /// How much worse neighbours of the group fare than those further away: (error at 1 hop) − (error at ≥ 2 hops).
+    pub fn slope(&self) -> Option<f64> {
+        Some(self.error(1)? - self.error_from(2)?)
+    }
+
+    /// Counts one judged node.
+    fn count(&mut self, distance: Option<u32>, wrong: bool) {
+        let hop = match distance.map(|hops| hops as usize) {
+            None => &mut self.unreachable,
+            Some(at) => {
+                self.hops.resize(self.hops.len().max(at + 1), Hop::default());
+                &mut self.hops[at]
+            }
+        };
+        hop.nodes += 1;
+        hop.errors += usize::from(wrong);
+    }
+}
+
 /// Errors by distance at the end of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Khop {
@@ -38,12 +94,99 @@ pub struct Khop {
     pub curves: Vec<KhopCurve>,
 }
 
+impl Khop {
+    /// The curve from the group of that name.
+    pub fn curve(&self, from: &str) -> Option<&KhopCurve> {
+        self.curves.iter().find(|curve| curve.from == from)
+    }
+
+    /// The error at `hop` hops from the group of that name; `None` if no judged node is there.
+    pub fn error(&self, from: &str, hop: usize) -> Option<f64> {
+        self.curve(from)?.error(hop)
+    }
+}
+
+/// The number of hops from the nearest of `seeds` to every node; `None` if no path leads there. Time O(n + m).
+///
+/// A hop goes from a node to its [neighbours](Adjacency::neighbours) as they are stored: in a directed graph to those
+/// that send to it. Seeds that do not exist are passed over.
+///
+/// ```
+/// use boostfgl_fairness::diagnostics::khop::distances;
+/// let (path, _) = boostfgl_graph::Adjacency::from_edges(4, &[(0, 1), (1, 2)], None, false)?;
+/// assert_eq!(distances(&path, [0].into_iter()), [Some(0), Some(1), Some(2), None]);
+/// # Ok::<(), boostfgl_graph::Error>(())
+/// ```
+pub fn distances(adjacency: &Adjacency, seeds: impl Iterator<Item = usize>) -> Vec<Option<u32>> {
+    let mut distances = vec![None; adjacency.len()];
+    let mut queue = VecDeque::new();
+    for seed in seeds.filter(|&seed| seed < adjacency.len()) {
+        if distances[seed].replace(0).is_none() {
+            queue.push_back((seed, 0));
+        }
+    }
+    while let Some((v, hops)) = queue.pop_front() {
+        for &u in adjacency.neighbours(v) {
+            let distance = &mut distances[u as usize];
+            if distance.is_none() {
+                *distance = Some(hops + 1);
+                queue.push_back((u as usize, hops + 1));
+            }
+        }
+    }
+    distances
+}
+
+/// A node that is judged.
+struct Judged {
+    /// As the graph that was divided numbers it.
+    node: usize,
+    label: u32,
+    /// Hops from each group of [`FROM`].
+    distances: [Option<u32>; 3],
+}
+
+/// The judged nodes of one client.
+fn judged<T: Real>(client: &Inspected<'_, T>, subject: &Subject<'_>) -> Vec<Judged> {
+    let nodes = client.data.nodes();
+    let from = FROM.map(|group| {
+        let member = |v: &u32| group.contains(subject.minority[*v as usize], subject.heterophilous[*v as usize]);
+        distances(client.data.adjacency(), (0..nodes.len()).filter(|&i| member(&nodes[i])))
+    });
+    let judge = |(i, &v): (usize, &u32)| {
+        let node = v as usize;
+        let label = subject.labels.get(node).filter(|_| subject.roles[node] == Role::Test)?;
+        Some(Judged { node, label, distances: from.each_ref().map(|distances| distances[i]) })
+    };
+    nodes.iter().enumerate().filter_map(judge).collect()
+}
+
 /// Watches a run for it.
 #[derive(Default)]
-pub(super) struct Watch {}
+pub(super) struct Watch {
+    /// Local graphs do not change along a run, so distances are counted once.
+    judged: Option<Vec<Judged>>,
+    last: Option<Khop>,
+}
 
 impl<T: Real> Diagnostic<T> for Watch {
-    fn inspect(&mut self, _inspection: &Inspection<'_, T>, _subject: &Subject<'_>) {}
+    fn inspect(&mut self, inspection: &Inspection<'_, T>, subject: &Subject<'_>) {
+        let clients = &inspection.clients;
+        self.judged.get_or_insert_with(|| clients.iter().flat_map(|client| judged(client, subject)).collect());
+    }
 
-    fn conclude(self: Box<Self>, _subject: &Subject<'_>, _diagnosis: &mut Diagnosis) {}
+    fn predictions(&mut self, round: usize, predictions: &[u32], _subject: &Subject<'_>) {
+        let Some(judged) = &self.judged else { return };
+        let curve = |(g, group): (usize, Group)| {
+            let from = group.name().to_owned();
+            let mut curve = KhopCurve { from, hops: Vec::new(), unreachable: Hop::default() };
+            judged.iter().for_each(|one| curve.count(one.distances[g], predictions[one.node] != one.label));
+            curve
+        };
+        self.last = Some(Khop { round, curves: FROM.into_iter().enumerate().map(curve).collect() });
+    }
+
+    fn conclude(self: Box<Self>, _subject: &Subject<'_>, diagnosis: &mut Diagnosis) {
+        diagnosis.khop = self.last;
+    }
 }

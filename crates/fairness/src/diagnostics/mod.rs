@@ -21,6 +21,7 @@ pub mod epr;
 pub mod gsd;
 pub mod hardness;
 pub mod khop;
+mod layers;
 mod network;
 pub mod trust;
 mod which;

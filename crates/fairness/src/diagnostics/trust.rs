@@ -3,8 +3,9 @@
 //! τₖ = 1 / ((1 + λₛ rₖ)(1 + γ gₖ)) with rₖ = ‖Δθₖ‖₂ and the client's fairness gap gₖ; per layer rₖ,ₗ = ‖Δθₖ,ₗ‖₂.
 //! Weights are nₖ τₖ, normalised. The gap is the one the client reported under model boosting, else 0.
 
+use super::layers::Layers;
 use super::{Diagnosis, Diagnostic, Settings, Subject};
-use boostfgl_fed::Inspection;
+use boostfgl_fed::{Inspected, Inspection};
 use boostfgl_nn::Real;
 use serde::{Deserialize, Serialize};
 
@@ -43,19 +44,108 @@ pub struct Trust {
     pub rounds: Vec<TrustRound>,
 }
 
+impl TrustRound {
+    /// How far the weights of layer `l` are from those of the whole: ½ Σₖ |wₖ,ₗ − wₖ|, the share of the weight that is
+    /// given to somebody else.
+    fn variation(&self, l: usize) -> f64 {
+        self.clients.iter().map(|client| (client.layer_weights[l] - client.weight).abs()).sum::<f64>() / 2.0
+    }
+}
+
+impl Trust {
+    /// How far trust per layer is from trust in the whole: for each layer the total variation distance
+    /// ½ Σₖ |wₖ,ₗ − wₖ| of the two weightings, the mean over rounds. 0 is no difference, 1 the largest there can be;
+    /// empty without rounds.
+    pub fn variation(&self) -> Vec<f64> {
+        let rounds = self.rounds.len() as f64;
+        let mean = |l: usize| self.rounds.iter().map(|round| round.variation(l)).sum::<f64>() / rounds;
+        (0..self.layers.len()).filter(|_| rounds > 0.0).map(mean).collect()
+    }
+}
+
+/// Weights nₖ τₖ / Σⱼ nⱼ τⱼ of clients with these sizes, update norms and gaps,
+/// τₖ = 1 / ((1 + λₛ rₖ)(1 + γ gₖ)).
+///
+/// ```
+/// use boostfgl_fairness::diagnostics::trust::trust_weights;
+/// // Two clients of the same size, one of which moved 4 and so is trusted a third as much under λₛ = 0.5.
+/// assert_eq!(trust_weights(&[5.0, 5.0], &[0.0, 4.0], &[0.0, 0.0], 0.5, 0.5), [0.75, 0.25]);
+/// ```
+pub fn trust_weights(sizes: &[f64], norms: &[f64], gaps: &[f64], lambda_s: f64, gamma: f64) -> Vec<f64> {
+    let clients = sizes.iter().zip(norms).zip(gaps);
+    let weigh = |((n, r), g): ((&f64, &f64), &f64)| n / (1.0 + lambda_s * r) * (1.0 / (1.0 + gamma * g));
+    let weights: Vec<f64> = clients.map(weigh).collect();
+    let sum: f64 = weights.iter().sum();
+    // Nobody has a weight only if all are of size 0: then no one is preferred.
+    let equal = 1.0 / weights.len() as f64;
+    weights.into_iter().map(|w| if sum > 0.0 { w / sum } else { equal }).collect()
+}
+
+/// How far one participant moved.
+struct Moved {
+    client: usize,
+    size: f64,
+    gap: Option<f64>,
+    /// ‖Δθₖ,ₗ‖₂² of each layer.
+    squares: Vec<f64>,
+}
+
+impl Moved {
+    /// `None` if the client did not take part.
+    fn of<T: Real>(k: usize, client: &Inspected<'_, T>, layers: &Layers) -> Option<Self> {
+        let squares: Vec<f64> = client.trained?.tensor_distances(&client.start).iter().map(|d| d * d).collect();
+        Some(Self { client: k, size: client.size, gap: client.gap, squares: layers.sums(&squares) })
+    }
+
+    fn norm(&self) -> f64 {
+        self.squares.iter().sum::<f64>().sqrt()
+    }
+}
+
+/// Weighs the participants of a round whose updates have so many layers.
+fn weigh(moved: &[Moved], layers: usize, settings: Settings) -> Vec<ClientTrust> {
+    let sizes: Vec<f64> = moved.iter().map(|one| one.size).collect();
+    let gaps: Vec<f64> = moved.iter().map(|one| one.gap.unwrap_or(0.0)).collect();
+    let weights = |norm: &dyn Fn(&Moved) -> f64| {
+        let norms: Vec<f64> = moved.iter().map(norm).collect();
+        trust_weights(&sizes, &norms, &gaps, settings.lambda_s, settings.gamma)
+    };
+    let whole = weights(&Moved::norm);
+    let by_layer: Vec<Vec<f64>> = (0..layers).map(|l| weights(&|one| one.squares[l].sqrt())).collect();
+    let trust = |(i, one): (usize, &Moved)| ClientTrust {
+        client: one.client,
+        gap: one.gap,
+        norm: one.norm(),
+        weight: whole[i],
+        layer_norms: one.squares.iter().map(|square| square.sqrt()).collect(),
+        layer_weights: by_layer.iter().map(|weights| weights[i]).collect(),
+    };
+    moved.iter().enumerate().map(trust).collect()
+}
+
 /// Watches a run for it.
 pub(super) struct Watch {
     settings: Settings,
+    found: Trust,
 }
 
 impl Watch {
     pub(super) fn new(settings: Settings) -> Self {
-        Self { settings }
+        Self { settings, found: Trust::default() }
     }
 }
 
 impl<T: Real> Diagnostic<T> for Watch {
-    fn inspect(&mut self, _inspection: &Inspection<'_, T>, _subject: &Subject<'_>) {}
+    fn inspect(&mut self, inspection: &Inspection<'_, T>, _subject: &Subject<'_>) {
+        let layers = Layers::of(&inspection.backbone.shapes());
+        let clients = inspection.clients.iter().enumerate();
+        let moved: Vec<Moved> = clients.filter_map(|(k, client)| Moved::of(k, client, &layers)).collect();
+        let clients = weigh(&moved, layers.names().len(), self.settings);
+        self.found.rounds.push(TrustRound { round: inspection.round, clients });
+        self.found.layers = layers.names().to_vec();
+    }
 
-    fn conclude(self: Box<Self>, _subject: &Subject<'_>, _diagnosis: &mut Diagnosis) {}
+    fn conclude(self: Box<Self>, _subject: &Subject<'_>, diagnosis: &mut Diagnosis) {
+        diagnosis.trust = Some(self.found);
+    }
 }

@@ -7,6 +7,7 @@
 //! * [`signed_rank`] — Wilcoxon's signed-rank test of "no difference", two-sided.
 //! * [`holm`] — p-values adjusted for having tested several methods.
 //! * [`mean_ranks`] — who is first, second, … on average, with Friedman's test and Nemenyi's critical difference.
+//! * [`spearman`] — whether two quantities rise together.
 //!
 //! **Few pairs cannot prove much.** With n pairs the smallest two-sided p of the signed-rank test is 2¹⁻ⁿ
 //! ([`smallest_p`]): 0.0625 with five seeds. No difference over five seeds on one dataset is significant at 5 %,
@@ -15,11 +16,13 @@
 mod bootstrap;
 mod holm;
 mod ranks;
+mod spearman;
 mod wilcoxon;
 
 pub use bootstrap::{Interval, RESAMPLES, mean_interval};
 pub use holm::holm;
 pub use ranks::{Friedman, MeanRanks, critical_difference, mean_ranks};
+pub use spearman::spearman;
 pub use wilcoxon::{EXACT_UP_TO, SignedRank, signed_rank, smallest_p};
 
 /// Ranks 1..=n of `values`, the smallest first; equal values share the mean of their ranks (mid-ranks).
