@@ -17,6 +17,7 @@ mod holm;
 mod ranks;
 mod wilcoxon;
 
+pub(crate) use bootstrap::quantile;
 pub use bootstrap::{Interval, RESAMPLES, mean_interval};
 pub use holm::holm;
 pub use ranks::{Friedman, MeanRanks, critical_difference, mean_ranks};
