@@ -8,6 +8,7 @@
 //! * [`metrics`] — one file per metric, one line each in [`metrics::METRICS`].
 //! * [`Group`] — the sets of nodes that are judged apart.
 //! * [`Readings`], [`Scores`] — each metric in its three readings `pooled`, `present` and `client`.
+//! * [`frame`] — any metric × any grouping of the nodes: difference, ratio, worst group and intervals.
 //! * [`aggregate`] — mean and standard deviation over seeds.
 //! * [`diagnostics`] — where unfairness arises inside a run.
 //! * [`statistics`] — intervals, tests and ranks over paired runs.
@@ -21,6 +22,7 @@ mod confusion;
 pub mod diagnostics;
 mod error;
 mod evaluate;
+pub mod frame;
 mod group;
 pub mod metrics;
 mod scores;
@@ -31,6 +33,7 @@ pub use aggregate::{Aggregate, aggregate, mean, sample_std};
 pub use confusion::{ClassCounts, Confusion};
 pub use error::{Error, Result};
 pub use evaluate::{ClientScores, Evaluation, Question};
+pub use frame::{Facts, FrameMetric, Grouping, MetricFrame};
 pub use group::{Group, GroupSizes};
 pub use metrics::{Classes, Metric};
 pub use scores::{Percent, Readings, Scores};

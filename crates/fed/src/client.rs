@@ -11,9 +11,7 @@ use boostfgl_graph::groups::minority_classes;
 use boostfgl_graph::{Adjacency, Role};
 use boostfgl_nn::backbones::{Backbone, Pass, Supervised};
 use boostfgl_nn::optim::Optimizer;
-use boostfgl_nn::{
-    Inputs, Matrix, Operator, Params, Pool, Propagation, Reach, Real, View, WeightedLoss, softmax_rows,
-};
+use boostfgl_nn::{Inputs, Matrix, Operator, Params, Pool, Propagation, Reach, Real, View, WeightedLoss, softmax_rows};
 use boostfgl_partition::ClientGraph;
 use std::sync::Arc;
 

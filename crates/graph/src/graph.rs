@@ -1,6 +1,6 @@
 //! One attributed graph.
 
-use crate::{Adjacency, Error, Features, Labels, Result, Split};
+use crate::{Adjacency, Error, Features, GroupColumn, Labels, Result, Split};
 
 /// A graph 𝒢 = (𝒱, ℰ, X, Y): topology, features, labels and, where published, a split.
 ///
@@ -13,6 +13,7 @@ pub struct Graph {
     labels: Labels,
     split: Option<Split>,
     ids: NodeIds,
+    group_columns: Vec<GroupColumn>,
 }
 
 /// What nodes were called in the source.
@@ -30,7 +31,8 @@ impl Graph {
     /// # Errors
     /// If the parts speak of different numbers of nodes, or there is no node.
     pub fn new(name: impl Into<String>, adjacency: Adjacency, features: Features, labels: Labels) -> Result<Self> {
-        let graph = Self { name: name.into(), adjacency, features, labels, split: None, ids: NodeIds::Position };
+        let (name, ids) = (name.into(), NodeIds::Position);
+        let graph = Self { name, adjacency, features, labels, split: None, ids, group_columns: Vec::new() };
         if graph.is_empty() {
             return Err(Error::inconsistent(graph.name, "at least one node", "none"));
         }
@@ -56,6 +58,17 @@ impl Graph {
     pub fn with_ids(mut self, ids: Vec<String>) -> Result<Self> {
         self.check_rows("node ids", ids.len())?;
         self.ids = NodeIds::Named(ids);
+        Ok(self)
+    }
+
+    /// Adds groupings of the nodes, in place of those it had.
+    ///
+    /// # Errors
+    /// If a column is not about as many nodes, has no name, the name of another, or refers to a value it does not have.
+    pub fn with_group_columns(mut self, columns: Vec<GroupColumn>) -> Result<Self> {
+        columns.iter().try_for_each(|column| column.check(self.len()))?;
+        GroupColumn::check_names(&columns)?;
+        self.group_columns = columns;
         Ok(self)
     }
 
@@ -132,8 +145,14 @@ impl Graph {
         }
     }
 
+    /// Groupings of the nodes that came with the data: for judging, never for training.
+    pub fn group_columns(&self) -> &[GroupColumn] {
+        &self.group_columns
+    }
+
     /// The subgraph on `nodes` (strictly increasing), numbered in that order. Classes stay the global ones;
-    /// nodes without a name of their own are known by their new position.
+    /// nodes without a name of their own are known by their new position. Group columns stay behind: what a client
+    /// trains on must not hold them.
     pub fn induced(&self, nodes: &[u32]) -> Self {
         Self {
             name: self.name.clone(),
@@ -145,6 +164,7 @@ impl Graph {
                 NodeIds::Position => NodeIds::Position,
                 NodeIds::Named(names) => NodeIds::Named(nodes.iter().map(|&v| names[v as usize].clone()).collect()),
             },
+            group_columns: Vec::new(),
         }
     }
 }

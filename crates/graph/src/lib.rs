@@ -7,6 +7,7 @@
 //! * [`readers`] — one file per format.
 //! * [`catalogue`] — the datasets known by name, with origin, checksum, licence and known flaws.
 //! * [`generator`] — seeded synthetic graphs.
+//! * [`GroupColumn`] — groupings of the nodes that come with the data, such as sex or region.
 //! * [`groups`] — minority classes, node homophily, heterophilous nodes: for whom we measure.
 //! * [`stream`] — the random numbers of the whole program, keyed so that nothing depends on call order.
 
@@ -18,6 +19,7 @@ mod error;
 mod features;
 pub mod generator;
 mod graph;
+mod group_column;
 pub mod groups;
 mod labels;
 pub mod readers;
@@ -29,6 +31,7 @@ pub use adjacency::{Adjacency, EdgeCounts};
 pub use error::{Error, Result, nearest};
 pub use features::{Features, Scaling, SparseRows};
 pub use graph::{Graph, NodeIds};
+pub use group_column::GroupColumn;
 pub use labels::Labels;
 pub use split::{Role, Split};
 pub use stream::Stream;

@@ -184,11 +184,16 @@ fn a_pickle_with_code_is_refused_and_not_run() {
 #[test]
 fn own_tables_survive_import() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("nodes.csv"), "id,label,f,split\nä,red,1,train\nb,,0,\nc,blue,2,test\n").unwrap();
+    std::fs::write(
+        folder.path().join("nodes.csv"),
+        "id,label,f,split,group:town\nä,red,1,train,Köln\nb,,0,,\nc,blue,2,test,Ulm\n",
+    )
+    .unwrap();
     std::fs::write(folder.path().join("edges.csv"), "src,dst,weight\nä,b,0.25\nb,c,3\n").unwrap();
     for directed in [false, true] {
         let graph = csv_tables::read_with(folder.path(), csv_tables::CsvOptions { directed }).unwrap();
         let copy = folder.path().join("copy.npz");
+        assert_eq!(graph.group_columns()[0].values, ["Köln", "Ulm"]);
         flat_npz::write(&graph, &copy).unwrap();
         assert_eq!(flat_npz::read(&copy).unwrap(), graph);
     }

@@ -3,8 +3,10 @@
 //! * [`RunFolder`] — where a run writes, so that a crash never leaves a half-written file under a final name.
 //! * [`RoundsWriter`] — `rounds.jsonl`, one line per seed and round, while the run goes on.
 //! * [`PredictionsWriter`] — `predictions.csv`, one row per seed and node.
+//! * [`Predictions`] — the same file read back.
 //! * [`Summary`] — `summary.json`, written last: its presence means that the run is complete.
 //! * [`Table`] — several runs side by side, as text, Markdown or CSV.
+//! * [`FrameTable`] — a metric by groups of nodes, with intervals and the worst group.
 //! * [`Comparison`] — methods side by side over datasets and seeds, with how sure each difference is and its cost.
 
 #![forbid(unsafe_code)]
@@ -14,6 +16,7 @@ mod comparison;
 mod diagnoses;
 mod error;
 mod folder;
+mod frame;
 mod predictions;
 mod rounds;
 mod sheet;
@@ -27,7 +30,8 @@ pub use comparison::{
 pub use diagnoses::{Diagnoses, SeedDiagnosis};
 pub use error::{Error, Result};
 pub use folder::{RunFolder, free_name};
-pub use predictions::{Prediction, PredictionsWriter};
+pub use frame::FrameTable;
+pub use predictions::{Prediction, Predictions, PredictionsWriter, SavedPrediction, SeedPredictions};
 pub use rounds::RoundsWriter;
 pub use summary::{Bytes, RunTotals, SeedSummary, Summary};
 pub use table::{Row, Style, Table};

@@ -75,11 +75,7 @@ impl Which {
                 "dr" | "alignment" => found.push(Self::Dilution),
                 "harmful" => found.push(Self::Epr),
                 _ => found.push(Self::ALL.into_iter().find(|which| which.name() == name).ok_or_else(|| {
-                    let names = Self::ALL.map(Self::name);
-                    Error::UnknownDiagnostic {
-                        name: name.to_owned(),
-                        suggestion: boostfgl_graph::nearest(name, names).map(str::to_owned),
-                    }
+                    Error::unknown("diagnostic", name, Self::ALL.map(|which| which.name().to_owned()).to_vec())
                 })?),
             }
         }

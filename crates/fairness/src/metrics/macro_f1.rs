@@ -49,6 +49,21 @@ impl MacroF1 {
     pub fn per_class(&self, confusion: &Confusion) -> Vec<f64> {
         confusion.per_class().into_iter().map(|class| self.of_class(class)).collect()
     }
+
+    /// Macro-F1 of the set of which each class has these counts; `None` for a set without nodes.
+    pub fn of_classes(&self, classes: &[ClassCounts], over: Classes) -> Option<f64> {
+        let present = classes.iter().filter(|class| class.truth > 0).count();
+        // No class is present exactly when the set is empty: then neither reading has a value.
+        if present == 0 {
+            return None;
+        }
+        let sum: f64 = classes.iter().map(|&class| self.of_class(class)).sum();
+        let over = match over {
+            Classes::All => classes.len(),
+            Classes::Present => present,
+        };
+        Some(sum / over as f64)
+    }
 }
 
 impl Metric for MacroF1 {
@@ -61,18 +76,7 @@ impl Metric for MacroF1 {
     }
 
     fn compute(&self, confusion: &Confusion, over: Classes) -> Option<f64> {
-        let classes = confusion.per_class();
-        let present = classes.iter().filter(|class| class.truth > 0).count();
-        // No class is present exactly when the set is empty: then neither reading has a value.
-        if present == 0 {
-            return None;
-        }
-        let sum: f64 = classes.iter().map(|&class| self.of_class(class)).sum();
-        let over = match over {
-            Classes::All => classes.len(),
-            Classes::Present => present,
-        };
-        Some(sum / over as f64)
+        self.of_classes(&confusion.per_class(), over)
     }
 }
 

@@ -55,7 +55,7 @@ pub fn mean_interval(differences: &[f64]) -> Option<Interval> {
 }
 
 /// The quantile at `share` of sorted numbers, between neighbours by their distance.
-fn quantile(sorted: &[f64], share: f64) -> f64 {
+pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
     let at = share * (sorted.len() - 1) as f64;
     let (low, part) = (at.floor() as usize, at.fract());
     let high = (low + 1).min(sorted.len() - 1);

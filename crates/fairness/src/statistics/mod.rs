@@ -19,6 +19,7 @@ mod ranks;
 mod spearman;
 mod wilcoxon;
 
+pub(crate) use bootstrap::quantile;
 pub use bootstrap::{Interval, RESAMPLES, mean_interval};
 pub use holm::holm;
 pub use ranks::{Friedman, MeanRanks, critical_difference, mean_ranks};

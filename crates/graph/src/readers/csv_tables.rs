@@ -2,26 +2,26 @@
 //!
 //! ```text
 //! nodes.csv                        edges.csv
-//! id,label,age,height,split        src,dst,weight
-//! anna,blue,31,1.7,train           anna,ben,0.5
-//! ben,,40,1.8,none                 ben,carl,2
+//! id,label,age,group:town,split    src,dst,weight
+//! anna,blue,31,Ulm,train           anna,ben,0.5
+//! ben,,40,,none                    ben,carl,2
 //! ```
 //!
 //! In `nodes.csv` the columns `id` and `label` are required, `split` (`train`, `val`, `test`, `none` or empty) is
-//! optional, and every other column is a feature; their order is free. Ids and labels are any texts; an empty label
+//! optional, a column `group:NAME` puts nodes into groups of that name ([`GroupColumn`]; an empty field means none), and
+//! every other column is a feature; their order is free. Ids and labels are any texts; an empty label
 //! means unlabelled, and such a node has no role in the split. Classes are ordered by number if all labels are
 //! integers and by letter otherwise. In `edges.csv`, `weight` is optional and above 0. Spaces around a field do not
 //! count. Features are stored sparse if less than a quarter of them is not zero.
 
-use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
+use std::collections::HashMap;
 use std::path::Path;
 
-use csv::{StringRecord, Trim};
-
+use super::parts;
+use super::table::Table;
 use super::text::{malformed, quoted};
-use super::{npz::from_io, parts};
-use crate::{Adjacency, Error, Graph, Labels, Result, Role, Split};
+use crate::group_column::numbered;
+use crate::{Adjacency, Graph, GroupColumn, Labels, Result, Role, Split};
 
 /// How to understand the tables, where they do not say it themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,7 +59,8 @@ pub fn read_with(folder: &Path, options: CsvOptions) -> Result<Graph> {
     let labels = name_classes(&nodes.labels)?;
     let graph =
         Graph::new(parts::name_of(folder), adjacency, features, labels).map_err(|e| parts::in_file(&path, e))?;
-    let graph = graph.with_ids(nodes.ids)?;
+    let columns = nodes.groups.into_iter().map(|(name, texts)| GroupColumn::from_texts(name, &texts)).collect();
+    let graph = graph.with_ids(nodes.ids)?.with_group_columns(columns)?;
     match nodes.roles {
         Some(roles) => graph.with_split(Split::new(roles)),
         None => Ok(graph),
@@ -74,6 +75,8 @@ struct Nodes {
     roles: Option<Vec<Role>>,
     columns: usize,
     features: Vec<f32>,
+    /// Name and fields of each group column.
+    groups: Vec<(String, Vec<String>)>,
 }
 
 impl Nodes {
@@ -81,8 +84,10 @@ impl Nodes {
         let mut table = Table::open(path)?;
         let (id, label) = (table.required("id")?, table.required("label")?);
         let split = table.column("split");
-        let reserved = [Some(id), Some(label), split];
-        let feature_columns: Vec<usize> = (0..table.header.len()).filter(|at| !reserved.contains(&Some(*at))).collect();
+        let groups = table.group_columns()?;
+        let reserved: Vec<usize> =
+            [id, label].into_iter().chain(split).chain(groups.iter().map(|group| group.0)).collect();
+        let feature_columns: Vec<usize> = (0..table.header.len()).filter(|at| !reserved.contains(at)).collect();
         if feature_columns.is_empty() {
             return Err(malformed(path, 1, table.header.len(), "at least one feature column", "none"));
         }
@@ -93,6 +98,7 @@ impl Nodes {
             roles: split.map(|_| Vec::new()),
             columns: feature_columns.len(),
             features: Vec::new(),
+            groups: groups.iter().map(|(_, name)| (name.clone(), Vec::new())).collect(),
         };
         while table.next()? {
             nodes.push_id(&table, id)?;
@@ -101,7 +107,10 @@ impl Nodes {
                 roles.push(role(&table, split, label)?);
             }
             for &column in &feature_columns {
-                nodes.features.push(table.number(column)?);
+                nodes.features.push(table.feature(column)?);
+            }
+            for ((column, _), (_, texts)) in groups.iter().zip(&mut nodes.groups) {
+                texts.push(table.field(*column).to_owned());
             }
         }
         Ok(nodes)
@@ -133,20 +142,8 @@ fn role(table: &Table, split: usize, label: usize) -> Result<Role> {
 
 /// Numbers the classes in the order of their names.
 fn name_classes(labels: &[String]) -> Result<Labels> {
-    let mut names: Vec<&str> = labels.iter().map(String::as_str).filter(|label| !label.is_empty()).collect();
-    names.sort_unstable();
-    names.dedup();
-    let numbers: Option<Vec<i64>> = names.iter().map(|name| name.parse().ok()).collect();
-    if let Some(numbers) = numbers {
-        let by_number: BTreeMap<(i64, &str), ()> =
-            numbers.into_iter().zip(names.iter().copied()).map(|key| (key, ())).collect();
-        names = by_number.into_keys().map(|(_, name)| name).collect();
-    }
-    let class: HashMap<&str, u32> = names.iter().zip(0..).map(|(&name, class)| (name, class)).collect();
-    Labels::new(
-        labels.iter().map(|label| class.get(label.as_str()).copied()),
-        names.iter().map(ToString::to_string).collect(),
-    )
+    let (names, class) = numbered(labels);
+    Labels::new(class, names)
 }
 
 fn read_edges(path: &Path, position: &HashMap<String, (u32, u64)>, options: CsvOptions) -> Result<Adjacency> {
@@ -181,86 +178,6 @@ fn read_edges(path: &Path, position: &HashMap<String, (u32, u64)>, options: CsvO
     }
     let adjacency = Adjacency::from_edges(position.len(), &edges, weights.as_deref(), options.directed);
     adjacency.map(|(adjacency, _)| adjacency).map_err(|e| parts::in_file(path, e))
-}
-
-/// A table with a header, of which one row is in memory at a time.
-struct Table<'a> {
-    path: &'a Path,
-    reader: csv::Reader<File>,
-    header: Vec<String>,
-    row: StringRecord,
-}
-
-impl<'a> Table<'a> {
-    fn open(path: &'a Path) -> Result<Self> {
-        let file = File::open(path).map_err(|e| Error::io(path, e))?;
-        // Rows of another length are refused below, with a message that says which.
-        let mut reader = csv::ReaderBuilder::new().flexible(true).trim(Trim::All).from_reader(file);
-        let header = reader.headers().map_err(|e| unreadable(path, &e))?;
-        let header: Vec<String> = header.iter().map(|name| name.trim_start_matches('\u{feff}').to_owned()).collect();
-        let mut columns = HashMap::new();
-        for (at, name) in header.iter().enumerate() {
-            if let Some(first) = columns.insert(name, at) {
-                let found = format!("{} again, first in column {}", quoted(name), first + 1);
-                return Err(malformed(path, 1, at + 1, "every column name once", found));
-            }
-        }
-        Ok(Self { path, reader, header, row: StringRecord::new() })
-    }
-
-    fn column(&self, name: &str) -> Option<usize> {
-        self.header.iter().position(|column| column == name)
-    }
-
-    fn required(&self, name: &str) -> Result<usize> {
-        self.column(name).ok_or_else(|| {
-            let expected = format!("a header with a column `{name}`");
-            malformed(self.path, 1, 1, expected, quoted(&self.header.join(",")))
-        })
-    }
-
-    /// Reads the next row; false after the last.
-    fn next(&mut self) -> Result<bool> {
-        let more = self.reader.read_record(&mut self.row).map_err(|e| unreadable(self.path, &e))?;
-        if more && self.row.len() != self.header.len() {
-            let expected = format!("{} fields, as in the header", self.header.len());
-            return Err(self.malformed(self.row.len().min(self.header.len()), expected, self.row.len().to_string()));
-        }
-        Ok(more)
-    }
-
-    /// Rows are as long as the header, so the column exists.
-    fn field(&self, column: usize) -> &str {
-        self.row.get(column).unwrap_or_default()
-    }
-
-    fn number(&self, column: usize) -> Result<f32> {
-        let text = self.field(column);
-        let number = text.parse::<f32>().ok().filter(|x| x.is_finite());
-        number.ok_or_else(|| {
-            let expected = format!("a finite number for {}", quoted(&self.header[column]));
-            self.malformed(column, expected, quoted(text))
-        })
-    }
-
-    fn line(&self) -> u64 {
-        self.row.position().map_or(0, csv::Position::line)
-    }
-
-    fn malformed(&self, column: usize, expected: impl Into<String>, found: impl Into<String>) -> Error {
-        malformed(self.path, self.line(), column + 1, expected, found)
-    }
-}
-
-fn unreadable(path: &Path, error: &csv::Error) -> Error {
-    match error.kind() {
-        csv::ErrorKind::Io(source) => from_io(path, "", source, "a table"),
-        csv::ErrorKind::Utf8 { pos, err } => {
-            let line = pos.as_ref().map_or(1, csv::Position::line);
-            malformed(path, line, err.field() + 1, "UTF-8 text", "other bytes")
-        }
-        _ => Error::malformed(path, "", "a table", error.to_string()),
-    }
 }
 
 /// The table of nodes.
@@ -309,6 +226,20 @@ mod tests {
     }
 
     #[test]
+    fn group_columns_are_no_features() {
+        let nodes = "id,group:age,label,a,group: sex \nx,10,0,1,f\ny,9,1,2,\nz,,0,3,m\n";
+        let graph = parse(nodes.as_bytes(), b"src,dst\nx,y\n", false).unwrap();
+        let columns =
+            [GroupColumn::from_texts("age", &["10", "9", ""]), GroupColumn::from_texts("sex", &["f", "", "m"])];
+        assert_eq!(graph.group_columns(), columns);
+        assert_eq!(graph.group_columns()[0].values, ["9", "10"]);
+        let plain = parse(b"id,label,a\nx,0,1\ny,1,2\nz,0,3\n", b"src,dst\nx,y\n", false).unwrap();
+        assert_eq!(graph.features(), plain.features());
+        assert_eq!(graph.clone().renamed("r").scaled(crate::Scaling::Binary).group_columns(), columns);
+        assert!(graph.induced(&[0, 1]).group_columns().is_empty());
+    }
+
+    #[test]
     fn errors_name_file_line_and_column() {
         let nodes = |text: &str| parse(text.as_bytes(), b"src,dst\n", false).unwrap_err().to_string();
         let edges = |text: &str| parse(NODES.as_bytes(), text.as_bytes(), false).unwrap_err().to_string();
@@ -321,7 +252,7 @@ mod tests {
                 nodes("id,label,a\nx,0,one\n"),
                 "nodes.csv, line 2, column 3: expected a finite number for `a`, found `one`",
             ),
-            (nodes("id,label,a\nx,0,NaN\n"), "line 2, column 3: expected a finite number"),
+            (nodes("id,label,a\nx,0,NaN\n"), "line 2, column 3: expected a finite number for `a`, found `NaN`"),
             (nodes("id,label,a\nx,0,1\ny,0\n"), "line 3, column 3: expected 3 fields, as in the header, found 2"),
             (nodes("id,label,a\n,0,1\n"), "line 2, column 1: expected an id"),
             (
@@ -331,6 +262,17 @@ mod tests {
             (nodes("x,0,1\n"), "line 1, column 1: expected a header with a column `id`, found `x,0,1`"),
             (nodes("id,label\nx,0\n"), "expected at least one feature column"),
             (nodes("id,label,a,a\n"), "line 1, column 4: expected every column name once"),
+            (nodes("id,label,group:a\nx,0,1\n"), "expected at least one feature column"),
+            (
+                nodes("id,label,town\nx,0,Ulm\n"),
+                "found `Ulm` (a column of names is a grouping if it is called `group:town`)",
+            ),
+            (nodes("id,label,a,group:\n"), "line 1, column 4: expected a name after `group:`, found `group:`"),
+            (nodes("id,label,a,group:b*c\n"), "line 1, column 4: expected a name without `*`"),
+            (
+                nodes("id,label,a,group:b,group: b\n"),
+                "line 1, column 5: expected every name of a grouping once, found `b` again, first in column 4",
+            ),
             (nodes("id,label,a\n"), "expected at least one node"),
             (nodes(""), "line 1, column 1: expected a header"),
             (edges("src,dst\nx,w\nx,q\n"), "edges.csv, line 3, column 2: expected an id from nodes.csv, found `q`"),

@@ -24,6 +24,7 @@ pub mod ogb;
 mod parts;
 mod pickle;
 pub mod planetoid;
+mod table;
 #[cfg(test)]
 mod testing;
 mod text;
@@ -102,7 +103,7 @@ const TABLE: [Row; 7] = [
     Row {
         format: Format::Csv,
         name: "csv",
-        description: "a folder with nodes.csv (id,label,<feature>…) and edges.csv (src,dst[,weight])",
+        description: "a folder with nodes.csv (id,label,<feature>…[,group:NAME…]) and edges.csv (src,dst[,weight])",
         read: csv_tables::read,
     },
 ];

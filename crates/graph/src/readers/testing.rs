@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use npyz::zip::{ZipWriter, write::FileOptions};
 use proptest::prelude::*;
 
-use crate::{Adjacency, Features, Graph, Labels, Role, SparseRows, Split};
+use crate::{Adjacency, Features, Graph, GroupColumn, Labels, Role, SparseRows, Split};
 
 /// A folder that goes away with the test.
 pub(super) struct Folder(tempfile::TempDir);
@@ -103,7 +103,12 @@ pub(super) fn graph() -> impl Strategy<Value = Graph> {
                     let role = |r: &usize| [Role::Train, Role::Val, Role::Test, Role::None][*r];
                     graph = graph.with_split(Split::new(roles.iter().map(role).collect())).unwrap();
                 }
-                if named { graph.with_ids(ids).unwrap() } else { graph }
+                if named {
+                    // Any texts will do as groups, too.
+                    let columns = vec![GroupColumn::from_texts("any", &ids), GroupColumn::from_texts("ö", &ids)];
+                    graph = graph.with_group_columns(columns).unwrap().with_ids(ids).unwrap();
+                }
+                graph
             })
         },
     )

@@ -84,6 +84,7 @@ impl Comparison {
         notes.extend(block.sizes());
         Sheet {
             title: format!("{}: {} seeds, test nodes", block.name, self.seeds.len()),
+            labels: "Method",
             columns: headings(columns.iter().copied()),
             rows: block.rows.iter().enumerate().map(line).collect(),
             notes,
@@ -113,6 +114,7 @@ impl Comparison {
         notes.extend(columns.iter().filter_map(|column| friedman(block, column)));
         Sheet {
             title: format!("{}: difference to {}", block.name, self.base),
+            labels: "Method",
             columns: headings(columns.iter().copied()),
             rows: block.rows.iter().enumerate().map(line).collect(),
             notes,
@@ -167,6 +169,7 @@ impl Comparison {
         };
         Sheet {
             title: format!("{}: cost", block.name),
+            labels: "Method",
             columns: columns.iter().map(|heading| heading.map(str::to_owned)).collect(),
             rows: block.rows.iter().zip(&self.methods).map(line).collect(),
             notes: vec![memory.to_owned()],

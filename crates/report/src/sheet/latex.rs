@@ -9,9 +9,10 @@ impl Sheet {
     /// underlined, ending in a newline.
     pub(crate) fn latex(&self, caption: &str) -> String {
         let mut text = format!(
-            "\\begin{{table}}\n  \\centering\n  \\caption{{{}}}\n  \\begin{{tabular}}{{l{}}}\n    \\toprule\n    Method",
+            "\\begin{{table}}\n  \\centering\n  \\caption{{{}}}\n  \\begin{{tabular}}{{l{}}}\n    \\toprule\n    {}",
             escape(caption),
-            "r".repeat(self.columns.len())
+            "r".repeat(self.columns.len()),
+            self.labels
         );
         for [title, _] in &self.columns {
             let _ = write!(text, " & {}", escape(title));
@@ -36,7 +37,7 @@ impl Sheet {
 fn emphasised(cell: &Marked) -> String {
     let text = escape(&cell.text);
     match cell.mark {
-        Mark::Best => format!("\\textbf{{{text}}}"),
+        Mark::Best | Mark::Worst => format!("\\textbf{{{text}}}"),
         Mark::Second => format!("\\underline{{{text}}}"),
         Mark::Plain => text,
     }

@@ -6,9 +6,9 @@ use super::text::plain;
 use super::{Mark, Marked, Sheet};
 
 impl Sheet {
-    /// In Markdown, the best of each column in bold and the second in italics, ending in a newline.
+    /// In Markdown, the best (or worst) of each column in bold and the second in italics, ending in a newline.
     pub(crate) fn markdown(&self) -> String {
-        let mut text = String::from("| Method |");
+        let mut text = format!("| {} |", self.labels);
         for [title, unit] in &self.columns {
             let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
             let _ = write!(text, " {}{} |", field(title), field(&unit));
@@ -29,7 +29,7 @@ impl Sheet {
 
 fn emphasised(cell: &Marked) -> String {
     let mark = match cell.mark {
-        Mark::Best => "**",
+        Mark::Best | Mark::Worst => "**",
         Mark::Second => "*",
         Mark::Plain => "",
     };

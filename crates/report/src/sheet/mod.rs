@@ -13,6 +13,8 @@ pub(crate) use text::{WIDTH, plain, width};
 #[derive(Clone, Debug)]
 pub(crate) struct Sheet {
     pub(crate) title: String,
+    /// The heading of the labels.
+    pub(crate) labels: &'static str,
     /// Per column its heading and the reading or unit under it.
     pub(crate) columns: Vec<[String; 2]>,
     pub(crate) rows: Vec<Line>,
@@ -40,6 +42,7 @@ pub(crate) enum Mark {
     Plain,
     Best,
     Second,
+    Worst,
 }
 
 impl Marked {

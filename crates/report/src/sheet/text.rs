@@ -9,12 +9,12 @@ use crate::Style;
 pub(crate) const WIDTH: usize = 100;
 /// Spaces between columns.
 const GAP: usize = 2;
-/// The narrowest column of labels: the width of its heading.
+/// The narrowest column of labels.
 const LABEL: usize = 6;
 
 impl Sheet {
-    /// As text, at most 100 columns wide where the cells allow it, ending in a newline. `*` marks the best of a column
-    /// and `'` the second.
+    /// As text, at most 100 columns wide where the cells allow it, ending in a newline. `*` marks the best of a column,
+    /// `'` the second and `!` the worst.
     pub(crate) fn text(&self, style: Style) -> String {
         let paint = Paint(style);
         let layout = Layout::of(self);
@@ -25,7 +25,7 @@ impl Sheet {
         };
         line(&paint.bold(&shorten(&plain(&self.title), WIDTH)));
         line("");
-        line(&layout.heading("Method", self, 0));
+        line(&layout.heading(self.labels, self, 0));
         line(&layout.heading("", self, 1));
         let rule = "─".repeat(layout.width());
         line(&paint.dim(&rule));
@@ -68,7 +68,8 @@ impl Layout {
         let taken: usize = columns.iter().map(|width| width + GAP).sum();
         let free = WIDTH.saturating_sub(taken).max(LABEL);
         let lines = sheet.rows.iter().flat_map(|row| wrap(&plain(&row.label), free));
-        let label = lines.map(|line| self::width(&line)).fold(LABEL, usize::max);
+        let least = LABEL.max(self::width(sheet.labels));
+        let label = lines.map(|line| self::width(&line)).fold(least, usize::max);
         Self { free, label, columns }
     }
 
@@ -123,6 +124,10 @@ impl Paint {
         match mark {
             Mark::Best => format!("{spaces}{}", self.with(green.bold(), &format!("{text}*"))),
             Mark::Second => format!("{spaces}{}", self.with(green, &format!("{text}'"))),
+            Mark::Worst => {
+                let red = anstyle::AnsiColor::Red.on_default();
+                format!("{spaces}{}", self.with(red.bold(), &format!("{text}!")))
+            }
             Mark::Plain => format!("{spaces}{text} "),
         }
     }

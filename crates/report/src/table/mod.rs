@@ -107,6 +107,7 @@ impl Table {
         };
         Sheet {
             title: self.title.clone(),
+            labels: "Method",
             columns: self.columns().map(|column| [column.title.to_owned(), column.unit.to_owned()]).collect(),
             rows: self.rows.iter().enumerate().map(row).collect(),
             notes: self.notes(),

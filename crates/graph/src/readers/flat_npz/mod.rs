@@ -11,7 +11,8 @@
 //! | `train_masks`, `val_masks`, `test_masks` | k × n | … k published splits, of which the **first** is taken |
 //!
 //! [`write()`] adds, and [`read`] understands, what published files lack: `name`, `directed` (one number), `edge_weight`
-//! (E), `class_names` and `node_ids`. Texts are UTF-8 bytes one after the other in `NAME` with the k + 1 boundaries in
+//! (E), `class_names`, `node_ids`, `group_names` and for each of those, counted from 0, `group_K` (n, the position of the
+//! node's value, −1 for none) and `group_values_K`. Texts are UTF-8 bytes one after the other in `NAME` with the k + 1 boundaries in
 //! `NAME_offsets`. Other arrays, such as `raw_edge_index`, are ignored.
 
 mod write;
@@ -22,7 +23,7 @@ pub use write::write;
 
 use super::npz::Npz;
 use super::{npz_in, parts};
-use crate::{Adjacency, Error, Features, Graph, Labels, Result, Role, Split};
+use crate::{Adjacency, Error, Features, Graph, GroupColumn, Labels, Result, Role, Split};
 
 /// Reads a graph.
 ///
@@ -41,6 +42,7 @@ pub fn read(path: &Path) -> Result<Graph> {
         _ => parts::name_of(npz.path()),
     };
     let ids = strings(&mut npz, "node_ids")?;
+    let groups = group_columns(&mut npz)?;
     let assemble = || {
         let mut graph = Graph::new(name, adjacency, features, labels)?;
         if let Some(split) = split {
@@ -49,7 +51,7 @@ pub fn read(path: &Path) -> Result<Graph> {
         if let Some(ids) = ids {
             graph = graph.with_ids(ids)?;
         }
-        Ok(graph)
+        graph.with_group_columns(groups)
     };
     assemble().map_err(|e| parts::in_file(npz.path(), e))
 }
@@ -153,6 +155,21 @@ pub(super) fn masks(npz: &mut Npz, nodes: usize) -> Result<Option<Split>> {
     parts::split(npz.path(), nodes, &lists).map(Some)
 }
 
+/// The groupings of the nodes; their sizes are checked when they join the graph.
+fn group_columns(npz: &mut Npz) -> Result<Vec<GroupColumn>> {
+    let mut columns = Vec::new();
+    for (k, name) in strings(npz, "group_names")?.unwrap_or_default().into_iter().enumerate() {
+        let array = format!("group_values_{k}");
+        let Some(values) = strings(npz, &array)? else {
+            return Err(Error::malformed(npz.path(), "", format!("an array `{array}`"), "none"));
+        };
+        let of_node: Vec<i64> = npz.list(&format!("group_{k}"))?;
+        let of_node = of_node.into_iter().map(|value| (value >= 0).then(|| u32::try_from(value).unwrap_or(u32::MAX)));
+        columns.push(GroupColumn { name, values, of_node: of_node.collect() });
+    }
+    Ok(columns)
+}
+
 /// Texts stored as bytes and boundaries; `None` if there are none of that name.
 fn strings(npz: &mut Npz, name: &str) -> Result<Option<Vec<String>>> {
     let offsets_name = format!("{name}_offsets");
@@ -246,6 +263,31 @@ mod tests {
         assert!(read(&path).unwrap_err().to_string().contains("a graph without features"));
         let (adjacency, labels, split) = read_without_features(&path).unwrap();
         assert_eq!((adjacency.edges(), labels.len(), split), (1, 2, None));
+    }
+
+    #[test]
+    fn wrong_groups_are_named() {
+        let folder = Folder::new();
+        let path = folder.path("g.npz");
+        let reason = |groups: &[i64]| {
+            let mut npz = NpzWriter::create(&path).unwrap();
+            npz.array("edge_index", &[2, 1], vec![0i64, 1]).unwrap();
+            npz.array("y", &[2], vec![0i64, 1]).unwrap();
+            npz.array("x", &[2, 1], vec![1f32, 2.0]).unwrap();
+            for (name, text) in
+                [("group_names", "g"), ("group_values_0", "v")].into_iter().take(1 + groups.len().min(1))
+            {
+                npz.array(name, &[1], text.bytes()).unwrap();
+                npz.array(&format!("{name}_offsets"), &[2], [0u64, 1]).unwrap();
+            }
+            npz.array("group_0", &[groups.len() as u64], groups.iter().copied()).unwrap();
+            npz.finish().unwrap();
+            read(&path).map_or_else(|error| error.to_string(), |_| "read".to_owned())
+        };
+        assert_eq!(reason(&[0, -1]), "read");
+        assert!(reason(&[0, 1]).ends_with("g.npz, group column `g`: expected a value below 1, found 1"));
+        assert!(reason(&[0]).ends_with("expected 2 rows, one per node, found 1"));
+        assert!(reason(&[]).ends_with("expected an array `group_values_0`, found none"));
     }
 
     #[test]

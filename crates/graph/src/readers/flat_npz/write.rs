@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::readers::npz_writer::NpzWriter;
-use crate::{Adjacency, Error, Features, Graph, Labels, NodeIds, Result, Role, Split};
+use crate::{Adjacency, Error, Features, Graph, GroupColumn, Labels, NodeIds, Result, Role, Split};
 
 /// Writes a graph so that [`read`](super::read) gives an equal one.
 ///
@@ -26,6 +26,9 @@ pub fn write(graph: &Graph, path: &Path) -> Result<()> {
     }
     if let NodeIds::Named(ids) = graph.ids() {
         write_strings(&mut npz, "node_ids", ids)?;
+    }
+    if !graph.group_columns().is_empty() {
+        write_group_columns(&mut npz, graph.group_columns())?;
     }
     npz.finish()
 }
@@ -69,6 +72,17 @@ fn write_labels(npz: &mut NpzWriter, labels: &Labels) -> Result<()> {
 fn write_split(npz: &mut NpzWriter, split: &Split) -> Result<()> {
     for (role, name) in [(Role::Train, "train_idx"), (Role::Val, "val_idx"), (Role::Test, "test_idx")] {
         npz.array(name, &[split.count(role) as u64], split.nodes(role).map(|v| v as u32))?;
+    }
+    Ok(())
+}
+
+fn write_group_columns(npz: &mut NpzWriter, columns: &[GroupColumn]) -> Result<()> {
+    let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+    write_strings(npz, "group_names", &names)?;
+    for (k, column) in columns.iter().enumerate() {
+        let of_node = column.of_node.iter().map(|value| value.map_or(-1, i64::from));
+        npz.array(&format!("group_{k}"), &[column.of_node.len() as u64], of_node)?;
+        write_strings(npz, &format!("group_values_{k}"), &column.values)?;
     }
     Ok(())
 }

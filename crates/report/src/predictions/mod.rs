@@ -1,5 +1,9 @@
 //! `predictions.csv`: what was predicted for every node.
 
+mod reader;
+
+pub use reader::{Predictions, SavedPrediction, SeedPredictions};
+
 use std::path::PathBuf;
 
 use boostfgl_graph::Role;

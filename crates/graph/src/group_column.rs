@@ -1,0 +1,121 @@
+//! Groupings of nodes that come with the data: sex, region, department.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::{Error, Result};
+
+/// One text per node that says which group it is in, such as the column `group:region` of a `nodes.csv`.
+///
+/// Group columns are for judging: they are no features, and no client's part of a graph carries them
+/// ([`Graph::induced`](crate::Graph::induced) leaves them behind), so nothing that trains can see them.
+///
+/// ```
+/// use boostfgl_graph::GroupColumn;
+///
+/// let column = GroupColumn::from_texts("age", &["10", "9", "", "10"]);
+/// assert_eq!(column.values, ["9", "10"]);
+/// assert_eq!(column.of_node, [Some(1), Some(0), None, Some(1)]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupColumn {
+    /// What the column is called, without `group:`.
+    pub name: String,
+    /// Its distinct values, ordered by number if all are integers and by letter otherwise.
+    pub values: Vec<String>,
+    /// Per node the position of its value; `None` for a node that is in no group.
+    pub of_node: Vec<Option<u32>>,
+}
+
+impl GroupColumn {
+    /// A column from one text per node; an empty text means no group.
+    pub fn from_texts(name: impl Into<String>, texts: &[impl AsRef<str>]) -> Self {
+        let (values, of_node) = numbered(texts);
+        Self { name: name.into(), values, of_node }
+    }
+
+    /// Why a column cannot be called so, in the words of an error's `expected`; `None` if it can.
+    pub(crate) fn objection(name: &str) -> Option<&'static str> {
+        if name.is_empty() {
+            Some("a name after `group:`")
+        } else if name.contains('*') {
+            // Groupings are written `column:NAME*…`: such a column could not be asked for.
+            Some("a name without `*`, which joins groupings")
+        } else {
+            None
+        }
+    }
+
+    /// Checks one column of a graph of `nodes` nodes.
+    pub(crate) fn check(&self, nodes: usize) -> Result<()> {
+        let what = format!("group column `{}`", self.name);
+        let wrong = |expected: String, found: String| Err(Error::inconsistent(&what, expected, found));
+        if let Some(expected) = Self::objection(&self.name) {
+            return wrong(expected.to_owned(), format!("`{}`", self.name));
+        }
+        if self.of_node.len() != nodes {
+            return wrong(format!("{nodes} rows, one per node"), self.of_node.len().to_string());
+        }
+        let distinct: BTreeSet<&String> = self.values.iter().collect();
+        if distinct.len() < self.values.len() {
+            return wrong("every value once".to_owned(), "one twice".to_owned());
+        }
+        match self.of_node.iter().flatten().find(|value| **value as usize >= self.values.len()) {
+            Some(value) => wrong(format!("a value below {}", self.values.len()), value.to_string()),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that no two columns have one name.
+    pub(crate) fn check_names(columns: &[Self]) -> Result<()> {
+        let mut names = BTreeSet::new();
+        match columns.iter().find(|column| !names.insert(&column.name)) {
+            Some(twice) => {
+                Err(Error::inconsistent("group columns", "every name once", format!("`{}` twice", twice.name)))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// The distinct texts that are not empty, by number if all are integers and by letter otherwise, and per text its
+/// position among them.
+pub(crate) fn numbered(texts: &[impl AsRef<str>]) -> (Vec<String>, Vec<Option<u32>>) {
+    let names: BTreeSet<&str> = texts.iter().map(AsRef::as_ref).filter(|text| !text.is_empty()).collect();
+    let numbers: Option<BTreeSet<(i64, &str)>> = names.iter().map(|name| Some((name.parse().ok()?, *name))).collect();
+    let names: Vec<&str> = match numbers {
+        Some(numbers) => numbers.into_iter().map(|(_, name)| name).collect(),
+        None => names.into_iter().collect(),
+    };
+    let position: HashMap<&str, u32> = names.iter().copied().zip(0..).collect();
+    let of_text = texts.iter().map(|text| position.get(text.as_ref()).copied()).collect();
+    (names.into_iter().map(str::to_owned).collect(), of_text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_ordered_by_number_only_if_all_are_numbers() {
+        assert_eq!(numbered(&["10", "-1", "9", "09"]).0, ["-1", "09", "9", "10"]);
+        assert_eq!(numbered(&["10", "9", "x"]).0, ["10", "9", "x"]);
+        assert_eq!(numbered(&["", ""]), (Vec::new(), vec![None, None]));
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_are_named() {
+        let good = GroupColumn::from_texts("sex", &["f", "m", ""]);
+        assert!(good.check(3).is_ok());
+        let reason = |column: GroupColumn, nodes| column.check(nodes).unwrap_err().to_string();
+        assert_eq!(reason(good.clone(), 2), "group column `sex`: expected 2 rows, one per node, found 3");
+        let named = |name: &str| GroupColumn { name: name.into(), ..good.clone() };
+        assert_eq!(reason(named(""), 3), "group column ``: expected a name after `group:`, found ``");
+        assert!(reason(named("a*b"), 3).contains("expected a name without `*`"));
+        let broken = GroupColumn { of_node: vec![Some(2), None, None], ..good.clone() };
+        assert_eq!(reason(broken, 3), "group column `sex`: expected a value below 2, found 2");
+        let twice = GroupColumn { values: vec!["f".into(), "f".into()], ..good.clone() };
+        assert!(reason(twice, 3).ends_with("expected every value once, found one twice"));
+        let both = GroupColumn::check_names(&[good.clone(), good]).unwrap_err().to_string();
+        assert_eq!(both, "group columns: expected every name once, found `sex` twice");
+    }
+}

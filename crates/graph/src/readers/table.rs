@@ -1,0 +1,125 @@
+//! One comma-separated table, row by row, with errors that name line and column.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::Path;
+
+use csv::{StringRecord, Trim};
+
+use super::npz::from_io;
+use super::text::{malformed, quoted};
+use crate::{Error, GroupColumn, Result};
+
+/// A table with a header, of which one row is in memory at a time.
+pub(super) struct Table<'a> {
+    path: &'a Path,
+    reader: csv::Reader<File>,
+    pub(super) header: Vec<String>,
+    row: StringRecord,
+}
+
+impl<'a> Table<'a> {
+    pub(super) fn open(path: &'a Path) -> Result<Self> {
+        let file = File::open(path).map_err(|e| Error::io(path, e))?;
+        // Rows of another length are refused below, with a message that says which.
+        let mut reader = csv::ReaderBuilder::new().flexible(true).trim(Trim::All).from_reader(file);
+        let header = reader.headers().map_err(|e| unreadable(path, &e))?;
+        let header: Vec<String> = header.iter().map(|name| name.trim_start_matches('\u{feff}').to_owned()).collect();
+        let mut columns = HashMap::new();
+        for (at, name) in header.iter().enumerate() {
+            if let Some(first) = columns.insert(name, at) {
+                let found = format!("{} again, first in column {}", quoted(name), first + 1);
+                return Err(malformed(path, 1, at + 1, "every column name once", found));
+            }
+        }
+        Ok(Self { path, reader, header, row: StringRecord::new() })
+    }
+
+    pub(super) fn column(&self, name: &str) -> Option<usize> {
+        self.header.iter().position(|column| column == name)
+    }
+
+    pub(super) fn required(&self, name: &str) -> Result<usize> {
+        self.column(name).ok_or_else(|| {
+            let expected = format!("a header with a column `{name}`");
+            malformed(self.path, 1, 1, expected, quoted(&self.header.join(",")))
+        })
+    }
+
+    /// The columns called `group:NAME` and their names, in the order of the header.
+    pub(super) fn group_columns(&self) -> Result<Vec<(usize, String)>> {
+        let mut groups: Vec<(usize, String)> = Vec::new();
+        for (at, title) in self.header.iter().enumerate() {
+            let Some(name) = title.strip_prefix("group:").map(str::trim) else { continue };
+            if let Some(expected) = GroupColumn::objection(name) {
+                return Err(malformed(self.path, 1, at + 1, expected, quoted(title)));
+            }
+            if let Some((first, _)) = groups.iter().find(|(_, other)| other == name) {
+                let found = format!("{} again, first in column {}", quoted(name), first + 1);
+                return Err(malformed(self.path, 1, at + 1, "every name of a grouping once", found));
+            }
+            groups.push((at, name.to_owned()));
+        }
+        Ok(groups)
+    }
+
+    /// Reads the next row; false after the last.
+    pub(super) fn next(&mut self) -> Result<bool> {
+        let more = self.reader.read_record(&mut self.row).map_err(|e| unreadable(self.path, &e))?;
+        if more && self.row.len() != self.header.len() {
+            let expected = format!("{} fields, as in the header", self.header.len());
+            return Err(self.malformed(self.row.len().min(self.header.len()), expected, self.row.len().to_string()));
+        }
+        Ok(more)
+    }
+
+    /// Rows are as long as the header, so the column exists.
+    pub(super) fn field(&self, column: usize) -> &str {
+        self.row.get(column).unwrap_or_default()
+    }
+
+    pub(super) fn number(&self, column: usize) -> Result<f32> {
+        let text = self.field(column);
+        let number = text.parse::<f32>().ok().filter(|x| x.is_finite());
+        number.ok_or_else(|| {
+            let expected = format!("a finite number for {}", quoted(&self.header[column]));
+            self.malformed(column, expected, quoted(text))
+        })
+    }
+
+    /// A number that is a feature. A text in its place may be meant as a group, so the message says how to have that.
+    pub(super) fn feature(&self, column: usize) -> Result<f32> {
+        self.number(column).map_err(|error| match error {
+            Error::Malformed { path, place, expected, found } if is_text(self.field(column)) => {
+                let name = &self.header[column];
+                let found = format!("{found} (a column of names is a grouping if it is called `group:{name}`)");
+                Error::Malformed { path, place, expected, found }
+            }
+            other => other,
+        })
+    }
+
+    pub(super) fn line(&self) -> u64 {
+        self.row.position().map_or(0, csv::Position::line)
+    }
+
+    pub(super) fn malformed(&self, column: usize, expected: impl Into<String>, found: impl Into<String>) -> Error {
+        malformed(self.path, self.line(), column + 1, expected, found)
+    }
+}
+
+/// Whether a field holds something, and no number of any kind.
+fn is_text(field: &str) -> bool {
+    !field.is_empty() && field.parse::<f64>().is_err()
+}
+
+fn unreadable(path: &Path, error: &csv::Error) -> Error {
+    match error.kind() {
+        csv::ErrorKind::Io(source) => from_io(path, "", source, "a table"),
+        csv::ErrorKind::Utf8 { pos, err } => {
+            let line = pos.as_ref().map_or(1, csv::Position::line);
+            malformed(path, line, err.field() + 1, "UTF-8 text", "other bytes")
+        }
+        _ => Error::malformed(path, "", "a table", error.to_string()),
+    }
+}

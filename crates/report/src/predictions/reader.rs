@@ -1,0 +1,281 @@
+//! Reading `predictions.csv` back.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use boostfgl_graph::{Role, nearest};
+
+use super::HEADER;
+use crate::{Error, Result};
+
+/// What a `predictions.csv` holds, seed by seed.
+///
+/// ```
+/// use boostfgl_report::Predictions;
+///
+/// let place = tempfile::tempdir()?;
+/// let path = place.path().join("predictions.csv");
+/// let header = "seed,node,client,split,label,prediction,minority,heterophilous";
+/// std::fs::write(&path, format!("{header}\n0,anna,3,test,blue,red,1,0\n"))?;
+/// let predictions = Predictions::read(&path)?;
+/// assert_eq!(&*predictions.seeds[0].rows[0].prediction, "red");
+///
+/// std::fs::write(&path, format!("{header}\n0,anna,3,tes"))?;
+/// let error = Predictions::read(&path).unwrap_err().to_string();
+/// assert!(error.ends_with("line 2: expected 8 fields, found 4: the file may have been cut off"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Predictions {
+    /// The seeds, in the order of the file.
+    pub seeds: Vec<SeedPredictions>,
+}
+
+/// The rows of one seed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeedPredictions {
+    /// The seed.
+    pub seed: u64,
+    /// One row per node, in the order of the file.
+    pub rows: Vec<SavedPrediction>,
+}
+
+/// One row, without its seed. Names of classes are shared between rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedPrediction {
+    /// What the node was called in its source.
+    pub node: String,
+    /// The client that owns it.
+    pub client: u32,
+    /// What it was used for.
+    pub split: Role,
+    /// The name of its class, if known.
+    pub label: Option<Arc<str>>,
+    /// The name of the predicted class.
+    pub prediction: Arc<str>,
+    /// Whether its class is a minority class.
+    pub minority: bool,
+    /// Whether it is heterophilous.
+    pub heterophilous: bool,
+}
+
+impl Predictions {
+    /// Reads a file that [`PredictionsWriter`](crate::PredictionsWriter) wrote. Columns are found by name; others are
+    /// passed over.
+    ///
+    /// # Errors
+    /// If the file cannot be read, a column is missing, a row has another number of fields than the header, or a field
+    /// does not hold what it should. Messages name file, line and column.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let file = File::open(path).map_err(|source| Error::io(path, source))?;
+        // Rows of another length are refused below. Nothing is trimmed: names are those of the source.
+        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(file);
+        let header = reader.headers().map_err(|error| unreadable(path, error))?.clone();
+        let columns = find_columns(path, &header)?;
+        let mut predictions = Self { seeds: Vec::new() };
+        let mut names = Names::default();
+        let mut record = csv::StringRecord::new();
+        while reader.read_record(&mut record).map_err(|error| unreadable(path, error))? {
+            let row = Row { path, columns: &columns, record: &record };
+            if record.len() != header.len() {
+                let cut = if record.len() < header.len() { ": the file may have been cut off" } else { "" };
+                let found = format!("{}{cut}", record.len());
+                return Err(expected(path, record.position(), "", &format!("{} fields", header.len()), &found));
+            }
+            let seed = row.number(0, "a seed, 0 or a larger integer")?;
+            let saved = row.parse(&mut names)?;
+            predictions.of(seed).push(saved);
+        }
+        Ok(predictions)
+    }
+
+    /// The rows of `seed` so far.
+    fn of(&mut self, seed: u64) -> &mut Vec<SavedPrediction> {
+        // Rows of a seed stand together, so the last is looked at first.
+        let at = self.seeds.iter().rposition(|known| known.seed == seed).unwrap_or_else(|| {
+            self.seeds.push(SeedPredictions { seed, rows: Vec::new() });
+            self.seeds.len() - 1
+        });
+        &mut self.seeds[at].rows
+    }
+}
+
+/// Where each column of [`HEADER`] stands.
+fn find_columns(path: &Path, header: &csv::StringRecord) -> Result<[usize; 8]> {
+    let mut columns = [0; 8];
+    for (column, name) in columns.iter_mut().zip(HEADER) {
+        *column = header.iter().position(|title| title == name).ok_or_else(|| {
+            let near = nearest(name, header.iter()).filter(|near| !HEADER.contains(near));
+            let near = near.map(|near| format!(" but `{near}`")).unwrap_or_default();
+            let wanted = format!("line 1: expected the columns {}, found no `{name}`{near}", HEADER.join(","));
+            Error::malformed(path, wanted)
+        })?;
+    }
+    Ok(columns)
+}
+
+/// Names of classes, each kept once.
+#[derive(Default)]
+struct Names(HashMap<String, Arc<str>>);
+
+impl Names {
+    fn share(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.0.get(name) {
+            return Arc::clone(known);
+        }
+        let shared: Arc<str> = name.into();
+        self.0.insert(name.to_owned(), Arc::clone(&shared));
+        shared
+    }
+}
+
+/// A row as it stands in the file. Columns are numbered as in [`HEADER`].
+struct Row<'a> {
+    path: &'a Path,
+    columns: &'a [usize; 8],
+    record: &'a csv::StringRecord,
+}
+
+impl Row<'_> {
+    fn parse(&self, names: &mut Names) -> Result<SavedPrediction> {
+        let role = Role::from_name(self.field(3)).filter(|_| !self.field(3).is_empty());
+        let label = self.field(4);
+        Ok(SavedPrediction {
+            node: self.field(1).to_owned(),
+            client: self.number(2, "a client number, 0 or larger")?,
+            split: role.ok_or_else(|| self.error(3, "train, val, test or none"))?,
+            label: (!label.is_empty()).then(|| names.share(label)),
+            prediction: names.share(self.field(5)),
+            minority: self.flag(6)?,
+            heterophilous: self.flag(7)?,
+        })
+    }
+
+    /// Rows are as long as the header, so the field exists.
+    fn field(&self, column: usize) -> &str {
+        self.record.get(self.columns[column]).unwrap_or_default()
+    }
+
+    fn number<T: std::str::FromStr>(&self, column: usize, wanted: &str) -> Result<T> {
+        self.field(column).parse().map_err(|_| self.error(column, wanted))
+    }
+
+    fn flag(&self, column: usize) -> Result<bool> {
+        match self.field(column) {
+            "0" => Ok(false),
+            "1" => Ok(true),
+            _ => Err(self.error(column, "0 or 1")),
+        }
+    }
+
+    fn error(&self, column: usize, wanted: &str) -> Error {
+        let place = format!(", column {}", HEADER[column]);
+        // A damaged file can hold anything; what is shown of it stays short.
+        let found: String = self.field(column).chars().take(60).collect();
+        expected(self.path, self.record.position(), &place, wanted, &format!("`{found}`"))
+    }
+}
+
+fn expected(path: &Path, position: Option<&csv::Position>, place: &str, wanted: &str, found: &str) -> Error {
+    Error::malformed(path, format!("{}{place}: expected {wanted}, found {found}", line(path, position)))
+}
+
+/// `line 3`. The csv crate's own count is off after a blank line and after `\r\n`; so, this once, we count ourselves up
+/// to the record's first byte.
+fn line(path: &Path, position: Option<&csv::Position>) -> String {
+    let Some(position) = position else { return "end".to_owned() };
+    let Ok(text) = std::fs::read(path) else { return format!("line {}", position.line()) };
+    let start = usize::try_from(position.byte()).map_or(text.len(), |byte| byte.min(text.len()));
+    let blank = text[start..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+    let ends = text[..start + blank].iter().filter(|byte| **byte == b'\n').count();
+    format!("line {}", ends + 1)
+}
+
+fn unreadable(path: &Path, error: csv::Error) -> Error {
+    match error.kind() {
+        csv::ErrorKind::Utf8 { pos, .. } => expected(path, pos.as_ref(), "", "UTF-8 text", "other bytes"),
+        _ => Error::io(path, error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Prediction, PredictionsWriter};
+
+    const HEAD: &str = "seed,node,client,split,label,prediction,minority,heterophilous";
+
+    fn parse(text: &[u8]) -> Result<Predictions> {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("predictions.csv");
+        std::fs::write(&path, text).unwrap();
+        Predictions::read(&path)
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("predictions.csv");
+        let mut writer = PredictionsWriter::create(&path).unwrap();
+        let rows =
+            [(4, " a,\"b\"\nc", Role::None, None), (4, "d", Role::Val, Some("x")), (9, "d", Role::Test, Some("y"))];
+        for (seed, node, split, label) in rows {
+            let (minority, heterophilous) = (seed == 9, label.is_none());
+            let row = Prediction { seed, node, client: 2, split, label, prediction: "x", minority, heterophilous };
+            writer.write(&row).unwrap();
+        }
+        writer.finish().unwrap();
+        let read = Predictions::read(&path).unwrap();
+        assert_eq!(read.seeds.iter().map(|seed| (seed.seed, seed.rows.len())).collect::<Vec<_>>(), [(4, 2), (9, 1)]);
+        let saved = |node: &str, split, label: Option<&str>, minority, heterophilous| SavedPrediction {
+            node: node.into(),
+            client: 2,
+            split,
+            label: label.map(Into::into),
+            prediction: "x".into(),
+            minority,
+            heterophilous,
+        };
+        assert_eq!(read.seeds[0].rows[0], saved(" a,\"b\"\nc", Role::None, None, false, true));
+        assert_eq!(read.seeds[0].rows[1], saved("d", Role::Val, Some("x"), false, false));
+        assert_eq!(read.seeds[1].rows[0], saved("d", Role::Test, Some("y"), true, false));
+    }
+
+    #[test]
+    fn errors_name_file_and_line() {
+        let reason =
+            |rows: &str| parse(format!("{HEAD}\n0,a,0,test,x,x,0,0\n{rows}").as_bytes()).unwrap_err().to_string();
+        for (rows, wanted) in [
+            ("0,b,0,test,x", "predictions.csv: line 3: expected 8 fields, found 5: the file may have been cut off"),
+            ("0,b,0,test,x,x,0,", "line 3, column heterophilous: expected 0 or 1, found ``"),
+            ("0,b,0,test,x,\"x,0,0\n", "line 3: expected 8 fields, found 6: the file may have been cut off"),
+            ("0,b,0,test,x,x,0,0,9\n", "line 3: expected 8 fields, found 9"),
+            ("\r\n\n-1,b,0,test,x,x,0,0\n", "line 5, column seed: expected a seed, 0 or a larger integer, found `-1`"),
+            ("0,b,x,test,x,x,0,0\n", "line 3, column client: expected a client number, 0 or larger, found `x`"),
+            ("0,b,0,tset,x,x,0,0\n", "line 3, column split: expected train, val, test or none, found `tset`"),
+            ("0,b,0,,x,x,0,0\n", "line 3, column split: expected train, val, test or none, found ``"),
+            ("0,b,0,test,x,x,true,0\n", "line 3, column minority: expected 0 or 1, found `true`"),
+        ] {
+            assert!(reason(rows).contains(wanted), "{}\n{wanted}", reason(rows));
+        }
+        let bytes = parse(&[HEAD.as_bytes(), b"\n0,\xff,0,test,x,x,0,0\n"].concat()).unwrap_err().to_string();
+        assert!(bytes.ends_with("line 2: expected UTF-8 text, found other bytes"), "{bytes}");
+        let header = parse(HEAD.replace("client", "clients").as_bytes()).unwrap_err().to_string();
+        assert!(header.ends_with("line 1: expected the columns seed,node,client,split,label,prediction,minority,heterophilous, found no `client` but `clients`"), "{header}");
+        assert!(parse(b"").unwrap_err().to_string().ends_with("found no `seed`"));
+        assert!(matches!(Predictions::read("/nowhere/at/all"), Err(Error::Io { .. })));
+    }
+
+    #[test]
+    fn columns_may_move_and_others_are_passed_over() {
+        let moved = "note,heterophilous,minority,prediction,label,split,client,node,seed\nhm,1,0,x,,none,7,a,3\n";
+        let read = parse(moved.as_bytes()).unwrap();
+        let row = &read.seeds[0].rows[0];
+        assert_eq!((read.seeds[0].seed, row.client, row.label.as_deref()), (3, 7, None));
+        assert!(row.heterophilous && !row.minority);
+        assert_eq!(parse(format!("{HEAD}\n").as_bytes()).unwrap().seeds, []);
+    }
+}
