@@ -115,7 +115,8 @@ fn sensitivity(results: &Results) -> String {
     let heat = || results.rows.iter().filter(|row| row.sweep == "heat map");
     let along = |key: &str| {
         let mut found: Vec<String> = heat().filter_map(|row| row.varied.get(key).cloned()).collect();
-        found.sort_by(|a, b| a.parse().unwrap_or(0.0).total_cmp(&b.parse().unwrap_or(0.0)));
+        let number = |text: &String| text.parse::<f64>().unwrap_or(0.0);
+        found.sort_by(|a, b| number(a).total_cmp(&number(b)));
         found.dedup();
         found
     };
