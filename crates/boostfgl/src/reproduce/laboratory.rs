@@ -1,5 +1,6 @@
 //! Where plans are run.
 
+use super::results::OVER_BUDGET;
 use super::{Origin, Plan, Results, Row, Variant};
 use crate::grid::{self, CellStore, GridProgress, Resources};
 use crate::{Config, Data, Error, Experiment, Grid, Layers, Result};
@@ -24,7 +25,7 @@ pub struct Ran {
     pub cells: usize,
     /// Cells that were there already.
     pub reused: usize,
-    /// Cells without numbers: dataset, method and reason of the first, and how many.
+    /// Cells that failed, if any: how many, and dataset, method and reason of the first.
     pub failed: Option<(usize, String)>,
 }
 
@@ -134,7 +135,8 @@ fn configuration(dataset: &str, settings: &BTreeMap<String, toml::Value>, seeds:
 }
 
 fn first_failure(results: &Results) -> Option<(usize, String)> {
-    let failed: Vec<&Row> = results.rows.iter().filter(|row| row.missing.is_some()).collect();
+    let reason = |row: &Row| row.missing.clone().filter(|reason| !reason.starts_with(OVER_BUDGET));
+    let failed: Vec<&Row> = results.rows.iter().filter(|row| reason(row).is_some()).collect();
     let first = failed.first()?;
     let reason = first.missing.as_deref().unwrap_or_default();
     Some((failed.len(), format!("{} on {}, seed {}: {reason}", first.method, first.dataset, first.seed)))

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// How the reason of a cell begins that did not run because it would need more memory than it may use.
+pub(super) const OVER_BUDGET: &str = "over budget";
+
 /// The outcome of one experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Results {
@@ -111,7 +114,8 @@ impl Results {
                     BTreeMap::new()
                 }
                 Some(Finished { outcome: Outcome::OverBudget { needed, .. }, .. }) => {
-                    row.missing = Some(format!("over budget (estimate {:.1} GiB)", needed as f64 / f64::from(1 << 30)));
+                    row.missing =
+                        Some(format!("{OVER_BUDGET} (estimate {:.1} GiB)", needed as f64 / f64::from(1 << 30)));
                     BTreeMap::new()
                 }
                 None => {

@@ -6,4 +6,5 @@ pub(crate) mod config;
 pub(crate) mod data;
 pub(crate) mod methods;
 pub(crate) mod partition;
+pub(crate) mod reproduce;
 pub(crate) mod run;

@@ -1,0 +1,270 @@
+//! `boostfgl reproduce`.
+
+use super::run::unusable;
+use crate::args::{DataFlags, ResourceFlags};
+use crate::output;
+use crate::progress::Cells;
+use anyhow::Result;
+use boostfgl::Error;
+use boostfgl::grid::{CellStore, Resources};
+use boostfgl::report::write_atomic;
+use boostfgl::reproduce::{Laboratory, NAMES, Origin, Plan, Ran, Results, claims, document};
+use clap::Args;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Run the paper's experiments, and see which of its claims hold.
+///
+/// Each experiment is one file under reproduce/: datasets, methods, seeds, what is varied and which
+/// diagnostics watch. Finished cells are kept in the folder and shared by all experiments: a command
+/// that was interrupted goes on where it stopped. Datasets that are not on this machine are left out,
+/// and that is said. At the end stands a verdict on every claim that was measured.
+///
+/// `all` stands for every experiment. `document` runs nothing: it writes reproduction.md anew from the
+/// result files in the folder.
+///
+/// Examples:
+///   boostfgl reproduce --list                         the experiments
+///   boostfgl reproduce table1 --quick                 a first look: one seed
+///   boostfgl reproduce ablation --seeds 10            more seeds than the paper's five
+///   boostfgl reproduce all --quick                    everything, small
+///   boostfgl reproduce document --out docs/reproduction --document docs/reproduction.md
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Reproduce {
+    /// Experiments by name, `all`, or `document`
+    #[arg(value_name = "EXPERIMENT")]
+    names: Vec<String>,
+
+    /// List the experiments and what they show
+    #[arg(long)]
+    list: bool,
+
+    /// A first look: one seed, fewer datasets where the experiment is long
+    #[arg(long)]
+    quick: bool,
+
+    /// Datasets to run on instead of the experiment's own
+    #[arg(long, value_name = "a,b,c", value_delimiter = ',')]
+    datasets: Option<Vec<String>>,
+
+    /// Number of seeds instead of the experiment's own
+    #[arg(long, value_name = "N")]
+    seeds: Option<usize>,
+
+    /// Folder for cells, results and the document; an earlier one is continued
+    #[arg(long, short, value_name = "DIR", default_value = "runs/reproduce")]
+    out: PathBuf,
+
+    /// Where the document goes [default: reproduction.md in the folder]
+    #[arg(long, value_name = "FILE")]
+    document: Option<PathBuf>,
+
+    #[command(flatten)]
+    data_flags: DataFlags,
+
+    #[command(flatten)]
+    resources: ResourceFlags,
+
+    /// Print the verdicts as one JSON document instead of tables
+    #[arg(long)]
+    json: bool,
+
+    /// Print no progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// The word that runs nothing.
+const DOCUMENT: &str = "document";
+
+impl Reproduce {
+    pub(crate) fn execute(&self) -> Result<()> {
+        if self.list {
+            return output::print(&listed()?);
+        }
+        let names = self.wanted()?;
+        if names.is_empty() {
+            return self.conclude(&[], Instant::now());
+        }
+        let plans = names.iter().map(|name| Ok((*name, self.plan(name)?))).collect::<Result<Vec<_>>>()?;
+        let memory = self.resources.limit()?;
+        let threads = self.resources.pool()?.current_num_threads();
+        let resources = Resources { threads: NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN), memory };
+        std::fs::create_dir_all(&self.out)
+            .map_err(|source| unusable(boostfgl::report::Error::io(&self.out, source)))?;
+        let store = CellStore::open(&self.out)?;
+        let mut laboratory = Laboratory::new(self.data_flags.lookup(), store, resources);
+        let begun = Instant::now();
+        let mut ran = Vec::new();
+        for (name, plan) in &plans {
+            ran.push(self.run(name, plan, &mut laboratory)?);
+        }
+        self.conclude(&ran, begun)?;
+        complete(&ran)
+    }
+
+    /// The names of the experiments to run, each once; none for `document`.
+    fn wanted(&self) -> Result<Vec<&'static str>> {
+        if self.names.is_empty() {
+            let reason = "expected the name of an experiment, found none";
+            let advice = "`boostfgl reproduce --list` shows them; `boostfgl reproduce all --quick` is a first look.";
+            return Err(Error::usage("reproduce", reason, advice).into());
+        }
+        let mut wanted = Vec::new();
+        for name in &self.names {
+            match name.as_str() {
+                "all" => wanted.extend(NAMES),
+                DOCUMENT if self.names.len() == 1 => {}
+                name => wanted.push(known(name)?),
+            }
+        }
+        let mut seen = Vec::new();
+        wanted.retain(|name| {
+            !seen.contains(name) && {
+                seen.push(*name);
+                true
+            }
+        });
+        Ok(wanted)
+    }
+
+    fn plan(&self, name: &str) -> Result<Plan> {
+        let mut plan = Plan::named(name)?;
+        if self.quick {
+            plan = plan.quickly();
+        }
+        if let Some(datasets) = &self.datasets {
+            for dataset in datasets {
+                boostfgl::Data::named(dataset)?;
+            }
+            plan = plan.on(datasets);
+        }
+        if let Some(seeds) = self.seeds {
+            if !(1..=10_000).contains(&seeds) {
+                let reason = format!("expected 1 to 10000, found {seeds}");
+                return Err(Error::usage("--seeds", reason, "The paper has five.").into());
+            }
+            plan.seeds = seeds;
+        }
+        Ok(plan)
+    }
+
+    /// Runs one experiment, writes its files and prints its tables.
+    fn run(&self, name: &str, plan: &Plan, laboratory: &mut Laboratory) -> Result<Timed> {
+        if !self.quiet {
+            eprintln!("{name}: {}", plan.title);
+        }
+        let begun = Instant::now();
+        let mut progress = Cells::new(self.quiet);
+        let ran = laboratory.run(name, plan, Origin::here(self.command(name), self.quick), &mut progress)?;
+        drop(progress);
+        write_atomic(self.out.join(format!("{name}.json")), ran.results.to_json().as_bytes()).map_err(Error::from)?;
+        write_atomic(self.out.join(format!("{name}.csv")), ran.results.csv().as_bytes()).map_err(Error::from)?;
+        let seconds = begun.elapsed().as_secs_f64();
+        if !self.json {
+            let tables = document::tables(&ran.results);
+            output::print(&format!("\n{} ({})\n\n{}", plan.title, plan.paper, tables))?;
+        }
+        Ok(Timed { ran, seconds })
+    }
+
+    /// The command that makes the results of an experiment again, without places of this machine.
+    fn command(&self, name: &str) -> String {
+        let mut command = format!("boostfgl reproduce {name}");
+        if self.quick {
+            command.push_str(" --quick");
+        }
+        if let Some(datasets) = &self.datasets {
+            command.push_str(&format!(" --datasets {}", datasets.join(",")));
+        }
+        if let Some(seeds) = self.seeds {
+            command.push_str(&format!(" --seeds {seeds}"));
+        }
+        command
+    }
+
+    /// The document of everything in the folder, and the verdicts on what was asked for.
+    fn conclude(&self, ran: &[Timed], begun: Instant) -> Result<()> {
+        let all = document::read_all(&self.out)?;
+        if all.is_empty() {
+            let place = self.out.display().to_string();
+            let reason = "expected result files of experiments, such as table1.json, found none";
+            return Err(Error::usage(place, reason, "Run an experiment first, or name its folder with --out.").into());
+        }
+        let path = self.document.clone().unwrap_or_else(|| self.out.join("reproduction.md"));
+        write_atomic(&path, document::write(&all)?.as_bytes()).map_err(Error::from)?;
+        let judged: Vec<Results> =
+            if ran.is_empty() { all } else { ran.iter().map(|t| t.ran.results.clone()).collect() };
+        let verdicts = claims::verdicts(&judged);
+        if self.json {
+            let document = serde_json::json!({ "verdicts": verdicts, "document": path });
+            return output::print(&format!("{}\n", serde_json::to_string_pretty(&document)?));
+        }
+        let mut text = format!("\nClaims of the paper\n\n{}\n", document::verdict_text(&verdicts));
+        text.push_str(&spent(ran, begun));
+        text.push_str(&format!(
+            "Results and data of figures in {}; document: {}\n",
+            self.out.display(),
+            path.display()
+        ));
+        output::print(&text)
+    }
+}
+
+/// An experiment that ran, and how long it took.
+struct Timed {
+    ran: Ran,
+    seconds: f64,
+}
+
+/// The name of an experiment.
+fn known(name: &str) -> Result<&'static str> {
+    match NAMES.iter().find(|known| **known == name) {
+        Some(known) => Ok(known),
+        // The plan's own message suggests the nearest name.
+        None => match Plan::named(name) {
+            Err(error) => Err(error.into()),
+            Ok(_) => unreachable!("every plan has a name"),
+        },
+    }
+}
+
+fn listed() -> Result<String> {
+    let mut text = String::new();
+    for name in NAMES {
+        let plan = Plan::named(name)?;
+        let quick = plan.clone().quickly();
+        let cells = |plan: &Plan| {
+            plan.variants().iter().map(|variant| variant.datasets.len()).sum::<usize>()
+                * plan.methods.len()
+                * plan.seeds
+        };
+        text.push_str(&format!("{name:<12} {} ({})\n", plan.title, plan.paper));
+        text.push_str(&format!("{:<12} {} cells, {} with --quick\n", "", cells(&plan), cells(&quick)));
+    }
+    Ok(text)
+}
+
+/// Where the time went.
+fn spent(ran: &[Timed], begun: Instant) -> String {
+    if ran.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("Time\n\n");
+    for Timed { ran, seconds } in ran {
+        let Ran { results, cells, reused, .. } = ran;
+        text.push_str(&format!("{:<14} {seconds:8.1} s   {cells} cells, {reused} of them reused\n", results.name));
+    }
+    text.push_str(&format!("{:<14} {:8.1} s\n\n", "in all", begun.elapsed().as_secs_f64()));
+    text
+}
+
+/// An error if a cell failed: the tables stand, but they are not whole. Cells over the memory budget are no failures.
+fn complete(ran: &[Timed]) -> Result<()> {
+    let failed: Vec<&(usize, String)> = ran.iter().filter_map(|timed| timed.ran.failed.as_ref()).collect();
+    let Some((_, first)) = failed.first() else { return Ok(()) };
+    let cells = ran.iter().map(|timed| timed.ran.cells).sum();
+    Err(Error::Incomplete { failed: failed.iter().map(|(n, _)| n).sum(), cells, first: first.clone() }.into())
+}
