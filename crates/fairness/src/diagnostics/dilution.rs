@@ -2,7 +2,7 @@
 //!
 //! g_min = −(mean gradient over the minority training nodes of all clients at the model θ that the round starts from),
 //! Δθₖ = θₖ − θ, aₖ = ⟨Δθₖ, g_min⟩, and
-//! DR = ⟨Σₖ wₖ Δθₖ, g_min⟩ / ((1/K) Σₖ [aₖ]₊ + ε) (Eq. dr_def_main), ε = 10⁻¹², over the clients that took part.
+//! DR = ⟨Σₖ wₖ Δθₖ, g_min⟩ / ((1/K) Σₖ max(aₖ, 0) + ε) (Eq. dr_def_main), ε = 10⁻¹², over the clients that took part.
 //! Beside DR under the weights that the server used there are those that the same updates would have had under sizes
 //! (FedAvg) and under equal weights. Gradients are taken without dropout and under the messages of the round's training;
 //! where clients start from models of their own, each client's gradient is taken at its own.
@@ -119,7 +119,7 @@ impl Dilution {
     }
 }
 
-/// DR = Σₖ wₖ aₖ / ((1/K) Σₖ [aₖ]₊ + ε) of the projections aₖ under the weights wₖ.
+/// DR = Σₖ wₖ aₖ / ((1/K) Σₖ max(aₖ, 0) + ε) of the projections aₖ under the weights wₖ.
 ///
 /// ```
 /// use boostfgl_fairness::diagnostics::dilution::dilution_ratio;

@@ -9,7 +9,7 @@
 //! | `gsd` | do minority nodes get their share of the gradient? | (G_min / N_min) / (G_maj / N_maj), G = Σ‖∇ℓᵥ‖₂ |
 //! | `epr` | which messages harm the node that receives them? | Rᵤᵥ = ℓᵥ without u→v − ℓᵥ with it |
 //! | `khop` | does error spread from disadvantaged nodes? | error rate at k hops from them |
-//! | `dilution` | does averaging cancel what helps the minority? | DR = Σ wₖ aₖ / (mean [aₖ]₊ + ε), aₖ = ⟨Δθₖ, g_min⟩ |
+//! | `dilution` | does averaging cancel what helps the minority? | DR = Σ wₖ aₖ / (mean max(aₖ, 0) + ε), aₖ = ⟨Δθₖ, g_min⟩ |
 //! | `attribution` | whose loss did training reduce? | share of the decrease of Σ ℓᵥ that is the minority's |
 //! | `hardness` | is the skew on clients with many disadvantaged nodes? | GSDₖ against Hₖ |
 //! | `trust` | would trust per layer differ from trust in the whole? | τ of ‖Δθₖ,ₗ‖ against τ of ‖Δθₖ‖ |

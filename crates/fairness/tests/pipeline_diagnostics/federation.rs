@@ -3,7 +3,7 @@
 use boostfgl_fairness::diagnostics::{Diagnosis, Diagnostician, Settings, Subject, Which};
 use boostfgl_fed::boost::{Boost, BoostConfig};
 use boostfgl_fed::config::{Model, Optimizer, Protocol};
-use boostfgl_fed::methods::{self, MethodConfigs};
+use boostfgl_fed::methods::{self, Layout, METHODS, MethodConfigs};
 use boostfgl_fed::{Federation, LocalData, Outcome, Setup};
 use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
 use boostfgl_graph::groups::{Groups, HOMOPHILY_THRESHOLD, minority_classes, node_homophily};
@@ -86,6 +86,18 @@ fn setup(method: &str, boosts: &[Boost], participation: f64) -> Setup {
     }
 }
 
+/// The methods that take longest, with little to do.
+fn short() -> MethodConfigs {
+    let mut methods = MethodConfigs::default();
+    (methods.adafgl.personal_epochs, methods.adafgl.hidden, methods.adafgl.steps) = (1, 8, 1);
+    (methods.fedtad.repetitions, methods.fedtad.pseudo_nodes) = (1, 10);
+    (methods.fedtad.generator_steps, methods.fedtad.student_steps) = (1, 1);
+    let generator = &mut methods.fedsage_plus;
+    (generator.gen_epochs, generator.hidden, generator.latent) = (2, 8, 8);
+    (generator.narrow, generator.wide, generator.learning_rate) = (16, 24, 2e-2);
+    methods
+}
+
 fn cases() -> [(&'static str, Setup); 4] {
     [
         ("fedavg", setup("fedavg", &[], 1.0)),
@@ -113,6 +125,25 @@ fn watching_changes_no_bit_and_threads_change_no_finding() {
             assert!(outcome.predictions == plain.predictions, "{what}: the predictions differ");
         }
         assert_eq!(found, again, "{what}");
+    }
+}
+
+/// Methods that deploy other models than they send, add rounds, or make nodes up: none is disturbed, and every number is
+/// one.
+#[test]
+fn every_method_can_be_watched() {
+    let small = Small::new();
+    let federated = METHODS.iter().filter(|method| method.layout == Layout::Federated);
+    for method in federated {
+        let mut setup = setup(method.name, &[], 1.0);
+        setup.methods = short();
+        let plain = Federation::new(setup.clone(), small.data()).unwrap().run(&mut []).unwrap();
+        let (outcome, found) = small.watched(&setup, 2);
+        assert!(bits(&outcome.models) == bits(&plain.models), "{}: the models differ", method.name);
+        assert!(outcome.predictions == plain.predictions, "{}: the predictions differ", method.name);
+        // What is no number would be written as null, and only an absent value may be.
+        let copy: Diagnosis = serde_json::from_str(&serde_json::to_string(&found).unwrap()).unwrap();
+        assert_eq!(copy, found, "{}", method.name);
     }
 }
 

@@ -9,7 +9,7 @@ use boostfgl_fairness::diagnostics::khop::distances;
 use boostfgl_fairness::diagnostics::trust::trust_weights;
 use boostfgl_fairness::diagnostics::{Network, Which};
 use boostfgl_graph::Role;
-use boostfgl_nn::Params;
+use boostfgl_nn::{Matrix, Params};
 
 #[test]
 fn the_direction_that_helps_the_minority() {
@@ -39,7 +39,7 @@ fn projections_and_cosines_whole_and_by_layer() {
         let pairs = from.tensors()[2..].iter().zip(&to.tensors()[2..]);
         pairs.flat_map(|(a, b)| a.to_vec().into_iter().zip(b.to_vec()).map(|(a, b)| b - a)).collect()
     };
-    let along: Vec<f64> = direction.tensors()[2..].iter().flat_map(|t| t.to_vec()).collect();
+    let along: Vec<f64> = direction.tensors()[2..].iter().flat_map(Matrix::to_vec).collect();
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     for (client, theta) in round.clients.iter().zip(&toy.thetas[1..]) {
         let moved = upper(&toy.thetas[0], theta);
