@@ -81,6 +81,7 @@ fn at_desk<T: Real, R>(client: &ClientGraph, config: &Config, work: impl FnOnce(
         rounds: 2,
         epochs: 1,
         dropout: 0.5,
+        message_noise: 0.0,
         loss: setup.protocol.loss,
         optimizer: &setup.optimizer,
         boost: &setup.boost,
