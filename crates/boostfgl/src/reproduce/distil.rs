@@ -1,7 +1,7 @@
 //! From what a cell knows to the few numbers that an experiment is about.
 
 use crate::grid::Detail;
-use boostfgl_fairness::diagnostics::dilution::Dilution;
+use boostfgl_fairness::diagnostics::dilution::{Dilution, DilutionRound};
 use boostfgl_fairness::diagnostics::gsd::{Gsd, Weighting};
 use boostfgl_fairness::diagnostics::khop::{Hop, KhopCurve};
 use boostfgl_fairness::{Readings, mean};
@@ -15,6 +15,9 @@ pub(super) type Series = BTreeMap<String, Vec<Option<f64>>>;
 
 /// Minority ratios of the experiment that varies them.
 pub(super) const RATIOS: [f64; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
+
+/// ε of the dilution ratio.
+const EPSILON: f64 = 1e-12;
 
 /// Cosines are counted in so many bins from −1 to 1.
 pub(super) const BINS: usize = 20;
@@ -185,14 +188,28 @@ impl Found {
         }
     }
 
+    /// DR over all rounds: Σ of the numerators over Σ of the denominators. Where no update helps the minority, a round's
+    /// own ratio is a number over ε and says nothing; pooled, such a round counts as what it is, a loss.
     fn dilution(&mut self, dilution: &Dilution) {
-        let kinds: [(&str, fn(&boostfgl_fairness::diagnostics::dilution::DilutionRound) -> Option<f64>); 3] =
+        let helped = |round: &DilutionRound| {
+            let positive: f64 = round.clients.iter().map(|client| client.whole.projection.max(0.0)).sum();
+            positive / round.clients.len().max(1) as f64 + EPSILON
+        };
+        let kinds: [(&str, fn(&DilutionRound) -> Option<f64>); 3] =
             [("dr", |round| round.dr), ("dr.size", |round| round.dr_size), ("dr.uniform", |round| round.dr_uniform)];
         for (name, pick) in kinds {
-            let rounds: Vec<Option<f64>> = dilution.rounds.iter().map(pick).collect();
-            self.put(format!("{name}.mean"), mean(&rounds.iter().flatten().copied().collect::<Vec<_>>()));
-            self.line(name, rounds);
+            let rounds: Vec<(f64, f64)> = dilution
+                .rounds
+                .iter()
+                .filter_map(|round| Some((pick(round)? * helped(round), helped(round))))
+                .collect();
+            let (survived, there) = rounds.iter().fold((0.0, 0.0), |sum, round| (sum.0 + round.0, sum.1 + round.1));
+            self.put(format!("{name}.pooled"), (!rounds.is_empty()).then(|| survived / there));
+            let shown = |round: &DilutionRound| pick(round).filter(|_| helped(round) > 2.0 * EPSILON);
+            self.line(name, dilution.rounds.iter().map(shown));
         }
+        let helpless = dilution.rounds.iter().filter(|round| helped(round) <= 2.0 * EPSILON).count();
+        self.put("helpless_rounds", Some(helpless as f64));
     }
 }
 

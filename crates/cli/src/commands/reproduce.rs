@@ -11,7 +11,7 @@ use boostfgl::report::write_atomic;
 use boostfgl::reproduce::{Laboratory, NAMES, Origin, Plan, Ran, Results, claims, document};
 use clap::Args;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// Run the paper's experiments, and see which of its claims hold.

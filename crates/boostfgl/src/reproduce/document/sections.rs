@@ -309,8 +309,8 @@ fn alignment(results: &Results) -> String {
 fn dilution(results: &Results) -> String {
     format!(
         "Under the weights that were used:\n\n{}\nThe same updates under weights by size:\n\n{}\nUnder equal weights:\n\n{}",
-        by_method(results, "dr.mean", 3),
-        by_method(results, "dr.size.mean", 3),
-        by_method(results, "dr.uniform.mean", 3)
+        by_method(results, "dr.pooled", 3),
+        by_method(results, "dr.size.pooled", 3),
+        by_method(results, "dr.uniform.pooled", 3)
     )
 }
