@@ -54,6 +54,17 @@ pub struct Finished {
     pub detail: Option<Box<Detail>>,
 }
 
+/// All cells of a grid.
+#[derive(Clone, Debug)]
+pub struct Cells {
+    /// By variant, method and seed; `None` if a cell neither was there nor ran.
+    pub cells: Vec<Option<Finished>>,
+    /// How many were there already.
+    pub reused: usize,
+    /// How many ran.
+    pub ran: usize,
+}
+
 /// What a grid may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Resources {
@@ -165,23 +176,31 @@ impl Grid {
         store: &CellStore,
         progress: &mut dyn GridProgress,
     ) -> Result<GridOutcome> {
-        let (cells, reused, running) = self.cells(resources, store, progress)?;
-        let threads = schedule::threads_per_cell(running, resources.threads.get()).first().copied().unwrap_or(1);
+        let Cells { cells, reused, ran } = self.cells(resources, store, progress)?;
+        let threads = schedule::threads_per_cell(ran, resources.threads.get()).first().copied().unwrap_or(1);
         let outcomes = cells.into_iter().map(|cell| cell.map(|cell| cell.outcome)).collect();
         Ok(GridOutcome { comparison: self.comparison(base, outcomes, threads), cells: self.len(), reused })
     }
 
-    /// Runs what the store does not hold. Returns all cells by variant, method and seed, how many of them were there,
-    /// and how many ran.
+    /// Runs what the store does not hold. Returns all cells by variant, method and seed.
     ///
     /// # Errors
     /// If the store cannot be written.
-    pub fn cells(
-        &self,
-        resources: Resources,
-        store: &CellStore,
-        progress: &mut dyn GridProgress,
-    ) -> Result<(Vec<Option<Finished>>, usize, usize)> {
+    pub fn cells(&self, resources: Resources, store: &CellStore, progress: &mut dyn GridProgress) -> Result<Cells> {
+        let (mut cells, jobs) = self.search(store, progress);
+        progress.begin(cells.len(), cells.len() - jobs.len());
+        schedule::run(self, &jobs, resources, store, progress, &mut cells)?;
+        Ok(Cells { reused: cells.len() - jobs.len(), ran: jobs.len(), cells })
+    }
+
+    /// The cells that the store holds; nothing is run.
+    pub fn finished(&self, store: &CellStore, progress: &mut dyn GridProgress) -> Cells {
+        let (cells, jobs) = self.search(store, progress);
+        Cells { reused: cells.len() - jobs.len(), ran: 0, cells }
+    }
+
+    /// What the store holds, and what is to do.
+    fn search(&self, store: &CellStore, progress: &mut dyn GridProgress) -> (Vec<Option<Finished>>, Vec<Job>) {
         let mut jobs = self.jobs();
         let mut cells = vec![None; jobs.len()];
         for job in &mut jobs {
@@ -196,11 +215,8 @@ impl Grid {
                 Found::Unusable(reason) => progress.note(&format!("{reason}; this cell runs again")),
             }
         }
-        let reused = cells.iter().flatten().count();
-        progress.begin(cells.len(), reused);
         jobs.retain(|job| cells[job.at].is_none());
-        schedule::run(self, &jobs, resources, store, progress, &mut cells)?;
-        Ok((cells, reused, jobs.len()))
+        (cells, jobs)
     }
 
     /// Whether a stored cell knows all that is asked of it.

@@ -188,8 +188,9 @@ impl Found {
         }
     }
 
-    /// DR over all rounds: Σ of the numerators over Σ of the denominators. Where no update helps the minority, a round's
-    /// own ratio is a number over ε and says nothing; pooled, such a round counts as what it is, a loss.
+    /// DR over all rounds in three ways: mean and median of the rounds' own ratios, and pooled, the sum of the numerators
+    /// over that of the denominators. Where no update helps the minority, a round's own ratio is a number over ε and says
+    /// nothing: mean and median leave it out, pooled it counts as what it is, a loss.
     fn dilution(&mut self, dilution: &Dilution) {
         let helped = |round: &DilutionRound| {
             let positive: f64 = round.clients.iter().map(|client| client.whole.projection.max(0.0)).sum();
@@ -206,7 +207,11 @@ impl Found {
             let (survived, there) = rounds.iter().fold((0.0, 0.0), |sum, round| (sum.0 + round.0, sum.1 + round.1));
             self.put(format!("{name}.pooled"), (!rounds.is_empty()).then(|| survived / there));
             let shown = |round: &DilutionRound| pick(round).filter(|_| helped(round) > 2.0 * EPSILON);
+            let mut alone: Vec<f64> = dilution.rounds.iter().filter_map(shown).collect();
             self.line(name, dilution.rounds.iter().map(shown));
+            self.put(format!("{name}.mean"), mean(&alone));
+            alone.sort_by(f64::total_cmp);
+            self.put(format!("{name}.median"), alone.get(alone.len() / 2).copied());
         }
         let helpless = dilution.rounds.iter().filter(|round| helped(round) <= 2.0 * EPSILON).count();
         self.put("helpless_rounds", Some(helpless as f64));

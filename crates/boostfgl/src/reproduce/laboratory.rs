@@ -1,6 +1,6 @@
 //! Where plans are run.
 
-use super::results::OVER_BUDGET;
+use super::results::{NOT_RUN, OVER_BUDGET};
 use super::{Origin, Plan, Results, Row, Variant};
 use crate::grid::{self, CellStore, GridProgress, Resources};
 use crate::{Config, Data, Error, Experiment, Grid, Layers, Result};
@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 pub struct Laboratory {
     lookup: Lookup,
     store: CellStore,
-    resources: Resources,
+    /// What cells may use; `None` if only finished ones are taken.
+    resources: Option<Resources>,
     /// Per dataset the experiment that variants are made from, or why there is none.
     datasets: BTreeMap<String, std::result::Result<Experiment, String>>,
 }
@@ -30,8 +31,9 @@ pub struct Ran {
 }
 
 impl Laboratory {
-    /// A laboratory that finds data with `lookup` and keeps cells in `store`.
-    pub fn new(lookup: Lookup, store: CellStore, resources: Resources) -> Self {
+    /// A laboratory that finds data with `lookup` and keeps cells in `store`. Without resources it runs nothing and takes
+    /// finished cells alone.
+    pub fn new(lookup: Lookup, store: CellStore, resources: Option<Resources>) -> Self {
         Self { lookup, store, resources, datasets: BTreeMap::new() }
     }
 
@@ -69,7 +71,10 @@ impl Laboratory {
         if let Some(diagnostics) = plan.examined()? {
             grid = grid.examined(&diagnostics);
         }
-        let (finished, reused, _) = grid.cells(self.resources, &self.store, progress)?;
+        let found = match self.resources {
+            Some(resources) => grid.cells(resources, &self.store, progress)?,
+            None => grid.finished(&self.store, progress),
+        };
         let seeds = experiments[0].config().seeds.clone();
         let keys = rows.iter().flat_map(|(row, _)| {
             let (labels, seeds) = (&labels, &seeds);
@@ -77,13 +82,13 @@ impl Laboratory {
                 seeds.iter().map(move |&seed| Row { method: method.clone(), seed, ..row.clone() })
             })
         });
-        let cells: Vec<_> = keys.zip(finished).collect();
+        let cells: Vec<_> = keys.zip(found.cells).collect();
         let columns = Vec::new();
         let mut results =
             Results { version: Results::VERSION, name: name.to_owned(), origin, left_out, columns, rows: Vec::new() };
         let number = cells.len();
         results.fill(cells);
-        Ok(Ran { failed: first_failure(&results), results, cells: number, reused })
+        Ok(Ran { failed: first_failure(&results), results, cells: number, reused: found.reused })
     }
 
     /// The experiments of all variants on the datasets that are here: the row they fill, what sets them apart, and
@@ -135,7 +140,8 @@ fn configuration(dataset: &str, settings: &BTreeMap<String, toml::Value>, seeds:
 }
 
 fn first_failure(results: &Results) -> Option<(usize, String)> {
-    let reason = |row: &Row| row.missing.clone().filter(|reason| !reason.starts_with(OVER_BUDGET));
+    let excused = |reason: &String| reason.starts_with(OVER_BUDGET) || reason == NOT_RUN;
+    let reason = |row: &Row| row.missing.clone().filter(|reason| !excused(reason));
     let failed: Vec<&Row> = results.rows.iter().filter(|row| reason(row).is_some()).collect();
     let first = failed.first()?;
     let reason = first.missing.as_deref().unwrap_or_default();

@@ -11,6 +11,9 @@ use std::path::Path;
 /// How the reason of a cell begins that did not run because it would need more memory than it may use.
 pub(super) const OVER_BUDGET: &str = "over budget";
 
+/// The reason of a cell that was not asked to run.
+pub(super) const NOT_RUN: &str = "not run";
+
 /// The outcome of one experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Results {
@@ -119,7 +122,7 @@ impl Results {
                     BTreeMap::new()
                 }
                 None => {
-                    row.missing = Some("it did not run".to_owned());
+                    row.missing = Some(NOT_RUN.to_owned());
                     BTreeMap::new()
                 }
             };

@@ -53,6 +53,10 @@ pub(crate) struct Reproduce {
     #[arg(long, value_name = "N")]
     seeds: Option<usize>,
 
+    /// Run nothing: take the cells that are finished, and say which are not
+    #[arg(long)]
+    finished: bool,
+
     /// Folder for cells, results and the document; an earlier one is continued
     #[arg(long, short, value_name = "DIR", default_value = "runs/reproduce")]
     out: PathBuf,
@@ -95,6 +99,7 @@ impl Reproduce {
         std::fs::create_dir_all(&self.out)
             .map_err(|source| unusable(boostfgl::report::Error::io(&self.out, source)))?;
         let store = CellStore::open(&self.out)?;
+        let resources = (!self.finished).then_some(resources);
         let mut laboratory = Laboratory::new(self.data_flags.lookup(), store, resources);
         let begun = Instant::now();
         let mut ran = Vec::new();

@@ -60,10 +60,16 @@ fn scores(results: &Results, printed: Option<fn(&str, &str, &str) -> Option<Prin
                     None => ours,
                 }
             };
+            let of = || results.rows.iter().filter(|row| is(&dataset, &method)(row));
+            let missing = of().filter_map(|row| row.missing.as_ref());
             let mut cells = vec![method.clone()];
-            match results.rows.iter().find(|row| is(&dataset, &method)(row)).and_then(|row| row.missing.as_ref()) {
-                Some(reason) => cells.extend([reason.clone(), "–".into(), "–".into(), "–".into()]),
-                None => cells.extend(METRICS.iter().map(cell)),
+            match (missing.clone().count(), of().count()) {
+                (0, _) => cells.extend(METRICS.iter().map(cell)),
+                (some, all) if some < all => {
+                    cells[0] = format!("{method} ({} of {all} seeds)", all - some);
+                    cells.extend(METRICS.iter().map(cell));
+                }
+                _ => cells.extend(missing.take(1).cloned().chain(["–", "–", "–"].map(str::to_owned))),
             }
             table.row(cells);
         }
@@ -307,10 +313,18 @@ fn alignment(results: &Results) -> String {
 }
 
 fn dilution(results: &Results) -> String {
-    format!(
-        "Under the weights that were used:\n\n{}\nThe same updates under weights by size:\n\n{}\nUnder equal weights:\n\n{}",
-        by_method(results, "dr.pooled", 3),
-        by_method(results, "dr.size.pooled", 3),
-        by_method(results, "dr.uniform.pooled", 3)
-    )
+    let mut text = String::new();
+    for (title, column) in [
+        ("Mean over rounds, under the weights that were used", "dr.mean"),
+        ("The same updates under weights by size", "dr.size.mean"),
+        ("Under equal weights", "dr.uniform.mean"),
+        ("Median over rounds, under the weights that were used", "dr.median"),
+        ("Under weights by size", "dr.size.median"),
+        ("Pooled over rounds, under the weights that were used", "dr.pooled"),
+        ("Under weights by size", "dr.size.pooled"),
+        ("Rounds in which no update helps the minority, which mean and median leave out", "helpless_rounds"),
+    ] {
+        let _ = writeln!(text, "{title}:\n\n{}", by_method(results, column, 3));
+    }
+    text
 }
