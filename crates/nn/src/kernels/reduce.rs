@@ -111,6 +111,19 @@ dispatch! {
 mod tests {
     use super::*;
 
+    /// With small whole numbers every order of adding gives the same; 5 columns are less than a lane, 40 more than two.
+    #[test]
+    fn dots_of_chosen_rows() {
+        for columns in [5, 16, 40] {
+            let values: Vec<f32> = (0..3 * columns).map(|i| (i % 7) as f32 - 3.0).collect();
+            let matrix = Matrix::from_rows(3, columns, &values);
+            let plain = |a: usize, b: usize| matrix.row(a).iter().zip(matrix.row(b)).map(|(x, y)| x * y).sum::<f32>();
+            let mut out = [9.0; 2];
+            row_dots(&matrix.data()[matrix.stride()..][..matrix.stride()], &matrix, &[2, 1], &mut out);
+            assert_eq!(out, [plain(1, 2), plain(1, 1)]);
+        }
+    }
+
     #[test]
     fn sums_agree_with_plain_ones() {
         let a: Vec<f32> = (0..1003).map(|i| (i % 13) as f32 * 0.5).collect();

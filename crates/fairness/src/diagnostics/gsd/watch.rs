@@ -13,7 +13,11 @@ use rayon::prelude::*;
 const LEAST: usize = 8;
 
 /// Clearing, writing and reading one number of a gradient takes about as long as so many operations.
-const WRITTEN: f64 = 8.0;
+const WRITTEN: f64 = 10.0;
+
+/// A number of the overlap of two hidden rows takes about as long as so many operations of training: rows are short and
+/// lie far apart.
+const SCATTERED: f64 = 6.0;
 
 /// Watches a run for it.
 pub(in super::super) struct Watch<T> {
@@ -135,7 +139,7 @@ fn by_products<T: Real>(network: &Network<'_, T>, nodes: &[u32], rounds: usize) 
     let product = if plain { row / rounds.max(1) as f64 } else { row };
     let of_node = |&v: &u32| {
         let senders = p.row_range(v as usize).len();
-        2.0 * (triangle(senders) as f64 * (hidden + product) + 2.0 * senders as f64 * hidden)
+        2.0 * (triangle(senders) as f64 * (SCATTERED * hidden + product) + 2.0 * senders as f64 * hidden)
     };
     nodes.iter().map(of_node).sum()
 }
