@@ -44,7 +44,7 @@ pub use error::{Error, Result};
 pub use inputs::Inputs;
 pub use kernels::Level;
 pub use kernels::mixture::{mix, sigmoid, unmix};
-pub use kernels::reduce::{squared_distance, weighted_sum};
+pub use kernels::reduce::{row_dots, squared_distance, weighted_sum};
 pub use kernels::segments::{Tilted, arc_dots, tilt};
 pub use kernels::softmax_rows;
 pub use loss::{Reduction, WeightedLoss};

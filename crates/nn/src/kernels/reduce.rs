@@ -1,8 +1,8 @@
 //! Sums over long vectors: norms of updates, weighted means of models, inner products.
 
 use super::dispatch;
-use crate::Real;
 use crate::parallel::over_pieces;
+use crate::{Matrix, Real};
 
 /// Numbers added side by side in a long sum. Fixed, so that the digits do not depend on the CPU.
 const LANES: usize = 16;
@@ -21,6 +21,15 @@ pub(crate) fn inner_product<T: Real>(a: &[T], b: &[T]) -> f64 {
     let mut lanes = [0f64; LANES];
     products(a, b, &mut lanes);
     lanes.iter().sum()
+}
+
+/// ⟨a, row⟩ for each of the rows `rows` of a matrix, in their order. `a` is padded as the rows are.
+///
+/// # Panics
+/// If `a` does not have the length of a padded row, there is no such row, or `out` has another length than `rows`.
+pub fn row_dots<T: Real>(a: &[T], matrix: &Matrix<T>, rows: &[u32], out: &mut [T]) {
+    assert_eq!((a.len(), out.len()), (matrix.stride(), rows.len()), "one padded row, one number per row");
+    dots_of_rows(a, matrix.data(), rows, out);
 }
 
 /// out = Σᵢ weightᵢ · vectorᵢ, in the order given.
@@ -47,6 +56,25 @@ dispatch! {
         for i in whole..a.len() {
             let difference = a[i].f64() - b[i].f64();
             lanes[i - whole] = difference.mul_add(difference, lanes[i - whole]);
+        }
+    }
+}
+
+dispatch! {
+    fn dots_of_rows<T: Real>(a: &[T], data: &[T], rows: &[u32], out: &mut [T]) {
+        let (whole, rest) = a.as_chunks::<LANES>();
+        for (out, &r) in out.iter_mut().zip(rows) {
+            let row = &data[r as usize * a.len()..][..a.len()];
+            let mut lanes = [T::ZERO; LANES];
+            for (a, b) in whole.iter().zip(row.as_chunks::<LANES>().0) {
+                for i in 0..LANES {
+                    lanes[i] = a[i].mul_add(b[i], lanes[i]);
+                }
+            }
+            for (lane, (a, b)) in lanes.iter_mut().zip(rest.iter().zip(&row[a.len() - rest.len()..])) {
+                *lane = a.mul_add(*b, *lane);
+            }
+            *out = lanes.into_iter().fold(T::ZERO, |sum, lane| sum + lane);
         }
     }
 }
@@ -82,6 +110,19 @@ dispatch! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// With small whole numbers every order of adding gives the same; 5 columns are less than a lane, 40 more than two.
+    #[test]
+    fn dots_of_chosen_rows() {
+        for columns in [5, 16, 40] {
+            let values: Vec<f32> = (0..3 * columns).map(|i| (i % 7) as f32 - 3.0).collect();
+            let matrix = Matrix::from_rows(3, columns, &values);
+            let plain = |a: usize, b: usize| matrix.row(a).iter().zip(matrix.row(b)).map(|(x, y)| x * y).sum::<f32>();
+            let mut out = [9.0; 2];
+            row_dots(&matrix.data()[matrix.stride()..][..matrix.stride()], &matrix, &[2, 1], &mut out);
+            assert_eq!(out, [plain(1, 2), plain(1, 1)]);
+        }
+    }
 
     #[test]
     fn sums_agree_with_plain_ones() {

@@ -10,9 +10,9 @@
 //! The first factor depends on the graph alone and is kept for as long as P stays the same.
 
 use super::super::Network;
-use super::products::{Products, dot};
+use super::products::Products;
 use boostfgl_nn::backbones::{Pass, gradients};
-use boostfgl_nn::{Dropout, Matrix, Pool, Real, Reduction, View, WeightedLoss};
+use boostfgl_nn::{Dropout, Matrix, Pool, Real, Reduction, View, WeightedLoss, row_dots};
 use rayon::prelude::*;
 
 /// Memory that inner products may take, where nobody says otherwise.
@@ -40,7 +40,7 @@ pub(super) fn one_by_one<T: Real>(network: &Network<'_, T>, nodes: &[u32], label
         view.set_propagation(network.propagation);
         let loss = WeightedLoss::new(vec![label], Reduction::Sum);
         let (_, found) = gradients(network.backbone, network.params, &view, &loss, Dropout::off(), pool);
-        let squares = found.iter().map(|g| g.data().iter().map(|x| x.f64() * x.f64()).sum::<f64>()).sum();
+        let squares = found.iter().flat_map(|g| g.data().chunks(g.stride())).map(row_squares).sum();
         found.into_iter().for_each(|g| pool.put(g));
         libm::sqrt(squares)
     };
@@ -105,7 +105,7 @@ impl<T: Real> Neighbourhoods<T> {
         (0..self.nodes.len()).into_par_iter().map_init(|| vec![0.0; width], norm).collect()
     }
 
-    fn norm(&self, network: &Network<'_, T>, to: &Forward<'_, T>, i: usize, y: usize, scratch: &mut Vec<f64>) -> f64 {
+    fn norm(&self, network: &Network<'_, T>, to: &Forward<'_, T>, i: usize, y: usize, scratch: &mut [f64]) -> f64 {
         let (p, v) = (network.propagation.csr(), self.nodes[i] as usize);
         let (senders, weights) = (&p.indices()[p.row_range(v)], &p.values()[p.row_range(v)]);
         let delta = residual(to.logits.row(v), y);
@@ -133,16 +133,17 @@ fn first_weights<T: Real>(to: &Forward<'_, T>, g: &[f64], senders: &[u32], weigh
     let active = |u: u32| &to.active.data()[u as usize * stride..][..stride];
     let mut squared = vec![T::ZERO; stride];
     squared.iter_mut().zip(g).for_each(|(to, g)| *to = T::of((g / largest) * (g / largest)));
-    let mut own = vec![T::ZERO; stride];
+    let (mut own, mut overlaps) = (vec![T::ZERO; stride], vec![T::ZERO; senders.len()]);
     let (mut sum, mut at) = (0.0, 0);
     for (a, &u) in senders.iter().enumerate() {
         own.iter_mut().zip(&squared).zip(active(u)).for_each(|((own, square), active)| *own = *square * *active);
+        row_dots(&own, &to.active, &senders[..=a], &mut overlaps[..=a]);
         let mut row = 0.0;
-        for (b, &w) in senders[..=a].iter().enumerate() {
+        for (b, overlap) in overlaps[..=a].iter().enumerate() {
             let twice = if a == b { 1.0 } else { 2.0 };
-            row += twice * weights[b].f64() * products[at].f64() * dot(&own, active(w)).f64();
-            at += 1;
+            row += twice * weights[b].f64() * products[at + b].f64() * overlap.f64();
         }
+        at += a + 1;
         sum += weights[a].f64() * row;
     }
     // Rounding may leave a sum of squares that is 0 just below it.
@@ -166,6 +167,15 @@ fn product<T: Real>(row: &[T], by: &[f64]) -> f64 {
 
 fn add_scaled<T: Real>(to: &mut [f64], row: &[T], by: f64) {
     to.iter_mut().zip(row).for_each(|(to, x)| *to += by * x.f64());
+}
+
+/// ‖row‖², several numbers side by side.
+fn row_squares<T: Real>(row: &[T]) -> f64 {
+    let mut lanes = [0.0; 8];
+    for part in row.chunks(lanes.len()) {
+        lanes.iter_mut().zip(part).for_each(|(lane, x)| *lane += x.f64() * x.f64());
+    }
+    lanes.iter().sum()
 }
 
 fn squares(x: &[f64]) -> f64 {

@@ -2,7 +2,7 @@
 
 use super::super::{Diagnosis, Diagnostic, Network, Settings, Subject, effort};
 use super::norms::{MEMORY, Neighbourhoods, one_by_one};
-use super::products::triangle;
+use super::products::{SPARSE_PENALTY, triangle};
 use super::{Gsd, GsdRound, Mass};
 use boostfgl_fed::{Inspected, Inspection, LocalData};
 use boostfgl_graph::Stream;
@@ -11,6 +11,13 @@ use rayon::prelude::*;
 
 /// Of a class that has as many, at least so many nodes are measured.
 const LEAST: usize = 8;
+
+/// Clearing, writing and reading one number of a gradient takes about as long as so many operations.
+const WRITTEN: f64 = 10.0;
+
+/// A number of the overlap of two hidden rows takes about as long as so many operations of training: rows are short and
+/// lie far apart.
+const SCATTERED: f64 = 6.0;
 
 /// Watches a run for it.
 pub(in super::super) struct Watch<T> {
@@ -115,7 +122,7 @@ fn affordable<T: Real>(network: &Network<'_, T>, nodes: &[u32], effort: f64, rou
         (effort::forward(network), by_products(network, nodes, rounds))
     } else {
         let gradient = effort::training(network) * effort::receptive_share(network);
-        (0.0, nodes.len() as f64 * (gradient + 2.0 * network.params.count() as f64))
+        (0.0, nodes.len() as f64 * (gradient + WRITTEN * network.params.count() as f64))
     };
     if fixed + all <= budget { 1.0 } else { ((budget - fixed) / all).clamp(0.0, 1.0) }
 }
@@ -126,12 +133,13 @@ fn by_products<T: Real>(network: &Network<'_, T>, nodes: &[u32], rounds: usize) 
     let all = p.rows().max(1) as f64;
     let (hidden, width) = (network.params.tensors()[0].columns() as f64, network.inputs.width() as f64);
     // A row of P X has about as many entries as the rows of X it is a sum of.
-    let row = (network.inputs.stored() as f64 / all * (p.non_zeros() as f64 / all)).min(width);
+    let entries = network.inputs.stored() as f64 / all * (p.non_zeros() as f64 / all);
+    let row = (entries * SPARSE_PENALTY as f64).min(width);
     let plain = network.inputs.propagation().csr().values() == p.values();
     let product = if plain { row / rounds.max(1) as f64 } else { row };
     let of_node = |&v: &u32| {
         let senders = p.row_range(v as usize).len();
-        2.0 * (triangle(senders) as f64 * (hidden + product) + 2.0 * senders as f64 * hidden)
+        2.0 * (triangle(senders) as f64 * (SCATTERED * hidden + product) + 2.0 * senders as f64 * hidden)
     };
     nodes.iter().map(of_node).sum()
 }
