@@ -81,7 +81,7 @@ impl Error {
             Self::Fed(error) => error.advice(),
             Self::Report(error) => error.advice(),
             Self::Network(_) => "`boostfgl methods` lists the backbones.",
-            Self::Fairness(_) => "Check that the partition belongs to this dataset.",
+            Self::Fairness(error) => error.advice(),
             Self::Config { .. } => "`boostfgl config show` prints every key with its meaning and default.",
             Self::Usage { advice, .. } => advice,
             Self::Incomplete { .. } => {
@@ -93,10 +93,12 @@ impl Error {
 
     /// Whether the command or its input is to blame (exit code 2) rather than the run (exit code 1).
     pub fn is_input(&self) -> bool {
+        if let Self::Fairness(error) = self {
+            return error.is_request();
+        }
         !matches!(
             self,
             Self::Fed(boostfgl_fed::Error::Diverged { .. } | boostfgl_fed::Error::ServerDiverged { .. })
-                | Self::Fairness(_)
                 | Self::Incomplete { .. }
                 | Self::Report(boostfgl_report::Error::Io { .. })
         )

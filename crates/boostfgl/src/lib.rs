@@ -26,6 +26,7 @@ pub mod config;
 pub mod data;
 mod error;
 mod experiment;
+pub mod frame;
 pub mod grid;
 #[cfg(feature = "fetch")]
 mod http;

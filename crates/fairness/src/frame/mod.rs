@@ -43,7 +43,8 @@ pub const MOST_GROUPS: usize = 1000;
 /// too. They say what another sample of test nodes might have given with the same model, not what another seed would.
 /// Three things to know: a group of which all nodes are right (or all wrong) has an interval without width, however
 /// small it is; a group of one node has none; and max − min over many small groups is pushed up by noise, in the draws
-/// more than in the value itself. The draws depend on the counts alone, so the same predictions give the same digits.
+/// more than in the value itself. Draws in which a metric has no value (recall without a node of the class) are left
+/// out. The draws depend on the counts alone, so the same predictions give the same digits.
 ///
 /// ```
 /// use boostfgl_fairness::{Facts, FrameMetric, Grouping, MetricFrame};
