@@ -27,6 +27,7 @@ struct Program {
 enum Command {
     Run(commands::run::Run),
     Compare(commands::compare::Compare),
+    Diagnose(commands::diagnose::Diagnose),
     Data(commands::data::Data),
     Partition(commands::partition::Partition),
     Methods(commands::methods::Methods),
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
     let result = match program.command.unwrap_or_else(|| Command::Run(commands::run::Run::default())) {
         Command::Run(run) => run.execute(),
         Command::Compare(compare) => compare.execute(),
+        Command::Diagnose(diagnose) => diagnose.execute(),
         Command::Data(data) => data.execute(),
         Command::Partition(partition) => partition.execute(),
         Command::Methods(methods) => methods.execute(),

@@ -46,14 +46,13 @@ fn row(
     over_rounds: fn(&Dilution) -> Option<f64>,
     of_round: fn(&DilutionRound) -> Option<f64>,
 ) -> Line {
-    let helping = |dilution: &&Dilution| {
+    let ends = |dilution: &&Dilution| {
         let mut rounds = dilution.rounds.iter().filter(|round| round.helps());
         let first = rounds.next();
-        (first, rounds.next_back().or(first))
+        let last = rounds.next_back().or(first);
+        (first.and_then(of_round), last.and_then(of_round))
     };
-    let ends: Vec<_> = found.iter().map(helping).collect();
-    let first = ends.iter().map(|(first, _)| first.and_then(of_round)).collect::<Vec<_>>();
-    let last = ends.iter().map(|(_, last)| last.and_then(of_round)).collect::<Vec<_>>();
+    let (first, last): (Vec<_>, Vec<_>) = found.iter().map(ends).unzip();
     let middle = found.iter().map(|dilution| over_rounds(dilution)).collect::<Vec<_>>();
     line(label, vec![spread(&first, 2), spread(&middle, 2), spread(&last, 2)])
 }

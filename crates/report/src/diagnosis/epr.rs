@@ -15,7 +15,7 @@ pub(super) fn sheets(found: &[&Epr]) -> Vec<Sheet> {
 
 /// The names of the groups, in the order of the first seed.
 fn groups<'a>(found: &[&'a Epr]) -> impl Iterator<Item = &'a str> + use<'a> {
-    found.first().into_iter().flat_map(|epr| &epr.groups).map(|group| group.group.as_str())
+    found.first().copied().into_iter().flat_map(|epr| &epr.groups).map(|group| group.group.as_str())
 }
 
 /// One group in every seed.
