@@ -15,7 +15,7 @@ use boostfgl_fairness::diagnostics::Which;
 use boostfgl_fairness::frame::{DRAWS, SeedFrame, SeedFrames};
 use boostfgl_fairness::{Facts, FrameMetric, Grouping, MetricFrame};
 use boostfgl_graph::groups::Groups;
-use boostfgl_graph::{Graph, Role};
+use boostfgl_graph::{Graph, Role, readers};
 use boostfgl_partition::Partition;
 use boostfgl_report::{Course, Diagnoses, RunFolder, SeedDiagnosis, Summary};
 use course::Watch;
@@ -113,18 +113,14 @@ pub fn diagnoses(seeds: &[SeedRun]) -> Option<Diagnoses> {
 /// # Errors
 /// If it is neither; the nearest dataset is suggested.
 pub fn dataset(name: &str) -> Result<Data> {
-    Data::named(name).map_err(|error| match error {
-        Error::Graph(_) => {
-            let reason = format!(
-                "expected the folder of a run (with config.toml and summary.json) or a dataset, found neither: {error}"
-            );
-            Error::usage(
-                name,
-                reason,
-                "`boostfgl data list` lists the datasets; runs are in runs/ unless --out said otherwise.",
-            )
-        }
-        other => other,
+    let found = Data::named(name).and_then(|data| match &data {
+        Data::Path(path) => Ok(readers::detect(path).map(|_| data)?),
+        _ => Ok(data),
+    });
+    found.map_err(|error| {
+        let wanted = "the folder of a run (with config.toml and summary.json) or a dataset";
+        let advice = "`boostfgl data list` lists the datasets; runs are in runs/ unless --out said otherwise.";
+        Error::usage(name, format!("expected {wanted}, found neither: {error}"), advice)
     })
 }
 

@@ -103,9 +103,12 @@ impl RecordedRun {
         if inquiry.groupings.is_empty() {
             return Ok(Vec::new());
         }
+        let file = self.folder.file(RunFolder::PREDICTIONS).display().to_string();
         let frames = crate::frame::frames(&self.folder, graph, &inquiry.groupings, &inquiry.metrics, DRAWS);
         frames.map_err(|error| match error {
             Error::Report(error) => readable(error),
+            // Rows that are missing or of other nodes: the file was cut off between rows, or the data are others.
+            Error::Usage { place, reason, .. } if place == file => Error::usage(place, reason, OTHER_DATA),
             other => other,
         })
     }
@@ -126,6 +129,9 @@ impl RecordedRun {
 
 /// What to do if a folder does not hold what is asked for.
 const REPLAY: &str = "Add --replay: it trains again from config.toml and partition.csv to the same digits and leaves the folder as it is.";
+
+/// What to do if predictions are not of the data at hand.
+const OTHER_DATA: &str = "Restore the data that the run was made on; if the file was cut off, add --replay to train again, or repeat the run.";
 
 /// A file of a run that cannot be read is the input's fault, and training again helps.
 fn readable(error: boostfgl_report::Error) -> Error {

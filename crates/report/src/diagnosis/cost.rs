@@ -18,20 +18,18 @@ pub(super) fn sheet(report: &DiagnosisReport<'_>) -> Sheet {
     let row = |which: Which| {
         let taken: Vec<Option<f64>> = seeds.iter().map(|seed| seconds(seed, which)).collect();
         let times = taken.iter().zip(&rest).map(|(taken, rest)| Some((*taken)? / rest.filter(|rest| *rest > 0.0)?));
-        line(which.name(), vec![spread(&taken, 2), middle(&times.collect::<Vec<_>>(), 2), measured(report, which)])
+        line(which.name(), vec![spread(&taken, 3), middle(&times.collect::<Vec<_>>(), 2), measured(report, which)])
     };
     let mut rows: Vec<_> = Which::ALL.into_iter().filter(needed).map(row).collect();
     if rest.iter().any(Option::is_some) {
-        rows.push(line("the run itself", vec![spread(&rest, 2), String::new(), String::new()]));
+        rows.push(line("the run itself", vec![spread(&rest, 3), String::new(), String::new()]));
     }
     Sheet {
         title: "what did the diagnostics take?".to_owned(),
         labels: "Diagnostic",
         columns: headings(&[["Time", "s"], ["Time", "÷ run"], ["Measured", ""]]),
         rows,
-        notes: notes(&[
-            "Seconds on the clock per seed; the run itself is all but the diagnostics. They change no digit of it.",
-        ]),
+        notes: notes(&["Seconds on the clock per seed; the run itself is all but these, which change no digit of it."]),
     }
 }
 
