@@ -57,6 +57,17 @@ pub enum Error {
         first: String,
     },
 
+    /// A run that was trained again came out differently.
+    #[error("{}: expected digest {expected} as in summary.json, found {found} when trained again", path.display())]
+    Differs {
+        /// The run folder.
+        path: std::path::PathBuf,
+        /// The digest of the run.
+        expected: String,
+        /// The digest of the replay.
+        found: String,
+    },
+
     /// The run would need more memory than it may use.
     #[error("this run needs about {needed_mib} MiB (an estimate), more than the {allowed_mib} MiB it may use")]
     Memory {
@@ -87,6 +98,9 @@ impl Error {
             Self::Incomplete { .. } => {
                 "Finished cells are kept: leave the method out or change its settings, and run the same command again."
             }
+            Self::Differs { .. } => {
+                "Other data, another version of the program or another CPU may be the cause: repeat the run here."
+            }
             Self::Memory { .. } => "Raise --memory, or lower model.hidden or the number of clients.",
         }
     }
@@ -100,6 +114,7 @@ impl Error {
             self,
             Self::Fed(boostfgl_fed::Error::Diverged { .. } | boostfgl_fed::Error::ServerDiverged { .. })
                 | Self::Incomplete { .. }
+                | Self::Differs { .. }
                 | Self::Report(boostfgl_report::Error::Io { .. })
         )
     }

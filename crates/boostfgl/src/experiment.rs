@@ -30,6 +30,8 @@ pub struct Experiment {
 pub trait Progress {
     /// A seed begins.
     fn seed(&mut self, _index: usize, _of: usize, _seed: u64) {}
+    /// The graph is divided for the seed: who holds what, who is trained on, and who is at a disadvantage.
+    fn divided(&mut self, _seed: u64, _partition: &Arc<Partition>, _groups: &Groups) {}
     /// Before the first round of a method that prepares: `done` of `of` steps are over.
     fn preparing(&mut self, _done: usize, _of: usize) {}
     /// A round has ended.
@@ -311,6 +313,7 @@ impl Experiment {
         listener: Listener<'_, '_>,
     ) -> Result<(SeedRun, SeedSummary, f64)> {
         let judge = Judge::new(self, &partition)?;
+        listener.progress.divided(seed, &partition, &judge.groups);
         let federation = self.federation(seed, &partition)?;
         let training = Meter::start();
         let mut told = Told { judge: &judge, listener, failed: None };

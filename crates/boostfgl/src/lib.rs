@@ -24,6 +24,7 @@
 mod builder;
 pub mod config;
 pub mod data;
+pub mod diagnose;
 mod error;
 mod experiment;
 pub mod frame;

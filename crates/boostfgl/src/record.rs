@@ -1,12 +1,12 @@
 //! Writing a run folder while a run goes on (see the table in the README).
 
-use crate::Result;
 use crate::experiment::{Experiment, SeedRun};
+use crate::{Result, diagnose};
 use boostfgl_fairness::Evaluation;
 use boostfgl_fed::RoundRecord;
 use boostfgl_nn::safetensors_io;
 use boostfgl_partition::Partition;
-use boostfgl_report::{Diagnoses, Prediction, PredictionsWriter, RoundsWriter, RunFolder, SeedDiagnosis, Summary};
+use boostfgl_report::{Prediction, PredictionsWriter, RoundsWriter, RunFolder, Summary};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -129,14 +129,8 @@ impl<'a> Recorder<'a> {
 
     /// Writes what diagnostics found, if any watched.
     pub(crate) fn diagnoses(&self, runs: &[SeedRun]) -> Result<()> {
-        let found: Vec<SeedDiagnosis> = runs
-            .iter()
-            .filter_map(|run| Some(SeedDiagnosis { seed: run.seed, found: run.diagnosis.clone()? }))
-            .collect();
-        if found.is_empty() {
-            return Ok(());
-        }
-        self.folder.write_atomic(RunFolder::DIAGNOSTICS, Diagnoses::new(found).to_json().as_bytes())?;
+        let Some(found) = diagnose::diagnoses(runs) else { return Ok(()) };
+        self.folder.write_atomic(RunFolder::DIAGNOSTICS, found.to_json().as_bytes())?;
         Ok(())
     }
 

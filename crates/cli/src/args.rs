@@ -1,6 +1,7 @@
 //! Flags that several commands share.
 
 use anyhow::Result;
+use boostfgl::fairness::diagnostics::Which;
 use boostfgl::fed::boost::Boost;
 use boostfgl::graph::Graph;
 use boostfgl::graph::catalogue::Lookup;
@@ -128,8 +129,22 @@ impl ProtocolFlags {
         Ok(layers)
     }
 
+    /// The first flag about how to train that is given, if any.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let flags = [
+            ("--boost", self.boost.is_some()),
+            ("--clients", self.clients.is_some()),
+            ("--rounds", self.rounds.is_some()),
+            ("--seeds", self.seeds.is_some()),
+            ("--partition", self.partition.is_some()),
+            ("--config", self.config.is_some()),
+            ("--set", !self.set.is_empty()),
+        ];
+        flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
+    }
+
     /// Whether the configuration file or `--set` names that key of the top level.
-    fn names(&self, key: &str) -> bool {
+    pub(crate) fn names(&self, key: &str) -> bool {
         let in_file = match &self.config {
             Some(path) => std::fs::read_to_string(path).ok().and_then(|text| text.parse::<toml::Table>().ok()),
             None => None,
@@ -159,6 +174,17 @@ fn parse_seeds(text: &str) -> Result<Vec<i64>> {
         return if (1..=MAX_SEEDS).contains(&count) { Ok((0..count).collect()) } else { Err(wrong(text).into()) };
     }
     Ok(text.split(',').filter(|part| !part.trim().is_empty()).map(number).collect::<Result<_, _>>()?)
+}
+
+/// The diagnostics of a list such as `gsd,epr`, or all.
+pub(crate) fn parse_diagnostics(list: &str) -> Result<Vec<Which>> {
+    let found = Which::parse(list).map_err(Error::from)?;
+    if found.is_empty() {
+        let names = Which::ALL.map(Which::name).join(", ");
+        let reason = format!("expected all or some of {names}, found none");
+        return Err(Error::usage("--diagnostics", reason, "Leave --diagnostics out, or name at least one.").into());
+    }
+    Ok(found)
 }
 
 /// More threads than any machine this runs on has cores; a system stops far more of them in its own way.

@@ -1,7 +1,7 @@
 //! `diagnostics.json`: what diagnostics found in a run.
 
 use crate::{Error, Result};
-use boostfgl_fairness::diagnostics::Diagnosis;
+use boostfgl_fairness::diagnostics::{Diagnosis, Which};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -53,6 +53,36 @@ impl Diagnoses {
             let (known, newer) = (Self::VERSION, u64::from(found.version));
             return Err(Error::Newer { path: path.to_path_buf(), known, found: newer });
         }
-        Ok(found)
+        match found.misfit() {
+            Some(reason) => Err(Error::malformed(path, reason)),
+            None => Ok(found),
+        }
+    }
+
+    /// The diagnostics that watched every seed.
+    pub fn recorded(&self) -> Vec<Which> {
+        let watched = |found: &Diagnosis, which: Which| found.cost.iter().any(|cost| cost.name == which.name());
+        let everywhere = |which: &Which| self.seeds.iter().all(|seed| watched(&seed.found, *which));
+        Which::ALL.into_iter().filter(everywhere).filter(|_| !self.seeds.is_empty()).collect()
+    }
+
+    /// The findings of these diagnostics alone.
+    #[must_use]
+    pub fn only(&self, wanted: &[Which]) -> Self {
+        let seeds = self.seeds.iter().map(|seed| SeedDiagnosis { seed: seed.seed, found: seed.found.only(wanted) });
+        Self { version: self.version, seeds: seeds.collect() }
+    }
+
+    /// What does not fit together, where a reader would rely on it.
+    fn misfit(&self) -> Option<String> {
+        self.seeds.iter().find_map(|SeedDiagnosis { seed, found }| {
+            let trust = found.trust.as_ref()?;
+            let expected = trust.layers.len();
+            let clients = trust.rounds.iter().flat_map(|round| round.clients.iter().map(move |client| (round, client)));
+            let mut wrong = clients.filter(|(_, client)| client.layer_weights.len() != expected);
+            let (round, client) = wrong.next()?;
+            let place = format!("seed {seed}, trust, round {}, client {}", round.round, client.client);
+            Some(format!("{place}: expected {expected} weights, one per layer, found {}", client.layer_weights.len()))
+        })
     }
 }

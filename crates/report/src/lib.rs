@@ -6,14 +6,17 @@
 //! * [`Predictions`] — the same file read back.
 //! * [`Summary`] — `summary.json`, written last: its presence means that the run is complete.
 //! * [`Table`] — several runs side by side, as text, Markdown or CSV.
-//! * [`FrameTable`] — a metric by groups of nodes, with intervals and the worst group.
+//! * [`Diagnoses`] — `diagnostics.json`: what diagnostics found; [`DiagnosisReport`] — the same for people.
+//! * [`FrameTable`] — a metric by groups of nodes, with intervals and the worst group; [`Course`] — the same round by round.
 //! * [`Comparison`] — methods side by side over datasets and seeds, with how sure each difference is and its cost.
 
 #![forbid(unsafe_code)]
 
 mod atomic;
 mod comparison;
+mod course;
 mod diagnoses;
+mod diagnosis;
 mod error;
 mod folder;
 mod frame;
@@ -27,7 +30,9 @@ pub use atomic::{AtomicFile, write_atomic};
 pub use comparison::{
     Block, BlockRow, Cell, CellCost, Comparison, Contender, CostSummary, Difference, Measured, MetricSummary, Outcome,
 };
+pub use course::{Course, RoundFrames};
 pub use diagnoses::{Diagnoses, SeedDiagnosis};
+pub use diagnosis::DiagnosisReport;
 pub use error::{Error, Result};
 pub use folder::{RunFolder, free_name};
 pub use frame::FrameTable;

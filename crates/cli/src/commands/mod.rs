@@ -4,6 +4,7 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod data;
+pub(crate) mod diagnose;
 pub(crate) mod methods;
 pub(crate) mod partition;
 pub(crate) mod reproduce;

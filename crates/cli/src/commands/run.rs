@@ -1,11 +1,12 @@
 //! `boostfgl run`.
 
-use crate::args::{ResourceFlags, TrainingFlags};
+use crate::args::{ResourceFlags, TrainingFlags, parse_diagnostics};
 use crate::output;
 use crate::progress::Rounds;
 use anyhow::Result;
-use boostfgl::report::{RunFolder, Summary, Table};
-use boostfgl::{Error, Experiment};
+use boostfgl::fairness::diagnostics::Which;
+use boostfgl::report::{Diagnoses, DiagnosisReport, RunFolder, Summary, Table};
+use boostfgl::{Error, Experiment, diagnose};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 ///   boostfgl run cora --method boostfgl             one method, five seeds
 ///   boostfgl run my-folder --clients 8 --rounds 100 your own nodes.csv and edges.csv
 ///   boostfgl run cora --method fedavg --boost node  one boost on another method
+///   boostfgl run cora --diagnostics gsd,epr         and where does unfairness arise?
 #[derive(Debug, Default, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Run {
@@ -37,6 +39,21 @@ pub(crate) struct Run {
     #[arg(long)]
     overwrite: bool,
 
+    /// Watch training for where unfairness arises: all, or a list of these names
+    ///
+    ///   gsd          do minority nodes get their share of the gradient?
+    ///   epr          which messages harm the node that receives them?
+    ///   khop         does error spread from disadvantaged nodes?
+    ///   dilution     does averaging cancel what helps the minority? (also: dr, alignment)
+    ///   attribution  whose loss did training reduce?
+    ///   hardness     is the skew on clients with many disadvantaged nodes?
+    ///   trust        would trust per layer differ from trust in the whole?
+    ///
+    /// What they find is printed below the table and written to diagnostics.json in the run
+    /// folder, where `boostfgl diagnose` reads it. They take time and change no digit of the run.
+    #[arg(long, value_name = "LIST", verbatim_doc_comment)]
+    diagnostics: Option<String>,
+
     /// Print one JSON document on standard output instead of the table
     #[arg(long)]
     json: bool,
@@ -49,10 +66,18 @@ pub(crate) struct Run {
 /// What is compared when no method is named.
 const DEFAULT_METHODS: [&str; 2] = ["fedavg", "boostfgl"];
 
+/// What is told of a finished run.
+struct Done {
+    summary: Summary,
+    diagnoses: Option<Diagnoses>,
+    folder: PathBuf,
+}
+
 impl Run {
     pub(crate) fn execute(&self) -> Result<()> {
         let limit = self.resources.limit()?;
         let pool = self.resources.pool()?;
+        let diagnostics = self.diagnostics.as_deref().map_or(Ok(Vec::new()), parse_diagnostics)?;
         let (config, _) = self.training.layers()?.resolve()?;
         let methods: Vec<String> = if self.training.names_method()? {
             vec![config.method.clone()]
@@ -61,7 +86,7 @@ impl Run {
         };
         let (data, graph) = self.training.protocol.data_flags.load(&config.dataset, self.quiet)?;
         let boosts = config.boosts.clone();
-        let base = pool.install(|| Experiment::new(config, graph))?;
+        let base = pool.install(|| Experiment::new(config, graph))?.with_diagnostics(diagnostics.clone());
         if let Some(limit) = limit {
             base.check_memory(limit, pool.current_num_threads())?;
         }
@@ -77,11 +102,12 @@ impl Run {
                 let config = experiment.config();
                 let mut rounds = Rounds::new(method, config.seeds.len(), config.fed.rounds, self.quiet);
                 let run = pool.install(|| experiment.run_watched(&mut rounds, Some(&folder)))?;
-                Ok((run.summary, folder.path().to_path_buf()))
+                let diagnoses = diagnose::diagnoses(&run.seeds);
+                Ok(Done { summary: run.summary, diagnoses, folder: folder.path().to_path_buf() })
             })
-            .collect::<Result<Vec<(Summary, PathBuf)>>>()?;
+            .collect::<Result<Vec<Done>>>()?;
         let notes: Vec<&str> = Some(data.flaws()).into_iter().filter(|f| !f.is_empty()).collect();
-        if self.json { print_json(&runs) } else { print_tables(&runs, &notes) }
+        if self.json { print_json(&runs) } else { print_tables(&runs, &diagnostics, &notes) }
     }
 
     /// The run folder: DIR itself for one method, DIR/METHOD for several, or a new one under runs/.
@@ -126,19 +152,32 @@ pub(super) fn file_name(name: &str) -> String {
     name.chars().map(plain).collect::<String>().split('-').filter(|p| !p.is_empty()).collect::<Vec<_>>().join("-")
 }
 
-fn print_json(runs: &[(Summary, PathBuf)]) -> Result<()> {
+fn print_json(runs: &[Done]) -> Result<()> {
+    let document = |run: &Done| -> Result<serde_json::Value> {
+        let mut document = serde_json::to_value(&run.summary)?;
+        if let Some(diagnoses) = &run.diagnoses {
+            document["diagnostics"] = serde_json::to_value(diagnoses)?;
+        }
+        Ok(document)
+    };
     let text = match runs {
-        [(summary, _)] => summary.to_json(),
+        // Word for word what stands in summary.json.
+        [Done { summary, diagnoses: None, .. }] => summary.to_json(),
+        [run] => format!("{}\n", serde_json::to_string_pretty(&document(run)?)?),
+        _ if runs.iter().all(|run| run.diagnoses.is_none()) => {
+            let all: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
+            format!("{}\n", serde_json::to_string_pretty(&serde_json::json!({ "runs": all }))?)
+        }
         _ => {
-            let all: Vec<_> = runs.iter().map(|(summary, _)| summary).collect();
+            let all = runs.iter().map(document).collect::<Result<Vec<_>>>()?;
             format!("{}\n", serde_json::to_string_pretty(&serde_json::json!({ "runs": all }))?)
         }
     };
     output::print(&text)
 }
 
-fn print_tables(runs: &[(Summary, PathBuf)], notes: &[&str]) -> Result<()> {
-    let summaries: Vec<Summary> = runs.iter().map(|(summary, _)| summary.clone()).collect();
+fn print_tables(runs: &[Done], diagnostics: &[Which], notes: &[&str]) -> Result<()> {
+    let summaries: Vec<Summary> = runs.iter().map(|run| run.summary.clone()).collect();
     let mut text = String::new();
     for table in Table::by_dataset(&summaries) {
         text.push_str(&table.with_cost(true).text(output::style()));
@@ -147,15 +186,27 @@ fn print_tables(runs: &[(Summary, PathBuf)], notes: &[&str]) -> Result<()> {
     for note in notes {
         text.push_str(&format!("Note: {note}\n\n"));
     }
-    for (summary, path) in runs {
+    for Done { summary, diagnoses, .. } in runs {
+        if let Some(diagnoses) = diagnoses {
+            let report = DiagnosisReport::new(title(summary), diagnoses).only(diagnostics).beside(summary);
+            text.push_str(&report.text(output::style()));
+            text.push('\n');
+        }
+    }
+    for Done { summary, folder, .. } in runs {
         text.push_str(&format!(
             "{:<10} {} (digest {}, {:.1} s of processor time, {:.0} MiB)\n",
             summary.method,
-            path.display(),
+            folder.display(),
             &summary.digest[..12],
             summary.cpu_seconds,
             summary.peak_rss_mib,
         ));
     }
     output::print(&text)
+}
+
+/// Of what data and method a table is.
+pub(super) fn title(summary: &Summary) -> String {
+    format!("{}, {}", summary.dataset, summary.label())
 }

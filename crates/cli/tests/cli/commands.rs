@@ -17,11 +17,13 @@ fn help_names_every_argument() {
         "--set",
         "--data-dir",
     ];
-    let run = ["--threads", "--memory", "--out", "--overwrite", "--json", "--quiet", "Examples"];
-    let cases: [(&str, &[&str]); 15] = [
-        ("", &["run", "data", "partition", "methods", "config", "completions", "demo"]),
+    let run = ["--diagnostics", "--threads", "--memory", "--out", "--overwrite", "--json", "--quiet", "Examples"];
+    let cases: [(&str, &[&str]); 17] = [
+        ("", &["run", "diagnose", "data", "partition", "methods", "config", "completions", "demo"]),
         ("run", &run),
         ("run", &training),
+        ("diagnose", &["[RUN|DATA]", "--diagnostics", "--by", "--metric", "--per-round", "--replay", "Examples"]),
+        ("diagnose", &training[1..]),
         ("partition", &["--partitioner", "--out", "--overwrite", "--json"]),
         ("partition", &training),
         ("config show", &training),

@@ -6,6 +6,7 @@ mod common;
 mod compare;
 mod config;
 mod data;
+mod diagnose;
 mod fetch;
 mod folder;
 mod methods;

@@ -100,6 +100,24 @@ pub struct Diagnosis {
     pub cost: Vec<Cost>,
 }
 
+impl Diagnosis {
+    /// What these diagnostics found and took, without the others.
+    #[must_use]
+    pub fn only(&self, wanted: &[Which]) -> Self {
+        let is = |which: Which| wanted.contains(&which);
+        Self {
+            gsd: self.gsd.clone().filter(|_| is(Which::Gsd)),
+            epr: self.epr.clone().filter(|_| is(Which::Epr)),
+            khop: self.khop.clone().filter(|_| is(Which::Khop)),
+            dilution: self.dilution.clone().filter(|_| is(Which::Dilution)),
+            attribution: self.attribution.filter(|_| is(Which::Attribution)),
+            hardness: self.hardness.clone().filter(|_| is(Which::Hardness)),
+            trust: self.trust.clone().filter(|_| is(Which::Trust)),
+            cost: self.cost.iter().filter(|cost| wanted.iter().any(|w| w.name() == cost.name)).cloned().collect(),
+        }
+    }
+}
+
 /// What a diagnostic took.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cost {

@@ -55,7 +55,7 @@ impl Which {
     }
 
     /// Diagnostics whose findings it needs.
-    pub(super) fn builds_on(self) -> &'static [Self] {
+    pub fn builds_on(self) -> &'static [Self] {
         match self {
             Self::Hardness => &[Self::Gsd],
             _ => &[],

@@ -1,0 +1,179 @@
+//! Where unfairness arises: asked of a run that is done for it, or of one that was recorded.
+//!
+//! An [`Inquiry`] says what one wants to know: diagnostics, frames (a metric by groups of nodes), frames of every round.
+//! [`train`] runs an experiment to answer it; a [`RecordedRun`] answers from its folder, or trains again to the same
+//! digits where the folder does not know.
+
+mod course;
+mod recorded;
+
+pub use recorded::RecordedRun;
+
+use crate::experiment::{Experiment, Progress, Run, SeedRun};
+use crate::{Data, Error, Result};
+use boostfgl_fairness::diagnostics::Which;
+use boostfgl_fairness::frame::{DRAWS, SeedFrame, SeedFrames};
+use boostfgl_fairness::{Facts, FrameMetric, Grouping, MetricFrame};
+use boostfgl_graph::groups::Groups;
+use boostfgl_graph::{Graph, Role, readers};
+use boostfgl_partition::Partition;
+use boostfgl_report::{Course, Diagnoses, RunFolder, SeedDiagnosis, Summary};
+use course::Watch;
+use std::path::Path;
+
+/// What one wants to know of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Inquiry {
+    /// The diagnostics.
+    pub diagnostics: Vec<Which>,
+    /// How nodes are divided into groups.
+    pub groupings: Vec<Grouping>,
+    /// What is measured on every grouping.
+    pub metrics: Vec<FrameMetric>,
+    /// Whether groups are measured after every evaluated round, too.
+    pub per_round: bool,
+}
+
+/// What is known of a run.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The run.
+    pub summary: Summary,
+    /// What diagnostics found, if any watched; those that others build on are there, too.
+    pub diagnoses: Option<Diagnoses>,
+    /// Every metric on every grouping, grouping by grouping.
+    pub frames: Vec<SeedFrames>,
+    /// The same round by round, if that was asked for; without intervals.
+    pub courses: Vec<Course>,
+}
+
+impl Inquiry {
+    /// Looks before training for what could only be found out after it: a group column or a class that the data do not
+    /// have, and groupings with too many groups.
+    ///
+    /// # Errors
+    /// Names what there is not.
+    pub fn check(&self, graph: &Graph, clients: usize) -> Result<()> {
+        let n = graph.len();
+        let facts = Facts {
+            truth: graph.labels(),
+            prediction: &vec![0; n],
+            nodes: &[],
+            // As if all were the last client's: then there are as many as there will be.
+            client: &vec![clients.saturating_sub(1) as u32; n],
+            minority: &vec![false; n],
+            heterophilous: &vec![false; n],
+            degree: &degrees(graph),
+            columns: graph.group_columns(),
+        };
+        self.measure(&facts, 0).map(|_| ())
+    }
+
+    /// Every metric on every grouping, grouping by grouping.
+    fn measure(&self, facts: &Facts<'_>, draws: usize) -> Result<Vec<MetricFrame>> {
+        let mut frames = Vec::new();
+        for grouping in &self.groupings {
+            frames.extend(MetricFrame::measure(facts, grouping, &self.metrics, draws)?);
+        }
+        Ok(frames)
+    }
+}
+
+/// Runs an experiment to answer an inquiry, telling `progress`, and writes the run folder if one is given. Digits are
+/// those of [`Experiment::run`].
+///
+/// # Errors
+/// As [`Inquiry::check`] before training, and as [`Experiment::run_watched`].
+pub fn train(
+    experiment: &Experiment,
+    inquiry: &Inquiry,
+    progress: &mut dyn Progress,
+    folder: Option<&RunFolder>,
+) -> Result<Answer> {
+    let graph = experiment.graph();
+    inquiry.check(graph, experiment.config().partition.clients)?;
+    let experiment = experiment.clone().with_diagnostics(inquiry.diagnostics.clone());
+    let degree = degrees(graph);
+    let mut watch = Watch::new(progress, graph, &degree, inquiry);
+    let run = experiment.run_watched(&mut watch, folder)?;
+    let courses = watch.courses()?;
+    let frames = frames(&run, graph, &degree, inquiry)?;
+    Ok(Answer { diagnoses: diagnoses(&run.seeds), summary: run.summary, frames, courses })
+}
+
+/// What diagnostics found, if any watched.
+pub fn diagnoses(seeds: &[SeedRun]) -> Option<Diagnoses> {
+    let found = |run: &SeedRun| Some(SeedDiagnosis { seed: run.seed, found: run.diagnosis.clone()? });
+    let found: Vec<SeedDiagnosis> = seeds.iter().filter_map(found).collect();
+    (!found.is_empty()).then(|| Diagnoses::new(found))
+}
+
+/// Understands the name of a dataset where the folder of a run would have done, too.
+///
+/// # Errors
+/// If it is neither; the nearest dataset is suggested.
+pub fn dataset(name: &str) -> Result<Data> {
+    let found = Data::named(name).and_then(|data| match &data {
+        Data::Path(path) => Ok(readers::detect(path).map(|_| data)?),
+        _ => Ok(data),
+    });
+    found.map_err(|error| {
+        let wanted = "the folder of a run (with config.toml and summary.json) or a dataset";
+        let advice = "`boostfgl data list` lists the datasets; runs are in runs/ unless --out said otherwise.";
+        Error::usage(name, format!("expected {wanted}, found neither: {error}"), advice)
+    })
+}
+
+fn frames(run: &Run, graph: &Graph, degree: &[usize], inquiry: &Inquiry) -> Result<Vec<SeedFrames>> {
+    let measured = |seed: &SeedRun| {
+        let judged = Judged { partition: &seed.partition, groups: &seed.groups, nodes: &test_nodes(&seed.partition) };
+        Ok((seed.seed, inquiry.measure(&judged.facts(graph, degree, &seed.outcome.predictions), DRAWS)?))
+    };
+    join(run.seeds.iter().map(measured).collect::<Result<_>>()?)
+}
+
+/// Who is judged, and what is known of everybody.
+struct Judged<'a> {
+    partition: &'a Partition,
+    groups: &'a Groups,
+    nodes: &'a [u32],
+}
+
+impl<'a> Judged<'a> {
+    fn facts(&self, graph: &'a Graph, degree: &'a [usize], prediction: &'a [u32]) -> Facts<'a> {
+        Facts {
+            truth: graph.labels(),
+            prediction,
+            nodes: self.nodes,
+            client: self.partition.assignment(),
+            minority: &self.groups.minority,
+            heterophilous: &self.groups.heterophilous,
+            degree,
+            columns: graph.group_columns(),
+        }
+    }
+}
+
+fn test_nodes(partition: &Partition) -> Vec<u32> {
+    partition.split().nodes(Role::Test).map(|v| v as u32).collect()
+}
+
+fn degrees(graph: &Graph) -> Vec<usize> {
+    (0..graph.len()).map(|v| graph.adjacency().degree(v)).collect()
+}
+
+/// The frames of each seed, which come in the same order, as frames over seeds.
+fn join(seeds: Vec<(u64, Vec<MetricFrame>)>) -> Result<Vec<SeedFrames>> {
+    let mut over_seeds: Vec<Vec<SeedFrame>> = Vec::new();
+    for (seed, frames) in seeds {
+        over_seeds.resize_with(frames.len(), Vec::new);
+        over_seeds.iter_mut().zip(frames).for_each(|(slot, frame)| slot.push(SeedFrame { seed, frame }));
+    }
+    Ok(over_seeds.into_iter().map(SeedFrames::new).collect::<Result<_, _>>()?)
+}
+
+/// Whether a path is the folder of a run, finished or not.
+pub fn is_run(path: &Path) -> bool {
+    let has = |name: &str| path.join(name).is_file();
+    has(RunFolder::SUMMARY) || (has(RunFolder::CONFIG) && has(RunFolder::ROUNDS))
+}

@@ -1,0 +1,95 @@
+//! Frames of every evaluated round, measured while a run goes on: predictions of all rounds are too large to keep.
+
+use super::{Inquiry, Judged, join, test_nodes};
+use crate::{Error, Progress, Result};
+use boostfgl_fairness::{Evaluation, MetricFrame};
+use boostfgl_fed::RoundRecord;
+use boostfgl_graph::Graph;
+use boostfgl_graph::groups::Groups;
+use boostfgl_partition::Partition;
+use boostfgl_report::{Course, RoundFrames};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Passes everything on to another progress, and measures groups after every evaluated round if that is asked for.
+pub(super) struct Watch<'a> {
+    progress: &'a mut dyn Progress,
+    graph: &'a Graph,
+    degree: &'a [usize],
+    inquiry: &'a Inquiry,
+    seed: Option<Seed>,
+    /// By round, the frames of the seeds.
+    rounds: BTreeMap<usize, Vec<(u64, Vec<MetricFrame>)>>,
+    failed: Option<Error>,
+}
+
+/// The seed that runs.
+struct Seed {
+    seed: u64,
+    partition: Arc<Partition>,
+    groups: Groups,
+    test: Vec<u32>,
+}
+
+impl<'a> Watch<'a> {
+    pub(super) fn new(
+        progress: &'a mut dyn Progress,
+        graph: &'a Graph,
+        degree: &'a [usize],
+        inquiry: &'a Inquiry,
+    ) -> Self {
+        Self { progress, graph, degree, inquiry, seed: None, rounds: BTreeMap::new(), failed: None }
+    }
+
+    /// One course per metric and grouping, or what went wrong on the way.
+    pub(super) fn courses(self) -> Result<Vec<Course>> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let mut courses: Vec<Course> = Vec::new();
+        for (round, seeds) in self.rounds {
+            for (at, frames) in join(seeds)?.into_iter().enumerate() {
+                if courses.len() == at {
+                    let (metric, grouping) = (frames.metric.clone(), frames.grouping.clone());
+                    courses.push(Course { metric, grouping, rounds: Vec::new() });
+                }
+                courses[at].rounds.push(RoundFrames { round, frames });
+            }
+        }
+        Ok(courses)
+    }
+
+    fn measure(&mut self, record: &RoundRecord<'_>) -> Result<()> {
+        let (Some(seed), Some(predictions)) = (&self.seed, record.predictions) else { return Ok(()) };
+        let judged = Judged { partition: &seed.partition, groups: &seed.groups, nodes: &seed.test };
+        let frames = self.inquiry.measure(&judged.facts(self.graph, self.degree, predictions), 0)?;
+        self.rounds.entry(record.round).or_default().push((seed.seed, frames));
+        Ok(())
+    }
+}
+
+impl Progress for Watch<'_> {
+    fn seed(&mut self, index: usize, of: usize, seed: u64) {
+        self.progress.seed(index, of, seed);
+    }
+
+    fn divided(&mut self, seed: u64, partition: &Arc<Partition>, groups: &Groups) {
+        self.progress.divided(seed, partition, groups);
+        self.seed = self.inquiry.per_round.then(|| Seed {
+            seed,
+            partition: Arc::clone(partition),
+            groups: groups.clone(),
+            test: test_nodes(partition),
+        });
+    }
+
+    fn preparing(&mut self, done: usize, of: usize) {
+        self.progress.preparing(done, of);
+    }
+
+    fn round(&mut self, record: &RoundRecord<'_>, evaluation: Option<&Evaluation>) {
+        self.progress.round(record, evaluation);
+        let measured = self.measure(record);
+        self.failed = self.failed.take().or(measured.err());
+    }
+}

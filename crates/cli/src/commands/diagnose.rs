@@ -1,0 +1,253 @@
+//! `boostfgl diagnose`.
+
+use super::run::{title, unusable};
+use crate::args::{ProtocolFlags, ResourceFlags, parse_diagnostics};
+use crate::output;
+use crate::progress::Rounds;
+use anyhow::Result;
+use boostfgl::diagnose::{self, Answer, Inquiry, RecordedRun};
+use boostfgl::fairness::diagnostics::Which;
+use boostfgl::fairness::{FrameMetric, Grouping};
+use boostfgl::report::{DiagnosisReport, FrameTable, RunFolder};
+use boostfgl::{Config, Error, Experiment};
+use clap::Args;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Where does unfairness arise, and for whom?
+///
+/// Of a RUN folder, prints what `boostfgl run --diagnostics` recorded; of DATA, trains (fedavg and
+/// one seed unless --method and --seeds say otherwise) and watches. A name that is both is taken
+/// as the run.
+///
+/// Diagnostics (--diagnostics):
+///   gsd          do minority nodes get their share of the gradient?
+///   epr          which messages harm the node that receives them?
+///   khop         does error spread from disadvantaged nodes?
+///   dilution     does averaging cancel what helps the minority? (also: dr, alignment)
+///   attribution  whose loss did training reduce?
+///   hardness     is the skew on clients with many disadvantaged nodes?
+///   trust        would trust per layer differ from trust in the whole?
+///
+/// Groups of test nodes (--by): minority, heterophilous, degree[:N] (N parts), class, client,
+/// column:NAME (a column group:NAME of your nodes.csv); * intersects.
+///
+/// Examples:
+///   boostfgl diagnose demo                          train once and watch with everything
+///   boostfgl diagnose runs/cora-fedavg --diagnostics gsd,epr
+///                                                   what was recorded
+///   boostfgl diagnose runs/cora-fedavg --diagnostics dilution --replay
+///                                                   what was not: train again, same digits
+///   boostfgl diagnose runs/cora-fedavg --by minority*heterophilous --by degree:4
+///                                                   accuracy by groups, with intervals
+///   boostfgl diagnose cora --by minority --metric recall:Theory --metric error --per-round
+#[derive(Debug, Args)]
+#[command(
+    verbatim_doc_comment,
+    mut_arg("seeds", |seeds| seeds.help("How many seeds (5 means 0,1,2,3,4), or which ones as a list [default: 1]"))
+)]
+pub(crate) struct Diagnose {
+    /// Folder of a run, or a dataset: a catalogue name, a path to your own files, or generate:PRESET [default: demo]
+    #[arg(value_name = "RUN|DATA")]
+    target: Option<String>,
+
+    /// Diagnostics, as a list of names or all [default: all; of a run what was recorded; with --by none]
+    #[arg(long, value_name = "LIST")]
+    diagnostics: Option<String>,
+
+    /// Divide the test nodes into groups and measure each; may be repeated
+    #[arg(long, value_name = "GROUPING")]
+    by: Vec<String>,
+
+    /// What to measure on groups: accuracy, error, macro_f1, macro_f1:all, recall:CLASS; may be repeated [default: accuracy]
+    #[arg(long, value_name = "NAME", requires = "by")]
+    metric: Vec<String>,
+
+    /// Measure groups after every evaluated round, too: on DATA, or on a RUN with --replay
+    #[arg(long, requires = "by")]
+    per_round: bool,
+
+    /// Train a RUN again from its config.toml and partition.csv: same digits, and the folder stays as it is
+    #[arg(long)]
+    replay: bool,
+
+    /// Federated method (`boostfgl methods`) [default: fedavg]
+    #[arg(long, short, value_name = "METHOD")]
+    method: Option<String>,
+
+    #[command(flatten)]
+    protocol: ProtocolFlags,
+
+    #[command(flatten)]
+    resources: ResourceFlags,
+
+    /// Keep what is trained in this folder, as `run` does; without it nothing is written
+    #[arg(long, short, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Replace an earlier run in the folder given by --out
+    #[arg(long)]
+    overwrite: bool,
+
+    /// Print one JSON document instead of tables
+    #[arg(long)]
+    json: bool,
+
+    /// Print no progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl Diagnose {
+    pub(crate) fn execute(&self) -> Result<()> {
+        let (wanted, inquiry) = self.inquiry()?;
+        let run = self.target.as_deref().map(Path::new).filter(|path| diagnose::is_run(path));
+        match run {
+            Some(path) => {
+                self.refuse_training_flags(path)?;
+                let run = RecordedRun::open(path)?;
+                if self.replay { self.replay(&run, &inquiry) } else { self.read(&run, wanted.as_deref(), &inquiry) }
+            }
+            None => self.train(&inquiry),
+        }
+    }
+
+    /// The diagnostics that are named, if any are, and everything that is asked.
+    fn inquiry(&self) -> Result<(Option<Vec<Which>>, Inquiry)> {
+        let named = self.diagnostics.as_deref().map(parse_diagnostics).transpose()?;
+        let wanted = named.or_else(|| (!self.by.is_empty()).then(Vec::new));
+        let groupings = self.by.iter().map(|text| Grouping::parse(text)).collect::<Result<_, _>>();
+        let metrics = self.metric.iter().map(|name| FrameMetric::parse(name)).collect::<Result<Vec<_>, _>>();
+        let mut metrics = metrics.map_err(Error::from)?;
+        if metrics.is_empty() {
+            metrics.push(FrameMetric::Accuracy);
+        }
+        let inquiry = Inquiry {
+            diagnostics: wanted.clone().unwrap_or_else(|| Which::ALL.to_vec()),
+            groupings: groupings.map_err(Error::from)?,
+            metrics,
+            per_round: self.per_round,
+        };
+        Ok((wanted, inquiry))
+    }
+
+    /// A run is what it is: flags about how to train would be passed over in silence.
+    fn refuse_training_flags(&self, run: &Path) -> Result<()> {
+        let own = [("--method", self.method.is_some()), ("--out", self.out.is_some())];
+        let own = own.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag);
+        if let Some(flag) = own.or_else(|| self.protocol.given()) {
+            let reason = format!("expected a dataset to train on, found {}, which is a run", run.display());
+            return Err(
+                Error::usage(flag, reason, "Leave the flag out, or name the dataset instead of the run.").into()
+            );
+        }
+        if self.per_round && !self.replay {
+            let reason = "expected --replay beside it, since predictions.csv holds the reported round alone";
+            return Err(Error::usage("--per-round", reason, "Add --replay to train the run again.").into());
+        }
+        Ok(())
+    }
+
+    /// Answers from the folder.
+    fn read(&self, run: &RecordedRun, wanted: Option<&[Which]>, inquiry: &Inquiry) -> Result<()> {
+        let diagnoses = if wanted.is_some_and(<[_]>::is_empty) { None } else { Some(run.diagnoses(wanted)?) };
+        let frames = if inquiry.groupings.is_empty() {
+            Vec::new()
+        } else {
+            let (_, graph) = self.protocol.data_flags.load(&run.config()?.dataset, self.quiet)?;
+            run.frames(&graph, inquiry)?
+        };
+        let recorded = diagnoses.as_ref().map(|found| found.recorded()).unwrap_or_default();
+        let missing: Vec<&str> =
+            inquiry.diagnostics.iter().filter(|w| !recorded.contains(w)).map(|which| which.name()).collect();
+        let mut last = format!("Recorded in {}", run.path().display());
+        if !missing.is_empty() {
+            last.push_str(&format!("; not recorded: {}, which --replay finds", missing.join(", ")));
+        }
+        let summary = run.summary().clone();
+        self.print(&Answer { summary, diagnoses, frames, courses: Vec::new() }, inquiry, &last)
+    }
+
+    /// Trains a run again.
+    fn replay(&self, run: &RecordedRun, inquiry: &Inquiry) -> Result<()> {
+        let answer =
+            self.run(run.config()?, inquiry, |experiment, progress| run.replay(experiment, inquiry, progress))?;
+        let digest = &answer.summary.digest[..12];
+        let last =
+            format!("Trained again with digest {digest}, as in {}; the folder is as it was", run.path().display());
+        self.print(&answer, inquiry, &last)
+    }
+
+    /// Trains on a dataset.
+    fn train(&self, inquiry: &Inquiry) -> Result<()> {
+        if let Some(target) = &self.target {
+            diagnose::dataset(target)?;
+        }
+        if self.replay {
+            let reason = format!("expected the folder of a run, found {}", self.target.as_deref().unwrap_or("none"));
+            return Err(Error::usage("--replay", reason, "Leave --replay out: a dataset is trained on anyway.").into());
+        }
+        let mut layers = self.protocol.layers(self.target.as_deref(), self.method.as_deref())?;
+        if self.protocol.seeds.is_none() && !self.protocol.names("seeds") {
+            layers.set("seeds", vec![0i64], "--seeds")?;
+        }
+        let (config, _) = layers.resolve()?;
+        let answer = self.run(config, inquiry, |experiment, progress| {
+            experiment.check_inputs()?;
+            let folder = self.out.as_ref().map(|out| RunFolder::create(out, self.overwrite).map_err(unusable));
+            diagnose::train(experiment, inquiry, progress, folder.transpose()?.as_ref())
+        })?;
+        let digest = &answer.summary.digest[..12];
+        let last = match &self.out {
+            Some(out) => format!("Written to {} (digest {digest})", out.display()),
+            None => format!("Nothing written (digest {digest}); --out DIR keeps the run"),
+        };
+        self.print(&answer, inquiry, &last)
+    }
+
+    /// Reads the data and trains within the resources.
+    fn run(
+        &self,
+        config: Config,
+        inquiry: &Inquiry,
+        train: impl FnOnce(&Experiment, &mut Rounds) -> boostfgl::Result<Answer> + Send,
+    ) -> Result<Answer> {
+        let limit = self.resources.limit()?;
+        let pool = self.resources.pool()?;
+        let (_, graph) = self.protocol.data_flags.load(&config.dataset, self.quiet)?;
+        let experiment = pool.install(|| Experiment::new(config, graph))?;
+        if let Some(limit) = limit {
+            experiment.check_memory(limit, pool.current_num_threads())?;
+        }
+        let config = experiment.config();
+        // Before a folder is made for it.
+        inquiry.check(experiment.graph(), config.partition.clients)?;
+        let mut rounds = Rounds::new(&config.method, config.seeds.len(), config.fed.rounds, self.quiet);
+        Ok(pool.install(|| train(&experiment, &mut rounds))?)
+    }
+
+    fn print(&self, answer: &Answer, inquiry: &Inquiry, last: &str) -> Result<()> {
+        let Answer { summary, diagnoses, frames, courses } = answer;
+        if self.json {
+            let document = json!({
+                "dataset": summary.dataset,
+                "method": summary.label(),
+                "digest": summary.digest,
+                "diagnostics": diagnoses.as_ref().map(|found| found.only(&inquiry.diagnostics)),
+                "frames": frames,
+                "rounds": courses,
+            });
+            return output::print(&format!("{}\n", serde_json::to_string_pretty(&document)?));
+        }
+        let (title, style) = (title(summary), output::style());
+        let mut parts = Vec::new();
+        if let Some(diagnoses) = diagnoses {
+            let report = DiagnosisReport::new(&title, diagnoses).only(&inquiry.diagnostics).beside(summary);
+            parts.push(report.text(style));
+        }
+        parts.extend(frames.iter().map(|frames| FrameTable::of_seeds(&title, frames).text(style)));
+        parts.extend(courses.iter().map(|course| course.text(&title, style)));
+        parts.push(format!("{last}\n"));
+        output::print(&parts.join("\n"))
+    }
+}

@@ -1,0 +1,301 @@
+//! `run --diagnostics` and `diagnose`: where unfairness arises, recorded, replayed or trained for it.
+
+use crate::common::{Done, Place, TINY, write_own_data};
+use boostfgl::fairness::diagnostics::Which;
+use serde_json::Value;
+
+fn document(done: &Done) -> Value {
+    serde_json::from_str(&done.stdout).unwrap_or_else(|error| panic!("{error}\n{}", done.stdout))
+}
+
+/// A run of FedAvg on own data in the folder `a`, watched by these.
+fn recorded(place: &Place, diagnostics: &str) {
+    write_own_data(place, "mine");
+    let watch = if diagnostics.is_empty() { String::new() } else { format!("--diagnostics {diagnostics}") };
+    place.ok(&format!("run mine {TINY} --clients 3 --method fedavg --out a {watch}"));
+}
+
+fn names(document: &Value) -> Vec<&str> {
+    let cost = document["seeds"][0]["cost"].as_array().unwrap();
+    cost.iter().map(|cost| cost["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn help_teaches_every_diagnostic() {
+    let place = Place::new();
+    for command in ["run", "diagnose"] {
+        let help = place.ok(&format!("{command} --help")).stdout;
+        for which in Which::ALL {
+            let line = |line: &str| line.trim_start().starts_with(which.name()) && line.contains(which.question());
+            assert!(help.lines().any(line), "{command}: {}\n{help}", which.name());
+        }
+    }
+}
+
+#[test]
+fn watching_changes_no_digit() {
+    let place = Place::new();
+    for method in ["fedavg", "boostfgl"] {
+        let plain = place.digest(&format!("run {TINY} --method {method} --out {method}"));
+        assert!(!place.exists(&format!("{method}/diagnostics.json")));
+        let done =
+            place.ok(&format!("run {TINY} --method {method} --out {method}-watched --diagnostics all --json --quiet"));
+        let document = document(&done);
+        assert_eq!(document["digest"], plain.as_str(), "{method}");
+        let written = place.json(&format!("{method}-watched/diagnostics.json"));
+        assert_eq!(document["diagnostics"], written);
+        assert_eq!(names(&written), Which::ALL.map(Which::name));
+        // Every other key is that of summary.json.
+        let summary = place.json(&format!("{method}-watched/summary.json"));
+        let mut rest = document.clone();
+        rest.as_object_mut().unwrap().remove("diagnostics");
+        assert_eq!(rest, summary);
+    }
+}
+
+#[test]
+fn what_was_found_stands_below_the_table() {
+    let place = Place::new();
+    let done = place.ok(&format!("run {TINY} --diagnostics gsd,dr"));
+    for method in ["fedavg", "boostfgl"] {
+        for wanted in [
+            format!("demo, {method}: {} (gsd)", Which::Gsd.question()),
+            format!("demo, {method}: {} (dilution)", Which::Dilution.question()),
+            format!("demo, {method}: what did the diagnostics take?"),
+        ] {
+            assert!(done.stdout.contains(&wanted), "{wanted}\n{}", done.stdout);
+        }
+        assert_eq!(names(&place.json(&format!("runs/demo-{method}/diagnostics.json"))), ["gsd", "dilution"]);
+    }
+    assert!(!done.stdout.contains("(epr)") && !done.stdout.contains("NaN"), "{}", done.stdout);
+    let both = document(&place.ok(&format!("run {TINY} --diagnostics khop --json")));
+    assert_eq!(names(&both["runs"][1]["diagnostics"]), ["khop"]);
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_before_anything_runs() {
+    let place = Place::new();
+    for (arguments, wanted) in [
+        ("run --diagnostics gsd,erp", "unknown diagnostic `erp` (did you mean `epr`?)"),
+        ("run --diagnostics ,", "--diagnostics: expected all or some of gsd, epr"),
+        ("diagnose demo --diagnostics gds", "unknown diagnostic `gds` (did you mean `gsd`?)"),
+        ("diagnose demo --by minorty", "unknown grouping `minorty` (did you mean `minority`?)"),
+        ("diagnose demo --by degree:1", "expected a number of parts from 2 to 100, found `1`"),
+        ("diagnose demo --by column:town --out a", "grouping `column:town`: expected data with group columns"),
+        ("diagnose demo --by class --metric acuracy", "unknown metric `acuracy` (did you mean `accuracy`?)"),
+        ("diagnose demo --by class --metric recall:none --out a", "unknown class `none`"),
+        ("diagnose demo --by client --clients 2000 --out a", "expected at most 1000 groups, found 2000"),
+        ("diagnose demo --metric accuracy", "--by <GROUPING>"),
+        ("diagnose demo --per-round", "--by <GROUPING>"),
+        ("diagnose demo --replay", "--replay: expected the folder of a run, found demo"),
+        ("diagnose demo --rounds 0", "fed.rounds"),
+        ("diagnose demo --method fedavgg", "did you mean `fedavg`?"),
+        ("diagnose demoo", "demoo: expected the folder of a run (with config.toml and summary.json) or a dataset"),
+        ("diagnose demoo", "unknown dataset `demoo` (did you mean `demo`?)"),
+        ("diagnose runs/none", "runs/none: expected the folder of a run"),
+    ] {
+        place.refused_with(arguments, &[wanted]);
+    }
+    place.write("other/readme.txt", "nothing here");
+    place.refused_with("diagnose other", &["other: expected the folder of a run", "found a folder with readme.txt"]);
+    place.write("stopped/config.toml", "");
+    place.write("stopped/rounds.jsonl", "");
+    place.refused_with("diagnose stopped", &["stopped: expected a finished run, found no summary.json", "Repeat"]);
+}
+
+#[test]
+fn what_was_recorded_is_printed() {
+    let place = Place::new();
+    recorded(&place, "gsd,trust");
+    let before = place.snapshot();
+    let some = place.ok("diagnose a");
+    assert!(some.stdout.contains("mine, fedavg: do minority nodes get") && some.stdout.contains("(trust)"));
+    assert!(some.stdout.contains("Recorded in a; not recorded: epr, khop, dilution"), "{}", some.stdout);
+    let one = place.ok("diagnose a --diagnostics gsd");
+    assert!(one.stdout.contains("(gsd)") && !one.stdout.contains("(trust)"), "{}", one.stdout);
+    assert!(one.stdout.ends_with("Recorded in a\n") && one.stdout.contains("the run itself"), "{}", one.stdout);
+    let json = document(&place.ok("diagnose a --diagnostics trust --json"));
+    assert_eq!(names(&json["diagnostics"]), ["trust"]);
+    assert_eq!(json["digest"], place.json("a/summary.json")["digest"]);
+    assert_eq!(json["frames"], serde_json::json!([]));
+    assert_eq!(place.snapshot(), before);
+}
+
+#[test]
+fn what_was_not_recorded_is_named_and_found_by_replay() {
+    let place = Place::new();
+    recorded(&place, "gsd");
+    place.refused_with(
+        "diagnose a --diagnostics gsd,dr,khop",
+        &[
+            "a/diagnostics.json: expected findings of khop,dilution, found gsd",
+            "`boostfgl run … --diagnostics khop,dilution` records them",
+            "--replay: it trains again from config.toml and partition.csv to the same digits",
+        ],
+    );
+    let before = place.snapshot();
+    let done = place.ok("diagnose a --diagnostics gsd,dr,khop --replay");
+    let digest = place.json("a/summary.json")["digest"].as_str().unwrap().to_owned();
+    let last = format!("Trained again with digest {}, as in a; the folder is as it was\n", &digest[..12]);
+    assert!(done.stdout.ends_with(&last) && done.stdout.contains("(dilution)"), "{}", done.stdout);
+    let json = document(&place.ok("diagnose a --diagnostics all --replay --json --quiet"));
+    assert_eq!((names(&json["diagnostics"]).len(), json["digest"].as_str()), (7, Some(digest.as_str())));
+    // What was recorded and what replay finds are the same but for seconds.
+    assert_eq!(json["diagnostics"]["seeds"][0]["gsd"], place.json("a/diagnostics.json")["seeds"][0]["gsd"]);
+    assert_eq!(place.snapshot(), before);
+
+    std::fs::remove_file(place.path("a/diagnostics.json")).unwrap();
+    place.refused_with("diagnose a", &["a/diagnostics.json: expected findings of gsd,epr", "found no such file"]);
+}
+
+#[test]
+fn a_replay_that_differs_is_an_error() {
+    let place = Place::new();
+    recorded(&place, "");
+    let digest = place.json("a/summary.json")["digest"].as_str().unwrap().to_owned();
+    let other = "0".repeat(64);
+    let summary = place.read("a/summary.json");
+    let (start, end) = summary.rsplit_once(&digest).unwrap();
+    place.write("a/summary.json", format!("{start}{other}{end}"));
+    let done = place.run("diagnose a --replay --diagnostics trust");
+    done.check_error("replay");
+    assert_eq!((done.code, done.stdout.as_str()), (Some(1), ""));
+    assert!(done.stderr.contains(&digest) && done.stderr.contains(&other), "{}", done.stderr);
+}
+
+#[test]
+fn damaged_files_are_named_and_replay_does_without() {
+    let place = Place::new();
+    recorded(&place, "gsd");
+    for (file, arguments, wanted) in [
+        ("diagnostics.json", "diagnose a", "a/diagnostics.json: EOF while parsing"),
+        (
+            "predictions.csv",
+            "diagnose a --by minority",
+            "a/predictions.csv: line 61, column heterophilous: expected 0 or 1",
+        ),
+    ] {
+        let whole = place.bytes(&format!("a/{file}"));
+        place.write(&format!("a/{file}"), &whole[..whole.len() - 3]);
+        place.refused_with(arguments, &[wanted, "--replay", "or repeat the run"]);
+        place.ok(&format!("{arguments} --replay"));
+        std::fs::remove_file(place.path(&format!("a/{file}"))).unwrap();
+        place.refused_with(arguments, &[file, "--replay"]);
+        place.write(&format!("a/{file}"), whole);
+        place.ok(arguments);
+    }
+    // Cut off between rows.
+    let rows = place.read("a/predictions.csv");
+    place.write("a/predictions.csv", rows.lines().take(31).map(|row| format!("{row}\n")).collect::<String>());
+    let short = "a/predictions.csv: expected a row for each of 60 nodes for seed 0, found none for 30";
+    place.refused_with("diagnose a --by minority", &[short, "--replay", "or repeat the run"]);
+    place.write("a/summary.json", "{\"version\": 1,");
+    place.refused_with("diagnose a", &["a/summary.json: EOF while parsing", "line 1 column"]);
+}
+
+#[test]
+fn a_run_cannot_be_told_how_to_train() {
+    let place = Place::new();
+    recorded(&place, "gsd");
+    for flag in ["--method boostfgl", "--rounds 3", "--seeds 2", "--set hidden=3", "--out b", "--boost node"] {
+        let name = flag.split(' ').next().unwrap();
+        place.refused_with(
+            &format!("diagnose a {flag}"),
+            &[&format!("{name}: expected a dataset"), "found a, which is a run"],
+        );
+    }
+    place.refused_with("diagnose a --by client --per-round", &["--per-round: expected --replay", "Add --replay"]);
+}
+
+#[test]
+fn a_dataset_is_trained_on_and_nothing_is_written() {
+    let place = Place::new();
+    let before = place.snapshot();
+    let tiny = "--rounds 2 --set model.hidden=8";
+    let done = place.ok(&format!("diagnose {tiny} --diagnostics attribution"));
+    assert!(done.stdout.contains("demo, fedavg: whose loss did training reduce?"), "{}", done.stdout);
+    assert!(done.stdout.contains("Nothing written") && done.stderr.contains("seed 0 (1 of 1)"), "{done:?}");
+    assert_eq!(place.snapshot(), before);
+
+    let json = document(&place.ok(&format!("diagnose demo {tiny} --method boostfgl --seeds 2 --json --out b")));
+    let digest = place.digest(&format!("run {tiny} --method boostfgl --seeds 2"));
+    assert_eq!((json["digest"].as_str(), json["method"].as_str()), (Some(digest.as_str()), Some("boostfgl")));
+    assert_eq!(place.json("b/summary.json")["digest"], digest.as_str());
+    assert_eq!(place.json("b/diagnostics.json"), json["diagnostics"]);
+    place.refused_with(&format!("diagnose demo {tiny} --out b"), &["b: expected an empty folder", "--overwrite"]);
+    let again = place.ok("diagnose b --diagnostics attribution");
+    assert!(again.stdout.contains("demo, boostfgl: whose loss"), "{}", again.stdout);
+}
+
+#[test]
+fn frames_are_the_same_from_the_folder_and_from_memory() {
+    let place = Place::new();
+    recorded(&place, "");
+    let by = "--by minority*heterophilous --by client --metric accuracy --metric macro_f1";
+    let folder = document(&place.ok(&format!("diagnose a {by} --json")));
+    let memory = document(&place.ok(&format!("diagnose a {by} --json --replay --per-round --quiet")));
+    assert_eq!(folder["frames"].as_array().unwrap().len(), 4);
+    assert_eq!((&folder["frames"], &folder["diagnostics"]), (&memory["frames"], &Value::Null));
+    let accuracy = place.json("a/summary.json")["mean"]["accuracy"]["pooled"].as_f64().unwrap();
+    let overall = folder["frames"][0]["overall"]["mean"].as_f64().unwrap();
+    assert!((100.0 * overall - accuracy).abs() < 1e-9);
+    // The last round is the reported one; earlier ones have no intervals either.
+    for (course, frames) in memory["rounds"].as_array().unwrap().iter().zip(memory["frames"].as_array().unwrap()) {
+        let rounds = course["rounds"].as_array().unwrap();
+        assert_eq!((rounds.len(), &rounds[0]["round"], &rounds[1]["round"]), (2, &1.into(), &2.into()));
+        assert_eq!((&course["metric"], &course["grouping"]), (&frames["metric"], &frames["grouping"]));
+        assert_eq!(rounds[1]["frames"]["rows"], frames["rows"]);
+    }
+    let text = place.ok("diagnose a --by client --metric error --replay --per-round").stdout;
+    assert!(text.contains("mine, fedavg: error by client, round by round"), "{text}");
+    assert!(text.contains("95 % bootstrap intervals") && !text.contains("(gsd)"), "{text}");
+    // Asked for both, both are there.
+    let both = place.ok(&format!("diagnose mine {TINY} --clients 3 --by class --diagnostics khop")).stdout;
+    assert!(both.contains("(khop)") && both.contains("accuracy by class"), "{both}");
+}
+
+/// Twelve nodes of two classes. Client 1 has no node of the small class; nodes 7, 10 and 11 have no neighbours; no node
+/// is heterophilous; node 11 is in no town.
+fn write_odd_data(place: &Place) -> String {
+    let town = |i: usize| if i == 11 { "" } else { ["Ulm", "Bonn"][i % 2] };
+    let nodes: String = (0..12)
+        .map(|i| format!("{i},{},{}.5,{},{}\n", if i < 8 { "large" } else { "small" }, i % 5, i % 3, town(i)))
+        .collect();
+    place.write("odd/nodes.csv", format!("id,label,f,g,group:town\n{nodes}"));
+    place.write("odd/edges.csv", "src,dst\n0,1\n1,2\n2,3\n8,9\n4,5\n5,6\n");
+    let role = |i: usize| if [0, 1, 8, 4, 5, 6].contains(&i) { "train" } else { "test" };
+    let part: String = (0..12).map(|i| format!("0,{i},{},{}\n", usize::from((4..8).contains(&i)), role(i))).collect();
+    place.write("part.csv", format!("seed,node,client,split\n{part}"));
+    format!("odd {TINY} --partition part.csv --set minority_ratio=0.1")
+}
+
+#[test]
+fn what_has_no_value_is_a_dash() {
+    let place = Place::new();
+    let odd = write_odd_data(&place);
+    for method in ["fedavg", "boostfgl", "central", "isolated"] {
+        let done = place.ok(&format!("diagnose {odd} --method {method}"));
+        assert!(!done.stdout.contains("NaN") && !done.stdout.contains("inf"), "{}", done.stdout);
+        for which in Which::ALL {
+            assert!(done.stdout.contains(&format!("({})", which.name())), "{method}\n{}", done.stdout);
+        }
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let lone = |line: &str| words(line) == words("client 1 0 3 – – – –");
+        assert!(method == "central" || done.stdout.lines().any(lone), "{method}\n{}", done.stdout);
+        assert!(done.stdout.lines().all(|line| line.chars().count() <= 100), "{}", done.stdout);
+    }
+    let json = document(&place.ok(&format!("diagnose {odd} --by minority*heterophilous --by column:town --json")));
+    let rows = json["frames"][0]["rows"].as_array().unwrap();
+    let empty: Vec<bool> = rows.iter().map(|row| row["value"]["mean"].is_null()).collect();
+    assert_eq!((rows[0]["group"].as_str(), empty), (Some("minority × heterophilous"), vec![true, false, true, false]));
+    let towns: Vec<_> =
+        json["frames"][1]["rows"].as_array().unwrap().iter().map(|row| (&row["group"], &row["nodes"][0])).collect();
+    // Of the test nodes 2, 3, 7, 9, 10 and 11 the last is in no town.
+    assert_eq!(towns, [(&"town=Bonn".into(), &3.into()), (&"town=Ulm".into(), &2.into())]);
+    place.ok(&format!("run {odd} --method fedavg --out a"));
+    let text = place.ok("diagnose a --by column:town --by minority*heterophilous").stdout;
+    assert!(text.contains("town=Ulm") && text.contains("no such node"), "{text}");
+    place.refused_with("diagnose a --by column:twon", &["unknown group column `twon` (did you mean `town`?)"]);
+    place.write("odd/nodes.csv", place.read("odd/nodes.csv").replace("7,large", "seven,large"));
+    place.refused_with("diagnose a --by client", &["a/predictions.csv: expected nodes of odd, found `7`"]);
+}

@@ -1,0 +1,129 @@
+//! A metric by groups of nodes, round by round.
+
+use boostfgl_fairness::frame::{SeedFrames, Spread};
+use boostfgl_fairness::{FrameMetric, Grouping};
+use serde::{Deserialize, Serialize};
+
+use crate::Style;
+use crate::sheet::{Line, Marked, Sheet, WIDTH, plain, width};
+
+/// One metric on every group along a run: how groups came to fare as they do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Course {
+    /// What is measured.
+    pub metric: FrameMetric,
+    /// How nodes are divided.
+    pub grouping: Grouping,
+    /// The evaluated rounds, in order.
+    pub rounds: Vec<RoundFrames>,
+}
+
+/// One evaluated round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoundFrames {
+    /// Which, from 1.
+    pub round: usize,
+    /// What the groups had, over seeds; without intervals.
+    pub frames: SeedFrames,
+}
+
+impl Course {
+    /// As text for a terminal, one row per round, ending in a newline. What does not fit beside each other comes below.
+    pub fn text(&self, title: &str, style: Style) -> String {
+        self.sheets(title).iter().map(|sheet| sheet.text(style)).collect::<Vec<_>>().join("\n")
+    }
+
+    /// In Markdown, one row per round, ending in a newline.
+    pub fn markdown(&self, title: &str) -> String {
+        let section =
+            |sheet: &Sheet| format!("{}\n{}. {}\n", sheet.markdown(), plain(&sheet.title), sheet.notes.join(" "));
+        self.sheets(title).iter().map(section).collect::<Vec<_>>().join("\n")
+    }
+
+    fn sheets(&self, title: &str) -> Vec<Sheet> {
+        let mut columns = vec![Column::new("all nodes", self.values(|frames| Some(frames.overall)))];
+        columns.extend(self.groups().into_iter().map(|name| Column::new(name, self.values(|frames| of(frames, name)))));
+        columns.push(Column::new("difference", self.values(|frames| Some(frames.difference))));
+        let seeds = self.rounds.first().map_or(0, |round| round.frames.seeds.len());
+        let over = if seeds > 1 { format!(", mean ± standard deviation over {seeds} seeds") } else { String::new() };
+        let sheet = |columns: &[Column]| Sheet {
+            title: format!("{title}: {} by {}, round by round", self.metric, self.grouping),
+            labels: "Round",
+            columns: columns.iter().map(|column| column.heading.clone()).collect(),
+            rows: self.rounds.iter().enumerate().map(|(at, round)| row(round.round, at, columns)).collect(),
+            notes: vec![format!("Percent{over}, on the test nodes after each evaluated round.")],
+        };
+        chunks(&columns).into_iter().map(sheet).collect()
+    }
+
+    /// Every group that any round has, in order.
+    fn groups(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for row in self.rounds.iter().flat_map(|round| &round.frames.rows) {
+            if !names.contains(&row.group.as_str()) {
+                names.push(&row.group);
+            }
+        }
+        names
+    }
+
+    fn values(&self, pick: impl Fn(&SeedFrames) -> Option<Spread>) -> Vec<String> {
+        self.rounds.iter().map(|round| percent(pick(&round.frames), round.frames.seeds.len())).collect()
+    }
+}
+
+/// One column, top to bottom.
+struct Column {
+    heading: [String; 2],
+    cells: Vec<String>,
+}
+
+impl Column {
+    /// Names of intersections take two lines.
+    fn new(name: &str, cells: Vec<String>) -> Self {
+        let name = plain(name);
+        let heading = match name.split_once(" × ") {
+            Some((first, rest)) => [format!("{first} ×"), rest.to_owned()],
+            None => [name, String::new()],
+        };
+        Self { heading, cells }
+    }
+
+    /// What it takes on the screen: the widest text, its mark and the gap.
+    fn width(&self) -> usize {
+        self.heading.iter().chain(&self.cells).map(|text| width(text)).max().unwrap_or(0) + 3
+    }
+}
+
+fn row(round: usize, at: usize, columns: &[Column]) -> Line {
+    let cells = columns.iter().map(|column| Marked::plain(column.cells[at].clone())).collect();
+    Line { label: round.to_string(), cells: vec![cells] }
+}
+
+/// As many columns beside each other as fit, at least one.
+fn chunks(columns: &[Column]) -> Vec<&[Column]> {
+    let room = WIDTH - "Round ".len();
+    let (mut found, mut start, mut taken) = (Vec::new(), 0, 0);
+    for (at, column) in columns.iter().enumerate() {
+        if at > start && taken + column.width() > room {
+            found.push(&columns[start..at]);
+            (start, taken) = (at, 0);
+        }
+        taken += column.width();
+    }
+    found.push(&columns[start..]);
+    found
+}
+
+fn of(frames: &SeedFrames, group: &str) -> Option<Spread> {
+    frames.rows.iter().find(|row| row.group == group).map(|row| row.value)
+}
+
+fn percent(value: Option<Spread>, seeds: usize) -> String {
+    let shown = |x: f64| format!("{:.1}", 100.0 * x);
+    match value.map(|value| (value.mean, value.std)) {
+        None | Some((None, _)) => "–".to_owned(),
+        Some((Some(mean), _)) if seeds == 1 => shown(mean),
+        Some((Some(mean), std)) => format!("{} ± {}", shown(mean), std.map_or_else(|| "–".to_owned(), shown)),
+    }
+}

@@ -1,0 +1,49 @@
+//! Attribution of the decrease of the loss.
+
+use boostfgl_fairness::diagnostics::Which;
+use boostfgl_fairness::diagnostics::attribution::{Attribution, GroupLoss};
+
+use super::number::percent;
+use super::{headings, line, notes, question};
+use crate::sheet::{Line, Sheet};
+use crate::table::range;
+
+/// The minority beside the majority.
+pub(super) fn sheets(found: &[&Attribution]) -> Vec<Sheet> {
+    // The majority's share of anything is what the minority leaves.
+    let rest = |share: Option<f64>| share.map(|share| 1.0 - share);
+    let shares = |found: &Attribution| [found.share_of_nodes, found.share_of_initial_loss, found.share_of_decrease];
+    let rows = vec![
+        row(found, "minority", |found| &found.minority, &shares),
+        row(found, "majority", |found| &found.majority, &|found| shares(found).map(rest)),
+    ];
+    let columns = [
+        ["Nodes", ""],
+        ["of nodes", "%"],
+        ["of first loss", "%"],
+        ["of decrease", "%"],
+        ["own decrease", "% of own loss"],
+    ];
+    Vec::from([Sheet {
+        title: question(Which::Attribution),
+        labels: "Trained on",
+        columns: headings(&columns),
+        rows,
+        notes: notes(&[
+            "Who had less of the decrease than of the first loss was served less; own decrease is of the group's",
+            "own loss. A share leaves 0 to 100 % where the loss of one group fell and that of the other rose.",
+        ]),
+    }])
+}
+
+fn row(
+    found: &[&Attribution],
+    label: &str,
+    group: fn(&Attribution) -> &GroupLoss,
+    shares: &dyn Fn(&Attribution) -> [Option<f64>; 3],
+) -> Line {
+    let share = |at: usize| percent(&found.iter().map(|found| shares(found)[at]).collect::<Vec<_>>());
+    let own: Vec<Option<f64>> = found.iter().map(|found| group(found).normalised_decrease).collect();
+    let nodes = range(found.iter().map(|found| group(found).nodes));
+    line(label, vec![nodes, share(0), share(1), share(2), percent(&own)])
+}

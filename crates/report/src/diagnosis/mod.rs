@@ -1,0 +1,120 @@
+//! What diagnostics found, for people: one file per diagnostic, numbers as mean ± standard deviation over seeds.
+
+mod attribution;
+mod cost;
+mod dilution;
+mod epr;
+mod gsd;
+mod hardness;
+mod khop;
+mod number;
+mod trust;
+
+use boostfgl_fairness::diagnostics::{Diagnosis, Which};
+
+use crate::sheet::{Line, Marked, Sheet, plain};
+use crate::{Diagnoses, Style, Summary};
+
+/// The headline numbers of diagnostics over seeds, each table with a line on how to read it, and at the end what they
+/// took.
+///
+/// What has no value is a dash: a client without a minority node has no GSD.
+///
+/// ```
+/// use boostfgl_fairness::diagnostics::{Cost, Diagnosis, attribution::attribute};
+/// use boostfgl_report::{Diagnoses, DiagnosisReport, SeedDiagnosis, Style};
+///
+/// let attribution = Some(attribute(&[2.0, 1.0, 1.0], &[1.5, 0.5, 0.0], &[true, false, false]));
+/// let cost = vec![Cost { name: "attribution".into(), seconds: 0.5 }];
+/// let found = Diagnosis { attribution, cost, ..Diagnosis::default() };
+/// let diagnoses = Diagnoses::new(vec![SeedDiagnosis { seed: 0, found }]);
+/// let text = DiagnosisReport::new("demo, fedavg", &diagnoses).text(Style::Plain);
+/// assert!(text.starts_with("demo, fedavg: whose loss did training reduce? (attribution)\n"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct DiagnosisReport<'a> {
+    title: String,
+    diagnoses: &'a Diagnoses,
+    shown: Vec<Which>,
+    run: Option<&'a Summary>,
+}
+
+impl<'a> DiagnosisReport<'a> {
+    /// Everything that was recorded; `title` says of what data and method.
+    pub fn new(title: impl Into<String>, diagnoses: &'a Diagnoses) -> Self {
+        Self { title: title.into(), diagnoses, shown: diagnoses.recorded(), run: None }
+    }
+
+    /// Only these, where they were recorded.
+    #[must_use]
+    pub fn only(mut self, wanted: &[Which]) -> Self {
+        self.shown.retain(|which| wanted.contains(which));
+        self
+    }
+
+    /// With the seconds of the run beside those of the diagnostics.
+    #[must_use]
+    pub fn beside(mut self, run: &'a Summary) -> Self {
+        self.run = Some(run);
+        self
+    }
+
+    /// As text for a terminal, ending in a newline; empty if nothing is shown.
+    pub fn text(&self, style: Style) -> String {
+        self.sheets().iter().map(|sheet| sheet.text(style)).collect::<Vec<_>>().join("\n")
+    }
+
+    /// In Markdown, a section per table, ending in a newline; empty if nothing is shown.
+    pub fn markdown(&self) -> String {
+        let section = |sheet: &Sheet| {
+            format!("### {}\n\n{}\n{}\n", plain(&sheet.title), sheet.markdown(), plain(&sheet.notes.join(" ")))
+        };
+        self.sheets().iter().map(section).collect::<Vec<_>>().join("\n")
+    }
+
+    fn sheets(&self) -> Vec<Sheet> {
+        let mut sheets: Vec<Sheet> = self.shown.iter().flat_map(|&which| self.sheets_of(which)).collect();
+        if !self.shown.is_empty() {
+            sheets.push(cost::sheet(self));
+        }
+        for sheet in &mut sheets {
+            sheet.title = format!("{}: {}", self.title, sheet.title);
+        }
+        sheets
+    }
+
+    fn sheets_of(&self, which: Which) -> Vec<Sheet> {
+        match which {
+            Which::Gsd => gsd::sheets(&self.found(|found| found.gsd.as_ref())),
+            Which::Epr => epr::sheets(&self.found(|found| found.epr.as_ref())),
+            Which::Khop => khop::sheets(&self.found(|found| found.khop.as_ref())),
+            Which::Dilution => dilution::sheets(&self.found(|found| found.dilution.as_ref())),
+            Which::Attribution => attribution::sheets(&self.found(|found| found.attribution.as_ref())),
+            Which::Hardness => hardness::sheets(&self.found(|found| found.hardness.as_ref())),
+            Which::Trust => trust::sheets(&self.found(|found| found.trust.as_ref())),
+        }
+    }
+
+    /// What one diagnostic found, seed by seed.
+    fn found<T>(&self, pick: impl Fn(&'a Diagnosis) -> Option<&'a T>) -> Vec<&'a T> {
+        self.diagnoses.seeds.iter().filter_map(|seed| pick(&seed.found)).collect()
+    }
+}
+
+/// The title of the first table of a diagnostic.
+fn question(which: Which) -> String {
+    format!("{} ({})", which.question(), which.name())
+}
+
+/// A row of unmarked cells.
+fn line(label: impl Into<String>, cells: Vec<String>) -> Line {
+    Line { label: label.into(), cells: vec![cells.into_iter().map(Marked::plain).collect()] }
+}
+
+fn headings(titles: &[[&str; 2]]) -> Vec<[String; 2]> {
+    titles.iter().map(|title| title.map(str::to_owned)).collect()
+}
+
+fn notes(lines: &[&str]) -> Vec<String> {
+    lines.iter().map(|line| (*line).to_owned()).collect()
+}
