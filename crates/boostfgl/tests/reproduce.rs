@@ -153,7 +153,8 @@ fn every_experiment_can_be_shown() {
         let small = Plan { sweeps: own.sweeps, methods: own.methods, diagnostics: own.diagnostics, ..plan("") };
         let small = Plan { curves: own.curves, seeds: 1, ..small }.on(&["demo".into()]);
         // The heavy ones are heavy on any graph; what they show is shown by the others.
-        let light = |method: &String| !["fedsage-plus", "fedtad", "adafgl"].iter().any(|heavy| method.starts_with(heavy));
+        let light =
+            |method: &String| !["fedsage-plus", "fedtad", "adafgl"].iter().any(|heavy| method.starts_with(heavy));
         let small = Plan { methods: small.methods.iter().filter(|m| light(m)).cloned().collect(), ..small };
         let (ran, _) = run(place.path(), name, &small);
         assert_eq!(ran.failed, None, "{name}");

@@ -35,6 +35,9 @@ pub(super) fn distil(name: &str, measured: &Measured, detail: Option<&Detail>) -
     (found.values, found.series)
 }
 
+/// One of the ratios of a round.
+type Pick = fn(&DilutionRound) -> Option<f64>;
+
 #[derive(Default)]
 struct Found {
     values: Values,
@@ -107,8 +110,8 @@ impl Found {
             };
             self.put(format!("{name}.mean"), mean(&of(|ratio| ratio.per_node)));
             self.put(format!("{name}.mass.mean"), mean(&of(|ratio| ratio.mass)));
-            self.put(format!("{name}.first"), rounds.first().cloned().flatten().map(|ratio| ratio.per_node));
-            self.put(format!("{name}.last"), rounds.last().cloned().flatten().map(|ratio| ratio.per_node));
+            self.put(format!("{name}.first"), rounds.first().copied().flatten().map(|ratio| ratio.per_node));
+            self.put(format!("{name}.last"), rounds.last().copied().flatten().map(|ratio| ratio.per_node));
             self.put(format!("{name}.sampling_error"), mean(&of(|ratio| ratio.error)));
             self.line(name, rounds.iter().map(|ratio| ratio.as_ref().map(|ratio| ratio.per_node)));
         }
@@ -196,7 +199,7 @@ impl Found {
             let positive: f64 = round.clients.iter().map(|client| client.whole.projection.max(0.0)).sum();
             positive / round.clients.len().max(1) as f64 + EPSILON
         };
-        let kinds: [(&str, fn(&DilutionRound) -> Option<f64>); 3] =
+        let kinds: [(&str, Pick); 3] =
             [("dr", |round| round.dr), ("dr.size", |round| round.dr_size), ("dr.uniform", |round| round.dr_uniform)];
         for (name, pick) in kinds {
             let rounds: Vec<(f64, f64)> = dilution

@@ -19,7 +19,7 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// Ends in a newline; the first column stands left, the others right.
+    /// Ends in a newline; numbers stand right, words left.
     pub(super) fn markdown(&self) -> String {
         let field = |text: &str| text.replace('|', "\\|").replace('\n', " ");
         let lines: Vec<Vec<String>> = std::iter::once(&self.head)
@@ -31,15 +31,17 @@ impl Table {
             cells.max().unwrap_or(0).max(3)
         };
         let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
+        let is_number = |cell: &String| cell.starts_with(|c: char| c.is_ascii_digit() || "-–".contains(c));
+        let left = |column: usize| column == 0 || !lines[1..].iter().filter_map(|line| line.get(column)).all(is_number);
         let pad = |(column, cell): (usize, &String)| {
             let fill = " ".repeat(widths[column].saturating_sub(cell.chars().count()));
-            if column == 0 { format!("{cell}{fill}") } else { format!("{fill}{cell}") }
+            if left(column) { format!("{cell}{fill}") } else { format!("{fill}{cell}") }
         };
         let show =
             |line: &Vec<String>| format!("| {} |\n", line.iter().enumerate().map(pad).collect::<Vec<_>>().join(" | "));
-        let rule = widths.iter().enumerate().map(|(column, width)| match column {
-            0 => format!(":{}", "-".repeat(width + 1)),
-            _ => format!("{}:", "-".repeat(width + 1)),
+        let rule = widths.iter().enumerate().map(|(column, width)| match left(column) {
+            true => format!(":{}", "-".repeat(width + 1)),
+            false => format!("{}:", "-".repeat(width + 1)),
         });
         let rule = format!("|{}|\n", rule.collect::<Vec<_>>().join("|"));
         let mut text = show(&lines[0]);
