@@ -11,4 +11,5 @@ mod fetch;
 mod folder;
 mod methods;
 mod own_data;
+mod reproduce;
 mod run;

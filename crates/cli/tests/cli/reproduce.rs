@@ -1,0 +1,78 @@
+//! `reproduce`: experiments, verdicts, the document, and what is said when something is wrong.
+
+use crate::common::Place;
+use serde_json::Value;
+
+/// An experiment of two short cells on the built-in graph.
+const SMALL: &str = "reproduce khop --datasets demo --seeds 1 --quiet";
+
+#[test]
+fn an_experiment_leaves_results_verdicts_and_a_document_and_is_not_run_twice() {
+    let place = Place::new();
+    let first = place.ok(&format!("{SMALL} --out r"));
+    for wanted in ["Error by distance", "Claims of the paper", "HOLD", "2 cells, 0 of them reused", "in all"] {
+        assert!(first.stdout.contains(wanted), "{wanted}\n{}", first.stdout);
+    }
+    let results = place.json("r/khop.json");
+    assert_eq!(results["rows"].as_array().unwrap().len(), 2);
+    assert_eq!(results["origin"]["command"], "boostfgl reproduce khop --datasets demo --seeds 1");
+    assert!(place.read("r/khop.csv").starts_with("sweep,dataset,method,varied,seed,name,index,value\n"));
+    let document = place.read("r/reproduction.md");
+    assert!(document.contains("## Verdicts") && document.contains("K-hop error amplification"), "{document}");
+
+    let second = place.ok(&format!("{SMALL} --out r"));
+    assert!(second.stdout.contains("2 cells, 2 of them reused"), "{}", second.stdout);
+    assert_eq!(place.json("r/khop.json"), results);
+
+    // The document comes from the files alone, wherever it goes.
+    place.ok("reproduce document --out r --document elsewhere.md --quiet");
+    assert_eq!(place.read("elsewhere.md"), document);
+    let json: Value = serde_json::from_str(&place.ok("reproduce document --out r --json").stdout).unwrap();
+    assert_eq!(json["verdicts"][0]["experiment"], "khop");
+
+    // A result file that was cut off is written anew from the cells.
+    let whole = place.read("r/khop.json");
+    place.write("r/khop.json", &whole[..whole.len() / 2]);
+    place.refused_with("reproduce document --out r", &["khop.json", "help:"]);
+    let third = place.ok(&format!("{SMALL} --out r"));
+    assert!(third.stdout.contains("2 of them reused"), "{}", third.stdout);
+    assert_eq!(place.read("r/khop.json"), whole);
+}
+
+#[test]
+fn finished_runs_nothing() {
+    let place = Place::new();
+    let done = place.ok("reproduce table1 --datasets demo --seeds 1 --finished --out r --quiet");
+    assert!(done.stdout.contains("not run"), "{}", done.stdout);
+    assert!(place.path("r/cells").read_dir().unwrap().next().is_none());
+}
+
+#[test]
+fn experiments_are_listed() {
+    let listed = Place::new().ok("reproduce --list").stdout;
+    for wanted in ["table1", "gsd-q", "plug-in", "315 cells, 63 with --quick"] {
+        assert!(listed.contains(wanted), "{wanted}\n{listed}");
+    }
+}
+
+#[test]
+fn mistakes_are_named() {
+    let place = Place::new();
+    place.refused_with("reproduce", &["expected the name of an experiment", "reproduce --list"]);
+    place.refused_with("reproduce tabel1", &["did you mean `table1`?"]);
+    place.refused_with("reproduce khop --seeds 0", &["--seeds: expected 1 to 10000, found 0"]);
+    place.refused_with("reproduce khop --datasets coar", &["coar", "cora"]);
+    place.refused_with("reproduce document --out nothing-here", &["expected result files of experiments"]);
+    place.refused_with("reproduce document khop --out r", &["found `document`"]);
+}
+
+/// Without any of its datasets an experiment says which it looked for.
+#[test]
+fn data_that_are_not_here_are_named() {
+    let place = Place::new();
+    let done = place.run("reproduce khop --quick --out r");
+    assert_eq!(done.code, Some(2), "{done:?}");
+    for wanted in ["cora is left out: ", "expected at least one of its datasets on this machine", "BOOSTFGL_DATA"] {
+        assert!(done.stderr.contains(wanted), "{wanted}\n{}", done.stderr);
+    }
+}
