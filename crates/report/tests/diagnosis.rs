@@ -134,7 +134,7 @@ fn one_seed_by_hand() {
     // Half of 2.0 was the minority's, and a quarter of the decrease of 2.0.
     has_line(&text, "minority 1 33.3 50.0 25.0 25.0");
     has_line(&text, "majority 2 66.7 50.0 75.0 75.0");
-    has_line(&text, "client 0 6 33.3 50.0 0.42 – – 1");
+    has_line(&text, "client 0 6 33.3 50.0 0.42 1 –");
     has_line(&text, "client 0 – 1.000 0.750 0.500");
     has_line(&text, "distance 0.250");
     has_line(&text, "gsd 0.250 – 75.0 % of nodes");

@@ -8,7 +8,7 @@ use anyhow::Result;
 use boostfgl::diagnose::{self, Answer, Inquiry, RecordedRun};
 use boostfgl::fairness::diagnostics::Which;
 use boostfgl::fairness::{FrameMetric, Grouping};
-use boostfgl::report::{DiagnosisReport, FrameTable, RunFolder};
+use boostfgl::report::{Diagnoses, DiagnosisReport, FrameTable, RunFolder};
 use boostfgl::{Config, Error, Experiment};
 use clap::Args;
 use serde_json::json;
@@ -157,7 +157,7 @@ impl Diagnose {
             let (_, graph) = self.protocol.data_flags.load(&run.config()?.dataset, self.quiet)?;
             run.frames(&graph, inquiry)?
         };
-        let recorded = diagnoses.as_ref().map(|found| found.recorded()).unwrap_or_default();
+        let recorded = diagnoses.as_ref().map(Diagnoses::recorded).unwrap_or_default();
         let missing: Vec<&str> =
             inquiry.diagnostics.iter().filter(|w| !recorded.contains(w)).map(|which| which.name()).collect();
         let mut last = format!("Recorded in {}", run.path().display());

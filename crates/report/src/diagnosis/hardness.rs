@@ -11,7 +11,9 @@ use crate::table::range;
 /// The clients, and how their hardness goes with their skew.
 pub(super) fn sheets(found: &[&Hardness]) -> Vec<Sheet> {
     let last = found.iter().flat_map(|hardness| &hardness.clients).map(|client| client.client).max();
-    let rows = (0..last.map_or(0, |last| last + 1)).map(|client| row(found, client)).collect();
+    let differs = |client: &ClientHardness| client.gsd.map(f64::to_bits) != client.weighted_gsd.map(f64::to_bits);
+    let boosted = found.iter().flat_map(|hardness| &hardness.clients).any(differs);
+    let rows = (0..last.map_or(0, |last| last + 1)).map(|client| row(found, client, boosted)).collect();
     let correlation = spread(&found.iter().map(|hardness| hardness.correlation).collect::<Vec<_>>(), 2);
     let mut told = notes(&[
         "Hardness is the mean of both shares of training nodes; hard are the hardest fifth of the clients.",
@@ -20,15 +22,12 @@ pub(super) fn sheets(found: &[&Hardness]) -> Vec<Sheet> {
     told.push(format!(
         "Spearman's correlation of hardness and GSD over clients: {correlation}; below 0 the harder get less."
     ));
-    let columns = [
-        ["Nodes", ""],
-        ["Minority", "%"],
-        ["Heterophilous", "%"],
-        ["Hardness", ""],
-        ["GSD", "plain"],
-        ["GSD", "boosted"],
-        ["Hard", "seeds"],
-    ];
+    let mut columns =
+        vec![["Nodes", ""], ["Minority", "%"], ["Heterophilous", "%"], ["Hardness", ""], ["Hard", "seeds"]];
+    columns.push(["GSD", "mean"]);
+    if boosted {
+        columns.push(["GSD", "boosted"]);
+    }
     Vec::from([Sheet {
         title: question(Which::Hardness),
         labels: "Client",
@@ -38,21 +37,22 @@ pub(super) fn sheets(found: &[&Hardness]) -> Vec<Sheet> {
     }])
 }
 
-fn row(found: &[&Hardness], client: usize) -> Line {
+/// The skew under node boosting has a column where nodes are weighted.
+fn row(found: &[&Hardness], client: usize, boosted: bool) -> Line {
     let of_seeds: Vec<Option<&ClientHardness>> =
         found.iter().map(|hardness| hardness.clients.iter().find(|one| one.client == client)).collect();
     let each = |pick: fn(&ClientHardness) -> Option<f64>| of_seeds.iter().map(|one| pick((*one)?)).collect::<Vec<_>>();
     let hard = of_seeds.iter().flatten().filter(|one| one.hard).count();
-    line(
-        format!("client {client}"),
-        vec![
-            range(of_seeds.iter().map(|one| one.map_or(0, |one| one.nodes))),
-            percent(&each(|one| Some(one.minority))),
-            percent(&each(|one| Some(one.heterophilous))),
-            spread(&each(|one| Some(one.hardness)), 2),
-            spread(&each(|one| one.gsd), 2),
-            spread(&each(|one| one.weighted_gsd), 2),
-            hard.to_string(),
-        ],
-    )
+    let mut cells = vec![
+        range(of_seeds.iter().map(|one| one.map_or(0, |one| one.nodes))),
+        percent(&each(|one| Some(one.minority))),
+        percent(&each(|one| Some(one.heterophilous))),
+        spread(&each(|one| Some(one.hardness)), 2),
+        hard.to_string(),
+        spread(&each(|one| one.gsd), 2),
+    ];
+    if boosted {
+        cells.push(spread(&each(|one| one.weighted_gsd), 2));
+    }
+    line(format!("client {client}"), cells)
 }

@@ -1,0 +1,69 @@
+//! Frames round by round, as tables.
+
+use boostfgl_fairness::frame::{FrameRow, SeedFrame, SeedFrames};
+use boostfgl_fairness::{FrameMetric, Grouping, MetricFrame};
+use boostfgl_report::{Course, RoundFrames, Style};
+
+/// A frame whose groups have these values.
+fn frame(values: &[(&str, Option<f64>)]) -> MetricFrame {
+    let row = |(group, value): &(&str, Option<f64>)| FrameRow {
+        group: (*group).into(),
+        nodes: usize::from(value.is_some()),
+        value: *value,
+        interval: None,
+    };
+    MetricFrame {
+        metric: FrameMetric::Accuracy,
+        grouping: Grouping::parse("column:a").unwrap(),
+        nodes: 4,
+        overall: Some(0.5),
+        overall_interval: None,
+        rows: values.iter().map(row).collect(),
+        difference: Some(0.25),
+        difference_interval: None,
+        ratio: None,
+        worst: None,
+    }
+}
+
+fn course(rounds: Vec<Vec<MetricFrame>>) -> Course {
+    let of_round = |(round, frames): (usize, Vec<MetricFrame>)| {
+        let seeds = (0..).zip(frames).map(|(seed, frame)| SeedFrame { seed, frame }).collect();
+        RoundFrames { round, frames: SeedFrames::new(seeds).unwrap() }
+    };
+    let rounds = (1..).zip(rounds).map(of_round).collect();
+    Course { metric: FrameMetric::Accuracy, grouping: Grouping::parse("column:a").unwrap(), rounds }
+}
+
+#[test]
+fn one_row_per_round() {
+    let values = |x| vec![frame(&[("a=x × minority", Some(x)), ("a=y × minority", None)])];
+    let text = course(vec![values(0.25), values(0.75)]).text("demo, fedavg", Style::Plain);
+    let expected = "\
+demo, fedavg: accuracy by column:a, round by round
+
+Round  all nodes     a=x ×     a=y ×  difference
+                  minority  minority
+─────────────────────────────────────────────────
+1           50.0      25.0         –        25.0
+2           50.0      75.0         –        25.0
+─────────────────────────────────────────────────
+Percent, on the test nodes after each evaluated round.
+";
+    assert_eq!(text, expected, "\n{text}");
+}
+
+#[test]
+fn seeds_have_a_spread_and_what_is_too_wide_comes_below() {
+    let names: Vec<String> = (0..30).map(|at| format!("a=a rather long value {at}")).collect();
+    let values = |x| names.iter().map(|name| (name.as_str(), Some(x))).collect::<Vec<_>>();
+    let several = course(vec![vec![frame(&values(0.25)), frame(&values(0.75))]]);
+    let text = several.text("demo", Style::Plain);
+    // 25 % and 75 %: 50 ± 25 √2.
+    assert_eq!(text.matches("50.0 ± 35.4").count(), 30, "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(names.iter().all(|name| text.contains(name)) && text.contains("over 2 seeds"), "{text}");
+    assert!(several.markdown("demo").starts_with("| Round | all nodes |"), "{}", several.markdown("demo"));
+    let json = serde_json::to_string(&several).unwrap();
+    assert_eq!(serde_json::from_str::<Course>(&json).unwrap(), several);
+}
