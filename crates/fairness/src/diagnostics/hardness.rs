@@ -4,11 +4,10 @@
 //! names "a fixed combination" of the two and leaves the rest open. GSDₖ is the mean over rounds, at the run's
 //! minority ratio q.
 
-use super::gsd::{Gsd, GsdRound, Mass};
+use super::gsd::{Gsd, Weighting};
 use super::{Diagnosis, Diagnostic, Subject};
 use crate::statistics::spearman;
 use boostfgl_fed::{Inspected, Inspection};
-use boostfgl_graph::groups::minority_classes;
 use boostfgl_nn::Real;
 use serde::{Deserialize, Serialize};
 
@@ -64,34 +63,15 @@ impl Hardness {
         let hardest = (clients.len() / 5).max(1);
         order.iter().take(hardest).for_each(|&at| clients[at].hard = true);
         for client in &mut clients {
-            client.gsd = gsd.and_then(|gsd| mean_gsd(gsd, client.client, |mass| mass.sum));
-            client.weighted_gsd = gsd.and_then(|gsd| mean_gsd(gsd, client.client, |mass| mass.weighted_sum));
+            let over_rounds = |weighting| {
+                let skew = gsd?.client_mean_over_rounds(client.client, gsd?.minority_ratio, weighting);
+                skew.map(|ratio| ratio.per_node)
+            };
+            (client.gsd, client.weighted_gsd) = (over_rounds(Weighting::Plain), over_rounds(Weighting::Boosted));
         }
         let pairs: Vec<(f64, f64)> = clients.iter().filter_map(|c| Some((c.hardness, c.gsd?))).collect();
         Self { clients, correlation: spearman(&pairs) }
     }
-}
-
-/// The mean of GSDₖ over the rounds in which it is known.
-fn mean_gsd(gsd: &Gsd, client: usize, sum: fn(&Mass) -> f64) -> Option<f64> {
-    let minority = minority_classes(&gsd.training_counts, gsd.minority_ratio);
-    let known: Vec<f64> = gsd.rounds.iter().filter_map(|round| client_gsd(round, client, &minority, sum)).collect();
-    crate::mean(&known)
-}
-
-/// GSDₖ = (G_min / N_min) / (G_maj / N_maj) of one client in one round. What was measured of a class stands for all of it.
-fn client_gsd(round: &GsdRound, client: usize, minority: &[bool], sum: fn(&Mass) -> f64) -> Option<f64> {
-    let masses = round.clients.get(client)?;
-    let per_node = |wanted: bool| {
-        let group = masses.iter().zip(minority).filter(|(mass, is)| **is == wanted && mass.measured > 0);
-        let add = |(gradient, nodes): (f64, f64), (mass, _): (&Mass, &bool)| {
-            let all = mass.nodes as f64;
-            (gradient + all * sum(mass) / mass.measured as f64, nodes + all)
-        };
-        let (gradient, nodes) = group.fold((0.0, 0.0), add);
-        gradient / nodes
-    };
-    Some(per_node(true) / per_node(false)).filter(|gsd| gsd.is_finite())
 }
 
 /// Watches a run for it.

@@ -1,11 +1,14 @@
-//! The toy federation of the golden fixtures: 12 nodes, 2 clients, three models.
+//! The toy federation of the golden fixtures: 12 nodes, 2 clients, 3 classes, three models.
+//!
+//! The files under `tests/golden` come from an independent dense float64 implementation in PyTorch autograd. Directed
+//! edges are (source, target), sorted by target, then source.
 
 use boostfgl_fairness::diagnostics::{Diagnosis, Diagnostician, Settings, Subject, Which};
 use boostfgl_fed::config::Model;
 use boostfgl_fed::{Inspected, Inspection, LocalData, Observer, RoundRecord};
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, Role, Split};
 use boostfgl_nn::backbones::{Architecture, Backbone, Gcn};
-use boostfgl_nn::{Inputs, Matrix, Params};
+use boostfgl_nn::{Inputs, Matrix, Params, Propagation};
 use boostfgl_partition::Partition;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -170,4 +173,15 @@ pub(crate) fn params(gcn: &Gcn, theta: &Value) -> Params<f64> {
         Matrix::from_rows(shape.rows, shape.columns, &numbers(&theta[t]))
     };
     Params::from_tensors(&shapes, TENSORS.into_iter().zip(&shapes).map(tensor).collect())
+}
+
+/// The boosted propagation of `edge_scores.json` under the rule `mulgcn` with the paper's sign.
+pub(crate) fn boosted(client: &LocalData<f64>) -> Propagation<f64> {
+    let scores = golden("edge_scores");
+    let dense = &scores["clients"][client.id()]["paper_sign"]["mulgcn"]["propagation_matrix_rows_are_targets"];
+    let (dense, plain) = (numbers(dense), client.inputs().propagation());
+    let (csr, n) = (plain.csr(), client.len());
+    let cell = |v: usize| csr.row_range(v).map(move |at| (v, at));
+    let values = (0..n).flat_map(cell).map(|(v, at)| dense[v * n + csr.indices()[at] as usize]).collect();
+    plain.with_values(values)
 }

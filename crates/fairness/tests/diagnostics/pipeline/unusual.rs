@@ -128,7 +128,7 @@ fn a_client_with_nothing_to_train_on() {
     assert_eq!((found.minority.nodes, found.majority.nodes), (3, 4));
     let found = toy.diagnose(Which::Hardness, vec![clients()], &[0; 12]).hardness.unwrap();
     assert_eq!(found.clients.iter().map(|c| (c.client, c.nodes)).collect::<Vec<_>>(), [(0, 4), (1, 3)]);
-    assert!(found.clients.iter().all(|client| client.gsd.is_none()));
+    assert!(found.clients.iter().all(|client| client.gsd.is_some() && client.gsd == client.weighted_gsd));
     assert_eq!(ClientHardness::new(0, 0, 0, 0), None);
     assert_eq!(Hardness::new(Vec::new(), None), Hardness::default());
     // Its test nodes are judged: 6 and 11 are of the minority, 5 is alone.

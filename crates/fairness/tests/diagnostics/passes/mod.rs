@@ -6,4 +6,3 @@ mod golden;
 mod random;
 mod runs;
 mod sampling;
-mod toy;

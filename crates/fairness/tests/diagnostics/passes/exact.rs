@@ -1,6 +1,6 @@
 //! The fast ways find what one pass per node or message finds.
 
-use crate::random::{Case, Kind};
+use super::random::{Case, Kind};
 use boostfgl_fairness::diagnostics::Network;
 use boostfgl_fairness::diagnostics::epr::{Removal, reliability};
 use boostfgl_fairness::diagnostics::gsd::gradient_norms;

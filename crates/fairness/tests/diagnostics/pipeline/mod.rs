@@ -6,5 +6,4 @@
 
 mod federation;
 mod golden;
-mod toy;
 mod unusual;

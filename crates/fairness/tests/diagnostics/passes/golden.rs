@@ -1,17 +1,13 @@
 //! Golden numbers, to 1e-10.
 
-use crate::toy::{backbone, boosted, clients, golden, graph, indices, numbers, params, roles};
+use crate::toy::{Toy, boosted, golden, indices, numbers};
 use boostfgl_fairness::diagnostics::epr::{Removal, reliability};
 use boostfgl_fairness::diagnostics::gsd::{Gsd, Ratio, Weighting, gradient_norms};
-use boostfgl_fairness::diagnostics::{Diagnosis, Diagnostician, Network, Settings, Subject, Which};
-use boostfgl_fed::config::Model;
-use boostfgl_fed::{Inspected, Inspection, LocalData, Observer as _};
-use boostfgl_graph::Role;
-use boostfgl_graph::groups::{minority_classes, node_homophily};
+use boostfgl_fairness::diagnostics::{Diagnosis, Diagnostician, Network, Settings, Which};
+use boostfgl_fed::{Inspected, LocalData, Observer as _};
 use boostfgl_nn::backbones::logits;
-use boostfgl_nn::{Params, Pool, Propagation, View, softmax_rows};
+use boostfgl_nn::{Pool, Propagation, View, softmax_rows};
 use serde_json::Value;
-use std::borrow::Cow;
 
 fn close(found: f64, expected: &Value, what: &str) {
     let expected = expected.as_f64().unwrap();
@@ -19,26 +15,26 @@ fn close(found: f64, expected: &Value, what: &str) {
 }
 
 fn with_network<R>(
+    toy: &Toy,
     client: &LocalData<f64>,
-    params: &Params<f64>,
     propagation: &Propagation<f64>,
     look: impl FnOnce(&Network<'_, f64>) -> R,
 ) -> R {
-    let (adjacency, inputs) = (client.adjacency(), client.inputs());
-    look(&Network { backbone: &backbone(), two_layer_gcn: true, params, adjacency, inputs, propagation })
+    let (adjacency, inputs, params) = (client.adjacency(), client.inputs(), &toy.thetas[0]);
+    look(&Network { backbone: toy.backbone(), two_layer_gcn: true, params, adjacency, inputs, propagation })
 }
 
 #[test]
 fn losses_and_gradient_norms_of_nodes() {
-    let (expected, theta) = (golden("diagnostics"), params("theta0"));
-    for (client, expected) in clients().iter().zip(expected["per_node_gradient"].as_array().unwrap()) {
+    let (expected, toy) = (golden("diagnostics"), Toy::new());
+    for (client, expected) in toy.data.iter().zip(expected["per_node_gradient"].as_array().unwrap()) {
         let expected = expected.as_array().unwrap();
         let nodes: Vec<u32> = expected.iter().map(|node| node["local_id"].as_u64().unwrap() as u32).collect();
         assert_eq!(nodes, client.training());
         let labels: Vec<u32> = nodes.iter().map(|&v| client.training_label(v as usize).unwrap()).collect();
-        with_network(client, &theta, client.inputs().propagation(), |network| {
+        with_network(&toy, client, client.inputs().propagation(), |network| {
             let view = View::whole(network.inputs, network.backbone.plan());
-            let mut probabilities = logits(network.backbone, &theta, &view, &Pool::new());
+            let mut probabilities = logits(network.backbone, network.params, &view, &Pool::new());
             softmax_rows(&mut probabilities);
             let norms = gradient_norms(network, &nodes, &labels);
             let slow = gradient_norms(&Network { two_layer_gcn: false, ..*network }, &nodes, &labels);
@@ -54,14 +50,14 @@ fn losses_and_gradient_norms_of_nodes() {
 
 /// Every directed edge of the fixture, with the toy's true label at its target.
 fn check_reliability(variant: &str, removal: Removal, is_boosted: bool) {
-    let (expected, theta, truth) = (golden("diagnostics"), params("theta0"), graph());
-    for (client, expected) in clients().iter().zip(expected["epr"].as_array().unwrap()) {
+    let (expected, toy) = (golden("diagnostics"), Toy::new());
+    for (client, expected) in toy.data.iter().zip(expected["epr"].as_array().unwrap()) {
         let propagation = if is_boosted { boosted(client) } else { client.inputs().propagation().clone() };
-        let label = |v: usize| truth.labels().get(client.nodes()[v] as usize);
+        let label = |v: usize| toy.labels.get(client.nodes()[v] as usize);
         let adjacency = client.adjacency();
-        let found = with_network(client, &theta, &propagation, |network| reliability(network, label, removal));
-        let arcs = |v: usize| adjacency.neighbours(v).iter().flat_map(move |&u| [u, v as u32]);
-        let edges: Vec<u32> = (0..adjacency.len()).flat_map(arcs).collect();
+        let found = with_network(&toy, client, &propagation, |network| reliability(network, label, removal));
+        let arcs = |v: usize| adjacency.neighbours(v).iter().flat_map(move |&u| [u as usize, v]);
+        let edges: Vec<usize> = (0..adjacency.len()).flat_map(arcs).collect();
         assert_eq!(edges, indices(&expected["edges_src_dst"]));
         assert_eq!(found.len(), numbers(&expected[variant]).len());
         for (found, expected) in found.iter().zip(expected[variant].as_array().unwrap()) {
@@ -80,50 +76,18 @@ fn reliability_of_messages_in_every_variant() {
 }
 
 /// One round that starts from θ₀ and is judged by it, with the fixture's α.
-fn diagnosis(q: f64) -> Diagnosis {
-    let (data, theta, truth, roles) = (clients(), params("theta0"), graph(), roles());
+fn diagnosis() -> Diagnosis {
+    let toy = Toy::new();
     let ema = golden("difficulty_ema");
-    let alpha: Vec<Vec<f64>> = data
-        .iter()
-        .map(|client| {
-            let all = numbers(&ema["clients"][client.id()]["rounds"][2]["alpha"]);
-            client.training().iter().map(|&v| all[v as usize]).collect()
-        })
-        .collect();
-    let training = (0..truth.len()).filter(|&v| roles[v] == Role::Train);
-    let training_counts = truth.labels().counts(training);
-    let classes = minority_classes(&training_counts, q);
-    let minority: Vec<bool> = truth.labels().iter().map(|y| y.is_some_and(|y| classes[y as usize])).collect();
-    let heterophilous: Vec<bool> = node_homophily(&truth).iter().map(|phi| phi.is_some_and(|phi| phi <= 0.5)).collect();
-    let subject = Subject {
-        labels: truth.labels(),
-        training_counts: &training_counts,
-        minority_ratio: q,
-        minority: &minority,
-        heterophilous: &heterophilous,
-        roles: &roles,
-        seed: 0,
+    let alpha = |client: &LocalData<f64>| -> Vec<f64> {
+        let all = numbers(&ema["clients"][client.id()]["rounds"][2]["alpha"]);
+        client.training().iter().map(|&v| all[v as usize]).collect()
     };
-    let inspected = |(data, alpha)| Inspected::<'_, f64> {
-        data,
-        start: Cow::Borrowed(&theta),
-        trained: None,
-        judged: Cow::Borrowed(&theta),
-        node_weights: Some(alpha),
-        propagation: LocalData::inputs(data).propagation(),
-        size: 1.0,
-        weights: None,
-        gap: None,
-    };
-    let inspection = Inspection {
-        round: 1,
-        rounds: 1,
-        backbone: &backbone(),
-        model: &Model { hidden: 5, ..Model::default() },
-        clients: data.iter().zip(alpha.iter().map(Vec::as_slice)).map(inspected).collect(),
-    };
+    let alpha: Vec<Vec<f64>> = toy.data.iter().map(alpha).collect();
+    let weighted = |(k, alpha)| Inspected { node_weights: Some(alpha), ..toy.client(k, 0, None) };
+    let inspection = toy.inspection(1, alpha.iter().map(Vec::as_slice).enumerate().map(weighted).collect());
     let settings = Settings { effort: None, ..Settings::default() };
-    let mut diagnostician = Diagnostician::new(&[Which::Gsd, Which::Epr], subject, settings);
+    let mut diagnostician = Diagnostician::new(&[Which::Gsd, Which::Epr], toy.subject(), settings);
     diagnostician.inspect(&inspection);
     diagnostician.conclude()
 }
@@ -132,7 +96,7 @@ fn diagnosis(q: f64) -> Diagnosis {
 fn gradient_shares_pooled_and_per_client() {
     let expected = golden("diagnostics");
     let q = expected["minority_q"].as_f64().unwrap();
-    let gsd = diagnosis(q).gsd.unwrap();
+    let gsd = diagnosis().gsd.unwrap();
     let exact = |ratio: Option<Ratio>| ratio.filter(|ratio| ratio.error == 0.0).unwrap();
     for (name, weighting) in [("gsd_unweighted", Weighting::Plain), ("gsd_alpha_weighted", Weighting::Boosted)] {
         let pooled = exact(gsd.pooled(0, q, weighting));
@@ -159,17 +123,16 @@ fn gradient_shares_pooled_and_per_client() {
 /// Counted from the fixture's own list of R.
 #[test]
 fn harmful_messages_by_group_and_client() {
-    let (expected, clients) = (golden("diagnostics"), clients());
-    let q = expected["minority_q"].as_f64().unwrap();
-    let epr = diagnosis(q).epr.unwrap();
+    let (expected, toy) = (golden("diagnostics"), Toy::new());
+    let epr = diagnosis().epr.unwrap();
     assert_eq!((epr.round, epr.removal), (1, Removal::Both));
-    let (classes, truth) = (indices(&expected["minority_classes"]), graph());
+    let classes = indices(&expected["minority_classes"]);
     let (mut all, mut minority) = (Vec::new(), Vec::new());
-    for (client, expected) in clients.iter().zip(expected["epr"].as_array().unwrap()) {
+    for (client, expected) in toy.data.iter().zip(expected["epr"].as_array().unwrap()) {
         let values = numbers(&expected["both_drop"]);
         for (edge, r) in indices(&expected["edges_src_dst"]).chunks(2).zip(&values) {
-            let class = truth.labels().get(client.nodes()[edge[1] as usize] as usize).unwrap();
-            minority.extend(classes.contains(&class).then_some(*r));
+            let class = toy.labels.get(client.nodes()[edge[1]] as usize).unwrap();
+            minority.extend(classes.contains(&(class as usize)).then_some(*r));
         }
         let negative = values.iter().filter(|r| **r < 0.0).count();
         assert_eq!((epr.clients[client.id()].measured, epr.clients[client.id()].negative), (values.len(), negative));

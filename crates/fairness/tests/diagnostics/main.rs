@@ -1,0 +1,5 @@
+//! The diagnostics, on the toy federation of the golden fixtures, on random networks and beside real runs.
+
+mod passes;
+mod pipeline;
+mod toy;
