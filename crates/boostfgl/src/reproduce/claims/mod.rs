@@ -76,6 +76,17 @@ pub enum Side {
     Unclear,
 }
 
+impl Side {
+    /// One sign for tables.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Holds => "✓",
+            Self::Fails => "✗",
+            Self::Unclear => "?",
+        }
+    }
+}
+
 /// What becomes of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]

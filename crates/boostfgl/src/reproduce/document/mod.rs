@@ -3,7 +3,7 @@
 mod sections;
 mod table;
 
-use super::claims::{self, Evidence, Ruling, Side, Verdict};
+use super::claims::{self, Evidence, Side, Verdict};
 use super::{NAMES, Origin, Plan, Results};
 use crate::Result;
 use std::fmt::Write as _;
@@ -29,13 +29,7 @@ pub fn verdict_table(verdicts: &[Verdict]) -> String {
     let mut table = Table::new(["Claim of the paper", "Where", "Measured here", "Verdict"]);
     for verdict in verdicts {
         let measured: Vec<String> = verdict.evidence.iter().map(told).collect();
-        let ruling = match verdict.ruling {
-            Ruling::Holds | Ruling::DoesNotHold => format!("**{}**", verdict.ruling.name()),
-            Ruling::Depends => {
-                let holding = verdict.evidence.iter().filter(|e| e.ruling == Side::Holds).count();
-                format!("**depends** ({holding} of {})", verdict.evidence.len())
-            }
-        };
+        let ruling = format!("**{}** ({})", verdict.ruling.name(), counted(&verdict.evidence));
         table.row([verdict.claim.to_owned(), verdict.paper.to_owned(), measured.join("; "), ruling]);
     }
     table.markdown()
@@ -45,7 +39,8 @@ pub fn verdict_table(verdicts: &[Verdict]) -> String {
 pub fn verdict_text(verdicts: &[Verdict]) -> String {
     let mut text = String::new();
     for verdict in verdicts {
-        let _ = writeln!(text, "{:<14} {} ({})", verdict.ruling.name().to_uppercase(), verdict.claim, verdict.paper);
+        let ruling = verdict.ruling.name().to_uppercase();
+        let _ = writeln!(text, "{ruling:<14} {} ({}; {})", verdict.claim, verdict.paper, counted(&verdict.evidence));
         for evidence in &verdict.evidence {
             let _ = writeln!(text, "               {}", told(evidence));
         }
@@ -53,13 +48,15 @@ pub fn verdict_text(verdicts: &[Verdict]) -> String {
     text
 }
 
+/// On how many cases a claim holds, fails and is unclear.
+fn counted(evidence: &[Evidence]) -> String {
+    let count = |side: Side| evidence.iter().filter(|one| one.ruling == side).count();
+    [Side::Holds, Side::Fails, Side::Unclear].map(|side| format!("{} {}", side.sign(), count(side))).join(", ")
+}
+
 /// `cora 1.31 [1.25, 1.38]`, with a cross where it fails and a question mark where it is unclear.
 fn told(evidence: &Evidence) -> String {
-    let sign = match evidence.ruling {
-        Side::Holds => "✓",
-        Side::Fails => "✗",
-        Side::Unclear => "?",
-    };
+    let sign = evidence.ruling.sign();
     let number = |x: f64| if x.abs() >= 100.0 { format!("{x:.0}") } else { format!("{x:.2}") };
     let interval = match evidence.interval {
         Some(interval) => format!(" [{}, {}]", number(interval.lo), number(interval.hi)),
