@@ -209,14 +209,15 @@ impl Found {
                 .collect();
             let (survived, there) = rounds.iter().fold((0.0, 0.0), |sum, round| (sum.0 + round.0, sum.1 + round.1));
             self.put(format!("{name}.pooled"), (!rounds.is_empty()).then(|| survived / there));
-            let shown = |round: &DilutionRound| pick(round).filter(|_| helped(round) > 2.0 * EPSILON);
+            let shown = |round: &DilutionRound| pick(round).filter(|_| round.helps());
             let mut alone: Vec<f64> = dilution.rounds.iter().filter_map(shown).collect();
             self.line(name, dilution.rounds.iter().map(shown));
             self.put(format!("{name}.mean"), mean(&alone));
             alone.sort_by(f64::total_cmp);
-            self.put(format!("{name}.median"), alone.get(alone.len() / 2).copied());
+            let middle = alone.len().saturating_sub(1) / 2..(alone.len() / 2 + 1).min(alone.len());
+            self.put(format!("{name}.median"), mean(&alone[middle]));
         }
-        let helpless = dilution.rounds.iter().filter(|round| helped(round) <= 2.0 * EPSILON).count();
+        let helpless = dilution.rounds.iter().filter(|round| !round.helps()).count();
         self.put("helpless_rounds", Some(helpless as f64));
     }
 }

@@ -103,7 +103,6 @@ plans![
     "sensitivity",
     "clients",
     "runtime",
-    "convergence",
     "privacy",
     "gsd",
     "gsd-q",
@@ -113,6 +112,8 @@ plans![
     "hardness",
     "alignment",
     "dilution",
+    // After those whose cells it can use.
+    "convergence",
 ];
 
 impl Plan {
@@ -169,11 +170,17 @@ impl Plan {
     #[must_use]
     pub fn on(mut self, datasets: &[String]) -> Self {
         let keep = |own: &mut Vec<String>| own.retain(|dataset| datasets.contains(dataset));
-        self.sweeps.iter_mut().for_each(|sweep| sweep.datasets.iter_mut().for_each(keep));
         keep(&mut self.datasets);
-        let further = datasets.iter().filter(|dataset| !self.datasets.contains(dataset));
-        let further: Vec<String> = further.cloned().collect();
-        self.datasets.extend(further);
+        for dataset in datasets {
+            if !self.datasets.contains(dataset) {
+                self.datasets.push(dataset.clone());
+            }
+        }
+        for sweep in &mut self.sweeps {
+            sweep.datasets.iter_mut().for_each(keep);
+            // A sweep that would be left without data takes what there is.
+            sweep.datasets = sweep.datasets.take().filter(|own| !own.is_empty());
+        }
         self
     }
 

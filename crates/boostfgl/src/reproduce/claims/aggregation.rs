@@ -13,14 +13,14 @@ pub(super) const CLAIMS: &[Claim] = &[
     Claim {
         experiment: "dilution",
         text: "Trust raises DR: under trust minus under sizes, of the same updates of BoostFGL > 0",
-        paper: "Theorem 3",
+        paper: "Theorem 3.3",
         bound: Bound::Above(0.0),
         measure: |results| differences(results, ("boostfgl", "dr.mean"), ("boostfgl", "dr.size.mean")),
     },
     Claim {
         experiment: "dilution",
         text: "Trust raises DR, pooled over rounds: under trust minus under sizes, of the same updates of BoostFGL > 0",
-        paper: "Theorem 3",
+        paper: "Theorem 3.3",
         bound: Bound::Above(0.0),
         measure: |results| differences(results, ("boostfgl", "dr.pooled"), ("boostfgl", "dr.size.pooled")),
     },

@@ -3,8 +3,9 @@
 //! A claim is about one or more cases, usually datasets. For each case there is one number per seed, and the claim says
 //! on which side of a bound it lies. It *holds* on a case if the 95 % bootstrap interval of the mean lies wholly on that
 //! side, *fails* if it lies wholly on the other, and is *unclear* otherwise; with a single number per case there is no
-//! interval, and the number decides. A claim holds if it holds on every case, depends if it holds on some, and does not
-//! hold if it holds on none. Where the paper gives no bound ("stable", "often"), ours is part of the wording.
+//! interval, and the number decides. A claim *holds* if it holds on every case, *depends* if it holds on some, *does not
+//! hold* if it holds on none and fails on some, and is *unclear* if it is so on every case. Where the paper gives no bound
+//! ("stable", "often"), ours is part of the wording.
 
 mod aggregation;
 mod gradients;
@@ -95,8 +96,10 @@ pub enum Ruling {
     Holds,
     /// On some.
     Depends,
-    /// On none.
+    /// On none, and the opposite on some.
     DoesNotHold,
+    /// Nowhere one way or the other.
+    Unclear,
 }
 
 impl Ruling {
@@ -106,6 +109,7 @@ impl Ruling {
             Self::Holds => "holds",
             Self::Depends => "depends",
             Self::DoesNotHold => "does not hold",
+            Self::Unclear => "unclear",
         }
     }
 }
@@ -146,11 +150,12 @@ impl Claim {
     pub fn judge(&self, results: &Results) -> Option<Verdict> {
         let cases = (self.measure)(results);
         let evidence: Vec<Evidence> = cases.iter().filter_map(|case| self.bound.weigh(case)).collect();
-        let holding = evidence.iter().filter(|evidence| evidence.ruling == Side::Holds).count();
-        let ruling = match holding {
+        let count = |side: Side| evidence.iter().filter(|evidence| evidence.ruling == side).count();
+        let ruling = match (count(Side::Holds), count(Side::Fails)) {
             _ if evidence.is_empty() => return None,
-            0 => Ruling::DoesNotHold,
-            some if some == evidence.len() => Ruling::Holds,
+            (0, 0) => Ruling::Unclear,
+            (0, _) => Ruling::DoesNotHold,
+            (all, _) if all == evidence.len() => Ruling::Holds,
             _ => Ruling::Depends,
         };
         Some(Verdict { experiment: self.experiment, claim: self.text, paper: self.paper, ruling, evidence })
@@ -244,7 +249,7 @@ mod tests {
     fn an_interval_around_the_bound_decides_nothing() {
         let spread = results("e", &[("a", "fedavg", 0, -1.0), ("a", "fedavg", 1, 1.2), ("a", "fedavg", 2, 0.1)]);
         let verdict = claim(Bound::Above(0.0)).judge(&spread).unwrap();
-        assert_eq!((verdict.evidence[0].ruling, verdict.ruling), (Side::Unclear, Ruling::DoesNotHold));
+        assert_eq!((verdict.evidence[0].ruling, verdict.ruling), (Side::Unclear, Ruling::Unclear));
         let tight = results("e", &[("a", "fedavg", 0, -1.0), ("a", "fedavg", 1, -1.2), ("a", "fedavg", 2, -0.1)]);
         assert_eq!(claim(Bound::Above(0.0)).judge(&tight).unwrap().evidence[0].ruling, Side::Fails);
     }

@@ -10,24 +10,24 @@ const METRICS: [&str; 4] = ["accuracy", "overall_f1", "hete_f1", "hete_min_f1"];
 pub(super) const CLAIMS: &[Claim] = &[
     Claim {
         experiment: "table1",
-        text: "BoostFGL is best or second best of the nine methods in every metric: worst rank over the four < 2.5",
+        text: "BoostFGL is best or second best in every metric: it minus the second best of the others > 0 (points)",
         paper: "Sec. 5.2, Table 1",
-        bound: Bound::Below(2.5),
-        measure: worst_rank,
+        bound: Bound::Above(0.0),
+        measure: over_second,
     },
     Claim {
         experiment: "table1",
-        text: "BoostFGL's Overall-F1 is above that of the strongest other method (points; the paper: 8.43 %)",
-        paper: "Abstract, Table 1",
+        text: "BoostFGL's Overall-F1 is above that of the strongest other method (points; the paper's 8.5 % are relative)",
+        paper: "Sec. 5.2, Table 1",
         bound: Bound::Above(0.0),
-        measure: |results| over_strongest(results, "overall_f1"),
+        measure: |results| over_other(results, "overall_f1", 0),
     },
     Claim {
         experiment: "table1",
         text: "BoostFGL's Hete-min-F1 is above that of the strongest other method (points)",
         paper: "Sec. 5.2, Table 1",
         bound: Bound::Above(0.0),
-        measure: |results| over_strongest(results, "hete_min_f1"),
+        measure: |results| over_other(results, "hete_min_f1", 0),
     },
     Claim {
         experiment: "table1",
@@ -59,28 +59,28 @@ pub(super) const CLAIMS: &[Claim] = &[
     },
     Claim {
         experiment: "plug-in",
-        text: "The boosts raise the Hete-min-F1 of any method they are stacked on (points)",
-        paper: "Introduction",
+        text: "Boosts reduce disparities further when stacked on other methods: Hete-min-F1 with minus without > 0 (points)",
+        paper: "Introduction; no experiment",
         bound: Bound::Above(0.0),
         measure: stacked,
     },
     Claim {
         experiment: "convergence",
-        text: "BoostFGL converges faster: its Overall-F1, mean over rounds, minus that of each other method > 0 (points)",
+        text: "BoostFGL is higher and faster: its Overall-F1, mean over rounds, minus that of each other method > 0 (points)",
         paper: "Sec. 5.4",
         bound: Bound::Above(0.0),
         measure: faster,
     },
     Claim {
         experiment: "runtime",
-        text: "BoostFGL stays close to lightweight methods: at most twice FedAvg's processor time",
+        text: "BoostFGL stays close to lightweight methods: below twice FedAvg's processor time (bound ours)",
         paper: "Sec. 5.5",
         bound: Bound::Below(2.0),
         measure: |results| time_ratio(results, &["fedavg"]),
     },
     Claim {
         experiment: "runtime",
-        text: "BoostFGL is markedly faster than heavier methods: below half the time of FedSage+, FedTAD and AdaFGL each",
+        text: "BoostFGL is markedly faster than heavier methods: below half the time (FedSage+, FedTAD, AdaFGL: our reading)",
         paper: "Sec. 5.5",
         bound: Bound::Below(0.5),
         measure: |results| time_ratio(results, &["fedsage-plus", "fedtad", "adafgl"]),
@@ -100,43 +100,31 @@ fn seeds(results: &Results, dataset: &str) -> Vec<u64> {
     results.of_method("boostfgl").filter(|row| row.dataset == dataset).map(|row| row.seed).collect()
 }
 
-/// One plus the number of methods that are better, in the metric where there are most of them, seed by seed.
-fn worst_rank(results: &Results) -> Vec<Case> {
-    let methods = results.distinct(|row| row.method.clone());
-    let case = |dataset: String| {
-        let rank = |seed: u64, metric: &str| {
-            let own = value(results, "boostfgl", &dataset, seed, metric)?;
-            let others = methods.iter().filter_map(|method| value(results, method, &dataset, seed, metric));
-            Some(1 + others.filter(|other| *other > own).count())
-        };
-        let worst = |seed| METRICS.iter().filter_map(|metric| rank(seed, metric)).max();
-        let numbers = seeds(results, &dataset).into_iter().filter_map(worst).map(|rank| rank as f64).collect();
-        Case { name: dataset.clone(), numbers }
+/// BoostFGL minus the second best of the other methods, in every metric: above 0 it is best or second best.
+fn over_second(results: &Results) -> Vec<Case> {
+    let of = |metric: &&'static str| {
+        let cases = over_other(results, metric, 1).into_iter();
+        cases.map(|case| Case { name: format!("{metric} on {}", case.name), ..case }).collect::<Vec<_>>()
     };
-    nonempty(datasets(results).into_iter().map(case))
+    METRICS.iter().flat_map(of).collect()
 }
 
-/// BoostFGL minus the method with the best mean among the others, seed by seed.
-fn over_strongest(results: &Results, metric: &str) -> Vec<Case> {
+/// BoostFGL minus the other method that comes at `place` by its mean over seeds, seed by seed.
+fn over_other(results: &Results, metric: &str, place: usize) -> Vec<Case> {
     let case = |dataset: String| {
         let over_seeds = |method: &String| {
-            let numbers =
-                seeds(results, &dataset).into_iter().filter_map(|s| value(results, method, &dataset, s, metric));
-            mean(&numbers.collect::<Vec<f64>>())
+            let of = |seed: u64| value(results, method, &dataset, seed, metric);
+            mean(&seeds(results, &dataset).into_iter().filter_map(of).collect::<Vec<f64>>())
         };
         let others = results.distinct(|row| row.method.clone()).into_iter().filter(|method| method != "boostfgl");
-        let strongest = others.filter_map(|method| Some((over_seeds(&method)?, method)));
-        let Some((_, strongest)) = strongest.reduce(|best, next| if next.0 > best.0 { next } else { best }) else {
-            return Case { name: dataset, numbers: Vec::new() };
-        };
+        let mut others: Vec<(f64, String)> = others.filter_map(|method| Some((over_seeds(&method)?, method))).collect();
+        others.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let Some((_, other)) = others.get(place) else { return Case { name: dataset, numbers: Vec::new() } };
         let difference = |seed: u64| {
-            Some(
-                value(results, "boostfgl", &dataset, seed, metric)?
-                    - value(results, &strongest, &dataset, seed, metric)?,
-            )
+            Some(value(results, "boostfgl", &dataset, seed, metric)? - value(results, other, &dataset, seed, metric)?)
         };
         let numbers = seeds(results, &dataset).into_iter().filter_map(difference).collect();
-        Case { name: format!("{dataset} (over {strongest})"), numbers }
+        Case { name: format!("{dataset} (over {other})"), numbers }
     };
     nonempty(datasets(results).into_iter().map(case))
 }
@@ -152,13 +140,10 @@ fn without(results: &Results, variant: &str) -> Vec<Case> {
 
 /// Each method with all boosts minus without.
 fn stacked(results: &Results) -> Vec<Case> {
-    let boosted = |method: &String| match method.as_str() {
-        "fedavg" => "fedavg + all".to_owned(),
-        other => format!("{other} + all"),
-    };
     let plain = results.distinct(|row| row.method.clone()).into_iter().filter(|method| !method.contains('+'));
     let of = |method: String| {
-        let cases = differences(results, (&boosted(&method), "hete_min_f1"), (&method, "hete_min_f1")).into_iter();
+        let cases =
+            differences(results, (&format!("{method} + all"), "hete_min_f1"), (&method, "hete_min_f1")).into_iter();
         cases.map(move |case| Case { name: format!("{method} on {}", case.name), ..case }).collect::<Vec<_>>()
     };
     plain.flat_map(of).collect()
@@ -166,21 +151,28 @@ fn stacked(results: &Results) -> Vec<Case> {
 
 /// The mean over rounds of BoostFGL's curve minus that of each other method, seed by seed.
 fn faster(results: &Results) -> Vec<Case> {
-    let curve = |method: &str, seed: u64| {
-        let row = results.of_method(method).find(|row| row.seed == seed)?;
+    let curve = |method: &str, dataset: &str, seed: u64| {
+        let row = results.of_method(method).find(|row| row.dataset == dataset && row.seed == seed)?;
         mean(&row.series.get("overall_f1")?.iter().flatten().copied().collect::<Vec<_>>())
     };
-    let others = results.distinct(|row| row.method.clone()).into_iter().filter(|method| method != "boostfgl");
-    let case = |method: String| {
-        let seeds = results.of_method("boostfgl").map(|row| row.seed);
-        let numbers = seeds.filter_map(|seed| Some(curve("boostfgl", seed)? - curve(&method, seed)?)).collect();
-        Case { name: format!("over {method}"), numbers }
+    let case = |(dataset, method): (String, String)| {
+        let difference = |seed| Some(curve("boostfgl", &dataset, seed)? - curve(&method, &dataset, seed)?);
+        let numbers = seeds(results, &dataset).into_iter().filter_map(difference).collect();
+        Case { name: format!("{dataset}, over {method}"), numbers }
     };
-    nonempty(others.map(case))
+    let others = results.distinct(|row| row.method.clone()).into_iter().filter(|method| method != "boostfgl");
+    let others: Vec<String> = others.collect();
+    let pairs =
+        datasets(results).into_iter().flat_map(|dataset| others.iter().map(move |m| (dataset.clone(), m.clone())));
+    nonempty(pairs.map(case))
 }
 
 /// BoostFGL's processor time over that of other methods, seed by seed.
 fn time_ratio(results: &Results, others: &[&str]) -> Vec<Case> {
+    // A first look cuts AdaFGL's training short, so its time says nothing.
+    let others: Vec<&str> =
+        others.iter().copied().filter(|other| !results.origin.quick || *other != "adafgl").collect();
+    let others = &others;
     let case = |(dataset, other): (String, &str)| {
         let ratio = |seed: u64| {
             let of = |method: &str| value(results, method, &dataset, seed, "cpu_seconds").filter(|s| *s > 0.0);
