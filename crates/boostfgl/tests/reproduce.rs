@@ -115,7 +115,7 @@ fn what_is_not_there_is_said() {
     // With the published files at hand in BOOSTFGL_DATA nothing is left out.
     if std::env::var_os("BOOSTFGL_DATA").is_none() {
         assert_eq!(ran.results.left_out, ["cora"]);
-        assert!(notes[0].starts_with("cora is left out: "), "{}", notes[0]);
+        assert!(notes[0].starts_with("cora is left out: it is not on this machine"), "{}", notes[0]);
     }
     let empty = tempfile::tempdir().unwrap();
     let finished = laboratory(empty.path(), None).run("table1", &plan(""), origin(), &mut ()).unwrap();
@@ -166,7 +166,10 @@ fn every_experiment_can_be_shown() {
         std::fs::write(&path, ran.results.to_json()).unwrap();
         assert_eq!(Results::read(&path).unwrap(), ran.results, "{name}");
     }
-    let judged = claims::verdicts(&document::read_all(place.path()).unwrap());
-    // Those about heavy methods alone cannot be judged here.
-    assert!(judged.len() >= claims::all().count() - 2, "{} of {} claims", judged.len(), claims::all().count());
+    let all = document::read_all(place.path()).unwrap();
+    let judged: Vec<&str> = claims::verdicts(&all).iter().map(|verdict| verdict.claim).collect();
+    let left: Vec<&str> = claims::all().map(|claim| claim.text).filter(|text| !judged.contains(text)).collect();
+    // Heavy methods are not here, and growth can be suppressed only where error grows.
+    let allowed = |text: &&str| text.contains("heavier methods") || text.contains("suppresses the growth");
+    assert!(left.iter().all(allowed), "{left:?}");
 }

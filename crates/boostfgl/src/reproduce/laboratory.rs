@@ -13,8 +13,8 @@ pub struct Laboratory {
     store: CellStore,
     /// What cells may use; `None` if only finished ones are taken.
     resources: Option<Resources>,
-    /// Per dataset the experiment that variants are made from, or why there is none.
-    datasets: BTreeMap<String, std::result::Result<Experiment, String>>,
+    /// Per dataset the experiment that variants are made from; `None` for those that are not here.
+    datasets: BTreeMap<String, Option<Experiment>>,
 }
 
 /// What became of a plan.
@@ -45,10 +45,9 @@ impl Laboratory {
         let variants = plan.variants();
         let mut left_out = Vec::new();
         for dataset in variants.iter().flat_map(|variant| &variant.datasets) {
-            if let Err(reason) = self.dataset(dataset)
-                && !left_out.contains(dataset)
-            {
-                progress.note(&format!("{dataset} is left out: {reason}"));
+            if self.dataset(dataset)?.is_none() && !left_out.contains(dataset) {
+                progress
+                    .note(&format!("{dataset} is left out: it is not on this machine (boostfgl data fetch {dataset})"));
                 left_out.push(dataset.clone());
             }
         }
@@ -97,7 +96,7 @@ impl Laboratory {
         let mut blocks = Vec::new();
         for variant in variants {
             for dataset in &variant.datasets {
-                let Ok(base) = self.dataset(dataset) else { continue };
+                let Some(base) = self.dataset(dataset)? else { continue };
                 let config = configuration(dataset, &variant.settings, plan.seeds)?;
                 let row = Row {
                     sweep: variant.sweep.clone(),
@@ -112,19 +111,21 @@ impl Laboratory {
         Ok(blocks)
     }
 
-    /// The dataset of that name under the defaults of its protocol, or why it is not here.
-    fn dataset(&mut self, name: &str) -> std::result::Result<&Experiment, String> {
+    /// The dataset of that name under the defaults of its protocol; `None` if it is not on this machine.
+    ///
+    /// # Errors
+    /// If it is here and cannot be read or trained on.
+    fn dataset(&mut self, name: &str) -> Result<Option<&Experiment>> {
         if !self.datasets.contains_key(name) {
-            let read = || -> Result<Experiment> {
-                let graph = Data::named(name)?.load(&self.lookup, None, &mut |_, _| {})?;
-                let experiment = Experiment::new(configuration(name, &BTreeMap::new(), 1)?, graph)?;
-                experiment.check_inputs()?;
-                Ok(experiment)
+            let experiment = match Data::named(name)?.load(&self.lookup, None, &mut |_, _| {}) {
+                Ok(graph) => Some(Experiment::new(configuration(name, &BTreeMap::new(), 1)?, graph)?),
+                Err(Error::Graph(boostfgl_graph::Error::NotFound { .. })) => None,
+                Err(error) => return Err(error),
             };
-            let read = read().map_err(|error| error.to_string());
-            self.datasets.insert(name.to_owned(), read);
+            experiment.iter().try_for_each(Experiment::check_inputs)?;
+            self.datasets.insert(name.to_owned(), experiment);
         }
-        self.datasets[name].as_ref().map_err(Clone::clone)
+        Ok(self.datasets[name].as_ref())
     }
 }
 

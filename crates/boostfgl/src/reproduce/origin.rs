@@ -11,7 +11,8 @@ impl Origin {
     }
 }
 
-/// The commit of the working tree, with a plus if something in it has changed; `None` outside the program's source.
+/// The commit of the source in whose folder the program runs, with a plus if something in it has changed; `None`
+/// elsewhere. The program cannot know that it was built from there.
 fn commit() -> Option<String> {
     let git = |args: &[&str]| {
         let output = Command::new("git").args(args).output().ok().filter(|output| output.status.success())?;

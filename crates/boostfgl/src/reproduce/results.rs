@@ -40,7 +40,7 @@ pub struct Origin {
     pub quick: bool,
     /// The program's version.
     pub program: String,
-    /// The commit it was built from, where that is known.
+    /// The commit of the source in whose folder it ran, if it did.
     pub commit: Option<String>,
     /// Processor, cores and memory.
     pub machine: String,

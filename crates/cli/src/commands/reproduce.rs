@@ -41,7 +41,7 @@ pub(crate) struct Reproduce {
     #[arg(long)]
     list: bool,
 
-    /// A first look: one seed, fewer datasets where the experiment is long
+    /// A first look: one seed, fewer datasets and methods where the experiment is long, AdaFGL trained for shorter
     #[arg(long)]
     quick: bool,
 
@@ -57,9 +57,10 @@ pub(crate) struct Reproduce {
     #[arg(long)]
     finished: bool,
 
-    /// Folder for cells, results and the document; an earlier one is continued
-    #[arg(long, short, value_name = "DIR", default_value = "runs/reproduce")]
-    out: PathBuf,
+    /// Folder for cells, results and the document; an earlier one is continued [default: runs/reproduce, with --quick
+    /// runs/reproduce-quick]
+    #[arg(long, short, value_name = "DIR")]
+    out: Option<PathBuf>,
 
     /// Where the document goes [default: reproduction.md in the folder]
     #[arg(long, value_name = "FILE")]
@@ -92,22 +93,56 @@ impl Reproduce {
         if names.is_empty() {
             return self.conclude(&[], Instant::now());
         }
+        let out = self.folder();
+        self.check_results(&names)?;
         let plans = names.iter().map(|name| Ok((*name, self.plan(name)?))).collect::<Result<Vec<_>>>()?;
         let memory = self.resources.limit()?;
         let threads = self.resources.pool()?.current_num_threads();
         let resources = Resources { threads: NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN), memory };
-        std::fs::create_dir_all(&self.out)
-            .map_err(|source| unusable(boostfgl::report::Error::io(&self.out, source)))?;
-        let store = CellStore::open(&self.out)?;
+        std::fs::create_dir_all(&out).map_err(|source| unusable(boostfgl::report::Error::io(&out, source)))?;
+        let store = CellStore::open(&out)?;
         let resources = (!self.finished).then_some(resources);
         let mut laboratory = Laboratory::new(self.data_flags.lookup(), store, resources);
         let begun = Instant::now();
-        let mut ran = Vec::new();
+        let (mut ran, mut failed) = (Vec::new(), None);
         for (name, plan) in &plans {
-            ran.push(self.run(name, plan, &mut laboratory)?);
+            // One experiment that cannot run must not cost the others their verdicts.
+            match self.run(name, plan, &mut laboratory) {
+                Ok(timed) => ran.push(timed),
+                Err(error) if plans.len() == 1 => return Err(error),
+                Err(error) => {
+                    eprintln!("note: {name} did not run: {error}");
+                    failed = failed.or(Some(error));
+                }
+            }
         }
-        self.conclude(&ran, begun)?;
-        complete(&ran)
+        match failed {
+            Some(error) if ran.is_empty() => return Err(error),
+            _ => self.conclude(&ran, begun)?,
+        }
+        failed.map_or_else(|| complete(&ran), Err)
+    }
+
+    /// The folder for everything.
+    fn folder(&self) -> PathBuf {
+        let usual = if self.quick { "runs/reproduce-quick" } else { "runs/reproduce" };
+        self.out.clone().unwrap_or_else(|| PathBuf::from(usual))
+    }
+
+    /// Refuses to put a first look in the place of full results.
+    fn check_results(&self, names: &[&str]) -> Result<()> {
+        let kept = |name: &&&str| {
+            let path = self.folder().join(format!("{name}.json"));
+            self.quick && Results::read(&path).is_ok_and(|results| !results.origin.quick)
+        };
+        match names.iter().find(kept) {
+            None => Ok(()),
+            Some(name) => {
+                let place = self.folder().display().to_string();
+                let reason = format!("expected a folder for a first look, found full results of {name} in it");
+                Err(Error::usage(place, reason, "Choose another folder with --out, or leave --quick out.").into())
+            }
+        }
     }
 
     /// The names of the experiments to run, each once; none for `document`.
@@ -122,6 +157,12 @@ impl Reproduce {
             match name.as_str() {
                 "all" => wanted.extend(NAMES),
                 DOCUMENT if self.names.len() == 1 => {}
+                DOCUMENT => {
+                    let reason = "expected `document` alone, since it runs nothing, found experiments beside it";
+                    return Err(
+                        Error::usage("reproduce", reason, "Every experiment writes the document anyway.").into()
+                    );
+                }
                 name => wanted.push(known(name)?),
             }
         }
@@ -137,14 +178,14 @@ impl Reproduce {
 
     fn plan(&self, name: &str) -> Result<Plan> {
         let mut plan = Plan::named(name)?;
+        if let Some(datasets) = &self.datasets {
+            let datasets = datasets.iter().map(|name| official(name)).collect::<Result<Vec<String>>>()?;
+            // The datasets of a first look give way to those that are named.
+            plan.quick.datasets = None;
+            plan = plan.on(&datasets);
+        }
         if self.quick {
             plan = plan.quickly();
-        }
-        if let Some(datasets) = &self.datasets {
-            for dataset in datasets {
-                boostfgl::Data::named(dataset)?;
-            }
-            plan = plan.on(datasets);
         }
         if let Some(seeds) = self.seeds {
             if !(1..=10_000).contains(&seeds) {
@@ -165,8 +206,9 @@ impl Reproduce {
         let mut progress = Cells::new(self.quiet);
         let ran = laboratory.run(name, plan, Origin::here(self.command(name), self.quick), &mut progress)?;
         drop(progress);
-        write_atomic(self.out.join(format!("{name}.json")), ran.results.to_json().as_bytes()).map_err(Error::from)?;
-        write_atomic(self.out.join(format!("{name}.csv")), ran.results.csv().as_bytes()).map_err(Error::from)?;
+        write_atomic(self.folder().join(format!("{name}.json")), ran.results.to_json().as_bytes())
+            .map_err(Error::from)?;
+        write_atomic(self.folder().join(format!("{name}.csv")), ran.results.csv().as_bytes()).map_err(Error::from)?;
         let seconds = begun.elapsed().as_secs_f64();
         if !self.json {
             let tables = document::tables(&ran.results);
@@ -192,13 +234,14 @@ impl Reproduce {
 
     /// The document of everything in the folder, and the verdicts on what was asked for.
     fn conclude(&self, ran: &[Timed], begun: Instant) -> Result<()> {
-        let all = document::read_all(&self.out)?;
+        let out = self.folder();
+        let all = document::read_all(&out)?;
         if all.is_empty() {
-            let place = self.out.display().to_string();
+            let place = out.display().to_string();
             let reason = "expected result files of experiments, such as table1.json, found none";
             return Err(Error::usage(place, reason, "Run an experiment first, or name its folder with --out.").into());
         }
-        let path = self.document.clone().unwrap_or_else(|| self.out.join("reproduction.md"));
+        let path = self.document.clone().unwrap_or_else(|| out.join("reproduction.md"));
         write_atomic(&path, document::write(&all)?.as_bytes()).map_err(Error::from)?;
         let judged: Vec<Results> =
             if ran.is_empty() { all } else { ran.iter().map(|t| t.ran.results.clone()).collect() };
@@ -211,7 +254,7 @@ impl Reproduce {
         text.push_str(&spent(ran, begun));
         text.push_str(&format!(
             "Results and data of figures in {}; document: {}\n",
-            self.out.display(),
+            out.display(),
             path.display()
         ));
         output::print(&text)
@@ -222,6 +265,14 @@ impl Reproduce {
 struct Timed {
     ran: Ran,
     seconds: f64,
+}
+
+/// The name of a dataset as the catalogue has it, whatever its case or alias.
+fn official(name: &str) -> Result<String> {
+    Ok(match boostfgl::Data::named(name)? {
+        boostfgl::Data::Catalogued(dataset) => dataset.name.to_owned(),
+        _ => name.to_owned(),
+    })
 }
 
 /// The name of an experiment.

@@ -48,6 +48,13 @@ fn finished_runs_nothing() {
 }
 
 #[test]
+fn a_first_look_does_not_take_the_place_of_full_results() {
+    let place = Place::new();
+    place.ok("reproduce table1 --datasets demo --seeds 1 --finished --out r --quiet");
+    place.refused_with("reproduce table1 --quick --finished --out r", &["found full results of table1 in it", "--out"]);
+}
+
+#[test]
 fn experiments_are_listed() {
     let listed = Place::new().ok("reproduce --list").stdout;
     for wanted in ["table1", "gsd-q", "plug-in", "315 cells, 63 with --quick"] {
@@ -63,7 +70,7 @@ fn mistakes_are_named() {
     place.refused_with("reproduce khop --seeds 0", &["--seeds: expected 1 to 10000, found 0"]);
     place.refused_with("reproduce khop --datasets coar", &["coar", "cora"]);
     place.refused_with("reproduce document --out nothing-here", &["expected result files of experiments"]);
-    place.refused_with("reproduce document khop --out r", &["found `document`"]);
+    place.refused_with("reproduce document khop --out r", &["expected `document` alone"]);
 }
 
 /// Without any of its datasets an experiment says which it looked for.
@@ -72,7 +79,11 @@ fn data_that_are_not_here_are_named() {
     let place = Place::new();
     let done = place.run("reproduce khop --quick --out r");
     assert_eq!(done.code, Some(2), "{done:?}");
-    for wanted in ["cora is left out: ", "expected at least one of its datasets on this machine", "BOOSTFGL_DATA"] {
+    for wanted in [
+        "cora is left out: it is not on this machine",
+        "expected at least one of its datasets on this machine",
+        "BOOSTFGL_DATA",
+    ] {
         assert!(done.stderr.contains(wanted), "{wanted}\n{}", done.stderr);
     }
 }

@@ -57,7 +57,11 @@ fn counted(evidence: &[Evidence]) -> String {
 /// `cora 1.31 [1.25, 1.38]`, with a cross where it fails and a question mark where it is unclear.
 fn told(evidence: &Evidence) -> String {
     let sign = evidence.ruling.sign();
-    let number = |x: f64| if x.abs() >= 100.0 { format!("{x:.0}") } else { format!("{x:.2}") };
+    let number = |x: f64| match x.abs() {
+        large if large >= 100.0 => format!("{x:.0}"),
+        small if small < 0.1 => format!("{x:.3}"),
+        _ => format!("{x:.2}"),
+    };
     let interval = match evidence.interval {
         Some(interval) => format!(" [{}, {}]", number(interval.lo), number(interval.hi)),
         None => String::new(),
@@ -83,22 +87,43 @@ pub fn write(all: &[Results]) -> Result<String> {
             let _ = writeln!(text, "Left out, because the data were not at hand: {}.\n", results.left_out.join(", "));
         }
         text.push_str(&tables(results));
+        text.push_str(&missing(results));
     }
     Ok(text)
 }
 
+/// Which cells have no numbers, and why.
+fn missing(results: &Results) -> String {
+    let mut reasons: Vec<(String, usize)> = Vec::new();
+    for row in &results.rows {
+        let Some(reason) = &row.missing else { continue };
+        let told = format!("{} on {}: {reason}", row.method, row.dataset);
+        match reasons.iter_mut().find(|(other, _)| *other == told) {
+            Some((_, count)) => *count += 1,
+            None => reasons.push((told, 1)),
+        }
+    }
+    let told: Vec<String> = reasons.iter().map(|(reason, count)| format!("{reason} ({count})")).collect();
+    if told.is_empty() { String::new() } else { format!("Cells without numbers: {}.\n", told.join("; ")) }
+}
+
 const HEAD: &str = "# Reproduction of the paper\n\n\
-    Every experiment of BoostFGL, run by this program, beside what the paper prints. This file is written by \
-    `boostfgl reproduce document` from the result files in `docs/reproduction/`; nothing in it is typed by hand, and no \
-    setting was tuned towards the paper's numbers. Settings are the paper's; where it leaves one open, `METHODS` in \
-    `boostfgl methods NAME` and `boostfgl config show` say what was chosen.\n\n";
+    The experiments of BoostFGL, run by this program, beside what the paper prints. This file is written by \
+    `boostfgl reproduce` from result files (one JSON per experiment); nothing in it is typed by hand. Settings are \
+    the paper's. Where it leaves one open, `boostfgl config show` and `boostfgl methods NAME` say what was chosen; none was \
+    chosen to come near the paper's results but one: it does not give the minority ratio q, and q = 0.5 is the value at \
+    which FedAvg's Hete-min-F1 is nearest to the paper's.\n\n";
 
 const READING: &str = "A claim *holds* on a case (✓) if the 95 % bootstrap interval over seeds lies wholly on the claimed \
-    side of the bound, *fails* (✗) if wholly on the other, and is *unclear* (?) if the bound is inside. It holds if it holds \
-    on every case, depends if on some, and does not hold if on none. With five seeds such an interval is too narrow: \
-    it covers the mean in about 84 % of cases. Where the paper gives no bound, ours stands in the claim.\n\n";
+    side of the bound, *fails* (✗) if wholly on the other, and is *unclear* (?) if the bound is inside. A case without an \
+    interval is a single number, which decides alone. A claim holds if it holds on every case, depends if on some, \
+    does not hold if it holds on none and fails on some, and is unclear if every case is. With five seeds such an interval is \
+    too narrow: it covers the mean in about 84 % of cases.\n\n";
 
-/// Machine, commit and commands.
+const FIRST_LOOK: &str = "Experiments marked as a first look have one seed, fewer datasets and methods where they are long, and \
+    AdaFGL's personal training cut to 10 epochs.\n";
+
+/// Machine and commit.
 fn origins(all: &[Results]) -> String {
     let mut seen: Vec<(&Origin, Vec<&str>)> = Vec::new();
     for results in all {
@@ -118,5 +143,7 @@ fn origins(all: &[Results]) -> String {
         let cells = [names.join(", "), origin.program.clone(), commit, origin.machine.clone(), kind.to_owned()];
         table.row(cells);
     }
-    table.markdown()
+    let look = if all.iter().any(|results| results.origin.quick) { FIRST_LOOK } else { "" };
+    let kept = "Cells are kept and reused; the rows of a result file name the digest of each cell's parameters and predictions.";
+    format!("{}\n{look}{kept}\n", table.markdown())
 }

@@ -18,8 +18,8 @@ pub(super) fn of(results: &Results) -> String {
         "ablation" => scores(results, Some(paper::ablation)),
         "plug-in" => scores(results, None),
         "sensitivity" => sensitivity(results),
-        "clients" => sweep(results, "clients", "clients", |value, _| value),
-        "privacy" => sweep(results, "noise", "σ =", |value, without| 100.0 * value / without),
+        "clients" => sweep(results, "clients", "clients", Shown::Itself),
+        "privacy" => sweep(results, "noise", "σ =", Shown::PercentOfFirst),
         "runtime" => runtime(results),
         "convergence" => convergence(results),
         "gsd" => gsd(results),
@@ -93,33 +93,47 @@ fn values(results: &Results, sweep: &str) -> Vec<String> {
     found
 }
 
-/// Datasets and methods by the values of the varied key; `show` makes a number of the Overall-F1 and of that under the
-/// first value.
-fn sweep(results: &Results, name: &str, heading: &str, show: fn(f64, f64) -> f64) -> String {
+/// How a sweep is shown: the Overall-F1 itself, or in percent of that under the first value and the same seed.
+#[derive(Clone, Copy, PartialEq)]
+enum Shown {
+    Itself,
+    PercentOfFirst,
+}
+
+/// Datasets and methods by the values of the varied key.
+fn sweep(results: &Results, name: &str, heading: &str, shown: Shown) -> String {
     let values = values(results, name);
     let head = values.iter().map(|value| format!("{heading} {value}"));
     let mut table = Table::new(["Dataset".to_owned(), "Method".to_owned()].into_iter().chain(head));
-    for dataset in results.distinct(|row| row.dataset.clone()) {
+    for dataset in datasets(results) {
         for method in methods(results) {
-            let of = |row: &Row, value: &str| {
-                row.sweep == name
-                    && is(&dataset, &method)(row)
-                    && row.varied.values().next().is_some_and(|v| v == value)
+            let rows = |value: &str| {
+                let wanted = |row: &&Row| row.varied.values().next().is_some_and(|found| found == value);
+                let of = |row: &&Row| row.sweep == name && is(&dataset, &method)(row);
+                results.rows.iter().filter(of).filter(wanted).collect::<Vec<&Row>>()
             };
-            let at = |value: &str| numbers(results, "overall_f1", |row| of(row, value));
-            let first = values.first().map(|value| at(value)).unwrap_or_default();
-            let cell = |value: &String| {
-                let shown: Vec<f64> = at(value).into_iter().zip(&first).map(|(f1, first)| show(f1, *first)).collect();
-                spread(&shown, 1)
+            let first = values.first().map(|value| rows(value)).unwrap_or_default();
+            let number = |row: &&Row| {
+                let f1 = results.value(row, "overall_f1")?;
+                match shown {
+                    Shown::Itself => Some(f1),
+                    Shown::PercentOfFirst => {
+                        let base = first.iter().find(|other| other.seed == row.seed)?;
+                        let base = results.value(base, "overall_f1").filter(|base| *base > 0.0)?;
+                        Some(100.0 * f1 / base)
+                    }
+                }
             };
-            table.row([dataset.clone(), method.clone()].into_iter().chain(values.iter().map(cell)));
+            let cell = |value: &String| spread(&rows(value).iter().filter_map(number).collect::<Vec<f64>>(), 1);
+            let cells: Vec<String> = values.iter().map(cell).collect();
+            table.row([dataset.clone(), method.clone()].into_iter().chain(cells));
         }
     }
     format!("{}\n", table.markdown())
 }
 
 fn sensitivity(results: &Results) -> String {
-    let mut text = format!("Node-boosting strength:\n\n{}", sweep(results, "lambda_n", "λₙ =", |value, _| value));
+    let mut text = format!("Node-boosting strength:\n\n{}", sweep(results, "lambda_n", "λₙ =", Shown::Itself));
     let (tau, budget) = ("boost.topology.tau", "boost.topology.edge_budget");
     let heat = || results.rows.iter().filter(|row| row.sweep == "heat map");
     let along = |key: &str| {
