@@ -252,11 +252,7 @@ impl Reproduce {
         }
         let mut text = format!("\nClaims of the paper\n\n{}\n", document::verdict_text(&verdicts));
         text.push_str(&spent(ran, begun));
-        text.push_str(&format!(
-            "Results and data of figures in {}; document: {}\n",
-            out.display(),
-            path.display()
-        ));
+        text.push_str(&format!("Results and data of figures in {}; document: {}\n", out.display(), path.display()));
         output::print(&text)
     }
 }

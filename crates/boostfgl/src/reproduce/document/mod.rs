@@ -64,7 +64,7 @@ fn told(evidence: &Evidence) -> String {
     };
     let interval = match evidence.interval {
         Some(interval) => format!(" [{}, {}]", number(interval.lo), number(interval.hi)),
-        None => String::new(),
+        None => " (n = 1)".to_owned(),
     };
     format!("{} {}{interval} {sign}", evidence.case, number(evidence.mean))
 }
@@ -116,7 +116,7 @@ const HEAD: &str = "# Reproduction of the paper\n\n\
 
 const READING: &str = "A claim *holds* on a case (✓) if the 95 % bootstrap interval over seeds lies wholly on the claimed \
     side of the bound, *fails* (✗) if wholly on the other, and is *unclear* (?) if the bound is inside. A case without an \
-    interval is a single number, which decides alone. A claim holds if it holds on every case, depends if on some, \
+    interval (n = 1) is a single number, of one seed or of means over seeds, which decides alone. A claim holds if it holds on every case, depends if on some, \
     does not hold if it holds on none and fails on some, and is unclear if every case is. With five seeds such an interval is \
     too narrow: it covers the mean in about 84 % of cases.\n\n";
 

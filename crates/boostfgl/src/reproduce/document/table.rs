@@ -3,6 +3,9 @@
 use super::super::{Results, Row};
 use boostfgl_fairness::{mean, sample_std};
 
+/// The widest column that is padded.
+const WIDEST: usize = 40;
+
 /// Headings and rows of text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
@@ -28,7 +31,8 @@ impl Table {
             .collect();
         let width = |column: usize| {
             let cells = lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count());
-            cells.max().unwrap_or(0).max(3)
+            // A column of sentences is not padded: nobody reads those by their column.
+            cells.max().filter(|width| *width <= WIDEST).unwrap_or(0).max(3)
         };
         let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
         let is_number = |cell: &String| cell.starts_with(|c: char| c.is_ascii_digit() || "-–".contains(c));
