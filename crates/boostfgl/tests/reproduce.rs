@@ -173,3 +173,18 @@ fn every_experiment_can_be_shown() {
     let allowed = |text: &&str| text.contains("heavier methods") || text.contains("suppresses the growth");
     assert!(left.iter().all(allowed), "{left:?}");
 }
+
+/// The document in the repository is what its result files say: nobody has typed in it.
+#[test]
+fn the_committed_document_comes_from_the_committed_results() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let all = document::read_all(&docs.join("reproduction")).unwrap();
+    assert_eq!(all.len(), NAMES.len(), "one result file per experiment");
+    assert!(all.iter().all(|results| !results.origin.quick), "full runs only");
+    let committed = std::fs::read_to_string(docs.join("reproduction.md")).unwrap();
+    assert_eq!(
+        committed,
+        document::write(&all).unwrap(),
+        "write it anew: boostfgl reproduce document --out docs/reproduction --document docs/reproduction.md"
+    );
+}

@@ -2,7 +2,7 @@
 
 use super::results::{NOT_RUN, OVER_BUDGET};
 use super::{Origin, Plan, Results, Row, Variant};
-use crate::grid::{self, CellStore, GridProgress, Resources};
+use crate::grid::{self, CellStore, Finished, GridProgress, Resources};
 use crate::{Config, Data, Error, Experiment, Grid, Layers, Result};
 use boostfgl_graph::catalogue::Lookup;
 use std::collections::BTreeMap;
@@ -15,6 +15,15 @@ pub struct Laboratory {
     resources: Option<Resources>,
     /// Per dataset the experiment that variants are made from; `None` for those that are not here.
     datasets: BTreeMap<String, Option<Experiment>>,
+}
+
+/// One variant on one dataset.
+struct Block {
+    /// What its rows have in common.
+    row: Row,
+    /// What sets it apart, for people.
+    told: String,
+    experiment: Experiment,
 }
 
 /// What became of a plan.
@@ -43,29 +52,61 @@ impl Laboratory {
     /// If a setting is wrong, none of the datasets is here, or cells cannot be kept.
     pub fn run(&mut self, name: &str, plan: &Plan, origin: Origin, progress: &mut dyn GridProgress) -> Result<Ran> {
         let variants = plan.variants();
-        let mut left_out = Vec::new();
-        for dataset in variants.iter().flat_map(|variant| &variant.datasets) {
-            if self.dataset(dataset)?.is_none() && !left_out.contains(dataset) {
-                progress
-                    .note(&format!("{dataset} is left out: it is not on this machine (boostfgl data fetch {dataset})"));
-                left_out.push(dataset.clone());
-            }
-        }
+        let left_out = self.left_out(&variants, progress)?;
         let blocks = self.blocks(plan, &variants)?;
         if blocks.is_empty() {
             let reason =
                 format!("expected at least one of its datasets on this machine, found none ({})", left_out.join(", "));
-            return Err(Error::usage(
-                name,
-                reason,
-                "Point BOOSTFGL_DATA at them, or fetch one: boostfgl data fetch cora.",
-            ));
+            let advice = "Point BOOSTFGL_DATA at them, or fetch one: boostfgl data fetch cora.";
+            return Err(Error::usage(name, reason, advice));
         }
+        let (cells, reused) = self.cells(plan, &blocks, progress)?;
+        let (number, columns, rows) = (cells.len(), Vec::new(), Vec::new());
+        let mut results = Results { version: Results::VERSION, name: name.to_owned(), origin, left_out, columns, rows };
+        results.fill(cells);
+        Ok(Ran { failed: first_failure(&results), results, cells: number, reused })
+    }
+
+    /// The datasets that are not on this machine.
+    fn left_out(&mut self, variants: &[Variant], progress: &mut dyn GridProgress) -> Result<Vec<String>> {
+        let mut left_out = Vec::new();
+        for dataset in variants.iter().flat_map(|variant| &variant.datasets) {
+            if self.dataset(dataset)?.is_none() && !left_out.contains(dataset) {
+                let how = format!("boostfgl data fetch {dataset}");
+                progress.note(&format!("{dataset} is left out: it is not on this machine ({how})"));
+                left_out.push(dataset.clone());
+            }
+        }
+        Ok(left_out)
+    }
+
+    /// All variants on the datasets that are here.
+    fn blocks(&mut self, plan: &Plan, variants: &[Variant]) -> Result<Vec<Block>> {
+        let mut blocks = Vec::new();
+        for variant in variants {
+            for dataset in &variant.datasets {
+                let Some(base) = self.dataset(dataset)? else { continue };
+                let config = configuration(dataset, &variant.settings, plan.seeds)?;
+                let (sweep, varied) = (variant.sweep.clone(), variant.varied.clone());
+                let row = Row { sweep, dataset: dataset.clone(), varied, ..Row::default() };
+                let told: Vec<String> = variant.varied.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+                blocks.push(Block { row, told: told.join(", "), experiment: base.with_config(config)? });
+            }
+        }
+        Ok(blocks)
+    }
+
+    /// The cells of a plan, run or found, with the rows that they fill, and how many were there already.
+    fn cells(
+        &self,
+        plan: &Plan,
+        blocks: &[Block],
+        progress: &mut dyn GridProgress,
+    ) -> Result<(Vec<(Row, Option<Finished>)>, usize)> {
         let stacked = grid::contenders(&plan.methods.join(","), None)?;
         let labels: Vec<String> = stacked.iter().map(grid::Stacked::label).collect();
-        let (rows, experiments): (Vec<(Row, String)>, Vec<Experiment>) =
-            blocks.into_iter().map(|(row, told, experiment)| ((row, told), experiment)).unzip();
-        let told = rows.iter().map(|(_, told)| told.clone()).collect();
+        let experiments: Vec<Experiment> = blocks.iter().map(|block| block.experiment.clone()).collect();
+        let told = blocks.iter().map(|block| block.told.clone()).collect();
         let mut grid = Grid::of_variants(&experiments, told, stacked)?;
         if let Some(diagnostics) = plan.examined()? {
             grid = grid.examined(&diagnostics);
@@ -74,41 +115,14 @@ impl Laboratory {
             Some(resources) => grid.cells(resources, &self.store, progress)?,
             None => grid.finished(&self.store, progress),
         };
-        let seeds = experiments[0].config().seeds.clone();
-        let keys = rows.iter().flat_map(|(row, _)| {
-            let (labels, seeds) = (&labels, &seeds);
+        // In the order of the grid: by variant, method and seed.
+        let rows = blocks.iter().flat_map(|block| {
             labels.iter().flat_map(move |method| {
-                seeds.iter().map(move |&seed| Row { method: method.clone(), seed, ..row.clone() })
+                let seeds = block.experiment.config().seeds.iter();
+                seeds.map(move |&seed| Row { method: method.clone(), seed, ..block.row.clone() })
             })
         });
-        let cells: Vec<_> = keys.zip(found.cells).collect();
-        let columns = Vec::new();
-        let mut results =
-            Results { version: Results::VERSION, name: name.to_owned(), origin, left_out, columns, rows: Vec::new() };
-        let number = cells.len();
-        results.fill(cells);
-        Ok(Ran { failed: first_failure(&results), results, cells: number, reused: found.reused })
-    }
-
-    /// The experiments of all variants on the datasets that are here: the row they fill, what sets them apart, and
-    /// the experiment.
-    fn blocks(&mut self, plan: &Plan, variants: &[Variant]) -> Result<Vec<(Row, String, Experiment)>> {
-        let mut blocks = Vec::new();
-        for variant in variants {
-            for dataset in &variant.datasets {
-                let Some(base) = self.dataset(dataset)? else { continue };
-                let config = configuration(dataset, &variant.settings, plan.seeds)?;
-                let row = Row {
-                    sweep: variant.sweep.clone(),
-                    dataset: dataset.clone(),
-                    varied: variant.varied.clone(),
-                    ..Row::default()
-                };
-                let told: Vec<String> = variant.varied.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-                blocks.push((row, told.join(", "), base.with_config(config)?));
-            }
-        }
-        Ok(blocks)
+        Ok((rows.zip(found.cells).collect(), found.reused))
     }
 
     /// The dataset of that name under the defaults of its protocol; `None` if it is not on this machine.
