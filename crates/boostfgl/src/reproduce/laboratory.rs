@@ -26,6 +26,9 @@ struct Block {
     experiment: Experiment,
 }
 
+/// A row and the cell whose numbers go into it.
+type Filling = (Row, Option<Finished>);
+
 /// What became of a plan.
 #[derive(Clone, Debug)]
 pub struct Ran {
@@ -97,12 +100,7 @@ impl Laboratory {
     }
 
     /// The cells of a plan, run or found, with the rows that they fill, and how many were there already.
-    fn cells(
-        &self,
-        plan: &Plan,
-        blocks: &[Block],
-        progress: &mut dyn GridProgress,
-    ) -> Result<(Vec<(Row, Option<Finished>)>, usize)> {
+    fn cells(&self, plan: &Plan, blocks: &[Block], progress: &mut dyn GridProgress) -> Result<(Vec<Filling>, usize)> {
         let stacked = grid::contenders(&plan.methods.join(","), None)?;
         let labels: Vec<String> = stacked.iter().map(grid::Stacked::label).collect();
         let experiments: Vec<Experiment> = blocks.iter().map(|block| block.experiment.clone()).collect();
