@@ -210,7 +210,7 @@ struct Moved<'a> {
 impl<'a> Moved<'a> {
     /// `None` if the client did not take part.
     fn of<T: Real>(client: usize, inspected: &'a Inspected<'_, T>, direction: &Params<T>) -> Option<Self> {
-        let (from, to) = (&*inspected.start, inspected.trained?);
+        let (from, to) = (inspected.received, inspected.trained?);
         let pairs = from.tensors().iter().zip(to.tensors()).zip(direction.tensors());
         Some(Self {
             client,

@@ -93,7 +93,7 @@ struct Moved {
 impl Moved {
     /// `None` if the client did not take part.
     fn of<T: Real>(k: usize, client: &Inspected<'_, T>, layers: &Layers) -> Option<Self> {
-        let squares: Vec<f64> = client.trained?.tensor_distances(&client.start).iter().map(|d| d * d).collect();
+        let squares: Vec<f64> = client.trained?.tensor_distances(client.received).iter().map(|d| d * d).collect();
         Some(Self { client: k, size: client.size, gap: client.gap, squares: layers.sums(&squares) })
     }
 
