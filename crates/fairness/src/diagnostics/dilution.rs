@@ -69,9 +69,16 @@ impl DilutionRound {
     pub fn helps(&self) -> bool {
         self.clients.iter().any(|client| client.whole.projection > 0.0)
     }
+
+    /// Whether every projection is a number.
+    fn is_finite(&self) -> bool {
+        let parts = |client: &ClientAlignment| client.layers.iter().all(|part| part.projection.is_finite());
+        self.clients.iter().all(|client| client.whole.projection.is_finite() && parts(client))
+    }
 }
 
-/// Dilution along a run. Rounds in which no client has a minority training node are left out.
+/// Dilution along a run. Rounds in which no client has a minority training node are left out, and those of models so huge
+/// that projections overflow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Dilution {
     /// The layers' names.
@@ -299,9 +306,8 @@ impl<T: Real> Diagnostic<T> for Watch<T> {
         let layers = Layers::of(&inspection.backbone.shapes());
         self.found.layers = layers.names().to_vec();
         let minorities = self.minorities.get_or_insert_with(|| minorities(inspection, subject));
-        if let Some(direction) = direction(minorities, inspection) {
-            self.found.rounds.push(dilution(inspection, &layers, &direction));
-        }
+        let round = direction(minorities, inspection).map(|direction| dilution(inspection, &layers, &direction));
+        self.found.rounds.extend(round.filter(DilutionRound::is_finite));
     }
 
     fn conclude(self: Box<Self>, _subject: &Subject<'_>, diagnosis: &mut Diagnosis) {

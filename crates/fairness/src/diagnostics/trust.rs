@@ -35,7 +35,7 @@ pub struct TrustRound {
     pub clients: Vec<ClientTrust>,
 }
 
-/// Trust along a run.
+/// Trust along a run. Rounds in which a norm overflows are left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trust {
     /// The layers' names.
@@ -45,6 +45,15 @@ pub struct Trust {
 }
 
 impl TrustRound {
+    /// Whether every number is one.
+    fn is_finite(&self) -> bool {
+        let numbers = |client: &ClientTrust| {
+            let mut of_layers = client.layer_norms.iter().chain(&client.layer_weights);
+            client.norm.is_finite() && client.weight.is_finite() && of_layers.all(|x| x.is_finite())
+        };
+        self.clients.iter().all(numbers)
+    }
+
     /// How far the weights of layer `l` are from those of the whole: ½ Σₖ |wₖ,ₗ − wₖ|, the share of the weight that is
     /// given to somebody else.
     fn variation(&self, l: usize) -> f64 {
@@ -141,7 +150,8 @@ impl<T: Real> Diagnostic<T> for Watch {
         let clients = inspection.clients.iter().enumerate();
         let moved: Vec<Moved> = clients.filter_map(|(k, client)| Moved::of(k, client, &layers)).collect();
         let clients = weigh(&moved, layers.names().len(), self.settings);
-        self.found.rounds.push(TrustRound { round: inspection.round, clients });
+        let round = TrustRound { round: inspection.round, clients };
+        self.found.rounds.extend(Some(round).filter(TrustRound::is_finite));
         self.found.layers = layers.names().to_vec();
     }
 

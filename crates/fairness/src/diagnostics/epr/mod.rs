@@ -90,7 +90,7 @@ impl Epr {
 }
 
 /// Rᵤᵥ = ℓᵥ without the message u→v − ℓᵥ with it, for every arc in the order of `network.adjacency`; `None` where
-/// `label` knows no class of the receiving node v.
+/// `label` knows no class of the receiving node v, and where a loss is no number because the logits overflow.
 ///
 /// The GCN of two layers takes O(H + H C) per message. Any other network takes a forward pass over the receptive field
 /// of v; there "both layers" are all of them, and a message cannot be taken from the output layer alone: every R of
@@ -110,11 +110,13 @@ fn measure<T: Real>(
     removal: Removal,
     wanted: &(impl Fn(usize) -> bool + Sync),
 ) -> Vec<Option<f64>> {
-    if network.two_layer_gcn {
+    let mut found = if network.two_layer_gcn {
         two_layers::reliability(network, label, removal, wanted)
     } else {
         one_by_one::reliability(network, label, removal, wanted)
-    }
+    };
+    found.iter_mut().for_each(|r| *r = r.filter(|r| r.is_finite()));
+    found
 }
 
 /// −ln softmax(z)_y.

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 pub struct Mass {
     /// How many training nodes there are.
     pub nodes: usize,
-    /// How many of them were measured.
+    /// How many of them were measured; a node whose norm overflows is not.
     pub measured: usize,
     /// Σ ‖gᵥ‖₂ over those.
     pub sum: f64,
