@@ -301,7 +301,7 @@ impl<T: Real> Federation<T> {
             };
             // Before the round: training moves what the rule deploys by, too.
             let deployed = client.deployed(Some(&received));
-            starts.push(Start { received, deployed });
+            starts.push(Start { received, deployed, shared: given.is_some() });
         }
         starts
     }
@@ -332,7 +332,10 @@ impl<T: Real> Federation<T> {
                 node_weights: took.and_then(|_| client.node_weights()),
                 propagation: took.map_or(client.data().inputs().propagation(), |_| client.propagation()),
                 size: client.size(setup.protocol.client_weight),
-                weights: combination.zip(took).map(|(all, at)| tensors.map(|t| all.weights(t)[at]).collect()),
+                weights: combination
+                    .filter(|_| start.shared)
+                    .zip(took)
+                    .map(|(all, at)| tensors.map(|t| all.weights(t)[at]).collect()),
                 gap: took.and_then(|at| records[at].gap),
             }
         };
@@ -471,6 +474,8 @@ struct Start<T> {
     received: Arc<Params<T>>,
     /// What its rule computes with in place of it, if it differs.
     deployed: Option<Params<T>>,
+    /// Whether the server gave it: otherwise the network stays with the client, whatever else is aggregated.
+    shared: bool,
 }
 
 /// What one participant did in a round.

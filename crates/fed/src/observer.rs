@@ -85,7 +85,8 @@ pub struct Inspected<'a, T: Real> {
     pub propagation: &'a Propagation<T>,
     /// Its size in a plain average.
     pub size: f64,
-    /// Its weight in the aggregation of each tensor, where the method aggregates and it took part.
+    /// Its weight in the aggregation of each tensor, as the method reports it, where the method aggregates networks and
+    /// the client took part. What a method does beyond a weighted mean is not in them.
     pub weights: Option<Vec<f64>>,
     /// Its fairness gap, under model boosting.
     pub gap: Option<f64>,

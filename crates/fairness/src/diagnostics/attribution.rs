@@ -2,7 +2,8 @@
 //!
 //! ℓᵥ of every training node under the model of the first round's start and under the model judged after the last,
 //! without dropout; the minority's part of Σᵥ (ℓᵥ⁰ − ℓᵥᵀ), beside its parts of the nodes and of the initial loss. Each is
-//! taken under the messages of its round's training.
+//! taken under the messages of its round's training, not under those that topology boosting may compute anew for
+//! evaluation.
 
 use super::{Diagnosis, Diagnostic, Network, Subject};
 use boostfgl_fed::{Inspected, Inspection, LocalData};

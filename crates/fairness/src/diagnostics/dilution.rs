@@ -5,7 +5,12 @@
 //! DR = ⟨Σₖ wₖ Δθₖ, g_min⟩ / ((1/K) Σₖ max(aₖ, 0) + ε) (Eq. dr_def_main), ε = 10⁻¹², over the clients that took part.
 //! Beside DR under the weights that the server used there are those that the same updates would have had under sizes
 //! (FedAvg) and under equal weights. Gradients are taken without dropout and under the messages of the round's training;
-//! where clients start from models of their own, each client's gradient is taken at its own.
+//! where clients start from models of their own, each client's gradient is taken at its own. All clients with minority
+//! training nodes have a part in g_min, also those that sat the round out.
+//!
+//! "The weights that the server used" are those that the method reports. Methods that do more than average (FairFGL's
+//! sparse sums by cluster, FedFV's projections, FedTAD's distillation, personal combinations) are captured by them only as
+//! far as they are a weighted mean.
 
 use super::layers::Layers;
 use super::{Diagnosis, Diagnostic, Subject};
@@ -44,7 +49,7 @@ pub struct ClientAlignment {
     pub whole: Alignment,
     /// Layer by layer, as in [`Dilution::layers`].
     pub layers: Vec<Alignment>,
-    /// Its weight in the aggregation, the mean over tensors; `None` where the method does not aggregate.
+    /// Its weight in the aggregation, the mean over tensors; `None` where the method does not aggregate networks.
     pub weight: Option<f64>,
 }
 
@@ -53,7 +58,7 @@ pub struct ClientAlignment {
 pub struct DilutionRound {
     /// Which, from 1.
     pub round: usize,
-    /// DR under the weights that were used; `None` where the method does not aggregate.
+    /// DR under the weights that the method reports; `None` where it does not aggregate networks.
     pub dr: Option<f64>,
     /// DR under weights by size.
     pub dr_size: Option<f64>,

@@ -1,7 +1,8 @@
 //! Trust per layer: would it differ from trust in the whole update?
 //!
 //! τₖ = 1 / ((1 + λₛ rₖ)(1 + γ gₖ)) with rₖ = ‖Δθₖ‖₂ and the client's fairness gap gₖ; per layer rₖ,ₗ = ‖Δθₖ,ₗ‖₂.
-//! Weights are nₖ τₖ, normalised. The gap is the one the client reported under model boosting, else 0.
+//! Weights are nₖ τₖ, normalised. The gap is the one the client reported under model boosting, else 0. It is always this
+//! rational form times the size, whatever form of trust, scope or base weights the run itself uses.
 
 use super::layers::Layers;
 use super::{Diagnosis, Diagnostic, Settings, Subject};

@@ -71,7 +71,8 @@ pub struct EprClient {
     pub negative: usize,
 }
 
-/// The reliability of messages at the end of a run.
+/// The reliability of messages at the end of a run: under the model that is judged after the last round asked for, and under
+/// the messages of that round's training. Where topology boosting computes messages anew for evaluation, these are others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Epr {
     /// The round whose model was looked at.
@@ -94,7 +95,8 @@ impl Epr {
 ///
 /// The GCN of two layers takes O(H + H C) per message. Any other network takes a forward pass over the receptive field
 /// of v; there "both layers" are all of them, and a message cannot be taken from the output layer alone: every R of
-/// [`Removal::Last`] and [`Removal::LastRenormalised`] is `None`, as is every R of a network without messages.
+/// [`Removal::Last`] and [`Removal::LastRenormalised`] is `None`, as is every R of a network without messages. H2GCN also
+/// hears nodes two hops away; those messages stay where they are, including what u sends to v over a third node.
 pub fn reliability<T: Real>(
     network: &Network<'_, T>,
     label: impl Fn(usize) -> Option<u32> + Sync,

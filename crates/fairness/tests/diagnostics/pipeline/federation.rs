@@ -187,6 +187,9 @@ fn every_method_can_be_watched() {
             "{what}"
         );
         assert_eq!((records.len(), found.khop.unwrap().round), (rounds, rounds), "{what}");
+        // Of these the network stays with its client.
+        let shares = !["isolated", "fedproto", "fedspray"].contains(&name);
+        assert!(found.dilution.unwrap().rounds.iter().all(|round| round.dr.is_some() == shares), "{what}");
         if OTHER_NORMS.iter().all(|(other, _)| *other != name) {
             assert_recorded_norms(&trust, &records, &what);
         }
