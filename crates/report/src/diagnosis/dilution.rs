@@ -23,7 +23,7 @@ fn ratios(found: &[&Dilution]) -> Sheet {
     let mut told = notes(&[
         "DR = ⟨aggregated update, g_min⟩ / mean of what clients do for the minority: near 1 nothing is lost,",
         "near 0 averaging cancels it, below 0 the minority is worse off. g_min lowers the minority's loss.",
-        "As it was aggregated: by the weights that the method reports; what it does beyond averaging is not in it.",
+        "As it was aggregated: by the weights that the method reports, without what it does beyond them.",
     ]);
     let helpless = range(found.iter().map(|dilution| dilution.helpless_rounds()));
     if helpless != "0" {
