@@ -170,10 +170,14 @@ impl<T: Real> Federation<T> {
         }
         for round in 1..=rounds {
             let started = Instant::now();
-            let starts = inspected.then(|| self.starts());
+            // Rounds that the method adds train modules of its own: there is nothing of the network to show.
+            let starts = (inspected && round <= self.setup.protocol.rounds).then(|| self.starts());
+            let mut aside = started.elapsed();
             let (records, combination) = self.round(round)?;
             if let Some(starts) = starts {
+                let stopped = Instant::now();
                 self.inspect(round, &starts, &records, combination.as_ref(), observers);
+                aside += stopped.elapsed();
             }
             up += records.iter().map(|r| r.bytes_up).sum::<u64>();
             down += records.iter().map(|r| r.bytes_down).sum::<u64>();
@@ -186,7 +190,7 @@ impl<T: Real> Federation<T> {
                 clients: &records,
                 predictions: evaluation.as_ref().map(|(predictions, _)| predictions.as_slice()),
                 val_accuracy: evaluation.as_ref().and_then(|(_, accuracy)| *accuracy),
-                seconds: started.elapsed().as_secs_f64(),
+                seconds: started.elapsed().saturating_sub(aside).as_secs_f64(),
             };
             observers.iter_mut().for_each(|o| o.round(&record));
             if let Some((predictions, accuracy)) = evaluation {
@@ -284,16 +288,20 @@ impl<T: Real> Federation<T> {
     }
 
     /// The models that clients start the next round from; clients that start from the same one share it.
-    fn starts(&self) -> Vec<Arc<Params<T>>> {
-        let mut starts: Vec<Arc<Params<T>>> = Vec::with_capacity(self.clients.len());
-        for (k, client) in self.clients.iter().enumerate() {
-            let given = self.server.start(k);
+    fn starts(&mut self) -> Vec<Start<T>> {
+        let Self { clients, server, .. } = self;
+        let mut starts: Vec<Start<T>> = Vec::with_capacity(clients.len());
+        for (k, client) in clients.iter_mut().enumerate() {
+            let given = server.start(k);
             let earlier =
-                (0..k).find(|&j| matches!((given, self.server.start(j)), (Some(a), Some(b)) if std::ptr::eq(a, b)));
-            starts.push(match earlier {
-                Some(j) => Arc::clone(&starts[j]),
+                (0..k).find(|&j| matches!((given, server.start(j)), (Some(a), Some(b)) if std::ptr::eq(a, b)));
+            let received = match earlier {
+                Some(j) => Arc::clone(&starts[j].received),
                 None => Arc::new(given.unwrap_or(client.local()).clone()),
-            });
+            };
+            // Before the round: training moves what the rule deploys by, too.
+            let deployed = client.deployed(Some(&received));
+            starts.push(Start { received, deployed, shared: given.is_some() });
         }
         starts
     }
@@ -302,35 +310,37 @@ impl<T: Real> Federation<T> {
     fn inspect(
         &mut self,
         round: usize,
-        starts: &[Arc<Params<T>>],
+        starts: &[Start<T>],
         records: &[ClientRecord],
         combination: Option<&Combination>,
         observers: &mut [&mut dyn Observer<T>],
     ) {
-        let rounds = self.rounds();
         let Self { setup, backbone, clients, server, .. } = self;
-        let deployed: Vec<[Option<Params<T>>; 2]> = clients
-            .iter_mut()
-            .enumerate()
-            .map(|(k, client)| [client.deployed(Some(&*starts[k])), client.deployed(server.evaluated(k))])
-            .collect();
-        let inspected = |(k, [start, judged]): (usize, [Option<Params<T>>; 2])| {
-            let client = &clients[k];
+        let judged: Vec<Option<Params<T>>> =
+            clients.iter_mut().enumerate().map(|(k, client)| client.deployed(server.evaluated(k))).collect();
+        let inspected = |(k, judged): (usize, Option<Params<T>>)| {
+            let (client, start) = (&clients[k], &starts[k]);
             let took = records.iter().position(|record| record.client == k);
-            let tensors = 0..starts[k].tensors().len();
+            let tensors = 0..start.received.tensors().len();
             Inspected {
                 data: client.data(),
-                start: start.map_or(Cow::Borrowed(&*starts[k]), Cow::Owned),
+                received: &start.received,
+                start: Cow::Borrowed(start.deployed.as_ref().unwrap_or(&start.received)),
                 trained: took.map(|_| client.local()),
                 judged: judged.map_or(Cow::Borrowed(server.evaluated(k).unwrap_or(client.local())), Cow::Owned),
-                node_weights: client.node_weights(),
-                propagation: client.propagation(),
+                // Who sat out has α and β of an earlier round.
+                node_weights: took.and_then(|_| client.node_weights()),
+                propagation: took.map_or(client.data().inputs().propagation(), |_| client.propagation()),
                 size: client.size(setup.protocol.client_weight),
-                weights: combination.zip(took).map(|(all, at)| tensors.map(|t| all.weights(t)[at]).collect()),
+                weights: combination
+                    .filter(|_| start.shared)
+                    .zip(took)
+                    .map(|(all, at)| tensors.map(|t| all.weights(t)[at]).collect()),
                 gap: took.and_then(|at| records[at].gap),
             }
         };
-        let clients = deployed.into_iter().enumerate().map(inspected).collect();
+        let clients = judged.into_iter().enumerate().map(inspected).collect();
+        let rounds = setup.protocol.rounds;
         let inspection = Inspection { round, rounds, backbone: &**backbone, model: &setup.model, clients };
         observers.iter_mut().filter(|o| o.inspects()).for_each(|o| o.inspect(&inspection));
     }
@@ -457,6 +467,15 @@ impl<T: Real> Federation<T> {
 /// Whether a client has something to train on: one that has not, takes part in nothing.
 fn trains<T: Real>(desk: &Desk<'_, T>) -> bool {
     desk.data().training_nodes() > 0
+}
+
+/// What a client starts a round from, for observers.
+struct Start<T> {
+    received: Arc<Params<T>>,
+    /// What its rule computes with in place of it, if it differs.
+    deployed: Option<Params<T>>,
+    /// Whether the server gave it: otherwise the network stays with the client, whatever else is aggregated.
+    shared: bool,
 }
 
 /// What one participant did in a round.

@@ -28,6 +28,7 @@ use std::path::{Path, PathBuf};
 ///   attribution  whose loss did training reduce?
 ///   hardness     is the skew on clients with many disadvantaged nodes?
 ///   trust        would trust per layer differ from trust in the whole?
+/// With --out, the times that are recorded include the diagnostics.
 ///
 /// Groups of test nodes (--by): minority, heterophilous, degree[:N] (N parts), class, client,
 /// column:NAME (a column group:NAME of your nodes.csv); * intersects.
@@ -133,7 +134,7 @@ impl Diagnose {
 
     /// A run is what it is: flags about how to train would be passed over in silence.
     fn refuse_training_flags(&self, run: &Path) -> Result<()> {
-        let own = [("--method", self.method.is_some()), ("--out", self.out.is_some())];
+        let own = [("--method", self.method.is_some()), ("--out", self.out.is_some()), ("--overwrite", self.overwrite)];
         let own = own.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag);
         if let Some(flag) = own.or_else(|| self.protocol.given()) {
             let reason = format!("expected a dataset to train on, found {}, which is a run", run.display());

@@ -50,7 +50,8 @@ pub(crate) struct Run {
     ///   trust        would trust per layer differ from trust in the whole?
     ///
     /// What they find is printed below the table and written to diagnostics.json in the run
-    /// folder, where `boostfgl diagnose` reads it. They take time and change no digit of the run.
+    /// folder, where `boostfgl diagnose` reads it. They change no digit of the run and take time:
+    /// the times in the table and the processor time include them.
     #[arg(long, value_name = "LIST", verbatim_doc_comment)]
     diagnostics: Option<String>,
 
@@ -107,7 +108,7 @@ impl Run {
             })
             .collect::<Result<Vec<Done>>>()?;
         let notes: Vec<&str> = Some(data.flaws()).into_iter().filter(|f| !f.is_empty()).collect();
-        if self.json { print_json(&runs) } else { print_tables(&runs, &diagnostics, &notes) }
+        if self.json { print_json(&runs, &diagnostics) } else { print_tables(&runs, &diagnostics, &notes) }
     }
 
     /// The run folder: DIR itself for one method, DIR/METHOD for several, or a new one under runs/.
@@ -152,11 +153,11 @@ pub(super) fn file_name(name: &str) -> String {
     name.chars().map(plain).collect::<String>().split('-').filter(|p| !p.is_empty()).collect::<Vec<_>>().join("-")
 }
 
-fn print_json(runs: &[Done]) -> Result<()> {
+fn print_json(runs: &[Done], diagnostics: &[Which]) -> Result<()> {
     let document = |run: &Done| -> Result<serde_json::Value> {
         let mut document = serde_json::to_value(&run.summary)?;
         if let Some(diagnoses) = &run.diagnoses {
-            document["diagnostics"] = serde_json::to_value(diagnoses)?;
+            document["diagnostics"] = serde_json::to_value(diagnoses.only(diagnostics))?;
         }
         Ok(document)
     };

@@ -70,6 +70,11 @@ fn what_was_found_stands_below_the_table() {
     assert!(!done.stdout.contains("(epr)") && !done.stdout.contains("NaN"), "{}", done.stdout);
     let both = document(&place.ok(&format!("run {TINY} --diagnostics khop --json")));
     assert_eq!(names(&both["runs"][1]["diagnostics"]), ["khop"]);
+    // What hardness builds on was measured and recorded, and not asked for.
+    let one = document(&place.ok(&format!("run {TINY} --method fedavg --out hard --diagnostics hardness --json")));
+    assert_eq!(names(&one["diagnostics"]), ["hardness"]);
+    assert!(one["diagnostics"]["seeds"][0].get("gsd").is_none());
+    assert_eq!(names(&place.json("hard/diagnostics.json")), ["gsd", "hardness"]);
 }
 
 #[test]
@@ -193,7 +198,9 @@ fn damaged_files_are_named_and_replay_does_without() {
 fn a_run_cannot_be_told_how_to_train() {
     let place = Place::new();
     recorded(&place, "gsd");
-    for flag in ["--method boostfgl", "--rounds 3", "--seeds 2", "--set hidden=3", "--out b", "--boost node"] {
+    for flag in
+        ["--method boostfgl", "--rounds 3", "--seeds 2", "--set hidden=3", "--out b", "--overwrite", "--boost node"]
+    {
         let name = flag.split(' ').next().unwrap();
         place.refused_with(
             &format!("diagnose a {flag}"),

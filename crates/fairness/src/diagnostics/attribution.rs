@@ -2,7 +2,8 @@
 //!
 //! ℓᵥ of every training node under the model of the first round's start and under the model judged after the last,
 //! without dropout; the minority's part of Σᵥ (ℓᵥ⁰ − ℓᵥᵀ), beside its parts of the nodes and of the initial loss. Each is
-//! taken under the messages of its round's training.
+//! taken under the messages of its round's training, not under those that topology boosting may compute anew for
+//! evaluation.
 
 use super::{Diagnosis, Diagnostic, Network, Subject};
 use boostfgl_fed::{Inspected, Inspection, LocalData};
@@ -51,6 +52,15 @@ pub struct Attribution {
     pub share_of_nodes: Option<f64>,
     /// The minority's share of the initial loss.
     pub share_of_initial_loss: Option<f64>,
+}
+
+impl Attribution {
+    /// Whether every sum is a number.
+    fn is_finite(&self) -> bool {
+        let total = self.minority.decrease() + self.majority.decrease();
+        let sums = [self.minority, self.majority].map(|group| group.initial.is_finite() && group.last.is_finite());
+        sums == [true; 2] && total.is_finite()
+    }
 }
 
 /// Attributes the decrease from the losses `initial` to the losses `last` of the same nodes, some of which are of the
@@ -142,6 +152,8 @@ impl<T: Real> Diagnostic<T> for Watch {
 
     fn conclude(self: Box<Self>, _subject: &Subject<'_>, diagnosis: &mut Diagnosis) {
         let losses = self.initial.zip(self.last);
-        diagnosis.attribution = losses.map(|(initial, last)| attribute(&initial, &last, &self.minority));
+        let found = losses.map(|(initial, last)| attribute(&initial, &last, &self.minority));
+        // Losses of a huge model may overflow: then there is nothing to attribute.
+        diagnosis.attribution = found.filter(Attribution::is_finite);
     }
 }

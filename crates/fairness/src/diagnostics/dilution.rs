@@ -5,7 +5,12 @@
 //! DR = ⟨Σₖ wₖ Δθₖ, g_min⟩ / ((1/K) Σₖ max(aₖ, 0) + ε) (Eq. dr_def_main), ε = 10⁻¹², over the clients that took part.
 //! Beside DR under the weights that the server used there are those that the same updates would have had under sizes
 //! (FedAvg) and under equal weights. Gradients are taken without dropout and under the messages of the round's training;
-//! where clients start from models of their own, each client's gradient is taken at its own.
+//! where clients start from models of their own, each client's gradient is taken at its own. All clients with minority
+//! training nodes have a part in g_min, also those that sat the round out.
+//!
+//! "The weights that the server used" are those that the method reports. Methods that do more than average (FairFGL's
+//! sparse sums by cluster, FedFV's projections, FedTAD's distillation, personal combinations) are captured by them only as
+//! far as they are a weighted mean.
 
 use super::layers::Layers;
 use super::{Diagnosis, Diagnostic, Subject};
@@ -44,7 +49,7 @@ pub struct ClientAlignment {
     pub whole: Alignment,
     /// Layer by layer, as in [`Dilution::layers`].
     pub layers: Vec<Alignment>,
-    /// Its weight in the aggregation, the mean over tensors; `None` where the method does not aggregate.
+    /// Its weight in the aggregation, the mean over tensors; `None` where the method does not aggregate networks.
     pub weight: Option<f64>,
 }
 
@@ -53,7 +58,7 @@ pub struct ClientAlignment {
 pub struct DilutionRound {
     /// Which, from 1.
     pub round: usize,
-    /// DR under the weights that were used; `None` where the method does not aggregate.
+    /// DR under the weights that the method reports; `None` where it does not aggregate networks.
     pub dr: Option<f64>,
     /// DR under weights by size.
     pub dr_size: Option<f64>,
@@ -69,9 +74,16 @@ impl DilutionRound {
     pub fn helps(&self) -> bool {
         self.clients.iter().any(|client| client.whole.projection > 0.0)
     }
+
+    /// Whether every projection is a number.
+    fn is_finite(&self) -> bool {
+        let parts = |client: &ClientAlignment| client.layers.iter().all(|part| part.projection.is_finite());
+        self.clients.iter().all(|client| client.whole.projection.is_finite() && parts(client))
+    }
 }
 
-/// Dilution along a run. Rounds in which no client has a minority training node are left out.
+/// Dilution along a run. Rounds in which no client has a minority training node are left out, and those of models so huge
+/// that projections overflow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Dilution {
     /// The layers' names.
@@ -210,7 +222,7 @@ struct Moved<'a> {
 impl<'a> Moved<'a> {
     /// `None` if the client did not take part.
     fn of<T: Real>(client: usize, inspected: &'a Inspected<'_, T>, direction: &Params<T>) -> Option<Self> {
-        let (from, to) = (&*inspected.start, inspected.trained?);
+        let (from, to) = (inspected.received, inspected.trained?);
         let pairs = from.tensors().iter().zip(to.tensors()).zip(direction.tensors());
         Some(Self {
             client,
@@ -299,9 +311,8 @@ impl<T: Real> Diagnostic<T> for Watch<T> {
         let layers = Layers::of(&inspection.backbone.shapes());
         self.found.layers = layers.names().to_vec();
         let minorities = self.minorities.get_or_insert_with(|| minorities(inspection, subject));
-        if let Some(direction) = direction(minorities, inspection) {
-            self.found.rounds.push(dilution(inspection, &layers, &direction));
-        }
+        let round = direction(minorities, inspection).map(|direction| dilution(inspection, &layers, &direction));
+        self.found.rounds.extend(round.filter(DilutionRound::is_finite));
     }
 
     fn conclude(self: Box<Self>, _subject: &Subject<'_>, diagnosis: &mut Diagnosis) {

@@ -13,6 +13,19 @@
 //! | `attribution` | whose loss did training reduce? | share of the decrease of Σ ℓᵥ that is the minority's |
 //! | `hardness` | is the skew on clients with many disadvantaged nodes? | GSDₖ against Hₖ |
 //! | `trust` | would trust per layer differ from trust in the whole? | τ of ‖Δθₖ,ₗ‖ against τ of ‖Δθₖ‖ |
+//!
+//! What they have in common:
+//!
+//! * Everything is computed without dropout and without message noise, and under the messages of the round's training:
+//!   plain, or with the β of topology boosting.
+//! * Where a method computes with other parameters than it trains (FedPUB's masks, FairFGL's mixture), gradients and losses
+//!   are taken at those that compute, and updates are of those that are trained.
+//! * Where only some clients take part in a round, GSD and g_min run over all clients with training nodes; those that sat
+//!   out have αᵥ = 1 and plain messages. Updates are those of the participants.
+//! * Rounds that a method adds after those asked for (AdaFGL's personal step) are not looked into: they train modules of
+//!   their own while the network stands still. "The last round" is the last that was asked for; only `khop` counts the
+//!   errors of the predictions that really come last.
+//! * What overflows in a huge model is left out, as if it had not been measured.
 
 pub mod attribution;
 pub mod dilution;

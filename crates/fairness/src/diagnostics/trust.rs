@@ -1,7 +1,8 @@
 //! Trust per layer: would it differ from trust in the whole update?
 //!
 //! τₖ = 1 / ((1 + λₛ rₖ)(1 + γ gₖ)) with rₖ = ‖Δθₖ‖₂ and the client's fairness gap gₖ; per layer rₖ,ₗ = ‖Δθₖ,ₗ‖₂.
-//! Weights are nₖ τₖ, normalised. The gap is the one the client reported under model boosting, else 0.
+//! Weights are nₖ τₖ, normalised. The gap is the one the client reported under model boosting, else 0. It is always this
+//! rational form times the size, whatever form of trust, scope or base weights the run itself uses.
 
 use super::layers::Layers;
 use super::{Diagnosis, Diagnostic, Settings, Subject};
@@ -35,7 +36,7 @@ pub struct TrustRound {
     pub clients: Vec<ClientTrust>,
 }
 
-/// Trust along a run.
+/// Trust along a run. Rounds in which a norm overflows are left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trust {
     /// The layers' names.
@@ -45,6 +46,15 @@ pub struct Trust {
 }
 
 impl TrustRound {
+    /// Whether every number is one.
+    fn is_finite(&self) -> bool {
+        let numbers = |client: &ClientTrust| {
+            let mut of_layers = client.layer_norms.iter().chain(&client.layer_weights);
+            client.norm.is_finite() && client.weight.is_finite() && of_layers.all(|x| x.is_finite())
+        };
+        self.clients.iter().all(numbers)
+    }
+
     /// How far the weights of layer `l` are from those of the whole: ½ Σₖ |wₖ,ₗ − wₖ|, the share of the weight that is
     /// given to somebody else.
     fn variation(&self, l: usize) -> f64 {
@@ -93,7 +103,7 @@ struct Moved {
 impl Moved {
     /// `None` if the client did not take part.
     fn of<T: Real>(k: usize, client: &Inspected<'_, T>, layers: &Layers) -> Option<Self> {
-        let squares: Vec<f64> = client.trained?.tensor_distances(&client.start).iter().map(|d| d * d).collect();
+        let squares: Vec<f64> = client.trained?.tensor_distances(client.received).iter().map(|d| d * d).collect();
         Some(Self { client: k, size: client.size, gap: client.gap, squares: layers.sums(&squares) })
     }
 
@@ -141,7 +151,8 @@ impl<T: Real> Diagnostic<T> for Watch {
         let clients = inspection.clients.iter().enumerate();
         let moved: Vec<Moved> = clients.filter_map(|(k, client)| Moved::of(k, client, &layers)).collect();
         let clients = weigh(&moved, layers.names().len(), self.settings);
-        self.found.rounds.push(TrustRound { round: inspection.round, clients });
+        let round = TrustRound { round: inspection.round, clients };
+        self.found.rounds.extend(Some(round).filter(TrustRound::is_finite));
         self.found.layers = layers.names().to_vec();
     }
 

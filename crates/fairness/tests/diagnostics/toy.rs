@@ -120,6 +120,7 @@ impl Toy {
         let data = &self.data[k];
         Inspected {
             data,
+            received: &self.thetas[start],
             start: Cow::Borrowed(&self.thetas[start]),
             trained: trained.map(|t| &self.thetas[t]),
             judged: Cow::Borrowed(&self.thetas[trained.unwrap_or(start)]),

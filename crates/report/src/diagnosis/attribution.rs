@@ -24,15 +24,20 @@ pub(super) fn sheets(found: &[&Attribution]) -> Vec<Sheet> {
         ["of decrease", "%"],
         ["own decrease", "% of own loss"],
     ];
+    let mut told = notes(&[
+        "Who had less of the decrease than of the first loss was served less; own decrease is of the group's",
+        "own loss. A share leaves 0 to 100 % where the loss of one group fell and that of the other rose.",
+        "Losses are under the messages of training, not those that are computed anew for evaluation.",
+    ]);
+    if found.is_empty() {
+        told.push("There is nothing to attribute: the losses overflow.".to_owned());
+    }
     Vec::from([Sheet {
         title: question(Which::Attribution),
         labels: "Trained on",
         columns: headings(&columns),
         rows,
-        notes: notes(&[
-            "Who had less of the decrease than of the first loss was served less; own decrease is of the group's",
-            "own loss. A share leaves 0 to 100 % where the loss of one group fell and that of the other rose.",
-        ]),
+        notes: told,
     }])
 }
 

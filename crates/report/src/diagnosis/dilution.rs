@@ -23,13 +23,14 @@ fn ratios(found: &[&Dilution]) -> Sheet {
     let mut told = notes(&[
         "DR = ⟨aggregated update, g_min⟩ / mean of what clients do for the minority: near 1 nothing is lost,",
         "near 0 averaging cancels it, below 0 the minority is worse off. g_min lowers the minority's loss.",
+        "As it was aggregated: by the weights that the method reports, without what it does beyond them.",
     ]);
     let helpless = range(found.iter().map(|dilution| dilution.helpless_rounds()));
     if helpless != "0" {
         told.push(format!("Left out: {helpless} rounds in which no client's update helps the minority."));
     }
     if found.iter().all(|dilution| dilution.rounds.is_empty()) {
-        told.push("No round has a DR: no client has a minority training node.".to_owned());
+        told.push("No round has a DR: no client has a minority training node, or the numbers overflow.".to_owned());
     }
     Sheet {
         title: question(Which::Dilution),

@@ -30,6 +30,7 @@ fn harmful(found: &[&Epr]) -> Sheet {
     let mut told = notes(&[
         "A message u→v is harmful if the loss of v is smaller without it: R = ℓ without it − ℓ with it < 0.",
         "Groups are of the receiving node v, whose label must be known; the model is that of the last round.",
+        "Messages are those of that round's training, not those that are computed anew for evaluation.",
     ]);
     if measured(found).is_some_and(|share| share < 1.0) {
         told.push("Sampling: standard error of the share, because not every message was measured.".to_owned());

@@ -34,7 +34,8 @@ pub(super) fn sheets(found: &[&Trust]) -> Vec<Sheet> {
         columns,
         rows,
         notes: notes(&[
-            "Weights that trust would give in the last round, by the norm of the whole update and of each layer.",
+            "Weights that trust would give in the last round, by the norm of the whole update and of each layer:",
+            "size / ((1 + λ norm)(1 + γ gap)), normalised, whatever form of trust the run itself uses.",
             "Distance: the share of the weight that a layer gives to somebody else, mean over rounds; 0 is none.",
         ]),
     }])

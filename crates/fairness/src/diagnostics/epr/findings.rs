@@ -44,7 +44,7 @@ pub(super) fn group(clients: &[Messages], group: Group) -> EprGroup {
         variance += all * (all - seen) * spread;
         weighted.extend(values.iter().map(|&r| (r, all / seen)));
     }
-    let known = |x: f64| (counted > 0.0).then(|| x / counted);
+    let known = |x: f64| Some(x / counted).filter(|x| x.is_finite());
     EprGroup {
         group: group.name().to_owned(),
         edges,

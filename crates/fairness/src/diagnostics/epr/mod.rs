@@ -71,7 +71,8 @@ pub struct EprClient {
     pub negative: usize,
 }
 
-/// The reliability of messages at the end of a run.
+/// The reliability of messages at the end of a run: under the model that is judged after the last round asked for, and under
+/// the messages of that round's training. Where topology boosting computes messages anew for evaluation, these are others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Epr {
     /// The round whose model was looked at.
@@ -90,11 +91,12 @@ impl Epr {
 }
 
 /// Rᵤᵥ = ℓᵥ without the message u→v − ℓᵥ with it, for every arc in the order of `network.adjacency`; `None` where
-/// `label` knows no class of the receiving node v.
+/// `label` knows no class of the receiving node v, and where a loss is no number because the logits overflow.
 ///
 /// The GCN of two layers takes O(H + H C) per message. Any other network takes a forward pass over the receptive field
 /// of v; there "both layers" are all of them, and a message cannot be taken from the output layer alone: every R of
-/// [`Removal::Last`] and [`Removal::LastRenormalised`] is `None`, as is every R of a network without messages.
+/// [`Removal::Last`] and [`Removal::LastRenormalised`] is `None`, as is every R of a network without messages. H2GCN also
+/// hears nodes two hops away; those messages stay where they are, including what u sends to v over a third node.
 pub fn reliability<T: Real>(
     network: &Network<'_, T>,
     label: impl Fn(usize) -> Option<u32> + Sync,
@@ -110,11 +112,13 @@ fn measure<T: Real>(
     removal: Removal,
     wanted: &(impl Fn(usize) -> bool + Sync),
 ) -> Vec<Option<f64>> {
-    if network.two_layer_gcn {
+    let mut found = if network.two_layer_gcn {
         two_layers::reliability(network, label, removal, wanted)
     } else {
         one_by_one::reliability(network, label, removal, wanted)
-    }
+    };
+    found.iter_mut().for_each(|r| *r = r.filter(|r| r.is_finite()));
+    found
 }
 
 /// −ln softmax(z)_y.

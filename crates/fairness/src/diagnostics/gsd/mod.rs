@@ -4,6 +4,9 @@
 //! starts from, without dropout. Below 1 the minority gets less gradient per node than the majority; under node boosting
 //! the weighted form has αᵥ‖∇ℓᵥ‖ in place of ‖∇ℓᵥ‖.
 //!
+//! All clients with training nodes are measured in every round, whether they take part in it or not; those that sat out
+//! have αᵥ = 1 and plain messages.
+//!
 //! Masses are kept per client and class, so that the ratio follows for any minority ratio q, pooled or per client.
 
 mod norms;
@@ -22,7 +25,7 @@ use serde::{Deserialize, Serialize};
 pub struct Mass {
     /// How many training nodes there are.
     pub nodes: usize,
-    /// How many of them were measured.
+    /// How many of them were measured; a node whose norm overflows is not.
     pub measured: usize,
     /// Σ ‖gᵥ‖₂ over those.
     pub sum: f64,

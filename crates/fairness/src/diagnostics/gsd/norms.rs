@@ -117,13 +117,29 @@ impl<T: Real> Neighbourhoods<T> {
         }
         let last = squares(&delta) * (1.0 + squares(&heard));
         let bias: f64 = g.iter().zip(&shares).map(|(g, share)| (g * share) * (g * share)).sum();
-        let products = self.products.of(i, senders, scratch);
-        libm::sqrt(last + bias + first_weights(to, &g, senders, weights, &products))
+        let mut room = Vec::new();
+        let first = first_weights(to, &g, senders, weights, |a, overlaps| {
+            let products = self.products.row((i, a), senders, scratch, &mut room);
+            let mut row = 0.0;
+            for (b, (overlap, product)) in overlaps.iter().zip(products).enumerate() {
+                let twice = if a == b { 1.0 } else { 2.0 };
+                row += twice * weights[b].f64() * product.f64() * overlap.f64();
+            }
+            row
+        });
+        libm::sqrt(last + bias + first)
     }
 }
 
-/// ‖∇W₁‖² = Σᵤᵤ' ⟨(PX)ᵤ, (PX)ᵤ'⟩ Pᵥᵤ Pᵥᵤ' Σₕ gₕ² mᵤₕ mᵤ'ₕ, where `products` is a lower triangle.
-fn first_weights<T: Real>(to: &Forward<'_, T>, g: &[f64], senders: &[u32], weights: &[T], products: &[T]) -> f64 {
+/// ‖∇W₁‖² = Σᵤᵤ' ⟨(PX)ᵤ, (PX)ᵤ'⟩ Pᵥᵤ Pᵥᵤ' Σₕ gₕ² mᵤₕ mᵤ'ₕ. For sender u in turn, `pairs` gets Σₕ gₕ² mᵤₕ mᵤ'ₕ of the
+/// senders u' up to u and returns Σᵤ' Pᵥᵤ' ⟨(PX)ᵤ, (PX)ᵤ'⟩ times that, where u' ≠ u counts twice.
+fn first_weights<T: Real>(
+    to: &Forward<'_, T>,
+    g: &[f64],
+    senders: &[u32],
+    weights: &[T],
+    mut pairs: impl FnMut(usize, &[T]) -> f64,
+) -> f64 {
     // Relative to the largest, because squares of small numbers may be too small for T.
     let largest = g.iter().fold(0.0f64, |largest, g| largest.max(g.abs()));
     if largest == 0.0 {
@@ -134,17 +150,11 @@ fn first_weights<T: Real>(to: &Forward<'_, T>, g: &[f64], senders: &[u32], weigh
     let mut squared = vec![T::ZERO; stride];
     squared.iter_mut().zip(g).for_each(|(to, g)| *to = T::of((g / largest) * (g / largest)));
     let (mut own, mut overlaps) = (vec![T::ZERO; stride], vec![T::ZERO; senders.len()]);
-    let (mut sum, mut at) = (0.0, 0);
+    let mut sum = 0.0;
     for (a, &u) in senders.iter().enumerate() {
         own.iter_mut().zip(&squared).zip(active(u)).for_each(|((own, square), active)| *own = *square * *active);
         row_dots(&own, &to.active, &senders[..=a], &mut overlaps[..=a]);
-        let mut row = 0.0;
-        for (b, overlap) in overlaps[..=a].iter().enumerate() {
-            let twice = if a == b { 1.0 } else { 2.0 };
-            row += twice * weights[b].f64() * products[at + b].f64() * overlap.f64();
-        }
-        at += a + 1;
-        sum += weights[a].f64() * row;
+        sum += weights[a].f64() * pairs(a, &overlaps[..=a]);
     }
     // Rounding may leave a sum of squares that is 0 just below it.
     (sum * largest * largest).max(0.0)

@@ -55,19 +55,30 @@ impl<T: Real> Products<T> {
         Self::Triangles { starts, values: values.concat() }
     }
 
-    /// The products among `senders`, all those that send to the node at position `i`, as a lower triangle.
-    pub(super) fn of(&self, i: usize, senders: &[u32], scratch: &mut [f64]) -> Vec<T> {
+    /// Row `a` of the lower triangle of products among `senders`, all those that send to the node at position `i`: those
+    /// of sender `a` with the senders up to itself. A row at a time, because a hub has many senders and their pairs would
+    /// not fit. `room` may hold anything, before and after.
+    pub(super) fn row<'r>(
+        &'r self,
+        (i, a): (usize, usize),
+        senders: &[u32],
+        scratch: &mut [f64],
+        room: &'r mut Vec<T>,
+    ) -> &'r [T] {
         match self {
-            Self::Triangles { starts, values } => values[starts[i]..starts[i + 1]].to_vec(),
+            Self::Triangles { starts, values } => &values[starts[i] + triangle(a)..][..=a],
             Self::Whole { place, values } => {
                 let at = |u: &u32| place[*u as usize] as usize;
-                let row = |(a, u): (usize, &u32)| {
-                    let row = triangle(at(u));
-                    senders[..=a].iter().map(move |w| values[row + at(w)]).collect::<Vec<_>>()
-                };
-                senders.iter().enumerate().flat_map(row).collect()
+                let row = triangle(at(&senders[a]));
+                room.clear();
+                room.extend(senders[..=a].iter().map(|w| values[row + at(w)]));
+                room
             }
-            Self::Fresh { place, rows } => rows.triangle(senders, place, scratch),
+            Self::Fresh { place, rows } => {
+                let at = |u: &u32| place[*u as usize] as usize;
+                *room = rows.against(at(&senders[a]), senders[..=a].iter().map(at), scratch);
+                room
+            }
         }
     }
 }
@@ -195,7 +206,11 @@ mod tests {
             for (i, &v) in nodes.iter().enumerate() {
                 let senders = &p.indices()[p.row_range(v as usize)];
                 let mut scratch = vec![0.0; 3];
-                let (kept, fresh) = (kept.of(i, senders, &mut scratch), fresh.of(i, senders, &mut scratch));
+                let mut all = |products: &Products<f64>| -> Vec<f64> {
+                    let mut row = |a| products.row((i, a), senders, &mut scratch, &mut Vec::new()).to_vec();
+                    (0..senders.len()).flat_map(&mut row).collect()
+                };
+                let (kept, fresh) = (all(&kept), all(&fresh));
                 let pairs = senders.iter().enumerate().flat_map(|(a, &u)| senders[..=a].iter().map(move |&w| (u, w)));
                 let expected: Vec<f64> =
                     pairs.map(|(u, w)| row(u).iter().zip(row(w)).map(|(x, y)| x * y).sum()).collect();

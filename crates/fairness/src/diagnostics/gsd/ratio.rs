@@ -28,7 +28,8 @@ pub struct Ratio {
 
 impl Gsd {
     /// GSD over the training nodes of all clients in one round, if classes of ratio `q` are the minority. `None` if
-    /// there is no such round, one of the groups has no node, or the majority has no gradient.
+    /// there is no such round, one of the groups has no node, the majority has no gradient, of some class nothing was
+    /// measured, or the numbers are too large.
     pub fn pooled(&self, round_index: usize, q: f64, weighting: Weighting) -> Option<Ratio> {
         let clients = &self.rounds.get(round_index)?.clients;
         self.ratio(clients.iter().map(Vec::as_slice), q, weighting)
@@ -71,7 +72,8 @@ impl Gsd {
         // The delta method for a ratio of independent sums: Var(a/b) ≈ (Var a + (a/b)² Var b) / b².
         let error = libm::sqrt(minority.variance + mass * mass * majority.variance) / majority.sum;
         let per_node = majority.nodes as f64 / minority.nodes as f64;
-        Some(Ratio { per_node: mass * per_node, mass, error: error * per_node })
+        let found = Ratio { per_node: mass * per_node, mass, error: error * per_node };
+        Some(found).filter(|found| [found.per_node, found.mass, found.error].iter().all(|x| x.is_finite()))
     }
 }
 

@@ -104,12 +104,19 @@ impl<T: Real> Measured<T> {
         let mut masses: Vec<Mass> = counts.into_iter().map(|nodes| Mass { nodes, ..Mass::default() }).collect();
         for ((&at, &y), &norm) in self.positions.iter().zip(&self.labels).zip(norms) {
             let weighted = norm * client.node_weights.map_or(1.0, |alpha| alpha[at].f64());
-            let mass = &mut masses[y as usize];
-            mass.measured += 1;
-            mass.sum += norm;
-            mass.squares += norm * norm;
-            mass.weighted_sum += weighted;
-            mass.weighted_squares += weighted * weighted;
+            let known = masses[y as usize];
+            let mass = Mass {
+                nodes: known.nodes,
+                measured: known.measured + 1,
+                sum: known.sum + norm,
+                squares: known.squares + norm * norm,
+                weighted_sum: known.weighted_sum + weighted,
+                weighted_squares: known.weighted_squares + weighted * weighted,
+            };
+            // A huge model may overflow: such a node is not measured. Sums are finite where those of squares are.
+            if mass.squares.is_finite() && mass.weighted_squares.is_finite() {
+                masses[y as usize] = mass;
+            }
         }
         masses
     }

@@ -1,21 +1,22 @@
 //! Beside real runs: a small generated federation of 300 nodes, 4 classes and 4 clients.
 
+use boostfgl_fairness::diagnostics::trust::Trust;
 use boostfgl_fairness::diagnostics::{Diagnosis, Diagnostician, Settings, Subject, Which};
 use boostfgl_fed::boost::{Boost, BoostConfig};
 use boostfgl_fed::config::{Model, Optimizer, Protocol};
+use boostfgl_fed::methods::fairfgl::Judge;
 use boostfgl_fed::methods::{self, Layout, METHODS, MethodConfigs};
-use boostfgl_fed::{Federation, LocalData, Outcome, Setup};
+use boostfgl_fed::{ClientRecord, Federation, Inspection, LocalData, Observer, Outcome, RoundRecord, Setup};
 use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
 use boostfgl_graph::groups::{Groups, HOMOPHILY_THRESHOLD, minority_classes, node_homophily};
 use boostfgl_graph::{Graph, Role};
 use boostfgl_nn::Params;
 use boostfgl_partition::{Partition, SplitRule, by_name};
 
-const WATCHED: [Which; 5] = [Which::Khop, Which::Dilution, Which::Attribution, Which::Hardness, Which::Trust];
 const ROUNDS: usize = 3;
 const CLIENTS: usize = 4;
 
-struct Small {
+pub(super) struct Small {
     graph: Graph,
     partition: Partition,
     counts: Vec<usize>,
@@ -23,7 +24,7 @@ struct Small {
 }
 
 impl Small {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let spec = Spec {
             nodes: 300,
             edges: 700,
@@ -43,11 +44,11 @@ impl Small {
         Self { graph, partition, counts, groups }
     }
 
-    fn data(&self) -> Vec<LocalData<f32>> {
+    pub(super) fn data(&self) -> Vec<LocalData<f32>> {
         self.partition.client_graphs(&self.graph).iter().map(LocalData::new).collect()
     }
 
-    fn subject(&self) -> Subject<'_> {
+    pub(super) fn subject(&self) -> Subject<'_> {
         Subject {
             labels: self.graph.labels(),
             training_counts: &self.counts,
@@ -61,14 +62,24 @@ impl Small {
 
     /// The outcome of a watched run, and what was found.
     fn watched(&self, setup: &Setup, threads: usize) -> (Outcome<f32>, Diagnosis) {
+        let (outcome, diagnosis, _) = self.recorded(setup, threads);
+        (outcome, diagnosis)
+    }
+
+    /// The same, and what every round recorded of its participants.
+    fn recorded(&self, setup: &Setup, threads: usize) -> (Outcome<f32>, Diagnosis, Vec<Vec<ClientRecord>>) {
         let work = || {
-            let mut watching = Diagnostician::new(&WATCHED, self.subject(), Settings::default());
-            let outcome = Federation::new(setup.clone(), self.data()).unwrap().run(&mut [&mut watching]).unwrap();
-            (outcome, watching.conclude())
+            let mut watching = Diagnostician::new(&Which::ALL, self.subject(), Settings::default());
+            let mut records = Vec::new();
+            let mut record = |round: &RoundRecord<'_>| records.push(round.clients.to_vec());
+            let federation = Federation::new(setup.clone(), self.data()).unwrap();
+            let outcome = federation.run(&mut [&mut watching, &mut record]).unwrap();
+            (outcome, watching.conclude(), records)
         };
-        let (outcome, diagnosis) = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let (outcome, diagnosis, records) = pool.install(work);
         // What it took is the only thing that may differ.
-        (outcome, Diagnosis { cost: Vec::new(), ..diagnosis })
+        (outcome, Diagnosis { cost: Vec::new(), ..diagnosis }, records)
     }
 }
 
@@ -128,23 +139,93 @@ fn watching_changes_no_bit_and_threads_change_no_finding() {
     }
 }
 
-/// Methods that deploy other models than they send, add rounds, or make nodes up: none is disturbed, and every number is
-/// one.
+/// Methods whose records count something else than ‖θₖ − θ‖ of the network, and why.
+const OTHER_NORMS: [(&str, &str); 1] =
+    [("fedspray", "the network stays with its client, and the norm is of the modules that are sent in place of it")];
+
+/// Fails unless the norms of updates are those that the rounds recorded, participant by participant.
+fn assert_recorded_norms(trust: &Trust, records: &[Vec<ClientRecord>], what: &str) {
+    for (round, records) in trust.rounds.iter().zip(records) {
+        let participants: Vec<usize> = round.clients.iter().map(|client| client.client).collect();
+        assert_eq!(participants, records.iter().map(|record| record.client).collect::<Vec<_>>(), "{what}");
+        for (client, record) in round.clients.iter().zip(records) {
+            let (found, expected) = (client.norm, record.update_norm);
+            assert!((found - expected).abs() <= 1e-6 * expected, "{what}, round {}: {found}, {expected}", round.round);
+        }
+    }
+}
+
+/// Methods that deploy other models than they send, add rounds, or make nodes up: none is disturbed, every update is the
+/// one that was made, and every number is one.
 #[test]
 fn every_method_can_be_watched() {
     let small = Small::new();
     let federated = METHODS.iter().filter(|method| method.layout == Layout::Federated);
-    for method in federated {
-        let mut setup = setup(method.name, &[], 1.0);
-        setup.methods = short();
-        let plain = Federation::new(setup.clone(), small.data()).unwrap().run(&mut []).unwrap();
-        let (outcome, found) = small.watched(&setup, 2);
-        assert!(bits(&outcome.models) == bits(&plain.models), "{}: the models differ", method.name);
-        assert!(outcome.predictions == plain.predictions, "{}: the predictions differ", method.name);
+    let mut setups: Vec<Setup> = federated.map(|method| setup(method.name, method.boosts, 1.0)).collect();
+    setups.iter_mut().for_each(|setup| setup.methods = short());
+    let mut mixture = setups.iter().find(|setup| setup.method.name == "fairfgl").unwrap().clone();
+    mixture.methods.fairfgl.judge = Judge::Mixture;
+    setups.push(mixture);
+    for (setup, participation) in setups.iter().flat_map(|setup| [(setup, 1.0), (setup, 0.5)]) {
+        let mut setup = setup.clone();
+        setup.protocol.participation = participation;
+        let (name, what) = (setup.method.name, format!("{} at {participation}", setup.method.name));
+        let federation = Federation::new(setup.clone(), small.data()).unwrap();
+        let rounds = federation.rounds();
+        let plain = federation.run(&mut []).unwrap();
+        let (outcome, found, records) = small.recorded(&setup, 2);
+        assert!(bits(&outcome.models) == bits(&plain.models), "{what}: the models differ");
+        assert!(outcome.predictions == plain.predictions, "{what}: the predictions differ");
         // What is no number would be written as null, and only an absent value may be.
         let copy: Diagnosis = serde_json::from_str(&serde_json::to_string(&found).unwrap()).unwrap();
-        assert_eq!(copy, found, "{}", method.name);
+        assert_eq!(copy, found, "{what}");
+        // Rounds that a method adds are not looked into; their predictions are those that count.
+        let (trust, epr) = (found.trust.unwrap(), found.epr.unwrap());
+        assert_eq!(
+            (trust.rounds.len(), found.gsd.unwrap().rounds.len(), epr.round),
+            (ROUNDS, ROUNDS, ROUNDS),
+            "{what}"
+        );
+        assert_eq!((records.len(), found.khop.unwrap().round), (rounds, rounds), "{what}");
+        // Of these the network stays with its client.
+        let shares = !["isolated", "fedproto", "fedspray"].contains(&name);
+        assert!(found.dilution.unwrap().rounds.iter().all(|round| round.dr.is_some() == shares), "{what}");
+        if OTHER_NORMS.iter().all(|(other, _)| *other != name) {
+            assert_recorded_norms(&trust, &records, &what);
+        }
     }
+}
+
+/// Counts who took part and who sat out.
+#[derive(Default)]
+struct Looking {
+    took: usize,
+    sat_out: usize,
+}
+
+impl Observer<f32> for Looking {
+    fn inspects(&self) -> bool {
+        true
+    }
+
+    fn inspect(&mut self, inspection: &Inspection<'_, f32>) {
+        for client in &inspection.clients {
+            let plain = std::ptr::eq(client.propagation, client.data.inputs().propagation());
+            let took = client.trained.is_some();
+            assert_eq!((client.node_weights.is_some(), !plain), (took, took), "round {}", inspection.round);
+            *(if took { &mut self.took } else { &mut self.sat_out }) += 1;
+        }
+    }
+
+    fn round(&mut self, _: &RoundRecord<'_>) {}
+}
+
+#[test]
+fn who_sits_out_shows_no_weights_of_an_earlier_round() {
+    let mut looking = Looking::default();
+    let setup = setup("boostfgl", &Boost::ALL, 0.5);
+    Federation::new(setup, Small::new().data()).unwrap().run(&mut [&mut looking]).unwrap();
+    assert_eq!((looking.took, looking.sat_out), (2 * ROUNDS, (CLIENTS - 2) * ROUNDS));
 }
 
 #[test]
