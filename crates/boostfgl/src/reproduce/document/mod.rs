@@ -120,6 +120,10 @@ const READING: &str = "A claim *holds* on a case (✓) if the 95 % bootstrap int
     does not hold if it holds on none and fails on some, and is unclear if every case is. With five seeds such an interval is \
     too narrow: it covers the mean in about 84 % of cases.\n\n";
 
+const REUSE: &str = "The commit is that of the source in whose folder the results were put together. Cells that had finished before \
+    are reused and may come from an earlier build of the same version; the rows of a result file name the digest of each \
+    cell's parameters and predictions.";
+
 const FIRST_LOOK: &str = "Experiments marked as a first look have one seed, fewer datasets and methods where they are long, and \
     AdaFGL's personal training cut to 10 epochs.\n";
 
@@ -144,6 +148,5 @@ fn origins(all: &[Results]) -> String {
         table.row(cells);
     }
     let look = if all.iter().any(|results| results.origin.quick) { FIRST_LOOK } else { "" };
-    let kept = "Cells are kept and reused; the rows of a result file name the digest of each cell's parameters and predictions.";
-    format!("{}\n{look}{kept}\n", table.markdown())
+    format!("{}\n{look}{REUSE}\n", table.markdown())
 }
