@@ -35,6 +35,8 @@ pub trait Real:
     fn f64(self) -> f64;
     /// `self * a + b`, rounded once.
     fn mul_add(self, a: Self, b: Self) -> Self;
+    /// Magnitude.
+    fn abs(self) -> Self;
     /// Square root, correctly rounded.
     fn sqrt(self) -> Self;
     /// eˣ, to within 1 unit in the last place.
@@ -61,6 +63,10 @@ impl Real for f32 {
     #[inline(always)]
     fn mul_add(self, a: Self, b: Self) -> Self {
         Self::mul_add(self, a, b)
+    }
+    #[inline(always)]
+    fn abs(self) -> Self {
+        Self::abs(self)
     }
     #[inline(always)]
     fn sqrt(self) -> Self {
@@ -96,6 +102,10 @@ impl Real for f64 {
     #[inline(always)]
     fn mul_add(self, a: Self, b: Self) -> Self {
         Self::mul_add(self, a, b)
+    }
+    #[inline(always)]
+    fn abs(self) -> Self {
+        Self::abs(self)
     }
     #[inline(always)]
     fn sqrt(self) -> Self {

@@ -211,3 +211,30 @@ fn a_sum_sends_its_gradient_both_ways() {
     let (_, found) = value(&params);
     compare("sum", &mut params, &found, |params| value(params).0);
 }
+
+/// A product with the output of a ReLU: only where that is not zero does its gradient matter.
+#[test]
+fn a_product_with_active_units_sends_its_gradient_both_ways() {
+    let mut stream = Stream::new(9, "active", &[]);
+    let shapes = [TensorShape::weight("x", 7, 70), TensorShape::bias("bias", 70), TensorShape::weight("w", 70, 3)];
+    let mut draw = |rows: usize, columns: usize| {
+        Matrix::from_rows(rows, columns, &(0..rows * columns).map(|_| stream.normal()).collect::<Vec<_>>())
+    };
+    let mut params = Params::from_tensors(&shapes, vec![draw(7, 70), draw(1, 70), draw(70, 3)]);
+    let loss = WeightedLoss::new(vec![0, 2, 1, 1, 0, 2, 0], Reduction::Mean);
+    let (pool, nodes) = (Pool::new(), Vec::from_iter(0..7));
+    // The input passes through a product, because the hidden layer writes over what it is given.
+    let eye = Matrix::from_rows(7, 7, &(0..49).map(|i| f64::from(u8::from(i % 8 == 0))).collect::<Vec<_>>());
+    let value = |params: &Params<f64>| {
+        let mut tape = Tape::new(&pool);
+        let vars: Vec<Var> = params.tensors().iter().map(|t| tape.parameter(t)).collect();
+        let eye = tape.constant(&eye);
+        let copy = tape.matmul(eye, vars[0]);
+        let h = tape.hidden(copy, vars[1], &nodes, Dropout::new(0.5, 3), 0);
+        let product = tape.active_product(h, vars[2]);
+        let total = tape.cross_entropy(product, &loss);
+        (tape.value(total).row(0)[0], tape.backward(total, &vars))
+    };
+    let (_, found) = value(&params);
+    compare("active product", &mut params, &found, |params| value(params).0);
+}

@@ -172,12 +172,15 @@ fn moments<T: Real>(labels: &Matrix<T>, config: &Config) -> Vec<f64> {
     let (n, classes) = (labels.rows(), labels.columns());
     let about = |centre: &[f64]| {
         let mut sums = vec![0.0; config.moments * classes];
+        let (mut x, mut power) = (vec![0.0; classes], vec![0.0; classes]);
         for v in 0..n {
-            for (c, y) in labels.row(v).iter().enumerate() {
-                let (x, mut power) = (y.f64() - centre[c], 1.0);
-                for order in sums.chunks_exact_mut(classes) {
-                    power *= x;
-                    order[c] += power;
+            x.iter_mut().zip(labels.row(v)).zip(centre).for_each(|((x, y), centre)| *x = y.f64() - centre);
+            power.fill(1.0);
+            // Classes side by side: one power after the other would wait for each product.
+            for order in sums.chunks_exact_mut(classes) {
+                for ((sum, power), x) in order.iter_mut().zip(&mut power).zip(&x) {
+                    *power *= x;
+                    *sum += *power;
                 }
             }
         }

@@ -12,11 +12,13 @@
 
 #![expect(unsafe_code, reason = "the one kernel module; every block says why it is sound")]
 
+pub(crate) mod active;
 pub(crate) mod attention;
 pub(crate) mod contrast;
 pub(crate) mod diversity;
 pub(crate) mod elementwise;
 pub(crate) mod gemm;
+pub(crate) mod largest;
 pub(crate) mod messages;
 pub(crate) mod mixture;
 pub(crate) mod reduce;

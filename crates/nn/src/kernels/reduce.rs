@@ -7,6 +7,9 @@ use crate::{Matrix, Real};
 /// Numbers added side by side in a long sum. Fixed, so that the digits do not depend on the CPU.
 const LANES: usize = 16;
 
+/// Numbers of a running sum that stays in the first cache.
+const BLOCK: usize = 4096;
+
 /// ‖a − b‖² accumulated in `f64`.
 pub fn squared_distance<T: Real>(a: &[T], b: &[T]) -> f64 {
     assert_eq!(a.len(), b.len(), "vectors of the same length");
@@ -42,6 +45,42 @@ pub fn weighted_sum<T: Real>(vectors: &[&[T]], weights: &[f64], out: &mut [T]) {
             if i == 0 { scale(out, part, T::of(*weight)) } else { add_scaled(out, part, T::of(*weight)) }
         }
     });
+}
+
+/// The mean of several vectors as newest + Σ (vectorᵢ − newest) / count, the newest being the last: as many equal
+/// vectors have exactly that mean.
+///
+/// # Panics
+/// If there is no vector, or their lengths differ from that of `out`.
+pub fn mean_of<T: Real>(vectors: &[&[T]], out: &mut [T]) {
+    let [others @ .., newest] = vectors else { panic!("at least one vector") };
+    assert!(vectors.iter().all(|v| v.len() == out.len()), "vectors of the same length");
+    let share = T::of(1.0 / vectors.len() as f64);
+    for (block, out) in out.chunks_mut(BLOCK).enumerate() {
+        let range = block * BLOCK..block * BLOCK + out.len();
+        let newest = &newest[range.clone()];
+        out.fill(T::ZERO);
+        others.iter().for_each(|other| add_differences(out, &other[range.clone()], newest));
+        shift_scaled(out, newest, share);
+    }
+}
+
+dispatch! {
+    /// out += a − b.
+    fn add_differences<T: Real>(out: &mut [T], a: &[T], b: &[T]) {
+        for (out, (a, b)) in out.iter_mut().zip(a.iter().zip(b)) {
+            *out += *a - *b;
+        }
+    }
+}
+
+dispatch! {
+    /// out = x + share · out.
+    fn shift_scaled<T: Real>(out: &mut [T], x: &[T], share: T) {
+        for (out, x) in out.iter_mut().zip(x) {
+            *out = *x + share * *out;
+        }
+    }
 }
 
 dispatch! {

@@ -2,6 +2,7 @@
 //!
 //! Every operation has its gradient checked against finite differences in `tests/gradients.rs`.
 
+mod active_product;
 mod add;
 mod add_scaled;
 mod attention;

@@ -5,6 +5,9 @@ use crate::kernels::elementwise::{AdamStep, adam, adam_from};
 use crate::parallel::over_pieces;
 use crate::{Matrix, Params, Real};
 
+/// Numbers that stay in the first cache while several things are done to them.
+const BLOCK: usize = 2048;
+
 /// Settings of [`Adam`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdamConfig {
@@ -49,13 +52,35 @@ impl<T: Real> Adam<T> {
         let state = self.first.iter_mut().zip(&mut self.second);
         for (w, (m, v)) in params.tensors_mut().iter_mut().zip(state) {
             over_pieces([w.data_mut(), m.data_mut(), v.data_mut()], |_, [w, m, v]| {
-                const BLOCK: usize = 2048;
                 let zeros = [T::ZERO; BLOCK];
                 let parts = w.chunks_mut(BLOCK).zip(m.chunks_mut(BLOCK)).zip(v.chunks_mut(BLOCK));
                 for ((w, m), v) in parts {
                     steps.iter().for_each(|&step| adam(w, &zeros, m, v, step));
                 }
             });
+        }
+    }
+
+    /// A step whose gradient is made where it is used, block by block while all of it is in the first cache:
+    /// `gradient(t, start, out)` writes that of the numbers from `start` on of tensor t, as stored, into `out`, and
+    /// `then(t, start, numbers)` sees what has become of them. The numbers are those of [`Optimizer::step`].
+    pub fn step_in_blocks(
+        &mut self,
+        params: &mut Params<T>,
+        mut gradient: impl FnMut(usize, usize, &mut [T]),
+        mut then: impl FnMut(usize, usize, &[T]),
+    ) {
+        let step = self.next_step(params);
+        let mut made = [T::ZERO; BLOCK];
+        let state = self.first.iter_mut().zip(&mut self.second);
+        for (t, (w, (m, v))) in params.tensors_mut().iter_mut().zip(state).enumerate() {
+            let state = m.data_mut().chunks_mut(BLOCK).zip(v.data_mut().chunks_mut(BLOCK));
+            for (block, (w, (m, v))) in w.data_mut().chunks_mut(BLOCK).zip(state).enumerate() {
+                let made = &mut made[..w.len()];
+                gradient(t, block * BLOCK, made);
+                adam(w, made, m, v, step);
+                then(t, block * BLOCK, w);
+            }
         }
     }
 
@@ -99,6 +124,8 @@ impl<T: Real> Optimizer<T> for Adam<T> {
     }
 
     fn reset(&mut self) {
-        *self = Self::new(self.config);
+        // The buffers stay: fresh ones would cost more than zeros.
+        self.first.iter_mut().chain(&mut self.second).for_each(|m| m.data_mut().fill(T::ZERO));
+        self.powers = (1.0, 1.0);
     }
 }

@@ -1,6 +1,6 @@
 //! What a client remembers of the global models it received: W_hist, the mean of the last few.
 
-use boostfgl_nn::{Params, Real};
+use boostfgl_nn::{Params, Real, mean_of};
 use std::collections::VecDeque;
 
 /// The last received globals and their mean.
@@ -39,19 +39,11 @@ impl<T: Real> History<T> {
     }
 }
 
-/// newest + Σ (xᵢ − newest) / count: as many equal models have exactly that mean.
+/// Tensor by tensor; as many equal models have exactly that mean.
 fn set_mean<T: Real>(models: &VecDeque<Params<T>>, mean: &mut Params<T>) {
-    let Some(newest) = models.back() else { return };
-    let share = T::of(1.0 / models.len() as f64);
     for (t, out) in mean.tensors_mut().iter_mut().enumerate() {
-        let newest = newest.tensors()[t].data();
-        let out = out.data_mut();
-        out.fill(T::ZERO);
-        for model in models.iter().take(models.len() - 1) {
-            let terms = model.tensors()[t].data().iter().zip(newest);
-            out.iter_mut().zip(terms).for_each(|(sum, (x, newest))| *sum += *x - *newest);
-        }
-        out.iter_mut().zip(newest).for_each(|(sum, newest)| *sum = *newest + share * *sum);
+        let each: Vec<&[T]> = models.iter().map(|model| model.tensors()[t].data()).collect();
+        mean_of(&each, out.data_mut());
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{Alpha, Config};
 use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer};
 use boostfgl_nn::{Matrix, Params, Real, TensorShape, mix, sigmoid, unmix, weighted_sum};
+use std::cell::RefCell;
 
 /// The mixing weights of a client and what passes use in place of its model.
 pub(super) struct Mixture<T: Real> {
@@ -12,7 +13,6 @@ pub(super) struct Mixture<T: Real> {
     /// sigmoid(a).
     alpha: Vec<Matrix<T>>,
     optimizer: Adam<T>,
-    gradient: Vec<Matrix<T>>,
     /// Ŵ.
     mixed: Params<T>,
 }
@@ -33,7 +33,6 @@ impl<T: Real> Mixture<T> {
             a: Params::from_tensors(&shapes, zeros()),
             alpha: zeros(),
             optimizer: Adam::new(settings),
-            gradient: zeros(),
             mixed: model.clone(),
         };
         mixture.set_alpha();
@@ -78,25 +77,42 @@ impl<T: Real> Mixture<T> {
 
     /// Turns gradients with respect to Ŵ into those with respect to W_local, and takes a step in a.
     pub(super) fn step_back(&mut self, history: &Params<T>, local: &Params<T>, gradients: &mut [Matrix<T>]) {
+        if self.kind == Alpha::Element {
+            return self.step_each(history, local, gradients);
+        }
         let pairs = history.tensors().iter().zip(local.tensors());
-        let mut sum = vec![0.0; self.gradient.len()];
+        let mut sum = vec![0.0; self.alpha.len()];
         for (t, (g, (history, local))) in gradients.iter_mut().zip(pairs).enumerate() {
-            let (history, local) = (history.data(), local.data());
-            if self.kind == Alpha::Element {
-                unmix(self.alpha[t].data(), history, local, g.data_mut(), self.gradient[t].data_mut());
-                continue;
-            }
             let alpha = self.alpha(t);
-            let along = g.data().iter().zip(history.iter().zip(local));
+            let along = g.data().iter().zip(history.data().iter().zip(local.data()));
             let inner: f64 = along.map(|(g, (h, l))| g.f64() * (h.f64() - l.f64())).sum();
-            sum[t.min(self.gradient.len() - 1)] += alpha * (1.0 - alpha) * inner;
+            sum[t.min(self.alpha.len() - 1)] += alpha * (1.0 - alpha) * inner;
             boostfgl_nn::losses::scale(g, 1.0 - alpha);
         }
-        if self.kind != Alpha::Element {
-            self.gradient.iter_mut().zip(sum).for_each(|(g, sum)| g.row_mut(0)[0] = T::of(sum));
-        }
-        self.optimizer.step(&mut self.a, &self.gradient);
+        let by_a: Vec<Matrix<T>> = sum.into_iter().map(|sum| Matrix::from_rows(1, 1, &[T::of(sum)])).collect();
+        self.optimizer.step(&mut self.a, &by_a);
         self.set_alpha();
+    }
+
+    /// The same for a weight per parameter, block by block: unmixed, moved and set while the block is in the cache.
+    fn step_each(&mut self, history: &Params<T>, local: &Params<T>, gradients: &mut [Matrix<T>]) {
+        let alpha = RefCell::new(&mut self.alpha);
+        self.optimizer.step_in_blocks(
+            &mut self.a,
+            |t, start, by_a| {
+                let range = start..start + by_a.len();
+                let (history, local) =
+                    (&history.tensors()[t].data()[range.clone()], &local.tensors()[t].data()[range.clone()]);
+                unmix(
+                    &alpha.borrow()[t].data()[range.clone()],
+                    history,
+                    local,
+                    &mut gradients[t].data_mut()[range],
+                    by_a,
+                );
+            },
+            |t, start, a| sigmoid(a, &mut alpha.borrow_mut()[t].data_mut()[start..start + a.len()]),
+        );
     }
 }
 
@@ -152,7 +168,6 @@ mod tests {
                 assert!((gradients[t].row(r)[c] - expected).abs() < 1e-8, "{alpha:?} local {t} {r} {c}");
             }
             for (t, expected) in by_a.iter().enumerate() {
-                assert!((mixture.gradient[t].row(0)[0] - expected).abs() < 1e-8, "{alpha:?} a {t}");
                 // Adam's first step goes the full rate against the gradient.
                 let moved = mixture.a.tensors()[t].row(0)[0] - a.tensors()[t].row(0)[0];
                 assert!((moved + config.alpha_rate * expected.signum()).abs() < 1e-6, "{alpha:?} step {t}");

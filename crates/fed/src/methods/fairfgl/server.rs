@@ -8,6 +8,10 @@ use crate::aggregate::{Combination, Update};
 use crate::methods::{Round, ServerRule, Terms};
 use crate::wire::Message;
 use boostfgl_nn::{Matrix, Params, Real};
+use std::ops::Range;
+
+/// Coordinates whose sums stay in the first cache.
+const BLOCK: usize = 2048;
 
 /// One global model, moved by the clusters' updates, and what experts say of each class.
 pub(in crate::methods) struct Reconciling<T> {
@@ -18,6 +22,8 @@ pub(in crate::methods) struct Reconciling<T> {
     experts: Option<Message<T>>,
     /// The majority classes of each client, once it has said them.
     majorities: Vec<Vec<usize>>,
+    /// Room for the round's updates as dense vectors.
+    dense: Vec<Vec<T>>,
 }
 
 impl<T: Real> Reconciling<T> {
@@ -28,23 +34,31 @@ impl<T: Real> Reconciling<T> {
             global: terms.initial.clone(),
             experts: None,
             majorities: vec![Vec::new(); terms.clients],
+            dense: Vec::new(),
         }
     }
 
-    /// What the client sent, as a dense vector.
-    fn dense(&self, update: &Update<'_, T>) -> Vec<T> {
-        if let Some(model) = update.model {
-            return difference(model, &self.global);
+    /// Sets `dense` to what each client sent.
+    fn spread(&mut self, updates: &[Update<'_, T>]) {
+        self.dense.resize(updates.len(), Vec::new());
+        for (out, update) in self.dense.iter_mut().zip(updates) {
+            if let Some(model) = update.model {
+                difference(model, &self.global, out);
+                continue;
+            }
+            out.clear();
+            out.resize(self.global.count(), T::ZERO);
+            update.message.entries.iter().for_each(|(i, x)| out[*i as usize] = *x);
         }
-        let mut out = vec![T::ZERO; self.global.count()];
-        update.message.entries.iter().for_each(|(i, x)| out[*i as usize] = *x);
-        out
     }
 
-    fn clusters(&self, updates: &[Update<'_, T>]) -> Vec<Vec<usize>> {
+    fn clusters(&mut self, updates: &[Update<'_, T>]) -> Vec<Vec<usize>> {
         match self.config.clusters {
             Clusters::One => vec![(0..updates.len()).collect()],
-            rule => clusters(rule, &cosines(&updates.iter().map(|u| self.dense(u)).collect::<Vec<_>>())),
+            rule => {
+                self.spread(updates);
+                clusters(rule, &cosines(&self.dense))
+            }
         }
     }
 
@@ -66,29 +80,31 @@ impl<T: Real> Reconciling<T> {
     }
 
     /// W_g ← W_g + Σ_clusters share · Δ_cluster, where a coordinate of Δ_cluster is the weighted mean over the members
-    /// that sent it, 0 if none did.
+    /// that sent it, 0 if none did. A few rows of a tensor at a time, whose sums stay in the first cache.
     fn move_by_entries(&mut self, updates: &[Update<'_, T>], groups: &[(Vec<usize>, Combination)], shares: &[f64]) {
-        // Where each tensor ends among the entries.
-        let lengths = self.global.shapes().iter().map(|s| s.rows * s.columns);
-        let ends: Vec<usize> =
-            lengths.scan(0, |end, length| Some(std::mem::replace(end, *end + length) + length)).collect();
-        for ((members, within), share) in groups.iter().zip(shares) {
-            // Σ w Δ and Σ w of every coordinate.
-            let mut sums = vec![(T::ZERO, T::ZERO); self.global.count()];
-            for (m, &k) in members.iter().enumerate() {
-                let mut entries = &updates[k].message.entries[..];
-                for (tensor, &end) in ends.iter().enumerate() {
-                    let (here, rest) = entries.split_at(entries.partition_point(|(i, _)| (*i as usize) < end));
-                    let w = T::of(within.weights(tensor)[m]);
-                    for &(i, x) in here {
-                        let sum = &mut sums[i as usize];
-                        sum.0 += w * x;
-                        sum.1 += w;
+        // What each client sent for the rows to come: entries are in the order of places.
+        let mut rest: Vec<&[(u32, T)]> = updates.iter().map(|update| &update.message.entries[..]).collect();
+        let mut first = 0;
+        for (t, tensor) in self.global.tensors_mut().iter_mut().enumerate() {
+            let (rows, columns) = (tensor.rows(), tensor.columns());
+            let at_once = (BLOCK / columns.max(1)).max(1);
+            for start in (0..rows).step_by(at_once) {
+                let some = start..(start + at_once).min(rows);
+                let count = some.len() * columns;
+                let own: Vec<&[(u32, T)]> = rest.iter_mut().map(|rest| before(rest, first + count)).collect();
+                for ((members, within), share) in groups.iter().zip(shares) {
+                    let (mut sums, mut weights) = (vec![T::ZERO; count], vec![T::ZERO; count]);
+                    for (&k, w) in members.iter().zip(within.weights(t)) {
+                        let w = T::of(*w);
+                        for &(place, x) in own[k] {
+                            sums[place as usize - first] += w * x;
+                            weights[place as usize - first] += w;
+                        }
                     }
-                    entries = rest;
+                    add(tensor, some.clone(), (&sums, &weights), T::of(*share));
                 }
+                first += count;
             }
-            add(&mut self.global, &sums, T::of(*share));
         }
     }
 
@@ -155,16 +171,21 @@ impl<T: Real> ServerRule<T> for Reconciling<T> {
     }
 }
 
-/// Adds share · Σ w Δ / Σ w to every coordinate that somebody sent.
-fn add<T: Real>(global: &mut Params<T>, sums: &[(T, T)], share: T) {
-    let mut sums = sums.iter();
-    for tensor in global.tensors_mut() {
-        for r in 0..tensor.rows() {
-            for (x, (sum, weight)) in tensor.row_mut(r).iter_mut().zip(sums.by_ref()) {
-                if *weight > T::ZERO {
-                    *x += share * (*sum / *weight);
-                }
-            }
+/// Takes the entries of places below `end` off the front of `rest`.
+fn before<'a, T>(rest: &mut &'a [(u32, T)], end: usize) -> &'a [(u32, T)] {
+    let (own, after) = rest.split_at(rest.partition_point(|(place, _)| (*place as usize) < end));
+    *rest = after;
+    own
+}
+
+/// Adds share · Σ w Δ / Σ w to every coordinate of some rows that somebody sent.
+fn add<T: Real>(tensor: &mut Matrix<T>, rows: Range<usize>, (sums, weights): (&[T], &[T]), share: T) {
+    let columns = tensor.columns();
+    for (r, (sums, weights)) in rows.zip(sums.chunks(columns).zip(weights.chunks(columns))) {
+        for ((x, sum), weight) in tensor.row_mut(r).iter_mut().zip(sums).zip(weights) {
+            // Computed for all and kept for some: who sent what, no CPU could foresee.
+            let moved = *x + share * (*sum / *weight);
+            *x = if *weight > T::ZERO { moved } else { *x };
         }
     }
 }
@@ -184,6 +205,7 @@ mod tests {
             global: Params::from_tensors(&shapes, tensors),
             experts: None,
             majorities: vec![Vec::new(); 3],
+            dense: Vec::new(),
         }
     }
 

@@ -135,7 +135,7 @@ pub(super) fn generate<T: Real>(
     let slot = |(j, layer): (usize, &[Var])| {
         let rows = demand.rows(j);
         let some = if rows.len() == demand.nodes.len() { h } else { tape.select_rows(h, rows.clone()) };
-        let product = tape.matmul(some, layer[0]);
+        let product = tape.active_product(some, layer[0]);
         let sum = tape.add_bias(product, layer[1]);
         tape.tanh(sum)
     };

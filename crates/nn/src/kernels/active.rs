@@ -1,0 +1,262 @@
+//! Products with a matrix that is mostly zero, yet not nearly empty: what ReLU and dropout leave of a wide layer.
+//!
+//! Of such a matrix a quarter is *active*, not zero. A dense product multiplies all of it; a plain sparse one fetches a
+//! row of the other side for every active number from far away. Here the other side is cut into tiles of [`DEEP`] rows by
+//! [`WIDE`] columns, which stay in the first cache while many rows of the active side pass by.
+//!
+//! Every output number is one sequence of fused multiply-adds in order of the inner index: the cut does not matter.
+
+use super::dispatch;
+use crate::parallel::over_row_blocks;
+use crate::{Matrix, Real};
+use std::ops::Range;
+
+/// Rows of a tile.
+const DEEP: usize = 64;
+/// Columns of a tile: as many accumulators as fit the registers of AVX2, and enough to hide the latency of an addition.
+const WIDE: usize = 64;
+/// Columns of a tile whose rows are multiplied number by number: a long way between two sums over lanes.
+const LONG: usize = 256;
+/// Rows of the active side that pass by a tile at a time.
+const TOGETHER: usize = 128;
+/// Rows of the active side per task, which packs its tiles itself.
+const TASK: usize = 1024;
+
+/// The active numbers of a matrix, by row and block of [`DEEP`] columns.
+#[derive(Debug)]
+pub(crate) struct Active<T> {
+    rows: usize,
+    columns: usize,
+    /// Where the numbers of every (row, block) start, and the end.
+    starts: Vec<u32>,
+    /// The column inside the block.
+    places: Vec<u8>,
+    values: Vec<T>,
+}
+
+impl<T: Real> Active<T> {
+    /// Of the matrix as it is.
+    pub(crate) fn of(matrix: &Matrix<T>) -> Self {
+        Self::by(matrix, matrix.rows(), matrix.columns(), |r, c| (r, c))
+    }
+
+    /// Of its transpose.
+    pub(crate) fn of_transposed(matrix: &Matrix<T>) -> Self {
+        Self::by(matrix, matrix.columns(), matrix.rows(), |r, c| (c, r))
+    }
+
+    /// `turn` says where number (r, c) of the matrix stands.
+    fn by(matrix: &Matrix<T>, rows: usize, columns: usize, turn: impl Fn(usize, usize) -> (usize, usize)) -> Self {
+        let blocks = columns.div_ceil(DEEP);
+        let mut cursor = vec![0u32; rows * blocks + 1];
+        let each = |visit: &mut dyn FnMut(usize, u8, T)| {
+            for r in 0..matrix.rows() {
+                for (c, x) in matrix.row(r).iter().enumerate().filter(|(_, x)| **x != T::ZERO) {
+                    let (row, column) = turn(r, c);
+                    visit(row * blocks + column / DEEP, (column % DEEP) as u8, *x);
+                }
+            }
+        };
+        each(&mut |at, _, _| cursor[at + 1] += 1);
+        (0..rows * blocks).for_each(|at| cursor[at + 1] += cursor[at]);
+        let starts = cursor.clone();
+        let count = starts[rows * blocks] as usize;
+        let (mut places, mut values) = (vec![0; count], vec![T::ZERO; count]);
+        each(&mut |at, place, x| {
+            let free = cursor[at] as usize;
+            (places[free], values[free]) = (place, x);
+            cursor[at] += 1;
+        });
+        Self { rows, columns, starts, places, values }
+    }
+
+    fn blocks(&self) -> usize {
+        self.columns.div_ceil(DEEP)
+    }
+
+    /// The numbers of a block of a row.
+    #[inline(always)]
+    fn range(&self, row: usize, block: usize) -> Range<usize> {
+        let at = row * self.blocks() + block;
+        self.starts[at] as usize..self.starts[at + 1] as usize
+    }
+}
+
+/// out = a · b.
+///
+/// # Panics
+/// If the shapes do not fit.
+pub(crate) fn multiply<T: Real>(a: &Active<T>, b: &Matrix<T>, out: &mut Matrix<T>) {
+    assert_eq!((a.columns, a.rows, b.columns()), (b.rows(), out.rows(), out.columns()), "shapes of a · b");
+    let stride = out.stride();
+    over_row_blocks(out.data_mut(), stride, TASK, |rows, out| {
+        let mut tiles = vec![[[T::ZERO; WIDE]; DEEP]; a.blocks()];
+        let mut sums = vec![[T::ZERO; WIDE]; TOGETHER];
+        for first in (0..stride).step_by(WIDE) {
+            pack(b, first, &mut tiles);
+            for start in rows.clone().step_by(TOGETHER) {
+                let some = start..(start + TOGETHER).min(rows.end);
+                sums.fill([T::ZERO; WIDE]);
+                for (block, tile) in tiles.iter().enumerate() {
+                    add_products(a, some.clone(), block, tile, &mut sums);
+                }
+                let width = WIDE.min(stride - first);
+                for (sum, r) in sums.iter().zip(some) {
+                    out[(r - rows.start) * stride + first..][..width].copy_from_slice(&sum[..width]);
+                }
+            }
+        }
+    });
+}
+
+/// out = (g · bᵀ) where the matrix behind `a` is active, 0 elsewhere.
+///
+/// # Panics
+/// If the shapes do not fit.
+pub(crate) fn multiply_where_active<T: Real>(a: &Active<T>, g: &Matrix<T>, b: &Matrix<T>, out: &mut Matrix<T>) {
+    assert_eq!((g.rows(), b.rows(), g.columns()), (a.rows, a.columns, b.columns()), "shapes of g · bᵀ");
+    assert_eq!((out.rows(), out.columns()), (a.rows, a.columns), "the shape of what is active");
+    let (stride, inner) = (out.stride(), g.stride());
+    over_row_blocks(out.data_mut(), stride, TASK, |rows, out| {
+        out.fill(T::ZERO);
+        let base = a.starts[rows.start * a.blocks()] as usize;
+        let mut dots = vec![T::ZERO; a.starts[rows.end * a.blocks()] as usize - base];
+        let mut tiles = vec![[[T::ZERO; LONG]; DEEP]; a.blocks()];
+        let mut left = vec![[T::ZERO; LONG]; TOGETHER];
+        for first in (0..inner).step_by(LONG) {
+            pack(b, first, &mut tiles);
+            let width = LONG.min(inner - first);
+            for start in rows.clone().step_by(TOGETHER) {
+                let some = start..(start + TOGETHER).min(rows.end);
+                for (left, r) in left.iter_mut().zip(some.clone()) {
+                    left[..width].copy_from_slice(&g.data()[r * inner + first..][..width]);
+                    left[width..].fill(T::ZERO);
+                }
+                for (block, tile) in tiles.iter().enumerate() {
+                    add_dots(a, some.clone(), block, tile, &left, &mut dots, base);
+                }
+            }
+        }
+        for r in rows.clone() {
+            for block in 0..a.blocks() {
+                for at in a.range(r, block) {
+                    out[(r - rows.start) * stride + block * DEEP + a.places[at] as usize] = dots[at - base];
+                }
+            }
+        }
+    });
+}
+
+/// Columns `first..first + W` of `b` as tiles; what lies outside is 0.
+fn pack<T: Real, const W: usize>(b: &Matrix<T>, first: usize, tiles: &mut [[[T; W]; DEEP]]) {
+    let width = W.min(b.stride() - first);
+    for (r, row) in b.data().chunks_exact(b.stride()).enumerate() {
+        let packed = &mut tiles[r / DEEP][r % DEEP];
+        packed[..width].copy_from_slice(&row[first..first + width]);
+        packed[width..].fill(T::ZERO);
+    }
+}
+
+dispatch! {
+    /// sums[i] += Σ over the active numbers of row i in a block of number · row of the tile.
+    fn add_products<T: Real>(
+        a: &Active<T>,
+        rows: Range<usize>,
+        block: usize,
+        tile: &[[T; WIDE]; DEEP],
+        sums: &mut [[T; WIDE]],
+    ) {
+        for (r, total) in rows.zip(sums) {
+            let range = a.range(r, block);
+            let mut sum = *total;
+            for (place, value) in a.places[range.clone()].iter().zip(&a.values[range]) {
+                let source = &tile[*place as usize % DEEP];
+                for c in 0..WIDE {
+                    sum[c] = value.mul_add(source[c], sum[c]);
+                }
+            }
+            *total = sum;
+        }
+    }
+}
+
+dispatch! {
+    /// dots += ⟨left row, row of the tile⟩ for the active numbers of a block.
+    fn add_dots<T: Real>(
+        a: &Active<T>,
+        rows: Range<usize>,
+        block: usize,
+        tile: &[[T; LONG]; DEEP],
+        left: &[[T; LONG]],
+        dots: &mut [T],
+        base: usize,
+    ) {
+        const LANES: usize = 8;
+        let mut sums = [[T::ZERO; LANES]; DEEP];
+        for (r, left) in rows.zip(left) {
+            let range = a.range(r, block);
+            for (place, sum) in a.places[range.clone()].iter().zip(&mut sums) {
+                let right = &tile[*place as usize % DEEP];
+                let mut lanes = [T::ZERO; LANES];
+                for (left, right) in left.as_chunks::<LANES>().0.iter().zip(right.as_chunks::<LANES>().0) {
+                    for l in 0..LANES {
+                        lanes[l] = left[l].mul_add(right[l], lanes[l]);
+                    }
+                }
+                *sum = lanes;
+            }
+            for (dot, s) in dots[range.start - base..range.end - base].iter_mut().zip(&sums) {
+                *dot += ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::{Level, gemm};
+    use proptest::prelude::*;
+
+    /// A matrix of which about `share` is not zero, of whole numbers so small that every order of adding gives the same.
+    fn matrix(rows: usize, columns: usize, seed: u32, share: f64) -> Matrix<f32> {
+        let number = |i: u32| {
+            let hash = (i ^ seed).wrapping_mul(2_654_435_761).rotate_left(13).wrapping_mul(2_246_822_519) >> 8;
+            if f64::from(hash % 1000) < 1000.0 * share { (hash % 7) as f32 - 3.0 } else { 0.0 }
+        };
+        let values: Vec<f32> = (0..(rows * columns) as u32).map(number).collect();
+        Matrix::from_rows(rows, columns, &values)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        /// All three products of a layer are those of dense matrices, at every level, across the borders of tiles.
+        #[test]
+        fn products_are_those_of_dense_matrices(
+            rows in 1usize..700, inner in 1usize..150, columns in 1usize..150, seed in 0u32..1000, share in 0.0f64..1.0,
+        ) {
+            let (a, b) = (matrix(rows, inner, seed, share), matrix(inner, columns, seed + 1, 1.0));
+            let g = matrix(rows, columns, seed + 2, 1.0);
+            let (mut product, mut by_b, mut by_a) =
+                (Matrix::zeros(rows, columns), Matrix::zeros(inner, columns), Matrix::zeros(rows, inner));
+            gemm::multiply(&a, &b, &mut product);
+            gemm::transposed_multiply(&a, &g, &mut by_b);
+            gemm::multiply_transposed(&g, &b, &mut by_a);
+            for r in 0..rows {
+                by_a.row_mut(r).iter_mut().zip(a.row(r)).filter(|(_, a)| **a == 0.0).for_each(|(x, _)| *x = 0.0);
+            }
+            for level in Level::available() {
+                level.install();
+                let mut out = Matrix::zeros(rows, columns);
+                multiply(&Active::of(&a), &b, &mut out);
+                prop_assert_eq!(&out, &product, "{:?}", level);
+                let mut out = Matrix::zeros(inner, columns);
+                multiply(&Active::of_transposed(&a), &g, &mut out);
+                prop_assert_eq!(&out, &by_b, "{:?}", level);
+                let mut out = Matrix::zeros(rows, inner);
+                multiply_where_active(&Active::of(&a), &g, &b, &mut out);
+                prop_assert_eq!(&out, &by_a, "{:?}", level);
+            }
+        }
+    }
+}
