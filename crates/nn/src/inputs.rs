@@ -3,6 +3,7 @@
 use crate::propagation::two_hops;
 use crate::{Csr, Matrix, Operator, Propagation, Real};
 use boostfgl_graph::{Adjacency, Features, Graph};
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 /// Features and propagation of one graph, in the number type of the model.
@@ -11,6 +12,8 @@ pub struct Inputs<T> {
     nodes: usize,
     width: usize,
     features: FeatureMatrix<T>,
+    /// Beside sparse features: those of the last nodes, which are not.
+    full: Option<Arc<Matrix<T>>>,
     operator: Operator,
     propagation: Propagation<T>,
     /// Made when first asked for: only few networks look two hops away at once.
@@ -42,6 +45,7 @@ impl<T: Real> Inputs<T> {
             nodes: graph.len(),
             width: graph.features().columns(),
             features,
+            full: None,
             operator: Operator::Gcn,
             propagation: Propagation::gcn(graph.adjacency()),
             two_hops: OnceLock::new(),
@@ -58,6 +62,7 @@ impl<T: Real> Inputs<T> {
             nodes: graph.len(),
             width: features.columns(),
             features: FeatureMatrix::Dense(Arc::new(features.clone())),
+            full: None,
             operator: Operator::Gcn,
             propagation: Propagation::gcn(graph.adjacency()),
             two_hops: OnceLock::new(),
@@ -78,7 +83,7 @@ impl<T: Real> Inputs<T> {
     }
 
     /// The features of the same nodes and of further ones, whose rows `further` holds, on the graph `adjacency`. Where
-    /// features are sparse they stay so; only the further rows are stored in full.
+    /// features are sparse they stay so, and only the further rows are stored in full.
     ///
     /// # Panics
     /// If the widths differ or `adjacency` does not have as many nodes.
@@ -86,23 +91,31 @@ impl<T: Real> Inputs<T> {
     pub fn extended(&self, adjacency: &Adjacency, further: &Matrix<T>) -> Self {
         assert_eq!(further.columns(), self.width, "further rows of the same width");
         assert_eq!(adjacency.len(), self.nodes + further.rows(), "one row of features per node");
-        let features = match &self.features {
-            FeatureMatrix::Sparse(x) => FeatureMatrix::Sparse(Arc::new(x.with_dense_rows(further))),
-            FeatureMatrix::Dense(x) => {
-                let mut all = Matrix::zeros(adjacency.len(), self.width);
-                let (own, rest) = all.data_mut().split_at_mut(x.data().len());
-                own.copy_from_slice(x.data());
-                rest.copy_from_slice(further.data());
-                FeatureMatrix::Dense(Arc::new(all))
-            }
+        let (features, full) = match (&self.features, &self.full) {
+            (FeatureMatrix::Sparse(x), None) => (FeatureMatrix::Sparse(Arc::clone(x)), Some(further.clone())),
+            (FeatureMatrix::Sparse(x), Some(full)) => (FeatureMatrix::Sparse(Arc::clone(x)), Some(full.above(further))),
+            (FeatureMatrix::Dense(x), _) => (FeatureMatrix::Dense(Arc::new(x.above(further))), None),
         };
         Self {
             nodes: adjacency.len(),
             width: self.width,
             features,
+            full: full.map(Arc::new),
             operator: self.operator,
             propagation: Propagation::of(self.operator, adjacency),
             two_hops: OnceLock::new(),
+        }
+    }
+
+    /// The features of node `v`.
+    fn row(&self, v: usize) -> Row<'_, T> {
+        match &self.features {
+            FeatureMatrix::Dense(x) => Row::Full(x.row(v)),
+            FeatureMatrix::Sparse(x) if v < x.rows() => Row::Sparse(x, x.row_range(v)),
+            FeatureMatrix::Sparse(x) => match &self.full {
+                Some(full) => Row::Full(full.row(v - x.rows())),
+                None => panic!("there is no node {v}"),
+            },
         }
     }
 
@@ -112,12 +125,12 @@ impl<T: Real> Inputs<T> {
     /// If `to` is not as long as there are features, or there is no such node.
     pub fn write_row(&self, v: usize, to: &mut [T]) {
         assert_eq!(to.len(), self.width, "room for a row of features");
-        match &self.features {
-            FeatureMatrix::Dense(x) => to.copy_from_slice(x.row(v)),
-            FeatureMatrix::Sparse(x) => {
+        match self.row(v) {
+            Row::Full(row) => to.copy_from_slice(row),
+            Row::Sparse(x, range) => {
                 to.fill(T::ZERO);
                 // An entry that is stored twice counts twice, as in a product.
-                x.row_range(v).for_each(|k| to[x.indices()[k] as usize] += x.values()[k]);
+                range.for_each(|k| to[x.indices()[k] as usize] += x.values()[k]);
             }
         }
     }
@@ -128,17 +141,18 @@ impl<T: Real> Inputs<T> {
     /// # Panics
     /// If there is no such node.
     pub fn visit_row(&self, v: usize, mut visit: impl FnMut(usize, T)) {
-        match &self.features {
-            FeatureMatrix::Dense(x) => x.row(v).iter().enumerate().for_each(|(column, &value)| visit(column, value)),
-            FeatureMatrix::Sparse(x) => x.row_range(v).for_each(|k| visit(x.indices()[k] as usize, x.values()[k])),
+        match self.row(v) {
+            Row::Full(row) => row.iter().enumerate().for_each(|(column, &value)| visit(column, value)),
+            Row::Sparse(x, range) => range.for_each(|k| visit(x.indices()[k] as usize, x.values()[k])),
         }
     }
 
     /// How many features are stored, of all nodes together: nodes × width if they are dense.
     pub fn stored(&self) -> usize {
+        let full = self.full.as_ref().map_or(0, |full| full.rows() * full.columns());
         match &self.features {
             FeatureMatrix::Dense(x) => x.rows() * x.columns(),
-            FeatureMatrix::Sparse(x) => x.non_zeros(),
+            FeatureMatrix::Sparse(x) => x.non_zeros() + full,
         }
     }
 
@@ -162,9 +176,12 @@ impl<T: Real> Inputs<T> {
     /// # Panics
     /// If there is no such node.
     pub fn feature_dot(&self, v: usize, u: usize) -> f64 {
-        match &self.features {
-            FeatureMatrix::Dense(x) => x.row(v).iter().zip(x.row(u)).map(|(a, b)| a.f64() * b.f64()).sum(),
-            FeatureMatrix::Sparse(x) => sparse_dot(x, v, u),
+        match (self.row(v), self.row(u)) {
+            (Row::Full(a), Row::Full(b)) => a.iter().zip(b).map(|(a, b)| a.f64() * b.f64()).sum(),
+            (Row::Sparse(x, a), Row::Sparse(_, b)) => sparse_dot(x, a, b),
+            (Row::Sparse(x, range), Row::Full(row)) | (Row::Full(row), Row::Sparse(x, range)) => {
+                range.map(|k| x.values()[k].f64() * row[x.indices()[k] as usize].f64()).sum()
+            }
         }
     }
 
@@ -183,14 +200,34 @@ impl<T: Real> Inputs<T> {
         self.two_hops.get_or_init(|| two_hops(self.propagation.csr()))
     }
 
+    /// The features: of all nodes, or of those that come before the rows in [`Inputs::full`].
     pub(crate) fn features(&self) -> &FeatureMatrix<T> {
         &self.features
     }
+
+    /// Beside sparse features: those of the last nodes, which are not.
+    pub(crate) fn full(&self) -> Option<&Arc<Matrix<T>>> {
+        self.full.as_ref()
+    }
+
+    /// The features of all nodes in one piece.
+    pub(crate) fn features_together(&self) -> FeatureMatrix<T> {
+        match (&self.features, &self.full) {
+            (FeatureMatrix::Sparse(x), Some(full)) => FeatureMatrix::Sparse(Arc::new(x.with_dense_rows(full))),
+            (features, _) => features.clone(),
+        }
+    }
 }
 
-/// ⟨row v, row u⟩ of a matrix whose columns increase inside a row.
-fn sparse_dot<T: Real>(x: &Csr<T>, v: usize, u: usize) -> f64 {
-    let (mut a, mut b) = (x.row_range(v), x.row_range(u));
+/// The features of one node.
+enum Row<'a, T> {
+    Full(&'a [T]),
+    /// A matrix, and where in its entries.
+    Sparse(&'a Csr<T>, Range<usize>),
+}
+
+/// ⟨a, b⟩ of two rows of a matrix whose columns increase inside a row.
+fn sparse_dot<T: Real>(x: &Csr<T>, mut a: Range<usize>, mut b: Range<usize>) -> f64 {
     let mut sum = 0.0;
     while let (Some(i), Some(j)) = (a.clone().next(), b.clone().next()) {
         let (left, right) = (x.indices()[i], x.indices()[j]);

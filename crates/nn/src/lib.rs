@@ -21,6 +21,7 @@ pub mod backbones;
 mod dropout;
 mod error;
 mod exp;
+mod feature_rows;
 mod inputs;
 mod kernels;
 mod loss;

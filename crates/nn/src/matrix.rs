@@ -132,6 +132,19 @@ impl<T: Real> Matrix<T> {
         out
     }
 
+    /// These rows, and those of `below` after them.
+    ///
+    /// # Panics
+    /// If the widths differ.
+    pub(crate) fn above(&self, below: &Self) -> Self {
+        assert_eq!(self.columns, below.columns, "rows of the same width");
+        let mut out = Self::zeros(self.rows + below.rows, self.columns);
+        let (own, rest) = out.data_mut().split_at_mut(self.data().len());
+        own.copy_from_slice(self.data());
+        rest.copy_from_slice(below.data());
+        out
+    }
+
     /// The numbers without padding, row by row.
     pub fn to_vec(&self) -> Vec<T> {
         (0..self.rows).flat_map(|r| self.row(r)).copied().collect()

@@ -1,6 +1,7 @@
 //! The part of a client's graph that a forward pass has to touch.
 
 use crate::backbones::Plan;
+use crate::feature_rows::FeatureRows;
 use crate::inputs::FeatureMatrix;
 use crate::kernels::spmm::spmm;
 use crate::propagation::two_hops;
@@ -39,8 +40,8 @@ pub enum Reach {
 /// The features as the first layer takes them.
 #[derive(Debug)]
 pub(crate) enum First<T> {
-    /// X, the rows of it that are needed, and for the gradient of the weights the transpose of those rows.
-    Sparse { x: Arc<Csr<T>>, rows: Arc<Vec<u32>>, transpose: Option<Csr<T>> },
+    /// The rows of X that are needed.
+    Sparse(FeatureRows<T>),
     /// X itself, restricted to the rows needed.
     Dense { x: Arc<Matrix<T>> },
     /// P·X, computed once for as long as P does not change; the first propagation is then done.
@@ -167,11 +168,8 @@ impl<T: Real> View<T> {
     /// X·W for the nodes this view reads, if features are sparse: the first product of a forward pass, which does not
     /// depend on the propagation.
     pub fn project(&self, weights: &Matrix<T>, pool: &Pool<T>) -> Option<Matrix<T>> {
-        let First::Sparse { x, rows, .. } = &self.first else { return None };
-        let mut out = pool.take(rows.len(), weights.columns());
-        let stride = out.stride();
-        spmm(x, Some(rows), weights.data(), out.data_mut(), stride);
-        Some(out)
+        let First::Sparse(x) = &self.first else { return None };
+        Some(x.multiply(weights, pool))
     }
 
     /// Lets forward passes take X·W of **all** nodes from here instead of computing it, until told `None`.
@@ -230,10 +228,7 @@ impl<T: Real> First<T> {
     /// The features of `rows`, not propagated.
     fn of(inputs: &Inputs<T>, rows: &Arc<Vec<u32>>, differentiable: bool) -> Self {
         match inputs.features() {
-            FeatureMatrix::Sparse(x) => {
-                let transpose = differentiable.then(|| x.transpose_of(Some(rows)).0);
-                Self::Sparse { x: Arc::clone(x), rows: Arc::clone(rows), transpose }
-            }
+            FeatureMatrix::Sparse(x) => Self::Sparse(FeatureRows::new(x, inputs.full(), rows, differentiable)),
             FeatureMatrix::Dense(x) if rows.len() == x.rows() => Self::Dense { x: Arc::clone(x) },
             FeatureMatrix::Dense(x) => Self::Dense { x: Arc::new(x.rows_at(rows)) },
         }

@@ -215,11 +215,11 @@ fn feature_product<'a, T: Real>(
     weights: Var,
 ) -> (Var, bool) {
     match features {
-        First::Sparse { x, rows, transpose } => {
-            let product = match (remembered.filter(|_| tape.recalls()), transpose) {
-                (None, transpose) => tape.sparse_features(x, rows, transpose.as_ref(), weights),
-                (Some(product), None) => tape.constant(product),
-                (Some(product), Some(transpose)) => tape.remembered_features(product, rows, transpose, weights),
+        First::Sparse(x) => {
+            let product = match remembered.filter(|_| tape.recalls()) {
+                None => tape.sparse_features(x, weights),
+                Some(product) if x.is_differentiable() => tape.remembered_features(product, x, weights),
+                Some(product) => tape.constant(product),
             };
             (product, false)
         }

@@ -13,12 +13,21 @@ use crate::parallel::{self, PRODUCT_ROWS};
 /// # Panics
 /// If the shapes do not fit.
 pub(crate) fn multiply<T: Real>(a: &Matrix<T>, b: &Matrix<T>, out: &mut Matrix<T>) {
-    assert_eq!((a.columns(), a.rows(), b.columns()), (b.rows(), out.rows(), out.columns()), "shapes of a · b");
-    let (depth, stride) = (a.columns(), out.stride());
+    assert_eq!((a.rows(), b.columns()), (out.rows(), out.columns()), "shapes of a · b");
+    multiply_rows(a, b, out.data_mut());
+}
+
+/// The same where `out` is some rows of a matrix as wide as `b`.
+///
+/// # Panics
+/// If the shapes do not fit.
+pub(crate) fn multiply_rows<T: Real>(a: &Matrix<T>, b: &Matrix<T>, out: &mut [T]) {
+    let (depth, stride) = (a.columns(), b.stride());
+    assert_eq!((depth, out.len()), (b.rows(), a.rows() * stride), "shapes of a · b");
     let a_view = View::of(a);
     // Padding columns of `b` are zero, so running over the full stride keeps those of `out` zero.
     let b_view = View::of(b);
-    parallel::over_row_blocks(out.data_mut(), stride, PRODUCT_ROWS, |rows, out| {
+    parallel::over_row_blocks(out, stride, PRODUCT_ROWS, |rows, out| {
         product(
             Shape { rows: rows.len(), columns: stride, depth },
             a_view.starting_at(rows.start),
@@ -50,9 +59,18 @@ pub(crate) fn multiply_transposed<T: Real>(a: &Matrix<T>, b: &Matrix<T>, out: &m
 /// # Panics
 /// If the shapes do not fit.
 pub(crate) fn transposed_multiply<T: Real>(a: &Matrix<T>, b: &Matrix<T>, out: &mut Matrix<T>) {
-    assert_eq!((a.rows(), a.columns(), b.columns()), (b.rows(), out.rows(), out.columns()), "shapes of aᵀ · b");
+    assert_eq!((a.rows(), b.columns()), (b.rows(), out.columns()), "shapes of aᵀ · b");
+    transposed_multiply_rows(a, b.data(), out);
+}
+
+/// The same where `b` is some rows of a matrix as wide as `out`.
+///
+/// # Panics
+/// If the shapes do not fit.
+pub(crate) fn transposed_multiply_rows<T: Real>(a: &Matrix<T>, b: &[T], out: &mut Matrix<T>) {
     let (rows, columns, stride) = (a.columns(), out.stride(), out.stride());
-    let (a_view, b_view) = (View::of(a), View::of(b));
+    assert_eq!((a.rows() * stride, rows), (b.len(), out.rows()), "shapes of aᵀ · b");
+    let (a_view, b_view) = (View::of(a), View { data: b, row: stride, column: 1 });
     parallel::partial_sums(a.rows(), out.data_mut(), |range, out| {
         let shape = Shape { rows, columns, depth: range.len() };
         let (a, b) = (a_view.starting_at(range.start).transposed(), b_view.starting_at(range.start));

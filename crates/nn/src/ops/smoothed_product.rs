@@ -28,7 +28,7 @@ impl<T: Real> Smoothing<T> {
     /// If the operator is not square over the nodes.
     pub fn new(inputs: &Inputs<T>, operator: Csr<T>, steps: usize) -> Self {
         assert_eq!((operator.rows(), operator.columns()), (inputs.nodes(), inputs.nodes()), "an operator on the nodes");
-        let features = inputs.features().clone();
+        let features = inputs.features_together();
         let transpose = match &features {
             FeatureMatrix::Sparse(x) => Some(x.transpose_of(None).0),
             FeatureMatrix::Dense(_) => None,
