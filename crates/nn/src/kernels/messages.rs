@@ -6,6 +6,7 @@
 
 use super::dispatch;
 use crate::Real;
+use crate::alike::Bits;
 
 /// Candidates handled side by side. Lines are padded to a multiple of it.
 const W: usize = 8;
@@ -19,13 +20,11 @@ pub(crate) struct Compared<'a, T> {
     pub(crate) classes: usize,
     /// Length of their lines.
     pub(crate) stride: usize,
-    /// Unit columns whose similarity does not change.
-    pub(crate) fixed: &'a [T],
+    /// Which places are alike.
+    pub(crate) alike: &'a Bits,
     /// Unit columns whose similarity is learnt.
     pub(crate) learnt: &'a [T],
-    /// Above which a fixed similarity counts, as 1.
-    pub(crate) threshold: T,
-    /// Share β of the fixed one.
+    /// Share β of being alike.
     pub(crate) beta: T,
 }
 
@@ -65,13 +64,14 @@ impl<T: Real> Compared<'_, T> {
         sums
     }
 
-    /// r of each pair of the block: β·1[fixed > threshold] + (1 − β)·learnt. The same digits for (i, j) and (j, i).
+    /// r of each pair of the block: β·[alike] + (1 − β)·learnt.
     #[inline(always)]
     fn similarities(&self, i: usize, block: usize) -> [T; W] {
-        let fixed = self.dots(self.fixed, i, self.fixed, block);
+        let (first, words) = self.alike.row(i);
+        let alike = words[block / 64 - first] >> (block % 64);
         let mut r = self.dots(self.learnt, i, self.learnt, block);
         for l in 0..W {
-            let close = if fixed[l] > self.threshold { self.beta } else { T::ZERO };
+            let close = if (alike >> l) & 1 == 1 { self.beta } else { T::ZERO };
             r[l] = (T::ONE - self.beta).mul_add(r[l], close);
         }
         r
@@ -252,13 +252,37 @@ dispatch! {
     }
 }
 
+/// Unit columns whose similarity does not change, and who is compared.
+#[derive(Clone, Copy)]
+pub(crate) struct Fixed<'a, T> {
+    pub(crate) ranges: &'a [(u32, u32)],
+    /// A line per component.
+    pub(crate) lines: &'a [T],
+    pub(crate) stride: usize,
+    /// Above which two are alike.
+    pub(crate) threshold: T,
+}
+
 dispatch! {
-    /// The places of the candidates of each row whose fixed similarity lies above the threshold.
-    fn alike<T: Real>(pairs: Compared<'_, T>, first: usize, out: &mut [Vec<u32>]) {
-        for (i, out) in (first..).zip(out) {
-            for block in pairs.blocks(i) {
-                let (fixed, counts) = (pairs.dots(pairs.fixed, i, pairs.fixed, block), pairs.others(i, block));
-                out.extend((0..W).filter(|&l| counts[l] && fixed[l] > pairs.threshold).map(|l| (block + l) as u32));
+    /// Sets the bits of those in the range of each place whose similarity lies above the threshold, and of the place itself.
+    fn alike<T: Real>(fixed: Fixed<'_, T>, first: usize, out: &mut [(usize, &mut [u64])]) {
+        let Fixed { ranges, lines, stride, threshold } = fixed;
+        for (i, (start, words)) in (first..).zip(out) {
+            let (from, to) = (ranges[i].0 as usize, ranges[i].1 as usize);
+            for block in (from / W * W..to).step_by(W) {
+                let mut dots = [T::ZERO; W];
+                for line in lines.chunks_exact(stride) {
+                    let (own, line) = (line[i], &line[block..][..W]);
+                    for l in 0..W {
+                        dots[l] = own.mul_add(line[l], dots[l]);
+                    }
+                }
+                let mut bits = 0;
+                for l in 0..W {
+                    let inside = block + l >= from && block + l < to;
+                    bits |= u64::from((inside && dots[l] > threshold) || block + l == i) << l;
+                }
+                words[block / 64 - *start] |= bits << (block % 64);
             }
         }
     }

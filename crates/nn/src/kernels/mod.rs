@@ -14,6 +14,7 @@
 
 pub(crate) mod attention;
 pub(crate) mod contrast;
+pub(crate) mod differences;
 pub(crate) mod diversity;
 pub(crate) mod elementwise;
 pub(crate) mod gemm;

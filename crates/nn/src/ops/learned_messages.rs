@@ -4,7 +4,8 @@
 //! largest entry, f = (r − m)/(max − m) where r > m, −r/m elsewhere, and 1 on the diagonal; pos = PReLU(f), neg = PReLU(−f).
 //! The gradient goes through r, m, max and the slope of PReLU. O(pairs · C) time, O(n · C) memory.
 
-use crate::kernels::messages::{self, Back, Compared, Scale};
+use crate::alike::{Alike, Bits};
+use crate::kernels::messages::{self, Back, Compared, Fixed, Scale};
 use crate::tape::{Backward, Operation};
 use crate::{Matrix, Pool, Real, Tape, Var, softmax_rows};
 use rayon::prelude::*;
@@ -19,9 +20,10 @@ pub struct Candidates<T> {
     order: Vec<u32>,
     /// Of the node at each place of the order.
     ranges: Vec<(u32, u32)>,
-    /// Unit vectors whose similarity does not change, a line per column and a place per node.
-    fixed: Matrix<T>,
-    threshold: f64,
+    /// Which of the places in the range of each place are alike to it. Every place is alike to itself.
+    alike: Bits,
+    classes: usize,
+    number: std::marker::PhantomData<T>,
 }
 
 impl<T: Real> Candidates<T> {
@@ -39,10 +41,14 @@ impl<T: Real> Candidates<T> {
         assert_eq!((order.len(), ranges.len()), (x.rows(), x.rows()), "a place and a range per row");
         let mut directions = x.clone();
         normalise(&mut directions);
-        let mut fixed = Matrix::zeros(x.columns(), x.rows());
-        transpose(&directions, &order, &mut fixed);
-        let ranges = order.iter().map(|&v| ranges[v as usize]).collect();
-        Self { order, ranges, fixed, threshold }
+        let mut lines = Matrix::zeros(x.columns(), x.rows());
+        transpose(&directions, &order, &mut lines);
+        let ranges: Vec<(u32, u32)> = order.iter().map(|&v| ranges[v as usize]).collect();
+        let mut alike = Bits::zeros(ranges.iter().map(|(from, to)| *from as usize..*to as usize));
+        let compared = Fixed { ranges: &ranges, lines: lines.data(), stride: lines.stride(), threshold: T::of(threshold) };
+        let mut rows = alike.rows_mut();
+        rows.par_chunks_mut(ROWS).enumerate().for_each(|(c, rows)| messages::alike(compared, c * ROWS, rows));
+        Self { order, ranges, alike, classes: x.columns(), number: std::marker::PhantomData }
     }
 
     /// Number of pairs (i, j), those with i = j included.
@@ -50,28 +56,30 @@ impl<T: Real> Candidates<T> {
         self.ranges.iter().map(|(from, to)| (to - from) as usize).sum()
     }
 
-    /// The nodes that each node is alike to, increasing.
-    pub fn alike(&self) -> Vec<Vec<u32>> {
-        let mut places = vec![Vec::new(); self.order.len()];
-        let pairs = self.compared(&self.fixed, 0.0);
-        places.par_chunks_mut(ROWS).enumerate().for_each(|(c, rows)| messages::alike(pairs, c * ROWS, rows));
-        let mut out = vec![Vec::new(); places.len()];
-        for (&v, places) in self.order.iter().zip(places) {
-            let mut nodes: Vec<u32> = places.iter().map(|&at| self.order[at as usize]).collect();
+    /// The other nodes that each node is alike to, increasing.
+    pub fn lists(&self) -> Vec<Vec<u32>> {
+        let mut out = vec![Vec::new(); self.order.len()];
+        for (place, &v) in self.order.iter().enumerate() {
+            let others = self.alike.ones(place).filter(|&at| at as usize != place);
+            let mut nodes: Vec<u32> = others.map(|at| self.order[at as usize]).collect();
             nodes.sort_unstable();
             out[v as usize] = nodes;
         }
         out
     }
 
+    /// Who is alike to whom.
+    pub fn alike(&self) -> Alike {
+        Alike::new(&self.alike, &self.order)
+    }
+
     fn compared<'m>(&'m self, learnt: &'m Matrix<T>, beta: f64) -> Compared<'m, T> {
         Compared {
             ranges: &self.ranges,
-            classes: self.fixed.rows(),
-            stride: self.fixed.stride(),
-            fixed: self.fixed.data(),
+            classes: self.classes,
+            stride: learnt.stride(),
+            alike: &self.alike,
             learnt: learnt.data(),
-            threshold: T::of(self.threshold),
             beta: T::of(beta),
         }
     }
@@ -92,7 +100,7 @@ impl<'a, T: Real> Tape<'a, T> {
     pub fn learned_messages(&mut self, e: Var, slope: Var, candidates: &'a Candidates<T>, beta: f64) -> Var {
         let pool = self.pool();
         let values = self.value(e);
-        let shape = (candidates.fixed.columns(), candidates.fixed.rows());
+        let shape = (candidates.order.len(), candidates.classes);
         assert_eq!((values.rows(), values.columns()), shape, "shape of the candidates");
         let mut directions = copy(values, pool);
         softmax_rows(&mut directions);

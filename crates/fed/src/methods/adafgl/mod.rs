@@ -245,7 +245,7 @@ impl<T: Real> ClientRule<T> for Personal<T> {
     }
 
     fn predict(&mut self, desk: &Desk<'_, T>) -> Result<Option<Matrix<T>>> {
-        Ok(self.own.as_ref().and_then(|own| own.predict(desk)))
+        Ok(self.own.as_mut().and_then(|own| own.predict(desk)))
     }
 }
 
@@ -258,7 +258,7 @@ impl<T: Real> Own<T> {
         let candidates = topology::candidates(&predicted, config.threshold, config.similarity_cap);
         let (adjacency, plain) = (data.adjacency(), data.inputs().propagation());
         let edges = topology::edge_weights(adjacency, plain, desk.whole().first_propagation());
-        let operator = topology::operator(adjacency, &edges, &candidates.alike(), config.a);
+        let operator = topology::operator(adjacency, &edges, candidates.alike(), config.a);
         let smooth = Smoothing::new(data.inputs(), operator, config.steps);
         let share = config.homophilous_share(homophily(desk));
         let nodes = (0..data.len() as u32).collect();
@@ -282,10 +282,10 @@ impl<T: Real> Own<T> {
         let steps = [
             self.homophilous
                 .as_mut()
-                .map(|module| module.step(|params| sight.homophilous_loss(params, labelled, dropout(0), pool), pool)),
+                .map(|module| module.step(|params, known| sight.homophilous_loss(params, known, labelled, dropout(0), pool), pool)),
             self.heterophilous
                 .as_mut()
-                .map(|module| module.step(|params| sight.heterophilous_loss(params, labelled, dropout(1), pool), pool)),
+                .map(|module| module.step(|params, known| sight.heterophilous_loss(params, known, labelled, dropout(1), pool), pool)),
         ];
         for (value, distances) in steps.into_iter().flatten() {
             loss += value;
@@ -294,17 +294,17 @@ impl<T: Real> Own<T> {
         (loss, moved)
     }
 
-    fn predict(&self, desk: &Desk<'_, T>) -> Option<Matrix<T>> {
+    fn predict(&mut self, desk: &Desk<'_, T>) -> Option<Matrix<T>> {
         let (sight, pool) = (&self.sight, desk.pool());
         let mut parts = Vec::new();
-        if let Some(module) = &self.homophilous {
+        if let Some(module) = &mut self.homophilous {
             let half = self.share / 2.0;
-            parts.push((half, sight.homophilous(module.params(), pool)));
+            parts.push((half, sight.homophilous(module, pool)));
             parts.push((half, sight.predicted.clone()));
         }
-        if let Some(module) = &self.heterophilous {
+        if let Some(module) = &mut self.heterophilous {
             let third = (1.0 - self.share) / 3.0;
-            parts.extend(sight.heterophilous(module.params(), pool).map(|head| (third, head)));
+            parts.extend(sight.heterophilous(module, pool).map(|head| (third, head)));
         }
         blend(parts, pool)
     }
