@@ -50,10 +50,9 @@ impl Bits {
         rows
     }
 
-    /// The columns with a 1 in row `r`, increasing.
-    pub(crate) fn ones(&self, r: usize) -> impl Iterator<Item = u32> + '_ {
-        let (first, words) = self.row(r);
-        words.iter().enumerate().flat_map(move |(k, &word)| ones(word, (first + k) * WORD))
+    /// Number of 1s.
+    pub(crate) fn count(&self) -> u64 {
+        self.words.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 }
 

@@ -14,9 +14,13 @@ pub(crate) use tree::Trimmed;
 use crate::kernels::differences;
 use crate::{Matrix, Pool, Real};
 use rayon::prelude::*;
+use std::collections::BTreeSet;
 
 /// Rows that are told from each other. Blocks are independent: the unit of parallelism, and what bounds the search to n·BLOCK pairs.
 const BLOCK: usize = 2048;
+
+/// Stands for the empty row.
+pub(crate) const EMPTY: u32 = u32::MAX;
 
 /// A symmetric 0/1 relation between nodes, in which every node is alike to itself.
 #[derive(Clone, Debug)]
@@ -31,7 +35,7 @@ pub struct Alike {
 /// Rows as differences, a block after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct Told {
-    /// The place, counted from the start of the block, that a place is told from; `u32::MAX` is the empty row.
+    /// The place, counted from the start of the block, that a place is told from; [`EMPTY`] is the empty row.
     pub(crate) from: Vec<u32>,
     /// Where the nodes of each place start that come in, and those that go; both end where the next start.
     pub(crate) starts: Vec<[usize; 2]>,
@@ -74,12 +78,6 @@ impl Alike {
         for (place, &v) in order.iter().enumerate() {
             degrees[v as usize] = bits.row(place).1.iter().map(|word| word.count_ones()).sum();
         }
-        if std::env::var("ADA_STATS").is_ok() {
-            let total: u64 = degrees.iter().map(|d| u64::from(*d)).sum();
-            let roots = told.from.iter().filter(|f| **f == u32::MAX).count();
-            eprintln!("n {} ones {} density {:.4} differences {} ratio {:.1} roots {}", order.len(), total,
-                total as f64 / (order.len() as f64).powi(2), told.nodes.len(), total as f64 / told.nodes.len() as f64, roots);
-        }
         Self { nodes, degrees, told }
     }
 
@@ -98,9 +96,41 @@ impl Alike {
         &self.degrees
     }
 
+    /// The other nodes that each node is alike to, increasing.
+    pub fn lists(&self) -> Vec<Vec<u32>> {
+        let mut rows: Vec<BTreeSet<u32>> = Vec::with_capacity(self.len());
+        for (place, &from) in self.told.from.iter().enumerate() {
+            let ([start, middle], [end, _]) = (self.told.starts[place], self.told.starts[place + 1]);
+            let base = place / BLOCK * BLOCK;
+            let mut row = if from == EMPTY { BTreeSet::new() } else { rows[base + from as usize].clone() };
+            row.extend(&self.told.nodes[start..middle]);
+            self.told.nodes[middle..end].iter().for_each(|u| _ = row.remove(u));
+            rows.push(row);
+        }
+        let mut out = vec![Vec::new(); self.len()];
+        for (&v, row) in self.nodes.iter().zip(rows) {
+            out[v as usize] = row.into_iter().filter(|&u| u != v).collect();
+        }
+        out
+    }
+
     /// Number of rows that are added or subtracted in a product.
     pub fn differences(&self) -> usize {
         self.told.nodes.len()
+    }
+
+    /// B·y.
+    ///
+    /// # Panics
+    /// If y does not have a row per node.
+    pub fn product<T: Real>(&self, y: &Matrix<T>, pool: &Pool<T>) -> Matrix<T> {
+        let sums = self.sums(y, pool);
+        let mut out = pool.take(y.rows(), y.columns());
+        for (place, &v) in self.nodes.iter().enumerate() {
+            out.row_mut(v as usize).copy_from_slice(sums.row(place));
+        }
+        pool.put(sums);
+        out
     }
 
     /// out += diag(scale)·B·diag(scale)·y.
@@ -117,7 +147,7 @@ impl Alike {
         for (place, &v) in self.nodes.iter().enumerate() {
             let factor = scale[v as usize];
             let row = out.row_mut(v as usize).iter_mut().zip(sums.row(place));
-            row.for_each(|(out, sum)| *out = factor.mul_add(*sum, *out));
+            row.for_each(|(out, sum)| *out += factor * *sum);
         }
         pool.put(scaled);
         pool.put(sums);
@@ -141,7 +171,7 @@ impl Told {
         tree::differences(bits, link.row as usize, from, |column, comes| {
             if comes { &mut added } else { &mut removed }.push(order[column as usize]);
         });
-        self.from.push(link.from.unwrap_or(u32::MAX));
+        self.from.push(link.from.unwrap_or(EMPTY));
         self.starts.push([self.nodes.len(), self.nodes.len() + added.len()]);
         self.nodes.append(&mut added);
         self.nodes.append(&mut removed);

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// How many additions and subtractions may lie between the empty row and a row, per 1 of the row. Rounding errors of f32 then stay
 /// of the order of a plain sum's.
-const CHAIN: usize = 4;
+const CHAIN: usize = 2;
 
 /// A row without its leading and trailing zeros.
 #[derive(Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use super::{Level, dispatch};
 use crate::Real;
-use crate::alike::{Told, Trimmed};
+use crate::alike::{EMPTY, Told, Trimmed};
 use std::ops::Range;
 
 /// out[i] = out[from(i)] + Σ added − Σ removed for the places `rows` of one block, whose sums `out` holds.
@@ -39,7 +39,7 @@ dispatch! {
         let (out, _) = out.as_chunks_mut::<W>();
         for (place, i) in rows.enumerate() {
             let from = told.from[i];
-            let mut sum = if from == u32::MAX { [T::ZERO; W] } else { out[from as usize * per_row + block] };
+            let mut sum = if from == EMPTY { [T::ZERO; W] } else { out[from as usize * per_row + block] };
             let ([start, middle], [end, _]) = (told.starts[i], told.starts[i + 1]);
             for &u in &told.nodes[start..middle] {
                 let row = &y[u as usize * per_row + block];

@@ -280,12 +280,12 @@ impl<T: Real> Own<T> {
         let (sight, pool) = (&self.sight, desk.pool());
         let (mut loss, mut moved) = (0.0, Vec::new());
         let steps = [
-            self.homophilous
-                .as_mut()
-                .map(|module| module.step(|params, known| sight.homophilous_loss(params, known, labelled, dropout(0), pool), pool)),
-            self.heterophilous
-                .as_mut()
-                .map(|module| module.step(|params, known| sight.heterophilous_loss(params, known, labelled, dropout(1), pool), pool)),
+            self.homophilous.as_mut().map(|module| {
+                module.step(|params, known| sight.homophilous_loss(params, known, labelled, dropout(0), pool), pool)
+            }),
+            self.heterophilous.as_mut().map(|module| {
+                module.step(|params, known| sight.heterophilous_loss(params, known, labelled, dropout(1), pool), pool)
+            }),
         ];
         for (value, distances) in steps.into_iter().flatten() {
             loss += value;

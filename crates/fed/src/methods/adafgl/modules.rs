@@ -29,7 +29,7 @@ pub(super) struct Sight<T> {
     pub(super) plain: Smoothing<T>,
     /// X̃ = [X ‖ ÂX ‖ … ‖ ÂᵏX].
     pub(super) smooth: Smoothing<T>,
-    pub(super) candidates: Candidates<T>,
+    pub(super) candidates: Candidates,
     /// P̂, what the global model predicts.
     pub(super) predicted: Matrix<T>,
     /// All nodes.
@@ -123,13 +123,7 @@ impl<T: Real> Sight<T> {
     }
 
     /// The logits of one head of a module: of `rows`, or of all nodes.
-    fn logits<'t>(
-        &'t self,
-        tape: &mut Tape<'t, T>,
-        head: Head<'_, T>,
-        rows: Option<&[u32]>,
-        dropout: Dropout,
-    ) -> Var {
+    fn logits<'t>(&'t self, tape: &mut Tape<'t, T>, head: Head<'_, T>, rows: Option<&[u32]>, dropout: Dropout) -> Var {
         let Head { number, vars, known } = head;
         let mut z = tape.smoothed_product(self.smoothing(number), vars[0], known);
         if let Some(rows) = rows {
@@ -193,11 +187,7 @@ impl<T: Real> Sight<T> {
         let features = logits(tape, FEATURES, rows);
         let smoothed = logits(tape, SMOOTHED, rows);
         let own = logits(tape, MESSAGES, None);
-        let messages = tape.learned_messages(own, vars[3 * TENSORS], &self.candidates, self.beta);
-        let messages = match rows {
-            Some(rows) => tape.select_rows(messages, rows.to_vec()),
-            None => messages,
-        };
+        let messages = tape.learned_messages(own, vars[3 * TENSORS], &self.candidates, self.beta, rows);
         [features, smoothed, messages]
     }
 
@@ -213,7 +203,8 @@ impl<T: Real> Sight<T> {
         let mut tape = Tape::new(pool);
         let vars: Vec<Var> = params.tensors().iter().map(|t| tape.parameter(t)).collect();
         let rows = Some(labelled.rows.unwrap_or(&self.nodes));
-        let losses = self.heads(&mut tape, &vars, known, rows, dropout).map(|head| tape.cross_entropy(head, labelled.loss));
+        let losses =
+            self.heads(&mut tape, &vars, known, rows, dropout).map(|head| tape.cross_entropy(head, labelled.loss));
         let value = losses.iter().map(|&loss| tape.value(loss).row(0)[0].f64()).sum();
         let seeds = losses.iter().map(|&loss| (loss, one(pool))).collect();
         (value, tape.backward_from(seeds, &vars))

@@ -9,7 +9,7 @@ use boostfgl_nn::ops::Candidates;
 use boostfgl_nn::{Alike, Csr, Matrix, Mixture, Propagation, Real, softmax_rows};
 
 /// Who is compared with whom, given predicted probabilities.
-pub fn candidates<T: Real>(predicted: &Matrix<T>, threshold: f64, cap: usize) -> Candidates<T> {
+pub fn candidates<T: Real>(predicted: &Matrix<T>, threshold: f64, cap: usize) -> Candidates {
     let mut twice = predicted.clone();
     softmax_rows(&mut twice);
     // Where all pairs are compared the order does not say who is: it puts nodes side by side that are alike to the same ones.
