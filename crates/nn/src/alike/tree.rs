@@ -4,8 +4,8 @@ use super::bits::{Bits, ones};
 use crate::kernels::differences;
 use std::ops::Range;
 
-/// How many additions and subtractions may lie between the empty row and a row, per 1 of the row. Rounding errors of f32 then stay
-/// of the order of a plain sum's.
+/// How many additions and subtractions may lie between the empty row and a row, per 1 of the row; a longer chain starts anew. So
+/// rounding errors stay of the order of a plain sum's.
 const CHAIN: usize = 2;
 
 /// A row without its leading and trailing zeros.
