@@ -58,7 +58,7 @@ pub(crate) fn links(bits: &Bits, block: Range<usize>) -> Vec<Link> {
         let place = out.len() as u32;
         out.push(Link { row: block.start as u32 + next, from: from.filter(|_| near) });
         chains.push(if near { chain } else { own.length as usize });
-        differences::nearer::<f32>(own, place, &rows, &waiting, &mut nearest);
+        differences::nearer(own, place, &rows, &waiting, &mut nearest);
     }
     out
 }

@@ -60,7 +60,7 @@ dispatch! {
 
 dispatch! {
     /// Lets those who wait know that a row has its place: who is nearer to it than to all before is told from it.
-    fn nearer<T: Real>(
+    fn nearer(
         own: Trimmed<'_>,
         place: u32,
         rows: &[Trimmed<'_>],

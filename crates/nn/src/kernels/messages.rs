@@ -223,9 +223,9 @@ dispatch! {
                     }
                 }
                 let mut bits = 0;
-                for l in 0..W {
+                for (l, dot) in dots.iter().enumerate() {
                     let inside = block + l >= from && block + l < to;
-                    bits |= u64::from((inside && dots[l] > threshold) || block + l == i) << l;
+                    bits |= u64::from((inside && *dot > threshold) || block + l == i) << l;
                 }
                 words[block / 64 - *start] |= bits << (block % 64);
             }
