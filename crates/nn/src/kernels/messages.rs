@@ -85,6 +85,19 @@ impl<T: Real> Scale<'_, T> {
         (above, below)
     }
 
+    /// The slopes of PReLU at f and at −f.
+    #[inline(always)]
+    fn slopes(&self, f: [T; W]) -> ([T; W], [T; W]) {
+        let (mut up, mut down) = ([T::ZERO; W], [T::ZERO; W]);
+        for l in 0..W {
+            up[l] = if f[l] > T::ZERO { T::ONE } else { self.slope };
+        }
+        for l in 0..W {
+            down[l] = if f[l] < T::ZERO { T::ONE } else { self.slope };
+        }
+        (up, down)
+    }
+
     /// f of similarities, and ∂f/∂r, which is `above` or `below`.
     #[inline(always)]
     fn levels(&self, r: [T; W], above: T, below: T) -> ([T; W], [T; W]) {
@@ -164,26 +177,30 @@ dispatch! {
         let mut totals = [[T::ZERO; W]; 3];
         let to = to_positive.as_chunks_mut::<W>().0.iter_mut().zip(to_negative.as_chunks_mut::<W>().0);
         for (r, (p, n)) in positive.as_chunks_mut::<W>().0.iter_mut().zip(to) {
-            let (f, steep) = scale.levels(*r, above, below);
-            let (mut up, mut down, mut to_f) = ([T::ONE; W], [T::ONE; W], [T::ZERO; W]);
+            // Copies, and a loop for each quantity: so that every lane is computed, none is branched around.
+            let (to_p, to_n, (f, steep)) = (*p, *n, scale.levels(*r, above, below));
+            let (up, down) = scale.slopes(f);
+            let (mut to_f, mut high, mut to_slope) = ([T::ZERO; W], [T::ZERO; W], [T::ZERO; W]);
             for l in 0..W {
-                up[l] = if f[l] > T::ZERO { T::ONE } else { scale.slope };
-                down[l] = if f[l] < T::ZERO { T::ONE } else { scale.slope };
-                to_f[l] = p[l] * up[l] - n[l] * down[l];
+                to_f[l] = to_p[l] * up[l] - to_n[l] * down[l];
+            }
+            for l in 0..W {
+                high[l] = if steep[l] > T::ZERO { T::ONE } else { T::ZERO };
+            }
+            for l in 0..W {
+                let (above, below) = (-to_n[l], to_p[l]);
+                to_slope[l] = if f[l] > T::ZERO { above } else { below };
             }
             // f = (r − m)/(max − m): ∂f/∂m = (f − 1)/(max − m), ∂f/∂max = −f/(max − m); f = −r/m: ∂f/∂m = −f/m.
             for l in 0..W {
-                let lower = if r[l] > scale.mean { T::ONE } else { T::ZERO };
-                totals[0][l] = to_f[l].mul_add((f[l] - lower) * steep[l], totals[0][l]);
-                totals[1][l] = to_f[l].mul_add(-(f[l] * (lower * steep[l])), totals[1][l]);
-            }
-            for l in 0..W {
-                let to_slope = if f[l] > T::ZERO { -n[l] } else { p[l] };
-                totals[2][l] = to_slope.mul_add(f[l], totals[2][l]);
+                let to_r = to_f[l] * steep[l];
+                totals[0][l] = to_r.mul_add(f[l] - high[l], totals[0][l]);
+                totals[1][l] = to_r.mul_add(-(f[l] * high[l]), totals[1][l]);
+                totals[2][l] = to_slope[l].mul_add(f[l], totals[2][l]);
+                p[l] = scale.learnt * to_r;
             }
             for l in 0..W {
                 r[l] = up[l] * f[l];
-                p[l] = scale.learnt * (to_f[l] * steep[l]);
                 n[l] = -(down[l] * f[l]);
             }
         }
