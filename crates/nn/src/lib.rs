@@ -17,6 +17,7 @@
 //! **Same digits for any thread count.** Rows are independent; the few sums over rows are cut into chunks of
 //! a fixed size that are added in index order; dropout masks and message noise are functions of (key, node, column).
 
+mod alike;
 pub mod backbones;
 mod dropout;
 mod error;
@@ -40,6 +41,7 @@ mod sparse;
 mod tape;
 mod view;
 
+pub use alike::{Alike, Mixture};
 pub use dropout::Dropout;
 pub use error::{Error, Result};
 pub use inputs::Inputs;

@@ -32,8 +32,7 @@ pub(crate) fn multiply_rows<T: Real>(a: &Matrix<T>, b: &Matrix<T>, out: &mut [T]
             Shape { rows: rows.len(), columns: stride, depth },
             a_view.starting_at(rows.start),
             b_view,
-            out,
-            stride,
+            Target { out, stride, add: false },
         );
     });
 }
@@ -47,7 +46,8 @@ pub(crate) fn multiply_transposed<T: Real>(a: &Matrix<T>, b: &Matrix<T>, out: &m
     let (depth, stride, columns) = (a.columns(), out.stride(), out.columns());
     let (a_view, b_view) = (View::of(a), View::of(b).transposed());
     parallel::over_row_blocks(out.data_mut(), stride, PRODUCT_ROWS, |rows, out| {
-        product(Shape { rows: rows.len(), columns, depth }, a_view.starting_at(rows.start), b_view, out, stride);
+        let target = Target { out, stride, add: false };
+        product(Shape { rows: rows.len(), columns, depth }, a_view.starting_at(rows.start), b_view, target);
     });
     if columns != stride {
         out.clear_padding();
@@ -74,35 +74,49 @@ pub(crate) fn transposed_multiply_rows<T: Real>(a: &Matrix<T>, b: &[T], out: &mu
     parallel::partial_sums(a.rows(), out.data_mut(), |range, out| {
         let shape = Shape { rows, columns, depth: range.len() };
         let (a, b) = (a_view.starting_at(range.start).transposed(), b_view.starting_at(range.start));
-        product(shape, a, b, out, stride);
+        product(shape, a, b, Target { out, stride, add: false });
     });
 }
 
+/// out is `rows` x `columns`, a sum of `depth` terms.
 #[derive(Clone, Copy)]
-struct Shape {
-    rows: usize,
-    columns: usize,
-    depth: usize,
+pub(crate) struct Shape {
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    pub(crate) depth: usize,
+}
+
+/// Where a product goes, row by row.
+pub(crate) struct Target<'a, T> {
+    pub(crate) out: &'a mut [T],
+    pub(crate) stride: usize,
+    /// Whether it is added to what is there.
+    pub(crate) add: bool,
 }
 
 /// A strided look at a matrix.
 #[derive(Clone, Copy)]
-struct View<'a, T> {
+pub(crate) struct View<'a, T> {
     data: &'a [T],
     row: usize,
     column: usize,
 }
 
 impl<'a, T: Real> View<'a, T> {
-    fn of(matrix: &'a Matrix<T>) -> Self {
+    pub(crate) fn of(matrix: &'a Matrix<T>) -> Self {
         Self { data: matrix.data(), row: matrix.stride(), column: 1 }
     }
 
-    fn starting_at(self, row: usize) -> Self {
+    /// Rows of `stride` numbers.
+    pub(crate) fn rows(data: &'a [T], stride: usize) -> Self {
+        Self { data, row: stride, column: 1 }
+    }
+
+    pub(crate) fn starting_at(self, row: usize) -> Self {
         Self { data: &self.data[row * self.row..], ..self }
     }
 
-    fn transposed(self) -> Self {
+    pub(crate) fn transposed(self) -> Self {
         Self { row: self.column, column: self.row, ..self }
     }
 
@@ -113,8 +127,11 @@ impl<'a, T: Real> View<'a, T> {
 }
 
 /// out[i, j] = Σ_d a[i, d] · b[d, j] on one thread.
-fn product<T: Real>(shape: Shape, a: View<'_, T>, b: View<'_, T>, out: &mut [T], stride: usize) {
-    let Shape { rows, columns, depth } = shape;
+///
+/// # Panics
+/// If one of them is too short for the shape.
+pub(crate) fn product<T: Real>(shape: Shape, a: View<'_, T>, b: View<'_, T>, target: Target<'_, T>) {
+    let (Shape { rows, columns, depth }, Target { out, stride, add }) = (shape, target);
     let target = View { data: &*out, row: stride, column: 1 };
     assert!(a.holds(rows, depth) && b.holds(depth, columns) && target.holds(rows, columns), "product out of bounds");
     // SAFETY: the three views were just checked to lie inside their slices for these shapes, `out` is borrowed
@@ -127,14 +144,14 @@ fn product<T: Real>(shape: Shape, a: View<'_, T>, b: View<'_, T>, out: &mut [T],
             out.as_mut_ptr(),
             1,
             stride as isize,
-            false,
+            add,
             a.data.as_ptr(),
             a.column as isize,
             a.row as isize,
             b.data.as_ptr(),
             b.column as isize,
             b.row as isize,
-            T::ZERO,
+            if add { T::ONE } else { T::ZERO },
             T::ONE,
             false,
             false,

@@ -1,84 +1,81 @@
-//! Passes over all pairs of candidates of learnable message passing, row by row. Nothing n × n is stored: what a pair says is
-//! computed again whenever it is needed.
+//! What a tile of similarities says: passes over stretches of rows whose products with unit vectors are there already.
 //!
-//! Nodes stand in an order in which the candidates of each are neighbours, and matrices are transposed, one line per class:
-//! so `W` candidates of a node are handled side by side.
+//! Nothing n × n is stored. A stretch is one node (a row) with up to [`CHUNK`] places in a row, the first of which is a multiple of
+//! 64: so eight of them at a time meet one byte of the bits that say who is alike.
 
 use super::dispatch;
 use crate::Real;
+use crate::alike::Bits;
 
-/// Candidates handled side by side. Lines are padded to a multiple of it.
+/// Rows of a tile.
+pub(crate) const TILE: usize = 64;
+/// Places of a tile, and the length of its rows. A tile of four matrices fits the second-level cache.
+pub(crate) const CHUNK: usize = 256;
+/// Places handled side by side: a byte of bits.
 const W: usize = 8;
 
-/// Who is compared with whom, and by what.
-#[derive(Clone, Copy)]
-pub(crate) struct Compared<'a, T> {
-    /// Where the candidates of each node stand.
-    pub(crate) ranges: &'a [(u32, u32)],
-    /// Number of lines of all matrices.
-    pub(crate) classes: usize,
-    /// Length of their lines.
-    pub(crate) stride: usize,
-    /// Unit columns whose similarity does not change.
-    pub(crate) fixed: &'a [T],
-    /// Unit columns whose similarity is learnt.
-    pub(crate) learnt: &'a [T],
-    /// Above which a fixed similarity counts, as 1.
-    pub(crate) threshold: T,
-    /// Share β of the fixed one.
-    pub(crate) beta: T,
+/// The share of being alike in the similarity of eight places, for every byte that says who of them is.
+pub(crate) type Shares<T> = [[T; W]; 256];
+
+/// β for those who are alike.
+pub(crate) fn shares<T: Real>(beta: T) -> Shares<T> {
+    std::array::from_fn(|byte| std::array::from_fn(|l| if (byte >> l) & 1 == 1 { beta } else { T::ZERO }))
 }
 
-/// Mean and largest similarity, and the slope q of PReLU.
+/// How a similarity becomes a weight: β and 1 − β, mean and largest similarity, and the slope q of PReLU.
 #[derive(Clone, Copy)]
-pub(crate) struct Scale<T> {
+pub(crate) struct Scale<'a, T> {
+    pub(crate) shares: &'a Shares<T>,
+    pub(crate) learnt: T,
     pub(crate) mean: T,
     pub(crate) largest: T,
     pub(crate) slope: T,
 }
 
-impl<T: Real> Compared<'_, T> {
-    /// The first places of the blocks of `W` that hold the candidates of node `i`.
+/// One node and some places in a row.
+#[derive(Clone, Copy)]
+pub(crate) struct Stretch<'a> {
+    /// The place of the node.
+    pub(crate) own: usize,
+    /// The first place.
+    pub(crate) first: usize,
+    /// Number of places.
+    pub(crate) length: usize,
+    /// The candidates of the node.
+    pub(crate) range: (u32, u32),
+    pub(crate) alike: &'a Bits,
+}
+
+impl Stretch<'_> {
+    /// Which numbers of the stretch belong to candidates of the node.
     #[inline(always)]
-    fn blocks(&self, i: usize) -> std::iter::StepBy<std::ops::Range<usize>> {
-        let (from, to) = self.ranges[i];
-        (from as usize / W * W..to as usize).step_by(W)
+    pub(crate) fn inside(&self) -> std::ops::Range<usize> {
+        let at = |place: u32| (place as usize).clamp(self.first, self.first + self.length) - self.first;
+        at(self.range.0)..at(self.range.1)
     }
 
-    /// Which of the block are candidates of `i`, other than `i` itself.
+    /// The number that belongs to the node itself.
     #[inline(always)]
-    fn others(&self, i: usize, block: usize) -> [bool; W] {
-        let (from, to) = self.ranges[i];
-        std::array::from_fn(|l| block + l >= from as usize && block + l < to as usize && block + l != i)
-    }
-
-    /// ⟨column `i` of a, each column of the block of b⟩.
-    #[inline(always)]
-    fn dots(&self, a: &[T], i: usize, b: &[T], block: usize) -> [T; W] {
-        let mut sums = [T::ZERO; W];
-        for c in 0..self.classes {
-            let (own, line) = (a[c * self.stride + i], &b[c * self.stride + block..][..W]);
-            for l in 0..W {
-                sums[l] = own.mul_add(line[l], sums[l]);
-            }
-        }
-        sums
-    }
-
-    /// r of each pair of the block: β·1[fixed > threshold] + (1 − β)·learnt. The same digits for (i, j) and (j, i).
-    #[inline(always)]
-    fn similarities(&self, i: usize, block: usize) -> [T; W] {
-        let fixed = self.dots(self.fixed, i, self.fixed, block);
-        let mut r = self.dots(self.learnt, i, self.learnt, block);
-        for l in 0..W {
-            let close = if fixed[l] > self.threshold { self.beta } else { T::ZERO };
-            r[l] = (T::ONE - self.beta).mul_add(r[l], close);
-        }
-        r
+    fn diagonal(&self) -> Option<usize> {
+        self.own.checked_sub(self.first).filter(|at| *at < self.length)
     }
 }
 
-impl<T: Real> Scale<T> {
+impl<T: Real> Scale<'_, T> {
+    /// r = β·[alike] + (1 − β)·cosine for the cosines of a stretch.
+    #[inline(always)]
+    fn blend(&self, stretch: Stretch<'_>, row: &mut [T]) {
+        let (first, words) = stretch.alike.row(stretch.own);
+        for (k, lanes) in row.as_chunks_mut::<W>().0.iter_mut().enumerate() {
+            let at = stretch.first / 64 + k / W;
+            let word = at.checked_sub(first).and_then(|at| words.get(at)).copied().unwrap_or(0);
+            let shares = &self.shares[(word >> (k % W * W)) as usize & 255];
+            for l in 0..W {
+                lanes[l] = self.learnt.mul_add(lanes[l], shares[l]);
+            }
+        }
+    }
+
     /// ∂f/∂r above and below the mean: f = (r − m)/(max − m) and −r/m.
     #[inline(always)]
     fn steepness(&self) -> (T, T) {
@@ -88,10 +85,22 @@ impl<T: Real> Scale<T> {
         (above, below)
     }
 
-    /// f of similarities, and ∂f/∂r.
+    /// The slopes of PReLU at f and at −f.
     #[inline(always)]
-    fn weights(&self, r: [T; W]) -> ([T; W], [T; W]) {
-        let (above, below) = self.steepness();
+    fn slopes(&self, f: [T; W]) -> ([T; W], [T; W]) {
+        let (mut up, mut down) = ([T::ZERO; W], [T::ZERO; W]);
+        for l in 0..W {
+            up[l] = if f[l] > T::ZERO { T::ONE } else { self.slope };
+        }
+        for l in 0..W {
+            down[l] = if f[l] < T::ZERO { T::ONE } else { self.slope };
+        }
+        (up, down)
+    }
+
+    /// f of similarities, and ∂f/∂r, which is `above` or `below`.
+    #[inline(always)]
+    fn levels(&self, r: [T; W], above: T, below: T) -> ([T; W], [T; W]) {
         let (mut f, mut steep) = ([T::ZERO; W], [T::ZERO; W]);
         for l in 0..W {
             let high = r[l] > self.mean;
@@ -101,164 +110,141 @@ impl<T: Real> Scale<T> {
         }
         (f, steep)
     }
+}
 
-    /// PReLU(f), PReLU(−f) and the slopes of both.
-    #[inline(always)]
-    fn prelus(&self, f: T) -> ([T; 2], [T; 2]) {
-        let up = if f > T::ZERO { T::ONE } else { self.slope };
-        let down = if f < T::ZERO { T::ONE } else { self.slope };
-        ([up * f, -(down * f)], [up, down])
+/// Sets what candidates of the node do not hold to 0, and what the node itself holds to `own`.
+#[inline(always)]
+fn confine<T: Real>(stretch: Stretch<'_>, row: &mut [T], own: T) {
+    let inside = stretch.inside();
+    row[..inside.start].fill(T::ZERO);
+    row[inside.end..].fill(T::ZERO);
+    if let Some(at) = stretch.diagonal() {
+        row[at] = own;
     }
 }
 
 dispatch! {
-    /// Sum and largest of the similarities of each row.
-    fn extents<T: Real>(pairs: Compared<'_, T>, first: usize, out: &mut [(f64, T)]) {
-        for (i, out) in (first..).zip(out) {
-            let (mut sums, mut largest) = ([T::ZERO; W], [T::ZERO; W]);
-            for block in pairs.blocks(i) {
-                let (r, counts) = (pairs.similarities(i, block), pairs.others(i, block));
-                for l in 0..W {
-                    let r = if counts[l] { r[l] } else { T::ZERO };
-                    sums[l] += r;
-                    largest[l] = if r > largest[l] { r } else { largest[l] };
-                }
-            }
-            *out = (sums.iter().map(|x| x.f64()).sum(), largest.iter().fold(T::ZERO, |a, b| if *b > a { *b } else { a }));
-        }
-    }
-}
-
-dispatch! {
-    /// Σⱼ PReLU(fᵢⱼ)·aⱼ and Σⱼ PReLU(−fᵢⱼ)·bⱼ of each row, side by side in `out`. f of a node with itself is 1. As f is
-    /// symmetric this is the way there and the way back.
-    fn gather<T: Real>(pairs: Compared<'_, T>, scale: Scale<T>, a: &[T], b: &[T], first: usize, out: &mut [T]) {
-        let classes = pairs.classes;
-        let mut sums = vec![[T::ZERO; W]; 2 * classes];
-        for (i, out) in (first..).zip(out.chunks_exact_mut(2 * classes)) {
-            sums.fill([T::ZERO; W]);
-            for block in pairs.blocks(i) {
-                let (f, _) = scale.weights(pairs.similarities(i, block));
-                let counts = pairs.others(i, block);
-                let mut weights = [[T::ZERO; W]; 2];
-                for l in 0..W {
-                    let f = if block + l == i { T::ONE } else if counts[l] { f[l] } else { T::ZERO };
-                    let (both, _) = scale.prelus(f);
-                    (weights[0][l], weights[1][l]) = (both[0], both[1]);
-                }
-                for (side, values) in [a, b].into_iter().enumerate() {
-                    for c in 0..classes {
-                        let line = &values[c * pairs.stride + block..][..W];
-                        let sum = &mut sums[side * classes + c];
-                        for l in 0..W {
-                            sum[l] = weights[side][l].mul_add(line[l], sum[l]);
-                        }
-                    }
-                }
-            }
-            for (out, sum) in out.iter_mut().zip(&sums) {
-                *out = sum.iter().fold(T::ZERO, |total, x| total + *x);
+    /// Turns cosines into similarities, 0 outside the candidates and for the node itself, and finds the largest.
+    fn similarities<T: Real>(scale: Scale<'_, T>, stretch: Stretch<'_>, row: &mut [T], largest: &mut T) {
+        scale.blend(stretch, row);
+        confine(stretch, row, T::ZERO);
+        let mut lanes = [T::ZERO; W];
+        for row in row.as_chunks::<W>().0 {
+            for l in 0..W {
+                lanes[l] = if row[l] > lanes[l] { row[l] } else { lanes[l] };
             }
         }
+        *largest = lanes.iter().fold(T::ZERO, |a, b| if *b > a { *b } else { a });
     }
 }
 
-/// What goes back: gradients with respect to both sums, and what was summed.
-#[derive(Clone, Copy)]
-pub(crate) struct Back<'a, T> {
-    pub(crate) positive: &'a [T],
-    pub(crate) negative: &'a [T],
-    pub(crate) values: &'a [T],
-}
-
 dispatch! {
-    /// ∂/∂m, ∂/∂max and ∂/∂q, added up in each row.
-    fn slopes<T: Real>(pairs: Compared<'_, T>, scale: Scale<T>, back: Back<'_, T>, first: usize, out: &mut [[f64; 3]]) {
+    /// Turns cosines into PReLU(f) in `positive` and PReLU(−f) in `negative`. f of a node with itself is 1.
+    fn weights<T: Real>(scale: Scale<'_, T>, stretch: Stretch<'_>, positive: &mut [T], negative: &mut [T]) {
         let (above, below) = scale.steepness();
-        for (i, out) in (first..).zip(out) {
-            let mut sums = [[T::ZERO; W]; 3];
-            for block in pairs.blocks(i) {
-                let r = pairs.similarities(i, block);
-                let (f, _) = scale.weights(r);
-                let counts = pairs.others(i, block);
-                let positive = pairs.dots(back.positive, i, back.values, block);
-                let negative = pairs.dots(back.negative, i, back.values, block);
-                for l in 0..W {
-                    let own = block + l == i;
-                    let counted = if counts[l] { f[l] } else { T::ZERO };
-                    let weight = if own { T::ONE } else { counted };
-                    let (_, slopes) = scale.prelus(weight);
-                    let to_f = if counts[l] { positive[l] * slopes[0] - negative[l] * slopes[1] } else { T::ZERO };
-                    let high = r[l] > scale.mean;
-                    // f = (r − m)/(max − m): ∂f/∂m = (f − 1)/(max − m), ∂f/∂max = −f/(max − m); f = −r/m: ∂f/∂m = −f/m.
-                    let to_mean = if high { (f[l] - T::ONE) * above } else { f[l] * below };
-                    let to_largest = if high { -(f[l] * above) } else { T::ZERO };
-                    sums[0][l] = to_f.mul_add(to_mean, sums[0][l]);
-                    sums[1][l] = to_f.mul_add(to_largest, sums[1][l]);
-                    let to_slope = if weight > T::ZERO { -negative[l] } else { positive[l] };
-                    sums[2][l] = to_slope.mul_add(weight, sums[2][l]);
-                }
+        scale.blend(stretch, positive);
+        for (p, n) in positive.as_chunks_mut::<W>().0.iter_mut().zip(negative.as_chunks_mut::<W>().0) {
+            let (f, _) = scale.levels(*p, above, below);
+            for l in 0..W {
+                p[l] = if f[l] > T::ZERO { f[l] } else { scale.slope * f[l] };
+                n[l] = -(if f[l] < T::ZERO { f[l] } else { scale.slope * f[l] });
             }
-            *out = sums.map(|sum| sum.iter().map(|x| x.f64()).sum());
         }
+        confine(stretch, positive, T::ONE);
+        confine(stretch, negative, -scale.slope);
     }
 }
 
+/// The rows of a tile on the way back.
+pub(crate) struct Back<'a, T> {
+    /// Cosines, which become PReLU(f).
+    pub(crate) positive: &'a mut [T],
+    /// Gradients with respect to PReLU(f), which become those with respect to the cosines.
+    pub(crate) to_positive: &'a mut [T],
+    /// Gradients with respect to PReLU(−f), which become PReLU(−f).
+    pub(crate) to_negative: &'a mut [T],
+}
+
 dispatch! {
-    /// Gradient with respect to the learnt unit columns, a row for each. `all` is what reaches every pair through the mean.
-    fn turn<T: Real>(pairs: Compared<'_, T>, scale: Scale<T>, back: Back<'_, T>, all: T, first: usize, out: &mut [T]) {
-        let (share, classes) = (T::ONE - pairs.beta, pairs.classes);
-        let mut sums = vec![[T::ZERO; W]; classes];
-        for (i, out) in (first..).zip(out.chunks_exact_mut(classes)) {
-            sums.fill([T::ZERO; W]);
-            for block in pairs.blocks(i) {
-                let (f, steep) = scale.weights(pairs.similarities(i, block));
-                let counts = pairs.others(i, block);
-                // The pair stands in the matrix twice. (Spelled out: a closure would not be compiled for the CPU's level.)
-                let positive_there = pairs.dots(back.positive, i, back.values, block);
-                let negative_there = pairs.dots(back.negative, i, back.values, block);
-                let positive_back = pairs.dots(back.values, i, back.positive, block);
-                let negative_back = pairs.dots(back.values, i, back.negative, block);
-                let mut weights = [T::ZERO; W];
-                for l in 0..W {
-                    let (_, slopes) = scale.prelus(f[l]);
-                    let to_positive = positive_there[l] + positive_back[l];
-                    let to_negative = negative_there[l] + negative_back[l];
-                    let to_f = to_positive * slopes[0] - to_negative * slopes[1];
-                    let weight = share * to_f.mul_add(steep[l], all + all);
-                    weights[l] = if counts[l] { weight } else { T::ZERO };
-                }
-                for (c, sum) in sums.iter_mut().enumerate().take(classes) {
-                    let line = &pairs.learnt[c * pairs.stride + block..][..W];
+    /// The way back through f. ∂/∂m, ∂/∂max and ∂/∂q are added to `sums`.
+    fn back<T: Real>(scale: Scale<'_, T>, stretch: Stretch<'_>, row: Back<'_, T>, sums: &mut [f64; 3]) {
+        let Back { positive, to_positive, to_negative } = row;
+        let (above, below) = scale.steepness();
+        let own = stretch.diagonal().map_or(T::ZERO, |at| to_negative[at]);
+        scale.blend(stretch, positive);
+        confine(stretch, to_positive, T::ZERO);
+        confine(stretch, to_negative, T::ZERO);
+        let mut totals = [[T::ZERO; W]; 3];
+        let to = to_positive.as_chunks_mut::<W>().0.iter_mut().zip(to_negative.as_chunks_mut::<W>().0);
+        for (r, (p, n)) in positive.as_chunks_mut::<W>().0.iter_mut().zip(to) {
+            // Copies, and a loop for each quantity: so that every lane is computed, none is branched around.
+            let (to_p, to_n, (f, steep)) = (*p, *n, scale.levels(*r, above, below));
+            let (up, down) = scale.slopes(f);
+            let (mut to_f, mut high, mut to_slope) = ([T::ZERO; W], [T::ZERO; W], [T::ZERO; W]);
+            for l in 0..W {
+                to_f[l] = to_p[l] * up[l] - to_n[l] * down[l];
+            }
+            for l in 0..W {
+                high[l] = if steep[l] > T::ZERO { T::ONE } else { T::ZERO };
+            }
+            for l in 0..W {
+                let (above, below) = (-to_n[l], to_p[l]);
+                to_slope[l] = if f[l] > T::ZERO { above } else { below };
+            }
+            // f = (r − m)/(max − m): ∂f/∂m = (f − 1)/(max − m), ∂f/∂max = −f/(max − m); f = −r/m: ∂f/∂m = −f/m.
+            for l in 0..W {
+                let to_r = to_f[l] * steep[l];
+                totals[0][l] = to_r.mul_add(f[l] - high[l], totals[0][l]);
+                totals[1][l] = to_r.mul_add(-(f[l] * high[l]), totals[1][l]);
+                totals[2][l] = to_slope[l].mul_add(f[l], totals[2][l]);
+                p[l] = scale.learnt * to_r;
+            }
+            for l in 0..W {
+                r[l] = up[l] * f[l];
+                n[l] = -(down[l] * f[l]);
+            }
+        }
+        confine(stretch, positive, T::ONE);
+        confine(stretch, to_negative, -scale.slope);
+        for (sum, total) in sums.iter_mut().zip(totals) {
+            *sum += total.iter().map(|x| x.f64()).sum::<f64>();
+        }
+        // The node itself: PReLU(−1) = −q.
+        sums[2] -= own.f64();
+    }
+}
+
+/// Unit columns whose similarity does not change, and who is compared.
+#[derive(Clone, Copy)]
+pub(crate) struct Fixed<'a, T> {
+    pub(crate) ranges: &'a [(u32, u32)],
+    /// A line per component.
+    pub(crate) lines: &'a [T],
+    pub(crate) stride: usize,
+    /// Above which two are alike.
+    pub(crate) threshold: T,
+}
+
+dispatch! {
+    /// Sets the bits of those in the range of each place whose similarity lies above the threshold, and of the place itself.
+    fn alike<T: Real>(fixed: Fixed<'_, T>, first: usize, out: &mut [(usize, &mut [u64])]) {
+        let Fixed { ranges, lines, stride, threshold } = fixed;
+        for (i, (start, words)) in (first..).zip(out) {
+            let (from, to) = (ranges[i].0 as usize, ranges[i].1 as usize);
+            for block in (from / W * W..to).step_by(W) {
+                let mut dots = [T::ZERO; W];
+                for line in lines.chunks_exact(stride) {
+                    let (own, line) = (line[i], &line[block..][..W]);
                     for l in 0..W {
-                        sum[l] = weights[l].mul_add(line[l], sum[l]);
+                        dots[l] = own.mul_add(line[l], dots[l]);
                     }
                 }
-            }
-            for (out, sum) in out.iter_mut().zip(&sums) {
-                *out = sum.iter().fold(T::ZERO, |total, x| total + *x);
-            }
-        }
-    }
-}
-
-dispatch! {
-    /// The places of the candidates of each row with a similarity of exactly `r`, itself left out.
-    fn equal_to<T: Real>(pairs: Compared<'_, T>, r: T, i: usize, out: &mut Vec<u32>) {
-        for block in pairs.blocks(i) {
-            let (found, counts) = (pairs.similarities(i, block), pairs.others(i, block));
-            out.extend((0..W).filter(|&l| counts[l] && found[l] == r).map(|l| (block + l) as u32));
-        }
-    }
-}
-
-dispatch! {
-    /// The places of the candidates of each row whose fixed similarity lies above the threshold.
-    fn alike<T: Real>(pairs: Compared<'_, T>, first: usize, out: &mut [Vec<u32>]) {
-        for (i, out) in (first..).zip(out) {
-            for block in pairs.blocks(i) {
-                let (fixed, counts) = (pairs.dots(pairs.fixed, i, pairs.fixed, block), pairs.others(i, block));
-                out.extend((0..W).filter(|&l| counts[l] && fixed[l] > pairs.threshold).map(|l| (block + l) as u32));
+                let mut bits = 0;
+                for (l, dot) in dots.iter().enumerate() {
+                    let inside = block + l >= from && block + l < to;
+                    bits |= u64::from((inside && *dot > threshold) || block + l == i) << l;
+                }
+                words[block / 64 - *start] |= bits << (block % 64);
             }
         }
     }

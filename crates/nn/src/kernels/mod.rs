@@ -15,6 +15,7 @@
 pub(crate) mod active;
 pub(crate) mod attention;
 pub(crate) mod contrast;
+pub(crate) mod differences;
 pub(crate) mod diversity;
 pub(crate) mod elementwise;
 pub(crate) mod gemm;
@@ -86,33 +87,33 @@ impl Level {
 
 /// Compiles one function body for every [`Level`] and calls the current one.
 macro_rules! dispatch {
-    ($(#[$doc:meta])* fn $name:ident<T: Real $(, const $n:ident: usize)*>($($arg:ident: $ty:ty),* $(,)?) $body:block) => {
+    ($(#[$doc:meta])* fn $name:ident$(<T: Real $(, const $n:ident: usize)*>)?($($arg:ident: $ty:ty),* $(,)?) $body:block) => {
         $(#[$doc])*
         #[inline]
-        pub(crate) fn $name<T: Real $(, const $n: usize)*>($($arg: $ty),*) {
+        pub(crate) fn $name$(<T: Real $(, const $n: usize)*>)?($($arg: $ty),*) {
             #[inline(always)]
-            fn body<T: Real $(, const $n: usize)*>($($arg: $ty),*) $body
+            fn body$(<T: Real $(, const $n: usize)*>)?($($arg: $ty),*) $body
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
-            fn avx2<T: Real $(, const $n: usize)*>($($arg: $ty),*) {
-                body::<T $(, $n)*>($($arg),*);
+            fn avx2$(<T: Real $(, const $n: usize)*>)?($($arg: $ty),*) {
+                body$(::<T $(, $n)*>)?($($arg),*);
             }
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512vl,avx2,fma")]
-            fn avx512<T: Real $(, const $n: usize)*>($($arg: $ty),*) {
-                body::<T $(, $n)*>($($arg),*);
+            fn avx512$(<T: Real $(, const $n: usize)*>)?($($arg: $ty),*) {
+                body$(::<T $(, $n)*>)?($($arg),*);
             }
 
             match crate::kernels::Level::current() {
                 // SAFETY: `Level::install` never stores a level above what the CPU was detected to have.
                 #[cfg(target_arch = "x86_64")]
-                crate::kernels::Level::Avx512 => unsafe { avx512::<T $(, $n)*>($($arg),*) },
+                crate::kernels::Level::Avx512 => unsafe { avx512$(::<T $(, $n)*>)?($($arg),*) },
                 // SAFETY: as above.
                 #[cfg(target_arch = "x86_64")]
-                crate::kernels::Level::Avx2 => unsafe { avx2::<T $(, $n)*>($($arg),*) },
-                _ => body::<T $(, $n)*>($($arg),*),
+                crate::kernels::Level::Avx2 => unsafe { avx2$(::<T $(, $n)*>)?($($arg),*) },
+                _ => body$(::<T $(, $n)*>)?($($arg),*),
             }
         }
     };

@@ -12,8 +12,8 @@ mod concat;
 mod cross_entropy;
 mod dropout;
 mod hidden;
-mod learned_messages;
 mod matmul;
+mod messages;
 mod prelu;
 mod propagate;
 mod row_mean;
@@ -24,6 +24,6 @@ mod sparse_features;
 mod stack_rows;
 mod tanh;
 
-pub use learned_messages::Candidates;
+pub use messages::Candidates;
 pub use row_mean::RowMean;
 pub use smoothed_product::Smoothing;

@@ -6,18 +6,23 @@
 use crate::inputs::FeatureMatrix;
 use crate::kernels::{gemm, spmm::spmm};
 use crate::tape::{Backward, Operation};
-use crate::{Csr, Inputs, Matrix, Pool, Real, Tape, Var};
+use crate::{Csr, Inputs, Matrix, Mixture, Pool, Real, Tape, Var};
+use std::sync::Arc;
 
-/// Features and what they are smoothed by.
+/// Features and what they are smoothed by. Cloning shares both.
 #[derive(Clone, Debug)]
 pub struct Smoothing<T> {
+    given: Arc<Given<T>>,
+    steps: usize,
+}
+
+#[derive(Debug)]
+struct Given<T> {
     features: FeatureMatrix<T>,
     /// Xᵀ, where X is sparse.
     transpose: Option<Csr<T>>,
-    /// Â and Âᵀ.
-    operator: Csr<T>,
-    back: Csr<T>,
-    steps: usize,
+    operator: Mixture<T>,
+    /// Number of features.
     width: usize,
 }
 
@@ -26,14 +31,15 @@ impl<T: Real> Smoothing<T> {
     ///
     /// # Panics
     /// If the operator is not square over the nodes.
-    pub fn new(inputs: &Inputs<T>, operator: Csr<T>, steps: usize) -> Self {
-        assert_eq!((operator.rows(), operator.columns()), (inputs.nodes(), inputs.nodes()), "an operator on the nodes");
+    pub fn new(inputs: &Inputs<T>, operator: impl Into<Mixture<T>>, steps: usize) -> Self {
+        let operator = operator.into();
+        assert_eq!(operator.len(), inputs.nodes(), "an operator on the nodes");
         let features = inputs.features_together();
         let transpose = match &features {
             FeatureMatrix::Sparse(x) => Some(x.transpose_of(None).0),
             FeatureMatrix::Dense(_) => None,
         };
-        Self { features, transpose, back: operator.transpose_of(None).0, operator, steps, width: inputs.width() }
+        Self { given: Arc::new(Given { features, transpose, operator, width: inputs.width() }), steps }
     }
 
     /// The same features and operator, smoothed another number of times.
@@ -44,9 +50,28 @@ impl<T: Real> Smoothing<T> {
 
     /// Number of columns of the smoothed features, (k + 1)·d.
     pub fn width(&self) -> usize {
-        (self.steps + 1) * self.width
+        (self.steps + 1) * self.given.width
     }
 
+    /// [X ‖ ÂX ‖ … ‖ ÂᵏX]·W for all nodes.
+    ///
+    /// # Panics
+    /// If W does not have [`Smoothing::width`] rows.
+    pub fn product(&self, weights: &Matrix<T>, pool: &Pool<T>) -> Matrix<T> {
+        assert_eq!(weights.rows(), self.width(), "one row of weights per smoothed feature");
+        let mut out = self.given.project(weights, self.steps, pool);
+        for j in (0..self.steps).rev() {
+            let mut next = self.given.project(weights, j, pool);
+            let passed = self.given.operator.product(&out, pool);
+            next.data_mut().iter_mut().zip(passed.data()).for_each(|(x, y)| *x += *y);
+            pool.put(passed);
+            pool.put(std::mem::replace(&mut out, next));
+        }
+        out
+    }
+}
+
+impl<T: Real> Given<T> {
     /// X·W of block `j` of W.
     fn project(&self, weights: &Matrix<T>, j: usize, pool: &Pool<T>) -> Matrix<T> {
         let stride = weights.stride();
@@ -86,30 +111,14 @@ impl<T: Real> Smoothing<T> {
 }
 
 impl<'a, T: Real> Tape<'a, T> {
-    /// [X ‖ ÂX ‖ … ‖ ÂᵏX]·W for all nodes.
+    /// [X ‖ ÂX ‖ … ‖ ÂᵏX]·W for all nodes. Whoever knows the [product](Smoothing::product) already says so.
     ///
     /// # Panics
     /// If W does not have [`Smoothing::width`] rows.
-    pub fn smoothed_product(&mut self, smoothing: &'a Smoothing<T>, weights: Var) -> Var {
-        let (pool, w) = (self.pool(), self.value(weights));
-        assert_eq!(w.rows(), smoothing.width(), "one row of weights per smoothed feature");
-        let mut out = smoothing.project(w, smoothing.steps, pool);
-        for j in (0..smoothing.steps).rev() {
-            let mut next = smoothing.project(w, j, pool);
-            let passed = apply(&smoothing.operator, &out, pool);
-            next.data_mut().iter_mut().zip(passed.data()).for_each(|(x, y)| *x += *y);
-            pool.put(passed);
-            pool.put(std::mem::replace(&mut out, next));
-        }
+    pub fn smoothed_product(&mut self, smoothing: &'a Smoothing<T>, weights: Var, known: Option<Matrix<T>>) -> Var {
+        let out = known.unwrap_or_else(|| smoothing.product(self.value(weights), self.pool()));
         self.record(&[weights], out, SmoothedProduct { smoothing, weights })
     }
-}
-
-fn apply<T: Real>(operator: &Csr<T>, x: &Matrix<T>, pool: &Pool<T>) -> Matrix<T> {
-    let mut out = pool.take(operator.rows(), x.columns());
-    let stride = out.stride();
-    spmm(operator, None, x.data(), out.data_mut(), stride);
-    out
 }
 
 struct SmoothedProduct<'a, T> {
@@ -121,13 +130,13 @@ impl<T: Real> Operation<T> for SmoothedProduct<'_, T> {
     fn backward(self: Box<Self>, _: Var, gradient: Matrix<T>, to: &mut Backward<'_, '_, T>) {
         let pool = to.pool();
         let mut out = pool.take(self.smoothing.width(), gradient.columns());
-        let mut gradient = gradient;
+        let (mut gradient, given) = (gradient, &*self.smoothing.given);
         for j in 0..=self.smoothing.steps {
             if j > 0 {
-                let passed = apply(&self.smoothing.back, &gradient, pool);
+                let passed = given.operator.transposed_product(&gradient, pool);
                 pool.put(std::mem::replace(&mut gradient, passed));
             }
-            self.smoothing.collect(&gradient, j, &mut out, pool);
+            given.collect(&gradient, j, &mut out, pool);
         }
         to.add(self.weights, out);
         to.recycle(gradient);

@@ -10,9 +10,14 @@
 //!
 //! # Cost
 //!
-//! X̃ = [X ‖ ÂX ‖ Â²X ‖ Â³X] is never formed: X̃W = XW₀ + Â(XW₁ + Â(XW₂ + ÂXW₃)) takes 4·nnz(X) + 3·nnz(Â) multiply-adds per hidden unit
-//! instead of 4nd, which is what X̃ would take (Â is dense, so would be ÂX). nnz(Â) is at most n² and about n²/C once predictions
-//! saturate. Learnt messages take O(n²C) time and O(nC) memory: similarities are computed again when they are needed.
+//! X̃ = [X ‖ ÂX ‖ Â²X ‖ Â³X] is never formed: X̃W = XW₀ + Â(XW₁ + Â(XW₂ + ÂXW₃)) takes 4·nnz(X) multiply-adds per hidden unit and three
+//! products with Â. Â = D̃^{-1/2}(a(A + I) + (1 − a)B)D̃^{-1/2}, where B, who is alike, has up to n² ones. Nodes that are alike to the
+//! same nodes have the same row, so rows of B are told by their differences from each other: a product takes as many additions as there
+//! are differences, 13 to 670 times fewer than ones on PubMed and Coauthor-CS. Finding them takes O(n³/64) word operations at the switch
+//! at most, and B takes n²/8 bytes. The evaluation after an epoch and the next training step share X̃W.
+//!
+//! Learnt messages take O(n²C) time in an evaluation and O(n·n_L·C) in a training step with n_L labelled nodes, as only their rows enter
+//! the loss, beside the search for the largest similarity; and O(nC) memory, as similarities are computed again when they are needed.
 
 pub mod confidence;
 mod modules;
@@ -59,11 +64,12 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     further_rounds: |configs| configs.adafgl.personal_epochs,
     extra_bytes: |sizes, configs| {
         let Config { hidden, steps, similarity_cap, .. } = configs.adafgl;
-        // The operator and its transpose, a number and a position each; parameters, two moments, gradient and last step.
+        // Who is alike: a bit per pair, and about as much again for the differences between rows, of which there are many fewer.
         let pairs: usize = sizes.nodes.iter().map(|n| n * (*n).min(similarity_cap)).sum();
+        // Parameters, two moments, gradient and last step.
         let module = (3 * (steps + 1) + 1) * sizes.features * hidden + 3 * hidden * hidden + 4 * hidden * sizes.classes;
-        let activations = sizes.nodes.iter().sum::<usize>() * (8 * hidden + 12 * sizes.classes);
-        (16 * pairs + 20 * sizes.nodes.len() * module + 4 * activations) as u64
+        let activations = sizes.nodes.iter().sum::<usize>() * (12 * hidden + 16 * sizes.classes);
+        (pairs / 4 + 20 * sizes.nodes.len() * module + 4 * activations) as u64
     },
     ..MethodInfo::PLAIN
 };
@@ -245,7 +251,7 @@ impl<T: Real> ClientRule<T> for Personal<T> {
     }
 
     fn predict(&mut self, desk: &Desk<'_, T>) -> Result<Option<Matrix<T>>> {
-        Ok(self.own.as_ref().and_then(|own| own.predict(desk)))
+        Ok(self.own.as_mut().and_then(|own| own.predict(desk)))
     }
 }
 
@@ -258,7 +264,7 @@ impl<T: Real> Own<T> {
         let candidates = topology::candidates(&predicted, config.threshold, config.similarity_cap);
         let (adjacency, plain) = (data.adjacency(), data.inputs().propagation());
         let edges = topology::edge_weights(adjacency, plain, desk.whole().first_propagation());
-        let operator = topology::operator(adjacency, &edges, &candidates.alike(), config.a);
+        let operator = topology::operator(adjacency, &edges, candidates.alike(), config.a);
         let smooth = Smoothing::new(data.inputs(), operator, config.steps);
         let share = config.homophilous_share(homophily(desk));
         let nodes = (0..data.len() as u32).collect();
@@ -280,12 +286,12 @@ impl<T: Real> Own<T> {
         let (sight, pool) = (&self.sight, desk.pool());
         let (mut loss, mut moved) = (0.0, Vec::new());
         let steps = [
-            self.homophilous
-                .as_mut()
-                .map(|module| module.step(|params| sight.homophilous_loss(params, labelled, dropout(0), pool), pool)),
-            self.heterophilous
-                .as_mut()
-                .map(|module| module.step(|params| sight.heterophilous_loss(params, labelled, dropout(1), pool), pool)),
+            self.homophilous.as_mut().map(|module| {
+                module.step(|params, known| sight.homophilous_loss(params, known, labelled, dropout(0), pool), pool)
+            }),
+            self.heterophilous.as_mut().map(|module| {
+                module.step(|params, known| sight.heterophilous_loss(params, known, labelled, dropout(1), pool), pool)
+            }),
         ];
         for (value, distances) in steps.into_iter().flatten() {
             loss += value;
@@ -294,17 +300,17 @@ impl<T: Real> Own<T> {
         (loss, moved)
     }
 
-    fn predict(&self, desk: &Desk<'_, T>) -> Option<Matrix<T>> {
+    fn predict(&mut self, desk: &Desk<'_, T>) -> Option<Matrix<T>> {
         let (sight, pool) = (&self.sight, desk.pool());
         let mut parts = Vec::new();
-        if let Some(module) = &self.homophilous {
+        if let Some(module) = &mut self.homophilous {
             let half = self.share / 2.0;
-            parts.push((half, sight.homophilous(module.params(), pool)));
+            parts.push((half, sight.homophilous(module, pool)));
             parts.push((half, sight.predicted.clone()));
         }
-        if let Some(module) = &self.heterophilous {
+        if let Some(module) = &mut self.heterophilous {
             let third = (1.0 - self.share) / 3.0;
-            parts.extend(sight.heterophilous(module.params(), pool).map(|head| (third, head)));
+            parts.extend(sight.heterophilous(module, pool).map(|head| (third, head)));
         }
         blend(parts, pool)
     }

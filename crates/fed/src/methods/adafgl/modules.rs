@@ -13,13 +13,23 @@ const FEATURES: usize = 0;
 const SMOOTHED: usize = 1;
 const MESSAGES: usize = 2;
 
+/// Tensors of a perceptron of three layers.
+const TENSORS: usize = 8;
+
+/// A perceptron on a tape, and its first product if that is known.
+struct Head<'v, T> {
+    number: usize,
+    vars: &'v [Var],
+    known: Option<Matrix<T>>,
+}
+
 /// What both modules look at; it does not change while they are trained.
 pub(super) struct Sight<T> {
     /// X alone.
     pub(super) plain: Smoothing<T>,
     /// X̃ = [X ‖ ÂX ‖ … ‖ ÂᵏX].
     pub(super) smooth: Smoothing<T>,
-    pub(super) candidates: Candidates<T>,
+    pub(super) candidates: Candidates,
     /// P̂, what the global model predicts.
     pub(super) predicted: Matrix<T>,
     /// All nodes.
@@ -32,6 +42,9 @@ pub(super) struct Sight<T> {
 pub(super) struct Module<T: Real> {
     params: Params<T>,
     optimizer: Adam<T>,
+    /// The first products of the heads, if a prediction has computed them since the last step: dropout comes after them, so
+    /// training begins with the same ones.
+    known: Vec<Matrix<T>>,
 }
 
 impl<T: Real> Module<T> {
@@ -57,21 +70,18 @@ impl<T: Real> Module<T> {
                 tensor.row_mut(0).fill(T::of(SLOPE));
             }
         }
-        Self { params, optimizer: Adam::new(adam) }
+        Self { params, optimizer: Adam::new(adam), known: Vec::new() }
     }
 
-    pub(super) fn params(&self) -> &Params<T> {
-        &self.params
-    }
-
-    /// One step down the loss that `gradients` computes; returns its value and how far each tensor moved.
+    /// One step down the loss that `gradients` computes, perhaps from known first products; returns its value and how far each
+    /// tensor moved.
     pub(super) fn step(
         &mut self,
-        gradients: impl FnOnce(&Params<T>) -> (f64, Vec<Matrix<T>>),
+        gradients: impl FnOnce(&Params<T>, Vec<Matrix<T>>) -> (f64, Vec<Matrix<T>>),
         pool: &Pool<T>,
     ) -> (f64, Vec<f64>) {
         let before = self.params.clone();
-        let (loss, gradients) = gradients(&self.params);
+        let (loss, gradients) = gradients(&self.params, std::mem::take(&mut self.known));
         self.optimizer.step(&mut self.params, &gradients);
         gradients.into_iter().for_each(|g| pool.put(g));
         (loss, self.params.tensor_distances(&before))
@@ -96,17 +106,26 @@ impl<T: Real> Sight<T> {
         self.predicted.columns()
     }
 
-    /// The logits of perceptron number `head` of a module: of `rows`, or of all nodes.
-    fn logits<'t>(
-        &'t self,
-        tape: &mut Tape<'t, T>,
-        head: usize,
-        vars: &[Var],
-        rows: Option<&[u32]>,
-        dropout: Dropout,
-    ) -> Var {
-        let smoothing = if head == FEATURES { &self.plain } else { &self.smooth };
-        let mut z = tape.smoothed_product(smoothing, vars[0]);
+    /// What head `number` looks at.
+    fn smoothing(&self, number: usize) -> &Smoothing<T> {
+        if number == FEATURES { &self.plain } else { &self.smooth }
+    }
+
+    /// The first products of a module, whose heads have these numbers and these places among its parameters. Computed once
+    /// between steps.
+    fn first_products(&self, module: &mut Module<T>, heads: &[(usize, usize)], pool: &Pool<T>) -> Vec<Matrix<T>> {
+        let Module { params, known, .. } = module;
+        if known.is_empty() {
+            let product = |&(number, at): &(usize, usize)| self.smoothing(number).product(&params.tensors()[at], pool);
+            known.extend(heads.iter().map(product));
+        }
+        known.clone()
+    }
+
+    /// The logits of one head of a module: of `rows`, or of all nodes.
+    fn logits<'t>(&'t self, tape: &mut Tape<'t, T>, head: Head<'_, T>, rows: Option<&[u32]>, dropout: Dropout) -> Var {
+        let Head { number, vars, known } = head;
+        let mut z = tape.smoothed_product(self.smoothing(number), vars[0], known);
         if let Some(rows) = rows {
             z = tape.select_rows(z, rows.to_vec());
         }
@@ -114,7 +133,7 @@ impl<T: Real> Sight<T> {
         let (hidden, last) = vars[1..].split_at(vars.len() - 2);
         for (l, layer) in hidden.chunks_exact(3).enumerate() {
             // Each head has masks of its own.
-            let h = tape.prelu(z, layer[0], layer[1], nodes, dropout, 2 * head + l);
+            let h = tape.prelu(z, layer[0], layer[1], nodes, dropout, 2 * number + l);
             z = tape.matmul(h, layer[2]);
         }
         tape.add_bias(z, last[0])
@@ -124,13 +143,15 @@ impl<T: Real> Sight<T> {
     pub(super) fn homophilous_loss(
         &self,
         params: &Params<T>,
+        known: Vec<Matrix<T>>,
         labelled: Supervised<'_, T>,
         dropout: Dropout,
         pool: &Pool<T>,
     ) -> (f64, Vec<Matrix<T>>) {
         let mut tape = Tape::new(pool);
         let vars: Vec<Var> = params.tensors().iter().map(|t| tape.parameter(t)).collect();
-        let z = self.logits(&mut tape, SMOOTHED, &vars, None, dropout);
+        let head = Head { number: SMOOTHED, vars: &vars, known: known.into_iter().next() };
+        let z = self.logits(&mut tape, head, None, dropout);
         let pairs: Vec<(u32, &[T])> = self.nodes.iter().map(|&v| (v, self.predicted.row(v as usize))).collect();
         let (apart, to_z) = losses::squared_error(tape.value(z), &pairs, pool);
         let labels = tape.select_rows(z, labelled.rows.unwrap_or(&self.nodes));
@@ -140,25 +161,33 @@ impl<T: Real> Sight<T> {
     }
 
     /// Z.
-    pub(super) fn homophilous(&self, params: &Params<T>, pool: &Pool<T>) -> Matrix<T> {
+    pub(super) fn homophilous(&self, module: &mut Module<T>, pool: &Pool<T>) -> Matrix<T> {
+        let known = self.first_products(module, &[(SMOOTHED, 0)], pool);
         let mut tape = Tape::new(pool);
-        let vars: Vec<Var> = params.tensors().iter().map(|t| tape.constant(t)).collect();
-        let z = self.logits(&mut tape, SMOOTHED, &vars, None, Dropout::off());
+        let vars: Vec<Var> = module.params.tensors().iter().map(|t| tape.constant(t)).collect();
+        let head = Head { number: SMOOTHED, vars: &vars, known: known.into_iter().next() };
+        let z = self.logits(&mut tape, head, None, Dropout::off());
         tape.take(z)
     }
 
     /// The three heads of the heterophilous module: of `rows`, or of all nodes.
-    fn heads<'t>(&'t self, tape: &mut Tape<'t, T>, vars: &[Var], rows: Option<&[u32]>, dropout: Dropout) -> [Var; 3] {
-        let (first, rest) = vars.split_at(8);
-        let (second, third) = rest.split_at(8);
-        let features = self.logits(tape, FEATURES, first, rows, dropout);
-        let smoothed = self.logits(tape, SMOOTHED, second, rows, dropout);
-        let own = self.logits(tape, MESSAGES, &third[..8], None, dropout);
-        let messages = tape.learned_messages(own, third[8], &self.candidates, self.beta);
-        let messages = match rows {
-            Some(rows) => tape.select_rows(messages, rows.to_vec()),
-            None => messages,
+    fn heads<'t>(
+        &'t self,
+        tape: &mut Tape<'t, T>,
+        vars: &[Var],
+        known: Vec<Matrix<T>>,
+        rows: Option<&[u32]>,
+        dropout: Dropout,
+    ) -> [Var; 3] {
+        let mut known = known.into_iter();
+        let mut logits = |tape: &mut Tape<'t, T>, number: usize, rows: Option<&[u32]>| {
+            let vars = &vars[number * TENSORS..][..TENSORS];
+            self.logits(tape, Head { number, vars, known: known.next() }, rows, dropout)
         };
+        let features = logits(tape, FEATURES, rows);
+        let smoothed = logits(tape, SMOOTHED, rows);
+        let own = logits(tape, MESSAGES, None);
+        let messages = tape.learned_messages(own, vars[3 * TENSORS], &self.candidates, self.beta, rows);
         [features, smoothed, messages]
     }
 
@@ -166,6 +195,7 @@ impl<T: Real> Sight<T> {
     pub(super) fn heterophilous_loss(
         &self,
         params: &Params<T>,
+        known: Vec<Matrix<T>>,
         labelled: Supervised<'_, T>,
         dropout: Dropout,
         pool: &Pool<T>,
@@ -173,17 +203,20 @@ impl<T: Real> Sight<T> {
         let mut tape = Tape::new(pool);
         let vars: Vec<Var> = params.tensors().iter().map(|t| tape.parameter(t)).collect();
         let rows = Some(labelled.rows.unwrap_or(&self.nodes));
-        let losses = self.heads(&mut tape, &vars, rows, dropout).map(|head| tape.cross_entropy(head, labelled.loss));
+        let losses =
+            self.heads(&mut tape, &vars, known, rows, dropout).map(|head| tape.cross_entropy(head, labelled.loss));
         let value = losses.iter().map(|&loss| tape.value(loss).row(0)[0].f64()).sum();
         let seeds = losses.iter().map(|&loss| (loss, one(pool))).collect();
         (value, tape.backward_from(seeds, &vars))
     }
 
     /// The logits of the three heads.
-    pub(super) fn heterophilous(&self, params: &Params<T>, pool: &Pool<T>) -> [Matrix<T>; 3] {
+    pub(super) fn heterophilous(&self, module: &mut Module<T>, pool: &Pool<T>) -> [Matrix<T>; 3] {
+        let heads = [FEATURES, SMOOTHED, MESSAGES].map(|number| (number, number * TENSORS));
+        let known = self.first_products(module, &heads, pool);
         let mut tape = Tape::new(pool);
-        let vars: Vec<Var> = params.tensors().iter().map(|t| tape.constant(t)).collect();
-        self.heads(&mut tape, &vars, None, Dropout::off()).map(|head| tape.take(head))
+        let vars: Vec<Var> = module.params.tensors().iter().map(|t| tape.constant(t)).collect();
+        self.heads(&mut tape, &vars, known, None, Dropout::off()).map(|head| tape.take(head))
     }
 }
 

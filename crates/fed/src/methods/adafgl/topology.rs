@@ -6,16 +6,16 @@
 
 use boostfgl_graph::Adjacency;
 use boostfgl_nn::ops::Candidates;
-use boostfgl_nn::{Csr, Matrix, Propagation, Real, softmax_rows};
+use boostfgl_nn::{Alike, Csr, Matrix, Mixture, Propagation, Real, softmax_rows};
 
 /// Who is compared with whom, given predicted probabilities.
-pub fn candidates<T: Real>(predicted: &Matrix<T>, threshold: f64, cap: usize) -> Candidates<T> {
+pub fn candidates<T: Real>(predicted: &Matrix<T>, threshold: f64, cap: usize) -> Candidates {
     let mut twice = predicted.clone();
     softmax_rows(&mut twice);
-    if predicted.rows() <= cap {
-        return Candidates::all(&twice, threshold);
-    }
-    let (order, ranges) = nearest_in_class(predicted, cap);
+    // Where all pairs are compared the order does not say who is: it puts nodes side by side that are alike to the same ones.
+    let (order, nearest) = nearest_in_class(predicted, cap);
+    let nodes = predicted.rows();
+    let ranges = if nodes <= cap { vec![(0, nodes as u32); nodes] } else { nearest };
     Candidates::within(&twice, threshold, order, &ranges)
 }
 
@@ -42,39 +42,31 @@ fn nearest_in_class<T: Real>(predicted: &Matrix<T>, cap: usize) -> (Vec<u32>, Ve
     (keyed.into_iter().map(|(_, _, v)| v).collect(), ranges)
 }
 
-/// Â. `edges` has a weight for every arc of the graph.
-pub fn operator<T: Real>(adjacency: &Adjacency, edges: &[f64], alike: &[Vec<u32>], a: f64) -> Csr<T> {
-    let rows: Vec<Vec<(u32, f64)>> =
-        (0..adjacency.len()).map(|v| mixed_row(adjacency, edges, &alike[v], a, v)).collect();
-    let degree = |row: &Vec<(u32, f64)>| 1.0 + row.iter().map(|(_, w)| w).sum::<f64>();
-    let root: Vec<f64> = rows.iter().map(|row| 1.0 / libm::sqrt(degree(row))).collect();
+/// Â = D̃^{-1/2}(a·A + (1 − a)·𝟙(S > threshold) + I)D̃^{-1/2}. `edges` has a weight for every arc of the graph.
+///
+/// With B the relation in which a node is also alike to itself, the matrix in the middle is a·(A + I) + (1 − a)·B.
+pub fn operator<T: Real>(adjacency: &Adjacency, edges: &[f64], alike: Alike, a: f64) -> Mixture<T> {
+    let own = |v: usize| adjacency.arc_range(v).map(|arc| (adjacency.indices()[arc], a * edges[arc]));
+    let others = |v: usize| (1.0 - a) * f64::from(alike.degrees()[v] - 1);
+    let degree = |v: usize| 1.0 + own(v).map(|(_, weight)| weight).sum::<f64>() + others(v);
+    let root: Vec<f64> = (0..adjacency.len()).map(|v| 1.0 / libm::sqrt(degree(v))).collect();
     let (mut offsets, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
-    for (v, row) in rows.into_iter().enumerate() {
-        let before = row.partition_point(|(u, _)| (*u as usize) < v);
-        let own = std::iter::once((v as u32, 1.0));
-        for (u, weight) in row[..before].iter().copied().chain(own).chain(row[before..].iter().copied()) {
+    for v in 0..adjacency.len() {
+        let before = own(v).take_while(|(u, _)| (*u as usize) < v);
+        let after = own(v).skip_while(|(u, _)| (*u as usize) < v);
+        let row = before.chain(std::iter::once((v as u32, a))).chain(after);
+        for (u, weight) in row.filter(|(_, weight)| *weight != 0.0) {
             indices.push(u);
             values.push(T::of(weight * root[v] * root[u as usize]));
         }
         offsets.push(indices.len());
     }
-    Csr::new(adjacency.len(), offsets, indices, values)
-}
-
-/// Row v of Ã, in increasing order of columns, without zeros.
-fn mixed_row(adjacency: &Adjacency, edges: &[f64], alike: &[u32], a: f64, v: usize) -> Vec<(u32, f64)> {
-    let own = adjacency.arc_range(v).map(|arc| (adjacency.indices()[arc], a * edges[arc]));
-    let mut row: Vec<(u32, f64)> = own.chain(alike.iter().map(|&u| (u, 1.0 - a))).collect();
-    row.sort_by_key(|(u, _)| *u);
-    row.dedup_by(|later, first| {
-        let same = later.0 == first.0;
-        if same {
-            first.1 += later.1;
-        }
-        same
-    });
-    row.retain(|(_, weight)| *weight != 0.0);
-    row
+    let edges = Csr::new(adjacency.len(), offsets, indices, values);
+    if a == 1.0 {
+        return edges.into();
+    }
+    let scale = root.iter().map(|root| T::of(libm::sqrt(1.0 - a) * root)).collect();
+    Mixture::new(edges, scale, alike)
 }
 
 /// The weight of every arc of A: the graph's own, times how much topology boosting changed its message.

@@ -1,0 +1,68 @@
+//! An operator that mixes edges and likeness: Â = E + diag(s)·B·diag(s).
+
+use super::Alike;
+use crate::kernels::spmm::spmm;
+use crate::{Csr, Matrix, Pool, Real};
+
+/// Â = E + diag(s)·B·diag(s), with a sparse E and a symmetric 0/1 relation B. E has few entries and B many, which are never
+/// multiplied.
+#[derive(Clone, Debug)]
+pub struct Mixture<T> {
+    edges: Csr<T>,
+    /// Eᵀ.
+    back: Csr<T>,
+    alike: Option<(Vec<T>, Alike)>,
+}
+
+impl<T: Real> Mixture<T> {
+    /// With one number of s per node.
+    ///
+    /// # Panics
+    /// If the parts are not square or of different sizes.
+    pub fn new(edges: Csr<T>, scale: Vec<T>, alike: Alike) -> Self {
+        assert_eq!((edges.rows(), edges.rows()), (scale.len(), alike.len()), "parts of one size");
+        Self { alike: Some((scale, alike)), ..edges.into() }
+    }
+
+    /// Number of nodes.
+    pub fn len(&self) -> usize {
+        self.edges.rows()
+    }
+
+    /// Whether there is no node.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Â·y.
+    pub fn product(&self, y: &Matrix<T>, pool: &Pool<T>) -> Matrix<T> {
+        self.sum(&self.edges, y, pool)
+    }
+
+    /// Âᵀ·y.
+    pub fn transposed_product(&self, y: &Matrix<T>, pool: &Pool<T>) -> Matrix<T> {
+        self.sum(&self.back, y, pool)
+    }
+
+    fn sum(&self, edges: &Csr<T>, y: &Matrix<T>, pool: &Pool<T>) -> Matrix<T> {
+        assert_eq!(y.rows(), self.len(), "a row per node");
+        let mut out = pool.take(self.len(), y.columns());
+        let stride = out.stride();
+        spmm(edges, None, y.data(), out.data_mut(), stride);
+        if let Some((scale, alike)) = &self.alike {
+            alike.add_scaled_product(scale, y, &mut out, pool);
+        }
+        out
+    }
+}
+
+impl<T: Real> From<Csr<T>> for Mixture<T> {
+    /// Edges alone.
+    ///
+    /// # Panics
+    /// If the matrix is not square.
+    fn from(edges: Csr<T>) -> Self {
+        assert_eq!(edges.rows(), edges.columns(), "an operator on nodes");
+        Self { back: edges.transpose_of(None).0, edges, alike: None }
+    }
+}

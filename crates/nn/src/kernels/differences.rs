@@ -1,0 +1,90 @@
+//! Sums of rows that are told by their differences from each other, and the search for rows that differ little.
+
+use super::{Level, dispatch};
+use crate::Real;
+use crate::alike::{EMPTY, Told, Trimmed};
+use std::ops::Range;
+
+/// out[i] = out[from(i)] + Σ added − Σ removed for the places `rows` of one block, whose sums `out` holds.
+pub(crate) fn sums<T: Real>(told: &Told, rows: Range<usize>, y: &[T], out: &mut [T], stride: usize) {
+    // As in `spmm`: the widest block of columns whose accumulators fit the registers.
+    let widest = if Level::current() == Level::Avx512 { 256 } else { 64 };
+    let width = [256, 128, 64, 48, 32, 16, 8].into_iter().find(|w| *w <= widest && stride.is_multiple_of(*w));
+    for block in 0..stride / width.unwrap_or(stride) {
+        let (rows, per_row) = (rows.clone(), stride / width.unwrap_or(stride));
+        match width {
+            Some(256) => sums_of_width::<T, 256>(told, rows, y, out, block, per_row),
+            Some(128) => sums_of_width::<T, 128>(told, rows, y, out, block, per_row),
+            Some(64) => sums_of_width::<T, 64>(told, rows, y, out, block, per_row),
+            Some(48) => sums_of_width::<T, 48>(told, rows, y, out, block, per_row),
+            Some(32) => sums_of_width::<T, 32>(told, rows, y, out, block, per_row),
+            Some(16) => sums_of_width::<T, 16>(told, rows, y, out, block, per_row),
+            Some(8) => sums_of_width::<T, 8>(told, rows, y, out, block, per_row),
+            _ => unreachable!("strides are multiples of 8"),
+        }
+    }
+}
+
+dispatch! {
+    /// `W` columns of [`sums`]; there are `per_row` such blocks in a row.
+    fn sums_of_width<T: Real, const W: usize>(
+        told: &Told,
+        rows: Range<usize>,
+        y: &[T],
+        out: &mut [T],
+        block: usize,
+        per_row: usize,
+    ) {
+        let (y, _) = y.as_chunks::<W>();
+        let (out, _) = out.as_chunks_mut::<W>();
+        for (place, i) in rows.enumerate() {
+            let from = told.from[i];
+            let mut sum = if from == EMPTY { [T::ZERO; W] } else { out[from as usize * per_row + block] };
+            let ([start, middle], [end, _]) = (told.starts[i], told.starts[i + 1]);
+            for &u in &told.nodes[start..middle] {
+                let row = &y[u as usize * per_row + block];
+                for c in 0..W {
+                    sum[c] += row[c];
+                }
+            }
+            for &u in &told.nodes[middle..end] {
+                let row = &y[u as usize * per_row + block];
+                for c in 0..W {
+                    sum[c] -= row[c];
+                }
+            }
+            out[place * per_row + block] = sum;
+        }
+    }
+}
+
+dispatch! {
+    /// Lets those who wait know that a row has its place: who is nearer to it than to all before is told from it.
+    fn nearer(
+        own: Trimmed<'_>,
+        place: u32,
+        rows: &[Trimmed<'_>],
+        waiting: &[u32],
+        nearest: &mut [(u32, Option<u32>)],
+    ) {
+        for (&u, nearest) in waiting.iter().zip(nearest) {
+            let other = rows[u as usize];
+            // Rows differ at least by the difference of their lengths.
+            if own.length.abs_diff(other.length) >= nearest.0 {
+                continue;
+            }
+            let start = own.first.max(other.first);
+            let end = (own.first + own.words.len()).min(other.first + other.words.len()).max(start);
+            let common = if start < end {
+                let (a, b) = (&own.words[start - own.first..end - own.first], &other.words[start - other.first..end - other.first]);
+                a.iter().zip(b).map(|(a, b)| u64::from((a & b).count_ones())).sum::<u64>() as u32
+            } else {
+                0
+            };
+            let apart = own.length + other.length - 2 * common;
+            if apart < nearest.0 {
+                *nearest = (apart, Some(place));
+            }
+        }
+    }
+}
