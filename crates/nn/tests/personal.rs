@@ -93,6 +93,42 @@ fn learnt_messages_agree_with_finite_differences() {
     }
 }
 
+/// More nodes than one tile holds: rows are those of all nodes, and the gradient is right along a random direction.
+#[test]
+fn learnt_messages_go_over_many_tiles() {
+    let (n, pool) = (700, Pool::new());
+    let mut p = random(n, 3, 10);
+    softmax_rows(&mut p);
+    let windows: Vec<(u32, u32)> = (0..n as u32).map(|v| (v.saturating_sub(290), (v + 291).min(n as u32))).collect();
+    let within = Candidates::within(&p, 0.99, (0..n as u32).collect(), &windows);
+    let rows: Vec<u32> = (0..n as u32).rev().filter(|v| v % 3 == 0).collect();
+    for candidates in [&Candidates::all(&p, 0.99), &within] {
+        let value = |e: &Matrix<f64>, rows: Option<&[u32]>| {
+            let inputs = [e.clone(), slope(0.25)];
+            weighted(&inputs, &pool, |tape, vars| tape.learned_messages(vars[0], vars[1], candidates, 0.2, rows))
+        };
+        let (e, direction) = (random(n, 3, 11), random(n, 3, 12));
+        let moved = |h: f64| {
+            let x: Vec<f64> = e.to_vec().iter().zip(direction.to_vec()).map(|(e, d)| e + h * d).collect();
+            value(&Matrix::from_rows(n, 3, &x), Some(&rows)).0
+        };
+        let (_, gradients) = value(&e, Some(&rows));
+        let along: f64 = gradients[0].to_vec().iter().zip(direction.to_vec()).map(|(g, d)| g * d).sum();
+        // f jumps where r passes the mean: the step is too short for a pair to pass it.
+        let numeric = (moved(1e-8) - moved(-1e-8)) / 2e-8;
+        assert!((numeric - along).abs() < 1e-5 * numeric.abs().max(1.0), "{along}, not {numeric}");
+        let inputs = [e, slope(0.25)];
+        let mut tape = Tape::new(&pool);
+        let (at, q) = (tape.constant(&inputs[0]), tape.constant(&inputs[1]));
+        let all = tape.learned_messages(at, q, candidates, 0.2, None);
+        let some = tape.learned_messages(at, q, candidates, 0.2, Some(&rows));
+        for (i, &v) in rows.iter().enumerate() {
+            let pairs = tape.value(some).row(i).iter().zip(tape.value(all).row(v as usize));
+            pairs.for_each(|(a, b)| assert!((a - b).abs() < 1e-12));
+        }
+    }
+}
+
 /// The formula of the module in plain loops.
 #[test]
 fn learnt_messages_are_their_formula() {
