@@ -207,13 +207,16 @@ fn confidence<T: Real>(labels: &Matrix<T>, reach: &[f64]) -> f64 {
 
 pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> TopologyAware<T> {
     let initial = Arc::new(terms.initial.clone());
-    TopologyAware { epsilon: terms.setup.methods.fedgta.epsilon, models: vec![initial; terms.clients] }
+    let epsilon = terms.setup.methods.fedgta.epsilon;
+    TopologyAware { epsilon, models: vec![initial; terms.clients], spare: Vec::new() }
 }
 
 /// One model per client, from the clients like it; clients that accept the same others share it.
 pub(super) struct TopologyAware<T> {
     epsilon: f64,
     models: Vec<Arc<Params<T>>>,
+    /// Models that nobody has any more: room for the next.
+    spare: Vec<Params<T>>,
 }
 
 impl<T: Real> ServerRule<T> for TopologyAware<T> {
@@ -237,14 +240,16 @@ impl<T: Real> ServerRule<T> for TopologyAware<T> {
                 influence[*j] += weight / updates.len() as f64;
             }
             // The same set gives the same mean: it is computed once.
-            self.models[updates[i].client] = match sets[..i].iter().position(|earlier| earlier == set) {
+            let model = match sets[..i].iter().position(|earlier| earlier == set) {
                 Some(earlier) => Arc::clone(&self.models[updates[earlier].client]),
                 None => {
-                    let mut mean = updates[i].params().clone();
+                    let mut mean = self.spare.pop().unwrap_or_else(|| updates[i].params().clone());
                     combination.apply(&chosen, &mut mean);
                     Arc::new(mean)
                 }
             };
+            let before = std::mem::replace(&mut self.models[updates[i].client], model);
+            self.spare.extend(Arc::into_inner(before));
         }
         Ok(Some(Combination::of_weights(influence)))
     }

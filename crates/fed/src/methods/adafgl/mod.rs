@@ -13,8 +13,8 @@
 //! X̃ = [X ‖ ÂX ‖ Â²X ‖ Â³X] is never formed: X̃W = XW₀ + Â(XW₁ + Â(XW₂ + ÂXW₃)) takes 4·nnz(X) multiply-adds per hidden unit and three
 //! products with Â. Â = D̃^{-1/2}(a(A + I) + (1 − a)B)D̃^{-1/2}, where B, who is alike, has up to n² ones. Nodes that are alike to the
 //! same nodes have the same row, so rows of B are told by their differences from each other: a product takes as many additions as there
-//! are differences, 13 to 670 times fewer than ones on PubMed and Coauthor-CS. Finding them takes O(n³/64) word operations at the switch
-//! at most, and B takes n²/8 bytes. The evaluation after an epoch and the next training step share X̃W.
+//! are differences, which are few where predictions are sure. Finding them takes O(n³/64) word operations at the switch at most, and B
+//! takes n²/8 bytes. The evaluation after an epoch and the next training step share X̃W.
 //!
 //! Learnt messages take O(n²C) time in an evaluation and O(n·n_L·C) in a training step with n_L labelled nodes, as only their rows enter
 //! the loss, beside the search for the largest similarity; and O(nC) memory, as similarities are computed again when they are needed.
