@@ -188,3 +188,18 @@ fn the_committed_document_comes_from_the_committed_results() {
         "write it anew: boostfgl reproduce document --out docs/reproduction --document docs/reproduction.md"
     );
 }
+
+/// Whoever reads a first look learns which settings were smaller, and a full result has no such line.
+#[test]
+fn a_first_look_says_what_is_smaller() {
+    let smaller = Plan::named("table1").unwrap().smaller();
+    assert!(smaller.contains(&"methods.fedsage-plus.wide = 256".to_owned()), "{smaller:?}");
+    let place = tempfile::tempdir().unwrap();
+    let (ran, _) = run(place.path(), "table1", &Plan { seeds: 1, ..plan("") });
+    for quick in [true, false] {
+        let mut results = ran.results.clone();
+        results.origin.quick = quick;
+        let text = document::write(&[results]).unwrap();
+        assert!(smaller.iter().all(|setting| text.contains(&format!("`{setting}`")) == quick), "{text}");
+    }
+}

@@ -166,6 +166,11 @@ impl Plan {
         self
     }
 
+    /// The settings of a first look that are smaller than the protocol's, as `key = value`.
+    pub fn smaller(&self) -> Vec<String> {
+        self.quick.settings.iter().map(|(key, value)| format!("{key} = {value}")).collect()
+    }
+
     /// The same plan on these datasets alone, in the order of the plan; others are added at the end.
     #[must_use]
     pub fn on(mut self, datasets: &[String]) -> Self {

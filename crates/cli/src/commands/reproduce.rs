@@ -201,6 +201,10 @@ impl Reproduce {
     fn run(&self, name: &str, plan: &Plan, laboratory: &mut Laboratory) -> Result<Timed> {
         if !self.quiet {
             eprintln!("{name}: {}", plan.title);
+            let smaller = if self.quick { Plan::named(name)?.smaller() } else { Vec::new() };
+            if !smaller.is_empty() {
+                eprintln!("{name}: a first look, with {}", smaller.join(", "));
+            }
         }
         let begun = Instant::now();
         let mut progress = Cells::new(self.quiet);

@@ -6,6 +6,7 @@ mod table;
 use super::claims::{self, Evidence, Side, Verdict};
 use super::{NAMES, Origin, Plan, Results};
 use crate::Result;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 use table::Table;
@@ -124,8 +125,23 @@ const REUSE: &str = "The commit is that of the source in whose folder the result
     are reused and may come from an earlier build of the same version; the rows of a result file name the digest of each \
     cell's parameters and predictions.";
 
-const FIRST_LOOK: &str = "Experiments marked as a first look have one seed, fewer datasets and methods where they are long, and \
-    AdaFGL's personal training cut to 10 epochs.\n";
+/// What is less in a first look than in the full experiments.
+fn first_look(all: &[Results]) -> String {
+    let quick: Vec<&Results> = all.iter().filter(|results| results.origin.quick).collect();
+    if quick.is_empty() {
+        return String::new();
+    }
+    let plans = quick.iter().filter_map(|results| Plan::named(&results.name).ok());
+    let smaller: BTreeSet<String> =
+        plans.flat_map(|plan| plan.smaller()).map(|setting| format!("`{setting}`")).collect();
+    let smaller = match Vec::from_iter(smaller).join(", ") {
+        none if none.is_empty() => none,
+        some => format!("; where methods are slow, smaller settings too: {some}"),
+    };
+    format!(
+        "Experiments marked as a first look have one seed, and fewer datasets and methods where they are long{smaller}.\n"
+    )
+}
 
 /// Machine and commit.
 fn origins(all: &[Results]) -> String {
@@ -147,6 +163,5 @@ fn origins(all: &[Results]) -> String {
         let cells = [names.join(", "), origin.program.clone(), commit, origin.machine.clone(), kind.to_owned()];
         table.row(cells);
     }
-    let look = if all.iter().any(|results| results.origin.quick) { FIRST_LOOK } else { "" };
-    format!("{}\n{look}{REUSE}\n", table.markdown())
+    format!("{}\n{}{REUSE}\n", table.markdown(), first_look(all))
 }
