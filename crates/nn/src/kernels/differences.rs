@@ -1,25 +1,24 @@
 //! Sums of rows that are told by their differences from each other, and the search for rows that differ little.
 
-use super::{Level, dispatch};
+use super::dispatch;
+use super::spmm::block_width;
 use crate::Real;
 use crate::alike::{EMPTY, Told, Trimmed};
 use std::ops::Range;
 
 /// out[i] = out[from(i)] + Σ added − Σ removed for the places `rows` of one block, whose sums `out` holds.
 pub(crate) fn sums<T: Real>(told: &Told, rows: Range<usize>, y: &[T], out: &mut [T], stride: usize) {
-    // As in `spmm`: the widest block of columns whose accumulators fit the registers.
-    let widest = if Level::current() == Level::Avx512 { 256 } else { 64 };
-    let width = [256, 128, 64, 48, 32, 16, 8].into_iter().find(|w| *w <= widest && stride.is_multiple_of(*w));
-    for block in 0..stride / width.unwrap_or(stride) {
-        let (rows, per_row) = (rows.clone(), stride / width.unwrap_or(stride));
+    let width = block_width(stride);
+    for block in 0..stride / width {
+        let (rows, per_row) = (rows.clone(), stride / width);
         match width {
-            Some(256) => sums_of_width::<T, 256>(told, rows, y, out, block, per_row),
-            Some(128) => sums_of_width::<T, 128>(told, rows, y, out, block, per_row),
-            Some(64) => sums_of_width::<T, 64>(told, rows, y, out, block, per_row),
-            Some(48) => sums_of_width::<T, 48>(told, rows, y, out, block, per_row),
-            Some(32) => sums_of_width::<T, 32>(told, rows, y, out, block, per_row),
-            Some(16) => sums_of_width::<T, 16>(told, rows, y, out, block, per_row),
-            Some(8) => sums_of_width::<T, 8>(told, rows, y, out, block, per_row),
+            256 => sums_of_width::<T, 256>(told, rows, y, out, block, per_row),
+            128 => sums_of_width::<T, 128>(told, rows, y, out, block, per_row),
+            64 => sums_of_width::<T, 64>(told, rows, y, out, block, per_row),
+            48 => sums_of_width::<T, 48>(told, rows, y, out, block, per_row),
+            32 => sums_of_width::<T, 32>(told, rows, y, out, block, per_row),
+            16 => sums_of_width::<T, 16>(told, rows, y, out, block, per_row),
+            8 => sums_of_width::<T, 8>(told, rows, y, out, block, per_row),
             _ => unreachable!("strides are multiples of 8"),
         }
     }

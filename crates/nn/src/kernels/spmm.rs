@@ -37,23 +37,29 @@ fn block_columns<T: Real>(
     out: &mut [T],
     stride: usize,
 ) {
-    // 16 registers of 8 numbers with AVX2, half of them accumulators; 32 of 16 with AVX-512.
-    let widest = if Level::current() == Level::Avx512 { 256 } else { 64 };
-    let width = [256, 128, 64, 48, 32, 16, 8].into_iter().find(|w| *w <= widest && stride.is_multiple_of(*w));
-    for block in 0..stride / width.unwrap_or(stride) {
+    let width = block_width(stride);
+    for block in 0..stride / width {
         let at = Columns { block, stride, far: size_of_val(b) > NEAR };
         let range = range.clone();
         match width {
-            Some(256) => rows_of_width::<T, 256>(a, rows, range, b, out, at),
-            Some(128) => rows_of_width::<T, 128>(a, rows, range, b, out, at),
-            Some(64) => rows_of_width::<T, 64>(a, rows, range, b, out, at),
-            Some(48) => rows_of_width::<T, 48>(a, rows, range, b, out, at),
-            Some(32) => rows_of_width::<T, 32>(a, rows, range, b, out, at),
-            Some(16) => rows_of_width::<T, 16>(a, rows, range, b, out, at),
-            Some(8) => rows_of_width::<T, 8>(a, rows, range, b, out, at),
+            256 => rows_of_width::<T, 256>(a, rows, range, b, out, at),
+            128 => rows_of_width::<T, 128>(a, rows, range, b, out, at),
+            64 => rows_of_width::<T, 64>(a, rows, range, b, out, at),
+            48 => rows_of_width::<T, 48>(a, rows, range, b, out, at),
+            32 => rows_of_width::<T, 32>(a, rows, range, b, out, at),
+            16 => rows_of_width::<T, 16>(a, rows, range, b, out, at),
+            8 => rows_of_width::<T, 8>(a, rows, range, b, out, at),
             _ => unreachable!("strides are multiples of 8"),
         }
     }
+}
+
+/// The widest equal blocks of a row's columns whose accumulators fit the CPU's registers.
+pub(crate) fn block_width(stride: usize) -> usize {
+    // 16 registers of 8 numbers with AVX2, half of them accumulators; 32 of 16 with AVX-512.
+    let widest = if Level::current() == Level::Avx512 { 256 } else { 64 };
+    let fits = |w: &usize| *w <= widest && stride.is_multiple_of(*w);
+    [256, 128, 64, 48, 32, 16, 8].into_iter().find(fits).unwrap_or(stride)
 }
 
 /// Which columns of a row-major matrix a kernel works on.

@@ -80,18 +80,25 @@ impl<T: Real> Mixture<T> {
         if self.kind == Alpha::Element {
             return self.step_each(history, local, gradients);
         }
+        let by_a = self.by_a(history, local, gradients);
+        for (t, g) in gradients.iter_mut().enumerate() {
+            boostfgl_nn::losses::scale(g, 1.0 - self.alpha(t));
+        }
+        self.optimizer.step(&mut self.a, &by_a);
+        self.set_alpha();
+    }
+
+    /// The gradient with respect to each a, one per tensor or one for all: Σ α(1 − α)(W_hist − W_local)·g.
+    fn by_a(&self, history: &Params<T>, local: &Params<T>, gradients: &[Matrix<T>]) -> Vec<Matrix<T>> {
         let pairs = history.tensors().iter().zip(local.tensors());
         let mut sum = vec![0.0; self.alpha.len()];
-        for (t, (g, (history, local))) in gradients.iter_mut().zip(pairs).enumerate() {
+        for (t, (g, (history, local))) in gradients.iter().zip(pairs).enumerate() {
             let alpha = self.alpha(t);
             let along = g.data().iter().zip(history.data().iter().zip(local.data()));
             let inner: f64 = along.map(|(g, (h, l))| g.f64() * (h.f64() - l.f64())).sum();
             sum[t.min(self.alpha.len() - 1)] += alpha * (1.0 - alpha) * inner;
-            boostfgl_nn::losses::scale(g, 1.0 - alpha);
         }
-        let by_a: Vec<Matrix<T>> = sum.into_iter().map(|sum| Matrix::from_rows(1, 1, &[T::of(sum)])).collect();
-        self.optimizer.step(&mut self.a, &by_a);
-        self.set_alpha();
+        sum.into_iter().map(|sum| Matrix::from_rows(1, 1, &[T::of(sum)])).collect()
     }
 
     /// The same for a weight per parameter, block by block: unmixed, moved and set while the block is in the cache.
@@ -163,6 +170,12 @@ mod tests {
             mixture.a.copy_from(&a);
             mixture.set_alpha();
             let mut gradients = weights.tensors().to_vec();
+            // A weight per parameter has this checked where its kernel is.
+            let analytic =
+                if alpha == Alpha::Element { Vec::new() } else { mixture.by_a(&history, &local, &gradients) };
+            for (t, (found, expected)) in analytic.iter().zip(&by_a).enumerate() {
+                assert!((found.row(0)[0] - expected).abs() < 1e-8, "{alpha:?} a {t}");
+            }
             mixture.step_back(&history, &local, &mut gradients);
             for (&(t, r, c), expected) in places.iter().zip(by_local) {
                 assert!((gradients[t].row(r)[c] - expected).abs() < 1e-8, "{alpha:?} local {t} {r} {c}");
