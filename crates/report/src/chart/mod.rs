@@ -4,12 +4,16 @@
 //! hover and read aloud) and the same numbers stand in a table behind the picture. Colours come from classes of the page,
 //! `c0` to `c7` (Okabe and Ito, told apart by colour-blind readers), so that a dark page needs no other picture.
 
+mod bars;
 mod dots;
+mod heat;
 mod lines;
 mod scale;
 mod svg;
 
+pub use bars::Bars;
 pub use dots::{Dot, Dots};
+pub use heat::Heat;
 pub use lines::{Line, Lines};
 
 use svg::{Drawing, escaped, place};
