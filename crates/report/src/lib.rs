@@ -8,11 +8,13 @@
 //! * [`Table`] — several runs side by side, as text, Markdown or CSV.
 //! * [`Diagnoses`] — `diagnostics.json`: what diagnostics found; [`DiagnosisReport`] — the same for people.
 //! * [`FrameTable`] — a metric by groups of nodes, with intervals and the worst group; [`Course`] — the same round by round.
+//! * [`chart`] — pictures as inline SVG, each with the table of its numbers.
 //! * [`Comparison`] — methods side by side over datasets and seeds, with how sure each difference is and its cost.
 
 #![forbid(unsafe_code)]
 
 mod atomic;
+pub mod chart;
 mod comparison;
 mod course;
 mod diagnoses;

@@ -1,0 +1,96 @@
+//! From numbers to places on a drawing.
+
+/// A linear scale between two numbers, with ticks at round ones.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Scale {
+    low: f64,
+    high: f64,
+    /// Where `low` and `high` stand on the drawing.
+    from: f64,
+    to: f64,
+}
+
+impl Scale {
+    /// The scale that shows all `numbers`; those that are not finite are left out. Equal numbers stand in the middle.
+    pub(crate) fn over(numbers: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
+        let ends = numbers.filter(|x| x.is_finite()).fold(None, |ends: Option<(f64, f64)>, x| {
+            Some(ends.map_or((x, x), |(low, high)| (low.min(x), high.max(x))))
+        });
+        let (low, high) = match ends {
+            None => (0.0, 1.0),
+            Some((low, high)) if low == high => {
+                let reach = if low == 0.0 { 1.0 } else { low.abs() / 10.0 };
+                (low - reach, high + reach)
+            }
+            Some(ends) => ends,
+        };
+        Self { low, high, from, to }
+    }
+
+    /// The same with its ends moved out to ticks.
+    pub(crate) fn rounded(self, ticks: usize) -> Self {
+        let step = step(self.high - self.low, ticks);
+        Self { low: (self.low / step + 1e-9).floor() * step, high: (self.high / step - 1e-9).ceil() * step, ..self }
+    }
+
+    /// Where `x` stands.
+    pub(crate) fn at(self, x: f64) -> f64 {
+        self.from + (x - self.low) / (self.high - self.low) * (self.to - self.from)
+    }
+
+    /// About `count` round numbers inside, increasing.
+    pub(crate) fn ticks(self, count: usize) -> Vec<f64> {
+        let step = step(self.high - self.low, count);
+        let (first, last) = ((self.low / step - 1e-9).ceil(), (self.high / step + 1e-9).floor());
+        // Zero by rounding is plain zero.
+        (0..=(last - first).max(0.0) as usize).map(|i| (first + i as f64) * step).map(|x| if x.abs() < step / 1e6 { 0.0 } else { x }).collect()
+    }
+}
+
+/// 1, 2 or 5 times a power of ten, so that `length` has about `count` of it.
+fn step(length: f64, count: usize) -> f64 {
+    let raw = length / count.max(1) as f64;
+    let power = libm::pow(10.0, libm::log10(raw).floor());
+    let leading = raw / power;
+    power * [1.0, 2.0, 5.0, 10.0].into_iter().find(|m| leading <= *m * 1.0001).unwrap_or(10.0)
+}
+
+/// A number as a label: as many decimals as tell the ticks of a scale apart.
+pub(crate) fn label(x: f64, ticks: &[f64]) -> String {
+    let step = ticks.windows(2).map(|w| (w[1] - w[0]).abs()).fold(f64::INFINITY, f64::min);
+    let decimals = if step.is_finite() && step > 0.0 { (-libm::log10(step) + 1e-9).ceil().clamp(0.0, 6.0) as usize } else { 1 };
+    format!("{x:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ticks_are_round() {
+        let scale = Scale::over([3.2, 97.0].into_iter(), 0.0, 100.0);
+        assert_eq!(scale.ticks(5), [20.0, 40.0, 60.0, 80.0]);
+        assert_eq!(scale.rounded(5).ticks(5), [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
+        assert_eq!(label(20.0, &[0.0, 20.0]), "20");
+        assert_eq!(label(0.25, &[0.0, 0.25]), "0.25");
+    }
+
+    #[test]
+    fn nothing_and_one_number_have_a_scale() {
+        assert_eq!(Scale::over(std::iter::empty(), 0.0, 10.0).at(0.5), 5.0);
+        assert_eq!(Scale::over([f64::NAN, 7.0].into_iter(), 0.0, 10.0).at(7.0), 5.0);
+        assert_eq!(Scale::over([0.0].into_iter(), 0.0, 10.0).at(0.0), 5.0);
+    }
+
+    proptest! {
+        #[test]
+        fn ends_stand_at_the_ends_and_ticks_between(low in -1e6f64..1e6, length in 1e-6f64..1e6, count in 2usize..10) {
+            let scale = Scale::over([low, low + length].into_iter(), 50.0, 10.0);
+            prop_assert!((scale.at(low) - 50.0).abs() < 1e-6 && (scale.at(low + length) - 10.0).abs() < 1e-6);
+            let ticks = scale.rounded(count).ticks(count);
+            prop_assert!((2..=2 * count + 2).contains(&ticks.len()), "{:?}", ticks);
+            prop_assert!(ticks.windows(2).all(|w| w[0] < w[1]));
+        }
+    }
+}
