@@ -6,7 +6,8 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 /// The folders under `crates/`, in the order in which data flow through them.
-const ORDER: [&str; 9] = ["graph", "partition", "nn", "fed", "privacy", "fairness", "report", "boostfgl", "cli"];
+const ORDER: [&str; 10] =
+    ["graph", "partition", "nn", "fed", "privacy", "fairness", "report", "boostfgl", "serve", "cli"];
 
 #[test]
 fn a_crate_uses_only_crates_before_it() {

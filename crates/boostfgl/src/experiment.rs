@@ -258,6 +258,7 @@ impl Experiment {
         });
         if let Some(recorder) = &mut recorder {
             recorder.models(self, &seeds)?;
+            recorder.divisions(self, &seeds)?;
             recorder.diagnoses(&seeds)?;
         }
         let totals = RunTotals {

@@ -5,9 +5,10 @@ use crate::{Result, diagnose};
 use boostfgl_fairness::Evaluation;
 use boostfgl_fed::RoundRecord;
 use boostfgl_nn::safetensors_io;
-use boostfgl_partition::Partition;
-use boostfgl_report::{Prediction, PredictionsWriter, RoundsWriter, RunFolder, Summary};
-use serde::Serialize;
+use boostfgl_partition::{Description, Partition};
+use boostfgl_report::{
+    Divisions, Prediction, PredictionsWriter, Round, RoundClient, RoundsWriter, RunFolder, SeedDivision, Summary,
+};
 use std::collections::HashMap;
 
 /// Writes what happens into a run folder. `summary.json` comes last: a folder that has one is whole.
@@ -16,33 +17,6 @@ pub(crate) struct Recorder<'a> {
     rounds: RoundsWriter,
     predictions: PredictionsWriter,
     names: Vec<String>,
-}
-
-/// One line of `rounds.jsonl`. Metrics are in percent.
-#[derive(Serialize)]
-struct Line<'a> {
-    seed: u64,
-    round: usize,
-    loss: f64,
-    val_accuracy: Option<f64>,
-    metrics: Option<boostfgl_fairness::Percent<Evaluation>>,
-    clients: Vec<ClientLine<'a>>,
-    bytes_up: u64,
-    bytes_down: u64,
-    seconds: f64,
-}
-
-#[derive(Serialize)]
-struct ClientLine<'a> {
-    client: &'a usize,
-    loss: f64,
-    update_norm: f64,
-    weight: Option<f64>,
-    trust: Option<f64>,
-    gap: Option<f64>,
-    bytes_up: u64,
-    bytes_down: u64,
-    seconds: f64,
 }
 
 impl<'a> Recorder<'a> {
@@ -57,8 +31,8 @@ impl<'a> Recorder<'a> {
     }
 
     pub(crate) fn round(&mut self, seed: u64, record: &RoundRecord<'_>, evaluation: Option<&Evaluation>) -> Result<()> {
-        let clients = record.clients.iter().map(|c| ClientLine {
-            client: &c.client,
+        let clients = record.clients.iter().map(|c| RoundClient {
+            client: c.client,
             loss: c.loss,
             update_norm: c.update_norm,
             weight: c.weight,
@@ -68,7 +42,7 @@ impl<'a> Recorder<'a> {
             bytes_down: c.bytes_down,
             seconds: c.seconds,
         });
-        self.rounds.write(&Line {
+        self.rounds.write(&Round {
             seed,
             round: record.round,
             loss: record.loss,
@@ -97,6 +71,23 @@ impl<'a> Recorder<'a> {
                 heterophilous: run.groups.heterophilous[v],
             })?;
         }
+        Ok(())
+    }
+
+    /// Writes how the graph was divided, in numbers: a report shows it without the graph.
+    pub(crate) fn divisions(&self, experiment: &Experiment, runs: &[SeedRun]) -> Result<()> {
+        let graph = experiment.graph();
+        let seeds = runs.iter().map(|run| {
+            let mut minority_classes: Vec<usize> = (0..graph.len())
+                .filter(|v| run.groups.minority[*v])
+                .filter_map(|v| graph.labels().get(v).map(|class| class as usize))
+                .collect();
+            minority_classes.sort_unstable();
+            minority_classes.dedup();
+            SeedDivision { seed: run.seed, description: Description::new(graph, &run.partition), minority_classes }
+        });
+        let divisions = Divisions::new(seeds.collect());
+        self.folder.write_atomic(RunFolder::DIVISIONS, divisions.to_json().as_bytes())?;
         Ok(())
     }
 

@@ -1,15 +1,16 @@
 //! What a partition looks like, in numbers and as a picture for a terminal.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use boostfgl_graph::{Graph, Role};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::partition::edges;
 use crate::{Partition, louvain};
 
 /// A partition in numbers. `Display` draws it as a table.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Description {
     /// The graph.
     pub graph: String,
@@ -24,7 +25,7 @@ pub struct Description {
 }
 
 /// One client in numbers.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClientDescription {
     /// Number of nodes n_k.
     pub nodes: usize,
@@ -32,6 +33,8 @@ pub struct ClientDescription {
     pub edges: usize,
     /// Edges with one end here, dropped.
     pub lost_edges: usize,
+    /// The same by the client that has the other end; empty for the sum over all.
+    pub lost_to: BTreeMap<usize, usize>,
     /// Training nodes.
     pub train: usize,
     /// Validation nodes.
@@ -64,8 +67,8 @@ impl Description {
                 (connected[a], connected[b]) = (true, true);
                 tallies[k].edge(graph.labels().get(a), graph.labels().get(b));
             } else {
-                tallies[k].client.lost_edges += 1;
-                tallies[other].client.lost_edges += 1;
+                tallies[k].lost(other);
+                tallies[other].lost(k);
             }
         }
         for (v, connected) in connected.into_iter().enumerate() {
@@ -125,6 +128,11 @@ impl Tally {
             ..ClientDescription::default()
         };
         Self { client, labelled_edges: 0, same_class: 0 }
+    }
+
+    fn lost(&mut self, to: usize) {
+        self.client.lost_edges += 1;
+        *self.client.lost_to.entry(to).or_default() += 1;
     }
 
     fn edge(&mut self, a: Option<u32>, b: Option<u32>) {
@@ -259,6 +267,7 @@ mod tests {
         let [first, second] = &description.clients[..] else { panic!("two clients") };
         assert_eq!((first.nodes, first.edges, first.lost_edges, first.isolated), (4, 4, 1, 0));
         assert_eq!((first.train, first.val, first.test), (1, 1, 1));
+        assert_eq!((&first.lost_to, &second.lost_to), (&BTreeMap::from([(1, 1)]), &BTreeMap::from([(0, 1)])));
         assert_eq!((&first.class_counts[..], first.edge_homophily), (&[3, 0][..], Some(1.0)));
         assert_eq!((second.nodes, second.edges, second.isolated, second.edge_homophily), (1, 0, 1, None));
         assert_eq!((description.total.edges, description.total.lost_edges), (4, 1));

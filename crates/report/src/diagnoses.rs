@@ -48,11 +48,8 @@ impl Diagnoses {
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let text = std::fs::read(path).map_err(|source| Error::io(path, source))?;
+        crate::version::check(&text, Self::VERSION, path)?;
         let found: Self = serde_json::from_slice(&text).map_err(|error| Error::malformed(path, error.to_string()))?;
-        if found.version > Self::VERSION {
-            let (known, newer) = (Self::VERSION, u64::from(found.version));
-            return Err(Error::Newer { path: path.to_path_buf(), known, found: newer });
-        }
         match found.misfit() {
             Some(reason) => Err(Error::malformed(path, reason)),
             None => Ok(found),

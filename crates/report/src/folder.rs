@@ -33,6 +33,8 @@ impl RunFolder {
     pub const CONFIG: &str = "config.toml";
     /// Which client and split each node is in.
     pub const PARTITION: &str = "partition.csv";
+    /// How the graph was divided, in numbers.
+    pub const DIVISIONS: &str = "partition.json";
     /// One line per seed and round.
     pub const ROUNDS: &str = "rounds.jsonl";
     /// One row per seed and node.
@@ -186,7 +188,15 @@ impl RunFolder {
             let path = self.file(Self::CHECKPOINT);
             fs::remove_dir_all(&path).map_err(|source| Error::io(path, source))?;
         }
-        let rest = [Self::CONFIG, Self::PARTITION, Self::PREDICTIONS, Self::MODEL, Self::DIAGNOSTICS, Self::REPORT];
+        let rest = [
+            Self::CONFIG,
+            Self::PARTITION,
+            Self::DIVISIONS,
+            Self::PREDICTIONS,
+            Self::MODEL,
+            Self::DIAGNOSTICS,
+            Self::REPORT,
+        ];
         for name in rest.into_iter().chain([Self::ROUNDS]) {
             if there(name) {
                 remove(name)?;

@@ -2,9 +2,13 @@
 //!
 //! * [`RunFolder`] — where a run writes, so that a crash never leaves a half-written file under a final name.
 //! * [`RoundsWriter`] — `rounds.jsonl`, one line per seed and round, while the run goes on.
+//! * [`Rounds`] — the same file read back, also while it grows.
+//! * [`Divisions`] — `partition.json`: how the graph was divided, in numbers.
 //! * [`PredictionsWriter`] — `predictions.csv`, one row per seed and node.
 //! * [`Predictions`] — the same file read back.
 //! * [`Summary`] — `summary.json`, written last: its presence means that the run is complete.
+//! * [`RunView`] — all that can be seen of a run folder, finished, half-written or broken.
+//! * [`page::Report`] — one self-contained page from one or more runs, drawn with [`chart`].
 //! * [`Table`] — several runs side by side, as text, Markdown or CSV.
 //! * [`Diagnoses`] — `diagnostics.json`: what diagnostics found; [`DiagnosisReport`] — the same for people.
 //! * [`FrameTable`] — a metric by groups of nodes, with intervals and the worst group; [`Course`] — the same round by round.
@@ -19,14 +23,18 @@ mod comparison;
 mod course;
 mod diagnoses;
 mod diagnosis;
+mod divisions;
 mod error;
 mod folder;
 mod frame;
+pub mod page;
 mod predictions;
 mod rounds;
 mod sheet;
 mod summary;
 mod table;
+mod version;
+mod view;
 
 pub use atomic::{AtomicFile, write_atomic};
 pub use comparison::{
@@ -35,10 +43,12 @@ pub use comparison::{
 pub use course::{Course, RoundFrames};
 pub use diagnoses::{Diagnoses, SeedDiagnosis};
 pub use diagnosis::DiagnosisReport;
+pub use divisions::{Divisions, SeedDivision};
 pub use error::{Error, Result};
 pub use folder::{RunFolder, free_name};
 pub use frame::FrameTable;
 pub use predictions::{Prediction, Predictions, PredictionsWriter, SavedPrediction, SeedPredictions};
-pub use rounds::RoundsWriter;
+pub use rounds::{Round, RoundClient, Rounds, RoundsWriter};
 pub use summary::{Bytes, RunTotals, SeedSummary, Summary};
 pub use table::{Row, Style, Table};
+pub use view::{Depth, RunView, Settings, State};

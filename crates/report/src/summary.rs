@@ -150,18 +150,9 @@ impl Summary {
     /// # Errors
     /// If it is not a summary, or has a newer version.
     pub fn from_json(text: &[u8], path: impl AsRef<Path>) -> Result<Self> {
-        #[derive(Deserialize)]
-        struct Version {
-            version: u64,
-        }
         let path = path.as_ref();
-        let malformed = |error: serde_json::Error| Error::malformed(path, error.to_string());
-        // The version alone comes first: a newer format may differ in any other key.
-        let Version { version } = serde_json::from_slice(text).map_err(malformed)?;
-        if version > u64::from(Self::VERSION) {
-            return Err(Error::Newer { path: path.to_path_buf(), known: Self::VERSION, found: version });
-        }
-        serde_json::from_slice(text).map_err(malformed)
+        crate::version::check(text, Self::VERSION, path)?;
+        serde_json::from_slice(text).map_err(|error| Error::malformed(path, error.to_string()))
     }
 
     /// The method with its boosts, as tables name it: `fedavg`, `fedgta + all`, `fedavg + node,model`.

@@ -43,12 +43,22 @@ impl Bars {
                 drawing.close("rect");
                 x += width;
             }
-            drawing.text("text", &[("x", &place(x + 6.0)), ("y", &middle), ("class", &"tick")], &format!("{}", total(row)));
+            drawing.text(
+                "text",
+                &[("x", &place(x + 6.0)), ("y", &middle), ("class", &"tick")],
+                &format!("{}", total(row)),
+            );
         }
         let bottom = top + STEP * self.rows.len() as f64;
-        drawing.text("text", &[("x", &place(WIDTH / 2.0)), ("y", &place(bottom + 16.0)), ("class", &"name middle")], &self.x);
+        drawing.text(
+            "text",
+            &[("x", &place(WIDTH / 2.0)), ("y", &place(bottom + 16.0)), ("class", &"name middle")],
+            &self.x,
+        );
         let head = std::iter::once(String::new()).chain(self.series.iter().cloned()).collect();
-        let row = |(name, row): &(String, Vec<f64>)| std::iter::once(name.clone()).chain(row.iter().map(f64::to_string)).collect();
+        let row = |(name, row): &(String, Vec<f64>)| {
+            std::iter::once(name.clone()).chain(row.iter().map(f64::to_string)).collect()
+        };
         Chart {
             title: self.title.clone(),
             svg: drawing.finish(WIDTH, bottom + 24.0, &self.title),

@@ -66,19 +66,34 @@ impl Dots {
             }
         }
         let svg = drawing.finish(WIDTH, bottom + 40.0, &self.title);
-        Chart { title: self.title.clone(), svg, head: self.head(), rows: self.dots.iter().map(|dot| self.row(dot)).collect() }
+        Chart {
+            title: self.title.clone(),
+            svg,
+            head: self.head(),
+            rows: self.dots.iter().map(|dot| self.row(dot)).collect(),
+        }
     }
 
     fn axis(&self, drawing: &mut Drawing, xs: Scale, top: f64, bottom: f64) {
         let ticks = xs.ticks(TICKS);
         for &x in &ticks {
             let at = place(xs.at(x));
-            drawing.element("line", &[("x1", &at), ("x2", &at), ("y1", &place(top)), ("y2", &place(bottom)), ("class", &"grid")]);
-            drawing.text("text", &[("x", &at), ("y", &place(bottom + 15.0)), ("class", &"tick middle")], &label(x, &ticks));
+            drawing.element(
+                "line",
+                &[("x1", &at), ("x2", &at), ("y1", &place(top)), ("y2", &place(bottom)), ("class", &"grid")],
+            );
+            drawing.text(
+                "text",
+                &[("x", &at), ("y", &place(bottom + 15.0)), ("class", &"tick middle")],
+                &label(x, &ticks),
+            );
         }
         if let Some(mark) = self.mark {
             let at = place(xs.at(mark));
-            drawing.element("line", &[("x1", &at), ("x2", &at), ("y1", &place(top)), ("y2", &place(bottom)), ("class", &"axis")]);
+            drawing.element(
+                "line",
+                &[("x1", &at), ("x2", &at), ("y1", &place(top)), ("y2", &place(bottom)), ("class", &"axis")],
+            );
         }
         let (x, y) = (place(WIDTH / 2.0), place(bottom + 33.0));
         drawing.text("text", &[("x", &x), ("y", &y), ("class", &"name middle")], &self.x);
@@ -91,9 +106,15 @@ impl Dots {
         let ([low, high], class, y) = (dot.interval, colour(dot.series), place(y));
         if low.is_finite() && high.is_finite() && low < high {
             let (from, to) = (place(xs.at(low)), place(xs.at(high)));
-            drawing.element("line", &[("x1", &from), ("x2", &to), ("y1", &y), ("y2", &y), ("class", &format!("line {class}"))]);
+            drawing.element(
+                "line",
+                &[("x1", &from), ("x2", &to), ("y1", &y), ("y2", &y), ("class", &format!("line {class}"))],
+            );
         }
-        drawing.open("circle", &[("cx", &place(xs.at(dot.mean))), ("cy", &y), ("r", &"4.5"), ("class", &format!("dot {class}"))]);
+        drawing.open(
+            "circle",
+            &[("cx", &place(xs.at(dot.mean))), ("cy", &y), ("r", &"4.5"), ("class", &format!("dot {class}"))],
+        );
         let name = self.series.get(dot.series).map_or("", |name| &name[..]);
         drawing.text("title", &[], &format!("{name}, {}: {:.2} [{low:.2}, {high:.2}]", dot.group, dot.mean));
         drawing.close("circle");
@@ -116,12 +137,22 @@ mod tests {
 
     #[test]
     fn groups_have_a_row_and_missing_numbers_none() {
-        let dot = |group: &str, series: usize, mean: f64| Dot { group: group.into(), series, mean, interval: [mean - 1.0, mean + 2.0] };
+        let dot = |group: &str, series: usize, mean: f64| Dot {
+            group: group.into(),
+            series,
+            mean,
+            interval: [mean - 1.0, mean + 2.0],
+        };
         let dots = Dots {
             title: "F1 by group".into(),
             x: "macro-F1, %".into(),
             series: vec!["fedavg".into(), "boostfgl".into()],
-            dots: vec![dot("all", 0, 80.0), dot("all", 1, 81.0), dot("minority", 0, 20.0), dot("minority", 1, f64::NAN)],
+            dots: vec![
+                dot("all", 0, 80.0),
+                dot("all", 1, 81.0),
+                dot("minority", 0, 20.0),
+                dot("minority", 1, f64::NAN),
+            ],
             mark: None,
         };
         let chart = dots.chart();

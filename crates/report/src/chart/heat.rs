@@ -36,19 +36,33 @@ impl Heat {
         }
         for (r, (name, row)) in self.rows.iter().enumerate() {
             let y = top + r as f64 * CELL;
-            drawing.text("text", &[("x", &place(left - 8.0)), ("y", &place(y + CELL / 2.0 + 4.0)), ("class", &"tick end")], name);
+            drawing.text(
+                "text",
+                &[("x", &place(left - 8.0)), ("y", &place(y + CELL / 2.0 + 4.0)), ("class", &"tick end")],
+                name,
+            );
             for (c, &number) in row.iter().enumerate().filter(|(_, number)| number.is_finite()) {
                 let share = if high > low { (number - low) / (high - low) } else { 0.5 };
-                let what = format!("{} {name}, {} {}: {number:.2}", self.y, self.x, self.columns.get(c).map_or("", |c| &c[..]));
+                let what = format!(
+                    "{} {name}, {} {}: {number:.2}",
+                    self.y,
+                    self.x,
+                    self.columns.get(c).map_or("", |c| &c[..])
+                );
                 cell(&mut drawing, [left + c as f64 * wide, y, wide], share, number, &what);
             }
         }
         let bottom = top + CELL * self.rows.len() as f64;
-        drawing.text("text", &[("x", &place(left + (WIDTH - left) / 2.0)), ("y", &place(bottom + 18.0)), ("class", &"name middle")], &self.x);
+        drawing.text(
+            "text",
+            &[("x", &place(left + (WIDTH - left) / 2.0)), ("y", &place(bottom + 18.0)), ("class", &"name middle")],
+            &self.x,
+        );
         drawing.text("text", &[("x", &"4"), ("y", &place(top - 8.0)), ("class", &"name")], &self.y);
         let head = std::iter::once(format!("{} \\ {}", self.y, self.x)).chain(self.columns.iter().cloned()).collect();
         let number = |x: &f64| if x.is_finite() { format!("{x:.2}") } else { "–".to_owned() };
-        let row = |(name, row): &(String, Vec<f64>)| std::iter::once(name.clone()).chain(row.iter().map(number)).collect();
+        let row =
+            |(name, row): &(String, Vec<f64>)| std::iter::once(name.clone()).chain(row.iter().map(number)).collect();
         Chart {
             title: self.title.clone(),
             svg: drawing.finish(WIDTH, bottom + 26.0, &self.title),
@@ -64,7 +78,10 @@ fn cell(drawing: &mut Drawing, [x, y, wide]: [f64; 3], share: f64, number: f64, 
     drawing.open("g", &[]);
     drawing.text("title", &[], what);
     let (x0, y0, w, h) = (place(x + 1.0), place(y + 1.0), place(wide - 2.0), place(CELL - 2.0));
-    drawing.element("rect", &[("x", &x0), ("y", &y0), ("width", &w), ("height", &h), ("class", &"heat"), ("fill-opacity", &opacity)]);
+    drawing.element(
+        "rect",
+        &[("x", &x0), ("y", &y0), ("width", &w), ("height", &h), ("class", &"heat"), ("fill-opacity", &opacity)],
+    );
     let class = if share > 0.55 { "tick middle inverse" } else { "tick middle" };
     let (x, y) = (place(x + wide / 2.0), place(y + CELL / 2.0 + 4.0));
     drawing.text("text", &[("x", &x), ("y", &y), ("class", &class)], &format!("{number:.1}"));
@@ -86,7 +103,11 @@ mod tests {
         };
         let chart = heat.chart();
         assert_eq!(chart.svg.matches("<rect").count(), 3);
-        assert!(chart.svg.contains("fill-opacity=\"0.92\"") && chart.svg.contains("budget 0.2, τ 1: 3.00"), "{}", chart.svg);
+        assert!(
+            chart.svg.contains("fill-opacity=\"0.92\"") && chart.svg.contains("budget 0.2, τ 1: 3.00"),
+            "{}",
+            chart.svg
+        );
         assert_eq!(chart.rows[0], ["0.1", "1.00", "–"]);
     }
 }

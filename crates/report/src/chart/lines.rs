@@ -57,22 +57,45 @@ impl Lines {
         let ticks = ys.ticks(TICKS);
         for &y in &ticks {
             let at = place(ys.at(y));
-            drawing.element("line", &[("x1", &place(room.left)), ("x2", &place(right)), ("y1", &at), ("y2", &at), ("class", &"grid")]);
+            drawing.element(
+                "line",
+                &[("x1", &place(room.left)), ("x2", &place(right)), ("y1", &at), ("y2", &at), ("class", &"grid")],
+            );
             let (x, y_text) = (place(room.left - 6.0), place(ys.at(y) + 4.0));
             drawing.text("text", &[("x", &x), ("y", &y_text), ("class", &"tick end")], &label(y, &ticks));
         }
         let ticks = xs.ticks(TICKS + 3);
         for &x in &ticks {
             let at = place(xs.at(x));
-            drawing.element("line", &[("x1", &at), ("x2", &at), ("y1", &place(bottom)), ("y2", &place(bottom + 4.0)), ("class", &"axis")]);
-            drawing.text("text", &[("x", &at), ("y", &place(bottom + 17.0)), ("class", &"tick middle")], &label(x, &ticks));
+            drawing.element(
+                "line",
+                &[("x1", &at), ("x2", &at), ("y1", &place(bottom)), ("y2", &place(bottom + 4.0)), ("class", &"axis")],
+            );
+            drawing.text(
+                "text",
+                &[("x", &at), ("y", &place(bottom + 17.0)), ("class", &"tick middle")],
+                &label(x, &ticks),
+            );
         }
-        drawing.element("line", &[("x1", &place(room.left)), ("x2", &place(right)), ("y1", &place(bottom)), ("y2", &place(bottom)), ("class", &"axis")]);
+        drawing.element(
+            "line",
+            &[
+                ("x1", &place(room.left)),
+                ("x2", &place(right)),
+                ("y1", &place(bottom)),
+                ("y2", &place(bottom)),
+                ("class", &"axis"),
+            ],
+        );
         let (middle, below) = ((room.left + right) / 2.0, HEIGHT - 6.0);
         drawing.text("text", &[("x", &place(middle)), ("y", &place(below)), ("class", &"name middle")], &self.x);
         let (x, y) = (13.0, (room.top + bottom) / 2.0);
         let turn = format!("rotate(-90 {} {})", place(x), place(y));
-        drawing.text("text", &[("x", &place(x)), ("y", &place(y)), ("transform", &turn), ("class", &"name middle")], &self.y);
+        drawing.text(
+            "text",
+            &[("x", &place(x)), ("y", &place(y)), ("transform", &turn), ("class", &"name middle")],
+            &self.y,
+        );
     }
 
     fn table(&self) -> (Vec<String>, Vec<Vec<String>>) {
@@ -96,12 +119,16 @@ impl Line {
     fn draw(&self, drawing: &mut Drawing, number: usize, xs: Scale, ys: Scale, band: bool) {
         let class = colour(number);
         for run in self.points.split(|p| !p.iter().all(|x| x.is_finite())).filter(|run| !run.is_empty()) {
-            let path = |value: usize| run.iter().map(move |p| format!("{},{}", place(xs.at(p[0])), place(ys.at(p[value]))));
+            let path =
+                |value: usize| run.iter().map(move |p| format!("{},{}", place(xs.at(p[0])), place(ys.at(p[value]))));
             if band && run.len() > 1 {
                 let around: Vec<String> = path(3).chain(path(2).rev()).collect();
                 drawing.element("polygon", &[("points", &around.join(" ")), ("class", &format!("band {class}"))]);
             }
-            drawing.element("polyline", &[("points", &path(1).collect::<Vec<_>>().join(" ")), ("class", &format!("line {class}"))]);
+            drawing.element(
+                "polyline",
+                &[("points", &path(1).collect::<Vec<_>>().join(" ")), ("class", &format!("line {class}"))],
+            );
             for p in run {
                 let (x, y) = (place(xs.at(p[0])), place(ys.at(p[1])));
                 drawing.open("circle", &[("cx", &x), ("cy", &y), ("r", &"5"), ("class", &format!("hover {class}"))]);
@@ -119,7 +146,13 @@ mod tests {
     fn lines(points: Vec<[f64; 4]>) -> Lines {
         let line = |name: &str| Line { name: name.to_owned(), points: points.clone() };
         let text = |text: &str| text.to_owned();
-        Lines { title: text("accuracy"), x: text("round"), y: text("%"), band: text("± std"), lines: vec![line("a<b"), line("c")] }
+        Lines {
+            title: text("accuracy"),
+            x: text("round"),
+            y: text("%"),
+            band: text("± std"),
+            lines: vec![line("a<b"), line("c")],
+        }
     }
 
     #[test]

@@ -72,7 +72,10 @@ fn legend(drawing: &mut Drawing, names: &[&str], left: f64, width: f64) -> f64 {
             (x, y) = (left, y + LINE);
         }
         let class = format!("line {}", colour(i));
-        drawing.element("line", &[("x1", &place(x)), ("x2", &place(x + 12.0)), ("y1", &place(y)), ("y2", &place(y)), ("class", &class)]);
+        drawing.element(
+            "line",
+            &[("x1", &place(x)), ("x2", &place(x + 12.0)), ("y1", &place(y)), ("y2", &place(y)), ("class", &class)],
+        );
         drawing.text("text", &[("x", &place(x + 16.0)), ("y", &place(y + 4.0)), ("class", &"legend")], name);
         x += room;
     }

@@ -43,7 +43,10 @@ impl Scale {
         let step = step(self.high - self.low, count);
         let (first, last) = ((self.low / step - 1e-9).ceil(), (self.high / step + 1e-9).floor());
         // Zero by rounding is plain zero.
-        (0..=(last - first).max(0.0) as usize).map(|i| (first + i as f64) * step).map(|x| if x.abs() < step / 1e6 { 0.0 } else { x }).collect()
+        (0..=(last - first).max(0.0) as usize)
+            .map(|i| (first + i as f64) * step)
+            .map(|x| if x.abs() < step / 1e6 { 0.0 } else { x })
+            .collect()
     }
 }
 
@@ -58,7 +61,8 @@ fn step(length: f64, count: usize) -> f64 {
 /// A number as a label: as many decimals as tell the ticks of a scale apart.
 pub(crate) fn label(x: f64, ticks: &[f64]) -> String {
     let step = ticks.windows(2).map(|w| (w[1] - w[0]).abs()).fold(f64::INFINITY, f64::min);
-    let decimals = if step.is_finite() && step > 0.0 { (-libm::log10(step) + 1e-9).ceil().clamp(0.0, 6.0) as usize } else { 1 };
+    let decimals =
+        if step.is_finite() && step > 0.0 { (-libm::log10(step) + 1e-9).ceil().clamp(0.0, 6.0) as usize } else { 1 };
     format!("{x:.decimals$}")
 }
 

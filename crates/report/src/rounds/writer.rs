@@ -1,4 +1,4 @@
-//! `rounds.jsonl`: what happened, round by round.
+//! Writing `rounds.jsonl` while a run goes on.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};

@@ -1,0 +1,56 @@
+//! `partition.json`: how the graph was divided, in numbers.
+
+use crate::{Error, Result};
+use boostfgl_partition::Description;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The partitions of a run, seed by seed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Divisions {
+    /// The version of this format: [`Divisions::VERSION`].
+    pub version: u32,
+    /// One entry per seed.
+    pub seeds: Vec<SeedDivision>,
+}
+
+/// The partition of one seed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeedDivision {
+    /// The seed.
+    pub seed: u64,
+    /// Who held what.
+    #[serde(flatten)]
+    pub description: Description,
+    /// The classes that count as minority, by number.
+    pub minority_classes: Vec<usize>,
+}
+
+impl Divisions {
+    /// The version of the format that this program writes, and the newest it reads.
+    pub const VERSION: u32 = 1;
+
+    /// The partitions of some seeds.
+    pub fn new(seeds: Vec<SeedDivision>) -> Self {
+        Self { version: Self::VERSION, seeds }
+    }
+
+    /// The file's text, ending in a newline.
+    pub fn to_json(&self) -> String {
+        // Only maps with keys that are not strings or numbers and failing `Serialize` impls make this fail.
+        let mut json = serde_json::to_string(self).expect("a partition is representable as JSON");
+        json.push('\n');
+        json
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// If it cannot be read, is not of this format, or has a newer version.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let text = std::fs::read(path).map_err(|source| Error::io(path, source))?;
+        crate::version::check(&text, Self::VERSION, path)?;
+        serde_json::from_slice(&text).map_err(|error| Error::malformed(path, error.to_string()))
+    }
+}

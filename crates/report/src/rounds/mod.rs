@@ -1,0 +1,56 @@
+//! `rounds.jsonl`: what happened, round by round.
+
+mod reader;
+mod writer;
+
+pub use reader::Rounds;
+pub use writer::RoundsWriter;
+
+use boostfgl_fairness::{Evaluation, Percent};
+use serde::{Deserialize, Serialize};
+
+/// One line: one round under one seed. Metrics are in percent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Round {
+    /// The seed.
+    pub seed: u64,
+    /// Which, from 1.
+    pub round: usize,
+    /// Training loss: the mean over clients.
+    pub loss: f64,
+    /// Accuracy on the validation nodes, if the round was evaluated.
+    pub val_accuracy: Option<f64>,
+    /// Scores on the test nodes: overall, by group and by client, if the round was evaluated.
+    pub metrics: Option<Percent<Evaluation>>,
+    /// The clients that took part.
+    pub clients: Vec<RoundClient>,
+    /// Bytes that all clients sent.
+    pub bytes_up: u64,
+    /// Bytes that all clients received.
+    pub bytes_down: u64,
+    /// Time on the clock.
+    pub seconds: f64,
+}
+
+/// One client in one round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoundClient {
+    /// Its number.
+    pub client: usize,
+    /// Its training loss.
+    pub loss: f64,
+    /// ‖Δθ‖ of its update.
+    pub update_norm: f64,
+    /// Its weight in the aggregation, if the method reports one.
+    pub weight: Option<f64>,
+    /// The trust it was given, if there is model boosting.
+    pub trust: Option<f64>,
+    /// Its gap between majority and minority, if it was measured.
+    pub gap: Option<f64>,
+    /// Bytes it sent.
+    pub bytes_up: u64,
+    /// Bytes it received.
+    pub bytes_down: u64,
+    /// Time it took.
+    pub seconds: f64,
+}

@@ -1,0 +1,157 @@
+//! All that can be seen of a run folder, finished, half-written or broken.
+
+mod settings;
+
+pub use settings::Settings;
+
+use crate::{Diagnoses, Divisions, Error, Predictions, Result, Rounds, RunFolder, Summary};
+use std::path::{Path, PathBuf};
+
+/// How much of a folder is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Depth {
+    /// Summary and configuration: enough for a list.
+    Glance,
+    /// Also rounds, partition and diagnostics: enough for curves.
+    Course,
+    /// Also the predictions of every node: enough for groups with intervals.
+    Whole,
+}
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It has its summary.
+    Finished,
+    /// It has none: it runs, was stopped or failed.
+    Unfinished,
+    /// Nothing in the folder can be read as part of a run.
+    Broken,
+}
+
+/// A run as far as it can be seen. What cannot be read is missing here and named in [`RunView::problems`].
+#[derive(Debug)]
+pub struct RunView {
+    /// The folder.
+    pub path: PathBuf,
+    /// What it is called: the last part of its path.
+    pub name: String,
+    /// `summary.json`.
+    pub summary: Option<Summary>,
+    /// `config.toml`.
+    pub settings: Option<Settings>,
+    /// `rounds.jsonl`.
+    pub rounds: Option<Rounds>,
+    /// `partition.json`.
+    pub divisions: Option<Divisions>,
+    /// `predictions.csv`.
+    pub predictions: Option<Predictions>,
+    /// `diagnostics.json`.
+    pub diagnoses: Option<Diagnoses>,
+    /// What is wrong, one sentence each, naming the file.
+    pub problems: Vec<String>,
+}
+
+impl RunView {
+    /// Looks at a folder.
+    ///
+    /// # Errors
+    /// If there is no such folder; whatever is wrong inside it is a problem of the view.
+    pub fn read(path: impl AsRef<Path>, depth: Depth) -> Result<Self> {
+        let folder = RunFolder::open(path.as_ref())?;
+        let mut problems = Vec::new();
+        let mut view = Self {
+            name: name_of(folder.path()),
+            summary: optional(&folder, RunFolder::SUMMARY, Summary::read, &mut problems),
+            settings: optional(&folder, RunFolder::CONFIG, Settings::read, &mut problems),
+            rounds: None,
+            divisions: None,
+            predictions: None,
+            diagnoses: None,
+            path: folder.path().to_path_buf(),
+            problems,
+        };
+        if depth >= Depth::Course {
+            view.rounds = optional(&folder, RunFolder::ROUNDS, Rounds::read, &mut view.problems);
+            view.divisions = optional(&folder, RunFolder::DIVISIONS, Divisions::read, &mut view.problems);
+            view.diagnoses = optional(&folder, RunFolder::DIAGNOSTICS, Diagnoses::read, &mut view.problems);
+        }
+        if depth >= Depth::Whole {
+            view.predictions = optional(&folder, RunFolder::PREDICTIONS, Predictions::read, &mut view.problems);
+        }
+        let broken = view.rounds.iter().flat_map(|rounds| &rounds.problems);
+        view.problems.extend(broken.map(|problem| format!("{}: {problem}", RunFolder::ROUNDS)));
+        view.name_missing(depth);
+        Ok(view)
+    }
+
+    /// A finished run should have all its files; of another, those that were begun.
+    fn name_missing(&mut self, depth: Depth) {
+        let mut expected = vec![RunFolder::CONFIG];
+        if self.summary.is_some() {
+            expected.push(RunFolder::ROUNDS);
+            expected.extend((depth >= Depth::Whole).then_some(RunFolder::PREDICTIONS));
+        }
+        let missing = expected.into_iter().filter(|name| !self.path.join(name).exists());
+        self.problems.extend(missing.map(|name| format!("{name} is missing")));
+    }
+
+    /// Where the run stands.
+    pub fn state(&self) -> State {
+        let begun = self.settings.is_some() || self.rounds.is_some() || self.path.join(RunFolder::ROUNDS).is_file();
+        match &self.summary {
+            Some(_) => State::Finished,
+            None if begun => State::Unfinished,
+            None => State::Broken,
+        }
+    }
+
+    /// The method with its boosts, as tables name it.
+    pub fn label(&self) -> String {
+        let setting = |key: &str| self.settings.as_ref().and_then(|settings| settings.get(key));
+        match (&self.summary, setting("method")) {
+            (Some(summary), _) => summary.label(),
+            (None, Some(method)) => method.to_owned(),
+            (None, None) => self.name.clone(),
+        }
+    }
+
+    /// The dataset, if anything says so.
+    pub fn dataset(&self) -> Option<&str> {
+        let setting = self.settings.as_ref().and_then(|settings| settings.get("dataset"));
+        self.summary.as_ref().map(|summary| summary.dataset.as_str()).or(setting)
+    }
+
+    /// Rounds that are over, and how many there will be over all seeds, if the configuration says so.
+    pub fn progress(&self) -> (usize, Option<usize>) {
+        let settings = self.settings.as_ref();
+        let seeds = settings.and_then(|s| s.keys.get("seeds")).map(|list| list.split(',').count());
+        let rounds = settings.and_then(|s| s.number("fed.rounds")).map(|rounds| rounds as usize);
+        let total = seeds.zip(rounds).map(|(seeds, rounds)| seeds * rounds);
+        (self.rounds.as_ref().map_or(0, |rounds| rounds.rounds.len()), total)
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    let last = path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let full = || path.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+    last.or_else(full).unwrap_or_else(|| path.display().to_string())
+}
+
+/// Reads a file if it is there; if it cannot be read, that is a problem and the rest goes on.
+fn optional<T>(
+    folder: &RunFolder,
+    name: &str,
+    read: impl Fn(PathBuf) -> Result<T>,
+    problems: &mut Vec<String>,
+) -> Option<T> {
+    match read(folder.file(name)) {
+        Ok(found) => Some(found),
+        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => {
+            let folder = format!("{}{}", folder.path().display(), std::path::MAIN_SEPARATOR);
+            problems.push(error.to_string().replace(&folder, ""));
+            None
+        }
+    }
+}

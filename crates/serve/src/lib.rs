@@ -1,0 +1,1 @@
+//! A live, read-only page over run folders.
