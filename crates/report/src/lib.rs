@@ -12,6 +12,7 @@
 //! * [`Table`] — several runs side by side, as text, Markdown or CSV.
 //! * [`Diagnoses`] — `diagnostics.json`: what diagnostics found; [`DiagnosisReport`] — the same for people.
 //! * [`FrameTable`] — a metric by groups of nodes, with intervals and the worst group; [`Course`] — the same round by round.
+//! * [`Results`] — what an experiment measured, small enough for a repository.
 //! * [`chart`] — pictures as inline SVG, each with the table of its numbers.
 //! * [`Comparison`] — methods side by side over datasets and seeds, with how sure each difference is and its cost.
 
@@ -27,8 +28,10 @@ mod divisions;
 mod error;
 mod folder;
 mod frame;
+mod markup;
 pub mod page;
 mod predictions;
+mod results;
 mod rounds;
 mod sheet;
 mod summary;
@@ -47,7 +50,9 @@ pub use divisions::{Divisions, SeedDivision};
 pub use error::{Error, Result};
 pub use folder::{RunFolder, free_name};
 pub use frame::FrameTable;
+pub use markup::escaped;
 pub use predictions::{Prediction, Predictions, PredictionsWriter, SavedPrediction, SeedPredictions};
+pub use results::{BINS, Detail, NOT_RUN, OVER_BUDGET, Origin, Point, RATIOS, ResultRow, Results};
 pub use rounds::{Round, RoundClient, Rounds, RoundsWriter};
 pub use summary::{Bytes, RunTotals, SeedSummary, Summary};
 pub use table::{Row, Style, Table};

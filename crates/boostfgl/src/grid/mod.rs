@@ -14,14 +14,13 @@ mod schedule;
 mod store;
 
 pub use contender::{contenders, find};
-pub use detail::{Detail, Point};
 pub use store::{CellRecord, CellStore, Found};
 
 use crate::{Error, Experiment, Result, memory};
 use boostfgl_fairness::diagnostics::Which;
 use boostfgl_fed::boost::Boost;
 use boostfgl_fed::methods::MethodInfo;
-use boostfgl_report::{Cell, Comparison, Outcome};
+use boostfgl_report::{Cell, Comparison, Detail, Outcome};
 use std::num::NonZeroUsize;
 
 /// A method with the boosts that are stacked on it.

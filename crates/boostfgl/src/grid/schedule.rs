@@ -6,12 +6,12 @@
 
 use super::detail::Course;
 use super::store::CellRecord;
-use super::{CellStore, Detail, Finished, Grid, GridProgress, Job, Resources};
+use super::{CellStore, Finished, Grid, GridProgress, Job, Resources};
 use crate::experiment::Experiment;
 use crate::process::{self, Meter};
 use crate::{Error, Result, memory};
 use boostfgl_partition::Partition;
-use boostfgl_report::{Cell, CellCost, Measured, Outcome};
+use boostfgl_report::{Cell, CellCost, Detail, Measured, Outcome};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};

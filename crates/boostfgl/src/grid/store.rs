@@ -1,8 +1,7 @@
 //! Finished cells on the disk, under their digests.
 
-use super::Detail;
 use crate::{Error, Result};
-use boostfgl_report::{Measured, write_atomic};
+use boostfgl_report::{Detail, Measured, write_atomic};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,10 @@
 //! Where plans are run.
 
-use super::results::{NOT_RUN, OVER_BUDGET};
 use super::{Origin, Plan, Results, Row, Variant};
-use crate::grid::{self, CellStore, Finished, GridProgress, Resources};
+use crate::grid::{self, CellStore, GridProgress, Resources};
 use crate::{Config, Data, Error, Experiment, Grid, Layers, Result};
 use boostfgl_graph::catalogue::Lookup;
+use boostfgl_report::{Detail, NOT_RUN, OVER_BUDGET, Outcome};
 use std::collections::BTreeMap;
 
 /// Runs plans on the datasets of this machine. Graphs are read once, cells run once.
@@ -27,7 +27,7 @@ struct Block {
 }
 
 /// A row and the cell whose numbers go into it.
-type Filling = (Row, Option<Finished>);
+type Filling = (Row, Option<(Outcome, Option<Box<Detail>>)>);
 
 /// What became of a plan.
 #[derive(Clone, Debug)]
@@ -120,7 +120,8 @@ impl Laboratory {
                 seeds.map(move |&seed| Row { method: method.clone(), seed, ..block.row.clone() })
             })
         });
-        Ok((rows.zip(found.cells).collect(), found.reused))
+        let cells = found.cells.into_iter().map(|cell| cell.map(|cell| (cell.outcome, cell.detail)));
+        Ok((rows.zip(cells).collect(), found.reused))
     }
 
     /// The dataset of that name under the defaults of its protocol; `None` if it is not on this machine.

@@ -12,14 +12,12 @@
 //! * [`document`] — all of it as one Markdown file.
 
 pub mod claims;
-mod distil;
 pub mod document;
 mod laboratory;
-mod origin;
+pub mod origin;
 pub mod paper;
 mod plan;
-mod results;
 
+pub use boostfgl_report::{Origin, ResultRow as Row, Results};
 pub use laboratory::{Laboratory, Ran};
 pub use plan::{NAMES, Plan, Quick, Sweep, Variant};
-pub use results::{Origin, Results, Row};

@@ -4,11 +4,9 @@ use super::Origin;
 use std::path::Path;
 use std::process::Command;
 
-impl Origin {
-    /// This machine and, if the current folder is the program's own source, its commit.
-    pub fn here(command: String, quick: bool) -> Self {
-        Self { command, quick, program: env!("CARGO_PKG_VERSION").to_owned(), commit: commit(), machine: machine() }
-    }
+/// This machine and, if the current folder is the program's own source, its commit.
+pub fn here(command: String, quick: bool) -> Origin {
+    Origin { command, quick, program: env!("CARGO_PKG_VERSION").to_owned(), commit: commit(), machine: machine() }
 }
 
 /// The commit of the source in whose folder the program runs, with a plus if something in it has changed; `None`

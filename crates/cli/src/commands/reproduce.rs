@@ -208,7 +208,7 @@ impl Reproduce {
         }
         let begun = Instant::now();
         let mut progress = Cells::new(self.quiet);
-        let ran = laboratory.run(name, plan, Origin::here(self.command(name), self.quick), &mut progress)?;
+        let ran = laboratory.run(name, plan, origin::here(self.command(name), self.quick), &mut progress)?;
         drop(progress);
         write_atomic(self.folder().join(format!("{name}.json")), ran.results.to_json().as_bytes())
             .map_err(Error::from)?;

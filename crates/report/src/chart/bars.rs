@@ -1,10 +1,11 @@
 //! Parts of wholes: one bar per row, cut into series.
 
-use super::svg::{Drawing, place};
-use super::{Chart, colour, legend};
+use super::axes::{rectangle, text};
+use super::{Chart, WIDTH, colour, legend, number, shortened, text_width};
+use crate::markup::Markup;
 
 /// Stacked bars.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bars {
     /// What the chart shows.
     pub title: String,
@@ -16,55 +17,39 @@ pub struct Bars {
     pub rows: Vec<(String, Vec<f64>)>,
 }
 
-const WIDTH: f64 = 640.0;
 const STEP: f64 = 24.0;
 
 impl Bars {
     /// Draws them.
     pub fn chart(&self) -> Chart {
-        let mut drawing = Drawing::default();
+        let mut drawing = Markup::default();
         let names: Vec<&str> = self.series.iter().map(|name| &name[..]).collect();
-        let top = legend(&mut drawing, &names, 8.0, WIDTH) + 6.0;
-        let longest = self.rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-        let left = (16.0 + 6.6 * longest as f64).clamp(60.0, WIDTH / 2.0);
-        let total = |row: &[f64]| row.iter().filter(|x| x.is_finite() && **x > 0.0).sum::<f64>();
-        let largest = self.rows.iter().map(|(_, row)| total(row)).fold(0.0, f64::max);
-        let unit = if largest > 0.0 { (WIDTH - left - 60.0) / largest } else { 0.0 };
+        let top = legend(&mut drawing, &names, 8.0);
+        let longest = self.rows.iter().map(|(name, _)| text_width(&shortened(name, 40))).fold(0.0, f64::max);
+        let left = (16.0 + longest).clamp(60.0, WIDTH / 2.0);
+        let shown = |row: &[f64]| row.iter().filter(|x| x.is_finite() && **x > 0.0).sum::<f64>();
+        let largest = self.rows.iter().map(|(_, row)| shown(row)).fold(0.0, f64::max);
+        let unit = if largest > 0.0 { (WIDTH - left - 76.0) / largest } else { 0.0 };
         for (r, (name, row)) in self.rows.iter().enumerate() {
             let y = top + STEP * r as f64;
-            let middle = place(y + STEP / 2.0 + 4.0);
-            drawing.text("text", &[("x", &place(left - 8.0)), ("y", &middle), ("class", &"tick end")], name);
+            text(&mut drawing, left - 8.0, y + STEP / 2.0 + 4.0, "tick end", &shortened(name, 40));
             let mut x = left;
             for (s, &length) in row.iter().enumerate().filter(|(_, x)| x.is_finite() && **x > 0.0) {
-                let (width, class) = (length * unit, format!("part {}", colour(s)));
-                let (x0, y0, w, h) = (place(x), place(y + 3.0), place(width), place(STEP - 6.0));
-                drawing.open("rect", &[("x", &x0), ("y", &y0), ("width", &w), ("height", &h), ("class", &class)]);
-                drawing.text("title", &[], &format!("{name}, {}: {length}", names.get(s).unwrap_or(&"")));
-                drawing.close("rect");
-                x += width;
+                let part = names.get(s).copied().unwrap_or_default();
+                let told = format!("{name}\n{part}: {}", number(length));
+                rectangle(&mut drawing, [x, y + 3.0, length * unit, STEP - 6.0], &format!("part {}", colour(s)), &told);
+                x += length * unit;
             }
-            drawing.text(
-                "text",
-                &[("x", &place(x + 6.0)), ("y", &middle), ("class", &"tick")],
-                &format!("{}", total(row)),
-            );
+            text(&mut drawing, x + 6.0, y + STEP / 2.0 + 4.0, "tick", &number(shown(row)));
         }
         let bottom = top + STEP * self.rows.len() as f64;
-        drawing.text(
-            "text",
-            &[("x", &place(WIDTH / 2.0)), ("y", &place(bottom + 16.0)), ("class", &"name middle")],
-            &self.x,
-        );
-        let head = std::iter::once(String::new()).chain(self.series.iter().cloned()).collect();
-        let row = |(name, row): &(String, Vec<f64>)| {
-            std::iter::once(name.clone()).chain(row.iter().map(f64::to_string)).collect()
+        text(&mut drawing, WIDTH / 2.0, bottom + 18.0, "name middle", &self.x);
+        let head = std::iter::once(self.x.clone()).chain(self.series.iter().cloned()).collect();
+        let row = |(name, row): &(String, Vec<f64>)| -> Vec<String> {
+            let cells = (0..self.series.len()).map(|s| number(row.get(s).copied().unwrap_or(f64::NAN)));
+            std::iter::once(name.clone()).chain(cells).collect()
         };
-        Chart {
-            title: self.title.clone(),
-            svg: drawing.finish(WIDTH, bottom + 24.0, &self.title),
-            head,
-            rows: self.rows.iter().map(row).collect(),
-        }
+        Chart::new(&self.title, drawing, bottom + 26.0, head, self.rows.iter().map(row).collect())
     }
 }
 
@@ -82,7 +67,8 @@ mod tests {
         };
         let chart = bars.chart();
         assert_eq!(chart.svg.matches("<rect").count(), 3, "nothing is drawn for 0");
-        assert!(chart.svg.contains("client 0, b: 30"), "{}", chart.svg);
+        assert!(chart.svg.contains("client 0\nb: 30"), "{}", chart.svg);
         assert_eq!(chart.rows[1], ["client 1", "0", "20"]);
+        assert!(!Bars::default().chart().svg.contains("NaN"));
     }
 }

@@ -1,8 +1,9 @@
 //! A number per group with its interval, one row per group and one mark per series.
 
+use super::axes::{Room, circle, line, text};
 use super::scale::{Scale, label};
-use super::svg::{Drawing, place};
-use super::{Chart, colour, legend};
+use super::{Chart, WIDTH, colour, legend, number, shortened, text_width};
+use crate::markup::Markup;
 
 /// A number and what it may be.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,15 +16,19 @@ pub struct Dot {
     pub mean: f64,
     /// Its interval; equal ends are not drawn.
     pub interval: [f64; 2],
+    /// A wider one, drawn thinner.
+    pub wide: Option<[f64; 2]>,
 }
 
 /// Dots with intervals.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Dots {
     /// What the chart shows.
     pub title: String,
     /// What the numbers are, with unit.
     pub x: String,
+    /// What the interval is, such as "95 % interval over test nodes".
+    pub interval: String,
     /// Names of series.
     pub series: Vec<String>,
     /// The dots; groups are shown in the order in which they first come.
@@ -32,11 +37,10 @@ pub struct Dots {
     pub mark: Option<f64>,
 }
 
-const WIDTH: f64 = 640.0;
 const TICKS: usize = 6;
 /// Height of one mark, and the room between groups.
 const STEP: f64 = 13.0;
-const GAP: f64 = 9.0;
+const GAP: f64 = 10.0;
 
 impl Dots {
     /// Draws them.
@@ -47,87 +51,88 @@ impl Dots {
                 groups.push(&dot.group);
             }
         }
-        let longest = groups.iter().map(|group| group.chars().count()).max().unwrap_or(0);
-        let left = (16.0 + 6.6 * longest as f64).clamp(60.0, WIDTH / 2.0);
-        let mut drawing = Drawing::default();
+        let longest = groups.iter().map(|group| text_width(&shortened(group, 44))).fold(0.0, f64::max);
+        let mut drawing = Markup::default();
         let names: Vec<&str> = self.series.iter().map(|name| &name[..]).collect();
-        let top = if names.len() > 1 { legend(&mut drawing, &names, 8.0, WIDTH) + 4.0 } else { 8.0 };
+        let top = legend(&mut drawing, &names, 8.0);
         let per_group = STEP * self.series.len().max(1) as f64 + GAP;
         let bottom = top + per_group * groups.len() as f64;
-        let numbers = self.dots.iter().flat_map(|dot| [dot.mean, dot.interval[0], dot.interval[1]]).chain(self.mark);
-        let xs = Scale::over(numbers, left, WIDTH - 12.0).rounded(TICKS);
-        self.axis(&mut drawing, xs, top, bottom);
+        let room = Room {
+            left: (16.0 + longest).clamp(60.0, WIDTH / 2.0),
+            right: WIDTH - 14.0,
+            top,
+            bottom: bottom.max(top + 20.0),
+        };
+        let xs = Scale::over(self.numbers(), room.left, room.right).rounded(TICKS);
+        self.axis(&mut drawing, xs, room);
         for (g, group) in groups.iter().enumerate() {
             let start = top + per_group * g as f64;
-            let y = place(start + per_group / 2.0 + 4.0);
-            drawing.text("text", &[("x", &place(left - 8.0)), ("y", &y), ("class", &"tick end")], group);
+            text(&mut drawing, room.left - 8.0, start + per_group / 2.0 + 4.0, "tick end", &shortened(group, 44));
             for dot in self.dots.iter().filter(|dot| dot.group == **group) {
-                self.mark_of(&mut drawing, dot, xs, start + GAP / 2.0 + STEP * (dot.series as f64 + 0.5));
+                self.draw(&mut drawing, dot, xs, start + GAP / 2.0 + STEP * (dot.series as f64 + 0.5));
             }
         }
-        let svg = drawing.finish(WIDTH, bottom + 40.0, &self.title);
-        Chart {
-            title: self.title.clone(),
-            svg,
-            head: self.head(),
-            rows: self.dots.iter().map(|dot| self.row(dot)).collect(),
-        }
+        let rows = self.dots.iter().map(|dot| self.row(dot)).collect();
+        let title =
+            if self.interval.is_empty() { self.title.clone() } else { format!("{} ({})", self.title, self.interval) };
+        Chart::new(&title, drawing, room.bottom + 42.0, self.head(), rows)
     }
 
-    fn axis(&self, drawing: &mut Drawing, xs: Scale, top: f64, bottom: f64) {
+    fn numbers(&self) -> impl Iterator<Item = f64> {
+        let ends = |dot: &Dot| {
+            let [low, high] = dot.wide.unwrap_or(dot.interval);
+            [dot.mean, dot.interval[0], dot.interval[1], low, high]
+        };
+        self.dots.iter().flat_map(ends).chain(self.mark)
+    }
+
+    fn axis(&self, drawing: &mut Markup, xs: Scale, room: Room) {
         let ticks = xs.ticks(TICKS);
-        for &x in &ticks {
-            let at = place(xs.at(x));
-            drawing.element(
-                "line",
-                &[("x1", &at), ("x2", &at), ("y1", &place(top)), ("y2", &place(bottom)), ("class", &"grid")],
-            );
-            drawing.text(
-                "text",
-                &[("x", &at), ("y", &place(bottom + 15.0)), ("class", &"tick middle")],
-                &label(x, &ticks),
-            );
+        for &tick in &ticks {
+            let at = xs.at(tick);
+            line(drawing, [at, room.top, at, room.bottom], "grid");
+            text(drawing, at, room.bottom + 16.0, "tick middle", &label(tick, &ticks));
         }
         if let Some(mark) = self.mark {
-            let at = place(xs.at(mark));
-            drawing.element(
-                "line",
-                &[("x1", &at), ("x2", &at), ("y1", &place(top)), ("y2", &place(bottom)), ("class", &"axis")],
-            );
+            line(drawing, [xs.at(mark), room.top, xs.at(mark), room.bottom], "mark");
         }
-        let (x, y) = (place(WIDTH / 2.0), place(bottom + 33.0));
-        drawing.text("text", &[("x", &x), ("y", &y), ("class", &"name middle")], &self.x);
+        room.name_x(drawing, &self.x);
     }
 
-    fn mark_of(&self, drawing: &mut Drawing, dot: &Dot, xs: Scale, y: f64) {
+    fn draw(&self, drawing: &mut Markup, dot: &Dot, xs: Scale, y: f64) {
         if !dot.mean.is_finite() {
             return;
         }
-        let ([low, high], class, y) = (dot.interval, colour(dot.series), place(y));
-        if low.is_finite() && high.is_finite() && low < high {
-            let (from, to) = (place(xs.at(low)), place(xs.at(high)));
-            drawing.element(
-                "line",
-                &[("x1", &from), ("x2", &to), ("y1", &y), ("y2", &y), ("class", &format!("line {class}"))],
-            );
-        }
-        drawing.open(
-            "circle",
-            &[("cx", &place(xs.at(dot.mean))), ("cy", &y), ("r", &"4.5"), ("class", &format!("dot {class}"))],
-        );
+        let class = colour(dot.series);
+        let mut reach = |ends: [f64; 2], kind: &str| {
+            if ends.iter().all(|x| x.is_finite()) && ends[0] < ends[1] {
+                line(drawing, [xs.at(ends[0]), y, xs.at(ends[1]), y], &format!("{kind} {class}"));
+            }
+        };
+        dot.wide.into_iter().for_each(|wide| reach(wide, "thin"));
+        reach(dot.interval, "line");
         let name = self.series.get(dot.series).map_or("", |name| &name[..]);
-        drawing.text("title", &[], &format!("{name}, {}: {:.2} [{low:.2}, {high:.2}]", dot.group, dot.mean));
-        drawing.close("circle");
+        let ends = dot.interval.map(number);
+        let told = format!("{}\n{name}: {} ({} to {})", dot.group, number(dot.mean), ends[0], ends[1]);
+        circle(drawing, [xs.at(dot.mean), y, 4.5], &format!("dot {class}"), &told);
     }
 
     fn head(&self) -> Vec<String> {
-        ["group", "series", &self.x, "low", "high"].map(str::to_owned).to_vec()
+        let mut head = ["group", "series", &self.x, "low", "high"].map(str::to_owned).to_vec();
+        if self.dots.iter().any(|dot| dot.wide.is_some()) {
+            head.extend(["wide low".to_owned(), "wide high".to_owned()]);
+        }
+        head
     }
 
     fn row(&self, dot: &Dot) -> Vec<String> {
         let name = self.series.get(dot.series).cloned().unwrap_or_default();
-        let number = |x: f64| if x.is_finite() { format!("{x:.2}") } else { "–".to_owned() };
-        vec![dot.group.clone(), name, number(dot.mean), number(dot.interval[0]), number(dot.interval[1])]
+        let mut row = vec![dot.group.clone(), name, number(dot.mean)];
+        row.extend(dot.interval.map(number));
+        if self.dots.iter().any(|dot| dot.wide.is_some()) {
+            row.extend(dot.wide.unwrap_or([f64::NAN; 2]).map(number));
+        }
+        row
     }
 }
 
@@ -142,6 +147,7 @@ mod tests {
             series,
             mean,
             interval: [mean - 1.0, mean + 2.0],
+            wide: None,
         };
         let dots = Dots {
             title: "F1 by group".into(),
@@ -153,12 +159,12 @@ mod tests {
                 dot("minority", 0, 20.0),
                 dot("minority", 1, f64::NAN),
             ],
-            mark: None,
+            ..Dots::default()
         };
         let chart = dots.chart();
         assert_eq!(chart.svg.matches("<circle").count(), 3);
-        assert!(chart.svg.contains("fedavg, minority: 20.00 [19.00, 22.00]"), "{}", chart.svg);
+        assert!(chart.svg.contains("minority\nfedavg: 20 (19 to 22)"), "{}", chart.svg);
         assert_eq!(chart.rows[3], ["minority", "boostfgl", "–", "–", "–"]);
-        assert!(!chart.svg.contains("NaN"));
+        assert!(!chart.svg.contains("NaN") && !Dots::default().chart().svg.contains("NaN"));
     }
 }

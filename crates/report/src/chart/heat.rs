@@ -1,14 +1,15 @@
 //! A number for every pair of two settings, as colour and in print.
 
-use super::Chart;
-use super::svg::{Drawing, place};
+use super::axes::text;
+use super::{Chart, WIDTH, number, place, shortened, text_width};
+use crate::markup::Markup;
 
 /// A heat map.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Heat {
     /// What the chart shows, with unit.
     pub title: String,
-    /// What columns and rows are.
+    /// What columns are.
     pub x: String,
     /// What rows are.
     pub y: String,
@@ -18,7 +19,6 @@ pub struct Heat {
     pub rows: Vec<(String, Vec<f64>)>,
 }
 
-const WIDTH: f64 = 640.0;
 const CELL: f64 = 30.0;
 
 impl Heat {
@@ -26,65 +26,52 @@ impl Heat {
     pub fn chart(&self) -> Chart {
         let numbers = || self.rows.iter().flat_map(|(_, row)| row).copied().filter(|x| x.is_finite());
         let (low, high) = (numbers().fold(f64::INFINITY, f64::min), numbers().fold(f64::NEG_INFINITY, f64::max));
-        let left = 110.0;
+        let longest = self.rows.iter().map(|(name, _)| text_width(&shortened(name, 30))).fold(0.0, f64::max);
+        let left = (20.0 + longest).clamp(90.0, WIDTH / 2.0);
         let wide = (WIDTH - left - 8.0) / self.columns.len().max(1) as f64;
-        let top = 24.0;
-        let mut drawing = Drawing::default();
+        let top = 44.0;
+        let mut drawing = Markup::default();
+        text(&mut drawing, left + (WIDTH - left) / 2.0, 14.0, "name middle", &self.x);
+        text(&mut drawing, left - 8.0, top - 8.0, "name end", &self.y);
         for (c, name) in self.columns.iter().enumerate() {
-            let x = place(left + (c as f64 + 0.5) * wide);
-            drawing.text("text", &[("x", &x), ("y", &place(top - 8.0)), ("class", &"tick middle")], name);
+            let most = ((wide / 6.4) as usize).max(3);
+            text(&mut drawing, left + (c as f64 + 0.5) * wide, top - 8.0, "tick middle", &shortened(name, most));
         }
         for (r, (name, row)) in self.rows.iter().enumerate() {
             let y = top + r as f64 * CELL;
-            drawing.text(
-                "text",
-                &[("x", &place(left - 8.0)), ("y", &place(y + CELL / 2.0 + 4.0)), ("class", &"tick end")],
-                name,
-            );
+            text(&mut drawing, left - 8.0, y + CELL / 2.0 + 4.0, "tick end", &shortened(name, 30));
             for (c, &number) in row.iter().enumerate().filter(|(_, number)| number.is_finite()) {
                 let share = if high > low { (number - low) / (high - low) } else { 0.5 };
-                let what = format!(
-                    "{} {name}, {} {}: {number:.2}",
-                    self.y,
-                    self.x,
-                    self.columns.get(c).map_or("", |c| &c[..])
-                );
-                cell(&mut drawing, [left + c as f64 * wide, y, wide], share, number, &what);
+                let column = self.columns.get(c).map_or("", |c| &c[..]);
+                cell(&mut drawing, [left + c as f64 * wide, y, wide], share, number, &self.told(name, column, number));
             }
         }
-        let bottom = top + CELL * self.rows.len() as f64;
-        drawing.text(
-            "text",
-            &[("x", &place(left + (WIDTH - left) / 2.0)), ("y", &place(bottom + 18.0)), ("class", &"name middle")],
-            &self.x,
-        );
-        drawing.text("text", &[("x", &"4"), ("y", &place(top - 8.0)), ("class", &"name")], &self.y);
         let head = std::iter::once(format!("{} \\ {}", self.y, self.x)).chain(self.columns.iter().cloned()).collect();
-        let number = |x: &f64| if x.is_finite() { format!("{x:.2}") } else { "–".to_owned() };
-        let row =
-            |(name, row): &(String, Vec<f64>)| std::iter::once(name.clone()).chain(row.iter().map(number)).collect();
-        Chart {
-            title: self.title.clone(),
-            svg: drawing.finish(WIDTH, bottom + 26.0, &self.title),
-            head,
-            rows: self.rows.iter().map(row).collect(),
-        }
+        let row = |(name, row): &(String, Vec<f64>)| -> Vec<String> {
+            let cells = (0..self.columns.len()).map(|c| number(row.get(c).copied().unwrap_or(f64::NAN)));
+            std::iter::once(name.clone()).chain(cells).collect()
+        };
+        let bottom = top + CELL * self.rows.len() as f64;
+        Chart::new(&self.title, drawing, bottom + 8.0, head, self.rows.iter().map(row).collect())
+    }
+
+    fn told(&self, row: &str, column: &str, value: f64) -> String {
+        format!("{} {row}, {} {column}: {}", self.y, self.x, number(value))
     }
 }
 
 /// One cell: darker for more, from 0 to 1, with its number in print.
-fn cell(drawing: &mut Drawing, [x, y, wide]: [f64; 3], share: f64, number: f64, what: &str) {
+fn cell(drawing: &mut Markup, [x, y, wide]: [f64; 3], share: f64, value: f64, told: &str) {
     let opacity = format!("{:.2}", 0.08 + 0.84 * share);
     drawing.open("g", &[]);
-    drawing.text("title", &[], what);
+    drawing.text("title", &[], told);
     let (x0, y0, w, h) = (place(x + 1.0), place(y + 1.0), place(wide - 2.0), place(CELL - 2.0));
-    drawing.element(
-        "rect",
-        &[("x", &x0), ("y", &y0), ("width", &w), ("height", &h), ("class", &"heat"), ("fill-opacity", &opacity)],
-    );
+    let attributes: &[(&str, &dyn std::fmt::Display)] =
+        &[("x", &x0), ("y", &y0), ("width", &w), ("height", &h), ("class", &"heat"), ("fill-opacity", &opacity)];
+    drawing.element("rect", attributes);
     let class = if share > 0.55 { "tick middle inverse" } else { "tick middle" };
-    let (x, y) = (place(x + wide / 2.0), place(y + CELL / 2.0 + 4.0));
-    drawing.text("text", &[("x", &x), ("y", &y), ("class", &class)], &format!("{number:.1}"));
+    let printed = if value.abs() >= 10.0 { format!("{value:.1}") } else { format!("{value:.2}") };
+    text(drawing, x + wide / 2.0, y + CELL / 2.0 + 4.0, class, &printed);
     drawing.close("g");
 }
 
@@ -104,10 +91,11 @@ mod tests {
         let chart = heat.chart();
         assert_eq!(chart.svg.matches("<rect").count(), 3);
         assert!(
-            chart.svg.contains("fill-opacity=\"0.92\"") && chart.svg.contains("budget 0.2, τ 1: 3.00"),
+            chart.svg.contains("fill-opacity=\"0.92\"") && chart.svg.contains("budget 0.2, τ 1: 3"),
             "{}",
             chart.svg
         );
-        assert_eq!(chart.rows[0], ["0.1", "1.00", "–"]);
+        assert_eq!(chart.rows[0], ["0.1", "1", "–"]);
+        assert!(!Heat::default().chart().svg.contains("NaN"));
     }
 }

@@ -4,86 +4,179 @@
 //! hover and read aloud) and the same numbers stand in a table behind the picture. Colours come from classes of the page,
 //! `c0` to `c7` (Okabe and Ito, told apart by colour-blind readers), so that a dark page needs no other picture.
 
+mod axes;
 mod bars;
 mod dots;
 mod heat;
 mod lines;
+mod points;
+mod ranks;
+mod ring;
 mod scale;
-mod svg;
 
 pub use bars::Bars;
 pub use dots::{Dot, Dots};
 pub use heat::Heat;
 pub use lines::{Line, Lines};
+pub use points::{Cloud, Points};
+pub use ranks::Ranks;
+pub use ring::{Ring, Slices};
 
-use svg::{Drawing, escaped, place};
+use crate::markup::{Markup, escaped};
 
 /// Number of colours; further series begin again, with another dash.
-const COLOURS: usize = 8;
+pub const COLOURS: usize = 8;
+
+/// How wide drawings are, in their own units.
+const WIDTH: f64 = 640.0;
 
 /// A drawing and the numbers behind it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
     /// What the chart shows, with unit.
     pub title: String,
+    /// How to read it, in a sentence or two; may be empty.
+    pub note: String,
     /// One `<svg>` element.
     pub svg: String,
-    /// Column heads and rows of the table.
+    /// Column heads of the table.
     pub head: Vec<String>,
     /// As many cells as there are heads.
     pub rows: Vec<Vec<String>>,
 }
 
 impl Chart {
+    /// The same with a sentence on how to read it.
+    #[must_use]
+    pub fn noted(mut self, note: impl Into<String>) -> Self {
+        self.note = note.into();
+        self
+    }
+
     /// `<figure>` with the picture and, folded, the table.
     pub fn html(&self) -> String {
-        let cells = |tag: &str, cells: &[String]| -> String {
-            let each = cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell)));
-            format!("<tr>{}</tr>", each.collect::<String>())
-        };
-        let rows: String = self.rows.iter().map(|row| cells("td", row)).collect();
-        format!(
-            "<figure class=\"chart\"><figcaption>{}</figcaption>{}<details><summary>Numbers</summary>\
-             <table><thead>{}</thead><tbody>{rows}</tbody></table></details></figure>",
-            escaped(&self.title),
-            self.svg,
-            cells("th", &self.head),
-        )
-    }
-}
-
-/// The room around the part of a drawing where marks stand.
-#[derive(Clone, Copy, Debug)]
-struct Margins {
-    left: f64,
-    right: f64,
-    top: f64,
-    bottom: f64,
-}
-
-/// Names of series with their colours, from left to right and line by line above a drawing; returns the height taken.
-fn legend(drawing: &mut Drawing, names: &[&str], left: f64, width: f64) -> f64 {
-    const LINE: f64 = 16.0;
-    let (mut x, mut y) = (left, LINE / 2.0 + 2.0);
-    for (i, name) in names.iter().enumerate() {
-        // About the width of a letter at this size; a legend need not be exact.
-        let room = 24.0 + 6.6 * name.chars().count() as f64;
-        if x + room > width && x > left {
-            (x, y) = (left, y + LINE);
+        let mut markup = Markup::default();
+        markup.open("figure", &[("class", &"chart")]);
+        markup.text("figcaption", &[], &self.title);
+        markup.raw("<div class=\"picture\">");
+        markup.raw(&self.svg);
+        markup.raw("</div>");
+        if !self.note.is_empty() {
+            markup.text("p", &[("class", &"note")], &self.note);
         }
-        let class = format!("line {}", colour(i));
-        drawing.element(
-            "line",
-            &[("x1", &place(x)), ("x2", &place(x + 12.0)), ("y1", &place(y)), ("y2", &place(y)), ("class", &class)],
-        );
-        drawing.text("text", &[("x", &place(x + 16.0)), ("y", &place(y + 4.0)), ("class", &"legend")], name);
-        x += room;
+        markup.raw("<details><summary>Numbers</summary>");
+        markup.table(&self.head, &self.rows);
+        markup.raw("</details>");
+        markup.close("figure");
+        markup.finish()
     }
-    y + LINE / 2.0
+
+    /// The table as CSV.
+    pub fn csv(&self) -> String {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        // Nothing that is written into memory fails, and every row has as many cells as the head.
+        for row in std::iter::once(&self.head).chain(&self.rows) {
+            writer.write_record(row).expect("rows are as long as the head");
+        }
+        String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+    }
+
+    fn new(title: &str, drawing: Markup, height: f64, head: Vec<String>, rows: Vec<Vec<String>>) -> Self {
+        let (width, height, label) = (place(WIDTH), place(height), escaped(title));
+        let svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{label}\">\
+             {}</svg>",
+            drawing.finish()
+        );
+        Self { title: title.to_owned(), note: String::new(), svg, head, rows }
+    }
+}
+
+/// A place or length on a drawing: a tenth of a unit is more than an eye can tell.
+fn place(x: f64) -> String {
+    let text = format!("{x:.1}");
+    match text.strip_suffix(".0") {
+        Some("-0") => "0".to_owned(),
+        Some(whole) => whole.to_owned(),
+        None => text,
+    }
+}
+
+/// A number in a table or on hover: about five digits.
+fn number(x: f64) -> String {
+    match x.abs() {
+        _ if !x.is_finite() => "–".to_owned(),
+        0.0 => "0".to_owned(),
+        size if !(1e-4..1e7).contains(&size) => format!("{x:.3e}"),
+        size if size >= 1000.0 => format!("{x:.0}"),
+        size if size >= 1.0 => trimmed(format!("{x:.3}")),
+        _ => trimmed(format!("{x:.5}")),
+    }
+}
+
+/// Without zeros that say nothing.
+fn trimmed(text: String) -> String {
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// The classes of series number `i`.
 fn colour(i: usize) -> String {
     let dash = i / COLOURS;
     if dash == 0 { format!("c{i}") } else { format!("c{} dash{}", i % COLOURS, dash.min(3)) }
+}
+
+/// About the width of a text; a drawing need not know it exactly.
+fn text_width(text: &str) -> f64 {
+    6.4 * text.chars().count() as f64
+}
+
+/// A text that is cut if it is longer than a drawing can show.
+fn shortened(text: &str, most: usize) -> String {
+    if text.chars().count() <= most { text.to_owned() } else { text.chars().take(most - 1).chain(['…']).collect() }
+}
+
+/// Names of series with their colours, from left to right and line by line above a drawing; returns the height taken.
+fn legend(drawing: &mut Markup, names: &[&str], left: f64) -> f64 {
+    const LINE: f64 = 17.0;
+    if names.len() < 2 {
+        return 8.0;
+    }
+    let (mut x, mut y) = (left, LINE / 2.0 + 2.0);
+    for (i, name) in names.iter().enumerate() {
+        let name = shortened(name, 40);
+        let room = 34.0 + text_width(&name);
+        if x + room > WIDTH && x > left {
+            (x, y) = (left, y + LINE);
+        }
+        let (from, to, at) = (place(x), place(x + 16.0), place(y));
+        let class = format!("line {}", colour(i));
+        drawing.element("line", &[("x1", &from), ("x2", &to), ("y1", &at), ("y2", &at), ("class", &class)]);
+        drawing.text("text", &[("x", &place(x + 21.0)), ("y", &place(y + 4.0)), ("class", &"legend")], &name);
+        x += room;
+    }
+    y + LINE / 2.0 + 6.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_exact_enough() {
+        let shown = [81.7351, 0.0, -0.25, 12345.6, 0.000001, 2.0, f64::NAN].map(number);
+        assert_eq!(shown, ["81.735", "0", "-0.25", "12346", "1.000e-6", "2", "–"]);
+        assert_eq!([place(1.04), place(-0.01), place(2.26)], ["1", "0", "2.3"]);
+    }
+
+    #[test]
+    fn a_figure_has_its_table_behind_it() {
+        let mut drawing = Markup::default();
+        drawing.text("text", &[], "x");
+        let chart =
+            Chart::new("a < b", drawing, 10.0, vec!["p,q".into(), "v".into()], vec![vec!["1".into(), "2".into()]]);
+        let html = chart.clone().noted("so & so").html();
+        assert!(html.contains("<figcaption>a &lt; b</figcaption>") && html.contains("so &amp; so"), "{html}");
+        assert!(html.contains("<th scope=\"row\">1</th><td>2</td>"), "{html}");
+        assert_eq!(chart.csv(), "\"p,q\",v\n1,2\n");
+    }
 }

@@ -8,6 +8,8 @@ pub(crate) struct Scale {
     /// Where `low` and `high` stand on the drawing.
     from: f64,
     to: f64,
+    /// The step that the ends were moved out to, if they were.
+    step: Option<f64>,
 }
 
 impl Scale {
@@ -24,13 +26,14 @@ impl Scale {
             }
             Some(ends) => ends,
         };
-        Self { low, high, from, to }
+        Self { low, high, from, to, step: None }
     }
 
     /// The same with its ends moved out to ticks.
     pub(crate) fn rounded(self, ticks: usize) -> Self {
         let step = step(self.high - self.low, ticks);
-        Self { low: (self.low / step + 1e-9).floor() * step, high: (self.high / step - 1e-9).ceil() * step, ..self }
+        let (low, high) = ((self.low / step + 1e-9).floor() * step, (self.high / step - 1e-9).ceil() * step);
+        Self { low, high, step: Some(step), ..self }
     }
 
     /// Where `x` stands.
@@ -40,7 +43,7 @@ impl Scale {
 
     /// About `count` round numbers inside, increasing.
     pub(crate) fn ticks(self, count: usize) -> Vec<f64> {
-        let step = step(self.high - self.low, count);
+        let step = self.step.unwrap_or_else(|| step(self.high - self.low, count));
         let (first, last) = ((self.low / step - 1e-9).ceil(), (self.high / step + 1e-9).floor());
         // Zero by rounding is plain zero.
         (0..=(last - first).max(0.0) as usize)
@@ -58,11 +61,13 @@ fn step(length: f64, count: usize) -> f64 {
     power * [1.0, 2.0, 5.0, 10.0].into_iter().find(|m| leading <= *m * 1.0001).unwrap_or(10.0)
 }
 
-/// A number as a label: as many decimals as tell the ticks of a scale apart.
+/// A number as a label: as many decimals as the ticks of a scale need.
 pub(crate) fn label(x: f64, ticks: &[f64]) -> String {
-    let step = ticks.windows(2).map(|w| (w[1] - w[0]).abs()).fold(f64::INFINITY, f64::min);
-    let decimals =
-        if step.is_finite() && step > 0.0 { (-libm::log10(step) + 1e-9).ceil().clamp(0.0, 6.0) as usize } else { 1 };
+    let exact = |decimals: usize| {
+        let unit = libm::pow(10.0, decimals as f64);
+        ticks.iter().all(|tick| (tick * unit - (tick * unit).round()).abs() < 1e-6 * (tick * unit).abs().max(1.0))
+    };
+    let decimals = (0..6).find(|decimals| exact(*decimals)).unwrap_or(6);
     format!("{x:.decimals$}")
 }
 
@@ -93,7 +98,8 @@ mod tests {
             let scale = Scale::over([low, low + length].into_iter(), 50.0, 10.0);
             prop_assert!((scale.at(low) - 50.0).abs() < 1e-6 && (scale.at(low + length) - 10.0).abs() < 1e-6);
             let ticks = scale.rounded(count).ticks(count);
-            prop_assert!((2..=2 * count + 2).contains(&ticks.len()), "{:?}", ticks);
+            // Moving both ends out adds at most a step on either side.
+            prop_assert!((2..=2 * count + 4).contains(&ticks.len()), "{:?}", ticks);
             prop_assert!(ticks.windows(2).all(|w| w[0] < w[1]));
         }
     }

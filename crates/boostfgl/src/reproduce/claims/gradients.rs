@@ -2,7 +2,7 @@
 
 use super::{Bound, Case, Claim, differences, nonempty, of_method};
 use crate::reproduce::Results;
-use crate::reproduce::distil::RATIOS;
+use boostfgl_report::RATIOS;
 
 pub(super) const CLAIMS: &[Claim] = &[
     Claim {

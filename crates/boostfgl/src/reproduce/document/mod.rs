@@ -17,7 +17,7 @@ use table::Table;
 /// If a file that is there cannot be read or is damaged.
 pub fn read_all(folder: &Path) -> Result<Vec<Results>> {
     let files = NAMES.iter().map(|name| folder.join(format!("{name}.json"))).filter(|path| path.is_file());
-    files.map(|path| Results::read(&path)).collect()
+    Ok(files.map(|path| Results::read(&path)).collect::<boostfgl_report::Result<_>>()?)
 }
 
 /// The tables of one experiment, without its heading.

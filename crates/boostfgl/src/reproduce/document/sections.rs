@@ -1,10 +1,10 @@
 //! The tables of each experiment.
 
-use super::super::distil::RATIOS;
 use super::super::paper::{self, Printed};
 use super::super::{Results, Row};
 use super::table::{Table, at, middle, numbers, spread};
 use boostfgl_fairness::diagnostics::epr::Epr;
+use boostfgl_report::RATIOS;
 use std::fmt::Write as _;
 
 /// The four headline metrics: key and heading.

@@ -1,11 +1,11 @@
 //! From what a cell knows to the few numbers that an experiment is about.
 
-use crate::grid::Detail;
+use super::Detail;
+use crate::Measured;
 use boostfgl_fairness::diagnostics::dilution::{Dilution, DilutionRound};
 use boostfgl_fairness::diagnostics::gsd::{Gsd, Weighting};
 use boostfgl_fairness::diagnostics::khop::{Hop, KhopCurve};
 use boostfgl_fairness::{Readings, mean};
-use boostfgl_report::Measured;
 use std::collections::BTreeMap;
 
 /// Numbers by name.
@@ -14,13 +14,13 @@ pub(super) type Values = BTreeMap<String, f64>;
 pub(super) type Series = BTreeMap<String, Vec<Option<f64>>>;
 
 /// Minority ratios of the experiment that varies them.
-pub(super) const RATIOS: [f64; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
+pub const RATIOS: [f64; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
 
 /// ε of the dilution ratio.
 const EPSILON: f64 = 1e-12;
 
 /// Cosines are counted in so many bins from −1 to 1.
-pub(super) const BINS: usize = 20;
+pub const BINS: usize = 20;
 
 /// The numbers of one cell of the experiment `name`.
 pub(super) fn distil(name: &str, measured: &Measured, detail: Option<&Detail>) -> (Values, Series) {

@@ -1,18 +1,22 @@
 //! What an experiment measured: one row per dataset, method, variant and seed, small enough to keep in a repository.
 
-use super::distil::distil;
-use crate::grid::Finished;
-use crate::{Error, Result};
-use boostfgl_report::Outcome;
+mod detail;
+mod distil;
+mod runs;
+
+pub use detail::{Detail, Point};
+pub use distil::{BINS, RATIOS};
+
+use crate::{Error, Outcome, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// How the reason of a cell begins that did not run because it would need more memory than it may use.
-pub(super) const OVER_BUDGET: &str = "over budget";
+pub const OVER_BUDGET: &str = "over budget";
 
 /// The reason of a cell that was not asked to run.
-pub(super) const NOT_RUN: &str = "not run";
+pub const NOT_RUN: &str = "not run";
 
 /// The outcome of one experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,7 +32,7 @@ pub struct Results {
     /// The names of the numbers in each row.
     pub columns: Vec<String>,
     /// One per dataset, method, variant and seed.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ResultRow>,
 }
 
 /// Where and how results were measured.
@@ -48,7 +52,7 @@ pub struct Origin {
 
 /// One cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Row {
+pub struct ResultRow {
     /// The sweep; empty without one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sweep: String,
@@ -79,18 +83,18 @@ impl Results {
     pub const VERSION: u32 = 1;
 
     /// The number called `column` of a row.
-    pub fn value(&self, row: &Row, column: &str) -> Option<f64> {
+    pub fn value(&self, row: &ResultRow, column: &str) -> Option<f64> {
         let at = self.columns.iter().position(|name| name == column)?;
         row.values.get(at).copied().flatten()
     }
 
     /// The rows of a method, in order.
-    pub fn of_method<'a>(&'a self, method: &'a str) -> impl Iterator<Item = &'a Row> {
+    pub fn of_method<'a>(&'a self, method: &'a str) -> impl Iterator<Item = &'a ResultRow> {
         self.rows.iter().filter(move |row| row.method == method)
     }
 
     /// What occurs in the rows, each once, in order.
-    pub fn distinct(&self, key: impl Fn(&Row) -> String) -> Vec<String> {
+    pub fn distinct(&self, key: impl Fn(&ResultRow) -> String) -> Vec<String> {
         let mut found = Vec::new();
         for row in &self.rows {
             let value = key(row);
@@ -101,22 +105,22 @@ impl Results {
         found
     }
 
-    /// Puts the numbers of cells into rows.
-    pub(super) fn fill(&mut self, cells: Vec<(Row, Option<Finished>)>) {
+    /// Puts the numbers of cells into rows: what became of each and how it came about, `None` if it did not run.
+    pub fn fill(&mut self, cells: Vec<(ResultRow, Option<(Outcome, Option<Box<Detail>>)>)>) {
         let mut numbers = Vec::new();
         for (mut row, finished) in cells {
             let found = match finished {
-                Some(Finished { outcome: Outcome::Done(measured), detail }) => {
+                Some((Outcome::Done(measured), detail)) => {
                     row.digest = measured.digest.chars().take(12).collect();
-                    let (values, series) = distil(&self.name, &measured, detail.as_deref());
+                    let (values, series) = distil::distil(&self.name, &measured, detail.as_deref());
                     row.series = series;
                     values
                 }
-                Some(Finished { outcome: Outcome::Failed { message }, .. }) => {
+                Some((Outcome::Failed { message }, _)) => {
                     row.missing = Some(message);
                     BTreeMap::new()
                 }
-                Some(Finished { outcome: Outcome::OverBudget { needed, .. }, .. }) => {
+                Some((Outcome::OverBudget { needed, .. }, _)) => {
                     row.missing =
                         Some(format!("{OVER_BUDGET} (estimate {:.1} GiB)", needed as f64 / f64::from(1 << 30)));
                     BTreeMap::new()
@@ -131,7 +135,7 @@ impl Results {
         let mut columns: Vec<String> = numbers.iter().flat_map(|(_, found)| found.keys().cloned()).collect();
         columns.sort_unstable();
         columns.dedup();
-        let row = |(mut row, found): (Row, BTreeMap<String, f64>)| {
+        let row = |(mut row, found): (ResultRow, BTreeMap<String, f64>)| {
             row.values = columns.iter().map(|name| found.get(name).copied()).collect();
             row
         };
@@ -158,18 +162,17 @@ impl Results {
     /// # Errors
     /// If it cannot be read, is cut off, or has a newer version.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read(path).map_err(|source| boostfgl_report::Error::io(path, source))?;
-        let malformed = |error: serde_json::Error| boostfgl_report::Error::malformed(path, error.to_string());
+        let text = std::fs::read(path).map_err(|source| Error::io(path, source))?;
+        let malformed = |error: serde_json::Error| Error::malformed(path, error.to_string());
         let results: Self = serde_json::from_slice(&text).map_err(malformed)?;
         let width = results.columns.len();
         if results.version > Self::VERSION {
             let (known, found) = (Self::VERSION, u64::from(results.version));
-            return Err(boostfgl_report::Error::Newer { path: path.to_path_buf(), known, found }.into());
+            return Err(Error::Newer { path: path.to_path_buf(), known, found });
         }
         if let Some(row) = results.rows.iter().find(|row| row.values.len() != width) {
-            let place = path.display().to_string();
             let reason = format!("expected {width} numbers in every row, found {}", row.values.len());
-            return Err(Error::usage(place, reason, "Run the experiment again: finished cells are reused."));
+            return Err(Error::malformed(path, reason));
         }
         Ok(results)
     }
@@ -213,14 +216,14 @@ mod tests {
     use super::*;
 
     fn results() -> Results {
-        let row = Row {
+        let row = ResultRow {
             dataset: "cora".into(),
             method: "fedavg + node,model".into(),
             varied: BTreeMap::from([("lambda_n".into(), "0.5".into())]),
             seed: 3,
             values: vec![Some(81.25), None],
             series: BTreeMap::from([("gsd".into(), vec![Some(1.5), None, Some(1.25)])]),
-            ..Row::default()
+            ..ResultRow::default()
         };
         Results {
             version: 1,
