@@ -36,6 +36,7 @@ pub mod memory;
 mod process;
 mod record;
 pub mod reproduce;
+pub mod sources;
 
 pub use boostfgl_fairness as fairness;
 pub use boostfgl_fed as fed;

@@ -6,8 +6,10 @@ use boostfgl_fairness::Evaluation;
 use boostfgl_fed::RoundRecord;
 use boostfgl_nn::safetensors_io;
 use boostfgl_partition::{Description, Partition};
+use boostfgl_report::page::Report;
 use boostfgl_report::{
-    Divisions, Prediction, PredictionsWriter, Round, RoundClient, RoundsWriter, RunFolder, SeedDivision, Summary,
+    Depth, Divisions, Prediction, PredictionsWriter, Round, RoundClient, RoundsWriter, RunFolder, RunView,
+    SeedDivision, Summary,
 };
 use std::collections::HashMap;
 
@@ -144,6 +146,9 @@ impl<'a> Recorder<'a> {
         self.rounds.finish()?;
         self.predictions.finish()?;
         self.folder.write_summary(summary)?;
+        // The run is whole with its summary; the report only shows it.
+        let view = RunView::read(self.folder.path(), Depth::Whole)?;
+        self.folder.write_atomic(RunFolder::REPORT, Report::new(vec![view]).html().as_bytes())?;
         Ok(())
     }
 }

@@ -13,6 +13,7 @@
 //! * [`Diagnoses`] — `diagnostics.json`: what diagnostics found; [`DiagnosisReport`] — the same for people.
 //! * [`FrameTable`] — a metric by groups of nodes, with intervals and the worst group; [`Course`] — the same round by round.
 //! * [`Results`] — what an experiment measured, small enough for a repository.
+//! * [`figure`] — the figures of the paper by name, from results or from runs.
 //! * [`chart`] — pictures as inline SVG, each with the table of its numbers.
 //! * [`Comparison`] — methods side by side over datasets and seeds, with how sure each difference is and its cost.
 
@@ -26,6 +27,7 @@ mod diagnoses;
 mod diagnosis;
 mod divisions;
 mod error;
+pub mod figure;
 mod folder;
 mod frame;
 mod markup;

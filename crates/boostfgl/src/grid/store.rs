@@ -64,6 +64,25 @@ impl CellStore {
         Ok(Self { folder })
     }
 
+    /// The cells in the folder of a comparison, to read: nothing is made.
+    pub fn at(comparison: &Path) -> Self {
+        Self { folder: comparison.join(Self::FOLDER) }
+    }
+
+    /// Every whole cell, by digest.
+    pub fn records(&self) -> Vec<CellRecord> {
+        let entries = std::fs::read_dir(&self.folder).into_iter().flatten();
+        let mut digests: Vec<String> = entries
+            .filter_map(|entry| Some(entry.ok()?.file_name().to_str()?.strip_suffix(".json")?.to_owned()))
+            .collect();
+        digests.sort_unstable();
+        let whole = |digest: &String| match self.find(digest) {
+            Found::Cell(record) => Some(*record),
+            Found::Nothing | Found::Unusable(_) => None,
+        };
+        digests.iter().filter_map(whole).collect()
+    }
+
     fn path(&self, digest: &str) -> PathBuf {
         self.folder.join(format!("{digest}.json"))
     }

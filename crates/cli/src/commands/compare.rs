@@ -6,7 +6,8 @@ use crate::output;
 use crate::progress::Cells;
 use anyhow::Result;
 use boostfgl::grid::{self, CellStore, GridOutcome, Resources};
-use boostfgl::report::{Comparison, Style, write_atomic};
+use boostfgl::report::{Comparison, RunFolder, Style, write_atomic};
+use boostfgl::sources::Sources;
 use boostfgl::{Config, Error, Experiment, Grid};
 use clap::{Args, ValueEnum};
 use std::num::NonZeroUsize;
@@ -96,7 +97,8 @@ impl Compare {
         let base = self.base.as_deref().map_or(Ok(0), |base| grid::find(base, boosts, &stacked))?;
         let (datasets, flaws) = self.load(configs, &pool)?;
         let names: Vec<String> = datasets.iter().map(|d| d.graph().name().to_owned()).collect();
-        let grid = pool.install(|| Grid::new(&datasets, stacked))?;
+        // Cells keep their curves: a report shows them.
+        let grid = pool.install(|| Grid::new(&datasets, stacked))?.examined(&[]);
         let folder = self.folder(&names)?;
         write_configs(&folder, &datasets)?;
         let store = CellStore::open(&folder)?;
@@ -106,6 +108,8 @@ impl Compare {
         let outcome = grid.run(base, Resources { threads, memory }, &store, &mut progress)?;
         drop(progress);
         write_all(&folder, &outcome.comparison)?;
+        let report = Sources::find(std::slice::from_ref(&folder))?.report();
+        write_atomic(folder.join(RunFolder::REPORT), report.html().as_bytes()).map_err(Error::from)?;
         self.print(&outcome, &folder, &flaws)?;
         complete(&outcome)
     }

@@ -7,5 +7,6 @@ pub(crate) mod data;
 pub(crate) mod diagnose;
 pub(crate) mod methods;
 pub(crate) mod partition;
+pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod run;

@@ -5,7 +5,8 @@ use crate::output;
 use crate::progress::Rounds;
 use anyhow::Result;
 use boostfgl::fairness::diagnostics::Which;
-use boostfgl::report::{Diagnoses, DiagnosisReport, RunFolder, Summary, Table};
+use boostfgl::report::page::Report;
+use boostfgl::report::{Depth, Diagnoses, DiagnosisReport, RunFolder, RunView, Summary, Table, write_atomic};
 use boostfgl::{Error, Experiment, diagnose};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -93,13 +94,14 @@ impl Run {
         }
         base.check_inputs()?;
         self.check_folders(&methods)?;
+        let together = self.together(&base, methods.len() > 1)?;
         let runs = methods
             .iter()
             .map(|method| {
                 // `--boost` without a method is about the boosted one of the two.
                 let own = boosts.clone().filter(|_| methods.len() == 1 || method != "fedavg");
                 let experiment = base.with_method(method, own)?;
-                let folder = self.folder(&experiment, methods.len() > 1)?;
+                let folder = self.folder(&experiment, together.as_deref())?;
                 let config = experiment.config();
                 let mut rounds = Rounds::new(method, config.seeds.len(), config.fed.rounds, self.quiet);
                 let run = pool.install(|| experiment.run_watched(&mut rounds, Some(&folder)))?;
@@ -107,17 +109,30 @@ impl Run {
                 Ok(Done { summary: run.summary, diagnoses, folder: folder.path().to_path_buf() })
             })
             .collect::<Result<Vec<Done>>>()?;
+        let report = write_report(&runs, together.as_deref())?;
         let notes: Vec<&str> = Some(data.flaws()).into_iter().filter(|f| !f.is_empty()).collect();
-        if self.json { print_json(&runs, &diagnostics) } else { print_tables(&runs, &diagnostics, &notes) }
+        if self.json { print_json(&runs, &diagnostics) } else { print_tables(&runs, &diagnostics, &notes, &report) }
     }
 
-    /// The run folder: DIR itself for one method, DIR/METHOD for several, or a new one under runs/.
-    fn folder(&self, experiment: &Experiment, several: bool) -> Result<RunFolder> {
+    /// The folder that holds those of several methods: DIR, or a new one under runs/; `None` for one method.
+    fn together(&self, experiment: &Experiment, several: bool) -> Result<Option<PathBuf>> {
+        if !several {
+            return Ok(None);
+        }
+        if let Some(out) = &self.out {
+            return Ok(Some(out.clone()));
+        }
+        let name = Path::new("runs").join(file_name(experiment.graph().name()));
+        Ok(Some(RunFolder::create_free(name).map_err(unusable)?.path().to_path_buf()))
+    }
+
+    /// The run folder: DIR itself for one method or a new one under runs/, DIR/METHOD for several.
+    fn folder(&self, experiment: &Experiment, together: Option<&Path>) -> Result<RunFolder> {
         let method = &experiment.config().method;
-        let folder = match &self.out {
-            Some(out) if several => RunFolder::create(out.join(method), self.overwrite),
-            Some(out) => RunFolder::create(out, self.overwrite),
-            None => {
+        let folder = match (together, &self.out) {
+            (Some(folder), _) => RunFolder::create(folder.join(method), self.overwrite),
+            (None, Some(out)) => RunFolder::create(out, self.overwrite),
+            (None, None) => {
                 let name = format!("{}-{method}", file_name(experiment.graph().name()));
                 RunFolder::create_free(Path::new("runs").join(name))
             }
@@ -134,6 +149,16 @@ impl Run {
         }
         Ok(())
     }
+}
+
+/// Writes one report of several methods beside their folders, and says where the report is. A method alone has its own.
+fn write_report(runs: &[Done], together: Option<&Path>) -> Result<PathBuf> {
+    let Some(folder) = together else { return Ok(runs[0].folder.join(RunFolder::REPORT)) };
+    let views = runs.iter().map(|run| RunView::read(&run.folder, Depth::Whole)).collect::<Result<Vec<_>, _>>();
+    let report = Report::new(views.map_err(Error::from)?);
+    let to = folder.join(RunFolder::REPORT);
+    write_atomic(&to, report.html().as_bytes()).map_err(Error::from)?;
+    Ok(to)
 }
 
 /// A folder that cannot be made is a mistake in the command, unlike a disk that fills up while the run goes on.
@@ -177,7 +202,7 @@ fn print_json(runs: &[Done], diagnostics: &[Which]) -> Result<()> {
     output::print(&text)
 }
 
-fn print_tables(runs: &[Done], diagnostics: &[Which], notes: &[&str]) -> Result<()> {
+fn print_tables(runs: &[Done], diagnostics: &[Which], notes: &[&str], report: &Path) -> Result<()> {
     let summaries: Vec<Summary> = runs.iter().map(|run| run.summary.clone()).collect();
     let mut text = String::new();
     for table in Table::by_dataset(&summaries) {
@@ -204,6 +229,7 @@ fn print_tables(runs: &[Done], diagnostics: &[Which], notes: &[&str]) -> Result<
             summary.peak_rss_mib,
         ));
     }
+    text.push_str(&format!("{:<10} {}\n", "report", report.display()));
     output::print(&text)
 }
 

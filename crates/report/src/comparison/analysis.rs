@@ -105,7 +105,7 @@ impl Block {
 }
 
 /// The metrics that are compared.
-pub(super) fn metrics() -> impl Iterator<Item = &'static Column> {
+pub(crate) fn metrics() -> impl Iterator<Item = &'static Column> {
     COLUMNS.iter().filter(|column| !column.is_cost())
 }
 

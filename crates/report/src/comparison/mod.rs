@@ -10,12 +10,16 @@
 mod analysis;
 mod cell;
 mod csv;
+mod from_results;
 mod sheets;
 
+pub(crate) use analysis::metrics;
 pub use analysis::{Block, BlockRow, CostSummary, Difference, MetricSummary};
 pub use cell::{Cell, CellCost, Measured, Outcome};
 
+use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// One of the methods that are compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,6 +90,17 @@ impl Comparison {
         let mut json = serde_json::to_string_pretty(self).expect("a comparison is representable as JSON");
         json.push('\n');
         json
+    }
+
+    /// Reads `comparison.json`.
+    ///
+    /// # Errors
+    /// If it cannot be read, is not a comparison, or has a newer version.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let text = std::fs::read(path).map_err(|source| Error::io(path, source))?;
+        crate::version::check(&text, Self::VERSION, path)?;
+        serde_json::from_slice(&text).map_err(|error| Error::malformed(path, error.to_string()))
     }
 
     /// Every cell that failed: dataset, method, seed and the message.

@@ -1,6 +1,29 @@
 //! The report: one self-contained page from one or more runs.
+//!
+//! Runs of one dataset under one protocol make a [`Family`]; each family gets the sections of [`SECTIONS`], in order. A
+//! section is one file that turns a family into charts and tables, or into nothing if what it needs was not recorded.
 
-use crate::RunView;
+mod clients;
+mod comparison;
+mod convergence;
+mod cost;
+mod family;
+mod groups;
+mod judged;
+mod partition;
+mod process;
+mod setup;
+mod sweep;
+mod verdict;
+mod weights;
+
+pub use family::{Curve, Family};
+
+use crate::chart::Chart;
+use crate::figure;
+use crate::markup::{Markup, escaped};
+use crate::{Comparison, Origin, Results, RunView};
+use std::fmt::Write as _;
 
 /// The style of every page, light and dark, on a screen, on a phone and on paper.
 pub const STYLE: &str = include_str!("style.css");
@@ -8,35 +31,186 @@ pub const STYLE: &str = include_str!("style.css");
 /// Shows the numbers of a mark where the pointer or the finger is.
 pub const SCRIPT: &str = include_str!("hover.js");
 
-/// A report of one or more runs.
-#[derive(Debug)]
+/// A part of the page: where links lead, its heading, and how it is made; `None` if there is nothing to show.
+type Section = (&'static str, &'static str, fn(&Family) -> Option<String>);
+
+/// The sections of a family, in order.
+const SECTIONS: [Section; 10] = [
+    ("verdict", "For whom does it work?", verdict::section),
+    ("groups", "Groups of nodes", groups::section),
+    ("comparison", "Paired differences and ranks", comparison::section),
+    ("clients", "Clients", clients::section),
+    ("convergence", "Convergence", convergence::section),
+    ("partition", "The partition", partition::section),
+    ("weights", "Trust and weights", weights::section),
+    ("process", "Where unfairness arises", process::section),
+    ("cost", "Cost", cost::section),
+    ("setup", "Configuration and versions", setup::section),
+];
+
+/// A report of one or more runs, or of comparisons.
+#[derive(Debug, Default)]
 pub struct Report {
-    views: Vec<RunView>,
+    families: Vec<Family>,
+    /// All datasets of a comparison together.
+    pooled: Vec<crate::Block>,
+    sweeps: Vec<Chart>,
+    /// Figures of experiments, under their names.
+    figures: Vec<(String, Vec<Chart>)>,
+    problems: Vec<String>,
 }
 
 impl Report {
-    /// A report of these runs, in this order; the first is the base of comparisons.
+    /// A report of these runs, in this order; the first of a family is the base of its comparisons.
     pub fn new(views: Vec<RunView>) -> Self {
-        Self { views }
+        let named = |view: &RunView| {
+            let name = view.name.clone();
+            view.problems.iter().map(move |problem| format!("{name}: {problem}")).collect::<Vec<_>>()
+        };
+        let problems = views.iter().flat_map(named).collect();
+        Self { problems, sweeps: sweep::charts(&views), families: family::families(views), ..Self::default() }
+    }
+
+    /// Adds a comparison: one family per dataset, with the curves of its cells where they were kept.
+    pub fn compare(&mut self, comparison: Comparison, curves: Vec<(String, Vec<Curve>)>) {
+        let Comparison { base, seeds, methods, datasets, pooled, program, .. } = comparison;
+        self.pooled.extend(pooled);
+        for block in datasets {
+            let curves = curves.iter().find(|(name, _)| *name == block.name).map(|(_, curves)| curves.clone());
+            let family = Family::of_block(block, &base, &seeds, &methods, &program, curves.unwrap_or_default());
+            self.families.push(family);
+        }
+    }
+
+    /// Adds the results of an experiment: its figure, and its methods side by side if nothing else varies.
+    pub fn experiment(&mut self, results: &Results) {
+        if results.name == "table1" {
+            Comparison::of_results(results).into_iter().for_each(|comparison| self.compare(comparison, Vec::new()));
+        }
+        let charts = figure::charts(results);
+        if !charts.is_empty() {
+            let Origin { command, machine, .. } = &results.origin;
+            self.figures.push((format!("{}: {command}, {machine}", results.name), charts));
+        }
+    }
+
+    /// Adds what is wrong with something that was to be shown.
+    pub fn problem(&mut self, problem: impl Into<String>) {
+        self.problems.push(problem.into());
     }
 
     /// What it is called.
     pub fn title(&self) -> String {
-        self.views.iter().map(RunView::label).collect::<Vec<_>>().join(", ")
+        let of = |family: &Family| format!("{} on {}", family.labels().join(", "), family.dataset);
+        match &self.families[..] {
+            [] if self.figures.is_empty() => "No run".to_owned(),
+            [] => "Experiments".to_owned(),
+            [one] => of(one),
+            several => {
+                let names: Vec<&str> = several.iter().map(|family| &family.dataset[..]).collect();
+                format!("{} on {}", several[0].labels().join(", "), names.join(", "))
+            }
+        }
     }
 
     /// The content of the page: what stands inside `<main>`.
     pub fn main(&self) -> String {
-        String::new()
+        let mut page = Markup::default();
+        if !self.problems.is_empty() {
+            page.raw("<div class=\"problems\" role=\"note\"><p>What could not be shown:</p><ul>");
+            self.problems.iter().for_each(|problem| page.text("li", &[], problem));
+            page.raw("</ul></div>");
+        }
+        if self.families.len() > 1 {
+            self.apart(&mut page);
+        }
+        self.pooled.iter().for_each(|block| page.raw(&comparison::pooled(block)));
+        for (at, family) in self.families.iter().enumerate() {
+            page.raw(&self.family(at, family));
+        }
+        let sweeps = (!self.sweeps.is_empty()).then(|| ("Sweeps".to_owned(), self.sweeps.clone()));
+        for (at, (title, charts)) in sweeps.iter().chain(&self.figures).enumerate() {
+            page.text("h2", &[("id", &format!("figures-{at}"))], title);
+            page.raw("<div class=\"charts\">");
+            charts.iter().for_each(|chart| page.raw(&chart.html()));
+            page.raw("</div>");
+        }
+        page.finish()
     }
 
-    /// The whole page, with style and script in it.
-    pub fn html(&self) -> String {
-        self.main()
+    /// Says which runs are shown apart, and why.
+    fn apart(&self, page: &mut Markup) {
+        page.raw("<h2 id=\"apart\">Shown apart</h2>");
+        page.text(
+            "p",
+            &[],
+            "Runs of different datasets or protocols cannot be averaged or compared in pairs. Each has its own part below.",
+        );
+        let rows: Vec<Vec<String>> = self.families.iter().map(Family::told).collect();
+        page.table(&["dataset", "methods", "what sets it apart"].map(str::to_owned), &rows);
     }
+
+    fn family(&self, at: usize, family: &Family) -> String {
+        let several = self.families.len() > 1;
+        let mut page = Markup::default();
+        if several {
+            page.text("h2", &[("id", &format!("family-{at}"))], &family.heading());
+        }
+        for (id, title, make) in SECTIONS {
+            if let Some(content) = make(family) {
+                let id = if several { format!("{id}-{at}") } else { id.to_owned() };
+                page.open("section", &[("id", &id)]);
+                page.text(if several { "h3" } else { "h2" }, &[], title);
+                page.raw(&content);
+                page.close("section");
+            }
+        }
+        page.finish()
+    }
+
+    /// Links to the sections.
+    fn links(&self) -> String {
+        let mut page = Markup::default();
+        if let [only] = &self.families[..] {
+            let made = SECTIONS.iter().filter(|(_, _, make)| make(only).is_some());
+            made.for_each(|(id, title, _)| page.text("a", &[("href", &format!("#{id}"))], title));
+        } else {
+            for (at, family) in self.families.iter().enumerate() {
+                page.text("a", &[("href", &format!("#family-{at}"))], &family.heading());
+            }
+        }
+        page.finish()
+    }
+
+    /// The whole page, with style and script in it: it opens from disk and asks nobody for anything.
+    pub fn html(&self) -> String {
+        let title = escaped(&self.title());
+        let mut html = String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
+        // Strings never fail to grow.
+        let _ = write!(
+            html,
+            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+             <meta name=\"generator\" content=\"boostfgl {}\"><title>{title}</title>\
+             <link rel=\"icon\" href=\"data:,\"><style>{STYLE}</style></head><body>\
+             <header><h1>{title}</h1><p class=\"sub\">Federated graph learning: who is served how well, and how sure that is.</p>\
+             </header><nav aria-label=\"Sections\">{}</nav><main>{}</main>\
+             <footer><p>Made by boostfgl {}. This file holds everything it shows; point at a mark for its numbers, or open \
+             “Numbers” below a picture.</p></footer><script>{SCRIPT}</script></body></html>\n",
+            env!("CARGO_PKG_VERSION"),
+            self.links(),
+            self.main(),
+            env!("CARGO_PKG_VERSION"),
+        );
+        html
+    }
+}
+
+/// Curves and heat maps of runs that differ in one or two settings alone; nothing for fewer than three of them.
+pub fn sweeps(views: &[RunView]) -> Vec<Chart> {
+    sweep::charts(views)
 }
 
 /// The curves and the latest scores of a run that may still go on: what a live page shows.
 pub fn course(view: &RunView) -> String {
-    view.label()
+    convergence::live(view)
 }

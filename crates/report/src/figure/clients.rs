@@ -1,0 +1,14 @@
+//! What more clients cost.
+
+use super::gather::over_setting;
+use crate::Results;
+use crate::chart::Chart;
+
+pub(super) fn draw(results: &Results) -> Vec<Chart> {
+    let shown = [("overall_f1", "Overall-F1"), ("hete_min_f1", "Hete-min-F1")];
+    let charts = |(column, name): (&str, &str)| {
+        let (title, y) = (format!("{name} by number of clients"), format!("{name}, %"));
+        over_setting(results, "partition.clients", column, [&title, "clients K", &y])
+    };
+    shown.into_iter().flat_map(charts).collect()
+}

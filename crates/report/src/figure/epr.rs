@@ -1,0 +1,57 @@
+//! Edge-wise propagation reliability: how often messages harm, and by how much.
+
+use super::gather::{datasets, labels, marks, rows};
+use crate::Results;
+use crate::chart::{Chart, Dot, Dots};
+use boostfgl_fairness::mean;
+
+/// Groups by their names in results and in charts.
+const GROUPS: [(&str, &str); 6] = [
+    ("all", "all nodes"),
+    ("homophilous", "homophilous"),
+    ("heterophilous", "heterophilous"),
+    ("majority", "majority classes"),
+    ("minority", "minority classes"),
+    ("hete_min", "heterophilous minority"),
+];
+
+pub(super) fn draw(results: &Results) -> Vec<Chart> {
+    let columns = GROUPS.map(|(group, name)| (format!("negative.{group}"), name.to_owned()));
+    let note = "A message is harmful if the loss of the node that receives it would be smaller without it.";
+    let harmful = marks(results, "Harmful messages by receiver", "harmful messages, %", &columns, None);
+    harmful.into_iter().map(|chart| chart.noted(note)).chain(distributions(results)).collect()
+}
+
+/// The spread of R in every group: median, the middle half and the middle nine tenths.
+fn distributions(results: &Results) -> Vec<Chart> {
+    let methods = labels(results);
+    let chart = |dataset: String| {
+        let mut dots = Vec::new();
+        for (group, name) in GROUPS {
+            for (series, method) in methods.iter().enumerate() {
+                // The 1st, 5th, 10th, 25th, 50th, 75th, 90th, 95th and 99th percentile, averaged over seeds.
+                let key = format!("quantiles.{group}");
+                let at = |place: usize| {
+                    let known = rows(results, &dataset, method).filter_map(|row| *row.series.get(&key)?.get(place)?);
+                    mean(&known.collect::<Vec<f64>>())
+                };
+                if let (Some(low), Some(q1), Some(median), Some(q3), Some(high)) =
+                    (at(1), at(3), at(4), at(6 - 1), at(7))
+                {
+                    let group = name.to_owned();
+                    dots.push(Dot { group, series, mean: median, interval: [q1, q3], wide: Some([low, high]) });
+                }
+            }
+        }
+        let chart = Dots {
+            title: format!("Reliability of messages, {dataset}"),
+            x: "R: what the receiver's loss would rise by without the message".to_owned(),
+            interval: "median, middle half, middle 90 %".to_owned(),
+            series: methods.clone(),
+            dots,
+            mark: Some(0.0),
+        };
+        (!chart.dots.is_empty()).then(|| chart.chart())
+    };
+    datasets(results).into_iter().filter_map(chart).collect()
+}

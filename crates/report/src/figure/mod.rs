@@ -1,0 +1,83 @@
+//! The figures of the paper, by name, drawn from what experiments measured — or from runs, as
+//! [`Results::of_runs`] sees them.
+//!
+//! A figure is one file and one line in [`FIGURES`]: results in, charts out, one per dataset or more. What was not
+//! measured leaves no chart.
+
+mod alignment;
+mod attribution;
+mod clients;
+mod convergence;
+mod dilution;
+mod epr;
+mod gather;
+mod gsd;
+mod gsd_q;
+mod hardness;
+mod heatmap;
+mod khop;
+mod privacy;
+mod runtime;
+mod scores;
+
+use crate::Results;
+use crate::chart::Chart;
+
+/// A figure: its name, the experiment that measures it, what it shows, and how it is drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Figure {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// The experiment whose results it shows.
+    pub experiment: &'static str,
+    /// What it shows, in a line.
+    pub about: &'static str,
+    draw: fn(&Results) -> Vec<Chart>,
+}
+
+/// Every figure.
+pub const FIGURES: [Figure; 16] = [
+    figure("gsd", "gsd", "do minority nodes get their share of the gradient?", gsd::draw),
+    figure("gsd-q", "gsd-q", "the same for any definition of the minority", gsd_q::draw),
+    figure("epr", "epr", "which messages harm the node that receives them?", epr::draw),
+    figure("khop", "khop", "does error spread from disadvantaged nodes?", khop::draw),
+    figure("dilution", "dilution", "does averaging cancel what helps the minority?", dilution::draw),
+    figure("alignment", "alignment", "do updates point where the minority wants to go?", alignment::draw),
+    figure("attribution", "attribution", "whose loss did training reduce?", attribution::draw),
+    figure("hardness", "hardness", "is the skew on clients with many disadvantaged nodes?", hardness::draw),
+    figure("heatmap", "sensitivity", "how much do strengths and thresholds matter?", heatmap::draw),
+    figure("convergence", "convergence", "how fast do methods get where they end?", convergence::draw),
+    figure("runtime", "runtime", "what do methods cost?", runtime::draw),
+    figure("clients", "clients", "what do more clients cost?", clients::draw),
+    figure("privacy", "privacy", "what does noise in messages cost?", privacy::draw),
+    figure("table1", "table1", "the four metrics of all methods", scores::draw),
+    figure("ablation", "ablation", "what does each boost do?", scores::draw),
+    figure("plug-in", "plug-in", "what do boosts do on other methods?", scores::draw),
+];
+
+const fn figure(
+    name: &'static str,
+    experiment: &'static str,
+    about: &'static str,
+    draw: fn(&Results) -> Vec<Chart>,
+) -> Figure {
+    Figure { name, experiment, about, draw }
+}
+
+impl Figure {
+    /// The figure of that name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        FIGURES.iter().find(|figure| figure.name == name)
+    }
+
+    /// Draws it; nothing if what it shows was not measured.
+    pub fn charts(&self, results: &Results) -> Vec<Chart> {
+        (self.draw)(results)
+    }
+}
+
+/// The charts of an experiment's figure.
+pub fn charts(results: &Results) -> Vec<Chart> {
+    let figure = FIGURES.iter().find(|figure| figure.experiment == results.name);
+    figure.map_or(Vec::new(), |figure| figure.charts(results))
+}

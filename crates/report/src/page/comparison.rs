@@ -1,0 +1,126 @@
+//! Methods against a base: paired differences, tests, ranks.
+
+use super::Family;
+use crate::chart::{Dot, Dots, Ranks};
+use crate::comparison::metrics;
+use crate::markup::Markup;
+use crate::{Block, BlockRow};
+
+pub(super) fn section(family: &Family) -> Option<String> {
+    let block = family.block.as_ref()?;
+    let mut page = Markup::default();
+    page.raw(&differences(block, &family.base));
+    page.raw(&table(block, &family.base));
+    Some(page.finish())
+}
+
+/// All datasets together.
+pub(super) fn pooled(block: &Block) -> String {
+    let base = block.rows.iter().find(|row| row.metrics.values().all(|metric| metric.difference.is_none()));
+    let base = base.map_or("the base", |row| &row.label[..]);
+    let mut page = Markup::default();
+    page.open("section", &[("id", &"pooled")]);
+    page.text("h2", &[], "All datasets");
+    page.raw(&differences(block, base));
+    page.raw(&table(block, base));
+    page.close("section");
+    page.finish()
+}
+
+/// Differences of every method in every metric, and the ranks.
+fn differences(block: &Block, base: &str) -> String {
+    let mut page = Markup::default();
+    page.raw("<div class=\"charts\">");
+    let others: Vec<&BlockRow> = block.rows.iter().filter(|row| row.label != base).collect();
+    for metric in metrics() {
+        let dot = |(series, row): (usize, &&BlockRow)| {
+            let difference = row.metrics.get(metric.key)?.difference?;
+            let interval = difference.interval.map_or([difference.mean; 2], |i| [i.lo, i.hi]);
+            let group = row.label.clone();
+            Some((series, Dot { group, series: 0, mean: difference.mean, interval, wide: None }))
+        };
+        let dots: Vec<Dot> = others.iter().enumerate().filter_map(dot).map(|(_, dot)| dot).collect();
+        if dots.is_empty() {
+            continue;
+        }
+        let chart = Dots {
+            title: format!("{}, {}: difference to {base}", metric.title, metric.unit),
+            x: "points of percent".to_owned(),
+            interval: "95 % bootstrap interval over pairs".to_owned(),
+            series: vec![format!("against {base}")],
+            dots,
+            mark: Some(0.0),
+        };
+        page.raw(&chart.chart().html());
+        page.raw(&ranks(block, metric.key, &format!("{}, {}", metric.title, metric.unit)).unwrap_or_default());
+    }
+    page.raw("</div>");
+    page.finish()
+}
+
+/// The critical-difference diagram of a metric; with two methods the difference itself says more.
+fn ranks(block: &Block, key: &str, title: &str) -> Option<String> {
+    let ranks = block.ranks.get(key).filter(|ranks| ranks.blocks > 1 && block.rows.len() > 2)?;
+    let named = block.rows.iter().zip(&ranks.ranks);
+    let chart = Ranks {
+        title: format!("{title}: mean rank over {} pairs of dataset and seed", ranks.blocks),
+        ranks: named.map(|(row, rank)| (row.label.clone(), rank.unwrap_or(f64::NAN))).collect(),
+        critical_difference: ranks.critical_difference,
+    };
+    let friedman = ranks.friedman.map_or(String::new(), |test| format!(" Friedman's test: p = {:.2e}.", test.p));
+    let note = format!(
+        "1 is best. A thick line joins methods whose ranks do not differ at the 5 % level (Nemenyi).{friedman}"
+    );
+    Some(chart.chart().noted(note).html())
+}
+
+/// Every method and metric: mean, difference, interval, p-value.
+fn table(block: &Block, base: &str) -> String {
+    let mut page = Markup::default();
+    let mut head = vec!["method".to_owned()];
+    head.extend(
+        metrics().flat_map(|m| [format!("{}, {}", m.title, m.unit), "difference".to_owned(), "p (Holm)".to_owned()]),
+    );
+    let cells = |row: &BlockRow, key: &str| -> [String; 3] {
+        let Some(metric) = row.metrics.get(key) else { return ["–", "–", "–"].map(str::to_owned) };
+        let mean = match (metric.mean, metric.std) {
+            (Some(mean), Some(std)) => format!("{mean:.2} ± {std:.2}"),
+            (Some(mean), None) => format!("{mean:.2}"),
+            _ => missing(row),
+        };
+        let difference = metric.difference.map_or("–".to_owned(), |d| {
+            let ends = d.interval.map_or(String::new(), |i| format!(" ({:+.2} to {:+.2})", i.lo, i.hi));
+            format!("{:+.2}{ends}", d.mean)
+        });
+        let p = metric.difference.and_then(|d| d.p_holm).map_or("–".to_owned(), |p| format!("{p:.3}"));
+        [mean, difference, p]
+    };
+    let row = |row: &BlockRow| {
+        let mut line = vec![row.label.clone()];
+        line.extend(metrics().flat_map(|metric| cells(row, metric.key)));
+        line
+    };
+    let rows: Vec<Vec<String>> = block.rows.iter().map(row).collect();
+    page.raw("<details open><summary>All numbers</summary>");
+    page.table(&head, &rows);
+    page.text(
+        "p",
+        &[("class", &"note")],
+        &format!(
+            "Percent, mean ± standard deviation; differences to {base} on the same dataset, seed, partition and split; p by \
+             Wilcoxon's signed-rank test, adjusted after Holm over the methods. With five pairs p cannot fall below 0.0625."
+        ),
+    );
+    page.raw("</details>");
+    page.finish()
+}
+
+/// Why there is no number.
+fn missing(row: &BlockRow) -> String {
+    let reason = row.cells.iter().find_map(|cell| match &cell.outcome {
+        crate::Outcome::OverBudget { .. } => Some("over budget (estimate)"),
+        crate::Outcome::Failed { .. } => Some("failed"),
+        crate::Outcome::Done(_) => None,
+    });
+    reason.unwrap_or("–").to_owned()
+}

@@ -1,0 +1,83 @@
+//! Time, memory, bytes.
+
+use super::Family;
+use crate::markup::Markup;
+use crate::{Block, Round};
+
+pub(super) fn section(family: &Family) -> Option<String> {
+    let mut page = Markup::default();
+    let rows: Vec<Vec<String>> = family
+        .summaries()
+        .map(|(at, label, summary)| {
+            let seeds = summary.seeds.len().max(1) as f64;
+            let rounds = family.views[at].rounds.as_ref().map_or(&[][..], |rounds| &rounds.rounds[..]);
+            let share = |bytes: u64| per_round(bytes, rounds);
+            vec![
+                label.to_owned(),
+                format!("{:.2}", summary.wall_seconds / seeds),
+                format!("{:.2}", summary.cpu_seconds / seeds),
+                format!("{:.2}", summary.train_cpu_seconds / seeds),
+                format!("{:.0}", summary.peak_rss_mib),
+                share(summary.bytes.up),
+                share(summary.bytes.down),
+                megabytes((summary.bytes.up + summary.bytes.down) as f64 / seeds),
+            ]
+        })
+        .collect();
+    if rows.is_empty() {
+        return family.block.as_ref().map(of_cells);
+    }
+    let head = [
+        "method",
+        "clock, s per seed",
+        "processor, s per seed",
+        "of it training, s",
+        "peak memory, MiB",
+        "up, MB per client and round",
+        "down, MB per client and round",
+        "all traffic, MB per seed",
+    ];
+    page.table(&head.map(str::to_owned), &rows);
+    page.text(
+        "p",
+        &[("class", &"note")],
+        "Times include diagnostics, if any watched, and depend on what else the machine did; bytes do not.",
+    );
+    Some(page.finish())
+}
+
+fn megabytes(bytes: f64) -> String {
+    format!("{:.2}", bytes / 1e6)
+}
+
+/// Bytes by how often a client took part.
+fn per_round(bytes: u64, rounds: &[Round]) -> String {
+    let parts: usize = rounds.iter().map(|round| round.clients.len()).sum();
+    if parts == 0 { "–".to_owned() } else { megabytes(bytes as f64 / parts as f64) }
+}
+
+/// The cost of the cells of a comparison.
+fn of_cells(block: &Block) -> String {
+    let mut page = Markup::default();
+    let known = |value: Option<f64>, digits: usize| value.map_or("–".to_owned(), |value| format!("{value:.digits$}"));
+    let row = |row: &crate::BlockRow| {
+        let cost = &row.cost;
+        vec![
+            row.label.clone(),
+            known(cost.cpu_seconds, 2),
+            known(cost.peak_rss_mib, 0),
+            cost.bytes_up.map_or("–".to_owned(), megabytes),
+            cost.bytes_down.map_or("–".to_owned(), megabytes),
+        ]
+    };
+    let rows: Vec<Vec<String>> = block.rows.iter().map(row).collect();
+    let head = [
+        "method",
+        "processor, s per seed",
+        "peak memory, MiB",
+        "up, MB per client and round",
+        "down, MB per client and round",
+    ];
+    page.table(&head.map(str::to_owned), &rows);
+    page.finish()
+}

@@ -1,0 +1,60 @@
+//! Metric × group, with intervals.
+
+use super::Family;
+use super::judged::{Fared, Judged, Known};
+use crate::chart::{Dot, Dots};
+
+pub(super) fn section(family: &Family) -> Option<String> {
+    let charts = [
+        draw(family, "Accuracy by group", "accuracy, %", |judged| &judged.groups, |group| &group.accuracy)?,
+        draw(
+            family,
+            "Macro-F1 by group",
+            "macro-F1 over the classes present, %",
+            |judged| &judged.groups,
+            |g| &g.macro_f1,
+        )?,
+    ];
+    Some(format!("<div class=\"charts\">{}</div>", charts.concat()))
+}
+
+/// A number of every group of every run; `None` without predictions.
+pub(super) fn draw(
+    family: &Family,
+    title: &str,
+    x: &str,
+    groups: fn(&Judged) -> &Vec<Fared>,
+    number: fn(&Fared) -> &Known,
+) -> Option<String> {
+    let mut dots = Vec::new();
+    let judged = || family.judged.iter().enumerate().filter_map(|(series, judged)| Some((series, judged.as_ref()?)));
+    let (_, first) = judged().next()?;
+    // Runs of one family share their groups, but a broken one may lack some.
+    for name in groups(first).iter().map(|group| &group.name) {
+        for (series, judged) in judged() {
+            let Some(group) = groups(judged).iter().find(|group| group.name == *name) else { continue };
+            let (mean, interval) = (number(group).mean(), number(group).interval());
+            let group = format!("{name} ({:.0})", group.nodes);
+            let last: Option<&Dot> = dots.last();
+            let group =
+                last.filter(|dot| dot.group.starts_with(&format!("{name} ("))).map_or(group, |dot| dot.group.clone());
+            dots.push(Dot { group, series, mean, interval, wide: None });
+        }
+    }
+    let drawn = judged().any(|(_, judged)| judged.drawn);
+    let chart = Dots {
+        title: title.to_owned(),
+        x: x.to_owned(),
+        interval: if drawn { "95 % interval over test nodes".to_owned() } else { String::new() },
+        series: family.labels().to_vec(),
+        dots,
+        mark: None,
+    };
+    let seeds = judged().map(|(_, judged)| judged.groups[0].accuracy.seeds.len()).max().unwrap_or(1);
+    let note = format!(
+        "Mean over {seeds} seed{}; in brackets the number of test nodes. The interval says what another sample of test nodes might \
+         have given with the same models, not what other seeds would.",
+        if seeds == 1 { "" } else { "s" }
+    );
+    Some(chart.chart().noted(note).html())
+}

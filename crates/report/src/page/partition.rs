@@ -1,0 +1,147 @@
+//! The partition as a picture: who holds what, and which edges were lost.
+
+use super::Family;
+use crate::SeedDivision;
+use crate::chart::{Bars, COLOURS, Ring, Slices};
+use crate::markup::Markup;
+use boostfgl_partition::Description;
+
+/// More pies than this are dust.
+const MOST_PIES: usize = 24;
+/// More bars than this are a wall.
+const MOST_BARS: usize = 60;
+
+pub(super) fn section(family: &Family) -> Option<String> {
+    let divisions = family.views.iter().find_map(|view| view.divisions.as_ref())?;
+    let first = divisions.seeds.first()?;
+    let mut page = Markup::default();
+    page.text("p", &[], &told(first));
+    page.raw("<div class=\"charts\">");
+    let mix = Mix::of(&first.description);
+    if first.description.clients.len() <= MOST_PIES {
+        let ring = ring(first, &mix).chart();
+        page.raw(&ring.noted("A pie is a client, as large as its number of nodes; a line between two is as thick as the number of edges between them, which neither sees.").html());
+    }
+    page.raw(&bars(first, &mix).chart().html());
+    page.raw("</div>");
+    if divisions.seeds.len() > 1 {
+        let rows: Vec<Vec<String>> = divisions.seeds.iter().map(seed).collect();
+        page.raw("<details><summary>The partitions of all seeds</summary>");
+        let head = [
+            "seed",
+            "clients",
+            "edges kept",
+            "edges lost",
+            "lost, %",
+            "modularity",
+            "smallest client",
+            "largest client",
+        ];
+        page.table(&head.map(str::to_owned), &rows);
+        page.raw("</details>");
+    }
+    Some(page.finish())
+}
+
+fn lost(description: &Description) -> f64 {
+    let total = &description.total;
+    100.0 * total.lost_edges as f64 / (total.edges + total.lost_edges).max(1) as f64
+}
+
+fn told(division: &SeedDivision) -> String {
+    let (description, total) = (&division.description, &division.description.total);
+    let names: Vec<&str> =
+        division.minority_classes.iter().filter_map(|class| Some(&description.classes.get(*class)?[..])).collect();
+    let minority = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    format!(
+        "Seed {}: {} nodes over {} clients; {} of {} edges joined nodes of different clients and were lost ({:.1} %). Minority \
+         classes: {minority}.",
+        division.seed,
+        total.nodes,
+        description.clients.len(),
+        total.lost_edges,
+        total.edges + total.lost_edges,
+        lost(description)
+    )
+}
+
+fn seed(division: &SeedDivision) -> Vec<String> {
+    let (description, total) = (&division.description, &division.description.total);
+    let sizes = || description.clients.iter().map(|client| client.nodes);
+    vec![
+        division.seed.to_string(),
+        description.clients.len().to_string(),
+        total.edges.to_string(),
+        total.lost_edges.to_string(),
+        format!("{:.1}", lost(description)),
+        format!("{:.4}", description.modularity),
+        sizes().min().unwrap_or(0).to_string(),
+        sizes().max().unwrap_or(0).to_string(),
+    ]
+}
+
+/// Which classes have a colour of their own: all, or the largest if there are too many, the rest together.
+struct Mix {
+    series: Vec<String>,
+    /// Per class, its series.
+    of_class: Vec<usize>,
+}
+
+impl Mix {
+    fn of(description: &Description) -> Self {
+        let classes = description.classes.len();
+        if classes <= COLOURS {
+            let series = description.classes.iter().map(|name| format!("class {name}")).collect();
+            return Self { series, of_class: (0..classes).collect() };
+        }
+        let mut order: Vec<usize> = (0..classes).collect();
+        let count = |class: usize| description.total.class_counts.get(class).copied().unwrap_or(0);
+        order.sort_by_key(|&class| (std::cmp::Reverse(count(class)), class));
+        let own = COLOURS - 1;
+        let mut of_class = vec![own; classes];
+        order.iter().take(own).enumerate().for_each(|(at, &class)| of_class[class] = at);
+        let mut series: Vec<String> =
+            order.iter().take(own).map(|&class| format!("class {}", description.classes[class])).collect();
+        series.push(format!("{} other classes", classes - own));
+        Self { series, of_class }
+    }
+
+    fn parts(&self, counts: &[usize]) -> Vec<f64> {
+        let mut parts = vec![0.0; self.series.len()];
+        for (class, count) in counts.iter().enumerate() {
+            if let Some(part) = self.of_class.get(class).and_then(|at| parts.get_mut(*at)) {
+                *part += *count as f64;
+            }
+        }
+        parts
+    }
+}
+
+fn ring(division: &SeedDivision, mix: &Mix) -> Ring {
+    let clients = division.description.clients.iter().enumerate();
+    let pies = clients.map(|(k, client)| Slices {
+        name: format!("client {k}"),
+        parts: mix.parts(&client.class_counts),
+        joined: client.lost_to.iter().map(|(to, edges)| (*to, *edges as f64)).collect(),
+    });
+    Ring {
+        title: format!("Clients, classes and lost edges (seed {})", division.seed),
+        series: mix.series.clone(),
+        unit: "labelled nodes".to_owned(),
+        joint: "lost edges".to_owned(),
+        pies: pies.collect(),
+    }
+}
+
+fn bars(division: &SeedDivision, mix: &Mix) -> Bars {
+    let clients = division.description.clients.iter().enumerate().take(MOST_BARS);
+    let row = |(k, client): (usize, &boostfgl_partition::ClientDescription)| {
+        (format!("client {k}"), mix.parts(&client.train_class_counts))
+    };
+    Bars {
+        title: format!("Training nodes by class (seed {})", division.seed),
+        x: "training nodes".to_owned(),
+        series: mix.series.clone(),
+        rows: clients.map(row).collect(),
+    }
+}

@@ -1,0 +1,65 @@
+//! What is needed to run it again, and to defend it: configuration, seeds, digests, versions.
+
+use super::Family;
+use crate::RunView;
+use crate::markup::Markup;
+
+pub(super) fn section(family: &Family) -> Option<String> {
+    let mut page = Markup::default();
+    if !family.facts.is_empty() {
+        facts(&mut page, &family.facts);
+    }
+    for (view, label) in family.views.iter().zip(family.labels()) {
+        if family.views.len() > 1 {
+            page.text("h3", &[], label);
+        }
+        facts(&mut page, &of_run(view));
+        if let Some(summary) = &view.summary {
+            let rows: Vec<Vec<String>> = summary
+                .seeds
+                .iter()
+                .map(|seed| vec![seed.seed.to_string(), seed.round.to_string(), seed.digest.clone()])
+                .collect();
+            page.raw("<details><summary>Digests of the seeds</summary>");
+            page.table(&["seed", "reported round", "BLAKE3 of parameters and predictions"].map(str::to_owned), &rows);
+            page.raw("</details>");
+        }
+        if let Some(settings) = &view.settings {
+            page.raw("<details><summary>config.toml</summary>");
+            page.text("pre", &[], &settings.text);
+            page.raw("</details>");
+        }
+    }
+    Some(page.finish()).filter(|text| !text.is_empty())
+}
+
+fn facts(page: &mut Markup, facts: &[(String, String)]) {
+    page.raw("<dl>");
+    for (name, value) in facts {
+        page.text("dt", &[], name);
+        page.text("dd", &[], value);
+    }
+    page.raw("</dl>");
+}
+
+fn of_run(view: &RunView) -> Vec<(String, String)> {
+    let mut facts = vec![("folder", view.path.display().to_string())];
+    if let Some(summary) = &view.summary {
+        let seeds: Vec<String> = summary.seeds.iter().map(|seed| seed.seed.to_string()).collect();
+        let boosts = if summary.boost.is_empty() { "none".to_owned() } else { summary.boost.join(", ") };
+        facts.extend([
+            ("dataset", summary.dataset.clone()),
+            ("method", summary.method.clone()),
+            ("boosts", boosts),
+            ("seeds", seeds.join(", ")),
+            ("digest", summary.digest.clone()),
+            ("program", format!("boostfgl {}, format of summary.json {}", summary.program, summary.version)),
+            ("again", format!("boostfgl run --config {}", view.path.join("config.toml").display())),
+        ]);
+    } else {
+        let (done, of) = view.progress();
+        let of = of.map_or(String::new(), |of| format!(" of {of}"));
+        facts.push(("state", format!("not finished: {done}{of} rounds")));
+    }
+    facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}

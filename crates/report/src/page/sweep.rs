@@ -1,0 +1,82 @@
+//! Runs that differ in one or two settings: a curve or a heat map.
+
+use crate::chart::{Chart, Heat, Line, Lines};
+use crate::{RunView, Settings, Summary};
+use boostfgl_fairness::Scores;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is drawn of a sweep.
+const SHOWN: [(&str, fn(&Scores) -> Option<f64>); 3] = [
+    ("Accuracy, %", |scores| scores.accuracy.pooled),
+    ("Overall-F1, %", |scores| scores.overall_f1.pooled),
+    ("Hete-min-F1, %", |scores| scores.hete_min_f1.pooled),
+];
+
+/// The sweeps among some runs: same dataset and method, at least three runs, one or two settings that vary.
+pub(super) fn charts(views: &[RunView]) -> Vec<Chart> {
+    let mut sorted: BTreeMap<(String, String), Vec<(&Settings, &Summary)>> = BTreeMap::new();
+    for view in views {
+        if let (Some(settings), Some(summary)) = (&view.settings, &view.summary) {
+            sorted.entry((summary.dataset.clone(), summary.label())).or_default().push((settings, summary));
+        }
+    }
+    sorted.into_iter().filter(|(_, runs)| runs.len() > 2).flat_map(|(of, runs)| sweep(&of, &runs)).collect()
+}
+
+fn sweep((dataset, label): &(String, String), runs: &[(&Settings, &Summary)]) -> Vec<Chart> {
+    let varied: BTreeSet<&str> = runs
+        .iter()
+        .flat_map(|(settings, _)| runs[0].0.differences(settings))
+        .map(|(key, _, _)| key)
+        .filter(|key| *key != "seeds")
+        .collect();
+    let title = |metric: &str| format!("{label} on {dataset}: {metric}");
+    match varied.into_iter().collect::<Vec<_>>()[..] {
+        [key] if runs.iter().all(|(settings, _)| settings.number(key).is_some()) => {
+            SHOWN.map(|(metric, pick)| curve(title(metric), key, metric, runs, pick)).to_vec()
+        }
+        [rows, columns] => SHOWN.map(|(metric, pick)| map(title(metric), [rows, columns], runs, pick)).to_vec(),
+        _ => Vec::new(),
+    }
+}
+
+/// One setting: mean and spread over seeds at each of its values.
+fn curve(title: String, key: &str, y: &str, runs: &[(&Settings, &Summary)], pick: fn(&Scores) -> Option<f64>) -> Chart {
+    let mut points: Vec<(f64, Vec<f64>)> = runs
+        .iter()
+        .filter_map(|(settings, summary)| {
+            Some((settings.number(key)?, summary.seeds.iter().filter_map(|seed| pick(&seed.scores.0)).collect()))
+        })
+        .collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let band = "± one standard deviation over seeds".to_owned();
+    let (x, y, lines) = (key.to_owned(), y.to_owned(), vec![Line::of(key, points)]);
+    Lines { title, x, y, band, lines, mark: None }.chart()
+}
+
+/// Two settings: the mean over seeds for each pair of values.
+fn map(title: String, keys: [&str; 2], runs: &[(&Settings, &Summary)], pick: fn(&Scores) -> Option<f64>) -> Chart {
+    let values = |key: &str| -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        for value in runs.iter().map(|(settings, _)| settings.get(key).unwrap_or("not set")) {
+            if !found.iter().any(|known| known == value) {
+                found.push(value.to_owned());
+            }
+        }
+        let number = |text: &String| text.parse::<f64>().unwrap_or(f64::INFINITY);
+        found.sort_by(|a, b| number(a).total_cmp(&number(b)).then_with(|| a.cmp(b)));
+        found
+    };
+    let cell = |row: &str, column: &str| {
+        let at = |settings: &Settings, key: &str, wanted: &str| settings.get(key).unwrap_or("not set") == wanted;
+        let found = runs.iter().find(|(settings, _)| at(settings, keys[0], row) && at(settings, keys[1], column));
+        found.and_then(|(_, summary)| pick(&summary.mean.0)).unwrap_or(f64::NAN)
+    };
+    let columns = values(keys[1]);
+    let row = |row: String| {
+        let numbers = columns.iter().map(|column| cell(&row, column)).collect();
+        (row, numbers)
+    };
+    let rows = values(keys[0]).into_iter().map(row).collect();
+    Heat { title, x: keys[1].to_owned(), y: keys[0].to_owned(), columns: columns.clone(), rows }.chart()
+}
