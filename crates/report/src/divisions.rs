@@ -20,7 +20,7 @@ pub struct SeedDivision {
     /// The seed.
     pub seed: u64,
     /// Who held what.
-    #[serde(flatten)]
+    #[serde(rename = "partition")]
     pub description: Description,
     /// The classes that count as minority, by number.
     pub minority_classes: Vec<usize>,
@@ -52,5 +52,30 @@ impl Divisions {
         let text = std::fs::read(path).map_err(|source| Error::io(path, source))?;
         crate::version::check(&text, Self::VERSION, path)?;
         serde_json::from_slice(&text).map_err(|error| Error::malformed(path, error.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boostfgl_partition::ClientDescription;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let client = ClientDescription { nodes: 3, lost_edges: 2, lost_to: [(1, 2)].into(), ..Default::default() };
+        let description = Description {
+            graph: "g".into(),
+            classes: vec!["a".into()],
+            modularity: 0.25,
+            clients: vec![client.clone(), client.clone()],
+            total: client,
+        };
+        let divisions = Divisions::new(vec![SeedDivision { seed: 7, description, minority_classes: vec![0] }]);
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("partition.json");
+        std::fs::write(&path, divisions.to_json()).unwrap();
+        assert_eq!(Divisions::read(&path).unwrap(), divisions);
+        std::fs::write(&path, divisions.to_json().replace("\"version\":1", "\"version\":9")).unwrap();
+        assert!(matches!(Divisions::read(&path), Err(Error::Newer { found: 9, .. })));
     }
 }

@@ -32,26 +32,27 @@ fn differences(block: &Block, base: &str) -> String {
     let mut page = Markup::default();
     page.raw("<div class=\"charts\">");
     let others: Vec<&BlockRow> = block.rows.iter().filter(|row| row.label != base).collect();
+    let mut dots = Vec::new();
     for metric in metrics() {
-        let dot = |(series, row): (usize, &&BlockRow)| {
-            let difference = row.metrics.get(metric.key)?.difference?;
+        for (series, row) in others.iter().enumerate() {
+            let Some(difference) = row.metrics.get(metric.key).and_then(|metric| metric.difference) else { continue };
             let interval = difference.interval.map_or([difference.mean; 2], |i| [i.lo, i.hi]);
-            let group = row.label.clone();
-            Some((series, Dot { group, series: 0, mean: difference.mean, interval, wide: None }))
-        };
-        let dots: Vec<Dot> = others.iter().enumerate().filter_map(dot).map(|(_, dot)| dot).collect();
-        if dots.is_empty() {
-            continue;
+            let group = format!("{}, {}", metric.title, metric.unit);
+            dots.push(Dot { group, series, mean: difference.mean, interval, wide: None });
         }
+    }
+    if !dots.is_empty() {
         let chart = Dots {
-            title: format!("{}, {}: difference to {base}", metric.title, metric.unit),
-            x: "points of percent".to_owned(),
+            title: format!("Difference to {base}"),
+            x: format!("points of percent ahead of {base}"),
             interval: "95 % bootstrap interval over pairs".to_owned(),
-            series: vec![format!("against {base}")],
+            series: others.iter().map(|row| row.label.clone()).collect(),
             dots,
             mark: Some(0.0),
         };
         page.raw(&chart.chart().html());
+    }
+    for metric in metrics() {
         page.raw(&ranks(block, metric.key, &format!("{}, {}", metric.title, metric.unit)).unwrap_or_default());
     }
     page.raw("</div>");
