@@ -9,3 +9,4 @@ pub(crate) mod methods;
 pub(crate) mod partition;
 pub(crate) mod reproduce;
 pub(crate) mod run;
+pub(crate) mod serve;
