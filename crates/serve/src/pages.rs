@@ -75,17 +75,16 @@ fn run(library: &Library, name: &str) -> Option<Response> {
     let files = library.files(&path);
     let view = library.view(name, Depth::Glance)?;
     let shown = if name.is_empty() { view.name.as_str() } else { name };
-    let heading = |about: &str| format!("<header><h1>{}</h1><p>{}</p></header>", Text(shown), Text(about));
+    let about = [view.label().as_str(), view.dataset().unwrap_or_default()].join(" on ");
+    let about = about.strip_suffix(" on ").unwrap_or(&about);
+    let heading = format!("<header><h1>{}</h1><p>{}</p></header>", Text(shown), Text(about));
     if view.summary.is_some() {
-        let (title, main) = library.report(&[name.to_owned()])?;
-        return Some(Html(html::page(shown, &(heading(&title) + &main))).into_response());
+        let (_, main) = library.report(&[name.to_owned()])?;
+        return Some(Html(html::page(shown, &(heading + &main))).into_response());
     }
-    let view = library.view(name, Depth::Course)?;
-    let about = [view.dataset().unwrap_or_default(), &view.label()].join(" ");
-    let course = follow::course(&view, &files);
+    let course = follow::course(&library.view(name, Depth::Course)?, &files);
     let main = format!(
-        "{}<div data-events=\"/events/run/{}\" data-mark=\"{}\">{course}</div>",
-        heading(about.trim()),
+        "{heading}<div data-events=\"/events/run/{}\" data-mark=\"{}\">{course}</div>",
         Address(name),
         html::mark(&course)
     );
