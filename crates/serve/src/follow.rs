@@ -4,7 +4,7 @@ use crate::events::News;
 use crate::html;
 use crate::library::{Files, Library, Stamps, Standing};
 use crate::list;
-use boostfgl_report::{Depth, RunView, page};
+use boostfgl_report::{Depth, RunFolder, RunView, page};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -64,20 +64,13 @@ impl Seen {
 
     /// Takes in new rounds if nothing but those changed.
     fn grew(&mut self, path: &Path, files: &Files) -> bool {
-        let rounds_at = 1;
-        let others = |stamps: &Stamps| -> Stamps {
-            stamps.iter().enumerate().filter(|(at, _)| *at != rounds_at).map(|(_, stamp)| *stamp).collect()
-        };
-        let same = others(&self.stamps) == others(&files.stamps) && self.view.path == path;
-        let longer = files.rounds().is_some_and(|now| {
-            self.stamps.get(rounds_at).copied().flatten().is_some_and(|before| now.length >= before.length)
-        });
-        let Some(rounds) = self.view.rounds.as_mut().filter(|_| same && longer) else { return false };
+        let added = files.only_grew(&self.stamps) && self.view.path == path;
+        let Some(rounds) = self.view.rounds.as_mut().filter(|_| added) else { return false };
         if rounds.follow().is_err() {
             return false;
         }
         let new = rounds.problems.iter().skip(self.told);
-        let new: Vec<String> = new.map(|problem| format!("rounds.jsonl: {problem}")).collect();
+        let new: Vec<String> = new.map(|problem| format!("{}: {problem}", RunFolder::ROUNDS)).collect();
         self.told = rounds.problems.len();
         self.view.problems.extend(new);
         self.stamps.clone_from(&files.stamps);

@@ -5,7 +5,7 @@ use std::fs::Metadata;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// Every file that is read of a run.
+/// Every file that is read of a run, those that the list needs first.
 pub(super) const ALL: [&str; 6] = [
     RunFolder::CONFIG,
     RunFolder::ROUNDS,
@@ -17,6 +17,10 @@ pub(super) const ALL: [&str; 6] = [
 
 /// Those that the list needs.
 pub(super) const FOR_LIST: [&str; 3] = [RunFolder::CONFIG, RunFolder::ROUNDS, RunFolder::SUMMARY];
+
+/// Their places in both.
+const ROUNDS: usize = 1;
+const SUMMARY: usize = 2;
 
 /// A file that has the same stamp has the same content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,14 +53,18 @@ impl Files {
         files
     }
 
-    /// The stamp of `rounds.jsonl`.
-    pub(crate) fn rounds(&self) -> Option<Stamp> {
-        self.stamps.get(1).copied().flatten()
+    /// Whether lines were added to `rounds.jsonl` since `before` and nothing else changed.
+    pub(crate) fn only_grew(&self, before: &Stamps) -> bool {
+        let mut pairs = self.stamps.iter().zip(before).enumerate();
+        pairs.all(|(at, (now, before))| match (at, now, before) {
+            (ROUNDS, Some(now), Some(before)) => now.length > before.length,
+            _ => now == before,
+        })
     }
 
     /// Whether there is a `summary.json`.
     pub(crate) fn has_summary(&self) -> bool {
-        self.stamps.get(2).is_some_and(Option::is_some)
+        self.stamps.get(SUMMARY).is_some_and(Option::is_some)
     }
 
     /// When the run last wrote what the list needs.
