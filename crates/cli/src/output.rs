@@ -16,8 +16,9 @@ pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
     let known = error.downcast_ref::<Error>();
     // Each message already says what caused it, and stays on one line.
     eprintln!("error: {}", error.to_string().replace(['\n', '\r'], " "));
+    let serving = error.downcast_ref::<boostfgl_serve::Error>().map(boostfgl_serve::Error::advice);
     let other = "Check that the disk is not full and that the system allows what was asked.";
-    eprintln!("  help: {}", known.map_or(other, Error::advice));
+    eprintln!("  help: {}", known.map(Error::advice).or(serving).unwrap_or(other));
     ExitCode::from(if known.is_some_and(Error::is_input) { 2 } else { 1 })
 }
 

@@ -10,3 +10,4 @@ pub(crate) mod partition;
 pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod run;
+pub(crate) mod serve;

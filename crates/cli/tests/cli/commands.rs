@@ -18,12 +18,13 @@ fn help_names_every_argument() {
         "--data-dir",
     ];
     let run = ["--diagnostics", "--threads", "--memory", "--out", "--overwrite", "--json", "--quiet", "Examples"];
-    let cases: [(&str, &[&str]); 17] = [
-        ("", &["run", "diagnose", "data", "partition", "methods", "config", "completions", "demo"]),
+    let cases: [(&str, &[&str]); 18] = [
+        ("", &["run", "diagnose", "serve", "data", "partition", "methods", "config", "completions", "demo"]),
         ("run", &run),
         ("run", &training),
         ("diagnose", &["[RUN|DATA]", "--diagnostics", "--by", "--metric", "--per-round", "--replay", "Examples"]),
         ("diagnose", &training[1..]),
+        ("serve", &["[RUNS_DIR]", "--port", "--host", "--allow-remote", "--token", "Ctrl-C", "ssh -L", "Examples"]),
         ("partition", &["--partitioner", "--out", "--overwrite", "--json"]),
         ("partition", &training),
         ("config show", &training),

@@ -13,3 +13,4 @@ mod methods;
 mod own_data;
 mod reproduce;
 mod run;
+mod serve;

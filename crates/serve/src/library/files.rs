@@ -1,0 +1,96 @@
+//! The files of a run from outside: whether they may be read, and whether they changed.
+
+use boostfgl_report::RunFolder;
+use std::fs::Metadata;
+use std::path::Path;
+use std::time::SystemTime;
+
+/// Every file that is read of a run, those that the list needs first.
+pub(super) const ALL: [&str; 6] = [
+    RunFolder::CONFIG,
+    RunFolder::ROUNDS,
+    RunFolder::SUMMARY,
+    RunFolder::DIVISIONS,
+    RunFolder::DIAGNOSTICS,
+    RunFolder::PREDICTIONS,
+];
+
+/// Those that the list needs.
+pub(super) const FOR_LIST: [&str; 3] = [RunFolder::CONFIG, RunFolder::ROUNDS, RunFolder::SUMMARY];
+
+/// Their places in both.
+const ROUNDS: usize = 1;
+const SUMMARY: usize = 2;
+
+/// A file that has the same stamp has the same content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    pub(crate) modified: SystemTime,
+    pub(crate) length: u64,
+}
+
+/// The stamps of files in the order of their names; nothing for what is not there.
+pub(crate) type Stamps = Vec<Option<Stamp>>;
+
+/// What the files of a run look like from outside.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    pub(crate) stamps: Stamps,
+    /// Files that must not be read, one sentence each.
+    pub(crate) problems: Vec<String>,
+}
+
+impl Files {
+    /// Looks at files of a run below `root`.
+    pub(super) fn look(root: &Path, run: &Path, names: &[&str]) -> Self {
+        let mut files = Self::default();
+        for name in names {
+            let found = inspect(root, &run.join(name));
+            let stamp = found.as_ref().ok().and_then(|file| file.as_ref().map(stamp));
+            files.stamps.push(stamp);
+            files.problems.extend(found.err().map(|reason| format!("{name}: {reason}")));
+        }
+        files
+    }
+
+    /// Whether lines were added to `rounds.jsonl` since `before` and nothing else changed.
+    pub(crate) fn only_grew(&self, before: &Stamps) -> bool {
+        let mut pairs = self.stamps.iter().zip(before).enumerate();
+        pairs.all(|(at, (now, before))| match (at, now, before) {
+            (ROUNDS, Some(now), Some(before)) => now.length > before.length,
+            _ => now == before,
+        })
+    }
+
+    /// Whether there is a `summary.json`.
+    pub(crate) fn has_summary(&self) -> bool {
+        self.stamps.get(SUMMARY).is_some_and(Option::is_some)
+    }
+
+    /// When the run last wrote what the list needs.
+    pub(crate) fn changed(&self) -> Option<SystemTime> {
+        self.stamps.iter().take(FOR_LIST.len()).flatten().map(|stamp| stamp.modified).max()
+    }
+}
+
+/// A file that may be read, nothing if there is none, or why it must not: a link could show a file from elsewhere as the
+/// configuration of a run, and a pipe would keep its reader waiting for ever.
+fn inspect(root: &Path, path: &Path) -> Result<Option<Metadata>, &'static str> {
+    let Ok(mut file) = path.symlink_metadata() else { return Ok(None) };
+    if file.is_symlink() {
+        let Ok(target) = path.canonicalize() else { return Ok(None) };
+        if !target.starts_with(root) {
+            return Err("expected a file, found a link that leads out of the folder; the run is not read");
+        }
+        let Ok(behind) = target.metadata() else { return Ok(None) };
+        file = behind;
+    }
+    if file.is_file() || file.is_dir() {
+        return Ok(Some(file));
+    }
+    Err("expected a file, found something that is none; the run is not read")
+}
+
+fn stamp(file: &Metadata) -> Stamp {
+    Stamp { modified: file.modified().unwrap_or(SystemTime::UNIX_EPOCH), length: file.len() }
+}

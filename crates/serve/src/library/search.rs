@@ -1,0 +1,79 @@
+//! Finding run folders.
+
+use boostfgl_report::RunFolder;
+use std::path::{Path, PathBuf};
+
+/// How deep runs are looked for: `runs/a/b/c`.
+pub(super) const LEVELS: usize = 3;
+
+/// Nobody has as many runs; somebody may serve a home folder by mistake.
+const MOST_FOLDERS: usize = 20_000;
+
+/// A folder with one of these is a run.
+const SIGNS: [&str; 3] = [RunFolder::CONFIG, RunFolder::ROUNDS, RunFolder::SUMMARY];
+
+/// A run folder.
+#[derive(Debug)]
+pub(super) struct Run {
+    /// Its path below the folder, with `/` between the parts; empty for the folder itself.
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) runs: Vec<Run>,
+    /// What was passed over, one sentence each.
+    pub(super) notes: Vec<String>,
+}
+
+/// All runs below a folder. Links are passed over: what they lead to is outside, or found where it is.
+pub(super) fn search(root: &Path) -> Found {
+    let mut found = Found::default();
+    let (mut visited, mut odd) = (0, 0);
+    let mut ahead = vec![(Run { name: String::new(), path: root.to_path_buf() }, 0)];
+    while let Some((folder, depth)) = ahead.pop() {
+        if visited == MOST_FOLDERS {
+            found.notes.push(format!("Only the first {MOST_FOLDERS} folders were looked at; there are more."));
+            break;
+        }
+        visited += 1;
+        let Ok(entries) = folder.path.read_dir() else { continue };
+        let mut run = false;
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            run |= !is_folder && SIGNS.iter().any(|sign| name == *sign);
+            if !is_folder || depth == LEVELS || name == RunFolder::CHECKPOINT {
+                continue;
+            }
+            match name.to_str().filter(|name| is_plain(name)) {
+                Some(hidden) if hidden.starts_with('.') => {}
+                Some(name) => ahead.push((below(&folder, name), depth + 1)),
+                None => odd += 1,
+            }
+        }
+        found.runs.extend(run.then_some(folder));
+    }
+    if odd > 0 {
+        found.notes.push(format!("Folders whose names cannot stand in an address are not listed: {odd}."));
+    }
+    found
+}
+
+fn below(folder: &Run, name: &str) -> Run {
+    let full = if folder.name.is_empty() { name.to_owned() } else { format!("{}/{name}", folder.name) };
+    Run { name: full, path: folder.path.join(name) }
+}
+
+/// Whether a folder is a run.
+pub(super) fn is_run(path: &Path) -> bool {
+    path.is_dir() && SIGNS.iter().any(|sign| path.join(sign).symlink_metadata().is_ok_and(|file| !file.is_dir()))
+}
+
+/// Whether a part of a path names something right there: not another folder, drive or stream.
+pub(super) fn is_plain(part: &str) -> bool {
+    let special = |c: char| matches!(c, '/' | '\\') || c.is_control() || (cfg!(windows) && c == ':');
+    !matches!(part, "" | "." | "..") && !part.contains(special)
+}

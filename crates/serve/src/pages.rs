@@ -1,0 +1,163 @@
+//! What stands at each address.
+
+use crate::access::{self, Access};
+use crate::events::{Look, News, Newsroom, Topic};
+use crate::follow::{self, Follower};
+use crate::html::{self, Address, Text};
+use crate::library::Library;
+use crate::list;
+use axum::Router;
+use axum::extract::{Query, Request, State};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::middleware::{self, Next};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::get;
+use boostfgl_report::{Depth, page};
+use std::sync::Arc;
+
+/// Runs beside each other that a reader can still tell apart, and that fit into memory.
+const MOST_COMPARED: usize = 32;
+
+/// What every page needs.
+#[derive(Clone, Debug)]
+pub(crate) struct Site {
+    library: Arc<Library>,
+    news: Newsroom,
+}
+
+type Pairs = Query<Vec<(String, String)>>;
+
+/// All pages over a library, behind the rules of access.
+pub(crate) fn router(library: Library, access: Access) -> Router {
+    let site = Site { library: Arc::new(library), news: Newsroom::new() };
+    Router::new()
+        .route("/", get(list_page))
+        .route("/run/", get(run_page))
+        .route("/run/{*name}", get(run_page))
+        .route("/compare", get(compare_page))
+        .route("/events/list", get(list_events))
+        .route("/events/run/", get(run_events))
+        .route("/events/run/{*name}", get(run_events))
+        .route("/style.css", get(async || text("text/css; charset=utf-8", &[page::STYLE, STYLE])))
+        .route("/hover.js", get(async || text("text/javascript; charset=utf-8", &[page::SCRIPT])))
+        .route("/live.js", get(async || text("text/javascript; charset=utf-8", &[SCRIPT])))
+        .fallback(async || not_found())
+        .with_state(site)
+        .layer(middleware::from_fn_with_state(access, guard))
+}
+
+const STYLE: &str = include_str!("serve.css");
+const SCRIPT: &str = include_str!("live.js");
+
+/// Stands before everything: who may not look gets no further, and every answer has the same headers.
+async fn guard(State(access): State<Access>, request: Request, next: Next) -> Response {
+    let mut response = match access.refusal(&request) {
+        Some(refusal) => refusal,
+        None => next.run(request).await,
+    };
+    access::forbid(response.headers_mut());
+    response
+}
+
+async fn list_page(State(site): State<Site>, Query(pairs): Pairs) -> Response {
+    let wanted = pairs.into_iter().find(|(key, _)| key == "q").map_or_else(String::new, |(_, value)| value);
+    render(move || Html(list::page(&site.library, &wanted)).into_response()).await
+}
+
+async fn run_page(State(site): State<Site>, uri: Uri) -> Response {
+    let Some(name) = name(&uri, "/run/") else { return not_found() };
+    render(move || run(&site.library, &name).unwrap_or_else(not_found)).await
+}
+
+/// A finished run as its report, another as its curves so far.
+fn run(library: &Library, name: &str) -> Option<Response> {
+    let path = library.locate(name)?;
+    let files = library.files(&path);
+    let view = library.view(name, Depth::Glance)?;
+    let shown = if name.is_empty() { view.name.as_str() } else { name };
+    let about = [view.label().as_str(), view.dataset().unwrap_or_default()].join(" on ");
+    let about = about.strip_suffix(" on ").unwrap_or(&about);
+    let heading = format!("<header><h1>{}</h1><p>{}</p></header>", Text(shown), Text(about));
+    if view.summary.is_some() {
+        let (_, main) = library.report(&[name.to_owned()])?;
+        return Some(Html(html::page(shown, &(heading + &main))).into_response());
+    }
+    let course = follow::course(&library.view(name, Depth::Course)?, &files);
+    let main = format!(
+        "{heading}<div data-events=\"/events/run/{}\" data-mark=\"{}\">{course}</div>",
+        Address(name),
+        html::mark(&course)
+    );
+    Some(Html(html::page(shown, &main)).into_response())
+}
+
+async fn compare_page(State(site): State<Site>, Query(pairs): Pairs) -> Response {
+    let mut names: Vec<String> = Vec::new();
+    for (_, name) in pairs.into_iter().filter(|(key, _)| key == "run") {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    if names.is_empty() || names.len() > MOST_COMPARED {
+        let text = format!("Tick 2 to {MOST_COMPARED} runs in the list; {} are asked for.", names.len());
+        return (StatusCode::BAD_REQUEST, Html(html::notice("Which runs?", &text))).into_response();
+    }
+    let compare = move || {
+        let Some((title, main)) = site.library.report(&names) else { return not_found() };
+        let main = format!("<header><h1>Comparison</h1><p>{}</p></header>{main}", Text(&title));
+        Html(html::page("Comparison", &main)).into_response()
+    };
+    render(compare).await
+}
+
+async fn list_events(State(site): State<Site>, Query(pairs): Pairs, headers: HeaderMap) -> Response {
+    let library = Arc::clone(&site.library);
+    let look = || -> Look { Box::new(move || News::part(list::rows(&library.shelf()))) };
+    site.news.listen(Topic::List, have(pairs, &headers), look).unwrap_or_else(too_many)
+}
+
+async fn run_events(State(site): State<Site>, uri: Uri, Query(pairs): Pairs, headers: HeaderMap) -> Response {
+    let Some(name) = name(&uri, "/events/run/") else { return not_found() };
+    let library = Arc::clone(&site.library);
+    // The name comes from outside: only of runs that are there is anything remembered.
+    if library.locate(&name).is_none() {
+        return not_found();
+    }
+    let mut follower = Follower::new(library, name.clone());
+    let look = || -> Look { Box::new(move || follower.look()) };
+    site.news.listen(Topic::Run(name), have(pairs, &headers), look).unwrap_or_else(too_many)
+}
+
+/// The mark of the piece that a client has: of the last event before the connection broke, or of the page it loaded.
+fn have(pairs: Vec<(String, String)>, headers: &HeaderMap) -> String {
+    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
+    let loaded = || pairs.into_iter().find(|(key, _)| key == "have").map(|(_, mark)| mark);
+    last.or_else(loaded).unwrap_or_default()
+}
+
+/// The path of a run from an address. Percents are decoded once, here and nowhere else.
+fn name(uri: &Uri, prefix: &str) -> Option<String> {
+    html::decoded(uri.path().strip_prefix(prefix)?)
+}
+
+/// Reads and draws on a thread of its own, so that other pages need not wait.
+async fn render(draw: impl FnOnce() -> Response + Send + 'static) -> Response {
+    tokio::task::spawn_blocking(draw).await.unwrap_or_else(|_| {
+        let text = "Drawing this page failed; the other pages still work.";
+        (StatusCode::INTERNAL_SERVER_ERROR, Html(html::notice("This page cannot be shown", text))).into_response()
+    })
+}
+
+fn text(kind: &'static str, parts: &[&str]) -> Response {
+    ([(header::CONTENT_TYPE, kind)], parts.join("\n")).into_response()
+}
+
+fn not_found() -> Response {
+    let page = html::notice("Nothing is here", "There is no such page or run. The list has all that can be shown.");
+    (StatusCode::NOT_FOUND, Html(page)).into_response()
+}
+
+fn too_many() -> Response {
+    let page = html::notice("Too many open pages", "Close some of them; this one is not updated.");
+    (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "10")], Html(page)).into_response()
+}

@@ -1,0 +1,91 @@
+//! The server: an address, a folder, and pages until it is told to stop.
+
+use crate::access::{self, Access};
+use crate::connections::Connections;
+use crate::library::Library;
+use crate::{Error, Result, Token, pages};
+use std::future::Future;
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+
+/// Threads that read and draw; connections have one of their own.
+const DRAWING_THREADS: usize = 4;
+
+/// A server that has its address and waits to be run.
+///
+/// ```
+/// let runs = tempfile::tempdir()?;
+/// let server = boostfgl_serve::Server::bind(runs.path(), ([127, 0, 0, 1], 0).into(), None)?;
+/// assert_ne!(server.address().port(), 0);
+/// server.run_until(async {})?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    library: Library,
+    token: Option<Token>,
+}
+
+impl Server {
+    /// Takes an address (port 0 is any free one) to show the runs below a folder. With a token, every request needs it.
+    ///
+    /// # Errors
+    /// If there is no such folder, the address is not to be had, or others could reach it and there is no token.
+    pub fn bind(runs: &Path, address: SocketAddr, token: Option<Token>) -> Result<Self> {
+        let library = Library::open(runs)?;
+        if token.is_none() && !access::is_loopback(address.ip()) {
+            return Err(Error::Exposed { address });
+        }
+        let listen = || -> std::io::Result<(TcpListener, SocketAddr)> {
+            let listener = TcpListener::bind(address)?;
+            listener.set_nonblocking(true)?;
+            let address = listener.local_addr()?;
+            Ok((listener, address))
+        };
+        let (listener, address) = listen().map_err(|source| match source.kind() {
+            std::io::ErrorKind::AddrInUse => Error::Taken { address },
+            _ => Error::Listen { address, source },
+        })?;
+        Ok(Self { listener, address, library, token })
+    }
+
+    /// The address, with the port that was taken.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Shows pages until Ctrl-C.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn run(self) -> Result<()> {
+        self.run_until(async {
+            // Without a way to notice Ctrl-C, the system ends the program itself.
+            if tokio::signal::ctrl_c().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        })
+    }
+
+    /// Shows pages until `stop` is over; open connections end with it.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn run_until(self, stop: impl Future<Output = ()>) -> Result<()> {
+        let address = self.address;
+        let failed = |source| Error::Listen { address, source };
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.enable_all().max_blocking_threads(DRAWING_THREADS).build().map_err(failed)?;
+        let result = runtime.block_on(async {
+            let listener = tokio::net::TcpListener::from_std(self.listener).map_err(failed)?;
+            let pages = pages::router(self.library, Access::new(address, self.token));
+            tokio::spawn(async move { axum::serve(Connections::new(listener), pages).await });
+            stop.await;
+            Ok(())
+        });
+        runtime.shutdown_background();
+        result
+    }
+}
