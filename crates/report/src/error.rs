@@ -106,7 +106,7 @@ impl Error {
             Self::Malformed { .. } => "Repeat the run, or restore the file from where it was copied.",
             Self::Unknown { .. } => "Name one or more of them, with commas between.",
             Self::NotBuiltIn { .. } => {
-                "Choose another format, or build boostfgl with the feature of the same name, as its own program is."
+                "Choose another format, or build with the crate's feature of that name; the program boostfgl has it."
             }
             Self::Picture { .. } => "Choose another width, or take the picture as SVG.",
         }

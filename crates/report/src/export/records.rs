@@ -15,6 +15,7 @@ pub(super) struct Records<'a> {
 pub(super) struct Column<'a> {
     pub(super) name: String,
     /// Whether every row has a value: what identifies a row always has.
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only Parquet says so in the file"))]
     pub(super) required: bool,
     pub(super) cells: Cells<'a>,
 }

@@ -33,7 +33,7 @@ print(json.dumps([table(path) for path in sys.argv[1:]]))
     exported(&views(place.path()), "json,parquet", place.path());
     let names = ["summary", "rounds", "clients", "predictions"];
     let paths = names.map(|name| place.path().join(format!("{name}.parquet")));
-    let Some(read) = python("pyarrow", SCRIPT, &paths.each_ref().map(|path| path.as_path())) else { return };
+    let Some(read) = python("pyarrow", SCRIPT, &paths.each_ref().map(std::path::PathBuf::as_path)) else { return };
     for (at, name) in names[..3].iter().enumerate() {
         let rows: Value = serde_json::to_value(json(place.path().join(format!("{name}.json")))).unwrap();
         assert_eq!(read[at]["rows"], rows, "{name}");
@@ -63,7 +63,7 @@ print(json.dumps([curves(folder) for folder in sys.argv[1:]]))
     let views = views(place.path());
     exported(&views, "tensorboard", place.path());
     let seeds = [0, 1].map(|seed| place.path().join(format!("tensorboard/cora-boostfgl/seed{seed}")));
-    let Some(read) = python("TensorBoard", SCRIPT, &seeds.each_ref().map(|path| path.as_path())) else { return };
+    let Some(read) = python("TensorBoard", SCRIPT, &seeds.each_ref().map(std::path::PathBuf::as_path)) else { return };
     for (seed, read) in (0u64..).zip(read.as_array().unwrap()) {
         assert_eq!(read["version"], 2.0);
         let rounds = views[1].rounds.as_ref().unwrap();
