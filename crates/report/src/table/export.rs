@@ -23,7 +23,8 @@ impl Table {
     /// newline.
     pub fn latex(&self) -> String {
         let over = format!("percent on the test nodes, mean ± standard deviation over {}", self.seeds());
-        self.sheet(true).latex(&format!("{}: {over}; best in bold, second underlined.", self.title))
+        let readings = if self.other_readings { ", other readings" } else { "" };
+        self.sheet(true).latex(&format!("{}{readings}: {over}; best in bold, second underlined.", self.title))
     }
 
     /// The table as CSV with every digit: `dataset,method,seeds`, then `<metric>_mean` and `<metric>_std` of each

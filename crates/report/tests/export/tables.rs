@@ -82,6 +82,7 @@ fn datasets_are_apart_in_latex_and_markdown() {
     let latex = std::fs::read_to_string(place.path().join("summary.tex")).unwrap();
     assert_eq!(latex.matches("\\begin{table}").count(), 4, "{latex}");
     assert!(latex.contains("\\caption{wiki\\_cs: percent"), "{latex}");
+    assert!(latex.contains("\\caption{wiki\\_cs, other readings: percent"), "{latex}");
     assert!(latex.contains("boostfgl & \\textbf{85.5 $\\pm$ 0.7} & \\textbf{75.5 $\\pm$ 0.7}"), "{latex}");
     assert!(latex.contains("    fedavg (twin) & 80.5") && latex.contains("    fedavg (again\\_1) & 80.5"), "{latex}");
     assert!(latex.contains("    fedavg & 80.5"), "alone on its dataset: {latex}");
