@@ -3,6 +3,7 @@
 mod bench;
 mod needs;
 mod project;
+mod readers;
 mod shell;
 mod test;
 

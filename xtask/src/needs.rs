@@ -11,7 +11,7 @@ use crate::shell::{answer, run, succeeds};
 
 /// The interpreter of a Python environment that holds `packages`, made under `target/venv/NAME` if need be.
 ///
-/// Packages are installed by name, in the versions pip picks; a list kept beside them saves the next call
+/// Packages are named as pip takes them, with or without a version; a list kept beside them saves the next call
 /// the work.
 pub(crate) fn python_with(target: &Path, name: &str, packages: &[&str]) -> Result<PathBuf> {
     let folder = target.join("venv").join(name);

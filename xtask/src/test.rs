@@ -6,6 +6,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use crate::project::RealData;
+use crate::readers::Readers;
 use crate::shell::{cargo, shown, succeeds};
 
 /// Format, lints, tests, documentation; stops at the first that fails.
@@ -19,14 +20,17 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let data = RealData::find()?;
     println!("{}", data.describe());
+    let readers = Readers::find()?;
+    println!("{}", readers.describe());
 
-    let steps = steps(args.fast, has_nextest(), &data);
+    let steps = steps(args.fast, has_nextest(), &data, &readers);
     let begun = Instant::now();
     for (index, step) in steps.into_iter().enumerate() {
         step.run(index + 1)?;
     }
     let left_out = if args.fast { ", documentation left out (--fast)" } else { "" };
-    println!("\nall checks passed in {:.1} s{left_out}; {}", begun.elapsed().as_secs_f64(), data.describe());
+    let seconds = begun.elapsed().as_secs_f64();
+    println!("\nall checks passed in {seconds:.1} s{left_out}; {}; {}", data.describe(), readers.describe());
     Ok(())
 }
 
@@ -55,11 +59,12 @@ impl Step {
 /// the draw. `cargo nextest run` by itself draws anew each time.
 const CASES: (&str, &str) = ("PROPTEST_RNG_SEED", "20260711");
 
-fn steps(fast: bool, nextest: bool, data: &RealData) -> Vec<Step> {
+fn steps(fast: bool, nextest: bool, data: &RealData, readers: &Readers) -> Vec<Step> {
     let step = |name, args: &[&str]| Step { name, command: cargo(args) };
     let tested = |name, args: &[&str]| {
         let mut command = cargo(args);
         command.envs(data.to_export());
+        command.envs(readers.to_export());
         command.env(CASES.0, CASES.1);
         Step { name, command }
     };
@@ -94,7 +99,11 @@ mod tests {
     use super::*;
 
     fn plan(fast: bool, nextest: bool, data: &RealData) -> Vec<String> {
-        steps(fast, nextest, data).iter().map(|step| shown(&step.command)).collect()
+        planned(fast, nextest, data, &Readers::Missing(String::new()))
+    }
+
+    fn planned(fast: bool, nextest: bool, data: &RealData, readers: &Readers) -> Vec<String> {
+        steps(fast, nextest, data, readers).iter().map(|step| shown(&step.command)).collect()
     }
 
     #[test]
@@ -124,6 +133,15 @@ mod tests {
         );
         let given = RealData::Given("/graphs".into());
         assert_eq!(plan(true, true, &given)[2], "PROPTEST_RNG_SEED=20260711 cargo nextest run --workspace");
+    }
+
+    #[test]
+    fn tests_are_told_who_reads_exports() {
+        let (none, made) = (RealData::Missing(String::new()), Readers::Made("/venv/python".into()));
+        assert_eq!(
+            planned(true, true, &none, &made)[2],
+            "BOOSTFGL_PYTHON=/venv/python PROPTEST_RNG_SEED=20260711 cargo nextest run --workspace"
+        );
     }
 
     #[test]

@@ -48,6 +48,35 @@ pub enum Error {
         /// What is wrong, and where.
         reason: String,
     },
+
+    /// Nothing has this name.
+    #[error("unknown {kind} `{name}`{}; there are {}", did_you_mean(suggestion.as_deref()), known.join(", "))]
+    Unknown {
+        /// What sort of name: `format`.
+        kind: &'static str,
+        /// The name as given.
+        name: String,
+        /// The nearest known name, if one is near.
+        suggestion: Option<&'static str>,
+        /// What there is.
+        known: Vec<&'static str>,
+    },
+
+    /// What was asked for is not part of this program.
+    #[error("this boostfgl was built without {what}")]
+    NotBuiltIn {
+        /// What is missing.
+        what: &'static str,
+        /// The feature of the crate that adds it.
+        feature: &'static str,
+    },
+
+    /// A picture cannot be drawn.
+    #[error("picture: {reason}")]
+    Picture {
+        /// Why not.
+        reason: String,
+    },
 }
 
 impl Error {
@@ -61,6 +90,13 @@ impl Error {
         Self::Malformed { path: path.as_ref().to_path_buf(), reason: reason.into() }
     }
 
+    /// Builds an [`Error::Unknown`], suggesting the nearest of `known`.
+    pub(crate) fn unknown(kind: &'static str, name: &str, known: &[&'static str]) -> Self {
+        let suggestion = boostfgl_graph::nearest(name, known.iter().copied());
+        let suggestion = suggestion.and_then(|near| known.iter().copied().find(|name| *name == near));
+        Self::Unknown { kind, name: name.to_owned(), suggestion, known: known.to_vec() }
+    }
+
     /// What the user can do about it, in one sentence.
     pub fn advice(&self) -> &'static str {
         match self {
@@ -68,6 +104,15 @@ impl Error {
             Self::NotEmpty { .. } => "Choose another folder with --out, or pass --overwrite to replace the run in it.",
             Self::Newer { .. } => "Install a newer boostfgl, or repeat the run with this one.",
             Self::Malformed { .. } => "Repeat the run, or restore the file from where it was copied.",
+            Self::Unknown { .. } => "Name one or more of them, with commas between.",
+            Self::NotBuiltIn { .. } => {
+                "Choose another format, or build with the crate's feature of that name; the program boostfgl has it."
+            }
+            Self::Picture { .. } => "Choose another width, or take the picture as SVG.",
         }
     }
+}
+
+fn did_you_mean(suggestion: Option<&str>) -> String {
+    suggestion.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default()
 }

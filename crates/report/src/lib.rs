@@ -9,7 +9,8 @@
 //! * [`Summary`] — `summary.json`, written last: its presence means that the run is complete.
 //! * [`RunView`] — all that can be seen of a run folder, finished, half-written or broken.
 //! * [`page::Report`] — one self-contained page from one or more runs, drawn with [`chart`].
-//! * [`Table`] — several runs side by side, as text, Markdown or CSV.
+//! * [`export`] — runs for other programs: CSV, JSON, Parquet, LaTeX, Markdown, TensorBoard, pictures.
+//! * [`Table`] — several runs side by side, as text, Markdown, LaTeX or CSV.
 //! * [`Diagnoses`] — `diagnostics.json`: what diagnostics found; [`DiagnosisReport`] — the same for people.
 //! * [`FrameTable`] — a metric by groups of nodes, with intervals and the worst group; [`Course`] — the same round by round.
 //! * [`Results`] — what an experiment measured, small enough for a repository.
@@ -28,6 +29,7 @@ mod diagnosis;
 mod divisions;
 mod error;
 pub mod figure;
+pub mod export;
 mod folder;
 mod frame;
 mod markup;

@@ -55,9 +55,15 @@ pub(crate) fn escape(text: &str) -> String {
             '\\' => safe.push_str("\\textbackslash{}"),
             '~' => safe.push_str("\\textasciitilde{}"),
             '^' => safe.push_str("\\textasciicircum{}"),
+            // Other letters in the oldest encoding of fonts.
+            '<' => safe.push_str("\\textless{}"),
+            '>' => safe.push_str("\\textgreater{}"),
+            '|' => safe.push_str("\\textbar{}"),
             '±' => safe.push_str("$\\pm$"),
             '×' => safe.push_str("$\\times$"),
             '–' => safe.push_str("--"),
+            // After \\ a bracket or a star would be read as its argument.
+            '*' => safe.push_str("{*}"),
             '[' => safe.push_str("{[}"),
             ']' => safe.push_str("{]}"),
             c if c.is_control() => safe.push('?'),
@@ -70,6 +76,7 @@ pub(crate) fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn no_name_is_a_command() {
@@ -77,7 +84,24 @@ mod tests {
             escape("a_b & 50% of \\x{}~^#$"),
             "a\\_b \\& 50\\% of \\textbackslash{}x\\{\\}\\textasciitilde{}\\textasciicircum{}\\#\\$"
         );
-        // After \\ a bracket would be read as its argument.
-        assert_eq!(escape("1.0 ± 0.5 [0, 1]\n"), "1.0 $\\pm$ 0.5 {[}0, 1{]}?");
+        // After \\ a bracket or a star would be read as its argument.
+        assert_eq!(escape("1.0 ± 0.5 [0, 1]\n*"), "1.0 $\\pm$ 0.5 {[}0, 1{]}?{*}");
+    }
+
+    proptest! {
+        /// Without the sequences that were put in for them, nothing that LaTeX acts on is left.
+        #[test]
+        fn nothing_special_is_left_of_any_text(text in "([\\\\&%$#_{}~^<>|±×*\\[\\]-]|\\PC|.){0,40}") {
+            let mut rest = escape(&text);
+            for known in ["\\textbackslash{}", "\\textasciitilde{}", "\\textasciicircum{}", "\\textless{}",
+                "\\textgreater{}", "\\textbar{}", "$\\pm$", "$\\times$", "{*}", "{[}", "{]}", "\\&", "\\%",
+                "\\$", "\\#", "\\_", "\\{", "\\}"]
+            {
+                // Something must stay, or what is around would grow together.
+                rest = rest.replace(known, " ");
+            }
+            let special = |c: char| "\\&%$#_{}~^<>|±×*[]".contains(c) || c.is_control();
+            prop_assert!(!rest.contains(special), "{:?} from {:?}", rest, text);
+        }
     }
 }

@@ -8,7 +8,7 @@ use crate::sheet::{csv_line, plain};
 impl Table {
     /// The table in Markdown, the best of each column in bold, ending in a newline.
     pub fn markdown(&self) -> String {
-        let mut text = self.sheet().markdown();
+        let mut text = self.sheet(false).markdown();
         let _ = write!(
             text,
             "\nPercent on the test nodes of {}, mean ± standard deviation over {}. Test nodes: {}.\n",
@@ -17,6 +17,14 @@ impl Table {
             self.sizes().join(", ")
         );
         text
+    }
+
+    /// The table in LaTeX for the package booktabs, the best of each column in bold and the second underlined, ending in a
+    /// newline.
+    pub fn latex(&self) -> String {
+        let over = format!("percent on the test nodes, mean ± standard deviation over {}", self.seeds());
+        let readings = if self.other_readings { ", other readings" } else { "" };
+        self.sheet(true).latex(&format!("{}{readings}: {over}; best in bold, second underlined.", self.title))
     }
 
     /// The table as CSV with every digit: `dataset,method,seeds`, then `<metric>_mean` and `<metric>_std` of each

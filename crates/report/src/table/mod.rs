@@ -6,19 +6,21 @@ mod text;
 use boostfgl_fairness::{GroupSizes, Percent, Scores, mean};
 
 use crate::Summary;
-use crate::sheet::{Line, Mark, Marked, Sheet};
+use crate::sheet::{Line, Mark, Marked, Sheet, marks};
 
 /// A comparison of runs on one dataset: one row per run, one column per metric.
 ///
 /// The headline columns are the `pooled` readings; `present` stands beside Hete-min-F1, because there the pooled
 /// reading cannot reach 100. The best value of each column, as printed, is marked.
 ///
-/// [`Table::text`] is for a terminal, [`Table::markdown`] and [`Table::csv`] are for documents and spreadsheets.
+/// [`Table::text`] is for a terminal, [`Table::markdown`], [`Table::latex`] and [`Table::csv`] are for documents, papers and
+/// spreadsheets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     title: String,
     rows: Vec<Row>,
     cost: bool,
+    other_readings: bool,
 }
 
 /// One run in a table.
@@ -68,7 +70,7 @@ impl From<&Summary> for Row {
 impl Table {
     /// A table of `rows` under `title`.
     pub fn new(title: impl Into<String>, rows: Vec<Row>) -> Self {
-        Self { title: title.into(), rows, cost: false }
+        Self { title: title.into(), rows, cost: false, other_readings: false }
     }
 
     /// One table per dataset, datasets and runs in the order in which they come.
@@ -90,20 +92,34 @@ impl Table {
         self
     }
 
-    fn columns(&self) -> impl Iterator<Item = &'static Column> + Clone {
-        let cost = self.cost;
-        COLUMNS.iter().filter(move |column| cost || !column.is_cost())
+    /// The same runs with the readings that are not the headline, without costs.
+    #[must_use]
+    pub fn with_other_readings(mut self) -> Self {
+        (self.other_readings, self.cost) = (true, false);
+        self
     }
 
-    /// The table as headings and marked text.
-    fn sheet(&self) -> Sheet {
-        let best: Vec<(&Column, Vec<bool>)> = self.columns().map(|column| (column, self.best(column))).collect();
+    /// What it is a table of: the dataset.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    fn columns(&self) -> impl Iterator<Item = &'static Column> + Clone {
+        let cost = self.cost;
+        let columns: &[Column] = if self.other_readings { &OTHER_READINGS } else { &COLUMNS };
+        columns.iter().filter(move |column| cost || !column.is_cost())
+    }
+
+    /// The table as headings and marked text; the second of each column is marked on request.
+    fn sheet(&self, second: bool) -> Sheet {
+        let marked: Vec<(&Column, Vec<Mark>)> = self.columns().map(|column| (column, self.marks(column))).collect();
         let row = |(at, row): (usize, &Row)| {
-            let cell = |(column, best): &(&Column, Vec<bool>)| Marked {
+            let shown = |mark: Mark| if mark == Mark::Second && !second { Mark::Plain } else { mark };
+            let cell = |(column, marks): &(&Column, Vec<Mark>)| Marked {
                 text: Self::cell(column, row),
-                mark: if best[at] { Mark::Best } else { Mark::Plain },
+                mark: shown(marks[at]),
             };
-            Line { label: row.label.clone(), cells: vec![best.iter().map(cell).collect()] }
+            Line { label: row.label.clone(), cells: vec![marked.iter().map(cell).collect()] }
         };
         Sheet {
             title: self.title.clone(),
@@ -125,15 +141,11 @@ impl Table {
         }
     }
 
-    /// Per row, whether its value is the best of the column. Values that print alike are marked alike, since a
-    /// difference that cannot be seen should not decide; if all print alike, none is marked.
-    fn best(&self, column: &Column) -> Vec<bool> {
+    /// Per row, whether its value is the best or the second of the column, as printed.
+    fn marks(&self, column: &Column) -> Vec<Mark> {
+        let sign = if column.is_cost() { -1.0 } else { 1.0 };
         let printed = |row: &Row| column.printed(row).and_then(|text| text.parse::<f64>().ok());
-        let values: Vec<Option<f64>> = self.rows.iter().map(printed).collect();
-        let known = || values.iter().flatten().copied();
-        let (least, most) = (known().reduce(f64::min), known().reduce(f64::max));
-        let best = if column.is_cost() { least } else { most };
-        values.iter().map(|value| least != most && value.is_some() && *value == best).collect()
+        marks(&self.rows.iter().map(|row| printed(row).map(|value| sign * value)).collect::<Vec<_>>())
     }
 
     /// `5 seeds`, or `3–5 seeds` if runs differ.
@@ -256,6 +268,52 @@ pub(crate) const COLUMNS: [Column; 7] = [
         unit: "MiB",
         meaning: "MiB that clients send to the server per seed",
         value: Shown::Cost(|row| row.mib_up),
+    },
+];
+
+/// What [`COLUMNS`] leaves out. Accuracy has no reading over present classes of its own.
+const OTHER_READINGS: [Column; 6] = [
+    Column {
+        key: "accuracy_client",
+        title: "Accuracy",
+        unit: "client",
+        meaning: "mean over clients, weighted by their number of nodes",
+        value: Shown::Metric(|scores| scores.accuracy.client),
+    },
+    Column {
+        key: "overall_f1_present",
+        title: "Overall-F1",
+        unit: "present",
+        meaning: "averaged over the classes present among the nodes",
+        value: Shown::Metric(|scores| scores.overall_f1.present),
+    },
+    Column {
+        key: "overall_f1_client",
+        title: "Overall-F1",
+        unit: "client",
+        meaning: "mean over clients, weighted by their number of nodes",
+        value: Shown::Metric(|scores| scores.overall_f1.client),
+    },
+    Column {
+        key: "hete_f1_present",
+        title: "Hete-F1",
+        unit: "present",
+        meaning: "averaged over the classes present among the nodes",
+        value: Shown::Metric(|scores| scores.hete_f1.present),
+    },
+    Column {
+        key: "hete_f1_client",
+        title: "Hete-F1",
+        unit: "client",
+        meaning: "mean over clients, weighted by their number of nodes",
+        value: Shown::Metric(|scores| scores.hete_f1.client),
+    },
+    Column {
+        key: "hete_min_f1_client",
+        title: "Hete-min-F1",
+        unit: "client",
+        meaning: "mean over clients, weighted by their number of nodes",
+        value: Shown::Metric(|scores| scores.hete_min_f1.client),
     },
 ];
 

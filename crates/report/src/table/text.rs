@@ -1,7 +1,7 @@
 //! A table for the terminal.
 
 use super::{Style, Table};
-use crate::sheet::{WIDTH, width};
+use crate::sheet::{Mark, WIDTH, width};
 
 /// Where explanations begin.
 pub(crate) const NAME: usize = 22;
@@ -12,12 +12,12 @@ impl Table {
     /// `*` marks the best of each column, in every style. Below stand the unit, a line on what each column means, and
     /// the sizes of the groups.
     pub fn text(&self, style: Style) -> String {
-        self.sheet().text(style)
+        self.sheet(false).text(style)
     }
 
     /// What stands below the table.
     pub(super) fn notes(&self) -> Vec<String> {
-        let marked = self.columns().any(|column| self.best(column).contains(&true));
+        let marked = self.columns().any(|column| self.marks(column).contains(&Mark::Best));
         let mark = if marked { "; * best of its column" } else { "" };
         let lone = self.rows.iter().any(|row| row.groups.len() == 1);
         let spread = if lone { "; one seed has no spread (–)" } else { "" };

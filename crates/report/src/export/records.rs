@@ -1,0 +1,115 @@
+//! Typed columns: what a table is before it becomes CSV, JSON or Parquet.
+
+use super::runs::Run;
+use boostfgl_fairness::{Readings, Scores};
+use std::borrow::Cow;
+
+/// Columns of the same length.
+#[derive(Debug)]
+pub(super) struct Records<'a> {
+    pub(super) columns: Vec<Column<'a>>,
+}
+
+/// One column.
+#[derive(Debug)]
+pub(super) struct Column<'a> {
+    pub(super) name: String,
+    /// Whether every row has a value: what identifies a row always has.
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only Parquet says so in the file"))]
+    pub(super) required: bool,
+    pub(super) cells: Cells<'a>,
+}
+
+/// The values of a column; `None` where there is none.
+#[derive(Debug)]
+pub(super) enum Cells<'a> {
+    /// Names.
+    Text(Vec<Option<Cow<'a, str>>>),
+    /// Any number of 64 bits that is not to be calculated with.
+    Seed(Vec<Option<u64>>),
+    /// What is counted.
+    Count(Vec<Option<u64>>),
+    /// What is measured.
+    Number(Vec<Option<f64>>),
+    /// Yes or no.
+    Flag(Vec<Option<bool>>),
+}
+
+impl Records<'_> {
+    /// How many rows there are.
+    pub(super) fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |column| match &column.cells {
+            Cells::Text(cells) => cells.len(),
+            Cells::Seed(cells) | Cells::Count(cells) => cells.len(),
+            Cells::Number(cells) => cells.len(),
+            Cells::Flag(cells) => cells.len(),
+        })
+    }
+}
+
+impl<'a> Column<'a> {
+    fn new(name: impl Into<String>, cells: Cells<'a>) -> Self {
+        Self { name: name.into(), required: false, cells }
+    }
+
+    pub(super) fn text(name: &str, cells: impl Iterator<Item = Option<&'a str>>) -> Self {
+        Self::new(name, Cells::Text(cells.map(|cell| cell.map(Cow::Borrowed)).collect()))
+    }
+
+    pub(super) fn owned(name: &str, cells: impl Iterator<Item = Option<String>>) -> Self {
+        Self::new(name, Cells::Text(cells.map(|cell| cell.map(Cow::Owned)).collect()))
+    }
+
+    pub(super) fn seed(name: &str, cells: impl Iterator<Item = Option<u64>>) -> Self {
+        Self::new(name, Cells::Seed(cells.collect()))
+    }
+
+    pub(super) fn count(name: &str, cells: impl Iterator<Item = Option<u64>>) -> Self {
+        Self::new(name, Cells::Count(cells.collect()))
+    }
+
+    pub(super) fn number(name: impl Into<String>, cells: impl Iterator<Item = Option<f64>>) -> Self {
+        Self::new(name, Cells::Number(cells.collect()))
+    }
+
+    pub(super) fn flag(name: &str, cells: impl Iterator<Item = Option<bool>>) -> Self {
+        Self::new(name, Cells::Flag(cells.collect()))
+    }
+
+    /// The same, saying that every row has a value.
+    pub(super) fn required(self) -> Self {
+        Self { required: true, ..self }
+    }
+}
+
+/// The columns with which every table begins.
+pub(super) fn keys<'a>(runs: impl Iterator<Item = &'a Run<'a>> + Clone) -> Vec<Column<'a>> {
+    vec![
+        Column::text("run", runs.clone().map(|run| Some(&run.name[..]))).required(),
+        Column::text("dataset", runs.clone().map(|run| run.dataset)),
+        Column::text("method", runs.map(|run| Some(&run.method[..]))).required(),
+    ]
+}
+
+/// A metric by its name in files.
+pub(super) type Metric = (&'static str, fn(&Scores) -> Readings);
+
+/// The four metrics.
+pub(super) const METRICS: [Metric; 4] = [
+    ("accuracy", |scores| scores.accuracy),
+    ("overall_f1", |scores| scores.overall_f1),
+    ("hete_f1", |scores| scores.hete_f1),
+    ("hete_min_f1", |scores| scores.hete_min_f1),
+];
+
+/// The three readings of a metric by their names.
+pub(super) type Reading = (&'static str, fn(Readings) -> Option<f64>);
+
+/// In the order of files.
+pub(super) const READINGS: [Reading; 3] =
+    [("pooled", |of| of.pooled), ("present", |of| of.present), ("client", |of| of.client)];
+
+/// Every metric in every reading.
+pub(super) fn readings() -> impl Iterator<Item = (Metric, Reading)> {
+    METRICS.into_iter().flat_map(|metric| READINGS.into_iter().map(move |reading| (metric, reading)))
+}

@@ -1,0 +1,57 @@
+//! The frame around each event: its length and two checksums.
+
+use std::io::{self, Write};
+
+/// CRC-32C, turned and shifted: the format stores checksums of data that may themselves hold checksums.
+pub(super) fn masked(bytes: &[u8]) -> u32 {
+    crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
+}
+
+/// One record: length as u64, its checksum, the bytes, theirs; all little-endian.
+pub(super) fn write(file: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+    let length = (bytes.len() as u64).to_le_bytes();
+    file.write_all(&length)?;
+    file.write_all(&masked(&length).to_le_bytes())?;
+    file.write_all(bytes)?;
+    file.write_all(&masked(bytes).to_le_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 3720, B.4.
+    #[test]
+    fn checksums_are_those_of_the_standard() {
+        let increasing: Vec<u8> = (0..32).collect();
+        let decreasing: Vec<u8> = (0..32).rev().collect();
+        let known: [(&[u8], u32); 5] = [
+            (&[0; 32], 0x8a91_36aa),
+            (&[0xff; 32], 0x62a8_ab43),
+            (&increasing, 0x46dd_794e),
+            (&decreasing, 0x113f_db5c),
+            (b"123456789", 0xe306_9283),
+        ];
+        for (bytes, crc) in known {
+            assert_eq!(crc32c::crc32c(bytes), crc);
+        }
+    }
+
+    /// As TensorBoard 2.21 masks them.
+    #[test]
+    fn masks_are_those_of_tensorboard() {
+        assert_eq!(masked(b"123456789"), 0xc78a_b0e5);
+        assert_eq!(masked(&[0; 32]), 0x0fd7_fffa);
+    }
+
+    #[test]
+    fn a_record_is_framed() {
+        let mut file = Vec::new();
+        write(&mut file, b"abc").unwrap();
+        assert_eq!(file.len(), 8 + 4 + 3 + 4);
+        assert_eq!(file[..8], [3, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(file[8..12], masked(&file[..8]).to_le_bytes());
+        assert_eq!(&file[12..15], b"abc");
+        assert_eq!(file[15..], masked(b"abc").to_le_bytes());
+    }
+}
