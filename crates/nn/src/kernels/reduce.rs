@@ -13,9 +13,25 @@ const BLOCK: usize = 4096;
 /// ‖a − b‖² accumulated in `f64`.
 pub fn squared_distance<T: Real>(a: &[T], b: &[T]) -> f64 {
     assert_eq!(a.len(), b.len(), "vectors of the same length");
-    let mut lanes = [0f64; LANES];
-    squared_differences(a, b, &mut lanes);
-    lanes.iter().sum()
+    let mut distance = SquaredDistance::default();
+    distance.add(a, b);
+    distance.sum()
+}
+
+/// ‖a − b‖² of vectors that come piece by piece. The digits are those of [`squared_distance`] if the pieces, but for the
+/// last, are whole lanes.
+#[derive(Default)]
+pub(crate) struct SquaredDistance([f64; LANES]);
+
+impl SquaredDistance {
+    /// Takes in the next numbers of both.
+    pub(crate) fn add<T: Real>(&mut self, a: &[T], b: &[T]) {
+        squared_differences(a, b, &mut self.0);
+    }
+
+    pub(crate) fn sum(&self) -> f64 {
+        self.0.iter().sum()
+    }
 }
 
 /// ⟨a, b⟩ accumulated in `f64`.

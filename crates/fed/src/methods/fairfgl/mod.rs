@@ -48,7 +48,7 @@ use crate::rule::{ClientRule, Desk, Upload};
 use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_nn::backbones::Extra;
-use boostfgl_nn::{Matrix, Params, Reach, Real, largest, losses, softmax_rows};
+use boostfgl_nn::{Matrix, Moved, Params, Reach, Real, losses, moved_most, softmax_rows};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -206,7 +206,6 @@ pub(super) fn client<T: Real>(terms: &Terms<'_, T>, data: &LocalData<T>) -> Pres
         directions: None,
         mixes: false,
         introduced: false,
-        delta: Vec::new(),
         norms: trusted.then_some(terms.setup.boost.model.trust_scope),
         unlabelled: (0..data.len() as u32).filter(|&v| data.training_label(v as usize).is_none()).collect(),
         config,
@@ -230,8 +229,6 @@ pub(super) struct Preserver<T: Real> {
     directions: Option<Matrix<T>>,
     /// Whether the server has been told the majority classes.
     introduced: bool,
-    /// Room for the round's update.
-    delta: Vec<T>,
     /// Which norms go up, under model boosting.
     norms: Option<TrustScope>,
 }
@@ -255,10 +252,9 @@ impl<T: Real> Preserver<T> {
     }
 
     /// The entries that go up in place of the model, and the norms that they no longer show.
-    fn sparse(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Upload<T> {
-        upload::difference(local, desk.start(), &mut self.delta);
-        let entries = largest(&self.delta, upload::kept(self.config.keep, self.delta.len()));
-        let moved = local.tensor_distances(desk.start());
+    fn sparse(&self, desk: &Desk<'_, T>, local: &Params<T>) -> Upload<T> {
+        let Moved { entries, distances: moved } =
+            moved_most(local, desk.start(), upload::kept(self.config.keep, local.count()));
         let numbers = match self.norms {
             None => Vec::new(),
             Some(TrustScope::Model) => vec![libm::sqrt(moved.iter().map(|d| d * d).sum())],

@@ -1,13 +1,12 @@
 //! The server's side: clusters of clients, a mean within each, equal shares between them, and the experts' directions.
 
 use super::clusters::{clusters, cosines};
-use super::upload::difference;
 use super::{Clusters, Config};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
 use crate::methods::{Round, ServerRule, Terms};
 use crate::wire::Message;
-use boostfgl_nn::{Matrix, Params, Real};
+use boostfgl_nn::{Matrix, Params, Real, difference};
 use std::ops::Range;
 
 /// Coordinates whose sums stay in the first cache.
@@ -43,7 +42,7 @@ impl<T: Real> Reconciling<T> {
         self.dense.resize(updates.len(), Vec::new());
         for (out, update) in self.dense.iter_mut().zip(updates) {
             if let Some(model) = update.model {
-                difference(model, &self.global, out);
+                *out = difference(model, &self.global);
                 continue;
             }
             out.clear();
