@@ -49,7 +49,7 @@ pub use inputs::Inputs;
 pub use kernels::Level;
 pub use kernels::largest::largest;
 pub use kernels::mixture::{mix, sigmoid, unmix};
-pub use kernels::reduce::{mean_of, row_dots, squared_distance, weighted_sum};
+pub use kernels::reduce::{add_inner_products, mean_of, row_dots, squared_distance, weighted_sum};
 pub use kernels::segments::{Tilted, arc_dots, tilt};
 pub use kernels::softmax_rows;
 pub use loss::{Reduction, WeightedLoss};

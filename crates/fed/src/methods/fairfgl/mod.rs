@@ -29,6 +29,7 @@
 
 mod alignment;
 mod clusters;
+mod entries;
 mod experts;
 mod history;
 mod mixture;
@@ -199,7 +200,7 @@ pub(super) fn client<T: Real>(terms: &Terms<'_, T>, data: &LocalData<T>) -> Pres
     Preserver {
         roles: Roles::new(data, terms.setup.minority_ratio),
         last: LastLayer::find(terms.initial.shapes(), terms.classes),
-        history: History::new(config.history),
+        history: History::new(config.history, &terms.archive),
         mixture: Mixture::new(&config, terms.initial),
         lesson: None,
         alignment: None,
@@ -277,7 +278,7 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
             return Err(Error::Refused { method: INFO.name, what, reason });
         }
         if self.config.remembers() {
-            self.history.receive(desk.start());
+            self.history.receive(desk.rounds_done(), desk.start());
         }
         self.mixes = self.mixture.is_some() && self.history.mean().is_some();
         if desk.told.optimizer.optimizer_state == OptimizerState::Reset {
