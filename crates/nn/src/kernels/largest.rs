@@ -4,7 +4,7 @@ use super::dispatch;
 use crate::Real;
 
 /// How many magnitudes are looked at to guess where the threshold lies.
-pub(crate) const SAMPLE: usize = 1024;
+pub(crate) const SAMPLE: usize = 4096;
 
 /// Numbers whose magnitudes are compared at once, one bit of a word each.
 const WORD: usize = 64;
@@ -66,7 +66,12 @@ impl<T: Real> Selection<T> {
         let descending = |a: &T, b: &T| b.f64().total_cmp(&a.f64());
         let (larger, &mut threshold, _) = between.select_nth_unstable_by(wanted - 1, descending);
         let equals = wanted - larger.iter().filter(|x| **x > threshold).count();
-        keep(&mut self.entries, threshold, equals);
+        let ties = between.iter().filter(|x| **x == threshold).count();
+        if ties == equals {
+            keep(&mut self.entries, threshold);
+        } else {
+            keep_some(&mut self.entries, threshold, equals);
+        }
         self.entries.truncate(self.count);
         Some(self.entries)
     }
@@ -133,8 +138,20 @@ dispatch! {
 }
 
 dispatch! {
+    /// Moves to the front, in their order, what is not below the threshold.
+    fn keep<T: Real>(entries: &mut [(u32, T)], threshold: T) {
+        let mut at = 0;
+        for i in 0..entries.len() {
+            let entry = entries[i];
+            entries[at] = entry;
+            at += 1 - usize::from(entry.1.abs() < threshold);
+        }
+    }
+}
+
+dispatch! {
     /// Moves to the front, in their order, what is above the threshold and the first `equals` at it.
-    fn keep<T: Real>(entries: &mut [(u32, T)], threshold: T, equals: usize) {
+    fn keep_some<T: Real>(entries: &mut [(u32, T)], threshold: T, equals: usize) {
         let (mut at, mut equals) = (0, equals);
         for i in 0..entries.len() {
             let entry = entries[i];
