@@ -94,13 +94,14 @@ dispatch! {
     /// Appends the numbers whose magnitude is not below `low`, with their places from `first` on. Which they are is
     /// known for a word of them at once, so that nothing has to be foreseen number by number.
     fn sift<T: Real>(numbers: &[T], first: u32, low: T, out: &mut Vec<(u32, T)>) {
+        let mut buffer = [(0, T::ZERO); WORD];
         for (word, numbers) in numbers.chunks(WORD).enumerate() {
             let mut flags = [0u8; WORD];
             for (flag, x) in flags.iter_mut().zip(numbers) {
                 *flag = 1 - u8::from(x.abs() < low);
             }
             let (mut chosen, start) = (bits(&flags), first + (word * WORD) as u32);
-            let (mut found, mut buffer) = (0, [(0, T::ZERO); WORD]);
+            let mut found = 0;
             while chosen != 0 {
                 let i = chosen.trailing_zeros();
                 buffer[found % WORD] = (start + i, numbers[i as usize]);
@@ -126,8 +127,9 @@ dispatch! {
     /// Collects the magnitudes up to `high`. Every one is written, and the place moves on if it is: whether it is, no CPU
     /// could foresee.
     fn split<T: Real>(entries: &[(u32, T)], high: T, between: &mut Vec<T>) {
+        let mut buffer = [T::ZERO; WORD];
         for entries in entries.chunks(WORD) {
-            let (mut found, mut buffer) = (0, [T::ZERO; WORD]);
+            let mut found = 0;
             for (_, x) in entries {
                 buffer[found % WORD] = x.abs();
                 found += usize::from(x.abs() <= high);

@@ -66,11 +66,14 @@ pub fn row_dots<T: Real>(a: &[T], matrix: &Matrix<T>, rows: &[u32], out: &mut [T
 /// out = Σᵢ weightᵢ · vectorᵢ, in the order given.
 pub fn weighted_sum<T: Real>(vectors: &[&[T]], weights: &[f64], out: &mut [T]) {
     assert!(!vectors.is_empty() && vectors.len() == weights.len(), "one weight per vector, at least one");
-    // Piece by piece, so that the running sum stays in the cache while the vectors stream by.
     over_pieces([out], |start, [out]| {
-        for (i, (vector, weight)) in vectors.iter().zip(weights).enumerate() {
-            let part = &vector[start..start + out.len()];
-            if i == 0 { scale(out, part, T::of(*weight)) } else { add_scaled(out, part, T::of(*weight)) }
+        // Block by block, so that the running sum stays in the cache while the vectors stream by.
+        for (block, out) in out.chunks_mut(BLOCK).enumerate() {
+            let first = start + block * BLOCK;
+            for (i, (vector, weight)) in vectors.iter().zip(weights).enumerate() {
+                let part = &vector[first..first + out.len()];
+                if i == 0 { scale(out, part, T::of(*weight)) } else { add_scaled(out, part, T::of(*weight)) }
+            }
         }
     });
 }

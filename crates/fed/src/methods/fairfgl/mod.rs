@@ -206,6 +206,7 @@ pub(super) fn client<T: Real>(terms: &Terms<'_, T>, data: &LocalData<T>) -> Pres
         alignment: None,
         directions: None,
         mixes: false,
+        mixed: None,
         introduced: false,
         norms: trusted.then_some(terms.setup.boost.model.trust_scope),
         unlabelled: (0..data.len() as u32).filter(|&v| data.training_label(v as usize).is_none()).collect(),
@@ -223,6 +224,8 @@ pub(super) struct Preserver<T: Real> {
     mixture: Option<Mixture<T>>,
     /// Whether this round's passes use the mixture: there is a history.
     mixes: bool,
+    /// Ŵ, while training goes on.
+    mixed: Option<Params<T>>,
     /// softmax z_hist of every local node.
     lesson: Option<Matrix<T>>,
     alignment: Option<Alignment>,
@@ -289,14 +292,14 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
         Ok(())
     }
 
-    fn reparametrise(&mut self, model: &Params<T>) {
-        if let (true, Some(mixture), Some(history)) = (self.mixes, &mut self.mixture, self.history.mean()) {
-            mixture.mix(history, model);
+    fn reparametrise(&mut self, desk: &Desk<'_, T>, model: &Params<T>) {
+        if let (true, Some(mixture), Some(history)) = (self.mixes, &self.mixture, self.history.mean()) {
+            mixture.mix(history, model, self.mixed.get_or_insert_with(|| model.room(desk.pool())));
         }
     }
 
     fn effective(&self) -> Option<&Params<T>> {
-        self.mixture.as_ref().filter(|_| self.mixes).map(Mixture::mixed)
+        self.mixed.as_ref()
     }
 
     fn extra(&self, desk: &Desk<'_, T>, logits: &Matrix<T>, hidden: Option<&Matrix<T>>) -> Extra<T> {
@@ -328,6 +331,7 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
     fn finish(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
         self.lesson.take().into_iter().for_each(|lesson| desk.pool().put(lesson));
         self.alignment = None;
+        self.mixed.take().into_iter().flat_map(Params::into_tensors).for_each(|tensor| desk.pool().put(tensor));
         let mut upload = if self.config.is_lossless() { Upload::model() } else { self.sparse(desk, local) };
         let classes = self.roles.majority_classes();
         if let Some(last) = self.last.filter(|_| self.config.modify > 0.0 && !classes.is_empty()) {
@@ -343,7 +347,8 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
         if self.config.judge == Judge::Global {
             return None;
         }
-        let (mixture, history) = (self.mixture.as_mut()?, self.history.mean()?);
-        Some(mixture.mix(history, model).clone())
+        let (mixture, history, mut mixed) = (self.mixture.as_ref()?, self.history.mean()?, model.clone());
+        mixture.mix(history, model, &mut mixed);
+        Some(mixed)
     }
 }

@@ -72,7 +72,8 @@ impl<T: Real> Reconciling<T> {
     /// W_g ← W_g + Σ_clusters share · Δ_cluster, where a coordinate of Δ_cluster is the weighted mean over the members
     /// that sent it, 0 if none did. A few rows of a tensor at a time, whose sums stay in the first cache.
     fn move_by_entries(&mut self, updates: &[Update<'_, T>], groups: &[(Vec<usize>, Combination)], shares: &[f64]) {
-        let mut rest: Vec<Entries<'_, T>> = updates.iter().map(|update| Entries::new(&update.message.entries)).collect();
+        let mut rest: Vec<Entries<'_, T>> =
+            updates.iter().map(|update| Entries::new(&update.message.entries)).collect();
         let mut sums = Vec::new();
         let mut first = 0;
         for (t, tensor) in self.global.tensors_mut().iter_mut().enumerate() {
