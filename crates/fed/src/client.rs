@@ -630,7 +630,7 @@ fn epochs<T: Real>(
     let mut last = 0.0;
     for epoch in 0..desk.told.epochs {
         let model = if epoch == 0 { desk.start } else { &*local };
-        rule.reparametrise(model);
+        rule.reparametrise(desk, model);
         let effective = rule.effective();
         let recalls = desk.recalls && epoch == 0 && effective.is_none();
         let pass = Pass::new(desk.backbone, desk.training, desk.pool).recalling(recalls).dropout(desk.dropout(epoch));

@@ -123,6 +123,7 @@ impl<T: Real> Federation<T> {
             able: data.iter().map(|data| data.training_nodes() > 0).collect(),
             features: data[0].width(),
             classes: data[0].classes(),
+            archive: Arc::default(),
         };
         let server = methods::server(&terms);
         let rules: Vec<_> = data.iter().map(|data| methods::client(&terms, data)).collect();

@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod aggregate;
+mod archive;
 pub mod boost;
 mod client;
 pub mod config;

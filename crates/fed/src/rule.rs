@@ -86,7 +86,7 @@ pub trait ClientRule<T: Real>: Send {
     }
 
     /// Computes the parameters that passes shall use in place of `model`, for [`ClientRule::effective`].
-    fn reparametrise(&mut self, _model: &Params<T>) {}
+    fn reparametrise(&mut self, _desk: &Desk<'_, T>, _model: &Params<T>) {}
 
     /// The parameters that passes use in place of the model, if they differ from it.
     fn effective(&self) -> Option<&Params<T>> {

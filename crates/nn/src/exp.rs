@@ -15,15 +15,17 @@ pub(crate) fn exp_f32(x: f32) -> f32 {
 
     let x = if x < -87.0 { -87.0 } else { x };
     let x = if x > 88.0 { 88.0 } else { x };
-    let n = x.mul_add(LOG2_E, ROUND) - ROUND;
+    let rounded = x.mul_add(LOG2_E, ROUND);
+    let n = rounded - ROUND;
     let r = n.mul_add(-LN2_LOW, n.mul_add(-LN2_HIGH, x));
     let mut p = C[0];
     for c in &C[1..] {
         p = p.mul_add(r, *c);
     }
     let y = p.mul_add(r * r, r) + 1.0;
-    // 2ⁿ by building its bits; |n| ≤ 127 because of the clamp. NaN casts to 0 and stays NaN through y.
-    y * f32::from_bits(((n as i32 + 127) << 23) as u32)
+    // 2ⁿ by building its bits; |n| ≤ 127 because of the clamp. The last bits of ROUND + n are those of n: a cast would
+    // have to look for what does not fit. NaN stays NaN through y, whatever its bits.
+    y * f32::from_bits((rounded.to_bits() << 23).wrapping_add(127 << 23))
 }
 
 #[cfg(test)]

@@ -12,11 +12,12 @@ use crate::Real;
 /// assert_eq!(m.row(1), [4.0, 5.0, 6.0]);
 /// assert_eq!(m.stride(), 8);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Matrix<T> {
     rows: usize,
     columns: usize,
     stride: usize,
+    /// At least as many as the numbers take.
     lines: Vec<Line>,
     number: std::marker::PhantomData<T>,
 }
@@ -53,10 +54,13 @@ impl<T: Real> Matrix<T> {
     pub(crate) fn reshape(&mut self, rows: usize, columns: usize) {
         let stride = stride(columns);
         let lines = (rows * stride * size_of::<T>()).div_ceil(size_of::<Line>());
-        let same_layout = self.columns == columns;
-        self.lines.resize(lines, EMPTY);
+        // Rows that are new may hold anything, as a buffer that shrank keeps its numbers: zeroing them would cost a pass.
+        let padded = self.columns == columns && rows <= self.rows;
+        if lines > self.lines.len() {
+            self.lines.resize(lines, EMPTY);
+        }
         (self.rows, self.columns, self.stride) = (rows, columns, stride);
-        if !same_layout && columns != stride {
+        if !padded && columns != stride {
             self.clear_padding();
         }
     }
@@ -151,6 +155,14 @@ impl<T: Real> Matrix<T> {
     }
 }
 
+impl<T> Clone for Matrix<T> {
+    /// Without what the buffer holds beyond the numbers.
+    fn clone(&self) -> Self {
+        let used = (self.rows * self.stride * size_of::<T>()).div_ceil(size_of::<Line>());
+        Self { lines: self.lines[..used].to_vec(), ..*self }
+    }
+}
+
 impl<T: Real> PartialEq for Matrix<T> {
     fn eq(&self, other: &Self) -> bool {
         (self.rows, self.columns) == (other.rows, other.columns) && self.data() == other.data()
@@ -174,5 +186,18 @@ mod tests {
         assert_eq!(m.data().iter().sum::<f32>(), 60.0);
         m.reshape(2, 17);
         assert!(m.data().chunks(32).all(|row| row[17..].iter().all(|x| *x == 0.0)));
+    }
+
+    /// What a buffer held before must not show up as padding when it shrinks and grows again.
+    #[test]
+    fn padding_is_zero_after_any_change_of_shape() {
+        let mut m = Matrix::<f32>::from_rows(40, 8, &[1.0; 320]);
+        for (rows, columns) in [(3, 7), (40, 7), (2, 17), (10, 17), (5, 20), (40, 3)] {
+            m.reshape(rows, columns);
+            let stride = m.stride();
+            assert!(m.data().chunks(stride).all(|row| row[columns..].iter().all(|x| *x == 0.0)), "{rows} x {columns}");
+            (0..rows).for_each(|r| m.row_mut(r).fill(1.0));
+            assert_eq!(m.clone(), m);
+        }
     }
 }

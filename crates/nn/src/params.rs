@@ -1,7 +1,7 @@
 //! The parameters of a model: a list of named matrices.
 
 use crate::kernels::reduce::{inner_product, squared_distance, weighted_sum};
-use crate::{Matrix, Real};
+use crate::{Matrix, Pool, Real};
 use boostfgl_graph::Stream;
 use std::sync::Arc;
 
@@ -89,6 +89,18 @@ impl<T: Real> Params<T> {
             assert_eq!((shape.rows, shape.columns), (tensor.rows(), tensor.columns()), "shape of {}", shape.name);
         }
         Self { shapes: shapes.into(), tensors }
+    }
+
+    /// Gives its tensors away.
+    pub fn into_tensors(self) -> Vec<Matrix<T>> {
+        self.tensors
+    }
+
+    /// A model of the same shapes in buffers from `pool`, with any numbers.
+    #[must_use]
+    pub fn room(&self, pool: &Pool<T>) -> Self {
+        let tensors = self.shapes.iter().map(|s| pool.take(s.rows, s.columns)).collect();
+        Self { shapes: Arc::clone(&self.shapes), tensors }
     }
 
     /// Names and shapes.

@@ -172,19 +172,13 @@ fn moments<T: Real>(labels: &Matrix<T>, config: &Config) -> Vec<f64> {
     let (n, classes) = (labels.rows(), labels.columns());
     let about = |centre: &[f64]| {
         let mut sums = vec![0.0; config.moments * classes];
-        let (mut x, mut power) = (vec![0.0; classes], vec![0.0; classes]);
-        for v in 0..n {
-            x.iter_mut().zip(labels.row(v)).zip(centre).for_each(|((x, y), centre)| *x = y.f64() - centre);
-            power.fill(1.0);
-            // Classes side by side: one power after the other would wait for each product.
-            for order in sums.chunks_exact_mut(classes) {
-                for ((sum, power), x) in order.iter_mut().zip(&mut power).zip(&x) {
-                    *power *= x;
-                    *sum += *power;
-                }
+        for (some, centre) in centre.chunks(SIDE_BY_SIDE).enumerate() {
+            let first = some * SIDE_BY_SIDE;
+            let powers = power_sums(labels, first, centre, config.moments);
+            for (order, powers) in sums.chunks_exact_mut(classes).zip(&powers) {
+                order[first..].iter_mut().zip(powers).for_each(|(sum, power)| *sum = power / n as f64);
             }
         }
-        sums.iter_mut().for_each(|sum| *sum /= n as f64);
         sums
     };
     let origin = about(&vec![0.0; classes]);
@@ -197,6 +191,26 @@ fn moments<T: Real>(labels: &Matrix<T>, config: &Config) -> Vec<f64> {
             origin.into_iter().chain(central).collect()
         }
     }
+}
+
+/// Classes whose powers are taken at once: one power after the other would wait for each product.
+const SIDE_BY_SIDE: usize = 8;
+
+/// Σᵥ (y − centre)ᵖ of a few classes from `first` on, for p = 1, 2, …, `orders`.
+fn power_sums<T: Real>(labels: &Matrix<T>, first: usize, centre: &[f64], orders: usize) -> Vec<[f64; SIDE_BY_SIDE]> {
+    let mut sums = vec![[0.0; SIDE_BY_SIDE]; orders];
+    for v in 0..labels.rows() {
+        let (mut x, mut power) = ([0.0; SIDE_BY_SIDE], [1.0; SIDE_BY_SIDE]);
+        let row = &labels.row(v)[first..];
+        x.iter_mut().zip(row.iter().zip(centre)).for_each(|(x, (y, centre))| *x = y.f64() - centre);
+        for sums in &mut sums {
+            for c in 0..SIDE_BY_SIDE {
+                power[c] *= x[c];
+                sums[c] += power[c];
+            }
+        }
+    }
+    sums
 }
 
 /// Σᵥ (dᵥ + 1) Σ_c (1/e + y ln(y + 10⁻⁸)). Since −y ln y ≤ 1/e no summand is below 0 but for the 10⁻⁸.

@@ -179,7 +179,7 @@ impl<T: Real> Masked<T> {
 }
 
 impl<T: Real> ClientRule<T> for Masked<T> {
-    fn reparametrise(&mut self, model: &Params<T>) {
+    fn reparametrise(&mut self, _: &Desk<'_, T>, model: &Params<T>) {
         let mut effective = std::mem::replace(&mut self.effective, Params::from_tensors(&[], Vec::new()));
         self.apply(model, 0.0, &mut effective);
         self.effective = effective;

@@ -31,6 +31,7 @@ pub mod qffl;
 pub mod scaffold;
 
 use crate::aggregate::Update;
+use crate::archive::Archive;
 use crate::boost::{Boost, ModelBoost};
 use crate::client::LocalData;
 use crate::config::Model;
@@ -41,6 +42,7 @@ use boostfgl_nn::backbones::{Backbone, Plan};
 use boostfgl_nn::{Params, Pool, Real};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// The server's side of a method.
 pub trait ServerRule<T: Real>: Send + Sync {
@@ -95,6 +97,8 @@ pub struct Terms<'a, T: Real> {
     pub features: usize,
     /// Number of classes C.
     pub classes: usize,
+    /// Where clients keep what all of them received.
+    pub(crate) archive: Arc<Archive<T>>,
 }
 
 /// Where the data lie.

@@ -4,12 +4,15 @@ use super::dispatch;
 use crate::Real;
 
 /// How many magnitudes are looked at to guess where the threshold lies.
-const SAMPLE: usize = 1024;
+pub(crate) const SAMPLE: usize = 4096;
+
+/// Numbers whose magnitudes are compared at once, one bit of a word each.
+const WORD: usize = 64;
 
 /// The `count` numbers of largest magnitude with their places, in the order of places; of equals the first are kept.
 ///
-/// Time O(P) in three passes: a sample tells between which two magnitudes the threshold lies, the few numbers between
-/// them are sorted out, and what is above is gathered. NaN counts as larger than any number.
+/// Time O(P): a sample tells between which two magnitudes the threshold lies, what is not below is gathered in one pass,
+/// and the few numbers between them are sorted out. NaN counts as larger than any number.
 ///
 /// ```
 /// let found = boostfgl_nn::largest(&[0.5f32, -2.0, 1.0, -1.0], 2);
@@ -20,84 +23,147 @@ pub fn largest<T: Real>(numbers: &[T], count: usize) -> Vec<(u32, T)> {
     if count == 0 {
         return Vec::new();
     }
-    let mut out = vec![(0, T::ZERO); count + 1];
-    let mut found = 0;
-    if let Some((threshold, equals)) = threshold(numbers, count) {
-        gather(numbers, threshold, equals, &mut out, &mut found);
-    }
-    if found != count {
-        return by_places(numbers, count);
-    }
-    out.truncate(count);
-    out
+    let sample = numbers.iter().step_by(numbers.len().div_ceil(SAMPLE)).map(|x| x.abs()).collect();
+    let mut selection = Selection::new(sample, numbers.len(), count);
+    selection.take_in(numbers);
+    selection.finish().unwrap_or_else(|| by_places(numbers, count))
 }
 
-/// The `count`-th largest magnitude, and how many numbers of exactly that magnitude are among the `count`. `None` if
-/// the sample misled.
-fn threshold<T: Real>(numbers: &[T], count: usize) -> Option<(T, usize)> {
-    let (low, high) = bracket(numbers, count);
-    let (mut above, mut between) = (0, 0);
-    // Twice the share of the sample that lies between, or all of a short vector.
-    let mut candidates = vec![T::ZERO; (numbers.len() / 4).max(4 * SAMPLE) + 1];
-    split(numbers, low, high, &mut above, &mut candidates, &mut between);
-    let fits = between < candidates.len();
-    let wanted = count.checked_sub(above).filter(|wanted| fits && (1..=between).contains(wanted))?;
-    let candidates = &mut candidates[..between];
+/// The largest of numbers that come piece by piece, see [`largest`].
+pub(crate) struct Selection<T> {
+    count: usize,
+    /// Two magnitudes, the threshold being between them unless the sample was odd.
+    low: T,
+    high: T,
+    /// How many numbers have come.
+    seen: usize,
+    /// Those of them that are not below `low`.
+    entries: Vec<(u32, T)>,
+}
+
+impl<T: Real> Selection<T> {
+    /// For the `count` largest of `total` numbers, some of whose magnitudes are `sample`.
+    pub(crate) fn new(sample: Vec<T>, total: usize, count: usize) -> Self {
+        let share = count as f64 / total as f64;
+        let (low, high) = bracket(sample, share);
+        // As many as the sample says, and twice its margin.
+        let room = (1.25 * share * total as f64) as usize + 4 * WORD;
+        Self { count, low, high, seen: 0, entries: Vec::with_capacity(room.min(total)) }
+    }
+
+    /// Takes in the next numbers.
+    pub(crate) fn take_in(&mut self, numbers: &[T]) {
+        sift(numbers, self.seen as u32, self.low, &mut self.entries);
+        self.seen += numbers.len();
+    }
+
+    /// The largest, in the order of places; `None` if the sample misled.
+    pub(crate) fn finish(mut self) -> Option<Vec<(u32, T)>> {
+        let mut between = Vec::with_capacity(self.entries.len() / 2);
+        split(&self.entries, self.high, &mut between);
+        let above = self.entries.len() - between.len();
+        let wanted = self.count.checked_sub(above).filter(|wanted| (1..=between.len()).contains(wanted))?;
+        let descending = |a: &T, b: &T| b.f64().total_cmp(&a.f64());
+        let (larger, &mut threshold, _) = between.select_nth_unstable_by(wanted - 1, descending);
+        let equals = wanted - larger.iter().filter(|x| **x > threshold).count();
+        let ties = between.iter().filter(|x| **x == threshold).count();
+        if ties == equals {
+            keep(&mut self.entries, threshold);
+        } else {
+            keep_some(&mut self.entries, threshold, equals);
+        }
+        self.entries.truncate(self.count);
+        Some(self.entries)
+    }
+}
+
+/// Two magnitudes that have a share `share` of the numbers between them: three standard deviations either side of where
+/// the sample has it.
+fn bracket<T: Real>(mut sample: Vec<T>, share: f64) -> (T, T) {
+    let length = sample.len() as f64;
+    let (expected, margin) = (share * length, 3.0 * libm::sqrt(share * (1.0 - share) * length) + 2.0);
     let descending = |a: &T, b: &T| b.f64().total_cmp(&a.f64());
-    let (larger, &mut threshold, _) = candidates.select_nth_unstable_by(wanted - 1, descending);
-    Some((threshold, wanted - larger.iter().filter(|x| **x > threshold).count()))
-}
-
-/// Two magnitudes, the threshold being between them unless the sample is odd: three standard deviations either side.
-fn bracket<T: Real>(numbers: &[T], count: usize) -> (T, T) {
-    let mut sample: Vec<T> = numbers.iter().step_by(numbers.len().div_ceil(SAMPLE)).map(|x| x.abs()).collect();
-    sample.sort_unstable_by(|a, b| b.f64().total_cmp(&a.f64()));
-    let share = count as f64 / numbers.len() as f64;
-    let expected = share * sample.len() as f64;
-    let margin = 3.0 * libm::sqrt(expected * (1.0 - share)) + 2.0;
-    let at = |rank: f64| sample[(rank.max(0.0) as usize).min(sample.len() - 1)];
+    let mut at = |rank: f64| *sample.select_nth_unstable_by(rank as usize, descending).1;
     // The ends of the sample are not the ends of the vector.
     let high = if expected < margin { T::of(f64::INFINITY) } else { at(expected - margin) };
-    let low = if expected + margin >= sample.len() as f64 { T::ZERO } else { at(expected + margin) };
+    let low = if expected + margin >= length { T::ZERO } else { at(expected + margin) };
     (low, high)
 }
 
 dispatch! {
-    /// Counts the magnitudes above `high`, and collects those from `low` to `high` as far as there is room. Every one is
-    /// written, and the place moves on if it is between: whether it is, no CPU could foresee.
-    fn split<T: Real>(
-        numbers: &[T],
-        low: T,
-        high: T,
-        above: &mut usize,
-        candidates: &mut [T],
-        between: &mut usize,
-    ) {
-        let (mut larger, mut at, last) = (0, 0, candidates.len() - 1);
-        for x in numbers {
-            let size = x.abs();
-            candidates[at.min(last)] = size;
-            // What is not at most `high` is above it: NaN too, which then is missing when all are gathered.
-            larger += 1 - usize::from(size <= high);
-            at += usize::from((size >= low) & (size <= high));
+    /// Appends the numbers whose magnitude is not below `low`, with their places from `first` on. Which they are is
+    /// known for a word of them at once, so that nothing has to be foreseen number by number.
+    fn sift<T: Real>(numbers: &[T], first: u32, low: T, out: &mut Vec<(u32, T)>) {
+        let mut buffer = [(0, T::ZERO); WORD];
+        for (word, numbers) in numbers.chunks(WORD).enumerate() {
+            let mut flags = [0u8; WORD];
+            for (flag, x) in flags.iter_mut().zip(numbers) {
+                *flag = 1 - u8::from(x.abs() < low);
+            }
+            let (mut chosen, start) = (bits(&flags), first + (word * WORD) as u32);
+            let mut found = 0;
+            while chosen != 0 {
+                let i = chosen.trailing_zeros();
+                buffer[found % WORD] = (start + i, numbers[i as usize]);
+                found += 1;
+                chosen &= chosen - 1;
+            }
+            out.extend_from_slice(&buffer[..found]);
         }
-        (*above, *between) = (larger, at);
+    }
+}
+
+/// Flag i, 0 or 1, as bit i.
+#[inline(always)]
+fn bits(flags: &[u8; WORD]) -> u64 {
+    // The product moves bit 0 of byte i to bit 56 + i, and none of the 64 partial products meet.
+    const GATHER: u64 = 0x0102_0408_1020_4080;
+    let (bytes, _) = flags.as_chunks::<8>();
+    let byte = |eight: &[u8; 8]| u64::from_le_bytes(*eight).wrapping_mul(GATHER) >> 56;
+    bytes.iter().enumerate().fold(0, |all, (i, eight)| all | byte(eight) << (8 * i))
+}
+
+dispatch! {
+    /// Collects the magnitudes up to `high`. Every one is written, and the place moves on if it is: whether it is, no CPU
+    /// could foresee.
+    fn split<T: Real>(entries: &[(u32, T)], high: T, between: &mut Vec<T>) {
+        let mut buffer = [T::ZERO; WORD];
+        for entries in entries.chunks(WORD) {
+            let mut found = 0;
+            for (_, x) in entries {
+                buffer[found % WORD] = x.abs();
+                found += usize::from(x.abs() <= high);
+            }
+            between.extend_from_slice(&buffer[..found]);
+        }
     }
 }
 
 dispatch! {
-    /// Writes what is above the threshold, and the first `equals` at it; `found` says how many that are. Magnitudes
-    /// beyond the length of `out` are not written.
-    fn gather<T: Real>(numbers: &[T], threshold: T, equals: usize, out: &mut [(u32, T)], found: &mut usize) {
-        let (mut at, mut equals, last) = (0, equals, out.len() - 1);
-        for (i, x) in numbers.iter().enumerate() {
-            let size = x.abs();
-            out[at.min(last)] = (i as u32, *x);
+    /// Moves to the front, in their order, what is not below the threshold.
+    fn keep<T: Real>(entries: &mut [(u32, T)], threshold: T) {
+        let mut at = 0;
+        for i in 0..entries.len() {
+            let entry = entries[i];
+            entries[at] = entry;
+            at += 1 - usize::from(entry.1.abs() < threshold);
+        }
+    }
+}
+
+dispatch! {
+    /// Moves to the front, in their order, what is above the threshold and the first `equals` at it.
+    fn keep_some<T: Real>(entries: &mut [(u32, T)], threshold: T, equals: usize) {
+        let (mut at, mut equals) = (0, equals);
+        for i in 0..entries.len() {
+            let entry = entries[i];
+            let size = entry.1.abs();
+            entries[at] = entry;
             let equal = usize::from(size == threshold).min(equals);
             equals -= equal;
-            at += usize::from(size > threshold) + equal;
+            // What is not at most the threshold is above it: NaN too.
+            at += 1 - usize::from(size <= threshold) + equal;
         }
-        *found = at;
     }
 }
 

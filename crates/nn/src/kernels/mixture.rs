@@ -11,8 +11,7 @@ use crate::parallel::over_pieces;
 pub fn sigmoid<T: Real>(a: &[T], out: &mut [T]) {
     assert_eq!(a.len(), out.len(), "vectors of the same length");
     over_pieces([out], |start, [out]| {
-        out.copy_from_slice(&a[start..start + out.len()]);
-        sigmoid_piece(out);
+        sigmoid_piece(&a[start..start + out.len()], out);
     });
 }
 
@@ -42,12 +41,9 @@ pub fn unmix<T: Real>(alpha: &[T], first: &[T], second: &[T], gradient: &mut [T]
 }
 
 dispatch! {
-    fn sigmoid_piece<T: Real>(x: &mut [T]) {
-        for x in &mut *x {
-            *x = (-*x).exp();
-        }
-        for x in x {
-            *x = T::ONE / (T::ONE + *x);
+    fn sigmoid_piece<T: Real>(a: &[T], out: &mut [T]) {
+        for (out, a) in out.iter_mut().zip(a) {
+            *out = T::ONE / (T::ONE + (-*a).exp());
         }
     }
 }

@@ -8,14 +8,30 @@ use crate::{Matrix, Real};
 const LANES: usize = 16;
 
 /// Numbers of a running sum that stays in the first cache.
-const BLOCK: usize = 4096;
+const BLOCK: usize = 2048;
 
 /// ‖a − b‖² accumulated in `f64`.
 pub fn squared_distance<T: Real>(a: &[T], b: &[T]) -> f64 {
     assert_eq!(a.len(), b.len(), "vectors of the same length");
-    let mut lanes = [0f64; LANES];
-    squared_differences(a, b, &mut lanes);
-    lanes.iter().sum()
+    let mut distance = SquaredDistance::default();
+    distance.add(a, b);
+    distance.sum()
+}
+
+/// ‖a − b‖² of vectors that come piece by piece. The digits are those of [`squared_distance`] if the pieces, but for the
+/// last, are whole lanes.
+#[derive(Default)]
+pub(crate) struct SquaredDistance([f64; LANES]);
+
+impl SquaredDistance {
+    /// Takes in the next numbers of both.
+    pub(crate) fn add<T: Real>(&mut self, a: &[T], b: &[T]) {
+        squared_differences(a, b, &mut self.0);
+    }
+
+    pub(crate) fn sum(&self) -> f64 {
+        self.0.iter().sum()
+    }
 }
 
 /// ⟨a, b⟩ accumulated in `f64`.
@@ -24,6 +40,18 @@ pub(crate) fn inner_product<T: Real>(a: &[T], b: &[T]) -> f64 {
     let mut lanes = [0f64; LANES];
     products(a, b, &mut lanes);
     lanes.iter().sum()
+}
+
+/// Adds ⟨vᵢ, vⱼ⟩ to `sums[i][j]` for all j ≤ i. The vectors are pieces of long ones: within a piece the sum is of type
+/// `T`, over pieces it is an `f64`.
+///
+/// # Panics
+/// If the vectors differ in length or there are less sums than pairs.
+pub fn add_inner_products<T: Real>(vectors: &[&[T]], sums: &mut [Vec<f64>]) {
+    assert!(vectors.windows(2).all(|w| w[0].len() == w[1].len()), "vectors of the same length");
+    for (i, (vector, sums)) in vectors.iter().zip(sums).enumerate() {
+        dots_of_pieces(vector, &vectors[..=i], sums);
+    }
 }
 
 /// ⟨a, row⟩ for each of the rows `rows` of a matrix, in their order. `a` is padded as the rows are.
@@ -38,11 +66,14 @@ pub fn row_dots<T: Real>(a: &[T], matrix: &Matrix<T>, rows: &[u32], out: &mut [T
 /// out = Σᵢ weightᵢ · vectorᵢ, in the order given.
 pub fn weighted_sum<T: Real>(vectors: &[&[T]], weights: &[f64], out: &mut [T]) {
     assert!(!vectors.is_empty() && vectors.len() == weights.len(), "one weight per vector, at least one");
-    // Piece by piece, so that the running sum stays in the cache while the vectors stream by.
     over_pieces([out], |start, [out]| {
-        for (i, (vector, weight)) in vectors.iter().zip(weights).enumerate() {
-            let part = &vector[start..start + out.len()];
-            if i == 0 { scale(out, part, T::of(*weight)) } else { add_scaled(out, part, T::of(*weight)) }
+        // Block by block, so that the running sum stays in the cache while the vectors stream by.
+        for (block, out) in out.chunks_mut(BLOCK).enumerate() {
+            let first = start + block * BLOCK;
+            for (i, (vector, weight)) in vectors.iter().zip(weights).enumerate() {
+                let part = &vector[first..first + out.len()];
+                if i == 0 { scale(out, part, T::of(*weight)) } else { add_scaled(out, part, T::of(*weight)) }
+            }
         }
     });
 }
@@ -59,9 +90,21 @@ pub fn mean_of<T: Real>(vectors: &[&[T]], out: &mut [T]) {
     for (block, out) in out.chunks_mut(BLOCK).enumerate() {
         let range = block * BLOCK..block * BLOCK + out.len();
         let newest = &newest[range.clone()];
-        out.fill(T::ZERO);
-        others.iter().for_each(|other| add_differences(out, &other[range.clone()], newest));
+        match others.split_first() {
+            Some((first, _)) => differences(out, &first[range.clone()], newest),
+            None => out.fill(T::ZERO),
+        }
+        others.iter().skip(1).for_each(|other| add_differences(out, &other[range.clone()], newest));
         shift_scaled(out, newest, share);
+    }
+}
+
+dispatch! {
+    /// out = a − b.
+    fn differences<T: Real>(out: &mut [T], a: &[T], b: &[T]) {
+        for (out, (a, b)) in out.iter_mut().zip(a.iter().zip(b)) {
+            *out = *a - *b;
+        }
     }
 }
 
@@ -119,6 +162,25 @@ dispatch! {
 }
 
 dispatch! {
+    fn dots_of_pieces<T: Real>(a: &[T], others: &[&[T]], sums: &mut [f64]) {
+        let (whole, rest) = a.as_chunks::<LANES>();
+        for (sum, other) in sums.iter_mut().zip(others) {
+            let mut lanes = [T::ZERO; LANES];
+            let (others, other_rest) = other.as_chunks::<LANES>();
+            for (a, b) in whole.iter().zip(others) {
+                for i in 0..LANES {
+                    lanes[i] = a[i].mul_add(b[i], lanes[i]);
+                }
+            }
+            for (lane, (a, b)) in lanes.iter_mut().zip(rest.iter().zip(other_rest)) {
+                *lane = a.mul_add(*b, *lane);
+            }
+            *sum += lanes.iter().map(|lane| lane.f64()).sum::<f64>();
+        }
+    }
+}
+
+dispatch! {
     fn products<T: Real>(a: &[T], b: &[T], lanes: &mut [f64; LANES]) {
         for (a, b) in a.chunks(LANES).zip(b.chunks(LANES)) {
             for (lane, (a, b)) in lanes.iter_mut().zip(a.iter().zip(b)) {
@@ -161,6 +223,21 @@ mod tests {
             row_dots(&matrix.data()[matrix.stride()..][..matrix.stride()], &matrix, &[2, 1], &mut out);
             assert_eq!(out, [plain(1, 2), plain(1, 1)]);
         }
+    }
+
+    #[test]
+    fn inner_products_of_all_pairs() {
+        let vector = |i: usize| (0..37).map(|x| ((x * (i + 2)) % 5) as f32 - 2.0).collect::<Vec<_>>();
+        let vectors: Vec<Vec<f32>> = (0..3).map(vector).collect();
+        let mut sums = vec![vec![10.0; 3]; 3];
+        add_inner_products(&vectors.iter().map(|v| &v[..]).collect::<Vec<_>>(), &mut sums);
+        for i in 0..3 {
+            for j in 0..=i {
+                let plain: f32 = vectors[i].iter().zip(&vectors[j]).map(|(a, b)| a * b).sum();
+                assert_eq!(sums[i][j], 10.0 + f64::from(plain));
+            }
+        }
+        assert_eq!(sums[0][1], 10.0, "each pair once");
     }
 
     #[test]

@@ -25,7 +25,13 @@ pub(crate) fn spmm<T: Real>(a: &Csr<T>, rows: Option<&[u32]>, b: &[T], out: &mut
         Some(rows) => rows.iter().map(|&r| a.row_range(r as usize).len()).sum::<usize>(),
         None => a.non_zeros(),
     } * stride;
-    parallel::over_rows(out, stride, work, |range, chunk| block_columns(a, rows, range, b, chunk, stride));
+    let piece = |range: Range<usize>, chunk: &mut [T]| block_columns(a, rows, range, b, chunk, stride);
+    // One thread takes all rows at once where that leaves a block of columns in the cache: the next piece of rows would
+    // have to fetch all blocks again.
+    if size_of_val(b) <= NEAR && rayon::current_num_threads() == 1 {
+        return piece(0..out.len() / stride.max(1), out);
+    }
+    parallel::over_rows(out, stride, work, piece);
 }
 
 /// Walks the columns in the widest equal blocks whose accumulators fit the CPU's registers.

@@ -1,21 +1,17 @@
 //! Which clients move alike: clusters by the cosine between their updates.
 
 use super::Clusters;
-use boostfgl_nn::{Real, squared_distance};
 
 /// Updates whose cosine differs from 1 by less are the same direction.
 const SAME: f64 = 1e-9;
 
-/// cos(Δᵢ, Δⱼ) of every pair, from ‖Δᵢ‖, ‖Δⱼ‖ and ‖Δᵢ − Δⱼ‖; 0 where an update is 0.
-pub(super) fn cosines<T: Real>(updates: &[Vec<T>]) -> Vec<Vec<f64>> {
-    let zero = vec![T::ZERO; updates.first().map_or(0, Vec::len)];
-    let squares: Vec<f64> = updates.iter().map(|u| squared_distance(u, &zero)).collect();
-    let mut cosines = vec![vec![1.0; updates.len()]; updates.len()];
-    for i in 0..updates.len() {
+/// cos(Δᵢ, Δⱼ) of every pair, from ⟨Δᵢ, Δⱼ⟩ for j ≤ i; 0 where an update is 0.
+pub(super) fn cosines(inner: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let mut cosines = vec![vec![1.0; inner.len()]; inner.len()];
+    for i in 0..inner.len() {
         for j in 0..i {
-            let inner = (squares[i] + squares[j] - squared_distance(&updates[i], &updates[j])) / 2.0;
-            let lengths = libm::sqrt(squares[i]) * libm::sqrt(squares[j]);
-            let cosine = if lengths > 0.0 { inner / lengths } else { 0.0 };
+            let lengths = libm::sqrt(inner[i][i]) * libm::sqrt(inner[j][j]);
+            let cosine = if lengths > 0.0 { inner[i][j] / lengths } else { 0.0 };
             (cosines[i][j], cosines[j][i]) = (cosine, cosine);
         }
     }
@@ -73,7 +69,12 @@ fn largest(a: &[usize], b: &[usize], cosines: &[Vec<f64>]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::entries::full_inner_products;
     use super::*;
+
+    fn cosines(updates: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        super::cosines(&full_inner_products(updates))
+    }
 
     fn found(rule: Clusters, updates: &[[f64; 3]]) -> Vec<Vec<usize>> {
         clusters(rule, &cosines(&updates.iter().map(|u| u.to_vec()).collect::<Vec<_>>()))

@@ -5,7 +5,7 @@ use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer};
 use boostfgl_nn::{Matrix, Params, Real, TensorShape, mix, sigmoid, unmix, weighted_sum};
 use std::cell::RefCell;
 
-/// The mixing weights of a client and what passes use in place of its model.
+/// The mixing weights of a client.
 pub(super) struct Mixture<T: Real> {
     kind: Alpha,
     /// a: of the model's shapes, one number per tensor, or one number. Starts at 0, which is α = ½.
@@ -13,8 +13,6 @@ pub(super) struct Mixture<T: Real> {
     /// sigmoid(a).
     alpha: Vec<Matrix<T>>,
     optimizer: Adam<T>,
-    /// Ŵ.
-    mixed: Params<T>,
 }
 
 impl<T: Real> Mixture<T> {
@@ -33,7 +31,6 @@ impl<T: Real> Mixture<T> {
             a: Params::from_tensors(&shapes, zeros()),
             alpha: zeros(),
             optimizer: Adam::new(settings),
-            mixed: model.clone(),
         };
         mixture.set_alpha();
         Some(mixture)
@@ -54,25 +51,16 @@ impl<T: Real> Mixture<T> {
         self.optimizer.reset();
     }
 
-    /// Ŵ from the history and a model.
-    pub(super) fn mix(&mut self, history: &Params<T>, local: &Params<T>) -> &Params<T> {
-        let pairs = history.tensors().iter().zip(local.tensors());
-        for (t, (history, local)) in pairs.enumerate() {
+    /// Sets `out` to Ŵ of the history and a model.
+    pub(super) fn mix(&self, history: &Params<T>, local: &Params<T>, out: &mut Params<T>) {
+        let pairs = history.tensors().iter().zip(local.tensors()).zip(out.tensors_mut());
+        for (t, ((history, local), out)) in pairs.enumerate() {
             let alpha = self.alpha(t);
-            let out = &mut self.mixed.tensors_mut()[t];
             match self.kind {
                 Alpha::Element => mix(self.alpha[t].data(), history.data(), local.data(), out.data_mut()),
-                _ => {
-                    weighted_sum(&[history.data(), local.data()], &[alpha, 1.0 - alpha], out.data_mut());
-                }
+                _ => weighted_sum(&[history.data(), local.data()], &[alpha, 1.0 - alpha], out.data_mut()),
             }
         }
-        &self.mixed
-    }
-
-    /// Ŵ as it was last made.
-    pub(super) fn mixed(&self) -> &Params<T> {
-        &self.mixed
     }
 
     /// Turns gradients with respect to Ŵ into those with respect to W_local, and takes a step in a.
@@ -148,7 +136,8 @@ mod tests {
             let mut value = |a: &Params<f64>, local: &Params<f64>| {
                 mixture.a.copy_from(a);
                 mixture.set_alpha();
-                let mixed = mixture.mix(&history, local);
+                let mut mixed = local.clone();
+                mixture.mix(&history, local, &mut mixed);
                 let pairs = mixed.tensors().iter().zip(weights.tensors());
                 pairs.flat_map(|(x, w)| x.to_vec().into_iter().zip(w.to_vec())).map(|(x, w)| x * w).sum::<f64>()
             };

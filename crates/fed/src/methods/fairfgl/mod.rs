@@ -29,6 +29,7 @@
 
 mod alignment;
 mod clusters;
+mod entries;
 mod experts;
 mod history;
 mod mixture;
@@ -48,7 +49,7 @@ use crate::rule::{ClientRule, Desk, Upload};
 use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_nn::backbones::Extra;
-use boostfgl_nn::{Matrix, Params, Reach, Real, largest, losses, softmax_rows};
+use boostfgl_nn::{Matrix, Moved, Params, Reach, Real, losses, moved_most, softmax_rows};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -199,14 +200,14 @@ pub(super) fn client<T: Real>(terms: &Terms<'_, T>, data: &LocalData<T>) -> Pres
     Preserver {
         roles: Roles::new(data, terms.setup.minority_ratio),
         last: LastLayer::find(terms.initial.shapes(), terms.classes),
-        history: History::new(config.history),
+        history: History::new(config.history, &terms.archive),
         mixture: Mixture::new(&config, terms.initial),
         lesson: None,
         alignment: None,
         directions: None,
         mixes: false,
+        mixed: None,
         introduced: false,
-        delta: Vec::new(),
         norms: trusted.then_some(terms.setup.boost.model.trust_scope),
         unlabelled: (0..data.len() as u32).filter(|&v| data.training_label(v as usize).is_none()).collect(),
         config,
@@ -223,6 +224,8 @@ pub(super) struct Preserver<T: Real> {
     mixture: Option<Mixture<T>>,
     /// Whether this round's passes use the mixture: there is a history.
     mixes: bool,
+    /// Ŵ, while training goes on.
+    mixed: Option<Params<T>>,
     /// softmax z_hist of every local node.
     lesson: Option<Matrix<T>>,
     alignment: Option<Alignment>,
@@ -230,8 +233,6 @@ pub(super) struct Preserver<T: Real> {
     directions: Option<Matrix<T>>,
     /// Whether the server has been told the majority classes.
     introduced: bool,
-    /// Room for the round's update.
-    delta: Vec<T>,
     /// Which norms go up, under model boosting.
     norms: Option<TrustScope>,
 }
@@ -255,10 +256,9 @@ impl<T: Real> Preserver<T> {
     }
 
     /// The entries that go up in place of the model, and the norms that they no longer show.
-    fn sparse(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Upload<T> {
-        upload::difference(local, desk.start(), &mut self.delta);
-        let entries = largest(&self.delta, upload::kept(self.config.keep, self.delta.len()));
-        let moved = local.tensor_distances(desk.start());
+    fn sparse(&self, desk: &Desk<'_, T>, local: &Params<T>) -> Upload<T> {
+        let Moved { entries, distances: moved } =
+            moved_most(local, desk.start(), upload::kept(self.config.keep, local.count()));
         let numbers = match self.norms {
             None => Vec::new(),
             Some(TrustScope::Model) => vec![libm::sqrt(moved.iter().map(|d| d * d).sum())],
@@ -281,7 +281,7 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
             return Err(Error::Refused { method: INFO.name, what, reason });
         }
         if self.config.remembers() {
-            self.history.receive(desk.start());
+            self.history.receive(desk.rounds_done(), desk.start());
         }
         self.mixes = self.mixture.is_some() && self.history.mean().is_some();
         if desk.told.optimizer.optimizer_state == OptimizerState::Reset {
@@ -292,14 +292,14 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
         Ok(())
     }
 
-    fn reparametrise(&mut self, model: &Params<T>) {
-        if let (true, Some(mixture), Some(history)) = (self.mixes, &mut self.mixture, self.history.mean()) {
-            mixture.mix(history, model);
+    fn reparametrise(&mut self, desk: &Desk<'_, T>, model: &Params<T>) {
+        if let (true, Some(mixture), Some(history)) = (self.mixes, &self.mixture, self.history.mean()) {
+            mixture.mix(history, model, self.mixed.get_or_insert_with(|| model.room(desk.pool())));
         }
     }
 
     fn effective(&self) -> Option<&Params<T>> {
-        self.mixture.as_ref().filter(|_| self.mixes).map(Mixture::mixed)
+        self.mixed.as_ref()
     }
 
     fn extra(&self, desk: &Desk<'_, T>, logits: &Matrix<T>, hidden: Option<&Matrix<T>>) -> Extra<T> {
@@ -331,6 +331,7 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
     fn finish(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
         self.lesson.take().into_iter().for_each(|lesson| desk.pool().put(lesson));
         self.alignment = None;
+        self.mixed.take().into_iter().flat_map(Params::into_tensors).for_each(|tensor| desk.pool().put(tensor));
         let mut upload = if self.config.is_lossless() { Upload::model() } else { self.sparse(desk, local) };
         let classes = self.roles.majority_classes();
         if let Some(last) = self.last.filter(|_| self.config.modify > 0.0 && !classes.is_empty()) {
@@ -346,7 +347,8 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
         if self.config.judge == Judge::Global {
             return None;
         }
-        let (mixture, history) = (self.mixture.as_mut()?, self.history.mean()?);
-        Some(mixture.mix(history, model).clone())
+        let (mixture, history, mut mixed) = (self.mixture.as_ref()?, self.history.mean()?, model.clone());
+        mixture.mix(history, model, &mut mixed);
+        Some(mixed)
     }
 }

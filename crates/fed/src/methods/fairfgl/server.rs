@@ -1,13 +1,13 @@
 //! The server's side: clusters of clients, a mean within each, equal shares between them, and the experts' directions.
 
 use super::clusters::{clusters, cosines};
-use super::upload::difference;
+use super::entries::{Entries, full_inner_products, inner_products};
 use super::{Clusters, Config};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
 use crate::methods::{Round, ServerRule, Terms};
 use crate::wire::Message;
-use boostfgl_nn::{Matrix, Params, Real};
+use boostfgl_nn::{Matrix, Params, Real, difference};
 use std::ops::Range;
 
 /// Coordinates whose sums stay in the first cache.
@@ -22,8 +22,6 @@ pub(in crate::methods) struct Reconciling<T> {
     experts: Option<Message<T>>,
     /// The majority classes of each client, once it has said them.
     majorities: Vec<Vec<usize>>,
-    /// Room for the round's updates as dense vectors.
-    dense: Vec<Vec<T>>,
 }
 
 impl<T: Real> Reconciling<T> {
@@ -34,32 +32,24 @@ impl<T: Real> Reconciling<T> {
             global: terms.initial.clone(),
             experts: None,
             majorities: vec![Vec::new(); terms.clients],
-            dense: Vec::new(),
         }
     }
 
-    /// Sets `dense` to what each client sent.
-    fn spread(&mut self, updates: &[Update<'_, T>]) {
-        self.dense.resize(updates.len(), Vec::new());
-        for (out, update) in self.dense.iter_mut().zip(updates) {
-            if let Some(model) = update.model {
-                difference(model, &self.global, out);
-                continue;
-            }
-            out.clear();
-            out.resize(self.global.count(), T::ZERO);
-            update.message.entries.iter().for_each(|(i, x)| out[*i as usize] = *x);
-        }
-    }
-
-    fn clusters(&mut self, updates: &[Update<'_, T>]) -> Vec<Vec<usize>> {
+    fn clusters(&self, updates: &[Update<'_, T>]) -> Vec<Vec<usize>> {
         match self.config.clusters {
             Clusters::One => vec![(0..updates.len()).collect()],
-            rule => {
-                self.spread(updates);
-                clusters(rule, &cosines(&self.dense))
-            }
+            rule => clusters(rule, &cosines(&self.inner_products(updates))),
         }
+    }
+
+    /// Of every pair of updates, as sent.
+    fn inner_products(&self, updates: &[Update<'_, T>]) -> Vec<Vec<f64>> {
+        if self.config.is_lossless() {
+            let full: Vec<Vec<T>> = updates.iter().map(|update| difference(update.params(), &self.global)).collect();
+            return full_inner_products(&full);
+        }
+        let sent: Vec<&[(u32, T)]> = updates.iter().map(|update| &update.message.entries[..]).collect();
+        inner_products(&sent, self.global.count())
     }
 
     /// The share of each cluster in the global update: equal, or by its mean trust.
@@ -82,8 +72,9 @@ impl<T: Real> Reconciling<T> {
     /// W_g ← W_g + Σ_clusters share · Δ_cluster, where a coordinate of Δ_cluster is the weighted mean over the members
     /// that sent it, 0 if none did. A few rows of a tensor at a time, whose sums stay in the first cache.
     fn move_by_entries(&mut self, updates: &[Update<'_, T>], groups: &[(Vec<usize>, Combination)], shares: &[f64]) {
-        // What each client sent for the rows to come: entries are in the order of places.
-        let mut rest: Vec<&[(u32, T)]> = updates.iter().map(|update| &update.message.entries[..]).collect();
+        let mut rest: Vec<Entries<'_, T>> =
+            updates.iter().map(|update| Entries::new(&update.message.entries)).collect();
+        let mut sums = Vec::new();
         let mut first = 0;
         for (t, tensor) in self.global.tensors_mut().iter_mut().enumerate() {
             let (rows, columns) = (tensor.rows(), tensor.columns());
@@ -91,17 +82,18 @@ impl<T: Real> Reconciling<T> {
             for start in (0..rows).step_by(at_once) {
                 let some = start..(start + at_once).min(rows);
                 let count = some.len() * columns;
-                let own: Vec<&[(u32, T)]> = rest.iter_mut().map(|rest| before(rest, first + count)).collect();
                 for ((members, within), share) in groups.iter().zip(shares) {
-                    let (mut sums, mut weights) = (vec![T::ZERO; count], vec![T::ZERO; count]);
+                    sums.clear();
+                    sums.resize(count, [T::ZERO; 2]);
                     for (&k, w) in members.iter().zip(within.weights(t)) {
                         let w = T::of(*w);
-                        for &(place, x) in own[k] {
-                            sums[place as usize - first] += w * x;
-                            weights[place as usize - first] += w;
-                        }
+                        rest[k].read(first + count, |place, x| {
+                            let [sum, weight] = &mut sums[place - first];
+                            *sum += w * x;
+                            *weight += w;
+                        });
                     }
-                    add(tensor, some.clone(), (&sums, &weights), T::of(*share));
+                    add(tensor, some.clone(), &sums, T::of(*share));
                 }
                 first += count;
             }
@@ -171,18 +163,11 @@ impl<T: Real> ServerRule<T> for Reconciling<T> {
     }
 }
 
-/// Takes the entries of places below `end` off the front of `rest`.
-fn before<'a, T>(rest: &mut &'a [(u32, T)], end: usize) -> &'a [(u32, T)] {
-    let (own, after) = rest.split_at(rest.partition_point(|(place, _)| (*place as usize) < end));
-    *rest = after;
-    own
-}
-
-/// Adds share · Σ w Δ / Σ w to every coordinate of some rows that somebody sent.
-fn add<T: Real>(tensor: &mut Matrix<T>, rows: Range<usize>, (sums, weights): (&[T], &[T]), share: T) {
+/// Adds share · Σ w Δ / Σ w to every coordinate of some rows that somebody sent, from pairs of Σ w Δ and Σ w.
+fn add<T: Real>(tensor: &mut Matrix<T>, rows: Range<usize>, sums: &[[T; 2]], share: T) {
     let columns = tensor.columns();
-    for (r, (sums, weights)) in rows.zip(sums.chunks(columns).zip(weights.chunks(columns))) {
-        for ((x, sum), weight) in tensor.row_mut(r).iter_mut().zip(sums).zip(weights) {
+    for (r, sums) in rows.zip(sums.chunks(columns)) {
+        for (x, [sum, weight]) in tensor.row_mut(r).iter_mut().zip(sums) {
             // Computed for all and kept for some: who sent what, no CPU could foresee.
             let moved = *x + share * (*sum / *weight);
             *x = if *weight > T::ZERO { moved } else { *x };
@@ -205,7 +190,6 @@ mod tests {
             global: Params::from_tensors(&shapes, tensors),
             experts: None,
             majorities: vec![Vec::new(); 3],
-            dense: Vec::new(),
         }
     }
 
