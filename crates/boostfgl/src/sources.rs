@@ -7,13 +7,16 @@ use boostfgl_report::page::{Curve, Report};
 use boostfgl_report::{Comparison, Depth, Outcome, Results, RunFolder, RunView};
 use std::path::{Path, PathBuf};
 
+/// The curves of methods, by dataset.
+pub type Courses = Vec<(String, Vec<Curve>)>;
+
 /// What was found under some paths. What cannot be read is named, and the rest is still there.
 #[derive(Debug, Default)]
 pub struct Sources {
     /// Runs.
     pub views: Vec<RunView>,
     /// Comparisons with the curves of their cells, by dataset.
-    pub comparisons: Vec<(Comparison, Vec<(String, Vec<Curve>)>)>,
+    pub comparisons: Vec<(Comparison, Courses)>,
     /// Results of experiments.
     pub results: Vec<Results>,
     /// What could not be read, one sentence each.
@@ -103,7 +106,7 @@ impl Sources {
     pub fn report(self) -> Report {
         let mut report = Report::new(self.views);
         for (comparison, curves) in self.comparisons {
-            report.compare(comparison, curves);
+            report.compare(comparison, &curves);
         }
         self.results.iter().for_each(|results| report.experiment(results));
         self.problems.into_iter().for_each(|problem| report.problem(problem));
@@ -112,7 +115,7 @@ impl Sources {
 }
 
 /// The curves of the cells of a comparison, where they were kept.
-fn curves(folder: &Path, comparison: &Comparison) -> Vec<(String, Vec<Curve>)> {
+fn curves(folder: &Path, comparison: &Comparison) -> Courses {
     let store = CellStore::at(folder);
     let records = store.records();
     let of_block = |block: &boostfgl_report::Block| {

@@ -6,8 +6,11 @@
 use boostfgl_nn::{Params, Real};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// The rounds of the broadcasts that a model was made from, and the model.
+type Entry<T> = (Vec<usize>, Arc<Params<T>>);
+
 /// Models made from broadcasts, known by the rounds whose broadcasts they were made from.
-pub(crate) struct Archive<T>(Mutex<Vec<(Vec<usize>, Arc<Params<T>>)>>);
+pub(crate) struct Archive<T>(Mutex<Vec<Entry<T>>>);
 
 impl<T> Default for Archive<T> {
     fn default() -> Self {

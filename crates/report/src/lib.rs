@@ -56,7 +56,7 @@ pub use folder::{RunFolder, free_name};
 pub use frame::FrameTable;
 pub use markup::escaped;
 pub use predictions::{Prediction, Predictions, PredictionsWriter, SavedPrediction, SeedPredictions};
-pub use results::{BINS, Detail, NOT_RUN, OVER_BUDGET, Origin, Point, RATIOS, ResultRow, Results};
+pub use results::{BINS, Cause, Detail, NOT_RUN, OVER_BUDGET, Origin, Point, RATIOS, ResultRow, Results};
 pub use rounds::{Round, RoundClient, Rounds, RoundsWriter};
 pub use summary::{Bytes, RunTotals, SeedSummary, Summary};
 pub use table::{Row, Style, Table};

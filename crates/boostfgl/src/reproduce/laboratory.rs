@@ -4,7 +4,7 @@ use super::{Origin, Plan, Results, Row, Variant};
 use crate::grid::{self, CellStore, GridProgress, Resources};
 use crate::{Config, Data, Error, Experiment, Grid, Layers, Result};
 use boostfgl_graph::catalogue::Lookup;
-use boostfgl_report::{Detail, NOT_RUN, OVER_BUDGET, Outcome};
+use boostfgl_report::{Cause, NOT_RUN, OVER_BUDGET};
 use std::collections::BTreeMap;
 
 /// Runs plans on the datasets of this machine. Graphs are read once, cells run once.
@@ -27,7 +27,7 @@ struct Block {
 }
 
 /// A row and the cell whose numbers go into it.
-type Filling = (Row, Option<(Outcome, Option<Box<Detail>>)>);
+type Filling = (Row, Option<Cause>);
 
 /// What became of a plan.
 #[derive(Clone, Debug)]

@@ -4,6 +4,7 @@ use crate::output;
 use anyhow::Result;
 use boostfgl::Error;
 use boostfgl::report::chart::Chart;
+use boostfgl::report::export::{Format, PNG_WIDTH, export, png, standalone};
 use boostfgl::report::figure::{FIGURES, Figure};
 use boostfgl::report::{Results, RunFolder, write_atomic};
 use boostfgl::sources::Sources;
@@ -23,6 +24,8 @@ use std::path::{Path, PathBuf};
 ///   boostfgl report runs/compare-cora --open          a comparison, shown in the browser
 ///   boostfgl report runs/cora-fedavg --figure gsd,epr figures as SVG, PNG and CSV
 ///   boostfgl report --figure list                     what figures there are
+///   boostfgl report runs/cora-fedavg --export parquet,latex,tensorboard
+///                                                     tables for other programs
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Report {
@@ -30,13 +33,17 @@ pub(crate) struct Report {
     #[arg(value_name = "RUN", required_unless_present = "figure")]
     runs: Vec<PathBuf>,
 
-    /// File of the report, or folder of figures [default: report.html or figures/ in RUN, or here for several]
+    /// File of the report, or folder of figures or tables [default: report.html, figures/ or export/ in RUN, or here]
     #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
 
     /// Write figures instead of the page: names, all, or list to see them
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     figure: Vec<String>,
+
+    /// Write tables for other programs instead of the page: all, or a list of csv, json, parquet, latex, markdown, tensorboard
+    #[arg(long, value_name = "FORMATS", conflicts_with_all = ["figure", "open"])]
+    export: Option<String>,
 
     /// Show the page in the browser
     #[arg(long)]
@@ -54,9 +61,14 @@ impl Report {
             return Err(Error::usage("RUN", "expected at least one folder, found none", advice).into());
         }
         let figures = self.figures()?;
+        let formats = self.export.as_deref().map(Format::parse).transpose().map_err(Error::from)?;
         let sources = Sources::find(&self.runs)?;
         sources.problems.iter().for_each(|problem| eprintln!("note: {problem}"));
-        if figures.is_empty() { self.page(sources) } else { self.draw(&figures, &sources) }
+        match &formats {
+            Some(formats) => self.tables(formats, &sources),
+            None if figures.is_empty() => self.page(sources),
+            None => self.draw(&figures, &sources),
+        }
     }
 
     /// The figures that are asked for.
@@ -113,6 +125,17 @@ impl Report {
         output::print(&told)
     }
 
+    /// Writes tables of the runs for other programs.
+    fn tables(&self, formats: &[Format], sources: &Sources) -> Result<()> {
+        if sources.views.is_empty() {
+            let reason = "expected runs, found comparisons or experiments alone";
+            let advice = "A comparison has its tables already: comparison.csv, .json, .tex and .md in its folder.";
+            return Err(Error::usage("--export", reason, advice).into());
+        }
+        let written = export(&sources.views, formats, &self.place("export")).map_err(super::run::unusable)?;
+        output::print(&written.iter().map(|path| format!("{}\n", path.display())).collect::<String>())
+    }
+
     /// Where something goes: where the user says, else into the one folder, else here.
     fn place(&self, name: &str) -> PathBuf {
         match (&self.out, &self.runs[..]) {
@@ -158,7 +181,9 @@ fn nothing_to_draw(figure: &Figure) -> Error {
 /// SVG, PNG and CSV of a chart; the path without its ending is told.
 fn write_figure(folder: &Path, name: &str, chart: &Chart) -> Result<PathBuf> {
     let base = folder.join(name);
-    write_new(&base.with_extension("svg"), chart.svg.as_bytes())?;
+    let svg = standalone(&chart.svg);
+    write_new(&base.with_extension("svg"), svg.as_bytes())?;
+    write_new(&base.with_extension("png"), &png(&svg, PNG_WIDTH).map_err(Error::from)?)?;
     write_new(&base.with_extension("csv"), chart.csv().as_bytes())?;
     Ok(base)
 }

@@ -73,9 +73,8 @@ impl Dots {
             }
         }
         let rows = self.dots.iter().map(|dot| self.row(dot)).collect();
-        let title =
-            if self.interval.is_empty() { self.title.clone() } else { format!("{} ({})", self.title, self.interval) };
-        Chart::new(&title, drawing, room.bottom + 42.0, self.head(), rows)
+        let note = if self.interval.is_empty() { String::new() } else { format!("Line: {}.", self.interval) };
+        Chart::new(&self.title, drawing, room.bottom + 42.0, self.head(), rows).noted(note)
     }
 
     fn numbers(&self) -> impl Iterator<Item = f64> {

@@ -55,9 +55,9 @@ impl Lines {
         }
         let (steps, told) = self.slices(&thin);
         slices(&mut drawing, room, xs, &steps, &told);
-        let title = if self.band.is_empty() { self.title.clone() } else { format!("{} ({})", self.title, self.band) };
         let (head, rows) = self.table(&thin, &steps);
-        Chart::new(&title, drawing, HEIGHT, head, rows)
+        let note = if self.band.is_empty() { String::new() } else { format!("Band: {}.", self.band) };
+        Chart::new(&self.title, drawing, HEIGHT, head, rows).noted(note)
     }
 
     /// Every x, increasing, with what all curves have there.
@@ -187,7 +187,7 @@ mod tests {
         assert!(chart.svg.contains("round 2\na&lt;b: 60 (59 to 61)\nc: 60 (59 to 61)"), "{}", chart.svg);
         assert_eq!(chart.head, ["round", "a<b", "a<b low", "a<b high", "c", "c low", "c high"]);
         assert_eq!(chart.rows[1], ["2", "60", "59", "61", "60", "59", "61"]);
-        assert_eq!(chart.title, "accuracy (± std)");
+        assert_eq!((&chart.title[..], &chart.note[..]), ("accuracy", "Band: ± std."));
     }
 
     /// A round without a number leaves a gap, and no curve is no reason to fail.

@@ -46,10 +46,12 @@ pub struct Chart {
 }
 
 impl Chart {
-    /// The same with a sentence on how to read it.
+    /// The same with one more sentence on how to read it.
     #[must_use]
-    pub fn noted(mut self, note: impl Into<String>) -> Self {
-        self.note = note.into();
+    pub fn noted(mut self, note: impl AsRef<str>) -> Self {
+        let note = note.as_ref();
+        let gap = if self.note.is_empty() || note.is_empty() { "" } else { " " };
+        self.note = format!("{}{gap}{note}", self.note);
         self
     }
 
@@ -109,13 +111,13 @@ fn number(x: f64) -> String {
         0.0 => "0".to_owned(),
         size if !(1e-4..1e7).contains(&size) => format!("{x:.3e}"),
         size if size >= 1000.0 => format!("{x:.0}"),
-        size if size >= 1.0 => trimmed(format!("{x:.3}")),
-        _ => trimmed(format!("{x:.5}")),
+        size if size >= 1.0 => trimmed(&format!("{x:.3}")),
+        _ => trimmed(&format!("{x:.5}")),
     }
 }
 
 /// Without zeros that say nothing.
-fn trimmed(text: String) -> String {
+fn trimmed(text: &str) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 

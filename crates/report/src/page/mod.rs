@@ -34,6 +34,9 @@ pub const SCRIPT: &str = include_str!("hover.js");
 /// A part of the page: where links lead, its heading, and how it is made; `None` if there is nothing to show.
 type Section = (&'static str, &'static str, fn(&Family) -> Option<String>);
 
+/// A section that was made: where links lead, its heading, its content.
+type Rendered = (&'static str, &'static str, String);
+
 /// The sections of a family, in order.
 const SECTIONS: [Section; 10] = [
     ("verdict", "For whom does it work?", verdict::section),
@@ -72,7 +75,7 @@ impl Report {
     }
 
     /// Adds a comparison: one family per dataset, with the curves of its cells where they were kept.
-    pub fn compare(&mut self, comparison: Comparison, curves: Vec<(String, Vec<Curve>)>) {
+    pub fn compare(&mut self, comparison: Comparison, curves: &[(String, Vec<Curve>)]) {
         let Comparison { base, seeds, methods, datasets, pooled, program, .. } = comparison;
         self.pooled.extend(pooled);
         for block in datasets {
@@ -85,7 +88,7 @@ impl Report {
     /// Adds the results of an experiment: its figure, and its methods side by side if nothing else varies.
     pub fn experiment(&mut self, results: &Results) {
         if results.name == "table1" {
-            Comparison::of_results(results).into_iter().for_each(|comparison| self.compare(comparison, Vec::new()));
+            Comparison::of_results(results).into_iter().for_each(|comparison| self.compare(comparison, &[]));
         }
         let charts = figure::charts(results);
         if !charts.is_empty() {
@@ -115,6 +118,19 @@ impl Report {
 
     /// The content of the page: what stands inside `<main>`.
     pub fn main(&self) -> String {
+        self.content(&self.rendered())
+    }
+
+    /// The sections of every family.
+    fn rendered(&self) -> Vec<Vec<Rendered>> {
+        let of = |family: &Family| {
+            let made = SECTIONS.iter().filter_map(|(id, title, make)| Some((*id, *title, make(family)?)));
+            made.collect()
+        };
+        self.families.iter().map(of).collect()
+    }
+
+    fn content(&self, rendered: &[Vec<Rendered>]) -> String {
         let mut page = Markup::default();
         if !self.problems.is_empty() {
             page.raw("<div class=\"problems\" role=\"note\"><p>What could not be shown:</p><ul>");
@@ -125,8 +141,8 @@ impl Report {
             self.apart(&mut page);
         }
         self.pooled.iter().for_each(|block| page.raw(&comparison::pooled(block)));
-        for (at, family) in self.families.iter().enumerate() {
-            page.raw(&self.family(at, family));
+        for (at, (family, sections)) in self.families.iter().zip(rendered).enumerate() {
+            page.raw(&self.family(at, family, sections));
         }
         let sweeps = (!self.sweeps.is_empty()).then(|| ("Sweeps".to_owned(), self.sweeps.clone()));
         for (at, (title, charts)) in sweeps.iter().chain(&self.figures).enumerate() {
@@ -150,30 +166,27 @@ impl Report {
         page.table(&["dataset", "methods", "what sets it apart"].map(str::to_owned), &rows);
     }
 
-    fn family(&self, at: usize, family: &Family) -> String {
+    fn family(&self, at: usize, family: &Family, sections: &[Rendered]) -> String {
         let several = self.families.len() > 1;
         let mut page = Markup::default();
         if several {
             page.text("h2", &[("id", &format!("family-{at}"))], &family.heading());
         }
-        for (id, title, make) in SECTIONS {
-            if let Some(content) = make(family) {
-                let id = if several { format!("{id}-{at}") } else { id.to_owned() };
-                page.open("section", &[("id", &id)]);
-                page.text(if several { "h3" } else { "h2" }, &[], title);
-                page.raw(&content);
-                page.close("section");
-            }
+        for (id, title, content) in sections {
+            let id = if several { format!("{id}-{at}") } else { (*id).to_owned() };
+            page.open("section", &[("id", &id)]);
+            page.text(if several { "h3" } else { "h2" }, &[], title);
+            page.raw(content);
+            page.close("section");
         }
         page.finish()
     }
 
     /// Links to the sections.
-    fn links(&self) -> String {
+    fn links(&self, rendered: &[Vec<Rendered>]) -> String {
         let mut page = Markup::default();
-        if let [only] = &self.families[..] {
-            let made = SECTIONS.iter().filter(|(_, _, make)| make(only).is_some());
-            made.for_each(|(id, title, _)| page.text("a", &[("href", &format!("#{id}"))], title));
+        if let [only] = rendered {
+            only.iter().for_each(|(id, title, _)| page.text("a", &[("href", &format!("#{id}"))], title));
         } else {
             for (at, family) in self.families.iter().enumerate() {
                 page.text("a", &[("href", &format!("#family-{at}"))], &family.heading());
@@ -184,10 +197,10 @@ impl Report {
 
     /// The whole page, with style and script in it: it opens from disk and asks nobody for anything.
     pub fn html(&self) -> String {
-        let title = escaped(&self.title());
+        let (title, rendered) = (escaped(&self.title()), self.rendered());
         let mut html = String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
         // Strings never fail to grow.
-        let _ = write!(
+        let _ = writeln!(
             html,
             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
              <meta name=\"generator\" content=\"boostfgl {}\"><title>{title}</title>\
@@ -195,10 +208,10 @@ impl Report {
              <header><h1>{title}</h1><p class=\"sub\">Federated graph learning: who is served how well, and how sure that is.</p>\
              </header><nav aria-label=\"Sections\">{}</nav><main>{}</main>\
              <footer><p>Made by boostfgl {}. This file holds everything it shows; point at a mark for its numbers, or open \
-             “Numbers” below a picture.</p></footer><script>{SCRIPT}</script></body></html>\n",
+             “Numbers” below a picture.</p></footer><script>{SCRIPT}</script></body></html>",
             env!("CARGO_PKG_VERSION"),
-            self.links(),
-            self.main(),
+            self.links(&rendered),
+            self.content(&rendered),
             env!("CARGO_PKG_VERSION"),
         );
         html

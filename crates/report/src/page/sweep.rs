@@ -5,8 +5,11 @@ use crate::{RunView, Settings, Summary};
 use boostfgl_fairness::Scores;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// A number of a run.
+type Pick = fn(&Scores) -> Option<f64>;
+
 /// What is drawn of a sweep.
-const SHOWN: [(&str, fn(&Scores) -> Option<f64>); 3] = [
+const SHOWN: [(&str, Pick); 3] = [
     ("Accuracy, %", |scores| scores.accuracy.pooled),
     ("Overall-F1, %", |scores| scores.overall_f1.pooled),
     ("Hete-min-F1, %", |scores| scores.hete_min_f1.pooled),
@@ -41,7 +44,7 @@ fn sweep((dataset, label): &(String, String), runs: &[(&Settings, &Summary)]) ->
 }
 
 /// One setting: mean and spread over seeds at each of its values.
-fn curve(title: String, key: &str, y: &str, runs: &[(&Settings, &Summary)], pick: fn(&Scores) -> Option<f64>) -> Chart {
+fn curve(title: String, key: &str, y: &str, runs: &[(&Settings, &Summary)], pick: Pick) -> Chart {
     let mut points: Vec<(f64, Vec<f64>)> = runs
         .iter()
         .filter_map(|(settings, summary)| {
@@ -55,7 +58,7 @@ fn curve(title: String, key: &str, y: &str, runs: &[(&Settings, &Summary)], pick
 }
 
 /// Two settings: the mean over seeds for each pair of values.
-fn map(title: String, keys: [&str; 2], runs: &[(&Settings, &Summary)], pick: fn(&Scores) -> Option<f64>) -> Chart {
+fn map(title: String, keys: [&str; 2], runs: &[(&Settings, &Summary)], pick: Pick) -> Chart {
     let values = |key: &str| -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
         for value in runs.iter().map(|(settings, _)| settings.get(key).unwrap_or("not set")) {

@@ -4,8 +4,8 @@ use super::Family;
 use super::judged::{ALL, Fared, Judged};
 use crate::Summary;
 use crate::markup::Markup;
-use boostfgl_fairness::mean;
 use boostfgl_fairness::statistics::mean_interval;
+use boostfgl_fairness::{Readings, Scores, mean};
 
 pub(super) fn section(family: &Family) -> Option<String> {
     let mut page = Markup::default();
@@ -85,7 +85,12 @@ struct Change {
     name: String,
     mean: f64,
     ends: Option<[f64; 2]>,
+    pairs: usize,
 }
+
+/// Fewer pairs than this are not enough to be sure of anything: the interval of three differences leaves out their mean
+/// every fourth time.
+const ENOUGH: usize = 5;
 
 impl Change {
     fn of(group: &Fared, base: &Fared) -> Option<Self> {
@@ -93,19 +98,19 @@ impl Change {
         let differences: Vec<f64> =
             pairs.filter_map(|(seed, value)| Some(value - base.accuracy.seeds.get(seed)?)).collect();
         let ends = mean_interval(&differences).map(|interval| [interval.lo, interval.hi]);
-        Some(Self { name: group.name.clone(), mean: mean(&differences)?, ends })
+        Some(Self { name: group.name.clone(), mean: mean(&differences)?, ends, pairs: differences.len() })
     }
 
     fn gains(&self) -> bool {
-        self.ends.is_some_and(|[low, _]| low > 0.0)
+        self.pairs >= ENOUGH && self.ends.is_some_and(|[low, _]| low > 0.0)
     }
 
     fn loses(&self) -> bool {
-        self.ends.is_some_and(|[_, high]| high < 0.0)
+        self.pairs >= ENOUGH && self.ends.is_some_and(|[_, high]| high < 0.0)
     }
 
     fn told(&self) -> String {
-        format!("{} ({:+.1} points)", self.name, self.mean)
+        format!("{} ({} points)", self.name, signed(self.mean))
     }
 
     fn shown(&self) -> (&'static str, String) {
@@ -116,9 +121,16 @@ impl Change {
         } else {
             "same"
         };
-        let ends = self.ends.map_or("one seed".to_owned(), |[low, high]| format!("{low:+.1} to {high:+.1}"));
-        (class, format!("{:+.1} ({ends})", self.mean))
+        let ends =
+            self.ends.map_or("one seed".to_owned(), |[low, high]| format!("{} to {}", signed(low), signed(high)));
+        (class, format!("{} ({ends})", signed(self.mean)))
     }
+}
+
+/// With its sign; what rounds to zero has none.
+fn signed(points: f64) -> String {
+    let text = format!("{points:+.1}");
+    if text.ends_with("0.0") && points.abs() < 0.05 { "0.0".to_owned() } else { text.replace('-', "−") }
 }
 
 /// Runs against the first: who gains, who loses.
@@ -138,6 +150,7 @@ fn against(family: &Family, base: &Judged, page: &mut Markup) -> Option<()> {
     let seeds = base.groups[0].accuracy.seeds.len();
     let note = match seeds {
         1 => "One seed: what luck did and what the method did cannot be told apart. Run at least five.".to_owned(),
+        2..ENOUGH => format!("{seeds} seeds are too few to be sure of any difference. Run at least {ENOUGH}."),
         _ => format!(
             "Paired over {seeds} seeds: same graph, partition and split. A difference counts as sure if its 95 % bootstrap \
              interval does not hold 0; with few seeds that interval is somewhat too narrow."
@@ -156,7 +169,8 @@ fn sentence(label: &str, base: &str, changes: &[Change]) -> String {
     let all = changes.iter().find(|change| change.name == ALL).map_or(f64::NAN, |change| change.mean);
     match (&gains[..], &losses[..]) {
         ([], []) => format!(
-            "Nobody surely gains or loses by {label} instead of {base} (all test nodes: {all:+.1} points of accuracy)."
+            "Nobody surely gains or loses by {label} instead of {base} (all test nodes: {} points of accuracy).",
+            signed(all)
         ),
         (gains, []) => {
             format!("With {label} instead of {base}, these gain accuracy: {}; nobody surely loses.", gains.join(", "))
@@ -236,6 +250,12 @@ fn by_metric(family: &Family, page: &mut Markup) -> Option<()> {
     Some(())
 }
 
+/// The readings of a metric.
+const READINGS: [Reading; 3] = [("pooled", |r| r.pooled), ("present", |r| r.present), ("client", |r| r.client)];
+
+/// A reading: its name, and how it is taken.
+type Reading = (&'static str, fn(&Readings) -> Option<f64>);
+
 /// The four metrics in all readings, as `summary.json` has them.
 fn scores(family: &Family) -> String {
     let mut page = Markup::default();
@@ -247,16 +267,9 @@ fn scores(family: &Family) -> String {
     let mut rows = Vec::new();
     for (label, summary) in summaries {
         let (mean, std) = (&summary.mean.0, &summary.std.0);
-        let metrics = |scores: &boostfgl_fairness::Scores| {
-            [scores.accuracy, scores.overall_f1, scores.hete_f1, scores.hete_min_f1]
-        };
-        let readings: [(&str, fn(&boostfgl_fairness::Readings) -> Option<f64>); 3] =
-            [("pooled", |r| r.pooled), ("present", |r| r.present), ("client", |r| r.client)];
-        for (name, pick) in readings {
-            let cell = |(mean, std): (&boostfgl_fairness::Readings, &boostfgl_fairness::Readings)| match (
-                pick(mean),
-                pick(std),
-            ) {
+        let metrics = |scores: &Scores| [scores.accuracy, scores.overall_f1, scores.hete_f1, scores.hete_min_f1];
+        for (name, pick) in READINGS {
+            let cell = |(mean, std): (&Readings, &Readings)| match (pick(mean), pick(std)) {
                 (None, _) => "–".to_owned(),
                 (Some(mean), None) => format!("{mean:.2}"),
                 (Some(mean), Some(std)) => format!("{mean:.2} ± {std:.2}"),

@@ -5,6 +5,9 @@ use crate::chart::{Line, Lines};
 use crate::{RoundClient, RunView};
 use std::collections::BTreeMap;
 
+/// A number of a client in a round.
+type Pick = fn(&RoundClient) -> Option<f64>;
+
 /// Number by client, then by round.
 type ByClient = BTreeMap<usize, BTreeMap<usize, Vec<f64>>>;
 
@@ -14,7 +17,7 @@ const MOST: usize = 16;
 pub(super) fn section(family: &Family) -> Option<String> {
     let mut charts = String::new();
     for (view, label) in family.views.iter().zip(family.labels()) {
-        let shown: [(&str, &str, fn(&RoundClient) -> Option<f64>); 4] = [
+        let shown: [(&str, &str, Pick); 4] = [
             ("weights in the aggregation", "weight", |client| client.weight),
             ("trust", "trust τ", |client| client.trust),
             ("gap between majority and minority", "gap", |client| client.gap),
@@ -27,7 +30,7 @@ pub(super) fn section(family: &Family) -> Option<String> {
     (!charts.is_empty()).then(|| format!("<div class=\"charts\">{charts}</div>"))
 }
 
-fn chart(view: &RunView, title: &str, y: &str, pick: fn(&RoundClient) -> Option<f64>) -> Option<String> {
+fn chart(view: &RunView, title: &str, y: &str, pick: Pick) -> Option<String> {
     let rounds = view.rounds.as_ref()?;
     let mut clients: ByClient = BTreeMap::new();
     for round in &rounds.rounds {

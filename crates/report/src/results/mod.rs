@@ -50,6 +50,9 @@ pub struct Origin {
     pub machine: String,
 }
 
+/// What became of a cell, and how it came about.
+pub type Cause = (Outcome, Option<Box<Detail>>);
+
 /// One cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ResultRow {
@@ -106,7 +109,7 @@ impl Results {
     }
 
     /// Puts the numbers of cells into rows: what became of each and how it came about, `None` if it did not run.
-    pub fn fill(&mut self, cells: Vec<(ResultRow, Option<(Outcome, Option<Box<Detail>>)>)>) {
+    pub fn fill(&mut self, cells: Vec<(ResultRow, Option<Cause>)>) {
         let mut numbers = Vec::new();
         for (mut row, finished) in cells {
             let found = match finished {

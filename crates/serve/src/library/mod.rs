@@ -109,9 +109,8 @@ impl Library {
             return Some((rendered.title.clone(), Arc::clone(&rendered.main)));
         }
         let views = names.iter().map(|name| self.view(name, Depth::Whole)).collect::<Option<Vec<_>>>()?;
-        let problems: String = views.iter().map(|view| crate::html::problems(&view.problems)).collect();
         let report = Report::new(views);
-        let (title, main) = (report.title(), Arc::from(problems + &report.main()));
+        let (title, main) = (report.title(), Arc::from(report.main()));
         let mut reports = lock(&self.reports);
         reports.retain(|rendered| rendered.names != names);
         if reports.len() >= REMEMBERED_REPORTS {

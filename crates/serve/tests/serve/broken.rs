@@ -1,7 +1,6 @@
 //! Folders that are half-written, foreign or hostile: the rest is shown, with what is wrong.
 
 use crate::common::Place;
-use boostfgl_report::{Depth, RunView};
 
 #[test]
 fn what_cannot_be_read_is_named_and_the_rest_is_shown() {
@@ -55,13 +54,8 @@ fn nothing_from_a_file_or_a_name_is_markup() {
     let server = place.serve();
     let query = "/?q=%22%3E%3Cscript%3Ealert(5)%3C/script%3E";
     let strange = "/run/a%3Cb%3E%26%27%22c";
-    let drawn = ["a<b>&'\"c", "plain", "other"].map(|name| {
-        let view = RunView::read(place.runs().join(name), Depth::Course).unwrap();
-        format!("{}</div></main>", boostfgl_report::page::course(&view))
-    });
     for path in ["/", query, strange, "/run/plain", "/run/other", "/compare?run=plain&run=other"] {
-        // Curves are drawn, and their text is escaped, by the report crate; here it is about what stands around them.
-        let page = drawn.iter().fold(server.page(path), |page, curves| page.replace(curves, ""));
+        let page = server.page(path);
         for markup in ["<img", "<script>", "<b>", "a<b", "\"'&"] {
             assert!(!page.contains(markup), "{path}: {markup}\n{page}");
         }
