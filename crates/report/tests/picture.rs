@@ -16,8 +16,8 @@ const COLOURS: [[u8; 3]; 8] = [
     [204, 121, 167],
     [230, 159, 0],
     [86, 180, 233],
-    [0, 0, 0],
-    [240, 228, 66],
+    [107, 107, 107],
+    [184, 168, 0],
 ];
 const WHITE: [u8; 3] = [255; 3];
 
@@ -35,7 +35,8 @@ fn lines() -> Chart {
         Line { name: format!("method {i}"), points: (1..=50).map(point).collect() }
     };
     let lines = (0..10).map(line).collect();
-    Lines { title: text("Accuracy"), x: text("round"), y: text("accuracy, %"), band: text("± std"), lines }.chart()
+    Lines { title: text("Accuracy"), x: text("round"), y: text("accuracy, %"), band: text("± std"), lines, mark: None }
+        .chart()
 }
 
 fn dots() -> Chart {
@@ -44,6 +45,7 @@ fn dots() -> Chart {
         series,
         mean,
         interval: [mean - 4.0, mean + 3.0],
+        wide: None,
     };
     let dots = vec![
         dot("all", 0, 80.0),
@@ -54,7 +56,7 @@ fn dots() -> Chart {
         dot("minority × heterophilous", 1, 30.0),
     ];
     let series = vec![text("fedavg"), text("boostfgl")];
-    Dots { title: text("F1"), x: text("macro-F1, %"), series, dots, mark: Some(50.0) }.chart()
+    Dots { title: text("F1"), x: text("macro-F1, %"), series, dots, mark: Some(50.0), ..Dots::default() }.chart()
 }
 
 fn bars() -> Chart {

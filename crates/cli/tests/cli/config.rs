@@ -14,7 +14,7 @@ fn what_is_shown_can_be_run() {
     place.write("c.toml", &shown);
     assert_eq!(place.digest("run --config c.toml"), place.digest(&format!("run {flags}")));
     // A method in the file is a method named: only that one runs.
-    assert!(place.exists("runs/demo-boostfgl") && !place.exists("runs/demo-fedavg"));
+    assert!(place.exists("runs/demo-boostfgl") && !place.exists("runs/demo"));
     let told = place.ok("config check c.toml").stdout;
     assert!(told.starts_with("c.toml: every key is known"), "{told}");
 }

@@ -65,7 +65,7 @@ fn what_was_found_stands_below_the_table() {
         ] {
             assert!(done.stdout.contains(&wanted), "{wanted}\n{}", done.stdout);
         }
-        assert_eq!(names(&place.json(&format!("runs/demo-{method}/diagnostics.json"))), ["gsd", "dilution"]);
+        assert_eq!(names(&place.json(&format!("runs/demo/{method}/diagnostics.json"))), ["gsd", "dilution"]);
     }
     assert!(!done.stdout.contains("(epr)") && !done.stdout.contains("NaN"), "{}", done.stdout);
     let both = document(&place.ok(&format!("run {TINY} --diagnostics khop --json")));

@@ -17,8 +17,16 @@ fn every_file_holds_what_the_contract_says() {
     let mut names: Vec<String> =
         place.path("a").read_dir().unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
-    let expected =
-        ["config.toml", "model.safetensors", "partition.csv", "predictions.csv", "rounds.jsonl", "summary.json"];
+    let expected = [
+        "config.toml",
+        "model.safetensors",
+        "partition.csv",
+        "partition.json",
+        "predictions.csv",
+        "report.html",
+        "rounds.jsonl",
+        "summary.json",
+    ];
     assert_eq!(names, expected);
 
     let config: toml::Table = place.read("a/config.toml").parse().unwrap();

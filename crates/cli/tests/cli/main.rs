@@ -11,6 +11,7 @@ mod fetch;
 mod folder;
 mod methods;
 mod own_data;
+mod report;
 mod reproduce;
 mod run;
 mod serve;

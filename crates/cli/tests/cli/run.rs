@@ -12,32 +12,34 @@ fn without_a_method_two_are_compared() {
     for wanted in ["fedavg", "boostfgl", "Accuracy", "Overall-F1", "Hete-F1", "Hete-min-F1"] {
         assert!(done.stdout.contains(wanted), "{wanted}\n{}", done.stdout);
     }
-    for folder in ["runs/demo-fedavg", "runs/demo-boostfgl"] {
+    for folder in ["runs/demo/fedavg", "runs/demo/boostfgl"] {
         assert!(done.stdout.contains(folder), "{}", done.stdout);
         assert!(place.exists(&format!("{folder}/summary.json")));
     }
-    assert_eq!(place.json("runs/demo-fedavg/summary.json")["boost"], serde_json::json!([]));
+    assert_eq!(place.json("runs/demo/fedavg/summary.json")["boost"], serde_json::json!([]));
     let boosts = serde_json::json!(["node", "topology", "model"]);
-    assert_eq!(place.json("runs/demo-boostfgl/summary.json")["boost"], boosts);
+    assert_eq!(place.json("runs/demo/boostfgl/summary.json")["boost"], boosts);
+    // One report shows both.
+    assert!(done.stdout.contains("runs/demo/report.html") && place.exists("runs/demo/report.html"), "{}", done.stdout);
     // The next run takes a new name instead of the old one's place.
     let again = place.ok(&format!("run {TINY}"));
-    assert!(again.stdout.contains("runs/demo-fedavg-2"), "{}", again.stdout);
+    assert!(again.stdout.contains("runs/demo-2/fedavg"), "{}", again.stdout);
 }
 
 #[test]
 fn without_any_argument_it_compares_on_the_demo() {
     let place = Place::new();
     // All five seeds take minutes in a debug build; that they would begin, and where they would go, does not.
-    place.write("runs/demo-fedavg", "taken");
-    place.write("runs/demo-fedavg-2", "taken");
+    place.write("runs/demo", "taken");
+    place.write("runs/demo-2", "taken");
     let mut program = place.process().stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let end = Instant::now() + Duration::from_secs(60);
-    while !place.exists("runs/demo-fedavg-3/rounds.jsonl") && Instant::now() < end {
+    while !place.exists("runs/demo-3/fedavg/rounds.jsonl") && Instant::now() < end {
         std::thread::sleep(Duration::from_millis(10));
     }
     program.kill().unwrap();
     program.wait().unwrap();
-    let config: toml::Table = place.read("runs/demo-fedavg-3/config.toml").parse().unwrap();
+    let config: toml::Table = place.read("runs/demo-3/fedavg/config.toml").parse().unwrap();
     assert_eq!((config["dataset"].as_str(), config["method"].as_str()), (Some("demo"), Some("fedavg")));
     assert_eq!((config["fed"]["rounds"].as_integer(), config["seeds"].as_array().unwrap().len()), (Some(50), 5));
 }

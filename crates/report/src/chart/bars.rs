@@ -24,7 +24,7 @@ impl Bars {
     pub fn chart(&self) -> Chart {
         let mut drawing = Markup::default();
         let names: Vec<&str> = self.series.iter().map(|name| &name[..]).collect();
-        let top = legend(&mut drawing, &names, 8.0);
+        let top = legend(&mut drawing, &names, 8.0, 0);
         let longest = self.rows.iter().map(|(name, _)| text_width(&shortened(name, 40))).fold(0.0, f64::max);
         let left = (16.0 + longest).clamp(60.0, WIDTH / 2.0);
         let shown = |row: &[f64]| row.iter().filter(|x| x.is_finite() && **x > 0.0).sum::<f64>();

@@ -35,6 +35,8 @@ pub struct Dots {
     pub dots: Vec<Dot>,
     /// A number that is marked by a line, such as 0 for differences.
     pub mark: Option<f64>,
+    /// The first colour: where one series is left out, the others keep theirs.
+    pub first_colour: usize,
 }
 
 const TICKS: usize = 6;
@@ -54,7 +56,7 @@ impl Dots {
         let longest = groups.iter().map(|group| text_width(&shortened(group, 44))).fold(0.0, f64::max);
         let mut drawing = Markup::default();
         let names: Vec<&str> = self.series.iter().map(|name| &name[..]).collect();
-        let top = legend(&mut drawing, &names, 8.0);
+        let top = legend(&mut drawing, &names, 8.0, self.first_colour);
         let per_group = STEP * self.series.len().max(1) as f64 + GAP;
         let bottom = top + per_group * groups.len() as f64;
         let room = Room {
@@ -102,7 +104,7 @@ impl Dots {
         if !dot.mean.is_finite() {
             return;
         }
-        let class = colour(dot.series);
+        let class = colour(dot.series + self.first_colour);
         let mut reach = |ends: [f64; 2], kind: &str| {
             if ends.iter().all(|x| x.is_finite()) && ends[0] < ends[1] {
                 line(drawing, [xs.at(ends[0]), y, xs.at(ends[1]), y], &format!("{kind} {class}"));

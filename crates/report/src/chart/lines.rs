@@ -41,7 +41,7 @@ impl Lines {
         let thin: Vec<Line> = self.lines.iter().map(Line::thinned).collect();
         let mut drawing = Markup::default();
         let names: Vec<&str> = thin.iter().map(|line| &line.name[..]).collect();
-        let room = Room::below(legend(&mut drawing, &names, 58.0), HEIGHT);
+        let room = Room::below(legend(&mut drawing, &names, 58.0, 0), HEIGHT);
         let points = || thin.iter().flat_map(|line| &line.points);
         let xs = Scale::over(points().map(|p| p[0]), room.left, room.right);
         let heights = points().flat_map(|p| [p[1], p[2], p[3]]).chain(self.mark);

@@ -137,8 +137,9 @@ fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most { text.to_owned() } else { text.chars().take(most - 1).chain(['…']).collect() }
 }
 
-/// Names of series with their colours, from left to right and line by line above a drawing; returns the height taken.
-fn legend(drawing: &mut Markup, names: &[&str], left: f64) -> f64 {
+/// Names of series with their colours from the first on, from left to right and line by line above a drawing; returns
+/// the height taken.
+fn legend(drawing: &mut Markup, names: &[&str], left: f64, first: usize) -> f64 {
     const LINE: f64 = 17.0;
     if names.len() < 2 {
         return 8.0;
@@ -151,7 +152,7 @@ fn legend(drawing: &mut Markup, names: &[&str], left: f64) -> f64 {
             (x, y) = (left, y + LINE);
         }
         let (from, to, at) = (place(x), place(x + 16.0), place(y));
-        let class = format!("line {}", colour(i));
+        let class = format!("line {}", colour(i + first));
         drawing.element("line", &[("x1", &from), ("x2", &to), ("y1", &at), ("y2", &at), ("class", &class)]);
         drawing.text("text", &[("x", &place(x + 21.0)), ("y", &place(y + 4.0)), ("class", &"legend")], &name);
         x += room;

@@ -38,7 +38,7 @@ impl Ring {
     pub fn chart(&self) -> Chart {
         let mut drawing = Markup::default();
         let names: Vec<&str> = self.series.iter().map(|name| &name[..]).collect();
-        let top = legend(&mut drawing, &names, 8.0);
+        let top = legend(&mut drawing, &names, 8.0, 0);
         let height = HEIGHT + top;
         let (centre, n) = ([WIDTH / 2.0, top + HEIGHT / 2.0], self.pies.len());
         let largest = self.pies.iter().map(Slices::total).fold(0.0, f64::max);

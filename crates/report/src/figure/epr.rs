@@ -50,6 +50,7 @@ fn distributions(results: &Results) -> Vec<Chart> {
             series: methods.clone(),
             dots,
             mark: Some(0.0),
+            first_colour: 0,
         };
         (!chart.dots.is_empty()).then(|| chart.chart())
     };

@@ -79,7 +79,7 @@ pub(super) fn marks(
         }
         let title = format!("{title}, {dataset}");
         let interval = band(results);
-        let chart = Dots { title, x: x.to_owned(), interval, series: methods.clone(), dots, mark };
+        let chart = Dots { title, x: x.to_owned(), interval, series: methods.clone(), dots, mark, first_colour: 0 };
         (!chart.dots.is_empty()).then(|| chart.chart())
     };
     datasets(results).into_iter().filter_map(chart).collect()

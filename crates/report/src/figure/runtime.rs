@@ -16,6 +16,7 @@ pub(super) fn draw(results: &Results) -> Vec<Chart> {
             series: vec!["processor seconds".to_owned()],
             dots: dots.collect(),
             mark: Some(0.0),
+            first_colour: 0,
         };
         (!chart.dots.is_empty()).then(|| chart.chart())
     };

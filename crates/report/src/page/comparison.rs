@@ -49,6 +49,8 @@ fn differences(block: &Block, base: &str) -> String {
             series: others.iter().map(|row| row.label.clone()).collect(),
             dots,
             mark: Some(0.0),
+            // The base comes first and has the first colour everywhere else.
+            first_colour: usize::from(block.rows.first().is_some_and(|row| row.label == base)),
         };
         page.raw(&chart.chart().html());
     }

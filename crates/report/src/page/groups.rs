@@ -49,6 +49,7 @@ pub(super) fn draw(
         series: family.labels().to_vec(),
         dots,
         mark: None,
+        first_colour: 0,
     };
     let seeds = judged().map(|(_, judged)| judged.groups[0].accuracy.seeds.len()).max().unwrap_or(1);
     let note = format!(

@@ -137,7 +137,7 @@ impl Report {
             self.problems.iter().for_each(|problem| page.text("li", &[], problem));
             page.raw("</ul></div>");
         }
-        if self.families.len() > 1 {
+        if self.families.iter().filter(|family| !family.views.is_empty()).count() > 1 {
             self.apart(&mut page);
         }
         self.pooled.iter().for_each(|block| page.raw(&comparison::pooled(block)));

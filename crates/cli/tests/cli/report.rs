@@ -1,0 +1,190 @@
+//! `report`: pages, figures and tables of runs that the program made.
+
+use crate::common::{Place, TINY};
+
+/// Two small runs of the demo and their report.
+fn runs(more: &str) -> Place {
+    let place = Place::new();
+    place.ok(&format!("run --rounds 3 --seeds 2 --set model.hidden=8 --quiet --out r {more}"));
+    place
+}
+
+/// A page that asks nobody for anything, with its numbers in it.
+fn check_page(html: &str) {
+    assert!(html.starts_with("<!doctype html>") && html.trim_end().ends_with("</html>"), "a whole page");
+    // The name of the SVG namespace is no address that anybody visits.
+    let text = html.replace("http://www.w3.org/2000/svg", "");
+    for outside in ["http://", "https://", "src=", "@import", "url("] {
+        assert!(!text.contains(outside), "{outside}");
+    }
+    assert!(!html.contains("NaN") && !html.contains("inf,"), "numbers that are none");
+    assert!(html.len() < 3_000_000, "{} bytes", html.len());
+}
+
+fn two_decimals(value: &serde_json::Value) -> String {
+    format!("{:.2}", value.as_f64().unwrap())
+}
+
+#[test]
+fn a_report_shows_what_the_summaries_say() {
+    let place = runs("--diagnostics all");
+    let html = place.read("r/report.html");
+    check_page(&html);
+    for method in ["fedavg", "boostfgl"] {
+        let summary = place.json(&format!("r/{method}/summary.json"));
+        for metric in ["accuracy", "overall_f1", "hete_f1", "hete_min_f1"] {
+            for reading in ["pooled", "present", "client"] {
+                let (mean, std) = (&summary["mean"][metric][reading], &summary["std"][metric][reading]);
+                let shown = format!("{} ± {}", two_decimals(mean), two_decimals(std));
+                assert!(html.contains(&shown), "{method} {metric} {reading}: {shown}");
+            }
+        }
+        assert!(html.contains(summary["digest"].as_str().unwrap()));
+        check_page(&place.read(&format!("r/{method}/report.html")));
+    }
+    let headings = [
+        "For whom does it work?",
+        "Groups of nodes",
+        "Paired differences and ranks",
+        "Clients",
+        "Convergence",
+        "The partition",
+        "Trust and weights",
+        "Where unfairness arises",
+        "Cost",
+        "Configuration and versions",
+    ];
+    let places: Vec<Option<usize>> = headings.map(|heading| html.find(&format!("<h2>{heading}</h2>"))).to_vec();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}");
+    for chart in ["Gradient share disparity", "Harmful messages", "Error by distance", "Dilution ratio", "Alignment"] {
+        assert!(html.contains(chart), "{chart}");
+    }
+    let lost = place.json("r/fedavg/partition.json")["seeds"][0]["partition"]["total"]["lost_edges"].to_string();
+    assert!(html.contains(&format!("{lost} of 5429 edges")), "{lost}");
+    assert!(html.contains("2 seeds are too few to be sure"), "nothing is claimed on two seeds");
+}
+
+#[test]
+fn the_same_runs_give_the_same_page() {
+    let place = runs("");
+    let told = place.ok("report r/fedavg r/boostfgl --out a.html").stdout;
+    assert_eq!(told, "Report of 2 runs: a.html\n");
+    place.ok("report r --out b.html");
+    // Folders are found in the order of their names.
+    place.ok("report r/boostfgl r/fedavg --out c.html");
+    assert_eq!(place.read("b.html"), place.read("c.html"));
+    assert_eq!(place.read("a.html"), place.read("r/report.html"));
+}
+
+#[test]
+fn what_cannot_be_averaged_is_shown_apart_and_named() {
+    let place = Place::new();
+    place.ok(&format!("run {TINY} --method fedavg --quiet --out a"));
+    place.ok(&format!("run {TINY} --method fedavg --clients 3 --quiet --out b"));
+    place.ok(&format!("run generate:cora-like {TINY} --method fedavg --quiet --out c"));
+    place.ok("report a b c --out all.html");
+    let html = place.read("all.html");
+    check_page(&html);
+    assert!(html.contains("Shown apart") && html.contains("partition.clients = 3"), "the difference is named");
+    assert!(html.contains("<td>fedavg</td>") && html.matches("For whom does it work?").count() == 3);
+    assert!(!html.contains("Paired differences"), "nothing is compared");
+}
+
+#[test]
+fn a_broken_folder_shows_what_can_be_shown() {
+    let place = runs("");
+    let rounds = place.read("r/fedavg/rounds.jsonl");
+    place.write("r/fedavg/rounds.jsonl", format!("{}\nnonsense\n", &rounds[..rounds.len() / 2]));
+    std::fs::remove_file(place.path("r/fedavg/predictions.csv")).unwrap();
+    let newer = place.read("r/boostfgl/summary.json").replace("\"version\": 1", "\"version\": 7");
+    place.write("r/boostfgl/summary.json", newer);
+    place.ok("report r --out page.html");
+    let html = place.read("page.html");
+    check_page(&html);
+    for wanted in [
+        "fedavg: predictions.csv is missing",
+        "expected a round, found",
+        "expected format version 1 or older, found 7",
+        "Convergence",
+        "not finished",
+    ] {
+        assert!(html.contains(wanted), "{wanted}");
+    }
+}
+
+#[test]
+fn names_from_data_are_text() {
+    let place = Place::new();
+    let evil = "<script>alert(1)</script>";
+    let nodes: String =
+        (0..40).map(|v| format!("n{v},{},{}\n", if v % 3 == 0 { evil } else { "b&\"c" }, v % 5)).collect();
+    place.write("my/nodes.csv", format!("id,label,f\n{}", nodes.replace("b&\"c", "\"b&\"\"c\"")));
+    let edges: String = (0..39).map(|v| format!("n{v},n{}\n", v + 1)).collect();
+    place.write("my/edges.csv", format!("src,dst\n{edges}"));
+    place.ok(&format!("run my {TINY} --clients 2 --method fedavg --quiet --out r"));
+    let html = place.read("r/report.html");
+    assert!(html.contains("&lt;script&gt;alert(1)&lt;/script&gt;") && html.contains("b&amp;&quot;c"));
+    assert!(!html.contains(evil));
+}
+
+#[test]
+fn figures_are_pictures_and_tables() {
+    let place = runs("--diagnostics gsd");
+    let told = place.ok("report r --figure gsd,convergence --out f").stdout;
+    assert!(told.contains("Gradient share disparity, demo"), "{told}");
+    for name in ["gsd-1", "convergence-1"] {
+        let svg = place.read(&format!("f/{name}.svg"));
+        assert!(svg.starts_with("<svg") && svg.contains("<style>") && svg.contains(".c0"), "{svg}");
+        assert!(place.bytes(&format!("f/{name}.png")).starts_with(b"\x89PNG"));
+        let csv = place.read(&format!("f/{name}.csv"));
+        assert!(csv.starts_with("round,") && csv.lines().count() == 4, "{csv}");
+    }
+    let csv = place.read("f/convergence-1.csv");
+    let last = csv.lines().last().unwrap().split(',').nth(1).unwrap().parse::<f64>().unwrap();
+    let mean = place.json("r/boostfgl/summary.json")["mean"]["overall_f1"]["pooled"].as_f64().unwrap();
+    assert!((last - mean).abs() < 1e-3, "{last} {mean}");
+    assert!(place.ok("report --figure list").stdout.contains("epr "));
+    place.refused_with("report r --figure epr --out g", &["expected what `epr` shows", "--diagnostics all"]);
+    place.refused_with("report r --figure gds", &["did you mean `gsd`?"]);
+}
+
+#[test]
+fn tables_for_other_programs() {
+    let place = runs("");
+    let told = place.ok("report r --export csv,latex,tensorboard --out t").stdout;
+    assert!(told.contains("summary.tex") && told.contains("tfevents"), "{told}");
+    let tex = place.read("t/summary.tex");
+    assert!(tex.contains("\\toprule") && tex.contains("\\textbf"), "{tex}");
+    assert_eq!(place.read("t/rounds.csv").lines().count(), 1 + 2 * 2 * 3);
+    place.refused_with("report r --export cvs --out u", &["cvs", "csv"]);
+}
+
+#[test]
+fn a_comparison_has_a_report_with_curves_and_ranks() {
+    let place = Place::new();
+    let methods = "--methods fedavg,fedprox,boostfgl --rounds 2 --seeds 2 --set model.hidden=8";
+    place.ok(&format!("compare demo {methods} --quiet --out c"));
+    let html = place.read("c/report.html");
+    check_page(&html);
+    for wanted in
+        ["Difference to fedavg", "mean rank over 2 pairs", "critical difference", "Hete-min-F1: heterophilous"]
+    {
+        assert!(html.contains(wanted), "{wanted}");
+    }
+    place.ok("report c --out again.html");
+    assert_eq!(place.read("again.html"), html);
+}
+
+#[test]
+fn foreign_folders_are_refused_with_advice() {
+    let place = Place::new();
+    place.write("notes/todo.txt", "nothing");
+    place.refused_with(
+        "report notes",
+        &["notes: expected a run, a comparison or results, found none", "Name the folder"],
+    );
+    place.refused_with("report nowhere", &["nowhere: expected a folder, found nothing"]);
+    place.write("x/comparison.json", "{\"version\": 99}");
+    place.refused_with("report x", &["expected format version 1 or older, found 99"]);
+    place.refused_with("report", &["RUN"]);
+}
