@@ -172,7 +172,7 @@ describe("the table behind a chart", () => {
   });
 });
 
-/** The contrast of every text with what is behind it, the lowest first; WCAG 2, 1.4.3. */
+/** The contrast of every text that is seen with what is behind it, the lowest first; WCAG 2, 1.4.3. */
 const contrasts = (page) => page.evaluate(() => {
   const parsed = (colour) => colour.match(/[\d.]+/g).map(Number);
   const luminance = (colour) => {
@@ -187,7 +187,9 @@ const contrasts = (page) => page.evaluate(() => {
     return [255, 255, 255];
   };
   const texts = document.querySelectorAll("h1, h2, h3, p, a, li, th, td, dt, dd, summary, figcaption, button, label, svg text");
-  const found = [...texts].filter((element) => element.textContent.trim() !== "" && !element.matches(".inverse, .halo"))
+  const judged = (element) =>
+    element.textContent.trim() !== "" && element.checkVisibility() && !element.matches(".inverse, .halo");
+  const found = [...texts].filter(judged)
     .map((element) => {
       const style = getComputedStyle(element);
       const text = parsed(element instanceof SVGElement ? style.fill : style.color);
@@ -203,12 +205,15 @@ async function assertReadable(page, t) {
   assert.ok(lowest >= 4.5, `contrast ${lowest.toFixed(2)} of ${where}`);
 }
 
+/** Opens every table and list that is folded. */
+const unfold = (page) => page.locator("details").evaluateAll((all) => all.forEach((details) => { details.open = true; }));
+
 const background = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 
 describe("the report for every reader", () => {
   for (const width of [360, 768, 1200, 1600]) {
     on(shared, `fits into a window of ${width} px`, async (page) => {
-      for (const summary of await page.locator("summary").all()) await summary.evaluate((s) => { s.parentElement.open = true; });
+      await unfold(page);
       await assertFitsWindow(page);
     }, { viewport: { width, height: 900 } });
   }
@@ -216,6 +221,7 @@ describe("the report for every reader", () => {
   on(shared, "is readable in the light", async (page, t) => {
     await picture(page, "report-wide-light");
     assert.equal(await background(page), "rgb(255, 255, 255)");
+    await unfold(page);
     await assertReadable(page, t);
   }, { viewport: { width: 1600, height: 900 } });
 
@@ -223,6 +229,7 @@ describe("the report for every reader", () => {
     await picture(page, "report-wide-dark");
     const [r, g, b] = (await background(page)).match(/\d+/g).map(Number);
     assert.ok(Math.max(r, g, b) < 64, `the dark page is rgb(${r}, ${g}, ${b})`);
+    await unfold(page);
     await assertReadable(page, t);
   }, { viewport: { width: 1600, height: 900 }, colorScheme: "dark" });
 
@@ -239,6 +246,27 @@ describe("the report for every reader", () => {
     await page.setViewportSize({ width: 760, height: 900 });
     await picture(page, "report-print");
   }, { colorScheme: "dark" });
+
+  on(shared, "is readable on paper, from a dark screen too", async (page, t) => {
+    await page.emulateMedia({ media: "print", colorScheme: "dark" });
+    await assertReadable(page, t);
+  }, { colorScheme: "dark" });
+
+  on(shared, "loses no column of a table on paper, which cannot be moved sideways", async (page) => {
+    // A4 between margins of 1 cm, at 96 dots per inch.
+    await page.setViewportSize({ width: 718, height: 1000 });
+    await page.emulateMedia({ media: "print" });
+    const cut = await page.locator(".scroll:visible").evaluateAll((boxes) => boxes
+      .filter((box) => box.scrollWidth > box.clientWidth)
+      .map((box) => `${box.closest("section").id}: ${box.scrollWidth} px in ${box.clientWidth} px`));
+    assert.deepEqual(cut, []);
+  });
+
+  on(join(compared, "report.html"), "counts rounds in whole numbers", async (page) => {
+    const marks = await figure(page, "Accuracy").locator("svg text.tick").allTextContents();
+    // Percents have no point either: the axis goes in steps of five or more.
+    assert.deepEqual(marks.filter((mark) => !/^-?\d+$/.test(mark)), []);
+  });
 
   on(join(compared, "report.html"), "a comparison of three methods is whole", async (page, t) => {
     assert.equal(await page.locator("h1").textContent(), "fedavg, fedprox, boostfgl on demo");

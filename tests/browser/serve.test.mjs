@@ -79,6 +79,12 @@ describe("the list of runs", () => {
     await picture(page, "list-wide-light");
   }, { viewport: { width: 1600, height: 900 } });
 
+  on(runs, "shows all columns in a wide window", async (page, address) => {
+    await openLive(page, address);
+    const [table, box] = await page.locator(".serve-wide").evaluate((box) => [box.scrollWidth, box.clientWidth]);
+    assert.ok(table <= box, `the table is ${table} px wide in a box of ${box} px`);
+  }, { viewport: { width: 1600, height: 900 } });
+
   on(runs, "can be filtered, ticked and compared", async (page, address) => {
     await openLive(page, address);
     const compare = page.locator("#compare");
