@@ -1,6 +1,7 @@
 //! `cargo xtask`: the project's own chores, one file per command.
 
 mod bench;
+mod browser;
 mod needs;
 mod project;
 mod readers;
@@ -34,7 +35,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Everything that must pass before a change is done: format, lints, tests, documentation.
+    /// Everything that must pass before a change is done: format, lints, tests, browser, documentation.
     Test(test::Args),
     /// Measures the program against something else.
     #[command(subcommand)]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
@@ -34,6 +34,25 @@ pub(crate) fn python_with(target: &Path, name: &str, packages: &[&str]) -> Resul
     Ok(python)
 }
 
+/// Whether Debian's packages can be installed: as root, where `apt-get` is.
+pub(crate) fn may_install() -> bool {
+    let root = answer(Command::new("id").arg("-u")).as_deref() == Some("0");
+    root && succeeds(Command::new("apt-get").arg("--version"))
+}
+
+/// Installs packages of the system.
+pub(crate) fn install(packages: &[&str]) -> Result<()> {
+    eprintln!("installing {} with apt-get", packages.join(", "));
+    let install = || {
+        let mut command = Command::new("apt-get");
+        // Nobody is there to answer a package's questions.
+        command.env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
+        run(command.args(["install", "--yes", "--no-install-recommends"]).args(packages))
+    };
+    // A fresh container has no package lists yet.
+    install().or_else(|_| run(Command::new("apt-get").arg("update")).and_then(|()| install()))
+}
+
 /// `python3 -m venv` works, or an error that says what to install.
 fn ensure_venv_module() -> Result<()> {
     if let Err(error) = Command::new("python3").arg("--version").output() {
@@ -47,12 +66,8 @@ fn ensure_venv_module() -> Result<()> {
     if works() {
         return Ok(());
     }
-    let root = answer(Command::new("id").arg("-u")).as_deref() == Some("0");
-    if root && succeeds(Command::new("apt-get").arg("--version")) {
-        eprintln!("installing python3-venv with apt-get");
-        let install = || run(Command::new("apt-get").args(["install", "--yes", "python3-venv"]));
-        // A fresh container has no package lists yet.
-        install().or_else(|_| run(Command::new("apt-get").arg("update")).and_then(|()| install()))?;
+    if may_install() {
+        install(&["python3-venv"])?;
     }
     if !works() {
         bail!(

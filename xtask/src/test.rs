@@ -5,14 +5,15 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
+use crate::browser::Browser;
 use crate::project::RealData;
 use crate::readers::Readers;
 use crate::shell::{cargo, shown, succeeds};
 
-/// Format, lints, tests, documentation; stops at the first that fails.
+/// Format, lints, tests, browser, documentation; stops at the first that fails.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Leaves out the documentation: doc tests and rustdoc.
+    /// Leaves out the tests in a browser, and the documentation: doc tests and rustdoc.
     #[arg(long)]
     fast: bool,
 }
@@ -22,15 +23,18 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     println!("{}", data.describe());
     let readers = Readers::find()?;
     println!("{}", readers.describe());
+    let browser = Browser::find(args.fast)?;
+    println!("{}", browser.describe());
 
-    let steps = steps(args.fast, has_nextest(), &data, &readers);
+    let steps = steps(args.fast, has_nextest(), &data, &readers, &browser);
     let begun = Instant::now();
     for (index, step) in steps.into_iter().enumerate() {
         step.run(index + 1)?;
     }
     let left_out = if args.fast { ", documentation left out (--fast)" } else { "" };
     let seconds = begun.elapsed().as_secs_f64();
-    println!("\nall checks passed in {seconds:.1} s{left_out}; {}; {}", data.describe(), readers.describe());
+    let took_part = [data.describe(), readers.describe(), browser.describe()].join("; ");
+    println!("\nall checks passed in {seconds:.1} s{left_out}; {took_part}");
     Ok(())
 }
 
@@ -59,7 +63,7 @@ impl Step {
 /// the draw. `cargo nextest run` by itself draws anew each time.
 const CASES: (&str, &str) = ("PROPTEST_RNG_SEED", "20260711");
 
-fn steps(fast: bool, nextest: bool, data: &RealData, readers: &Readers) -> Vec<Step> {
+fn steps(fast: bool, nextest: bool, data: &RealData, readers: &Readers, browser: &Browser) -> Vec<Step> {
     let step = |name, args: &[&str]| Step { name, command: cargo(args) };
     let tested = |name, args: &[&str]| {
         let mut command = cargo(args);
@@ -79,6 +83,8 @@ fn steps(fast: bool, nextest: bool, data: &RealData, readers: &Readers) -> Vec<S
         (false, true) => steps.push(tested("tests", &["test", "--workspace", "--all-targets"])),
         (false, false) => steps.push(tested("tests", &["test", "--workspace"])),
     }
+    // After the tests, which build the program.
+    steps.extend(browser.command().map(|command| Step { name: "browser", command }));
     if nextest && !fast {
         steps.push(tested("doc tests", &["test", "--workspace", "--doc"]));
     }
@@ -103,7 +109,8 @@ mod tests {
     }
 
     fn planned(fast: bool, nextest: bool, data: &RealData, readers: &Readers) -> Vec<String> {
-        steps(fast, nextest, data, readers).iter().map(|step| shown(&step.command)).collect()
+        let browser = Browser::Missing(String::new());
+        steps(fast, nextest, data, readers, &browser).iter().map(|step| shown(&step.command)).collect()
     }
 
     #[test]
@@ -142,6 +149,17 @@ mod tests {
             planned(true, true, &none, &made)[2],
             "BOOSTFGL_PYTHON=/venv/python PROPTEST_RNG_SEED=20260711 cargo nextest run --workspace"
         );
+    }
+
+    #[test]
+    fn the_browser_comes_after_the_tests_that_build_the_program() {
+        let (none, readers) = (RealData::Missing(String::new()), Readers::Missing(String::new()));
+        for nextest in [true, false] {
+            let with = steps(false, nextest, &none, &readers, &Browser::Found("chromium".to_owned()));
+            let names: Vec<&str> = with.iter().map(|step| step.name).collect();
+            assert_eq!(names[..4], ["format", "lints", "tests", "browser"]);
+            assert_eq!(steps(false, nextest, &none, &readers, &Browser::Missing(String::new())).len(), with.len() - 1);
+        }
     }
 
     #[test]
