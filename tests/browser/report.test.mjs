@@ -275,9 +275,9 @@ describe("the report for every reader", () => {
       assert.ok(headings.includes(heading), `${heading} is not among ${headings}`);
     }
     const { mean } = json(compared, "comparison.json").datasets[0].rows[2].metrics.accuracy;
-    const [, , , boost] = await cells(page.locator("#comparison > details table"));
-    assert.equal(boost[0], "boostfgl");
-    assert.ok(boost[1].startsWith(mean.toFixed(2)), `${boost[1]} and ${mean}`);
+    const rows = await cells(page.locator("#comparison > details table"));
+    const boost = rows.find((row) => row[0] === "boostfgl" && row[1] === "Accuracy, pooled");
+    assert.ok(boost[2].startsWith(mean.toFixed(2)), `${boost[2]} and ${mean}`);
     await picture(page, "comparison-wide-light");
     await assertReadable(page, t);
     await page.setViewportSize({ width: 360, height: 740 });
@@ -333,7 +333,7 @@ describe("runs that cannot be compared", () => {
     assert.equal(parts.length, 4, `${parts}`);
     const [apart, two, three, other] = parts;
     assert.equal(apart, "Shown apart");
-    assert.equal(two, "demo");
+    assert.equal(two, "demo (fed.rounds = 2)");
     assert.equal(three, "demo (fed.rounds = 3)");
     assert.ok(!other.includes("demo"), other);
     const [, ...rows] = await cells(page.locator("#apart ~ .scroll table").first());
@@ -372,9 +372,9 @@ describe("a run that is damaged", () => {
 
   on(join(folder, "cut.html"), "with cut rounds shows the rounds before the cut", async (page) => {
     const [, ...rows] = await numbers(page, "Accuracy");
-    assert.equal(rows.length, 6, "the first seed is whole");
+    assert.ok(rows.length > 0 && rows.length < 6, `rounds that both seeds have: ${rows.length}`);
     assert.ok((await headings(page)).includes("For whom does it work?"));
-    // A finished run has all its rounds: what is not there is lost, and the mean of the last rounds is over one seed.
+    // A finished run has all its rounds: what is not there is lost, and a mean over one seed would look like a jump.
     const problems = await page.locator(".problems li").allTextContents();
     assert.ok(problems.some((problem) => problem.includes("rounds.jsonl")), `no word on lost rounds: [${problems}]`);
   });

@@ -74,15 +74,25 @@ impl Markup {
         self.open("table", &[]);
         self.open("thead", &[]);
         self.open("tr", &[]);
-        head.iter().for_each(|name| self.text("th", &[("scope", &"col")], name));
+        let words =
+            |at: usize| rows.first().and_then(|row| row.get(at)).is_some_and(|c| c.starts_with(char::is_alphabetic));
+        for (at, name) in head.iter().enumerate() {
+            let class = if words(at) { "text" } else { "number" };
+            self.text("th", &[("scope", &"col"), ("class", &class)], name);
+        }
         self.close("tr");
         self.close("thead");
         self.open("tbody", &[]);
         for row in rows {
             self.open("tr", &[]);
             for (at, cell) in row.iter().enumerate() {
-                let (name, attributes): (_, &Attributes<'_>) =
-                    if at == 0 { ("th", &[("scope", &"row")]) } else { ("td", &[]) };
+                // Numbers stand below each other by their last digit, words by their first letter.
+                let word = cell.starts_with(char::is_alphabetic);
+                let (name, attributes): (_, &Attributes<'_>) = match (at, word) {
+                    (0, _) => ("th", &[("scope", &"row")]),
+                    (_, true) => ("td", &[("class", &"text")]),
+                    (_, false) => ("td", &[]),
+                };
                 self.text(name, attributes, cell);
             }
             self.close("tr");

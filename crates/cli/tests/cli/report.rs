@@ -86,7 +86,7 @@ fn what_cannot_be_averaged_is_shown_apart_and_named() {
     let html = place.read("all.html");
     check_page(&html);
     assert!(html.contains("Shown apart") && html.contains("partition.clients = 3"), "the difference is named");
-    assert!(html.contains("<td>fedavg</td>") && html.matches("For whom does it work?").count() == 3);
+    assert!(html.contains("<td class=\"text\">fedavg</td>") && html.matches("For whom does it work?").count() == 3);
     assert!(!html.contains("Paired differences"), "nothing is compared");
 }
 

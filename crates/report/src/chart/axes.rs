@@ -16,7 +16,7 @@ pub(super) struct Room {
 impl Room {
     /// Room for marks below a legend that ends at `top`, in a drawing of that height.
     pub(super) fn below(top: f64, height: f64) -> Self {
-        Self { left: 58.0, right: WIDTH - 14.0, top, bottom: height - 42.0 }
+        Self { left: 64.0, right: WIDTH - 14.0, top, bottom: height - 42.0 }
     }
 
     /// Draws both axes; `x` and `y` name them.
@@ -30,7 +30,7 @@ impl Room {
         }
         line(drawing, [self.left, self.bottom, self.right, self.bottom], "axis");
         self.name_x(drawing, x);
-        let (at, middle) = (13.0, f64::midpoint(self.top, self.bottom));
+        let (at, middle) = (11.0, f64::midpoint(self.top, self.bottom));
         let turn = format!("rotate(-90 {} {})", place(at), place(middle));
         let attributes: &[(&str, &dyn std::fmt::Display)] =
             &[("x", &place(at)), ("y", &place(middle)), ("transform", &turn), ("class", &"name middle")];

@@ -80,9 +80,12 @@ impl Dots {
     }
 
     fn numbers(&self) -> impl Iterator<Item = f64> {
-        let ends = |dot: &Dot| {
+        // As with curves, except where a difference is marked: there below zero means something.
+        let signed = self.mark.is_some() || self.dots.iter().any(|dot| dot.mean < 0.0);
+        let floor = if signed { f64::NEG_INFINITY } else { 0.0 };
+        let ends = move |dot: &Dot| {
             let [low, high] = dot.wide.unwrap_or(dot.interval);
-            [dot.mean, dot.interval[0], dot.interval[1], low, high]
+            [dot.mean, dot.interval[0].max(floor), dot.interval[1], low.max(floor), high]
         };
         self.dots.iter().flat_map(ends).chain(self.mark)
     }

@@ -41,17 +41,21 @@ impl Lines {
         let thin: Vec<Line> = self.lines.iter().map(Line::thinned).collect();
         let mut drawing = Markup::default();
         let names: Vec<&str> = thin.iter().map(|line| &line.name[..]).collect();
-        let room = Room::below(legend(&mut drawing, &names, 58.0, 0), HEIGHT);
+        let room = Room::below(legend(&mut drawing, &names, 64.0, 0), HEIGHT);
         let points = || thin.iter().flat_map(|line| &line.points);
         let xs = Scale::over(points().map(|p| p[0]), room.left, room.right);
-        let heights = points().flat_map(|p| [p[1], p[2], p[3]]).chain(self.mark);
+        let counted = points().all(|p| p[0].fract() == 0.0) && points().count() > 0;
+        let xs = if counted { xs.whole(8) } else { xs };
+        // A spread around small numbers may reach below zero where the numbers cannot.
+        let floor = if points().any(|p| p[1] < 0.0) { f64::NEG_INFINITY } else { 0.0 };
+        let heights = points().flat_map(|p| [p[1], p[2].max(floor), p[3]]).chain(self.mark);
         let ys = Scale::over(heights, room.bottom, room.top).rounded(5);
         room.axes(&mut drawing, [xs, ys], [&self.x, &self.y]);
         if let Some(mark) = self.mark {
             line(&mut drawing, [room.left, ys.at(mark), room.right, ys.at(mark)], "mark");
         }
         for (i, line) in thin.iter().enumerate() {
-            line.draw(&mut drawing, i, xs, ys, !self.band.is_empty());
+            line.draw(&mut drawing, i, [xs, ys], floor, !self.band.is_empty());
         }
         let (steps, told) = self.slices(&thin);
         slices(&mut drawing, room, xs, &steps, &told);
@@ -144,11 +148,12 @@ impl Line {
         Self { name: self.name.clone(), points: kept.collect() }
     }
 
-    fn draw(&self, drawing: &mut Markup, series: usize, xs: Scale, ys: Scale, band: bool) {
+    fn draw(&self, drawing: &mut Markup, series: usize, [xs, ys]: [Scale; 2], floor: f64, band: bool) {
         let class = colour(series);
         for run in self.points.split(|p| !p.iter().all(|x| x.is_finite())).filter(|run| !run.is_empty()) {
-            let path =
-                |value: usize| run.iter().map(move |p| format!("{},{}", place(xs.at(p[0])), place(ys.at(p[value]))));
+            let path = |value: usize| {
+                run.iter().map(move |p| format!("{},{}", place(xs.at(p[0])), place(ys.at(p[value].max(floor)))))
+            };
             if band && run.len() > 1 {
                 let around: Vec<String> = path(3).chain(path(2).rev()).collect();
                 drawing.element("polygon", &[("points", &around.join(" ")), ("class", &format!("band {class}"))]);

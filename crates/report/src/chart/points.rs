@@ -34,7 +34,7 @@ impl Points {
     pub fn chart(&self) -> Chart {
         let mut drawing = Markup::default();
         let names: Vec<&str> = self.clouds.iter().map(|cloud| &cloud.name[..]).collect();
-        let room = Room::below(legend(&mut drawing, &names, 58.0, 0), HEIGHT);
+        let room = Room::below(legend(&mut drawing, &names, 64.0, 0), HEIGHT);
         let known = |cloud: &Cloud| -> Vec<(String, [f64; 2])> {
             cloud.points.iter().filter(|(_, p)| p.iter().all(|x| x.is_finite())).cloned().collect()
         };

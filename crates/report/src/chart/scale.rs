@@ -36,6 +36,11 @@ impl Scale {
         Self { low, high, step: Some(step), ..self }
     }
 
+    /// The same with ticks at whole numbers alone, as rounds and clients are counted.
+    pub(crate) fn whole(self, ticks: usize) -> Self {
+        Self { step: Some(step(self.high - self.low, ticks).max(1.0)), ..self }
+    }
+
     /// Where `x` stands.
     pub(crate) fn at(self, x: f64) -> f64 {
         self.from + (x - self.low) / (self.high - self.low) * (self.to - self.from)

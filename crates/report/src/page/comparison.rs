@@ -70,7 +70,7 @@ fn ranks(block: &Block, key: &str, title: &str) -> Option<String> {
         ranks: named.map(|(row, rank)| (row.label.clone(), rank.unwrap_or(f64::NAN))).collect(),
         critical_difference: ranks.critical_difference,
     };
-    let friedman = ranks.friedman.map_or(String::new(), |test| format!(" Friedman's test: p = {:.2e}.", test.p));
+    let friedman = ranks.friedman.map_or(String::new(), |test| format!(" Friedman's test: p = {}.", p_value(test.p)));
     let note = format!(
         "1 is best. A thick line joins methods whose ranks do not differ at the 5 % level (Nemenyi).{friedman}"
     );
@@ -80,42 +80,52 @@ fn ranks(block: &Block, key: &str, title: &str) -> Option<String> {
 /// Every method and metric: mean, difference, interval, p-value.
 fn table(block: &Block, base: &str) -> String {
     let mut page = Markup::default();
-    let mut head = vec!["method".to_owned()];
-    head.extend(
-        metrics().flat_map(|m| [format!("{}, {}", m.title, m.unit), "difference".to_owned(), "p (Holm)".to_owned()]),
-    );
-    let cells = |row: &BlockRow, key: &str| -> [String; 3] {
-        let Some(metric) = row.metrics.get(key) else { return ["–", "–", "–"].map(str::to_owned) };
-        let mean = match (metric.mean, metric.std) {
-            (Some(mean), Some(std)) => format!("{mean:.2} ± {std:.2}"),
-            (Some(mean), None) => format!("{mean:.2}"),
-            _ => missing(row),
-        };
-        let difference = metric.difference.map_or("–".to_owned(), |d| {
-            let ends = d.interval.map_or(String::new(), |i| format!(" ({:+.2} to {:+.2})", i.lo, i.hi));
-            format!("{:+.2}{ends}", d.mean)
-        });
-        let p = metric.difference.and_then(|d| d.p_holm).map_or("–".to_owned(), |p| format!("{p:.3}"));
-        [mean, difference, p]
-    };
-    let row = |row: &BlockRow| {
-        let mut line = vec![row.label.clone()];
-        line.extend(metrics().flat_map(|metric| cells(row, metric.key)));
-        line
-    };
-    let rows: Vec<Vec<String>> = block.rows.iter().map(row).collect();
+    let head = ["method", "metric", "mean ± std", "difference", "95 % interval", "p (Holm)"].map(str::to_owned);
+    let mut rows = Vec::new();
+    for row in &block.rows {
+        for metric in metrics() {
+            let name = format!("{}, {}", metric.title, metric.unit);
+            let [mean, difference, interval, p] = cells(row, metric.key);
+            rows.push(vec![row.label.clone(), name, mean, difference, interval, p]);
+        }
+    }
     page.raw("<details open><summary>All numbers</summary>");
     page.table(&head, &rows);
+    let pairs = block.rows.iter().flat_map(|row| row.metrics.values()).filter_map(|m| Some(m.difference?.pairs)).max();
+    // Of n differences that all point one way, the signed-rank test gives 2 / 2ⁿ.
+    let least = pairs.filter(|pairs| *pairs < 10).map_or(String::new(), |pairs| {
+        format!(" With {pairs} pairs p cannot fall below {}.", p_value(libm::pow(2.0, 1.0 - pairs as f64)))
+    });
     page.text(
         "p",
         &[("class", &"note")],
         &format!(
-            "Percent, mean ± standard deviation; differences to {base} on the same dataset, seed, partition and split; p by \
-             Wilcoxon's signed-rank test, adjusted after Holm over the methods. With five pairs p cannot fall below 0.0625."
+            "Percent; differences to {base} on the same dataset, seed, partition and split; p by Wilcoxon's signed-rank test, \
+             adjusted after Holm over the methods.{least}"
         ),
     );
     page.raw("</details>");
     page.finish()
+}
+
+/// Mean, difference, its interval and p-value of one metric.
+fn cells(row: &BlockRow, key: &str) -> [String; 4] {
+    let none = || "–".to_owned();
+    let Some(metric) = row.metrics.get(key) else { return [none(), none(), none(), none()] };
+    let mean = match (metric.mean, metric.std) {
+        (Some(mean), Some(std)) => format!("{mean:.2} ± {std:.2}"),
+        (Some(mean), None) => format!("{mean:.2}"),
+        _ => missing(row),
+    };
+    let difference = metric.difference.map_or_else(none, |d| format!("{:+.2}", d.mean));
+    let interval = metric.difference.and_then(|d| d.interval);
+    let interval = interval.map_or_else(none, |i| format!("{:+.2} to {:+.2}", i.lo, i.hi));
+    let p = metric.difference.and_then(|d| d.p_holm).map_or_else(none, p_value);
+    [mean, difference, interval, p]
+}
+
+fn p_value(p: f64) -> String {
+    if p >= 0.001 { format!("{p:.3}") } else { format!("{p:.1e}") }
 }
 
 /// Why there is no number.

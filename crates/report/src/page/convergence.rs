@@ -30,7 +30,8 @@ fn charts(curves: &[Curve]) -> Option<String> {
         let lines = curves.iter().map(|curve| line(curve, pick)).collect();
         let band = if seeds > 1 { format!("± one standard deviation over {seeds} seeds") } else { String::new() };
         let (title, x, y) = (title.to_owned(), "round".to_owned(), y.to_owned());
-        Lines { title, x, y, band, lines, mark: None }.chart().html()
+        let note = if y == "loss" { "Methods may weigh nodes differently: compare shapes, not heights." } else { "" };
+        Lines { title, x, y, band, lines, mark: None }.chart().noted(note).html()
     };
     Some(format!("<div class=\"charts\">{}</div>", SHOWN.map(chart).concat()))
 }
@@ -41,6 +42,9 @@ fn line(curve: &Curve, pick: fn(&Point) -> Option<f64>) -> Line {
     for point in curve.seeds.iter().flat_map(|(_, points)| points) {
         rounds.entry(point.round).or_default().extend(pick(point).filter(|x| x.is_finite()));
     }
+    // Where a seed stops early, the mean of the others would look like a jump.
+    let most = rounds.values().map(Vec::len).max().unwrap_or(0);
+    rounds.retain(|_, values| values.len() == most);
     Line::of(curve.label.clone(), rounds.into_iter().map(|(round, values)| (round as f64, values)))
 }
 
@@ -58,7 +62,11 @@ pub(super) fn live(view: &RunView) -> String {
     } else {
         page.table(&head, &rows);
     }
-    page.raw(&charts(&[curve]).unwrap_or_default());
+    // Seed by seed: they are not equally far.
+    let apart =
+        |(seed, points): (u64, Vec<Point>)| Curve { label: format!("seed {seed}"), seeds: vec![(seed, points)] };
+    let curves: Vec<Curve> = curve.seeds.into_iter().map(apart).collect();
+    page.raw(&charts(&curves).unwrap_or_default());
     page.finish()
 }
 

@@ -10,7 +10,7 @@ use crate::{
 pub struct Family {
     /// The dataset.
     pub dataset: String,
-    /// In what its protocol differs from the first family of its dataset, such as `fed.rounds = 100`.
+    /// In what its protocol differs from others of its dataset, such as `fed.rounds = 100`.
     pub protocol: Vec<String>,
     /// The runs; empty for a comparison, of which only cells were kept.
     pub(super) views: Vec<RunView>,
@@ -53,8 +53,12 @@ pub(super) fn families(views: Vec<RunView>) -> Vec<Family> {
     let apart: Vec<Vec<String>> = sorted
         .iter()
         .map(|family| {
-            let first = sorted.iter().find(|other| dataset(&other[0]) == dataset(&family[0]));
-            first.map_or(Vec::new(), |first| protocol(&first[0], &family[0]))
+            // What any other of its dataset has otherwise, with the value that this one has.
+            let others = sorted.iter().filter(|other| dataset(&other[0]) == dataset(&family[0]));
+            let mut found: Vec<String> = others.flat_map(|other| protocol(&other[0], &family[0])).collect();
+            found.sort();
+            found.dedup();
+            found
         })
         .collect();
     sorted.into_iter().zip(apart).map(|(views, apart)| Family::of_runs(dataset(&views[0]), views, apart)).collect()

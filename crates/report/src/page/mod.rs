@@ -110,7 +110,8 @@ impl Report {
             [] => "Experiments".to_owned(),
             [one] => of(one),
             several => {
-                let names: Vec<&str> = several.iter().map(|family| &family.dataset[..]).collect();
+                let mut names: Vec<&str> = several.iter().map(|family| &family.dataset[..]).collect();
+                names.dedup();
                 format!("{} on {}", several[0].labels().join(", "), names.join(", "))
             }
         }

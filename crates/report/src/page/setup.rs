@@ -43,7 +43,7 @@ fn facts(page: &mut Markup, facts: &[(String, String)]) {
 }
 
 fn of_run(view: &RunView) -> Vec<(String, String)> {
-    let mut facts = vec![("folder", view.path.display().to_string())];
+    let mut facts = vec![("run", view.name.clone())];
     if let Some(summary) = &view.summary {
         let seeds: Vec<String> = summary.seeds.iter().map(|seed| seed.seed.to_string()).collect();
         let boosts = if summary.boost.is_empty() { "none".to_owned() } else { summary.boost.join(", ") };
@@ -54,7 +54,7 @@ fn of_run(view: &RunView) -> Vec<(String, String)> {
             ("seeds", seeds.join(", ")),
             ("digest", summary.digest.clone()),
             ("program", format!("boostfgl {}, format of summary.json {}", summary.program, summary.version)),
-            ("again", format!("boostfgl run --config {}", view.path.join("config.toml").display())),
+            ("again", format!("boostfgl run --config {}/config.toml", view.name)),
         ]);
     } else {
         let (done, of) = view.progress();

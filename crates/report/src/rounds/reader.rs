@@ -20,6 +20,8 @@ pub struct Rounds {
     /// Bytes read so far: up to and with the last newline.
     read: u64,
     lines: usize,
+    /// Whether something stands behind it.
+    cut: bool,
 }
 
 /// More broken lines than anybody wants to read about.
@@ -31,7 +33,8 @@ impl Rounds {
     /// # Errors
     /// If the file cannot be read.
     pub fn read(path: impl Into<PathBuf>) -> Result<Self> {
-        let mut rounds = Self { path: path.into(), rounds: Vec::new(), problems: Vec::new(), read: 0, lines: 0 };
+        let mut rounds =
+            Self { path: path.into(), rounds: Vec::new(), problems: Vec::new(), read: 0, lines: 0, cut: false };
         rounds.follow()?;
         Ok(rounds)
     }
@@ -67,6 +70,7 @@ impl Rounds {
             self.line(line.trim_ascii());
         }
         self.read += whole as u64;
+        self.cut = whole < more.len();
         Ok(self.rounds.len().saturating_sub(before))
     }
 
@@ -81,6 +85,11 @@ impl Rounds {
             }
             Err(_) => {}
         }
+    }
+
+    /// Whether the file ends in the middle of a line: a run writes it now, or it was cut off.
+    pub fn is_cut(&self) -> bool {
+        self.cut
     }
 
     /// The seeds that have rounds, in order of appearance.

@@ -94,6 +94,19 @@ impl RunView {
         }
         let missing = expected.into_iter().filter(|name| !self.path.join(name).exists());
         self.problems.extend(missing.map(|name| format!("{name} is missing")));
+        let cut = self.rounds.as_ref().is_some_and(Rounds::is_cut);
+        if let (Some(summary), Some(rounds)) = (&self.summary, &self.rounds) {
+            let count = |seed: u64| rounds.rounds.iter().filter(|round| round.seed == seed).count();
+            let counts: Vec<usize> = summary.seeds.iter().map(|seed| count(seed.seed)).collect();
+            let most = counts.iter().copied().max().unwrap_or(0);
+            let short = summary.seeds.iter().zip(&counts).find(|(_, found)| **found < most);
+            if let Some((seed, found)) = short {
+                let told = format!("seed {}: expected {most} rounds, found {found}", seed.seed);
+                self.problems.push(format!("{}: {told}: the file was cut off", RunFolder::ROUNDS));
+            } else if cut {
+                self.problems.push(format!("{}: the file was cut off in its last line", RunFolder::ROUNDS));
+            }
+        }
     }
 
     /// Where the run stands.
