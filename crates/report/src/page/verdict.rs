@@ -128,10 +128,11 @@ impl Change {
     }
 }
 
-/// With its sign; what rounds to zero has none.
+/// With its sign, which must not be lost where a difference is small; only zero has none.
 fn signed(points: f64) -> String {
-    let text = format!("{points:+.1}");
-    if text.ends_with("0.0") && points.abs() < 0.05 { "0.0".to_owned() } else { text.replace('-', "−") }
+    let digits = if points.abs() < 0.05 { 2 } else { 1 };
+    let text = format!("{points:+.digits$}").replace('-', "−");
+    if points.abs() < 0.005 { "0".to_owned() } else { text }
 }
 
 /// Runs against the first: who gains, who loses.
