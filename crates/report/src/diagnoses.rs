@@ -47,9 +47,7 @@ impl Diagnoses {
     /// If it cannot be read, does not hold findings, or has a newer version.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let text = std::fs::read(path).map_err(|source| Error::io(path, source))?;
-        crate::version::check(&text, Self::VERSION, path)?;
-        let found: Self = serde_json::from_slice(&text).map_err(|error| Error::malformed(path, error.to_string()))?;
+        let found: Self = crate::version::read(path, Self::VERSION)?;
         match found.misfit() {
             Some(reason) => Err(Error::malformed(path, reason)),
             None => Ok(found),

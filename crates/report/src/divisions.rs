@@ -1,6 +1,6 @@
 //! `partition.json`: how the graph was divided, in numbers.
 
-use crate::{Error, Result};
+use crate::Result;
 use boostfgl_partition::Description;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -48,16 +48,14 @@ impl Divisions {
     /// # Errors
     /// If it cannot be read, is not of this format, or has a newer version.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        let text = std::fs::read(path).map_err(|source| Error::io(path, source))?;
-        crate::version::check(&text, Self::VERSION, path)?;
-        serde_json::from_slice(&text).map_err(|error| Error::malformed(path, error.to_string()))
+        crate::version::read(path.as_ref(), Self::VERSION)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Error;
     use boostfgl_partition::ClientDescription;
 
     #[test]

@@ -17,7 +17,7 @@ pub(crate) use analysis::metrics;
 pub use analysis::{Block, BlockRow, CostSummary, Difference, MetricSummary};
 pub use cell::{Cell, CellCost, Measured, Outcome};
 
-use crate::{Error, Result};
+use crate::Result;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -97,10 +97,7 @@ impl Comparison {
     /// # Errors
     /// If it cannot be read, is not a comparison, or has a newer version.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        let text = std::fs::read(path).map_err(|source| Error::io(path, source))?;
-        crate::version::check(&text, Self::VERSION, path)?;
-        serde_json::from_slice(&text).map_err(|error| Error::malformed(path, error.to_string()))
+        crate::version::read(path.as_ref(), Self::VERSION)
     }
 
     /// Every cell that failed: dataset, method, seed and the message.
