@@ -47,6 +47,8 @@ pub struct Run {
     pub summary: Summary,
     /// The seeds, in order.
     pub seeds: Vec<SeedRun>,
+    /// What the user should know though nothing is lost, such as that no report could be written.
+    pub note: Option<String>,
 }
 
 /// What one seed leaves behind.
@@ -225,7 +227,7 @@ impl Experiment {
         let mut recorder = folder.map(|folder| Recorder::start(folder, self)).transpose()?;
         let done = self.run_seeds(&meter, progress, recorder.as_mut());
         match (done, recorder) {
-            (Ok(run), Some(recorder)) => recorder.finish(&run.summary).map(|()| run),
+            (Ok(run), Some(recorder)) => recorder.finish(&run.summary).map(|note| Run { note, ..run }),
             (Err(error), Some(recorder)) => {
                 recorder.abandon();
                 Err(error)
@@ -269,7 +271,7 @@ impl Experiment {
             digest: digest.finalize().to_hex().to_string(),
         };
         let summary = Summary::new(&self.config.method, boosts, self.graph.name(), summaries, totals);
-        Ok(Run { summary, seeds })
+        Ok(Run { summary, seeds, note: None })
     }
 
     /// Runs one seed on a partition at hand, telling `progress` of every round: for several methods that share it.

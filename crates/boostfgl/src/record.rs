@@ -142,13 +142,28 @@ impl<'a> Recorder<'a> {
         let _ = std::fs::remove_dir(folder.path());
     }
 
-    pub(crate) fn finish(self, summary: &Summary) -> Result<()> {
+    /// Brings everything to the disk. What is returned says why there is no report, if there is none: the run is whole
+    /// with its summary, and the report only shows it.
+    pub(crate) fn finish(self, summary: &Summary) -> Result<Option<String>> {
         self.rounds.finish()?;
         self.predictions.finish()?;
         self.folder.write_summary(summary)?;
-        // The run is whole with its summary; the report only shows it.
-        let view = RunView::read(self.folder.path(), Depth::Whole)?;
-        self.folder.write_atomic(RunFolder::REPORT, Report::new(vec![view]).html().as_bytes())?;
-        Ok(())
+        let unwritten = |error: boostfgl_report::Error| format!("no {} was written: {error}", RunFolder::REPORT);
+        Ok(write_report(self.folder).err().map(unwritten))
     }
+}
+
+/// More than this of a file is not read back for a report: it would take more memory than the run.
+const MOST_READ: u64 = 256 << 20;
+
+/// Shows a finished run; without its groups of nodes if there are too many predictions to read back.
+fn write_report(folder: &RunFolder) -> boostfgl_report::Result<()> {
+    let large = |name: &str| std::fs::metadata(folder.file(name)).is_ok_and(|file| file.len() > MOST_READ);
+    let depth = match (large(RunFolder::ROUNDS), large(RunFolder::PREDICTIONS)) {
+        (true, _) => Depth::Glance,
+        (false, true) => Depth::Course,
+        (false, false) => Depth::Whole,
+    };
+    let report = Report::new(vec![RunView::read(folder.path(), depth)?]);
+    folder.write_atomic(RunFolder::REPORT, report.html().as_bytes())
 }

@@ -68,8 +68,7 @@ impl Sources {
         let has = |name: &str| path.join(name).is_file();
         let mut found = false;
         if [RunFolder::SUMMARY, RunFolder::ROUNDS, RunFolder::CONFIG].into_iter().any(has) {
-            self.views.push(RunView::read(path, Depth::Whole)?);
-            return Ok(());
+            return self.keep(RunView::read(path, Depth::Whole), |sources, view| sources.views.push(view));
         }
         if has("comparison.json") {
             found = true;
@@ -86,7 +85,13 @@ impl Sources {
         if found || depth == DEEPEST {
             return Ok(());
         }
-        let entries = std::fs::read_dir(path).map_err(|source| boostfgl_report::Error::io(path, source))?;
+        let entries = match std::fs::read_dir(path) {
+            Ok(entries) => entries,
+            Err(error) => {
+                self.problems.push(format!("{}: {error}", path.display()));
+                return Ok(());
+            }
+        };
         let mut folders: Vec<PathBuf> =
             entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.is_dir()).collect();
         folders.sort();

@@ -188,6 +188,7 @@ impl Compare {
                 flaws.iter().for_each(|flaw| text.push_str(&format!("Note: {flaw}\n")));
                 let GridOutcome { cells, reused, .. } = outcome;
                 text.push_str(&format!("\n{reused} of {cells} cells reused; all in {}\n", folder.display()));
+                text.push_str(&format!("report: {}\n", folder.join(RunFolder::REPORT).display()));
                 text
             }
         };

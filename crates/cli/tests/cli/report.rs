@@ -152,11 +152,36 @@ fn figures_are_pictures_and_tables() {
 fn tables_for_other_programs() {
     let place = runs("");
     let told = place.ok("report r --export csv,latex,tensorboard --out t").stdout;
-    assert!(told.contains("summary.tex") && told.contains("tfevents"), "{told}");
-    let tex = place.read("t/summary.tex");
+    assert!(told.contains("runs.tex") && told.contains("tfevents"), "{told}");
+    let tex = place.read("t/runs.tex");
     assert!(tex.contains("\\toprule") && tex.contains("\\textbf"), "{tex}");
     assert_eq!(place.read("t/rounds.csv").lines().count(), 1 + 2 * 2 * 3);
     place.refused_with("report r --export cvs --out u", &["cvs", "csv"]);
+    // Tables beside a run are no run.
+    place.ok("report r --export json");
+    assert!(place.ok("report r --out p.html").stdout.starts_with("Report of 2 runs"));
+}
+
+#[test]
+fn runs_that_differ_in_two_settings_are_a_heat_map() {
+    let place = Place::new();
+    for (node, edge) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        let settings = format!("--set boost.node.lambda_n={node}.0 --set boost.topology.lambda_e={edge}.0");
+        place.ok(&format!("run {TINY} --method boostfgl {settings} --quiet --out r/n{node}e{edge}"));
+    }
+    place.ok("report r --out page.html");
+    let html = place.read("page.html");
+    check_page(&html);
+    assert!(html.contains("Sweeps") && html.contains("boostfgl on demo: Accuracy, %"));
+    place.ok("report r --figure heatmap --out f");
+    let csv = place.read("f/heatmap-1.csv");
+    let accuracy =
+        |run: &str| place.json(&format!("r/{run}/summary.json"))["mean"]["accuracy"]["pooled"].as_f64().unwrap();
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows[0], ["boost.node.lambda_n \\ boost.topology.lambda_e", "0.0", "1.0"]);
+    for (row, column, run) in [(1, 1, "n0e0"), (1, 2, "n0e1"), (2, 1, "n1e0"), (2, 2, "n1e1")] {
+        assert!((rows[row][column].parse::<f64>().unwrap() - accuracy(run)).abs() < 1e-3, "{run}\n{csv}");
+    }
 }
 
 #[test]

@@ -74,9 +74,10 @@ impl Dots {
                 self.draw(&mut drawing, dot, xs, start + GAP / 2.0 + STEP * (dot.series as f64 + 0.5));
             }
         }
-        let rows = self.dots.iter().map(|dot| self.row(dot)).collect();
+        let wide = self.dots.iter().any(|dot| dot.wide.is_some());
+        let rows = self.dots.iter().map(|dot| self.row(dot, wide)).collect();
         let note = if self.interval.is_empty() { String::new() } else { format!("Line: {}.", self.interval) };
-        Chart::new(&self.title, drawing, room.bottom + 42.0, self.head(), rows).noted(note)
+        Chart::new(&self.title, drawing, room.bottom + 42.0, self.head(wide), rows).noted(note)
     }
 
     fn numbers(&self) -> impl Iterator<Item = f64> {
@@ -121,19 +122,19 @@ impl Dots {
         circle(drawing, [xs.at(dot.mean), y, 4.5], &format!("dot {class}"), &told);
     }
 
-    fn head(&self) -> Vec<String> {
+    fn head(&self, wide: bool) -> Vec<String> {
         let mut head = ["group", "series", &self.x, "low", "high"].map(str::to_owned).to_vec();
-        if self.dots.iter().any(|dot| dot.wide.is_some()) {
+        if wide {
             head.extend(["wide low".to_owned(), "wide high".to_owned()]);
         }
         head
     }
 
-    fn row(&self, dot: &Dot) -> Vec<String> {
+    fn row(&self, dot: &Dot, wide: bool) -> Vec<String> {
         let name = self.series.get(dot.series).cloned().unwrap_or_default();
         let mut row = vec![dot.group.clone(), name, number(dot.mean)];
         row.extend(dot.interval.map(number));
-        if self.dots.iter().any(|dot| dot.wide.is_some()) {
+        if wide {
             row.extend(dot.wide.unwrap_or([f64::NAN; 2]).map(number));
         }
         row

@@ -44,11 +44,11 @@ impl Ring {
         let largest = self.pies.iter().map(Slices::total).fold(0.0, f64::max);
         // Neighbours on the ring do not touch, and one pie alone is not huge.
         let around = 138.0;
-        let room = if n < 2 { 90.0 } else { (around * (TAU / 2.0 / n as f64).sin() * 0.82).min(70.0) };
+        let room = if n < 2 { 90.0 } else { (around * libm::sin(TAU / 2.0 / n as f64) * 0.82).min(70.0) };
         let spot = |i: usize| {
             let angle = TAU * (i as f64 / n as f64 - 0.25);
             let away = if n < 2 { 0.0 } else { around };
-            [centre[0] + away * angle.cos() * 1.5, centre[1] + away * angle.sin()]
+            [centre[0] + away * libm::cos(angle) * 1.5, centre[1] + away * libm::sin(angle)]
         };
         self.joints(&mut drawing, &spot);
         for (i, pie) in self.pies.iter().enumerate() {

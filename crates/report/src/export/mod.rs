@@ -2,7 +2,7 @@
 //!
 //! | file | rows | formats |
 //! |:--|:--|:--|
-//! | `summary.*` | one per run | CSV, JSON, Parquet; LaTeX and Markdown as tables of each dataset |
+//! | `runs.*` | one per run | CSV, JSON, Parquet; LaTeX and Markdown as tables of each dataset |
 //! | `rounds.*` | one per run, seed and round | CSV, JSON, Parquet |
 //! | `clients.*` | one per run, seed, round and client | CSV, JSON, Parquet |
 //! | `predictions.*` | one per run, seed and node | CSV, Parquet |
@@ -51,7 +51,7 @@ use std::path::{Path, PathBuf};
 /// let place = tempfile::tempdir()?;
 /// let written = export(&[], &Format::parse("csv,json")?, place.path())?;
 /// let names: Vec<_> = written.iter().filter_map(|path| path.file_name()?.to_str()).collect();
-/// assert_eq!(names[..3], ["summary.csv", "rounds.csv", "clients.csv"]);
+/// assert_eq!(names[..3], ["runs.csv", "rounds.csv", "clients.csv"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -73,8 +73,8 @@ pub fn export(views: &[RunView], formats: &[Format], to: &Path) -> Result<Vec<Pa
             // Refused above.
             #[cfg(not(feature = "parquet"))]
             Format::Parquet => {}
-            Format::Latex => document(&to.join("summary.tex"), &latex::document(&runs), &mut written)?,
-            Format::Markdown => document(&to.join("summary.md"), &markdown::document(&runs), &mut written)?,
+            Format::Latex => document(&to.join("runs.tex"), &latex::document(&runs), &mut written)?,
+            Format::Markdown => document(&to.join("runs.md"), &markdown::document(&runs), &mut written)?,
             Format::Tensorboard => written.extend(tensorboard::write(&runs, &to.join("tensorboard"))?),
         }
     }
@@ -89,7 +89,7 @@ type Source = (&'static str, for<'a> fn(&'a [Run<'a>]) -> Parts<'a>);
 
 /// The last is the one with a row per node.
 const TABLES: [Source; 4] = [
-    ("summary", summary::records),
+    ("runs", summary::records),
     ("rounds", rounds::records),
     ("clients", clients::records),
     ("predictions", predictions::records),

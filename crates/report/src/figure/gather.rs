@@ -28,7 +28,11 @@ pub(super) fn rows<'a>(results: &'a Results, dataset: &'a str, method: &'a str) 
 /// How many seeds there are, as a band is named.
 pub(super) fn band(results: &Results) -> String {
     let seeds = results.distinct(|row| row.seed.to_string()).len();
-    if seeds > 1 { format!("± one standard deviation over {seeds} seeds") } else { String::new() }
+    if seeds > 1 {
+        format!("± one standard deviation over those of {seeds} seeds that have a value")
+    } else {
+        String::new()
+    }
 }
 
 /// The series `name` of every method on a dataset, place by place; `start` is the x of the first place.

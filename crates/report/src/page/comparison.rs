@@ -15,9 +15,7 @@ pub(super) fn section(family: &Family) -> Option<String> {
 }
 
 /// All datasets together.
-pub(super) fn pooled(block: &Block) -> String {
-    let base = block.rows.iter().find(|row| row.metrics.values().all(|metric| metric.difference.is_none()));
-    let base = base.map_or("the base", |row| &row.label[..]);
+pub(super) fn pooled(block: &Block, base: &str) -> String {
     let mut page = Markup::default();
     page.open("section", &[("id", &"pooled")]);
     page.text("h2", &[], "All datasets");
@@ -70,10 +68,12 @@ fn ranks(block: &Block, key: &str, title: &str) -> Option<String> {
         ranks: named.map(|(row, rank)| (row.label.clone(), rank.unwrap_or(f64::NAN))).collect(),
         critical_difference: ranks.critical_difference,
     };
+    let joint = match ranks.critical_difference {
+        Some(_) => " A thick line joins methods whose ranks do not differ at the 5 % level (Nemenyi).",
+        None => " For so many methods no critical difference is known.",
+    };
     let friedman = ranks.friedman.map_or(String::new(), |test| format!(" Friedman's test: p = {}.", p_value(test.p)));
-    let note = format!(
-        "1 is best. A thick line joins methods whose ranks do not differ at the 5 % level (Nemenyi).{friedman}"
-    );
+    let note = format!("1 is best.{joint}{friedman}");
     Some(chart.chart().noted(note).html())
 }
 

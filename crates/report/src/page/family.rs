@@ -1,6 +1,7 @@
 //! Runs of one dataset under one protocol.
 
 use super::judged::Judged;
+use crate::view::distinct_names;
 use crate::{
     Block, Cell, CellCost, Comparison, Contender, Measured, Outcome, Point, RunView, SeedSummary, Settings, Summary,
 };
@@ -84,7 +85,9 @@ impl Family {
         let judged = views.iter().map(Judged::of).collect();
         let block = block(&dataset, &views, &labels);
         let curves = views.iter().zip(&labels).map(|(view, label)| Curve::of(view, label)).collect();
-        let base = labels.first().cloned().unwrap_or_default();
+        // Differences are to the first run that has an outcome.
+        let finished = views.iter().position(|view| view.summary.is_some()).unwrap_or(0);
+        let base = labels.get(finished).cloned().unwrap_or_default();
         Self { dataset, protocol, views, labels, judged, block, base, curves, facts: Vec::new() }
     }
 
@@ -145,10 +148,9 @@ impl Family {
 fn labels(views: &[RunView]) -> Vec<String> {
     let plain: Vec<String> = views.iter().map(RunView::label).collect();
     let twins = |at: usize| plain.iter().filter(|other| **other == plain[at]).count() > 1;
-    let label = |(at, view): (usize, &RunView)| {
-        if twins(at) { format!("{} ({})", plain[at], view.name) } else { plain[at].clone() }
-    };
-    views.iter().enumerate().map(label).collect()
+    let names = distinct_names(views);
+    let label = |at: usize| if twins(at) { format!("{} ({})", plain[at], names[at]) } else { plain[at].clone() };
+    (0..views.len()).map(label).collect()
 }
 
 /// The runs as cells on the seeds that all of them have.

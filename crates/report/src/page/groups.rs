@@ -18,7 +18,10 @@ pub(super) fn section(family: &Family) -> Option<String> {
     Some(format!("<div class=\"charts\">{}</div>", charts.concat()))
 }
 
-/// A number of every group of every run; `None` without predictions.
+/// More rows than this are a wall, not a picture.
+const MOST: usize = 60;
+
+/// A number of every group of every run, the first [`MOST`] of them; `None` without predictions.
 pub(super) fn draw(
     family: &Family,
     title: &str,
@@ -29,8 +32,9 @@ pub(super) fn draw(
     let mut dots = Vec::new();
     let judged = || family.judged.iter().enumerate().filter_map(|(series, judged)| Some((series, judged.as_ref()?)));
     let (_, first) = judged().next()?;
+    let of = groups(first).len();
     // Runs of one family share their groups, but a broken one may lack some.
-    for name in groups(first).iter().map(|group| &group.name) {
+    for name in groups(first).iter().take(MOST).map(|group| &group.name) {
         for (series, judged) in judged() {
             let Some(group) = groups(judged).iter().find(|group| group.name == *name) else { continue };
             let (mean, interval) = (number(group).mean(), number(group).interval());
@@ -41,11 +45,10 @@ pub(super) fn draw(
             dots.push(Dot { group, series, mean, interval, wide: None });
         }
     }
-    let drawn = judged().any(|(_, judged)| judged.drawn);
     let chart = Dots {
-        title: title.to_owned(),
+        title: if of > MOST { format!("{title}, first {MOST} of {of}") } else { title.to_owned() },
         x: x.to_owned(),
-        interval: if drawn { "95 % interval over test nodes".to_owned() } else { String::new() },
+        interval: "95 % interval over test nodes".to_owned(),
         series: family.labels().to_vec(),
         dots,
         mark: None,
@@ -54,7 +57,8 @@ pub(super) fn draw(
     let seeds = judged().map(|(_, judged)| judged.groups[0].accuracy.seeds.len()).max().unwrap_or(1);
     let note = format!(
         "Mean over {seeds} seed{}; in brackets the number of test nodes. The interval says what another sample of test nodes might \
-         have given with the same models, not what other seeds would.",
+         have given with the same models, not what other seeds would (accuracy: Wilson; macro-F1: bootstrap, if there are not \
+         too many nodes).",
         if seeds == 1 { "" } else { "s" }
     );
     Some(chart.chart().noted(note).html())

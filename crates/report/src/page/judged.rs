@@ -2,12 +2,13 @@
 
 use crate::{RunView, SeedPredictions};
 use boostfgl_fairness::frame::FrameRow;
+use boostfgl_fairness::statistics::Interval;
 use boostfgl_fairness::{Facts, FrameMetric, Grouping, MetricFrame, mean, sample_std};
 use boostfgl_graph::{Labels, Role};
 use std::collections::BTreeMap;
 
 /// Draws of the bootstrap over all that is drawn, and the most and least per interval. A report may cost a few percent of
-/// its run and no more; with so many nodes that fewer draws than the least remain, intervals are narrower than a mark.
+/// its run and no more: where fewer draws than the least would remain, macro-F1 has no intervals.
 const DRAWN: usize = 60_000_000;
 const MOST: usize = 400;
 const LEAST: usize = 60;
@@ -32,8 +33,6 @@ pub(super) const ALL: &str = "all test nodes";
 pub(super) struct Judged {
     pub(super) groups: Vec<Fared>,
     pub(super) clients: Vec<Fared>,
-    /// Whether intervals were drawn.
-    pub(super) drawn: bool,
 }
 
 /// How one group fared. Percent.
@@ -102,7 +101,7 @@ impl Judged {
         let nodes: usize = predictions.seeds.iter().map(test).sum::<usize>() * 8;
         let draws = Some((DRAWN / nodes.max(1)).min(MOST)).filter(|draws| *draws >= LEAST).unwrap_or(0);
         let classes = view.divisions.as_ref().and_then(|known| Some(known.seeds.first()?.description.classes.clone()));
-        let mut judged = Self { groups: Vec::new(), clients: Vec::new(), drawn: draws > 0 };
+        let mut judged = Self { groups: Vec::new(), clients: Vec::new() };
         judged.groups.push(Fared { name: ALL.to_owned(), ..Fared::default() });
         judged.groups.extend(GROUPS.map(|(name, _)| Fared { name: name.to_owned(), ..Fared::default() }));
         for seed in &predictions.seeds {
@@ -145,9 +144,20 @@ impl Judged {
 impl Fared {
     fn add(&mut self, seed: u64, accuracy: &FrameRow, macro_f1: &FrameRow) {
         self.nodes += accuracy.nodes as f64;
-        self.accuracy.add(seed, accuracy);
+        let interval = accuracy.value.map(|share| wilson(share, accuracy.nodes));
+        self.accuracy.add(seed, &FrameRow { interval, ..accuracy.clone() });
         self.macro_f1.add(seed, macro_f1);
     }
+}
+
+/// The 95 % interval of a share of n nodes (Wilson 1927): unlike a bootstrap's it has a width where all nodes are right, or
+/// all are wrong.
+fn wilson(share: f64, nodes: usize) -> Interval {
+    const Z: f64 = 1.959964;
+    let n = nodes.max(1) as f64;
+    let (centre, scale) = (share + Z * Z / (2.0 * n), 1.0 + Z * Z / n);
+    let reach = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
+    Interval { lo: ((centre - reach) / scale).max(0.0), hi: ((centre + reach) / scale).min(1.0) }
 }
 
 /// All nodes together as a row.
@@ -209,5 +219,18 @@ impl Answers {
             degree: &self.degree,
             columns: &[],
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand, and as in Brown, Cai and DasGupta (2001): 0 of 10 has [0, 0.278], 9 of 10 [0.596, 0.982].
+    #[test]
+    fn wilsons_interval() {
+        let (none, nine) = (wilson(0.0, 10), wilson(0.9, 10));
+        assert!(none.lo == 0.0 && (none.hi - 0.2775).abs() < 1e-3, "{none:?}");
+        assert!((nine.lo - 0.5958).abs() < 1e-3 && (nine.hi - 0.9821).abs() < 1e-3, "{nine:?}");
     }
 }

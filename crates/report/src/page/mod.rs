@@ -56,7 +56,7 @@ const SECTIONS: [Section; 10] = [
 pub struct Report {
     families: Vec<Family>,
     /// All datasets of a comparison together.
-    pooled: Vec<crate::Block>,
+    pooled: Vec<(crate::Block, String)>,
     sweeps: Vec<Chart>,
     /// Figures of experiments, under their names.
     figures: Vec<(String, Vec<Chart>)>,
@@ -77,7 +77,7 @@ impl Report {
     /// Adds a comparison: one family per dataset, with the curves of its cells where they were kept.
     pub fn compare(&mut self, comparison: Comparison, curves: &[(String, Vec<Curve>)]) {
         let Comparison { base, seeds, methods, datasets, pooled, program, .. } = comparison;
-        self.pooled.extend(pooled);
+        self.pooled.extend(pooled.map(|block| (block, base.clone())));
         for block in datasets {
             let curves = curves.iter().find(|(name, _)| *name == block.name).map(|(_, curves)| curves.clone());
             let family = Family::of_block(block, &base, &seeds, &methods, &program, curves.unwrap_or_default());
@@ -141,7 +141,7 @@ impl Report {
         if self.families.iter().filter(|family| !family.views.is_empty()).count() > 1 {
             self.apart(&mut page);
         }
-        self.pooled.iter().for_each(|block| page.raw(&comparison::pooled(block)));
+        self.pooled.iter().for_each(|(block, base)| page.raw(&comparison::pooled(block, base)));
         for (at, (family, sections)) in self.families.iter().zip(rendered).enumerate() {
             page.raw(&self.family(at, family, sections));
         }

@@ -138,8 +138,10 @@ fn bars(division: &SeedDivision, mix: &Mix) -> Bars {
     let row = |(k, client): (usize, &boostfgl_partition::ClientDescription)| {
         (format!("client {k}"), mix.parts(&client.train_class_counts))
     };
+    let of = division.description.clients.len();
+    let some = if of > MOST_BARS { format!(", first {MOST_BARS} of {of} clients") } else { String::new() };
     Bars {
-        title: format!("Training nodes by class (seed {})", division.seed),
+        title: format!("Training nodes by class (seed {}{some})", division.seed),
         x: "training nodes".to_owned(),
         series: mix.series.clone(),
         rows: clients.map(row).collect(),

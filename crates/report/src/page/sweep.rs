@@ -2,7 +2,7 @@
 
 use crate::chart::{Chart, Heat, Line, Lines};
 use crate::{RunView, Settings, Summary};
-use boostfgl_fairness::Scores;
+use boostfgl_fairness::{Scores, mean};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A number of a run.
@@ -26,6 +26,30 @@ pub(super) fn charts(views: &[RunView]) -> Vec<Chart> {
     sorted.into_iter().filter(|(_, runs)| runs.len() > 2).flat_map(|(of, runs)| sweep(&of, &runs)).collect()
 }
 
+/// A setting of the varied keys, with the scores that its runs have under each seed.
+type Spot<'a> = (&'a Settings, BTreeMap<u64, Scores>);
+
+/// Runs of the same settings together, on the seeds that all settings have.
+fn spots<'a>(runs: &[(&'a Settings, &Summary)], keys: &[&str]) -> Vec<Spot<'a>> {
+    let mut spots: Vec<Spot<'a>> = Vec::new();
+    for (settings, summary) in runs {
+        let same = |spot: &&mut Spot<'a>| keys.iter().all(|key| spot.0.get(key) == settings.get(key));
+        let scores = summary.seeds.iter().map(|seed| (seed.seed, seed.scores.0));
+        match spots.iter_mut().find(same) {
+            Some(spot) => scores.for_each(|(seed, scores)| {
+                spot.1.entry(seed).or_insert(scores);
+            }),
+            None => spots.push((settings, scores.collect())),
+        }
+    }
+    let common: BTreeSet<u64> = spots.first().map_or(BTreeSet::new(), |spot| spot.1.keys().copied().collect());
+    let common: BTreeSet<u64> =
+        common.into_iter().filter(|seed| spots.iter().all(|spot| spot.1.contains_key(seed))).collect();
+    spots.iter_mut().for_each(|spot| spot.1.retain(|seed, _| common.contains(seed)));
+    spots.retain(|spot| !spot.1.is_empty());
+    spots
+}
+
 fn sweep((dataset, label): &(String, String), runs: &[(&Settings, &Summary)]) -> Vec<Chart> {
     let varied: BTreeSet<&str> = runs
         .iter()
@@ -34,22 +58,28 @@ fn sweep((dataset, label): &(String, String), runs: &[(&Settings, &Summary)]) ->
         .filter(|key| *key != "seeds")
         .collect();
     let title = |metric: &str| format!("{label} on {dataset}: {metric}");
-    match varied.into_iter().collect::<Vec<_>>()[..] {
-        [key] if runs.iter().all(|(settings, _)| settings.number(key).is_some()) => {
-            SHOWN.map(|(metric, pick)| curve(title(metric), key, metric, runs, pick)).to_vec()
-        }
-        [rows, columns] => SHOWN.map(|(metric, pick)| map(title(metric), [rows, columns], runs, pick)).to_vec(),
-        _ => Vec::new(),
+    let keys: Vec<&str> = varied.into_iter().collect();
+    let spots = spots(runs, &keys);
+    if spots.len() < 3 {
+        return Vec::new();
     }
+    let seeds = spots[0].1.len();
+    let note = format!("Mean over the {seeds} seed{} that all runs have.", if seeds == 1 { "" } else { "s" });
+    let charts = match keys[..] {
+        [key] if spots.iter().all(|(settings, _)| settings.number(key).is_some()) => {
+            SHOWN.map(|(metric, pick)| curve(title(metric), key, metric, &spots, pick)).to_vec()
+        }
+        [rows, columns] => SHOWN.map(|(metric, pick)| map(title(metric), [rows, columns], &spots, pick)).to_vec(),
+        _ => Vec::new(),
+    };
+    charts.into_iter().map(|chart| chart.noted(&note)).collect()
 }
 
 /// One setting: mean and spread over seeds at each of its values.
-fn curve(title: String, key: &str, y: &str, runs: &[(&Settings, &Summary)], pick: Pick) -> Chart {
-    let mut points: Vec<(f64, Vec<f64>)> = runs
+fn curve(title: String, key: &str, y: &str, spots: &[Spot<'_>], pick: Pick) -> Chart {
+    let mut points: Vec<(f64, Vec<f64>)> = spots
         .iter()
-        .filter_map(|(settings, summary)| {
-            Some((settings.number(key)?, summary.seeds.iter().filter_map(|seed| pick(&seed.scores.0)).collect()))
-        })
+        .filter_map(|(settings, seeds)| Some((settings.number(key)?, seeds.values().filter_map(pick).collect())))
         .collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     let band = "± one standard deviation over seeds".to_owned();
@@ -58,10 +88,10 @@ fn curve(title: String, key: &str, y: &str, runs: &[(&Settings, &Summary)], pick
 }
 
 /// Two settings: the mean over seeds for each pair of values.
-fn map(title: String, keys: [&str; 2], runs: &[(&Settings, &Summary)], pick: Pick) -> Chart {
+fn map(title: String, keys: [&str; 2], spots: &[Spot<'_>], pick: Pick) -> Chart {
     let values = |key: &str| -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
-        for value in runs.iter().map(|(settings, _)| settings.get(key).unwrap_or("not set")) {
+        for value in spots.iter().map(|(settings, _)| settings.get(key).unwrap_or("not set")) {
             if !found.iter().any(|known| known == value) {
                 found.push(value.to_owned());
             }
@@ -72,8 +102,8 @@ fn map(title: String, keys: [&str; 2], runs: &[(&Settings, &Summary)], pick: Pic
     };
     let cell = |row: &str, column: &str| {
         let at = |settings: &Settings, key: &str, wanted: &str| settings.get(key).unwrap_or("not set") == wanted;
-        let found = runs.iter().find(|(settings, _)| at(settings, keys[0], row) && at(settings, keys[1], column));
-        found.and_then(|(_, summary)| pick(&summary.mean.0)).unwrap_or(f64::NAN)
+        let found = spots.iter().find(|(settings, _)| at(settings, keys[0], row) && at(settings, keys[1], column));
+        found.and_then(|(_, seeds)| mean(&seeds.values().filter_map(pick).collect::<Vec<f64>>())).unwrap_or(f64::NAN)
     };
     let columns = values(keys[1]);
     let row = |row: String| {

@@ -35,12 +35,8 @@ fn alone(family: &Family, judged: &Judged, page: &mut Markup) -> Option<()> {
     let (worst, best) = (known().min_by(by)?, known().max_by(by)?);
     let apart = best.accuracy.mean() - worst.accuracy.mean();
     // Intervals over nodes that do not even touch: no luck with the sample of test nodes explains the gap.
-    let wide = |group: &Fared| group.accuracy.interval()[0] < group.accuracy.interval()[1];
-    let sure = wide(worst) && wide(best) && worst.accuracy.interval()[1] < best.accuracy.interval()[0];
-    let client = judged.clients.iter().filter(|client| client.accuracy.mean().is_finite()).min_by(by);
-    let client = client.filter(|_| judged.clients.len() > 1);
-    let client =
-        client.map_or(String::new(), |c| format!(" The worst served is {} with {:.1} %.", c.name, c.accuracy.mean()));
+    let sure = worst.accuracy.interval()[1] < best.accuracy.interval()[0];
+    let client = worst_client(judged);
     let sentence = format!(
         "{} is right for {:.1} % of all test nodes, but only for {:.1} % of those that are {}: {apart:.1} points fewer than for \
          {}.{client}",
@@ -50,20 +46,29 @@ fn alone(family: &Family, judged: &Judged, page: &mut Markup) -> Option<()> {
         adjective(&worst.name),
         best.name,
     );
-    let note = match (sure, judged.drawn) {
-        (true, _) => {
-            "The intervals of the two groups do not touch: another sample of test nodes would show the same gap."
-        }
-        (false, true) => "The intervals of the two groups touch: another sample of test nodes might not show the gap.",
-        (false, false) => {
-            "No intervals were drawn: there are so many test nodes that they would be narrower than a mark."
-        }
+    let note = if sure {
+        "The intervals of the two groups do not touch: another sample of test nodes would show the same gap."
+    } else {
+        "The intervals of the two groups touch: another sample of test nodes might not show the gap."
     };
     verdict(page, &sentence, note);
     let rows: Vec<Vec<String>> = judged.groups.iter().map(row).collect();
     let head = ["group", "test nodes", "accuracy, %", "95 % interval", "macro-F1, %"].map(str::to_owned);
     page.table(&head, &rows);
     Some(())
+}
+
+/// The client that fares worst. Under each seed clients are other sets of nodes, so over several seeds it has no name.
+fn worst_client(judged: &Judged) -> String {
+    let accuracy =
+        |seed: u64| judged.clients.iter().filter_map(move |client| client.accuracy.seeds.get(&seed).copied());
+    let seeds: Vec<u64> = judged.groups[0].accuracy.seeds.keys().copied().collect();
+    let worst: Vec<f64> = seeds.iter().filter_map(|seed| accuracy(*seed).reduce(f64::min)).collect();
+    match (judged.clients.len(), mean(&worst), &seeds[..]) {
+        (0 | 1, _, _) | (_, None, _) => String::new(),
+        (_, Some(worst), [_]) => format!(" The worst served client has {worst:.1} %."),
+        (_, Some(worst), _) => format!(" The worst served client of a seed has {worst:.1} % on average."),
+    }
 }
 
 fn adjective(group: &str) -> &str {
@@ -149,8 +154,9 @@ fn against(family: &Family, base: &Judged, page: &mut Markup) -> Option<()> {
         .collect();
     let sentences: Vec<String> =
         others.iter().take(4).map(|(label, changes)| sentence(label, &family.base, changes)).collect();
-    let seeds = base.groups[0].accuracy.seeds.len();
+    let seeds = others.iter().map(|(_, changes)| changes.iter().map(|c| c.pairs).max().unwrap_or(0)).min().unwrap_or(0);
     let note = match seeds {
+        0 => "Some of these runs share no seed: there is nothing to pair.".to_owned(),
         1 => "One seed: what luck did and what the method did cannot be told apart. Run at least five.".to_owned(),
         2..ENOUGH => format!("{seeds} seeds are too few to be sure of any difference. Run at least {ENOUGH}."),
         _ => format!(
@@ -170,6 +176,7 @@ fn sentence(label: &str, base: &str, changes: &[Change]) -> String {
     let (gains, losses) = (list(Change::gains), list(Change::loses));
     let all = changes.iter().find(|change| change.name == ALL).map_or(f64::NAN, |change| change.mean);
     match (&gains[..], &losses[..]) {
+        ([], []) if !all.is_finite() => format!("{label} and {base} have no seed in common and cannot be compared."),
         ([], []) => format!(
             "Nobody surely gains or loses by {label} instead of {base} (all test nodes: {} points of accuracy).",
             signed(all)
@@ -232,8 +239,9 @@ fn by_metric(family: &Family, page: &mut Markup) -> Option<()> {
     for (key, name) in metrics {
         let sure = |ahead: bool| -> Vec<String> {
             let holds = |row: &&crate::BlockRow| {
-                let interval = row.metrics.get(key).and_then(|metric| metric.difference?.interval);
-                interval.is_some_and(|i| if ahead { i.lo > 0.0 } else { i.hi < 0.0 })
+                let difference = row.metrics.get(key).and_then(|metric| metric.difference);
+                let enough = difference.filter(|difference| difference.pairs >= ENOUGH);
+                enough.and_then(|d| d.interval).is_some_and(|i| if ahead { i.lo > 0.0 } else { i.hi < 0.0 })
             };
             block.rows.iter().filter(holds).map(|row| row.label.clone()).collect()
         };
@@ -246,8 +254,13 @@ fn by_metric(family: &Family, page: &mut Markup) -> Option<()> {
             some(lose)
         ));
     }
-    let note = "Paired over seeds; sure if the 95 % bootstrap interval of the difference does not hold 0. With few seeds that \
-                interval is somewhat too narrow, and of many comparisons some look sure by luck: the table below has p-values.";
+    let pairs = block.rows.iter().flat_map(|row| row.metrics.values()).filter_map(|m| Some(m.difference?.pairs)).max();
+    let note = if pairs.unwrap_or(0) < ENOUGH {
+        "Fewer than five pairs are too few to be sure of any difference."
+    } else {
+        "Paired over seeds; sure if the 95 % bootstrap interval of the difference does not hold 0. With few seeds that interval \
+         is somewhat too narrow, and of many comparisons some look sure by luck: the table below has p-values."
+    };
     verdict(page, &sentences.join(" "), note);
     Some(())
 }

@@ -8,9 +8,6 @@ use std::collections::BTreeMap;
 /// A number of a client in a round.
 type Pick = fn(&RoundClient) -> Option<f64>;
 
-/// Number by client, then by round.
-type ByClient = BTreeMap<usize, BTreeMap<usize, Vec<f64>>>;
-
 /// More clients than this make no picture that can be read.
 const MOST: usize = 16;
 
@@ -30,26 +27,26 @@ pub(super) fn section(family: &Family) -> Option<String> {
     (!charts.is_empty()).then(|| format!("<div class=\"charts\">{charts}</div>"))
 }
 
+/// The first seed alone: under each seed clients are other sets of nodes, and a mean over them would be of nobody.
 fn chart(view: &RunView, title: &str, y: &str, pick: Pick) -> Option<String> {
     let rounds = view.rounds.as_ref()?;
-    let mut clients: ByClient = BTreeMap::new();
-    for round in &rounds.rounds {
+    let seed = rounds.rounds.first()?.seed;
+    let mut clients: BTreeMap<usize, Vec<[f64; 4]>> = BTreeMap::new();
+    let mut of = 0;
+    for round in rounds.rounds.iter().filter(|round| round.seed == seed) {
         for client in &round.clients {
-            if let Some(value) = pick(client).filter(|value| value.is_finite()) {
-                clients.entry(client.client).or_default().entry(round.round).or_default().push(value);
+            of = of.max(client.client + 1);
+            if let Some(value) = pick(client).filter(|value| value.is_finite() && client.client < MOST) {
+                clients.entry(client.client).or_default().push([round.round as f64, value, value, value]);
             }
         }
     }
-    let seeds = rounds.seeds().len();
     if clients.is_empty() {
         return None;
     }
-    let of = clients.len();
-    let line = |(client, rounds): (usize, BTreeMap<usize, Vec<f64>>)| {
-        Line::of(format!("client {client}"), rounds.into_iter().map(|(round, values)| (round as f64, values)))
-    };
-    let lines = clients.into_iter().take(MOST).map(line).collect();
-    let band = if seeds > 1 { format!("± one standard deviation over {seeds} seeds") } else { String::new() };
-    let title = if of > MOST { format!("{title}, first {MOST} of {of} clients") } else { title.to_owned() };
-    Some(Lines { title, x: "round".into(), y: y.into(), band, lines, mark: None }.chart().html())
+    let line = |(client, points): (usize, Vec<[f64; 4]>)| Line { name: format!("client {client}"), points };
+    let lines = clients.into_iter().map(line).collect();
+    let some = if of > MOST { format!(", first {MOST} of {of} clients") } else { String::new() };
+    let title = format!("{title}, seed {seed}{some}");
+    Some(Lines { title, x: "round".into(), y: y.into(), lines, ..Lines::default() }.chart().html())
 }

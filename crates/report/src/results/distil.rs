@@ -1,6 +1,6 @@
 //! From what a cell knows to the few numbers that an experiment is about.
 
-use super::Detail;
+use super::{Detail, Point};
 use crate::Measured;
 use boostfgl_fairness::diagnostics::dilution::{Dilution, DilutionRound};
 use boostfgl_fairness::diagnostics::gsd::{Gsd, Weighting};
@@ -86,8 +86,8 @@ impl Found {
         let found = &detail.diagnosis;
         match name {
             "convergence" => {
-                self.line("overall_f1", detail.curve.iter().map(|point| point.overall_f1));
-                self.line("accuracy", detail.curve.iter().map(|point| point.accuracy));
+                self.line("overall_f1", by_round(detail, |point| point.overall_f1));
+                self.line("accuracy", by_round(detail, |point| point.accuracy));
             }
             "gsd" => found.gsd.iter().for_each(|gsd| self.gsd(gsd)),
             "gsd-q" => found.gsd.iter().for_each(|gsd| self.ratios(gsd)),
@@ -236,6 +236,21 @@ fn slope(hops: &[Hop]) -> Option<f64> {
     let joint: f64 = points().map(|(n, k, e)| n * (k - mean_hop) * (e - mean_error)).sum();
     (total > 0.0 && spread > 0.0).then(|| joint / spread)
 }
+
+/// A number of every round from the first on; rounds that were not evaluated have none.
+fn by_round(detail: &Detail, pick: fn(&Point) -> Option<f64>) -> Vec<Option<f64>> {
+    let rounds = detail.curve.iter().map(|point| point.round).max().unwrap_or(0).min(MOST_ROUNDS);
+    let mut values = vec![None; rounds];
+    for point in &detail.curve {
+        if let Some(value) = point.round.checked_sub(1).and_then(|at| values.get_mut(at)) {
+            *value = pick(point);
+        }
+    }
+    values
+}
+
+/// A round with a larger number comes from a damaged file.
+const MOST_ROUNDS: usize = 1_000_000;
 
 /// Six digits: files stay small, and no claim hangs on the seventh.
 fn short(value: f64) -> f64 {

@@ -1,6 +1,7 @@
 //! Runs as results: what a figure of an experiment is drawn from, whoever ran it.
 
 use super::{Detail, Origin, Point, ResultRow, Results};
+use crate::view::distinct_names;
 use crate::{CellCost, Measured, Outcome, RunView, SeedSummary};
 
 impl Results {
@@ -12,12 +13,12 @@ impl Results {
         let mut results = Self { version: Self::VERSION, name: name.to_owned(), origin, left_out, columns, rows };
         let same = |a: &RunView, b: &RunView| a.label() == b.label() && a.dataset() == b.dataset();
         let mut cells = Vec::new();
-        for view in views {
+        for (view, name) in views.iter().zip(distinct_names(views)) {
             let Some(summary) = &view.summary else { continue };
             let mut row =
                 ResultRow { dataset: summary.dataset.clone(), method: summary.label(), ..ResultRow::default() };
             if views.iter().filter(|other| same(view, other)).count() > 1 {
-                row.varied.insert("run".to_owned(), view.name.clone());
+                row.varied.insert("run".to_owned(), name);
             }
             for seed in &summary.seeds {
                 let outcome = Outcome::Done(Box::new(measured(seed, summary.peak_rss_mib, view)));

@@ -141,8 +141,26 @@ impl RunView {
         let seeds = settings.and_then(|s| s.keys.get("seeds")).map(|list| list.split(',').count());
         let rounds = settings.and_then(|s| s.number("fed.rounds")).map(|rounds| rounds as usize);
         let total = seeds.zip(rounds).map(|(seeds, rounds)| seeds * rounds);
-        (self.rounds.as_ref().map_or(0, |rounds| rounds.rounds.len()), total)
+        let done = self.rounds.as_ref().map_or(0, |rounds| rounds.rounds.len());
+        // A method may add rounds to those that were asked for.
+        (done, total.map(|total| total.max(done)))
     }
+}
+
+/// What runs are called beside each other: by their folders, and by the folder above where two would be called the same.
+pub(crate) fn distinct_names(views: &[RunView]) -> Vec<String> {
+    let count = |name: &str| views.iter().filter(|view| view.name == name).count();
+    let mut names: Vec<String> = Vec::new();
+    for view in views {
+        let above = view.path.parent().and_then(Path::file_name).map(|above| above.to_string_lossy().into_owned());
+        let name = match above.filter(|_| count(&view.name) > 1) {
+            Some(above) => format!("{above}/{}", view.name),
+            None => view.name.clone(),
+        };
+        let again = names.iter().filter(|known| **known == name).count();
+        names.push(if again == 0 { name } else { format!("{name} #{}", again + 1) });
+    }
+    names
 }
 
 fn name_of(path: &Path) -> String {

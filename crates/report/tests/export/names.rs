@@ -41,10 +41,10 @@ proptest! {
         let views = [named(to, &names), named(to, &names)];
         exported(&views, "all", to);
         let [name, method, dataset, node, class] = &names;
-        let rows = csv(to.join("summary.csv"));
+        let rows = csv(to.join("runs.csv"));
         prop_assert_eq!([&rows[0]["run"], &rows[0]["method"], &rows[0]["dataset"]], [name, method, dataset]);
         prop_assert_eq!(&rows[1]["run"], &format!("{name}-2"));
-        let rows = json(to.join("summary.json"));
+        let rows = json(to.join("runs.json"));
         prop_assert_eq!([&rows[0]["run"], &rows[0]["method"]], [&value!(name), &value!(method)]);
         let rows = csv(to.join("predictions.csv"));
         prop_assert_eq!([&rows[0]["node"], &rows[0]["prediction"]], [node, class]);

@@ -9,8 +9,8 @@ fn every_row_is_there_in_csv_and_json() {
     let place = tempfile::tempdir().unwrap();
     let (views, to) = (views(place.path()), place.path().join("new/folder"));
     let written = exported(&views, "csv,json", &to);
-    let tables = ["summary.csv", "rounds.csv", "clients.csv", "predictions.csv"];
-    assert_eq!(written, [&tables[..], &["summary.json", "rounds.json", "clients.json"]].concat());
+    let tables = ["runs.csv", "rounds.csv", "clients.csv", "predictions.csv"];
+    assert_eq!(written, [&tables[..], &["runs.json", "rounds.json", "clients.json"]].concat());
     for (name, rows) in [("summary", 3), ("rounds", 3 * 2 * 3), ("clients", 3 * 2 * 3 * 2), ("predictions", 3 * 2 * 5)]
     {
         let text = csv(to.join(format!("{name}.csv")));
@@ -40,7 +40,7 @@ fn numbers_are_those_of_the_run() {
     let place = tempfile::tempdir().unwrap();
     let views = views(place.path());
     exported(&views, "csv,json", place.path());
-    let summary = &json(place.path().join("summary.json"))[1];
+    let summary = &json(place.path().join("runs.json"))[1];
     let whole = views[1].summary.as_ref().unwrap();
     assert_eq!(summary["method"], "boostfgl");
     assert_eq!((&summary["seeds"], &summary["seed_list"]), (&value!(2), &value!("0 1")));
@@ -77,9 +77,9 @@ fn datasets_are_apart_in_latex_and_markdown() {
     views.push(again);
     views.push(RunView::read(place.path(), Depth::Glance).unwrap());
     views[4].name = "empty & broken".to_owned();
-    assert_eq!(exported(&views, "tex,md", place.path()), ["summary.tex", "summary.md"]);
+    assert_eq!(exported(&views, "tex,md", place.path()), ["runs.tex", "runs.md"]);
 
-    let latex = std::fs::read_to_string(place.path().join("summary.tex")).unwrap();
+    let latex = std::fs::read_to_string(place.path().join("runs.tex")).unwrap();
     assert_eq!(latex.matches("\\begin{table}").count(), 4, "{latex}");
     assert!(latex.contains("\\caption{wiki\\_cs: percent"), "{latex}");
     assert!(latex.contains("\\caption{wiki\\_cs, other readings: percent"), "{latex}");
@@ -88,7 +88,7 @@ fn datasets_are_apart_in_latex_and_markdown() {
     assert!(latex.contains("    fedavg & 80.5"), "alone on its dataset: {latex}");
     assert!(latex.ends_with("% Without a summary, and so in no table: empty \\& broken (broken).\n"), "{latex}");
 
-    let markdown = std::fs::read_to_string(place.path().join("summary.md")).unwrap();
+    let markdown = std::fs::read_to_string(place.path().join("runs.md")).unwrap();
     let heads: Vec<&str> = markdown.lines().filter(|line| line.starts_with('#')).collect();
     assert_eq!(heads, ["## cora", "### cora: other readings", "## wiki_cs", "### wiki_cs: other readings"]);
     assert!(markdown.contains("| boostfgl | **85.5 ± 0.7** |"), "{markdown}");
@@ -101,7 +101,7 @@ fn the_second_is_underlined() {
     let view = |(name, by): (&str, f64)| folder(place.path(), name, &run(name, &[], &shifted(by)));
     let views: Vec<RunView> = [("a", 0.0), ("b", 0.1), ("c", 0.05)].into_iter().map(view).collect();
     exported(&views, "latex", place.path());
-    let latex = std::fs::read_to_string(place.path().join("summary.tex")).unwrap();
+    let latex = std::fs::read_to_string(place.path().join("runs.tex")).unwrap();
     assert!(latex.contains("    c & \\underline{85.5 $\\pm$ 0.7} & "), "{latex}");
     assert!(latex.contains("    b & \\textbf{90.5 $\\pm$ 0.7} & "), "{latex}");
 }
@@ -119,13 +119,13 @@ fn unfinished_runs_have_what_they_have() {
         .into();
     let written = exported(&views, "all", place.path());
     assert!(!written.iter().any(|name| name.starts_with("predictions")), "{written:?}");
-    let summary = json(place.path().join("summary.json"));
+    let summary = json(place.path().join("runs.json"));
     assert_eq!((&summary[1]["state"], &summary[1]["accuracy_pooled_mean"]), (&value!("unfinished"), &Value::Null));
     assert_eq!(json(place.path().join("rounds.json")).len(), 12);
     let nothing = place.path().join("nothing");
     let written = exported(&[], "all", &nothing);
     assert!(written.iter().all(|name| nothing.join(name).is_file()), "{written:?}");
-    assert!(json(nothing.join("summary.json")).is_empty());
+    assert!(json(nothing.join("runs.json")).is_empty());
 }
 
 #[cfg(not(feature = "parquet"))]
