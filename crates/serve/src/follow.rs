@@ -37,7 +37,9 @@ impl Follower {
     pub(crate) fn look(&mut self) -> News {
         let Some(path) = self.library.locate(&self.name) else { return News::gone() };
         let files = self.library.files(&path);
-        if !self.refresh(&path, &files) {
+        // A folder that went away while it was read was read in pieces.
+        if !self.refresh(&path, &files) || self.library.locate(&self.name).is_none() {
+            self.seen = None;
             return News::gone();
         }
         let Some(seen) = &self.seen else { return News::gone() };

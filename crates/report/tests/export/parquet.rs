@@ -31,7 +31,7 @@ fn values_types_and_gaps_are_kept() {
     let views = views(place.path());
     let written = exported(&views, "json,parquet,csv", place.path());
     assert!(written.contains(&"predictions.parquet".to_owned()), "{written:?}");
-    for name in ["summary", "rounds", "clients"] {
+    for name in ["runs", "rounds", "clients"] {
         let rows = rows(&place.path().join(format!("{name}.parquet")));
         assert_eq!(rows, json(place.path().join(format!("{name}.json"))), "{name}");
     }

@@ -31,7 +31,7 @@ print(json.dumps([table(path) for path in sys.argv[1:]]))
 ";
     let place = tempfile::tempdir().unwrap();
     exported(&views(place.path()), "json,parquet", place.path());
-    let names = ["summary", "rounds", "clients", "predictions"];
+    let names = ["runs", "rounds", "clients", "predictions"];
     let paths = names.map(|name| place.path().join(format!("{name}.parquet")));
     let Some(read) = python("pyarrow", SCRIPT, &paths.each_ref().map(std::path::PathBuf::as_path)) else { return };
     for (at, name) in names[..3].iter().enumerate() {
