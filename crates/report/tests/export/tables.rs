@@ -11,8 +11,7 @@ fn every_row_is_there_in_csv_and_json() {
     let written = exported(&views, "csv,json", &to);
     let tables = ["runs.csv", "rounds.csv", "clients.csv", "predictions.csv"];
     assert_eq!(written, [&tables[..], &["runs.json", "rounds.json", "clients.json"]].concat());
-    for (name, rows) in [("runs", 3), ("rounds", 3 * 2 * 3), ("clients", 3 * 2 * 3 * 2), ("predictions", 3 * 2 * 5)]
-    {
+    for (name, rows) in [("runs", 3), ("rounds", 3 * 2 * 3), ("clients", 3 * 2 * 3 * 2), ("predictions", 3 * 2 * 5)] {
         let text = csv(to.join(format!("{name}.csv")));
         assert_eq!(text.len(), rows, "{name}");
         if name == "predictions" {
