@@ -1,6 +1,6 @@
 //! The report: one self-contained page from one or more runs.
 //!
-//! Runs of one dataset under one protocol make a [`Family`]; each family gets the sections of [`SECTIONS`], in order. A
+//! Runs of one dataset under one protocol make a [`Family`]; each family gets the sections of `SECTIONS`, in order. A
 //! section is one file that turns a family into charts and tables, or into nothing if what it needs was not recorded.
 
 mod clients;
