@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// Draws of the bootstrap over all that is drawn, and the most and least per interval. A report may cost a few percent of
 /// its run and no more: where fewer draws than the least would remain, macro-F1 has no intervals.
 const DRAWN: usize = 60_000_000;
-const MOST: usize = 400;
+const MOST: usize = 200;
 const LEAST: usize = 60;
 
 /// The groupings that are measured.
