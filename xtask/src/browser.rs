@@ -96,7 +96,8 @@ impl Browser {
 fn ensure_browser() -> Result<String> {
     let find = || NAMES.into_iter().find_map(installed);
     if find().is_none() && may_install() {
-        install(&["chromium"])?;
+        // A bare system has no font, and Chromium only recommends one.
+        install(&["chromium", "fonts-liberation"])?;
     }
     find().context("Chromium is not installed (on Debian: apt-get install chromium)")
 }

@@ -140,7 +140,8 @@ impl RunView {
         let settings = self.settings.as_ref();
         let seeds = settings.and_then(|s| s.keys.get("seeds")).map(|list| list.split(',').count());
         let rounds = settings.and_then(|s| s.number("fed.rounds")).map(|rounds| rounds as usize);
-        let total = seeds.zip(rounds).map(|(seeds, rounds)| seeds * rounds);
+        // The file may hold anything.
+        let total = seeds.zip(rounds).map(|(seeds, rounds)| seeds.saturating_mul(rounds));
         let done = self.rounds.as_ref().map_or(0, |rounds| rounds.rounds.len());
         // A method may add rounds to those that were asked for.
         (done, total.map(|total| total.max(done)))
