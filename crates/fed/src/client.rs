@@ -5,13 +5,15 @@ use crate::boost::model::{Config as ModelBoostConfig, GapMinority};
 use crate::boost::{Boost, BoostConfig, Difficulty, NodeBoost, Summary, TopologyBoost};
 use crate::config::{ClientWeight, LossReduction, Optimizer as OptimizerConfig, OptimizerState};
 use crate::noise::Occasion;
-use crate::rule::{ClientRule, Desk, Upload, positions};
+use crate::rule::{ClientRule, Desk, Memory, Upload, positions};
 use crate::wire::Message;
 use boostfgl_graph::groups::minority_classes;
 use boostfgl_graph::{Adjacency, Role};
 use boostfgl_nn::backbones::{Backbone, Pass, Supervised};
 use boostfgl_nn::optim::Optimizer;
-use boostfgl_nn::{Inputs, Matrix, Operator, Params, Pool, Propagation, Reach, Real, View, WeightedLoss, softmax_rows};
+use boostfgl_nn::{
+    Inputs, Ledger, Matrix, Operator, Params, Pool, Propagation, Reach, Real, View, WeightedLoss, softmax_rows,
+};
 use boostfgl_partition::ClientGraph;
 use std::sync::Arc;
 
@@ -124,6 +126,11 @@ impl<T: Real> LocalData<T> {
             counts[*y as usize] += 1;
         }
         counts
+    }
+
+    /// Whom the nodes that a method made up are joined to, one each.
+    fn owners(&self) -> Vec<u32> {
+        (self.own..self.len()).map(|v| self.adjacency.neighbours(v)[0]).collect()
     }
 
     /// Number of features d.
@@ -334,6 +341,53 @@ impl<T: Real> Client<T> {
         global_counts: &[usize],
     ) -> Self {
         Self::new(data, self.rule, backbone, &self.local, told, global_counts)
+    }
+
+    /// Takes down the nodes that a method made up, or makes them again.
+    pub(crate) fn keep_graph(
+        self,
+        backbone: &dyn Backbone<T>,
+        told: &Instructions<'_>,
+        global_counts: &[usize],
+        ledger: &mut Ledger<'_>,
+    ) -> boostfgl_nn::Result<Self> {
+        let mut owners = self.data.owners();
+        ledger.keep("owners of made-up nodes", &mut owners)?;
+        let (width, own) = (self.data.width(), self.data.own);
+        if !ledger.restores() {
+            // Row by row: all of them together may be larger than everything else.
+            let mut row = vec![T::ZERO; width];
+            for v in own..self.data.len() {
+                self.data.inputs.write_row(v, &mut row);
+                ledger.keep("features", &mut row[..])?;
+            }
+            return Ok(self);
+        }
+        let room = ledger.unread() / size_of::<T>();
+        if owners.len() * width > room || owners.iter().any(|&v| v as usize >= own) {
+            let expected = format!("neighbours of {own} own nodes, with {width} features each");
+            return Err(ledger.unlike(expected, format!("{} others, and {room} numbers", owners.len())));
+        }
+        let mut features = Matrix::zeros(owners.len(), width);
+        (0..owners.len()).try_for_each(|i| ledger.keep("features", features.row_mut(i)))?;
+        if owners.is_empty() {
+            return Ok(self);
+        }
+        let data = self.data.extended(&owners, &features);
+        Ok(self.adopt(data, backbone, told, global_counts))
+    }
+
+    /// Takes down what the client remembers from round to round, or puts it back.
+    pub(crate) fn keep(&mut self, told: &Instructions<'_>, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.keep("model", &mut self.local)?;
+        if told.optimizer.optimizer_state == OptimizerState::Keep {
+            ledger.within("optimizer", |ledger| self.optimizer.keep(&self.local, ledger))?;
+        }
+        if let Some(difficulty) = &mut self.difficulty {
+            ledger.keep("difficulty", difficulty)?;
+        }
+        let Self { rule, data, local, .. } = self;
+        ledger.within("rule", |ledger| rule.keep(&Memory { data, local, seed: told.seed }, ledger))
     }
 
     /// One round of local work from `start`, the model that `rounds_done` rounds have made, or from the client's own.

@@ -3,14 +3,14 @@
 use crate::aggregate::Update;
 use crate::boost::{Boost, BoostConfig, ModelBoost};
 use crate::client::{Client, Instructions, LocalData, Trained};
-use crate::config::{Model, Optimizer, Protocol, ReportedRound};
+use crate::config::{Model, Optimizer, Protocol};
 use crate::methods::{self, MethodConfigs, MethodInfo, Round, ServerRule, Terms};
-use crate::observer::{ClientRecord, Inspected, Inspection, Observer, RoundRecord};
+use crate::observer::{ClientRecord, Inspected, Inspection, Observer};
 use crate::rule::{ClientRule, Desk};
 use crate::{Combination, Error, Message, Result, wire};
 use boostfgl_graph::Stream;
 use boostfgl_nn::backbones::{self, Architecture, Backbone};
-use boostfgl_nn::{Params, Pool, Real};
+use boostfgl_nn::{Ledger, Params, Pool, Real};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
@@ -41,17 +41,17 @@ pub struct Setup {
 
 /// A federation that is ready to run.
 pub struct Federation<T: Real> {
-    setup: Setup,
+    pub(crate) setup: Setup,
     backbone: Box<dyn Backbone<T>>,
-    clients: Vec<Client<T>>,
-    server: Box<dyn ServerRule<T>>,
+    pub(crate) clients: Vec<Client<T>>,
+    pub(crate) server: Box<dyn ServerRule<T>>,
     model_boost: Option<ModelBoost>,
     /// One per worker: buffers are shared by the clients that a thread happens to run.
     pools: Mutex<Vec<Pool<T>>>,
     parameters: usize,
     /// Training nodes of each class, of all clients together.
     counts: Vec<usize>,
-    nodes: usize,
+    pub(crate) nodes: usize,
 }
 
 /// What a run leaves behind.
@@ -152,6 +152,11 @@ impl<T: Real> Federation<T> {
         self.parameters
     }
 
+    /// Number of classes C.
+    pub(crate) fn classes(&self) -> usize {
+        self.counts.len()
+    }
+
     /// Rounds in all: those that were asked for and those that the method adds.
     pub fn rounds(&self) -> usize {
         self.setup.protocol.rounds + (self.setup.method.further_rounds)(&self.setup.methods)
@@ -161,71 +166,17 @@ impl<T: Real> Federation<T> {
     ///
     /// # Errors
     /// If a client diverges.
-    pub fn run(mut self, observers: &mut [&mut dyn Observer<T>]) -> Result<Outcome<T>> {
-        let rounds = self.rounds();
-        let mut best: Option<(f64, Outcome<T>)> = None;
-        let (mut up, mut down) = self.prepare(observers)?;
-        let inspected = observers.iter().any(|o| o.inspects());
-        if inspected {
-            self.clients.iter_mut().for_each(Client::keep_for_inspection);
+    pub fn run(self, observers: &mut [&mut dyn Observer<T>]) -> Result<Outcome<T>> {
+        let mut course = self.begin(observers)?;
+        while !course.is_over() {
+            course.step(observers)?;
         }
-        for round in 1..=rounds {
-            let started = Instant::now();
-            // Rounds that the method adds train modules of its own: there is nothing of the network to show.
-            let starts = (inspected && round <= self.setup.protocol.rounds).then(|| self.starts());
-            let mut aside = started.elapsed();
-            let (records, combination) = self.round(round)?;
-            if let Some(starts) = starts {
-                let stopped = Instant::now();
-                self.inspect(round, &starts, &records, combination.as_ref(), observers);
-                aside += stopped.elapsed();
-            }
-            up += records.iter().map(|r| r.bytes_up).sum::<u64>();
-            down += records.iter().map(|r| r.bytes_down).sum::<u64>();
-            let due = round % self.setup.protocol.eval_every == 0 || round == rounds;
-            let evaluation = due.then(|| self.evaluate(round)).transpose()?;
-            let record = RoundRecord {
-                round,
-                rounds,
-                loss: self.mean_loss(&records),
-                clients: &records,
-                predictions: evaluation.as_ref().map(|(predictions, _)| predictions.as_slice()),
-                val_accuracy: evaluation.as_ref().and_then(|(_, accuracy)| *accuracy),
-                seconds: started.elapsed().saturating_sub(aside).as_secs_f64(),
-            };
-            observers.iter_mut().for_each(|o| o.round(&record));
-            if let Some((predictions, accuracy)) = evaluation {
-                self.keep(&mut best, round, predictions, accuracy);
-            }
-        }
-        let Some((_, mut outcome)) = best else { unreachable!("the last round is always evaluated") };
-        (outcome.bytes_up, outcome.bytes_down) = (up, down);
-        Ok(outcome)
-    }
-
-    /// Remembers a round if it is the one to report so far.
-    fn keep(&self, best: &mut Option<(f64, Outcome<T>)>, round: usize, predictions: Vec<u32>, accuracy: Option<f64>) {
-        let last = round == self.rounds();
-        let score = accuracy.unwrap_or(0.0);
-        let wanted = match self.setup.protocol.report {
-            ReportedRound::Last => last,
-            // Without validation nodes every round scores alike: then the last one is reported.
-            ReportedRound::BestVal => {
-                best.as_ref().is_none_or(|(so_far, _)| score > *so_far) || (accuracy.is_none() && last)
-            }
-        };
-        if wanted {
-            let models = match self.server.models() {
-                kept if kept.is_empty() => self.clients.iter().map(|client| client.local().clone()).collect(),
-                models => models.into_iter().cloned().collect(),
-            };
-            *best = Some((score, Outcome { round, models, predictions, bytes_up: 0, bytes_down: 0 }));
-        }
+        Ok(course.finish())
     }
 
     /// What clients do before the first round: exchanges with each other, and what follows from them. Returns the bytes
     /// that went up and down.
-    fn prepare(&mut self, observers: &mut [&mut dyn Observer<T>]) -> Result<(u64, u64)> {
+    pub(crate) fn prepare(&mut self, observers: &mut [&mut dyn Observer<T>]) -> Result<(u64, u64)> {
         let exchanges = self.clients.iter().map(Client::exchanges).max().unwrap_or(0);
         let (mut up, mut down) = (0, 0);
         for number in 0..exchanges {
@@ -242,6 +193,22 @@ impl<T: Real> Federation<T> {
         };
         self.clients = clients.into_iter().zip(adopted).map(renew).collect();
         Ok((up, down))
+    }
+
+    /// Takes down what clients and server remember, or puts it back where nothing has happened yet.
+    pub(crate) fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.within("server", |ledger| self.server.keep(ledger))?;
+        let told = instructions(&self.setup);
+        let clients = std::mem::take(&mut self.clients);
+        for (k, client) in clients.into_iter().enumerate() {
+            let client = ledger.within(&format!("client {k}"), |ledger| {
+                let mut client = client.keep_graph(&*self.backbone, &told, &self.counts, ledger)?;
+                client.keep(&told, ledger)?;
+                Ok(client)
+            })?;
+            self.clients.push(client);
+        }
+        Ok(())
     }
 
     /// One exchange: everybody asks, everybody answers everybody else, everybody hears the answers. All goes through the
@@ -289,7 +256,7 @@ impl<T: Real> Federation<T> {
     }
 
     /// The models that clients start the next round from; clients that start from the same one share it.
-    fn starts(&mut self) -> Vec<Start<T>> {
+    pub(crate) fn starts(&mut self) -> Vec<Start<T>> {
         let Self { clients, server, .. } = self;
         let mut starts: Vec<Start<T>> = Vec::with_capacity(clients.len());
         for (k, client) in clients.iter_mut().enumerate() {
@@ -308,7 +275,7 @@ impl<T: Real> Federation<T> {
     }
 
     /// Shows the inside of a round to those who asked for it.
-    fn inspect(
+    pub(crate) fn inspect(
         &mut self,
         round: usize,
         starts: &[Start<T>],
@@ -347,7 +314,7 @@ impl<T: Real> Federation<T> {
     }
 
     /// Local training of the participants and aggregation.
-    fn round(&mut self, round: usize) -> Result<(Vec<ClientRecord>, Option<Combination>)> {
+    pub(crate) fn round(&mut self, round: usize) -> Result<(Vec<ClientRecord>, Option<Combination>)> {
         let participants = self.participants(round);
         let Self { setup, backbone, clients, server, model_boost, pools, .. } = self;
         let told = instructions(setup);
@@ -425,13 +392,13 @@ impl<T: Real> Federation<T> {
         if sent > 0 && self.model_boost.is_some() { sent + 2 } else { sent }
     }
 
-    fn mean_loss(&self, records: &[ClientRecord]) -> f64 {
+    pub(crate) fn mean_loss(&self, records: &[ClientRecord]) -> f64 {
         let size = |r: &ClientRecord| self.clients[r.client].data().training_nodes() as f64;
         records.iter().map(|r| r.loss * size(r)).sum::<f64>() / records.iter().map(size).sum::<f64>()
     }
 
     /// Predictions for every node of the global graph, and the accuracy on validation nodes.
-    fn evaluate(&mut self, round: usize) -> Result<(Vec<u32>, Option<f64>)> {
+    pub(crate) fn evaluate(&mut self, round: usize) -> Result<(Vec<u32>, Option<f64>)> {
         let Self { setup, backbone, clients, server, pools, .. } = self;
         let told = instructions(setup);
         let local: Vec<Result<Vec<u32>>> = clients
@@ -471,7 +438,7 @@ fn trains<T: Real>(desk: &Desk<'_, T>) -> bool {
 }
 
 /// What a client starts a round from, for observers.
-struct Start<T> {
+pub(crate) struct Start<T> {
     received: Arc<Params<T>>,
     /// What its rule computes with in place of it, if it differs.
     deployed: Option<Params<T>>,

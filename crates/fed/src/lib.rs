@@ -6,7 +6,8 @@
 //!            └── ServerRule ◄── Update┴──── θₖ, number of nodes, fairness summary, the method's own message
 //! ```
 //!
-//! * [`Federation`] — the loop over rounds; [`Observer`]s watch it and cannot change a digit.
+//! * [`Federation`] — clients and a server that are ready; [`Course`] — the loop over its rounds, which can be stopped
+//!   and continued to the same digits; [`Observer`]s watch it and cannot change one.
 //! * [`methods`] — one file per method, one line in [`methods::METHODS`]; a method is a [`methods::ServerRule`] and a
 //!   [`ClientRule`].
 //! * [`boost`] — the paper's three boosts as plug-ins that stack on any method.
@@ -19,6 +20,7 @@ mod archive;
 pub mod boost;
 mod client;
 pub mod config;
+mod course;
 mod error;
 mod federation;
 pub mod methods;
@@ -29,9 +31,10 @@ mod wire;
 
 pub use aggregate::{Combination, Update};
 pub use client::LocalData;
+pub use course::Course;
 pub use error::{Error, Result};
 pub use federation::{Federation, Outcome, Setup};
 pub use noise::Occasion;
 pub use observer::{ClientRecord, Inspected, Inspection, Observer, RoundRecord};
-pub use rule::{ClientRule, Desk, Upload};
+pub use rule::{ClientRule, Desk, Memory, Upload};
 pub use wire::Message;

@@ -14,7 +14,7 @@ use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_graph::stream::key64;
 use boostfgl_nn::backbones::{Backbone, Extra, Pass};
-use boostfgl_nn::{Dropout, Matrix, MessageNoise, Params, Pool, Reach, Real, View, WeightedLoss};
+use boostfgl_nn::{Dropout, Ledger, Matrix, MessageNoise, Params, Pool, Reach, Real, View, WeightedLoss};
 
 /// The client's side of a method.
 pub trait ClientRule<T: Real>: Send {
@@ -123,6 +123,25 @@ pub trait ClientRule<T: Real>: Send {
     fn predict(&mut self, _desk: &Desk<'_, T>) -> Result<Option<Matrix<T>>> {
         Ok(None)
     }
+
+    /// Takes down what the rule remembers from round to round, or puts it back into a rule that was just made: after it
+    /// the next round must go on to the same digits. What a round makes for itself is no state.
+    ///
+    /// # Errors
+    /// As [`Keep::keep`](boostfgl_nn::Keep::keep).
+    fn keep(&mut self, _memory: &Memory<'_, T>, _ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        Ok(())
+    }
+}
+
+/// What a rule may look at while its state is taken down or put back.
+pub struct Memory<'a, T: Real> {
+    /// The client's data.
+    pub data: &'a LocalData<T>,
+    /// The client's own model, put back already.
+    pub local: &'a Params<T>,
+    /// The seed of the run.
+    pub seed: u64,
 }
 
 /// What goes up at the end of a round.

@@ -1,6 +1,6 @@
 //! What crosses the wire beside a model, and how many bytes that is. Numbers cross as `f32`, positions as `u32`.
 
-use boostfgl_nn::{Matrix, Params, Real};
+use boostfgl_nn::{Keep, Ledger, Matrix, Params, Real};
 
 /// Bytes of one number or position.
 const NUMBER: u64 = 4;
@@ -38,6 +38,11 @@ impl<T: Real> Message<T> {
         Self { tensors, ..Self::default() }
     }
 
+    /// A message of one matrix that is still to be filled.
+    pub(crate) fn table() -> Self {
+        Self::tensors(vec![Matrix::zeros(0, 0)])
+    }
+
     /// How many numbers it holds, positions included.
     pub fn count(&self) -> usize {
         let dense = self.tensors.iter().map(|t| t.rows() * t.columns()).sum::<usize>();
@@ -50,6 +55,14 @@ impl<T: Real> Message<T> {
             && self.numbers.iter().all(|x| x.is_finite())
             // All are looked at: to stop at the first would keep the compiler from looking at several at once.
             && self.entries.iter().fold(true, |finite, (_, x)| finite & x.is_finite())
+    }
+}
+
+/// A message of as many tensors as it has now, and any numbers; no state holds entries.
+impl<T: Real> Keep for Message<T> {
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        self.tensors.iter_mut().enumerate().try_for_each(|(t, tensor)| ledger.table(&t.to_string(), tensor))?;
+        ledger.keep("numbers", &mut self.numbers)
     }
 }
 

@@ -37,4 +37,19 @@ pub enum Error {
         /// What was there.
         found: String,
     },
+
+    /// What was read is not the state that is to be restored.
+    #[error("{place}: expected {expected}, found {found}")]
+    State {
+        /// The names that lead there.
+        place: String,
+        /// What should have been there.
+        expected: String,
+        /// What was there.
+        found: String,
+    },
+
+    /// State could not be written.
+    #[error("{0}")]
+    Saving(std::io::Error),
 }

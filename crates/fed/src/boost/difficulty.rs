@@ -1,6 +1,6 @@
 //! How hard a node has been for the model so far (Eq. node_difficulty).
 
-use boostfgl_nn::{Matrix, Real};
+use boostfgl_nn::{Keep, Ledger, Matrix, Real};
 
 /// The moving average d̄ᵥ of the difficulty of every local node.
 ///
@@ -29,6 +29,12 @@ impl<T: Real> Difficulty<T> {
     /// d̄ᵥ of every node.
     pub fn mean(&self) -> &[T] {
         &self.mean
+    }
+}
+
+impl<T: Real> Keep for Difficulty<T> {
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        self.mean[..].keep(ledger)
     }
 }
 

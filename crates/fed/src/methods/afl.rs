@@ -11,7 +11,7 @@ use crate::Result;
 use crate::aggregate::{Combination, Update};
 use crate::boost::Boost;
 use crate::config::not_negative;
-use boostfgl_nn::{Params, Real};
+use boostfgl_nn::{Ledger, Params, Real};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -103,6 +103,13 @@ impl<T: Real> ServerRule<T> for Agnostic<T> {
         self.next.set_weighted_sum(&[&self.mean, &self.global], |_| vec![1.0 - share, share]);
         std::mem::swap(&mut self.mean, &mut self.next);
         Ok(Some(combination))
+    }
+
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.keep("global", &mut self.global)?;
+        ledger.keep("mean", &mut self.mean)?;
+        ledger.keep("lambda", &mut self.lambda[..])?;
+        ledger.keep("rounds", &mut self.rounds)
     }
 
     fn models(&self) -> Vec<&Params<T>> {

@@ -15,7 +15,7 @@ use crate::config::not_negative;
 use crate::rule::{ClientRule, Desk, Upload};
 use crate::wire::Message;
 use boostfgl_graph::groups::minority_classes;
-use boostfgl_nn::{Params, Real};
+use boostfgl_nn::{Ledger, Params, Real};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -140,6 +140,13 @@ impl<T: Real> ServerRule<T> for FairWeights<T> {
         let combination = Combination::new(updates, &weights, boost.as_ref())?;
         combination.apply(updates, &mut self.global);
         Ok(Some(combination))
+    }
+
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.keep("global", &mut self.global)?;
+        ledger.keep("told", &mut self.told)?;
+        let weights = self.weights.iter_mut().enumerate();
+        weights.into_iter().try_for_each(|(k, weight)| ledger.option(&k.to_string(), weight, || 0.0))
     }
 
     fn models(&self) -> Vec<&Params<T>> {

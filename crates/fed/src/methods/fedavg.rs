@@ -9,7 +9,7 @@ use crate::Result;
 use crate::aggregate::{Combination, Update};
 use crate::client::LocalData;
 use crate::rule::Plain;
-use boostfgl_nn::{Params, Real};
+use boostfgl_nn::{Ledger, Params, Real};
 
 pub(super) const INFO: MethodInfo = MethodInfo {
     name: "fedavg",
@@ -44,6 +44,10 @@ impl<T: Real> ServerRule<T> for Averaging<T> {
         let combination = Combination::new(updates, &sizes, round.boost)?;
         combination.apply(updates, &mut self.global);
         Ok(Some(combination))
+    }
+
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.keep("global", &mut self.global)
     }
 
     fn models(&self) -> Vec<&Params<T>> {

@@ -14,7 +14,7 @@ use super::qffl::step;
 use super::{MethodInfo, Round, ServerRule, Terms};
 use crate::aggregate::{Combination, Update};
 use crate::{Error, Result};
-use boostfgl_nn::{Params, Real};
+use boostfgl_nn::{Ledger, Params, Real};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -112,6 +112,18 @@ impl<T: Real> ServerRule<T> for FairAveraging<T> {
             }
         }
         Ok(Some(Combination::of_weights(mean[..updates.len()].to_vec())))
+    }
+
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.keep("global", &mut self.global)?;
+        let Self { last, next, .. } = self;
+        last.iter_mut().enumerate().try_for_each(|(k, last)| {
+            let (mut round, mut gradient) = last.take().unzip();
+            ledger.option(&format!("round of {k}"), &mut round, || 0)?;
+            ledger.option(&format!("gradient of {k}"), &mut gradient, || next.clone())?;
+            *last = round.zip(gradient);
+            Ok(())
+        })
     }
 
     fn models(&self) -> Vec<&Params<T>> {

@@ -20,7 +20,7 @@ use crate::noise::Occasion;
 use crate::rule::{ClientRule, Desk, Upload};
 use crate::wire::Message;
 use crate::{Error, Result};
-use boostfgl_nn::{Matrix, Params, Propagation, Real, losses, softmax_rows};
+use boostfgl_nn::{Ledger, Matrix, Params, Propagation, Real, losses, softmax_rows};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -266,6 +266,20 @@ impl<T: Real> ServerRule<T> for TopologyAware<T> {
             self.spare.extend(Arc::into_inner(before));
         }
         Ok(Some(Combination::of_weights(influence)))
+    }
+
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        // Clients that share a model share it on the disk, too.
+        for k in 0..self.models.len() {
+            let mut same = (0..k).find(|&j| Arc::ptr_eq(&self.models[j], &self.models[k])).unwrap_or(k);
+            ledger.keep(&format!("owner of {k}"), &mut same)?;
+            if same < k {
+                self.models[k] = Arc::clone(&self.models[same]);
+            } else {
+                ledger.keep(&k.to_string(), Arc::make_mut(&mut self.models[k]))?;
+            }
+        }
+        Ok(())
     }
 
     fn models(&self) -> Vec<&Params<T>> {

@@ -15,7 +15,7 @@ use crate::config::not_negative;
 use crate::rule::{ClientRule, Desk, Upload};
 use crate::wire::Message;
 use boostfgl_nn::backbones::Extra;
-use boostfgl_nn::{Matrix, Params, Real, losses};
+use boostfgl_nn::{Ledger, Matrix, Params, Real, losses};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -164,6 +164,10 @@ impl<T: Real> ServerRule<T> for Prototypes<T> {
         }
         self.global = Some(global);
         Ok(None)
+    }
+
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.option("global", &mut self.global, Message::table)
     }
 
     fn models(&self) -> Vec<&Params<T>> {

@@ -12,13 +12,13 @@ use super::{Judged, MethodInfo, Round, ServerRule, Terms, needs_hidden};
 use crate::aggregate::{Combination, Update};
 use crate::client::LocalData;
 use crate::config::{at_least_one, not_negative};
-use crate::rule::{ClientRule, Desk, Upload};
+use crate::rule::{ClientRule, Desk, Memory, Upload};
 use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, Stream};
 use boostfgl_nn::backbones::{Backbone, Pass};
 use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer as _};
-use boostfgl_nn::{Inputs, Matrix, Params, Real, View};
+use boostfgl_nn::{Inputs, Ledger, Matrix, Params, Real, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -227,6 +227,13 @@ impl<T: Real> ClientRule<T> for Masked<T> {
         self.apply(model, self.config.lambda1, &mut judged);
         Some(judged)
     }
+
+    fn keep(&mut self, _: &Memory<'_, T>, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.keep("mask", &mut self.mask)?;
+        let mask = &self.mask;
+        ledger.within("optimizer", |ledger| self.optimizer.keep(mask, ledger))?;
+        ledger.keep("rounds", &mut self.rounds)
+    }
 }
 
 /// Adds λ₂ (θ − θ̄)/‖θ − θ̄‖ to the gradient of each tensor; nothing where they are equal.
@@ -267,6 +274,11 @@ impl<T: Real> ServerRule<T> for Functional<T> {
             influence.iter_mut().zip(mean).for_each(|(sum, weight)| *sum += weight);
         }
         Ok(Some(Combination::of_weights(influence)))
+    }
+
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        let models = self.models.iter_mut().enumerate();
+        models.into_iter().try_for_each(|(k, model)| ledger.keep(&k.to_string(), model))
     }
 
     fn models(&self) -> Vec<&Params<T>> {

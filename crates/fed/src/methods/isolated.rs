@@ -6,7 +6,7 @@ use crate::aggregate::{Combination, Update};
 use crate::boost::Boost;
 use crate::client::LocalData;
 use crate::rule::{ClientRule, Desk, Upload};
-use boostfgl_nn::{Params, Real};
+use boostfgl_nn::{Ledger, Params, Real};
 
 pub(super) const INFO: MethodInfo = MethodInfo {
     name: "isolated",
@@ -42,6 +42,10 @@ impl<T: Real> ServerRule<T> for Nobody {
 
     fn aggregate(&mut self, _: &[Update<'_, T>], _: &Round<'_, T>) -> Result<Option<Combination>> {
         Ok(None)
+    }
+
+    fn keep(&mut self, _: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        Ok(())
     }
 
     fn models(&self) -> Vec<&Params<T>> {

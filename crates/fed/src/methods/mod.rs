@@ -39,7 +39,7 @@ use crate::rule::ClientRule;
 use crate::wire::Message;
 use crate::{Combination, Error, Result, Setup};
 use boostfgl_nn::backbones::{Backbone, Plan};
-use boostfgl_nn::{Params, Pool, Real};
+use boostfgl_nn::{Ledger, Params, Pool, Real};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -64,6 +64,12 @@ pub trait ServerRule<T: Real>: Send + Sync {
     /// # Errors
     /// If the updates cannot be combined.
     fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>>;
+
+    /// Takes down what the server remembers from round to round, or puts it back into one that was just made.
+    ///
+    /// # Errors
+    /// As [`Keep::keep`](boostfgl_nn::Keep::keep).
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()>;
 
     /// The final models: one for all clients, one each, or none if clients keep their own.
     fn models(&self) -> Vec<&Params<T>>;

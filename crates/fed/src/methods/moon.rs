@@ -15,11 +15,11 @@
 use super::{MethodInfo, Terms, needs_hidden};
 use crate::client::LocalData;
 use crate::config::not_negative;
-use crate::rule::{ClientRule, Desk, Upload};
+use crate::rule::{ClientRule, Desk, Memory, Upload};
 use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_nn::backbones::Extra;
-use boostfgl_nn::{Matrix, Params, Reach, Real, losses};
+use boostfgl_nn::{Ledger, Matrix, Params, Reach, Real, losses};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -159,5 +159,9 @@ impl<T: Real> ClientRule<T> for Contrast<T> {
             }
         }
         Ok(Upload::model())
+    }
+
+    fn keep(&mut self, memory: &Memory<'_, T>, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.option("previous", &mut self.previous, || memory.local.clone())
     }
 }

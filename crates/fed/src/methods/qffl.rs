@@ -16,7 +16,7 @@ use crate::config::{OptimizerKind, not_negative};
 use crate::rule::{ClientRule, Desk, Upload};
 use crate::wire::Message;
 use crate::{Error, Result};
-use boostfgl_nn::{Params, Real};
+use boostfgl_nn::{Ledger, Params, Real};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -150,6 +150,10 @@ impl<T: Real> ServerRule<T> for Stepping<T> {
         pulls.iter_mut().for_each(|pull| *pull /= denominator);
         step(&mut self.global, &mut self.next, updates, &pulls);
         Ok(Some(Combination::of_weights(pulls)))
+    }
+
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.keep("global", &mut self.global)
     }
 
     fn models(&self) -> Vec<&Params<T>> {

@@ -10,9 +10,9 @@ use super::{MethodInfo, Round, ServerRule, Terms, fedavg};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
 use crate::client::LocalData;
-use crate::rule::{ClientRule, Desk, Upload};
+use crate::rule::{ClientRule, Desk, Memory, Upload};
 use crate::wire::Message;
-use boostfgl_nn::{Matrix, Params, Real};
+use boostfgl_nn::{Ledger, Matrix, Params, Real};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -96,6 +96,11 @@ impl<T: Real> ServerRule<T> for Controlled<T> {
         self.averaging.aggregate(updates, round)
     }
 
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        self.averaging.keep(ledger)?;
+        ledger.keep("control", &mut self.control)
+    }
+
     fn models(&self) -> Vec<&Params<T>> {
         self.averaging.models()
     }
@@ -151,6 +156,10 @@ impl<T: Real> ClientRule<T> for Drifting<T> {
             None => self.difference(desk, local),
         };
         Ok(Upload::with(Message::tensors(changes)))
+    }
+
+    fn keep(&mut self, memory: &Memory<'_, T>, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.tensors_like("own", &mut self.own, memory.local)
     }
 }
 

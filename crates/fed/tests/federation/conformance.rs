@@ -45,7 +45,7 @@ fn any_number_of_threads_gives_the_same_bits() {
     for_all(|method, setup, what| {
         let with = |threads| with_threads(threads, || run::<f32>(&setup, data(method.name, &graph, &partition)));
         let one = with(1);
-        for threads in [2, 3, 8] {
+        for threads in [2, 3, 4, 8] {
             assert_same(&one, &with(threads), &format!("{what}, {threads} threads"));
         }
     });

@@ -3,7 +3,7 @@
 use super::{Optimizer, like};
 use crate::kernels::elementwise::{AdamStep, adam, adam_from};
 use crate::parallel::over_pieces;
-use crate::{Matrix, Params, Real};
+use crate::{Ledger, Matrix, Params, Real, Result};
 
 /// Numbers that stay in the first cache while several things are done to them.
 const BLOCK: usize = 2048;
@@ -127,5 +127,12 @@ impl<T: Real> Optimizer<T> for Adam<T> {
         // The buffers stay: fresh ones would cost more than zeros.
         self.first.iter_mut().chain(&mut self.second).for_each(|m| m.data_mut().fill(T::ZERO));
         self.powers = (1.0, 1.0);
+    }
+
+    fn keep(&mut self, params: &Params<T>, ledger: &mut Ledger<'_>) -> Result<()> {
+        ledger.tensors_like("first moment", &mut self.first, params)?;
+        ledger.tensors_like("second moment", &mut self.second, params)?;
+        ledger.keep("power of beta1", &mut self.powers.0)?;
+        ledger.keep("power of beta2", &mut self.powers.1)
     }
 }

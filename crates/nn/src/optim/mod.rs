@@ -6,7 +6,7 @@ mod sgd;
 pub use adam::{Adam, AdamConfig};
 pub use sgd::{Sgd, SgdConfig};
 
-use crate::{Matrix, Params, Real};
+use crate::{Ledger, Matrix, Params, Real, Result};
 
 /// Moves parameters against their gradient, remembering what it needs between steps.
 pub trait Optimizer<T: Real>: Send {
@@ -22,6 +22,12 @@ pub trait Optimizer<T: Real>: Send {
 
     /// Forgets everything, as if just made.
     fn reset(&mut self);
+
+    /// Takes down what it remembers, or puts it back; `params` is what it moves.
+    ///
+    /// # Errors
+    /// As [`Keep::keep`](crate::Keep::keep).
+    fn keep(&mut self, params: &Params<T>, ledger: &mut Ledger<'_>) -> Result<()>;
 }
 
 /// A buffer per tensor, made when the shapes are first seen.

@@ -2,7 +2,7 @@
 
 use super::{Optimizer, like};
 use crate::kernels::elementwise::sgd;
-use crate::{Matrix, Params, Real};
+use crate::{Ledger, Matrix, Params, Real, Result};
 
 /// Settings of [`Sgd`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -40,5 +40,9 @@ impl<T: Real> Optimizer<T> for Sgd<T> {
 
     fn reset(&mut self) {
         self.velocity.clear();
+    }
+
+    fn keep(&mut self, params: &Params<T>, ledger: &mut Ledger<'_>) -> Result<()> {
+        ledger.tensors_like("velocity", &mut self.velocity, params)
     }
 }

@@ -28,13 +28,13 @@ use super::{Judged, MethodInfo, Round, ServerRule, Terms};
 use crate::aggregate::{Combination, Update};
 use crate::client::LocalData;
 use crate::config::{at_least_one, not_negative};
-use crate::rule::{ClientRule, Desk, Upload};
+use crate::rule::{ClientRule, Desk, Memory, Upload};
 use crate::{Error, Result};
 use boostfgl_graph::stream::key64;
 use boostfgl_nn::backbones::Supervised;
 use boostfgl_nn::ops::Smoothing;
 use boostfgl_nn::optim::AdamConfig;
-use boostfgl_nn::{Dropout, Matrix, Params, Real, softmax_rows};
+use boostfgl_nn::{Dropout, Ledger, Matrix, Params, Real, softmax_rows};
 use modules::{Module, Sight, blend};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -201,6 +201,13 @@ impl<T: Real> ServerRule<T> for Releasing<T> {
         Ok(None)
     }
 
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        self.averaging.keep(ledger)?;
+        ledger.keep("done", &mut self.done)?;
+        let informed = self.informed.iter_mut().enumerate();
+        informed.into_iter().try_for_each(|(k, informed)| ledger.keep(&k.to_string(), informed))
+    }
+
     fn models(&self) -> Vec<&Params<T>> {
         self.averaging.models()
     }
@@ -224,6 +231,16 @@ struct Own<T: Real> {
     homophilous: Option<Module<T>>,
     heterophilous: Option<Module<T>>,
     /// Weight of the homophilous output.
+    share: f64,
+    /// The weight of every arc at the switch, which the sight was made with.
+    edges: Vec<f64>,
+}
+
+/// What a client sees at the switch; the rest of what it looks at follows from it.
+struct Seen<T> {
+    /// P̂.
+    predicted: Matrix<T>,
+    edges: Vec<f64>,
     share: f64,
 }
 
@@ -253,30 +270,71 @@ impl<T: Real> ClientRule<T> for Personal<T> {
     fn predict(&mut self, desk: &Desk<'_, T>) -> Result<Option<Matrix<T>>> {
         Ok(self.own.as_mut().and_then(|own| own.predict(desk)))
     }
+
+    fn keep(&mut self, memory: &Memory<'_, T>, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        let mut switched = self.own.is_some();
+        ledger.keep("switched", &mut switched)?;
+        if switched && self.own.is_none() {
+            // Made again from what was seen, so that only that has to be kept.
+            let data = memory.data;
+            let (mut predicted, mut edges) = (Matrix::zeros(data.len(), data.classes()), Vec::new());
+            let mut share = 0.0;
+            keep_seen(&mut predicted, &mut edges, &mut share, ledger)?;
+            if edges.len() != data.adjacency().arcs() || !(0.0..=1.0).contains(&share) {
+                let expected = format!("{} edges and a share from 0 to 1", data.adjacency().arcs());
+                return Err(ledger.unlike(expected, format!("{} edges and {share}", edges.len())));
+            }
+            self.own = Some(Own::from_sight(&self.config, data, memory.seed, Seen { predicted, edges, share }));
+        } else if let Some(own) = &mut self.own {
+            keep_seen(&mut own.sight.predicted, &mut own.edges, &mut own.share, ledger)?;
+        }
+        let modules = self.own.as_mut().map(|own| [own.homophilous.as_mut(), own.heterophilous.as_mut()]);
+        let modules = modules.into_iter().flatten().enumerate();
+        modules.into_iter().try_for_each(|(i, module)| match module {
+            Some(module) => ledger.within(&i.to_string(), |ledger| module.keep(ledger)),
+            None => Ok(()),
+        })
+    }
+}
+
+fn keep_seen<T: Real>(
+    predicted: &mut Matrix<T>,
+    edges: &mut Vec<f64>,
+    share: &mut f64,
+    ledger: &mut Ledger<'_>,
+) -> boostfgl_nn::Result<()> {
+    ledger.keep("predicted", predicted)?;
+    ledger.keep("edges", edges)?;
+    ledger.keep("share", share)
 }
 
 impl<T: Real> Own<T> {
     /// The switch: looks at the graph through the global model, and chooses modules.
     fn new(config: &Config, desk: &Desk<'_, T>) -> Self {
-        let data = desk.data();
         let mut predicted = desk.logits(desk.start());
         softmax_rows(&mut predicted);
-        let candidates = topology::candidates(&predicted, config.threshold, config.similarity_cap);
-        let (adjacency, plain) = (data.adjacency(), data.inputs().propagation());
+        let (adjacency, plain) = (desk.data().adjacency(), desk.data().inputs().propagation());
         let edges = topology::edge_weights(adjacency, plain, desk.whole().first_propagation());
-        let operator = topology::operator(adjacency, &edges, candidates.alike(), config.a);
-        let smooth = Smoothing::new(data.inputs(), operator, config.steps);
         let share = config.homophilous_share(homophily(desk));
+        Self::from_sight(config, desk.data(), desk.seed(), Seen { predicted, edges, share })
+    }
+
+    /// What follows from what was seen at the switch.
+    fn from_sight(config: &Config, data: &LocalData<T>, seed: u64, seen: Seen<T>) -> Self {
+        let Seen { predicted, edges, share } = seen;
+        let candidates = topology::candidates(&predicted, config.threshold, config.similarity_cap);
+        let operator = topology::operator(data.adjacency(), &edges, candidates.alike(), config.a);
+        let smooth = Smoothing::new(data.inputs(), operator, config.steps);
         let nodes = (0..data.len() as u32).collect();
         let sight = Sight { plain: smooth.clone().steps(0), smooth, candidates, predicted, nodes, beta: config.beta };
-        let seed = |purpose: &str| key64(desk.seed(), purpose, &[data.id() as u64]);
+        let seed = |purpose: &str| key64(seed, purpose, &[data.id() as u64]);
         let (rate, weight_decay) = (config.learning_rate, config.weight_decay);
         let adam = AdamConfig { rate, weight_decay, ..AdamConfig::default() };
         let homophilous =
             (share > 0.0).then(|| Module::homophilous(&sight, config.hidden, seed("adafgl homophilous"), adam));
         let heterophilous =
             (share < 1.0).then(|| Module::heterophilous(&sight, config.hidden, seed("adafgl heterophilous"), adam));
-        Self { sight, homophilous, heterophilous, share }
+        Self { sight, edges, homophilous, heterophilous, share }
     }
 
     /// One epoch of each module: the sum of their losses, and how far each tensor moved.

@@ -3,7 +3,7 @@
 use boostfgl_nn::backbones::Supervised;
 use boostfgl_nn::ops::{Candidates, Smoothing};
 use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer};
-use boostfgl_nn::{Dropout, Matrix, Params, Pool, Real, Tape, TensorShape, Var, losses, softmax_rows};
+use boostfgl_nn::{Dropout, Ledger, Matrix, Params, Pool, Real, Tape, TensorShape, Var, losses, softmax_rows};
 
 /// Where the learnt slope of PReLU starts.
 const SLOPE: f64 = 0.25;
@@ -71,6 +71,12 @@ impl<T: Real> Module<T> {
             }
         }
         Self { params, optimizer: Adam::new(adam), known: Vec::new() }
+    }
+
+    /// Takes down parameters and moments, or puts them back. What a prediction computed is computed again.
+    pub(super) fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.keep("params", &mut self.params)?;
+        self.optimizer.keep(&self.params, ledger)
     }
 
     /// One step down the loss that `gradients` computes, perhaps from known first products; returns its value and how far each

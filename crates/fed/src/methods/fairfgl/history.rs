@@ -1,7 +1,7 @@
 //! What a client remembers of the global models it received: W_hist, the mean of the last few.
 
 use crate::archive::Archive;
-use boostfgl_nn::{Params, Real, mean_of};
+use boostfgl_nn::{Ledger, Params, Real, mean_of};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -32,12 +32,39 @@ impl<T: Real> History<T> {
         self.mean = None;
         self.rounds.push_back(round);
         self.received.push_back(self.archive.get(&[round], global, |model| model.copy_from(global)));
-        if self.received.len() > 1 {
-            let (rounds, received) = (self.rounds.make_contiguous(), &self.received);
-            self.mean = Some(self.archive.get(rounds, global, |mean| set_mean(received, mean)));
-        } else if self.length == 1 {
-            self.mean = self.received.back().cloned();
+        self.find_mean();
+    }
+
+    fn find_mean(&mut self) {
+        let (rounds, received) = (self.rounds.make_contiguous(), &self.received);
+        self.mean = match received.back() {
+            Some(last) if received.len() > 1 => Some(self.archive.get(rounds, last, |mean| set_mean(received, mean))),
+            last => last.filter(|_| self.length == 1).cloned(),
+        };
+    }
+
+    /// Takes down what was received, or puts it back; models are like `model`. What clients share, they share again.
+    pub(super) fn keep(&mut self, model: &Params<T>, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        let mut rounds: Vec<usize> = self.rounds.iter().copied().collect();
+        ledger.keep("rounds", &mut rounds)?;
+        if rounds.len() > self.length {
+            return Err(ledger.unlike(format!("at most {} rounds", self.length), rounds.len().to_string()));
         }
+        let mut room = model.clone();
+        for (i, &round) in rounds.iter().enumerate() {
+            if let Some(received) = self.received.get(i).filter(|_| !ledger.restores()) {
+                room.copy_from(received);
+            }
+            ledger.keep(&round.to_string(), &mut room)?;
+            if ledger.restores() {
+                self.received.push_back(self.archive.get(&[round], model, |model| model.copy_from(&room)));
+            }
+        }
+        if ledger.restores() {
+            self.rounds = rounds.into();
+            self.find_mean();
+        }
+        Ok(())
     }
 
     /// W_hist, if there is one.

@@ -2,7 +2,7 @@
 
 use super::{Alpha, Config};
 use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer};
-use boostfgl_nn::{Matrix, Params, Real, TensorShape, mix, sigmoid, unmix, weighted_sum};
+use boostfgl_nn::{Ledger, Matrix, Params, Real, TensorShape, mix, sigmoid, unmix, weighted_sum};
 use std::cell::RefCell;
 
 /// The mixing weights of a client.
@@ -49,6 +49,14 @@ impl<T: Real> Mixture<T> {
     /// Forgets the moments of a.
     pub(super) fn reset(&mut self) {
         self.optimizer.reset();
+    }
+
+    /// Takes down a and its moments, or puts them back.
+    pub(super) fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.keep("a", &mut self.a)?;
+        self.optimizer.keep(&self.a, ledger)?;
+        self.set_alpha();
+        Ok(())
     }
 
     /// Sets `out` to Ŵ of the history and a model.

@@ -45,11 +45,11 @@ use super::{MethodInfo, Terms, needs_hidden};
 use crate::boost::{Boost, TrustScope};
 use crate::client::LocalData;
 use crate::config::{OptimizerState, at_least_one, not_negative};
-use crate::rule::{ClientRule, Desk, Upload};
+use crate::rule::{ClientRule, Desk, Memory, Upload};
 use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_nn::backbones::Extra;
-use boostfgl_nn::{Matrix, Moved, Params, Reach, Real, losses, moved_most, softmax_rows};
+use boostfgl_nn::{Ledger, Matrix, Moved, Params, Reach, Real, losses, moved_most, softmax_rows};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -350,5 +350,13 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
         let (mixture, history, mut mixed) = (self.mixture.as_ref()?, self.history.mean()?, model.clone());
         mixture.mix(history, model, &mut mixed);
         Some(mixed)
+    }
+
+    fn keep(&mut self, memory: &Memory<'_, T>, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.within("history", |ledger| self.history.keep(memory.local, ledger))?;
+        if let Some(mixture) = &mut self.mixture {
+            ledger.within("mixture", |ledger| mixture.keep(ledger))?;
+        }
+        ledger.keep("introduced", &mut self.introduced)
     }
 }

@@ -7,7 +7,7 @@ use crate::Result;
 use crate::aggregate::{Combination, Update};
 use crate::methods::{Round, ServerRule, Terms};
 use crate::wire::Message;
-use boostfgl_nn::{Matrix, Params, Real, difference};
+use boostfgl_nn::{Ledger, Matrix, Params, Real, difference};
 use std::ops::Range;
 
 /// Coordinates whose sums stay in the first cache.
@@ -156,6 +156,17 @@ impl<T: Real> ServerRule<T> for Reconciling<T> {
         }
         self.hear_experts(updates);
         Ok(Some(combination))
+    }
+
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.keep("global", &mut self.global)?;
+        ledger.option("experts", &mut self.experts, Message::table)?;
+        let majorities = self.majorities.iter_mut().enumerate();
+        majorities.into_iter().try_for_each(|(k, classes)| ledger.keep(&k.to_string(), classes))?;
+        match self.majorities.iter().flatten().find(|class| **class >= self.classes) {
+            Some(class) => Err(ledger.unlike(format!("classes below {}", self.classes), class.to_string())),
+            None => Ok(()),
+        }
     }
 
     fn models(&self) -> Vec<&Params<T>> {

@@ -37,7 +37,7 @@ use crate::config::{at_least_one, not_negative};
 use crate::rule::{ClientRule, Desk, Upload};
 use crate::wire::Message;
 use crate::{Error, Result};
-use boostfgl_nn::{Params, Real};
+use boostfgl_nn::{Ledger, Params, Real};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use training::Preparation;
@@ -192,6 +192,10 @@ impl<T: Real> ServerRule<T> for Equal<T> {
         let combination = Combination::new(updates, &vec![1.0; updates.len()], round.boost)?;
         combination.apply(updates, &mut self.global);
         Ok(Some(combination))
+    }
+
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.keep("global", &mut self.global)
     }
 
     fn models(&self) -> Vec<&Params<T>> {

@@ -29,12 +29,12 @@ use self::server::Sharing;
 use super::{Judged, MethodInfo, Terms};
 use crate::client::LocalData;
 use crate::config::{OptimizerState, at_least_one, not_negative};
-use crate::rule::{ClientRule, Desk, Upload};
+use crate::rule::{ClientRule, Desk, Memory, Upload};
 use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_nn::backbones::Extra;
 use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer};
-use boostfgl_nn::{Matrix, Params, Reach, Real, TensorShape, losses, softmax_rows};
+use boostfgl_nn::{Ledger, Matrix, Params, Reach, Real, TensorShape, losses, softmax_rows};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -241,5 +241,13 @@ impl<T: Real> ClientRule<T> for Learner<T> {
             message.numbers = desk.data().training_counts().iter().map(|&n| n as f64).collect();
         }
         Ok(Upload { moved: Some(self.modules.tensor_distances(&self.received)), ..Upload::only(message) })
+    }
+
+    fn keep(&mut self, _: &Memory<'_, T>, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.keep("proxies", &mut self.proxies)?;
+        let (modules, proxies) = (&self.modules, &self.proxies);
+        ledger.within("optimizer", |ledger| self.optimizer.keep(modules, ledger))?;
+        ledger.within("proxy optimizer", |ledger| self.proxy_optimizer.keep(proxies, ledger))?;
+        ledger.keep("introduced", &mut self.introduced)
     }
 }

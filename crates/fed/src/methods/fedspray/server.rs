@@ -6,7 +6,7 @@ use crate::aggregate::{Combination, Update};
 use crate::methods::{Round, ServerRule, Terms};
 use crate::wire::Message;
 use boostfgl_graph::stream::key64;
-use boostfgl_nn::{Matrix, Params, Real, weighted_sum};
+use boostfgl_nn::{Ledger, Matrix, Params, Real, weighted_sum};
 
 /// The difference between the coordinates of neighbouring class proxies at the start: S_c = 0.01·c·1.
 const SPACING: f64 = 0.01;
@@ -72,6 +72,17 @@ impl<T: Real> ServerRule<T> for Sharing<T> {
         }
         self.combine_proxies(updates, round)?;
         Ok(Some(combination))
+    }
+
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.keep("shared", &mut self.shared)?;
+        let counts = self.counts.iter_mut().enumerate();
+        counts.into_iter().try_for_each(|(k, counts)| ledger.keep(&k.to_string(), counts))?;
+        let classes = self.shared.tensors.last().map_or(0, Matrix::rows);
+        match self.counts.iter().find(|counts| !counts.is_empty() && counts.len() != classes) {
+            Some(counts) => Err(ledger.unlike(format!("counts of {classes} classes"), counts.len().to_string())),
+            None => Ok(()),
+        }
     }
 
     fn models(&self) -> Vec<&Params<T>> {

@@ -5,7 +5,7 @@
 
 use boostfgl_graph::Stream;
 use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer};
-use boostfgl_nn::{Matrix, Params, Pool, Real, Tape, TensorShape, Var};
+use boostfgl_nn::{Ledger, Matrix, Params, Pool, Real, Tape, TensorShape, Var};
 
 /// Hidden widths, as published.
 const WIDTHS: [usize; 3] = [64, 128, 256];
@@ -58,6 +58,12 @@ impl<T: Real> Generator<T> {
     /// One step of the optimiser.
     pub(super) fn step(&mut self, gradients: &[Matrix<T>]) {
         self.optimizer.step(&mut self.params, gradients);
+    }
+
+    /// Takes down parameters and moments, or puts them back.
+    pub(super) fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.keep("params", &mut self.params)?;
+        self.optimizer.keep(&self.params, ledger)
     }
 
     #[cfg(test)]

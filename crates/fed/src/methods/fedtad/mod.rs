@@ -29,12 +29,12 @@ use super::{MethodInfo, Round, ServerRule, Terms};
 use crate::aggregate::{Combination, Update};
 use crate::client::LocalData;
 use crate::config::{at_least_one, not_negative};
-use crate::rule::{ClientRule, Desk, Upload};
+use crate::rule::{ClientRule, Desk, Memory, Upload};
 use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_graph::Stream;
 use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer};
-use boostfgl_nn::{Matrix, Params, Pool, Real, Tape};
+use boostfgl_nn::{Ledger, Matrix, Params, Pool, Real, Tape};
 use distil::{Lesson, Teacher};
 use generator::Generator;
 use schemars::JsonSchema;
@@ -158,6 +158,10 @@ impl<T: Real> ClientRule<T> for Reliable {
         }
         Ok(Upload::with(Message::numbers(reliability::class_reliability(desk.data()))))
     }
+
+    fn keep(&mut self, _: &Memory<'_, T>, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.keep("told", &mut self.told)
+    }
 }
 
 pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Distilling<T> {
@@ -165,6 +169,7 @@ pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Distilling<T> {
     let (seed, adam) = (terms.setup.seed, config.adam());
     Distilling {
         averaging: super::fedavg::server(terms),
+        classes: terms.classes,
         reliability: vec![None; terms.clients],
         labels: generator::balanced(config.pseudo_nodes, terms.classes),
         generator: Generator::new(config.noise, terms.features, terms.classes, seed, adam),
@@ -179,6 +184,8 @@ pub(super) struct Distilling<T: Real> {
     averaging: Averaging<T>,
     config: Config,
     seed: u64,
+    /// Number of classes C.
+    classes: usize,
     /// CKR of the clients that have taken part so far.
     reliability: Vec<Option<Vec<f64>>>,
     generator: Generator<T>,
@@ -205,6 +212,20 @@ impl<T: Real> ServerRule<T> for Distilling<T> {
         }
     }
 
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        self.averaging.keep(ledger)?;
+        ledger.within("generator", |ledger| self.generator.keep(ledger))?;
+        let student = &self.averaging.global;
+        ledger.within("student", |ledger| self.optimizer.keep(student, ledger))?;
+        let known = self.reliability.iter_mut().enumerate();
+        known.into_iter().try_for_each(|(k, of)| ledger.option(&k.to_string(), of, Vec::new))?;
+        let classes = self.classes;
+        match self.reliability.iter().flatten().find(|of| of.len() != classes) {
+            Some(of) => Err(ledger.unlike(format!("reliabilities of {classes} classes"), of.len().to_string())),
+            None => Ok(()),
+        }
+    }
+
     fn models(&self) -> Vec<&Params<T>> {
         self.averaging.models()
     }
@@ -213,7 +234,7 @@ impl<T: Real> ServerRule<T> for Distilling<T> {
 impl<T: Real> Distilling<T> {
     /// Moves generator and student by the repetitions of one round.
     fn distil(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) {
-        let Self { averaging, config, reliability, generator, labels, optimizer, seed } = self;
+        let Self { averaging, config, reliability, generator, labels, optimizer, seed, .. } = self;
         let known: Vec<&[f64]> = updates.iter().filter_map(|update| reliability[update.client].as_deref()).collect();
         let teachers: Vec<Teacher<'_, T>> = updates
             .iter()

@@ -1,0 +1,197 @@
+//! The loop over rounds, which can be stopped after any of them and continued to the same digits.
+
+use crate::Result;
+use crate::client::Client;
+use crate::config::ReportedRound;
+use crate::federation::{Federation, Outcome};
+use crate::observer::{Observer, RoundRecord};
+use boostfgl_nn::{Keep, Ledger, Params, Real};
+use std::time::Instant;
+
+/// A federation on its way.
+///
+/// ```text
+/// Federation::begin ─► step ─► step ─► … ─► finish
+///                         │ keep: everything that the rounds to come depend on
+/// Federation::resume ◄────┘
+/// ```
+///
+/// Random numbers need no place in it: every stream is keyed by seed, purpose, client and round, so that its position
+/// is the round.
+pub struct Course<T: Real> {
+    federation: Federation<T>,
+    /// Rounds done.
+    done: usize,
+    /// Bytes that went up and down.
+    bytes: (u64, u64),
+    /// The round to report so far, and its score.
+    best: Option<(f64, Outcome<T>)>,
+    inspected: bool,
+}
+
+impl<T: Real> Federation<T> {
+    /// Prepares the first round: the exchanges between clients that come before it.
+    ///
+    /// # Errors
+    /// If a client diverges.
+    pub fn begin(mut self, observers: &mut [&mut dyn Observer<T>]) -> Result<Course<T>> {
+        let bytes = self.prepare(observers)?;
+        Ok(Course { federation: self, done: 0, bytes, best: None, inspected: false }.watched(observers))
+    }
+
+    /// Goes on where [`Course::keep`] stopped, in a federation of the same setup and data. Nothing of what came before is
+    /// done or shown again.
+    ///
+    /// # Errors
+    /// If what is read is not the state of such a federation.
+    pub fn resume(self, ledger: &mut Ledger<'_>, observers: &mut [&mut dyn Observer<T>]) -> Result<Course<T>> {
+        let mut course = Course { federation: self, done: 0, bytes: (0, 0), best: None, inspected: false };
+        course.keep(ledger)?;
+        Ok(course.watched(observers))
+    }
+}
+
+impl<T: Real> Course<T> {
+    fn watched(mut self, observers: &[&mut dyn Observer<T>]) -> Self {
+        self.inspected = observers.iter().any(|o| o.inspects());
+        if self.inspected {
+            self.federation.clients.iter_mut().for_each(Client::keep_for_inspection);
+        }
+        self
+    }
+
+    /// Rounds done.
+    pub fn done(&self) -> usize {
+        self.done
+    }
+
+    /// Whether no round is left.
+    pub fn is_over(&self) -> bool {
+        self.done >= self.federation.rounds()
+    }
+
+    /// One round, unless none is left.
+    ///
+    /// # Errors
+    /// If a client diverges.
+    pub fn step(&mut self, observers: &mut [&mut dyn Observer<T>]) -> Result<()> {
+        if self.is_over() {
+            return Ok(());
+        }
+        let started = Instant::now();
+        let (round, rounds) = (self.done + 1, self.federation.rounds());
+        let federation = &mut self.federation;
+        // Rounds that the method adds train modules of its own: there is nothing of the network to show.
+        let starts = (self.inspected && round <= federation.setup.protocol.rounds).then(|| federation.starts());
+        let mut aside = started.elapsed();
+        let (records, combination) = federation.round(round)?;
+        if let Some(starts) = starts {
+            let stopped = Instant::now();
+            federation.inspect(round, &starts, &records, combination.as_ref(), observers);
+            aside += stopped.elapsed();
+        }
+        self.bytes.0 += records.iter().map(|r| r.bytes_up).sum::<u64>();
+        self.bytes.1 += records.iter().map(|r| r.bytes_down).sum::<u64>();
+        let due = round % federation.setup.protocol.eval_every == 0 || round == rounds;
+        let evaluation = due.then(|| federation.evaluate(round)).transpose()?;
+        let record = RoundRecord {
+            round,
+            rounds,
+            loss: federation.mean_loss(&records),
+            clients: &records,
+            predictions: evaluation.as_ref().map(|(predictions, _)| predictions.as_slice()),
+            val_accuracy: evaluation.as_ref().and_then(|(_, accuracy)| *accuracy),
+            seconds: started.elapsed().saturating_sub(aside).as_secs_f64(),
+        };
+        observers.iter_mut().for_each(|o| o.round(&record));
+        if let Some((predictions, accuracy)) = evaluation {
+            self.remember(round, predictions, accuracy);
+        }
+        self.done = round;
+        Ok(())
+    }
+
+    /// Remembers a round if it is the one to report so far.
+    fn remember(&mut self, round: usize, predictions: Vec<u32>, accuracy: Option<f64>) {
+        let last = round == self.federation.rounds();
+        let score = accuracy.unwrap_or(0.0);
+        let wanted = match self.federation.setup.protocol.report {
+            ReportedRound::Last => last,
+            // Without validation nodes every round scores alike: then the last one is reported.
+            ReportedRound::BestVal => {
+                self.best.as_ref().is_none_or(|(so_far, _)| score > *so_far) || (accuracy.is_none() && last)
+            }
+        };
+        if wanted {
+            let models = match self.federation.server.models() {
+                kept if kept.is_empty() => self.federation.clients.iter().map(|c| c.local().clone()).collect(),
+                models => models.into_iter().cloned().collect(),
+            };
+            self.best = Some((score, Outcome { round, models, predictions, bytes_up: 0, bytes_down: 0 }));
+        }
+    }
+
+    /// What the rounds leave behind.
+    ///
+    /// # Panics
+    /// If a round is left.
+    pub fn finish(self) -> Outcome<T> {
+        let Some((_, mut outcome)) = self.best.filter(|_| self.done >= self.federation.rounds()) else {
+            panic!("{} rounds are left", self.federation.rounds() - self.done)
+        };
+        (outcome.bytes_up, outcome.bytes_down) = self.bytes;
+        outcome
+    }
+
+    /// Takes down everything that the rounds to come depend on, or puts it back.
+    ///
+    /// # Errors
+    /// As [`Keep::keep`].
+    pub fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.keep("rounds done", &mut self.done)?;
+        ledger.keep("bytes up", &mut self.bytes.0)?;
+        ledger.keep("bytes down", &mut self.bytes.1)?;
+        self.federation.keep(ledger)?;
+        let rounds = self.federation.rounds();
+        if self.done > rounds {
+            return Err(ledger.unlike(format!("at most {rounds} rounds done"), self.done.to_string()));
+        }
+        let (nodes, classes) = (self.federation.nodes, self.federation.classes());
+        let model = self.federation.clients[0].local().clone();
+        let (mut score, mut best) = std::mem::take(&mut self.best).unzip();
+        ledger.option("best score", &mut score, || 0.0)?;
+        ledger.option("best round", &mut best, || Outcome::blank(&model))?;
+        if let Some(outcome) = &best {
+            let fits = outcome.predictions.len() == nodes
+                && outcome.predictions.iter().all(|&class| (class as usize) < classes);
+            if !fits {
+                let expected = format!("a class below {classes} for each of {nodes} nodes");
+                return Err(ledger.unlike(expected, format!("{} other numbers", outcome.predictions.len())));
+            }
+        }
+        self.best = score.zip(best);
+        Ok(())
+    }
+}
+
+impl<T: Real> Outcome<T> {
+    /// One to be restored, whose models are like this one.
+    pub fn blank(model: &Params<T>) -> Self {
+        Self { round: 0, models: vec![model.clone()], predictions: Vec::new(), bytes_up: 0, bytes_down: 0 }
+    }
+}
+
+/// An outcome that has a model now.
+impl<T: Real> Keep for Outcome<T> {
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.keep("round", &mut self.round)?;
+        let like = self.models[0].clone();
+        ledger.each("models", &mut self.models, || like.clone())?;
+        if self.models.is_empty() {
+            return Err(ledger.unlike("at least one model", "none"));
+        }
+        ledger.keep("predictions", &mut self.predictions)?;
+        ledger.keep("bytes up", &mut self.bytes_up)?;
+        ledger.keep("bytes down", &mut self.bytes_down)
+    }
+}
