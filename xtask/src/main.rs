@@ -7,6 +7,7 @@ mod project;
 mod readers;
 mod shell;
 mod test;
+mod torture;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -15,6 +16,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Test(args) => test::run(&args),
         Command::Bench(bench) => bench::run(&bench),
+        Command::Torture(args) => torture::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -37,6 +39,8 @@ struct Cli {
 enum Command {
     /// Everything that must pass before a change is done: format, lints, tests, browser, documentation.
     Test(test::Args),
+    /// Kills, interrupts and starves the program, and prints what came of it.
+    Torture(torture::Args),
     /// Measures the program against something else.
     #[command(subcommand)]
     Bench(bench::Bench),

@@ -68,6 +68,17 @@ pub enum Error {
         found: String,
     },
 
+    /// The run was asked to stop, and has saved where it stands.
+    #[error("stopped after round {round} of seed {seed}; everything is saved in {}", folder.display())]
+    Stopped {
+        /// The run folder.
+        folder: std::path::PathBuf,
+        /// The seed under way.
+        seed: u64,
+        /// Rounds of it that are done.
+        round: usize,
+    },
+
     /// The run would need more memory than it may use.
     #[error("this run needs about {needed_mib} MiB (an estimate), more than the {allowed_mib} MiB it may use")]
     Memory {
@@ -101,6 +112,7 @@ impl Error {
             Self::Differs { .. } => {
                 "Other data, another version of the program or another CPU may be the cause: repeat the run here."
             }
+            Self::Stopped { .. } => "`boostfgl resume RUN` goes on from there, to the same digits.",
             Self::Memory { .. } => "Raise --memory, or lower model.hidden or the number of clients.",
         }
     }
@@ -114,6 +126,7 @@ impl Error {
             self,
             Self::Fed(boostfgl_fed::Error::Diverged { .. } | boostfgl_fed::Error::ServerDiverged { .. })
                 | Self::Incomplete { .. }
+                | Self::Stopped { .. }
                 | Self::Differs { .. }
                 | Self::Report(boostfgl_report::Error::Io { .. })
         )

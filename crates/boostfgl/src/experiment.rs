@@ -2,19 +2,17 @@
 
 use crate::builder::ExperimentBuilder;
 use crate::config::Config;
-use crate::judge::Judge;
-use crate::process::{self, Meter};
-use crate::record::Recorder;
 use crate::{Error, Result, memory};
 use boostfgl_fairness::Evaluation;
-use boostfgl_fairness::diagnostics::{Diagnosis, Diagnostician, Settings, Which};
+use boostfgl_fairness::diagnostics::{Diagnosis, Settings, Which};
 use boostfgl_fed::boost::Boost;
 use boostfgl_fed::methods::Layout;
-use boostfgl_fed::{Federation, LocalData, Observer, Outcome, RoundRecord, Setup};
+use boostfgl_fed::{Federation, LocalData, Outcome, RoundRecord, Setup};
 use boostfgl_graph::groups::{Groups, node_homophily};
 use boostfgl_graph::{Graph, Role, Split};
+use boostfgl_nn::Dense;
 use boostfgl_partition::{ClientGraph, Partition, SplitRule};
-use boostfgl_report::{RunTotals, SeedSummary, Summary};
+use boostfgl_report::Summary;
 use std::sync::Arc;
 
 /// An experiment that is ready to run: a checked configuration and its graph.
@@ -34,6 +32,8 @@ pub trait Progress {
     fn divided(&mut self, _seed: u64, _partition: &Arc<Partition>, _groups: &Groups) {}
     /// Before the first round of a method that prepares: `done` of `of` steps are over.
     fn preparing(&mut self, _done: usize, _of: usize) {}
+    /// Something that the user should know though the run goes on.
+    fn note(&mut self, _text: &str) {}
     /// A round has ended.
     fn round(&mut self, _record: &RoundRecord<'_>, _evaluation: Option<&Evaluation>) {}
 }
@@ -208,148 +208,14 @@ impl Experiment {
         Ok(Partition::draw(&self.graph, &section.partitioner()?, section.clients, &rule, seed)?)
     }
 
-    /// Runs every seed in memory.
-    ///
-    /// # Errors
-    /// If the graph cannot be divided, or training fails.
-    pub fn run(&self) -> Result<Run> {
-        self.run_watched(&mut (), None)
-    }
-
-    /// Runs every seed, telling `progress`, and writes the run folder if one is given.
-    ///
-    /// # Errors
-    /// If the folder cannot be written, the graph cannot be divided, or training fails.
-    pub fn run_watched(&self, progress: &mut dyn Progress, folder: Option<&boostfgl_report::RunFolder>) -> Result<Run> {
-        self.check_inputs()?;
-        let meter = Meter::start();
-        process::reset_peak_rss();
-        let mut recorder = folder.map(|folder| Recorder::start(folder, self)).transpose()?;
-        let done = self.run_seeds(&meter, progress, recorder.as_mut());
-        match (done, recorder) {
-            (Ok(run), Some(recorder)) => recorder.finish(&run.summary).map(|note| Run { note, ..run }),
-            (Err(error), Some(recorder)) => {
-                recorder.abandon();
-                Err(error)
-            }
-            (done, None) => done,
-        }
-    }
-
-    fn run_seeds(
-        &self,
-        meter: &Meter,
-        progress: &mut dyn Progress,
-        mut recorder: Option<&mut Recorder<'_>>,
-    ) -> Result<Run> {
-        let (mut seeds, mut summaries, mut train_cpu) = (Vec::new(), Vec::new(), 0.0);
-        for (index, &seed) in self.config.seeds.iter().enumerate() {
-            progress.seed(index, self.config.seeds.len(), seed);
-            let (run, summary, cpu) = self.run_recorded(seed, progress, recorder.as_deref_mut())?;
-            train_cpu += cpu;
-            if let Some(recorder) = &mut recorder {
-                recorder.seed(self, &run)?;
-            }
-            summaries.push(summary);
-            seeds.push(run);
-        }
-        let boosts = self.config.active_boosts()?.iter().map(|b| b.name().to_owned()).collect();
-        let mut digest = blake3::Hasher::new();
-        seeds.iter().for_each(|s| {
-            digest.update(s.digest.as_bytes());
-        });
-        if let Some(recorder) = &mut recorder {
-            recorder.models(self, &seeds)?;
-            recorder.divisions(self, &seeds)?;
-            recorder.diagnoses(&seeds)?;
-        }
-        let totals = RunTotals {
-            cpu_seconds: meter.cpu(),
-            train_cpu_seconds: train_cpu,
-            wall_seconds: meter.wall(),
-            peak_rss_mib: process::peak_rss_mib(),
-            digest: digest.finalize().to_hex().to_string(),
-        };
-        let summary = Summary::new(&self.config.method, boosts, self.graph.name(), summaries, totals);
-        Ok(Run { summary, seeds, note: None })
-    }
-
-    /// Runs one seed on a partition at hand, telling `progress` of every round: for several methods that share it.
-    ///
-    /// With the partition that [`Experiment::partition`] draws for the seed, scores and digest are those of
-    /// [`Experiment::run`].
-    ///
-    /// # Errors
-    /// If the partition is of another graph, or training fails.
-    pub fn run_seed(
-        &self,
-        seed: u64,
-        partition: &Arc<Partition>,
-        progress: &mut dyn Progress,
-    ) -> Result<(SeedRun, SeedSummary)> {
-        if partition.len() != self.graph.len() {
-            let reason = format!("expected a partition of {} nodes, found {}", self.graph.len(), partition.len());
-            return Err(Error::usage(self.graph.name(), reason, "Draw the partition from the same graph."));
-        }
-        let listener = Listener { seed, progress, recorder: None };
-        let (run, summary, _) = self.train(seed, Arc::clone(partition), &Meter::start(), listener)?;
-        Ok((run, summary))
-    }
-
-    fn run_recorded(
-        &self,
-        seed: u64,
-        progress: &mut dyn Progress,
-        recorder: Option<&mut Recorder<'_>>,
-    ) -> Result<(SeedRun, SeedSummary, f64)> {
-        let meter = Meter::start();
-        let partition = Arc::new(self.partition(seed)?);
-        self.train(seed, partition, &meter, Listener { seed, progress, recorder })
-    }
-
-    /// All rounds of one seed. Returns also the processor seconds of the rounds.
-    fn train(
-        &self,
-        seed: u64,
-        partition: Arc<Partition>,
-        meter: &Meter,
-        listener: Listener<'_, '_>,
-    ) -> Result<(SeedRun, SeedSummary, f64)> {
-        let judge = Judge::new(self, &partition)?;
-        listener.progress.divided(seed, &partition, &judge.groups);
-        let federation = self.federation(seed, &partition)?;
-        let training = Meter::start();
-        let mut told = Told { judge: &judge, listener, failed: None };
-        let mut diagnostician = Diagnostician::new(&self.diagnostics, judge.subject(seed), self.settings());
-        let outcome = federation.run(&mut [&mut told, &mut diagnostician])?;
-        let train_cpu = training.cpu();
-        if let Some(error) = told.failed {
-            return Err(error);
-        }
-        let diagnosis = (!self.diagnostics.is_empty()).then(|| diagnostician.conclude());
-        let evaluation = judge.evaluate(&outcome.predictions)?;
-        let groups = judge.groups;
-        let digest = digest(&outcome);
-        let summary = SeedSummary {
-            seed,
-            scores: boostfgl_fairness::Percent(evaluation.scores.percent().0),
-            groups: evaluation.groups.sizes(),
-            round: outcome.round,
-            seconds: meter.wall(),
-            cpu_seconds: meter.cpu(),
-            bytes_up: outcome.bytes_up,
-            bytes_down: outcome.bytes_down,
-            digest: digest.clone(),
-        };
-        Ok((SeedRun { seed, partition, groups, outcome, evaluation, digest, diagnosis }, summary, train_cpu))
-    }
-
-    fn settings(&self) -> Settings {
+    pub(crate) fn settings(&self) -> Settings {
         let model = &self.config.boost.model;
         Settings { lambda_s: model.lambda_s, gamma: model.gamma, ..Settings::default() }
     }
 
-    fn federation(&self, seed: u64, partition: &Partition) -> Result<Federation<f32>> {
+    pub(crate) fn federation(&self, seed: u64, partition: &Partition) -> Result<Federation<f32>> {
+        // Of the whole process: experiments with and without it do not run at the same time.
+        if self.config.portable { Dense::Ordered } else { Dense::Fastest }.install();
         let method = self.config.method()?;
         let clients: Vec<ClientGraph> = match method.layout {
             Layout::Federated => partition.client_graphs(&self.graph),
@@ -368,54 +234,4 @@ impl Experiment {
         };
         Ok(Federation::new(setup, clients.iter().map(LocalData::new).collect())?)
     }
-}
-
-/// Progress, and the run folder if there is one: who hears of the rounds of one seed.
-struct Listener<'a, 'r> {
-    seed: u64,
-    progress: &'a mut dyn Progress,
-    recorder: Option<&'a mut Recorder<'r>>,
-}
-
-impl Listener<'_, '_> {
-    fn round(&mut self, judge: &Judge<'_>, record: &RoundRecord<'_>) -> Result<()> {
-        let evaluation = record.predictions.map(|p| judge.evaluate(p)).transpose()?;
-        self.progress.round(record, evaluation.as_ref());
-        match &mut self.recorder {
-            Some(recorder) => recorder.round(self.seed, record, evaluation.as_ref()),
-            None => Ok(()),
-        }
-    }
-}
-
-/// A federation's observer that passes everything on and keeps the first failure.
-struct Told<'a, 'l, 'r> {
-    judge: &'a Judge<'a>,
-    listener: Listener<'l, 'r>,
-    failed: Option<Error>,
-}
-
-impl Observer<f32> for Told<'_, '_, '_> {
-    fn preparing(&mut self, done: usize, of: usize) {
-        self.listener.progress.preparing(done, of);
-    }
-
-    fn round(&mut self, record: &RoundRecord<'_>) {
-        let told = self.listener.round(self.judge, record);
-        self.failed = self.failed.take().or(told.err());
-    }
-}
-
-/// BLAKE3 of parameters and predictions.
-fn digest(outcome: &Outcome<f32>) -> String {
-    let mut hasher = blake3::Hasher::new();
-    for model in &outcome.models {
-        model.feed(|bytes| {
-            hasher.update(bytes);
-        });
-    }
-    for class in &outcome.predictions {
-        hasher.update(&class.to_le_bytes());
-    }
-    hasher.finalize().to_hex().to_string()
 }

@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 mod builder;
+pub mod checkpoint;
 pub mod config;
 pub mod data;
 pub mod diagnose;
@@ -36,6 +37,7 @@ pub mod memory;
 mod process;
 mod record;
 pub mod reproduce;
+mod running;
 pub mod sources;
 
 pub use boostfgl_fairness as fairness;
@@ -46,6 +48,7 @@ pub use boostfgl_partition as partition;
 pub use boostfgl_report as report;
 
 pub use builder::ExperimentBuilder;
+pub use checkpoint::{Keeping, Pace};
 pub use config::{Config, Layers, Source};
 pub use data::Data;
 pub use error::{Error, Result};

@@ -32,6 +32,29 @@ impl<'a> Recorder<'a> {
         })
     }
 
+    /// Goes on with a folder whose first `lines` lines of `rounds.jsonl` count.
+    pub(crate) fn resume(folder: &'a RunFolder, experiment: &Experiment, lines: usize) -> Result<Self> {
+        let path = folder.file(RunFolder::ROUNDS);
+        let rounds = if path.exists() { RoundsWriter::resume(path, lines)? } else { folder.rounds()? };
+        let names = experiment.graph().labels().names().to_vec();
+        Ok(Self { folder, rounds, predictions: folder.predictions()?, names })
+    }
+
+    /// How many lines `rounds.jsonl` has.
+    pub(crate) fn lines(&self) -> usize {
+        self.rounds.lines()
+    }
+
+    /// Whether not even one round was recorded.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rounds.lines() == 0
+    }
+
+    /// Brings the rounds so far to the disk.
+    pub(crate) fn sync(&self) -> Result<()> {
+        Ok(self.rounds.sync()?)
+    }
+
     pub(crate) fn round(&mut self, seed: u64, record: &RoundRecord<'_>, evaluation: Option<&Evaluation>) -> Result<()> {
         let clients = record.clients.iter().map(|c| RoundClient {
             client: c.client,

@@ -5,7 +5,7 @@ use boostfgl::fairness::diagnostics::Which;
 use boostfgl::fed::boost::Boost;
 use boostfgl::graph::Graph;
 use boostfgl::graph::catalogue::Lookup;
-use boostfgl::{Data, Error, Http, Layers};
+use boostfgl::{Data, Error, Http, Layers, Pace};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -65,6 +65,10 @@ pub(crate) struct ProtocolFlags {
     #[arg(long, value_name = "N|a,b,c", allow_negative_numbers = true)]
     pub(crate) seeds: Option<String>,
 
+    /// Give the same digits on every CPU, not only for any number of threads; takes longer
+    #[arg(long)]
+    pub(crate) portable: bool,
+
     /// Take clients and split from a partition.csv, for example of an earlier run
     #[arg(long, value_name = "FILE")]
     pub(crate) partition: Option<PathBuf>,
@@ -119,6 +123,9 @@ impl ProtocolFlags {
         if let Some(seeds) = &self.seeds {
             layers.set("seeds", parse_seeds(seeds)?, "--seeds")?;
         }
+        if self.portable {
+            layers.set("portable", true, "--portable")?;
+        }
         if let Some(file) = &self.partition {
             layers.set("partition.partitioner", "file", "--partition")?;
             layers.set("partition.file", file.to_string_lossy().into_owned(), "--partition")?;
@@ -136,6 +143,7 @@ impl ProtocolFlags {
             ("--clients", self.clients.is_some()),
             ("--rounds", self.rounds.is_some()),
             ("--seeds", self.seeds.is_some()),
+            ("--portable", self.portable),
             ("--partition", self.partition.is_some()),
             ("--config", self.config.is_some()),
             ("--set", !self.set.is_empty()),
@@ -185,6 +193,37 @@ pub(crate) fn parse_diagnostics(list: &str) -> Result<Vec<Which>> {
         return Err(Error::usage("--diagnostics", reason, "Leave --diagnostics out, or name at least one.").into());
     }
     Ok(found)
+}
+
+/// How often the state of a run is saved.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct PaceFlags {
+    /// Save the state of the run after every N rounds, whatever that costs
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) checkpoint_rounds: Option<usize>,
+
+    /// Save the state of the run every S seconds, at the end of a round; `off` for never. Saving takes at most 2 % of
+    /// the time: on a slow disk it is done less often [default: 5]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    pub(crate) checkpoint_seconds: Option<String>,
+}
+
+impl PaceFlags {
+    pub(crate) fn pace(&self) -> Result<Pace> {
+        if self.checkpoint_rounds == Some(0) {
+            let advice = "Leave --checkpoint-rounds out to save by time alone.";
+            return Err(Error::usage("--checkpoint-rounds", "expected at least 1, found 0", advice).into());
+        }
+        let seconds = match self.checkpoint_seconds.as_deref() {
+            None => Pace::default().seconds,
+            Some("off") => f64::INFINITY,
+            Some(text) => text.parse().ok().filter(|s: &f64| s.is_finite() && *s >= 0.0).ok_or_else(|| {
+                let reason = format!("expected a number of seconds of at least 0, or off, found `{text}`");
+                Error::usage("--checkpoint-seconds", reason, "Leave it out to save every 5 seconds.")
+            })?,
+        };
+        Ok(Pace { rounds: self.checkpoint_rounds, seconds })
+    }
 }
 
 /// More threads than any machine this runs on has cores; a system stops far more of them in its own way.

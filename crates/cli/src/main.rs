@@ -1,6 +1,6 @@
 //! The `boostfgl` program: parse, run one command, turn errors into a message and an exit code.
 //!
-//! Exit codes: 0 done, 1 the run failed, 2 the command or its input is wrong.
+//! Exit codes: 0 done, 1 the run failed, 2 the command or its input is wrong, 130 stopped by Ctrl-C.
 
 #![forbid(unsafe_code)]
 
@@ -8,6 +8,7 @@ mod args;
 mod commands;
 mod output;
 mod progress;
+mod signals;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -26,6 +27,7 @@ struct Program {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(commands::run::Run),
+    Resume(commands::resume::Resume),
     Compare(commands::compare::Compare),
     Reproduce(commands::reproduce::Reproduce),
     Diagnose(commands::diagnose::Diagnose),
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
     };
     let result = match program.command.unwrap_or_else(|| Command::Run(commands::run::Run::default())) {
         Command::Run(run) => run.execute(),
+        Command::Resume(resume) => resume.execute(),
         Command::Compare(compare) => compare.execute(),
         Command::Reproduce(reproduce) => reproduce.execute(),
         Command::Diagnose(diagnose) => diagnose.execute(),

@@ -14,6 +14,11 @@ pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let known = error.downcast_ref::<Error>();
+    if let Some(Error::Stopped { folder, .. }) = known {
+        // Somebody wanted this: no error.
+        eprintln!("{error}\n  to go on: boostfgl resume {}", folder.display());
+        return ExitCode::from(crate::signals::INTERRUPTED);
+    }
     // Each message already says what caused it, and stays on one line.
     eprintln!("error: {}", error.to_string().replace(['\n', '\r'], " "));
     let serving = error.downcast_ref::<boostfgl_serve::Error>().map(boostfgl_serve::Error::advice);

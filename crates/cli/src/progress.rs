@@ -38,6 +38,13 @@ impl Progress for Rounds {
         (self.seed_index, self.seeds, self.seed) = (index, of, seed);
     }
 
+    fn note(&mut self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(format!("note: {text}")),
+            None => eprintln!("note: {text}"),
+        }
+    }
+
     fn preparing(&mut self, done: usize, of: usize) {
         let said = format!("seed {}  preparing, {done} of {of}", self.seed);
         match &self.bar {
@@ -58,7 +65,8 @@ impl Progress for Rounds {
             // A method may add rounds to those that were asked for.
             bar.set_length((self.seeds * record.rounds) as u64);
             bar.set_message(format!("seed {}  loss {:.3}{accuracy}", self.seed, record.loss));
-            bar.inc(1);
+            // A run that was taken up again begins in the middle.
+            bar.set_position((self.seed_index * record.rounds + record.round) as u64);
             return;
         }
         // A log is read afterwards: one line per seed, and one now and then if a seed takes long.

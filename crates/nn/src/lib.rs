@@ -48,6 +48,7 @@ pub use dropout::Dropout;
 pub use error::{Error, Result};
 pub use inputs::Inputs;
 pub use kernels::Level;
+pub use kernels::gemm::Dense;
 pub use kernels::largest::largest;
 pub use kernels::mixture::{mix, sigmoid, unmix};
 pub use kernels::reduce::{add_inner_products, mean_of, row_dots, squared_distance, weighted_sum};

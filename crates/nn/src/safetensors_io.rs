@@ -2,7 +2,7 @@
 
 use crate::{Error, Matrix, Params, Real, Result, TensorShape};
 use safetensors::tensor::TensorView;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 /// Several models (one per seed, say) as the bytes of one safetensors file.
@@ -34,7 +34,26 @@ pub fn to_bytes<T: Real>(models: &[(String, &Params<T>)], metadata: HashMap<Stri
             Ok((name.as_str(), view))
         })
         .collect::<Result<Vec<_>>>()?;
-    safetensors::serialize(views, Some(metadata)).map_err(|e| failed(e.to_string()))
+    let bytes = safetensors::serialize(views, Some(metadata)).map_err(|e| failed(e.to_string()))?;
+    Ok(with_sorted_header(bytes))
+}
+
+/// The same file with the keys of its header in order: metadata come out of a hash map, and the same model would give
+/// another file every time.
+fn with_sorted_header(mut bytes: Vec<u8>) -> Vec<u8> {
+    let sorted = |bytes: &[u8]| -> Option<Vec<u8>> {
+        let length = usize::try_from(u64::from_le_bytes(*bytes.first_chunk()?)).ok()?;
+        // Objects of objects: metadata, and one for each tensor.
+        let header = bytes.get(8..8 + length)?;
+        let header: BTreeMap<String, BTreeMap<String, serde_json::Value>> = serde_json::from_slice(header).ok()?;
+        let mut text = serde_json::to_vec(&header).ok()?;
+        (text.len() <= length).then(|| text.resize(length, b' '))?;
+        Some(text)
+    };
+    if let Some(text) = sorted(&bytes) {
+        bytes[8..8 + text.len()].copy_from_slice(&text);
+    }
+    bytes
 }
 
 /// The model called `prefix` out of a safetensors file made by [`to_bytes`].

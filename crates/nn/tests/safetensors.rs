@@ -127,3 +127,16 @@ fn other_shapes_and_number_types_are_refused() {
     let expected = "some.safetensors: expected tensor seed0.layer1.weight as F64 [6, 4], found F32 [6, 4]";
     assert_eq!(read::<f64>(&bytes, "seed0", &shapes()).unwrap_err(), expected);
 }
+
+/// A hash map has another order every time; files have one.
+#[test]
+fn the_same_model_is_the_same_file() {
+    let params = Params::<f32>::glorot(&shapes(), 1);
+    let about = || (0..20).map(|i| (format!("key{i}"), format!("value \u{fc}\n{i}"))).collect::<HashMap<_, _>>();
+    let file = || to_bytes(&[("seed0".to_owned(), &params)], about()).unwrap();
+    let first = file();
+    (0..20).for_each(|_| assert_eq!(file(), first));
+    assert_eq!(bits(&read(&first, "seed0", &shapes()).unwrap()), bits(&params));
+    let header = safetensors::SafeTensors::read_metadata(&first).unwrap().1;
+    assert_eq!(header.metadata().as_ref().unwrap(), &about());
+}

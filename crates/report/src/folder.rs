@@ -158,6 +158,16 @@ impl RunFolder {
         Summary::read(self.file(Self::SUMMARY))
     }
 
+    /// Takes back what says that a run is to be done here, if nothing of it has been done. What cannot be removed stays.
+    pub fn discard_announcement(&self) {
+        if self.file(Self::ROUNDS).exists() || self.file(Self::SUMMARY).exists() {
+            return;
+        }
+        let _ = fs::remove_dir_all(self.file(Self::CHECKPOINT));
+        let _ = fs::remove_file(self.file(Self::CONFIG));
+        let _ = fs::remove_dir(&self.path);
+    }
+
     /// The names in the folder, sorted.
     fn names(&self) -> Result<Vec<String>> {
         let names = || -> io::Result<Vec<String>> {

@@ -34,6 +34,9 @@ pub struct Config {
     pub boosts: Option<Vec<Boost>>,
     /// The seeds; each gives one run with its own partition, split and initial model.
     pub seeds: Vec<u64>,
+    /// Compute dense products in one fixed order, so that digits are the same on every CPU; takes longer.
+    #[serde(skip_serializing_if = "is_false")]
+    pub portable: bool,
     /// How features enter.
     pub data: DataSection,
     /// How the graph is divided among clients.
@@ -61,6 +64,7 @@ impl Default for Config {
             method: "fedavg".into(),
             boosts: None,
             seeds: (0..5).collect(),
+            portable: false,
             data: DataSection::default(),
             partition: PartitionSection::default(),
             split: SplitSection::default(),
@@ -72,6 +76,12 @@ impl Default for Config {
             methods: MethodConfigs::default(),
         }
     }
+}
+
+/// Whether a key that came later may be left out of files, which then read as they did before.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// How features enter (`[data]`).

@@ -1,7 +1,8 @@
 //! A run that was recorded.
 
 use super::{Answer, Inquiry, train};
-use crate::config::{Config, Layers};
+use crate::checkpoint::recorded_config;
+use crate::config::Config;
 use crate::experiment::{Experiment, Progress};
 use crate::{Error, Result};
 use boostfgl_fairness::diagnostics::Which;
@@ -47,18 +48,7 @@ impl RecordedRun {
     /// # Errors
     /// If `config.toml` is missing or damaged, or names data that are not there.
     pub fn config(&self) -> Result<Config> {
-        let file = self.folder.file(RunFolder::CONFIG);
-        let mut layers = Layers::new();
-        layers.file(&file)?;
-        let (mut config, _) = layers.resolve().map_err(|error| match error {
-            Error::Graph(error) => {
-                let reason = format!("expected the dataset of the run, found: {error}");
-                let advice =
-                    "Run the command in the folder that the run was started in: paths to data are relative to it.";
-                Error::usage(file.display().to_string(), reason, advice)
-            }
-            other => other,
-        })?;
+        let mut config = recorded_config(&self.folder)?;
         config.partition.partitioner = "file".to_owned();
         config.partition.file = Some(self.folder.file(RunFolder::PARTITION));
         Ok(config)

@@ -104,6 +104,7 @@ impl Compare {
         let store = CellStore::open(&folder)?;
         let threads = NonZeroUsize::new(pool.current_num_threads()).unwrap_or(NonZeroUsize::MIN);
         drop(pool);
+        crate::signals::say_when_interrupted("finished cells are kept; the same command goes on with the rest");
         let mut progress = Cells::new(self.quiet);
         let outcome = grid.run(base, Resources { threads, memory }, &store, &mut progress)?;
         drop(progress);

@@ -9,5 +9,6 @@ pub(crate) mod methods;
 pub(crate) mod partition;
 pub(crate) mod report;
 pub(crate) mod reproduce;
+pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod serve;

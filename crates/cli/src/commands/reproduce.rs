@@ -207,6 +207,7 @@ impl Reproduce {
             }
         }
         let begun = Instant::now();
+        crate::signals::say_when_interrupted("finished cells are kept; the same command goes on with the rest");
         let mut progress = Cells::new(self.quiet);
         let ran = laboratory.run(name, plan, origin::here(self.command(name), self.quick), &mut progress)?;
         drop(progress);

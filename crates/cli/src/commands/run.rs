@@ -1,13 +1,14 @@
 //! `boostfgl run`.
 
-use crate::args::{ResourceFlags, TrainingFlags, parse_diagnostics};
+use crate::args::{PaceFlags, ResourceFlags, TrainingFlags, parse_diagnostics};
 use crate::output;
 use crate::progress::Rounds;
+use crate::signals;
 use anyhow::Result;
 use boostfgl::fairness::diagnostics::Which;
 use boostfgl::report::page::Report;
 use boostfgl::report::{Depth, Diagnoses, DiagnosisReport, RunFolder, RunView, Summary, Table, write_atomic};
-use boostfgl::{Error, Experiment, diagnose};
+use boostfgl::{Error, Experiment, Keeping, Pace, diagnose};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -31,6 +32,9 @@ pub(crate) struct Run {
 
     #[command(flatten)]
     resources: ResourceFlags,
+
+    #[command(flatten)]
+    pace: PaceFlags,
 
     /// Folder to write the run to [default: a new one under runs/]
     #[arg(long, short, value_name = "DIR")]
@@ -69,16 +73,17 @@ pub(crate) struct Run {
 const DEFAULT_METHODS: [&str; 2] = ["fedavg", "boostfgl"];
 
 /// What is told of a finished run.
-struct Done {
-    summary: Summary,
-    diagnoses: Option<Diagnoses>,
-    folder: PathBuf,
+pub(super) struct Done {
+    pub(super) summary: Summary,
+    pub(super) diagnoses: Option<Diagnoses>,
+    pub(super) folder: PathBuf,
 }
 
 impl Run {
     pub(crate) fn execute(&self) -> Result<()> {
         let limit = self.resources.limit()?;
         let pool = self.resources.pool()?;
+        let pace = self.pace.pace()?;
         let diagnostics = self.diagnostics.as_deref().map_or(Ok(Vec::new()), parse_diagnostics)?;
         let (config, _) = self.training.layers()?.resolve()?;
         let methods: Vec<String> = if self.training.names_method()? {
@@ -95,24 +100,50 @@ impl Run {
         base.check_inputs()?;
         self.check_folders(&methods)?;
         let together = self.together(&base, methods.len() > 1)?;
-        let runs = methods
-            .iter()
-            .map(|method| {
-                // `--boost` without a method is about the boosted one of the two.
-                let own = boosts.clone().filter(|_| methods.len() == 1 || method != "fedavg");
-                let experiment = base.with_method(method, own)?;
-                let folder = self.folder(&experiment, together.as_deref())?;
-                let config = experiment.config();
-                let mut rounds = Rounds::new(method, config.seeds.len(), config.fed.rounds, self.quiet);
-                let run = pool.install(|| experiment.run_watched(&mut rounds, Some(&folder)))?;
-                run.note.iter().for_each(|note| eprintln!("note: {note}"));
-                let diagnoses = diagnose::diagnoses(&run.seeds);
-                Ok(Done { summary: run.summary, diagnoses, folder: folder.path().to_path_buf() })
-            })
-            .collect::<Result<Vec<Done>>>()?;
+        let plan = |method: &String| -> Result<(Experiment, RunFolder)> {
+            // `--boost` without a method is about the boosted one of the two.
+            let own = boosts.clone().filter(|_| methods.len() == 1 || method != "fedavg");
+            let experiment = base.with_method(method, own)?;
+            let folder = self.folder(&experiment, together.as_deref())?;
+            Ok((experiment, folder))
+        };
+        let planned = methods.iter().map(plan).collect::<Result<Vec<_>>>()?;
+        let runs = self.run_planned(&planned, together.as_deref(), pace, &pool)?;
         let report = write_report(&runs, together.as_deref())?;
         let notes: Vec<&str> = Some(data.flaws()).into_iter().filter(|f| !f.is_empty()).collect();
         if self.json { print_json(&runs, &diagnostics) } else { print_tables(&runs, &diagnostics, &notes, &report) }
+    }
+
+    /// Runs one method after the other.
+    fn run_planned(
+        &self,
+        planned: &[(Experiment, RunFolder)],
+        together: Option<&Path>,
+        pace: Pace,
+        pool: &rayon::ThreadPool,
+    ) -> Result<Vec<Done>> {
+        // What comes later is written down before anything is trained: `resume` then does all of it.
+        planned[1..].iter().try_for_each(|(experiment, folder)| experiment.announce(folder))?;
+        let keeping = Keeping { pace, stop: Some(signals::stop_flag()) };
+        let mut runs = Vec::new();
+        for (at, (experiment, folder)) in planned.iter().enumerate() {
+            let config = experiment.config();
+            let mut rounds = Rounds::new(&config.method, config.seeds.len(), config.fed.rounds, self.quiet);
+            let run = pool.install(|| experiment.run_kept(&mut rounds, folder, keeping));
+            drop(rounds);
+            let run = run.map_err(|error| match (error, together) {
+                (Error::Stopped { seed, round, .. }, Some(all)) => Error::Stopped { folder: all.into(), seed, round },
+                (stopped @ Error::Stopped { .. }, None) => stopped,
+                (failed, _) => {
+                    planned[at + 1..].iter().for_each(|(_, folder)| folder.discard_announcement());
+                    failed
+                }
+            })?;
+            run.note.iter().for_each(|note| eprintln!("note: {note}"));
+            let diagnoses = diagnose::diagnoses(&run.seeds);
+            runs.push(Done { summary: run.summary, diagnoses, folder: folder.path().to_path_buf() });
+        }
+        Ok(runs)
     }
 
     /// The folder that holds those of several methods: DIR, or a new one under runs/; `None` for one method.
@@ -153,7 +184,7 @@ impl Run {
 }
 
 /// Writes one report of several methods beside their folders, and says where the report is. A method alone has its own.
-fn write_report(runs: &[Done], together: Option<&Path>) -> Result<PathBuf> {
+pub(super) fn write_report(runs: &[Done], together: Option<&Path>) -> Result<PathBuf> {
     let Some(folder) = together else { return Ok(runs[0].folder.join(RunFolder::REPORT)) };
     let views = runs.iter().map(|run| RunView::read(&run.folder, Depth::Whole)).collect::<Result<Vec<_>, _>>();
     let report = Report::new(views.map_err(Error::from)?);
@@ -179,7 +210,7 @@ pub(super) fn file_name(name: &str) -> String {
     name.chars().map(plain).collect::<String>().split('-').filter(|p| !p.is_empty()).collect::<Vec<_>>().join("-")
 }
 
-fn print_json(runs: &[Done], diagnostics: &[Which]) -> Result<()> {
+pub(super) fn print_json(runs: &[Done], diagnostics: &[Which]) -> Result<()> {
     let document = |run: &Done| -> Result<serde_json::Value> {
         let mut document = serde_json::to_value(&run.summary)?;
         if let Some(diagnoses) = &run.diagnoses {
@@ -203,7 +234,7 @@ fn print_json(runs: &[Done], diagnostics: &[Which]) -> Result<()> {
     output::print(&text)
 }
 
-fn print_tables(runs: &[Done], diagnostics: &[Which], notes: &[&str], report: &Path) -> Result<()> {
+pub(super) fn print_tables(runs: &[Done], diagnostics: &[Which], notes: &[&str], report: &Path) -> Result<()> {
     let summaries: Vec<Summary> = runs.iter().map(|run| run.summary.clone()).collect();
     let mut text = String::new();
     for table in Table::by_dataset(&summaries) {

@@ -13,5 +13,6 @@ mod methods;
 mod own_data;
 mod report;
 mod reproduce;
+mod resume;
 mod run;
 mod serve;

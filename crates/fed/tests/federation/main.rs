@@ -4,6 +4,7 @@ mod conformance;
 mod equalities;
 mod message_noise;
 mod methods;
+mod portable;
 mod refusals;
 mod resume;
 mod small;

@@ -2,11 +2,12 @@
 //!
 //! A product's digits depend on the CPU (the crate chooses blocking by instruction set and cache) but not on
 //! the number of threads: rows are cut at fixed places, and AᵀB is a sum of partial products over fixed row
-//! ranges, added in order.
+//! ranges, added in order. Under [`Dense::Ordered`] they do not depend on the CPU either.
 
 use crate::Real;
 use crate::matrix::Matrix;
 use crate::parallel::{self, PRODUCT_ROWS};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// out = a · b.
 ///
@@ -78,6 +79,30 @@ pub(crate) fn transposed_multiply_rows<T: Real>(a: &Matrix<T>, b: &[T], out: &mu
     });
 }
 
+/// How dense products are computed, in the whole process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dense {
+    /// By the `gemm` crate, as this CPU likes it: digits are the same on CPUs of the same kind.
+    Fastest,
+    /// Every number is a chain of fused multiply-adds in the order of its terms: digits are the same on every CPU, for a
+    /// few times the time.
+    Ordered,
+}
+
+static ORDERED: AtomicBool = AtomicBool::new(false);
+
+impl Dense {
+    /// Makes all dense products of the process be computed so. Not while others compute: they would mix both.
+    pub fn install(self) {
+        ORDERED.store(self == Self::Ordered, Ordering::Relaxed);
+    }
+
+    /// How they are computed now.
+    pub fn current() -> Self {
+        if ORDERED.load(Ordering::Relaxed) { Self::Ordered } else { Self::Fastest }
+    }
+}
+
 /// out is `rows` x `columns`, a sum of `depth` terms.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
@@ -120,6 +145,11 @@ impl<'a, T: Real> View<'a, T> {
         Self { row: self.column, column: self.row, ..self }
     }
 
+    #[inline]
+    pub(super) fn at(self, row: usize, column: usize) -> T {
+        self.data[row * self.row + column * self.column]
+    }
+
     /// Whether a `rows` x `columns` matrix lies inside the data.
     fn holds(&self, rows: usize, columns: usize) -> bool {
         rows == 0 || columns == 0 || (rows - 1) * self.row + (columns - 1) * self.column < self.data.len()
@@ -134,6 +164,9 @@ pub(crate) fn product<T: Real>(shape: Shape, a: View<'_, T>, b: View<'_, T>, tar
     let (Shape { rows, columns, depth }, Target { out, stride, add }) = (shape, target);
     let target = View { data: &*out, row: stride, column: 1 };
     assert!(a.holds(rows, depth) && b.holds(depth, columns) && target.holds(rows, columns), "product out of bounds");
+    if Dense::current() == Dense::Ordered {
+        return super::ordered::product(shape, a, b, Target { out, stride, add });
+    }
     // SAFETY: the three views were just checked to lie inside their slices for these shapes, `out` is borrowed
     // mutably so that nothing aliases it, and `T` is f32 or f64, which the crate knows.
     unsafe {

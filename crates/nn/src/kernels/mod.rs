@@ -4,7 +4,7 @@
 //! AVX2+FMA and for AVX-512. The best one the CPU has is chosen at run time. All three give the same digits,
 //! because each output number is computed by the same sequence of fused multiply-adds: vectorising runs
 //! columns side by side and never re-orders a sum. (Dense products are the exception: the `gemm` crate picks
-//! its own blocking for each CPU, see [`gemm`].)
+//! its own blocking for each CPU, see [`gemm`]; on demand they are ordered, too.)
 //!
 //! `unsafe` appears for two reasons only: calling a function compiled for a CPU feature after checking that
 //! the CPU has it, and calling the pointer interface of `gemm` after checking the shapes. A prefetch hint,
@@ -22,6 +22,7 @@ pub(crate) mod gemm;
 pub(crate) mod largest;
 pub(crate) mod messages;
 pub(crate) mod mixture;
+mod ordered;
 pub(crate) mod reduce;
 pub(crate) mod segments;
 pub(crate) mod softmax;

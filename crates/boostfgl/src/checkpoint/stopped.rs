@@ -1,0 +1,92 @@
+//! A run that did not come to its end.
+
+use super::watching;
+use crate::config::{Config, Layers};
+use crate::{Error, Result};
+use boostfgl_fairness::diagnostics::Which;
+use boostfgl_report::RunFolder;
+use std::path::{Path, PathBuf};
+
+/// The folder of a run that was stopped or killed: everything that [`Experiment::resume`](crate::Experiment::resume)
+/// needs beside the data.
+#[derive(Clone, Debug)]
+pub struct StoppedRun {
+    folder: RunFolder,
+    config: Config,
+    diagnostics: Vec<Which>,
+}
+
+impl StoppedRun {
+    /// Opens the folder of a run that has no summary yet.
+    ///
+    /// # Errors
+    /// If it is not such a folder, or its `config.toml` is damaged.
+    pub fn open(path: &Path) -> Result<Self> {
+        let folder = RunFolder::open(path).map_err(|error| not_a_run(path, error.to_string()))?;
+        if !is_stopped(path) {
+            let found = if folder.file(RunFolder::SUMMARY).exists() { "a finished run" } else { "no state of a run" };
+            return Err(not_a_run(path, found.to_owned()));
+        }
+        Ok(Self { config: recorded_config(&folder)?, diagnostics: watching(&folder)?, folder })
+    }
+
+    /// Its folder.
+    pub fn folder(&self) -> &RunFolder {
+        &self.folder
+    }
+
+    /// Its configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The diagnostics that watch it.
+    pub fn diagnostics(&self) -> &[Which] {
+        &self.diagnostics
+    }
+}
+
+/// Whether a path is the folder of a run that was begun and not finished.
+pub fn is_stopped(path: &Path) -> bool {
+    let has = |name: &str| path.join(name).exists();
+    has(RunFolder::CONFIG) && has(RunFolder::CHECKPOINT) && !has(RunFolder::SUMMARY)
+}
+
+/// The folders of runs, finished or stopped, that `path` is or holds, in the order of their names.
+pub fn runs_in(path: &Path) -> Vec<PathBuf> {
+    let is_run = |path: &Path| is_stopped(path) || path.join(RunFolder::SUMMARY).is_file();
+    if is_run(path) {
+        return vec![path.to_path_buf()];
+    }
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let mut runs: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| is_run(path)).collect();
+    runs.sort();
+    runs
+}
+
+fn not_a_run(path: &Path, found: String) -> Error {
+    let reason =
+        format!("expected the folder of a run that was stopped (with config.toml and checkpoint/), found {found}");
+    let advice =
+        "Runs are in runs/ unless --out said otherwise; `boostfgl serve` shows which of them are not finished.";
+    Error::usage(path.display().to_string(), reason, advice)
+}
+
+/// The configuration in the folder of a run.
+///
+/// # Errors
+/// If `config.toml` is missing or damaged, or names data that are not there.
+pub(crate) fn recorded_config(folder: &RunFolder) -> Result<Config> {
+    let file = folder.file(RunFolder::CONFIG);
+    let mut layers = Layers::new();
+    layers.file(&file)?;
+    let resolved = layers.resolve().map_err(|error| match error {
+        Error::Graph(error) => {
+            let reason = format!("expected the dataset of the run, found: {error}");
+            let advice = "Run the command in the folder that the run was started in: paths to data are relative to it.";
+            Error::usage(file.display().to_string(), reason, advice)
+        }
+        other => other,
+    });
+    Ok(resolved?.0)
+}

@@ -1,0 +1,360 @@
+//! Running an experiment: seed after seed, recorded, kept, and taken up again where it was stopped.
+
+use crate::checkpoint::{FinishedSeed, Keeper, Keeping, Position, Running, Saved, Spent};
+use crate::experiment::{Experiment, Progress, Run, SeedRun};
+use crate::judge::Judge;
+use crate::process::{self, Meter};
+use crate::record::Recorder;
+use crate::{Error, Result};
+use boostfgl_fairness::Percent;
+use boostfgl_fairness::diagnostics::{Diagnosis, Diagnostician};
+use boostfgl_fed::{Course, Observer, Outcome, RoundRecord};
+use boostfgl_nn::Ledger;
+use boostfgl_partition::Partition;
+use boostfgl_report::{RunFolder, RunTotals, SeedSummary, Summary};
+use std::sync::Arc;
+
+impl Experiment {
+    /// Runs every seed in memory.
+    ///
+    /// # Errors
+    /// If the graph cannot be divided, or training fails.
+    pub fn run(&self) -> Result<Run> {
+        self.run_watched(&mut (), None)
+    }
+
+    /// Runs every seed, telling `progress`, and writes the run folder if one is given. The state of a run with a folder is
+    /// saved now and then, so that [`Experiment::resume`] can go on after a crash.
+    ///
+    /// # Errors
+    /// If the folder cannot be written, the graph cannot be divided, or training fails.
+    pub fn run_watched(&self, progress: &mut dyn Progress, folder: Option<&RunFolder>) -> Result<Run> {
+        match folder {
+            Some(folder) => self.run_kept(progress, folder, Keeping::default()),
+            None => {
+                self.check_inputs()?;
+                process::reset_peak_rss();
+                Runner { experiment: self, progress, files: None, finished: Vec::new() }.seeds(&Meter::start(), None)
+            }
+        }
+    }
+
+    /// Like [`Experiment::run_watched`] with a say in how often state is saved, and a way to stop.
+    ///
+    /// # Errors
+    /// As [`Experiment::run_watched`], and [`Error::Stopped`] if it was asked to stop.
+    pub fn run_kept(&self, progress: &mut dyn Progress, folder: &RunFolder, keeping: Keeping<'_>) -> Result<Run> {
+        self.check_inputs()?;
+        process::reset_peak_rss();
+        let keeper = Keeper::start(folder, self, keeping)?;
+        match Recorder::start(folder, self) {
+            Ok(recorder) => self.run_files(progress, Files { recorder, keeper }, None),
+            Err(error) => {
+                keeper.finish();
+                Err(error)
+            }
+        }
+    }
+
+    /// Writes down that a run is to be done in this folder, so that [`Experiment::resume`] can do it from the start.
+    ///
+    /// # Errors
+    /// If the folder cannot be written.
+    pub fn announce(&self, folder: &RunFolder) -> Result<()> {
+        Keeper::start(folder, self, Keeping::default())?;
+        Ok(folder.write_atomic(RunFolder::CONFIG, self.config().to_toml().as_bytes())?)
+    }
+
+    /// Goes on with the run in a folder where it was stopped, and ends with the digits of one that was not. A run that had
+    /// not saved anything begins anew.
+    ///
+    /// # Errors
+    /// As [`Experiment::run_kept`], and if configuration, data or program are not those that the run was begun with, or
+    /// another program works on it.
+    pub fn resume(&self, progress: &mut dyn Progress, folder: &RunFolder, keeping: Keeping<'_>) -> Result<Run> {
+        self.check_inputs()?;
+        process::reset_peak_rss();
+        // First of all the run is taken, so that no other program works on it.
+        let keeper = Keeper::resume(folder, self, keeping)?;
+        let saved = Saved::read(folder, self)?;
+        saved.notes.iter().for_each(|note| progress.note(note));
+        let recorder = Recorder::resume(folder, self, saved.lines())?;
+        self.run_files(progress, Files { recorder, keeper }, Some(saved))
+    }
+
+    fn run_files(&self, progress: &mut dyn Progress, mut files: Files<'_>, saved: Option<Saved>) -> Result<Run> {
+        let meter = Meter::start();
+        let runner = Runner { experiment: self, progress, files: Some(&mut files), finished: Vec::new() };
+        let done = runner.seeds(&meter, saved);
+        let Files { recorder, keeper } = files;
+        match done {
+            Ok(run) => {
+                let note = recorder.finish(&run.summary)?;
+                keeper.finish();
+                Ok(Run { note, ..run })
+            }
+            Err(error) => {
+                if recorder.is_empty() {
+                    keeper.finish();
+                }
+                recorder.abandon();
+                Err(error)
+            }
+        }
+    }
+
+    /// Runs one seed on a partition at hand, telling `progress` of every round: for several methods that share it.
+    ///
+    /// With the partition that [`Experiment::partition`] draws for the seed, scores and digest are those of
+    /// [`Experiment::run`].
+    ///
+    /// # Errors
+    /// If the partition is of another graph, or training fails.
+    pub fn run_seed(
+        &self,
+        seed: u64,
+        partition: &Arc<Partition>,
+        progress: &mut dyn Progress,
+    ) -> Result<(SeedRun, SeedSummary)> {
+        if partition.len() != self.graph().len() {
+            let reason = format!("expected a partition of {} nodes, found {}", self.graph().len(), partition.len());
+            return Err(Error::usage(self.graph().name(), reason, "Draw the partition from the same graph."));
+        }
+        let mut runner = Runner { experiment: self, progress, files: None, finished: Vec::new() };
+        let done = runner.seed(seed, Arc::clone(partition), &Meter::start(), None)?;
+        Ok((done.run, done.summary))
+    }
+
+    /// What a seed that finished earlier left behind, judged again.
+    pub(crate) fn judged_again(
+        &self,
+        seed: u64,
+        outcome: Outcome<f32>,
+        diagnosis: Option<Diagnosis>,
+    ) -> Result<SeedRun> {
+        let partition = Arc::new(self.partition(seed)?);
+        let judge = Judge::new(self, &partition)?;
+        let evaluation = judge.evaluate(&outcome.predictions)?;
+        let (groups, digest) = (judge.groups, digest(&outcome));
+        Ok(SeedRun { seed, partition, groups, outcome, evaluation, digest, diagnosis })
+    }
+}
+
+/// Where a run is written, and where its state is.
+struct Files<'r> {
+    recorder: Recorder<'r>,
+    keeper: Keeper<'r>,
+}
+
+/// Works through the seeds of an experiment.
+struct Runner<'a, 'r> {
+    experiment: &'a Experiment,
+    progress: &'a mut dyn Progress,
+    files: Option<&'a mut Files<'r>>,
+    finished: Vec<FinishedSeed>,
+}
+
+impl Runner<'_, '_> {
+    /// All seeds that are left, and what they amount to together with those that finished before.
+    fn seeds(mut self, meter: &Meter, saved: Option<Saved>) -> Result<Run> {
+        let experiment = self.experiment;
+        let mut running = None;
+        let mut carried = Spent::default();
+        if let Some(saved) = saved {
+            running = saved.running;
+            let spent = saved.finished.iter().map(|seed| seed.spent).chain(running.as_ref().map(|seed| seed.spent));
+            spent.for_each(|spent| (carried.wall, carried.cpu) = (carried.wall + spent.wall, carried.cpu + spent.cpu));
+            self.take_up(saved.finished)?;
+        }
+        let seeds = &experiment.config().seeds;
+        for (index, &seed) in seeds.iter().enumerate().skip(self.finished.len()) {
+            self.progress.seed(index, seeds.len(), seed);
+            let seed_meter = Meter::start();
+            let partition = Arc::new(experiment.partition(seed)?);
+            let done = self.seed(seed, partition, &seed_meter, running.take())?;
+            if let Some(files) = &mut self.files {
+                files.recorder.seed(experiment, &done.run)?;
+            }
+            self.finished.push(done);
+        }
+        let Self { finished, files, .. } = self;
+        conclude(experiment, finished, files, meter, carried)
+    }
+
+    /// Takes over seeds that finished earlier.
+    fn take_up(&mut self, finished: Vec<FinishedSeed>) -> Result<()> {
+        if let Some(files) = &mut self.files {
+            finished.iter().try_for_each(|seed| files.recorder.seed(self.experiment, &seed.run))?;
+            files.keeper.goes_on(finished.len());
+        }
+        self.finished = finished;
+        Ok(())
+    }
+
+    /// All rounds of one seed, or those that are left of it.
+    fn seed(
+        &mut self,
+        seed: u64,
+        partition: Arc<Partition>,
+        meter: &Meter,
+        running: Option<Running>,
+    ) -> Result<FinishedSeed> {
+        let experiment = self.experiment;
+        let judge = Judge::new(experiment, &partition)?;
+        self.progress.divided(seed, &partition, &judge.groups);
+        let federation = experiment.federation(seed, &partition)?;
+        let training = Meter::start();
+        let diagnostics = experiment.diagnostics();
+        let mut diagnostician = Diagnostician::new(diagnostics, judge.subject(seed), experiment.settings());
+        let carried = running.as_ref().map_or(Spent::default(), |running| running.spent);
+        let spent = |meter: &Meter, training: &Meter| Spent {
+            wall: carried.wall + meter.wall(),
+            cpu: carried.cpu + meter.cpu(),
+            training: carried.training + training.cpu(),
+        };
+        let mut told = Told { seed, judge: &judge, runner: self, failed: None };
+        let mut course = match &running {
+            Some(running) => told.take_up(federation, running, &mut diagnostician)?,
+            None => federation.begin(&mut [&mut told, &mut diagnostician])?,
+        };
+        while !course.is_over() {
+            course.step(&mut [&mut told, &mut diagnostician])?;
+            told.check()?;
+            // What diagnostics have seen so far is not saved: a seed that they watch is saved when it is done.
+            let state = if diagnostics.is_empty() { Some(&mut course) } else { None };
+            told.runner.save(|| spent(meter, &training), state)?;
+        }
+        let outcome = course.finish();
+        let spent = spent(meter, &training);
+        let diagnosis = (!diagnostics.is_empty()).then(|| diagnostician.conclude());
+        let evaluation = judge.evaluate(&outcome.predictions)?;
+        let (groups, digest) = (judge.groups, digest(&outcome));
+        let summary = SeedSummary {
+            seed,
+            scores: Percent(evaluation.scores.percent().0),
+            groups: evaluation.groups.sizes(),
+            round: outcome.round,
+            seconds: spent.wall,
+            cpu_seconds: spent.cpu,
+            bytes_up: outcome.bytes_up,
+            bytes_down: outcome.bytes_down,
+            digest: digest.clone(),
+        };
+        let run = SeedRun { seed, partition, groups, outcome, evaluation, digest, diagnosis };
+        let lines = self.files.as_ref().map_or(0, |files| files.recorder.lines());
+        Ok(FinishedSeed { run, summary, spent, lines })
+    }
+
+    /// Saves the state of the run, if it is time to.
+    fn save(&mut self, spent: impl FnOnce() -> Spent, course: Option<&mut Course<f32>>) -> Result<()> {
+        let Some(files) = self.files.as_mut() else { return Ok(()) };
+        if !files.keeper.is_due() {
+            return Ok(());
+        }
+        // A checkpoint that counts lines which a power failure took would be worth nothing.
+        files.recorder.sync()?;
+        let at = Position { finished: &self.finished, lines: files.recorder.lines(), spent: spent() };
+        files.keeper.save(at, course)
+    }
+}
+
+/// What all seeds amount to.
+fn conclude(
+    experiment: &Experiment,
+    finished: Vec<FinishedSeed>,
+    files: Option<&mut Files<'_>>,
+    meter: &Meter,
+    carried: Spent,
+) -> Result<Run> {
+    let training = finished.iter().map(|seed| seed.spent.training).sum();
+    let (seeds, summaries): (Vec<SeedRun>, Vec<SeedSummary>) =
+        finished.into_iter().map(|seed| (seed.run, seed.summary)).unzip();
+    let boosts = experiment.config().active_boosts()?.iter().map(|b| b.name().to_owned()).collect();
+    let mut digest = blake3::Hasher::new();
+    seeds.iter().for_each(|s| {
+        digest.update(s.digest.as_bytes());
+    });
+    if let Some(Files { recorder, .. }) = files {
+        recorder.models(experiment, &seeds)?;
+        recorder.divisions(experiment, &seeds)?;
+        recorder.diagnoses(&seeds)?;
+    }
+    let totals = RunTotals {
+        cpu_seconds: carried.cpu + meter.cpu(),
+        train_cpu_seconds: training,
+        wall_seconds: carried.wall + meter.wall(),
+        peak_rss_mib: process::peak_rss_mib(),
+        digest: digest.finalize().to_hex().to_string(),
+    };
+    let summary = Summary::new(&experiment.config().method, boosts, experiment.graph().name(), summaries, totals);
+    Ok(Run { summary, seeds, note: None })
+}
+
+/// A federation's observer that passes everything on and keeps the first failure.
+struct Told<'a, 'b, 'r> {
+    seed: u64,
+    judge: &'a Judge<'a>,
+    runner: &'a mut Runner<'b, 'r>,
+    failed: Option<Error>,
+}
+
+impl Told<'_, '_, '_> {
+    /// Goes on with a seed that was stopped.
+    fn take_up(
+        &mut self,
+        federation: boostfgl_fed::Federation<f32>,
+        running: &Running,
+        diagnostician: &mut Diagnostician<'_, f32>,
+    ) -> Result<Course<f32>> {
+        let mut ledger = Ledger::restoring(&running.course);
+        let course = ledger.within("course", |_| Ok(()));
+        let malformed = |reason: String| boostfgl_report::Error::malformed(&running.path, reason);
+        course.map_err(|error| malformed(error.to_string()))?;
+        let course = federation.resume(&mut ledger, &mut [self, diagnostician]).map_err(|error| match error {
+            boostfgl_fed::Error::Network(state) => Error::from(malformed(state.to_string())),
+            other => other.into(),
+        })?;
+        match ledger.unread() {
+            0 => Ok(course),
+            rest => Err(malformed(format!("expected nothing more, found {rest} bytes")).into()),
+        }
+    }
+
+    fn check(&mut self) -> Result<()> {
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
+    fn tell(&mut self, record: &RoundRecord<'_>) -> Result<()> {
+        let evaluation = record.predictions.map(|p| self.judge.evaluate(p)).transpose()?;
+        self.runner.progress.round(record, evaluation.as_ref());
+        match &mut self.runner.files {
+            Some(files) => files.recorder.round(self.seed, record, evaluation.as_ref()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Observer<f32> for Told<'_, '_, '_> {
+    fn preparing(&mut self, done: usize, of: usize) {
+        self.runner.progress.preparing(done, of);
+    }
+
+    fn round(&mut self, record: &RoundRecord<'_>) {
+        let told = self.tell(record);
+        self.failed = self.failed.take().or(told.err());
+    }
+}
+
+/// BLAKE3 of parameters and predictions.
+fn digest(outcome: &Outcome<f32>) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for model in &outcome.models {
+        model.feed(|bytes| {
+            hasher.update(bytes);
+        });
+    }
+    for class in &outcome.predictions {
+        hasher.update(&class.to_le_bytes());
+    }
+    hasher.finalize().to_hex().to_string()
+}

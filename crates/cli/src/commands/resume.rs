@@ -1,0 +1,94 @@
+//! `boostfgl resume`.
+
+use super::run::{Done, print_json, print_tables, write_report};
+use crate::args::{DataFlags, PaceFlags, ResourceFlags};
+use crate::progress::Rounds;
+use crate::signals;
+use anyhow::Result;
+use boostfgl::checkpoint::{StoppedRun, is_stopped, runs_in};
+use boostfgl::report::{Diagnoses, RunFolder, Summary};
+use boostfgl::{Error, Experiment, Keeping, diagnose};
+use clap::Args;
+use std::path::{Path, PathBuf};
+
+/// Continue a stopped run to the same digits
+///
+/// Goes on after a crash, a power failure, kill -9 or Ctrl-C, from the last state that was saved
+/// (checkpoint/ in the run folder). Parameters, predictions and tables come out bit for bit as if
+/// nothing had happened; times are those of all attempts together.
+///
+/// Examples:
+///   boostfgl resume runs/cora-fedavg          one run
+///   boostfgl resume runs/demo                 both methods of `boostfgl run`
+///   boostfgl resume runs/cora-fedavg --threads 1
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Resume {
+    /// Folder of a run that was stopped, or one that holds several
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+
+    #[command(flatten)]
+    resources: ResourceFlags,
+
+    #[command(flatten)]
+    pace: PaceFlags,
+
+    #[command(flatten)]
+    data_flags: DataFlags,
+
+    /// Print one JSON document on standard output instead of the table
+    #[arg(long)]
+    json: bool,
+
+    /// Print no progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl Resume {
+    pub(crate) fn execute(&self) -> Result<()> {
+        let limit = self.resources.limit()?;
+        let pool = self.resources.pool()?;
+        let keeping = Keeping { pace: self.pace.pace()?, stop: Some(signals::stop_flag()) };
+        let runs = runs_in(&self.run);
+        if runs.is_empty() {
+            // Says what is missing.
+            StoppedRun::open(&self.run)?;
+        }
+        let (mut done, mut diagnostics) = (Vec::new(), Vec::new());
+        for path in &runs {
+            if !is_stopped(path) {
+                if !self.quiet {
+                    eprintln!("note: {} is finished", path.display());
+                }
+                done.push(finished(path)?);
+                continue;
+            }
+            let stopped = StoppedRun::open(path)?;
+            let config = stopped.config().clone();
+            let (_, graph) = self.data_flags.load(&config.dataset, self.quiet)?;
+            let experiment = pool.install(|| Experiment::new(config, graph))?;
+            let experiment = experiment.with_diagnostics(stopped.diagnostics().to_vec());
+            if let Some(limit) = limit {
+                experiment.check_memory(limit, pool.current_num_threads())?;
+            }
+            let config = experiment.config();
+            let mut rounds = Rounds::new(&config.method, config.seeds.len(), config.fed.rounds, self.quiet);
+            let run = pool.install(|| experiment.resume(&mut rounds, stopped.folder(), keeping))?;
+            run.note.iter().for_each(|note| eprintln!("note: {note}"));
+            diagnostics = stopped.diagnostics().to_vec();
+            done.push(Done { diagnoses: diagnose::diagnoses(&run.seeds), summary: run.summary, folder: path.clone() });
+        }
+        let together = (runs.len() > 1 || runs[0] != self.run).then_some(self.run.as_path());
+        let report = write_report(&done, together)?;
+        if self.json { print_json(&done, &diagnostics) } else { print_tables(&done, &diagnostics, &[], &report) }
+    }
+}
+
+fn finished(path: &Path) -> Result<Done> {
+    let summary = Summary::read(path.join(RunFolder::SUMMARY)).map_err(Error::from)?;
+    let found = path.join(RunFolder::DIAGNOSTICS);
+    let diagnoses = found.exists().then(|| Diagnoses::read(&found)).transpose().map_err(Error::from)?;
+    Ok(Done { summary, diagnoses, folder: path.to_path_buf() })
+}

@@ -1,0 +1,128 @@
+//! `resume`: the real program, really killed.
+
+use crate::common::Place;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// Long enough to be hit in the middle, short enough to be done again.
+const RUN: &str = "--method boostfgl --rounds 8 --seeds 2 --set model.hidden=8 --checkpoint-rounds 2";
+
+impl Place {
+    fn start(&self, arguments: &str) -> Child {
+        let mut process = self.process();
+        process.args(arguments.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::piped());
+        process.spawn().unwrap()
+    }
+
+    /// Waits until a run has recorded so many rounds.
+    fn wait_for_rounds(&self, run: &str, rounds: usize) {
+        let end = Instant::now() + Duration::from_secs(100);
+        let file = self.path(&format!("{run}/rounds.jsonl"));
+        while std::fs::read_to_string(&file).map_or(0, |text| text.lines().count()) < rounds {
+            assert!(Instant::now() < end, "{run} did not reach {rounds} rounds");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    fn same(&self, a: &str, b: &str) {
+        for name in ["model.safetensors", "predictions.csv", "partition.csv", "config.toml"] {
+            assert!(self.bytes(&format!("{a}/{name}")) == self.bytes(&format!("{b}/{name}")), "{name} of {a} and {b}");
+        }
+        let digest = |run: &str| self.json(&format!("{run}/summary.json"))["digest"].clone();
+        assert_eq!(digest(a), digest(b));
+        let lines = |run: &str| self.read(&format!("{run}/rounds.jsonl")).lines().count();
+        assert_eq!(lines(a), lines(b));
+    }
+}
+
+/// `kill -NAME`, which the standard library cannot do.
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+fn ended(child: Child) -> (ExitStatus, String) {
+    let output = child.wait_with_output().unwrap();
+    (output.status, String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn a_killed_run_goes_on_to_the_same_digits() {
+    let place = Place::new();
+    place.ok(&format!("run {RUN} --out whole"));
+    // In the first seed before anything is saved, in the middle, and in the second.
+    for rounds in [1, 5, 11] {
+        let run = format!("killed-{rounds}");
+        let mut child = place.start(&format!("run {RUN} --out {run}"));
+        place.wait_for_rounds(&run, rounds);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!place.exists(&format!("{run}/summary.json")));
+        let done = place.ok(&format!("resume {run}"));
+        assert!(done.stdout.contains("boostfgl"), "{}", done.stdout);
+        place.same("whole", &run);
+        assert!(!place.exists(&format!("{run}/checkpoint")));
+    }
+}
+
+/// The first Ctrl-C saves and says how to go on.
+#[test]
+#[cfg(unix)]
+fn ctrl_c_finishes_the_round_and_says_how_to_go_on() {
+    let place = Place::new();
+    place.ok(&format!("run {RUN} --out whole"));
+    for (name, wanted) in [("INT", "INT"), ("TERM", "TERM")] {
+        let child = place.start(&format!("run {RUN} --checkpoint-seconds off --out {name}"));
+        place.wait_for_rounds(name, 3);
+        signal(&child, wanted);
+        let (status, said) = ended(child);
+        assert_eq!(status.code(), Some(130), "{said}");
+        assert!(said.contains("stopping: the round under way is finished and saved first"), "{said}");
+        assert!(said.contains(&format!("to go on: boostfgl resume {name}")), "{said}");
+        let rounds = place.read(&format!("{name}/rounds.jsonl")).lines().count();
+        let again = place.ok(&format!("resume {name} --json"));
+        assert!(again.stdout.contains("\"digest\""), "{}", again.stdout);
+        assert!((3..16).contains(&rounds), "{rounds}");
+        place.same("whole", name);
+    }
+}
+
+/// Both methods of the default run come to their end, whichever was stopped.
+#[test]
+#[cfg(unix)]
+fn the_default_pair_is_resumed_as_a_whole() {
+    let place = Place::new();
+    let few = "--rounds 6 --seeds 1 --set model.hidden=8";
+    place.ok(&format!("run {few} --out whole"));
+    let mut child = place.start(&format!("run {few} --checkpoint-rounds 2 --out pair"));
+    place.wait_for_rounds("pair/fedavg", 3);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let done = place.ok("resume pair");
+    assert!(done.stdout.contains("pair/report.html") && place.exists("pair/report.html"), "{}", done.stdout);
+    for method in ["fedavg", "boostfgl"] {
+        place.same(&format!("whole/{method}"), &format!("pair/{method}"));
+    }
+    // Nothing is left to do, which is no error.
+    let again = place.ok("resume pair");
+    assert!(again.stderr.contains("is finished"), "{}", again.stderr);
+}
+
+#[test]
+fn what_cannot_be_resumed_is_named() {
+    let place = Place::new();
+    place.refused_with("resume nothing", &["nothing: expected the folder of a run that was stopped", "help:"]);
+    place.refused_with("run --checkpoint-rounds 0", &["--checkpoint-rounds: expected at least 1, found 0"]);
+    place.refused_with("run --checkpoint-seconds soon", &["--checkpoint-seconds: expected a number of seconds"]);
+}
+
+/// Digits do not depend on the CPU under --portable, and it is part of the configuration.
+#[test]
+fn portable_is_a_key_of_the_run() {
+    let place = Place::new();
+    let few = "--method fedavg --rounds 2 --seeds 1 --set model.hidden=8 --portable";
+    let first = place.digest(&format!("run {few} --out a --threads 1"));
+    assert!(place.read("a/config.toml").contains("portable = true"));
+    assert_eq!(place.digest(&format!("run {few} --out b --threads 4")), first);
+    assert_eq!(place.digest("run --config a/config.toml --out c"), first);
+}

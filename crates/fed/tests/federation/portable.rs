@@ -1,0 +1,29 @@
+//! Digits that are the same on every CPU: what is computed for any CPU and what is computed for this one do not differ in
+//! a bit, for every method. Needs a process of its own, which the test runner gives to every test.
+
+use crate::conformance::{for_all, with_threads};
+use crate::small::*;
+use boostfgl_nn::{Dense, Level};
+
+#[test]
+fn ordered_products_give_the_same_bits_at_every_level_and_number_of_threads() {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    Dense::Ordered.install();
+    let mut differs = 0;
+    for_all(|method, setup, what| {
+        let of = |level: Level, threads: usize| {
+            level.install();
+            with_threads(threads, || run::<f32>(&setup, data(method.name, &graph, &partition)))
+        };
+        let any = of(Level::Portable, 1);
+        for level in Level::available() {
+            assert_same(&any, &of(level, 4), &format!("{what}, {level:?}"));
+        }
+        Dense::Fastest.install();
+        differs += usize::from(bits(&any.models) != bits(&of(Level::best(), 1).models));
+        Dense::Ordered.install();
+    });
+    // Where the crate for dense products sums in another order, there was something to hold.
+    println!("{differs} methods and boosts have other last digits with the fastest products");
+}

@@ -1,0 +1,65 @@
+//! The program that is tortured.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::project::{RealData, target};
+use crate::shell::{cargo, run, shown};
+
+/// The program, built and ready.
+pub(crate) struct Program {
+    path: PathBuf,
+    variable: Option<(&'static str, String)>,
+}
+
+impl Program {
+    /// Builds it, as for users or as for tests.
+    pub(crate) fn build(release: bool, data: &RealData) -> Result<Self> {
+        let mut build = cargo(["build", "--package", "boostfgl-cli"]);
+        if release {
+            build.arg("--release");
+        }
+        run(&mut build)?;
+        let profile = if release { "release" } else { "debug" };
+        let name = format!("boostfgl{}", std::env::consts::EXE_SUFFIX);
+        Ok(Self { path: target().join(profile).join(name), variable: data.to_export() })
+    }
+
+    pub(crate) fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(&self.path);
+        command.args(arguments.split_whitespace()).envs(self.variable.clone());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    pub(crate) fn start(&self, arguments: &str) -> Result<Child> {
+        let mut command = self.command(arguments);
+        command.spawn().with_context(|| format!("cannot start `{}`", shown(&command)))
+    }
+
+    /// Runs to the end; what it said on standard error is in the error if it fails.
+    pub(crate) fn finish(&self, arguments: &str) -> Result<String> {
+        let mut command = self.command(arguments);
+        let output = command.stdout(Stdio::piped()).stderr(Stdio::piped()).output();
+        let output = output.with_context(|| format!("cannot start `{}`", shown(&command)))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            bail!("`{}` failed ({}):\n{said}", shown(&command), output.status);
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+}
+
+/// The digest in a run's summary.
+pub(crate) fn digest(folder: &Path) -> Result<String> {
+    Ok(summary(folder)?["digest"].as_str().unwrap_or_default().to_owned())
+}
+
+/// A run's summary.
+pub(crate) fn summary(folder: &Path) -> Result<serde_json::Value> {
+    let path = folder.join("summary.json");
+    let text = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    serde_json::from_slice(&text).with_context(|| format!("{} is damaged", path.display()))
+}
