@@ -4,7 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::atomic::{self, UNFINISHED};
+use boostfgl_disk::{self as disk, UNFINISHED};
+
 use crate::{AtomicFile, Error, PredictionsWriter, Result, RoundsWriter, Summary};
 
 /// The folder of one run.
@@ -59,7 +60,7 @@ impl RunFolder {
     /// If the folder holds something and `overwrite` is false, or the system refuses.
     pub fn create(path: impl Into<PathBuf>, overwrite: bool) -> Result<Self> {
         let folder = Self { path: path.into() };
-        fs::create_dir_all(&folder.path).map_err(|source| Error::io(&folder.path, source))?;
+        disk::create_dir_all(&folder.path)?;
         let mut names = folder.names()?;
         if overwrite {
             folder.remove_run(&names)?;
@@ -79,14 +80,14 @@ impl RunFolder {
     pub fn create_free(base: impl AsRef<Path>) -> Result<Self> {
         let base = base.as_ref();
         if let Some(parent) = base.parent() {
-            fs::create_dir_all(parent).map_err(|source| Error::io(parent, source))?;
+            disk::create_dir_all(parent)?;
         }
         loop {
             let path = free_name(base);
-            match fs::create_dir(&path) {
+            match disk::create_dir(&path) {
                 Ok(()) => return Ok(Self { path }),
-                Err(taken) if taken.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(source) => return Err(Error::io(path, source)),
+                Err(taken) if taken.source.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(refused) => return Err(refused.into()),
             }
         }
     }
@@ -115,7 +116,7 @@ impl RunFolder {
     /// # Errors
     /// If the system refuses.
     pub fn write_atomic(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        atomic::write_atomic(self.file(name), bytes)
+        Ok(disk::write_atomic(self.file(name), bytes)?)
     }
 
     /// Starts a file that gets its name when it is finished.
@@ -123,7 +124,7 @@ impl RunFolder {
     /// # Errors
     /// If the system refuses.
     pub fn start(&self, name: &str) -> Result<AtomicFile> {
-        AtomicFile::create(self.file(name))
+        Ok(AtomicFile::create(self.file(name))?)
     }
 
     /// Starts `rounds.jsonl`.
@@ -171,10 +172,7 @@ impl RunFolder {
 
     fn remove_run(&self, names: &[String]) -> Result<()> {
         let there = |name: &str| names.iter().any(|there| there == name);
-        let remove = |name: &str| {
-            let path = self.file(name);
-            fs::remove_file(&path).map_err(|source| Error::io(path, source))
-        };
+        let remove = |name: &str| disk::remove_file(self.file(name));
         // The summary goes first, so that a run taken apart halfway does not look finished; the rounds go last,
         // because they are the sign that a run was here.
         let unfinished = |name: &&String| name.starts_with(UNFINISHED.0) && name.ends_with(UNFINISHED.1);
@@ -185,8 +183,7 @@ impl RunFolder {
             remove(name)?;
         }
         if there(Self::CHECKPOINT) && there(Self::ROUNDS) {
-            let path = self.file(Self::CHECKPOINT);
-            fs::remove_dir_all(&path).map_err(|source| Error::io(path, source))?;
+            disk::remove_dir_all(self.file(Self::CHECKPOINT))?;
         }
         let rest = [
             Self::CONFIG,
@@ -202,7 +199,7 @@ impl RunFolder {
                 remove(name)?;
             }
         }
-        atomic::sync_folder(&self.path).map_err(|source| Error::io(&self.path, source))
+        Ok(disk::sync_folder(&self.path)?)
     }
 }
 
