@@ -4,6 +4,7 @@
 //! * [`AppendFile`] — a file that has its name while it grows.
 //! * [`create_dir_all`], [`create_dir`], [`remove_file`], [`remove_dir`], [`remove_dir_all`], [`sync_folder`] — what
 //!   happens to names.
+//! * [`Checksums`] — what the files of a folder should be.
 //!
 //! That all of it goes through one place is what makes it testable: builds with debug assertions, or with the feature
 //! `faults`, can have the n-th call meet a full disk, a read error, a crash or a power cut (module `faults`). Other
@@ -13,6 +14,7 @@
 
 mod append;
 mod atomic;
+mod checksums;
 mod error;
 #[cfg(not(any(debug_assertions, feature = "faults")))]
 mod faultless;
@@ -26,6 +28,7 @@ use faultless as faults;
 
 pub use append::AppendFile;
 pub use atomic::{AtomicFile, UNFINISHED, write_atomic};
+pub use checksums::Checksums;
 pub use error::{Error, Result};
 pub use folder::{create_dir, create_dir_all, remove_dir, remove_dir_all, remove_file, sync_folder};
 

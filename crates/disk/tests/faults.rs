@@ -4,31 +4,15 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-use boostfgl_disk::faults::{Fault, Faults};
+use boostfgl_disk::faults::{Fault, Faults, at_every_call};
 use boostfgl_disk::{AppendFile, AtomicFile, Result, UNFINISHED, create_dir_all, remove_dir_all, write_atomic};
 
-/// Does `work` in a fresh folder that `prepare` filled, with the fault at call 1, 2, … until it no longer happens, and
-/// shows `look` each outcome. Returns how many calls the work takes.
-fn at_every_call(
-    fault: Fault,
-    prepare: impl Fn(&Path),
-    work: impl Fn(&Path) -> Result<()>,
-    look: impl Fn(&Path, Result<()>, usize),
-) -> usize {
-    for n in 1.. {
+fn prepared(fill: impl Fn(&Path)) -> impl Fn() -> tempfile::TempDir {
+    move || {
         let place = tempfile::tempdir().unwrap();
-        prepare(place.path());
-        let faults = Faults::install(place.path(), fault, n);
-        let outcome = work(place.path());
-        let fired = faults.fired();
-        drop(faults);
-        if !fired {
-            outcome.unwrap();
-            return n - 1;
-        }
-        look(place.path(), outcome, n);
+        fill(place.path());
+        place
     }
-    unreachable!()
 }
 
 #[test]
@@ -36,9 +20,9 @@ fn an_atomic_file_is_the_old_or_the_new() {
     // More than a buffer, so that there are several writes.
     let new = vec![7u8; 40_000];
     for fault in Fault::ALL {
-        let calls = at_every_call(
+        let (calls, whole) = at_every_call(
             fault,
-            |place| write_atomic(place.join("a"), b"old").unwrap(),
+            prepared(|place| write_atomic(place.join("a"), b"old").unwrap()),
             |place| {
                 let mut file = AtomicFile::create(place.join("a"))?;
                 for part in new.chunks(1000) {
@@ -63,6 +47,7 @@ fn an_atomic_file_is_the_old_or_the_new() {
                 assert!(down || names.len() == 1, "{fault:?} at {n} leaves {names:?}");
             },
         );
+        whole.unwrap();
         assert!(calls >= 8, "{fault:?}: {calls} calls");
     }
 }
@@ -70,10 +55,10 @@ fn an_atomic_file_is_the_old_or_the_new() {
 #[test]
 fn an_appending_file_loses_nothing_that_was_synced() {
     for fault in Fault::ALL {
-        at_every_call(
+        let (_, whole) = at_every_call(
             fault,
-            |_| {},
-            |place| {
+            prepared(|_| {}),
+            |place| -> Result<()> {
                 let mut file = AppendFile::create(place.join("a"))?;
                 for line in ["one\n", "two\n", "three\n"] {
                     file.append(line.as_bytes())?;
@@ -91,16 +76,17 @@ fn an_appending_file_loses_nothing_that_was_synced() {
                 assert!(outcome.is_ok() || fault != Fault::Short, "{fault:?} at {n}");
             },
         );
+        whole.unwrap();
     }
 }
 
 #[test]
 fn resuming_cuts_for_good_or_not_at_all() {
     for fault in Fault::ALL {
-        at_every_call(
+        let (_, whole) = at_every_call(
             fault,
-            |place| fs::write(place.join("a"), "one\ntwo\nth").unwrap(),
-            |place| {
+            prepared(|place| fs::write(place.join("a"), "one\ntwo\nth").unwrap()),
+            |place| -> Result<()> {
                 let mut file = AppendFile::open(place.join("a"))?;
                 file.cut(4)?;
                 file.append(b"2\n")?;
@@ -115,19 +101,20 @@ fn resuming_cuts_for_good_or_not_at_all() {
                 assert_eq!(fs::read(place.join("a")).unwrap(), b"one\n2\n");
             },
         );
+        whole.unwrap();
     }
 }
 
 #[test]
 fn a_folder_taken_apart_halfway_can_be_taken_apart_again() {
     for fault in Fault::ALL {
-        at_every_call(
+        let (_, whole) = at_every_call(
             fault,
-            |place| {
+            prepared(|place| {
                 create_dir_all(place.join("a/b")).unwrap();
                 fs::write(place.join("a/1"), "1").unwrap();
                 fs::write(place.join("a/b/2"), "2").unwrap();
-            },
+            }),
             |place| remove_dir_all(place.join("a")),
             |place, _, n| {
                 if place.join("a").exists() {
@@ -136,6 +123,7 @@ fn a_folder_taken_apart_halfway_can_be_taken_apart_again() {
                 create_dir_all(place.join("a/b")).unwrap();
             },
         );
+        whole.unwrap();
     }
 }
 

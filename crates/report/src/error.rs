@@ -81,7 +81,10 @@ pub enum Error {
 
 impl From<boostfgl_disk::Error> for Error {
     fn from(refused: boostfgl_disk::Error) -> Self {
-        Self::Io { path: refused.path, source: refused.source }
+        match refused.source.kind() {
+            std::io::ErrorKind::InvalidData => Self::malformed(refused.path, refused.source.to_string()),
+            _ => Self::Io { path: refused.path, source: refused.source },
+        }
     }
 }
 

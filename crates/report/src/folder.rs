@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use boostfgl_disk::{self as disk, UNFINISHED};
+use boostfgl_disk::{self as disk, Checksums, UNFINISHED};
 
 use crate::{AtomicFile, Error, PredictionsWriter, Result, RoundsWriter, Summary};
 
@@ -46,10 +46,23 @@ impl RunFolder {
     pub const DIAGNOSTICS: &str = "diagnostics.json";
     /// The report.
     pub const REPORT: &str = "report.html";
+    /// The BLAKE3 of every file but the report.
+    pub const CHECKSUMS: &str = Checksums::FILE;
     /// The summary: the last file a run writes.
     pub const SUMMARY: &str = "summary.json";
     /// The folder of checkpoints.
     pub const CHECKPOINT: &str = "checkpoint";
+
+    /// What has a checksum, beside the summary. The report has none: it only shows what is in these.
+    const SUMMED: [&str; 7] = [
+        Self::CONFIG,
+        Self::PARTITION,
+        Self::DIVISIONS,
+        Self::PREDICTIONS,
+        Self::MODEL,
+        Self::DIAGNOSTICS,
+        Self::ROUNDS,
+    ];
 
     /// Makes the folder, with its parents, or takes over an empty one.
     ///
@@ -143,12 +156,22 @@ impl RunFolder {
         PredictionsWriter::create(self.file(Self::PREDICTIONS))
     }
 
-    /// Writes `summary.json`: do this last.
+    /// Writes `checksums.txt` about every file of the run, then `summary.json`: do this last.
     ///
     /// # Errors
     /// If the system refuses.
     pub fn write_summary(&self, summary: &Summary) -> Result<()> {
-        self.write_atomic(Self::SUMMARY, summary.to_json().as_bytes())
+        let json = summary.to_json();
+        Checksums::of(&self.path, Self::SUMMED)?.with(Self::SUMMARY, json.as_bytes()).write()?;
+        self.write_atomic(Self::SUMMARY, json.as_bytes())
+    }
+
+    /// Compares a file of a finished run with the checksum that the run left; folders of earlier versions have none.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if the file was changed since, or the checksums were.
+    pub fn check(&self, name: &str) -> Result<()> {
+        Checksums::read(&self.path)?.map_or(Ok(()), |sums| Ok(sums.check(name)?))
     }
 
     /// Reads `summary.json`.
@@ -185,16 +208,8 @@ impl RunFolder {
         if there(Self::CHECKPOINT) && there(Self::ROUNDS) {
             disk::remove_dir_all(self.file(Self::CHECKPOINT))?;
         }
-        let rest = [
-            Self::CONFIG,
-            Self::PARTITION,
-            Self::DIVISIONS,
-            Self::PREDICTIONS,
-            Self::MODEL,
-            Self::DIAGNOSTICS,
-            Self::REPORT,
-        ];
-        for name in rest.into_iter().chain([Self::ROUNDS]) {
+        // The rounds stand last among those that have checksums.
+        for name in [Self::CHECKSUMS, Self::REPORT].into_iter().chain(Self::SUMMED) {
             if there(name) {
                 remove(name)?;
             }

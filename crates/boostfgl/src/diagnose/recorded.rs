@@ -29,7 +29,9 @@ impl RecordedRun {
             let reason = "expected a finished run, found no summary.json";
             return Err(Error::usage(path.display().to_string(), reason, "Repeat the run: it was stopped or failed."));
         }
-        Ok(Self { summary: Summary::read(file).map_err(readable)?, folder })
+        let summary = Summary::read(file).map_err(readable)?;
+        folder.check(RunFolder::SUMMARY).map_err(readable)?;
+        Ok(Self { summary, folder })
     }
 
     /// How it came out.
@@ -50,6 +52,7 @@ impl RecordedRun {
         let file = self.folder.file(RunFolder::CONFIG);
         let mut layers = Layers::new();
         layers.file(&file)?;
+        self.folder.check(RunFolder::CONFIG)?;
         let (mut config, _) = layers.resolve().map_err(|error| match error {
             Error::Graph(error) => {
                 let reason = format!("expected the dataset of the run, found: {error}");
@@ -70,7 +73,13 @@ impl RecordedRun {
     /// If nothing was recorded, or not all of it; if `diagnostics.json` is damaged. The message says how to get it.
     pub fn diagnoses(&self, wanted: Option<&[Which]>) -> Result<Diagnoses> {
         let file = self.folder.file(RunFolder::DIAGNOSTICS);
-        let found = if file.exists() { Diagnoses::read(&file).map_err(readable)? } else { Diagnoses::new(Vec::new()) };
+        let found = if file.exists() {
+            let found = Diagnoses::read(&file).map_err(readable)?;
+            self.folder.check(RunFolder::DIAGNOSTICS).map_err(readable)?;
+            found
+        } else {
+            Diagnoses::new(Vec::new())
+        };
         let recorded = found.recorded();
         let missing: Vec<Which> = match wanted {
             Some(wanted) => wanted.iter().copied().filter(|which| !recorded.contains(which)).collect(),

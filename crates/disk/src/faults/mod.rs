@@ -4,23 +4,24 @@
 //! n = 1, 2, … until the fault no longer fires, every state a fault can leave has been seen:
 //!
 //! ```
-//! use boostfgl_disk::{faults::{Fault, Faults}, write_atomic};
+//! use boostfgl_disk::{faults::{Fault, at_every_call}, write_atomic};
 //!
-//! for n in 1.. {
-//!     let place = tempfile::tempdir()?;
-//!     let path = place.path().join("note");
-//!     write_atomic(&path, b"old")?;
-//!     let faults = Faults::install(place.path(), Fault::PowerCut, n);
-//!     let written = write_atomic(&path, b"new");
-//!     if !faults.fired() {
-//!         assert!(written.is_ok());
-//!         break;
-//!     }
-//!     drop(faults);
-//!     let left = std::fs::read(&path)?;
-//!     assert!(left == b"old" || left == b"new");
-//! }
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! let prepare = || {
+//!     let place = tempfile::tempdir().unwrap();
+//!     write_atomic(place.path().join("note"), b"old").unwrap();
+//!     place
+//! };
+//! let (calls, written) = at_every_call(
+//!     Fault::PowerCut,
+//!     prepare,
+//!     |place| write_atomic(place.join("note"), b"new"),
+//!     |place, _, n| {
+//!         let left = std::fs::read(place.join("note")).unwrap();
+//!         assert!(left == b"old" || left == b"new", "at call {n}");
+//!     },
+//! );
+//! assert!(written.is_ok());
+//! assert_eq!(calls, 5); // create, write, sync, rename, sync the folder
 //! ```
 //!
 //! Whole programs are given the fault by the variable `BOOSTFGL_FAULT`, such as `crash@17`: a crash then ends the
@@ -105,6 +106,29 @@ impl Drop for Faults {
     fn drop(&mut self) {
         locked(&PLANS).retain(|plan| !Arc::ptr_eq(plan, &self.0));
         INSTALLED.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Does `work` in a place that `prepare` made, with the fault at call 1, 2, … until it no longer happens, and shows
+/// `look` what came of each. Returns how many calls the work takes, and what it gives without a fault.
+pub fn at_every_call<P: AsRef<Path>, T>(
+    fault: Fault,
+    prepare: impl Fn() -> P,
+    work: impl Fn(&Path) -> T,
+    mut look: impl FnMut(&Path, T, usize),
+) -> (usize, T) {
+    let mut n = 1;
+    loop {
+        let place = prepare();
+        let faults = Faults::install(place.as_ref(), fault, n);
+        let outcome = work(place.as_ref());
+        let fired = faults.fired();
+        drop(faults);
+        if !fired {
+            return (n - 1, outcome);
+        }
+        look(place.as_ref(), outcome, n);
+        n += 1;
     }
 }
 
