@@ -89,6 +89,12 @@ pub enum Error {
     },
 }
 
+impl From<boostfgl_disk::Error> for Error {
+    fn from(refused: boostfgl_disk::Error) -> Self {
+        Self::Report(refused.into())
+    }
+}
+
 impl Error {
     /// Builds an [`Error::Usage`].
     pub fn usage(place: impl Into<String>, reason: impl Into<String>, advice: &'static str) -> Self {

@@ -32,6 +32,7 @@ pub fn frames(
 ) -> Result<Vec<SeedFrames>> {
     let path = folder.file(RunFolder::PREDICTIONS);
     let predictions = Predictions::read(&path)?;
+    folder.check(RunFolder::PREDICTIONS)?;
     if predictions.seeds.is_empty() {
         return Err(boostfgl_report::Error::malformed(path, "expected rows, found none").into());
     }

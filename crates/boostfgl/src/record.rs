@@ -160,9 +160,9 @@ impl<'a> Recorder<'a> {
         drop(rounds);
         // The error that led here is what the user must see, not one of cleaning up.
         for name in [RunFolder::ROUNDS, RunFolder::CONFIG] {
-            let _ = std::fs::remove_file(folder.file(name));
+            let _ = boostfgl_disk::remove_file(folder.file(name));
         }
-        let _ = std::fs::remove_dir(folder.path());
+        let _ = boostfgl_disk::remove_dir(folder.path());
     }
 
     /// Brings everything to the disk. What is returned says why there is no report, if there is none: the run is whole

@@ -85,6 +85,12 @@ pub enum Error {
     },
 }
 
+impl From<boostfgl_disk::Error> for Error {
+    fn from(refused: boostfgl_disk::Error) -> Self {
+        Self::Io { path: refused.path, source: refused.source }
+    }
+}
+
 impl Error {
     /// Builds an [`Error::Io`].
     pub fn io(path: impl AsRef<Path>, source: std::io::Error) -> Self {

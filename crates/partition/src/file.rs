@@ -15,9 +15,9 @@
 
 mod reader;
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use boostfgl_disk::AtomicFile;
 use boostfgl_graph::{Graph, Split};
 use serde::{Deserialize, Serialize};
 
@@ -75,15 +75,11 @@ pub fn write(path: &Path, graph: &Graph, partitions: &[(u64, &Partition)]) -> Re
         let (expected, found) = (format!("{} nodes", graph.len()), other.len().to_string());
         return Err(boostfgl_graph::Error::inconsistent(format!("partition of seed {seed}"), expected, found).into());
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let failed = |source| Error::write(path, source);
-    let beside = temporary().tempfile_in(folder).map_err(failed)?;
-    let mut writer = csv::Writer::from_writer(beside);
+    let mut writer = csv::Writer::from_writer(AtomicFile::create(path).map_err(|error| failed(error.source))?);
     write_rows(&mut writer, graph, partitions).map_err(|error| failed(error.into()))?;
-    let mut beside = writer.into_inner().map_err(|error| failed(error.into_error()))?;
-    beside.flush().and_then(|()| beside.as_file().sync_all()).map_err(failed)?;
-    beside.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
+    let file = writer.into_inner().map_err(|error| failed(error.into_error()))?;
+    file.finish().map_err(|error| failed(error.source))
 }
 
 fn write_rows(
@@ -100,18 +96,6 @@ fn write_rows(
         }
     }
     Ok(())
-}
-
-/// A temporary file that, once renamed, may be read by those who may read the user's other files.
-fn temporary() -> tempfile::Builder<'static, 'static> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".partition-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    builder
 }
 
 #[cfg(test)]

@@ -79,6 +79,15 @@ pub enum Error {
     },
 }
 
+impl From<boostfgl_disk::Error> for Error {
+    fn from(refused: boostfgl_disk::Error) -> Self {
+        match refused.source.kind() {
+            std::io::ErrorKind::InvalidData => Self::malformed(refused.path, refused.source.to_string()),
+            _ => Self::Io { path: refused.path, source: refused.source },
+        }
+    }
+}
+
 impl Error {
     /// Builds an [`Error::Io`].
     pub fn io(path: impl AsRef<Path>, source: std::io::Error) -> Self {

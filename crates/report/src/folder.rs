@@ -4,7 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::atomic::{self, UNFINISHED};
+use boostfgl_disk::{self as disk, Checksums, UNFINISHED};
+
 use crate::{AtomicFile, Error, PredictionsWriter, Result, RoundsWriter, Summary};
 
 /// The folder of one run.
@@ -45,10 +46,23 @@ impl RunFolder {
     pub const DIAGNOSTICS: &str = "diagnostics.json";
     /// The report.
     pub const REPORT: &str = "report.html";
+    /// The BLAKE3 of every file but the report.
+    pub const CHECKSUMS: &str = Checksums::FILE;
     /// The summary: the last file a run writes.
     pub const SUMMARY: &str = "summary.json";
     /// The folder of checkpoints.
     pub const CHECKPOINT: &str = "checkpoint";
+
+    /// What has a checksum, beside the summary. The report has none: it only shows what is in these.
+    const SUMMED: [&str; 7] = [
+        Self::CONFIG,
+        Self::PARTITION,
+        Self::DIVISIONS,
+        Self::PREDICTIONS,
+        Self::MODEL,
+        Self::DIAGNOSTICS,
+        Self::ROUNDS,
+    ];
 
     /// Makes the folder, with its parents, or takes over an empty one.
     ///
@@ -59,7 +73,7 @@ impl RunFolder {
     /// If the folder holds something and `overwrite` is false, or the system refuses.
     pub fn create(path: impl Into<PathBuf>, overwrite: bool) -> Result<Self> {
         let folder = Self { path: path.into() };
-        fs::create_dir_all(&folder.path).map_err(|source| Error::io(&folder.path, source))?;
+        disk::create_dir_all(&folder.path)?;
         let mut names = folder.names()?;
         if overwrite {
             folder.remove_run(&names)?;
@@ -79,14 +93,14 @@ impl RunFolder {
     pub fn create_free(base: impl AsRef<Path>) -> Result<Self> {
         let base = base.as_ref();
         if let Some(parent) = base.parent() {
-            fs::create_dir_all(parent).map_err(|source| Error::io(parent, source))?;
+            disk::create_dir_all(parent)?;
         }
         loop {
             let path = free_name(base);
-            match fs::create_dir(&path) {
+            match disk::create_dir(&path) {
                 Ok(()) => return Ok(Self { path }),
-                Err(taken) if taken.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(source) => return Err(Error::io(path, source)),
+                Err(taken) if taken.source.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(refused) => return Err(refused.into()),
             }
         }
     }
@@ -115,7 +129,7 @@ impl RunFolder {
     /// # Errors
     /// If the system refuses.
     pub fn write_atomic(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        atomic::write_atomic(self.file(name), bytes)
+        Ok(disk::write_atomic(self.file(name), bytes)?)
     }
 
     /// Starts a file that gets its name when it is finished.
@@ -123,7 +137,7 @@ impl RunFolder {
     /// # Errors
     /// If the system refuses.
     pub fn start(&self, name: &str) -> Result<AtomicFile> {
-        AtomicFile::create(self.file(name))
+        Ok(AtomicFile::create(self.file(name))?)
     }
 
     /// Starts `rounds.jsonl`.
@@ -142,12 +156,22 @@ impl RunFolder {
         PredictionsWriter::create(self.file(Self::PREDICTIONS))
     }
 
-    /// Writes `summary.json`: do this last.
+    /// Writes `checksums.txt` about every file of the run, then `summary.json`: do this last.
     ///
     /// # Errors
     /// If the system refuses.
     pub fn write_summary(&self, summary: &Summary) -> Result<()> {
-        self.write_atomic(Self::SUMMARY, summary.to_json().as_bytes())
+        let json = summary.to_json();
+        Checksums::of(&self.path, Self::SUMMED)?.with(Self::SUMMARY, json.as_bytes()).write()?;
+        self.write_atomic(Self::SUMMARY, json.as_bytes())
+    }
+
+    /// Compares a file of a finished run with the checksum that the run left; folders of earlier versions have none.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if the file was changed since, or the checksums were.
+    pub fn check(&self, name: &str) -> Result<()> {
+        Checksums::read(&self.path)?.map_or(Ok(()), |sums| Ok(sums.check(name)?))
     }
 
     /// Reads `summary.json`.
@@ -181,10 +205,7 @@ impl RunFolder {
 
     fn remove_run(&self, names: &[String]) -> Result<()> {
         let there = |name: &str| names.iter().any(|there| there == name);
-        let remove = |name: &str| {
-            let path = self.file(name);
-            fs::remove_file(&path).map_err(|source| Error::io(path, source))
-        };
+        let remove = |name: &str| disk::remove_file(self.file(name));
         // The summary goes first, so that a run taken apart halfway does not look finished; the rounds go last,
         // because they are the sign that a run was here.
         let unfinished = |name: &&String| name.starts_with(UNFINISHED.0) && name.ends_with(UNFINISHED.1);
@@ -195,24 +216,15 @@ impl RunFolder {
             remove(name)?;
         }
         if there(Self::CHECKPOINT) && there(Self::ROUNDS) {
-            let path = self.file(Self::CHECKPOINT);
-            fs::remove_dir_all(&path).map_err(|source| Error::io(path, source))?;
+            disk::remove_dir_all(self.file(Self::CHECKPOINT))?;
         }
-        let rest = [
-            Self::CONFIG,
-            Self::PARTITION,
-            Self::DIVISIONS,
-            Self::PREDICTIONS,
-            Self::MODEL,
-            Self::DIAGNOSTICS,
-            Self::REPORT,
-        ];
-        for name in rest.into_iter().chain([Self::ROUNDS]) {
+        // The rounds stand last among those that have checksums.
+        for name in [Self::CHECKSUMS, Self::REPORT].into_iter().chain(Self::SUMMED) {
             if there(name) {
                 remove(name)?;
             }
         }
-        atomic::sync_folder(&self.path).map_err(|source| Error::io(&self.path, source))
+        Ok(disk::sync_folder(&self.path)?)
     }
 }
 

@@ -20,7 +20,6 @@
 
 #![forbid(unsafe_code)]
 
-mod atomic;
 pub mod chart;
 mod comparison;
 mod course;
@@ -43,7 +42,7 @@ mod table;
 mod version;
 mod view;
 
-pub use atomic::{AtomicFile, write_atomic};
+pub use boostfgl_disk::{AtomicFile, write_atomic};
 pub use comparison::{
     Block, BlockRow, Cell, CellCost, Comparison, Contender, CostSummary, Difference, Measured, MetricSummary, Outcome,
 };

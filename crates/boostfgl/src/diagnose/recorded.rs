@@ -28,9 +28,11 @@ impl RecordedRun {
         let file = folder.file(RunFolder::SUMMARY);
         if !file.exists() {
             let reason = "expected a finished run, found no summary.json";
-            return Err(Error::usage(path.display().to_string(), reason, "Repeat the run: it was stopped or failed."));
+            return Err(Error::usage(path.display().to_string(), reason, "`boostfgl resume RUN` finishes a run that was stopped."));
         }
-        Ok(Self { summary: Summary::read(file).map_err(readable)?, folder })
+        let summary = Summary::read(file).map_err(readable)?;
+        folder.check(RunFolder::SUMMARY).map_err(readable)?;
+        Ok(Self { summary, folder })
     }
 
     /// How it came out.
@@ -49,6 +51,7 @@ impl RecordedRun {
     /// If `config.toml` is missing or damaged, or names data that are not there.
     pub fn config(&self) -> Result<Config> {
         let mut config = recorded_config(&self.folder)?;
+        self.folder.check(RunFolder::CONFIG)?;
         config.partition.partitioner = "file".to_owned();
         config.partition.file = Some(self.folder.file(RunFolder::PARTITION));
         Ok(config)
@@ -60,7 +63,13 @@ impl RecordedRun {
     /// If nothing was recorded, or not all of it; if `diagnostics.json` is damaged. The message says how to get it.
     pub fn diagnoses(&self, wanted: Option<&[Which]>) -> Result<Diagnoses> {
         let file = self.folder.file(RunFolder::DIAGNOSTICS);
-        let found = if file.exists() { Diagnoses::read(&file).map_err(readable)? } else { Diagnoses::new(Vec::new()) };
+        let found = if file.exists() {
+            let found = Diagnoses::read(&file).map_err(readable)?;
+            self.folder.check(RunFolder::DIAGNOSTICS).map_err(readable)?;
+            found
+        } else {
+            Diagnoses::new(Vec::new())
+        };
         let recorded = found.recorded();
         let missing: Vec<Which> = match wanted {
             Some(wanted) => wanted.iter().copied().filter(|which| !recorded.contains(which)).collect(),

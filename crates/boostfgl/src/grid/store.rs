@@ -60,7 +60,7 @@ impl CellStore {
     /// If the folder cannot be made.
     pub fn open(comparison: &Path) -> Result<Self> {
         let folder = comparison.join(Self::FOLDER);
-        std::fs::create_dir_all(&folder).map_err(|source| boostfgl_report::Error::io(&folder, source))?;
+        boostfgl_disk::create_dir_all(&folder)?;
         Ok(Self { folder })
     }
 

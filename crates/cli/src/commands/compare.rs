@@ -173,7 +173,7 @@ impl Compare {
                 );
             }
         }
-        std::fs::create_dir_all(&folder).map_err(io)?;
+        boostfgl::disk::create_dir_all(&folder).map_err(unusable)?;
         Ok(folder)
     }
 
@@ -200,7 +200,7 @@ impl Compare {
 /// Each dataset's resolved configuration under config/.
 fn write_configs(folder: &Path, datasets: &[Experiment]) -> Result<()> {
     let configs = folder.join("config");
-    std::fs::create_dir_all(&configs).map_err(|source| unusable(boostfgl::report::Error::io(&configs, source)))?;
+    boostfgl::disk::create_dir_all(&configs).map_err(unusable)?;
     for dataset in datasets {
         let path = configs.join(format!("{}.toml", file_name(dataset.graph().name())));
         write_atomic(path, dataset.config().to_toml().as_bytes()).map_err(Error::from)?;

@@ -197,8 +197,7 @@ fn write_new(to: &Path, bytes: &[u8]) -> Result<()> {
         );
     }
     if let Some(parent) = to.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        std::fs::create_dir_all(parent)
-            .map_err(|source| super::run::unusable(boostfgl::report::Error::io(parent, source)))?;
+        boostfgl::disk::create_dir_all(parent).map_err(super::run::unusable)?;
     }
     Ok(write_atomic(to, bytes).map_err(super::run::unusable)?)
 }

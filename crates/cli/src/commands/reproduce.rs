@@ -99,7 +99,7 @@ impl Reproduce {
         let memory = self.resources.limit()?;
         let threads = self.resources.pool()?.current_num_threads();
         let resources = Resources { threads: NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN), memory };
-        std::fs::create_dir_all(&out).map_err(|source| unusable(boostfgl::report::Error::io(&out, source)))?;
+        boostfgl::disk::create_dir_all(&out).map_err(unusable)?;
         let store = CellStore::open(&out)?;
         let resources = (!self.finished).then_some(resources);
         let mut laboratory = Laboratory::new(self.data_flags.lookup(), store, resources);

@@ -194,8 +194,8 @@ pub(super) fn write_report(runs: &[Done], together: Option<&Path>) -> Result<Pat
 }
 
 /// A folder that cannot be made is a mistake in the command, unlike a disk that fills up while the run goes on.
-pub(super) fn unusable(error: boostfgl::report::Error) -> Error {
-    match error {
+pub(super) fn unusable(error: impl Into<boostfgl::report::Error>) -> Error {
+    match error.into() {
         boostfgl::report::Error::Io { path, source } => {
             let reason = format!("expected a folder that can be made and written, found: {source}");
             Error::usage(path.display().to_string(), reason, "Choose another folder with --out, or free that path.")

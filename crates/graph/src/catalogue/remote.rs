@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use boostfgl_disk::{AtomicFile, create_dir_all};
+
 use super::files::{Hashing, compare, copy};
 use super::lookup::{Located, Lookup, in_folder};
 use super::{Dataset, File};
@@ -42,7 +44,7 @@ impl Lookup {
             Err(missing) => missing,
         };
         let Some(cache) = &self.cache else { return Err(missing) };
-        std::fs::create_dir_all(cache).map_err(|e| Error::io(cache, e))?;
+        create_dir_all(cache)?;
         let mut bring = Bring { cache, fetch, progress };
 
         let result = match self.address().map(|address| bring.mirrored(address, dataset)) {
@@ -69,7 +71,7 @@ struct Bring<'a> {
 }
 
 /// A verified file that waits outside the cache proper until all of its dataset are there.
-type Staged = (tempfile::NamedTempFile, PathBuf);
+type Staged = AtomicFile;
 
 impl Bring<'_> {
     /// Tries the forms a folder may have, complete ones first.
@@ -123,9 +125,9 @@ impl Bring<'_> {
 
     /// Brings one file to a temporary place in the cache and checks it.
     fn one(&mut self, url: &str, target: &Path, sha256: Option<&str>) -> Result<Staged> {
-        let mut file = self.temporary()?;
+        let mut file = self.temporary(target)?;
         let name = target.file_name().unwrap_or(target.as_os_str()).to_string_lossy();
-        let mut hashing = Hashing::new(file.as_file_mut());
+        let mut hashing = Hashing::new(&mut file);
         let mut progress = |done, all| (self.progress)(&name, done, all);
         let got = match file_path(url) {
             Some(path) => read_local(&path, &mut hashing, &mut progress),
@@ -138,15 +140,15 @@ impl Bring<'_> {
             return Err(failed(format!("{promised} bytes were promised, {bytes} arrived")));
         }
         compare(Path::new(url), sha256, digest)?;
-        Ok((file, self.cache.join(target)))
+        Ok(file)
     }
 
     /// Brings the archive and takes the published files out of it.
     fn unpack(&mut self, archive: &str, dataset: &Dataset) -> Result<Vec<Staged>> {
         let url = format!("{}{archive}", dataset.origin);
-        let (zip, _) = self.one(&url, archive.as_ref(), None)?;
+        let mut zip = self.one(&url, archive.as_ref(), None)?;
         let broken = |reason: String| Error::Fetch { url: url.clone(), reason };
-        let reader = zip.reopen().map_err(|e| Error::io(zip.path(), e))?;
+        let reader = zip.reopen()?;
         let mut archive = npyz::npz::NpzArchive::new(std::io::BufReader::new(reader))
             .map_err(|e| broken(format!("not a zip archive: {e}")))?;
         let mut staged = Vec::new();
@@ -166,16 +168,16 @@ impl Bring<'_> {
     }
 
     fn extract(&self, inside: &mut dyn std::io::Read, file: &File, dataset: &Dataset) -> Result<Staged> {
-        let mut temporary = self.temporary()?;
-        let mut hashing = Hashing::new(temporary.as_file_mut());
+        let mut temporary = self.temporary(&Path::new(dataset.folder).join(file.name))?;
+        let mut hashing = Hashing::new(&mut temporary);
         copy(inside, &mut hashing).map_err(|e| Error::io(file.name, e))?;
         compare(Path::new(file.name), file.sha256, hashing.finish().0)?;
-        Ok((temporary, self.cache.join(dataset.folder).join(file.name)))
+        Ok(temporary)
     }
 
     /// A file that vanishes unless it is kept, on the cache's own disk so that keeping it is a rename.
-    fn temporary(&self) -> Result<tempfile::NamedTempFile> {
-        tempfile::Builder::new().prefix(".fetch-").tempfile_in(self.cache).map_err(|e| Error::io(self.cache, e))
+    fn temporary(&self, target: &Path) -> Result<Staged> {
+        Ok(AtomicFile::create_in(self.cache, self.cache.join(target))?)
     }
 }
 
@@ -189,12 +191,11 @@ enum Form {
 
 /// Renames verified files to their final names.
 fn keep(staged: Vec<Staged>) -> Result<()> {
-    for (file, target) in staged {
-        if let Some(folder) = target.parent() {
-            std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
+    for file in staged {
+        if let Some(folder) = file.target().parent() {
+            create_dir_all(folder)?;
         }
-        file.as_file().sync_all().map_err(|e| Error::io(&target, e))?;
-        file.persist(&target).map_err(|e| Error::io(&target, e.error))?;
+        file.finish()?;
     }
     Ok(())
 }

@@ -1,29 +1,25 @@
 //! Writing arrays into an npz, all or nothing.
 
-use std::io::{BufWriter, Write as _};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use boostfgl_disk::AtomicFile;
 use npyz::npz;
 use npyz::zip::{CompressionMethod, DateTime, ZipWriter, write::FileOptions};
 use npyz::{AutoSerialize, WriterBuilder as _};
-use tempfile::NamedTempFile;
 
 use crate::{Error, Result};
 
 /// A npz that is being written. Nothing appears at its path before [`NpzWriter::finish`].
 pub(super) struct NpzWriter {
     path: PathBuf,
-    zip: ZipWriter<BufWriter<NamedTempFile>>,
+    zip: ZipWriter<Remembering>,
 }
 
 impl NpzWriter {
-    /// Starts a temporary file in the folder of `path`.
+    /// Starts the file.
     pub(super) fn create(path: &Path) -> Result<Self> {
-        // A rename replaces a file at once only inside one file system, hence the same folder.
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let file = readable_by_others(&mut tempfile::Builder::new()).tempfile_in(folder);
-        let file = file.map_err(|e| Error::io(path, e))?;
-        Ok(Self { path: path.to_path_buf(), zip: ZipWriter::new(BufWriter::new(file)) })
+        Ok(Self { path: path.to_path_buf(), zip: ZipWriter::new(Remembering::new(AtomicFile::create(path)?)) })
     }
 
     /// Adds an array of `shape`, row by row.
@@ -46,15 +42,9 @@ impl NpzWriter {
     /// Moves the file to its place.
     pub(super) fn finish(self) -> Result<()> {
         let Self { path, mut zip } = self;
-        let mut close = || {
-            let mut buffer = zip.finish()?;
-            buffer.flush()?;
-            let file = buffer.into_inner().map_err(std::io::IntoInnerError::into_error)?;
-            file.as_file().sync_all()?;
-            file.persist(&path).map_err(|e| e.error)?;
-            Ok(())
-        };
-        close().map_err(|e| Error::io(&path, e))
+        let Remembering { file, failed, .. } = zip.finish().map_err(|e| Error::io(&path, e.into()))?;
+        failed.map_or(Ok(()), |e| Err(Error::io(&path, e)))?;
+        Ok(file.finish()?)
     }
 }
 
@@ -64,14 +54,54 @@ fn options() -> FileOptions {
     options.last_modified_time(DateTime::default()).large_file(true)
 }
 
-/// Temporary files are private by default; this one becomes an ordinary file, subject to the umask.
-#[cfg(unix)]
-fn readable_by_others<'a, 'b, 'c>(builder: &'c mut tempfile::Builder<'a, 'b>) -> &'c mut tempfile::Builder<'a, 'b> {
-    use std::os::unix::fs::PermissionsExt as _;
-    builder.permissions(std::fs::Permissions::from_mode(0o666))
+/// A file that never fails, and says at the end whether it did.
+///
+/// The zip writer cannot be dropped after a failed write: it tries to complete the archive, prints that it could not,
+/// and computes with positions that no longer agree. So it is shown a file where everything goes well.
+struct Remembering {
+    file: AtomicFile,
+    at: u64,
+    end: u64,
+    failed: Option<io::Error>,
 }
 
-#[cfg(not(unix))]
-fn readable_by_others<'a, 'b, 'c>(builder: &'c mut tempfile::Builder<'a, 'b>) -> &'c mut tempfile::Builder<'a, 'b> {
-    builder
+impl Remembering {
+    fn new(file: AtomicFile) -> Self {
+        Self { file, at: 0, end: 0, failed: None }
+    }
+
+    /// Does something to the file, unless it has failed already.
+    fn attempt(&mut self, action: impl FnOnce(&mut AtomicFile) -> io::Result<()>) {
+        if self.failed.is_none() {
+            self.failed = action(&mut self.file).err();
+        }
+    }
+}
+
+impl Write for Remembering {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.attempt(|file| file.write_all(bytes));
+        self.at += bytes.len() as u64;
+        self.end = self.end.max(self.at);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.attempt(Write::flush);
+        Ok(())
+    }
+}
+
+impl Seek for Remembering {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let place = match to {
+            SeekFrom::Start(place) => Some(place),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+            SeekFrom::End(by) => self.end.checked_add_signed(by),
+        };
+        self.at = place.ok_or(io::ErrorKind::InvalidInput)?;
+        let at = self.at;
+        self.attempt(|file| file.seek(SeekFrom::Start(at)).map(|_| ()));
+        Ok(at)
+    }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
+use boostfgl_disk::Checksums;
 use boostfgl_graph::{Graph, NodeIds, Role, Split};
 
 use crate::{Error, Result};
@@ -50,7 +51,10 @@ pub fn read(path: &Path, graph: &Graph, seed: u64) -> Result<Saved> {
     if chosen.seed != seed && seeds.len() > 1 {
         return Err(Error::SeedAbsent { path: path.to_path_buf(), seed, present: seeds.into_iter().collect() });
     }
-    chosen.finish(path, graph, columns.split.is_some())
+    let saved = chosen.finish(path, graph, columns.split.is_some())?;
+    // In the folder of a run, the file must still be what the run wrote.
+    Checksums::check_beside(path).map_err(boostfgl_graph::Error::from)?;
+    Ok(saved)
 }
 
 /// Where each column stands.

@@ -20,7 +20,8 @@ pub(super) fn write(path: &Path, parts: Parts<'_>) -> Result<()> {
             file.write_record(None::<&[u8]>).map_err(refused)?;
         }
     }
-    file.into_inner().map_err(|error| Error::io(path, error.into_error()))?.finish()
+    let file = file.into_inner().map_err(|error| Error::io(path, error.into_error()))?;
+    Ok(file.finish()?)
 }
 
 fn field<'a>(cells: &'a Cells<'_>, row: usize) -> Cow<'a, str> {

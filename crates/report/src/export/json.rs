@@ -22,7 +22,7 @@ pub(super) fn write(path: &Path, parts: Parts<'_>) -> Result<()> {
         file.write_all(if before == "[\n" { b"[]\n" } else { b"\n]\n" })
     };
     fill(&mut file).map_err(|source| Error::io(path, source))?;
-    file.finish()
+    Ok(file.finish()?)
 }
 
 /// One object, its keys in the order of the columns.

@@ -61,7 +61,7 @@ pub fn export(views: &[RunView], formats: &[Format], to: &Path) -> Result<Vec<Pa
     if let Some(format) = formats.iter().find(|format| !format.is_built_in()) {
         return Err(Error::NotBuiltIn { what: format.title(), feature: format.name() });
     }
-    std::fs::create_dir_all(to).map_err(|source| Error::io(to, source))?;
+    boostfgl_disk::create_dir_all(to)?;
     let runs = runs(views);
     let mut written = Vec::new();
     for format in formats {

@@ -23,7 +23,7 @@ pub(super) fn write(path: &Path, parts: Parts<'_>) -> Result<()> {
     for part in parts.filter(|part| part.rows() > 0) {
         row_group(&mut file, &part).map_err(refused)?;
     }
-    file.into_inner().map_err(refused)?.finish()
+    Ok(file.into_inner().map_err(refused)?.finish()?)
 }
 
 fn properties() -> WriterProperties {

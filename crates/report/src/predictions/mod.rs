@@ -100,7 +100,7 @@ impl PredictionsWriter {
     pub fn finish(self) -> Result<()> {
         let Self { path, rows } = self;
         let file = rows.into_inner().map_err(|error| Error::io(path, error.into_error()))?;
-        file.finish()
+        Ok(file.finish()?)
     }
 
     fn record(&mut self, fields: [&str; 8]) -> Result<()> {

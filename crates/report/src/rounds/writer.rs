@@ -1,9 +1,10 @@
 //! Writing `rounds.jsonl` while a run goes on.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use boostfgl_disk::AppendFile;
 use serde::Serialize;
 
 use crate::{Error, Result};
@@ -27,8 +28,7 @@ use crate::{Error, Result};
 /// ```
 #[derive(Debug)]
 pub struct RoundsWriter {
-    path: PathBuf,
-    file: File,
+    file: AppendFile,
     line: Vec<u8>,
     lines: usize,
 }
@@ -39,10 +39,7 @@ impl RoundsWriter {
     /// # Errors
     /// If the file is already there, or the system refuses.
     pub fn create(path: impl Into<PathBuf>) -> Result<Self> {
-        let path = path.into();
-        let file = OpenOptions::new().append(true).create_new(true).open(&path);
-        let file = file.map_err(|source| Error::io(&path, source))?;
-        Ok(Self { path, file, line: Vec::new(), lines: 0 })
+        Ok(Self { file: AppendFile::create(path)?, line: Vec::new(), lines: 0 })
     }
 
     /// Continues the file of a stopped run: keeps its first `lines` lines, cuts off whatever came after.
@@ -50,17 +47,13 @@ impl RoundsWriter {
     /// # Errors
     /// If the file has fewer whole lines, or the system refuses.
     pub fn resume(path: impl Into<PathBuf>, lines: usize) -> Result<Self> {
-        let path = path.into();
-        // Not in append mode: where that means "may only add", Windows refuses to cut.
-        let open = || OpenOptions::new().read(true).write(true).open(&path);
-        let mut file = open().map_err(|source| Error::io(&path, source))?;
-        let (found, end) = end_of_line(&file, lines).map_err(|source| Error::io(&path, source))?;
+        let mut file = AppendFile::open(path)?;
+        let (found, end) = end_of_line(file.file(), lines).map_err(|source| Error::io(file.path(), source))?;
         if found < lines {
-            return Err(Error::malformed(&path, format!("expected at least {lines} whole lines, found {found}")));
+            return Err(Error::malformed(file.path(), format!("expected at least {lines} whole lines, found {found}")));
         }
-        let cut = file.set_len(end).and_then(|()| file.seek(SeekFrom::Start(end)));
-        cut.map_err(|source| Error::io(&path, source))?;
-        Ok(Self { path, file, line: Vec::new(), lines })
+        file.cut(end)?;
+        Ok(Self { file, line: Vec::new(), lines })
     }
 
     /// Appends one line and hands it to the system.
@@ -70,9 +63,9 @@ impl RoundsWriter {
     pub fn write(&mut self, record: &impl Serialize) -> Result<()> {
         self.line.clear();
         serde_json::to_writer(&mut self.line, record)
-            .map_err(|error| Error::malformed(&self.path, format!("line {}: {error}", self.lines + 1)))?;
+            .map_err(|error| Error::malformed(self.file.path(), format!("line {}: {error}", self.lines + 1)))?;
         self.line.push(b'\n');
-        self.file.write_all(&self.line).map_err(|source| Error::io(&self.path, source))?;
+        self.file.append(&self.line)?;
         self.lines += 1;
         Ok(())
     }
@@ -88,7 +81,7 @@ impl RoundsWriter {
     /// # Errors
     /// If the system refuses.
     pub fn sync(&self) -> Result<()> {
-        self.file.sync_all().map_err(|source| Error::io(&self.path, source))
+        Ok(self.file.sync()?)
     }
 
     /// Brings everything to the disk and closes the file.
@@ -101,7 +94,7 @@ impl RoundsWriter {
 
     /// Where the file is.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.file.path()
     }
 }
 

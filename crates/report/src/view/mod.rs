@@ -5,6 +5,7 @@ mod settings;
 pub use settings::Settings;
 
 use crate::{Diagnoses, Divisions, Error, Predictions, Result, Rounds, RunFolder, Summary};
+use boostfgl_disk::Checksums;
 use std::path::{Path, PathBuf};
 
 /// How much of a folder is read.
@@ -82,6 +83,9 @@ impl RunView {
         let broken = view.rounds.iter().flat_map(|rounds| &rounds.problems);
         view.problems.extend(broken.map(|problem| format!("{}: {problem}", RunFolder::ROUNDS)));
         view.name_missing(depth);
+        if view.summary.is_some() {
+            view.name_changed(&folder, depth);
+        }
         Ok(view)
     }
 
@@ -105,6 +109,31 @@ impl RunView {
                 self.problems.push(format!("{}: {told}: the file was cut off", RunFolder::ROUNDS));
             } else if cut {
                 self.problems.push(format!("{}: the file was cut off in its last line", RunFolder::ROUNDS));
+            }
+        }
+    }
+
+    /// Of a finished run, what was looked at must be what the run wrote.
+    fn name_changed(&mut self, folder: &RunFolder, depth: Depth) {
+        let sums = match Checksums::read(folder.path()) {
+            Ok(Some(sums)) => sums,
+            Ok(None) => return,
+            Err(damaged) => return self.problems.push(without_folder(folder, &damaged.into())),
+        };
+        let read = [
+            (Depth::Glance, &[RunFolder::SUMMARY, RunFolder::CONFIG][..]),
+            (Depth::Course, &[RunFolder::ROUNDS, RunFolder::DIVISIONS, RunFolder::DIAGNOSTICS]),
+            (Depth::Whole, &[RunFolder::PREDICTIONS, RunFolder::PARTITION, RunFolder::MODEL]),
+        ];
+        for name in read.iter().filter(|(needed, _)| depth >= *needed).flat_map(|(_, names)| *names) {
+            // One sentence about a file is enough, and what its reader said is the better one.
+            let known = self.problems.iter().any(|problem| problem.contains(name));
+            let gone = !folder.file(name).exists() && !sums.names().any(|listed| listed == *name);
+            if !known
+                && !gone
+                && let Err(changed) = sums.check(name)
+            {
+                self.problems.push(without_folder(folder, &changed.into()));
             }
         }
     }
@@ -181,9 +210,14 @@ fn optional<T>(
         Ok(found) => Some(found),
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => None,
         Err(error) => {
-            let folder = format!("{}{}", folder.path().display(), std::path::MAIN_SEPARATOR);
-            problems.push(error.to_string().replace(&folder, ""));
+            problems.push(without_folder(folder, &error));
             None
         }
     }
+}
+
+/// The message with the bare name of the file: whoever looks at a view knows the folder.
+fn without_folder(folder: &RunFolder, error: &Error) -> String {
+    let folder = format!("{}{}", folder.path().display(), std::path::MAIN_SEPARATOR);
+    error.to_string().replace(&folder, "")
 }

@@ -25,7 +25,7 @@ pub(super) fn write(runs: &[Run<'_>], to: &Path) -> Result<Vec<PathBuf>> {
         let times = wall_times(run);
         for seed in run.view.rounds.iter().flat_map(crate::Rounds::seeds) {
             let folder = folder.join(format!("seed{seed}"));
-            std::fs::create_dir_all(&folder).map_err(|source| Error::io(&folder, source))?;
+            boostfgl_disk::create_dir_all(&folder)?;
             let path = folder.join(NAME);
             let of_seed = rounds::of(run).zip(times.iter().copied()).filter(|(round, _)| round.seed == seed);
             let mut file = AtomicFile::create(&path)?;

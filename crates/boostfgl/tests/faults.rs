@@ -1,0 +1,159 @@
+//! A whole run with every fault at every call, and every damage to the folder it leaves.
+
+use std::fs;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use boostfgl::disk::Checksums;
+use boostfgl::disk::faults::{Fault, at_every_call};
+use boostfgl::grid::{CellRecord, CellStore, Found};
+use boostfgl::report::{CellCost, Depth, Measured, RunFolder, RunView};
+use boostfgl::{Experiment, Run};
+
+fn empty() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// A ring of two classes with chords: enough to divide and to train on, small enough to run hundreds of times.
+fn experiment() -> &'static Experiment {
+    static SMALL: OnceLock<Experiment> = OnceLock::new();
+    SMALL.get_or_init(|| {
+        let place = empty();
+        let nodes: String = (0..36).map(|v| format!("{v},{},{},{}\n", v / 18, v % 5, v / 18 + v % 2)).collect();
+        let edges: String = (0..36).map(|v| format!("{v},{}\n{v},{}\n", (v + 1) % 36, (v + 5) % 36)).collect();
+        fs::write(place.path().join("nodes.csv"), format!("id,label,a,b\n{nodes}")).unwrap();
+        fs::write(place.path().join("edges.csv"), format!("src,dst\n{edges}")).unwrap();
+        let builder = Experiment::on(place.path().to_str().unwrap()).method("boostfgl").clients(2).seeds([0, 1]);
+        builder.set("fed.rounds", 2).set("model.hidden", 4).build().unwrap()
+    })
+}
+
+fn run(place: &Path) -> boostfgl::Result<Run> {
+    let folder = RunFolder::create(place.join("run"), true)?;
+    experiment().run_watched(&mut (), Some(&folder))
+}
+
+/// What a fault may leave: a whole run, or one that says it is not.
+fn assert_left(place: &Path, outcome: boostfgl::Result<Run>, told: &str) {
+    match RunView::read(place.join("run"), Depth::Whole) {
+        // Nothing was recorded yet, and the folder was taken back.
+        Err(error) => assert!(outcome.is_err(), "{told}: {error}"),
+        Ok(view) if view.summary.is_some() => assert!(view.problems.is_empty(), "{told}: {:?}", view.problems),
+        Ok(view) => assert!(outcome.is_err(), "{told}: {:?}", view.problems),
+    }
+    if let Err(error) = outcome {
+        assert!(error.to_string().contains(&place.display().to_string()), "{told}: {error}");
+    }
+}
+
+#[test]
+fn a_run_is_whole_or_says_that_it_is_not() {
+    let expected = experiment().run().unwrap().summary.digest;
+    for fault in Fault::ALL {
+        let look = |place: &Path, outcome: boostfgl::Result<Run>, n: usize| {
+            assert_left(place, outcome, &format!("{fault:?} at {n}"));
+            // The same command again. Each would do the same work: some of them stand for all.
+            if n % 7 == 0 {
+                let again = run(place).unwrap_or_else(|error| panic!("{fault:?} at {n}, then again: {error}"));
+                assert_eq!(again.summary.digest, expected, "{fault:?} at {n}");
+                assert_left(place, Ok(again), &format!("{fault:?} at {n}, then again"));
+            }
+        };
+        let (calls, whole) = at_every_call(fault, empty, run, look);
+        assert_eq!(whole.unwrap().summary.digest, expected);
+        assert!(calls > 40, "{fault:?}: {calls} calls");
+    }
+}
+
+#[test]
+fn every_flipped_byte_and_every_cut_of_a_run_folder_is_found_and_named() {
+    let place = empty();
+    run(place.path()).unwrap();
+    let folder = RunFolder::open(place.path().join("run")).unwrap();
+    let names: Vec<String> = Checksums::read(folder.path()).unwrap().unwrap().names().map(str::to_owned).collect();
+    let expected = ["config.toml", "model.safetensors", "partition.csv", "partition.json", "predictions.csv"];
+    assert_eq!(names[..5], expected);
+    assert_eq!(names[5..], ["rounds.jsonl", "summary.json"]);
+    let problems = || RunView::read(folder.path(), Depth::Whole).unwrap().problems;
+    assert!(problems().is_empty());
+    for name in names.iter().map(String::as_str).chain([Checksums::FILE]) {
+        let whole = fs::read(folder.file(name)).unwrap();
+        // All bytes of small files, some hundred of large ones; the checksum itself is tested on every bit.
+        let step = (whole.len() / 120).max(1);
+        for at in (0..whole.len()).step_by(step) {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 1 << (at / step % 8);
+            for damaged in [&flipped, &whole[..at]] {
+                fs::write(folder.file(name), damaged).unwrap();
+                let found = problems();
+                assert!(found.iter().any(|problem| problem.contains(name)), "{name}, byte {at}: {found:?}");
+            }
+        }
+        fs::write(folder.file(name), whole).unwrap();
+    }
+    assert!(problems().is_empty());
+}
+
+#[test]
+fn a_folder_without_checksums_is_read_as_before() {
+    let place = empty();
+    run(place.path()).unwrap();
+    fs::remove_file(place.path().join("run").join(Checksums::FILE)).unwrap();
+    assert!(RunView::read(place.path().join("run"), Depth::Whole).unwrap().problems.is_empty());
+}
+
+fn cell(seconds: f64) -> CellRecord {
+    let cost = CellCost { seconds, ..CellCost::default() };
+    let measured = Measured {
+        scores: boostfgl::fairness::Scores::default().percent(),
+        groups: boostfgl::fairness::GroupSizes::default(),
+        round: 3,
+        digest: "abc".into(),
+        cost,
+    };
+    CellRecord { dataset: "demo".into(), method: "fedavg".into(), seed: 4, measured, detail: None }
+}
+
+#[test]
+fn a_cell_of_a_grid_is_the_old_or_the_new() {
+    let (old, new) = (cell(1.0 / 3.0), cell(1.0 / 7.0));
+    for fault in Fault::ALL {
+        let prepare = || {
+            let place = empty();
+            CellStore::open(place.path()).unwrap().keep("d", old.clone()).unwrap();
+            place
+        };
+        let keep = |place: &Path| CellStore::open(place)?.keep("d", new.clone());
+        let look = |place: &Path, outcome: boostfgl::Result<()>, n: usize| {
+            let found = CellStore::at(place).find("d");
+            let is = |cell: &CellRecord| found == Found::Cell(Box::new(cell.clone()));
+            assert!(is(&new) || (outcome.is_err() && is(&old)), "{fault:?} at {n}: {found:?}");
+        };
+        at_every_call(fault, prepare, keep, look).1.unwrap();
+    }
+}
+
+#[test]
+fn a_damaged_cell_is_never_taken_for_another() {
+    let place = empty();
+    let store = CellStore::open(place.path()).unwrap();
+    store.keep("d", cell(1.0 / 3.0)).unwrap();
+    let path = place.path().join(CellStore::FOLDER).join("d.json");
+    let whole = fs::read(&path).unwrap();
+    for at in 0..whole.len() {
+        fs::write(&path, &whole[..at]).unwrap();
+        // All but the last end of line is needed.
+        assert!(at == whole.len() - 1 || matches!(store.find("d"), Found::Unusable(_)), "cut to {at}");
+        for bit in 0..8 {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 1 << bit;
+            fs::write(&path, flipped).unwrap();
+            match store.find("d") {
+                // A digit past what a number can hold, or another blank: the same content.
+                Found::Cell(found) => assert_eq!(*found, cell(1.0 / 3.0), "byte {at}, bit {bit}"),
+                Found::Unusable(reason) => assert!(reason.contains("d.json"), "{reason}"),
+                Found::Nothing => panic!("byte {at}, bit {bit}: nothing"),
+            }
+        }
+    }
+}

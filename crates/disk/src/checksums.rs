@@ -1,0 +1,195 @@
+//! `checksums.txt`: the BLAKE3 of every file of a folder, as `b3sum` prints and checks them.
+//!
+//! A table or a list of numbers stays readable when a digit of it flips. The checksums are what tells: `b3sum --check
+//! checksums.txt` in the folder says so without this program.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::{Error, Result, write_atomic};
+
+/// What the files of a folder should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checksums {
+    folder: PathBuf,
+    sums: BTreeMap<String, String>,
+}
+
+impl Checksums {
+    /// The name of the file.
+    pub const FILE: &str = "checksums.txt";
+
+    /// What those of the named files are that exist in `folder`.
+    ///
+    /// # Errors
+    /// If one of them cannot be read.
+    pub fn of<'a>(folder: &Path, names: impl IntoIterator<Item = &'a str>) -> Result<Self> {
+        let mut sums = BTreeMap::new();
+        for name in names {
+            let path = folder.join(name);
+            match sum_of(&path) {
+                Ok(sum) => drop(sums.insert(name.to_owned(), sum)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(Error::new(path, error)),
+            }
+        }
+        Ok(Self { folder: folder.to_path_buf(), sums })
+    }
+
+    /// The same, with a file that is yet to be written.
+    #[must_use]
+    pub fn with(mut self, name: &str, bytes: &[u8]) -> Self {
+        self.sums.insert(name.to_owned(), blake3::hash(bytes).to_hex().to_string());
+        self
+    }
+
+    /// Writes them into the folder.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn write(&self) -> Result<()> {
+        let lines: String = self.sums.iter().map(|(name, sum)| format!("{sum}  {name}\n")).collect();
+        write_atomic(self.folder.join(Self::FILE), lines.as_bytes())
+    }
+
+    /// The checksums in a folder; `None` if there are none, as in folders of earlier versions.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is not such a list.
+    pub fn read(folder: &Path) -> Result<Option<Self>> {
+        let path = folder.join(Self::FILE);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::new(path, error)),
+        };
+        let sums = parse(&bytes).map_err(|reason| damaged(&path, reason))?;
+        Ok(Some(Self { folder: folder.to_path_buf(), sums }))
+    }
+
+    /// The names of the files.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.sums.keys().map(String::as_str)
+    }
+
+    /// Compares one file with what it should be.
+    ///
+    /// # Errors
+    /// If it is another (the source is of the kind `InvalidData`), is not listed, or cannot be read.
+    pub fn check(&self, name: &str) -> Result<()> {
+        let path = self.folder.join(name);
+        let Some(expected) = self.sums.get(name) else {
+            return Err(damaged(&path, format!("expected its checksum in {}, found none", Self::FILE)));
+        };
+        let found = sum_of(&path).map_err(|source| Error::new(&path, source))?;
+        if *expected == found {
+            return Ok(());
+        }
+        let reason = format!("expected the content that {} names, found other: the file was changed", Self::FILE);
+        Err(damaged(&path, reason))
+    }
+
+    /// Compares a file with the checksums beside it, if there are any and they name it.
+    ///
+    /// # Errors
+    /// As [`Checksums::check`]; also if the checksums themselves are damaged.
+    pub fn check_beside(path: &Path) -> Result<()> {
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Ok(()) };
+        match Self::read(crate::folder::parent(path))? {
+            Some(sums) if sums.sums.contains_key(name) => sums.check(name),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn sum_of(path: &Path) -> io::Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(File::open(path)?)?;
+    Ok(hasher.finalize().to_hex().to_string())
+}
+
+/// Strict, so that no flipped byte passes: 64 small hexadecimal digits, two spaces, a name, the end of the line.
+fn parse(bytes: &[u8]) -> Result<BTreeMap<String, String>, String> {
+    let text = std::str::from_utf8(bytes).map_err(|_| "expected UTF-8 text, found other bytes".to_owned())?;
+    let mut sums = BTreeMap::new();
+    for (at, line) in text.split_inclusive('\n').enumerate() {
+        let wrong = |expected: &str| format!("line {}: expected {expected}", at + 1);
+        let line = line.strip_suffix('\n').ok_or_else(|| wrong("a whole line, found one that was cut off"))?;
+        let (sum, name) = line.split_once("  ").ok_or_else(|| wrong("a checksum, two spaces and a name"))?;
+        let hexadecimal = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        if sum.len() != 64 || !sum.bytes().all(hexadecimal) {
+            return Err(wrong("64 small hexadecimal digits"));
+        }
+        // A list names files of its own folder, whoever wrote it.
+        if name.is_empty() || name.contains(['/', '\\']) || name == ".." {
+            return Err(wrong("the name of a file in the same folder"));
+        }
+        if sums.insert(name.to_owned(), sum.to_owned()).is_some() {
+            return Err(wrong("every name once"));
+        }
+    }
+    Ok(sums)
+}
+
+fn damaged(path: &Path, reason: String) -> Error {
+    Error::new(path, io::Error::new(io::ErrorKind::InvalidData, reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_flipped_byte_and_every_cut_is_found_and_named() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path();
+        fs::write(folder.join("a.csv"), "x,y\n1,2\n").unwrap();
+        fs::write(folder.join("b.json"), "{}\n").unwrap();
+        let names = ["a.csv", "b.json"];
+        Checksums::of(folder, ["a.csv", "not-there"]).unwrap().with("b.json", b"{}\n").write().unwrap();
+        let check = || -> Result<()> {
+            let sums = Checksums::read(folder)?.expect("there is a list");
+            names.iter().try_for_each(|name| sums.check(name))
+        };
+        check().unwrap();
+        for name in ["a.csv", "b.json", Checksums::FILE] {
+            let whole = fs::read(folder.join(name)).unwrap();
+            let cuts = (0..whole.len()).map(|length| whole[..length].to_vec());
+            let flips = (0..whole.len() * 8).map(|bit| {
+                let mut bytes = whole.clone();
+                bytes[bit / 8] ^= 1 << (bit % 8);
+                bytes
+            });
+            for damaged in cuts.chain(flips) {
+                fs::write(folder.join(name), &damaged).unwrap();
+                let error = check().unwrap_err().to_string();
+                assert!(error.contains(name), "{name} as {damaged:?}: {error}");
+            }
+            fs::write(folder.join(name), &whole).unwrap();
+        }
+        check().unwrap();
+    }
+
+    #[test]
+    fn a_list_cannot_point_outside_its_folder() {
+        let sum = "0".repeat(64);
+        for name in ["../x", "/etc/passwd", "..", "", "a\\b"] {
+            assert!(parse(format!("{sum}  {name}\n").as_bytes()).is_err(), "{name}");
+        }
+        assert_eq!(parse(b"").unwrap().len(), 0);
+    }
+
+    #[test]
+    fn a_file_without_checksums_beside_it_is_taken_as_it_is() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("a");
+        fs::write(&file, "1").unwrap();
+        Checksums::check_beside(&file).unwrap();
+        Checksums::of(place.path(), ["a"]).unwrap().write().unwrap();
+        Checksums::check_beside(&file).unwrap();
+        fs::write(&file, "2").unwrap();
+        assert_eq!(Checksums::check_beside(&file).unwrap_err().source.kind(), io::ErrorKind::InvalidData);
+    }
+}

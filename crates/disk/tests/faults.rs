@@ -1,0 +1,152 @@
+//! Every fault at every call of every kind of writing.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+use boostfgl_disk::faults::{Fault, Faults, at_every_call};
+use boostfgl_disk::{AppendFile, AtomicFile, Result, UNFINISHED, create_dir_all, remove_dir_all, write_atomic};
+
+fn prepared(fill: impl Fn(&Path)) -> impl Fn() -> tempfile::TempDir {
+    move || {
+        let place = tempfile::tempdir().unwrap();
+        fill(place.path());
+        place
+    }
+}
+
+#[test]
+fn an_atomic_file_is_the_old_or_the_new() {
+    // More than a buffer, so that there are several writes.
+    let new = vec![7u8; 40_000];
+    for fault in Fault::ALL {
+        let (calls, whole) = at_every_call(
+            fault,
+            prepared(|place| write_atomic(place.join("a"), b"old").unwrap()),
+            |place| {
+                let mut file = AtomicFile::create(place.join("a"))?;
+                for part in new.chunks(1000) {
+                    file.write_all(part).map_err(|source| boostfgl_disk::Error::new(file.target(), source))?;
+                }
+                file.finish()
+            },
+            |place, outcome, n| {
+                let left = fs::read(place.join("a")).unwrap();
+                assert!(left == b"old" || left == new, "{fault:?} at {n}: {} bytes", left.len());
+                match outcome {
+                    Ok(()) => assert_eq!(left, new, "{fault:?} at {n}"),
+                    Err(error) => assert_eq!(error.path, place.join("a"), "{fault:?} at {n}"),
+                }
+                let down = matches!(fault, Fault::Crash | Fault::PowerCut | Fault::TornCut);
+                let names: Vec<_> = fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+                let unfinished = |name: &&std::ffi::OsString| {
+                    let name = name.to_string_lossy();
+                    name.starts_with(UNFINISHED.0) && name.ends_with(UNFINISHED.1)
+                };
+                assert_eq!(names.iter().filter(|name| !unfinished(name)).count(), 1, "{names:?}");
+                assert!(down || names.len() == 1, "{fault:?} at {n} leaves {names:?}");
+            },
+        );
+        whole.unwrap();
+        assert!(calls >= 8, "{fault:?}: {calls} calls");
+    }
+}
+
+#[test]
+fn an_appending_file_loses_nothing_that_was_synced() {
+    for fault in Fault::ALL {
+        let (_, whole) = at_every_call(
+            fault,
+            prepared(|_| {}),
+            |place| -> Result<()> {
+                let mut file = AppendFile::create(place.join("a"))?;
+                for line in ["one\n", "two\n", "three\n"] {
+                    file.append(line.as_bytes())?;
+                    file.sync()?;
+                    fs::write(place.join("acknowledged"), line).unwrap();
+                }
+                Ok(())
+            },
+            |place, outcome, n| {
+                let whole = "one\ntwo\nthree\n";
+                let safe = fs::read_to_string(place.join("acknowledged")).unwrap_or_default();
+                let length = whole.find(&safe).unwrap() + safe.len();
+                let left = fs::read_to_string(place.join("a")).unwrap_or_default();
+                assert!(left.starts_with(&whole[..length]), "{fault:?} at {n}: {left:?} after {safe:?}");
+                assert!(outcome.is_ok() || fault != Fault::Short, "{fault:?} at {n}");
+            },
+        );
+        whole.unwrap();
+    }
+}
+
+#[test]
+fn resuming_cuts_for_good_or_not_at_all() {
+    for fault in Fault::ALL {
+        let (_, whole) = at_every_call(
+            fault,
+            prepared(|place| fs::write(place.join("a"), "one\ntwo\nth").unwrap()),
+            |place| -> Result<()> {
+                let mut file = AppendFile::open(place.join("a"))?;
+                file.cut(4)?;
+                file.append(b"2\n")?;
+                file.sync()
+            },
+            |place, _, n| {
+                let left = fs::read(place.join("a")).unwrap();
+                assert!(left.starts_with(b"one\n"), "{fault:?} at {n}: {left:?}");
+                let mut again = AppendFile::open(place.join("a")).unwrap();
+                again.cut(4).unwrap();
+                again.append(b"2\n").unwrap();
+                assert_eq!(fs::read(place.join("a")).unwrap(), b"one\n2\n");
+            },
+        );
+        whole.unwrap();
+    }
+}
+
+#[test]
+fn a_folder_taken_apart_halfway_can_be_taken_apart_again() {
+    for fault in Fault::ALL {
+        let (_, whole) = at_every_call(
+            fault,
+            prepared(|place| {
+                create_dir_all(place.join("a/b")).unwrap();
+                fs::write(place.join("a/1"), "1").unwrap();
+                fs::write(place.join("a/b/2"), "2").unwrap();
+            }),
+            |place| remove_dir_all(place.join("a")),
+            |place, _, n| {
+                if place.join("a").exists() {
+                    remove_dir_all(place.join("a")).unwrap_or_else(|error| panic!("{fault:?} at {n}: {error}"));
+                }
+                create_dir_all(place.join("a/b")).unwrap();
+            },
+        );
+        whole.unwrap();
+    }
+}
+
+#[test]
+fn a_rename_that_was_not_brought_to_the_disk_can_be_lost() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a");
+    write_atomic(&path, b"old").unwrap();
+    // Create, write, sync, rename: the fifth call would bring the name to the disk.
+    let faults = Faults::install(place.path(), Fault::PowerCut, 5);
+    write_atomic(&path, b"new").unwrap_err();
+    drop(faults);
+    assert_eq!(fs::read(&path).unwrap(), b"old");
+}
+
+#[test]
+fn others_are_left_alone() {
+    let (mine, theirs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let faults = Faults::install(mine.path(), Fault::Crash, 1);
+    write_atomic(theirs.path().join("a"), b"1").unwrap();
+    assert_eq!((faults.calls(), faults.fired()), (0, false));
+    write_atomic(mine.path().join("a"), b"1").unwrap_err();
+    assert!(faults.fired());
+    drop(faults);
+    write_atomic(mine.path().join("a"), b"1").unwrap();
+}

@@ -1,0 +1,176 @@
+//! Every fault at every call of everything that writes into a run folder or exports one.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use boostfgl_disk::faults::{Fault, at_every_call};
+use boostfgl_graph::Role;
+use boostfgl_report::export::{Format, export};
+use boostfgl_report::{
+    Depth, Prediction, Predictions, PredictionsWriter, Result, RoundsWriter, RunFolder, RunView, Summary,
+};
+use common::run;
+
+const SCORES: [[Option<f64>; 4]; 1] = [[Some(0.8), Some(0.7), Some(0.5), None]];
+
+fn empty() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// A refusal names something in the folder, and is an error of the system and not of the content.
+fn assert_names(place: &Path, outcome: &Result<()>, told: &str) {
+    if let Err(error) = outcome {
+        assert!(error.to_string().contains(&place.display().to_string()), "{told}: {error}");
+    }
+}
+
+#[test]
+fn rounds_can_be_resumed_where_they_were_synced() {
+    let line = |round: u32| serde_json::json!({"seed": 0, "round": round, "loss": 1.5});
+    for fault in Fault::ALL {
+        let work = |place: &Path| -> (Result<()>, usize) {
+            let mut synced = 0;
+            let mut write = || -> Result<()> {
+                let mut rounds = RoundsWriter::create(place.join("rounds.jsonl"))?;
+                for round in 1..=4 {
+                    rounds.write(&line(round))?;
+                    if round % 2 == 0 {
+                        rounds.sync()?;
+                        synced = rounds.lines();
+                    }
+                }
+                rounds.finish()
+            };
+            (write(), synced)
+        };
+        let look = |place: &Path, (outcome, synced): (Result<()>, usize), n: usize| {
+            let told = format!("{fault:?} at {n}");
+            assert_names(place, &outcome, &told);
+            let path = place.join("rounds.jsonl");
+            let mut rounds = match RoundsWriter::resume(&path, synced) {
+                Err(error) if synced == 0 => {
+                    assert!(!path.exists(), "{told}: {error}");
+                    RoundsWriter::create(&path).unwrap()
+                }
+                resumed => resumed.unwrap_or_else(|error| panic!("{told}: {error}")),
+            };
+            (synced as u32 + 1..=4).for_each(|round| rounds.write(&line(round)).unwrap());
+            let whole: String = (1..=4).map(|round| format!("{}\n", line(round))).collect();
+            assert_eq!(fs::read_to_string(&path).unwrap(), whole, "{told}");
+        };
+        let (calls, (whole, _)) = at_every_call(fault, empty, work, look);
+        whole.unwrap();
+        assert!(calls >= 9, "{fault:?}: {calls} calls");
+    }
+}
+
+fn write_predictions(path: &Path, nodes: usize) -> Result<()> {
+    let mut rows = PredictionsWriter::create(path)?;
+    for node in 0..nodes {
+        rows.write(&Prediction {
+            seed: 0,
+            node: &node.to_string(),
+            client: 0,
+            split: Role::Test,
+            label: Some("a"),
+            prediction: "b",
+            minority: false,
+            heterophilous: true,
+        })?;
+    }
+    rows.finish()
+}
+
+#[test]
+fn predictions_are_the_old_or_the_new() {
+    let nodes = |place: &Path| Predictions::read(place.join("p.csv")).unwrap().seeds[0].rows.len();
+    for fault in Fault::ALL {
+        let prepare = || {
+            let place = empty();
+            write_predictions(&place.path().join("p.csv"), 3).unwrap();
+            place
+        };
+        let look = |place: &Path, outcome: Result<()>, n: usize| {
+            assert_names(place, &outcome, &format!("{fault:?} at {n}"));
+            let expected = if outcome.is_ok() { &[2000][..] } else { &[3, 2000] };
+            assert!(expected.contains(&nodes(place)), "{fault:?} at {n}: {}", nodes(place));
+        };
+        let (calls, whole) = at_every_call(fault, prepare, |place| write_predictions(&place.join("p.csv"), 2000), look);
+        whole.unwrap();
+        assert!(calls >= 8, "{fault:?}: {calls} calls");
+    }
+}
+
+/// The last steps of a run, after another run in the same folder.
+#[test]
+fn a_summary_is_there_only_with_everything_it_sums_up() {
+    fn finish(place: &Path, summary: &Summary, overwrite: bool) -> Result<()> {
+        let folder = RunFolder::create(place.join("run"), overwrite)?;
+        folder.write_atomic(RunFolder::CONFIG, format!("method = \"{}\"\n", summary.method).as_bytes())?;
+        let mut rounds = folder.rounds()?;
+        rounds.write(&serde_json::json!({"seed": 0, "round": 1, "loss": 1.5, "clients": [], "bytes_up": 0, "bytes_down": 0, "seconds": 0.0}))?;
+        rounds.finish()?;
+        write_predictions(&folder.file(RunFolder::PREDICTIONS), 5)?;
+        folder.write_summary(summary)
+    }
+    let (old, new) = (run("fedavg", &[], &SCORES), run("moon", &[], &SCORES));
+    for fault in Fault::ALL {
+        let prepare = || {
+            let place = empty();
+            finish(place.path(), &old, false).unwrap();
+            place
+        };
+        let look = |place: &Path, outcome: Result<()>, n: usize| {
+            let told = format!("{fault:?} at {n}");
+            assert_names(place, &outcome, &told);
+            let view = RunView::read(place.join("run"), Depth::Whole).unwrap();
+            match &view.summary {
+                Some(summary) => {
+                    assert!(*summary == new || *summary == old, "{told}");
+                    // A power cut may keep the old summary's name and lose what was beside it; that must be named.
+                    let whole = view.problems.is_empty();
+                    assert!(*summary == old || whole, "{told}: {:?}", view.problems);
+                    assert!(outcome.is_err() || *summary == new, "{told}");
+                }
+                None => assert!(outcome.is_err(), "{told}: {:?}", view.problems),
+            }
+            finish(place, &new, true).unwrap_or_else(|error| panic!("{told}, then again: {error}"));
+            let again = RunView::read(place.join("run"), Depth::Whole).unwrap();
+            assert_eq!((again.summary.as_ref(), again.problems.len()), (Some(&new), 0), "{told}: {:?}", again.problems);
+            let left = fs::read_dir(place.join("run")).unwrap().map(|entry| entry.unwrap().file_name());
+            let left: Vec<String> = left.map(|name| name.into_string().unwrap()).collect();
+            assert!(!left.iter().any(|name| name.ends_with(".tmp")), "{told}: {left:?}");
+        };
+        let (calls, whole) = at_every_call(fault, prepare, |place| finish(place, &new, true), look);
+        whole.unwrap();
+        assert!(calls >= 25, "{fault:?}: {calls} calls");
+    }
+}
+
+#[test]
+fn exports_are_whole_or_not_there() {
+    let place = empty();
+    let folder = RunFolder::create(place.path().join("run"), false).unwrap();
+    folder.write_summary(&run("fedavg", &[], &SCORES)).unwrap();
+    write_predictions(&folder.file(RunFolder::PREDICTIONS), 400).unwrap();
+    let views = [RunView::read(folder.path(), Depth::Whole).unwrap()];
+    let formats: Vec<Format> =
+        Format::parse("csv,json,latex,markdown").unwrap().into_iter().filter(|format| format.is_built_in()).collect();
+    let good = tempfile::tempdir().unwrap();
+    export(&views, &formats, good.path()).unwrap();
+    for fault in Fault::ALL {
+        let work = |to: &Path| export(&views, &formats, &to.join("out")).map(|_| ());
+        let look = |to: &Path, outcome: Result<()>, n: usize| {
+            assert_names(to, &outcome, &format!("{fault:?} at {n}"));
+            for entry in fs::read_dir(to.join("out")).into_iter().flatten() {
+                let (name, path) = entry.map(|entry| (entry.file_name(), entry.path())).unwrap();
+                let unfinished = name.to_string_lossy().ends_with(".tmp");
+                let same = || fs::read(&path).unwrap() == fs::read(good.path().join(&name)).unwrap();
+                assert!(unfinished || same(), "{fault:?} at {n}: {name:?}");
+            }
+        };
+        at_every_call(fault, empty, work, look).1.unwrap();
+    }
+}

@@ -1,0 +1,70 @@
+//! Whatever writes goes through `boostfgl_disk`, so that faults reach it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// How the standard library is asked to write.
+const WRITING: [&str; 10] = [
+    "fs::write(",
+    "fs::create_dir",
+    "fs::remove_",
+    "fs::rename(",
+    "fs::copy(",
+    "File::create",
+    "OpenOptions",
+    "File::options",
+    "set_len(",
+    "tempfile::",
+];
+
+/// Tells the system something; nothing is kept.
+const EXCEPTION: &str = "fs::write(\"/proc/self/";
+
+#[test]
+fn no_crate_writes_past_the_disk_crate() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root").join("crates");
+    let mut files = Vec::new();
+    for krate in fs::read_dir(&crates).expect("there are crates").flatten() {
+        if krate.file_name() != "disk" {
+            sources(&krate.path().join("src"), &mut files);
+        }
+    }
+    assert!(files.len() > 50, "{} files: this test would hold little", files.len());
+    let wrong: Vec<String> = files.iter().flat_map(|file| offences(file, &fs::read_to_string(file).unwrap())).collect();
+    assert!(wrong.is_empty(), "these write by themselves; use boostfgl_disk:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn an_offence_is_found_and_tests_and_documentation_may_write() {
+    let found = |text: &str| offences(Path::new("a.rs"), text).len();
+    assert_eq!(found("use x;\nstd::fs::write(path, b\"\")?;\n"), 1);
+    assert_eq!(found("/// std::fs::write(path, b\"\")?;\n"), 0);
+    assert_eq!(found("fn a() {}\n#[cfg(test)]\nmod tests {\n    fs::write(path, b\"\");\n}\n"), 0);
+}
+
+/// The lines of a file, up to its tests, that write.
+fn offences(file: &Path, text: &str) -> Vec<String> {
+    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+    let lines = code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
+    let writes = |line: &str| {
+        // The disk crate's own types end like the standard library's.
+        let line = line.replace("AtomicFile::", "").replace("AppendFile::", "");
+        WRITING.iter().any(|call| line.contains(call)) && !line.contains(EXCEPTION)
+    };
+    lines
+        .filter(|(_, line)| writes(line))
+        .map(|(at, line)| format!("{}:{}: {}", file.display(), at + 1, line.trim()))
+        .collect()
+}
+
+/// Rust files under a folder, without those that only tests use.
+fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a crate has src/").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            sources(&path, files);
+        } else if path.extension().is_some_and(|ending| ending == "rs") && !path.ends_with("testing.rs") {
+            files.push(path);
+        }
+    }
+}
