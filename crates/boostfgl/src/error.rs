@@ -112,7 +112,12 @@ impl Error {
         }
         !matches!(
             self,
-            Self::Fed(boostfgl_fed::Error::Diverged { .. } | boostfgl_fed::Error::ServerDiverged { .. })
+            Self::Fed(
+                boostfgl_fed::Error::Diverged { .. }
+                    | boostfgl_fed::Error::ServerDiverged { .. }
+                    | boostfgl_fed::Error::Quorum { .. }
+                    | boostfgl_fed::Error::TooFew { round: Some(_), .. }
+            )
                 | Self::Incomplete { .. }
                 | Self::Differs { .. }
                 | Self::Report(boostfgl_report::Error::Io { .. })

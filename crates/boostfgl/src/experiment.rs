@@ -365,6 +365,9 @@ impl Experiment {
             boost: self.config.boost.clone(),
             methods: self.config.methods.clone(),
             minority_ratio: self.config.groups.minority_ratio,
+            screen: self.config.screen.clone(),
+            aggregation: self.config.aggregation,
+            attack: self.config.attack.clone(),
         };
         Ok(Federation::new(setup, clients.iter().map(LocalData::new).collect())?)
     }

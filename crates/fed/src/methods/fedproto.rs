@@ -33,6 +33,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  Under model boosting the update norm has no say (lambda_s): no parameter is combined.",
     judged: Judged::Personal,
     network: needs_hidden,
+    outvotes: |_| Some("prototypes are combined, not models"),
     ..MethodInfo::PLAIN
 };
 

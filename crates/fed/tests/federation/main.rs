@@ -5,6 +5,7 @@ mod equalities;
 mod message_noise;
 mod methods;
 mod refusals;
+mod screening;
 mod small;
 mod theory;
 mod toy;
