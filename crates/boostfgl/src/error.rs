@@ -117,8 +117,7 @@ impl Error {
                     | boostfgl_fed::Error::ServerDiverged { .. }
                     | boostfgl_fed::Error::Quorum { .. }
                     | boostfgl_fed::Error::TooFew { round: Some(_), .. }
-            )
-                | Self::Incomplete { .. }
+            ) | Self::Incomplete { .. }
                 | Self::Differs { .. }
                 | Self::Report(boostfgl_report::Error::Io { .. })
         )

@@ -10,11 +10,12 @@ use boostfgl_fairness::Evaluation;
 use boostfgl_fairness::diagnostics::{Diagnosis, Diagnostician, Settings, Which};
 use boostfgl_fed::boost::Boost;
 use boostfgl_fed::methods::Layout;
-use boostfgl_fed::{Federation, LocalData, Observer, Outcome, RoundRecord, Setup};
+use boostfgl_fed::{Federation, LocalData, Observer, Outcome, Refusal, RoundRecord, Setup};
 use boostfgl_graph::groups::{Groups, node_homophily};
 use boostfgl_graph::{Graph, Role, Split};
 use boostfgl_partition::{ClientGraph, Partition, SplitRule};
 use boostfgl_report::{RunTotals, SeedSummary, Summary};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// An experiment that is ready to run: a checked configuration and its graph.
@@ -68,6 +69,22 @@ pub struct SeedRun {
     pub digest: String,
     /// What diagnostics found, if any watched.
     pub diagnosis: Option<Diagnosis>,
+    /// The updates that were not used, and why.
+    pub refused: Vec<Refusal>,
+}
+
+impl Run {
+    /// The updates that were not used, in a sentence: how many of which clients, and the first of them; `None` without any.
+    pub fn refusals(&self) -> Option<String> {
+        let refused = || self.seeds.iter().flat_map(|run| run.refused.iter().map(move |refusal| (run.seed, refusal)));
+        let (seed, first) = refused().next()?;
+        let mut clients: BTreeMap<usize, usize> = BTreeMap::new();
+        refused().for_each(|(_, refusal)| *clients.entry(refusal.client).or_insert(0) += 1);
+        let each: Vec<String> = clients.iter().map(|(client, count)| format!("client {client}: {count}")).collect();
+        let (all, each) = (refused().count(), each.join(", "));
+        let updates = if all == 1 { "update was" } else { "updates were" };
+        Some(format!("{all} {updates} refused ({each}); the first, seed {seed}, {first}"))
+    }
 }
 
 impl Experiment {
@@ -319,11 +336,12 @@ impl Experiment {
         listener.progress.divided(seed, &partition, &judge.groups);
         let federation = self.federation(seed, &partition)?;
         let training = Meter::start();
-        let mut told = Told { judge: &judge, listener, failed: None };
+        let mut told = Told { judge: &judge, listener, failed: None, refused: Vec::new() };
         let mut diagnostician = Diagnostician::new(&self.diagnostics, judge.subject(seed), self.settings());
         let outcome = federation.run(&mut [&mut told, &mut diagnostician])?;
         let train_cpu = training.cpu();
-        if let Some(error) = told.failed {
+        let Told { failed, refused, .. } = told;
+        if let Some(error) = failed {
             return Err(error);
         }
         let diagnosis = (!self.diagnostics.is_empty()).then(|| diagnostician.conclude());
@@ -339,9 +357,11 @@ impl Experiment {
             cpu_seconds: meter.cpu(),
             bytes_up: outcome.bytes_up,
             bytes_down: outcome.bytes_down,
+            refused: counted(&refused),
             digest: digest.clone(),
         };
-        Ok((SeedRun { seed, partition, groups, outcome, evaluation, digest, diagnosis }, summary, train_cpu))
+        let run = SeedRun { seed, partition, groups, outcome, evaluation, digest, diagnosis, refused };
+        Ok((run, summary, train_cpu))
     }
 
     fn settings(&self) -> Settings {
@@ -396,6 +416,7 @@ struct Told<'a, 'l, 'r> {
     judge: &'a Judge<'a>,
     listener: Listener<'l, 'r>,
     failed: Option<Error>,
+    refused: Vec<Refusal>,
 }
 
 impl Observer<f32> for Told<'_, '_, '_> {
@@ -406,7 +427,17 @@ impl Observer<f32> for Told<'_, '_, '_> {
     fn round(&mut self, record: &RoundRecord<'_>) {
         let told = self.listener.round(self.judge, record);
         self.failed = self.failed.take().or(told.err());
+        self.refused.extend_from_slice(record.refused);
     }
+}
+
+/// How many updates were refused for which reason.
+fn counted(refused: &[Refusal]) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for refusal in refused {
+        *counts.entry(refusal.reason.kind().to_owned()).or_insert(0) += 1;
+    }
+    counts
 }
 
 /// BLAKE3 of parameters and predictions.

@@ -8,8 +8,8 @@ use boostfgl_nn::safetensors_io;
 use boostfgl_partition::{Description, Partition};
 use boostfgl_report::page::Report;
 use boostfgl_report::{
-    Depth, Divisions, Prediction, PredictionsWriter, Round, RoundClient, RoundsWriter, RunFolder, RunView,
-    SeedDivision, Summary,
+    Depth, Divisions, Prediction, PredictionsWriter, Round, RoundClient, RoundRefusal, RoundsWriter, RunFolder,
+    RunView, SeedDivision, Summary,
 };
 use std::collections::HashMap;
 
@@ -44,6 +44,11 @@ impl<'a> Recorder<'a> {
             bytes_down: c.bytes_down,
             seconds: c.seconds,
         });
+        let refused = record.refused.iter().map(|r| RoundRefusal {
+            client: r.client,
+            reason: r.reason.kind().to_owned(),
+            text: r.reason.to_string(),
+        });
         self.rounds.write(&Round {
             seed,
             round: record.round,
@@ -51,6 +56,7 @@ impl<'a> Recorder<'a> {
             val_accuracy: record.val_accuracy.map(|a| 100.0 * a),
             metrics: evaluation.cloned().map(Evaluation::percent),
             clients: clients.collect(),
+            refused: refused.collect(),
             bytes_up: record.clients.iter().map(|c| c.bytes_up).sum(),
             bytes_down: record.clients.iter().map(|c| c.bytes_down).sum(),
             seconds: record.seconds,

@@ -52,7 +52,12 @@ impl<T: Real> Took<T> {
     }
 
     /// What arrives at the server, as a client's word: once, or twice if it is sent twice.
-    pub(crate) fn envelopes<'a>(&'a self, client: &'a Client<T>, round: usize, weight: ClientWeight) -> Vec<Envelope<'a, T>> {
+    pub(crate) fn envelopes<'a>(
+        &'a self,
+        client: &'a Client<T>,
+        round: usize,
+        weight: ClientWeight,
+    ) -> Vec<Envelope<'a, T>> {
         let Update { model, message, norm, size, summary, .. } = self.update(client, weight);
         let upload = &self.trained.upload;
         let forged = self.forged.as_ref();

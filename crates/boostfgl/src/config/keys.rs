@@ -27,8 +27,11 @@ pub fn keys() -> Vec<Key> {
 fn defaults() -> toml::Table {
     let Config { screen, aggregation, attack, .. } = Config::default();
     let mut defaults = toml::Table::try_from(Config::default()).unwrap_or_default();
-    let sections =
-        [("screen", toml::Value::try_from(screen)), ("aggregation", toml::Value::try_from(aggregation)), ("attack", toml::Value::try_from(attack))];
+    let sections = [
+        ("screen", toml::Value::try_from(screen)),
+        ("aggregation", toml::Value::try_from(aggregation)),
+        ("attack", toml::Value::try_from(attack)),
+    ];
     defaults.extend(sections.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.ok()?))));
     defaults
 }

@@ -105,7 +105,7 @@ impl Run {
                 let config = experiment.config();
                 let mut rounds = Rounds::new(method, config.seeds.len(), config.fed.rounds, self.quiet);
                 let run = pool.install(|| experiment.run_watched(&mut rounds, Some(&folder)))?;
-                run.note.iter().for_each(|note| eprintln!("note: {note}"));
+                run.refusals().iter().chain(&run.note).for_each(|note| eprintln!("note: {note}"));
                 let diagnoses = diagnose::diagnoses(&run.seeds);
                 Ok(Done { summary: run.summary, diagnoses, folder: folder.path().to_path_buf() })
             })

@@ -126,7 +126,10 @@ fn conditions_are_checked_and_explained() {
         told(Rule::Bulyan, 1, 5),
         "the rule bulyan needs at least 4f + 3 = 7 updates in a round to outvote f = 1, found 5: with 5 it tolerates none"
     );
-    assert!(told(Rule::Krum, 2, 5).ends_with("2f + 3 = 7 updates in a round to outvote f = 2, found 5: with 5 it tolerates 1"));
+    assert!(
+        told(Rule::Krum, 2, 5)
+            .ends_with("2f + 3 = 7 updates in a round to outvote f = 2, found 5: with 5 it tolerates 1")
+    );
     assert!(told(Rule::Median, 2, 4).ends_with("with 4 it tolerates 1"));
     for (rule, f, least) in [
         (Rule::Mean, 3, 1),

@@ -130,7 +130,8 @@ impl<T: Real> Forged<T> {
         }
         let mut message = one.message.clone();
         for (t, tensor) in message.tensors.iter_mut().enumerate() {
-            let from = one.told.and_then(|told| told.tensors.get(t)).filter(|from| from.data().len() == tensor.data().len());
+            let from =
+                one.told.and_then(|told| told.tensors.get(t)).filter(|from| from.data().len() == tensor.data().len());
             let from: Vec<f64> = match from {
                 Some(from) => from.data().iter().map(|x| x.f64()).collect(),
                 None => vec![0.0; tensor.data().len()],

@@ -122,7 +122,11 @@ impl Config {
             return Ok((clients - self.clients..clients).collect());
         };
         if let Some(&stranger) = which.iter().find(|&&k| k >= clients) {
-            return Err(Error::setting("attack.which", format!("numbers below the {clients} of the clients"), stranger));
+            return Err(Error::setting(
+                "attack.which",
+                format!("numbers below the {clients} of the clients"),
+                stranger,
+            ));
         }
         let mut attackers = which.clone();
         attackers.sort_unstable();

@@ -29,7 +29,8 @@ impl Lengths {
         expected: &Expected<'_, T>,
         verdicts: &mut [Option<Reason>],
     ) {
-        let floor = |one: &Envelope<'_, T>| model_length(expected, one.from).max(message_length_given(expected, one.from));
+        let floor =
+            |one: &Envelope<'_, T>| model_length(expected, one.from).max(message_length_given(expected, one.from));
         let update = |one: &Envelope<'_, T>| (one.combined && one.sends()).then_some(one.norm);
         pass(&mut self.updates, "an update", factor, arrived, update, floor, verdicts);
         // Messages are of many kinds and honest ones may differ widely: only what is far off is refused.
@@ -59,8 +60,12 @@ fn pass<'a, T: Real>(
             *verdict = (found > bound).then_some(Reason::TooLong { what, bound, found });
         }
     }
-    let kept: Vec<f64> =
-        judged.iter().zip(verdicts).filter(|(_, verdict)| verdict.is_none()).filter_map(|(length, _)| *length).collect();
+    let kept: Vec<f64> = judged
+        .iter()
+        .zip(verdicts)
+        .filter(|(_, verdict)| verdict.is_none())
+        .filter_map(|(length, _)| *length)
+        .collect();
     if !kept.is_empty() {
         before.push(kept);
         before.drain(..before.len().saturating_sub(ROUNDS));

@@ -133,7 +133,9 @@ impl fmt::Display for Reason {
             Self::WrongRound { expected, found } => {
                 write!(f, "expected an update for round {expected}, found one for round {found}")
             }
-            Self::Late { allowed, took } => write!(f, "expected an update within {allowed} s, found it after {took:.3} s"),
+            Self::Late { allowed, took } => {
+                write!(f, "expected an update within {allowed} s, found it after {took:.3} s")
+            }
             Self::Shape { expected, found } => write!(f, "expected tensors of {expected}, found {found}"),
             Self::NotFinite { what } => write!(f, "expected finite numbers, found a {what} with infinity or NaN"),
             Self::Size { enrolled, found } => {

@@ -14,7 +14,18 @@ fn model(value: f64) -> Params<f64> {
 fn envelope<'a>(client: usize, round: usize, model: &'a Params<f64>, message: &'a Message<f64>) -> Envelope<'a, f64> {
     let summary = Some(Summary { gap: 0.5, minority_difficulty: 0.25 });
     let norm = model.tensors()[0].row(0)[0].abs();
-    Envelope { from: client, client, round, model: Some(model), message, norm, combined: true, size: 1.0, summary, seconds: 0.0 }
+    Envelope {
+        from: client,
+        client,
+        round,
+        model: Some(model),
+        message,
+        norm,
+        combined: true,
+        size: 1.0,
+        summary,
+        seconds: 0.0,
+    }
 }
 
 /// Judges a round in which everybody was given `given`.
@@ -60,7 +71,10 @@ fn claims_that_cannot_be_true_are_refused() {
         assert_eq!(verdict(|e| e.summary = Some(Summary { gap, minority_difficulty: 0.0 })), "summary", "{gap}");
     }
     let difficult = |d| move |e: &mut Envelope<'_, f64>| e.summary = Some(Summary { gap: 0.0, minority_difficulty: d });
-    assert_eq!([verdict(difficult(-1.0)), verdict(difficult(f64::NAN)), verdict(difficult(3.0))], ["summary", "summary", "used"]);
+    assert_eq!(
+        [verdict(difficult(-1.0)), verdict(difficult(f64::NAN)), verdict(difficult(3.0))],
+        ["summary", "summary", "used"]
+    );
     assert_eq!([verdict(|e| e.norm = f64::NAN), verdict(|e| e.norm = -1.0)], ["not-finite"; 2]);
     let bad = Message::numbers(vec![f64::NAN]);
     let (start, sent) = (model(0.0), model(1.0));

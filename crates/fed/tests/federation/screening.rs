@@ -121,7 +121,10 @@ fn a_round_goes_on_down_to_the_quorum() {
     setup.attack.clients = 3;
     let error = screened(&setup).0.unwrap_err();
     let told = error.to_string();
-    assert!(told.starts_with("round 1: expected usable updates of at least 2 of 4 participants, found 1; client 1, "), "{told}");
+    assert!(
+        told.starts_with("round 1: expected usable updates of at least 2 of 4 participants, found 1; client 1, "),
+        "{told}"
+    );
     assert_eq!(told.matches("found a model with infinity or NaN").count(), 3, "{told}");
     assert!(!error.advice().is_empty());
     (setup.attack.clients, setup.screen.quorum) = (1, 1.0);
@@ -147,25 +150,18 @@ fn a_client_that_diverges_does_not_end_the_run() {
     let partition = partition(&graph);
     let clients = partition.client_graphs(&graph);
     let mut data: Vec<LocalData<f32>> = clients.iter().map(LocalData::new).collect();
-    let huge = Features::dense(
-        clients[2].graph.len(),
-        60,
-        vec![f32::MAX; clients[2].graph.len() * 60],
-    )
-    .unwrap();
-    let broken = Graph::new(
-        "broken",
-        clients[2].graph.adjacency().clone(),
-        huge,
-        clients[2].graph.labels().clone(),
-    )
-    .unwrap();
+    let huge = Features::dense(clients[2].graph.len(), 60, vec![f32::MAX; clients[2].graph.len() * 60]).unwrap();
+    let broken =
+        Graph::new("broken", clients[2].graph.adjacency().clone(), huge, clients[2].graph.labels().clone()).unwrap();
     data[2] = LocalData::with_inputs(&clients[2], Inputs::new(&broken));
     let (outcome, refused, used) = screened_on(&setup("fedavg", &[]), data);
     assert!(outcome.unwrap().models[0].is_finite());
     let named: Vec<(usize, usize, &str)> = refused.iter().map(|(r, c, k, _)| (*r, *c, k.as_str())).collect();
     assert_eq!(named, [(1, 2, "failed"), (2, 2, "failed"), (3, 2, "failed")]);
-    assert!(refused[0].3.starts_with("expected an update, found a failure: client 2 diverged in round 1"), "{refused:?}");
+    assert!(
+        refused[0].3.starts_with("expected an update, found a failure: client 2 diverged in round 1"),
+        "{refused:?}"
+    );
     assert_eq!(used, [[0, 1, 3], [0, 1, 3], [0, 1, 3]]);
 }
 
@@ -210,7 +206,11 @@ fn every_rule_runs_or_is_refused_with_a_reason() {
                     assert!(outcome.models.iter().all(Params::is_finite), "{} by {rule:?}", method.name);
                     if rule != Rule::Mean {
                         ran += 1;
-                        assert!(sums.iter().all(|sum| (sum - 1.0).abs() < 1e-9), "{} by {rule:?}: {sums:?}", method.name);
+                        assert!(
+                            sums.iter().all(|sum| (sum - 1.0).abs() < 1e-9),
+                            "{} by {rule:?}: {sums:?}",
+                            method.name
+                        );
                     }
                 }
                 Err(Error::Refused { what, reason, .. }) => {

@@ -201,7 +201,13 @@ mod tests {
             updates.push(base);
         }
         let (net, pool) = (Gcn::new(Architecture { inputs: 1, hidden: 1, classes: 2, layers: 2 }), Pool::new());
-        server.aggregate(&updates, &Round { done: 0, boost: None, backbone: &net, pool: &pool, aggregation: Default::default() }).unwrap().unwrap()
+        server
+            .aggregate(
+                &updates,
+                &Round { done: 0, boost: None, backbone: &net, pool: &pool, aggregation: Default::default() },
+            )
+            .unwrap()
+            .unwrap()
     }
 
     fn entries(entries: &[(u32, f64)]) -> Message<f64> {
