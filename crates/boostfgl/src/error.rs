@@ -130,8 +130,12 @@ impl Error {
         }
         !matches!(
             self,
-            Self::Fed(boostfgl_fed::Error::Diverged { .. } | boostfgl_fed::Error::ServerDiverged { .. })
-                | Self::Incomplete { .. }
+            Self::Fed(
+                boostfgl_fed::Error::Diverged { .. }
+                    | boostfgl_fed::Error::ServerDiverged { .. }
+                    | boostfgl_fed::Error::Quorum { .. }
+                    | boostfgl_fed::Error::TooFew { round: Some(_), .. }
+            ) | Self::Incomplete { .. }
                 | Self::Stopped { .. }
                 | Self::Differs { .. }
                 | Self::Report(boostfgl_report::Error::Io { .. })

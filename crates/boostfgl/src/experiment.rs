@@ -12,7 +12,9 @@ use boostfgl_graph::groups::{Groups, node_homophily};
 use boostfgl_graph::{Graph, Role, Split};
 use boostfgl_nn::Dense;
 use boostfgl_partition::{ClientGraph, Partition, SplitRule};
-use boostfgl_report::Summary;
+use boostfgl_report::{RoundRefusal, Summary};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// An experiment that is ready to run: a checked configuration and its graph.
@@ -68,6 +70,35 @@ pub struct SeedRun {
     pub digest: String,
     /// What diagnostics found, if any watched.
     pub diagnosis: Option<Diagnosis>,
+    /// The updates that were not used, and why.
+    pub refused: Vec<Refused>,
+}
+
+/// An update that was not used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// In which round, from 1.
+    pub round: usize,
+    /// Whose it was, and why.
+    #[serde(flatten)]
+    pub update: RoundRefusal,
+}
+
+impl Run {
+    /// The updates that were not used, in a sentence: how many of which clients, and the first of them; `None` without any.
+    pub fn refusals(&self) -> Option<String> {
+        let refused = || self.seeds.iter().flat_map(|run| run.refused.iter().map(move |refusal| (run.seed, refusal)));
+        let (seed, first) = refused().next()?;
+        let mut clients: BTreeMap<usize, usize> = BTreeMap::new();
+        refused().for_each(|(_, refusal)| *clients.entry(refusal.update.client).or_insert(0) += 1);
+        let each: Vec<String> = clients.iter().map(|(client, count)| format!("client {client}: {count}")).collect();
+        let (all, each) = (refused().count(), each.join(", "));
+        let updates = if all == 1 { "update was" } else { "updates were" };
+        let Refused { round, update: RoundRefusal { client, text, .. } } = first;
+        Some(format!(
+            "{all} {updates} refused ({each}); the first, seed {seed}, client {client}, round {round}: {text}"
+        ))
+    }
 }
 
 impl Experiment {
@@ -231,6 +262,9 @@ impl Experiment {
             boost: self.config.boost.clone(),
             methods: self.config.methods.clone(),
             minority_ratio: self.config.groups.minority_ratio,
+            screen: self.config.screen.clone(),
+            aggregation: self.config.aggregation,
+            attack: self.config.attack.clone(),
         };
         Ok(Federation::new(setup, clients.iter().map(LocalData::new).collect())?)
     }

@@ -3,13 +3,13 @@
 use crate::experiment::{Experiment, SeedRun};
 use crate::{Result, diagnose};
 use boostfgl_fairness::Evaluation;
-use boostfgl_fed::RoundRecord;
+use boostfgl_fed::{Refusal, RoundRecord};
 use boostfgl_nn::safetensors_io;
 use boostfgl_partition::{Description, Partition};
 use boostfgl_report::page::Report;
 use boostfgl_report::{
-    Depth, Divisions, Prediction, PredictionsWriter, Round, RoundClient, RoundsWriter, RunFolder, RunView,
-    SeedDivision, Summary,
+    Depth, Divisions, Prediction, PredictionsWriter, Round, RoundClient, RoundRefusal, RoundsWriter, RunFolder,
+    RunView, SeedDivision, Summary,
 };
 use std::collections::HashMap;
 
@@ -74,6 +74,7 @@ impl<'a> Recorder<'a> {
             val_accuracy: record.val_accuracy.map(|a| 100.0 * a),
             metrics: evaluation.cloned().map(Evaluation::percent),
             clients: clients.collect(),
+            refused: record.refused.iter().map(refusal).collect(),
             bytes_up: record.clients.iter().map(|c| c.bytes_up).sum(),
             bytes_down: record.clients.iter().map(|c| c.bytes_down).sum(),
             seconds: record.seconds,
@@ -174,6 +175,11 @@ impl<'a> Recorder<'a> {
         let unwritten = |error: boostfgl_report::Error| format!("no {} was written: {error}", RunFolder::REPORT);
         Ok(write_report(self.folder).err().map(unwritten))
     }
+}
+
+/// An update that was not used, as files say it.
+pub(crate) fn refusal(refused: &Refusal) -> RoundRefusal {
+    RoundRefusal { client: refused.client, reason: refused.reason.kind().to_owned(), text: refused.reason.to_string() }
 }
 
 /// More than this of a file is not read back for a report: it would take more memory than the run.

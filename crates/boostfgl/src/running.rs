@@ -1,10 +1,10 @@
 //! Running an experiment: seed after seed, recorded, kept, and taken up again where it was stopped.
 
 use crate::checkpoint::{FinishedSeed, Keeper, Keeping, Position, Running, Saved, Spent};
-use crate::experiment::{Experiment, Progress, Run, SeedRun};
+use crate::experiment::{Experiment, Progress, Refused, Run, SeedRun};
 use crate::judge::Judge;
 use crate::process::{self, Meter};
-use crate::record::Recorder;
+use crate::record::{Recorder, refusal};
 use crate::{Error, Result};
 use boostfgl_fairness::Percent;
 use boostfgl_fairness::diagnostics::{Diagnosis, Diagnostician};
@@ -12,6 +12,7 @@ use boostfgl_fed::{Course, Observer, Outcome, RoundRecord};
 use boostfgl_nn::Ledger;
 use boostfgl_partition::Partition;
 use boostfgl_report::{RunFolder, RunTotals, SeedSummary, Summary};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Experiment {
@@ -131,12 +132,13 @@ impl Experiment {
         seed: u64,
         outcome: Outcome<f32>,
         diagnosis: Option<Diagnosis>,
+        refused: Vec<Refused>,
     ) -> Result<SeedRun> {
         let partition = Arc::new(self.partition(seed)?);
         let judge = Judge::new(self, &partition)?;
         let evaluation = judge.evaluate(&outcome.predictions)?;
         let (groups, digest) = (judge.groups, digest(&outcome));
-        Ok(SeedRun { seed, partition, groups, outcome, evaluation, digest, diagnosis })
+        Ok(SeedRun { seed, partition, groups, outcome, evaluation, digest, diagnosis, refused })
     }
 }
 
@@ -212,7 +214,8 @@ impl Runner<'_, '_> {
             cpu: carried.cpu + meter.cpu(),
             training: carried.training + training.cpu(),
         };
-        let mut told = Told { seed, judge: &judge, runner: self, failed: None };
+        let refused = running.as_ref().map_or(Vec::new(), |running| running.refused.clone());
+        let mut told = Told { seed, judge: &judge, runner: self, failed: None, refused };
         let mut course = match &running {
             Some(running) => told.take_up(federation, running, &mut diagnostician)?,
             None => federation.begin(&mut [&mut told, &mut diagnostician])?,
@@ -222,8 +225,10 @@ impl Runner<'_, '_> {
             told.check()?;
             // What diagnostics have seen so far is not saved: a seed that they watch is saved when it is done.
             let state = if diagnostics.is_empty() { Some(&mut course) } else { None };
-            told.runner.save(|| spent(meter, &training), state)?;
+            let Told { runner, refused, .. } = &mut told;
+            runner.save(|| spent(meter, &training), refused, state)?;
         }
+        let refused = std::mem::take(&mut told.refused);
         let outcome = course.finish();
         let spent = spent(meter, &training);
         let diagnosis = (!diagnostics.is_empty()).then(|| diagnostician.conclude());
@@ -238,22 +243,28 @@ impl Runner<'_, '_> {
             cpu_seconds: spent.cpu,
             bytes_up: outcome.bytes_up,
             bytes_down: outcome.bytes_down,
+            refused: counted(&refused),
             digest: digest.clone(),
         };
-        let run = SeedRun { seed, partition, groups, outcome, evaluation, digest, diagnosis };
+        let run = SeedRun { seed, partition, groups, outcome, evaluation, digest, diagnosis, refused };
         let lines = self.files.as_ref().map_or(0, |files| files.recorder.lines());
         Ok(FinishedSeed { run, summary, spent, lines })
     }
 
     /// Saves the state of the run, if it is time to.
-    fn save(&mut self, spent: impl FnOnce() -> Spent, course: Option<&mut Course<f32>>) -> Result<()> {
+    fn save(
+        &mut self,
+        spent: impl FnOnce() -> Spent,
+        refused: &[Refused],
+        course: Option<&mut Course<f32>>,
+    ) -> Result<()> {
         let Some(files) = self.files.as_mut() else { return Ok(()) };
         if !files.keeper.is_due() {
             return Ok(());
         }
         // A checkpoint that counts lines which a power failure took would be worth nothing.
         files.recorder.sync()?;
-        let at = Position { finished: &self.finished, lines: files.recorder.lines(), spent: spent() };
+        let at = Position { finished: &self.finished, lines: files.recorder.lines(), spent: spent(), refused };
         files.keeper.save(at, course)
     }
 }
@@ -296,6 +307,7 @@ struct Told<'a, 'b, 'r> {
     judge: &'a Judge<'a>,
     runner: &'a mut Runner<'b, 'r>,
     failed: Option<Error>,
+    refused: Vec<Refused>,
 }
 
 impl Told<'_, '_, '_> {
@@ -342,7 +354,18 @@ impl Observer<f32> for Told<'_, '_, '_> {
     fn round(&mut self, record: &RoundRecord<'_>) {
         let told = self.tell(record);
         self.failed = self.failed.take().or(told.err());
+        let refused = record.refused.iter().map(|r| Refused { round: record.round, update: refusal(r) });
+        self.refused.extend(refused);
     }
+}
+
+/// How many updates were refused for which reason.
+fn counted(refused: &[Refused]) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for refused in refused {
+        *counts.entry(refused.update.reason.clone()).or_insert(0) += 1;
+    }
+    counts
 }
 
 /// BLAKE3 of parameters and predictions.

@@ -119,6 +119,12 @@ impl<T: Real> LocalData<T> {
         self.inputs.set_operator(&self.adjacency, operator);
     }
 
+    /// Makes every training label wrong: class y becomes y + 1, the last one 0.
+    pub(crate) fn mislabel(&mut self) {
+        let classes = self.classes as u32;
+        self.training_label.iter_mut().flatten().for_each(|y| *y = (*y + 1) % classes);
+    }
+
     /// Number of training nodes of each class.
     pub fn training_counts(&self) -> Vec<usize> {
         let mut counts = vec![0; self.classes];
@@ -165,7 +171,6 @@ pub(crate) struct Instructions<'a> {
     pub(crate) optimizer: &'a OptimizerConfig,
     pub(crate) boost: &'a BoostConfig,
     pub(crate) boosts: &'a [Boost],
-    pub(crate) client_weight: ClientWeight,
     pub(crate) minority_ratio: f64,
 }
 
@@ -292,6 +297,23 @@ impl<T: Real> Client<T> {
     /// The model after local training.
     pub(crate) fn local(&self) -> &Params<T> {
         &self.local
+    }
+
+    /// The model that the round started from: `given`, or the client's own.
+    pub(crate) fn started_from<'a>(&'a self, given: Option<&'a Params<T>>) -> Option<&'a Params<T>> {
+        given.or(self.origin.as_ref())
+    }
+
+    /// Goes back to where the round started, because what came of it was not used; `afresh` if the optimiser may have
+    /// been spoilt. What is not finite in a rule's own memory stays there: such a client is refused again.
+    pub(crate) fn recover(&mut self, given: Option<&Params<T>>, afresh: bool) {
+        let Self { local, origin, optimizer, training, rule, .. } = self;
+        given.or(origin.as_ref()).into_iter().for_each(|start| local.copy_from(start));
+        training.remember(None);
+        rule.refused();
+        if afresh {
+            optimizer.reset();
+        }
     }
 
     /// The weight in a plain average.

@@ -57,6 +57,13 @@ impl Protocol {
     }
 }
 
+impl Protocol {
+    /// How many of so many able clients take part in a round.
+    pub fn taking_part(&self, able: usize) -> usize {
+        (self.participation * able as f64).round().max(1.0) as usize
+    }
+}
+
 /// What counts as a client's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::client::Client;
 use crate::config::ReportedRound;
-use crate::federation::{Federation, Outcome};
+use crate::federation::{Done, Federation, Outcome};
 use crate::observer::{Observer, RoundRecord};
 use boostfgl_nn::{Keep, Ledger, Params, Real};
 use std::time::Instant;
@@ -33,7 +33,7 @@ impl<T: Real> Federation<T> {
     /// Prepares the first round: the exchanges between clients that come before it.
     ///
     /// # Errors
-    /// If a client diverges.
+    /// If all clients of a round diverge, or fewer updates than the quorum can be used.
     pub fn begin(mut self, observers: &mut [&mut dyn Observer<T>]) -> Result<Course<T>> {
         let bytes = self.prepare(observers)?;
         Ok(Course { federation: self, done: 0, bytes, best: None, inspected: false }.watched(observers))
@@ -73,7 +73,7 @@ impl<T: Real> Course<T> {
     /// One round, unless none is left.
     ///
     /// # Errors
-    /// If a client diverges.
+    /// If all clients of a round diverge, or fewer updates than the quorum can be used.
     pub fn step(&mut self, observers: &mut [&mut dyn Observer<T>]) -> Result<()> {
         if self.is_over() {
             return Ok(());
@@ -84,7 +84,7 @@ impl<T: Real> Course<T> {
         // Rounds that the method adds train modules of its own: there is nothing of the network to show.
         let starts = (self.inspected && round <= federation.setup.protocol.rounds).then(|| federation.starts());
         let mut aside = started.elapsed();
-        let (records, combination) = federation.round(round)?;
+        let Done { records, combination, refused } = federation.round(round)?;
         if let Some(starts) = starts {
             let stopped = Instant::now();
             federation.inspect(round, &starts, &records, combination.as_ref(), observers);
@@ -99,6 +99,7 @@ impl<T: Real> Course<T> {
             rounds,
             loss: federation.mean_loss(&records),
             clients: &records,
+            refused: &refused,
             predictions: evaluation.as_ref().map(|(predictions, _)| predictions.as_slice()),
             val_accuracy: evaluation.as_ref().and_then(|(_, accuracy)| *accuracy),
             seconds: started.elapsed().saturating_sub(aside).as_secs_f64(),

@@ -1,5 +1,7 @@
 //! What can go wrong in a federated run.
 
+use crate::screen::Refusal;
+
 /// Shorthand for results of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -62,6 +64,47 @@ pub enum Error {
         round: usize,
     },
 
+    /// A robust rule cannot outvote as many bad updates as it shall among so few.
+    #[error(
+        "{}the rule {rule} needs at least {formula} = {least} updates in a round to outvote f = {byzantine}, found {updates}: \
+         with {updates} it tolerates {tolerated}",
+        round.map(|round| format!("round {round}: ")).unwrap_or_default()
+    )]
+    TooFew {
+        /// The rule.
+        rule: &'static str,
+        /// How many it shall outvote, f.
+        byzantine: usize,
+        /// How the least number follows from f.
+        formula: &'static str,
+        /// The least number of updates.
+        least: usize,
+        /// How many there are.
+        updates: usize,
+        /// How many bad ones it outvotes among those.
+        tolerated: String,
+        /// In which round, from 1; `None` before any has begun.
+        round: Option<usize>,
+    },
+
+    /// Too many updates of a round were refused.
+    #[error(
+        "round {round}: expected usable updates of at least {needed} of {participants} participants, found {usable}; {}",
+        refused.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    )]
+    Quorum {
+        /// In which round, from 1.
+        round: usize,
+        /// How many took part.
+        participants: usize,
+        /// How many are needed.
+        needed: usize,
+        /// How many could be used.
+        usable: usize,
+        /// The others, and why.
+        refused: Vec<Refusal>,
+    },
+
     /// The backbone is unknown.
     #[error(transparent)]
     Network(#[from] boostfgl_nn::Error),
@@ -79,6 +122,16 @@ impl Error {
         Self::Setting { key, expected: expected.into(), found: found.to_string() }
     }
 
+    /// The same, with the round in which it happened.
+    pub(crate) fn in_round(self, number: usize) -> Self {
+        match self {
+            Self::TooFew { rule, byzantine, formula, least, updates, tolerated, .. } => {
+                Self::TooFew { rule, byzantine, formula, least, updates, tolerated, round: Some(number) }
+            }
+            other => other,
+        }
+    }
+
     /// What the user can do about it, in one sentence.
     pub fn advice(&self) -> &'static str {
         match self {
@@ -92,6 +145,14 @@ impl Error {
             Self::Diverged { .. } => "Lower the learning rate (optimizer.learning_rate), or check the features' scale.",
             Self::ServerDiverged { .. } => {
                 "Lower the learning rate of the method (`boostfgl methods NAME` lists its keys)."
+            }
+            Self::TooFew { .. } => {
+                "Lower aggregation.byzantine, choose another aggregation.rule, or let more clients take part \
+                 (partition.clients, fed.participation)."
+            }
+            Self::Quorum { .. } => {
+                "Look into the clients that are named; screen.quorum says how many may be missing, optimizer.learning_rate \
+                 is the usual reason for numbers that are not finite."
             }
             Self::Network(_) => "`boostfgl methods` lists the backbones.",
         }

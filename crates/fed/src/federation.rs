@@ -1,12 +1,15 @@
 //! The loop over rounds.
 
-use crate::aggregate::Update;
+use crate::aggregate::{self, Update};
+use crate::arrival::Took;
+use crate::attack::{self, Attack, Sent};
 use crate::boost::{Boost, BoostConfig, ModelBoost};
 use crate::client::{Client, Instructions, LocalData, Trained};
 use crate::config::{Model, Optimizer, Protocol};
 use crate::methods::{self, MethodConfigs, MethodInfo, Round, ServerRule, Terms};
 use crate::observer::{ClientRecord, Inspected, Inspection, Observer};
 use crate::rule::{ClientRule, Desk};
+use crate::screen::{self, Envelope, Expected, Reason, Refusal, Screen};
 use crate::{Combination, Error, Message, Result, wire};
 use boostfgl_graph::Stream;
 use boostfgl_nn::backbones::{self, Architecture, Backbone};
@@ -37,6 +40,12 @@ pub struct Setup {
     pub methods: MethodConfigs,
     /// Mass q of the minority classes in a client's fairness gap.
     pub minority_ratio: f64,
+    /// What updates have to be like to be used.
+    pub screen: screen::Config,
+    /// How models are combined, whatever the method.
+    pub aggregation: aggregate::Config,
+    /// Who attacks, in tests and experiments.
+    pub attack: attack::Config,
 }
 
 /// A federation that is ready to run.
@@ -46,6 +55,8 @@ pub struct Federation<T: Real> {
     pub(crate) clients: Vec<Client<T>>,
     pub(crate) server: Box<dyn ServerRule<T>>,
     model_boost: Option<ModelBoost>,
+    screen: Screen,
+    attack: Option<Attack<T>>,
     /// One per worker: buffers are shared by the clients that a thread happens to run.
     pools: Mutex<Vec<Pool<T>>>,
     parameters: usize,
@@ -93,7 +104,7 @@ impl<T: Real> Federation<T> {
     /// As [`Federation::new`].
     pub fn from_model(
         setup: Setup,
-        data: Vec<LocalData<T>>,
+        mut data: Vec<LocalData<T>>,
         backbone: Box<dyn Backbone<T>>,
         initial: &Params<T>,
     ) -> Result<Self> {
@@ -102,7 +113,15 @@ impl<T: Real> Federation<T> {
         setup.optimizer.check()?;
         setup.boost.check()?;
         setup.methods.check()?;
+        setup.screen.check()?;
+        setup.attack.check()?;
         methods::check(setup.method, &setup.boosts, &setup.model, backbone.plan())?;
+        let able = data.iter().filter(|data| data.training_nodes() > 0).count();
+        methods::check_rule(setup.method, setup.aggregation, setup.protocol.taking_part(able))?;
+        let attackers = methods::attackers(setup.method, &setup.attack, data.len())?;
+        if setup.attack.kind.mislabels() {
+            attackers.iter().for_each(|&k| data[k].mislabel());
+        }
         if data.iter().all(|d| d.training_nodes() == 0) {
             return Err(Error::NothingToTrain);
         }
@@ -137,6 +156,8 @@ impl<T: Real> Federation<T> {
         Ok(Self {
             parameters: initial.count(),
             pools: Mutex::new(Vec::new()),
+            screen: Screen::new(&setup.screen, clients.len()),
+            attack: Attack::new(&setup.attack, attackers, clients.len()),
             setup,
             backbone,
             clients,
@@ -165,7 +186,7 @@ impl<T: Real> Federation<T> {
     /// Runs all rounds.
     ///
     /// # Errors
-    /// If a client diverges.
+    /// If all clients of a round diverge, or fewer updates than the quorum can be used.
     pub fn run(self, observers: &mut [&mut dyn Observer<T>]) -> Result<Outcome<T>> {
         let mut course = self.begin(observers)?;
         while !course.is_over() {
@@ -208,7 +229,12 @@ impl<T: Real> Federation<T> {
             })?;
             self.clients.push(client);
         }
-        Ok(())
+        ledger.keep("screen", &mut self.screen)?;
+        let model = self.clients[0].local();
+        match &mut self.attack {
+            Some(attack) => ledger.within("attack", |ledger| attack.keep(model, ledger)),
+            None => Ok(()),
+        }
     }
 
     /// One exchange: everybody asks, everybody answers everybody else, everybody hears the answers. All goes through the
@@ -313,10 +339,25 @@ impl<T: Real> Federation<T> {
         observers.iter_mut().filter(|o| o.inspects()).for_each(|o| o.inspect(&inspection));
     }
 
-    /// Local training of the participants and aggregation.
-    pub(crate) fn round(&mut self, round: usize) -> Result<(Vec<ClientRecord>, Option<Combination>)> {
+    /// Local training of the participants, screening of what they send, and aggregation of what is left.
+    pub(crate) fn round(&mut self, round: usize) -> Result<Done> {
         let participants = self.participants(round);
-        let Self { setup, backbone, clients, server, model_boost, pools, .. } = self;
+        let (mut took, mut refused) = self.train(round, &participants)?;
+        self.attack(round, &mut took);
+        refused.extend(self.screen(round, &participants, &mut took));
+        self.recover(&took, &refused);
+        let needed = self.setup.screen.needed(participants.len());
+        if took.len() < needed {
+            let (participants, usable) = (participants.len(), took.len());
+            return Err(Error::Quorum { round, participants, needed, usable, refused });
+        }
+        let combination = self.aggregate(round, &took, &refused)?;
+        Ok(Done { records: self.records(&took, combination.as_ref()), combination, refused })
+    }
+
+    /// Local training of the participants; those that fail are refused.
+    fn train(&mut self, round: usize, participants: &[usize]) -> Result<(Vec<Took<T>>, Vec<Refusal>)> {
+        let Self { setup, backbone, clients, server, pools, .. } = self;
         let told = instructions(setup);
         let trained = clients
             .par_iter_mut()
@@ -329,36 +370,103 @@ impl<T: Real> Federation<T> {
                 let received = wire::count_down(start, heard);
                 let trained = client.train(&**backbone, start, heard, round - 1, &told, &pool);
                 give_back(pools, pool);
-                trained.map(|trained| Took { client: k, trained, received, seconds: started.elapsed().as_secs_f64() })
+                let seconds = started.elapsed().as_secs_f64();
+                (k, trained.map(|trained| Took { client: k, trained, received, seconds, forged: None }))
             })
             .collect::<Vec<_>>();
-        // If several clients failed, the first of them is reported, not the one that happened to finish first.
-        let trained = trained.into_iter().collect::<Result<Vec<Took<T>>>>()?;
-        let updates: Vec<Update<'_, T>> = trained
+        // If all failed, the first of them is reported, not the one that happened to finish first.
+        let hopeless = !setup.screen.enabled || trained.iter().all(|(_, trained)| trained.is_err());
+        let (mut took, mut refused) = (Vec::new(), Vec::new());
+        for (client, trained) in trained {
+            match trained {
+                Ok(one) => took.push(one),
+                Err(error) if hopeless => return Err(error),
+                Err(error) => refused.push(Refusal { client, round, reason: Reason::Failed(error.to_string()) }),
+            }
+        }
+        Ok((took, refused))
+    }
+
+    /// Lets attackers replace what they send.
+    fn attack(&mut self, round: usize, took: &mut [Took<T>]) {
+        let Self { setup, clients, server, attack, .. } = self;
+        let Some(attack) = attack else { return };
+        let weight = setup.protocol.client_weight;
+        let sent = |one: &Took<T>| (server.start(one.client), server.tell(one.client));
+        let sent: Vec<Sent<'_, T>> = took
             .iter()
-            .map(|Took { client, trained, .. }| Update {
-                client: *client,
-                model: trained.upload.model.then(|| clients[*client].local()),
-                message: &trained.upload.message,
-                norm: trained.norm,
-                tensor_norms: &trained.tensor_norms,
-                size: clients[*client].size(told.client_weight),
-                summary: trained.summary,
+            .map(|one| {
+                let (given, told) = sent(one);
+                one.sent(&clients[one.client], given, told, weight)
             })
             .collect();
+        let forged = attack.forge(round, &sent);
+        drop(sent);
+        for (one, forged) in took.iter_mut().zip(forged) {
+            forged.into_iter().for_each(|forged| one.replace(forged));
+        }
+    }
+
+    /// Takes away what the screen refuses.
+    fn screen(&mut self, round: usize, participants: &[usize], took: &mut Vec<Took<T>>) -> Vec<Refusal> {
+        let Self { setup, backbone, clients, server, screen, .. } = self;
+        let weight = setup.protocol.client_weight;
+        let enrolled: Vec<f64> = clients.iter().map(|client| client.size(weight)).collect();
+        let given = (0..clients.len()).map(|k| (server.start(k), server.tell(k))).collect();
+        let shapes = backbone.shapes();
+        let expected = Expected { round, participants, shapes: &shapes, enrolled: &enrolled, given };
+        let arrived: Vec<Envelope<'_, T>> =
+            took.iter().flat_map(|one| one.envelopes(&clients[one.client], round, weight)).collect();
+        let verdicts = screen.judge(&arrived, &expected);
+        let usable: Vec<usize> =
+            arrived.iter().zip(&verdicts).filter(|(_, verdict)| verdict.is_none()).map(|(one, _)| one.from).collect();
+        let refused: Vec<Refusal> = arrived
+            .iter()
+            .zip(verdicts)
+            .filter_map(|(one, verdict)| verdict.map(|reason| Refusal { client: one.from, round, reason }))
+            .collect();
+        drop(arrived);
+        took.retain(|one| usable.contains(&one.client));
+        refused
+    }
+
+    /// Brings clients whose updates are not used back to where they started, so that they can take part again.
+    fn recover(&mut self, took: &[Took<T>], refused: &[Refusal]) {
+        for Refusal { client, reason, .. } in refused {
+            if took.iter().all(|one| one.client != *client) {
+                self.clients[*client].recover(self.server.start(*client), reason.is_numeric());
+            }
+        }
+    }
+
+    /// Hands what is left to the method.
+    fn aggregate(&mut self, round: usize, took: &[Took<T>], refused: &[Refusal]) -> Result<Option<Combination>> {
+        let Self { setup, backbone, clients, server, model_boost, pools, .. } = self;
+        let weight = setup.protocol.client_weight;
+        let updates: Vec<Update<'_, T>> = took.iter().map(|one| one.update(&clients[one.client], weight)).collect();
+        let mut suspects: Vec<usize> = refused.iter().filter(|r| r.reason.is_suspect()).map(|r| r.client).collect();
+        suspects.dedup();
+        suspects.retain(|client| took.iter().all(|one| one.client != *client));
+        // Bad updates that were refused need not be outvoted.
+        let byzantine = setup.aggregation.byzantine.saturating_sub(suspects.len());
         let pool = borrow(pools);
-        let context = Round { done: round - 1, boost: model_boost.as_ref(), backbone: &**backbone, pool: &pool };
+        let context = Round {
+            done: round - 1,
+            boost: model_boost.as_ref(),
+            backbone: &**backbone,
+            pool: &pool,
+            aggregation: aggregate::Config { byzantine, ..setup.aggregation },
+        };
         let combination = server.aggregate(&updates, &context);
         give_back(pools, pool);
-        let combination = combination?;
-        Ok((self.records(&trained, combination.as_ref()), combination))
+        combination.map_err(|error| error.in_round(round))
     }
 
     /// The clients of a round: a seeded choice among those that have something to train on, in client order.
     fn participants(&self, round: usize) -> Vec<usize> {
         let mut able: Vec<usize> =
             (0..self.clients.len()).filter(|&k| self.clients[k].data().training_nodes() > 0).collect();
-        let wanted = (self.setup.protocol.participation * able.len() as f64).round().max(1.0) as usize;
+        let wanted = self.setup.protocol.taking_part(able.len());
         if wanted < able.len() {
             Stream::new(self.setup.seed, "participation", &[round as u64]).shuffle(&mut able);
             able.truncate(wanted);
@@ -446,13 +554,11 @@ pub(crate) struct Start<T> {
     shared: bool,
 }
 
-/// What one participant did in a round.
-struct Took<T> {
-    client: usize,
-    trained: Trained<T>,
-    /// How many numbers it received.
-    received: usize,
-    seconds: f64,
+/// What came of a round.
+pub(crate) struct Done {
+    pub(crate) records: Vec<ClientRecord>,
+    pub(crate) combination: Option<Combination>,
+    pub(crate) refused: Vec<Refusal>,
 }
 
 fn instructions(setup: &Setup) -> Instructions<'_> {
@@ -466,7 +572,6 @@ fn instructions(setup: &Setup) -> Instructions<'_> {
         optimizer: &setup.optimizer,
         boost: &setup.boost,
         boosts: &setup.boosts,
-        client_weight: setup.protocol.client_weight,
         minority_ratio: setup.minority_ratio,
     }
 }

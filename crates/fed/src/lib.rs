@@ -11,12 +11,17 @@
 //! * [`methods`] — one file per method, one line in [`methods::METHODS`]; a method is a [`methods::ServerRule`] and a
 //!   [`ClientRule`].
 //! * [`boost`] — the paper's three boosts as plug-ins that stack on any method.
+//! * [`screen`] — every update is looked at before it may touch a model; what is refused is named with the reason.
+//! * [`aggregate`] — the mean, and robust rules that outvote bad updates, under any method that averages models.
+//! * [`attack`] — clients that do harm, for tests and experiments.
 //! * [`config`] — every key of the protocol, with its default and range.
 
 #![forbid(unsafe_code)]
 
-mod aggregate;
+pub mod aggregate;
 mod archive;
+mod arrival;
+pub mod attack;
 pub mod boost;
 mod client;
 pub mod config;
@@ -27,9 +32,10 @@ pub mod methods;
 mod noise;
 mod observer;
 mod rule;
+pub mod screen;
 mod wire;
 
-pub use aggregate::{Combination, Update};
+pub use aggregate::{Combination, Rule, Update};
 pub use client::LocalData;
 pub use course::Course;
 pub use error::{Error, Result};
@@ -37,4 +43,5 @@ pub use federation::{Federation, Outcome, Setup};
 pub use noise::Occasion;
 pub use observer::{ClientRecord, Inspected, Inspection, Observer, RoundRecord};
 pub use rule::{ClientRule, Desk, Memory, Upload};
+pub use screen::{Reason, Refusal};
 pub use wire::Message;

@@ -2,6 +2,7 @@
 
 use crate::client::LocalData;
 use crate::config::Model;
+use crate::screen::Refusal;
 use boostfgl_nn::backbones::Backbone;
 use boostfgl_nn::{Params, Propagation, Real};
 use std::borrow::Cow;
@@ -38,8 +39,10 @@ pub struct RoundRecord<'a> {
     pub rounds: usize,
     /// Training loss of the participants, weighted by their training nodes.
     pub loss: f64,
-    /// The participants.
+    /// The participants whose updates were used.
     pub clients: &'a [ClientRecord],
+    /// The updates that were not.
+    pub refused: &'a [Refusal],
     /// The class predicted for every node of the global graph, if this round was evaluated.
     pub predictions: Option<&'a [u32]>,
     /// Share of validation nodes predicted right, if this round was evaluated and there are any.

@@ -111,6 +111,9 @@ pub trait ClientRule<T: Real>: Send {
         Ok(Upload::model())
     }
 
+    /// Hears that the server did not use what [`ClientRule::finish`] sent: what is said once must be said again.
+    fn refused(&mut self) {}
+
     /// The parameters that are judged in place of `model`, if they differ from it.
     fn deploy(&mut self, _model: &Params<T>) -> Option<Params<T>> {
         None

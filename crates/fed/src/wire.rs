@@ -38,11 +38,6 @@ impl<T: Real> Message<T> {
         Self { tensors, ..Self::default() }
     }
 
-    /// A message of one matrix that is still to be filled.
-    pub(crate) fn table() -> Self {
-        Self::tensors(vec![Matrix::zeros(0, 0)])
-    }
-
     /// How many numbers it holds, positions included.
     pub fn count(&self) -> usize {
         let dense = self.tensors.iter().map(|t| t.rows() * t.columns()).sum::<usize>();
@@ -58,11 +53,24 @@ impl<T: Real> Message<T> {
     }
 }
 
-/// A message of as many tensors as it has now, and any numbers; no state holds entries.
+/// Any message. What is written of one is read into one whatever it held before.
 impl<T: Real> Keep for Message<T> {
     fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        self.tensors.iter_mut().enumerate().try_for_each(|(t, tensor)| ledger.table(&t.to_string(), tensor))?;
-        ledger.keep("numbers", &mut self.numbers)
+        let mut tensors = self.tensors.len();
+        ledger.keep("tensors", &mut tensors)?;
+        self.tensors.truncate(tensors);
+        for t in 0..tensors {
+            if t == self.tensors.len() {
+                self.tensors.push(Matrix::zeros(0, 0));
+            }
+            ledger.table(&t.to_string(), &mut self.tensors[t])?;
+        }
+        ledger.keep("numbers", &mut self.numbers)?;
+        let (mut places, mut values): (Vec<u32>, Vec<f64>) = self.entries.iter().map(|(at, x)| (*at, x.f64())).unzip();
+        ledger.keep("places", &mut places)?;
+        ledger.keep("values", &mut values)?;
+        self.entries = places.into_iter().zip(values.into_iter().map(T::of)).collect();
+        Ok(())
     }
 }
 

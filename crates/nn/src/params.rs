@@ -159,7 +159,8 @@ impl<T: Real> Params<T> {
 
     /// Whether every number is finite.
     pub fn is_finite(&self) -> bool {
-        self.tensors.iter().all(|t| t.data().iter().all(|x| x.is_finite()))
+        // All are looked at: to stop at the first would keep the compiler from looking at several at once.
+        self.tensors.iter().all(|t| t.data().iter().fold(true, |finite, x| finite & x.is_finite()))
     }
 
     /// The little-endian bytes of every tensor, without padding, for digests.

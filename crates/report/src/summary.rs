@@ -1,5 +1,6 @@
 //! `summary.json`: the outcome of a run, for people and other programs.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -39,6 +40,9 @@ pub struct Summary {
     pub peak_rss_mib: f64,
     /// Traffic of all seeds together.
     pub bytes: Bytes,
+    /// How many updates were refused for which reason, in all seeds; left out without any.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub refused: BTreeMap<String, u64>,
     /// BLAKE3 of the parameters and predictions of all seeds.
     pub digest: String,
 }
@@ -63,6 +67,9 @@ pub struct SeedSummary {
     pub bytes_up: u64,
     /// Bytes that clients received.
     pub bytes_down: u64,
+    /// How many updates were refused for which reason; left out without any.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub refused: BTreeMap<String, u64>,
     /// BLAKE3 of the final parameters and predictions.
     pub digest: String,
 }
@@ -106,6 +113,10 @@ impl Summary {
         let scores: Vec<Scores> = seeds.iter().map(|seed| seed.scores.0).collect();
         // Mean and spread of percents are the percents of mean and spread.
         let over_seeds = aggregate(&scores);
+        let mut refused = BTreeMap::new();
+        for (reason, count) in seeds.iter().flat_map(|seed| &seed.refused) {
+            *refused.entry(reason.clone()).or_insert(0) += count;
+        }
         Self {
             version: Self::VERSION,
             program: env!("CARGO_PKG_VERSION").to_owned(),
@@ -118,6 +129,7 @@ impl Summary {
                 up: seeds.iter().map(|seed| seed.bytes_up).sum(),
                 down: seeds.iter().map(|seed| seed.bytes_down).sum(),
             },
+            refused,
             seeds,
             cpu_seconds: totals.cpu_seconds,
             train_cpu_seconds: totals.train_cpu_seconds,

@@ -19,7 +19,7 @@ pub(crate) use saved::{Running, Saved};
 pub(crate) use stopped::recorded_config;
 pub use stopped::{StoppedRun, is_stopped, runs_in};
 
-use crate::experiment::{Experiment, SeedRun};
+use crate::experiment::{Experiment, Refused, SeedRun};
 use crate::grid::identity;
 use crate::{Error, Result};
 use boostfgl_fairness::diagnostics::Which;
@@ -72,13 +72,16 @@ struct Head {
     /// Lines of `rounds.jsonl` up to here.
     lines: usize,
     spent: Spent,
+    /// The updates of the seed that were not used, as JSON.
+    refused: String,
 }
 
 impl Keep for Head {
     fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
         ledger.keep("identity", &mut self.identity)?;
         ledger.keep("lines", &mut self.lines)?;
-        ledger.keep("spent", &mut self.spent)
+        ledger.keep("spent", &mut self.spent)?;
+        ledger.keep("refused", &mut self.refused)
     }
 }
 
@@ -114,6 +117,8 @@ pub(crate) struct Position<'a> {
     /// Lines of `rounds.jsonl`, all of them on the disk.
     pub(crate) lines: usize,
     pub(crate) spent: Spent,
+    /// The updates of this seed that were not used.
+    pub(crate) refused: &'a [Refused],
 }
 
 /// Saves the state of a run while it goes on.
@@ -178,7 +183,7 @@ impl<'a> Keeper<'a> {
         let index = at.finished.len();
         let done = course.as_ref().map_or(0, |course| course.done());
         if let Some(course) = course {
-            let mut head = self.head(self.experiment.config().seeds[index], at.lines, at.spent);
+            let mut head = self.head(self.experiment.config().seeds[index], at.lines, at.spent, at.refused)?;
             sealed::write(&state_file(&self.folder, index, done), |ledger| {
                 ledger.keep("head", &mut head)?;
                 ledger.within("course", |ledger| course.keep(ledger))
@@ -201,7 +206,7 @@ impl<'a> Keeper<'a> {
     }
 
     fn store(&self, index: usize, seed: &FinishedSeed) -> Result<()> {
-        let mut head = self.head(seed.summary.seed, seed.lines, seed.spent);
+        let mut head = self.head(seed.summary.seed, seed.lines, seed.spent, &seed.run.refused)?;
         let diagnosis = seed.run.diagnosis.as_ref().map(serde_json::to_string).transpose();
         let mut done = Done {
             summary: serde_json::to_string(&seed.summary).map_err(unrepresentable)?,
@@ -214,9 +219,10 @@ impl<'a> Keeper<'a> {
         })
     }
 
-    fn head(&self, seed: u64, lines: usize, spent: Spent) -> Head {
+    fn head(&self, seed: u64, lines: usize, spent: Spent, refused: &[Refused]) -> Result<Head> {
         let graph = self.graph.get_or_init(|| identity::of_graph(self.experiment.graph()));
-        Head { identity: identity::of_cell(self.experiment.config(), seed, graph), lines, spent }
+        let refused = serde_json::to_string(refused).map_err(unrepresentable)?;
+        Ok(Head { identity: identity::of_cell(self.experiment.config(), seed, graph), lines, spent, refused })
     }
 
     /// States of finished seeds, and all but the last two of this one. Those that cannot be removed do no harm.

@@ -1,6 +1,7 @@
 //! What is on the disk of a run that was stopped.
 
 use super::{Done, Experiment, FinishedSeed, Head, Params, Spent, done_file, put_back, sealed};
+use crate::experiment::Refused;
 use crate::grid::identity;
 use crate::{Error, Result};
 use boostfgl_fairness::diagnostics::Diagnosis;
@@ -27,6 +28,7 @@ pub(crate) struct Running {
     pub(crate) course: Vec<u8>,
     pub(crate) lines: usize,
     pub(crate) spent: Spent,
+    pub(crate) refused: Vec<Refused>,
     pub(crate) path: PathBuf,
 }
 
@@ -114,19 +116,19 @@ impl Reader<'_> {
             "" => None,
             text => Some(serde_json::from_str(text).map_err(|error| malformed(error.to_string()))?),
         };
-        let run = self.experiment.judged_again(seed, done.outcome, diagnosis)?;
+        let run = self.experiment.judged_again(seed, done.outcome, diagnosis, refused(&head, path)?)?;
         Ok(FinishedSeed { run, summary, spent: head.spent, lines: head.lines })
     }
 
     fn running(&self, path: PathBuf, seed: u64) -> Result<Running> {
         let (head, course) = self.opened(&path, seed)?;
-        Ok(Running { course, lines: head.lines, spent: head.spent, path })
+        Ok(Running { course, refused: refused(&head, &path)?, lines: head.lines, spent: head.spent, path })
     }
 
     /// What a file says of itself, and the rest of it.
     fn opened(&self, path: &Path, seed: u64) -> Result<(Head, Vec<u8>)> {
         let mut bytes = sealed::read(path)?;
-        let mut head = Head { identity: String::new(), lines: 0, spent: Spent::default() };
+        let mut head = Head { identity: String::new(), lines: 0, spent: Spent::default(), refused: String::new() };
         let mut ledger = Ledger::restoring(&bytes);
         let read = ledger.keep("head", &mut head);
         read.map_err(|error| boostfgl_report::Error::malformed(path, error.to_string()))?;
@@ -147,6 +149,11 @@ impl Reader<'_> {
             "Put config.toml, the data and the program back as they were, or begin anew with `boostfgl run --config`.";
         Err(Error::usage(path.display().to_string(), reason, advice))
     }
+}
+
+fn refused(head: &Head, path: &Path) -> Result<Vec<Refused>> {
+    let read = serde_json::from_str(&head.refused);
+    Ok(read.map_err(|error| boostfgl_report::Error::malformed(path, error.to_string()))?)
 }
 
 /// Removes what an earlier run left.

@@ -17,10 +17,23 @@ pub struct Key {
 /// All keys, in the order of the file.
 pub fn keys() -> Vec<Key> {
     let schema = schemars::schema_for!(Config);
-    let defaults = toml::Table::try_from(Config::default()).unwrap_or_default();
+    let defaults = defaults();
     let mut keys = Vec::new();
     collect(schema.as_value(), schema.as_value(), &defaults, "", &mut keys);
     keys
+}
+
+/// The defaults, with those of sections that files leave out while they say nothing else.
+fn defaults() -> toml::Table {
+    let Config { screen, aggregation, attack, .. } = Config::default();
+    let mut defaults = toml::Table::try_from(Config::default()).unwrap_or_default();
+    let sections = [
+        ("screen", toml::Value::try_from(screen)),
+        ("aggregation", toml::Value::try_from(aggregation)),
+        ("attack", toml::Value::try_from(attack)),
+    ];
+    defaults.extend(sections.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.ok()?))));
+    defaults
 }
 
 fn collect(root: &Value, schema: &Value, defaults: &toml::Table, prefix: &str, keys: &mut Vec<Key>) {
@@ -60,8 +73,8 @@ mod tests {
         assert_eq!(rounds.default, "50");
         assert!(keys.iter().any(|k| k.path == "boost.topology.lambda_e"));
         let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
-        // Methods may use the same letter; what everybody shares may not.
-        let shared = keys.iter().filter(|k| !k.path.starts_with("methods."));
+        // Methods may use the same letter, attacks the same word; what everybody shares may not.
+        let shared = keys.iter().filter(|k| !k.path.starts_with("methods.") && !k.path.starts_with("attack."));
         let mut names: Vec<String> = shared.map(|k| last(&k.path)).collect();
         names.sort();
         let count = names.len();

@@ -1,6 +1,6 @@
 //! Layers of values, and where each value came from.
 
-use super::{Config, keys};
+use super::{Config, Key, keys};
 use crate::{Data, Error, Result};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -206,17 +206,17 @@ fn is_known(path: &str) -> bool {
     keys().iter().any(|key| key.path == path)
 }
 
-/// The one key that is meant by a path or the end of one. Keys of methods share names (`moon.mu`, `fedprox.mu`): those
-/// are meant only if no other key is, and only if one of them is.
+/// The one key that is meant by a path or the end of one. Keys of methods share names (`moon.mu`, `fedprox.mu`), and those of
+/// attacks may be named like others (`attack.clients`): these are meant only if no other key is, and only if one of them is.
 fn full_path(key: &str) -> Option<String> {
     let ends = format!(".{key}");
     let keys = keys();
     if let Some(exact) = keys.iter().find(|k| k.path == key) {
         return Some(exact.path.clone());
     }
-    let (of_methods, others): (Vec<_>, Vec<_>) =
-        keys.iter().filter(|k| k.path.ends_with(&ends)).partition(|k| k.path.starts_with("methods."));
-    match (others.as_slice(), of_methods.as_slice()) {
+    let special = |key: &&Key| key.path.starts_with("methods.") || key.path.starts_with("attack.");
+    let (special, others): (Vec<_>, Vec<_>) = keys.iter().filter(|k| k.path.ends_with(&ends)).partition(special);
+    match (others.as_slice(), special.as_slice()) {
         ([one], _) | ([], [one]) => Some(one.path.clone()),
         _ => None,
     }

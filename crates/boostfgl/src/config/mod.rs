@@ -14,6 +14,7 @@ use crate::{Error, Result};
 use boostfgl_fed::boost::{Boost, BoostConfig};
 use boostfgl_fed::config::{Model, Optimizer, Protocol};
 use boostfgl_fed::methods::{self, MethodConfigs, MethodInfo};
+use boostfgl_fed::{aggregate, attack, screen};
 use boostfgl_graph::Scaling;
 use boostfgl_nn::backbones::{self, Architecture};
 use boostfgl_partition::{FromFile, LabelSkew, Louvain, PartitionConfig, Random, Ratios, SplitRule};
@@ -51,6 +52,15 @@ pub struct Config {
     pub fed: Protocol,
     /// Settings of the boosts.
     pub boost: BoostConfig,
+    /// What updates have to be like to be used.
+    #[serde(skip_serializing_if = "screen::is_default")]
+    pub screen: screen::Config,
+    /// How models are combined, whatever the method.
+    #[serde(skip_serializing_if = "aggregate::is_default")]
+    pub aggregation: aggregate::Config,
+    /// Clients that do harm, for tests and experiments.
+    #[serde(skip_serializing_if = "attack::is_default")]
+    pub attack: attack::Config,
     /// Whom fairness is measured on.
     pub groups: GroupSection,
     /// Settings of the methods; those of other methods than the chosen one do nothing.
@@ -72,6 +82,9 @@ impl Default for Config {
             optimizer: Optimizer::default(),
             fed: Protocol::default(),
             boost: BoostConfig::default(),
+            screen: screen::Config::default(),
+            aggregation: aggregate::Config::default(),
+            attack: attack::Config::default(),
             groups: GroupSection::default(),
             methods: MethodConfigs::default(),
         }
@@ -255,6 +268,8 @@ impl Config {
         self.fed.check()?;
         self.boost.check()?;
         self.methods.check()?;
+        self.screen.check()?;
+        self.attack.check()?;
         self.partition.partitioner()?;
         self.split.rule()?;
         let wrong = |place: &str, expected: &str, found: String| {
@@ -263,6 +278,12 @@ impl Config {
         let sizes = Architecture { inputs: 1, hidden: 1, classes: 1, layers: self.model.layers };
         let backbone = backbones::build::<f32>(&self.model.backbone, sizes)?;
         methods::check(self.method()?, &self.active_boosts()?, &self.model, backbone.plan())?;
+        // A file brings its own number of clients, which is looked at when it is read.
+        if self.partition.partitioner != "file" {
+            let clients = self.partition.clients;
+            methods::check_rule(self.method()?, self.aggregation, self.fed.taking_part(clients))?;
+            methods::attackers(self.method()?, &self.attack, clients)?;
+        }
         if self.partition.clients == 0 {
             return wrong("partition.clients", "at least 1", "0".into());
         }

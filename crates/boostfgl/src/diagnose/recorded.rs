@@ -28,7 +28,11 @@ impl RecordedRun {
         let file = folder.file(RunFolder::SUMMARY);
         if !file.exists() {
             let reason = "expected a finished run, found no summary.json";
-            return Err(Error::usage(path.display().to_string(), reason, "`boostfgl resume RUN` finishes a run that was stopped."));
+            return Err(Error::usage(
+                path.display().to_string(),
+                reason,
+                "`boostfgl resume RUN` finishes a run that was stopped.",
+            ));
         }
         let summary = Summary::read(file).map_err(readable)?;
         folder.check(RunFolder::SUMMARY).map_err(readable)?;

@@ -11,7 +11,7 @@ use crate::experiment::Experiment;
 use crate::process::{self, Meter};
 use crate::{Error, Result, memory};
 use boostfgl_partition::Partition;
-use boostfgl_report::{Cell, CellCost, Detail, Measured, Outcome};
+use boostfgl_report::{Cell, CellCost, Detail, Hardest, Measured, Outcome};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -182,12 +182,18 @@ impl Floor<'_> {
         let ended = || {
             let _ = events.send(Event::Round { job });
         };
-        let mut course = Course { ended, client_rounds: 0, curve: Vec::new() };
+        let attackers = experiment.config().attack.attackers(partition.clients())?;
+        let mut course = Course { ended, client_rounds: 0, curve: Vec::new(), attackers, hardest: Hardest::default() };
         let (run, summary) = pool.install(|| experiment.run_seed(self.jobs[job].seed, partition, &mut course))?;
-        let Course { client_rounds, curve, .. } = course;
+        let Course { client_rounds, curve, hardest, .. } = course;
         let detail = self.grid.examined.then(|| {
             let diagnostics = experiment.diagnostics().iter().map(|which| which.name().to_owned()).collect();
-            Box::new(Detail { diagnostics, curve, diagnosis: run.diagnosis.unwrap_or_default() })
+            Box::new(Detail {
+                diagnostics,
+                curve,
+                diagnosis: run.diagnosis.unwrap_or_default(),
+                hardest: Some(hardest),
+            })
         });
         let measured = Measured {
             scores: summary.scores,

@@ -104,6 +104,7 @@ plans![
     "clients",
     "runtime",
     "privacy",
+    "robustness",
     "gsd",
     "gsd-q",
     "epr",

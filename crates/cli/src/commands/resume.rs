@@ -76,7 +76,7 @@ impl Resume {
             let config = experiment.config();
             let mut rounds = Rounds::new(&config.method, config.seeds.len(), config.fed.rounds, self.quiet);
             let run = pool.install(|| experiment.resume(&mut rounds, stopped.folder(), keeping))?;
-            run.note.iter().for_each(|note| eprintln!("note: {note}"));
+            run.refusals().iter().chain(&run.note).for_each(|note| eprintln!("note: {note}"));
             diagnostics = stopped.diagnostics().to_vec();
             done.push(Done { diagnoses: diagnose::diagnoses(&run.seeds), summary: run.summary, folder: path.clone() });
         }

@@ -139,7 +139,7 @@ impl Run {
                     failed
                 }
             })?;
-            run.note.iter().for_each(|note| eprintln!("note: {note}"));
+            run.refusals().iter().chain(&run.note).for_each(|note| eprintln!("note: {note}"));
             let diagnoses = diagnose::diagnoses(&run.seeds);
             runs.push(Done { summary: run.summary, diagnoses, folder: folder.path().to_path_buf() });
         }

@@ -105,7 +105,10 @@ fn what_cannot_be_asked_is_refused_before_anything_runs() {
     place.refused_with("diagnose other", &["other: expected the folder of a run", "found a folder with readme.txt"]);
     place.write("stopped/config.toml", "");
     place.write("stopped/rounds.jsonl", "");
-    place.refused_with("diagnose stopped", &["stopped: expected a finished run, found no summary.json", "Repeat"]);
+    place.refused_with(
+        "diagnose stopped",
+        &["stopped: expected a finished run, found no summary.json", "boostfgl resume"],
+    );
 }
 
 #[test]

@@ -152,6 +152,7 @@ impl Toy {
             rounds: 1,
             loss: 0.0,
             clients: &[],
+            refused: &[],
             predictions: Some(predicted),
             val_accuracy: None,
             seconds: 0.0,

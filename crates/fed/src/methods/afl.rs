@@ -34,6 +34,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
             .then_some("its weights solve a minimax problem, and trust on top would break what they guarantee")
     },
     extra_bytes: |sizes, _| 4 * sizes.parameters as u64,
+    outvotes: super::lives_by_weights,
     ..MethodInfo::PLAIN
 };
 
@@ -85,7 +86,7 @@ impl<T: Real> ServerRule<T> for Agnostic<T> {
         Some(&self.mean)
     }
 
-    fn aggregate(&mut self, updates: &[Update<'_, T>], _: &Round<'_, T>) -> Result<Option<Combination>> {
+    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
         let places: Vec<usize> = updates.iter().filter_map(|u| self.members.binary_search(&u.client).ok()).collect();
         let mut shares: Vec<f64> = places.iter().map(|&place| self.lambda[place]).collect();
         if shares.iter().all(|share| *share == 0.0) {
@@ -93,7 +94,7 @@ impl<T: Real> ServerRule<T> for Agnostic<T> {
             shares.fill(1.0);
         }
         let combination = Combination::new(updates, &shares, None)?;
-        combination.apply(updates, &mut self.global);
+        let combination = combination.combine(updates, round.aggregation, &mut self.global)?;
         for (update, &place) in updates.iter().zip(&places) {
             self.lambda[place] += self.gamma * update.message.numbers[0];
         }

@@ -12,5 +12,6 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     evaluated: "the model, on the whole graph",
     layout: Layout::Whole,
     refuses: super::isolated::nothing_is_combined,
+    outvotes: |_| Some("nothing is combined"),
     ..MethodInfo::PLAIN
 };

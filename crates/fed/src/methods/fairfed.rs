@@ -32,6 +32,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  a sensitive attribute. The server computes delta from the counts that clients send; the paper hides them\n\
                  by secure aggregation. Weights are cut off at 0; if all reach 0 they start again from the sizes.\n\
                  Under model boosting the gap has no say (gamma): the method already has its own.",
+    outvotes: super::lives_by_weights,
     ..MethodInfo::PLAIN
 };
 
@@ -138,7 +139,7 @@ impl<T: Real> ServerRule<T> for FairWeights<T> {
         self.told.numbers = vec![all.gap().unwrap_or(0.0), all.accuracy()];
         let boost = round.boost.map(crate::boost::ModelBoost::without_gap);
         let combination = Combination::new(updates, &weights, boost.as_ref())?;
-        combination.apply(updates, &mut self.global);
+        let combination = combination.combine(updates, round.aggregation, &mut self.global)?;
         Ok(Some(combination))
     }
 

@@ -42,7 +42,7 @@ impl<T: Real> ServerRule<T> for Averaging<T> {
     fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
         let sizes: Vec<f64> = updates.iter().map(|u| u.size).collect();
         let combination = Combination::new(updates, &sizes, round.boost)?;
-        combination.apply(updates, &mut self.global);
+        let combination = combination.combine(updates, round.aggregation, &mut self.global)?;
         Ok(Some(combination))
     }
 

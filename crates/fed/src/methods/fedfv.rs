@@ -32,6 +32,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  looks at the current ones. Under full participation the stage does nothing. Exactly opposite gradients\n\
                  leave no direction: the model then stays where it is.",
     extra_bytes: |sizes, _| 4 * (2 * sizes.nodes.len() as u64 + 1) * sizes.parameters as u64,
+    outvotes: |_| Some("the server takes a step along projected updates instead of a mean of models"),
     ..MethodInfo::PLAIN
 };
 

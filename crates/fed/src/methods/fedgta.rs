@@ -45,6 +45,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
         4 * (sizes.nodes.len() * sizes.parameters + 4 * nodes * sizes.classes.next_multiple_of(8)) as u64
             + 8 * (arcs + nodes) as u64
     },
+    outvotes: |_| Some("every client gets a mean of its own, of those that are like it: too few to be outvoted"),
     ..MethodInfo::PLAIN
 };
 

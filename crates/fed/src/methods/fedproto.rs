@@ -33,6 +33,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  Under model boosting the update norm has no say (lambda_s): no parameter is combined.",
     judged: Judged::Personal,
     network: needs_hidden,
+    outvotes: |_| Some("prototypes are combined, not models"),
     ..MethodInfo::PLAIN
 };
 
@@ -167,7 +168,7 @@ impl<T: Real> ServerRule<T> for Prototypes<T> {
     }
 
     fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.option("global", &mut self.global, Message::table)
+        ledger.option("global", &mut self.global, Message::default)
     }
 
     fn models(&self) -> Vec<&Params<T>> {

@@ -40,6 +40,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
         let proxy = configs.fedpub.proxy_blocks * configs.fedpub.proxy_nodes;
         4 * sizes.nodes.len() as u64 * (6 * sizes.parameters + 2 * proxy * sizes.features) as u64
     },
+    outvotes: |_| Some("every client gets a mean of its own, weighted by who is like it"),
     ..MethodInfo::PLAIN
 };
 

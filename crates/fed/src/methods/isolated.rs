@@ -16,6 +16,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     evaluated: "each client's own model, on its local graph",
     judged: Judged::Personal,
     refuses: nothing_is_combined,
+    outvotes: |_| Some("nothing is combined"),
     ..MethodInfo::PLAIN
 };
 

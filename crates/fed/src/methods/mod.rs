@@ -30,8 +30,9 @@ pub mod moon;
 pub mod qffl;
 pub mod scaffold;
 
-use crate::aggregate::Update;
+use crate::aggregate::{self, Rule, Update};
 use crate::archive::Archive;
+use crate::attack;
 use crate::boost::{Boost, ModelBoost};
 use crate::client::LocalData;
 use crate::config::Model;
@@ -85,6 +86,8 @@ pub struct Round<'a, T: Real> {
     pub backbone: &'a dyn Backbone<T>,
     /// Buffers.
     pub pool: &'a Pool<T>,
+    /// How models are combined: for [`Combination::combine`].
+    pub aggregation: aggregate::Config,
 }
 
 /// What both sides of a method are made from. Nothing here comes from a client's data but their sizes.
@@ -164,6 +167,8 @@ pub struct MethodInfo {
     pub network: fn(Plan) -> Option<&'static str>,
     /// Why noise on messages makes no sense with this method, if it does not.
     pub noise: Option<&'static str>,
+    /// Why a robust rule cannot combine the models of this method, if it cannot.
+    pub outvotes: fn(Rule) -> Option<&'static str>,
     /// Rounds that the method adds after the T that were asked for.
     pub further_rounds: fn(&MethodConfigs) -> usize,
     /// Bytes that the method holds beside what FedAvg does, at its peak, for all clients and the server together.
@@ -186,6 +191,7 @@ impl MethodInfo {
         refuses: |_| None,
         network: |_| None,
         noise: None,
+        outvotes: |_| None,
         further_rounds: |_| 0,
         extra_bytes: |_, _| 0,
     };
@@ -206,6 +212,11 @@ pub struct Sizes {
     pub classes: usize,
     /// Number of parameters P.
     pub parameters: usize,
+}
+
+/// A reason for [`MethodInfo::outvotes`] of methods that are about the weights of clients.
+pub(crate) fn lives_by_weights(rule: Rule) -> Option<&'static str> {
+    (!rule.weighs()).then_some("its weights are what it learns, and this rule gives them no say")
 }
 
 /// A reason for [`MethodInfo::network`] of methods that look at the hidden representation.
@@ -343,4 +354,34 @@ pub fn check(method: &MethodInfo, boosts: &[Boost], model: &Model, plan: Plan) -
         Some(reason) => Err(refused(format!("the backbone {backbone}"), reason)),
         None => Ok(()),
     }
+}
+
+/// Whether the method can combine the models of so many participants by this rule.
+///
+/// # Errors
+/// The reason, if it cannot.
+pub fn check_rule(method: &MethodInfo, aggregation: aggregate::Config, participants: usize) -> Result<()> {
+    let rule = aggregation.rule;
+    if rule == Rule::Mean {
+        return Ok(());
+    }
+    match (method.outvotes)(rule) {
+        Some(reason) => {
+            let what = format!("the rule {} (aggregation.rule)", rule.name());
+            Err(Error::Refused { method: method.name, what, reason })
+        }
+        None => aggregation.check(participants),
+    }
+}
+
+/// The clients that attack, of so many.
+///
+/// # Errors
+/// If there are not so many, or the method has no clients that could.
+pub fn attackers(method: &MethodInfo, attack: &attack::Config, clients: usize) -> Result<Vec<usize>> {
+    if attack.kind != attack::Kind::None && method.layout == Layout::Whole {
+        let reason = "one place holds all data: there is no client that could attack";
+        return Err(Error::Refused { method: method.name, what: "an attack (attack.kind)".into(), reason });
+    }
+    attack.attackers(clients)
 }

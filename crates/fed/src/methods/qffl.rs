@@ -36,6 +36,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  server_step = \"lipschitz\" is the published step always. Full participation replaces sampling by size;\n\
                  qffl.by_size = true weighs D_k and h_k by n_k instead.",
     extra_bytes: |sizes, _| 4 * sizes.parameters as u64,
+    outvotes: |_| Some("the server takes a step that is weighted by losses instead of a mean of models"),
     ..MethodInfo::PLAIN
 };
 

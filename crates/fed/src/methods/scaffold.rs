@@ -28,6 +28,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  not a gradient at all. Models are averaged by size, as for every method here, with server rate 1.\n\
                  OpenFGL replaces c by the mean over participants, which is wrong under partial participation.",
     extra_bytes: |sizes, _| 4 * (2 * sizes.nodes.len() as u64 + 2) * sizes.parameters as u64,
+    outvotes: |_| Some("the control variates of the clients would still be averaged plainly"),
     ..MethodInfo::PLAIN
 };
 

@@ -7,6 +7,7 @@ mod methods;
 mod portable;
 mod refusals;
 mod resume;
+mod screening;
 mod small;
 mod theory;
 mod toy;

@@ -53,6 +53,9 @@ pub(crate) fn setup(method: &str, boosts: &[Boost]) -> Setup {
         boost: BoostConfig::default(),
         methods: MethodConfigs { adafgl, fedsage_plus: small_generator(), ..MethodConfigs::default() },
         minority_ratio: 0.3,
+        screen: Default::default(),
+        aggregation: Default::default(),
+        attack: Default::default(),
     }
 }
 

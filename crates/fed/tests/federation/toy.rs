@@ -101,5 +101,8 @@ pub(crate) fn setup(boosts: &[Boost], rounds: usize) -> Setup {
         },
         methods: MethodConfigs::default(),
         minority_ratio: 0.2,
+        screen: Default::default(),
+        aggregation: Default::default(),
+        attack: Default::default(),
     }
 }

@@ -17,6 +17,7 @@ mod hardness;
 mod heatmap;
 mod khop;
 mod privacy;
+mod robustness;
 mod runtime;
 mod scores;
 
@@ -36,7 +37,7 @@ pub struct Figure {
 }
 
 /// Every figure.
-pub const FIGURES: [Figure; 16] = [
+pub const FIGURES: [Figure; 17] = [
     figure("gsd", "gsd", "do minority nodes get their share of the gradient?", gsd::draw),
     figure("gsd-q", "gsd-q", "the same for any definition of the minority", gsd_q::draw),
     figure("epr", "epr", "which messages harm the node that receives them?", epr::draw),
@@ -50,6 +51,7 @@ pub const FIGURES: [Figure; 16] = [
     figure("runtime", "runtime", "what do methods cost?", runtime::draw),
     figure("clients", "clients", "what do more clients cost?", clients::draw),
     figure("privacy", "privacy", "what does noise in messages cost?", privacy::draw),
+    figure("robustness", "robustness", "what do attacks cost, and whom do robust rules silence?", robustness::draw),
     figure("table1", "table1", "the four metrics of all methods", scores::draw),
     figure("ablation", "ablation", "what does each boost do?", scores::draw),
     figure("plug-in", "plug-in", "what do boosts do on other methods?", scores::draw),

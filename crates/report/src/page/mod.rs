@@ -12,6 +12,7 @@ mod groups;
 mod judged;
 mod partition;
 mod process;
+mod refused;
 mod setup;
 mod sweep;
 mod verdict;
@@ -38,7 +39,7 @@ type Section = (&'static str, &'static str, fn(&Family) -> Option<String>);
 type Rendered = (&'static str, &'static str, String);
 
 /// The sections of a family, in order.
-const SECTIONS: [Section; 10] = [
+const SECTIONS: [Section; 11] = [
     ("verdict", "For whom does it work?", verdict::section),
     ("groups", "Groups of nodes", groups::section),
     ("comparison", "Paired differences and ranks", comparison::section),
@@ -46,6 +47,7 @@ const SECTIONS: [Section; 10] = [
     ("convergence", "Convergence", convergence::section),
     ("partition", "The partition", partition::section),
     ("weights", "Trust and weights", weights::section),
+    ("refused", "Refused updates", refused::section),
     ("process", "Where unfairness arises", process::section),
     ("cost", "Cost", cost::section),
     ("setup", "Configuration and versions", setup::section),

@@ -13,6 +13,33 @@ pub struct Detail {
     pub curve: Vec<Point>,
     /// What was found.
     pub diagnosis: Diagnosis,
+    /// How often the hardest client was silenced, if that was watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hardest: Option<Hardest>,
+}
+
+/// What became of the hardest client of every round: among those that do not attack and whose updates arrived, the one
+/// with the largest training loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Hardest {
+    /// Rounds in which clients had weights.
+    pub rounds: usize,
+    /// Rounds in which its weight was below a tenth of an equal share.
+    pub silenced: usize,
+    /// The sum over these rounds of its weight as a multiple of an equal share.
+    pub weight: f64,
+}
+
+impl Hardest {
+    /// Below this multiple of an equal share a client is silenced.
+    pub const SILENCED: f64 = 0.1;
+
+    /// Takes in a round in which the hardest client had this multiple of an equal share.
+    pub fn round(&mut self, weight: f64) {
+        self.rounds += 1;
+        self.silenced += usize::from(weight < Self::SILENCED);
+        self.weight += weight;
+    }
 }
 
 /// One evaluated round: the pooled scores in percent.

@@ -1,6 +1,6 @@
 //! From what a cell knows to the few numbers that an experiment is about.
 
-use super::{Detail, Point};
+use super::{Detail, Hardest, Point};
 use crate::Measured;
 use boostfgl_fairness::diagnostics::dilution::{Dilution, DilutionRound};
 use boostfgl_fairness::diagnostics::gsd::{Gsd, Weighting};
@@ -88,6 +88,12 @@ impl Found {
             "convergence" => {
                 self.line("overall_f1", by_round(detail, |point| point.overall_f1));
                 self.line("accuracy", by_round(detail, |point| point.accuracy));
+            }
+            "robustness" => {
+                let hardest = detail.hardest.filter(|hardest| hardest.rounds > 0);
+                let share = |part: f64, hardest: Hardest| part / hardest.rounds as f64;
+                self.put("silenced", hardest.map(|hardest| 100.0 * share(hardest.silenced as f64, hardest)));
+                self.put("weight", hardest.map(|hardest| share(hardest.weight, hardest)));
             }
             "gsd" => found.gsd.iter().for_each(|gsd| self.gsd(gsd)),
             "gsd-q" => found.gsd.iter().for_each(|gsd| self.ratios(gsd)),

@@ -4,7 +4,7 @@ mod detail;
 mod distil;
 mod runs;
 
-pub use detail::{Detail, Point};
+pub use detail::{Detail, Hardest, Point};
 pub use distil::{BINS, RATIOS};
 
 use crate::{Error, Outcome, Result};

@@ -56,5 +56,5 @@ fn detail(seed: u64, view: &RunView) -> Detail {
     let found = view.diagnoses.iter().flat_map(|found| &found.seeds).find(|found| found.seed == seed);
     let diagnosis = found.map(|found| found.found.clone()).unwrap_or_default();
     let diagnostics = diagnosis.cost.iter().map(|cost| cost.name.clone()).collect();
-    Detail { diagnostics, curve: curve.collect(), diagnosis }
+    Detail { diagnostics, curve: curve.collect(), diagnosis, hardest: None }
 }

@@ -22,8 +22,11 @@ pub struct Round {
     pub val_accuracy: Option<f64>,
     /// Scores on the test nodes: overall, by group and by client, if the round was evaluated.
     pub metrics: Option<Percent<Evaluation>>,
-    /// The clients that took part.
+    /// The clients that took part and whose updates were used.
     pub clients: Vec<RoundClient>,
+    /// The updates that were not; left out of the file without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<RoundRefusal>,
     /// Bytes that all clients sent.
     pub bytes_up: u64,
     /// Bytes that all clients received.
@@ -53,4 +56,15 @@ pub struct RoundClient {
     pub bytes_down: u64,
     /// Time it took.
     pub seconds: f64,
+}
+
+/// One update that was not used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoundRefusal {
+    /// Whose it was.
+    pub client: usize,
+    /// Why, in one word, such as `not-finite`.
+    pub reason: String,
+    /// Why, in one sentence.
+    pub text: String,
 }

@@ -32,6 +32,7 @@ pub(crate) fn run(method: &str, boost: &[&str], seeds: &[[Option<f64>; 4]]) -> S
             cpu_seconds: 4.0,
             bytes_up: 92_274_688,
             bytes_down: 92_274_688,
+            refused: Default::default(),
             digest: format!("seed{seed}"),
         }
     });

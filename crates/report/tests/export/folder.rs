@@ -48,6 +48,7 @@ fn round(seed: u64, number: usize) -> Round {
         val_accuracy: evaluated.then_some(70.1),
         metrics: evaluated.then(|| evaluation(number as u32)),
         clients: (0..2).filter(|&c| number != 3 || c != 1).map(client).collect(),
+        refused: Vec::new(),
         bytes_up: 2001,
         bytes_down: 6,
         seconds: 0.3,

@@ -105,6 +105,7 @@ pub(crate) fn round(at: usize) -> Round {
         val_accuracy: Some(50.0 + at as f64),
         metrics: None,
         clients: Vec::new(),
+        refused: Vec::new(),
         bytes_up: 10,
         bytes_down: 20,
         seconds: 0.25,
@@ -136,6 +137,7 @@ fn summary(method: &str) -> Summary {
             cpu_seconds: 4.0,
             bytes_up: 20,
             bytes_down: 40,
+            refused: Default::default(),
             digest: format!("seed{seed}"),
         }
     };

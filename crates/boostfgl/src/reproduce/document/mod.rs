@@ -1,5 +1,6 @@
 //! Results and verdicts as one Markdown file.
 
+mod robustness;
 mod sections;
 mod table;
 

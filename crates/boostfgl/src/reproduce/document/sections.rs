@@ -2,6 +2,7 @@
 
 use super::super::paper::{self, Printed};
 use super::super::{Results, Row};
+use super::robustness;
 use super::table::{Table, at, middle, numbers, spread};
 use boostfgl_fairness::diagnostics::epr::Epr;
 use boostfgl_report::RATIOS;
@@ -20,6 +21,7 @@ pub(super) fn of(results: &Results) -> String {
         "sensitivity" => sensitivity(results),
         "clients" => sweep(results, "clients", "clients", Shown::Itself),
         "privacy" => sweep(results, "noise", "σ =", Shown::PercentOfFirst),
+        "robustness" => robustness::tables(results),
         "runtime" => runtime(results),
         "convergence" => convergence(results),
         "gsd" => gsd(results),

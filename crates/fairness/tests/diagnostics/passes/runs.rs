@@ -37,6 +37,9 @@ fn setup(backbone: &str, boosts: &[Boost]) -> Setup {
         boost: BoostConfig::default(),
         methods: MethodConfigs::default(),
         minority_ratio: Q,
+        screen: Default::default(),
+        aggregation: Default::default(),
+        attack: Default::default(),
     }
 }
 

@@ -94,6 +94,9 @@ fn setup(method: &str, boosts: &[Boost], participation: f64) -> Setup {
         boost: BoostConfig::default(),
         methods: MethodConfigs::default(),
         minority_ratio: 0.3,
+        screen: Default::default(),
+        aggregation: Default::default(),
+        attack: Default::default(),
     }
 }
 

@@ -41,6 +41,7 @@ fn diagnose(layers: usize, scale: f32) -> Diagnosis {
         rounds: 1,
         loss: 0.0,
         clients: &[],
+        refused: &[],
         predictions: Some(&vec![0; nodes]),
         val_accuracy: None,
         seconds: 0.0,

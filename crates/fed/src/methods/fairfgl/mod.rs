@@ -76,6 +76,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
         let models = configs.fairfgl.history + 1 + 5 + 4;
         4 * (clients * models * p + sizes.nodes.iter().sum::<usize>() * sizes.classes) as u64
     },
+    outvotes: |_| Some("entries are combined by those who sent them, within clusters, not whole models"),
     ..MethodInfo::PLAIN
 };
 
@@ -326,6 +327,10 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
         if let (true, Some(mixture), Some(history)) = (self.mixes, &mut self.mixture, self.history.mean()) {
             mixture.step_back(history, model, gradients);
         }
+    }
+
+    fn refused(&mut self) {
+        self.introduced = false;
     }
 
     fn finish(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Result<Upload<T>> {

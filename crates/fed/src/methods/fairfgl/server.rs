@@ -160,7 +160,7 @@ impl<T: Real> ServerRule<T> for Reconciling<T> {
 
     fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
         ledger.keep("global", &mut self.global)?;
-        ledger.option("experts", &mut self.experts, Message::table)?;
+        ledger.option("experts", &mut self.experts, Message::default)?;
         let majorities = self.majorities.iter_mut().enumerate();
         majorities.into_iter().try_for_each(|(k, classes)| ledger.keep(&k.to_string(), classes))?;
         match self.majorities.iter().flatten().find(|class| **class >= self.classes) {
@@ -212,7 +212,13 @@ mod tests {
             updates.push(base);
         }
         let (net, pool) = (Gcn::new(Architecture { inputs: 1, hidden: 1, classes: 2, layers: 2 }), Pool::new());
-        server.aggregate(&updates, &Round { done: 0, boost: None, backbone: &net, pool: &pool }).unwrap().unwrap()
+        server
+            .aggregate(
+                &updates,
+                &Round { done: 0, boost: None, backbone: &net, pool: &pool, aggregation: Default::default() },
+            )
+            .unwrap()
+            .unwrap()
     }
 
     fn entries(entries: &[(u32, f64)]) -> Message<f64> {

@@ -190,7 +190,7 @@ impl<T: Real> ServerRule<T> for Equal<T> {
 
     fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
         let combination = Combination::new(updates, &vec![1.0; updates.len()], round.boost)?;
-        combination.apply(updates, &mut self.global);
+        let combination = combination.combine(updates, round.aggregation, &mut self.global)?;
         Ok(Some(combination))
     }
 

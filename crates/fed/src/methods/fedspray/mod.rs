@@ -63,6 +63,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
         // Modules as received, as trained, their gradient and two moments; proxies alike; features encoded; targets.
         4 * (clients * 5 * modules + sizes.nodes.iter().sum::<usize>() * (6 * s + 2 * classes)) as u64
     },
+    outvotes: |_| Some("modules and proxies are combined class by class, not models"),
     ..MethodInfo::PLAIN
 };
 
@@ -224,6 +225,10 @@ impl<T: Real> ClientRule<T> for Learner<T> {
         let (value, mut gradient) = losses::divergence(&teacher.targets, logits, &teacher.reliable, desk.pool());
         losses::scale(&mut gradient, self.config.lambda);
         Extra { value: self.config.lambda * value, logits: Some(gradient), ..Extra::default() }
+    }
+
+    fn refused(&mut self) {
+        self.introduced = false;
     }
 
     fn finish(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Result<Upload<T>> {

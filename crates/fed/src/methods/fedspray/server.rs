@@ -135,7 +135,12 @@ mod tests {
         };
         let updates: Vec<Update<'_, f64>> = messages.iter().enumerate().map(update).collect();
         let (net, pool) = (Gcn::new(Architecture { inputs: 1, hidden: 1, classes: 3, layers: 2 }), Pool::new());
-        server.aggregate(&updates, &Round { done: 0, boost, backbone: &net, pool: &pool }).unwrap();
+        server
+            .aggregate(
+                &updates,
+                &Round { done: 0, boost, backbone: &net, pool: &pool, aggregation: Default::default() },
+            )
+            .unwrap();
     }
 
     /// By hand: modules by labelled nodes 4 and 12, class 0 by shares 1/2 and 1/4, class 1 by client 0 alone, class 2 by

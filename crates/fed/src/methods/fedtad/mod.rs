@@ -64,6 +64,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
         let features = (sizes.nodes.len() + 4) * pseudo_nodes * sizes.features.max(sizes.hidden);
         4 * (generator + 3 * sizes.parameters + features + 3 * pseudo_nodes * pseudo_nodes) as u64
     },
+    outvotes: |_| Some("the server also learns from every client's model by itself"),
     ..MethodInfo::PLAIN
 };
 
@@ -152,6 +153,10 @@ pub(super) struct Reliable {
 }
 
 impl<T: Real> ClientRule<T> for Reliable {
+    fn refused(&mut self) {
+        self.told = false;
+    }
+
     fn finish(&mut self, desk: &Desk<'_, T>, _: &Params<T>) -> Result<Upload<T>> {
         if std::mem::replace(&mut self.told, true) {
             return Ok(Upload::with(Message::default()));

@@ -1,4 +1,18 @@
-//! From what clients send to the weights of an average.
+//! From what clients send to the weights of an average, or to what a robust rule makes of them: one file per rule.
+
+mod bulyan;
+mod coordinates;
+mod distances;
+mod geometric_median;
+mod krum;
+mod median;
+mod norm_bounded;
+mod rule;
+#[cfg(test)]
+mod tests;
+mod trimmed_mean;
+
+pub use rule::{Config, Rule, is_default};
 
 use crate::boost::{ModelBoost, Summary, TrustScope};
 use crate::wire::Message;
@@ -123,6 +137,62 @@ impl Combination {
     pub fn apply<T: Real>(&self, updates: &[Update<'_, T>], target: &mut Params<T>) {
         let models: Vec<&Params<T>> = updates.iter().map(Update::params).collect();
         target.set_weighted_sum(&models, |tensor| self.weights(tensor).to_vec());
+    }
+
+    /// Like [`Combination::apply`], by the rule of the run: `target`, the model that the clients started from, becomes the
+    /// one that they agree on. Returns the weights that clients had in it: 0 for those that the rule silenced.
+    ///
+    /// # Errors
+    /// If there are too few updates for the rule to outvote as many as it shall.
+    pub fn combine<T: Real>(self, updates: &[Update<'_, T>], how: Config, target: &mut Params<T>) -> Result<Self> {
+        how.check(updates.len())?;
+        let models: Vec<&Params<T>> = updates.iter().map(Update::params).collect();
+        let f = how.byzantine;
+        let weights = match how.rule {
+            Rule::Mean => {
+                self.apply(updates, target);
+                return Ok(self);
+            }
+            Rule::Median => vec![median::combine(&models, target)],
+            Rule::TrimmedMean => vec![trimmed_mean::combine(&models, f, target)],
+            Rule::Bulyan => vec![bulyan::combine(&models, &distances::squared(&models), f, target)],
+            Rule::Krum => self.among(&krum::chosen(&distances::squared(&models), f, 1)),
+            Rule::MultiKrum => self.among(&krum::chosen(&distances::squared(&models), f, models.len() - f)),
+            Rule::GeometricMedian => vec![geometric_median::weights(&distances::squared(&models))],
+            Rule::NormBounded => return Ok(self.bounded(updates, target)),
+        };
+        let combined = Self { weights, ..self };
+        if matches!(how.rule, Rule::Krum | Rule::MultiKrum | Rule::GeometricMedian) {
+            combined.apply(updates, target);
+        }
+        Ok(combined)
+    }
+
+    /// These weights among the chosen alone; equal ones if the chosen have none.
+    fn among(&self, chosen: &[bool]) -> Vec<Vec<f64>> {
+        let only = |weights: &Vec<f64>| {
+            let kept: Vec<f64> = weights.iter().zip(chosen).map(|(w, c)| if *c { *w } else { 0.0 }).collect();
+            match kept.iter().any(|w| *w > 0.0) {
+                true => normalised(kept),
+                false => normalised(chosen.iter().map(|c| f64::from(u8::from(*c))).collect()),
+            }
+        };
+        self.weights.iter().map(only).collect()
+    }
+
+    /// target ← θ + Σₖ wₖ cₖ (θₖ − θ), where cₖ cuts long updates. Reports wₖ cₖ, normalised.
+    fn bounded<T: Real>(self, updates: &[Update<'_, T>], target: &mut Params<T>) -> Self {
+        let cuts = norm_bounded::cuts(&updates.iter().map(|u| u.norm).collect::<Vec<f64>>());
+        let cut = |weights: &Vec<f64>| weights.iter().zip(&cuts).map(|(w, c)| w * c).collect::<Vec<f64>>();
+        let weights: Vec<Vec<f64>> = self.weights.iter().map(cut).collect();
+        let before = target.clone();
+        let models: Vec<&Params<T>> = updates.iter().map(Update::params).chain([&before]).collect();
+        target.set_weighted_sum(&models, |tensor| {
+            let mut parts = weights[tensor.min(weights.len() - 1)].clone();
+            parts.push(1.0 - parts.iter().sum::<f64>());
+            parts
+        });
+        Self { weights: weights.into_iter().map(normalised).collect(), ..self }
     }
 }
 

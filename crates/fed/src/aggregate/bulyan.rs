@@ -1,0 +1,48 @@
+//! Bulyan (El Mhamdi et al., The Hidden Vulnerability of Distributed Learning in Byzantium, ICML 2018).
+//!
+//! Krum chooses one model after the other, each time among those that are left, until there are n − 2f. Of those, every
+//! coordinate is the mean of the n − 4f values that are nearest to its median.
+
+use super::coordinates::{middle, windowed};
+use super::krum::best;
+use boostfgl_nn::{Params, Real};
+use std::ops::Range;
+
+pub(super) fn combine<T: Real>(
+    models: &[&Params<T>],
+    distances: &[Vec<f64>],
+    byzantine: usize,
+    target: &mut Params<T>,
+) -> Vec<f64> {
+    let mut left: Vec<usize> = (0..models.len()).collect();
+    let mut chosen = Vec::new();
+    while chosen.len() < models.len() - 2 * byzantine {
+        let next = best(distances, &left, byzantine, 1)[0];
+        left.retain(|i| *i != next);
+        chosen.push(next);
+    }
+    chosen.sort_unstable();
+    let some: Vec<&Params<T>> = chosen.iter().map(|&i| models[i]).collect();
+    let keep = some.len() - 2 * byzantine;
+    let within = windowed(&some, target, |sorted| nearest_to_median(sorted, keep));
+    let mut shares = vec![0.0; models.len()];
+    chosen.into_iter().zip(within).for_each(|(i, share)| shares[i] = share);
+    shares
+}
+
+/// The `keep` sorted values nearest to their median; of two at the same distance the smaller.
+fn nearest_to_median(sorted: &[f64], keep: usize) -> Range<usize> {
+    let centre = middle(sorted.len());
+    let (mut first, mut end) = (centre.start, centre.start);
+    let median = sorted[centre.clone()].iter().sum::<f64>() / centre.len() as f64;
+    while end - first < keep {
+        let below = first.checked_sub(1).map(|i| median - sorted[i]);
+        let above = sorted.get(end).map(|x| x - median);
+        match (below, above) {
+            (Some(below), Some(above)) if below <= above => first -= 1,
+            (Some(_), None) => first -= 1,
+            _ => end += 1,
+        }
+    }
+    first..end
+}

@@ -1,0 +1,220 @@
+//! Every rule on numbers that a hand can follow, and what holds of all of them.
+
+use super::*;
+use boostfgl_nn::{Matrix, TensorShape};
+use proptest::prelude::*;
+
+/// A model of one row.
+fn model(values: &[f64]) -> Params<f64> {
+    Params::from_tensors(&[TensorShape::bias("b", values.len())], vec![Matrix::from_rows(1, values.len(), values)])
+}
+
+/// What a rule makes of some models from the start `from`, with these base weights.
+fn combined(rule: Rule, byzantine: usize, models: &[Vec<f64>], weights: &[f64], from: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let message = Message::default();
+    let models: Vec<Params<f64>> = models.iter().map(|values| model(values)).collect();
+    let mut target = model(from);
+    let norms: Vec<f64> = models.iter().map(|model| model.distance(&target)).collect();
+    let update = |(client, model): (usize, _)| {
+        let norm = norms[client];
+        Update { client, model: Some(model), message: &message, norm, tensor_norms: &[], size: 1.0, summary: None }
+    };
+    let updates: Vec<Update<'_, f64>> = models.iter().enumerate().map(update).collect();
+    let combination = Combination::new(&updates, weights, None).unwrap();
+    let combination = combination.combine(&updates, Config { rule, byzantine }, &mut target).unwrap();
+    (target.tensors()[0].to_vec(), combination.mean_weights())
+}
+
+fn plain(rule: Rule, byzantine: usize, models: &[Vec<f64>]) -> (Vec<f64>, Vec<f64>) {
+    combined(rule, byzantine, models, &vec![1.0; models.len()], &vec![0.0; models[0].len()])
+}
+
+/// Columns of numbers: one model of one coordinate each.
+fn line(values: &[f64]) -> Vec<Vec<f64>> {
+    values.iter().map(|&x| vec![x]).collect()
+}
+
+fn close(a: &[f64], b: &[f64]) {
+    assert!(a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-9), "{a:?} is not {b:?}");
+}
+
+#[test]
+fn the_median_is_the_middle_of_every_coordinate() {
+    let (value, weights) = plain(Rule::Median, 1, &[vec![1.0, 5.0], vec![9.0, 4.0], vec![2.0, 6.0]]);
+    assert_eq!(value, [2.0, 5.0]);
+    // The first is the median of the second coordinate, the third of the first.
+    assert_eq!(weights, [0.5, 0.0, 0.5]);
+    let (value, weights) = plain(Rule::Median, 1, &line(&[1.0, 100.0, 3.0, 2.0]));
+    assert_eq!((value, weights), (vec![2.5], vec![0.0, 0.0, 0.5, 0.5]));
+}
+
+#[test]
+fn equal_values_share_a_coordinate() {
+    let (value, weights) = plain(Rule::Median, 1, &line(&[0.1, 0.1, 0.1]));
+    assert_eq!(value, [0.1]);
+    close(&weights, &[1.0 / 3.0; 3]);
+}
+
+#[test]
+fn the_trimmed_mean_leaves_out_both_ends() {
+    let (value, weights) = plain(Rule::TrimmedMean, 1, &line(&[10.0, 1.0, 2.0, 6.0, -50.0]));
+    assert_eq!(value, [3.0]);
+    close(&weights, &[0.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0, 0.0]);
+    assert_eq!(plain(Rule::TrimmedMean, 2, &line(&[10.0, 1.0, 2.0, 6.0, -50.0])).0, [2.0]);
+}
+
+/// n = 5, f = 1: two neighbours count. Scores: 0: 1+4, 1: 1+1, 2: 1+4, 5: 9+16, 100: 95²+98².
+#[test]
+fn krum_takes_the_model_with_the_nearest_neighbours() {
+    let models = line(&[100.0, 0.0, 1.0, 5.0, 2.0]);
+    assert_eq!(plain(Rule::Krum, 1, &models), (vec![1.0], vec![0.0, 0.0, 1.0, 0.0, 0.0]));
+    // Of equals the first client.
+    assert_eq!(plain(Rule::Krum, 1, &line(&[3.0, 3.0, 9.0, 3.0, 3.0])).1, [1.0, 0.0, 0.0, 0.0, 0.0]);
+}
+
+#[test]
+fn multi_krum_weighs_the_chosen_as_the_method_does() {
+    let models = line(&[100.0, 0.0, 1.0, 5.0, 2.0]);
+    let (value, weights) = combined(Rule::MultiKrum, 1, &models, &[50.0, 1.0, 1.0, 2.0, 4.0], &[0.0]);
+    close(&weights, &[0.0, 0.125, 0.125, 0.25, 0.5]);
+    close(&value, &[(0.0 + 1.0 + 2.0 * 5.0 + 4.0 * 2.0) / 8.0]);
+    // Where the chosen have no weight they count alike.
+    let (_, weights) = combined(Rule::MultiKrum, 1, &models, &[1.0, 0.0, 0.0, 0.0, 0.0], &[0.0]);
+    close(&weights, &[0.0, 0.25, 0.25, 0.25, 0.25]);
+}
+
+/// n = 7, f = 1. Krum takes 3, then 4 (as good as 2, and nearer to all), 2, 8 (as good as 5, and nearer to all) and 5; of these
+/// five, three are nearest to the median.
+#[test]
+fn bulyan_takes_the_middle_of_what_krum_chooses() {
+    let (value, weights) = plain(Rule::Bulyan, 1, &line(&[1.0, 2.0, 3.0, 4.0, 5.0, 8.0, 1000.0]));
+    assert_eq!(value, [4.0]);
+    close(&weights, &[0.0, 0.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0, 0.0, 0.0]);
+}
+
+/// Three points of an equilateral triangle meet in its centre; a majority at one point is the median.
+#[test]
+fn the_geometric_median_has_the_least_sum_of_distances() {
+    let root = libm::sqrt(3.0);
+    let (value, weights) = plain(Rule::GeometricMedian, 1, &[vec![0.0, 0.0], vec![2.0, 0.0], vec![1.0, root]]);
+    close(&value, &[1.0, root / 3.0]);
+    close(&weights, &[1.0 / 3.0; 3]);
+    let (value, _) = plain(Rule::GeometricMedian, 1, &[vec![1.0, 1.0], vec![1.0, 1.0], vec![7.0, 9.0]]);
+    assert!((value[0] - 1.0).abs() < 1e-6 && (value[1] - 1.0).abs() < 1e-6, "{value:?}");
+    assert_eq!(plain(Rule::GeometricMedian, 1, &line(&[4.0, 4.0, 4.0])).0, [4.0]);
+}
+
+/// Lengths from 10 are 1, 2 and 30: the last is cut to 2.
+#[test]
+fn long_updates_are_cut_to_the_median() {
+    let (value, weights) = combined(Rule::NormBounded, 1, &line(&[11.0, 8.0, 40.0]), &[2.0, 1.0, 1.0], &[10.0]);
+    close(&value, &[10.0 + 0.5 * 1.0 - 0.25 * 2.0 + 0.25 * 2.0]);
+    let left = [0.5, 0.25, 0.25 / 15.0];
+    close(&weights, &left.map(|w| w / left.iter().sum::<f64>()));
+}
+
+#[test]
+fn the_mean_is_the_weighted_sum() {
+    let (value, weights) = combined(Rule::Mean, 1, &line(&[1.0, 5.0]), &[3.0, 1.0], &[0.0]);
+    assert_eq!((value, weights), (vec![2.0], vec![0.75, 0.25]));
+}
+
+#[test]
+fn conditions_are_checked_and_explained() {
+    let told = |rule, byzantine, updates| Config { rule, byzantine }.check(updates).unwrap_err().to_string();
+    assert_eq!(
+        told(Rule::Bulyan, 1, 5),
+        "the rule bulyan needs at least 4f + 3 = 7 updates in a round to outvote f = 1, found 5: with 5 it tolerates none"
+    );
+    assert!(
+        told(Rule::Krum, 2, 5)
+            .ends_with("2f + 3 = 7 updates in a round to outvote f = 2, found 5: with 5 it tolerates 1")
+    );
+    assert!(told(Rule::Median, 2, 4).ends_with("with 4 it tolerates 1"));
+    for (rule, f, least) in [
+        (Rule::Mean, 3, 1),
+        (Rule::Median, 2, 5),
+        (Rule::TrimmedMean, 1, 3),
+        (Rule::GeometricMedian, 1, 3),
+        (Rule::NormBounded, 1, 3),
+        (Rule::Krum, 1, 5),
+        (Rule::MultiKrum, 2, 7),
+        (Rule::Bulyan, 1, 7),
+    ] {
+        let config = Config { rule, byzantine: f };
+        assert!(config.check(least).is_ok() && (least == 1 || config.check(least - 1).is_err()), "{rule:?}");
+    }
+    assert!(Config { rule: Rule::Bulyan, byzantine: usize::MAX }.check(9).is_err());
+}
+
+const ROBUST: [Rule; 7] = [
+    Rule::Median,
+    Rule::TrimmedMean,
+    Rule::Krum,
+    Rule::MultiKrum,
+    Rule::Bulyan,
+    Rule::GeometricMedian,
+    Rule::NormBounded,
+];
+
+fn models() -> impl Strategy<Value = Vec<Vec<f64>>> {
+    (7usize..10, 1usize..5).prop_flat_map(|(n, p)| prop::collection::vec(prop::collection::vec(-3.0f64..3.0, p), n))
+}
+
+proptest! {
+    #[test]
+    fn the_order_of_clients_does_not_matter(models in models(), turn in 0usize..9, which in 0usize..7) {
+        let rule = ROBUST[which];
+        let (value, weights) = plain(rule, 1, &models);
+        let (n, mut turned) = (models.len(), models.clone());
+        turned.rotate_left(turn % n);
+        let (again, mut others) = plain(rule, 1, &turned);
+        others.rotate_right(turn % n);
+        prop_assert!(value.iter().zip(&again).all(|(a, b)| (a - b).abs() < 1e-9), "{rule:?}: {value:?} {again:?}");
+        prop_assert!(weights.iter().zip(&others).all(|(a, b)| (a - b).abs() < 1e-9), "{rule:?}: {weights:?} {others:?}");
+    }
+
+    #[test]
+    fn a_common_shift_shifts_the_result(models in models(), by in -5.0f64..5.0, which in 0usize..7) {
+        let rule = ROBUST[which];
+        let (n, p) = (models.len(), models[0].len());
+        let shifted: Vec<Vec<f64>> = models.iter().map(|m| m.iter().map(|x| x + by).collect()).collect();
+        let (value, _) = plain(rule, 1, &models);
+        let (moved, _) = combined(rule, 1, &shifted, &vec![1.0; n], &vec![by; p]);
+        prop_assert!(value.iter().zip(&moved).all(|(a, b)| (a + by - b).abs() < 1e-6), "{rule:?}: {value:?} {moved:?}");
+    }
+
+    #[test]
+    fn coordinates_stay_within_those_of_the_models(models in models(), which in 0usize..5) {
+        let rule = ROBUST[which];
+        let (value, weights) = plain(rule, 1, &models);
+        for (j, x) in value.iter().enumerate() {
+            let column = || models.iter().map(|m| m[j]);
+            let (least, most) = (column().fold(f64::INFINITY, f64::min), column().fold(f64::NEG_INFINITY, f64::max));
+            prop_assert!(*x >= least - 1e-12 && *x <= most + 1e-12, "{rule:?}");
+        }
+        prop_assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-9 && weights.iter().all(|w| *w >= 0.0));
+    }
+
+    /// One model at a million moves no rule out of the honest range, and the mean far out of it.
+    #[test]
+    fn an_outlier_is_outvoted(models in models(), at in 0usize..9, which in 0usize..7) {
+        let rule = ROBUST[which];
+        let (n, p) = (models.len(), models[0].len());
+        let mut attacked = models.clone();
+        attacked[at % n] = vec![1e6; p];
+        let (value, _) = plain(rule, 1, &attacked);
+        // The geometric median and cut updates are within the honest spread of them, not coordinate by coordinate.
+        let slack = match rule {
+            Rule::GeometricMedian => 12.0,
+            Rule::NormBounded => 6.0,
+            _ => 1e-9,
+        };
+        for (j, x) in value.iter().enumerate() {
+            let honest = || (0..n).filter(|k| *k != at % n).map(|k| attacked[k][j]);
+            let (least, most) = (honest().fold(f64::INFINITY, f64::min), honest().fold(f64::NEG_INFINITY, f64::max));
+            prop_assert!(*x >= least - slack && *x <= most + slack, "{rule:?}: {x} not in {least}..{most}");
+        }
+        prop_assert!(plain(Rule::Mean, 1, &attacked).0.iter().all(|x| *x > 1e4));
+    }
+}

@@ -1,0 +1,93 @@
+//! From what participants trained to what the server receives.
+
+use crate::aggregate::Update;
+use crate::attack::{Forged, Sent};
+use crate::client::{Client, Trained};
+use crate::config::ClientWeight;
+use crate::screen::Envelope;
+use boostfgl_nn::{Params, Real};
+
+/// What one participant did in a round.
+pub(crate) struct Took<T> {
+    pub(crate) client: usize,
+    pub(crate) trained: Trained<T>,
+    /// How many numbers it received.
+    pub(crate) received: usize,
+    pub(crate) seconds: f64,
+    /// What it sends in place of what it trained, if it attacks.
+    pub(crate) forged: Option<Forged<T>>,
+}
+
+impl<T: Real> Took<T> {
+    /// What the client would honestly send.
+    pub(crate) fn sent<'a>(
+        &'a self,
+        client: &'a Client<T>,
+        given: Option<&'a Params<T>>,
+        told: Option<&'a crate::Message<T>>,
+        weight: ClientWeight,
+    ) -> Sent<'a, T> {
+        Sent {
+            client: self.client,
+            start: client.started_from(given),
+            told,
+            model: self.trained.upload.model.then(|| client.local()),
+            message: &self.trained.upload.message,
+            size: client.size(weight),
+            summary: self.trained.summary,
+        }
+    }
+
+    /// Takes over what an attacker sends instead.
+    pub(crate) fn replace(&mut self, forged: Forged<T>) {
+        if let Some(norms) = &forged.tensor_norms {
+            match norms.is_empty() {
+                // A claim that nothing moved.
+                true => self.trained.tensor_norms.fill(0.0),
+                false => self.trained.tensor_norms.clone_from(norms),
+            }
+            self.trained.norm = self.trained.tensor_norms.iter().map(|d| d * d).sum::<f64>().sqrt();
+        }
+        self.forged = Some(forged);
+    }
+
+    /// What arrives at the server, as a client's word: once, or twice if it is sent twice.
+    pub(crate) fn envelopes<'a>(
+        &'a self,
+        client: &'a Client<T>,
+        round: usize,
+        weight: ClientWeight,
+    ) -> Vec<Envelope<'a, T>> {
+        let Update { model, message, norm, size, summary, .. } = self.update(client, weight);
+        let upload = &self.trained.upload;
+        let forged = self.forged.as_ref();
+        let envelope = Envelope {
+            from: self.client,
+            client: self.client,
+            round: forged.map_or(round, |forged| forged.round),
+            model,
+            message,
+            norm,
+            combined: upload.model || upload.moved.is_some(),
+            size,
+            summary,
+            seconds: self.seconds,
+        };
+        vec![envelope; 1 + usize::from(forged.is_some_and(|forged| forged.twice))]
+    }
+
+    /// What a server rule works with.
+    pub(crate) fn update<'a>(&'a self, client: &'a Client<T>, weight: ClientWeight) -> Update<'a, T> {
+        let (trained, forged) = (&self.trained, self.forged.as_ref());
+        let local = trained.upload.model.then(|| client.local());
+        Update {
+            client: self.client,
+            model: forged.and_then(|forged| forged.model.as_ref()).filter(|_| local.is_some()).or(local),
+            message: forged.and_then(|forged| forged.message.as_ref()).unwrap_or(&trained.upload.message),
+            norm: trained.norm,
+            tensor_norms: &trained.tensor_norms,
+            size: forged.and_then(|forged| forged.size).unwrap_or_else(|| client.size(weight)),
+            summary: forged.and_then(|forged| forged.summary).or(trained.summary),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Screening: every update is looked at before it may touch a model.
+//!
+//! What arrives from a client is an [`Envelope`]: who and which round it says it is from, a model, a message, a size and
+//! a fairness summary, all of them claims. [`Screen::judge`] refuses what cannot be true and what no honest client would
+//! send, each with a [`Reason`]; the round goes on with the others, down to a quorum.
+//!
+//! Looked at are, in this order: the sender (it takes part, it is who it says, it sent nothing else), the round, the
+//! deadline, shapes, finiteness, the size (whole, at least 1, at most what was enrolled), the gap (0 to 1), replays of
+//! earlier updates, and the length of the update against those of the round and of the rounds before. The type of the
+//! numbers is `T` by construction; whoever reads updates off a wire has to refuse another one.
+//!
+//! Screening does not change an update, so that a round in which nothing is refused has the digits of one without it. It
+//! is no defence against an attacker who stays within the bounds: that is what robust rules are for ([`crate::Rule`]).
+//! Of a method's own message it knows finiteness and length alone, not what its numbers mean.
+
+mod envelope;
+mod length;
+mod print;
+mod reason;
+#[cfg(test)]
+mod tests;
+
+pub use envelope::{Envelope, Expected};
+pub use reason::{Reason, Refusal};
+
+use crate::{Error, Result};
+use boostfgl_nn::{Keep, Ledger, Real};
+use length::Lengths;
+use print::Print;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What updates have to be like to be used (`[screen]`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Whether updates are checked before they may touch a model. Off, one bad update ends or ruins the run; it is there to
+    /// measure what screening is worth.
+    pub enabled: bool,
+    /// Updates longer than this many times the median length of the round's, and longer than the model itself, are refused;
+    /// above 1.
+    pub norm_bound: f64,
+    /// Share of a round's participants whose updates must be usable, in (0, 1]; with fewer the run ends.
+    pub quorum: f64,
+    /// Seconds after which a client's update is too late; none by default. The one key that makes a result depend on how fast
+    /// the machine is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadline_seconds: Option<f64>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { enabled: true, norm_bound: 10.0, quorum: 0.5, deadline_seconds: None }
+    }
+}
+
+impl Config {
+    /// Checks every range.
+    ///
+    /// # Errors
+    /// Names the first key that is out of range.
+    pub fn check(&self) -> Result<()> {
+        if !(self.norm_bound.is_finite() && self.norm_bound > 1.0) {
+            return Err(Error::setting("screen.norm_bound", "a number above 1", self.norm_bound));
+        }
+        if !(self.quorum > 0.0 && self.quorum <= 1.0) {
+            return Err(Error::setting("screen.quorum", "a number above 0 and at most 1", self.quorum));
+        }
+        match self.deadline_seconds {
+            Some(seconds) if !(seconds.is_finite() && seconds > 0.0) => {
+                Err(Error::setting("screen.deadline_seconds", "a number above 0", seconds))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How many of so many participants must be usable.
+    pub fn needed(&self, participants: usize) -> usize {
+        // A share that is whole up to rounding stays so.
+        ((self.quorum * participants as f64 - 1e-9).ceil().max(1.0)) as usize
+    }
+}
+
+/// Whether a configuration says what it would without this section, which is then left out of files.
+pub fn is_default(config: &Config) -> bool {
+    *config == Config::default()
+}
+
+/// What the server remembers of updates, to judge the next ones by. All of it, in plain fields.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Screen {
+    config: Config,
+    /// Lengths of accepted updates and of their messages.
+    lengths: Lengths,
+    /// What each client's accepted updates looked like.
+    accepted: Vec<Vec<Print>>,
+}
+
+impl Keep for Screen {
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.keep("lengths", &mut self.lengths)?;
+        let accepted = self.accepted.iter_mut().enumerate();
+        accepted.into_iter().try_for_each(|(k, prints)| ledger.each(&k.to_string(), prints, Print::default))
+    }
+}
+
+impl Screen {
+    /// A screen for so many clients that has seen nothing.
+    pub fn new(config: &Config, clients: usize) -> Self {
+        Self { config: config.clone(), lengths: Lengths::default(), accepted: vec![Vec::new(); clients] }
+    }
+
+    /// Judges what arrived in a round: one verdict per envelope, `None` for those that may be used. Those are remembered.
+    pub fn judge<T: Real>(&mut self, arrived: &[Envelope<'_, T>], expected: &Expected<'_, T>) -> Vec<Option<Reason>> {
+        if !self.config.enabled {
+            return vec![None; arrived.len()];
+        }
+        let deadline = self.config.deadline_seconds;
+        let mut verdicts: Vec<Option<Reason>> = (0..arrived.len())
+            .map(|at| envelope::formal(arrived, at, expected, deadline).or_else(|| arrived[at].content(expected)))
+            .collect();
+        let given = Print::given(expected);
+        let print = |(one, verdict): (&Envelope<'_, T>, &Option<Reason>)| {
+            verdict.is_none().then(|| Print::of(one, given[one.client]))
+        };
+        let prints: Vec<Option<Print>> = arrived.iter().zip(&verdicts).map(print).collect();
+        for ((one, print), verdict) in arrived.iter().zip(&prints).zip(&mut verdicts) {
+            let Some(print) = print else { continue };
+            *verdict = self.accepted[one.client].iter().find_map(|before| print.replays(before, one));
+        }
+        self.lengths.judge(self.config.norm_bound, arrived, expected, &mut verdicts);
+        for ((one, print), verdict) in arrived.iter().zip(prints).zip(&verdicts) {
+            if let (Some(print), None) = (print, verdict) {
+                self.accepted[one.client].push(print);
+            }
+        }
+        verdicts
+    }
+}
