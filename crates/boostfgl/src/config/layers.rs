@@ -96,7 +96,10 @@ impl Layers {
             return Err(Error::Config { place: flag, reason: "expected key=value, found no `=`".into() });
         };
         let value = value.trim();
+        // `nan` and `inf` are numbers in TOML, and words where they name an attack.
+        let word = full_path(key.trim()).is_some_and(|path| path == "attack.kind");
         let parsed = toml::from_str::<Table>(&format!("v = {value}")).ok().and_then(|mut t| t.remove("v"));
+        let parsed = parsed.filter(|value| !(word && value.is_float()));
         self.set(key.trim(), parsed.unwrap_or_else(|| Value::String(value.to_owned())), &flag)
     }
 

@@ -166,3 +166,45 @@ fn enough_memory_is_enough() {
         &["this run needs about", "more than the 1 MiB", "Raise --memory"],
     );
 }
+
+/// One of the clients sends NaN: the run goes on without it, stays finite and names it, wherever one may look.
+#[test]
+fn a_client_that_sends_nan_is_refused_and_named() {
+    let place = Place::new();
+    let attack = "--set attack.kind=nan --set attack.clients=1";
+    let done = place.ok(&format!("run {TINY} --method fedavg --out a {attack}"));
+    assert!(
+        done.stderr.contains("note: 2 updates were refused (client 4: 2); the first, seed 0, client 4, round 1: "),
+        "{}",
+        done.stderr
+    );
+    let summary = place.json("a/summary.json");
+    assert_eq!(summary["refused"], serde_json::json!({ "not-finite": 2 }));
+    assert!(summary["mean"]["accuracy"]["pooled"].as_f64().is_some_and(f64::is_finite), "{summary}");
+    let rounds = place.read("a/rounds.jsonl");
+    let refused =
+        "\"refused\":[{\"client\":4,\"reason\":\"not-finite\",\"text\":\"expected finite numbers, found a model";
+    assert_eq!(rounds.matches(refused).count(), 2, "{rounds}");
+    assert!(place.read("a/report.html").contains("Refused updates"));
+    // The configuration of the run repeats it, and a run without attack says nothing of all this.
+    let again = place.digest("run --config a/config.toml --out b");
+    assert_eq!(summary["digest"], again.as_str());
+    let plain = place.ok(&format!("run {TINY} --method fedavg --out c"));
+    assert!(!plain.stderr.contains("refused"), "{}", plain.stderr);
+    for file in ["summary.json", "rounds.jsonl", "config.toml"] {
+        let text = place.read(&format!("c/{file}"));
+        assert!(
+            !["refused", "[attack]", "[screen]", "[aggregation]"].iter().any(|word| text.contains(word)),
+            "{file}: {text}"
+        );
+    }
+}
+
+#[test]
+fn a_rule_that_cannot_outvote_is_refused_with_the_reason() {
+    let place = Place::new();
+    let one = format!("run {TINY} --method fedavg --set aggregation.rule=bulyan");
+    place.refused_with(&one, &["4f + 3 = 7", "found 5: with 5 it tolerates none", "aggregation.byzantine"]);
+    let other = format!("run {TINY} --method fedproto --set aggregation.rule=median");
+    place.refused_with(&other, &["fedproto cannot be combined with the rule median", "prototypes"]);
+}
