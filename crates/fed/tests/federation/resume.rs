@@ -3,10 +3,11 @@
 
 use crate::conformance::{NARROW, for_all};
 use crate::small::*;
+use boostfgl_fed::attack::Kind;
 use boostfgl_fed::boost::Boost;
 use boostfgl_fed::config::{OptimizerKind, OptimizerState, ReportedRound};
 use boostfgl_fed::methods::METHODS;
-use boostfgl_fed::{ClientRecord, Course, Federation, LocalData, Outcome, RoundRecord, Setup};
+use boostfgl_fed::{ClientRecord, Course, Federation, LocalData, Outcome, Refusal, RoundRecord, Rule, Setup};
 use boostfgl_nn::backbones::BACKBONES;
 use boostfgl_nn::{Error, Ledger, Real};
 
@@ -16,6 +17,7 @@ struct Seen {
     round: usize,
     loss: f64,
     clients: Vec<ClientRecord>,
+    refused: Vec<Refusal>,
     predictions: Option<Vec<u32>>,
     val_accuracy: Option<f64>,
 }
@@ -26,6 +28,7 @@ fn seen(record: &RoundRecord<'_>) -> Seen {
         round: record.round,
         loss: record.loss,
         clients: record.clients.iter().map(timeless).collect(),
+        refused: record.refused.to_vec(),
         predictions: record.predictions.map(<[u32]>::to_vec),
         val_accuracy: record.val_accuracy,
     }
@@ -117,6 +120,26 @@ fn a_stopped_run_ends_with_the_same_bits_on_every_backbone() {
             if Federation::<f32>::new(setup.clone(), data()).is_ok() {
                 check(&setup, data, &format!("{} on {}", method.name, backbone.name));
             }
+        }
+    }
+}
+
+/// What screening has accepted and what attackers remember belong to the state, too.
+#[test]
+fn a_stopped_run_under_attack_ends_with_the_same_bits() {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    for method in ["fedavg", "fedgta", "fairfgl"] {
+        for (kind, rule) in [
+            (Kind::Replay, Rule::Mean),
+            (Kind::Scale, Rule::Mean),
+            (Kind::SignFlip, Rule::Median),
+            (Kind::TrustLiar, Rule::TrimmedMean),
+        ] {
+            let mut setup = setup(method, &[Boost::Model]);
+            (setup.attack.kind, setup.protocol.rounds) = (kind, 6);
+            setup.aggregation.rule = if method == "fedavg" { rule } else { Rule::Mean };
+            check(&setup, || data(method, &graph, &partition), &format!("{method}, {kind:?}, {rule:?}"));
         }
     }
 }
