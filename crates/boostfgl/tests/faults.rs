@@ -4,11 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use boostfgl::checkpoint::is_stopped;
 use boostfgl::disk::Checksums;
 use boostfgl::disk::faults::{Fault, at_every_call};
 use boostfgl::grid::{CellRecord, CellStore, Found};
 use boostfgl::report::{CellCost, Depth, Measured, RunFolder, RunView};
-use boostfgl::{Experiment, Run};
+use boostfgl::{Experiment, Keeping, Pace, Run};
 
 fn empty() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
@@ -62,6 +63,38 @@ fn a_run_is_whole_or_says_that_it_is_not() {
         let (calls, whole) = at_every_call(fault, empty, run, look);
         assert_eq!(whole.unwrap().summary.digest, expected);
         assert!(calls > 40, "{fault:?}: {calls} calls");
+    }
+}
+
+/// Saving after every round, hit by every fault at every call: what is left goes on to the same digits, or was not begun.
+#[test]
+fn a_run_hit_at_any_call_is_resumed_to_the_same_digits() {
+    let expected = experiment().run().unwrap().summary.digest;
+    let keeping = Keeping { pace: Pace { rounds: Some(1), seconds: f64::INFINITY }, stop: None };
+    let kept = |place: &Path| {
+        let folder = RunFolder::create(place.join("run"), true)?;
+        experiment().run_kept(&mut (), &folder, keeping)
+    };
+    for fault in Fault::ALL {
+        let mut resumed = 0;
+        let look = |place: &Path, outcome: boostfgl::Result<Run>, n: usize| {
+            let told = format!("{fault:?} at {n}");
+            let path = place.join("run");
+            if !is_stopped(&path) {
+                // Finished in spite of it, or not begun.
+                assert_left(place, outcome, &told);
+                return;
+            }
+            let folder = RunFolder::open(&path).unwrap();
+            let again = experiment().resume(&mut (), &folder, keeping).unwrap_or_else(|e| panic!("{told}: {e}"));
+            assert_eq!(again.summary.digest, expected, "{told}");
+            assert_left(place, Ok(again), &told);
+            assert!(!folder.file(RunFolder::CHECKPOINT).exists(), "{told}");
+            resumed += 1;
+        };
+        let (calls, whole) = at_every_call(fault, empty, kept, look);
+        assert_eq!(whole.unwrap().summary.digest, expected);
+        assert!(calls > 60 && resumed > 20, "{fault:?}: {calls} calls, {resumed} resumed");
     }
 }
 

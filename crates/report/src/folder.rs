@@ -187,9 +187,9 @@ impl RunFolder {
         if self.file(Self::ROUNDS).exists() || self.file(Self::SUMMARY).exists() {
             return;
         }
-        let _ = fs::remove_dir_all(self.file(Self::CHECKPOINT));
-        let _ = fs::remove_file(self.file(Self::CONFIG));
-        let _ = fs::remove_dir(&self.path);
+        let _ = disk::remove_dir_all(self.file(Self::CHECKPOINT));
+        let _ = disk::remove_file(self.file(Self::CONFIG));
+        let _ = disk::remove_dir(&self.path);
     }
 
     /// The names in the folder, sorted.

@@ -22,6 +22,7 @@ pub use stopped::{StoppedRun, is_stopped, runs_in};
 use crate::experiment::{Experiment, Refused, SeedRun};
 use crate::grid::identity;
 use crate::{Error, Result};
+use boostfgl_disk as disk;
 use boostfgl_fairness::diagnostics::Which;
 use boostfgl_fed::{Course, Outcome};
 use boostfgl_nn::{Keep, Ledger, Params};
@@ -141,9 +142,8 @@ impl<'a> Keeper<'a> {
     /// If the folder cannot be written.
     pub(crate) fn start(run: &RunFolder, experiment: &'a Experiment, keeping: Keeping<'a>) -> Result<Self> {
         let folder = run.file(RunFolder::CHECKPOINT);
-        let failed = |source| boostfgl_report::Error::io(&folder, source);
-        std::fs::create_dir_all(&folder).map_err(failed)?;
-        saved::clear(&folder).map_err(failed)?;
+        disk::create_dir_all(&folder)?;
+        saved::clear(&folder)?;
         let mut watching = experiment.diagnostics().iter().map(|w| w.name()).collect::<Vec<_>>().join(",");
         sealed::write(&folder.join(RUN), |ledger| ledger.keep("diagnostics", &mut watching))?;
         Self::resume(run, experiment, keeping)
@@ -156,6 +156,9 @@ impl<'a> Keeper<'a> {
     pub(crate) fn resume(run: &RunFolder, experiment: &'a Experiment, keeping: Keeping<'a>) -> Result<Self> {
         let folder = run.file(RunFolder::CHECKPOINT);
         let lock = lock(&folder.join(RUN))?;
+        // What a crash left half written is of no use, and nobody else is at it.
+        saved::remove_unfinished(run.path());
+        saved::remove_unfinished(&folder);
         let clock = Clock::new(keeping.pace);
         Ok(Self { folder, experiment, keeping, clock, graph: OnceCell::new(), stored: 0, _lock: lock })
     }
@@ -202,7 +205,7 @@ impl<'a> Keeper<'a> {
     pub(crate) fn finish(self) {
         let Self { folder, _lock: lock, .. } = self;
         drop(lock);
-        let _ = std::fs::remove_dir_all(folder);
+        let _ = disk::remove_dir_all(folder);
     }
 
     fn store(&self, index: usize, seed: &FinishedSeed) -> Result<()> {
@@ -234,7 +237,7 @@ impl<'a> Keeper<'a> {
         for (of, _, path) in states {
             own += usize::from(of == index);
             if of < index || (of == index && own <= keep) {
-                let _ = std::fs::remove_file(path);
+                let _ = disk::remove_file(path);
             }
         }
     }

@@ -4,12 +4,12 @@ use super::{Done, Experiment, FinishedSeed, Head, Params, Spent, done_file, put_
 use crate::experiment::Refused;
 use crate::grid::identity;
 use crate::{Error, Result};
+use boostfgl_disk as disk;
 use boostfgl_fairness::diagnostics::Diagnosis;
 use boostfgl_fed::Outcome;
 use boostfgl_nn::Ledger;
 use boostfgl_nn::backbones::{self, Architecture};
 use boostfgl_report::RunFolder;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// The state of a stopped run.
@@ -157,15 +157,23 @@ fn refused(head: &Head, path: &Path) -> Result<Vec<Refused>> {
 }
 
 /// Removes what an earlier run left.
-pub(super) fn clear(folder: &Path) -> io::Result<()> {
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with("seed-") && (name.ends_with(".state") || name.ends_with(".done")) {
-            std::fs::remove_file(&path)?;
-        }
-    }
-    Ok(())
+pub(super) fn clear(folder: &Path) -> Result<()> {
+    let old = |name: &str| name.starts_with("seed-") && (name.ends_with(".state") || name.ends_with(".done"));
+    Ok(named(folder, old).try_for_each(disk::remove_file)?)
+}
+
+/// Removes files that were never finished. Those that cannot be removed do no harm.
+pub(super) fn remove_unfinished(folder: &Path) {
+    let unfinished = |name: &str| name.starts_with(disk::UNFINISHED.0) && name.ends_with(disk::UNFINISHED.1);
+    named(folder, unfinished).for_each(|path| {
+        let _ = disk::remove_file(path);
+    });
+}
+
+/// The files in a folder whose name is like that.
+fn named(folder: &Path, like: impl Fn(&str) -> bool) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(move |path| path.file_name().and_then(|n| n.to_str()).is_some_and(&like))
 }
 
 /// The states in a folder: of which seed, after which round, where.
