@@ -81,7 +81,7 @@ fn a_refused_client_leaves_no_trace_in_the_model() {
     clients[ATTACKER].split = Split::new(vec![Role::None; nodes]);
     let without = run::<f32>(&setup("fedavg", &[]), clients.iter().map(LocalData::new).collect());
     for kind in [Kind::Nan, Kind::Scale, Kind::WrongShape, Kind::WrongSize] {
-        let with = run(&attacked("fedavg", &[], kind), data("fedavg", &graph, &partition));
+        let with = run::<f32>(&attacked("fedavg", &[], kind), data("fedavg", &graph, &partition));
         assert!(bits(&with.models) == bits(&without.models), "{kind:?}");
     }
 }
