@@ -13,8 +13,11 @@ pub(crate) struct Attack<T> {
     config: Config,
     attackers: Vec<usize>,
     /// The first model and message of each attacker that replays.
-    first: Vec<Option<(Option<Params<T>>, Message<T>)>>,
+    first: Vec<Option<Before<T>>>,
 }
+
+/// A model, if one was sent, and a message.
+type Before<T> = (Option<Params<T>>, Message<T>);
 
 /// What a client would honestly send, and what it had been given.
 pub(crate) struct Sent<'a, T> {

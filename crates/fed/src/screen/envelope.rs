@@ -31,6 +31,9 @@ pub struct Envelope<'a, T> {
     pub seconds: f64,
 }
 
+/// A model and a message, as far as there are any.
+pub type Given<'a, T> = (Option<&'a Params<T>>, Option<&'a Message<T>>);
+
 /// What the server knows of a round before anything arrives.
 pub struct Expected<'a, T> {
     /// The round, from 1.
@@ -42,7 +45,7 @@ pub struct Expected<'a, T> {
     /// The size that each client was enrolled with.
     pub enrolled: &'a [f64],
     /// What each client was given at the start of the round: a model and a message.
-    pub given: Vec<(Option<&'a Params<T>>, Option<&'a Message<T>>)>,
+    pub given: Vec<Given<'a, T>>,
 }
 
 /// Whether the sender is one who may send this now.

@@ -20,7 +20,7 @@ mod reason;
 #[cfg(test)]
 mod tests;
 
-pub use envelope::{Envelope, Expected};
+pub use envelope::{Envelope, Expected, Given};
 pub use reason::{Reason, Refusal};
 
 use crate::{Error, Result};
