@@ -134,6 +134,8 @@ fn attempt(target: &Target, input: &[u8]) -> Result<String, (String, String)> {
 /// What a message says, whatever the numbers, names and paths in it.
 fn gist(said: &str) -> String {
     let mut quoted = false;
+    // What was expected is the reader's; what was found is the input's.
+    let said = said.split("found").next().unwrap_or_default();
     let kept = said.chars().filter(|c| {
         quoted ^= *c == '`';
         !quoted && !c.is_ascii_digit()
