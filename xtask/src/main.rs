@@ -1,12 +1,20 @@
 //! `cargo xtask`: the project's own chores, one file per command.
 
+#![forbid(unsafe_code)]
+
 mod bench;
 mod browser;
+mod coverage;
+mod deny;
+mod fuzz;
+mod miri;
+mod mutants;
 mod needs;
 mod project;
 mod readers;
 mod shell;
 mod test;
+mod tool;
 mod torture;
 
 use clap::{Parser, Subcommand};
@@ -17,6 +25,11 @@ fn main() -> ExitCode {
         Command::Test(args) => test::run(&args),
         Command::Bench(bench) => bench::run(&bench),
         Command::Torture(args) => torture::run(&args),
+        Command::Fuzz(args) => fuzz::run_all(&args),
+        Command::Deny(args) => deny::run_all(&args),
+        Command::Miri(args) => miri::run_all(&args),
+        Command::Coverage(args) => coverage::run_all(&args),
+        Command::Mutants(args) => mutants::run_all(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -44,6 +57,16 @@ enum Command {
     /// Measures the program against something else.
     #[command(subcommand)]
     Bench(bench::Bench),
+    /// Bad input for every reader, for some seconds each.
+    Fuzz(fuzz::Args),
+    /// Licences of all dependencies, and known holes in them.
+    Deny(deny::Args),
+    /// The module with `unsafe` under an interpreter that sees undefined behaviour.
+    Miri(miri::Args),
+    /// Which lines the tests reach.
+    Coverage(coverage::Args),
+    /// Whether the tests notice when a line is changed.
+    Mutants(mutants::Args),
 }
 
 #[cfg(test)]

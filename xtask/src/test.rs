@@ -75,6 +75,7 @@ fn steps(fast: bool, nextest: bool, data: &RealData, readers: &Readers, browser:
 
     let mut steps = vec![
         step("format", &["fmt", "--all", "--check"]),
+        step("licences", &["xtask", "deny", "--licences"]),
         step("lints", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     ];
     // nextest does not run doc tests; `cargo test` runs them unless told which targets to take.
@@ -120,33 +121,34 @@ mod tests {
             plan(false, true, &none),
             [
                 "cargo fmt --all --check",
+                "cargo xtask deny --licences",
                 "cargo clippy --workspace --all-targets -- -D warnings",
                 "PROPTEST_RNG_SEED=20260711 cargo nextest run --workspace",
                 "PROPTEST_RNG_SEED=20260711 cargo test --workspace --doc",
                 "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps",
             ]
         );
-        assert_eq!(plan(false, false, &none)[2], "PROPTEST_RNG_SEED=20260711 cargo test --workspace");
-        assert_eq!(plan(false, false, &none).len(), 4);
-        assert_eq!(plan(true, true, &none).len(), 3);
+        assert_eq!(plan(false, false, &none)[3], "PROPTEST_RNG_SEED=20260711 cargo test --workspace");
+        assert_eq!(plan(false, false, &none).len(), 5);
+        assert_eq!(plan(true, true, &none).len(), 4);
     }
 
     #[test]
     fn data_found_beside_the_project_reach_the_tests_and_the_command_to_rerun() {
         let beside = RealData::Beside("/graphs".into());
         assert_eq!(
-            plan(true, true, &beside)[2],
+            plan(true, true, &beside)[3],
             "BOOSTFGL_DATA=/graphs PROPTEST_RNG_SEED=20260711 cargo nextest run --workspace"
         );
         let given = RealData::Given("/graphs".into());
-        assert_eq!(plan(true, true, &given)[2], "PROPTEST_RNG_SEED=20260711 cargo nextest run --workspace");
+        assert_eq!(plan(true, true, &given)[3], "PROPTEST_RNG_SEED=20260711 cargo nextest run --workspace");
     }
 
     #[test]
     fn tests_are_told_who_reads_exports() {
         let (none, made) = (RealData::Missing(String::new()), Readers::Made("/venv/python".into()));
         assert_eq!(
-            planned(true, true, &none, &made)[2],
+            planned(true, true, &none, &made)[3],
             "BOOSTFGL_PYTHON=/venv/python PROPTEST_RNG_SEED=20260711 cargo nextest run --workspace"
         );
     }
@@ -157,7 +159,7 @@ mod tests {
         for nextest in [true, false] {
             let with = steps(false, nextest, &none, &readers, &Browser::Found("chromium".to_owned()));
             let names: Vec<&str> = with.iter().map(|step| step.name).collect();
-            assert_eq!(names[..4], ["format", "lints", "tests", "browser"]);
+            assert_eq!(names[..5], ["format", "licences", "lints", "tests", "browser"]);
             assert_eq!(steps(false, nextest, &none, &readers, &Browser::Missing(String::new())).len(), with.len() - 1);
         }
     }

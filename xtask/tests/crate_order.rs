@@ -6,8 +6,8 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 /// The folders under `crates/`, in the order in which data flow through them.
-const ORDER: [&str; 11] =
-    ["disk", "graph", "partition", "nn", "fed", "privacy", "fairness", "report", "boostfgl", "serve", "cli"];
+const ORDER: [&str; 12] =
+    ["disk", "graph", "partition", "nn", "fed", "privacy", "fairness", "report", "boostfgl", "serve", "cli", "fuzz"];
 
 #[test]
 fn a_crate_uses_only_crates_before_it() {

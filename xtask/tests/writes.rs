@@ -25,7 +25,8 @@ fn no_crate_writes_past_the_disk_crate() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root").join("crates");
     let mut files = Vec::new();
     for krate in fs::read_dir(&crates).expect("there are crates").flatten() {
-        if krate.file_name() != "disk" {
+        // One is the place to write; the other writes bad input for tests.
+        if krate.file_name() != "disk" && krate.file_name() != "fuzz" {
             sources(&krate.path().join("src"), &mut files);
         }
     }

@@ -378,6 +378,66 @@ mod tests {
         }
     }
 
+    /// Published exploits of programs that load pickles, each as it would arrive.
+    #[test]
+    fn known_attacks_are_refused() {
+        let attacks: [(&str, &[u8]); 14] = [
+            ("os.system by reduce", b"\x80\x02cos\nsystem\nU\x02id\x85R."),
+            ("nt.system, as Windows names it", b"\x80\x02cnt\nsystem\nU\x03dir\x85R."),
+            ("eval", b"c__builtin__\neval\n(S'1'\ntR."),
+            ("getattr, to reach what is hidden", b"cbuiltins\ngetattr\n(cnumpy\nndarray\nS'tofile'\ntR."),
+            ("an import", b"c__builtin__\n__import__\n(S'os'\ntR."),
+            ("a name through dots", b"cnumpy\ncore.multiarray.os.system\n(S'id'\ntR."),
+            (
+                "the reconstructor, with another class",
+                b"ccopy_reg\n_reconstructor\n(cos\npopen\nc__builtin__\nobject\nNtR.",
+            ),
+            ("a default that is code", b"ccollections\ndefaultdict\n(cos\nsystem\ntR."),
+            (
+                "_reconstruct, with another class",
+                b"cnumpy.core.multiarray\n_reconstruct\n(cos\nsystem\nK\x00\x85U\x01btR.",
+            ),
+            ("an instance", b"(S'id'\nios\nsystem\n."),
+            ("a class built anew", b"\x80\x02cos\nsystem\n)\x81."),
+            ("a name from the stack, protocol 4", b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x02id\x85R."),
+            ("the registry of extensions", b"\x80\x02\x84\xff\xff\xff\x7f."),
+            ("a persistent name", b"U\x02idQ."),
+        ];
+        for (what, bytes) in attacks {
+            let message = load(bytes).err().unwrap_or_else(|| panic!("{what} was taken")).to_string();
+            assert!(message.contains("expected a pickle of plain data"), "{what}: {message}");
+        }
+    }
+
+    /// Lengths and places that promise far more than the file holds.
+    #[test]
+    fn promises_are_not_believed() {
+        let promises: [&[u8]; 8] = [
+            b"T\xff\xff\xff\x7f",
+            b"X\xff\xff\xff\xff",
+            b"\x8b\xff\xff\xff\x7f",
+            b"\x80\x04\x8d\xff\xff\xff\xff\xff\xff\xff\x7f",
+            b"\x80\x04\x95\xff\xff\xff\xff\xff\xff\xff\x7f.",
+            b"j\xff\xff\xff\xff.",
+            b"g4294967295\n.",
+            b"I99999999999999999999999999\n.",
+        ];
+        for bytes in promises {
+            assert!(load(bytes).is_err(), "{bytes:?}");
+        }
+        // A far place in the memo takes no more than a near one.
+        assert!(load(b"]r\xff\xff\xff\xff.").is_ok());
+        // Ten lists, each of ten times the one before: ten thousand million values, if they were copied.
+        let mut laughs = b"](K\x01K\x01eq\x00".to_vec();
+        for level in 0..10u8 {
+            laughs.extend(b"0](");
+            laughs.extend([b'h', level].repeat(10));
+            laughs.extend([b'e', b'q', level + 1]);
+        }
+        laughs.push(b'.');
+        assert!(load(&laughs).unwrap().neighbour_lists().is_err());
+    }
+
     #[test]
     fn allowed_names_do_nothing_but_what_they_are_for() {
         assert!(reason(b"c__builtin__\nlist\n(S'a'\ntR.").contains("list"));

@@ -1,0 +1,98 @@
+//! Files of runs and comparisons.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use boostfgl::disk::Checksums;
+use boostfgl::graph::{Adjacency, Features, Graph, Labels};
+use boostfgl::grid::{CellStore, Found};
+use boostfgl::nn::{TensorShape, safetensors_io};
+use boostfgl::report::page::Report;
+use boostfgl::report::{Depth, Predictions, Rounds, RunFolder, RunView};
+
+use super::{as_it_is, said, spread};
+
+/// Four nodes, the last without a label.
+pub(crate) fn four() -> &'static Graph {
+    static FOUR: OnceLock<Graph> = OnceLock::new();
+    FOUR.get_or_init(|| {
+        let (adjacency, _) = Adjacency::from_edges(4, &[(0, 1), (1, 2)], None, false).expect("edges of four nodes");
+        let labels = Labels::from_integers(&[0, 1, 0, -1], 2).expect("labels of two classes");
+        let features = Features::dense(4, 1, vec![0.5; 4]).expect("four rows");
+        Graph::new("four", adjacency, features, labels).expect("the parts agree")
+    })
+}
+
+pub(crate) fn partition(input: &[u8]) -> String {
+    let folder = spread("partition", &["partition.csv"], input, as_it_is);
+    said(boostfgl::partition::file::read(&folder.join("partition.csv"), four(), 0))
+}
+
+pub(crate) fn shapes() -> [TensorShape; 2] {
+    [TensorShape::weight("layer1.weight", 3, 2), TensorShape::bias("layer1.bias", 2)]
+}
+
+pub(crate) fn safetensors(input: &[u8]) -> String {
+    said(safetensors_io::from_bytes::<f32>(Path::new("m.safetensors"), input, "seed0", &shapes()))
+}
+
+pub(crate) fn predictions(input: &[u8]) -> String {
+    let folder = spread("predictions", &["p.csv"], input, as_it_is);
+    said(Predictions::read(folder.join("p.csv")))
+}
+
+pub(crate) fn rounds(input: &[u8]) -> String {
+    let folder = spread("rounds", &["r.jsonl"], input, as_it_is);
+    match Rounds::read(folder.join("r.jsonl")) {
+        Ok(rounds) if rounds.problems.is_empty() => "ok".to_owned(),
+        Ok(rounds) => rounds.problems.join("; "),
+        Err(error) => error.to_string(),
+    }
+}
+
+pub(crate) const RUN: [&str; 6] = [
+    RunFolder::SUMMARY,
+    RunFolder::CONFIG,
+    RunFolder::ROUNDS,
+    RunFolder::DIVISIONS,
+    RunFolder::PREDICTIONS,
+    RunFolder::DIAGNOSTICS,
+];
+
+/// A folder is looked at, and its report drawn from whatever can be read.
+pub(crate) fn run_folder(input: &[u8]) -> String {
+    let folder = spread("run-folder", &RUN, input, as_it_is);
+    match RunView::read(&folder, Depth::Whole) {
+        Ok(view) => {
+            let problems = view.problems.join("; ");
+            let page = Report::new(vec![view]).html();
+            assert!(page.ends_with("</html>\n") || page.trim_end().ends_with("</html>"), "the page is whole");
+            if problems.is_empty() { "ok".to_owned() } else { problems }
+        }
+        Err(error) => error.to_string(),
+    }
+}
+
+pub(crate) fn cell(input: &[u8]) -> String {
+    let folder = super::place("cell");
+    std::fs::create_dir_all(folder.join(CellStore::FOLDER)).expect("the folder for the input can be written");
+    spread("cell/cells", &["d.json"], input, as_it_is);
+    match CellStore::at(&folder).find("d") {
+        Found::Cell(_) => "ok".to_owned(),
+        Found::Nothing => "nothing".to_owned(),
+        Found::Unusable(reason) => reason,
+    }
+}
+
+/// A list of checksums that names whatever it likes.
+pub(crate) fn checksums(input: &[u8]) -> String {
+    let folder = spread("checksums", &[Checksums::FILE, "a"], input, as_it_is);
+    match Checksums::read(&folder) {
+        Ok(Some(sums)) => {
+            let names: Vec<&str> = sums.names().collect();
+            names.iter().map(|name| said(sums.check(name))).find(|said| said != "ok").unwrap_or_else(|| "ok".to_owned())
+        }
+        Ok(None) => "none".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}

@@ -1,0 +1,82 @@
+//! Bad input for everything that reads.
+//!
+//! A [`Target`] is a body: bytes go to a reader, which must return, whatever they are. The same bodies run under
+//! `cargo fuzz` (folder `fuzz/`, nightly, guided by coverage) and under [`engine`], which runs on the stable toolchain
+//! and is guided by what the readers say: a message not heard before is new ground.
+//!
+//! Formats of several files are one input, cut at lines that read [`SCISSORS`].
+
+#![forbid(unsafe_code)]
+
+mod bodies;
+pub mod engine;
+mod memory;
+mod mutation;
+pub mod seeds;
+
+/// One reader under attack.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Its name, also that of its folder of seeds.
+    pub name: &'static str,
+    /// Hands the bytes to the reader; returns what it said, `ok` if it took them.
+    pub body: fn(&[u8]) -> String,
+}
+
+/// What cuts one input into several files.
+pub const SCISSORS: &[u8] = b"\n--8<--\n";
+
+/// Every target. A new reader is one line here, one in `fuzz/Cargo.toml` and one file in `fuzz/fuzz_targets`.
+pub const TARGETS: [Target; 13] = [
+    Target { name: "planetoid", body: bodies::graphs::planetoid },
+    Target { name: "npz", body: bodies::graphs::npz },
+    Target { name: "csv", body: bodies::graphs::csv },
+    Target { name: "geom-gcn", body: bodies::graphs::geom_gcn },
+    Target { name: "ogb", body: bodies::graphs::ogb },
+    Target { name: "config", body: bodies::config::config },
+    Target { name: "partition", body: bodies::files::partition },
+    Target { name: "safetensors", body: bodies::files::safetensors },
+    Target { name: "predictions", body: bodies::files::predictions },
+    Target { name: "rounds", body: bodies::files::rounds },
+    Target { name: "run-folder", body: bodies::files::run_folder },
+    Target { name: "cell", body: bodies::files::cell },
+    Target { name: "checksums", body: bodies::files::checksums },
+];
+
+/// Runs the body of a target; for `fuzz/fuzz_targets`.
+///
+/// # Panics
+/// If there is no such target, or if its reader panics, which is what we look for.
+pub fn run(name: &str, input: &[u8]) {
+    let target = TARGETS.iter().find(|target| target.name == name).expect("the name is in the table");
+    (target.body)(input);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Seeds are what the writers write: readers must take at least one of each.
+    #[test]
+    fn every_target_has_seeds_and_takes_one_of_them() {
+        for target in TARGETS {
+            let seeds = seeds::committed(target.name).unwrap();
+            assert!(!seeds.is_empty(), "{}", target.name);
+            let said: Vec<String> = seeds.iter().map(|seed| (target.body)(seed)).collect();
+            assert!(said.iter().any(|said| said == "ok"), "{}: {said:?}", target.name);
+            let bytes: usize = seeds.iter().map(Vec::len).sum();
+            assert!(bytes < 20_000, "{}: {bytes} bytes of seeds", target.name);
+        }
+    }
+
+    #[test]
+    fn every_target_is_known_to_cargo_fuzz() {
+        let manifest = std::fs::read_to_string(seeds::folder().join("../Cargo.toml")).unwrap();
+        for target in TARGETS {
+            assert!(manifest.contains(&format!("name = \"{}\"", target.name)), "{}", target.name);
+            let file = seeds::folder().join(format!("../fuzz_targets/{}.rs", target.name.replace('-', "_")));
+            let text = std::fs::read_to_string(file).unwrap();
+            assert!(text.contains(&format!("\"{}\"", target.name)), "{}", target.name);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What the mutations begin with: small files as the project's own writers write them, in `fuzz/corpus`.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use boostfgl::Experiment;
+use boostfgl::disk::Checksums;
+use boostfgl::graph::readers::{Format, flat_npz, read};
+use boostfgl::grid::{CellRecord, CellStore};
+use boostfgl::nn::{Params, safetensors_io};
+use boostfgl::report::{CellCost, Measured, RunFolder};
+
+use crate::SCISSORS;
+use crate::bodies::files::{RUN, shapes};
+
+/// The folder of all seeds.
+pub fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus")
+}
+
+/// The seeds of a target, in the order of their names.
+///
+/// # Errors
+/// If they cannot be read.
+pub fn committed(target: &str) -> Result<Vec<Vec<u8>>> {
+    let folder = folder().join(target);
+    let entries = fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort_unstable();
+    paths.iter().map(|path| fs::read(path).with_context(|| format!("cannot read {}", path.display()))).collect()
+}
+
+/// Writes all seeds but those of `planetoid`, a format that this project does not write: they stay as they are.
+///
+/// # Errors
+/// If a writer fails or the folder cannot be written.
+pub fn write() -> Result<()> {
+    let place = tempfile::tempdir()?;
+    keep("csv", "plain", &joined([NODES.as_bytes(), EDGES.as_bytes()]))?;
+    keep("geom-gcn", "plain", &joined(GEOM_GCN.map(str::as_bytes)))?;
+    keep("ogb", "plain", &joined(OGB.map(str::as_bytes)))?;
+    graphs(place.path())?;
+    run(place.path())?;
+    let params = Params::<f32>::glorot(&shapes(), 1);
+    let about = HashMap::from([("backbone".to_owned(), "gcn".to_owned())]);
+    keep("safetensors", "plain", &safetensors_io::to_bytes(&[("seed0".to_owned(), &params)], about)?)?;
+    keep("partition", "plain", b"seed,node,client,split\n0,0,0,train\n0,1,1,val\n0,2,0,test\n0,3,1,none\n")?;
+    keep("partition", "bare", b"node,client\n3,0\n2,1\n1,0\n0,1\n")?;
+    cell(place.path())?;
+    fs::write(place.path().join("a"), "content")?;
+    Checksums::of(place.path(), ["a"])?.write()?;
+    let sums = fs::read(place.path().join(Checksums::FILE))?;
+    keep("checksums", "plain", &joined([&sums[..], b"content"]))
+}
+
+const NODES: &str = "id,label,a,b,group:g\np1,x,0.5,1,u\np2,y,-1,2e-3,v\np3,,0,0,u\n";
+const EDGES: &str = "src,dst,weight\np1,p2,1\np2,p3,0.5\n";
+const GEOM_GCN: [&str; 2] =
+    ["node_id\tnode_id\n0\t1\n1\t0\n2\t2\n", "node_id\tfeature\tlabel\n2\t0,0,0\t1\n0\t1,0,0\t0\n1\t0,0,1\t1\n"];
+const OGB: [&str; 8] = ["3\n", "3\n", "0,1\n1,0\n2,1\n", "0\n1\n1\n", "0.5,1\n-1,2e-3\n0,0\n", "0\n", "2\n", "1\n"];
+
+fn joined<const N: usize>(pieces: [&[u8]; N]) -> Vec<u8> {
+    pieces.join(SCISSORS)
+}
+
+fn keep(target: &str, name: &str, bytes: &[u8]) -> Result<()> {
+    let folder = folder().join(target);
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join(name), bytes).with_context(|| format!("cannot write {}", folder.display()))
+}
+
+/// An archive as it is written, and its arrays one by one.
+fn graphs(place: &Path) -> Result<()> {
+    let folder = place.join("tables");
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join("nodes.csv"), NODES)?;
+    fs::write(folder.join("edges.csv"), EDGES)?;
+    let path = place.join("g.npz");
+    flat_npz::write(&read(&folder, Some(Format::Csv))?, &path)?;
+    keep("npz", "archive", &fs::read(&path)?)?;
+    let mut archive = npyz::npz::NpzArchive::open(&path)?;
+    let names: Vec<String> = archive.zip_archive().file_names().map(str::to_owned).collect();
+    let mut arrays = Vec::new();
+    for name in names {
+        let mut array = format!("{name}\n").into_bytes();
+        std::io::Read::read_to_end(&mut archive.zip_archive().by_name(&name)?, &mut array)?;
+        arrays.push(array);
+    }
+    arrays.sort_unstable();
+    keep("npz", "flat", &arrays.join(SCISSORS))?;
+    keep("npz", "heterophilous", &other(&HETEROPHILOUS))?;
+    keep("npz", "gnn-benchmark", &other(&GNN_BENCHMARK))
+}
+
+/// Name, type, shape and values of an array.
+type Array = (&'static str, &'static str, &'static str, &'static [u8]);
+
+const HETEROPHILOUS: [Array; 6] = [
+    ("node_features", "<f4", "(2, 1)", &[0, 0, 128, 63, 0, 0, 0, 0]),
+    ("node_labels", "<i4", "(2,)", &[1, 0, 0, 0, 0, 0, 0, 0]),
+    ("edges", "<i4", "(1, 2)", &[0, 0, 0, 0, 1, 0, 0, 0]),
+    ("train_masks", "|b1", "(1, 2)", &[1, 0]),
+    ("val_masks", "|b1", "(1, 2)", &[0, 0]),
+    ("test_masks", "|b1", "(1, 2)", &[0, 1]),
+];
+
+const GNN_BENCHMARK: [Array; 9] = [
+    ("adj_data", "<f4", "(1,)", &[0, 0, 128, 63]),
+    ("adj_indices", "<i4", "(1,)", &[1, 0, 0, 0]),
+    ("adj_indptr", "<i4", "(3,)", &[0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]),
+    ("adj_shape", "<i4", "(2,)", &[2, 0, 0, 0, 2, 0, 0, 0]),
+    ("attr_data", "<f4", "(1,)", &[0, 0, 128, 63]),
+    ("attr_indices", "<i4", "(1,)", &[0, 0, 0, 0]),
+    ("attr_indptr", "<i4", "(3,)", &[0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0]),
+    ("attr_shape", "<i4", "(2,)", &[2, 0, 0, 0, 1, 0, 0, 0]),
+    ("labels", "<i4", "(2,)", &[0, 0, 0, 0, 1, 0, 0, 0]),
+];
+
+fn other(arrays: &[Array]) -> Vec<u8> {
+    let pieces: Vec<Vec<u8>> = arrays
+        .iter()
+        .map(|(name, descr, shape, data)| {
+            let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
+            let mut bytes = format!("{name}.npy\n").into_bytes();
+            bytes.extend(b"\x93NUMPY\x01\x00");
+            bytes.extend((header.len() as u16).to_le_bytes());
+            bytes.extend(header.as_bytes());
+            bytes.extend(*data);
+            bytes
+        })
+        .collect();
+    pieces.join(SCISSORS)
+}
+
+/// A real run, as small as one can be.
+fn run(place: &Path) -> Result<()> {
+    let tables = place.join("ring");
+    fs::create_dir_all(&tables)?;
+    let nodes: String = (0..24).map(|v| format!("{v},{},{}\n", v / 12, v % 3)).collect();
+    let edges: String = (0..24).map(|v| format!("{v},{}\n", (v + 1) % 24)).collect();
+    fs::write(tables.join("nodes.csv"), format!("id,label,a\n{nodes}"))?;
+    fs::write(tables.join("edges.csv"), format!("src,dst\n{edges}"))?;
+    let experiment = Experiment::on(&tables.display().to_string()).method("boostfgl").clients(2).seeds([0]);
+    let experiment = experiment.set("fed.rounds", 1).set("model.hidden", 2).build()?;
+    let folder = RunFolder::create(place.join("run"), true)?;
+    experiment.run_watched(&mut (), Some(&folder))?;
+    let mut pieces = Vec::new();
+    for name in RUN {
+        let bytes = fs::read(folder.file(name)).unwrap_or_default();
+        // Where the seeds were made is nobody's business.
+        let text = String::from_utf8_lossy(&bytes).replace(&tables.display().to_string(), "demo");
+        pieces.push(text.into_bytes());
+    }
+    // This run had no diagnostics: an empty file would be a broken one.
+    pieces.pop();
+    keep("run-folder", "plain", &pieces.join(SCISSORS))?;
+    keep("config", "plain", &pieces[1])?;
+    keep("config", "short", b"fed.rounds=3\nmethod = \"moon\"\n[fed]\nepochs = 2\n")?;
+    keep("rounds", "plain", &pieces[2])?;
+    keep("predictions", "plain", &pieces[4])
+}
+
+fn cell(place: &Path) -> Result<()> {
+    let measured = Measured {
+        scores: boostfgl::fairness::Scores::default().percent(),
+        groups: boostfgl::fairness::GroupSizes::default(),
+        round: 3,
+        digest: "abc".into(),
+        cost: CellCost { seconds: 1.0 / 3.0, ..CellCost::default() },
+    };
+    let record = CellRecord { dataset: "demo".into(), method: "fedavg".into(), seed: 4, measured, detail: None };
+    CellStore::open(place)?.keep("d", record)?;
+    keep("cell", "plain", &fs::read(place.join(CellStore::FOLDER).join("d.json"))?)
+}

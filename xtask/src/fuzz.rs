@@ -1,0 +1,35 @@
+//! `cargo xtask fuzz`: bad input for every reader, for some seconds each.
+
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::project::{root, target};
+use crate::shell::{cargo, run};
+
+/// Every fuzz target on the stable toolchain, as one table; a crash is an error and its input is kept in `target/fuzz`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Seconds for each target.
+    #[arg(long, default_value_t = 10.0)]
+    seconds: f64,
+    /// Only this target; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    target: Vec<String>,
+    /// What inputs are drawn from.
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+pub(crate) fn run_all(args: &Args) -> Result<()> {
+    // With the features of the whole workspace, so that what the tests have built is not built again. Not optimised,
+    // so that an overflow is a panic.
+    run(&mut cargo(["build", "--quiet", "--workspace", "--bin", "boostfgl-fuzz"]))?;
+    let mut command =
+        Command::new(target().join("debug").join(format!("boostfgl-fuzz{}", std::env::consts::EXE_SUFFIX)));
+    command.current_dir(root()).arg("--seconds").arg(args.seconds.to_string());
+    command.arg("--crashes").arg(target().join("fuzz"));
+    command.args(args.target.iter().flat_map(|name| ["--target", name]));
+    command.args(args.seed.iter().flat_map(|seed| ["--seed".to_owned(), seed.to_string()]));
+    run(&mut command)
+}
