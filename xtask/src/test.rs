@@ -86,6 +86,9 @@ fn steps(fast: bool, nextest: bool, data: &RealData, readers: &Readers, browser:
     }
     // After the tests, which build the program.
     steps.extend(browser.command().map(|command| Step { name: "browser", command }));
+    if !fast {
+        steps.push(tested("torture", &["xtask", "torture", "--short"]));
+    }
     if nextest && !fast {
         steps.push(tested("doc tests", &["test", "--workspace", "--doc"]));
     }
@@ -124,12 +127,13 @@ mod tests {
                 "cargo xtask deny --licences",
                 "cargo clippy --workspace --all-targets -- -D warnings",
                 "PROPTEST_RNG_SEED=20260711 cargo nextest run --workspace",
+                "PROPTEST_RNG_SEED=20260711 cargo xtask torture --short",
                 "PROPTEST_RNG_SEED=20260711 cargo test --workspace --doc",
                 "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps",
             ]
         );
         assert_eq!(plan(false, false, &none)[3], "PROPTEST_RNG_SEED=20260711 cargo test --workspace");
-        assert_eq!(plan(false, false, &none).len(), 5);
+        assert_eq!(plan(false, false, &none).len(), 6);
         assert_eq!(plan(true, true, &none).len(), 4);
     }
 

@@ -74,6 +74,22 @@ impl<T: Real> Keep for Message<T> {
     }
 }
 
+impl<T: Real> Message<T> {
+    /// Like [`Keep::keep`] for a message whose tensors always have the shapes that they have now.
+    pub(crate) fn keep_shaped(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        let shapes = |message: &Self| -> Vec<(usize, usize)> {
+            message.tensors.iter().map(|tensor| (tensor.rows(), tensor.columns())).collect()
+        };
+        let (before, numbers) = (shapes(self), self.numbers.len());
+        self.keep(ledger)?;
+        if shapes(self) == before && self.numbers.len() == numbers {
+            return Ok(());
+        }
+        let say = |shapes: &[(usize, usize)], numbers: usize| format!("tensors {shapes:?} and {numbers} numbers");
+        Err(ledger.unlike(say(&before, numbers), say(&shapes(self), self.numbers.len())))
+    }
+}
+
 /// How many numbers go down: a model, if any, and a message.
 pub(crate) fn count_down<T: Real>(model: Option<&Params<T>>, message: Option<&Message<T>>) -> usize {
     model.map_or(0, Params::count) + message.map_or(0, Message::count)

@@ -27,7 +27,7 @@ pub struct Target {
 pub const SCISSORS: &[u8] = b"\n--8<--\n";
 
 /// Every target. A new reader is one line here, one in `fuzz/Cargo.toml` and one file in `fuzz/fuzz_targets`.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 15] = [
     Target { name: "planetoid", body: bodies::graphs::planetoid },
     Target { name: "npz", body: bodies::graphs::npz },
     Target { name: "csv", body: bodies::graphs::csv },
@@ -41,6 +41,8 @@ pub const TARGETS: [Target; 13] = [
     Target { name: "run-folder", body: bodies::files::run_folder },
     Target { name: "cell", body: bodies::files::cell },
     Target { name: "checksums", body: bodies::files::checksums },
+    Target { name: "state", body: bodies::state::state },
+    Target { name: "message", body: bodies::state::message },
 ];
 
 /// Runs the body of a target; for `fuzz/fuzz_targets`.

@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use boostfgl::Experiment;
 use boostfgl::disk::Checksums;
+use boostfgl::fed::Message;
 use boostfgl::graph::readers::{Format, flat_npz, read};
 use boostfgl::grid::{CellRecord, CellStore};
-use boostfgl::nn::{Params, safetensors_io};
+use boostfgl::nn::{Keep, Ledger, Matrix, Params, safetensors_io};
 use boostfgl::report::{CellCost, Measured, RunFolder};
 
 use crate::SCISSORS;
 use crate::bodies::files::{RUN, shapes};
+use crate::bodies::state::states;
 
 /// The folder of all seeds.
 pub fn folder() -> PathBuf {
@@ -48,6 +50,15 @@ pub fn write() -> Result<()> {
     keep("safetensors", "plain", &safetensors_io::to_bytes(&[("seed0".to_owned(), &params)], about)?)?;
     keep("partition", "plain", b"seed,node,client,split\n0,0,0,train\n0,1,1,val\n0,2,0,test\n0,3,1,none\n")?;
     keep("partition", "bare", b"node,client\n3,0\n2,1\n1,0\n0,1\n")?;
+    for (name, state) in ["boostfgl", "moon", "scaffold"].iter().zip(states()) {
+        keep("state", name, &state)?;
+    }
+    let mut message =
+        Message { tensors: vec![Matrix::from_rows(1, 2, &[0.5f32, -1.0])], ..Message::numbers(vec![2.0]) };
+    message.entries.push((3, 0.25));
+    let mut bytes = Vec::new();
+    message.keep(&mut Ledger::saving(&mut bytes))?;
+    keep("message", "plain", &bytes)?;
     cell(place.path())?;
     fs::write(place.path().join("a"), "content")?;
     Checksums::of(place.path(), ["a"])?.write()?;

@@ -145,7 +145,7 @@ impl<T: Real> ServerRule<T> for FairWeights<T> {
 
     fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
         ledger.keep("global", &mut self.global)?;
-        ledger.keep("told", &mut self.told)?;
+        ledger.within("told", |ledger| self.told.keep_shaped(ledger))?;
         let weights = self.weights.iter_mut().enumerate();
         weights.into_iter().try_for_each(|(k, weight)| ledger.option(&k.to_string(), weight, || 0.0))
     }

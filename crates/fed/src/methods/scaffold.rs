@@ -99,7 +99,7 @@ impl<T: Real> ServerRule<T> for Controlled<T> {
 
     fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
         self.averaging.keep(ledger)?;
-        ledger.keep("control", &mut self.control)
+        ledger.within("control", |ledger| self.control.keep_shaped(ledger))
     }
 
     fn models(&self) -> Vec<&Params<T>> {

@@ -3,6 +3,7 @@
 pub(crate) mod config;
 pub(crate) mod files;
 pub(crate) mod graphs;
+pub(crate) mod state;
 
 use std::fmt::Display;
 use std::fs;

@@ -75,7 +75,7 @@ impl<T: Real> ServerRule<T> for Sharing<T> {
     }
 
     fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("shared", &mut self.shared)?;
+        ledger.within("shared", |ledger| self.shared.keep_shaped(ledger))?;
         let counts = self.counts.iter_mut().enumerate();
         counts.into_iter().try_for_each(|(k, counts)| ledger.keep(&k.to_string(), counts))?;
         let classes = self.shared.tensors.last().map_or(0, Matrix::rows);
