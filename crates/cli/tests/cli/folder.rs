@@ -18,6 +18,7 @@ fn every_file_holds_what_the_contract_says() {
         place.path("a").read_dir().unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     let expected = [
+        "checksums.txt",
         "config.toml",
         "model.safetensors",
         "partition.csv",

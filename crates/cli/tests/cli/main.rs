@@ -7,6 +7,8 @@ mod compare;
 mod config;
 mod data;
 mod diagnose;
+#[cfg(debug_assertions)]
+mod faults;
 mod fetch;
 mod folder;
 mod methods;

@@ -1,0 +1,58 @@
+//! The whole program with a fault at one of its calls. Every call is tried in the library's tests; here, some.
+
+use crate::common::{Done, Place, TINY};
+
+/// The demo run under a fault.
+fn run(place: &Place, fault: &str) -> Done {
+    let mut program = place.program();
+    program.env("BOOSTFGL_FAULT", fault).args(format!("run demo {TINY} --quiet --out a").split_whitespace());
+    let output = program.output().unwrap();
+    Done {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_can_be_run_again() {
+    let place = Place::new();
+    let expected = place.digest(&format!("run demo {TINY} --out whole"));
+    for call in [3, 12, 30] {
+        let done = run(&place, &format!("crash@{call}"));
+        assert!(done.code != Some(0), "{call}: {done:?}");
+        assert!(!place.exists("a/summary.json"), "{call}");
+        assert_eq!(place.digest(&format!("run demo {TINY} --out a --overwrite")), expected, "{call}");
+        std::fs::remove_dir_all(place.path("a")).unwrap();
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_that_names_the_file() {
+    for fault in ["full@4", "full@14", "eio@9"] {
+        let place = Place::new();
+        let done = run(&place, fault);
+        assert_eq!(done.code, Some(1), "{fault}: {done:?}");
+        done.check_error(fault);
+        assert!(done.stderr.contains("error: a/") || done.stderr.contains("write a/"), "{fault}: {}", done.stderr);
+        assert!(!place.exists("a/summary.json"), "{fault}");
+    }
+}
+
+#[test]
+fn a_changed_file_is_named_by_whatever_reads_the_run() {
+    let place = Place::new();
+    place.ok(&format!("run demo {TINY} --quiet --out a"));
+    let predictions = place.read("a/predictions.csv");
+    // One digit of one row: the file stays a readable table.
+    let row = predictions.lines().nth(1).unwrap();
+    let end = if row.ends_with('0') { '1' } else { '0' };
+    place.write("a/predictions.csv", predictions.replacen(row, &format!("{}{end}", &row[..row.len() - 1]), 1));
+    let told = "expected the content that checksums.txt names";
+    place.refused_with("diagnose a --by class", &["predictions.csv", told]);
+    place.ok("report a --out r.html");
+    assert!(place.read("r.html").contains(told), "the report names what was changed");
+    let partition = place.read("a/partition.csv");
+    place.write("a/partition.csv", partition.replacen(",train", ",val", 1));
+    place.refused_with(&format!("run demo {TINY} --partition a/partition.csv --out b"), &["partition.csv", told]);
+}
