@@ -165,6 +165,8 @@ fn a_replay_that_differs_is_an_error() {
     let summary = place.read("a/summary.json");
     let (start, end) = summary.rsplit_once(&digest).unwrap();
     place.write("a/summary.json", format!("{start}{other}{end}"));
+    // As in a folder of an earlier version: checksums would name the change.
+    std::fs::remove_file(place.path("a/checksums.txt")).unwrap();
     let done = place.run("diagnose a --replay --diagnostics trust");
     done.check_error("replay");
     assert_eq!((done.code, done.stdout.as_str()), (Some(1), ""));
@@ -191,6 +193,10 @@ fn damaged_files_are_named_and_replay_does_without() {
     // Cut off between rows.
     let rows = place.read("a/predictions.csv");
     place.write("a/predictions.csv", rows.lines().take(31).map(|row| format!("{row}\n")).collect::<String>());
+    let changed = "a/predictions.csv: expected the content that checksums.txt names";
+    place.refused_with("diagnose a --by minority", &[changed, "--replay", "or repeat the run"]);
+    // Without checksums, as in folders of earlier versions, the rows are counted.
+    std::fs::remove_file(place.path("a/checksums.txt")).unwrap();
     let short = "a/predictions.csv: expected a row for each of 60 nodes for seed 0, found none for 30";
     place.refused_with("diagnose a --by minority", &[short, "--replay", "or repeat the run"]);
     place.write("a/summary.json", "{\"version\": 1,");

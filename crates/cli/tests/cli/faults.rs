@@ -5,7 +5,9 @@ use crate::common::{Done, Place, TINY};
 /// The demo run under a fault.
 fn run(place: &Place, fault: &str) -> Done {
     let mut program = place.program();
-    program.env("BOOSTFGL_FAULT", fault).args(format!("run demo {TINY} --quiet --out a").split_whitespace());
+    program
+        .env("BOOSTFGL_FAULT", fault)
+        .args(format!("run demo --method fedavg {TINY} --quiet --out a").split_whitespace());
     let output = program.output().unwrap();
     Done {
         code: output.status.code(),
@@ -17,12 +19,12 @@ fn run(place: &Place, fault: &str) -> Done {
 #[test]
 fn a_run_that_is_killed_can_be_run_again() {
     let place = Place::new();
-    let expected = place.digest(&format!("run demo {TINY} --out whole"));
+    let expected = place.digest(&format!("run demo --method fedavg {TINY} --out whole"));
     for call in [3, 12, 30] {
         let done = run(&place, &format!("crash@{call}"));
         assert!(done.code != Some(0), "{call}: {done:?}");
         assert!(!place.exists("a/summary.json"), "{call}");
-        assert_eq!(place.digest(&format!("run demo {TINY} --out a --overwrite")), expected, "{call}");
+        assert_eq!(place.digest(&format!("run demo --method fedavg {TINY} --out a --overwrite")), expected, "{call}");
         std::fs::remove_dir_all(place.path("a")).unwrap();
     }
 }
@@ -42,7 +44,7 @@ fn a_full_disk_is_an_error_that_names_the_file() {
 #[test]
 fn a_changed_file_is_named_by_whatever_reads_the_run() {
     let place = Place::new();
-    place.ok(&format!("run demo {TINY} --quiet --out a"));
+    place.ok(&format!("run demo --method fedavg {TINY} --quiet --out a"));
     let predictions = place.read("a/predictions.csv");
     // One digit of one row: the file stays a readable table.
     let row = predictions.lines().nth(1).unwrap();
@@ -54,5 +56,8 @@ fn a_changed_file_is_named_by_whatever_reads_the_run() {
     assert!(place.read("r.html").contains(told), "the report names what was changed");
     let partition = place.read("a/partition.csv");
     place.write("a/partition.csv", partition.replacen(",train", ",val", 1));
-    place.refused_with(&format!("run demo {TINY} --partition a/partition.csv --out b"), &["partition.csv", told]);
+    place.refused_with(
+        &format!("run demo --method fedavg {TINY} --partition a/partition.csv --out b"),
+        &["partition.csv", told],
+    );
 }
