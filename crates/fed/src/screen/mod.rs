@@ -112,7 +112,7 @@ impl Screen {
             .map(|at| envelope::formal(arrived, at, expected, deadline).or_else(|| arrived[at].content(expected)))
             .collect();
         let prints: Vec<Option<Print>> =
-            arrived.iter().zip(&verdicts).map(|(one, v)| v.is_none().then(|| Print::of(one, expected))).collect();
+            arrived.iter().zip(&verdicts).map(|(one, v)| v.is_none().then(|| Print::of(one))).collect();
         for ((one, print), verdict) in arrived.iter().zip(&prints).zip(&mut verdicts) {
             let Some(print) = print else { continue };
             *verdict = self.accepted[one.client].iter().find_map(|before| print.replays(before, one));
