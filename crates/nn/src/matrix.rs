@@ -97,12 +97,6 @@ impl<T: Real> Matrix<T> {
         &bytemuck::cast_slice(&self.lines)[..self.rows * self.stride]
     }
 
-    /// The bits of all numbers, with padding, eight bytes at a time.
-    pub fn words(&self) -> &[u64] {
-        // Rows are padded to a multiple of eight numbers and lines are aligned, so that nothing is left over.
-        bytemuck::cast_slice(self.data())
-    }
-
     /// All numbers, with padding, which the writer keeps zero.
     pub fn data_mut(&mut self) -> &mut [T] {
         let length = self.rows * self.stride;

@@ -79,14 +79,12 @@ impl<T: Real> Envelope<'_, T> {
             return Some(reason);
         }
         let not_finite = |what| Some(Reason::NotFinite { what });
-        if self.model.is_some_and(|model| !model.is_finite()) {
-            return not_finite("model");
+        if !(self.norm.is_finite() && self.norm >= 0.0) {
+            // From a finite start the distance is finite exactly if the model is, and it has been measured already.
+            return not_finite(if self.model.is_some() { "model" } else { "update norm" });
         }
         if !self.message.is_finite() {
             return not_finite("message");
-        }
-        if !(self.norm.is_finite() && self.norm >= 0.0) {
-            return not_finite("update norm");
         }
         let (enrolled, found) = (expected.enrolled[self.from], self.size);
         if !(found >= 1.0 && found <= enrolled && found.fract() == 0.0) {

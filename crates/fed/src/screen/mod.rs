@@ -119,11 +119,8 @@ impl Screen {
         let mut verdicts: Vec<Option<Reason>> = (0..arrived.len())
             .map(|at| envelope::formal(arrived, at, expected, deadline).or_else(|| arrived[at].content(expected)))
             .collect();
-        let given = Print::given(expected);
-        let print = |(one, verdict): (&Envelope<'_, T>, &Option<Reason>)| {
-            verdict.is_none().then(|| Print::of(one, given[one.client]))
-        };
-        let prints: Vec<Option<Print>> = arrived.iter().zip(&verdicts).map(print).collect();
+        let prints: Vec<Option<Print>> =
+            arrived.iter().zip(&verdicts).map(|(one, v)| v.is_none().then(|| Print::of(one))).collect();
         for ((one, print), verdict) in arrived.iter().zip(&prints).zip(&mut verdicts) {
             let Some(print) = print else { continue };
             *verdict = self.accepted[one.client].iter().find_map(|before| print.replays(before, one));

@@ -1,49 +1,39 @@
 //! Telling an update that was sent before.
+//!
+//! Training one client for a round may take a millisecond, so that a look at every number would be dear. A print covers some
+//! hundred numbers of every tensor: who changes the others alone could change any one number and be as little a replay.
 
-use super::{Envelope, Expected, Reason};
-use crate::wire::Message;
-use boostfgl_nn::{Keep, Ledger, Params, Real};
+use super::{Envelope, Reason};
+use boostfgl_nn::{Keep, Ledger, Real};
 
-/// What an accepted update looked like, and what the client had been given when it made it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// About so many numbers of a tensor are looked at.
+const LOOKED_AT: usize = 256;
+
+/// What an accepted update looked like, and how far it was from what the client had been given.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Print {
     round: usize,
-    given: u64,
+    norm: f64,
     sent: u64,
 }
 
 impl Keep for Print {
     fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
         ledger.keep("round", &mut self.round)?;
-        ledger.keep("given", &mut self.given)?;
+        ledger.keep("norm", &mut self.norm)?;
         ledger.keep("sent", &mut self.sent)
     }
 }
 
 impl Print {
-    /// `given` is [`Print::given`] of the client.
-    pub(super) fn of<T: Real>(one: &Envelope<'_, T>, given: u64) -> Self {
-        Self { round: one.round, given, sent: hash(one.model, Some(one.message)) }
+    pub(super) fn of<T: Real>(one: &Envelope<'_, T>) -> Self {
+        Self { round: one.round, norm: one.norm, sent: hash(one) }
     }
 
-    /// The hash of what each client was given; clients that were given the same have the same.
-    pub(super) fn given<T: Real>(expected: &Expected<'_, T>) -> Vec<u64> {
-        let same = |a: &(Option<&Params<T>>, Option<&Message<T>>), b: &(Option<&Params<T>>, Option<&Message<T>>)| {
-            a.0.map(std::ptr::from_ref) == b.0.map(std::ptr::from_ref)
-                && a.1.map(std::ptr::from_ref) == b.1.map(std::ptr::from_ref)
-        };
-        let mut hashes: Vec<u64> = Vec::with_capacity(expected.given.len());
-        for (k, given) in expected.given.iter().enumerate() {
-            let earlier = expected.given[..k].iter().position(|other| same(other, given));
-            hashes.push(earlier.map_or_else(|| hash(given.0, given.1), |earlier| hashes[earlier]));
-        }
-        hashes
-    }
-
-    /// Whether this is `before` once more. Who is given the same again may well answer the same, and who did not move has
-    /// nothing else to send.
+    /// Whether this is `before` once more, now that the client was given something else: the same model is then at another
+    /// distance. Who is given the same again may well answer the same, and who did not move has nothing else to send.
     pub(super) fn replays<T: Real>(&self, before: &Self, one: &Envelope<'_, T>) -> Option<Reason> {
-        let again = self.sent == before.sent && self.given != before.given;
+        let again = self.sent == before.sent && self.norm != before.norm;
         (again && one.norm > 0.0 && one.sends()).then_some(Reason::Replay { round: before.round })
     }
 }
@@ -55,45 +45,20 @@ impl<T: Real> Envelope<'_, T> {
     }
 }
 
-/// A 64-bit hash of the bits. It is fast and not cryptographic: who finds a collision on purpose gets their own update
-/// refused and nothing else.
-fn hash<T: Real>(model: Option<&Params<T>>, message: Option<&Message<T>>) -> u64 {
-    let mut lanes = Lanes::default();
-    let tensors = model.into_iter().flat_map(Params::tensors);
-    tensors.chain(message.iter().flat_map(|m| &m.tensors)).for_each(|t| lanes.take(t.words()));
-    for (place, x) in message.iter().flat_map(|m| &m.entries) {
-        lanes.mix(0, u64::from(*place));
-        lanes.mix(1, x.f64().to_bits());
+/// A 64-bit hash of what is looked at. It is not cryptographic: who finds a collision on purpose gets their own update refused
+/// and nothing else.
+fn hash<T: Real>(one: &Envelope<'_, T>) -> u64 {
+    let mut state = 0u64;
+    let mut mix = |bits: u64| state = (state.rotate_left(5) ^ bits).wrapping_mul(0x517c_c1b7_2722_0a95);
+    let tensors = one.model.into_iter().flat_map(|model| model.tensors()).chain(&one.message.tensors);
+    for numbers in tensors.map(|tensor| tensor.data()) {
+        mix(numbers.len() as u64);
+        numbers.iter().step_by((numbers.len() / LOOKED_AT).max(1)).for_each(|x| mix(x.f64().to_bits()));
     }
-    lanes.finish()
-}
-
-/// As many as keep a processor busy.
-const LANES: usize = 8;
-
-#[derive(Default)]
-struct Lanes([u64; LANES]);
-
-impl Lanes {
-    fn mix(&mut self, lane: usize, bits: u64) {
-        self.0[lane] = (self.0[lane].rotate_left(5) ^ bits).wrapping_mul(0x517c_c1b7_2722_0a95);
+    let entries = &one.message.entries;
+    for (place, x) in entries.iter().step_by((entries.len() / LOOKED_AT).max(1)) {
+        mix(u64::from(*place));
+        mix(x.f64().to_bits());
     }
-
-    fn take(&mut self, words: &[u64]) {
-        let whole = words.chunks_exact(LANES);
-        whole.remainder().iter().enumerate().for_each(|(lane, x)| self.mix(lane, *x));
-        for some in whole {
-            for (lane, x) in some.iter().enumerate() {
-                self.mix(lane, *x);
-            }
-        }
-        self.mix(0, words.len() as u64);
-    }
-
-    fn finish(mut self) -> u64 {
-        for lane in 1..LANES {
-            self.mix(0, self.0[lane]);
-        }
-        self.0[0]
-    }
+    state
 }

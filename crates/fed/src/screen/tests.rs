@@ -118,15 +118,19 @@ fn few_updates_are_told_by_the_rounds_before() {
 fn a_replay_is_told_from_an_honest_repetition() {
     let (message, sent, other) = (Message::default(), model(1.0), model(2.0));
     let mut screen = fresh();
-    assert_eq!(judge(&mut screen, 1, &model(0.1), &[envelope(2, 1, &sent, &message)]), ["used"]);
+    let mut alone = |client: usize, round: usize, given: f64, sent: &Params<f64>| {
+        let given = model(given);
+        let one = Envelope { norm: sent.distance(&given), ..envelope(client, round, sent, &message) };
+        judge(&mut screen, round, &given, &[one])[0]
+    };
+    assert_eq!(alone(2, 1, 0.1, &sent), "used");
     // The same question, the same answer.
-    assert_eq!(judge(&mut screen, 2, &model(0.1), &[envelope(2, 2, &sent, &message)]), ["used"]);
-    assert_eq!(judge(&mut screen, 3, &model(0.2), &[envelope(2, 3, &other, &message)]), ["used"]);
-    assert_eq!(judge(&mut screen, 4, &model(0.3), &[envelope(2, 4, &sent, &message)]), ["replay"]);
+    assert_eq!(alone(2, 2, 0.1, &sent), "used");
+    assert_eq!(alone(2, 3, 0.2, &other), "used");
+    assert_eq!(alone(2, 4, 0.3, &sent), "replay");
     // Another client's is not its own, and who did not move has nothing else to send.
-    assert_eq!(judge(&mut screen, 5, &model(0.3), &[envelope(1, 5, &sent, &message)]), ["used"]);
-    let still = Envelope { norm: 0.0, ..envelope(2, 6, &sent, &message) };
-    assert_eq!(judge(&mut screen, 6, &model(0.4), &[still]), ["used"]);
+    assert_eq!(alone(1, 5, 0.3, &sent), "used");
+    assert_eq!(alone(2, 6, 1.0, &sent), "used");
 }
 
 #[test]
