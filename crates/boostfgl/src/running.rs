@@ -180,7 +180,7 @@ impl Runner<'_, '_> {
             self.finished.push(done);
         }
         let Self { finished, files, .. } = self;
-        conclude(experiment, finished, files, meter, carried)
+        conclude(experiment, finished, files.as_deref(), meter, carried)
     }
 
     /// Takes over seeds that finished earlier.
@@ -216,7 +216,7 @@ impl Runner<'_, '_> {
         };
         let refused = running.as_ref().map_or(Vec::new(), |running| running.refused.clone());
         let mut told = Told { seed, judge: &judge, runner: self, failed: None, refused };
-        let mut course = match &running {
+        let mut course = match running {
             Some(running) => told.take_up(federation, running, &mut diagnostician)?,
             None => federation.begin(&mut [&mut told, &mut diagnostician])?,
         };
@@ -273,7 +273,7 @@ impl Runner<'_, '_> {
 fn conclude(
     experiment: &Experiment,
     finished: Vec<FinishedSeed>,
-    files: Option<&mut Files<'_>>,
+    files: Option<&Files<'_>>,
     meter: &Meter,
     carried: Spent,
 ) -> Result<Run> {
@@ -315,12 +315,13 @@ impl Told<'_, '_, '_> {
     fn take_up(
         &mut self,
         federation: boostfgl_fed::Federation<f32>,
-        running: &Running,
+        running: Running,
         diagnostician: &mut Diagnostician<'_, f32>,
     ) -> Result<Course<f32>> {
-        let mut ledger = Ledger::restoring(&running.course);
+        let Running { course: state, path, .. } = running;
+        let mut ledger = Ledger::restoring(&state);
         let course = ledger.within("course", |_| Ok(()));
-        let malformed = |reason: String| boostfgl_report::Error::malformed(&running.path, reason);
+        let malformed = |reason: String| boostfgl_report::Error::malformed(&path, reason);
         course.map_err(|error| malformed(error.to_string()))?;
         let course = federation.resume(&mut ledger, &mut [self, diagnostician]).map_err(|error| match error {
             boostfgl_fed::Error::Network(state) => Error::from(malformed(state.to_string())),

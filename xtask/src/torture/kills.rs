@@ -50,6 +50,7 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
 }
 
 /// What a kill hit.
+#[derive(Clone, Copy)]
 enum Hit {
     /// The run had ended.
     Late,

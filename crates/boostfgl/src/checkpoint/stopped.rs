@@ -22,10 +22,10 @@ impl StoppedRun {
     /// # Errors
     /// If it is not such a folder, or its `config.toml` is damaged.
     pub fn open(path: &Path) -> Result<Self> {
-        let folder = RunFolder::open(path).map_err(|error| not_a_run(path, error.to_string()))?;
+        let folder = RunFolder::open(path).map_err(|error| not_a_run(path, &error.to_string()))?;
         if !is_stopped(path) {
             let found = if folder.file(RunFolder::SUMMARY).exists() { "a finished run" } else { "no state of a run" };
-            return Err(not_a_run(path, found.to_owned()));
+            return Err(not_a_run(path, found));
         }
         Ok(Self { config: recorded_config(&folder)?, diagnostics: watching(&folder)?, folder })
     }
@@ -64,7 +64,7 @@ pub fn runs_in(path: &Path) -> Vec<PathBuf> {
     runs
 }
 
-fn not_a_run(path: &Path, found: String) -> Error {
+fn not_a_run(path: &Path, found: &str) -> Error {
     let reason =
         format!("expected the folder of a run that was stopped (with config.toml and checkpoint/), found {found}");
     let advice =

@@ -19,7 +19,7 @@ pub(crate) struct Config {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Print every key with its value, meaning and where the value came from, as a file `run --config` accepts
-    Show(TrainingFlags),
+    Show(Box<TrainingFlags>),
     /// Check a configuration file without running it
     Check {
         /// The file

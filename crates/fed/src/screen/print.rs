@@ -4,7 +4,7 @@
 //! hundred numbers of every tensor: who changes the others alone could change any one number and be as little a replay.
 
 use super::{Envelope, Reason};
-use boostfgl_nn::{Keep, Ledger, Real};
+use boostfgl_nn::{Keep, Ledger, Matrix, Params, Real};
 
 /// About so many numbers of a tensor are looked at.
 const LOOKED_AT: usize = 256;
@@ -50,8 +50,8 @@ impl<T: Real> Envelope<'_, T> {
 fn hash<T: Real>(one: &Envelope<'_, T>) -> u64 {
     let mut state = 0u64;
     let mut mix = |bits: u64| state = (state.rotate_left(5) ^ bits).wrapping_mul(0x517c_c1b7_2722_0a95);
-    let tensors = one.model.into_iter().flat_map(|model| model.tensors()).chain(&one.message.tensors);
-    for numbers in tensors.map(|tensor| tensor.data()) {
+    let tensors = one.model.into_iter().flat_map(Params::tensors).chain(&one.message.tensors);
+    for numbers in tensors.map(Matrix::data) {
         mix(numbers.len() as u64);
         numbers.iter().step_by((numbers.len() / LOOKED_AT).max(1)).for_each(|x| mix(x.f64().to_bits()));
     }
