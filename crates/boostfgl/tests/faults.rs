@@ -94,7 +94,8 @@ fn a_run_hit_at_any_call_is_resumed_to_the_same_digits() {
         };
         let (calls, whole) = at_every_call(fault, empty, kept, look);
         assert_eq!(whole.unwrap().summary.digest, expected);
-        assert!(calls > 60 && resumed > 20, "{fault:?}: {calls} calls, {resumed} resumed");
+        // Who is told that a write was short writes the rest.
+        assert!(calls > 60 && (resumed > 20 || fault == Fault::Short), "{fault:?}: {calls} calls, {resumed} resumed");
     }
 }
 

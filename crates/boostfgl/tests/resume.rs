@@ -1,6 +1,7 @@
 //! Runs that are stopped, killed or damaged, and what becomes of them.
 
 use boostfgl::checkpoint::StoppedRun;
+use boostfgl::disk::Checksums;
 use boostfgl::fairness::Evaluation;
 use boostfgl::fairness::diagnostics::Which;
 use boostfgl::fed::RoundRecord;
@@ -74,9 +75,9 @@ fn content(folder: &RunFolder) -> Vec<(String, String)> {
     let mut names: Vec<String> =
         fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
-    // The report shows times; that it is there is enough.
+    // The report shows times and the checksums are of files with times: that they are there is enough.
     let read = |name: &String| match name.as_str() {
-        RunFolder::REPORT => String::new(),
+        RunFolder::REPORT | Checksums::FILE => String::new(),
         _ => timeless(&String::from_utf8_lossy(&fs::read(folder.file(name)).unwrap())),
     };
     names.iter().map(|name| (name.clone(), read(name))).collect()
@@ -123,7 +124,10 @@ fn a_run_stopped_after_any_round_leaves_what_an_undisturbed_one_does() {
                 "{method}, {stop}"
             );
             assert_eq!(seen, rounds - stop, "no round is done twice");
-            assert_eq!(content(&folder), content(&whole), "{method} stopped after {stop}");
+            for (found, expected) in content(&folder).iter().zip(content(&whole)) {
+                assert!(*found == expected, "{method} stopped after {stop}: {} differs", expected.0);
+            }
+            assert_eq!(content(&folder).len(), content(&whole).len(), "{method} stopped after {stop}");
         }
     }
 }
@@ -149,7 +153,7 @@ fn a_run_stopped_twice_and_at_the_very_end_comes_out_the_same() {
 #[test]
 fn diagnostics_of_a_stopped_run_are_those_of_an_undisturbed_one() {
     let place = tempfile::tempdir().unwrap();
-    let watched = experiment("fedavg").with_diagnostics(vec![Which::Hardness, Which::Khop]);
+    let watched = experiment("fedavg").with_diagnostics(vec![Which::Khop, Which::Hardness]);
     let whole = new_folder(place.path(), "whole");
     watched.run_watched(&mut (), Some(&whole)).unwrap();
     let folder = new_folder(place.path(), "stopped");

@@ -138,7 +138,8 @@ fn a_run_that_fails_leaves_no_summary() {
         assert!(!place.exists(&format!("a/{whole}")), "{whole}");
     }
     let left: Vec<_> = place.path("a").read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert!(left.iter().all(|name| name == "config.toml" || name == "rounds.jsonl"), "{left:?}");
+    let may = |name: &std::ffi::OsString| ["config.toml", "rounds.jsonl", "checkpoint"].iter().any(|may| name == may);
+    assert!(left.iter().all(may), "{left:?}");
 }
 
 #[test]
