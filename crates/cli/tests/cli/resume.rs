@@ -87,6 +87,29 @@ fn ctrl_c_finishes_the_round_and_says_how_to_go_on() {
     }
 }
 
+/// The second Ctrl-C does not wait for the round, or for what comes before the first; what is on the disk is as good as ever.
+#[test]
+#[cfg(unix)]
+fn a_second_ctrl_c_leaves_at_once() {
+    let place = Place::new();
+    // Its generators take minutes in such a build before the first round.
+    let mut child = place.start("run --method fedsage-plus --seeds 1 --out a");
+    let end = Instant::now() + Duration::from_secs(60);
+    while !place.exists("a/rounds.jsonl") {
+        assert!(Instant::now() < end && child.try_wait().unwrap().is_none(), "it did not begin");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    signal(&child, "INT");
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(child.try_wait().unwrap().is_none(), "the first lets it go on");
+    signal(&child, "INT");
+    let (status, said) = ended(child);
+    assert_eq!(status.code(), Some(130), "{said}");
+    assert!(!place.exists("a/summary.json"));
+    // What `resume` looks for.
+    assert!(place.exists("a/config.toml") && place.exists("a/checkpoint/run"));
+}
+
 /// Both methods of the default run come to their end, whichever was stopped.
 #[test]
 #[cfg(unix)]
