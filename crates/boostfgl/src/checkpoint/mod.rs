@@ -6,7 +6,7 @@
 //! | `seed-00003.done` | what the fourth seed left behind |
 //! | `seed-00004-round-000120.state` | everything that the rest of the fifth depends on; the last two are kept |
 //!
-//! Each is [sealed] and written whole or not at all, after the lines of `rounds.jsonl` that it counts are on
+//! Each is sealed with its length and BLAKE3, and written whole or not at all, after the lines of `rounds.jsonl` that it counts are on
 //! the disk. It belongs to one configuration, one graph and one version of the program, and says so if it meets others.
 
 mod pace;
