@@ -1,4 +1,4 @@
-//! The loop over rounds.
+//! Clients, a server, and one round of theirs.
 
 use crate::aggregate::{self, Update};
 use crate::arrival::Took;
