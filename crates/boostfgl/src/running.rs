@@ -320,9 +320,7 @@ impl Told<'_, '_, '_> {
     ) -> Result<Course<f32>> {
         let Running { course: state, path, .. } = running;
         let mut ledger = Ledger::restoring(&state);
-        let course = ledger.within("course", |_| Ok(()));
         let malformed = |reason: String| boostfgl_report::Error::malformed(&path, reason);
-        course.map_err(|error| malformed(error.to_string()))?;
         let course = federation.resume(&mut ledger, &mut [self, diagnostician]).map_err(|error| match error {
             boostfgl_fed::Error::Network(state) => Error::from(malformed(state.to_string())),
             other => other.into(),

@@ -1,7 +1,7 @@
 //! Watching a run without touching it.
 
-use crate::client::LocalData;
 use crate::config::Model;
+use crate::local_data::LocalData;
 use crate::screen::Refusal;
 use boostfgl_nn::backbones::Backbone;
 use boostfgl_nn::{Params, Propagation, Real};

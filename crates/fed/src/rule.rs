@@ -8,7 +8,8 @@
 //! Every hook has a default that does nothing, so that a rule without any is FedAvg's client. Boosts are not rules: the
 //! client applies node weights and propagation whatever the rule, see [`crate::boost`].
 
-use crate::client::{Instructions, LocalData};
+use crate::client::Instructions;
+use crate::local_data::LocalData;
 use crate::noise::Occasion;
 use crate::wire::Message;
 use crate::{Error, Result};

@@ -189,7 +189,7 @@ impl<'a> Keeper<'a> {
             let mut head = self.head(self.experiment.config().seeds[index], at.lines, at.spent, at.refused)?;
             sealed::write(&state_file(&self.folder, index, done), |ledger| {
                 ledger.keep("head", &mut head)?;
-                ledger.within("course", |ledger| course.keep(ledger))
+                course.keep(ledger)
             })?;
         }
         self.remove_old(index);

@@ -10,8 +10,8 @@
 use super::{MethodInfo, Round, ServerRule, Terms};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
-use crate::client::LocalData;
 use crate::config::not_negative;
+use crate::local_data::LocalData;
 use crate::rule::{ClientRule, Desk, Upload};
 use crate::wire::Message;
 use boostfgl_graph::groups::minority_classes;

@@ -7,7 +7,7 @@
 use super::{MethodInfo, Round, ServerRule, Terms};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
-use crate::client::LocalData;
+use crate::local_data::LocalData;
 use crate::rule::Plain;
 use boostfgl_nn::{Ledger, Params, Real};
 

@@ -14,8 +14,8 @@
 
 use super::{Judged, MethodInfo, Round, ServerRule, Terms};
 use crate::aggregate::{Combination, Update};
-use crate::client::LocalData;
 use crate::config::at_least_one;
+use crate::local_data::LocalData;
 use crate::noise::Occasion;
 use crate::rule::{ClientRule, Desk, Upload};
 use crate::wire::Message;

@@ -5,8 +5,8 @@
 
 use super::{MethodInfo, Terms};
 use crate::Result;
-use crate::client::LocalData;
 use crate::config::not_negative;
+use crate::local_data::LocalData;
 use crate::rule::{ClientRule, Desk};
 use boostfgl_nn::{Matrix, Params, Real};
 use schemars::JsonSchema;

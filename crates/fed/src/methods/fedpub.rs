@@ -10,8 +10,8 @@
 
 use super::{Judged, MethodInfo, Round, ServerRule, Terms, needs_hidden};
 use crate::aggregate::{Combination, Update};
-use crate::client::LocalData;
 use crate::config::{at_least_one, not_negative};
+use crate::local_data::LocalData;
 use crate::rule::{ClientRule, Desk, Memory, Upload};
 use crate::wire::Message;
 use crate::{Error, Result};

@@ -4,7 +4,7 @@ use super::{Judged, MethodInfo, Round, ServerRule, Terms};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
 use crate::boost::Boost;
-use crate::client::LocalData;
+use crate::local_data::LocalData;
 use crate::rule::{ClientRule, Desk, Upload};
 use boostfgl_nn::{Ledger, Params, Real};
 

@@ -13,8 +13,8 @@
 //! three representations must be made with the same one.
 
 use super::{MethodInfo, Terms, needs_hidden};
-use crate::client::LocalData;
 use crate::config::not_negative;
+use crate::local_data::LocalData;
 use crate::rule::{ClientRule, Desk, Memory, Upload};
 use crate::wire::Message;
 use crate::{Error, Result};

@@ -11,8 +11,8 @@
 
 use super::{MethodInfo, Round, ServerRule, Terms};
 use crate::aggregate::{Combination, Update};
-use crate::client::LocalData;
 use crate::config::{OptimizerKind, not_negative};
+use crate::local_data::LocalData;
 use crate::rule::{ClientRule, Desk, Upload};
 use crate::wire::Message;
 use crate::{Error, Result};

@@ -9,7 +9,7 @@
 use super::{MethodInfo, Round, ServerRule, Terms, fedavg};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
-use crate::client::LocalData;
+use crate::local_data::LocalData;
 use crate::rule::{ClientRule, Desk, Memory, Upload};
 use crate::wire::Message;
 use boostfgl_nn::{Ledger, Matrix, Params, Real};

@@ -2,7 +2,7 @@
 //!
 //! Class c owns column c of the last weight matrix and entry c of its bias: h + 1 numbers.
 
-use crate::client::LocalData;
+use crate::local_data::LocalData;
 use crate::noise::Occasion;
 use crate::rule::Desk;
 use boostfgl_nn::{Dropout, Matrix, Params, Real, Tape, TensorShape, Var};

@@ -1,6 +1,6 @@
 //! The graph that a client learns to mend: its own with some nodes hidden, whose true neighbours it therefore knows.
 
-use crate::client::LocalData;
+use crate::local_data::LocalData;
 use crate::rule::positions;
 use boostfgl_graph::{Adjacency, Stream};
 use boostfgl_nn::backbones::Plan;

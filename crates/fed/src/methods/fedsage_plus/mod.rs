@@ -32,8 +32,8 @@ mod training;
 
 use super::{MethodInfo, Round, ServerRule, Sizes, Terms};
 use crate::aggregate::{Combination, Update};
-use crate::client::LocalData;
 use crate::config::{at_least_one, not_negative};
+use crate::local_data::LocalData;
 use crate::rule::{ClientRule, Desk, Upload};
 use crate::wire::Message;
 use crate::{Error, Result};

@@ -3,7 +3,7 @@
 //! e(x) = relu(x W + b), of width s; head 1 q(x, σ) = (e(x) + σ) W₁ + b₁ sees the structure through a proxy σ; head 2
 //! q₂(x) = e(x) W₂ + b₂ sees the features alone. Features stay sparse: e is one sparse product.
 
-use crate::client::LocalData;
+use crate::local_data::LocalData;
 use boostfgl_nn::backbones::{Plan, first_product};
 use boostfgl_nn::{
     Dropout, Matrix, Params, Pool, Real, Tape, TensorShape, Var, View, WeightedLoss, losses, softmax_rows,

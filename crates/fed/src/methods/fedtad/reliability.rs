@@ -8,7 +8,7 @@
 //! are reversible, d_u (Tᵃ)_{uv} = d_v (Tᵃ)_{vu}, so that (Tᵃ⁺ᵇ)ᵥᵥ = dᵥ Σᵤ (Tᵃ)_{vu} (Tᵇ)_{vu} / dᵤ: two steps out are enough for
 //! all five numbers. The cost of a node is the number of arcs that leave its 2-hop neighbourhood.
 
-use crate::client::LocalData;
+use crate::local_data::LocalData;
 use boostfgl_graph::Adjacency;
 use boostfgl_nn::Real;
 use rayon::prelude::*;

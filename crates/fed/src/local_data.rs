@@ -1,0 +1,148 @@
+//! What a client has: data that never leave it.
+
+use boostfgl_graph::{Adjacency, Role};
+use boostfgl_nn::{Inputs, Matrix, Operator, Real};
+use boostfgl_partition::ClientGraph;
+
+/// What a client has: its graph as the kernels like it, and who is trained on, chosen by and judged by.
+#[derive(Debug)]
+pub struct LocalData<T> {
+    pub(crate) id: usize,
+    pub(crate) nodes: Vec<u32>,
+    pub(crate) adjacency: Adjacency,
+    pub(crate) inputs: Inputs<T>,
+    /// Label of training nodes; nothing else may reach training.
+    pub(crate) training_label: Vec<Option<u32>>,
+    pub(crate) training: Vec<u32>,
+    pub(crate) validation: Vec<(u32, u32)>,
+    pub(crate) classes: usize,
+    /// How many of the nodes are the client's own; nodes that a method made up come after them.
+    pub(crate) own: usize,
+}
+
+impl<T: Real> LocalData<T> {
+    /// Converts a client's graph.
+    pub fn new(client: &ClientGraph) -> Self {
+        Self::with_inputs(client, Inputs::new(&client.graph))
+    }
+
+    /// Like [`LocalData::new`] with features given apart.
+    pub fn with_inputs(client: &ClientGraph, inputs: Inputs<T>) -> Self {
+        let label = |v: usize, role: Role| client.graph.labels().get(v).filter(|_| client.split.role(v) == role);
+        let nodes = 0..client.graph.len();
+        Self {
+            id: client.id,
+            nodes: client.nodes.clone(),
+            adjacency: client.graph.adjacency().clone(),
+            inputs,
+            training_label: nodes.clone().map(|v| label(v, Role::Train)).collect(),
+            training: nodes.clone().filter(|&v| label(v, Role::Train).is_some()).map(|v| v as u32).collect(),
+            validation: nodes.filter_map(|v| label(v, Role::Val).map(|y| (v as u32, y))).collect(),
+            classes: client.graph.classes(),
+            own: client.graph.len(),
+        }
+    }
+
+    /// The same data with further nodes that a method made up: one for each of `owners`, joined to that node both ways,
+    /// with a row of `features` each. They have no label and are in no split.
+    ///
+    /// # Panics
+    /// If an owner does not exist or there is not one row of features per further node.
+    #[must_use]
+    pub fn extended(&self, owners: &[u32], features: &Matrix<T>) -> Self {
+        let adjacency = self.adjacency.with_leaves(owners);
+        let mut training_label = self.training_label.clone();
+        training_label.resize(adjacency.len(), None);
+        Self {
+            id: self.id,
+            nodes: self.nodes.clone(),
+            inputs: self.inputs.extended(&adjacency, features),
+            adjacency,
+            training_label,
+            training: self.training.clone(),
+            validation: self.validation.clone(),
+            classes: self.classes,
+            own: self.own,
+        }
+    }
+
+    /// Which client this is.
+    pub fn id(&self) -> usize {
+        self.id
+    }
+
+    /// Ids of the client's own nodes in the graph that was divided; nodes that a method made up come after them.
+    pub fn nodes(&self) -> &[u32] {
+        &self.nodes
+    }
+
+    /// The local edges.
+    pub fn adjacency(&self) -> &Adjacency {
+        &self.adjacency
+    }
+
+    /// Features and plain propagation.
+    pub fn inputs(&self) -> &Inputs<T> {
+        &self.inputs
+    }
+
+    /// The training nodes, increasing.
+    pub fn training(&self) -> &[u32] {
+        &self.training
+    }
+
+    /// The label of a training node; no other label can be asked for.
+    pub fn training_label(&self, v: usize) -> Option<u32> {
+        self.training_label[v]
+    }
+
+    /// The validation nodes, increasing.
+    pub fn validation_nodes(&self) -> impl Iterator<Item = u32> + '_ {
+        self.validation.iter().map(|(v, _)| *v)
+    }
+
+    /// Makes the propagation the one that a network wants.
+    pub(crate) fn set_operator(&mut self, operator: Operator) {
+        self.inputs.set_operator(&self.adjacency, operator);
+    }
+
+    /// Makes every training label wrong: class y becomes y + 1, the last one 0.
+    pub(crate) fn mislabel(&mut self) {
+        let classes = self.classes as u32;
+        self.training_label.iter_mut().flatten().for_each(|y| *y = (*y + 1) % classes);
+    }
+
+    /// Number of training nodes of each class.
+    pub fn training_counts(&self) -> Vec<usize> {
+        let mut counts = vec![0; self.classes];
+        for y in self.training_label.iter().flatten() {
+            counts[*y as usize] += 1;
+        }
+        counts
+    }
+
+    /// Whom the nodes that a method made up are joined to, one each.
+    pub(crate) fn owners(&self) -> Vec<u32> {
+        (self.own..self.len()).map(|v| self.adjacency.neighbours(v)[0]).collect()
+    }
+
+    /// Number of features d.
+    pub fn width(&self) -> usize {
+        self.inputs.width()
+    }
+
+    /// Number of classes C.
+    pub fn classes(&self) -> usize {
+        self.classes
+    }
+
+    pub(crate) fn training_nodes(&self) -> usize {
+        self.training.len()
+    }
+
+    /// Number of nodes, those that a method made up included.
+    #[expect(clippy::len_without_is_empty, reason = "a client without nodes is refused when a graph is divided")]
+    pub fn len(&self) -> usize {
+        self.adjacency.len()
+    }
+}
