@@ -112,9 +112,17 @@ describe("a report of two runs with diagnostics", () => {
   });
 });
 
-/** The middle of the window, with the mark in it. */
+/**
+ * Where the mark is once it stands in the middle of the window. The page hears that it was scrolled a frame later, and
+ * hides what is shown: nobody may point before that.
+ */
 async function pointAt(page, mark) {
-  await mark.evaluate((element) => element.scrollIntoView({ block: "center" }));
+  await mark.evaluate(async (element) => {
+    const frame = () => new Promise((drawn) => { requestAnimationFrame(drawn); });
+    element.scrollIntoView({ block: "center" });
+    await frame();
+    await frame();
+  });
   const { x, y, width, height } = await mark.boundingBox();
   return [x + width / 2, y + height / 2];
 }

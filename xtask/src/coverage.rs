@@ -11,7 +11,7 @@ use crate::tool;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Crates whose tests are run.
-    #[arg(long, value_name = "CRATE", default_values = ["boostfgl-disk", "boostfgl-fed", "boostfgl-fairness"])]
+    #[arg(long, value_name = "CRATE", default_values = ["boostfgl-disk", "boostfgl-fed", "boostfgl-fairness", "boostfgl"])]
     package: Vec<String>,
     /// Only files whose path contains one of these.
     #[arg(default_values = ["disk/src", "fed/src/aggregate", "fed/src/screen", "fairness/src/metrics", "checkpoint"])]
@@ -21,7 +21,7 @@ pub(crate) struct Args {
 pub(crate) fn run_all(args: &Args) -> Result<()> {
     let report = target().join("coverage.json");
     let mut command = tool::subcommand("llvm-cov")?;
-    command.args(["--json", "--summary-only", "--ignore-run-fail", "--output-path"]).arg(&report);
+    command.args(["--json", "--summary-only", "--output-path"]).arg(&report);
     command.args(args.package.iter().flat_map(|name| ["--package", name]));
     println!("{}", shown(&command));
     run(&mut command)?;

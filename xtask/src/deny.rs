@@ -1,4 +1,4 @@
-//! `cargo xtask deny`: the licences of all dependencies, and known holes in them if their list can be had.
+//! `cargo xtask deny`: the licences of all dependencies, and known holes in them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,8 @@ use crate::project::root;
 use crate::shell::{answer, cargo, run};
 use crate::tool;
 
-/// Licences against the list in `deny.toml`; advisories if cargo-deny or cargo-audit and their database are there.
+/// Licences against the list in `deny.toml`, then advisories (cargo-deny, installed on first use, and its database, which is
+/// fetched from the network).
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Only licences, which needs no network.
@@ -40,24 +41,19 @@ pub(crate) fn run_all(args: &Args) -> Result<()> {
     advisories()
 }
 
-/// Whether dependencies have known holes: asks whichever tool is there, and says so if none is.
+/// Whether dependencies have known holes, and whether any is named by `*`.
 fn advisories() -> Result<()> {
-    for (name, arguments) in [("deny", &["check", "advisories"][..]), ("audit", &[])] {
-        if tool::is_there(name) {
-            let mut command = tool::subcommand(name)?;
-            return run(command.args(arguments)).context("advisories: holes were found, or their list cannot be had");
-        }
-    }
-    println!("advisories: left out, since neither cargo-deny nor cargo-audit is installed");
-    Ok(())
+    let mut command = tool::subcommand("deny")?;
+    run(command.args(["check", "advisories", "bans"]))
+        .context("advisories: holes were found, or their list cannot be had (--licences goes without it)")
 }
 
 /// The list `allow` under `[licenses]`.
 fn allowed(deny: &str) -> Result<BTreeSet<String>> {
-    let after = deny.split("[licenses]").nth(1).context("deny.toml: expected a table [licenses]")?;
-    let list = after.split("allow = [").nth(1).and_then(|rest| rest.split(']').next());
+    let table: toml::Table = deny.parse().context("deny.toml is not TOML")?;
+    let list = table.get("licenses").and_then(|licenses| licenses.get("allow")).and_then(toml::Value::as_array);
     let list = list.context("deny.toml: expected a list `allow` in [licenses]")?;
-    Ok(list.lines().filter_map(|line| Some(line.split('"').nth(1)?.to_owned())).collect())
+    Ok(list.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect())
 }
 
 /// Names of dependencies by what their authors say of the licence.
@@ -140,5 +136,7 @@ mod tests {
         let text = std::fs::read_to_string(root().join("deny.toml")).unwrap();
         assert!(allowed(&text).unwrap().contains("MIT"));
         assert!(allowed("").is_err());
+        let commented = "[licenses]\nallow = [\"MIT\", \"ISC\",\n# \"GPL-3.0\",\n]\n";
+        assert_eq!(allowed(commented).unwrap().into_iter().collect::<Vec<_>>(), ["ISC", "MIT"]);
     }
 }

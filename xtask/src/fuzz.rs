@@ -22,14 +22,19 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run_all(args: &Args) -> Result<()> {
-    // With the features of the whole workspace, so that what the tests have built is not built again. Not optimised,
-    // so that an overflow is a panic.
-    run(&mut cargo(["build", "--quiet", "--workspace", "--bin", "boostfgl-fuzz"]))?;
-    let mut command =
-        Command::new(target().join("debug").join(format!("boostfgl-fuzz{}", std::env::consts::EXE_SUFFIX)));
-    command.current_dir(root()).arg("--seconds").arg(args.seconds.to_string());
-    command.arg("--crashes").arg(target().join("fuzz"));
+    let mut command = program(args.seconds)?;
     command.args(args.target.iter().flat_map(|name| ["--target", name]));
     command.args(args.seed.iter().flat_map(|seed| ["--seed".to_owned(), seed.to_string()]));
     run(&mut command)
+}
+
+/// The fuzzer, built, for so many seconds a target.
+pub(crate) fn program(seconds: f64) -> Result<Command> {
+    // Together with the tests, so that what they have built is not built again. Not optimised, so that an overflow is a panic.
+    run(&mut cargo(["build", "--quiet", "--workspace", "--tests", "--bin", "boostfgl-fuzz"]))?;
+    let mut command =
+        Command::new(target().join("debug").join(format!("boostfgl-fuzz{}", std::env::consts::EXE_SUFFIX)));
+    command.current_dir(root()).arg("--seconds").arg(seconds.to_string());
+    command.arg("--crashes").arg(target().join("fuzz"));
+    Ok(command)
 }

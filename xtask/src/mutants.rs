@@ -12,24 +12,49 @@ use crate::tool;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The files to change, as globs.
-    #[arg(default_values = ["crates/fed/src/aggregate*", "crates/fairness/src/metrics/*.rs", "crates/fed/src/screen*", "crates/*/src/checkpoint*"])]
+    #[arg(default_values = RESULTS_REST_ON)]
     files: Vec<String>,
+    /// Only unit tests judge, which takes a tenth of the time; what they miss, other tests may catch.
+    #[arg(long)]
+    lib: bool,
     /// Seconds that the tests of one mutant may take.
     #[arg(long, default_value_t = 300)]
     timeout: u64,
 }
 
+/// Aggregation, screening, metrics, checkpoints, and what puts them on the disk.
+const RESULTS_REST_ON: [&str; 7] = [
+    "crates/fed/src/aggregate/**",
+    "crates/fed/src/screen/**",
+    "crates/fairness/src/metrics/**",
+    "crates/fairness/src/confusion.rs",
+    "crates/fairness/src/scores.rs",
+    "crates/boostfgl/src/checkpoint/**",
+    "crates/disk/src/**",
+];
+
 pub(crate) fn run_all(args: &Args) -> Result<()> {
     let out = target().join("mutants");
     std::fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
     let mut command = tool::subcommand("mutants")?;
+    // Optimised crates would be optimised again for every mutant.
+    command.args(["--workspace", "--profile", "mutants"]);
     command.args(args.files.iter().flat_map(|file| ["--file", file]));
     command.arg("--timeout").arg(args.timeout.to_string()).arg("--output").arg(&out);
     command.args(["--test-tool", if tool::is_there("nextest") { "nextest" } else { "cargo" }]);
+    if args.lib {
+        // Building, too, so that no other test is linked for every mutant.
+        command.arg("--cargo-arg=--lib");
+    }
     println!("{}", shown(&command));
-    // It fails if a mutant lives, which is what the table tells.
-    let status = command.status().context("cannot start cargo-mutants")?;
     let report = out.join("mutants.out/outcomes.json");
+    // What an earlier one left is no answer.
+    let _ = std::fs::remove_file(&report);
+    let status = command.status().context("cannot start cargo-mutants")?;
+    // 2: a mutant lives, 3: one ran into its time limit, which is what the table tells.
+    if !matches!(status.code(), Some(0 | 2 | 3)) {
+        bail!("cargo-mutants ended early ({status}): see {}", out.display());
+    }
     let text = std::fs::read(&report).with_context(|| format!("cargo-mutants ended ({status}) without a report"))?;
     let json: Value = serde_json::from_slice(&text).context("cargo-mutants writes JSON")?;
     let count = |key: &str| json[key].as_u64().unwrap_or_default();

@@ -14,6 +14,11 @@ where
 {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(args).current_dir(crate::project::root());
+    // What cargo told this program about its own package would make build scripts that look at it run again.
+    let own = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(own)) {
+        command.env_remove(name);
+    }
     command
 }
 

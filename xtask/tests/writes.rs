@@ -41,11 +41,13 @@ fn an_offence_is_found_and_tests_and_documentation_may_write() {
     assert_eq!(found("use x;\nstd::fs::write(path, b\"\")?;\n"), 1);
     assert_eq!(found("/// std::fs::write(path, b\"\")?;\n"), 0);
     assert_eq!(found("fn a() {}\n#[cfg(test)]\nmod tests {\n    fs::write(path, b\"\");\n}\n"), 0);
+    assert_eq!(found("#[cfg(test)]\nmod tests;\nfn a() {\n    fs::write(path, b\"\");\n}\n"), 1);
 }
 
 /// The lines of a file, up to its tests, that write.
 fn offences(file: &Path, text: &str) -> Vec<String> {
-    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+    // A module of tests in a file of its own ends nothing here.
+    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let lines = code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
     let writes = |line: &str| {
         // The disk crate's own types end like the standard library's.
@@ -64,7 +66,9 @@ fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
         let path = entry.path();
         if path.is_dir() {
             sources(&path, files);
-        } else if path.extension().is_some_and(|ending| ending == "rs") && !path.ends_with("testing.rs") {
+        } else if path.extension().is_some_and(|ending| ending == "rs")
+            && !["testing.rs", "tests.rs"].iter().any(|name| path.ends_with(name))
+        {
             files.push(path);
         }
     }

@@ -69,7 +69,7 @@ pub enum Error {
     },
 
     /// The run was asked to stop, and has saved where it stands.
-    #[error("stopped after round {round} of seed {seed}; everything is saved in {}", folder.display())]
+    #[error("stopped {} seed {seed}; everything is saved in {}", how_far(*round), folder.display())]
     Stopped {
         /// The run folder.
         folder: std::path::PathBuf,
@@ -86,6 +86,19 @@ pub enum Error {
         needed_mib: u64,
         /// What `--memory` allows.
         allowed_mib: u64,
+    },
+
+    /// The run would need far more memory than the machine has.
+    #[error(
+        "{keys}: this run needs about {needed_mib} MiB (an estimate), which this machine with {machine_mib} MiB cannot hold"
+    )]
+    Machine {
+        /// The keys that decide it, with their values.
+        keys: String,
+        /// Estimated need.
+        needed_mib: u64,
+        /// Memory and swap space of the machine.
+        machine_mib: u64,
     },
 }
 
@@ -120,6 +133,9 @@ impl Error {
             }
             Self::Stopped { .. } => "`boostfgl resume RUN` goes on from there, to the same digits.",
             Self::Memory { .. } => "Raise --memory, or lower model.hidden or the number of clients.",
+            Self::Machine { .. } => {
+                "Lower the keys that are named; --memory SIZE sets another limit than the machine's."
+            }
         }
     }
 
@@ -141,4 +157,8 @@ impl Error {
                 | Self::Report(boostfgl_report::Error::Io { .. })
         )
     }
+}
+
+fn how_far(round: usize) -> String {
+    if round == 0 { "before".to_owned() } else { format!("after round {round} of") }
 }

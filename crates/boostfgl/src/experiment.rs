@@ -193,6 +193,22 @@ impl Experiment {
         Err(Error::Memory { needed_mib: needed >> 20, allowed_mib: allowed >> 20 })
     }
 
+    /// Refuses a run that cannot fit into this machine, by far: one that might work goes ahead. Without an answer from the system
+    /// every run does.
+    ///
+    /// # Errors
+    /// [`Error::Machine`] with both numbers and the keys that decide.
+    pub fn check_machine(&self) -> Result<()> {
+        let Some(machine) = memory::machine() else { return Ok(()) };
+        // The least that it can be: with one thread.
+        let needed = memory::estimate(&self.graph, &self.config, 1);
+        if needed <= memory::worth_a_try(machine) {
+            return Ok(());
+        }
+        let keys = memory::deciding(&self.config);
+        Err(Error::Machine { keys, needed_mib: needed >> 20, machine_mib: machine >> 20 })
+    }
+
     /// Looks for what would stop a run, before anything is written: no labels, no published split though it is asked
     /// for, a partition file that does not fit, or no training node. Partitions are not drawn for this.
     ///

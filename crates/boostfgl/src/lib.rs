@@ -57,3 +57,4 @@ pub use experiment::{Experiment, Progress, Run, SeedRun};
 pub use grid::Grid;
 #[cfg(feature = "fetch")]
 pub use http::Http;
+pub use record::write_report;

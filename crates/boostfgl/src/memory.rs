@@ -2,6 +2,7 @@
 
 use crate::Config;
 use boostfgl_fed::boost::Boost;
+use boostfgl_fed::config::{MOST_LAYERS, WIDEST};
 use boostfgl_fed::methods::{Layout, Sizes};
 use boostfgl_graph::{Features, Graph};
 use boostfgl_nn::backbones::{self, Architecture};
@@ -11,89 +12,122 @@ use boostfgl_nn::backbones::{self, Architecture};
 /// Counts the graph, each client's copy of features and edges (with the transposes that gradients need), the models
 /// and optimiser states, the activations of as many clients as there are threads, and what the method and its boosts
 /// hold beside that. It does not count what the allocator wastes; it is meant to be within a factor of two.
+///
+/// Counted in floating point: whole numbers are exact as far as memories go, and nothing overflows.
 pub fn estimate(graph: &Graph, config: &Config, threads: usize) -> u64 {
     let size = Size::of(graph, config, threads);
     // Clients hold features twice (rows and, for the gradient, columns), the operator, and a restricted operator
     // per layer with its transpose and index maps.
-    let data = 2 * size.features + size.arcs * 4 + 3 * size.features + size.edges + size.layers * 3 * size.edges;
-    let models = size.parameters * (3 * size.clients + 3 + 2 * size.threads);
+    let data = 5.0 * size.features + size.arcs * 4.0 + size.edges + size.layers * 3.0 * size.edges;
+    let models = size.parameters * (3.0 * size.clients + 3.0 + 2.0 * size.threads);
     let at_work = size.threads.min(size.clients);
-    let activations = at_work * size.nodes.div_ceil(size.clients) * (4 * size.hidden + 4 * size.classes) * 4;
-    data + models + activations + beside(&size, config)
+    let activations = at_work * size.share(size.nodes) * (4.0 * size.hidden + 4.0 * size.classes) * 4.0;
+    (data + models + activations + beside(&size, config)) as u64
+}
+
+/// Memory and swap space of this machine, in bytes; `None` where the system does not tell (it does on Linux).
+pub fn machine() -> Option<u64> {
+    total(&std::fs::read_to_string("/proc/meminfo").ok()?)
+}
+
+/// The largest estimate that is worth a try on a machine with so much memory: an estimate may be twice what is needed.
+pub fn worth_a_try(machine: u64) -> u64 {
+    machine.saturating_mul(2)
+}
+
+/// The keys that decide how much a run needs, with their values.
+pub(crate) fn deciding(config: &Config) -> String {
+    let (model, clients) = (&config.model, config.partition.clients);
+    let own = super::config::keys().iter().any(|key| key.path.starts_with(&format!("methods.{}.", config.method)));
+    let own = if own { format!(" and the keys of methods.{}", config.method) } else { String::new() };
+    format!("model.hidden = {}, model.layers = {}, partition.clients = {clients}{own}", model.hidden, model.layers)
+}
+
+fn total(meminfo: &str) -> Option<u64> {
+    let bytes = |name: &str| {
+        let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()?.checked_mul(1024)
+    };
+    bytes("MemTotal:")?.checked_add(bytes("SwapTotal:").unwrap_or(0))
 }
 
 /// What the method and its boosts hold beside what every method does; a method's own need is its `extra_bytes`.
-fn beside(size: &Size, config: &Config) -> u64 {
+fn beside(size: &Size, config: &Config) -> f64 {
     // Topology boosting keeps its reweighted operator beside the plain one.
     let reweighted = config.active_boosts().is_ok_and(|boosts| boosts.contains(&Boost::Topology));
     // Clients are taken to be of equal size: the partition is not drawn yet.
-    let share = |total: u64| vec![total.div_ceil(size.clients) as usize; size.clients as usize];
+    let shares = |total: f64| vec![size.share(total); size.clients as usize];
     let sizes = Sizes {
-        nodes: share(size.nodes),
-        arcs: share(size.arcs),
-        features: size.width as usize,
-        hidden: size.hidden as usize,
-        classes: size.classes as usize,
-        parameters: (size.parameters / 4) as usize,
+        nodes: shares(size.nodes),
+        arcs: shares(size.arcs),
+        features: size.width,
+        hidden: size.hidden,
+        classes: size.classes,
+        parameters: size.parameters / 4.0,
+        rounds: config.fed.rounds as f64,
     };
-    let own = config.method().map_or(0, |method| (method.extra_bytes)(&sizes, &config.methods));
+    let own = config.method().map_or(0.0, |method| (method.extra_bytes)(&sizes, &config.methods));
     if reweighted { size.edges + own } else { own }
 }
 
 /// The numbers that an estimate is made of.
 struct Size {
-    nodes: u64,
-    arcs: u64,
+    nodes: f64,
+    arcs: f64,
     /// Number of features.
-    width: u64,
-    classes: u64,
-    hidden: u64,
-    layers: u64,
+    width: f64,
+    classes: f64,
+    hidden: f64,
+    layers: f64,
     /// Clients that the data are divided among: one where the method works on the whole graph.
-    clients: u64,
-    threads: u64,
+    clients: f64,
+    threads: f64,
     /// Bytes of the features.
-    features: u64,
+    features: f64,
     /// Bytes of an operator: a position and a weight per arc and per node.
-    edges: u64,
+    edges: f64,
     /// Bytes of a model.
-    parameters: u64,
+    parameters: f64,
 }
 
 impl Size {
     fn of(graph: &Graph, config: &Config, threads: usize) -> Self {
-        let (nodes, arcs) = (graph.len() as u64, graph.adjacency().arcs() as u64);
+        let (nodes, arcs) = (graph.len() as f64, graph.adjacency().arcs() as f64);
         let model = &config.model;
+        // A configuration that is not checked yet may say anything.
+        let (hidden, layers) = (model.hidden.min(WIDEST), model.layers.min(MOST_LAYERS));
+        let clients = config.partition.clients.clamp(1, graph.len().max(1));
         let whole = config.method().is_ok_and(|method| method.layout == Layout::Whole);
-        let architecture = Architecture {
-            inputs: graph.features().columns(),
-            hidden: model.hidden,
-            classes: graph.classes(),
-            layers: model.layers,
-        };
+        let architecture =
+            Architecture { inputs: graph.features().columns(), hidden, classes: graph.classes(), layers };
         Self {
             nodes,
             arcs,
-            width: graph.features().columns() as u64,
-            classes: graph.classes() as u64,
-            hidden: model.hidden as u64,
-            layers: model.layers as u64,
-            clients: if whole { 1 } else { config.partition.clients.max(1) as u64 },
-            threads: threads as u64,
+            width: graph.features().columns() as f64,
+            classes: graph.classes() as f64,
+            hidden: hidden as f64,
+            layers: layers as f64,
+            clients: if whole { 1.0 } else { clients as f64 },
+            threads: threads as f64,
             features: match graph.features() {
-                Features::Sparse(x) => x.values().len() as u64 * 8,
-                Features::Dense { values, .. } => values.len() as u64 * 4,
+                Features::Sparse(x) => x.values().len() as f64 * 8.0,
+                Features::Dense { values, .. } => values.len() as f64 * 4.0,
             },
-            edges: (arcs + nodes) * 8,
-            parameters: parameters(&model.backbone, architecture) * 4,
+            edges: (arcs + nodes) * 8.0,
+            parameters: parameters(&model.backbone, architecture) * 4.0,
         }
+    }
+
+    /// A client's part of a total.
+    fn share(&self, total: f64) -> f64 {
+        (total / self.clients).ceil()
     }
 }
 
 /// Number of parameters of the configured network; 0 if there is no such network.
-fn parameters(backbone: &str, sizes: Architecture) -> u64 {
+fn parameters(backbone: &str, sizes: Architecture) -> f64 {
     backbones::build::<f32>(backbone, sizes)
-        .map_or(0, |network| network.shapes().iter().map(|shape| (shape.rows * shape.columns) as u64).sum())
+        .map_or(0.0, |network| network.shapes().iter().map(|shape| shape.rows as f64 * shape.columns as f64).sum())
 }
 
 /// Reads a size such as `800M`, `2G`, `1.5GiB` or a number of bytes.
@@ -115,4 +149,39 @@ pub fn parse_size(text: &str) -> Option<u64> {
         _ => return None,
     };
     (number.is_finite() && number >= 0.0).then_some((number * unit as f64) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boostfgl_fed::methods::METHODS;
+
+    /// A configuration is estimated before it is refused: no number that fits into a file may overflow.
+    #[test]
+    fn estimates_of_the_absurd_are_huge_and_do_not_overflow() {
+        let experiment = crate::Experiment::on("demo").build().unwrap();
+        let most = i64::MAX as usize;
+        for method in METHODS {
+            let mut config = Config { method: method.name.to_owned(), ..Config::default() };
+            config.model.hidden = most;
+            config.partition.clients = most;
+            (config.methods.adafgl.hidden, config.methods.adafgl.steps) = (most, most);
+            let sage = &mut config.methods.fedsage_plus;
+            (sage.max_neighbours, sage.latent, sage.narrow, sage.wide) = (most, most, most, most);
+            (config.methods.fedtad.noise, config.methods.fedtad.pseudo_nodes) = (most, most);
+            (config.methods.fedpub.proxy_blocks, config.methods.fedpub.proxy_nodes) = (most, most);
+            (config.methods.fedspray.width, config.methods.fairfgl.history) = (most, most);
+            let estimate = estimate(experiment.graph(), &config, 1024);
+            assert!(estimate > 1 << 40, "{}: {estimate}", method.name);
+        }
+    }
+
+    #[test]
+    fn a_machine_tells_its_memory() {
+        let told = "MemTotal:       16384 kB\nMemFree:          128 kB\nSwapTotal:        4096 kB\n";
+        assert_eq!(total(told), Some(20 << 20));
+        assert_eq!(total("MemTotal:       16384 kB\n"), Some(16 << 20));
+        assert_eq!(total("MemFree: 1 kB\n"), None);
+        assert_eq!(total("MemTotal: much\n"), None);
+    }
 }

@@ -45,6 +45,11 @@ impl<'a> Recorder<'a> {
         self.rounds.lines()
     }
 
+    /// BLAKE3 of these lines.
+    pub(crate) fn digest(&self) -> String {
+        self.rounds.digest()
+    }
+
     /// Whether not even one round was recorded.
     pub(crate) fn is_empty(&self) -> bool {
         self.rounds.lines() == 0
@@ -185,8 +190,11 @@ pub(crate) fn refusal(refused: &Refusal) -> RoundRefusal {
 /// More than this of a file is not read back for a report: it would take more memory than the run.
 const MOST_READ: u64 = 256 << 20;
 
-/// Shows a finished run; without its groups of nodes if there are too many predictions to read back.
-fn write_report(folder: &RunFolder) -> boostfgl_report::Result<()> {
+/// Writes the report of a finished run; without its groups of nodes if there are too many predictions to read back.
+///
+/// # Errors
+/// If the run cannot be read, or the report cannot be written.
+pub fn write_report(folder: &RunFolder) -> boostfgl_report::Result<()> {
     let large = |name: &str| std::fs::metadata(folder.file(name)).is_ok_and(|file| file.len() > MOST_READ);
     let depth = match (large(RunFolder::ROUNDS), large(RunFolder::PREDICTIONS)) {
         (true, _) => Depth::Glance,

@@ -1,6 +1,6 @@
 //! Running an experiment: seed after seed, recorded, kept, and taken up again where it was stopped.
 
-use crate::checkpoint::{FinishedSeed, Keeper, Keeping, Position, Running, Saved, Spent};
+use crate::checkpoint::{FinishedSeed, Keeper, Keeping, Position, Recorded, Running, Saved, Spent};
 use crate::experiment::{Experiment, Progress, Refused, Run, SeedRun};
 use crate::judge::Judge;
 use crate::process::{self, Meter};
@@ -75,9 +75,7 @@ impl Experiment {
     pub fn resume(&self, progress: &mut dyn Progress, folder: &RunFolder, keeping: Keeping<'_>) -> Result<Run> {
         self.check_inputs()?;
         process::reset_peak_rss();
-        // First of all the run is taken, so that no other program works on it.
-        let keeper = Keeper::resume(folder, self, keeping)?;
-        let saved = Saved::read(folder, self)?;
+        let (keeper, saved) = Keeper::resume(folder, self, keeping)?;
         saved.notes.iter().for_each(|note| progress.note(note));
         let recorder = Recorder::resume(folder, self, saved.lines())?;
         self.run_files(progress, Files { recorder, keeper }, Some(saved))
@@ -148,6 +146,12 @@ struct Files<'r> {
     keeper: Keeper<'r>,
 }
 
+impl Files<'_> {
+    fn recorded(&self) -> Recorded {
+        Recorded { lines: self.recorder.lines(), digest: self.recorder.digest() }
+    }
+}
+
 /// Works through the seeds of an experiment.
 struct Runner<'a, 'r> {
     experiment: &'a Experiment,
@@ -170,6 +174,10 @@ impl Runner<'_, '_> {
         }
         let seeds = &experiment.config().seeds;
         for (index, &seed) in seeds.iter().enumerate().skip(self.finished.len()) {
+            if let Some(files) = self.files.as_mut().filter(|_| index > 0) {
+                files.recorder.sync()?;
+                files.keeper.between(&self.finished)?;
+            }
             self.progress.seed(index, seeds.len(), seed);
             let seed_meter = Meter::start();
             let partition = Arc::new(experiment.partition(seed)?);
@@ -187,7 +195,6 @@ impl Runner<'_, '_> {
     fn take_up(&mut self, finished: Vec<FinishedSeed>) -> Result<()> {
         if let Some(files) = &mut self.files {
             finished.iter().try_for_each(|seed| files.recorder.seed(self.experiment, &seed.run))?;
-            files.keeper.goes_on(finished.len());
         }
         self.finished = finished;
         Ok(())
@@ -223,10 +230,8 @@ impl Runner<'_, '_> {
         while !course.is_over() {
             course.step(&mut [&mut told, &mut diagnostician])?;
             told.check()?;
-            // What diagnostics have seen so far is not saved: a seed that they watch is saved when it is done.
-            let state = if diagnostics.is_empty() { Some(&mut course) } else { None };
             let Told { runner, refused, .. } = &mut told;
-            runner.save(|| spent(meter, &training), refused, state)?;
+            runner.save(|| spent(meter, &training), refused, &mut course, &mut diagnostician)?;
         }
         let refused = std::mem::take(&mut told.refused);
         let outcome = course.finish();
@@ -247,8 +252,8 @@ impl Runner<'_, '_> {
             digest: digest.clone(),
         };
         let run = SeedRun { seed, partition, groups, outcome, evaluation, digest, diagnosis, refused };
-        let lines = self.files.as_ref().map_or(0, |files| files.recorder.lines());
-        Ok(FinishedSeed { run, summary, spent, lines })
+        let recorded = self.files.as_ref().map(|files| files.recorded()).unwrap_or_default();
+        Ok(FinishedSeed { run, summary, spent, recorded })
     }
 
     /// Saves the state of the run, if it is time to.
@@ -256,7 +261,8 @@ impl Runner<'_, '_> {
         &mut self,
         spent: impl FnOnce() -> Spent,
         refused: &[Refused],
-        course: Option<&mut Course<f32>>,
+        course: &mut Course<f32>,
+        diagnostician: &mut Diagnostician<'_, f32>,
     ) -> Result<()> {
         let Some(files) = self.files.as_mut() else { return Ok(()) };
         if !files.keeper.is_due() {
@@ -264,8 +270,11 @@ impl Runner<'_, '_> {
         }
         // A checkpoint that counts lines which a power failure took would be worth nothing.
         files.recorder.sync()?;
-        let at = Position { finished: &self.finished, lines: files.recorder.lines(), spent: spent(), refused };
-        files.keeper.save(at, course)
+        let at = Position { finished: &self.finished, recorded: files.recorded(), spent: spent(), refused };
+        files.keeper.save(at, course.done(), |ledger| {
+            course.keep(ledger)?;
+            diagnostician.keep(ledger)
+        })
     }
 }
 
@@ -325,6 +334,7 @@ impl Told<'_, '_, '_> {
             boostfgl_fed::Error::Network(state) => Error::from(malformed(state.to_string())),
             other => other.into(),
         })?;
+        diagnostician.keep(&mut ledger).map_err(|error| malformed(error.to_string()))?;
         match ledger.unread() {
             0 => Ok(course),
             rest => Err(malformed(format!("expected nothing more, found {rest} bytes")).into()),

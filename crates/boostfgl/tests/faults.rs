@@ -3,13 +3,16 @@
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use boostfgl::checkpoint::is_stopped;
 use boostfgl::disk::Checksums;
 use boostfgl::disk::faults::{Fault, at_every_call};
+use boostfgl::fairness::Evaluation;
+use boostfgl::fed::RoundRecord;
 use boostfgl::grid::{CellRecord, CellStore, Found};
 use boostfgl::report::{CellCost, Depth, Measured, RunFolder, RunView};
-use boostfgl::{Experiment, Keeping, Pace, Run};
+use boostfgl::{Experiment, Keeping, Pace, Progress, Run};
 
 fn empty() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
@@ -96,6 +99,48 @@ fn a_run_hit_at_any_call_is_resumed_to_the_same_digits() {
         assert_eq!(whole.unwrap().summary.digest, expected);
         // Who is told that a write was short writes the rest.
         assert!(calls > 60 && (resumed > 20 || fault == Fault::Short), "{fault:?}: {calls} calls, {resumed} resumed");
+    }
+}
+
+/// The same while a stopped run is taken up: what a resume leaves when it is hit can be resumed.
+#[test]
+fn a_resume_hit_at_any_call_is_resumed_to_the_same_digits() {
+    let expected = experiment().run().unwrap().summary.digest;
+    let pace = Pace { rounds: Some(1), seconds: f64::INFINITY };
+    let keeping = Keeping { pace, stop: None };
+    let stopped = || {
+        let place = empty();
+        let folder = RunFolder::create(place.path().join("run"), false).unwrap();
+        let stop = AtomicBool::new(false);
+        let mut progress = StopAfter(3, &stop);
+        assert!(experiment().run_kept(&mut progress, &folder, Keeping { pace, stop: Some(&stop) }).is_err());
+        place
+    };
+    let resume = |place: &Path| experiment().resume(&mut (), &RunFolder::open(place.join("run"))?, keeping);
+    for fault in Fault::ALL {
+        let look = |place: &Path, outcome: boostfgl::Result<Run>, n: usize| {
+            let told = format!("{fault:?} at {n}");
+            if is_stopped(&place.join("run")) {
+                let again = resume(place).unwrap_or_else(|error| panic!("{told}: {error}"));
+                assert_eq!(again.summary.digest, expected, "{told}");
+                assert_left(place, Ok(again), &told);
+            } else {
+                assert_left(place, outcome, &told);
+            }
+        };
+        let (calls, whole) = at_every_call(fault, stopped, resume, look);
+        assert_eq!(whole.unwrap().summary.digest, expected);
+        assert!(calls > 30, "{fault:?}: {calls} calls");
+    }
+}
+
+/// Asks for a stop after so many rounds.
+struct StopAfter<'a>(usize, &'a AtomicBool);
+
+impl Progress for StopAfter<'_> {
+    fn round(&mut self, _: &RoundRecord<'_>, _: Option<&Evaluation>) {
+        self.0 -= 1;
+        self.1.store(self.0 == 0, Ordering::SeqCst);
     }
 }
 

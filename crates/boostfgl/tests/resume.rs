@@ -149,21 +149,26 @@ fn a_run_stopped_twice_and_at_the_very_end_comes_out_the_same() {
     assert!(!folder.file(RunFolder::CHECKPOINT).exists(), "a finished run needs no state");
 }
 
-/// Diagnostics keep no state: their seed begins anew, and says the same.
+/// Every diagnostic goes on from what it had found, in the rounds that are asked for and in those that a method adds.
 #[test]
 fn diagnostics_of_a_stopped_run_are_those_of_an_undisturbed_one() {
     let place = tempfile::tempdir().unwrap();
-    let watched = experiment("fedavg").with_diagnostics(vec![Which::Khop, Which::Hardness]);
-    let whole = new_folder(place.path(), "whole");
-    watched.run_watched(&mut (), Some(&whole)).unwrap();
-    let folder = new_folder(place.path(), "stopped");
-    stop_after(&watched, &folder, ROUNDS + 2, OFTEN);
-    let stopped = StoppedRun::open(folder.path()).unwrap();
-    assert_eq!(stopped.diagnostics(), watched.diagnostics());
-    let (_, _, seen) = resume(&watched, &folder).unwrap();
-    assert_eq!(seen, ROUNDS, "the finished seed is not done again");
     let findings = |folder: &RunFolder| timeless(&fs::read_to_string(folder.file(RunFolder::DIAGNOSTICS)).unwrap());
-    assert_eq!(findings(&folder), findings(&whole));
+    for method in ["boostfgl", "adafgl"] {
+        let watched = experiment(method).with_diagnostics(Which::ALL.to_vec());
+        let whole = new_folder(place.path(), &format!("{method}-whole"));
+        watched.run_watched(&mut (), Some(&whole)).unwrap();
+        let all = fs::read_to_string(whole.file(RunFolder::ROUNDS)).unwrap().lines().count();
+        for after in 1..all {
+            let folder = new_folder(place.path(), &format!("{method}-{after}"));
+            stop_after(&watched, &folder, after, OFTEN);
+            let stopped = StoppedRun::open(folder.path()).unwrap();
+            assert_eq!(stopped.diagnostics(), watched.diagnostics());
+            let (_, _, seen) = resume(&watched, &folder).unwrap();
+            assert_eq!(seen, all - after, "{method}: no round is done again");
+            assert!(findings(&folder) == findings(&whole), "{method} after {after} rounds");
+        }
+    }
 }
 
 #[test]
@@ -176,18 +181,165 @@ fn a_damaged_state_is_named_and_an_older_one_taken() {
         stop_after(&experiment, &folder, 3, OFTEN);
         let states = states(&folder);
         assert_eq!(states.len(), 2);
-        for path in states.iter().rev().take(damaged) {
-            let mut bytes = fs::read(path).unwrap();
-            let middle = bytes.len() / 2;
-            bytes[middle] ^= 1;
-            fs::write(path, bytes).unwrap();
-        }
+        states.iter().rev().take(damaged).for_each(|path| damage(path));
         let (run, notes, seen) = resume(&experiment, &folder).unwrap();
         assert_eq!(run.summary.digest, digest);
         // From round 2, or from the start of the seed.
         assert_eq!((notes.len(), seen), (damaged, if damaged == 1 { 2 * ROUNDS - 2 } else { 2 * ROUNDS }));
         assert!(notes[0].contains("the file was cut or changed; round 3 of seed 3 is done again"), "{}", notes[0]);
     }
+}
+
+fn damage(path: &Path) {
+    let mut bytes = fs::read(path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(path, bytes).unwrap();
+}
+
+/// Stops a resumed run once more.
+fn resume_and_stop(experiment: &Experiment, folder: &RunFolder, rounds: usize) {
+    let stop = AtomicBool::new(false);
+    let mut progress = StopAfter { rounds, seen: 0, stop: &stop, notes: Vec::new() };
+    let stopped = experiment.resume(&mut progress, folder, Keeping { pace: OFTEN, stop: Some(&stop) });
+    assert!(matches!(stopped, Err(Error::Stopped { .. })), "it was to stop after {rounds} rounds");
+}
+
+/// What was saved again after damage counts, not what is left of before it.
+#[test]
+fn a_run_that_began_anew_after_damage_can_be_stopped_again() {
+    let place = tempfile::tempdir().unwrap();
+    let experiment = experiment("fedavg");
+    let digest = experiment.run().unwrap().summary.digest;
+    // Both states of the seed under way are damaged: it begins anew, and its first state is older by number than they are.
+    let folder = new_folder(place.path(), "states");
+    stop_after(&experiment, &folder, ROUNDS, OFTEN);
+    states(&folder).iter().for_each(|path| damage(path));
+    resume_and_stop(&experiment, &folder, 1);
+    let (run, notes, seen) = resume(&experiment, &folder).unwrap();
+    assert_eq!((run.summary.digest.as_str(), notes.len(), seen), (digest.as_str(), 0, 2 * ROUNDS - 1));
+    // A finished seed is damaged while the next is under way: what came after it belongs to rounds that are done again.
+    let folder = new_folder(place.path(), "done");
+    stop_after(&experiment, &folder, ROUNDS + 2, OFTEN);
+    damage(&folder.file(RunFolder::CHECKPOINT).join("seed-00000.done"));
+    resume_and_stop(&experiment, &folder, 1);
+    let (run, notes, seen) = resume(&experiment, &folder).unwrap();
+    assert_eq!((run.summary.digest.as_str(), notes.len(), seen), (digest.as_str(), 0, 2 * ROUNDS - 1));
+}
+
+#[test]
+fn what_says_how_a_run_was_begun_is_there_twice() {
+    let place = tempfile::tempdir().unwrap();
+    let experiment = experiment("fedavg").with_diagnostics(vec![Which::Gsd]);
+    for damaged in ["run", "run.copy"] {
+        let folder = new_folder(place.path(), damaged);
+        stop_after(&experiment, &folder, 2, OFTEN);
+        damage(&folder.file(RunFolder::CHECKPOINT).join(damaged));
+        assert_eq!(StoppedRun::open(folder.path()).unwrap().diagnostics(), [Which::Gsd]);
+        let (_, notes, _) = resume(&experiment, &folder).unwrap();
+        assert!(notes.len() == 1 && notes[0].contains(damaged) && notes[0].ends_with("its copy is taken"), "{notes:?}");
+    }
+    let folder = new_folder(place.path(), "both");
+    stop_after(&experiment, &folder, 2, OFTEN);
+    ["run", "run.copy"].iter().for_each(|name| damage(&folder.file(RunFolder::CHECKPOINT).join(name)));
+    let error = StoppedRun::open(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("checkpoint/run: expected content of BLAKE3"), "{error}");
+}
+
+/// Who asks for a stop while a seed is concluded does not wait for a round of the next.
+#[test]
+fn a_run_stops_between_two_seeds() {
+    struct StopAtEnd<'a>(&'a AtomicBool);
+    impl Progress for StopAtEnd<'_> {
+        fn seed(&mut self, index: usize, _: usize, _: u64) {
+            assert_eq!(index, 0, "the second seed was not to begin");
+        }
+        fn round(&mut self, record: &RoundRecord<'_>, _: Option<&Evaluation>) {
+            // The state after the last round has been looked at when this is set by whoever concludes the seed.
+            if record.round == ROUNDS {
+                self.0.store(true, Ordering::SeqCst);
+            }
+        }
+    }
+    let place = tempfile::tempdir().unwrap();
+    let experiment = experiment("fedavg");
+    let digest = experiment.run().unwrap().summary.digest;
+    let folder = new_folder(place.path(), "run");
+    let stop = AtomicBool::new(false);
+    let keeping = Keeping { pace: Pace { rounds: None, seconds: f64::INFINITY }, stop: Some(&stop) };
+    assert!(matches!(
+        experiment.run_kept(&mut StopAtEnd(&stop), &folder, keeping),
+        Err(Error::Stopped { seed: 3, .. })
+    ));
+    // Asked before it goes on: the first seed is finished from its last state, and the second not begun.
+    let stopped = experiment.resume(&mut StopAtEnd(&stop), &folder, keeping);
+    let Err(error @ Error::Stopped { seed: 8, round: 0, .. }) = stopped else { panic!("it was to stop before seed 8") };
+    assert!(error.to_string().starts_with("stopped before seed 8; everything is saved in"), "{error}");
+    let (run, notes, seen) = resume(&experiment, &folder).unwrap();
+    assert_eq!((run.summary.digest, notes.len(), seen), (digest, 0, ROUNDS));
+}
+
+/// What was recorded before a stop must still stand there: a line that changed is named, and what came after the last state
+/// without it is done again.
+#[test]
+fn a_record_that_changed_is_named_and_made_again() {
+    let place = tempfile::tempdir().unwrap();
+    let experiment = experiment("boostfgl");
+    let whole = new_folder(place.path(), "whole");
+    experiment.run_watched(&mut (), Some(&whole)).unwrap();
+    let changed = |line: usize| {
+        move |text: &str| {
+            let mut lines: Vec<String> = text.lines().map(|line| format!("{line}\n")).collect();
+            lines[line] = lines[line].replacen("\"loss\":", "\"loss\":1", 1);
+            Some(lines.concat())
+        }
+    };
+    type Damage = Box<dyn Fn(&str) -> Option<String>>;
+    let cases: [(&str, Damage, usize, usize); 4] = [
+        ("last line", Box::new(changed(2)), 1, 2 * ROUNDS - 2),
+        ("first line", Box::new(changed(0)), 2, 2 * ROUNDS),
+        ("cut", Box::new(|text| Some(text[..text.len() - 2].to_owned())), 1, 2 * ROUNDS - 2),
+        ("removed", Box::new(|_| None), 2, 2 * ROUNDS),
+    ];
+    for (what, damage, states, rounds) in cases {
+        let folder = new_folder(place.path(), what);
+        stop_after(&experiment, &folder, 3, OFTEN);
+        let path = folder.file(RunFolder::ROUNDS);
+        match damage(&fs::read_to_string(&path).unwrap()) {
+            Some(text) => fs::write(&path, text).unwrap(),
+            None => fs::remove_file(&path).unwrap(),
+        }
+        let (_, notes, seen) = resume(&experiment, &folder).unwrap();
+        assert_eq!((notes.len(), seen), (states, rounds), "{what}: {notes:?}");
+        assert!(
+            notes[0].contains("rounds.jsonl") && notes[0].ends_with("round 3 of seed 3 is done again"),
+            "{notes:?}"
+        );
+        assert!(content(&folder) == content(&whole), "{what}");
+    }
+}
+
+/// Before anything is saved, too, a run goes on with the configuration that it was begun with, or not at all.
+#[test]
+fn a_configuration_that_changed_is_named() {
+    let place = tempfile::tempdir().unwrap();
+    let experiment = experiment("fedavg");
+    let folder = new_folder(place.path(), "run");
+    experiment.announce(&folder).unwrap();
+    StoppedRun::open(folder.path()).unwrap();
+    let path = folder.file(RunFolder::CONFIG);
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("rounds = 4", "rounds = 5")).unwrap();
+    let error = StoppedRun::open(folder.path()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("config.toml: expected the configuration that the run was begun with, found another")
+    );
+    assert!(error.is_input());
+    // How it is written is no part of it.
+    fs::write(&path, format!("# a remark\n\n{text}")).unwrap();
+    StoppedRun::open(folder.path()).unwrap();
 }
 
 #[test]
@@ -199,9 +351,22 @@ fn a_state_of_another_configuration_is_refused_and_kept() {
     let before = content_of_checkpoint(&folder);
     let mut config = experiment.config().clone();
     config.optimizer.learning_rate *= 2.0;
-    let Err(error) = resume(&experiment.with_config(config).unwrap(), &folder) else { panic!("it was accepted") };
-    assert!(error.to_string().contains("seed-00000.done: expected the configuration, the data"), "{error}");
-    assert!(error.is_input());
+    let refused = |other: &Experiment, told: &str| {
+        let Err(error) = resume(other, &folder) else { panic!("it was accepted") };
+        assert!(error.to_string().contains(told) && error.is_input(), "{error}");
+    };
+    let told = "config.toml: expected the configuration that the run was begun with, found another";
+    refused(&experiment.with_config(config).unwrap(), told);
+    // The seeds that are still to come belong to it, too.
+    let mut config = experiment.config().clone();
+    config.seeds = vec![3, 9];
+    refused(&experiment.with_config(config).unwrap(), told);
+    let spec = Spec { nodes: 200, edges: 500, communities: 3, pocket_size: 10, ..preset("demo").unwrap().spec };
+    let other = generate("small", &spec, 2, &mut |_, _| {}).unwrap();
+    refused(
+        &Experiment::new(experiment.config().clone(), other).unwrap(),
+        "expected the data that the run was begun with",
+    );
     assert_eq!(content_of_checkpoint(&folder), before);
     resume(&experiment, &folder).unwrap();
 }
@@ -222,7 +387,12 @@ fn one_run_has_one_program() {
         fn round(&mut self, _: &RoundRecord<'_>, _: Option<&Evaluation>) {
             let lines = || fs::read(self.1.file(RunFolder::ROUNDS)).unwrap();
             let before = lines();
-            let Err(error) = resume(self.0, self.1) else { panic!("two programs at one run") };
+            // As another program would: it has the path alone.
+            let other = RunFolder::open(self.1.path()).unwrap();
+            let Err(error) = resume(self.0, &other) else { panic!("two programs at one run") };
+            let Err(overwritten) = RunFolder::create(self.1.path(), true) else { panic!("a run was overwritten") };
+            assert_eq!(error.to_string(), overwritten.to_string());
+            assert!(self.0.announce(&other).is_err());
             assert_eq!(lines(), before);
             self.2 = Some(error.to_string());
         }

@@ -5,7 +5,7 @@ use boostfgl::fairness::diagnostics::Which;
 use boostfgl::fed::boost::Boost;
 use boostfgl::graph::Graph;
 use boostfgl::graph::catalogue::Lookup;
-use boostfgl::{Data, Error, Http, Layers, Pace};
+use boostfgl::{Data, Error, Experiment, Http, Layers, Pace};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -250,6 +250,21 @@ impl ResourceFlags {
         }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads.unwrap_or(0)).build();
         Ok(pool.map_err(|error| wrong(format!("the system refused to start the threads ({error})")))?)
+    }
+
+    /// Refuses a run that needs more memory than `--memory` allows or, without that, than the machine could ever give.
+    pub(crate) fn check(&self, experiment: &Experiment, pool: &rayon::ThreadPool) -> Result<()> {
+        match self.limit()? {
+            Some(limit) => experiment.check_memory(limit, pool.current_num_threads())?,
+            None => experiment.check_machine()?,
+        }
+        Ok(())
+    }
+
+    /// The memory that the cells of a grid share: what `--memory` says, or what the machine could at best give.
+    pub(crate) fn budget(&self) -> Result<Option<u64>> {
+        let machine = || boostfgl::memory::machine().map(boostfgl::memory::worth_a_try);
+        Ok(self.limit()?.or_else(machine))
     }
 
     /// The memory limit in bytes.

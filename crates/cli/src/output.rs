@@ -16,15 +16,26 @@ pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
     let known = error.downcast_ref::<Error>();
     if let Some(Error::Stopped { folder, .. }) = known {
         // Somebody wanted this: no error.
-        eprintln!("{error}\n  to go on: boostfgl resume {}", folder.display());
+        let flag = data_dir(std::env::args());
+        tell(&format!("{error}\n  to go on: boostfgl resume {}{flag}", folder.display()));
         return ExitCode::from(crate::signals::INTERRUPTED);
     }
     // Each message already says what caused it, and stays on one line.
-    eprintln!("error: {}", error.to_string().replace(['\n', '\r'], " "));
+    tell(&format!("error: {}", error.to_string().replace(['\n', '\r'], " ")));
     let serving = error.downcast_ref::<boostfgl_serve::Error>().map(boostfgl_serve::Error::advice);
     let other = "Check that the disk is not full and that the system allows what was asked.";
-    eprintln!("  help: {}", known.map(Error::advice).or(serving).unwrap_or(other));
+    tell(&format!("  help: {}", known.map(Error::advice).or(serving).unwrap_or(other)));
     ExitCode::from(if known.is_some_and(Error::is_input) { 2 } else { 1 })
+}
+
+/// The flag that says where data are, as it was given: a run does not remember it, since data may move.
+fn data_dir(mut given: impl Iterator<Item = String>) -> String {
+    let flag = given.find(|word| word == "--data-dir" || word.starts_with("--data-dir="));
+    match flag {
+        Some(flag) if flag.contains('=') => format!(" {flag}"),
+        Some(flag) => given.next().map(|place| format!(" {flag} {place}")).unwrap_or_default(),
+        None => String::new(),
+    }
 }
 
 /// Prints what is wrong with a command line in the same form; help and version, which were asked for, as they are.
@@ -35,14 +46,14 @@ pub(crate) fn fail_to_parse(error: &clap::Error) -> ExitCode {
             return print(&text).map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS);
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            eprintln!("error: a command is missing\n\n{}\n", text.trim_end());
+            tell(&format!("error: a command is missing\n\n{}\n", text.trim_end()));
         }
         _ => {
             let told: Vec<&str> = text.lines().filter(|line| !line.starts_with("For more information")).collect();
-            eprintln!("{}\n", told.join("\n").trim_end());
+            tell(&format!("{}\n", told.join("\n").trim_end()));
         }
     }
-    eprintln!("  help: Add --help to see every argument with its meaning.");
+    tell("  help: Add --help to see every argument with its meaning.");
     ExitCode::from(2)
 }
 
@@ -69,6 +80,16 @@ pub(crate) fn style() -> Style {
     if std::io::stdout().is_terminal() && !plain { Style::Colour } else { Style::Plain }
 }
 
+/// Says something on standard error that nothing depends on: if nobody listens any more, the work goes on.
+pub(crate) fn tell(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
+/// Something that the user should know though all goes on.
+pub(crate) fn note(text: &str) {
+    tell(&format!("note: {text}"));
+}
+
 /// Writes to standard output; a closed pipe becomes an error that [`fail`] forgives.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
@@ -88,4 +109,17 @@ pub(crate) fn thousands(n: usize) -> String {
         out.push(c);
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_said_where_data_are_is_told_to_say_it_again() {
+        let told = |line: &str| data_dir(line.split(' ').map(str::to_owned));
+        assert_eq!(told("boostfgl run cora --data-dir d --quiet"), " --data-dir d");
+        assert_eq!(told("boostfgl run cora --data-dir=d --quiet"), " --data-dir=d");
+        assert_eq!(told("boostfgl run cora"), "");
+    }
 }

@@ -1,5 +1,6 @@
 //! How a long run shows that it lives: a bar on a terminal, plain lines otherwise. Always on standard error.
 
+use crate::output;
 use boostfgl::Progress;
 use boostfgl::fairness::Evaluation;
 use boostfgl::fed::RoundRecord;
@@ -41,7 +42,7 @@ impl Progress for Rounds {
     fn note(&mut self, text: &str) {
         match &self.bar {
             Some(bar) => bar.println(format!("note: {text}")),
-            None => eprintln!("note: {text}"),
+            None => output::note(text),
         }
     }
 
@@ -51,7 +52,7 @@ impl Progress for Rounds {
             Some(bar) => bar.set_message(said),
             None if !self.quiet && self.last_line.elapsed() > Duration::from_secs(10) => {
                 self.last_line = Instant::now();
-                eprintln!("{}: {said}", self.label);
+                output::tell(&format!("{}: {said}", self.label));
             }
             None => {}
         }
@@ -73,7 +74,7 @@ impl Progress for Rounds {
         let due = record.round == record.rounds || self.last_line.elapsed() > Duration::from_secs(10);
         if !self.quiet && due {
             self.last_line = Instant::now();
-            eprintln!(
+            output::tell(&format!(
                 "{}: seed {} ({} of {}), round {}/{}, loss {:.3}{accuracy}",
                 self.label,
                 self.seed,
@@ -82,7 +83,7 @@ impl Progress for Rounds {
                 record.round,
                 record.rounds,
                 record.loss
-            );
+            ));
         }
     }
 }
@@ -118,7 +119,7 @@ impl Phases {
             bar.set_message(phase.to_owned());
             bar.set_position((share.clamp(0.0, 1.0) * 1000.0) as u64);
         } else if !self.quiet && phase != self.last && phase.starts_with("fetching") {
-            eprintln!("{phase}");
+            output::tell(phase);
         }
         phase.clone_into(&mut self.last);
     }
@@ -164,7 +165,7 @@ impl Cells {
     fn line(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.println(text),
-            None if !self.quiet => eprintln!("{text}"),
+            None if !self.quiet => output::tell(text),
             None => {}
         }
     }

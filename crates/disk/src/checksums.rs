@@ -59,14 +59,8 @@ impl Checksums {
     /// # Errors
     /// If the file cannot be read, or is not such a list.
     pub fn read(folder: &Path) -> Result<Option<Self>> {
-        let path = folder.join(Self::FILE);
-        let bytes = match fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Error::new(path, error)),
-        };
-        let sums = parse(&bytes).map_err(|reason| damaged(&path, reason))?;
-        Ok(Some(Self { folder: folder.to_path_buf(), sums }))
+        let list = Self::read_list(&folder.join(Self::FILE))?;
+        Ok(list.map(|sums| Self { folder: folder.to_path_buf(), sums }))
     }
 
     /// The names of the files.
@@ -91,17 +85,57 @@ impl Checksums {
         Err(damaged(&path, reason))
     }
 
+    /// Writes the checksum of one file, which stands by itself, to a file beside it: `a.csv.b3` for `a.csv`.
+    ///
+    /// # Errors
+    /// If the file cannot be read, its name is no text, or the system refuses.
+    pub fn write_beside(path: &Path) -> Result<()> {
+        let sum = sum_of(path).map_err(|source| Error::new(path, source))?;
+        let name = path.file_name().and_then(|name| name.to_str());
+        let name = name.ok_or_else(|| damaged(path, "expected a name that is text, found other bytes".to_owned()))?;
+        write_atomic(beside(path), format!("{sum}  {name}\n").as_bytes())
+    }
+
     /// Compares a file with the checksums beside it, if there are any and they name it.
     ///
     /// # Errors
     /// As [`Checksums::check`]; also if the checksums themselves are damaged.
     pub fn check_beside(path: &Path) -> Result<()> {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Ok(()) };
-        match Self::read(crate::folder::parent(path))? {
-            Some(sums) if sums.sums.contains_key(name) => sums.check(name),
+        let folder = crate::folder::parent(path);
+        match Self::read(folder)? {
+            Some(sums) if sums.sums.contains_key(name) => sums.check(name)?,
+            _ => {}
+        }
+        let own = beside(path);
+        match Self::read_list(&own)? {
+            Some(sums) if sums.get(name).is_none_or(|sum| sum_of(path).is_ok_and(|found| found != *sum)) => {
+                let list = own.file_name().unwrap_or_default().to_string_lossy();
+                let reason = format!(
+                    "expected the content that {list} names, found other: the file was changed (if that was meant, \
+                     remove {list})"
+                );
+                Err(damaged(path, reason))
+            }
             _ => Ok(()),
         }
     }
+
+    /// The list in a file, if there is such a file.
+    fn read_list(path: &Path) -> Result<Option<BTreeMap<String, String>>> {
+        match fs::read(path) {
+            Ok(bytes) => parse(&bytes).map(Some).map_err(|reason| damaged(path, reason)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::new(path, error)),
+        }
+    }
+}
+
+/// Where the checksum of one file is that stands by itself.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".b3");
+    name.into()
 }
 
 fn sum_of(path: &Path) -> io::Result<String> {
@@ -191,5 +225,30 @@ mod tests {
         Checksums::check_beside(&file).unwrap();
         fs::write(&file, "2").unwrap();
         assert_eq!(Checksums::check_beside(&file).unwrap_err().source.kind(), io::ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn one_file_by_itself_has_its_checksum_beside_it() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("parts.csv");
+        fs::write(&file, "1").unwrap();
+        Checksums::write_beside(&file).unwrap();
+        Checksums::check_beside(&file).unwrap();
+        let list = place.path().join("parts.csv.b3");
+        let whole = fs::read(&list).unwrap();
+        assert!(whole.ends_with(b"  parts.csv\n"));
+        fs::write(&file, "2").unwrap();
+        let error = Checksums::check_beside(&file).unwrap_err().to_string();
+        assert!(error.contains("expected the content that parts.csv.b3 names, found other"), "{error}");
+        fs::write(&file, "1").unwrap();
+        for at in 0..whole.len() {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 1;
+            for damaged in [&flipped[..], &whole[..at]] {
+                fs::write(&list, damaged).unwrap();
+                // An empty list names nothing.
+                assert!(Checksums::check_beside(&file).is_err(), "byte {at}");
+            }
+        }
     }
 }

@@ -97,7 +97,15 @@ pub fn sync_folder(folder: impl AsRef<Path>) -> Result<()> {
 pub(crate) fn sync(folder: &Path) -> io::Result<()> {
     faults::pass(Call::SyncFolder(folder))?;
     // Windows opens no folder as a file, and orders its own journal.
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    if cfg!(unix) { forgiven(File::open(folder)?.sync_all()) } else { Ok(()) }
+}
+
+/// Some network file systems do not know what it is to sync a folder: there is nothing more that one could do.
+fn forgiven(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
+        other => other,
+    }
 }
 
 /// The folder that holds the name; `.` for a bare one.
@@ -131,6 +139,18 @@ mod tests {
         fs::write(place.path().join("a"), b"1").unwrap();
         let asked = place.path().join("a/b");
         assert_eq!(create_dir_all(&asked).unwrap_err().path, asked);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_synced_is_forgiven_and_a_broken_disk_is_not() {
+        for (kind, forgives) in [
+            (io::ErrorKind::InvalidInput, true),
+            (io::ErrorKind::Unsupported, true),
+            (io::ErrorKind::StorageFull, false),
+            (io::ErrorKind::Other, false),
+        ] {
+            assert_eq!(forgiven(Err(kind.into())).is_ok(), forgives, "{kind:?}");
+        }
     }
 
     #[cfg(unix)]

@@ -127,7 +127,11 @@ mod tests {
                 ClassCounts::default(),
             ]
         );
-        assert_eq!((confusion.hits(), confusion.total(), confusion.count(9, 9)), (2, 4, 0));
+        assert_eq!((confusion.hits(), confusion.total(), confusion.classes()), (2, 4, 3));
+        let counts: Vec<u64> =
+            (0..3).flat_map(|t| (0..3).map(move |p| (t, p))).map(|(t, p)| confusion.count(t, p)).collect();
+        assert_eq!(counts, [1, 2, 0, 0, 1, 0, 0, 0, 0]);
+        assert_eq!([confusion.count(9, 9), confusion.count(0, 3), confusion.count(3, 0)], [0; 3]);
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 use crate::aggregate::Update;
 use crate::attack::{Forged, Sent};
+use crate::boost::Summary;
 use crate::client::{Client, Trained};
 use crate::config::ClientWeight;
 use crate::screen::Envelope;
+use crate::wire::Message;
 use boostfgl_nn::{Params, Real};
 
 /// What one participant did in a round.
@@ -24,7 +26,7 @@ impl<T: Real> Took<T> {
         &'a self,
         client: &'a Client<T>,
         given: Option<&'a Params<T>>,
-        told: Option<&'a crate::Message<T>>,
+        told: Option<&'a Message<T>>,
         weight: ClientWeight,
     ) -> Sent<'a, T> {
         Sent {
@@ -33,6 +35,9 @@ impl<T: Real> Took<T> {
             told,
             model: self.trained.upload.model.then(|| client.local()),
             message: &self.trained.upload.message,
+            tensor_norms: &self.trained.tensor_norms,
+            measured: false,
+            labelled: client.data().training_nodes() as f64,
             size: client.size(weight),
             summary: self.trained.summary,
         }
@@ -41,11 +46,7 @@ impl<T: Real> Took<T> {
     /// Takes over what an attacker sends instead.
     pub(crate) fn replace(&mut self, forged: Forged<T>) {
         if let Some(norms) = &forged.tensor_norms {
-            match norms.is_empty() {
-                // A claim that nothing moved.
-                true => self.trained.tensor_norms.fill(0.0),
-                false => self.trained.tensor_norms.clone_from(norms),
-            }
+            self.trained.tensor_norms.clone_from(norms);
             self.trained.norm = self.trained.tensor_norms.iter().map(|d| d * d).sum::<f64>().sqrt();
         }
         self.forged = Some(forged);
@@ -58,7 +59,7 @@ impl<T: Real> Took<T> {
         round: usize,
         weight: ClientWeight,
     ) -> Vec<Envelope<'a, T>> {
-        let Update { model, message, norm, size, summary, .. } = self.update(client, weight);
+        let Update { model, message, norm, tensor_norms, size, summary, .. } = self.update(client, weight);
         let upload = &self.trained.upload;
         let forged = self.forged.as_ref();
         let envelope = Envelope {
@@ -68,12 +69,23 @@ impl<T: Real> Took<T> {
             model,
             message,
             norm,
+            tensor_norms,
             combined: upload.model || upload.moved.is_some(),
             size,
             summary,
             seconds: self.seconds,
         };
         vec![envelope; 1 + usize::from(forged.is_some_and(|forged| forged.twice))]
+    }
+
+    /// Whom it says that its model serves.
+    pub(crate) fn summary(&self) -> Option<Summary> {
+        self.forged.as_ref().and_then(|forged| forged.summary).or(self.trained.summary)
+    }
+
+    /// What it says beside its model.
+    pub(crate) fn message(&self) -> &Message<T> {
+        self.forged.as_ref().and_then(|forged| forged.message.as_ref()).unwrap_or(&self.trained.upload.message)
     }
 
     /// What a server rule works with.
@@ -83,11 +95,11 @@ impl<T: Real> Took<T> {
         Update {
             client: self.client,
             model: forged.and_then(|forged| forged.model.as_ref()).filter(|_| local.is_some()).or(local),
-            message: forged.and_then(|forged| forged.message.as_ref()).unwrap_or(&trained.upload.message),
+            message: self.message(),
             norm: trained.norm,
             tensor_norms: &trained.tensor_norms,
             size: forged.and_then(|forged| forged.size).unwrap_or_else(|| client.size(weight)),
-            summary: forged.and_then(|forged| forged.summary).or(trained.summary),
+            summary: self.summary(),
         }
     }
 }

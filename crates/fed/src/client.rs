@@ -159,12 +159,12 @@ impl<T: Real> Client<T> {
     }
 
     /// Goes back to where the round started, because what came of it was not used; `afresh` if the optimiser may have
-    /// been spoilt. What is not finite in a rule's own memory stays there: such a client is refused again.
+    /// been spoilt.
     pub(crate) fn recover(&mut self, given: Option<&Params<T>>, afresh: bool) {
         let Self { local, origin, optimizer, training, rule, .. } = self;
         given.or(origin.as_ref()).into_iter().for_each(|start| local.copy_from(start));
         training.remember(None);
-        rule.refused();
+        rule.refused(afresh);
         if afresh {
             optimizer.reset();
         }
@@ -330,16 +330,19 @@ impl<T: Real> Client<T> {
             Some(loss) => loss,
             None => epochs(&mut **rule, &desk, &mut **optimizer, local),
         };
-        let upload = rule.finish(&desk, local)?;
-        let tensor_norms = match &upload.moved {
-            Some(moved) => moved.clone(),
-            None => local.tensor_distances(start),
-        };
-        let norm = tensor_norms.iter().map(|d| d * d).sum::<f64>().sqrt();
         if !last.is_finite() {
             return Err(desk.diverged("loss"));
         }
-        // The start was finite, so the distance from it is finite exactly if the model is.
+        let length = |norms: &[f64]| norms.iter().map(|d| d * d).sum::<f64>().sqrt();
+        // The start was finite, so the distance from it is finite exactly if the model is. A rule must not come to remember
+        // one that is not: the client would never recover.
+        let moved = local.tensor_distances(start);
+        if !length(&moved).is_finite() {
+            return Err(desk.diverged("model"));
+        }
+        let upload = rule.finish(&desk, local)?;
+        let tensor_norms = upload.moved.clone().unwrap_or(moved);
+        let norm = length(&tensor_norms);
         if !norm.is_finite() {
             return Err(desk.diverged("model"));
         }
@@ -602,3 +605,6 @@ pub(crate) fn argmax<T: Real>(row: &[T]) -> u32 {
     }
     best as u32
 }
+
+#[cfg(test)]
+mod tests;

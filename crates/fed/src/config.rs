@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Protocol {
-    /// Communication rounds T, at least 1.
+    /// Communication rounds T, 1 to 1000000000.
     pub rounds: usize,
-    /// Local epochs E per round; an epoch is one full-batch step. At least 1.
+    /// Local epochs E per round; an epoch is one full-batch step. 1 to 1000000000.
     pub epochs: usize,
     /// Share of the clients that take part in a round, in (0, 1]; at least one client does.
     pub participation: f64,
@@ -47,8 +47,8 @@ impl Protocol {
     /// # Errors
     /// Names the first key that is out of range.
     pub fn check(&self) -> Result<()> {
-        at_least_one("fed.rounds", self.rounds)?;
-        at_least_one("fed.epochs", self.epochs)?;
+        steps("fed.rounds", 1, self.rounds)?;
+        steps("fed.epochs", 1, self.epochs)?;
         at_least_one("fed.eval_every", self.eval_every)?;
         if !(self.participation > 0.0 && self.participation <= 1.0) {
             return Err(Error::setting("fed.participation", "a number above 0 and at most 1", self.participation));
@@ -112,7 +112,7 @@ impl From<LossReduction> for Reduction {
 pub struct Model {
     /// Architecture; `boostfgl methods` lists them.
     pub backbone: String,
-    /// Hidden width, at least 1.
+    /// Hidden width, 1 to 1000000.
     pub hidden: usize,
     /// Number of layers, 1 to 8.
     pub layers: usize,
@@ -137,9 +137,9 @@ impl Model {
     /// # Errors
     /// Names the first key that is out of range.
     pub fn check(&self) -> Result<()> {
-        at_least_one("model.hidden", self.hidden)?;
-        if !(1..=8).contains(&self.layers) {
-            return Err(Error::setting("model.layers", "1 to 8", self.layers));
+        width("model.hidden", self.hidden)?;
+        if !(1..=MOST_LAYERS).contains(&self.layers) {
+            return Err(Error::setting("model.layers", format!("1 to {MOST_LAYERS}"), self.layers));
         }
         if !(0.0..1.0).contains(&self.dropout) {
             return Err(Error::setting("model.dropout", "at least 0 and below 1", self.dropout));
@@ -185,9 +185,7 @@ impl Optimizer {
     /// # Errors
     /// Names the first key that is out of range.
     pub fn check(&self) -> Result<()> {
-        if !(self.learning_rate.is_finite() && self.learning_rate > 0.0) {
-            return Err(Error::setting("optimizer.learning_rate", "a number above 0", self.learning_rate));
-        }
+        above_zero("optimizer.learning_rate", self.learning_rate)?;
         not_negative("optimizer.weight_decay", self.weight_decay)?;
         if !(0.0..1.0).contains(&self.momentum) {
             return Err(Error::setting("optimizer.momentum", "at least 0 and below 1", self.momentum));
@@ -232,10 +230,129 @@ fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }
 
+/// No layer is wider and nothing that is made up has more nodes: products of a few such numbers do not overflow, and a run
+/// that would need so much is refused for its memory first.
+pub const WIDEST: usize = 1_000_000;
+
+/// More layers than any network of this kind gains from.
+pub const MOST_LAYERS: usize = 8;
+
+/// No more rounds, epochs or steps: even of the shortest, so many last for weeks, and their sums and products are counted in
+/// 64 bits.
+pub const LONGEST: usize = 1_000_000_000;
+
 pub(crate) fn at_least_one(key: &'static str, value: usize) -> Result<()> {
     if value == 0 { Err(Error::setting(key, "at least 1", value)) } else { Ok(()) }
 }
 
+/// A width or a number of made-up nodes, from 1 to [`WIDEST`].
+pub(crate) fn width(key: &'static str, value: usize) -> Result<()> {
+    at_least_one(key, value)?;
+    at_most(key, WIDEST, value)
+}
+
+/// A number of rounds, epochs or steps, from `least` to [`LONGEST`].
+pub(crate) fn steps(key: &'static str, least: usize, value: usize) -> Result<()> {
+    if value < least {
+        return Err(Error::setting(key, format!("at least {least}"), value));
+    }
+    at_most(key, LONGEST, value)
+}
+
+pub(crate) fn at_most(key: &'static str, most: usize, value: usize) -> Result<()> {
+    if value > most { Err(Error::setting(key, format!("at most {most}"), value)) } else { Ok(()) }
+}
+
 pub(crate) fn not_negative(key: &'static str, value: f64) -> Result<()> {
-    if value.is_finite() && value >= 0.0 { Ok(()) } else { Err(Error::setting(key, "a number of at least 0", value)) }
+    if !value.is_finite() || value < 0.0 {
+        return Err(Error::setting(key, "a number of at least 0", value));
+    }
+    single(key, value)
+}
+
+pub(crate) fn above_zero(key: &'static str, value: f64) -> Result<()> {
+    if !value.is_finite() || value <= 0.0 {
+        return Err(Error::setting(key, "a number above 0", value));
+    }
+    single(key, value)
+}
+
+/// Whether training, which computes in single precision, can hold the number.
+pub(crate) fn single(key: &'static str, value: f64) -> Result<()> {
+    if (value as f32).is_finite() {
+        return Ok(());
+    }
+    // Not its 300 digits.
+    let (expected, found) = ("a number that single precision can hold, at most 3.4e38".into(), format!("{value:?}"));
+    Err(Error::Setting { key, expected, found })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::methods::MethodConfigs;
+
+    /// Every key that decides how large something is, set to what no machine holds.
+    #[test]
+    fn sizes_have_upper_bounds() {
+        type Change = fn(&mut MethodConfigs, usize);
+        let keys: [(&str, Change); 14] = [
+            ("methods.adafgl.hidden", |m, n| m.adafgl.hidden = n),
+            ("methods.adafgl.steps", |m, n| m.adafgl.steps = n),
+            ("methods.adafgl.personal_epochs", |m, n| m.adafgl.personal_epochs = n),
+            ("methods.fedsage-plus.hidden", |m, n| m.fedsage_plus.hidden = n),
+            ("methods.fedsage-plus.latent", |m, n| m.fedsage_plus.latent = n),
+            ("methods.fedsage-plus.narrow", |m, n| m.fedsage_plus.narrow = n),
+            ("methods.fedsage-plus.wide", |m, n| m.fedsage_plus.wide = n),
+            ("methods.fedsage-plus.max_neighbours", |m, n| m.fedsage_plus.max_neighbours = n),
+            ("methods.fedtad.pseudo_nodes", |m, n| m.fedtad.pseudo_nodes = n),
+            ("methods.fedtad.noise", |m, n| m.fedtad.noise = n),
+            ("methods.fedpub.proxy_blocks", |m, n| m.fedpub.proxy_blocks = n),
+            ("methods.fedpub.proxy_nodes", |m, n| m.fedpub.proxy_nodes = n),
+            ("methods.fedspray.width", |m, n| m.fedspray.width = n),
+            ("methods.fairfgl.history", |m, n| m.fairfgl.history = n),
+        ];
+        for (key, change) in keys {
+            for size in [1_000_000_000_000, 1 << 62] {
+                let mut methods = MethodConfigs::default();
+                change(&mut methods, size);
+                let refused = methods.check().unwrap_err().to_string();
+                assert!(refused.starts_with(&format!("{key}: expected at most ")), "{refused}");
+                assert!(refused.ends_with(&format!("found {size}")), "{refused}");
+            }
+        }
+        let refused = Model { hidden: 1_000_000_000_000, ..Model::default() }.check().unwrap_err();
+        assert_eq!(refused.to_string(), "model.hidden: expected at most 1000000, found 1000000000000");
+        let refused = Protocol { rounds: 1 << 62, ..Protocol::default() }.check().unwrap_err();
+        assert_eq!(refused.to_string(), "fed.rounds: expected at most 1000000000, found 4611686018427387904");
+        assert!(Model { hidden: WIDEST, ..Model::default() }.check().is_ok());
+    }
+
+    #[test]
+    fn a_proxy_graph_is_bounded_as_a_whole() {
+        let mut methods = MethodConfigs::default();
+        (methods.fedpub.proxy_blocks, methods.fedpub.proxy_nodes) = (1000, 1000);
+        assert!(methods.check().is_ok());
+        methods.fedpub.proxy_nodes = 1001;
+        assert_eq!(
+            methods.check().unwrap_err().to_string(),
+            "methods.fedpub.proxy_nodes: expected at most 1000000 nodes in all 1000 blocks, found 1001"
+        );
+    }
+
+    #[test]
+    fn rates_are_finite_in_single_precision() {
+        let told = |rate| {
+            let optimizer = Optimizer { learning_rate: rate, ..Optimizer::default() };
+            optimizer.check().err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        let expected =
+            "optimizer.learning_rate: expected a number that single precision can hold, at most 3.4e38, found";
+        assert_eq!(told(1e300), format!("{expected} 1e300"));
+        assert_eq!(told(f64::INFINITY), "optimizer.learning_rate: expected a number above 0, found inf");
+        assert_eq!(told(f64::NAN), "optimizer.learning_rate: expected a number above 0, found NaN");
+        assert_eq!((told(1e38), told(1e-300)), (String::new(), String::new()));
+        let refused = Optimizer { weight_decay: 1e39, ..Optimizer::default() }.check().unwrap_err();
+        assert!(refused.to_string().starts_with("optimizer.weight_decay: expected a number that single"), "{refused}");
+    }
 }

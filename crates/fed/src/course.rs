@@ -84,12 +84,13 @@ impl<T: Real> Course<T> {
         // Rounds that the method adds train modules of its own: there is nothing of the network to show.
         let starts = (self.inspected && round <= federation.setup.protocol.rounds).then(|| federation.starts());
         let mut aside = started.elapsed();
-        let Done { records, combination, refused } = federation.round(round)?;
+        let done = federation.round(round)?;
         if let Some(starts) = starts {
             let stopped = Instant::now();
-            federation.inspect(round, &starts, &records, combination.as_ref(), observers);
+            federation.inspect(round, &starts, &done, observers);
             aside += stopped.elapsed();
         }
+        let Done { records, refused, .. } = done;
         self.bytes.0 += records.iter().map(|r| r.bytes_up).sum::<u64>();
         self.bytes.1 += records.iter().map(|r| r.bytes_down).sum::<u64>();
         let due = round % federation.setup.protocol.eval_every == 0 || round == rounds;

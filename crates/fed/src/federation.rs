@@ -4,12 +4,11 @@ use crate::aggregate::{self, Update};
 use crate::arrival::Took;
 use crate::attack::{self, Attack, Sent};
 use crate::boost::{Boost, BoostConfig, ModelBoost};
-use crate::client::{Client, Instructions, Trained};
+use crate::client::{Client, Instructions};
 use crate::config::{Model, Optimizer, Protocol};
 use crate::local_data::LocalData;
-use crate::methods::{self, MethodConfigs, MethodInfo, Round, ServerRule, Terms};
+use crate::methods::{self, MethodConfigs, MethodInfo, Round, ServerRule, Terms, Turn};
 use crate::observer::{ClientRecord, Inspected, Inspection, Observer};
-use crate::rule::{ClientRule, Desk};
 use crate::screen::{self, Envelope, Expected, Reason, Refusal, Screen};
 use crate::{Combination, Error, Message, Result, wire};
 use boostfgl_graph::Stream;
@@ -17,6 +16,7 @@ use boostfgl_nn::backbones::{self, Architecture, Backbone};
 use boostfgl_nn::{Ledger, Params, Pool, Real};
 use rayon::prelude::*;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -52,17 +52,19 @@ pub struct Setup {
 /// A federation that is ready to run.
 pub struct Federation<T: Real> {
     pub(crate) setup: Setup,
-    backbone: Box<dyn Backbone<T>>,
+    pub(crate) backbone: Box<dyn Backbone<T>>,
     pub(crate) clients: Vec<Client<T>>,
     pub(crate) server: Box<dyn ServerRule<T>>,
     model_boost: Option<ModelBoost>,
     screen: Screen,
     attack: Option<Attack<T>>,
     /// One per worker: buffers are shared by the clients that a thread happens to run.
-    pools: Mutex<Vec<Pool<T>>>,
+    pub(crate) pools: Mutex<Vec<Pool<T>>>,
     parameters: usize,
     /// Training nodes of each class, of all clients together.
-    counts: Vec<usize>,
+    pub(crate) counts: Vec<usize>,
+    /// Whose preparation failed, to be told with the first round.
+    pub(crate) unprepared: Vec<Refusal>,
     pub(crate) nodes: usize,
 }
 
@@ -165,6 +167,7 @@ impl<T: Real> Federation<T> {
             server,
             model_boost,
             counts,
+            unprepared: Vec::new(),
             nodes,
         })
     }
@@ -196,27 +199,6 @@ impl<T: Real> Federation<T> {
         Ok(course.finish())
     }
 
-    /// What clients do before the first round: exchanges with each other, and what follows from them. Returns the bytes
-    /// that went up and down.
-    pub(crate) fn prepare(&mut self, observers: &mut [&mut dyn Observer<T>]) -> Result<(u64, u64)> {
-        let exchanges = self.clients.iter().map(Client::exchanges).max().unwrap_or(0);
-        let (mut up, mut down) = (0, 0);
-        for number in 0..exchanges {
-            let (sent, received) = self.exchange(number)?;
-            (up, down) = (up + sent, down + received);
-            observers.iter_mut().for_each(|o| o.preparing(number + 1, exchanges));
-        }
-        let adopted = self.at_their_desks(|_, rule, desk| if trains(desk) { rule.ready(desk) } else { Ok(None) })?;
-        let told = instructions(&self.setup);
-        let clients = std::mem::take(&mut self.clients);
-        let renew = |(client, data): (Client<T>, Option<LocalData<T>>)| match data {
-            Some(data) => client.adopt(data, &*self.backbone, &told, &self.counts),
-            None => client,
-        };
-        self.clients = clients.into_iter().zip(adopted).map(renew).collect();
-        Ok((up, down))
-    }
-
     /// Takes down what clients and server remember, or puts it back where nothing has happened yet.
     pub(crate) fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
         ledger.within("server", |ledger| self.server.keep(ledger))?;
@@ -236,50 +218,6 @@ impl<T: Real> Federation<T> {
             Some(attack) => ledger.within("attack", |ledger| attack.keep(model, ledger)),
             None => Ok(()),
         }
-    }
-
-    /// One exchange: everybody asks, everybody answers everybody else, everybody hears the answers. All goes through the
-    /// server, so that a question goes up once and down to each of the others.
-    fn exchange(&mut self, number: usize) -> Result<(u64, u64)> {
-        let questions =
-            self.at_their_desks(|_, rule, desk| if trains(desk) { rule.ask(desk, number) } else { Ok(None) })?;
-        let answers: Vec<Vec<(usize, Message<T>)>> = self.at_their_desks(|k, rule, desk| {
-            if !trains(desk) {
-                return Ok(Vec::new());
-            }
-            let others = questions.iter().enumerate().filter(|(asker, _)| *asker != k);
-            let asked = others.filter_map(|(asker, question)| question.as_ref().map(|question| (asker, question)));
-            asked.map(|(asker, question)| Ok((asker, rule.answer(desk, number, asker, question)?))).collect()
-        })?;
-        let others = questions.iter().flatten().count().saturating_sub(1);
-        let asked: usize = questions.iter().flatten().map(Message::count).sum();
-        let answered: usize = answers.iter().flatten().map(|(_, answer)| answer.count()).sum();
-        let mut heard: Vec<Vec<(usize, Message<T>)>> = questions.iter().map(|_| Vec::new()).collect();
-        for (k, answers) in answers.into_iter().enumerate() {
-            answers.into_iter().for_each(|(asker, answer)| heard[asker].push((k, answer)));
-        }
-        self.at_their_desks(|k, rule, desk| if trains(desk) { rule.hear(desk, number, &heard[k]) } else { Ok(()) })?;
-        Ok((wire::bytes(asked + answered), wire::bytes(asked * others + answered)))
-    }
-
-    /// Lets every client's rule do something at its desk, and collects the results in client order.
-    fn at_their_desks<R: Send>(
-        &mut self,
-        work: impl Fn(usize, &mut dyn ClientRule<T>, &Desk<'_, T>) -> Result<R> + Sync,
-    ) -> Result<Vec<R>> {
-        let Self { setup, backbone, clients, pools, .. } = self;
-        let told = instructions(setup);
-        let done: Vec<Result<R>> = clients
-            .par_iter_mut()
-            .enumerate()
-            .map(|(k, client)| {
-                let pool = borrow(pools);
-                let done = client.prepare(&**backbone, &told, &pool, |rule, desk| work(k, rule, desk));
-                give_back(pools, pool);
-                done
-            })
-            .collect();
-        done.into_iter().collect()
     }
 
     /// The models that clients start the next round from; clients that start from the same one share it.
@@ -306,11 +244,11 @@ impl<T: Real> Federation<T> {
         &mut self,
         round: usize,
         starts: &[Start<T>],
-        records: &[ClientRecord],
-        combination: Option<&Combination>,
+        done: &Done<T>,
         observers: &mut [&mut dyn Observer<T>],
     ) {
         let Self { setup, backbone, clients, server, .. } = self;
+        let Done { records, combination, forged, .. } = done;
         let judged: Vec<Option<Params<T>>> =
             clients.iter_mut().enumerate().map(|(k, client)| client.deployed(server.evaluated(k))).collect();
         let inspected = |(k, judged): (usize, Option<Params<T>>)| {
@@ -321,13 +259,16 @@ impl<T: Real> Federation<T> {
                 data: client.data(),
                 received: &start.received,
                 start: Cow::Borrowed(start.deployed.as_ref().unwrap_or(&start.received)),
-                trained: took.map(|_| client.local()),
+                // What arrived, whatever was trained.
+                trained: took
+                    .map(|_| forged.iter().find(|(from, _)| *from == k).map_or(client.local(), |(_, model)| model)),
                 judged: judged.map_or(Cow::Borrowed(server.evaluated(k).unwrap_or(client.local())), Cow::Owned),
                 // Who sat out has α and β of an earlier round.
                 node_weights: took.and_then(|_| client.node_weights()),
                 propagation: took.map_or(client.data().inputs().propagation(), |_| client.propagation()),
                 size: client.size(setup.protocol.client_weight),
                 weights: combination
+                    .as_ref()
                     .filter(|_| start.shared)
                     .zip(took)
                     .map(|(all, at)| tensors.map(|t| all.weights(t)[at]).collect()),
@@ -341,9 +282,11 @@ impl<T: Real> Federation<T> {
     }
 
     /// Local training of the participants, screening of what they send, and aggregation of what is left.
-    pub(crate) fn round(&mut self, round: usize) -> Result<Done> {
+    pub(crate) fn round(&mut self, round: usize) -> Result<Done<T>> {
         let participants = self.participants(round);
-        let (mut took, mut refused) = self.train(round, &participants)?;
+        let (mut took, failed) = self.train(round, &participants)?;
+        let mut refused = std::mem::take(&mut self.unprepared);
+        refused.extend(failed);
         self.attack(round, &mut took);
         refused.extend(self.screen(round, &participants, &mut took));
         self.recover(&took, &refused);
@@ -353,28 +296,53 @@ impl<T: Real> Federation<T> {
             return Err(Error::Quorum { round, participants, needed, usable, refused });
         }
         let combination = self.aggregate(round, &took, &refused)?;
-        Ok(Done { records: self.records(&took, combination.as_ref()), combination, refused })
+        self.check_finite(round)?;
+        let records = self.records(&took, combination.as_ref());
+        let forged = took.into_iter().filter_map(|one| Some((one.client, one.forged?.model?))).collect();
+        Ok(Done { records, combination, refused, forged })
+    }
+
+    /// Whether what the clients will be given is finite: updates that are may still overflow together.
+    fn check_finite(&self, round: usize) -> Result<()> {
+        if !self.setup.screen.enabled {
+            return Ok(());
+        }
+        let (mut models, mut messages): (Vec<&Params<T>>, Vec<&Message<T>>) = (Vec::new(), Vec::new());
+        for k in 0..self.clients.len() {
+            models.extend(self.server.start(k).into_iter().chain(self.server.evaluated(k)));
+            messages.extend(self.server.tell(k));
+        }
+        // What clients share is looked at once.
+        models.sort_unstable_by_key(|model| std::ptr::from_ref(*model));
+        models.dedup_by(|a, b| std::ptr::eq(*a, *b));
+        messages.sort_unstable_by_key(|message| std::ptr::from_ref(*message));
+        messages.dedup_by(|a, b| std::ptr::eq(*a, *b));
+        match models.iter().all(|model| model.is_finite()) && messages.iter().all(|message| message.is_finite()) {
+            true => Ok(()),
+            false => Err(Error::ServerDiverged { round }),
+        }
     }
 
     /// Local training of the participants; those that fail are refused.
     fn train(&mut self, round: usize, participants: &[usize]) -> Result<(Vec<Took<T>>, Vec<Refusal>)> {
         let Self { setup, backbone, clients, server, pools, .. } = self;
         let told = instructions(setup);
-        let trained = clients
-            .par_iter_mut()
-            .enumerate()
-            .filter(|(k, _)| participants.contains(k))
-            .map(|(k, client)| {
-                let started = Instant::now();
-                let pool = borrow(pools);
-                let (start, heard) = (server.start(k), server.tell(k));
-                let received = wire::count_down(start, heard);
-                let trained = client.train(&**backbone, start, heard, round - 1, &told, &pool);
-                give_back(pools, pool);
-                let seconds = started.elapsed().as_secs_f64();
-                (k, trained.map(|trained| Took { client: k, trained, received, seconds, forged: None }))
-            })
-            .collect::<Vec<_>>();
+        let train = |(k, client): (usize, &mut Client<T>)| {
+            let started = Instant::now();
+            let pool = borrow(pools);
+            let (start, heard) = (server.start(k), server.tell(k));
+            let received = wire::count_down(start, heard);
+            let trained = client.train(&**backbone, start, heard, round - 1, &told, &pool);
+            give_back(pools, pool);
+            let seconds = started.elapsed().as_secs_f64();
+            (k, trained.map(|trained| Took { client: k, trained, received, seconds, forged: None }))
+        };
+        let trained: Vec<_> = match setup.screen.deadline_seconds {
+            // One after the other: a thread that waits for a piece of its own work may take up another client's, whose time
+            // would count as its own.
+            Some(_) => clients.iter_mut().enumerate().filter(|(k, _)| participants.contains(k)).map(train).collect(),
+            None => clients.par_iter_mut().enumerate().filter(|(k, _)| participants.contains(k)).map(train).collect(),
+        };
         // If all failed, the first of them is reported, not the one that happened to finish first.
         let hopeless = !setup.screen.enabled || trained.iter().all(|(_, trained)| trained.is_err());
         let (mut took, mut refused) = (Vec::new(), Vec::new());
@@ -398,7 +366,8 @@ impl<T: Real> Federation<T> {
             .iter()
             .map(|one| {
                 let (given, told) = sent(one);
-                one.sent(&clients[one.client], given, told, weight)
+                let measured = server.moved(&one.trained.upload.message).is_some();
+                Sent { measured, ..one.sent(&clients[one.client], given, told, weight) }
             })
             .collect();
         let forged = attack.forge(round, &sent);
@@ -414,8 +383,16 @@ impl<T: Real> Federation<T> {
         let weight = setup.protocol.client_weight;
         let enrolled: Vec<f64> = clients.iter().map(|client| client.size(weight)).collect();
         let given = (0..clients.len()).map(|k| (server.start(k), server.tell(k))).collect();
-        let shapes = backbone.shapes();
-        let expected = Expected { round, participants, shapes: &shapes, enrolled: &enrolled, given };
+        let form = |one: &Envelope<'_, T>| {
+            let (client, data) = (one.from, clients[one.from].data());
+            let (labelled, reach) = (data.training_nodes() as f64, (data.adjacency().arcs() + data.len()) as f64);
+            server.form(&Turn { client, done: round - 1, labelled, reach, message: one.message })
+        };
+        let moved = |one: &Envelope<'_, T>| server.moved(one.message);
+        let (shapes, summaries) = (backbone.shapes(), setup.boosts.contains(&Boost::Model));
+        let (form, moved) = (&form, &moved);
+        let expected =
+            Expected { round, participants, shapes: &shapes, enrolled: &enrolled, given, form, moved, summaries };
         let arrived: Vec<Envelope<'_, T>> =
             took.iter().flat_map(|one| one.envelopes(&clients[one.client], round, weight)).collect();
         let verdicts = screen.judge(&arrived, &expected);
@@ -445,19 +422,16 @@ impl<T: Real> Federation<T> {
         let Self { setup, backbone, clients, server, model_boost, pools, .. } = self;
         let weight = setup.protocol.client_weight;
         let updates: Vec<Update<'_, T>> = took.iter().map(|one| one.update(&clients[one.client], weight)).collect();
-        let mut suspects: Vec<usize> = refused.iter().filter(|r| r.reason.is_suspect()).map(|r| r.client).collect();
-        suspects.dedup();
-        suspects.retain(|client| took.iter().all(|one| one.client != *client));
-        // Bad updates that were refused need not be outvoted.
-        let byzantine = setup.aggregation.byzantine.saturating_sub(suspects.len());
-        let pool = borrow(pools);
-        let context = Round {
-            done: round - 1,
-            boost: model_boost.as_ref(),
-            backbone: &**backbone,
-            pool: &pool,
-            aggregation: aggregate::Config { byzantine, ..setup.aggregation },
+        let refused_as = |like: fn(&Reason) -> bool| -> usize {
+            let out = |client: &usize| took.iter().all(|one| one.client != *client);
+            let clients = refused.iter().filter(|r| like(&r.reason)).map(|r| r.client).filter(out);
+            clients.collect::<BTreeSet<usize>>().len()
         };
+        let (bad, doubtful) = (refused_as(Reason::is_suspect), refused_as(Reason::is_doubtful));
+        let aggregation = setup.aggregation.after(bad, doubtful, updates.len());
+        let pool = borrow(pools);
+        let context =
+            Round { done: round - 1, boost: model_boost.as_ref(), backbone: &**backbone, pool: &pool, aggregation };
         let combination = server.aggregate(&updates, &context);
         give_back(pools, pool);
         combination.map_err(|error| error.in_round(round))
@@ -476,6 +450,7 @@ impl<T: Real> Federation<T> {
         able
     }
 
+    /// What arrived from every client that was used.
     fn records(&self, trained: &[Took<T>], combination: Option<&Combination>) -> Vec<ClientRecord> {
         let weights = combination.map(Combination::mean_weights);
         let trust = combination.and_then(Combination::trust);
@@ -485,8 +460,8 @@ impl<T: Real> Federation<T> {
             update_norm: took.trained.norm,
             weight: weights.as_ref().map(|w| w[i]),
             trust: trust.map(|t| t[i]),
-            gap: took.trained.summary.map(|s| s.gap),
-            bytes_up: wire::bytes(self.sent(&took.trained)),
+            gap: took.summary().map(|s| s.gap),
+            bytes_up: wire::bytes(self.sent(took)),
             bytes_down: wire::bytes(took.received),
             seconds: took.seconds,
         };
@@ -494,9 +469,9 @@ impl<T: Real> Federation<T> {
     }
 
     /// How many numbers a client sent.
-    fn sent(&self, trained: &Trained<T>) -> usize {
-        let upload = &trained.upload;
-        let sent = if upload.model { self.parameters } else { 0 } + usize::from(upload.size) + upload.message.count();
+    fn sent(&self, took: &Took<T>) -> usize {
+        let upload = &took.trained.upload;
+        let sent = if upload.model { self.parameters } else { 0 } + usize::from(upload.size) + took.message().count();
         // Under model boosting two more numbers go up: the gap and the minority's mean difficulty.
         if sent > 0 && self.model_boost.is_some() { sent + 2 } else { sent }
     }
@@ -541,11 +516,6 @@ impl<T: Real> Federation<T> {
     }
 }
 
-/// Whether a client has something to train on: one that has not, takes part in nothing.
-fn trains<T: Real>(desk: &Desk<'_, T>) -> bool {
-    desk.data().training_nodes() > 0
-}
-
 /// What a client starts a round from, for observers.
 pub(crate) struct Start<T> {
     received: Arc<Params<T>>,
@@ -556,13 +526,15 @@ pub(crate) struct Start<T> {
 }
 
 /// What came of a round.
-pub(crate) struct Done {
+pub(crate) struct Done<T> {
     pub(crate) records: Vec<ClientRecord>,
     pub(crate) combination: Option<Combination>,
     pub(crate) refused: Vec<Refusal>,
+    /// Models that were used in place of those that their clients trained.
+    forged: Vec<(usize, Params<T>)>,
 }
 
-fn instructions(setup: &Setup) -> Instructions<'_> {
+pub(crate) fn instructions(setup: &Setup) -> Instructions<'_> {
     Instructions {
         seed: setup.seed,
         rounds: setup.protocol.rounds,
@@ -577,11 +549,11 @@ fn instructions(setup: &Setup) -> Instructions<'_> {
     }
 }
 
-fn borrow<T: Real>(pools: &Mutex<Vec<Pool<T>>>) -> Pool<T> {
+pub(crate) fn borrow<T: Real>(pools: &Mutex<Vec<Pool<T>>>) -> Pool<T> {
     pools.lock().ok().and_then(|mut pools| pools.pop()).unwrap_or_default()
 }
 
-fn give_back<T: Real>(pools: &Mutex<Vec<Pool<T>>>, pool: Pool<T>) {
+pub(crate) fn give_back<T: Real>(pools: &Mutex<Vec<Pool<T>>>, pool: Pool<T>) {
     if let Ok(mut pools) = pools.lock() {
         pools.push(pool);
     }

@@ -32,6 +32,7 @@ mod local_data;
 pub mod methods;
 mod noise;
 mod observer;
+mod preparation;
 mod rule;
 pub mod screen;
 mod wire;

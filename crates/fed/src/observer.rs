@@ -20,7 +20,7 @@ pub struct ClientRecord {
     pub weight: Option<f64>,
     /// Its trust, under model boosting.
     pub trust: Option<f64>,
-    /// Its fairness gap, under model boosting.
+    /// Its fairness gap as it said it, under model boosting.
     pub gap: Option<f64>,
     /// Bytes it sent.
     pub bytes_up: u64,
@@ -77,7 +77,8 @@ pub struct Inspected<'a, T: Real> {
     /// θ⁽ᵗ⁻¹⁾ as it computes with it before the round: `received`, or what its rule deploys in place of it (FedPUB's θ∘m,
     /// FairFGL's personal mixture). Losses and gradients are taken at this; it is no end of an update.
     pub start: Cow<'a, Params<T>>,
-    /// θₖ⁽ᵗ⁾, its parameters after local training, of the same kind as `received`; `None` if it did not take part.
+    /// θₖ⁽ᵗ⁾, its parameters after local training as they arrived, of the same kind as `received`; `None` if it did not take
+    /// part.
     pub trained: Option<&'a Params<T>>,
     /// The model that is judged on its graph after this round.
     pub judged: Cow<'a, Params<T>>,

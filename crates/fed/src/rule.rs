@@ -11,6 +11,7 @@
 use crate::client::Instructions;
 use crate::local_data::LocalData;
 use crate::noise::Occasion;
+use crate::screen::Form;
 use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_graph::stream::key64;
@@ -44,6 +45,11 @@ pub trait ClientRule<T: Real>: Send {
     /// If the question makes no sense.
     fn answer(&self, _desk: &Desk<'_, T>, _number: usize, _asker: usize, _question: &Message<T>) -> Result<Message<T>> {
         Ok(Message::default())
+    }
+
+    /// What an answer to this client's question has to be like: others are left out.
+    fn answer_form(&self, _question: &Message<T>) -> Form {
+        Form::message()
     }
 
     /// Takes in the answers, in the order of the clients that gave them.
@@ -112,8 +118,10 @@ pub trait ClientRule<T: Real>: Send {
         Ok(Upload::model())
     }
 
-    /// Hears that the server did not use what [`ClientRule::finish`] sent: what is said once must be said again.
-    fn refused(&mut self) {}
+    /// Hears that the server did not use what came of the round, if anything did: what is said once must be said again, and
+    /// what the server would have moved with goes back. `afresh` says that numbers were the reason, so that what has been
+    /// trained here may be spoilt.
+    fn refused(&mut self, _afresh: bool) {}
 
     /// The parameters that are judged in place of `model`, if they differ from it.
     fn deploy(&mut self, _model: &Params<T>) -> Option<Params<T>> {

@@ -77,16 +77,26 @@ impl<T: Real> Keep for Message<T> {
 impl<T: Real> Message<T> {
     /// Like [`Keep::keep`] for a message whose tensors always have the shapes that they have now.
     pub(crate) fn keep_shaped(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        let shapes = |message: &Self| -> Vec<(usize, usize)> {
-            message.tensors.iter().map(|tensor| (tensor.rows(), tensor.columns())).collect()
-        };
-        let (before, numbers) = (shapes(self), self.numbers.len());
+        let (shapes, numbers) = (self.shapes(), self.numbers.len());
         self.keep(ledger)?;
-        if shapes(self) == before && self.numbers.len() == numbers {
+        self.hold(&shapes, numbers, ledger)
+    }
+
+    /// Fails unless a message that was put back has tensors of these shapes and nothing else.
+    pub(crate) fn hold_shapes(&self, shapes: &[(usize, usize)], ledger: &Ledger<'_>) -> boostfgl_nn::Result<()> {
+        self.hold(shapes, 0, ledger)
+    }
+
+    fn hold(&self, shapes: &[(usize, usize)], numbers: usize, ledger: &Ledger<'_>) -> boostfgl_nn::Result<()> {
+        if self.shapes() == shapes && self.numbers.len() == numbers {
             return Ok(());
         }
         let say = |shapes: &[(usize, usize)], numbers: usize| format!("tensors {shapes:?} and {numbers} numbers");
-        Err(ledger.unlike(say(&before, numbers), say(&shapes(self), self.numbers.len())))
+        Err(ledger.unlike(say(shapes, numbers), say(&self.shapes(), self.numbers.len())))
+    }
+
+    fn shapes(&self) -> Vec<(usize, usize)> {
+        self.tensors.iter().map(|tensor| (tensor.rows(), tensor.columns())).collect()
     }
 }
 

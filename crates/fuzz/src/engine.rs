@@ -4,16 +4,19 @@
 //! by time. An input on which a reader says something new joins the seeds.
 
 use std::collections::HashSet;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Seek as _, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::process;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use boostfgl::graph::Stream;
 
-use crate::memory::{forget_peak, peak_kib};
+use crate::memory::{Mark, is_counted};
 use crate::mutation::mutate;
+use crate::watchdog::Watchdog;
 use crate::{Target, seeds};
 
 /// How long and from what.
@@ -23,7 +26,8 @@ pub struct Limits {
     pub time: Duration,
     /// What inputs are drawn from.
     pub seed: u64,
-    /// Where inputs that crash are kept.
+    /// Where inputs that crash are kept. The one being tried is there too (`NAME-last`), for what ends the process (no
+    /// memory, no stack) cannot be caught.
     pub crashes: PathBuf,
 }
 
@@ -38,24 +42,20 @@ pub struct Outcome {
     pub messages: usize,
     /// Inputs on which the reader panicked, took seconds or took memory out of proportion, each with what happened.
     pub crashes: Vec<(PathBuf, String)>,
-    /// Memory the process took beyond what it held before, in MiB, where the system tells.
+    /// The most memory that one input took, in MiB, where it is counted.
     pub memory_mib: Option<f64>,
 }
-
-/// Beyond what the process held before. Inputs are at most 64 KiB, so this is the bound of 64 MiB and four times the
-/// file, and a little for the allocator.
-const MEMORY_KIB: u64 = (64 << 10) + 4 * 64 + (8 << 10);
 
 /// No input of 64 KiB needs so long, even in a build that is not optimised.
 const SLOW: Duration = Duration::from_secs(10);
 
-/// How often memory is looked at.
-const BATCH: usize = 128;
+/// A reader that has not returned by then never will.
+const STUCK: Duration = Duration::from_secs(30);
 
-/// Tries inputs until the time is over.
+/// Tries inputs until the time is over. A reader that does not return ends the process, after its input was kept.
 ///
 /// # Errors
-/// If the seeds cannot be read or crashes cannot be kept.
+/// If the seeds cannot be read, crashes cannot be kept, or the time was over before a single input was tried.
 pub fn fuzz(target: &Target, limits: &Limits) -> anyhow::Result<Outcome> {
     fs::create_dir_all(&limits.crashes)?;
     let mut pool = seeds::committed(target.name)?;
@@ -64,42 +64,53 @@ pub fn fuzz(target: &Target, limits: &Limits) -> anyhow::Result<Outcome> {
     let (mut heard, mut places) = (HashSet::new(), HashSet::new());
     let mut outcome =
         Outcome { executions: 0, time: Duration::ZERO, messages: 0, crashes: Vec::new(), memory_mib: None };
-    forget_peak();
-    let before = peak_kib();
+    let last = limits.crashes.join(format!("{}-last", target.name));
+    let mut trial = File::create(&last)?;
+    let dog = watch(target, &last, &limits.crashes);
     let begun = Instant::now();
-    let mut seeds_left = pool.clone();
+    let (mut seeds_left, mut most) = (pool.clone(), 0);
     while begun.elapsed() < limits.time {
-        let mut batch = Vec::with_capacity(BATCH);
-        while batch.len() < BATCH && begun.elapsed() < limits.time {
-            // The seeds as they are come first.
-            let input = seeds_left.pop().unwrap_or_else(|| mutate(&pool, &mut draw));
-            match attempt(target, &input) {
-                Ok(said) if pool.len() < 2000 && heard.insert(gist(&said)) => pool.push(input.clone()),
-                Ok(_) => {}
-                Err((place, what)) if places.insert(place.clone()) => {
-                    outcome.crashes.push((keep(target, &input, &limits.crashes)?, what));
-                }
-                Err(_) => {}
+        // The seeds as they are come first.
+        let input = seeds_left.pop().unwrap_or_else(|| mutate(&pool, &mut draw));
+        note(&mut trial, &input)?;
+        dog.pat();
+        let (found, taken) = attempt(target, &input);
+        most = most.max(taken);
+        match found {
+            Ok(said) if pool.len() < 2000 && heard.insert(gist(&said)) => pool.push(input),
+            Ok(_) => {}
+            Err((place, what)) if places.insert(place.clone()) => {
+                outcome.crashes.push((keep(target.name, &input, &limits.crashes)?, what));
             }
-            outcome.executions += 1;
-            batch.push(input);
+            Err(_) => {}
         }
-        let taken = peak_kib().zip(before).map(|(peak, before)| peak.saturating_sub(before));
-        outcome.memory_mib = taken.map(|kib| kib as f64 / 1024.0);
-        if taken.is_some_and(|kib| kib > MEMORY_KIB) {
-            let (input, kib) = hungriest(target, &batch);
-            outcome.crashes.push((keep(target, &input, &limits.crashes)?, format!("took {} MiB", kib >> 10)));
-            break;
-        }
+        outcome.executions += 1;
     }
+    drop(dog);
+    drop(fs::remove_file(&last));
+    anyhow::ensure!(outcome.executions > 0, "{}: the time was over before an input was tried", target.name);
     outcome.time = begun.elapsed();
     outcome.messages = heard.len();
+    outcome.memory_mib = is_counted().then(|| most as f64 / f64::from(1 << 20));
     Ok(outcome)
 }
 
-/// Where the input is that is being tried: what ends the process (no memory, no stack) cannot be caught, but is found here.
-pub fn last_input() -> PathBuf {
-    crate::bodies::place("last").join("input")
+/// Writes down what is tried now. The file stays open and is written over: making it anew takes milliseconds on some disks.
+fn note(trial: &mut File, input: &[u8]) -> io::Result<()> {
+    trial.rewind()?;
+    trial.write_all(input)?;
+    trial.set_len(input.len() as u64)
+}
+
+/// Keeps the input and ends the process if the reader is stuck in it: a thread cannot be ended alone.
+fn watch(target: &Target, last: &Path, crashes: &Path) -> Watchdog {
+    let (name, last, crashes) = (target.name, last.to_path_buf(), crashes.to_path_buf());
+    Watchdog::start(STUCK, move || {
+        let kept = fs::read(&last).map_err(anyhow::Error::from).and_then(|input| keep(name, &input, &crashes));
+        let kept = kept.map_or_else(|error| error.to_string(), |path| path.display().to_string());
+        eprintln!("{name}: no answer after {} s; the input is {kept}", STUCK.as_secs());
+        process::exit(1);
+    })
 }
 
 /// Where the last panic was, since the unwinding does not tell.
@@ -116,19 +127,29 @@ pub fn silence_panics() {
     }));
 }
 
-/// One input; an error is where it went wrong, and how.
-fn attempt(target: &Target, input: &[u8]) -> Result<String, (String, String)> {
-    drop(fs::write(last_input(), input));
-    let begun = Instant::now();
-    let said = catch_unwind(AssertUnwindSafe(|| (target.body)(input))).map_err(|_| {
-        let what = PANICKED.lock().map(|last| last.clone()).unwrap_or_default();
-        let place = what.split(": ").next().unwrap_or_default().to_owned();
-        (place, what)
-    })?;
-    if begun.elapsed() > SLOW {
-        return Err(("slow".to_owned(), format!("took {:.1} s", begun.elapsed().as_secs_f64())));
-    }
-    Ok(said)
+/// What a reader said, or where it went wrong, and how.
+type Found = Result<String, (String, String)>;
+
+/// One input, and how many bytes of memory it took.
+fn attempt(target: &Target, input: &[u8]) -> (Found, usize) {
+    let (mark, begun) = (Mark::set(), Instant::now());
+    let said = catch_unwind(AssertUnwindSafe(|| (target.body)(input)));
+    let (taken, time) = (mark.most(), begun.elapsed());
+    let allowed = target.memory(input.len());
+    let found = match said {
+        Err(_) => {
+            let what = PANICKED.lock().map(|last| last.clone()).unwrap_or_default();
+            let place = what.split(": ").next().unwrap_or_default().to_owned();
+            Err((place, what))
+        }
+        Ok(_) if time > SLOW => Err(("slow".to_owned(), format!("took {:.1} s", time.as_secs_f64()))),
+        Ok(_) if taken > allowed => {
+            let what = format!("took {taken} bytes of memory, {allowed} are allowed for {} of input", input.len());
+            Err(("memory".to_owned(), what))
+        }
+        Ok(said) => Ok(said),
+    };
+    (found, taken)
 }
 
 /// What a message says, whatever the numbers, names and paths in it.
@@ -143,25 +164,10 @@ fn gist(said: &str) -> String {
     kept.take(200).collect()
 }
 
-/// Of a batch, the input that takes most memory, in KiB.
-fn hungriest(target: &Target, batch: &[Vec<u8>]) -> (Vec<u8>, u64) {
-    let mut most = (Vec::new(), 0);
-    for input in batch {
-        forget_peak();
-        let before = peak_kib().unwrap_or_default();
-        drop(catch_unwind(AssertUnwindSafe(|| (target.body)(input))));
-        let taken = peak_kib().unwrap_or_default().saturating_sub(before);
-        if taken > most.1 {
-            most = (input.clone(), taken);
-        }
-    }
-    most
-}
-
-fn keep(target: &Target, input: &[u8], crashes: &Path) -> anyhow::Result<PathBuf> {
+fn keep(target: &str, input: &[u8], crashes: &Path) -> anyhow::Result<PathBuf> {
     let mut number = 0;
     loop {
-        let path = crashes.join(format!("{}-{number}", target.name));
+        let path = crashes.join(format!("{target}-{number}"));
         if !path.exists() {
             fs::write(&path, input)?;
             return Ok(path);
@@ -178,16 +184,21 @@ mod tests {
         Limits { time: Duration::from_millis(300), seed: 0, crashes: crashes.to_path_buf() }
     }
 
+    fn csv(body: fn(&[u8]) -> String) -> Target {
+        Target { name: "csv", body, unpacks: false }
+    }
+
     #[test]
     fn a_panic_is_found_kept_and_counted_once() {
         fn breaks(input: &[u8]) -> String {
             assert!(input.len() % 7 != 3, "a planted mistake");
             "ok".to_owned()
         }
+        let _alone = crate::alone();
         let place = tempfile::tempdir().unwrap();
         // Drawing the stack of a panic takes more memory than an input may.
         silence_panics();
-        let outcome = fuzz(&Target { name: "csv", body: breaks }, &limits(place.path())).unwrap();
+        let outcome = fuzz(&csv(breaks), &limits(place.path())).unwrap();
         drop(std::panic::take_hook());
         assert_eq!(outcome.crashes.len(), 1, "{:?}", outcome.crashes);
         assert_eq!(fs::read(&outcome.crashes[0].0).unwrap().len() % 7, 3);
@@ -196,18 +207,42 @@ mod tests {
     #[test]
     fn memory_out_of_proportion_is_found() {
         fn hungry(input: &[u8]) -> String {
-            let size = if input.len() % 5 == 3 { 200 << 20 } else { 1 };
+            let size = if input.len() % 5 == 3 { 30 << 20 } else { 6 << 20 };
             let taken = vec![1u8; size];
             format!("{}", std::hint::black_box(&taken).len() > 1)
         }
+        let _alone = crate::alone();
         let place = tempfile::tempdir().unwrap();
-        let limits = Limits { time: Duration::from_secs(30), ..limits(place.path()) };
-        // A system that does not tell how much memory a process holds cannot find this.
-        if peak_kib().is_some() {
-            let outcome = fuzz(&Target { name: "csv", body: hungry }, &limits).unwrap();
-            assert_eq!(outcome.crashes.len(), 1);
-            assert!(outcome.crashes[0].1.starts_with("took "), "{:?}", outcome.crashes);
+        let limits = Limits { time: Duration::from_secs(2), ..limits(place.path()) };
+        let outcome = fuzz(&csv(hungry), &limits).unwrap();
+        assert_eq!(outcome.crashes.len(), 1, "{:?}", outcome.crashes);
+        assert!(outcome.crashes[0].1.starts_with("took 314"), "{:?}", outcome.crashes);
+        assert_eq!(fs::read(&outcome.crashes[0].0).unwrap().len() % 5, 3);
+        assert!(outcome.memory_mib.is_some_and(|mib| (30.0..31.0).contains(&mib)), "{:?}", outcome.memory_mib);
+    }
+
+    #[test]
+    fn the_input_under_trial_is_where_crashes_are() {
+        fn looks(input: &[u8]) -> String {
+            let found = fs::read(PLACE.lock().unwrap().join("csv-last")).unwrap();
+            assert_eq!(found, input, "the input is there while it is tried");
+            "ok".to_owned()
         }
+        static PLACE: Mutex<PathBuf> = Mutex::new(PathBuf::new());
+        let _alone = crate::alone();
+        let place = tempfile::tempdir().unwrap();
+        *PLACE.lock().unwrap() = place.path().to_path_buf();
+        let outcome = fuzz(&csv(looks), &limits(place.path())).unwrap();
+        assert!(outcome.crashes.is_empty(), "{:?}", outcome.crashes);
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "and gone afterwards");
+    }
+
+    #[test]
+    fn no_time_is_an_error_and_no_success() {
+        let place = tempfile::tempdir().unwrap();
+        let limits = Limits { time: Duration::ZERO, ..limits(place.path()) };
+        let error = fuzz(&csv(|_| "ok".to_owned()), &limits).unwrap_err().to_string();
+        assert!(error.contains("before an input was tried"), "{error}");
     }
 
     #[test]

@@ -1,15 +1,26 @@
-//! How much memory this process has held.
+//! How much memory an input takes, counted by the allocator.
+//!
+//! `boostfgl-fuzz` and the tests of this crate have [`PeakAlloc`] as their allocator. Where another one is in place, as
+//! under cargo-fuzz, nothing is counted.
 
-use std::fs;
+use peak_alloc::PeakAlloc;
 
-/// Forgets the peak so far; systems other than Linux do not tell.
-pub(crate) fn forget_peak() {
-    drop(fs::write("/proc/self/clear_refs", "5"));
+/// What is allocated now, for [`Mark::most`] to be compared with.
+pub(crate) struct Mark(usize);
+
+impl Mark {
+    pub(crate) fn set() -> Self {
+        PeakAlloc.reset_peak_usage();
+        Self(PeakAlloc.current_usage())
+    }
+
+    /// The most bytes that were allocated at once since, beyond those at the mark.
+    pub(crate) fn most(&self) -> usize {
+        PeakAlloc.peak_usage().saturating_sub(self.0)
+    }
 }
 
-/// The peak since, in KiB.
-pub(crate) fn peak_kib() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().trim_end_matches("kB").trim().parse().ok()
+/// Whether anything is counted.
+pub(crate) fn is_counted() -> bool {
+    PeakAlloc.current_usage() > 0
 }

@@ -47,7 +47,7 @@ fn change(bytes: &mut Vec<u8>, pool: &[Vec<u8>], draw: &mut Stream) {
     let at = draw.below(bytes.len() + 1);
     let length = 1 + draw.below((bytes.len() - at).clamp(1, 32));
     let range = at..(at + length).min(bytes.len());
-    match draw.below(9) {
+    match draw.below(10) {
         0 => bytes.truncate(at),
         1 => drop(bytes.drain(range)),
         2 => {
@@ -66,6 +66,12 @@ fn change(bytes: &mut Vec<u8>, pool: &[Vec<u8>], draw: &mut Stream) {
             let until = from + draw.below(other.len() - from + 1);
             bytes.truncate(at);
             bytes.extend(&other[from..until]);
+        }
+        7 => {
+            // Many times the same: what packs well, and what takes time that grows faster than the input.
+            let many = bytes[range].repeat(1 << draw.below(12));
+            let room = LONGEST.saturating_sub(bytes.len());
+            insert(bytes, at, &many[..many.len().min(room)]);
         }
         _ => {
             if let Some(byte) = bytes.get_mut(at) {

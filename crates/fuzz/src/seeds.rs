@@ -1,21 +1,30 @@
 //! What the mutations begin with: small files as the project's own writers write them, in `fuzz/corpus`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
+use std::io::{Cursor, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use boostfgl::Experiment;
 use boostfgl::disk::Checksums;
+use boostfgl::fairness::diagnostics::Which;
 use boostfgl::fed::Message;
 use boostfgl::graph::readers::{Format, flat_npz, read};
 use boostfgl::grid::{CellRecord, CellStore};
 use boostfgl::nn::{Keep, Ledger, Matrix, Params, safetensors_io};
-use boostfgl::report::{CellCost, Measured, RunFolder};
+use boostfgl::report::{
+    Cell, CellCost, Comparison, Contender, Measured, Origin, Outcome, ResultRow, Results, RunFolder,
+};
+
+use npyz::zip::{ZipWriter, write::FileOptions};
 
 use crate::SCISSORS;
+use crate::bodies::checkpoint;
 use crate::bodies::files::{RUN, shapes};
+use crate::bodies::graphs::DEFLATED;
 use crate::bodies::state::states;
+use crate::pickles;
 
 /// The folder of all seeds.
 pub fn folder() -> PathBuf {
@@ -34,7 +43,7 @@ pub fn committed(target: &str) -> Result<Vec<Vec<u8>>> {
     paths.iter().map(|path| fs::read(path).with_context(|| format!("cannot read {}", path.display()))).collect()
 }
 
-/// Writes all seeds but those of `planetoid`, a format that this project does not write: they stay as they are.
+/// Writes all seeds but `planetoid/plain`, of a format that this project does not write: it stays as it is.
 ///
 /// # Errors
 /// If a writer fails or the folder cannot be written.
@@ -43,6 +52,8 @@ pub fn write() -> Result<()> {
     keep("csv", "plain", &joined([NODES.as_bytes(), EDGES.as_bytes()]))?;
     keep("geom-gcn", "plain", &joined(GEOM_GCN.map(str::as_bytes)))?;
     keep("ogb", "plain", &joined(OGB.map(str::as_bytes)))?;
+    keep("planetoid", "protocol-0", &pickles::protocol_0())?;
+    keep("planetoid", "wide", &pickles::wide())?;
     graphs(place.path())?;
     run(place.path())?;
     let params = Params::<f32>::glorot(&shapes(), 1);
@@ -50,9 +61,11 @@ pub fn write() -> Result<()> {
     keep("safetensors", "plain", &safetensors_io::to_bytes(&[("seed0".to_owned(), &params)], about)?)?;
     keep("partition", "plain", b"seed,node,client,split\n0,0,0,train\n0,1,1,val\n0,2,0,test\n0,3,1,none\n")?;
     keep("partition", "bare", b"node,client\n3,0\n2,1\n1,0\n0,1\n")?;
-    for (name, state) in ["boostfgl", "moon", "scaffold"].iter().zip(states()) {
+    for (name, state) in states() {
         keep("state", name, &state)?;
     }
+    keep("checkpoint", "plain", &checkpoint::contents()?)?;
+    comparisons()?;
     let mut message =
         Message { tensors: vec![Matrix::from_rows(1, 2, &[0.5f32, -1.0])], ..Message::numbers(vec![2.0]) };
     message.entries.push((3, 0.25));
@@ -101,8 +114,29 @@ fn graphs(place: &Path) -> Result<()> {
     }
     arrays.sort_unstable();
     keep("npz", "flat", &arrays.join(SCISSORS))?;
+    keep("npz", "deflated", &[DEFLATED, &arrays.join(SCISSORS)].join(SCISSORS))?;
+    keep("npz", "bomb", &bomb()?)?;
     keep("npz", "heterophilous", &other(&HETEROPHILOUS))?;
     keep("npz", "gnn-benchmark", &other(&GNN_BENCHMARK))
+}
+
+/// Five million labels in five kilobytes.
+fn bomb() -> Result<Vec<u8>> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    zip.start_file("edge_index.npy", FileOptions::default())?;
+    zip.start_file("y.npy", FileOptions::default())?;
+    let count = 5 << 20;
+    zip.write_all(&npy("|u1", &format!("({count},)"), &vec![0; count]))?;
+    Ok(zip.finish()?.into_inner())
+}
+
+fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(data);
+    bytes
 }
 
 /// Name, type, shape and values of an array.
@@ -133,12 +167,8 @@ fn other(arrays: &[Array]) -> Vec<u8> {
     let pieces: Vec<Vec<u8>> = arrays
         .iter()
         .map(|(name, descr, shape, data)| {
-            let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
             let mut bytes = format!("{name}.npy\n").into_bytes();
-            bytes.extend(b"\x93NUMPY\x01\x00");
-            bytes.extend((header.len() as u16).to_le_bytes());
-            bytes.extend(header.as_bytes());
-            bytes.extend(*data);
+            bytes.extend(npy(descr, shape, data));
             bytes
         })
         .collect();
@@ -154,7 +184,8 @@ fn run(place: &Path) -> Result<()> {
     fs::write(tables.join("nodes.csv"), format!("id,label,a\n{nodes}"))?;
     fs::write(tables.join("edges.csv"), format!("src,dst\n{edges}"))?;
     let experiment = Experiment::on(&tables.display().to_string()).method("boostfgl").clients(2).seeds([0]);
-    let experiment = experiment.set("fed.rounds", 1).set("model.hidden", 2).build()?;
+    let experiment =
+        experiment.set("fed.rounds", 1).set("model.hidden", 2).build()?.with_diagnostics(Which::ALL.to_vec());
     let folder = RunFolder::create(place.join("run"), true)?;
     experiment.run_watched(&mut (), Some(&folder))?;
     let mut pieces = Vec::new();
@@ -164,8 +195,6 @@ fn run(place: &Path) -> Result<()> {
         let text = String::from_utf8_lossy(&bytes).replace(&tables.display().to_string(), "demo");
         pieces.push(text.into_bytes());
     }
-    // This run had no diagnostics: an empty file would be a broken one.
-    pieces.pop();
     keep("run-folder", "plain", &pieces.join(SCISSORS))?;
     keep("config", "plain", &pieces[1])?;
     keep("config", "short", b"fed.rounds=3\nmethod = \"moon\"\n[fed]\nepochs = 2\n")?;
@@ -173,14 +202,52 @@ fn run(place: &Path) -> Result<()> {
     keep("predictions", "plain", &pieces[4])
 }
 
-fn cell(place: &Path) -> Result<()> {
-    let measured = Measured {
+fn measured() -> Measured {
+    Measured {
         scores: boostfgl::fairness::Scores::default().percent(),
         groups: boostfgl::fairness::GroupSizes::default(),
         round: 3,
         digest: "abc".into(),
         cost: CellCost { seconds: 1.0 / 3.0, ..CellCost::default() },
+    }
+}
+
+/// A comparison of two methods, one cell of which failed; results of one cell, with a checksum and as of old without.
+fn comparisons() -> Result<()> {
+    let contender = |name: &str| Contender {
+        label: name.to_owned(),
+        method: name.to_owned(),
+        boost: Vec::new(),
+        evaluated: "global".to_owned(),
     };
+    let cell = |seed, outcome| Cell { seed, outcome, peak_bytes: 0 };
+    let done = |seed| cell(seed, Outcome::Done(Box::new(measured())));
+    let rows = vec![vec![done(0), done(1)], vec![done(0), cell(1, Outcome::Failed { message: "no".to_owned() })]];
+    let methods = vec![contender("fedavg"), contender("moon")];
+    let comparison = Comparison::new(0, methods, vec![0, 1], vec![("demo".to_owned(), rows)]);
+    keep("comparison", "plain", comparison.to_json().as_bytes())?;
+    let row = ResultRow {
+        dataset: "demo".to_owned(),
+        method: "fedavg".to_owned(),
+        values: vec![Some(81.25), None],
+        series: BTreeMap::from([("gsd".to_owned(), vec![Some(1.5), None])]),
+        ..ResultRow::default()
+    };
+    let results = Results {
+        version: Results::VERSION,
+        name: "gsd".to_owned(),
+        origin: Origin::default(),
+        left_out: Vec::new(),
+        columns: vec!["accuracy".to_owned(), "gsd.last".to_owned()],
+        rows: vec![row],
+    };
+    keep("results", "plain", results.to_json().as_bytes())?;
+    let version = |number: u32| format!("\"version\": {number},");
+    keep("results", "old", results.to_json().replace(&version(Results::VERSION), &version(1)).as_bytes())
+}
+
+fn cell(place: &Path) -> Result<()> {
+    let measured = measured();
     let record = CellRecord { dataset: "demo".into(), method: "fedavg".into(), seed: 4, measured, detail: None };
     CellStore::open(place)?.keep("d", record)?;
     keep("cell", "plain", &fs::read(place.join(CellStore::FOLDER).join("d.json"))?)

@@ -34,7 +34,8 @@ impl Adjacency {
     /// Time O(n + m log d), memory about 8 bytes per edge beside the result.
     ///
     /// # Errors
-    /// If an edge names a node ≥ `nodes`, or a weight is not finite and positive, or the lengths differ.
+    /// If an edge names a node ≥ `nodes`, or a weight, also that of a merged edge, is not finite and positive, or the
+    /// lengths differ.
     ///
     /// ```
     /// let (adjacency, counts) = boostfgl_graph::Adjacency::from_edges(3, &[(0, 1), (1, 0), (2, 2), (1, 2)], None, false)?;
@@ -81,6 +82,7 @@ impl Adjacency {
 
         let mut adjacency = Self { offsets, neighbours, weights: arc_weights, directed };
         let merged = adjacency.sort_and_merge();
+        adjacency.check_merged()?;
         let counts = EdgeCounts {
             given: edges.len(),
             loops: edges.iter().filter(|(a, b)| a == b).count(),
@@ -132,6 +134,14 @@ impl Adjacency {
             weights.truncate(kept);
         }
         before - kept
+    }
+
+    /// Weights that are finite one by one may add up to infinity.
+    fn check_merged(&self) -> Result<()> {
+        let Some(at) = self.weights.iter().flatten().position(|weight| !weight.is_finite()) else { return Ok(()) };
+        let (to, from) = (self.offsets.partition_point(|start| *start <= at) - 1, self.neighbours[at]);
+        let what = format!("weights of the edges between nodes {from} and {to}");
+        Err(Error::inconsistent(what, "a finite sum", "infinity"))
     }
 
     /// Number of nodes.
@@ -303,6 +313,8 @@ mod tests {
         assert_eq!(message(&[(0, 1), (0, 2)], None), "edge 1: expected node indices below 2, found (0, 2)");
         assert!(message(&[(0, 1)], Some(&[f32::NAN])).contains("weight of edge 0"));
         assert!(message(&[(0, 1)], Some(&[])).contains("edge weights"));
+        let sum = message(&[(0, 1), (1, 0)], Some(&[3e38, 3e38]));
+        assert_eq!(sum, "weights of the edges between nodes 1 and 0: expected a finite sum, found infinity");
     }
 
     proptest! {

@@ -1,5 +1,7 @@
 //! One attributed graph.
 
+use std::collections::HashMap;
+
 use crate::{Adjacency, Error, Features, GroupColumn, Labels, Result, Split};
 
 /// A graph 𝒢 = (𝒱, ℰ, X, Y): topology, features, labels and, where published, a split.
@@ -54,9 +56,16 @@ impl Graph {
     /// Adds the names that nodes had in the source.
     ///
     /// # Errors
-    /// If there are not as many names as nodes.
+    /// If there are not as many names as nodes, or two nodes have the same.
     pub fn with_ids(mut self, ids: Vec<String>) -> Result<Self> {
         self.check_rows("node ids", ids.len())?;
+        let mut first_of = HashMap::with_capacity(ids.len());
+        for (v, id) in ids.iter().enumerate() {
+            if let Some(first) = first_of.insert(id, v) {
+                let found = format!("`{id}` for nodes {first} and {v}");
+                return Err(Error::inconsistent(format!("node ids of {}", self.name), "every id once", found));
+            }
+        }
         self.ids = NodeIds::Named(ids);
         Ok(self)
     }

@@ -18,13 +18,12 @@ impl Labels {
     /// # Errors
     /// If a class is not below C.
     pub fn new(class: impl IntoIterator<Item = Option<u32>>, names: Vec<String>) -> Result<Self> {
-        let class: Vec<u32> = class.into_iter().map(|c| c.unwrap_or(UNLABELLED)).collect();
-        let bad = class.iter().position(|&c| c != UNLABELLED && c as usize >= names.len());
-        if let Some(v) = bad {
-            let expected = format!("a class below {}", names.len());
-            return Err(Error::inconsistent(format!("label of node {v}"), expected, class[v].to_string()));
-        }
-        Ok(Self { class, names })
+        let classes = names.len().min(UNLABELLED as usize);
+        let checked = class.into_iter().enumerate().map(|(v, class)| match class {
+            Some(class) if class as usize >= classes => Err(too_large(v, classes, i64::from(class))),
+            class => Ok(class.unwrap_or(UNLABELLED)),
+        });
+        Ok(Self { class: checked.collect::<Result<_>>()?, names })
     }
 
     /// Labels as published: integers, where −1 (or any negative number) means unlabelled. Classes are named by number.
@@ -32,11 +31,19 @@ impl Labels {
     /// # Errors
     /// If a label is not below `classes`.
     pub fn from_integers(labels: &[i64], classes: usize) -> Result<Self> {
-        let names = (0..classes).map(|c| c.to_string()).collect();
-        Self::new(
-            labels.iter().map(|&y| if y < 0 { None } else { Some(u32::try_from(y).unwrap_or(UNLABELLED - 1)) }),
-            names,
-        )
+        Self::from_named_integers(labels, (0..classes).map(|c| c.to_string()).collect())
+    }
+
+    /// Labels as [`Labels::from_integers`] takes them, of classes with names.
+    ///
+    /// # Errors
+    /// If a label is not below the number of names.
+    pub fn from_named_integers(labels: &[i64], names: Vec<String>) -> Result<Self> {
+        let large = labels.iter().position(|&y| y >= 0 && y as u64 >= names.len() as u64);
+        if let Some(v) = large {
+            return Err(too_large(v, names.len(), labels[v]));
+        }
+        Self::new(labels.iter().map(|&y| u32::try_from(y).ok()), names)
     }
 
     /// Number of nodes.
@@ -84,6 +91,10 @@ impl Labels {
     }
 }
 
+fn too_large(v: usize, classes: usize, class: i64) -> Error {
+    Error::inconsistent(format!("label of node {v}"), format!("a class below {classes}"), class.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,5 +106,14 @@ mod tests {
         assert_eq!(labels.counts(0..3), [1, 1]);
         let error = Labels::from_integers(&[0, 2], 2).unwrap_err().to_string();
         assert_eq!(error, "label of node 1: expected a class below 2, found 2");
+    }
+
+    #[test]
+    fn the_number_that_means_unlabelled_is_no_class() {
+        let error = Labels::from_integers(&[0, 4_294_967_295], 2).unwrap_err().to_string();
+        assert_eq!(error, "label of node 1: expected a class below 2, found 4294967295");
+        let error = Labels::from_integers(&[i64::MAX], 2).unwrap_err().to_string();
+        assert_eq!(error, "label of node 0: expected a class below 2, found 9223372036854775807");
+        assert!(Labels::new([Some(u32::MAX)], vec!["a".to_owned()]).is_err());
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use boostfgl_disk::faults::{Fault, at_every_call};
 use boostfgl_graph::catalogue::{
     Counts, DATASETS, Dataset, Fetch, File, Flat, Located, Lookup, find, sha256_of, verify_counts,
 };
@@ -333,4 +334,54 @@ fn checksums_of_the_published_files_match() {
             }
         }
     }
+}
+
+/// Whatever the disk does while files are brought, the cache holds none that is not whole, and the next attempt succeeds.
+#[test]
+fn a_faulty_disk_leaves_no_half_of_a_download() {
+    let body = |name| (name, "abc");
+    let web = Web::with(["https://origin.test/one", "https://origin.test/two", "https://origin.test/extra"].map(body));
+    for fault in Fault::ALL {
+        let prepare = || tempfile::tempdir().unwrap();
+        let look = |place: &Path, outcome: boostfgl_graph::Result<Located>, n: usize| {
+            let told = format!("{fault:?} at {n}");
+            for path in files_below(&place.join("cache/tiny")) {
+                assert_eq!(std::fs::read(&path).unwrap(), b"abc", "{told}: {}", path.display());
+            }
+            if let Ok(located) = outcome {
+                assert_eq!(located.missing, Vec::<&str>::new(), "{told}");
+            }
+            let located =
+                fetch(&lookup(place), &TINY, &web).unwrap_or_else(|error| panic!("{told}, then again: {error}"));
+            assert!(located.missing.is_empty() || located.missing == ["extra"], "{told}: {:?}", located.missing);
+        };
+        let (calls, whole) = at_every_call(fault, prepare, |place| fetch(&lookup(place), &TINY, &web), look);
+        assert!(whole.unwrap().missing.is_empty());
+        assert!(calls >= 12, "{fault:?}: {calls} calls");
+    }
+}
+
+/// A server that never stops sending, and counts.
+#[derive(Default)]
+struct Endless(RefCell<u64>);
+
+impl Fetch for Endless {
+    fn fetch(&self, _: &str, to: &mut dyn Write, _: &mut dyn FnMut(u64, Option<u64>)) -> Result<u64, String> {
+        let page = vec![0; 4 << 20];
+        *self.0.borrow_mut() = 0;
+        loop {
+            to.write_all(&page).map_err(|e| e.to_string())?;
+            *self.0.borrow_mut() += page.len() as u64;
+        }
+    }
+}
+
+#[test]
+fn a_download_that_does_not_end_is_cut() {
+    let place = tempfile::tempdir().unwrap();
+    let endless = Endless::default();
+    let error = lookup(place.path()).fetch(&TINY, &endless, &mut |_, _, _| {}).unwrap_err();
+    assert!(matches!(&error, Error::Fetch { .. }) && error.to_string().contains("expected at most 67"), "{error}");
+    assert!(*endless.0.borrow() <= 68 << 20, "{:?}", endless.0);
+    assert_eq!(files_below(&place.path().join("cache")), Vec::<PathBuf>::new());
 }

@@ -29,6 +29,13 @@ pub enum Error {
         found: String,
     },
 
+    /// A run on which another program works.
+    #[error("{}: expected a run that nobody works on, found another program at it", path.display())]
+    Busy {
+        /// The folder.
+        path: PathBuf,
+    },
+
     /// The file was written by a newer version of the program.
     #[error("{}: expected format version {known} or older, found {found}", path.display())]
     Newer {
@@ -110,6 +117,7 @@ impl Error {
     pub fn advice(&self) -> &'static str {
         match self {
             Self::Io { .. } => "Check that the path is right, may be written, and that the disk is not full.",
+            Self::Busy { .. } => "Wait until it has ended, or end it; then run the command again.",
             Self::NotEmpty { .. } => "Choose another folder with --out, or pass --overwrite to replace the run in it.",
             Self::Newer { .. } => "Install a newer boostfgl, or repeat the run with this one.",
             Self::Malformed { .. } => "Repeat the run, or restore the file from where it was copied.",

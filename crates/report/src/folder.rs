@@ -1,8 +1,9 @@
 //! Where a run writes.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use boostfgl_disk::{self as disk, Checksums, UNFINISHED};
 
@@ -12,6 +13,10 @@ use crate::{AtomicFile, Error, PredictionsWriter, Result, RoundsWriter, Summary}
 ///
 /// Every file but `rounds.jsonl` appears under its name only when whole, and `summary.json` comes last: a folder with a
 /// summary is a finished run.
+///
+/// A folder that was [created](RunFolder::create) or [taken](RunFolder::take) belongs to this program until it is dropped,
+/// with all clones of it: the folder itself is locked, which leaves nothing behind. Reading needs no lock. File systems that
+/// know no locks on folders (NFS, and Windows as a whole) leave it to the user that two programs do not work on one run.
 ///
 /// ```
 /// use boostfgl_report::RunFolder;
@@ -27,6 +32,8 @@ use crate::{AtomicFile, Error, PredictionsWriter, Result, RoundsWriter, Summary}
 #[derive(Clone, Debug)]
 pub struct RunFolder {
     path: PathBuf,
+    /// Held while somebody works on the run.
+    lock: Option<Arc<File>>,
 }
 
 impl RunFolder {
@@ -70,16 +77,18 @@ impl RunFolder {
     /// so does a `checkpoint` folder that has no `rounds.jsonl` beside it, since no run made it.
     ///
     /// # Errors
-    /// If the folder holds something and `overwrite` is false, or the system refuses.
+    /// If the folder holds something and `overwrite` is false, another program works on it, or the system refuses.
     pub fn create(path: impl Into<PathBuf>, overwrite: bool) -> Result<Self> {
-        let folder = Self { path: path.into() };
+        let folder = Self { path: path.into(), lock: None };
         disk::create_dir_all(&folder.path)?;
         let mut names = folder.names()?;
-        if overwrite {
-            folder.remove_run(&names)?;
-        } else if !names.is_empty() {
+        if !overwrite && !names.is_empty() {
             // The least name, so that the message does not depend on the file system's order.
             return Err(Error::NotEmpty { path: folder.path, found: names.swap_remove(0) });
+        }
+        let folder = folder.take()?;
+        if overwrite {
+            folder.remove_run(&folder.names()?)?;
         }
         Ok(folder)
     }
@@ -98,20 +107,36 @@ impl RunFolder {
         loop {
             let path = free_name(base);
             match disk::create_dir(&path) {
-                Ok(()) => return Ok(Self { path }),
+                Ok(()) => return Self { path, lock: None }.take(),
                 Err(taken) if taken.source.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(refused) => return Err(refused.into()),
             }
         }
     }
 
-    /// The folder of an earlier run, to read or resume.
+    /// The folder of an earlier run, to read.
     ///
     /// # Errors
     /// If there is no such folder.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
-        let folder = Self { path: path.into() };
+        let folder = Self { path: path.into(), lock: None };
         folder.names().map(|_| folder)
+    }
+
+    /// The same folder, which no other program may work on from now on; one that this program has taken already is fine.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] if another program has taken it.
+    pub fn take(&self) -> Result<Self> {
+        if self.lock.is_some() {
+            return Ok(self.clone());
+        }
+        // A folder that cannot be opened or locked as a file is no reason to refuse a run.
+        let lock = File::open(&self.path).ok().filter(|_| cfg!(unix));
+        match lock.as_ref().map(File::try_lock) {
+            Some(Err(TryLockError::WouldBlock)) => Err(Error::Busy { path: self.path.clone() }),
+            _ => Ok(Self { path: self.path.clone(), lock: lock.map(Arc::new) }),
+        }
     }
 
     /// Its path.
@@ -182,6 +207,16 @@ impl RunFolder {
         Summary::read(self.file(Self::SUMMARY))
     }
 
+    /// Removes the state of a run that is finished, which a crash right after its summary leaves behind.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn tidy(&self) -> Result<()> {
+        let left = self.file(Self::CHECKPOINT);
+        let over = self.file(Self::SUMMARY).exists() && self.file(Self::ROUNDS).exists() && left.exists();
+        if over { Ok(disk::remove_dir_all(left)?) } else { Ok(()) }
+    }
+
     /// Takes back what says that a run is to be done here, if nothing of it has been done. What cannot be removed stays.
     pub fn discard_announcement(&self) {
         if self.file(Self::ROUNDS).exists() || self.file(Self::SUMMARY).exists() {
@@ -211,6 +246,7 @@ impl RunFolder {
         let unfinished = |name: &&String| name.starts_with(UNFINISHED.0) && name.ends_with(UNFINISHED.1);
         if there(Self::SUMMARY) {
             remove(Self::SUMMARY)?;
+            disk::sync_folder(&self.path)?;
         }
         for name in names.iter().filter(unfinished) {
             remove(name)?;

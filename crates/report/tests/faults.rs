@@ -3,7 +3,7 @@
 mod common;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use boostfgl_disk::faults::{Fault, at_every_call};
 use boostfgl_graph::Role;
@@ -149,28 +149,37 @@ fn a_summary_is_there_only_with_everything_it_sums_up() {
     }
 }
 
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}
+
 #[test]
 fn exports_are_whole_or_not_there() {
     let place = empty();
     let folder = RunFolder::create(place.path().join("run"), false).unwrap();
     folder.write_summary(&run("fedavg", &[], &SCORES)).unwrap();
-    write_predictions(&folder.file(RunFolder::PREDICTIONS), 400).unwrap();
+    write_predictions(&folder.file(RunFolder::PREDICTIONS), 40).unwrap();
+    let mut rounds = folder.rounds().unwrap();
+    rounds.write(&serde_json::json!({"seed": 0, "round": 1, "loss": 1.5, "clients": [], "bytes_up": 0, "bytes_down": 0, "seconds": 0.0})).unwrap();
+    rounds.finish().unwrap();
     let views = [RunView::read(folder.path(), Depth::Whole).unwrap()];
-    let formats: Vec<Format> =
-        Format::parse("csv,json,latex,markdown").unwrap().into_iter().filter(|format| format.is_built_in()).collect();
+    let formats: Vec<Format> = Format::ALL.into_iter().filter(|format| format.is_built_in()).collect();
     let good = tempfile::tempdir().unwrap();
     export(&views, &formats, good.path()).unwrap();
     for fault in Fault::ALL {
         let work = |to: &Path| export(&views, &formats, &to.join("out")).map(|_| ());
         let look = |to: &Path, outcome: Result<()>, n: usize| {
             assert_names(to, &outcome, &format!("{fault:?} at {n}"));
-            for entry in fs::read_dir(to.join("out")).into_iter().flatten() {
-                let (name, path) = entry.map(|entry| (entry.file_name(), entry.path())).unwrap();
-                let unfinished = name.to_string_lossy().ends_with(".tmp");
-                let same = || fs::read(&path).unwrap() == fs::read(good.path().join(&name)).unwrap();
+            for path in files_below(&to.join("out")) {
+                let name = path.strip_prefix(to.join("out")).unwrap();
+                let unfinished = path.extension().is_some_and(|ending| ending == "tmp");
+                let same = || fs::read(&path).unwrap() == fs::read(good.path().join(name)).unwrap();
                 assert!(unfinished || same(), "{fault:?} at {n}: {name:?}");
             }
         };
-        at_every_call(fault, empty, work, look).1.unwrap();
+        let (calls, whole) = at_every_call(fault, empty, work, look);
+        whole.unwrap();
+        assert!(calls >= 50, "{fault:?}: {calls} calls");
     }
 }

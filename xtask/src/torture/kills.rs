@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use super::draw::Draw;
 use super::program::digest;
 use super::{Finding, Trial};
 
@@ -23,9 +24,9 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
     trial.program.finish(&format!("{run} --out {} --overwrite", whole.display()))?;
     let (wanted, length) = (digest(&whole)?, begun.elapsed());
     let mut tally = Tally::default();
-    let mut random = trial.seed;
+    let mut draw = Draw::new(trial.seed);
     for number in 0..trial.kills {
-        let share = next(&mut random);
+        let share = draw.share();
         let folder = trial.place.join(format!("killed-{number}"));
         tally.add(kill_and_resume(trial, &run, &folder, length.mul_f64(share))?, &wanted, &folder)?;
     }
@@ -123,13 +124,4 @@ fn newest_saved(folder: &Path) -> Option<usize> {
     let rounds = fs::read_to_string(folder.join("config.toml")).ok()?;
     let rounds = rounds.lines().find_map(|line| line.strip_prefix("rounds = ")?.parse::<usize>().ok())?;
     Some(seed * rounds + round)
-}
-
-/// A number from 0 to 1 (splitmix64).
-fn next(state: &mut u64) -> f64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
 }

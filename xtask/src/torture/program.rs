@@ -1,7 +1,7 @@
 //! The program that is tortured.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use anyhow::{Context, Result, bail};
 
@@ -17,10 +17,9 @@ pub(crate) struct Program {
 impl Program {
     /// Builds it, as for users or as for tests.
     pub(crate) fn build(release: bool, data: &RealData) -> Result<Self> {
-        let mut build = cargo(["build", "--package", "boostfgl-cli"]);
-        if release {
-            build.arg("--release");
-        }
+        let mut build = cargo(["build", "--bin", "boostfgl"]);
+        // Together with the tests, so that what they have built is not built again.
+        build.args(if release { &["--release"][..] } else { &["--workspace", "--tests"] });
         run(&mut build)?;
         let profile = if release { "release" } else { "debug" };
         let name = format!("boostfgl{}", std::env::consts::EXE_SUFFIX);
@@ -37,6 +36,13 @@ impl Program {
     pub(crate) fn start(&self, arguments: &str) -> Result<Child> {
         let mut command = self.command(arguments);
         command.spawn().with_context(|| format!("cannot start `{}`", shown(&command)))
+    }
+
+    /// Runs to whatever end under a fault of the disk, such as `crash@17`; only builds for tests know them.
+    pub(crate) fn under(&self, fault: &str, arguments: &str) -> Result<Output> {
+        let mut command = self.command(arguments);
+        command.env("BOOSTFGL_FAULT", fault).stderr(Stdio::piped());
+        command.output().with_context(|| format!("cannot start `{}`", shown(&command)))
     }
 
     /// Runs to the end; what it said on standard error is in the error if it fails.

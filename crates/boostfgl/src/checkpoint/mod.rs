@@ -2,13 +2,14 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `run` | which diagnostics watch; held locked by the program that works on the run |
+//! | `run`, `run.copy` | how it was begun: digests of configuration and data, which diagnostics watch |
 //! | `seed-00003.done` | what the fourth seed left behind |
 //! | `seed-00004-round-000120.state` | everything that the rest of the fifth depends on; the last two are kept |
 //!
 //! Each is sealed with its length and BLAKE3, and written whole or not at all, after the lines of `rounds.jsonl` that it counts are on
 //! the disk. It belongs to one configuration, one graph and one version of the program, and says so if it meets others.
 
+mod begun;
 mod pace;
 mod saved;
 mod sealed;
@@ -22,14 +23,13 @@ pub use stopped::{StoppedRun, is_stopped, runs_in};
 use crate::experiment::{Experiment, Refused, SeedRun};
 use crate::grid::identity;
 use crate::{Error, Result};
+use begun::Begun;
 use boostfgl_disk as disk;
-use boostfgl_fairness::diagnostics::Which;
-use boostfgl_fed::{Course, Outcome};
+use boostfgl_fed::Outcome;
 use boostfgl_nn::{Keep, Ledger, Params};
 use boostfgl_report::{RunFolder, SeedSummary};
 use pace::Clock;
 use std::cell::OnceCell;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -66,12 +66,27 @@ impl Keep for Spent {
     }
 }
 
+/// The first lines of `rounds.jsonl`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recorded {
+    pub(crate) lines: usize,
+    /// Their BLAKE3: what was recorded before a stop is what stands there when the run goes on.
+    pub(crate) digest: String,
+}
+
+impl Keep for Recorded {
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.keep("lines", &mut self.lines)?;
+        ledger.keep("digest", &mut self.digest)
+    }
+}
+
 /// Whose state a file holds.
 struct Head {
     /// Digest of configuration, seed, graph and program.
     identity: String,
-    /// Lines of `rounds.jsonl` up to here.
-    lines: usize,
+    /// `rounds.jsonl` up to here.
+    recorded: Recorded,
     spent: Spent,
     /// The updates of the seed that were not used, as JSON.
     refused: String,
@@ -80,7 +95,7 @@ struct Head {
 impl Keep for Head {
     fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
         ledger.keep("identity", &mut self.identity)?;
-        ledger.keep("lines", &mut self.lines)?;
+        ledger.keep("recorded", &mut self.recorded)?;
         ledger.keep("spent", &mut self.spent)?;
         ledger.keep("refused", &mut self.refused)
     }
@@ -106,17 +121,16 @@ pub(crate) struct FinishedSeed {
     pub(crate) run: SeedRun,
     pub(crate) summary: SeedSummary,
     pub(crate) spent: Spent,
-    /// Lines of `rounds.jsonl` up to its end.
-    pub(crate) lines: usize,
+    /// `rounds.jsonl` up to its end.
+    pub(crate) recorded: Recorded,
 }
 
 /// Where a run stands.
-#[derive(Clone, Copy)]
 pub(crate) struct Position<'a> {
     /// The seeds before this one.
     pub(crate) finished: &'a [FinishedSeed],
-    /// Lines of `rounds.jsonl`, all of them on the disk.
-    pub(crate) lines: usize,
+    /// `rounds.jsonl`, all of it on the disk.
+    pub(crate) recorded: Recorded,
     pub(crate) spent: Spent,
     /// The updates of this seed that were not used.
     pub(crate) refused: &'a [Refused],
@@ -124,6 +138,8 @@ pub(crate) struct Position<'a> {
 
 /// Saves the state of a run while it goes on.
 pub(crate) struct Keeper<'a> {
+    /// Taken, so that no other program works on the run.
+    run: RunFolder,
     folder: PathBuf,
     experiment: &'a Experiment,
     keeping: Keeping<'a>,
@@ -131,41 +147,57 @@ pub(crate) struct Keeper<'a> {
     graph: OnceCell<blake3::Hash>,
     /// How many finished seeds are on the disk.
     stored: usize,
-    /// Open and locked while this program works on the run.
-    _lock: File,
 }
 
 impl<'a> Keeper<'a> {
     /// Begins to keep a new run. What an earlier one left in the folder goes away.
     ///
     /// # Errors
-    /// If the folder cannot be written.
+    /// If the folder cannot be written, or another program works on it.
     pub(crate) fn start(run: &RunFolder, experiment: &'a Experiment, keeping: Keeping<'a>) -> Result<Self> {
-        let folder = run.file(RunFolder::CHECKPOINT);
-        disk::create_dir_all(&folder)?;
-        saved::clear(&folder)?;
-        let mut watching = experiment.diagnostics().iter().map(|w| w.name()).collect::<Vec<_>>().join(",");
-        sealed::write(&folder.join(RUN), |ledger| ledger.keep("diagnostics", &mut watching))?;
-        Self::resume(run, experiment, keeping)
+        let keeper = Self::new(run, experiment, keeping)?;
+        disk::create_dir_all(&keeper.folder)?;
+        saved::clear(&keeper.folder, |_| true)?;
+        Begun::new(experiment, keeper.graph()).write(&keeper.folder)?;
+        Ok(keeper)
     }
 
-    /// Takes over a run that was begun before.
+    /// Takes over a run that was begun before, and reads where it stands.
     ///
     /// # Errors
-    /// If there is no state, or another program works on the run.
-    pub(crate) fn resume(run: &RunFolder, experiment: &'a Experiment, keeping: Keeping<'a>) -> Result<Self> {
-        let folder = run.file(RunFolder::CHECKPOINT);
-        let lock = lock(&folder.join(RUN))?;
+    /// If there is no state, it is of another configuration or other data, or another program works on the run.
+    pub(crate) fn resume(run: &RunFolder, experiment: &'a Experiment, keeping: Keeping<'a>) -> Result<(Self, Saved)> {
+        // First of all the run is taken; who had it before may have finished it meanwhile.
+        let mut keeper = Self::new(run, experiment, keeping)?;
+        stopped::check(run)?;
+        let (mut begun, mut notes) = Begun::read(&keeper.folder)?;
+        begun.check_config(run, experiment.config())?;
+        begun.check_graph(run, experiment.graph().name(), keeper.graph())?;
+        if !notes.is_empty() {
+            begun.write(&keeper.folder)?;
+        }
         // What a crash left half written is of no use, and nobody else is at it.
         saved::remove_unfinished(run.path());
-        saved::remove_unfinished(&folder);
-        let clock = Clock::new(keeping.pace);
-        Ok(Self { folder, experiment, keeping, clock, graph: OnceCell::new(), stored: 0, _lock: lock })
+        saved::remove_unfinished(&keeper.folder);
+        let mut saved = Saved::read(run, experiment, keeper.graph())?;
+        notes.append(&mut saved.notes);
+        saved.notes = notes;
+        // What lies beyond the point to go on from is damaged, or follows something that is. It has to go before the rounds
+        // after that point are done again: later it would be taken for what they left.
+        saved::clear(&keeper.folder, |file| saved.is_beyond(file))?;
+        disk::sync_folder(&keeper.folder)?;
+        keeper.stored = saved.finished.len();
+        Ok((keeper, saved))
     }
 
-    /// The first so many finished seeds are on the disk already.
-    pub(crate) fn goes_on(&mut self, stored: usize) {
-        self.stored = stored;
+    fn new(run: &RunFolder, experiment: &'a Experiment, keeping: Keeping<'a>) -> Result<Self> {
+        let folder = run.file(RunFolder::CHECKPOINT);
+        let (run, clock) = (run.take()?, Clock::new(keeping.pace));
+        Ok(Self { run, folder, experiment, keeping, clock, graph: OnceCell::new(), stored: 0 })
+    }
+
+    fn graph(&self) -> &blake3::Hash {
+        self.graph.get_or_init(|| identity::of_graph(self.experiment.graph()))
     }
 
     /// Whether the state of the run is to be saved now that a round is over; then `rounds.jsonl` must be on the disk first.
@@ -173,43 +205,61 @@ impl<'a> Keeper<'a> {
         self.clock.round() || self.keeping.is_asked_to_stop()
     }
 
-    /// Saves where the run stands, in the middle of a seed. Without `course` only what is finished.
+    /// Saves where the run stands, in the middle of a seed: what is finished, and what `state` takes down after `done` rounds.
     ///
     /// # Errors
     /// If it cannot be written, and [`Error::Stopped`] if the run has been asked to stop.
-    pub(crate) fn save(&mut self, at: Position<'_>, course: Option<&mut Course<f32>>) -> Result<()> {
+    pub(crate) fn save(
+        &mut self,
+        at: Position<'_>,
+        done: usize,
+        state: impl FnOnce(&mut Ledger<'_>) -> boostfgl_nn::Result<()>,
+    ) -> Result<()> {
         let started = Instant::now();
-        for index in self.stored..at.finished.len() {
-            self.store(index, &at.finished[index])?;
-            self.stored = index + 1;
-        }
+        self.store_all(at.finished)?;
         let index = at.finished.len();
-        let done = course.as_ref().map_or(0, |course| course.done());
-        if let Some(course) = course {
-            let mut head = self.head(self.experiment.config().seeds[index], at.lines, at.spent, at.refused)?;
-            sealed::write(&state_file(&self.folder, index, done), |ledger| {
-                ledger.keep("head", &mut head)?;
-                course.keep(ledger)
-            })?;
-        }
+        let mut head = self.head(self.experiment.config().seeds[index], at.recorded, at.spent, at.refused)?;
+        sealed::write(&state_file(&self.folder, index, done), |ledger| {
+            ledger.keep("head", &mut head)?;
+            state(ledger)
+        })?;
         self.remove_old(index);
         self.clock.saved(started);
-        if self.keeping.is_asked_to_stop() {
-            let folder = self.folder.parent().unwrap_or(&self.folder).to_path_buf();
-            return Err(Error::Stopped { folder, seed: self.experiment.config().seeds[index], round: done });
+        if self.keeping.is_asked_to_stop() { Err(self.stopped(index, done)) } else { Ok(()) }
+    }
+
+    /// Between two seeds: stops if it has been asked to, once what is finished is stored. `rounds.jsonl` must be on the disk.
+    ///
+    /// # Errors
+    /// If it cannot be written, and [`Error::Stopped`].
+    pub(crate) fn between(&mut self, finished: &[FinishedSeed]) -> Result<()> {
+        if !self.keeping.is_asked_to_stop() {
+            return Ok(());
         }
-        Ok(())
+        self.store_all(finished)?;
+        Err(self.stopped(finished.len(), 0))
+    }
+
+    fn stopped(&self, index: usize, round: usize) -> Error {
+        let seed = self.experiment.config().seeds[index];
+        Error::Stopped { folder: self.run.path().to_path_buf(), seed, round }
     }
 
     /// Removes the folder of a run that is finished. What cannot be removed does no harm.
     pub(crate) fn finish(self) {
-        let Self { folder, _lock: lock, .. } = self;
-        drop(lock);
-        let _ = disk::remove_dir_all(folder);
+        let _ = disk::remove_dir_all(&self.folder);
+    }
+
+    fn store_all(&mut self, finished: &[FinishedSeed]) -> Result<()> {
+        for (index, seed) in finished.iter().enumerate().skip(self.stored) {
+            self.store(index, seed)?;
+            self.stored = index + 1;
+        }
+        Ok(())
     }
 
     fn store(&self, index: usize, seed: &FinishedSeed) -> Result<()> {
-        let mut head = self.head(seed.summary.seed, seed.lines, seed.spent, &seed.run.refused)?;
+        let mut head = self.head(seed.summary.seed, seed.recorded.clone(), seed.spent, &seed.run.refused)?;
         let diagnosis = seed.run.diagnosis.as_ref().map(serde_json::to_string).transpose();
         let mut done = Done {
             summary: serde_json::to_string(&seed.summary).map_err(unrepresentable)?,
@@ -222,10 +272,10 @@ impl<'a> Keeper<'a> {
         })
     }
 
-    fn head(&self, seed: u64, lines: usize, spent: Spent, refused: &[Refused]) -> Result<Head> {
-        let graph = self.graph.get_or_init(|| identity::of_graph(self.experiment.graph()));
+    fn head(&self, seed: u64, recorded: Recorded, spent: Spent, refused: &[Refused]) -> Result<Head> {
+        let graph = self.graph();
         let refused = serde_json::to_string(refused).map_err(unrepresentable)?;
-        Ok(Head { identity: identity::of_cell(self.experiment.config(), seed, graph), lines, spent, refused })
+        Ok(Head { identity: identity::of_cell(self.experiment.config(), seed, graph), recorded, spent, refused })
     }
 
     /// States of finished seeds, and all but the last two of this one. Those that cannot be removed do no harm.
@@ -246,43 +296,12 @@ impl<'a> Keeper<'a> {
 /// How many states of the seed under way are kept.
 const KEPT: usize = 2;
 
-/// The file that says how the run was begun.
-const RUN: &str = "run";
-
 fn done_file(folder: &Path, index: usize) -> PathBuf {
     folder.join(format!("seed-{index:05}.done"))
 }
 
 fn state_file(folder: &Path, index: usize, round: usize) -> PathBuf {
     folder.join(format!("seed-{index:05}-round-{round:06}.state"))
-}
-
-/// Which diagnostics a run was begun with.
-///
-/// # Errors
-/// If the file is damaged or missing.
-fn watching(run: &RunFolder) -> Result<Vec<Which>> {
-    let path = run.file(RunFolder::CHECKPOINT).join(RUN);
-    let bytes = sealed::read(&path)?;
-    let mut names = String::new();
-    put_back(&path, &bytes, |ledger| ledger.keep("diagnostics", &mut names))?;
-    if names.is_empty() { Ok(Vec::new()) } else { Ok(Which::parse(&names)?) }
-}
-
-/// Takes the run for this program.
-fn lock(path: &Path) -> Result<File> {
-    let failed = |source| boostfgl_report::Error::io(path, source);
-    let file = File::open(path).map_err(failed)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(std::fs::TryLockError::WouldBlock) => {
-            let place = path.parent().and_then(Path::parent).unwrap_or(path).display().to_string();
-            let reason = "expected a run that nobody works on, found another program at it";
-            Err(Error::usage(place, reason, "Wait until it has ended, or end it; then run the command again."))
-        }
-        // Where the file system knows no locks, two programs at one run are up to the user.
-        Err(std::fs::TryLockError::Error(_)) => Ok(file),
-    }
 }
 
 /// Reads the whole of a file by a ledger.

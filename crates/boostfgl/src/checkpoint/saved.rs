@@ -1,6 +1,6 @@
 //! What is on the disk of a run that was stopped.
 
-use super::{Done, Experiment, FinishedSeed, Head, Params, Spent, done_file, put_back, sealed};
+use super::{Done, Experiment, FinishedSeed, Head, Params, Recorded, Spent, done_file, put_back, sealed};
 use crate::experiment::Refused;
 use crate::grid::identity;
 use crate::{Error, Result};
@@ -9,7 +9,8 @@ use boostfgl_fairness::diagnostics::Diagnosis;
 use boostfgl_fed::Outcome;
 use boostfgl_nn::Ledger;
 use boostfgl_nn::backbones::{self, Architecture};
-use boostfgl_report::RunFolder;
+use boostfgl_report::{RoundsWriter, RunFolder};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The state of a stopped run.
@@ -24,9 +25,11 @@ pub(crate) struct Saved {
 
 /// A seed under way.
 pub(crate) struct Running {
+    /// Rounds done.
+    round: usize,
     /// What a [`Ledger`] reads it from.
     pub(crate) course: Vec<u8>,
-    pub(crate) lines: usize,
+    pub(crate) recorded: Recorded,
     pub(crate) spent: Spent,
     pub(crate) refused: Vec<Refused>,
     pub(crate) path: PathBuf,
@@ -37,9 +40,9 @@ impl Saved {
     ///
     /// # Errors
     /// If a state belongs to another configuration, other data or another version of the program.
-    pub(crate) fn read(run: &RunFolder, experiment: &Experiment) -> Result<Self> {
+    pub(super) fn read(run: &RunFolder, experiment: &Experiment, graph: &blake3::Hash) -> Result<Self> {
         let folder = run.file(RunFolder::CHECKPOINT);
-        let reader = Reader { experiment, graph: identity::of_graph(experiment.graph()), model: model(experiment)? };
+        let reader = Reader { experiment, graph, model: model(experiment)?, rounds: run.file(RunFolder::ROUNDS) };
         let mut saved = Self { finished: Vec::new(), running: None, notes: Vec::new() };
         for (index, &seed) in experiment.config().seeds.iter().enumerate() {
             let path = done_file(&folder, index);
@@ -68,7 +71,7 @@ impl Saved {
             .collect();
         states.sort();
         for (round, path) in states.into_iter().rev() {
-            match reader.running(path, seed) {
+            match reader.running(path, seed, round) {
                 Ok(running) => {
                     self.running = Some(running);
                     break;
@@ -79,10 +82,10 @@ impl Saved {
         Ok(())
     }
 
-    /// Passes over a damaged file; an error about anything else stays one.
+    /// Passes over a damaged file; an error about anything else stays one. One that cannot be read just now may be whole.
     fn note(&mut self, error: Error, remedy: &str) -> Result<()> {
         match error {
-            Error::Report(damaged @ (boostfgl_report::Error::Io { .. } | boostfgl_report::Error::Malformed { .. })) => {
+            Error::Report(damaged @ boostfgl_report::Error::Malformed { .. }) => {
                 self.notes.push(format!("{damaged}; {remedy}"));
                 Ok(())
             }
@@ -90,19 +93,32 @@ impl Saved {
         }
     }
 
+    /// Whether a file holds something that comes after the point to go on from.
+    pub(super) fn is_beyond(&self, file: Kept) -> bool {
+        let index = self.finished.len();
+        match file {
+            Kept::Done { index: of } => of >= index,
+            Kept::State { index: of, round } => {
+                of != index || self.running.as_ref().is_none_or(|running| round > running.round)
+            }
+        }
+    }
+
     /// Lines of `rounds.jsonl` that belong to it.
     pub(crate) fn lines(&self) -> usize {
-        let finished = self.finished.last().map_or(0, |seed| seed.lines);
-        self.running.as_ref().map_or(finished, |running| running.lines)
+        let finished = self.finished.last().map_or(0, |seed| seed.recorded.lines);
+        self.running.as_ref().map_or(finished, |running| running.recorded.lines)
     }
 }
 
 /// Everything that reading a state takes.
 struct Reader<'a> {
     experiment: &'a Experiment,
-    graph: blake3::Hash,
+    graph: &'a blake3::Hash,
     /// A model of the right shapes.
     model: Params<f32>,
+    /// Where `rounds.jsonl` is.
+    rounds: PathBuf,
 }
 
 impl Reader<'_> {
@@ -117,18 +133,24 @@ impl Reader<'_> {
             text => Some(serde_json::from_str(text).map_err(|error| malformed(error.to_string()))?),
         };
         let run = self.experiment.judged_again(seed, done.outcome, diagnosis, refused(&head, path)?)?;
-        Ok(FinishedSeed { run, summary, spent: head.spent, lines: head.lines })
+        Ok(FinishedSeed { run, summary, spent: head.spent, recorded: head.recorded })
     }
 
-    fn running(&self, path: PathBuf, seed: u64) -> Result<Running> {
+    fn running(&self, path: PathBuf, seed: u64, round: usize) -> Result<Running> {
         let (head, course) = self.opened(&path, seed)?;
-        Ok(Running { course, refused: refused(&head, &path)?, lines: head.lines, spent: head.spent, path })
+        let refused = refused(&head, &path)?;
+        Ok(Running { round, course, refused, recorded: head.recorded, spent: head.spent, path })
     }
 
     /// What a file says of itself, and the rest of it.
     fn opened(&self, path: &Path, seed: u64) -> Result<(Head, Vec<u8>)> {
         let mut bytes = sealed::read(path)?;
-        let mut head = Head { identity: String::new(), lines: 0, spent: Spent::default(), refused: String::new() };
+        let mut head = Head {
+            identity: String::new(),
+            recorded: Recorded::default(),
+            spent: Spent::default(),
+            refused: String::new(),
+        };
         let mut ledger = Ledger::restoring(&bytes);
         let read = ledger.keep("head", &mut head);
         read.map_err(|error| boostfgl_report::Error::malformed(path, error.to_string()))?;
@@ -139,15 +161,33 @@ impl Reader<'_> {
     }
 
     fn check(&self, head: &Head, seed: u64, path: &Path) -> Result<()> {
-        let expected = identity::of_cell(self.experiment.config(), seed, &self.graph);
+        let expected = identity::of_cell(self.experiment.config(), seed, self.graph);
         if head.identity == expected {
-            return Ok(());
+            return self.check_recorded(&head.recorded);
         }
         let reason = "expected the configuration, the data and the version of the program that the run was begun with, \
                       found at least one of them changed";
         let advice =
             "Put config.toml, the data and the program back as they were, or begin anew with `boostfgl run --config`.";
         Err(Error::usage(path.display().to_string(), reason, advice))
+    }
+
+    /// A state goes on from the rounds that were recorded with it, so that they must still be there.
+    fn check_recorded(&self, recorded: &Recorded) -> Result<()> {
+        let lines = recorded.lines;
+        let malformed = |found| {
+            let reason = format!("expected the {lines} lines that were saved, found {found}");
+            Err(boostfgl_report::Error::malformed(&self.rounds, reason).into())
+        };
+        match RoundsWriter::digest_of(&self.rounds, lines) {
+            _ if lines == 0 => Ok(()),
+            Ok(digest) if digest == recorded.digest => Ok(()),
+            Ok(_) => malformed("that they were changed"),
+            Err(boostfgl_report::Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                malformed("no such file")
+            }
+            Err(other) => Err(other.into()),
+        }
     }
 }
 
@@ -156,10 +196,42 @@ fn refused(head: &Head, path: &Path) -> Result<Vec<Refused>> {
     Ok(read.map_err(|error| boostfgl_report::Error::malformed(path, error.to_string()))?)
 }
 
-/// Removes what an earlier run left.
-pub(super) fn clear(folder: &Path) -> Result<()> {
-    let old = |name: &str| name.starts_with("seed-") && (name.ends_with(".state") || name.ends_with(".done"));
-    Ok(named(folder, old).try_for_each(disk::remove_file)?)
+/// A file of a run's state, by its name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Kept {
+    /// What a finished seed left.
+    Done {
+        /// Which of the seeds.
+        index: usize,
+    },
+    /// A seed under way.
+    State {
+        /// Which of the seeds.
+        index: usize,
+        /// Rounds done.
+        round: usize,
+    },
+}
+
+impl Kept {
+    fn parse(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?.strip_prefix("seed-")?;
+        if let Some(index) = name.strip_suffix(".done") {
+            return Some(Self::Done { index: index.parse().ok()? });
+        }
+        let (index, round) = name.strip_suffix(".state")?.split_once("-round-")?;
+        Some(Self::State { index: index.parse().ok()?, round: round.parse().ok()? })
+    }
+}
+
+/// The files of a run's state.
+fn kept(folder: &Path) -> impl Iterator<Item = (Kept, PathBuf)> {
+    named(folder, |_| true).filter_map(|path| Some((Kept::parse(&path)?, path)))
+}
+
+/// Removes those of them that are like that.
+pub(super) fn clear(folder: &Path, like: impl Fn(Kept) -> bool) -> Result<()> {
+    Ok(kept(folder).filter(|(file, _)| like(*file)).try_for_each(|(_, path)| disk::remove_file(path))?)
 }
 
 /// Removes files that were never finished. Those that cannot be removed do no harm.
@@ -178,13 +250,11 @@ fn named(folder: &Path, like: impl Fn(&str) -> bool) -> impl Iterator<Item = Pat
 
 /// The states in a folder: of which seed, after which round, where.
 pub(super) fn states(folder: &Path) -> Vec<(usize, usize, PathBuf)> {
-    let parse = |path: PathBuf| {
-        let name = path.file_name()?.to_str()?;
-        let (seed, round) = name.strip_prefix("seed-")?.strip_suffix(".state")?.split_once("-round-")?;
-        Some((seed.parse().ok()?, round.parse().ok()?, path))
+    let state = |(file, path)| match file {
+        Kept::State { index, round } => Some((index, round, path)),
+        Kept::Done { .. } => None,
     };
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter_map(|entry| parse(entry.path())).collect()
+    kept(folder).filter_map(state).collect()
 }
 
 /// A model of the shapes that the experiment trains.

@@ -1,6 +1,6 @@
 //! A run that did not come to its end.
 
-use super::watching;
+use super::begun::Begun;
 use crate::config::{Config, Layers};
 use crate::{Error, Result};
 use boostfgl_fairness::diagnostics::Which;
@@ -20,14 +20,14 @@ impl StoppedRun {
     /// Opens the folder of a run that has no summary yet.
     ///
     /// # Errors
-    /// If it is not such a folder, or its `config.toml` is damaged.
+    /// If it is not such a folder, or its `config.toml` is damaged or not the one that it was begun with.
     pub fn open(path: &Path) -> Result<Self> {
         let folder = RunFolder::open(path).map_err(|error| not_a_run(path, &error.to_string()))?;
-        if !is_stopped(path) {
-            let found = if folder.file(RunFolder::SUMMARY).exists() { "a finished run" } else { "no state of a run" };
-            return Err(not_a_run(path, found));
-        }
-        Ok(Self { config: recorded_config(&folder)?, diagnostics: watching(&folder)?, folder })
+        check(&folder)?;
+        let config = recorded_config(&folder)?;
+        let (begun, _) = Begun::read(&folder.file(RunFolder::CHECKPOINT))?;
+        begun.check_config(&folder, &config)?;
+        Ok(Self { diagnostics: begun.diagnostics()?, config, folder })
     }
 
     /// Its folder.
@@ -50,6 +50,18 @@ impl StoppedRun {
 pub fn is_stopped(path: &Path) -> bool {
     let has = |name: &str| path.join(name).exists();
     has(RunFolder::CONFIG) && has(RunFolder::CHECKPOINT) && !has(RunFolder::SUMMARY)
+}
+
+/// Whether this is the folder of a run that was begun and not finished.
+///
+/// # Errors
+/// Says what it is instead.
+pub(super) fn check(folder: &RunFolder) -> Result<()> {
+    if is_stopped(folder.path()) {
+        return Ok(());
+    }
+    let found = if folder.file(RunFolder::SUMMARY).exists() { "a finished run" } else { "no state of a run" };
+    Err(not_a_run(folder.path(), found))
 }
 
 /// The folders of runs, finished or stopped, that `path` is or holds, in the order of their names.

@@ -17,23 +17,38 @@ pub struct Key {
 /// All keys, in the order of the file.
 pub fn keys() -> Vec<Key> {
     let schema = schemars::schema_for!(Config);
-    let defaults = defaults();
+    let defaults = whole(&Config::default());
     let mut keys = Vec::new();
     collect(schema.as_value(), schema.as_value(), &defaults, "", &mut keys);
     keys
 }
 
-/// The defaults, with those of sections that files leave out while they say nothing else.
-fn defaults() -> toml::Table {
-    let Config { screen, aggregation, attack, .. } = Config::default();
-    let mut defaults = toml::Table::try_from(Config::default()).unwrap_or_default();
+/// Every key with its value, in the order of the file; `None` where nothing is set and nothing is default.
+pub fn values(config: &Config) -> Vec<(Key, Option<toml::Value>)> {
+    let whole = whole(config);
+    let value = |path: &str| {
+        let mut parts = path.split('.');
+        let first = whole.get(parts.next()?)?;
+        parts.try_fold(first, |value, part| value.get(part)).cloned()
+    };
+    keys().into_iter().map(|key| (value(&key.path), key)).map(|(value, key)| (key, value)).collect()
+}
+
+/// A configuration, with what files leave out while it says nothing else than they would without it.
+fn whole(config: &Config) -> toml::Table {
+    let Config { screen, aggregation, attack, portable, model, .. } = config.clone();
+    let mut whole = toml::Table::try_from(config).unwrap_or_default();
     let sections = [
         ("screen", toml::Value::try_from(screen)),
         ("aggregation", toml::Value::try_from(aggregation)),
         ("attack", toml::Value::try_from(attack)),
+        ("portable", Ok(toml::Value::Boolean(portable))),
     ];
-    defaults.extend(sections.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.ok()?))));
-    defaults
+    whole.extend(sections.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.ok()?))));
+    if let Some(toml::Value::Table(network)) = whole.get_mut("model") {
+        network.insert("message_noise".into(), toml::Value::Float(model.message_noise));
+    }
+    whole
 }
 
 fn collect(root: &Value, schema: &Value, defaults: &toml::Table, prefix: &str, keys: &mut Vec<Key>) {

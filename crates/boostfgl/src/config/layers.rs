@@ -1,6 +1,6 @@
 //! Layers of values, and where each value came from.
 
-use super::{Config, Key, keys};
+use super::{Config, Key, keys, values};
 use crate::{Data, Error, Result};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,8 +14,13 @@ pub enum Source {
     Default,
     /// The dataset's protocol.
     Dataset(String),
-    /// A configuration file.
-    File(PathBuf),
+    /// A configuration file, and the line in it.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1; `None` for the file as a whole.
+        line: Option<usize>,
+    },
     /// A flag of the command line.
     Flag(String),
 }
@@ -25,7 +30,8 @@ impl fmt::Display for Source {
         match self {
             Self::Default => f.write_str("default"),
             Self::Dataset(name) => write!(f, "protocol of {name}"),
-            Self::File(path) => write!(f, "{}", path.display()),
+            Self::File { path, line: None } => write!(f, "{}", path.display()),
+            Self::File { path, line: Some(line) } => write!(f, "{}, line {line}", path.display()),
             Self::Flag(flag) => f.write_str(flag),
         }
     }
@@ -37,6 +43,16 @@ pub struct Layers {
     layers: Vec<(Source, Table)>,
     /// The line of every key of a file.
     lines: BTreeMap<(PathBuf, String), usize>,
+    /// What was set by the last part of its key.
+    shortened: Vec<Shortened>,
+}
+
+/// A key that was given by its last part.
+#[derive(Clone, Debug)]
+struct Shortened {
+    short: String,
+    path: String,
+    flag: String,
 }
 
 impl Layers {
@@ -63,14 +79,12 @@ impl Layers {
             place: error.span().map_or_else(|| path.display().to_string(), |span| at_line(path, text, span.start)),
             reason: error.message().to_owned(),
         })?;
-        for key in leaves(&table) {
+        for key in leaves(&table).into_iter().chain(empty_tables(&table)) {
             let offset = offset_of(text, &key);
-            if !is_known(&key) {
-                return Err(unknown_key(&at_line(path, text, offset), &key));
-            }
+            check_key(&table, &key).map_err(|reason| Error::Config { place: at_line(path, text, offset), reason })?;
             self.lines.insert((path.to_path_buf(), key), line_of(text, offset));
         }
-        self.layers.push((Source::File(path.to_path_buf()), table));
+        self.layers.push((Source::File { path: path.to_path_buf(), line: None }, table));
         Ok(())
     }
 
@@ -79,9 +93,25 @@ impl Layers {
     /// # Errors
     /// If the key is unknown; the nearest is suggested.
     pub fn set(&mut self, key: &str, value: impl Into<Value>, flag: &str) -> Result<()> {
-        let path = full_path(key).ok_or_else(|| unknown_key(flag, key))?;
-        let mut table = Table::new();
-        insert(&mut table, &path, value.into());
+        let (value, mut table) = (value.into(), Table::new());
+        let wrong = |reason| Error::Config { place: flag.to_owned(), reason };
+        match full_path(key) {
+            Some(path) => {
+                if path != key {
+                    let (short, flag) = (key.to_owned(), flag.to_owned());
+                    self.shortened.push(Shortened { short, path: path.clone(), flag });
+                }
+                insert(&mut table, &path, value);
+                check_key(&table, &path).map_err(wrong)?;
+            }
+            // A whole table at once, as in `fed={rounds=3}`.
+            None if value.is_table() => {
+                insert(&mut table, key, value);
+                let keys = leaves(&table).into_iter().chain(empty_tables(&table));
+                keys.into_iter().try_for_each(|key| check_key(&table, &key)).map_err(wrong)?;
+            }
+            None => return Err(wrong(unknown_key(key))),
+        }
         self.layers.push((Source::Flag(flag.to_owned()), table));
         Ok(())
     }
@@ -127,43 +157,75 @@ impl Layers {
         let mut sources = BTreeMap::new();
         for (source, table) in &all {
             merge(&mut merged, table);
-            sources.extend(leaves(table).into_iter().map(|key| (key, source.clone())));
+            sources.extend(leaves(table).into_iter().map(|key| {
+                let source = self.with_line(source, &key);
+                (key, source)
+            }));
         }
         let config: Config = serde_path_to_error::deserialize(Value::Table(merged)).map_err(|error| {
             let key = error.path().to_string();
             let source = sources.get(key.split('[').next().unwrap_or_default());
-            let place = source.map_or_else(|| key.clone(), |source| self.placed(&key, source));
+            let place = source.map_or_else(|| key.clone(), |source| format!("{key} (from {source})"));
             Error::Config { place, reason: in_plain_words(error.into_inner().message()) }
         })?;
-        config.check().map_err(|error| self.located(error, &sources))?;
+        config.check().map_err(|error| located(error, &sources))?;
+        self.check_shortened(&config.method)?;
         Ok((config, sources))
     }
 
-    /// A key, where its value came from, and the line if that is a file.
-    fn placed(&self, key: &str, source: &Source) -> String {
-        let name = key.split('[').next().unwrap_or_default().to_owned();
-        match source {
-            Source::File(path) => match self.lines.get(&(path.clone(), name)) {
-                Some(line) => format!("{key} (from {source}, line {line})"),
-                None => format!("{key} (from {source})"),
-            },
-            _ => format!("{key} (from {source})"),
+    /// Refuses a short key that the method has too: whoever chose the method may have meant either.
+    ///
+    /// # Errors
+    /// Names both keys.
+    pub fn check_shortened(&self, method: &str) -> Result<()> {
+        for Shortened { short, path, flag } in &self.shortened {
+            let own = format!("methods.{method}.{short}");
+            if *path != own && is_known(&own) {
+                let reason = format!("`{short}` is ambiguous with the method {method}: expected one of {path}, {own}");
+                return Err(Error::Config { place: flag.clone(), reason });
+            }
         }
+        Ok(())
     }
 
-    /// Adds file and line to a complaint about a value that stands in a file.
-    fn located(&self, error: Error, sources: &BTreeMap<String, Source>) -> Error {
-        let (key, reason) = match &error {
-            Error::Fed(boostfgl_fed::Error::Setting { key, expected, found }) => {
-                (*key, format!("expected {expected}, found {found}"))
+    /// A source with the line of that key in it, if it is a file.
+    fn with_line(&self, source: &Source, key: &str) -> Source {
+        match source {
+            Source::File { path, .. } => {
+                let line = self.lines.get(&(path.clone(), key.to_owned())).copied();
+                Source::File { path: path.clone(), line }
             }
-            Error::Config { place, reason } => (place.as_str(), reason.clone()),
-            _ => return error,
-        };
-        match sources.get(key) {
-            Some(source @ Source::File(_)) => Error::Config { place: self.placed(key, source), reason },
-            _ => error,
+            other => other.clone(),
         }
+    }
+}
+
+/// What was set and has no say: keys of other methods than the chosen one. One sentence each.
+pub fn without_effect(config: &Config, sources: &BTreeMap<String, Source>) -> Vec<String> {
+    let own = format!("methods.{}.", config.method);
+    let set = values(config).into_iter().filter(|(key, value)| {
+        let value = value.as_ref().map(Value::to_string).unwrap_or_default();
+        key.path.starts_with("methods.") && !key.path.starts_with(&own) && value != key.default
+    });
+    set.map(|(key, _)| {
+        let source = sources.get(&key.path).unwrap_or(&Source::Default);
+        format!("{} (from {source}) has no effect: the method is {}", key.path, config.method)
+    })
+    .collect()
+}
+
+/// Adds file and line to a complaint about a value that stands in a file.
+fn located(error: Error, sources: &BTreeMap<String, Source>) -> Error {
+    let (key, reason) = match &error {
+        Error::Fed(boostfgl_fed::Error::Setting { key, expected, found }) => {
+            (*key, format!("expected {expected}, found {found}"))
+        }
+        Error::Config { place, reason } => (place.as_str(), reason.clone()),
+        _ => return error,
+    };
+    match sources.get(key) {
+        Some(source @ Source::File { .. }) => Error::Config { place: format!("{key} (from {source})"), reason },
+        _ => error,
     }
 }
 
@@ -205,8 +267,59 @@ fn leaves(table: &Table) -> Vec<String> {
         .collect()
 }
 
+/// The dotted paths of all tables with nothing in them.
+fn empty_tables(table: &Table) -> Vec<String> {
+    table
+        .iter()
+        .flat_map(|(key, value)| match value {
+            Value::Table(inner) if inner.is_empty() => vec![key.clone()],
+            Value::Table(inner) => empty_tables(inner).into_iter().map(|rest| format!("{key}.{rest}")).collect(),
+            _ => Vec::new(),
+        })
+        .collect()
+}
+
 fn is_known(path: &str) -> bool {
     keys().iter().any(|key| key.path == path)
+}
+
+/// Whether a leaf or an empty table of `table` is where the configuration has one; if not, what is wrong with it.
+fn check_key(table: &Table, path: &str) -> Result<(), String> {
+    let keys = keys();
+    let leaf = path.split('.').try_fold(None, |found: Option<&Value>, part| {
+        let inner = found.map_or(Some(table), Value::as_table)?;
+        Some(Some(inner.get(part)?))
+    });
+    let is_table = leaf.flatten().is_some_and(Value::is_table);
+    // A key that has a value stands for a table here, itself or above this one.
+    let above = |key: &&Key| path.strip_prefix(&key.path).is_some_and(|rest| rest.starts_with('.'));
+    let value = keys.iter().find(above).or_else(|| keys.iter().find(|key| is_table && key.path == path));
+    if let Some(value) = value {
+        return Err(format!("expected a value for `{}`, found a table", value.path));
+    }
+    let inside = format!("{path}.");
+    let known = if is_table { keys.iter().any(|k| k.path.starts_with(&inside)) } else { is_known(path) };
+    match known {
+        true => Ok(()),
+        false if is_table => Err(unknown_table(path)),
+        false => Err(unknown_key(path)),
+    }
+}
+
+fn unknown_table(path: &str) -> String {
+    let keys = keys();
+    let parents = |key: &Key| key.path.match_indices('.').map(|(at, _)| key.path[..at].to_owned()).collect::<Vec<_>>();
+    let tables: Vec<String> = keys.iter().flat_map(parents).collect();
+    let names = || tables.iter().map(String::as_str).chain(keys.iter().map(|key| key.path.as_str()));
+    let last = |path: &'_ str| path.rsplit('.').next().unwrap_or_default().to_owned();
+    // The whole path may be near, or its last part may be right and stand elsewhere.
+    let near = boostfgl_graph::nearest(path, names()).or_else(|| {
+        let lasts: Vec<String> = names().map(last).collect();
+        let near = boostfgl_graph::nearest(&last(path), lasts.iter().map(String::as_str))?;
+        names().find(|name| last(name) == near)
+    });
+    let near = near.map(|near| format!(" (did you mean `{near}`?)"));
+    format!("unknown table `{path}`{}", near.unwrap_or_default())
 }
 
 /// The one key that is meant by a path or the end of one. Keys of methods share names (`moon.mu`, `fedprox.mu`), and those of
@@ -228,6 +341,13 @@ fn full_path(key: &str) -> Option<String> {
 /// What serde says of a wrong type, without the names of Rust's types.
 fn in_plain_words(message: &str) -> String {
     let message = message.trim();
+    if let Some((found, known)) = message.strip_prefix("unknown variant `").and_then(|rest| rest.split_once('`')) {
+        // Names stand between backquotes: every second piece.
+        let names = known.split('`').skip(1).step_by(2);
+        let near = boostfgl_graph::nearest(found, names.clone()).map(|near| format!(" (did you mean `{near}`?)"));
+        let names = names.collect::<Vec<_>>().join(", ");
+        return format!("expected one of {names}, found `{found}`{}", near.unwrap_or_default());
+    }
     let parts = message.split_once(": ").and_then(|(_, rest)| rest.rsplit_once(", expected "));
     let Some((found, expected)) = parts.filter(|_| message.starts_with("invalid ")) else {
         return message.to_owned();
@@ -242,20 +362,19 @@ fn in_plain_words(message: &str) -> String {
     format!("expected {expected}, found {found}")
 }
 
-fn unknown_key(place: &str, key: &str) -> Error {
+/// What to say of a key that there is not.
+fn unknown_key(key: &str) -> String {
     let keys = keys();
     let inside = format!("{key}.");
     if let Some(inner) = keys.iter().find(|k| k.path.starts_with(&inside)) {
         let near = boostfgl_graph::nearest(key, keys.iter().map(|k| k.path.as_str()));
         let near = near.map(|near| format!(" (or did you mean `{near}`?)")).unwrap_or_default();
-        let reason = format!("expected a table, found a value: set one of its keys, such as `{}`{near}", inner.path);
-        return Error::Config { place: place.to_owned(), reason };
+        return format!("expected a table, found a value: set one of its keys, such as `{}`{near}", inner.path);
     }
     let ends = format!(".{key}");
     let several: Vec<&str> = keys.iter().map(|k| k.path.as_str()).filter(|path| path.ends_with(&ends)).collect();
     if let [_, _, ..] = several.as_slice() {
-        let reason = format!("`{key}` is a key of several methods: expected one of {}", several.join(", "));
-        return Error::Config { place: place.to_owned(), reason };
+        return format!("`{key}` is a key of several methods: expected one of {}", several.join(", "));
     }
     let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
     // The whole path may be near, or its last part may be right and stand in another table.
@@ -265,7 +384,7 @@ fn unknown_key(place: &str, key: &str) -> Error {
         full_path(name)
     });
     let suggestion = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
-    Error::Config { place: place.to_owned(), reason: format!("unknown key `{key}`{suggestion}") }
+    format!("unknown key `{key}`{suggestion}")
 }
 
 fn at_line(path: &Path, text: &str, offset: usize) -> String {
@@ -317,7 +436,7 @@ mod tests {
         assert_eq!((config.fed.rounds, config.fed.epochs), (9, 2));
         assert_eq!(config.optimizer.learning_rate, 5e-3);
         assert_eq!(sources["fed.rounds"].to_string(), "--set rounds=9");
-        assert_eq!(sources["fed.epochs"].to_string(), "my.toml");
+        assert_eq!(sources["fed.epochs"].to_string(), "my.toml, line 4");
         assert_eq!(sources["split.train"].to_string(), "protocol of ogbn-arxiv");
         assert_eq!(sources["model.hidden"], Source::Default);
     }
@@ -389,5 +508,80 @@ mod tests {
         assert!(message(|l| l.assignment("method=fedavgg")).contains("did you mean `fedavg`?"));
         assert!(message(|l| l.assignment("dataset=coar")).contains("did you mean `cora`?"));
         assert!(message(|l| l.assignment("seeds=[1,1]")).contains("1 twice"));
+    }
+
+    #[test]
+    fn tables_and_words_are_named_with_place_and_nearest_name() {
+        let file = |text: &'static str| message(move |l| l.text(text, Path::new("c.toml")));
+        assert_eq!(file("\n[fde]\n"), "c.toml, line 2: unknown table `fde` (did you mean `fed`?)");
+        assert_eq!(file("[model.node]\n"), "c.toml, line 1: unknown table `model.node` (did you mean `boost.node`?)");
+        assert_eq!(
+            file("[model.nois]\n"),
+            "c.toml, line 1: unknown table `model.nois` (did you mean `methods.fedtad.noise`?)"
+        );
+        assert_eq!(file("[nothing-like-it]\n"), "c.toml, line 1: unknown table `nothing-like-it`");
+        assert_eq!(file("\n[dataset]\n"), "c.toml, line 2: expected a value for `dataset`, found a table");
+        assert_eq!(file("[dataset]\nname = 1\n"), "c.toml, line 2: expected a value for `dataset`, found a table");
+        assert_eq!(
+            message(|l| l.assignment("rounds={a=1}")),
+            "--set rounds={a=1}: expected a value for `fed.rounds`, found a table"
+        );
+        assert_eq!(
+            message(|l| l.assignment("fed={round=3}")),
+            "--set fed={round=3}: unknown key `fed.round` (did you mean `fed.rounds`?)"
+        );
+        let (config, _) = resolve(|l| l.assignment("fed={rounds=3, epochs=2}")).unwrap();
+        assert_eq!((config.fed.rounds, config.fed.epochs), (3, 2));
+        assert_eq!(
+            file("[aggregation]\nrule = \"medain\"\n"),
+            "aggregation.rule (from c.toml, line 2): expected one of mean, median, trimmed-mean, krum, multi-krum, bulyan, \
+             geometric-median, norm-bounded, found `medain` (did you mean `median`?)"
+        );
+        assert_eq!(
+            message(|l| l.assignment("optimizer.optimizer=adma")),
+            "optimizer.optimizer (from --set optimizer.optimizer=adma): expected one of adam, sgd, found `adma` (did you \
+             mean `adam`?)"
+        );
+        assert!(message(|l| l.assignment("boosts=[\"nod\"]")).ends_with("found `nod` (did you mean `node`?)"));
+    }
+
+    #[test]
+    fn a_short_key_that_the_method_has_too_is_ambiguous() {
+        let with = |method: &'static str, set: &'static str| {
+            resolve(move |l| {
+                l.assignment(set)?;
+                l.set("method", method, "--method")
+            })
+        };
+        for (method, set, other) in [
+            ("afl", "gamma=0.5", "boost.model.gamma"),
+            ("moon", "mu=0.5", "boost.node.mu"),
+            ("moon", "tau=0.5", "boost.topology.tau"),
+            ("fedfv", "alpha=0.5", "partition.alpha"),
+        ] {
+            let short = set.split('=').next().unwrap();
+            let expected = format!(
+                "--set {set}: `{short}` is ambiguous with the method {method}: expected one of {other}, methods.{method}.{short}"
+            );
+            assert_eq!(with(method, set).unwrap_err().to_string(), expected);
+        }
+        assert_eq!(with("fedavg", "gamma=0.25").unwrap().0.boost.model.gamma, 0.25);
+        assert_eq!(with("afl", "afl.gamma=0.25").unwrap().0.methods.afl.gamma, 0.25);
+        assert_eq!(with("afl", "boost.model.gamma=0.25").unwrap().0.boost.model.gamma, 0.25);
+    }
+
+    #[test]
+    fn keys_of_other_methods_are_told_to_have_no_effect() {
+        let told = |method: &'static str| {
+            let (config, sources) = resolve(move |l| {
+                l.assignment("fedprox.mu=5")?;
+                l.set("method", method, "--method")
+            })
+            .unwrap();
+            without_effect(&config, &sources)
+        };
+        let expected = "methods.fedprox.mu (from --set fedprox.mu=5) has no effect: the method is fedavg";
+        assert_eq!(told("fedavg"), [expected]);
+        assert_eq!(told("fedprox"), [""; 0]);
     }
 }

@@ -7,8 +7,8 @@
 mod keys;
 mod layers;
 
-pub use keys::{Key, keys};
-pub use layers::{Layers, Source};
+pub use keys::{Key, keys, values};
+pub use layers::{Layers, Source, without_effect};
 
 use crate::{Error, Result};
 use boostfgl_fed::boost::{Boost, BoostConfig};
@@ -153,7 +153,41 @@ impl Default for PartitionSection {
     }
 }
 
+/// Nodes are numbered in 32 bits.
+const MOST_CLIENTS: usize = u32::MAX as usize;
+
+/// The complaint about a key.
+fn wrong(place: &str, expected: &str, found: impl std::fmt::Display) -> Result<()> {
+    Err(Error::Config { place: place.into(), reason: format!("expected {expected}, found {found}") })
+}
+
 impl PartitionSection {
+    /// Checks every range, also of what the chosen partitioner does not use: it may be chosen by mistake.
+    ///
+    /// # Errors
+    /// Names the first key that is out of range.
+    pub fn check(&self) -> Result<()> {
+        self.partitioner()?;
+        if self.clients == 0 {
+            return wrong("partition.clients", "at least 1", self.clients);
+        }
+        if self.clients > MOST_CLIENTS {
+            return wrong("partition.clients", &format!("at most {MOST_CLIENTS}"), self.clients);
+        }
+        for (key, value) in [("partition.resolution", self.resolution), ("partition.alpha", self.alpha)] {
+            if !(value.is_finite() && value > 0.0) {
+                return wrong(key, "a finite number above 0", value);
+            }
+        }
+        match &self.file {
+            Some(file) if self.partitioner != "file" => {
+                let found = format!("{} with partitioner = \"{}\"", file.display(), self.partitioner);
+                wrong("partition.file", "a file only with partitioner = \"file\"", found)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The partitioner of these settings.
     ///
     /// # Errors
@@ -194,6 +228,15 @@ impl Default for SplitSection {
 }
 
 impl SplitSection {
+    /// Checks the shares, also where the published split is used in their place.
+    ///
+    /// # Errors
+    /// If the shares are not shares.
+    pub fn check(&self) -> Result<()> {
+        Ratios::new(self.train, self.val, self.test)?;
+        Ok(())
+    }
+
     /// The rule of these settings.
     ///
     /// # Errors
@@ -270,11 +313,8 @@ impl Config {
         self.methods.check()?;
         self.screen.check()?;
         self.attack.check()?;
-        self.partition.partitioner()?;
-        self.split.rule()?;
-        let wrong = |place: &str, expected: &str, found: String| {
-            Err(Error::Config { place: place.into(), reason: format!("expected {expected}, found {found}") })
-        };
+        self.partition.check()?;
+        self.split.check()?;
         let sizes = Architecture { inputs: 1, hidden: 1, classes: 1, layers: self.model.layers };
         let backbone = backbones::build::<f32>(&self.model.backbone, sizes)?;
         methods::check(self.method()?, &self.active_boosts()?, &self.model, backbone.plan())?;
@@ -282,23 +322,20 @@ impl Config {
         if self.partition.partitioner != "file" {
             let clients = self.partition.clients;
             methods::check_rule(self.method()?, self.aggregation, self.fed.taking_part(clients))?;
-            methods::attackers(self.method()?, &self.attack, clients)?;
-        }
-        if self.partition.clients == 0 {
-            return wrong("partition.clients", "at least 1", "0".into());
+            methods::check_attack(self.method()?, &self.attack, clients)?;
         }
         if self.seeds.is_empty() {
-            return wrong("seeds", "at least one seed", "none".into());
+            return wrong("seeds", "at least one seed", "none");
         }
         if let Some(seed) = (1..self.seeds.len()).find(|&i| self.seeds[..i].contains(&self.seeds[i])) {
             return wrong("seeds", "every seed once", format!("{} twice", self.seeds[seed]));
         }
         let groups = &self.groups;
         if !(groups.minority_ratio > 0.0 && groups.minority_ratio <= 1.0) {
-            return wrong("groups.minority_ratio", "a number above 0 and at most 1", groups.minority_ratio.to_string());
+            return wrong("groups.minority_ratio", "a number above 0 and at most 1", groups.minority_ratio);
         }
         if !(0.0..=1.0).contains(&groups.homophily_threshold) {
-            return wrong("groups.homophily_threshold", "a number from 0 to 1", groups.homophily_threshold.to_string());
+            return wrong("groups.homophily_threshold", "a number from 0 to 1", groups.homophily_threshold);
         }
         Ok(())
     }
@@ -315,5 +352,43 @@ impl Config {
             }
         }
         toml::to_string(&table).expect("a table is representable as TOML")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_checked_whether_or_not_they_are_used() {
+        let told = |change: fn(&mut Config)| {
+            let mut config = Config::default();
+            change(&mut config);
+            config.check().err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        assert_eq!(
+            told(|c| c.partition.resolution = 0.0),
+            "partition.resolution: expected a finite number above 0, found 0"
+        );
+        assert_eq!(
+            told(|c| c.partition.resolution = -1.0),
+            "partition.resolution: expected a finite number above 0, found -1"
+        );
+        assert_eq!(told(|c| c.partition.alpha = -3.0), "partition.alpha: expected a finite number above 0, found -3");
+        assert_eq!(
+            told(|c| c.partition.file = Some("p.csv".into())),
+            "partition.file: expected a file only with partitioner = \"file\", found p.csv with partitioner = \"louvain\""
+        );
+        assert_eq!(
+            told(|c| (c.split.train, c.split.published) = (7.0, true)),
+            "split: expected three ratios from 0 to 1 that sum to at most 1, found [7.0, 0.4, 0.4]"
+        );
+        assert_eq!(
+            told(|c| c.partition.clients = 1 << 62),
+            "partition.clients: expected at most 4294967295, found 4611686018427387904"
+        );
+        assert!(told(|c| c.attack.rounds = Some(0)).starts_with("attack.rounds: "));
+        assert!(told(|c| c.optimizer.learning_rate = 1e300).starts_with("optimizer.learning_rate: "));
+        assert_eq!(told(|_| ()), "");
     }
 }

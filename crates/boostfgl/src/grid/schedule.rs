@@ -42,7 +42,7 @@ pub(super) fn run(
 ) -> Result<()> {
     let mut order: Vec<usize> = (0..jobs.len()).collect();
     // The longest first, so that nobody waits long for the last; cells that share a partition stay together.
-    order.sort_by_key(|&job| std::cmp::Reverse(grid.work(&jobs[job])));
+    order.sort_by(|&one, &other| grid.work(&jobs[other]).total_cmp(&grid.work(&jobs[one])));
     let plan = threads_per_cell(jobs.len(), resources.threads.get());
     let pools = plan.iter().map(|&threads| pool(threads)).collect::<Result<Vec<_>>>()?;
     let floor = Floor {
@@ -100,11 +100,11 @@ impl Grid {
     }
 
     /// How much there is to do for a cell, in no particular unit: rounds times what is propagated in each.
-    fn work(&self, job: &Job) -> u64 {
+    fn work(&self, job: &Job) -> f64 {
         let experiment = self.experiment(job);
         let (graph, config) = (experiment.graph(), experiment.config());
         let touched = graph.len() + graph.adjacency().arcs() + graph.features().non_zeros();
-        touched as u64 * config.model.hidden as u64 * (config.fed.rounds * config.fed.epochs) as u64
+        touched as f64 * config.model.hidden as f64 * config.fed.rounds as f64 * config.fed.epochs as f64
     }
 
     fn keep(&self, job: &Job, finished: &Finished, store: &CellStore) -> Result<()> {
@@ -269,7 +269,7 @@ impl Share {
     fn new(grid: &Grid, jobs: &[Job]) -> Self {
         let cell = |job: &Job| {
             let rounds = grid.experiment(job).config().fed.rounds;
-            (grid.work(job) as f64 / rounds as f64, rounds)
+            (grid.work(job) / rounds as f64, rounds)
         };
         let left: Vec<(f64, usize)> = jobs.iter().map(cell).collect();
         let total = left.iter().map(|(work, rounds)| work * *rounds as f64).sum();

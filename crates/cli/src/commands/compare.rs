@@ -5,6 +5,7 @@ use crate::args::{ProtocolFlags, ResourceFlags};
 use crate::output;
 use crate::progress::Cells;
 use anyhow::Result;
+use boostfgl::disk::Checksums;
 use boostfgl::grid::{self, CellStore, GridOutcome, Resources};
 use boostfgl::report::{Comparison, RunFolder, Style, write_atomic};
 use boostfgl::sources::Sources;
@@ -88,7 +89,7 @@ enum Format {
 
 impl Compare {
     pub(crate) fn execute(&self) -> Result<()> {
-        let memory = self.resources.limit()?;
+        let memory = self.resources.budget()?;
         // The number of threads is checked as everywhere; cells then run in pools of their own.
         let pool = self.resources.pool()?;
         let configs = self.configs()?;
@@ -138,7 +139,13 @@ impl Compare {
                 return refuse("DATA", &reason, "Leave one of them out.");
             }
         }
-        let resolve = |data: Option<&str>| -> Result<Config> { Ok(self.protocol.layers(data, None)?.resolve()?.0) };
+        let resolve = |data: Option<&str>| -> Result<Config> {
+            let layers = self.protocol.layers(data, None)?;
+            let (config, _) = layers.resolve()?;
+            let methods = self.methods.split(',').filter_map(|stacked| stacked.split('+').next());
+            methods.map(str::trim).try_for_each(|method| layers.check_shortened(method))?;
+            Ok(config)
+        };
         if self.data.is_empty() {
             return Ok(vec![resolve(None)?]);
         }
@@ -218,10 +225,11 @@ fn write_all(folder: &Path, comparison: &Comparison) -> Result<()> {
         ("comparison.tex", comparison.latex()),
         ("comparison.json", comparison.to_json()),
     ];
-    for (name, text) in forms {
+    for (name, text) in &forms {
         write_atomic(folder.join(name), text.as_bytes()).map_err(Error::from)?;
     }
-    Ok(())
+    let sums = Checksums::of(folder, forms.iter().map(|(name, _)| *name)).and_then(|sums| sums.write());
+    Ok(sums.map_err(boostfgl::report::Error::from).map_err(Error::from)?)
 }
 
 /// An error if a cell failed: the tables stand, but they are not whole.

@@ -3,7 +3,7 @@
 use crate::args::TrainingFlags;
 use crate::output;
 use anyhow::Result;
-use boostfgl::config::keys;
+use boostfgl::config::{values, without_effect};
 use boostfgl::{Layers, Source};
 use clap::{Args, Subcommand};
 use std::collections::BTreeMap;
@@ -32,38 +32,44 @@ impl Config {
         match &self.action {
             Action::Show(flags) => {
                 let (config, sources) = flags.layers()?.resolve()?;
-                output::print(&annotated(&config.to_toml(), &sources))
+                output::print(&annotated(&config, &sources))
             }
             Action::Check { file } => {
                 let mut layers = Layers::new();
                 layers.file(file)?;
-                layers.resolve()?;
+                let (config, sources) = layers.resolve()?;
+                without_effect(&config, &sources).iter().for_each(|said| output::note(said));
                 output::print(&format!("{}: every key is known and in range\n", file.display()))
             }
         }
     }
 }
 
-/// The file with a comment above each key: what it means, and where its value came from if that is not the default.
-fn annotated(toml: &str, sources: &BTreeMap<String, Source>) -> String {
-    let keys = keys();
+/// Every key under a comment: what it means, and where its value came from. What is not set is a comment too.
+fn annotated(config: &boostfgl::Config, sources: &BTreeMap<String, Source>) -> String {
     let mut out = String::new();
-    let mut table = String::new();
-    for line in toml.lines() {
-        if let Some(name) = line.strip_prefix('[').and_then(|l| l.strip_suffix(']')) {
-            table = format!("{name}.");
+    let mut table = "";
+    let values = values(config);
+    for (key, value) in &values {
+        let (of, name) = key.path.rsplit_once('.').unwrap_or(("", &key.path));
+        if of != table {
+            out.push_str(&format!("\n[{of}]\n"));
+            table = of;
         }
-        if let Some((name, _)) = line.split_once(" = ") {
-            let path = format!("{table}{name}");
-            let meaning = keys.iter().find(|k| k.path == path).map_or("", |k| &k.meaning);
-            let source = match sources.get(&path) {
-                None | Some(Source::Default) => String::new(),
-                Some(source) => format!(" (from {source})"),
-            };
-            out.push_str(&format!("# {meaning}{source}\n"));
-        }
-        out.push_str(line);
-        out.push('\n');
+        let source = match sources.get(&key.path) {
+            None | Some(Source::Default) => "default".to_owned(),
+            Some(source) => format!("from {}", plain(&source.to_string())),
+        };
+        out.push_str(&match value {
+            Some(value) => format!("# {} ({source})\n{name} = {value}\n", key.meaning),
+            None => format!("# {} ({source})\n# {name} is not set\n", key.meaning),
+        });
     }
     out
+}
+
+/// Without characters that would end a comment or may not stand in one.
+fn plain(text: &str) -> String {
+    let shown = |c: char| if c.is_control() { c.escape_default().collect() } else { c.to_string() };
+    text.chars().map(shown).collect()
 }

@@ -213,13 +213,11 @@ impl Diagnose {
         inquiry: &Inquiry,
         train: impl FnOnce(&Experiment, &mut Rounds) -> boostfgl::Result<Answer> + Send,
     ) -> Result<Answer> {
-        let limit = self.resources.limit()?;
+        self.resources.limit()?;
         let pool = self.resources.pool()?;
         let (_, graph) = self.protocol.data_flags.load(&config.dataset, self.quiet)?;
         let experiment = pool.install(|| Experiment::new(config, graph))?;
-        if let Some(limit) = limit {
-            experiment.check_memory(limit, pool.current_num_threads())?;
-        }
+        self.resources.check(&experiment, &pool)?;
         let config = experiment.config();
         // Before a folder is made for it.
         inquiry.check(experiment.graph(), config.partition.clients)?;

@@ -52,6 +52,9 @@ impl Partition {
         if let Some(path) = &self.out {
             let parts: Vec<_> = drawn.iter().map(|(seed, partition)| (*seed, partition)).collect();
             file::write(path, experiment.graph(), &parts).map_err(Error::from)?;
+            boostfgl::disk::Checksums::write_beside(path)
+                .map_err(boostfgl::report::Error::from)
+                .map_err(Error::from)?;
         }
         let described = drawn.iter().map(|(seed, p)| (seed, Description::new(experiment.graph(), p)));
         if self.json {

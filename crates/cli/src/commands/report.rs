@@ -63,7 +63,10 @@ impl Report {
         let figures = self.figures()?;
         let formats = self.export.as_deref().map(Format::parse).transpose().map_err(Error::from)?;
         let sources = Sources::find(&self.runs)?;
-        sources.problems.iter().for_each(|problem| eprintln!("note: {problem}"));
+        sources.problems.iter().for_each(|problem| output::note(problem));
+        for view in &sources.views {
+            view.problems.iter().for_each(|problem| output::note(&format!("{}: {problem}", view.path.display())));
+        }
         match &formats {
             Some(formats) => self.tables(formats, &sources),
             None if figures.is_empty() => self.page(sources),

@@ -96,7 +96,7 @@ impl Reproduce {
         let out = self.folder();
         self.check_results(&names)?;
         let plans = names.iter().map(|name| Ok((*name, self.plan(name)?))).collect::<Result<Vec<_>>>()?;
-        let memory = self.resources.limit()?;
+        let memory = self.resources.budget()?;
         let threads = self.resources.pool()?.current_num_threads();
         let resources = Resources { threads: NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN), memory };
         boostfgl::disk::create_dir_all(&out).map_err(unusable)?;
@@ -111,7 +111,7 @@ impl Reproduce {
                 Ok(timed) => ran.push(timed),
                 Err(error) if plans.len() == 1 => return Err(error),
                 Err(error) => {
-                    eprintln!("note: {name} did not run: {error}");
+                    output::tell(&format!("note: {name} did not run: {error}"));
                     failed = failed.or(Some(error));
                 }
             }
@@ -200,10 +200,10 @@ impl Reproduce {
     /// Runs one experiment, writes its files and prints its tables.
     fn run(&self, name: &str, plan: &Plan, laboratory: &mut Laboratory) -> Result<Timed> {
         if !self.quiet {
-            eprintln!("{name}: {}", plan.title);
+            output::tell(&format!("{name}: {}", plan.title));
             let smaller = if self.quick { Plan::named(name)?.smaller() } else { Vec::new() };
             if !smaller.is_empty() {
-                eprintln!("{name}: a first look, with {}", smaller.join(", "));
+                output::tell(&format!("{name}: a first look, with {}", smaller.join(", ")));
             }
         }
         let begun = Instant::now();

@@ -2,6 +2,7 @@
 
 use super::run::{Done, print_json, print_tables, write_report};
 use crate::args::{DataFlags, PaceFlags, ResourceFlags};
+use crate::output;
 use crate::progress::Rounds;
 use crate::signals;
 use anyhow::Result;
@@ -48,7 +49,7 @@ pub(crate) struct Resume {
 
 impl Resume {
     pub(crate) fn execute(&self) -> Result<()> {
-        let limit = self.resources.limit()?;
+        self.resources.limit()?;
         let pool = self.resources.pool()?;
         let keeping = Keeping { pace: self.pace.pace()?, stop: Some(signals::stop_flag()) };
         let runs = runs_in(&self.run);
@@ -60,7 +61,7 @@ impl Resume {
         for path in &runs {
             if !is_stopped(path) {
                 if !self.quiet {
-                    eprintln!("note: {} is finished", path.display());
+                    output::note(&format!("{} is finished", path.display()));
                 }
                 done.push(finished(path)?);
                 continue;
@@ -70,13 +71,16 @@ impl Resume {
             let (_, graph) = self.data_flags.load(&config.dataset, self.quiet)?;
             let experiment = pool.install(|| Experiment::new(config, graph))?;
             let experiment = experiment.with_diagnostics(stopped.diagnostics().to_vec());
-            if let Some(limit) = limit {
-                experiment.check_memory(limit, pool.current_num_threads())?;
-            }
+            self.resources.check(&experiment, &pool)?;
             let config = experiment.config();
             let mut rounds = Rounds::new(&config.method, config.seeds.len(), config.fed.rounds, self.quiet);
-            let run = pool.install(|| experiment.resume(&mut rounds, stopped.folder(), keeping))?;
-            run.refusals().iter().chain(&run.note).for_each(|note| eprintln!("note: {note}"));
+            let run = pool.install(|| experiment.resume(&mut rounds, stopped.folder(), keeping));
+            let run = run.map_err(|error| match error {
+                // Whoever resumed several goes on with several.
+                Error::Stopped { seed, round, .. } => Error::Stopped { folder: self.run.clone(), seed, round },
+                other => other,
+            })?;
+            run.refusals().iter().chain(&run.note).for_each(|note| output::note(note));
             diagnostics = stopped.diagnostics().to_vec();
             done.push(Done { diagnoses: diagnose::diagnoses(&run.seeds), summary: run.summary, folder: path.clone() });
         }
@@ -86,9 +90,19 @@ impl Resume {
     }
 }
 
+/// A run that has its summary; what a crash after that left undone is done.
 fn finished(path: &Path) -> Result<Done> {
-    let summary = Summary::read(path.join(RunFolder::SUMMARY)).map_err(Error::from)?;
-    let found = path.join(RunFolder::DIAGNOSTICS);
-    let diagnoses = found.exists().then(|| Diagnoses::read(&found)).transpose().map_err(Error::from)?;
+    let read = || -> Result<(Summary, Option<Diagnoses>), boostfgl::report::Error> {
+        let folder = RunFolder::open(path)?.take()?;
+        folder.check(RunFolder::SUMMARY)?;
+        folder.tidy()?;
+        let found = folder.file(RunFolder::DIAGNOSTICS);
+        let diagnoses = found.exists().then(|| Diagnoses::read(&found)).transpose()?;
+        Ok((folder.summary()?, diagnoses))
+    };
+    let (summary, diagnoses) = read().map_err(Error::from)?;
+    if !path.join(RunFolder::REPORT).exists() {
+        boostfgl::write_report(&RunFolder::open(path).map_err(Error::from)?)?;
+    }
     Ok(Done { summary, diagnoses, folder: path.to_path_buf() })
 }

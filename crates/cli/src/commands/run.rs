@@ -5,6 +5,8 @@ use crate::output;
 use crate::progress::Rounds;
 use crate::signals;
 use anyhow::Result;
+use boostfgl::checkpoint::is_stopped;
+use boostfgl::config::without_effect;
 use boostfgl::fairness::diagnostics::Which;
 use boostfgl::report::page::Report;
 use boostfgl::report::{Depth, Diagnoses, DiagnosisReport, RunFolder, RunView, Summary, Table, write_atomic};
@@ -81,11 +83,12 @@ pub(super) struct Done {
 
 impl Run {
     pub(crate) fn execute(&self) -> Result<()> {
-        let limit = self.resources.limit()?;
+        self.resources.limit()?;
         let pool = self.resources.pool()?;
         let pace = self.pace.pace()?;
         let diagnostics = self.diagnostics.as_deref().map_or(Ok(Vec::new()), parse_diagnostics)?;
-        let (config, _) = self.training.layers()?.resolve()?;
+        let (config, sources) = self.training.layers()?.resolve()?;
+        without_effect(&config, &sources).iter().for_each(|said| output::note(said));
         let methods: Vec<String> = if self.training.names_method()? {
             vec![config.method.clone()]
         } else {
@@ -94,9 +97,7 @@ impl Run {
         let (data, graph) = self.training.protocol.data_flags.load(&config.dataset, self.quiet)?;
         let boosts = config.boosts.clone();
         let base = pool.install(|| Experiment::new(config, graph))?.with_diagnostics(diagnostics.clone());
-        if let Some(limit) = limit {
-            base.check_memory(limit, pool.current_num_threads())?;
-        }
+        self.resources.check(&base, &pool)?;
         base.check_inputs()?;
         self.check_folders(&methods)?;
         let together = self.together(&base, methods.len() > 1)?;
@@ -122,8 +123,10 @@ impl Run {
         pace: Pace,
         pool: &rayon::ThreadPool,
     ) -> Result<Vec<Done>> {
-        // What comes later is written down before anything is trained: `resume` then does all of it.
-        planned[1..].iter().try_for_each(|(experiment, folder)| experiment.announce(folder))?;
+        // What is to be done is written down before anything is trained: `resume` then does all of it.
+        if planned.len() > 1 {
+            planned.iter().try_for_each(|(experiment, folder)| experiment.announce(folder))?;
+        }
         let keeping = Keeping { pace, stop: Some(signals::stop_flag()) };
         let mut runs = Vec::new();
         for (at, (experiment, folder)) in planned.iter().enumerate() {
@@ -134,12 +137,17 @@ impl Run {
             let run = run.map_err(|error| match (error, together) {
                 (Error::Stopped { seed, round, .. }, Some(all)) => Error::Stopped { folder: all.into(), seed, round },
                 (stopped @ Error::Stopped { .. }, None) => stopped,
+                (failed, _) if is_stopped(folder.path()) => {
+                    let all = together.unwrap_or(folder.path()).display();
+                    output::note(&format!("what was done is saved; once the cause is gone: boostfgl resume {all}"));
+                    failed
+                }
                 (failed, _) => {
                     planned[at + 1..].iter().for_each(|(_, folder)| folder.discard_announcement());
                     failed
                 }
             })?;
-            run.refusals().iter().chain(&run.note).for_each(|note| eprintln!("note: {note}"));
+            run.refusals().iter().chain(&run.note).for_each(|note| output::note(note));
             let diagnoses = diagnose::diagnoses(&run.seeds);
             runs.push(Done { summary: run.summary, diagnoses, folder: folder.path().to_path_buf() });
         }

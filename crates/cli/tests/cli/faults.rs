@@ -61,3 +61,30 @@ fn a_changed_file_is_named_by_whatever_reads_the_run() {
         &["partition.csv", told],
     );
 }
+
+/// Files that stand by themselves have their checksums, too.
+#[test]
+fn a_changed_partition_or_comparison_is_named() {
+    let place = Place::new();
+    place.ok("partition demo --seeds 2 --out parts.csv");
+    let run = format!("run demo --method fedavg {TINY} --quiet --partition parts.csv");
+    place.ok(&format!("{run} --out a"));
+    let parts = place.read("parts.csv");
+    let (first, _) = parts.split_at(parts.find("\n1,").unwrap() + 1);
+    place.write("parts.csv", first);
+    place.refused_with(&format!("{run} --out b"), &["parts.csv: expected the content that parts.csv.b3 names"]);
+    std::fs::remove_file(place.path("parts.csv.b3")).unwrap();
+    place.ok(&format!("{run} --out b"));
+
+    place.ok("compare demo --methods fedavg,fedprox --rounds 1 --seeds 1 --set model.hidden=4 --quiet --out c");
+    let json = place.read("c/comparison.json");
+    place.write("c/comparison.json", json.replacen("\"accuracy\": {", "\"accuracy\":  {", 1));
+    assert_ne!(json, place.read("c/comparison.json"), "something was changed");
+    let done = place.run("report c --out r.html");
+    assert!(done.stderr.contains("comparison.json: expected the content that checksums.txt names"), "{done:?}");
+    // An export of a run whose file was changed says so.
+    let predictions = place.read("a/predictions.csv");
+    place.write("a/predictions.csv", predictions.replacen(",train,", ",val,", 1));
+    let done = place.run("report a --export csv --out tables");
+    assert!(done.stderr.contains("predictions.csv: expected the content that checksums.txt names"), "{done:?}");
+}

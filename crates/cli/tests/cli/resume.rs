@@ -131,6 +131,62 @@ fn the_default_pair_is_resumed_as_a_whole() {
     assert!(again.stderr.contains("is finished"), "{}", again.stderr);
 }
 
+/// Under `nohup` one request to end is ignored; the others are heard all the same.
+#[test]
+#[cfg(unix)]
+fn a_run_that_ignores_its_terminal_still_saves_when_it_is_ended() {
+    let place = Place::new();
+    let run = "run --method fedavg --rounds 400 --seeds 1 --set model.hidden=8 --checkpoint-seconds off --out a";
+    let mut shell = Command::new("sh");
+    let program = place.process().get_program().to_owned();
+    shell.current_dir(place.path(".")).arg("-c").arg("trap '' HUP; exec \"$0\" \"$@\"").arg(program);
+    let child = shell.args(run.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    place.wait_for_rounds("a", 3);
+    signal(&child, "HUP");
+    let before = place.read("a/rounds.jsonl").lines().count();
+    place.wait_for_rounds("a", before + 2);
+    signal(&child, "TERM");
+    let (status, said) = ended(child);
+    assert_eq!(status.code(), Some(130), "{said}");
+    assert!(said.contains("to go on: boostfgl resume a"), "{said}");
+}
+
+/// While one program works on a run, another can neither resume nor overwrite it.
+#[test]
+#[cfg(unix)]
+fn a_run_under_way_cannot_be_taken_or_overwritten() {
+    let place = Place::new();
+    let run = "run --rounds 400 --seeds 1 --set model.hidden=8 --out pair";
+    let mut child = place.start(run);
+    place.wait_for_rounds("pair/fedavg", 2);
+    let busy = "expected a run that nobody works on, found another program at it";
+    // The second method has not begun, and belongs to the program that will come to it.
+    for arguments in ["resume pair", &format!("{run} --overwrite")] {
+        let done = place.run(arguments);
+        done.check_refusal(arguments);
+        assert!(done.stderr.contains(busy) && done.stderr.contains("help: Wait until it has ended"), "{done:?}");
+    }
+    assert!(child.try_wait().unwrap().is_none(), "it goes on undisturbed");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!place.exists("pair/fedavg/summary.json") && place.exists("pair/fedavg/rounds.jsonl"));
+}
+
+/// Killed between its summary and its end, a run is whole: what is left to do is done by `resume`.
+#[test]
+fn what_a_crash_after_the_summary_left_is_put_right() {
+    let place = Place::new();
+    place.ok("run --method fedavg --rounds 2 --seeds 1 --set model.hidden=8 --quiet --out a");
+    std::fs::remove_file(place.path("a/report.html")).unwrap();
+    std::fs::create_dir(place.path("a/checkpoint")).unwrap();
+    place.write("a/checkpoint/seed-00000-round-000002.state", "x");
+    place.ok("resume a");
+    assert!(place.exists("a/report.html") && !place.exists("a/checkpoint"));
+    let summary = place.read("a/summary.json");
+    place.write("a/summary.json", summary.replacen("\"bytes_up\": ", "\"bytes_up\": 1", 1));
+    place.refused_with("resume a", &["summary.json", "expected the content that checksums.txt names"]);
+}
+
 #[test]
 fn what_cannot_be_resumed_is_named() {
     let place = Place::new();

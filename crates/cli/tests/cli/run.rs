@@ -209,3 +209,25 @@ fn a_rule_that_cannot_outvote_is_refused_with_the_reason() {
     let other = format!("run {TINY} --method fedproto --set aggregation.rule=median");
     place.refused_with(&other, &["fedproto cannot be combined with the rule median", "prototypes"]);
 }
+
+/// As in `boostfgl run 2>&1 | head -1`: both ends are closed while the run is under way.
+#[test]
+fn a_reader_that_goes_away_does_not_end_the_run() {
+    use std::process::Stdio;
+    let place = Place::new();
+    let arguments =
+        format!("run {TINY} --seeds 3 --method fedavg --out out --set fedprox.mu=5").replace("--seeds 1", "");
+    let mut process = place.process();
+    process.args(arguments.split_whitespace()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = process.spawn().unwrap();
+    drop((child.stdout.take(), child.stderr.take()));
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(0), "the run ends as if somebody had listened");
+    assert!(place.exists("out/summary.json") && place.exists("out/report.html"));
+    // Nor does an error message that nobody hears become another error.
+    let mut process = place.process();
+    process.args(["run", "--rounds", "0"]).stderr(Stdio::piped());
+    let mut child = process.spawn().unwrap();
+    drop(child.stderr.take());
+    assert_eq!(child.wait().unwrap().code(), Some(2));
+}

@@ -5,10 +5,10 @@
 //! taken under the messages of its round's training, not under those that topology boosting may compute anew for
 //! evaluation.
 
-use super::{Diagnosis, Diagnostic, Network, Subject};
+use super::{Diagnosis, Diagnostic, Network, Subject, findings};
 use boostfgl_fed::{Inspected, Inspection, LocalData};
 use boostfgl_nn::backbones::Pass;
-use boostfgl_nn::{Params, Pool, Real, View};
+use boostfgl_nn::{Ledger, Params, Pool, Real, View};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -148,6 +148,13 @@ impl<T: Real> Diagnostic<T> for Watch {
         if inspection.round == inspection.rounds {
             self.last = Some(all_losses(inspection, |client| &client.judged));
         }
+    }
+
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        // Losses of a huge model may be infinite, which JSON has no word for.
+        ledger.option("initial", &mut self.initial, Vec::new)?;
+        ledger.option("last", &mut self.last, Vec::new)?;
+        findings(ledger, &mut self.minority)
     }
 
     fn conclude(self: Box<Self>, _subject: &Subject<'_>, diagnosis: &mut Diagnosis) {

@@ -13,10 +13,10 @@
 //! far as they are a weighted mean.
 
 use super::layers::Layers;
-use super::{Diagnosis, Diagnostic, Subject};
+use super::{Diagnosis, Diagnostic, Subject, findings};
 use boostfgl_fed::{Inspected, Inspection};
 use boostfgl_nn::backbones::{Extra, Pass, Plan, Supervised};
-use boostfgl_nn::{Matrix, Params, Pool, Real, Reduction, View, WeightedLoss};
+use boostfgl_nn::{Ledger, Matrix, Params, Pool, Real, Reduction, View, WeightedLoss};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -313,6 +313,10 @@ impl<T: Real> Diagnostic<T> for Watch<T> {
         let minorities = self.minorities.get_or_insert_with(|| minorities(inspection, subject));
         let round = direction(minorities, inspection).map(|direction| dilution(inspection, &layers, &direction));
         self.found.rounds.extend(round.filter(DilutionRound::is_finite));
+    }
+
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        findings(ledger, &mut self.found)
     }
 
     fn conclude(self: Box<Self>, _subject: &Subject<'_>, diagnosis: &mut Diagnosis) {

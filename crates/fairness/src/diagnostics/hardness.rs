@@ -5,10 +5,10 @@
 //! minority ratio q.
 
 use super::gsd::{Gsd, Weighting};
-use super::{Diagnosis, Diagnostic, Subject};
+use super::{Diagnosis, Diagnostic, Subject, findings};
 use crate::statistics::spearman;
 use boostfgl_fed::{Inspected, Inspection};
-use boostfgl_nn::Real;
+use boostfgl_nn::{Ledger, Real};
 use serde::{Deserialize, Serialize};
 
 /// One client.
@@ -91,6 +91,10 @@ impl<T: Real> Diagnostic<T> for Watch {
     fn inspect(&mut self, inspection: &Inspection<'_, T>, subject: &Subject<'_>) {
         let clients = inspection.clients.iter().enumerate();
         self.clients.get_or_insert_with(|| clients.filter_map(|client| hardness(client, subject)).collect());
+    }
+
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        findings(ledger, &mut self.clients)
     }
 
     fn conclude(self: Box<Self>, _subject: &Subject<'_>, diagnosis: &mut Diagnosis) {

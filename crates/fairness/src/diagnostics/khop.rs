@@ -4,11 +4,11 @@
 //! at k hops is the share of test nodes at that distance that are predicted wrongly. Disadvantaged nodes of every split
 //! count as such; nodes that a method made up carry paths, and are neither disadvantaged nor judged.
 
-use super::{Diagnosis, Diagnostic, Subject};
+use super::{Diagnosis, Diagnostic, Subject, findings};
 use crate::Group;
 use boostfgl_fed::{Inspected, Inspection};
 use boostfgl_graph::{Adjacency, Role};
-use boostfgl_nn::Real;
+use boostfgl_nn::{Ledger, Real};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -138,6 +138,7 @@ pub fn distances(adjacency: &Adjacency, seeds: impl Iterator<Item = usize>) -> V
 }
 
 /// A node that is judged.
+#[derive(Serialize, Deserialize)]
 struct Judged {
     /// As the graph that was divided numbers it.
     node: usize,
@@ -180,10 +181,16 @@ impl<T: Real> Diagnostic<T> for Watch {
         let curve = |(g, group): (usize, Group)| {
             let from = group.name().to_owned();
             let mut curve = KhopCurve { from, hops: Vec::new(), unreachable: Hop::default() };
-            judged.iter().for_each(|one| curve.count(one.distances[g], predictions[one.node] != one.label));
+            judged.iter().for_each(|one| curve.count(one.distances[g], predictions.get(one.node) != Some(&one.label)));
             curve
         };
         self.last = Some(Khop { round, curves: FROM.into_iter().enumerate().map(curve).collect() });
+    }
+
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        // Rounds that a method adds are not inspected: distances must be known by then.
+        ledger.within("judged", |ledger| findings(ledger, &mut self.judged))?;
+        ledger.within("last", |ledger| findings(ledger, &mut self.last))
     }
 
     fn conclude(self: Box<Self>, _subject: &Subject<'_>, diagnosis: &mut Diagnosis) {

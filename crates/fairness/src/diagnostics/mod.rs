@@ -44,7 +44,8 @@ pub use which::Which;
 
 use boostfgl_fed::{Inspection, Observer, RoundRecord};
 use boostfgl_graph::{Labels, Role};
-use boostfgl_nn::Real;
+use boostfgl_nn::{Ledger, Real};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
@@ -148,8 +149,28 @@ pub trait Diagnostic<T: Real>: Send {
     /// Sees the predictions of an evaluated round, one per node of the graph that was divided.
     fn predictions(&mut self, _round: usize, _predictions: &[u32], _subject: &Subject<'_>) {}
 
+    /// Takes down what it has found so far, or puts it back into one that was just started. What can be seen again, such as
+    /// who is trained on, is no state.
+    ///
+    /// # Errors
+    /// As [`Keep::keep`](boostfgl_nn::Keep::keep).
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()>;
+
     /// Writes down what it found; diagnostics that build on others come after them.
     fn conclude(self: Box<Self>, subject: &Subject<'_>, diagnosis: &mut Diagnosis);
+}
+
+/// Takes down what a diagnostic found, or puts it back, as the JSON that its findings are published in.
+fn findings<F: Serialize + DeserializeOwned>(ledger: &mut Ledger<'_>, found: &mut F) -> boostfgl_nn::Result<()> {
+    let mut text = String::new();
+    if !ledger.restores() {
+        text = serde_json::to_string(found).map_err(|error| ledger.unlike("findings", error.to_string()))?;
+    }
+    ledger.keep("findings", &mut text)?;
+    if ledger.restores() {
+        *found = serde_json::from_str(&text).map_err(|error| ledger.unlike("findings", error.to_string()))?;
+    }
+    Ok(())
 }
 
 /// The observer that runs diagnostics beside training.
@@ -164,6 +185,19 @@ impl<'a, T: Real> Diagnostician<'a, T> {
         let needed = |which: &Which| wanted.iter().any(|w| w == which || w.builds_on().contains(which));
         let start = |which: Which| (which, which.start::<T>(settings), 0.0);
         Self { subject, at_work: Which::ALL.into_iter().filter(needed).map(start).collect() }
+    }
+
+    /// Takes down what was found so far, or puts it back.
+    ///
+    /// # Errors
+    /// As [`Keep::keep`](boostfgl_nn::Keep::keep).
+    pub fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        self.at_work.iter_mut().try_for_each(|(which, diagnostic, seconds)| {
+            ledger.within(which.name(), |ledger| {
+                ledger.keep("seconds", seconds)?;
+                diagnostic.keep(ledger)
+            })
+        })
     }
 
     /// What was found.

@@ -5,9 +5,9 @@
 //! rational form times the size, whatever form of trust, scope or base weights the run itself uses.
 
 use super::layers::Layers;
-use super::{Diagnosis, Diagnostic, Settings, Subject};
+use super::{Diagnosis, Diagnostic, Settings, Subject, findings};
 use boostfgl_fed::{Inspected, Inspection};
-use boostfgl_nn::Real;
+use boostfgl_nn::{Ledger, Real};
 use serde::{Deserialize, Serialize};
 
 /// One participant of a round.
@@ -154,6 +154,10 @@ impl<T: Real> Diagnostic<T> for Watch {
         let round = TrustRound { round: inspection.round, clients };
         self.found.rounds.extend(Some(round).filter(TrustRound::is_finite));
         self.found.layers = layers.names().to_vec();
+    }
+
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        findings(ledger, &mut self.found)
     }
 
     fn conclude(self: Box<Self>, _subject: &Subject<'_>, diagnosis: &mut Diagnosis) {

@@ -89,6 +89,8 @@ mod tests {
         let class = ClassCounts { truth: 4, predicted: 2, hits: 1 };
         // precision 1/2, recall 1/4: 2 · (1/8) / (3/4) = 1/3.
         assert!((MacroF1::EXACT.of_class(class) - 1.0 / 3.0).abs() < 1e-15);
+        // With ε = 1: precision 1/3, recall 1/5, and 2 · (1/15) / (8/15 + 1) = 2/23.
+        assert!((MacroF1 { epsilon: 1.0 }.of_class(class) - 2.0 / 23.0).abs() < 1e-15);
         assert_eq!(MacroF1::EXACT.of_class(ClassCounts::default()), 0.0);
         assert_eq!(MacroF1 { epsilon: 1e-12 }.of_class(ClassCounts::default()), 0.0);
     }

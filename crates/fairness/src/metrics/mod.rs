@@ -56,7 +56,10 @@ mod tests {
         for (i, metric) in METRICS.iter().enumerate() {
             assert!(METRICS[..i].iter().all(|earlier| earlier.name() != metric.name()), "{}", metric.name());
         }
-        assert!(find(Accuracy.name()).is_some() && find(MacroF1::EXACT.name()).is_some());
+        for (name, word) in [("accuracy", "right"), ("macro_f1", "F1")] {
+            let metric = find(name).unwrap();
+            assert!(metric.name() == name && metric.meaning().contains(word), "{name}: {}", metric.meaning());
+        }
     }
 
     #[test]

@@ -22,14 +22,14 @@ pub(super) fn windowed<T: Real>(
             .par_chunks_mut((ROWS * stride).max(1))
             .enumerate()
             .map(|(chunk, rows)| {
-                let mut place = Place::new(models.len());
+                let mut places = Places::new(models.len());
                 for (r, row) in rows.chunks_mut(stride.max(1)).enumerate() {
                     let sources: Vec<&[T]> = models.iter().map(|m| m.tensors()[t].row(chunk * ROWS + r)).collect();
-                    for (c, out) in row[..columns].iter_mut().enumerate() {
-                        *out = T::of(place.choose(sources.iter().map(|source| source[c].f64()), &window));
+                    for (some, out) in row[..columns].chunks_mut(LANES).enumerate() {
+                        places.choose(&sources, some * LANES, out, &window);
                     }
                 }
-                place.shares
+                places.shares.iter().map(|lanes| lanes.iter().sum()).collect()
             })
             .collect();
         for part in parts {
@@ -40,35 +40,135 @@ pub(super) fn windowed<T: Real>(
     shares
 }
 
-/// One coordinate of all models.
-struct Place {
-    values: Vec<f64>,
-    sorted: Vec<f64>,
-    shares: Vec<f64>,
+/// Coordinates that are looked at side by side.
+const LANES: usize = 8;
+
+/// Up to so many models are sorted by comparing neighbours, side by side; above it the n² comparisons cost more than they save.
+const FEW: usize = 32;
+
+/// Some coordinates of all models.
+struct Places<T> {
+    values: Vec<[T; LANES]>,
+    sorted: Vec<[T; LANES]>,
+    column: Vec<f64>,
+    shares: Vec<[f64; LANES]>,
 }
 
-impl Place {
+impl<T: Real> Places<T> {
     fn new(models: usize) -> Self {
-        Self { values: Vec::with_capacity(models), sorted: Vec::with_capacity(models), shares: vec![0.0; models] }
+        let places = || vec![[T::ZERO; LANES]; models];
+        Self {
+            values: places(),
+            sorted: places(),
+            column: Vec::with_capacity(models),
+            shares: vec![[0.0; LANES]; models],
+        }
     }
 
-    fn choose(&mut self, values: impl Iterator<Item = f64>, window: impl Fn(&[f64]) -> Range<usize>) -> f64 {
-        self.values.clear();
-        self.values.extend(values);
+    /// out ← the means of the windows of the coordinates from `at` on.
+    fn choose(&mut self, sources: &[&[T]], at: usize, out: &mut [T], window: impl Fn(&[f64]) -> Range<usize>) {
+        for (values, source) in self.values.iter_mut().zip(sources) {
+            values[..out.len()].copy_from_slice(&source[at..at + out.len()]);
+        }
         self.sorted.clone_from(&self.values);
-        self.sorted.sort_unstable_by(f64::total_cmp);
-        let chosen = &self.sorted[window(&self.sorted)];
-        let (first, last) = (chosen[0], chosen[chosen.len() - 1]);
-        // Equal values are told apart by nobody: they share.
-        let inside = |x: &f64| (first..=last).contains(x);
-        let share = 1.0 / self.values.iter().filter(|x| inside(x)).count() as f64;
-        self.shares.iter_mut().zip(&self.values).filter(|(_, x)| inside(x)).for_each(|(sum, _)| *sum += share);
-        // Of equal values the mean is the value, to the last bit.
-        if first == last { first } else { chosen.iter().sum::<f64>() / chosen.len() as f64 }
+        sort(&mut self.sorted);
+        let mut ends = [[T::ZERO; LANES]; 2];
+        for (lane, out) in out.iter_mut().enumerate() {
+            self.column.clear();
+            self.column.extend(self.sorted.iter().map(|values| values[lane].f64()));
+            let chosen = &self.column[window(&self.column)];
+            let (first, last) = (chosen[0], chosen[chosen.len() - 1]);
+            // Of equal values the mean is the value, to the last bit.
+            *out = T::of(if first == last { first } else { chosen.iter().sum::<f64>() / chosen.len() as f64 });
+            (ends[0][lane], ends[1][lane]) = (T::of(first), T::of(last));
+        }
+        self.share(ends, out.len());
+    }
+
+    /// Everybody whose value lies between the ends shares the coordinate: equal values are told apart by nobody.
+    fn share(&mut self, [first, last]: [[T; LANES]; 2], lanes: usize) {
+        let inside = |values: &[T; LANES], lane: usize| first[lane] <= values[lane] && values[lane] <= last[lane];
+        let mut counts = [0.0; LANES];
+        for values in &self.values {
+            (0..LANES).for_each(|lane| counts[lane] += if inside(values, lane) { 1.0 } else { 0.0 });
+        }
+        let mut each = [0.0; LANES];
+        each[..lanes].iter_mut().zip(counts).for_each(|(each, count)| *each = 1.0 / count);
+        for (values, sums) in self.values.iter().zip(&mut self.shares) {
+            (0..LANES).for_each(|lane| sums[lane] += if inside(values, lane) { each[lane] } else { 0.0 });
+        }
+    }
+}
+
+/// Sorts every lane.
+fn sort<T: Real>(values: &mut [[T; LANES]]) {
+    if values.len() > FEW {
+        return (0..LANES).for_each(|lane| {
+            let mut column: Vec<T> = values.iter().map(|values| values[lane]).collect();
+            column.sort_unstable_by(|a, b| a.f64().total_cmp(&b.f64()));
+            values.iter_mut().zip(column).for_each(|(values, x)| values[lane] = x);
+        });
+    }
+    // After as many passes over all neighbours as there are values nobody is out of place.
+    for pass in 0..values.len() {
+        for pair in values[pass % 2..].chunks_exact_mut(2) {
+            let (low, high) = (pair[0], pair[1]);
+            for lane in 0..LANES {
+                let swap = high[lane] < low[lane];
+                pair[0][lane] = if swap { high[lane] } else { low[lane] };
+                pair[1][lane] = if swap { low[lane] } else { high[lane] };
+            }
+        }
     }
 }
 
 /// The middle one or two of `count` places.
 pub(super) fn middle(count: usize) -> Range<usize> {
     (count - 1) / 2..count / 2 + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boostfgl_nn::{Matrix, TensorShape};
+    use proptest::prelude::*;
+
+    /// More rows than a task takes and more columns than lanes: every coordinate is the median of its own values.
+    #[test]
+    fn every_coordinate_of_a_large_tensor_is_its_own() {
+        let (rows, columns) = (2 * ROWS + 5, LANES + 3);
+        let value = |model: usize, at: usize| ((at * 31 + model * 17 + at * at * model) % 97) as f64;
+        let model = |of: &dyn Fn(usize) -> f64| {
+            let values: Vec<f64> = (0..rows * columns).map(of).collect();
+            let shape = TensorShape::weight("w", rows, columns);
+            Params::from_tensors(&[shape], vec![Matrix::from_rows(rows, columns, &values)])
+        };
+        let models: Vec<Params<f64>> = (0..3).map(|k| model(&|at| value(k, at))).collect();
+        let mut target = model(&|_| 0.0);
+        let shares = windowed(&models.iter().collect::<Vec<_>>(), &mut target, |sorted| middle(sorted.len()));
+        let mut expected = [0.0; 3];
+        for (at, found) in target.tensors()[0].to_vec().into_iter().enumerate() {
+            let mut values = [0, 1, 2].map(|k| value(k, at));
+            let equal = |x: f64| (0..3).filter(move |&k| value(k, at) == x);
+            values.sort_unstable_by(f64::total_cmp);
+            assert_eq!(found, values[1], "coordinate {at}");
+            let share = 1.0 / (equal(values[1]).count() * rows * columns) as f64;
+            equal(values[1]).for_each(|k| expected[k] += share);
+        }
+        assert!(shares.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-12), "{shares:?}");
+    }
+
+    proptest! {
+        /// Few and many models, by either way of sorting.
+        #[test]
+        fn every_lane_is_sorted(values in prop::collection::vec(prop::array::uniform8(-3i8..4), 1..2 * FEW)) {
+            let mut sorted: Vec<[f64; LANES]> = values.iter().map(|lanes| lanes.map(f64::from)).collect();
+            sort(&mut sorted);
+            for lane in 0..LANES {
+                let mut expected: Vec<f64> = values.iter().map(|lanes| f64::from(lanes[lane])).collect();
+                expected.sort_unstable_by(f64::total_cmp);
+                prop_assert!(sorted.iter().map(|lanes| lanes[lane]).eq(expected));
+            }
+        }
+    }
 }

@@ -40,5 +40,8 @@ fn step(distances: &[Vec<f64>], lambda: &[f64], floor: f64) -> Vec<f64> {
     // Relative to the nearest, so that a floor far below every distance cannot overflow.
     let apart: Vec<f64> = to_all.iter().map(|d| libm::sqrt((d - spread).max(0.0)).max(floor)).collect();
     let nearest = apart.iter().copied().fold(f64::INFINITY, f64::min);
-    super::normalised(apart.iter().map(|d| nearest / d).collect())
+    let near: Vec<f64> = apart.iter().map(|d| nearest / d).collect();
+    // At least the 1 of the nearest itself.
+    let sum: f64 = near.iter().sum();
+    near.into_iter().map(|share| share / sum).collect()
 }

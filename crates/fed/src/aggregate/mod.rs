@@ -75,12 +75,15 @@ impl Combination {
             return Err(Error::setting("client weight", "a number above 0 for somebody", 0));
         }
         let Some(boost) = boost else {
-            return Ok(Self { weights: vec![normalised(base.to_vec())], trust: None });
+            return Ok(Self { weights: vec![normalised(base.to_vec())?], trust: None });
         };
-        let gaps: Vec<f64> = updates.iter().map(|u| u.summary.unwrap_or_default().gap).collect();
+        let gaps = updates.iter().map(|u| u.summary.map(|summary| summary.gap)).collect::<Option<Vec<f64>>>();
+        let Some(gaps) = gaps else {
+            return Err(Error::setting("fairness gap of a client", "one from everybody", "none"));
+        };
         let weigh = |norms: &[f64]| -> Result<Vec<f64>> {
             let trust = boost.relative_trust(norms, &gaps)?;
-            Ok(normalised(base.iter().zip(&trust).map(|(&w, &t)| boost.weigh(w, t)).collect()))
+            normalised(base.iter().zip(&trust).map(|(&w, &t)| boost.weigh(w, t)).collect())
         };
         let whole: Vec<f64> = updates.iter().map(|u| u.norm).collect();
         let trust = whole.iter().zip(&gaps).map(|(&r, &g)| boost.trust(r, g)).collect::<Result<Vec<_>>>()?;
@@ -156,8 +159,8 @@ impl Combination {
             Rule::Median => vec![median::combine(&models, target)],
             Rule::TrimmedMean => vec![trimmed_mean::combine(&models, f, target)],
             Rule::Bulyan => vec![bulyan::combine(&models, &distances::squared(&models), f, target)],
-            Rule::Krum => self.among(&krum::chosen(&distances::squared(&models), f, 1)),
-            Rule::MultiKrum => self.among(&krum::chosen(&distances::squared(&models), f, models.len() - f)),
+            Rule::Krum => self.among(&krum::chosen(&distances::squared(&models), f, 1))?,
+            Rule::MultiKrum => self.among(&krum::chosen(&distances::squared(&models), f, models.len() - f))?,
             Rule::GeometricMedian => vec![geometric_median::weights(&distances::squared(&models))],
             Rule::NormBounded => return Ok(self.bounded(updates, target)),
         };
@@ -169,7 +172,7 @@ impl Combination {
     }
 
     /// These weights among the chosen alone; equal ones if the chosen have none.
-    fn among(&self, chosen: &[bool]) -> Vec<Vec<f64>> {
+    fn among(&self, chosen: &[bool]) -> Result<Vec<Vec<f64>>> {
         let only = |weights: &Vec<f64>| {
             let kept: Vec<f64> = weights.iter().zip(chosen).map(|(w, c)| if *c { *w } else { 0.0 }).collect();
             match kept.iter().any(|w| *w > 0.0) {
@@ -192,12 +195,21 @@ impl Combination {
             parts.push(1.0 - parts.iter().sum::<f64>());
             parts
         });
-        Self { weights: weights.into_iter().map(normalised).collect(), ..self }
+        // Where all is cut away the model stays, and nobody had a say.
+        let reported = |weights: Vec<f64>| normalised(weights).unwrap_or_else(|_| vec![0.0; updates.len()]);
+        Self { weights: weights.into_iter().map(reported).collect(), ..self }
     }
 }
 
-fn normalised(mut weights: Vec<f64>) -> Vec<f64> {
+/// The same weights with sum 1.
+///
+/// # Errors
+/// If all are 0, or so small that their products with trust are.
+fn normalised(mut weights: Vec<f64>) -> Result<Vec<f64>> {
     let sum: f64 = weights.iter().sum();
+    if !(sum.is_finite() && sum > 0.0) {
+        return Err(Error::setting("client weight", "a sum above 0", sum));
+    }
     weights.iter_mut().for_each(|w| *w /= sum);
-    weights
+    Ok(weights)
 }

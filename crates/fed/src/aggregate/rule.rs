@@ -98,6 +98,17 @@ impl Rule {
 }
 
 impl Config {
+    /// What is left to outvote among so many updates, once others were refused: bad ones for certain, and doubtful ones. Bad
+    /// ones need not be outvoted any more. Doubtful ones may be honest, so that they count only as far as the rule could not
+    /// go on otherwise.
+    #[must_use]
+    pub fn after(self, bad: usize, doubtful: usize, updates: usize) -> Self {
+        let most = self.byzantine.saturating_sub(bad);
+        let least = most.saturating_sub(doubtful);
+        let byzantine = self.rule.tolerates(updates).map_or(most, |able| able.clamp(least, most));
+        Self { byzantine, ..self }
+    }
+
     /// Whether the rule can outvote f bad updates among so many.
     ///
     /// # Errors

@@ -25,6 +25,33 @@ fn combined(rule: Rule, byzantine: usize, models: &[Vec<f64>], weights: &[f64], 
     (target.tensors()[0].to_vec(), combination.mean_weights())
 }
 
+/// A gap that was not sent is none of 0, and weights that underflow are no weights.
+#[test]
+fn weights_that_cannot_be_formed_are_errors() {
+    use crate::boost::{TrustForm, model::Config as Trust};
+    let (message, sent) = (Message::default(), model(&[1.0]));
+    let update = |norm: f64, summary| Update {
+        client: 0,
+        model: Some(&sent),
+        message: &message,
+        norm,
+        tensor_norms: &[],
+        size: 1.0,
+        summary,
+    };
+    let boost = ModelBoost::new(&Trust { trust: TrustForm::Exponential, lambda_s: 1.0, ..Trust::default() });
+    let weigh = |updates: &[Update<'_, f64>], base: &[f64]| {
+        Combination::new(updates, base, Some(&boost)).map_err(|error| error.to_string())
+    };
+    let known = Some(Summary::default());
+    assert!(weigh(&[update(1.0, known)], &[1.0]).is_ok());
+    let missing = "fairness gap of a client: expected one from everybody, found none";
+    assert_eq!(weigh(&[update(1.0, known), update(1.0, None)], &[1.0; 2]), Err(missing.to_owned()));
+    // The only one that has a weight is trusted e^−1000 times less than the other.
+    let nothing = weigh(&[update(1000.0, known), update(0.0, known)], &[1.0, 0.0]);
+    assert_eq!(nothing, Err("client weight: expected a sum above 0, found 0".to_owned()));
+}
+
 fn plain(rule: Rule, byzantine: usize, models: &[Vec<f64>]) -> (Vec<f64>, Vec<f64>) {
     combined(rule, byzantine, models, &vec![1.0; models.len()], &vec![0.0; models[0].len()])
 }
@@ -90,6 +117,11 @@ fn bulyan_takes_the_middle_of_what_krum_chooses() {
     let (value, weights) = plain(Rule::Bulyan, 1, &line(&[1.0, 2.0, 3.0, 4.0, 5.0, 8.0, 1000.0]));
     assert_eq!(value, [4.0]);
     close(&weights, &[0.0, 0.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0, 0.0, 0.0]);
+    // n = 11, f = 2: Krum takes 7, 11, 4, 2, 16, 1 and, since 1001 stands beside it, 1000; of these seven, three are nearest to 7.
+    let (value, weights) =
+        plain(Rule::Bulyan, 2, &line(&[0.0, 1.0, 2.0, 4.0, 7.0, 11.0, 16.0, 22.0, 29.0, 1000.0, 1001.0]));
+    close(&value, &[22.0 / 3.0]);
+    assert!(weights.iter().enumerate().all(|(k, weight)| (3..6).contains(&k) == (*weight > 0.0)), "{weights:?}");
 }
 
 /// Three points of an equilateral triangle meet in its centre; a majority at one point is the median.
@@ -119,6 +151,53 @@ fn the_mean_is_the_weighted_sum() {
     assert_eq!((value, weights), (vec![2.0], vec![0.75, 0.25]));
 }
 
+/// Two tensors whose trust differs: the first client moved far in the first, the second in the second.
+fn by_tensor(rule: Rule, trust_scope: TrustScope) -> (Vec<f64>, Combination) {
+    let message = Message::default();
+    let shapes = [TensorShape::bias("a", 1), TensorShape::bias("b", 1)];
+    let of = |a: f64, b: f64| Params::from_tensors(&shapes, [a, b].map(|x| Matrix::from_rows(1, 1, &[x])).to_vec());
+    let (models, mut target) = ([of(3.0, 0.0), of(0.0, 1.0)], of(0.0, 0.0));
+    let norms = [[3.0, 0.0], [0.0, 1.0]];
+    let update = |client: usize| Update {
+        client,
+        model: Some(&models[client]),
+        message: &message,
+        norm: norms[client][0] + norms[client][1],
+        tensor_norms: &norms[client],
+        size: 1.0,
+        summary: Some(Summary::default()),
+    };
+    let boost = ModelBoost::new(&crate::boost::model::Config { lambda_s: 1.0, trust_scope, ..Default::default() });
+    let updates = [update(0), update(1)];
+    let combination = Combination::new(&updates, &[1.0, 1.0], Some(&boost)).unwrap();
+    let combination = combination.combine(&updates, Config { rule, byzantine: 0 }, &mut target).unwrap();
+    (target.tensors().iter().flat_map(Matrix::to_vec).collect(), combination)
+}
+
+/// Trust is 1/(1 + r): 1/4 to 1 for the first tensor, 1 to 1/2 for the second.
+#[test]
+fn each_tensor_has_its_own_weights() {
+    let share = |mine: f64, other: f64| mine / (mine + other);
+    let (far, near) = (0.25, 0.5);
+    let (value, combination) = by_tensor(Rule::Mean, TrustScope::Tensor);
+    close(&value, &[3.0 * share(far, 1.0), share(near, 1.0)]);
+    close(combination.weights(0), &[share(far, 1.0), share(1.0, far)]);
+    close(combination.weights(1), &[share(1.0, near), share(near, 1.0)]);
+    let first = 0.5 * (share(far, 1.0) + share(1.0, near));
+    close(&combination.mean_weights(), &[first, 1.0 - first]);
+    close(combination.trust().unwrap(), &[far, near]);
+    // Lengths are 3 and 1, and the median of two is the larger or the smaller: either way some update keeps its weight.
+    let (bounded, _) = by_tensor(Rule::NormBounded, TrustScope::Tensor);
+    assert!(bounded[0] > 0.0 && bounded[0] <= value[0] + 1e-12, "{bounded:?}");
+    close(&bounded[1..], &value[1..]);
+    // One weight for all tensors: 1/4 to 1/2.
+    let (value, combination) = by_tensor(Rule::Mean, TrustScope::Model);
+    close(&value, &[1.0, 2.0 / 3.0]);
+    let (bounded, _) = by_tensor(Rule::NormBounded, TrustScope::Model);
+    assert!(bounded[0] > 0.0 && bounded[0] <= value[0] + 1e-12, "{bounded:?}");
+    close(combination.weights(1), combination.weights(0));
+}
+
 #[test]
 fn conditions_are_checked_and_explained() {
     let told = |rule, byzantine, updates| Config { rule, byzantine }.check(updates).unwrap_err().to_string();
@@ -145,6 +224,20 @@ fn conditions_are_checked_and_explained() {
         assert!(config.check(least).is_ok() && (least == 1 || config.check(least - 1).is_err()), "{rule:?}");
     }
     assert!(Config { rule: Rule::Bulyan, byzantine: usize::MAX }.check(9).is_err());
+}
+
+/// Four are left of five. Who was bad for certain is not outvoted again; who was doubtful is, if the rule can.
+#[test]
+fn what_was_refused_is_outvoted_only_if_it_may_come_again() {
+    let f =
+        |rule, byzantine, bad, doubtful, updates| Config { rule, byzantine }.after(bad, doubtful, updates).byzantine;
+    assert_eq!([f(Rule::Median, 1, 1, 0, 4), f(Rule::Median, 1, 0, 1, 4), f(Rule::Median, 1, 0, 0, 4)], [0, 1, 1]);
+    // Multi-Krum needs five to outvote one: the run goes on with four.
+    assert_eq!([f(Rule::MultiKrum, 1, 0, 1, 4), f(Rule::MultiKrum, 1, 0, 1, 5)], [0, 1]);
+    // One doubtful client does not excuse two.
+    assert_eq!([f(Rule::MultiKrum, 2, 0, 1, 4), f(Rule::MultiKrum, 2, 1, 1, 4)], [1, 0]);
+    // Late clients excuse nobody, and too few for anything stay too few.
+    assert_eq!([f(Rule::MultiKrum, 1, 0, 0, 4), f(Rule::MultiKrum, 1, 0, 1, 2)], [1, 1]);
 }
 
 const ROBUST: [Rule; 7] = [

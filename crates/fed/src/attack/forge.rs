@@ -12,12 +12,12 @@ const SCALE: f64 = 1e6;
 pub(crate) struct Attack<T> {
     config: Config,
     attackers: Vec<usize>,
-    /// The first model and message of each attacker that replays.
+    /// The first update of each attacker that replays.
     first: Vec<Option<Before<T>>>,
 }
 
-/// A model, if one was sent, and a message.
-type Before<T> = (Option<Params<T>>, Message<T>);
+/// A model, if one was sent, a message, and how far it said that it had moved.
+type Before<T> = (Option<Params<T>>, (Message<T>, Vec<f64>));
 
 /// What a client would honestly send, and what it had been given.
 pub(crate) struct Sent<'a, T> {
@@ -26,6 +26,12 @@ pub(crate) struct Sent<'a, T> {
     pub(crate) told: Option<&'a Message<T>>,
     pub(crate) model: Option<&'a Params<T>>,
     pub(crate) message: &'a Message<T>,
+    /// ‖Δ‖₂ of each tensor.
+    pub(crate) tensor_norms: &'a [f64],
+    /// Whether the message shows how far it moved, in place of a model.
+    pub(crate) measured: bool,
+    /// Its training nodes.
+    pub(crate) labelled: f64,
     pub(crate) size: f64,
     pub(crate) summary: Option<Summary>,
 }
@@ -47,11 +53,12 @@ impl<T: Real> Attack<T> {
     /// Takes down what attackers remember, or puts it back; models are like `model`.
     pub(crate) fn keep(&mut self, model: &Params<T>, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
         for (k, first) in self.first.iter_mut().enumerate() {
-            let (sent, mut message) = first.take().unzip();
-            let mut sent = sent.flatten();
+            let (sent, said) = first.take().unzip();
+            let (mut sent, (mut message, mut norms)) = (sent.flatten(), said.unzip());
             ledger.option(&format!("model of {k}"), &mut sent, || model.clone())?;
             ledger.option(&format!("message of {k}"), &mut message, Message::default)?;
-            *first = message.map(|message| (sent, message));
+            ledger.option(&format!("norms of {k}"), &mut norms, Vec::new)?;
+            *first = message.zip(norms).map(|said| (sent, said));
         }
         Ok(())
     }
@@ -90,16 +97,17 @@ impl<T: Real> Attack<T> {
             Kind::FreeRider => forged.model = one.model.and(one.start).cloned(),
             Kind::TrustLiar => {
                 forged.summary = one.summary.map(|summary| Summary { gap: 0.0, ..summary });
-                forged.tensor_norms = one.model.is_none().then(Vec::new);
             }
-            Kind::WrongShape => forged.model = one.model.map(widened),
+            Kind::WrongShape => forged.misshape(one),
+            Kind::WrongMessage => forged.misspeak(one, round),
             Kind::WrongRound => forged.round = round - 1,
             Kind::Replay => {
-                let first = &mut self.first[one.client];
-                let (model, message) = first.get_or_insert_with(|| (one.model.cloned(), one.message.clone()));
+                let now = || (one.model.cloned(), (one.message.clone(), one.tensor_norms.to_vec()));
+                let (model, (message, norms)) = self.first[one.client].get_or_insert_with(now);
                 (forged.model, forged.message) = (model.clone(), Some(message.clone()));
+                forged.tensor_norms = Some(norms.clone());
             }
-            Kind::WrongSize => forged.size = Some(one.size * 1e6),
+            Kind::WrongSize => forged.oversize(one, round),
             Kind::Duplicate => forged.twice = true,
             Kind::WrongGap => forged.summary = Some(Summary { gap: -1.0, ..one.summary.unwrap_or_default() }),
         }
@@ -118,7 +126,7 @@ impl<T: Real> Forged<T> {
         Self { round, model: None, message: None, size: None, summary: None, tensor_norms: None, twice: false }
     }
 
-    /// Puts `bad` in the place of a number of every tensor.
+    /// Puts `bad` in the place of a number of everything that is sent.
     fn spoil(&mut self, one: &Sent<'_, T>, bad: T) {
         let spoil = |tensor: &mut Matrix<T>| {
             if tensor.rows() * tensor.columns() > 0 {
@@ -127,26 +135,28 @@ impl<T: Real> Forged<T> {
         };
         self.model = one.model.cloned();
         self.model.iter_mut().for_each(|model| model.tensors_mut().iter_mut().for_each(spoil));
-        if one.model.is_none() {
-            let mut message = one.message.clone();
-            message.tensors.iter_mut().for_each(spoil);
-            message.entries.iter_mut().take(1).for_each(|(_, x)| *x = bad);
-            self.message = Some(message);
-        }
+        let mut message = one.message.clone();
+        message.tensors.iter_mut().for_each(spoil);
+        message.numbers.iter_mut().take(1).for_each(|x| *x = bad.f64());
+        message.entries.iter_mut().take(1).for_each(|(_, x)| *x = bad);
+        self.message = Some(message);
     }
 
-    /// Moves on by `factor` times the update.
+    /// Moves on by `factor` times the update, and says `factor` times what comes beside it: a change of a control goes on
+    /// from zero, modules from those that were received. Numbers stay as they are.
     fn stretch(&mut self, one: &Sent<'_, T>, factor: f64) {
         if let (Some(model), Some(start)) = (one.model, one.start) {
             let mut moved = model.clone();
             moved.set_weighted_sum(&[start, model], |_| vec![1.0 - factor, factor]);
             self.model = Some(moved);
-            return;
+        } else {
+            self.tensor_norms = Some(one.tensor_norms.iter().map(|norm| norm * factor.abs()).collect());
         }
         let mut message = one.message.clone();
+        let told = one.told.filter(|_| one.model.is_none());
         for (t, tensor) in message.tensors.iter_mut().enumerate() {
             let from =
-                one.told.and_then(|told| told.tensors.get(t)).filter(|from| from.data().len() == tensor.data().len());
+                told.and_then(|told| told.tensors.get(t)).filter(|from| from.data().len() == tensor.data().len());
             let from: Vec<f64> = match from {
                 Some(from) => from.data().iter().map(|x| x.f64()).collect(),
                 None => vec![0.0; tensor.data().len()],
@@ -155,6 +165,42 @@ impl<T: Real> Forged<T> {
         }
         message.entries.iter_mut().for_each(|(_, x)| *x = T::of(factor * x.f64()));
         self.message = Some(message);
+    }
+
+    /// Sends a tensor with a column too many: of the model, or of the message where none is sent.
+    fn misshape(&mut self, one: &Sent<'_, T>) {
+        self.model = one.model.map(widened);
+        if one.model.is_none() {
+            let mut message = one.message.clone();
+            match message.tensors.first_mut() {
+                Some(first) => *first = Matrix::zeros(first.rows(), first.columns() + 1),
+                None => message.tensors.push(Matrix::zeros(1, 1)),
+            }
+            self.message = Some(message);
+        }
+    }
+
+    /// Says what no client of the method says, another thing every round; also that it did not move, where its message shows
+    /// that it did.
+    fn misspeak(&mut self, one: &Sent<'_, T>, round: usize) {
+        if round.is_multiple_of(6) && one.measured && one.tensor_norms.iter().any(|norm| *norm > 0.0) {
+            self.tensor_norms = Some(vec![0.0; one.tensor_norms.len()]);
+        } else {
+            self.message = Some(misspoken(one.message, round));
+        }
+    }
+
+    /// Says that it is larger than it is or, every other round where it counts its training nodes by class or group, that
+    /// there are as many of each as of all: no number is out of its range, only what they say together.
+    fn oversize(&mut self, one: &Sent<'_, T>, round: usize) {
+        let numbers = &one.message.numbers;
+        let every = |step: usize| numbers.iter().skip(step - 1).step_by(step).sum::<f64>() == one.labelled;
+        let counts = (every(1) || every(2)) && numbers.iter().all(|x| x.fract() == 0.0);
+        if round.is_multiple_of(2) && counts && numbers.len() > 1 {
+            self.message = Some(Message { numbers: vec![one.labelled; numbers.len()], ..one.message.clone() });
+        } else {
+            self.size = Some(one.size * 1e6);
+        }
     }
 }
 
@@ -166,6 +212,20 @@ fn widened<T: Real>(model: &Params<T>) -> Params<T> {
     let mut shapes = model.shapes().to_vec();
     shapes[0] = TensorShape::weight(shapes[0].name.clone(), rows, columns);
     Params::from_tensors(&shapes, tensors)
+}
+
+/// The same message with something wrong in it, another thing every round.
+fn misspoken<T: Real>(message: &Message<T>, round: usize) -> Message<T> {
+    let mut message = message.clone();
+    match round % 5 {
+        1 => message.numbers.push(0.0),
+        2 if !message.numbers.is_empty() => message.numbers.truncate(message.numbers.len() - 1),
+        3 => message.tensors.push(Matrix::zeros(1, 1)),
+        4 => message.entries.push((u32::MAX, T::ONE)),
+        _ if !message.numbers.is_empty() => message.numbers[0] = -1e300,
+        _ => message.numbers.push(-1e300),
+    }
+    message
 }
 
 /// mean − z · std of the honest models, coordinate by coordinate.

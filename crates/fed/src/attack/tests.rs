@@ -22,6 +22,9 @@ fn forged(kind: Kind, strength: Option<f64>, models: &[Params<f64>]) -> Forged<f
             told: None,
             model: Some(model),
             message: &message,
+            tensor_norms: &[],
+            measured: false,
+            labelled: 5.0,
             size: 10.0,
             summary: Some(Summary { gap: 0.5, minority_difficulty: 0.25 }),
         })
@@ -71,4 +74,28 @@ fn attackers_are_the_last_or_those_that_are_named() {
     let last = Config { kind: Kind::Nan, clients: 2, ..Config::default() };
     assert_eq!(of(&last), [3, 4]);
     assert_eq!(of(&Config { which: Some(vec![2, 0, 2]), ..last }), [0, 2]);
+}
+
+#[test]
+fn settings_that_would_do_nothing_are_refused() {
+    let told = |config: Config| config.check().err().map(|error| error.to_string()).unwrap_or_default();
+    let nan = Config { kind: Kind::Nan, ..Config::default() };
+    assert_eq!(
+        told(Config { which: Some(Vec::new()), ..nan.clone() }),
+        "attack.which: expected the numbers of the clients that attack, found none"
+    );
+    assert_eq!(told(Config { rounds: Some(0), ..nan.clone() }), "attack.rounds: expected at least 1, found 0");
+    assert_eq!(told(Config { rounds: Some(1), ..nan.clone() }), "");
+    for kind in [Kind::LabelFlip, Kind::TrustLiar] {
+        assert_eq!(
+            told(Config { kind, rounds: Some(3), ..Config::default() }),
+            "attack.rounds: expected no number of rounds with label-flip and trust-liar, whose labels are wrong before the \
+             first, found 3"
+        );
+        assert_eq!(told(Config { kind, ..Config::default() }), "");
+    }
+    let strong = Config { strength: Some(1e300), ..nan };
+    assert!(told(strong.clone()).starts_with("attack.strength: expected a number that single precision can hold"));
+    // Without a list of them: there may be more clients than memory for their numbers.
+    assert!(Config { clients: usize::MAX, ..strong }.check_clients(usize::MAX).is_ok());
 }

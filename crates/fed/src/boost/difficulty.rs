@@ -22,7 +22,10 @@ impl<T: Real> Difficulty<T> {
     pub fn update(&mut self, probabilities: &Matrix<T>, label: impl Fn(usize) -> Option<u32>) {
         for (v, mean) in self.mean.iter_mut().enumerate() {
             let d = instant(probabilities.row(v), label(v));
-            *mean = (T::ONE - self.mu) * *mean + self.mu * d;
+            // A model that overflowed says nothing of how hard a node is, and NaN would stay for ever.
+            if d.is_finite() {
+                *mean = (T::ONE - self.mu) * *mean + self.mu * d;
+            }
         }
     }
 
@@ -52,6 +55,14 @@ pub fn instant<T: Real>(probabilities: &[T], label: Option<u32>) -> T {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn what_is_not_finite_is_skipped() {
+        let mut difficulty = Difficulty::new(2, 0.5);
+        difficulty.update(&Matrix::from_rows(2, 2, &[0.25, 0.75, 0.5, 0.5]), |_| Some(0));
+        difficulty.update(&Matrix::from_rows(2, 2, &[f64::NAN, f64::NAN, 0.5, 0.5]), |_| Some(0));
+        assert_eq!(difficulty.mean(), [0.375, 0.375]);
+    }
 
     proptest! {
         #[test]

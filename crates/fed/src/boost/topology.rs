@@ -5,7 +5,7 @@
 //! of β. The paper's prose speaks of attenuating unreliable neighbours, its equations raise them;
 //! [`EdgeScore`] chooses.
 
-use crate::config::not_negative;
+use crate::config::{not_negative, single};
 use crate::{Error, Result};
 use boostfgl_graph::Adjacency;
 use boostfgl_nn::{Matrix, Pattern, Propagation, Real, Tilted, arc_dots, tilt};
@@ -52,6 +52,7 @@ impl Config {
         if !self.tau.is_finite() {
             return Err(Error::setting("boost.topology.tau", "a finite number", self.tau));
         }
+        single("boost.topology.tau", self.tau)?;
         if !(0.0..=1.0).contains(&self.edge_budget) {
             return Err(Error::setting("boost.topology.edge_budget", "a number from 0 to 1", self.edge_budget));
         }

@@ -6,11 +6,12 @@
 //!
 //! With plain SGD and one local step, Σ λₖ θₖ = θ − η Σ λₖ gₖ is exactly the paper's step with γ_w = η.
 
-use super::{MethodInfo, Round, ServerRule, Terms};
+use super::{MethodInfo, Round, ServerRule, Terms, Turn};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
 use crate::boost::Boost;
 use crate::config::not_negative;
+use crate::screen::Form;
 use boostfgl_nn::{Ledger, Params, Real};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,7 +34,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
         (boost == Boost::Model)
             .then_some("its weights solve a minimax problem, and trust on top would break what they guarantee")
     },
-    extra_bytes: |sizes, _| 4 * sizes.parameters as u64,
+    extra_bytes: |sizes, _| 4.0 * sizes.parameters,
     outvotes: super::lives_by_weights,
     ..MethodInfo::PLAIN
 };
@@ -62,12 +63,15 @@ pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Agnostic<T> {
     let members: Vec<usize> = (0..terms.clients).filter(|&k| terms.able[k]).collect();
     let lambda = vec![1.0 / members.len() as f64; members.len()];
     let [global, mean, next] = [(); 3].map(|()| terms.initial.clone());
-    Agnostic { gamma: terms.setup.methods.afl.gamma, members, lambda, global, mean, next, rounds: 0 }
+    let (gamma, classes) = (terms.setup.methods.afl.gamma, terms.classes);
+    Agnostic { gamma, classes, members, lambda, global, mean, next, rounds: 0 }
 }
 
 /// A server that keeps a mixture and the mean of its iterates.
 pub(super) struct Agnostic<T> {
     gamma: f64,
+    /// Number of classes C.
+    classes: usize,
     /// The clients that can take part, increasing, and the share of each in the mixture.
     members: Vec<usize>,
     lambda: Vec<f64>,
@@ -84,6 +88,10 @@ impl<T: Real> ServerRule<T> for Agnostic<T> {
 
     fn evaluated(&self, _: usize) -> Option<&Params<T>> {
         Some(&self.mean)
+    }
+
+    fn form(&self, _: &Turn<'_, T>) -> Form {
+        super::qffl::loss_form(self.classes)
     }
 
     fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {

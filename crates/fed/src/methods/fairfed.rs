@@ -7,12 +7,13 @@
 //! The paper's sensitive groups are people; here they are the client's minority and majority classes. Weights are kept in
 //! nodes (ω·Σn), so that β = 0 is FedAvg bit for bit.
 
-use super::{MethodInfo, Round, ServerRule, Terms};
+use super::{MethodInfo, Round, ServerRule, Terms, Turn};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
 use crate::config::not_negative;
 use crate::local_data::LocalData;
 use crate::rule::{ClientRule, Desk, Upload};
+use crate::screen::{Form, Part};
 use crate::wire::Message;
 use boostfgl_graph::groups::minority_classes;
 use boostfgl_nn::{Ledger, Params, Real};
@@ -118,6 +119,13 @@ impl<T: Real> ServerRule<T> for FairWeights<T> {
 
     fn tell(&self, _: usize) -> Option<&Message<T>> {
         Some(&self.told)
+    }
+
+    fn form(&self, turn: &Turn<'_, T>) -> Form {
+        let counts = Part::whole("count of training nodes", 4, 0.0..=turn.labelled);
+        let form = Form::model().with(counts).adding_up("two groups of nodes", [1, 3], turn.labelled..=turn.labelled);
+        let hits = "at most as many hits as there are nodes in the group,";
+        form.ordered(hits, 0, 1).ordered(hits, 2, 3)
     }
 
     fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {

@@ -10,9 +10,10 @@
 //!
 //! All of this happens in the span of the gradients, so that only their Gram matrix and one weighted sum touch P numbers.
 
-use super::qffl::step;
-use super::{MethodInfo, Round, ServerRule, Terms};
+use super::qffl::{loss_form, step};
+use super::{MethodInfo, Round, ServerRule, Terms, Turn};
 use crate::aggregate::{Combination, Update};
+use crate::screen::Form;
 use crate::{Error, Result};
 use boostfgl_nn::{Ledger, Params, Real};
 use schemars::JsonSchema;
@@ -31,7 +32,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     departures: "The stage against earlier gradients looks at clients that are absent now, as the paper says; public code also\n\
                  looks at the current ones. Under full participation the stage does nothing. Exactly opposite gradients\n\
                  leave no direction: the model then stays where it is.",
-    extra_bytes: |sizes, _| 4 * (2 * sizes.nodes.len() as u64 + 1) * sizes.parameters as u64,
+    extra_bytes: |sizes, _| 4.0 * (2.0 * sizes.clients() + 1.0) * sizes.parameters,
     outvotes: |_| Some("the server takes a step along projected updates instead of a mean of models"),
     ..MethodInfo::PLAIN
 };
@@ -64,12 +65,15 @@ impl Config {
 pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> FairAveraging<T> {
     let config = terms.setup.methods.fedfv.clone();
     let [global, next] = [(); 2].map(|()| terms.initial.clone());
-    FairAveraging { config, global, next, last: (0..terms.clients).map(|_| None).collect() }
+    let last = (0..terms.clients).map(|_| None).collect();
+    FairAveraging { config, classes: terms.classes, global, next, last }
 }
 
 /// A server that remembers the last gradient of every client.
 pub(super) struct FairAveraging<T> {
     config: Config,
+    /// Number of classes C.
+    classes: usize,
     global: Params<T>,
     next: Params<T>,
     /// The round and the gradient of each client's last participation.
@@ -79,6 +83,10 @@ pub(super) struct FairAveraging<T> {
 impl<T: Real> ServerRule<T> for FairAveraging<T> {
     fn start(&self, _: usize) -> Option<&Params<T>> {
         Some(&self.global)
+    }
+
+    fn form(&self, _: &Turn<'_, T>) -> Form {
+        loss_form(self.classes)
     }
 
     fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {

@@ -12,12 +12,13 @@
 //!
 //! Propagation of labels uses Â of the graph itself whatever the boosts, or clients would not be comparable.
 
-use super::{Judged, MethodInfo, Round, ServerRule, Terms};
+use super::{Judged, MethodInfo, Round, ServerRule, Terms, Turn};
 use crate::aggregate::{Combination, Update};
-use crate::config::at_least_one;
+use crate::config::{above_zero, steps};
 use crate::local_data::LocalData;
 use crate::noise::Occasion;
 use crate::rule::{ClientRule, Desk, Upload};
+use crate::screen::{Form, Part};
 use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_nn::{Ledger, Matrix, Params, Propagation, Real, losses, softmax_rows};
@@ -40,10 +41,9 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  confidence too.",
     judged: Judged::Personal,
     extra_bytes: |sizes, _| {
-        let nodes: usize = sizes.nodes.iter().sum();
-        let arcs: usize = sizes.arcs.iter().sum();
-        4 * (sizes.nodes.len() * sizes.parameters + 4 * nodes * sizes.classes.next_multiple_of(8)) as u64
-            + 8 * (arcs + nodes) as u64
+        let (nodes, arcs) = (sizes.all_nodes(), sizes.arcs.iter().sum::<f64>());
+        let padded = (sizes.classes / 8.0).ceil() * 8.0;
+        4.0 * (sizes.clients() * sizes.parameters + 4.0 * nodes * padded) + 8.0 * (arcs + nodes)
     },
     outvotes: |_| Some("every client gets a mean of its own, of those that are like it: too few to be outvoted"),
     ..MethodInfo::PLAIN
@@ -55,7 +55,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
 pub struct Config {
     /// Least cosine ε of two clients' moments to be averaged, from -1 (everybody) to 1 (nobody else).
     pub epsilon: f64,
-    /// Steps of label propagation, at least 1.
+    /// Steps of label propagation, 1 to 1000000000.
     pub steps: usize,
     /// Highest order M of the moments, from 1 to 50.
     pub moments: usize,
@@ -88,14 +88,19 @@ impl Config {
         if !(-1.0..=1.0).contains(&self.epsilon) {
             return Err(Error::setting("methods.fedgta.epsilon", "a number from -1 to 1", self.epsilon));
         }
-        at_least_one("methods.fedgta.steps", self.steps)?;
+        steps("methods.fedgta.steps", 1, self.steps)?;
         if !(1..=50).contains(&self.moments) {
             return Err(Error::setting("methods.fedgta.moments", "1 to 50", self.moments));
         }
-        if !(self.temperature.is_finite() && self.temperature > 0.0) {
-            return Err(Error::setting("methods.fedgta.temperature", "a number above 0", self.temperature));
-        }
+        above_zero("methods.fedgta.temperature", self.temperature)?;
         Ok(())
+    }
+}
+
+impl Config {
+    /// Moments of one class.
+    fn numbers_per_class(&self) -> usize {
+        self.moments * if self.moment_kind == MomentKind::Hybrid { 2 } else { 1 }
     }
 }
 
@@ -222,13 +227,24 @@ fn confidence<T: Real>(labels: &Matrix<T>, reach: &[f64]) -> f64 {
 
 pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> TopologyAware<T> {
     let initial = Arc::new(terms.initial.clone());
-    let epsilon = terms.setup.methods.fedgta.epsilon;
-    TopologyAware { epsilon, models: vec![initial; terms.clients], spare: Vec::new() }
+    let config = &terms.setup.methods.fedgta;
+    let moments = config.numbers_per_class() * terms.classes;
+    let models = vec![initial; terms.clients];
+    TopologyAware { epsilon: config.epsilon, moments, classes: terms.classes, models, spare: Vec::new() }
 }
+
+/// Moments of what lies between 0 and 1 do so too, up to rounding, or between −1 and 1 about a mean.
+const LARGEST_MOMENT: f64 = 1.0 + 1e-6;
+/// 1/e + y ln(y + 10⁻⁸) is at most 1/e from 0 to 1, up to rounding.
+const LARGEST_SHARPNESS: f64 = 1.0 / std::f64::consts::E + 1e-4;
 
 /// One model per client, from the clients like it; clients that accept the same others share it.
 pub(super) struct TopologyAware<T> {
     epsilon: f64,
+    /// How many a client sends.
+    moments: usize,
+    /// Number of classes C.
+    classes: usize,
     models: Vec<Arc<Params<T>>>,
     /// Models that nobody has any more: room for the next.
     spare: Vec<Params<T>>,
@@ -237,6 +253,12 @@ pub(super) struct TopologyAware<T> {
 impl<T: Real> ServerRule<T> for TopologyAware<T> {
     fn start(&self, client: usize) -> Option<&Params<T>> {
         Some(&self.models[client])
+    }
+
+    fn form(&self, turn: &Turn<'_, T>) -> Form {
+        let moments = Part::new("moment", self.moments, -LARGEST_MOMENT..=LARGEST_MOMENT);
+        let most = turn.reach * self.classes as f64 * LARGEST_SHARPNESS;
+        Form::model().with(moments).with(Part::new("confidence", 1, -1.0..=most))
     }
 
     fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
@@ -270,14 +292,17 @@ impl<T: Real> ServerRule<T> for TopologyAware<T> {
     }
 
     fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        // Clients that share a model share it on the disk, too.
-        for k in 0..self.models.len() {
-            let mut same = (0..k).find(|&j| Arc::ptr_eq(&self.models[j], &self.models[k])).unwrap_or(k);
-            ledger.keep(&format!("owner of {k}"), &mut same)?;
-            if same < k {
-                self.models[k] = Arc::clone(&self.models[same]);
+        // Clients that share a model share it on the disk, too, and afterwards.
+        let same = |k: usize| (0..k).find(|&j| Arc::ptr_eq(&self.models[j], &self.models[k])).unwrap_or(k);
+        let owners: Vec<usize> = (0..self.models.len()).map(same).collect();
+        for (k, mut owner) in owners.into_iter().enumerate() {
+            ledger.keep(&format!("owner of {k}"), &mut owner)?;
+            if owner < k {
+                self.models[k] = Arc::clone(&self.models[owner]);
             } else {
-                ledger.keep(&k.to_string(), Arc::make_mut(&mut self.models[k]))?;
+                let mut model = Params::clone(&self.models[k]);
+                ledger.keep(&k.to_string(), &mut model)?;
+                self.models[k] = Arc::new(model);
             }
         }
         Ok(())

@@ -6,13 +6,14 @@
 //! ever sent; each client keeps its own model. Before the first exchange there is no prototype and no term.
 
 use super::isolated::Nobody;
-use super::{Judged, MethodInfo, Round, ServerRule, Terms, needs_hidden};
+use super::{Judged, MethodInfo, Round, ServerRule, Terms, Turn, needs_hidden};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
 use crate::boost::ModelBoost;
 use crate::config::not_negative;
 use crate::local_data::LocalData;
 use crate::rule::{ClientRule, Desk, Upload};
+use crate::screen::{Form, Part};
 use crate::wire::Message;
 use boostfgl_nn::backbones::Extra;
 use boostfgl_nn::{Ledger, Matrix, Params, Real, losses};
@@ -121,12 +122,15 @@ impl<T: Real> ClientRule<T> for Prototyped<T> {
 }
 
 pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Prototypes<T> {
-    Prototypes { weight: terms.setup.methods.fedproto.prototype_weight, global: None }
+    let shape = (terms.classes, terms.hidden_width());
+    Prototypes { weight: terms.setup.methods.fedproto.prototype_weight, shape, global: None }
 }
 
 /// The global prototypes.
 pub(super) struct Prototypes<T> {
     weight: PrototypeWeight,
+    /// Classes and the width of the hidden representation.
+    shape: (usize, usize),
     global: Option<Message<T>>,
 }
 
@@ -139,15 +143,18 @@ impl<T: Real> ServerRule<T> for Prototypes<T> {
         self.global.as_ref()
     }
 
+    fn form(&self, turn: &Turn<'_, T>) -> Form {
+        let counts = Part::whole("count of training nodes", self.shape.0, 0.0..=turn.labelled);
+        let form = Form::message().tensors(vec![self.shape]).with(counts);
+        form.adding_up("counts of training nodes", 0..self.shape.0, turn.labelled..=turn.labelled)
+    }
+
     fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
         let boost = round.boost.map(ModelBoost::without_norm);
         let trusted = Combination::new(updates, &vec![1.0; updates.len()], boost.as_ref())?.mean_weights();
-        let first = &updates[0].message.tensors[0];
-        let mut global = match self.global.take() {
-            Some(message) => message,
-            None => Message::tensors(vec![Matrix::zeros(first.rows(), first.columns())]),
-        };
-        for c in 0..first.rows() {
+        let (classes, width) = self.shape;
+        let mut global = self.global.take().unwrap_or_else(|| Message::tensors(vec![Matrix::zeros(classes, width)]));
+        for c in 0..classes {
             let owned = |u: &Update<'_, T>| match self.weight {
                 PrototypeWeight::Counts => u.message.numbers[c],
                 PrototypeWeight::Uniform => u.message.numbers[c].min(1.0),
@@ -160,7 +167,7 @@ impl<T: Real> ServerRule<T> for Prototypes<T> {
                     let parts = updates.iter().zip(&weights).map(|(u, w)| w * u.message.tensors[0].row(c)[j].f64());
                     T::of(parts.sum::<f64>() / sum)
                 };
-                (0..first.columns()).for_each(|j| global.tensors[0].row_mut(c)[j] = column(j));
+                (0..width).for_each(|j| global.tensors[0].row_mut(c)[j] = column(j));
             }
         }
         self.global = Some(global);
@@ -168,7 +175,11 @@ impl<T: Real> ServerRule<T> for Prototypes<T> {
     }
 
     fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.option("global", &mut self.global, Message::default)
+        ledger.option("global", &mut self.global, Message::default)?;
+        match &self.global {
+            Some(global) => global.hold_shapes(&[self.shape], ledger),
+            None => Ok(()),
+        }
     }
 
     fn models(&self) -> Vec<&Params<T>> {

@@ -8,11 +8,12 @@
 //! graph that all share (blocks of nodes, features N(0, 1)). The server gives client i Σⱼ aᵢⱼ θⱼ with
 //! aᵢⱼ = softmax over j of τ·cos(embᵢ, embⱼ).
 
-use super::{Judged, MethodInfo, Round, ServerRule, Terms, needs_hidden};
+use super::{Judged, MethodInfo, Round, ServerRule, Terms, Turn, needs_hidden};
 use crate::aggregate::{Combination, Update};
-use crate::config::{at_least_one, not_negative};
+use crate::config::{WIDEST, not_negative, width};
 use crate::local_data::LocalData;
 use crate::rule::{ClientRule, Desk, Memory, Upload};
+use crate::screen::{Form, Part};
 use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, Stream};
@@ -37,8 +38,8 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     judged: Judged::Personal,
     network: needs_hidden,
     extra_bytes: |sizes, configs| {
-        let proxy = configs.fedpub.proxy_blocks * configs.fedpub.proxy_nodes;
-        4 * sizes.nodes.len() as u64 * (6 * sizes.parameters + 2 * proxy * sizes.features) as u64
+        let proxy = configs.fedpub.proxy_blocks as f64 * configs.fedpub.proxy_nodes as f64;
+        4.0 * sizes.clients() * (6.0 * sizes.parameters + 2.0 * proxy * sizes.features)
     },
     outvotes: |_| Some("every client gets a mean of its own, weighted by who is like it"),
     ..MethodInfo::PLAIN
@@ -56,7 +57,7 @@ pub struct Config {
     pub lambda2: f64,
     /// Whether masks are trained; if not they stay 1.
     pub train_masks: bool,
-    /// Blocks of the proxy graph, at least 1.
+    /// Blocks of the proxy graph, at least 1; at most 1000000 nodes in all of them.
     pub proxy_blocks: usize,
     /// Nodes of each block, at least 1.
     pub proxy_nodes: usize,
@@ -83,8 +84,12 @@ impl Config {
         not_negative("methods.fedpub.tau", self.tau)?;
         not_negative("methods.fedpub.lambda1", self.lambda1)?;
         not_negative("methods.fedpub.lambda2", self.lambda2)?;
-        at_least_one("methods.fedpub.proxy_blocks", self.proxy_blocks)?;
-        at_least_one("methods.fedpub.proxy_nodes", self.proxy_nodes)?;
+        width("methods.fedpub.proxy_blocks", self.proxy_blocks)?;
+        width("methods.fedpub.proxy_nodes", self.proxy_nodes)?;
+        if self.proxy_blocks * self.proxy_nodes > WIDEST {
+            let expected = format!("at most {WIDEST} nodes in all {} blocks", self.proxy_blocks);
+            return Err(Error::setting("methods.fedpub.proxy_nodes", expected, self.proxy_nodes));
+        }
         if !(0.0..=1.0).contains(&self.proxy_density) {
             return Err(Error::setting("methods.fedpub.proxy_density", "a number from 0 to 1", self.proxy_density));
         }
@@ -103,8 +108,9 @@ pub(super) fn client<T: Real>(terms: &Terms<'_, T>, _: &LocalData<T>) -> Masked<
     Masked { config, mask, optimizer, effective, proxy, rounds: 0 }
 }
 
-/// 1 everywhere but in the padding.
+/// 1 everywhere but in the padding, where a mask that overflowed may have left something.
 fn ones<T: Real>(tensor: &mut Matrix<T>) {
+    tensor.data_mut().fill(T::ZERO);
     (0..tensor.rows()).for_each(|r| tensor.row_mut(r).fill(T::ONE));
 }
 
@@ -223,6 +229,15 @@ impl<T: Real> ClientRule<T> for Masked<T> {
         Ok(Upload::with(Message::numbers(self.embedding(&judged, desk))))
     }
 
+    fn refused(&mut self, afresh: bool) {
+        if afresh {
+            self.optimizer.reset();
+        }
+        if !self.mask.is_finite() {
+            self.mask.tensors_mut().iter_mut().for_each(ones);
+        }
+    }
+
     fn deploy(&mut self, model: &Params<T>) -> Option<Params<T>> {
         let mut judged = model.clone();
         self.apply(model, self.config.lambda1, &mut judged);
@@ -249,18 +264,31 @@ fn pull<T: Real>(model: &Params<T>, towards: &Params<T>, lambda: f64, gradients:
 }
 
 pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Functional<T> {
-    Functional { tau: terms.setup.methods.fedpub.tau, models: vec![terms.initial.clone(); terms.clients] }
+    Functional {
+        tau: terms.setup.methods.fedpub.tau,
+        width: terms.hidden_width(),
+        models: vec![terms.initial.clone(); terms.clients],
+    }
 }
+
+/// So small that products of inner products are finite.
+const LARGEST: f64 = f32::MAX as f64;
 
 /// One model per client, from the clients that behave like it.
 pub(super) struct Functional<T> {
     tau: f64,
+    /// Of the hidden representation.
+    width: usize,
     models: Vec<Params<T>>,
 }
 
 impl<T: Real> ServerRule<T> for Functional<T> {
     fn start(&self, client: usize) -> Option<&Params<T>> {
         Some(&self.models[client])
+    }
+
+    fn form(&self, _: &Turn<'_, T>) -> Form {
+        Form::model().with(Part::new("mean hidden number", self.width, -LARGEST..=LARGEST))
     }
 
     fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {

@@ -1,11 +1,12 @@
 //! Isolated: every client trains alone. The floor that federation has to beat.
 
-use super::{Judged, MethodInfo, Round, ServerRule, Terms};
+use super::{Judged, MethodInfo, Round, ServerRule, Terms, Turn};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
 use crate::boost::Boost;
 use crate::local_data::LocalData;
 use crate::rule::{ClientRule, Desk, Upload};
+use crate::screen::Form;
 use boostfgl_nn::{Ledger, Params, Real};
 
 pub(super) const INFO: MethodInfo = MethodInfo {
@@ -39,6 +40,10 @@ pub(super) struct Nobody;
 impl<T: Real> ServerRule<T> for Nobody {
     fn start(&self, _: usize) -> Option<&Params<T>> {
         None
+    }
+
+    fn form(&self, _: &Turn<'_, T>) -> Form {
+        Form::message()
     }
 
     fn aggregate(&mut self, _: &[Update<'_, T>], _: &Round<'_, T>) -> Result<Option<Combination>> {

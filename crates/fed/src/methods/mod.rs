@@ -37,10 +37,12 @@ use crate::boost::{Boost, ModelBoost};
 use crate::config::Model;
 use crate::local_data::LocalData;
 use crate::rule::ClientRule;
+use crate::screen::{Form, Moved};
 use crate::wire::Message;
 use crate::{Combination, Error, Result, Setup};
-use boostfgl_nn::backbones::{Backbone, Plan};
-use boostfgl_nn::{Ledger, Params, Pool, Real};
+use boostfgl_graph::{Adjacency, Features, Graph, Labels};
+use boostfgl_nn::backbones::{Backbone, Pass, Plan};
+use boostfgl_nn::{Inputs, Ledger, Params, Pool, Real, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -52,6 +54,17 @@ pub trait ServerRule<T: Real>: Send + Sync {
 
     /// What else client `k` is told at the start of a round.
     fn tell(&self, _client: usize) -> Option<&Message<T>> {
+        None
+    }
+
+    /// What an update has to be like: the screen refuses every other one. A model and nothing else by default.
+    fn form(&self, _turn: &Turn<'_, T>) -> Form {
+        Form::model()
+    }
+
+    /// From what to what each tensor of what is combined can have moved, where a message of this form shows it in place of
+    /// a model. What a client says of that is then no more than a check.
+    fn moved(&self, _message: &Message<T>) -> Option<Vec<Moved>> {
         None
     }
 
@@ -74,6 +87,20 @@ pub trait ServerRule<T: Real>: Send + Sync {
 
     /// The final models: one for all clients, one each, or none if clients keep their own.
     fn models(&self) -> Vec<&Params<T>>;
+}
+
+/// Whose update it is that a server tells the form of.
+pub struct Turn<'a, T> {
+    /// The client that sent it.
+    pub client: usize,
+    /// Rounds done before this one.
+    pub done: usize,
+    /// The number of training nodes that the client was enrolled with.
+    pub labelled: f64,
+    /// Σᵥ (dᵥ + 1), its arcs and nodes together, likewise.
+    pub reach: f64,
+    /// What it sent: not to be believed, but it may choose among the forms that there are.
+    pub message: &'a Message<T>,
 }
 
 /// What a server knows of a round, beside the updates.
@@ -108,6 +135,24 @@ pub struct Terms<'a, T: Real> {
     pub classes: usize,
     /// Where clients keep what all of them received.
     pub(crate) archive: Arc<Archive<T>>,
+}
+
+impl<T: Real> Terms<'_, T> {
+    /// The width of the network's hidden representation, which a pass over a graph of one node shows; 0 if it has none.
+    pub fn hidden_width(&self) -> usize {
+        let alone = Adjacency::from_edges(1, &[], None, false).and_then(|(adjacency, _)| {
+            let features = Features::dense(1, self.features, vec![0.0; self.features])?;
+            Graph::new("one node", adjacency, features, Labels::from_integers(&[-1], 1)?)
+        });
+        let alone = match alone {
+            Ok(graph) => graph,
+            Err(error) => unreachable!("a graph made here is sound: {error}"),
+        };
+        let mut inputs = Inputs::new(&alone);
+        inputs.set_operator(alone.adjacency(), self.backbone.plan().operator);
+        let (view, pool) = (View::whole(&inputs, self.backbone.plan()), Pool::new());
+        Pass::new(self.backbone, &view, &pool).inspect(self.initial).1.map_or(0, |hidden| hidden.columns())
+    }
 }
 
 /// Where the data lie.
@@ -172,7 +217,7 @@ pub struct MethodInfo {
     /// Rounds that the method adds after the T that were asked for.
     pub further_rounds: fn(&MethodConfigs) -> usize,
     /// Bytes that the method holds beside what FedAvg does, at its peak, for all clients and the server together.
-    pub extra_bytes: fn(&Sizes, &MethodConfigs) -> u64,
+    pub extra_bytes: fn(&Sizes, &MethodConfigs) -> f64,
 }
 
 impl MethodInfo {
@@ -193,25 +238,39 @@ impl MethodInfo {
         noise: None,
         outvotes: |_| None,
         further_rounds: |_| 0,
-        extra_bytes: |_, _| 0,
+        extra_bytes: |_, _| 0.0,
     };
 }
 
-/// The sizes that decide what a method needs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The sizes that decide what a method needs: whole numbers whose products may be too large for any integer.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Sizes {
     /// Nodes of each client.
-    pub nodes: Vec<usize>,
+    pub nodes: Vec<f64>,
     /// Directed edges of each client.
-    pub arcs: Vec<usize>,
+    pub arcs: Vec<f64>,
     /// Number of features d.
-    pub features: usize,
+    pub features: f64,
     /// Hidden width h.
-    pub hidden: usize,
+    pub hidden: f64,
     /// Number of classes C.
-    pub classes: usize,
+    pub classes: f64,
     /// Number of parameters P.
-    pub parameters: usize,
+    pub parameters: f64,
+    /// Rounds T.
+    pub rounds: f64,
+}
+
+impl Sizes {
+    /// Number of clients.
+    pub fn clients(&self) -> f64 {
+        self.nodes.len() as f64
+    }
+
+    /// Nodes of all clients.
+    pub fn all_nodes(&self) -> f64 {
+        self.nodes.iter().sum()
+    }
 }
 
 /// A reason for [`MethodInfo::outvotes`] of methods that are about the weights of clients.
@@ -377,11 +436,20 @@ pub fn check_rule(method: &MethodInfo, aggregation: aggregate::Config, participa
 /// The clients that attack, of so many.
 ///
 /// # Errors
-/// If there are not so many, or the method has no clients that could.
+/// As [`check_attack`].
 pub fn attackers(method: &MethodInfo, attack: &attack::Config, clients: usize) -> Result<Vec<usize>> {
+    check_attack(method, attack, clients)?;
+    attack.attackers(clients)
+}
+
+/// Whether so many clients can attack under the method.
+///
+/// # Errors
+/// If there are not so many, or the method has no clients that could.
+pub fn check_attack(method: &MethodInfo, attack: &attack::Config, clients: usize) -> Result<()> {
     if attack.kind != attack::Kind::None && method.layout == Layout::Whole {
         let reason = "one place holds all data: there is no client that could attack";
         return Err(Error::Refused { method: method.name, what: "an attack (attack.kind)".into(), reason });
     }
-    attack.attackers(clients)
+    attack.check_clients(clients)
 }

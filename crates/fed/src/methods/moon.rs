@@ -13,7 +13,7 @@
 //! three representations must be made with the same one.
 
 use super::{MethodInfo, Terms, needs_hidden};
-use crate::config::not_negative;
+use crate::config::{not_negative, single};
 use crate::local_data::LocalData;
 use crate::rule::{ClientRule, Desk, Memory, Upload};
 use crate::wire::Message;
@@ -37,9 +37,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  network's hidden layer (after dropout), over all local nodes (contrast_nodes = \"all\" | \"training\").\n\
                  The original resets its optimiser every round; here optimizer_state decides, as for every method.",
     network: needs_hidden,
-    extra_bytes: |sizes, _| {
-        4 * (sizes.nodes.len() * sizes.parameters + 2 * sizes.nodes.iter().sum::<usize>() * sizes.hidden) as u64
-    },
+    extra_bytes: |sizes, _| 4.0 * (sizes.clients() * sizes.parameters + 2.0 * sizes.all_nodes() * sizes.hidden),
     ..MethodInfo::PLAIN
 };
 
@@ -74,10 +72,10 @@ impl Default for Config {
 impl Config {
     pub(super) fn check(&self) -> Result<()> {
         not_negative("methods.moon.mu", self.mu)?;
-        if !(self.tau.is_finite() && self.tau >= 0.01) {
+        if !self.tau.is_finite() || self.tau < 0.01 {
             return Err(Error::setting("methods.moon.tau", "a number of at least 0.01", self.tau));
         }
-        Ok(())
+        single("methods.moon.tau", self.tau)
     }
 }
 
@@ -159,6 +157,10 @@ impl<T: Real> ClientRule<T> for Contrast<T> {
             }
         }
         Ok(Upload::model())
+    }
+
+    fn refused(&mut self, _: bool) {
+        self.frozen = None;
     }
 
     fn keep(&mut self, memory: &Memory<'_, T>, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {

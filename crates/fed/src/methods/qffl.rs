@@ -9,11 +9,12 @@
 //!
 //! Since Δₖ/Σh = cₖ(θ − θₖ) with cₖ = L Fₖ^q / Σh, the step is a weighted sum of θ and the θₖ.
 
-use super::{MethodInfo, Round, ServerRule, Terms};
+use super::{MethodInfo, Round, ServerRule, Terms, Turn};
 use crate::aggregate::{Combination, Update};
 use crate::config::{OptimizerKind, not_negative};
 use crate::local_data::LocalData;
 use crate::rule::{ClientRule, Desk, Upload};
+use crate::screen::{Form, Part};
 use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_nn::{Ledger, Params, Real};
@@ -35,7 +36,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  stands still, so that server_step = \"auto\" then takes sum_k F_k^q theta_k / sum_k F_k^q instead;\n\
                  server_step = \"lipschitz\" is the published step always. Full participation replaces sampling by size;\n\
                  qffl.by_size = true weighs D_k and h_k by n_k instead.",
-    extra_bytes: |sizes, _| 4 * sizes.parameters as u64,
+    extra_bytes: |sizes, _| 4.0 * sizes.parameters,
     outvotes: |_| Some("the server takes a step that is weighted by losses instead of a mean of models"),
     ..MethodInfo::PLAIN
 };
@@ -112,9 +113,19 @@ pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Stepping<T> {
         config,
         published,
         rate: setup.optimizer.learning_rate,
+        classes: terms.classes,
         global: terms.initial.clone(),
         next: terms.initial.clone(),
     }
+}
+
+/// A model that came to a larger loss has diverged, and its powers would soon be infinite.
+const LARGEST_LOSS: f64 = 1e6;
+
+/// A model and the loss of the received one, which wins influence: a guess among C classes costs ln C.
+pub(super) fn loss_form(classes: usize) -> Form {
+    let guess = libm::log(classes.max(2) as f64);
+    Form::model().with(Part::new("training loss", 1, 0.0..=LARGEST_LOSS).told_by_others(guess))
 }
 
 /// A server that takes a step along the updates.
@@ -123,6 +134,8 @@ pub(super) struct Stepping<T> {
     /// Whether the step is the published one.
     published: bool,
     rate: f64,
+    /// Number of classes C.
+    classes: usize,
     global: Params<T>,
     next: Params<T>,
 }
@@ -130,6 +143,10 @@ pub(super) struct Stepping<T> {
 impl<T: Real> ServerRule<T> for Stepping<T> {
     fn start(&self, _: usize) -> Option<&Params<T>> {
         Some(&self.global)
+    }
+
+    fn form(&self, _: &Turn<'_, T>) -> Form {
+        loss_form(self.classes)
     }
 
     fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {

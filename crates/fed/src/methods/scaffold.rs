@@ -6,11 +6,12 @@
 //!
 //! Option II estimates a gradient only under plain SGD; with Adam it is merely a direction, and of another size.
 
-use super::{MethodInfo, Round, ServerRule, Terms, fedavg};
+use super::{MethodInfo, Round, ServerRule, Terms, Turn, fedavg};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
 use crate::local_data::LocalData;
 use crate::rule::{ClientRule, Desk, Memory, Upload};
+use crate::screen::Form;
 use crate::wire::Message;
 use boostfgl_nn::{Ledger, Matrix, Params, Real};
 use schemars::JsonSchema;
@@ -27,7 +28,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  optimiser; option II (control = \"difference\", as in OpenFGL and easyFL) assumes plain SGD and with Adam is\n\
                  not a gradient at all. Models are averaged by size, as for every method here, with server rate 1.\n\
                  OpenFGL replaces c by the mean over participants, which is wrong under partial participation.",
-    extra_bytes: |sizes, _| 4 * (2 * sizes.nodes.len() as u64 + 2) * sizes.parameters as u64,
+    extra_bytes: |sizes, _| 4.0 * (3.0 * sizes.clients() + 2.0) * sizes.parameters,
     outvotes: |_| Some("the control variates of the clients would still be averaged plainly"),
     ..MethodInfo::PLAIN
 };
@@ -86,6 +87,11 @@ impl<T: Real> ServerRule<T> for Controlled<T> {
         Some(&self.control)
     }
 
+    fn form(&self, _: &Turn<'_, T>) -> Form {
+        let changes = self.control.tensors.iter().map(|tensor| (tensor.rows(), tensor.columns())).collect();
+        Form::model().tensors(changes)
+    }
+
     fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
         // Trust weighs models; the control stays an unweighted mean.
         let share = T::of(1.0 / self.clients as f64);
@@ -109,7 +115,7 @@ impl<T: Real> ServerRule<T> for Controlled<T> {
 
 pub(super) fn client<T: Real>(terms: &Terms<'_, T>, _: &LocalData<T>) -> Drifting<T> {
     let control = terms.setup.methods.scaffold.control;
-    Drifting { control, own: Vec::new(), correction: Vec::new(), gradient: None }
+    Drifting { control, own: Vec::new(), before: Vec::new(), correction: Vec::new(), gradient: None }
 }
 
 /// A client with a control cₖ.
@@ -117,6 +123,8 @@ pub(super) struct Drifting<T> {
     control: Control,
     /// cₖ; empty while it is 0.
     own: Vec<Matrix<T>>,
+    /// cₖ as it was before this round: the server moves c by what it accepts, and c is the mean of all cₖ.
+    before: Vec<Matrix<T>>,
     /// c − cₖ of this round.
     correction: Vec<Matrix<T>>,
     /// The gradient at the received model, under option I.
@@ -129,6 +137,8 @@ impl<T: Real> ClientRule<T> for Drifting<T> {
         if self.own.is_empty() {
             self.own = desk.start().tensors().iter().map(|t| Matrix::zeros(t.rows(), t.columns())).collect();
         }
+        self.before.clone_from(&self.own);
+        self.gradient = None;
         self.correction = heard.tensors.clone();
         for (correction, own) in self.correction.iter_mut().zip(&self.own) {
             correction.data_mut().iter_mut().zip(own.data()).for_each(|(c, own)| *c -= *own);
@@ -157,6 +167,10 @@ impl<T: Real> ClientRule<T> for Drifting<T> {
             None => self.difference(desk, local),
         };
         Ok(Upload::with(Message::tensors(changes)))
+    }
+
+    fn refused(&mut self, _: bool) {
+        self.own.clone_from(&self.before);
     }
 
     fn keep(&mut self, memory: &Memory<'_, T>, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {

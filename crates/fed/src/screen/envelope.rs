@@ -1,6 +1,6 @@
 //! What arrives from a client, and what one can tell of it without the others.
 
-use super::Reason;
+use super::{Form, Reason};
 use crate::boost::Summary;
 use crate::wire::Message;
 use boostfgl_nn::{Params, Real, TensorShape};
@@ -21,6 +21,8 @@ pub struct Envelope<'a, T> {
     pub message: &'a Message<T>,
     /// How far what is combined moved from what the client started from; measured by the server where the model is sent.
     pub norm: f64,
+    /// The same for each tensor.
+    pub tensor_norms: &'a [f64],
     /// Whether `norm` is the length of something that is combined.
     pub combined: bool,
     /// The size it claims.
@@ -46,7 +48,19 @@ pub struct Expected<'a, T> {
     pub enrolled: &'a [f64],
     /// What each client was given at the start of the round: a model and a message.
     pub given: Vec<Given<'a, T>>,
+    /// The form that an update must have.
+    pub form: &'a dyn Fn(&Envelope<'_, T>) -> Form,
+    /// From what to what each tensor of what is combined can have moved, where the message shows it in place of a model.
+    pub moved: &'a dyn Fn(&Envelope<'_, T>) -> Option<Vec<Moved>>,
+    /// Whether everybody must say whom its model serves.
+    pub summaries: bool,
 }
+
+/// The least and the most that something can have moved.
+pub type Moved = (f64, f64);
+
+/// What a client computes and what the server does may differ by rounding.
+const ROUNDING: f64 = 1e-3;
 
 /// Whether the sender is one who may send this now.
 pub(super) fn formal<T>(
@@ -73,6 +87,12 @@ pub(super) fn formal<T>(
 }
 
 impl<T: Real> Envelope<'_, T> {
+    /// What is wrong with the form of the content: nothing can be computed with such an update.
+    pub(super) fn misformed(&self, expected: &Expected<'_, T>) -> Option<Reason> {
+        let misshapen = self.model.and_then(|model| misshapen(model, expected.shapes));
+        misshapen.or_else(|| (expected.form)(self).misfit(self.model.is_some(), self.message))
+    }
+
     /// What is wrong with the content by itself.
     pub(super) fn content(&self, expected: &Expected<'_, T>) -> Option<Reason> {
         if let Some(reason) = self.model.and_then(|model| misshapen(model, expected.shapes)) {
@@ -86,11 +106,42 @@ impl<T: Real> Envelope<'_, T> {
         if !self.message.is_finite() {
             return not_finite("message");
         }
+        if let Some(reason) = (expected.form)(self).misfit(self.model.is_some(), self.message) {
+            return Some(reason);
+        }
+        if let Some(reason) = (expected.moved)(self).and_then(|moved| self.misjudged(&moved)) {
+            return Some(reason);
+        }
         let (enrolled, found) = (expected.enrolled[self.from], self.size);
         if !(found >= 1.0 && found <= enrolled && found.fract() == 0.0) {
             return Some(Reason::Size { enrolled, found });
         }
-        self.summary.and_then(implausible)
+        match self.summary {
+            Some(summary) => implausible(summary),
+            None if expected.summaries => {
+                let (expected, found) = ("a fairness gap beside the update".to_owned(), "none".to_owned());
+                Some(Reason::Message { expected, found })
+            }
+            None => None,
+        }
+    }
+
+    /// Whether it claims to have moved by other lengths than its message shows.
+    fn misjudged(&self, moved: &[Moved]) -> Option<Reason> {
+        let all = |end: fn(&Moved) -> f64| libm::sqrt(moved.iter().map(|one| end(one) * end(one)).sum());
+        let claims = self.tensor_norms.iter().copied().chain([self.norm]);
+        let shown = moved.iter().copied().chain([(all(|one| one.0), all(|one| one.1))]);
+        let fits = |(claim, (least, most)): &(f64, Moved)| {
+            (least * (1.0 - ROUNDING)..=most * (1.0 + ROUNDING)).contains(claim)
+        };
+        let expected = |(least, most): Moved| format!("an update that moved by {least:.3e} to {most:.3e}");
+        if self.tensor_norms.len() != moved.len() {
+            let (expected, found) =
+                (format!("{} lengths of an update", moved.len()), self.tensor_norms.len().to_string());
+            return Some(Reason::Message { expected, found });
+        }
+        let (claim, shown) = claims.zip(shown).find(|one| !fits(one))?;
+        Some(Reason::Message { expected: expected(shown), found: format!("one that says {claim:.3e}") })
     }
 }
 

@@ -2,9 +2,15 @@
 //!
 //! The scale is a median, which fewer than half of the participants cannot move. With at least three updates in the round
 //! it is the larger of the medians of the round and of the rounds before: when all grow, all may. With fewer, one of them
-//! alone would be its own measure, so that the rounds before decide, with the bound squared. An update that is no longer
-//! than the model it started from is never too long: clients that stand still do not condemn one that moves.
+//! alone would be its own measure, so that the rounds before decide, with the bound squared, and before there are any the
+//! model that the client started from. An update that is no longer than that model is never too long: clients that stand
+//! still do not condemn one that moves.
+//!
+//! A message whose tensors are like those of the model (a control, a gradient) is held to the same bound; it has no start
+//! to be compared with, but is never too long while it is no longer than what the server said, or than the median of some
+//! earlier round. Messages of other kinds differ more among honest clients: only what is far off is refused.
 
+use super::form::Claim;
 use super::{Envelope, Expected, Reason};
 use boostfgl_nn::{Keep, Ledger, Params, Real};
 
@@ -12,18 +18,36 @@ use boostfgl_nn::{Keep, Ledger, Params, Real};
 const ROUNDS: usize = 5;
 /// With fewer updates a median says nothing.
 const ENOUGH: usize = 3;
+/// A model that is shorter than this tells nothing of how far training moves it.
+const LEAST_START: f64 = 1.0;
 
-/// The lengths of what was accepted in the last rounds, the oldest first.
+/// The lengths of what was accepted in the last rounds, and what clients claimed there.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Lengths {
-    updates: Vec<Vec<f64>>,
-    messages: Vec<Vec<f64>>,
+    updates: Accepted,
+    messages: Accepted,
+    claims: Accepted,
+}
+
+/// What was accepted in the last rounds, the oldest first, and the largest median that any round has had.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Accepted {
+    rounds: Vec<Vec<f64>>,
+    largest: f64,
+}
+
+impl Keep for Accepted {
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.each("rounds", &mut self.rounds, Vec::new)?;
+        ledger.keep("largest", &mut self.largest)
+    }
 }
 
 impl Keep for Lengths {
     fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.each("updates", &mut self.updates, Vec::new)?;
-        ledger.each("messages", &mut self.messages, Vec::new)
+        ledger.keep("updates", &mut self.updates)?;
+        ledger.keep("messages", &mut self.messages)?;
+        ledger.keep("claims", &mut self.claims)
     }
 }
 
@@ -36,56 +60,112 @@ impl Lengths {
         expected: &Expected<'_, T>,
         verdicts: &mut [Option<Reason>],
     ) {
-        let floor =
+        let started_from =
             |one: &Envelope<'_, T>| model_length(expected, one.from).max(message_length_given(expected, one.from));
         let update = |one: &Envelope<'_, T>| (one.combined && one.sends()).then_some(one.norm);
-        pass(&mut self.updates, "an update", factor, arrived, update, floor, verdicts);
-        // Messages are of many kinds and honest ones may differ widely: only what is far off is refused.
-        let floor = |one: &Envelope<'_, T>| message_length_given(expected, one.from);
-        let message = |one: &Envelope<'_, T>| length(one).filter(|length| *length > 0.0);
-        pass(&mut self.messages, "a message", factor * factor * factor, arrived, message, floor, verdicts);
+        let found = judged(arrived, verdicts, update);
+        let bound = self.updates.bound(&flat(&found), factor, factor * factor);
+        let alone = |one: &Envelope<'_, T>| factor * factor * started_from(one).max(LEAST_START);
+        refuse("an update", arrived, &found, verdicts, |one, found| match bound {
+            // To measure the start costs a look at every parameter.
+            Some(bound) if found <= bound => None,
+            Some(bound) => Some(bound.max(started_from(one))),
+            None => Some(alone(one)),
+        });
+        self.updates.remember(&found, verdicts);
+        self.judge_messages(factor, arrived, expected, verdicts);
+    }
+
+    fn judge_messages<T: Real>(
+        &mut self,
+        factor: f64,
+        arrived: &[Envelope<'_, T>],
+        expected: &Expected<'_, T>,
+        verdicts: &mut [Option<Reason>],
+    ) {
+        let found = judged(arrived, verdicts, |one| length(one).filter(|length| *length > 0.0));
+        let like_models = arrived.iter().any(|one| is_like_the_model(one, expected));
+        let (bound, least) = match like_models {
+            true => (self.messages.bound(&flat(&found), factor, factor * factor), self.messages.largest),
+            false => (self.messages.bound(&flat(&found), factor * factor * factor, factor * factor * factor), 0.0),
+        };
+        let floor = |one: &Envelope<'_, T>| message_length_given(expected, one.from).max(factor * least);
+        refuse("a message", arrived, &found, verdicts, |one, found| {
+            bound.filter(|bound| found > *bound).map(|bound| bound.max(floor(one)))
+        });
+        self.messages.remember(&found, verdicts);
+    }
+
+    /// Refuses claims far above both what is usual and what the others say. Of two that differ the smaller is the measure.
+    pub(super) fn judge_claims(&mut self, factor: f64, claims: &[Option<Claim>], verdicts: &mut [Option<Reason>]) {
+        let open = verdicts.iter().zip(claims).map(|(verdict, claim)| claim.filter(|_| verdict.is_none()));
+        let found: Vec<Option<f64>> = open.map(|claim| claim.map(|claim| claim.found)).collect();
+        let now = flat(&found);
+        let before = self.claims.rounds.concat();
+        let said = if now.len() < ENOUGH { now.iter().copied().reduce(f64::min) } else { Some(median(&now)) };
+        let scale = said.unwrap_or(0.0).max(if before.len() < ENOUGH { 0.0 } else { median(&before) });
+        for (verdict, claim) in verdicts.iter_mut().zip(claims) {
+            let Some(Claim { what, usual, found }) = claim.filter(|_| verdict.is_none()) else { continue };
+            let bound = factor * scale.max(usual);
+            *verdict = (found > bound).then_some(Reason::Implausible { what, bound, found });
+        }
+        self.claims.remember(&found, verdicts);
     }
 }
 
-fn pass<'a, T: Real>(
-    before: &mut Vec<Vec<f64>>,
-    what: &'static str,
-    factor: f64,
-    arrived: &[Envelope<'a, T>],
-    length: impl Fn(&Envelope<'a, T>) -> Option<f64>,
-    floor: impl Fn(&Envelope<'a, T>) -> f64,
-    verdicts: &mut [Option<Reason>],
-) {
-    let judged: Vec<Option<f64>> =
-        arrived.iter().zip(&*verdicts).map(|(one, verdict)| length(one).filter(|_| verdict.is_none())).collect();
-    let now: Vec<f64> = judged.iter().copied().flatten().collect();
-    let bound = bound(&now, &before.concat(), factor);
-    for ((one, verdict), found) in arrived.iter().zip(verdicts.iter_mut()).zip(&judged) {
-        let (Some(bound), Some(found)) = (bound, *found) else { continue };
-        if found > bound {
-            let bound = bound.max(floor(one));
-            *verdict = (found > bound).then_some(Reason::TooLong { what, bound, found });
+impl Accepted {
+    /// The longest that is used, if there is something to compare with: `factor` times the usual length, or `alone` times
+    /// with fewer than three updates in the round.
+    fn bound(&self, now: &[f64], factor: f64, alone: f64) -> Option<f64> {
+        let of = |lengths: &[f64]| (lengths.len() >= ENOUGH).then(|| median(lengths));
+        match (of(now), of(&self.rounds.concat())) {
+            (Some(now), before) => Some(factor * before.map_or(now, |before| now.max(before))),
+            (None, Some(before)) => Some(alone * before),
+            (None, None) => None,
         }
     }
-    let kept: Vec<f64> = judged
-        .iter()
-        .zip(verdicts)
-        .filter(|(_, verdict)| verdict.is_none())
-        .filter_map(|(length, _)| *length)
-        .collect();
-    if !kept.is_empty() {
-        before.push(kept);
-        before.drain(..before.len().saturating_sub(ROUNDS));
+
+    /// Remembers what was not refused.
+    fn remember(&mut self, found: &[Option<f64>], verdicts: &[Option<Reason>]) {
+        let kept = found.iter().zip(verdicts).filter(|(_, verdict)| verdict.is_none());
+        let kept: Vec<f64> = kept.filter_map(|(length, _)| *length).collect();
+        if kept.is_empty() {
+            return;
+        }
+        if kept.len() >= ENOUGH {
+            self.largest = self.largest.max(median(&kept));
+        }
+        self.rounds.push(kept);
+        self.rounds.drain(..self.rounds.len().saturating_sub(ROUNDS));
     }
 }
 
-/// The longest that is used; `None` if there is nothing to compare with.
-fn bound(now: &[f64], before: &[f64], factor: f64) -> Option<f64> {
-    let of = |lengths: &[f64]| (lengths.len() >= ENOUGH).then(|| median(lengths));
-    match (of(now), of(before)) {
-        (Some(now), before) => Some(factor * before.map_or(now, |before| now.max(before))),
-        (None, Some(before)) => Some(factor * factor * before),
-        (None, None) => None,
+/// The length of everything that has one and has not been refused.
+fn judged<'a, T: Real>(
+    arrived: &[Envelope<'a, T>],
+    verdicts: &[Option<Reason>],
+    length: impl Fn(&Envelope<'a, T>) -> Option<f64>,
+) -> Vec<Option<f64>> {
+    arrived.iter().zip(verdicts).map(|(one, verdict)| length(one).filter(|_| verdict.is_none())).collect()
+}
+
+fn flat(found: &[Option<f64>]) -> Vec<f64> {
+    found.iter().copied().flatten().collect()
+}
+
+/// Refuses what is longer than its bound.
+fn refuse<'a, T: Real>(
+    what: &'static str,
+    arrived: &[Envelope<'a, T>],
+    found: &[Option<f64>],
+    verdicts: &mut [Option<Reason>],
+    bound: impl Fn(&Envelope<'a, T>, f64) -> Option<f64>,
+) {
+    for ((one, verdict), found) in arrived.iter().zip(verdicts).zip(found) {
+        let Some(found) = *found else { continue };
+        if let Some(bound) = bound(one, found).filter(|bound| found > *bound) {
+            *verdict = Some(Reason::TooLong { what, bound, found });
+        }
     }
 }
 
@@ -94,6 +174,11 @@ fn median(lengths: &[f64]) -> f64 {
     let mut sorted = lengths.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     sorted[sorted.len() / 2]
+}
+
+fn is_like_the_model<T: Real>(one: &Envelope<'_, T>, expected: &Expected<'_, T>) -> bool {
+    let sent = one.message.tensors.iter().map(|tensor| (tensor.rows(), tensor.columns()));
+    sent.eq(expected.shapes.iter().map(|shape| (shape.rows, shape.columns)))
 }
 
 /// The length of a message's tensors and entries; `None` if it has none.

@@ -5,22 +5,26 @@
 //! send, each with a [`Reason`]; the round goes on with the others, down to a quorum.
 //!
 //! Looked at are, in this order: the sender (it takes part, it is who it says, it sent nothing else), the round, the
-//! deadline, shapes, finiteness, the size (whole, at least 1, at most what was enrolled), the gap (0 to 1), replays of
-//! earlier updates, and the length of the update against those of the round and of the rounds before. The type of the
-//! numbers is `T` by construction; whoever reads updates off a wire has to refuse another one.
+//! deadline, shapes, finiteness, the form of the message ([`Form`]), lengths that it claims against those that it shows, the
+//! size (whole, at least 1, at most what was enrolled), the gap (0 to 1), replays of earlier updates, what it says of itself
+//! against what the others say, and its length against those of the round and of the rounds before. The type of the numbers
+//! is `T` by construction; whoever reads updates off a wire has to refuse another one. The sender, shapes and the form are
+//! looked at whatever the configuration says: without them there is nothing that could be computed.
 //!
 //! Screening does not change an update, so that a round in which nothing is refused has the digits of one without it. It
 //! is no defence against an attacker who stays within the bounds: that is what robust rules are for ([`crate::Rule`]).
-//! Of a method's own message it knows finiteness and length alone, not what its numbers mean.
+//! Of a method's own message it knows the form, the ranges of its numbers and its length, not whether it is true.
 
 mod envelope;
+mod form;
 mod length;
 mod print;
 mod reason;
 #[cfg(test)]
 mod tests;
 
-pub use envelope::{Envelope, Expected, Given};
+pub use envelope::{Envelope, Expected, Given, Moved};
+pub use form::{Form, Part};
 pub use reason::{Reason, Refusal};
 
 use crate::{Error, Result};
@@ -34,11 +38,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Whether updates are checked before they may touch a model. Off, one bad update ends or ruins the run; it is there to
-    /// measure what screening is worth.
+    /// Whether numbers are checked before they may touch a model (finite, plausible, not too long, not sent before). Off, one
+    /// bad update ends or ruins the run; it is there to measure what screening is worth. Who may send what is always checked.
     pub enabled: bool,
-    /// Updates longer than this many times the median length of the round's, and longer than the model itself, are refused;
-    /// above 1.
+    /// Updates longer than this many times the median length of the round's, and longer than the model itself, are refused,
+    /// and losses this many times above the median; above 1.
     pub norm_bound: f64,
     /// Share of a round's participants whose updates must be usable, in (0, 1]; with fewer the run ends.
     pub quorum: f64,
@@ -113,18 +117,26 @@ impl Screen {
     /// Judges what arrived in a round: one verdict per envelope, `None` for those that may be used. Those are remembered.
     pub fn judge<T: Real>(&mut self, arrived: &[Envelope<'_, T>], expected: &Expected<'_, T>) -> Vec<Option<Reason>> {
         if !self.config.enabled {
-            return vec![None; arrived.len()];
+            let formal = |at: usize| envelope::formal(arrived, at, expected, None);
+            return (0..arrived.len()).map(|at| formal(at).or_else(|| arrived[at].misformed(expected))).collect();
         }
         let deadline = self.config.deadline_seconds;
         let mut verdicts: Vec<Option<Reason>> = (0..arrived.len())
             .map(|at| envelope::formal(arrived, at, expected, deadline).or_else(|| arrived[at].content(expected)))
             .collect();
+        let print = |one: &Envelope<'_, T>| Print::of(one, &expected.given[one.from]);
         let prints: Vec<Option<Print>> =
-            arrived.iter().zip(&verdicts).map(|(one, v)| v.is_none().then(|| Print::of(one))).collect();
+            arrived.iter().zip(&verdicts).map(|(one, v)| v.is_none().then(|| print(one))).collect();
         for ((one, print), verdict) in arrived.iter().zip(&prints).zip(&mut verdicts) {
             let Some(print) = print else { continue };
             *verdict = self.accepted[one.client].iter().find_map(|before| print.replays(before, one));
         }
+        let claim = |(one, verdict): (&Envelope<'_, T>, &Option<Reason>)| match verdict {
+            None => (expected.form)(one).claim(&one.message.numbers),
+            Some(_) => None,
+        };
+        let claims: Vec<_> = arrived.iter().zip(&verdicts).map(claim).collect();
+        self.lengths.judge_claims(self.config.norm_bound, &claims, &mut verdicts);
         self.lengths.judge(self.config.norm_bound, arrived, expected, &mut verdicts);
         for ((one, print), verdict) in arrived.iter().zip(prints).zip(&verdicts) {
             if let (Some(print), None) = (print, verdict) {

@@ -55,6 +55,13 @@ pub enum Reason {
         /// Those that were sent.
         found: String,
     },
+    /// The message, or that there is a model or none, is not what the method's clients send.
+    Message {
+        /// What they send.
+        expected: String,
+        /// What was sent.
+        found: String,
+    },
     /// A number is infinite or NaN.
     NotFinite {
         /// `model`, `message` or `update norm`.
@@ -81,6 +88,15 @@ pub enum Reason {
         /// The round in which that was accepted.
         round: usize,
     },
+    /// What it says of itself is far above what the others say, and would win it influence.
+    Implausible {
+        /// What it is about.
+        what: &'static str,
+        /// The most that would have been believed.
+        bound: f64,
+        /// What was said.
+        found: f64,
+    },
     /// It is much longer than the others.
     TooLong {
         /// `an update` or `a message`.
@@ -103,18 +119,31 @@ impl Reason {
             Self::WrongRound { .. } => "wrong-round",
             Self::Late { .. } => "late",
             Self::Shape { .. } => "shape",
+            Self::Message { .. } => "message",
             Self::NotFinite { .. } => "not-finite",
             Self::Size { .. } => "size",
             Self::Summary { .. } => "summary",
             Self::Replay { .. } => "replay",
+            Self::Implausible { .. } => "implausible",
             Self::TooLong { .. } => "too-long",
         }
     }
 
-    /// Whether it counts among the f bad updates that a robust rule is told to expect. Who failed by itself or came too late
-    /// may be as honest as anybody.
+    /// Whether it counts among the f bad updates that a robust rule is told to expect: what no honest client sends. Who
+    /// failed, was late or far from the others may be as honest as anybody, and has it hardest.
     pub fn is_suspect(&self) -> bool {
-        !matches!(self, Self::Failed(_) | Self::Late { .. })
+        match self {
+            Self::Stranger { .. } | Self::Duplicate | Self::WrongRound { .. } => true,
+            Self::Shape { .. } | Self::Message { .. } | Self::NotFinite { .. } => true,
+            Self::Size { .. } | Self::Summary { .. } => true,
+            Self::Failed(_) | Self::NotInvited | Self::Late { .. } => false,
+            Self::Replay { .. } | Self::Implausible { .. } | Self::TooLong { .. } => false,
+        }
+    }
+
+    /// Whether it may have been sent to do harm or by an honest client who is far from the others.
+    pub fn is_doubtful(&self) -> bool {
+        matches!(self, Self::Replay { .. } | Self::Implausible { .. } | Self::TooLong { .. })
     }
 
     /// Whether the client's optimiser may be to blame, so that it had better start afresh.
@@ -137,12 +166,16 @@ impl fmt::Display for Reason {
                 write!(f, "expected an update within {allowed} s, found it after {took:.3} s")
             }
             Self::Shape { expected, found } => write!(f, "expected tensors of {expected}, found {found}"),
+            Self::Message { expected, found } => write!(f, "expected {expected}, found {found}"),
             Self::NotFinite { what } => write!(f, "expected finite numbers, found a {what} with infinity or NaN"),
             Self::Size { enrolled, found } => {
                 write!(f, "expected a whole size from 1 to the {enrolled} it was enrolled with, found {found}")
             }
             Self::Summary { what, expected, found } => write!(f, "expected a {what} {expected}, found {found}"),
             Self::Replay { round } => write!(f, "expected a new update, found its update of round {round} once more"),
+            Self::Implausible { what, bound, found } => {
+                write!(f, "expected a {what} of at most {bound:.3e}, by what the others say, found {found:.3e}")
+            }
             Self::TooLong { what, bound, found } => {
                 write!(f, "expected {what} no longer than {bound:.3e}, found one of length {found:.3e}")
             }

@@ -1,42 +1,20 @@
 //! What every method of the registry must do, with every boost: a method that is added there is tested here.
 
+use crate::every::{for_all, with_threads};
 use crate::small::*;
 use boostfgl_fed::boost::topology::{self, EdgeScore, EvalPropagation};
 use boostfgl_fed::boost::{Boost, TopologyBoost};
 use boostfgl_fed::config::ReportedRound;
-use boostfgl_fed::methods::{METHODS, MethodInfo};
+use boostfgl_fed::methods::METHODS;
 use boostfgl_fed::{Error, Federation, Setup};
-use boostfgl_graph::generator::FeatureSpec;
+use boostfgl_graph::generator::{FeatureSpec, Spec, generate};
 use boostfgl_graph::{Adjacency, Graph, Labels, Role, Split, Stream};
 use boostfgl_nn::backbones::BACKBONES;
 use boostfgl_nn::{Params, Propagation, Real};
+use boostfgl_partition::{Partition, SplitRule, by_name};
 
 /// Fewer than hidden units, so that features are propagated before the first product.
 pub(crate) const NARROW: FeatureSpec = FeatureSpec::Dense { columns: 12, signal: 0.5 };
-
-/// None, each alone, and all.
-fn boost_sets() -> Vec<Vec<Boost>> {
-    let alone = Boost::ALL.into_iter().map(|boost| vec![boost]);
-    std::iter::once(Vec::new()).chain(alone).chain([Boost::ALL.to_vec()]).collect()
-}
-
-/// Whether the method takes all these boosts. What it refuses is held by `refused_boosts_are_named_with_the_reason`.
-fn accepts(method: &MethodInfo, boosts: &[Boost]) -> bool {
-    boosts.iter().all(|&boost| (method.refuses)(boost).is_none())
-}
-
-/// Calls `check` for every method with every set of boosts that it takes.
-pub(crate) fn for_all(mut check: impl FnMut(&'static MethodInfo, Setup, &str)) {
-    for method in METHODS {
-        for boosts in boost_sets().into_iter().filter(|boosts| accepts(method, boosts)) {
-            check(method, setup(method.name, &boosts), &format!("{} with {boosts:?}", method.name));
-        }
-    }
-}
-
-pub(crate) fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
-}
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
@@ -49,6 +27,31 @@ fn any_number_of_threads_gives_the_same_bits() {
             assert_same(&one, &with(threads), &format!("{what}, {threads} threads"));
         }
     });
+}
+
+/// A client of more than 4096 nodes: dense and sparse products are cut into pieces for several threads, and so are sums over
+/// rows, which the small graph is too small for.
+#[test]
+fn large_clients_give_the_same_bits_on_any_number_of_threads() {
+    let features = FeatureSpec::Dense { columns: 16, signal: 0.5 };
+    let small = Spec { features, ..small_spec() };
+    let spec = Spec { nodes: 4_600, edges: 22_000, communities: 8, pocket_size: 40, max_degree: 100, ..small };
+    let graph = generate("large", &spec, 1, &mut |_, _| {}).unwrap();
+    let drawn = Partition::draw(&graph, &by_name("louvain").unwrap(), 2, &SplitRule::default(), 0).unwrap();
+    let assignment = (0..graph.len()).map(|v| u32::from(v.is_multiple_of(20))).collect();
+    let partition = Partition::new(2, assignment, drawn.split().clone()).unwrap();
+    let first = &partition.client_graphs(&graph)[0].graph;
+    // What a product must come to before it is shared, and the rows of a part of a sum.
+    assert!(first.adjacency().arcs() * 64 > 1 << 21 && first.len() > 4_096);
+    for backbone in BACKBONES {
+        let boosts: Vec<Boost> =
+            Boost::ALL.into_iter().filter(|boost| backbone.name != "mlp" || *boost != Boost::Topology).collect();
+        let mut setup = setup("fedavg", &boosts);
+        (setup.model.backbone, setup.model.hidden, setup.protocol.rounds) = (backbone.name.into(), 64, 1);
+        let with = |threads| with_threads(threads, || run::<f32>(&setup, data("fedavg", &graph, &partition)));
+        let one = with(1);
+        [2, 4, 8].iter().for_each(|&n| assert_same(&one, &with(n), &format!("{}, {n} threads", backbone.name)));
+    }
 }
 
 /// λn = λe = λs = γ = 0.

@@ -2,9 +2,9 @@
 
 mod conformance;
 mod equalities;
+mod every;
 mod message_noise;
 mod methods;
-mod portable;
 mod refusals;
 mod resume;
 mod screening;

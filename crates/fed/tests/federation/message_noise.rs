@@ -1,6 +1,7 @@
 //! Noise on messages (`model.message_noise`): nothing where there is none, and the same digits every time where there is.
 
-use crate::conformance::{NARROW, with_threads};
+use crate::conformance::NARROW;
+use crate::every::with_threads;
 use crate::small::*;
 use boostfgl_fed::boost::difficulty::instant;
 use boostfgl_fed::boost::{Boost, node};

@@ -1,7 +1,8 @@
 //! A run that was stopped after any round and continued ends with the bits of one that was not, for every method of the
 //! registry: a method whose `keep` forgets something is found here.
 
-use crate::conformance::{NARROW, for_all};
+use crate::conformance::NARROW;
+use crate::every::for_all;
 use crate::small::*;
 use boostfgl_fed::attack::Kind;
 use boostfgl_fed::boost::Boost;

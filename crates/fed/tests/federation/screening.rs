@@ -1,13 +1,15 @@
 //! Bad updates are refused, named and left behind; honest ones never are.
 
-use crate::conformance::for_all;
+use crate::every::for_all;
 use crate::small::*;
 use boostfgl_fed::attack::Kind;
 use boostfgl_fed::boost::Boost;
 use boostfgl_fed::methods::{self, Layout, METHODS};
-use boostfgl_fed::{Error, Federation, LocalData, Outcome, Refusal, RoundRecord, Rule, Setup};
+use boostfgl_fed::{Error, Federation, Inspection, LocalData, Observer, Outcome, Refusal, RoundRecord, Rule, Setup};
 use boostfgl_graph::{Features, Graph, Role, Split};
+use boostfgl_nn::backbones::BACKBONES;
 use boostfgl_nn::{Inputs, Params};
+use boostfgl_partition::ClientGraph;
 
 const ATTACKER: usize = CLIENTS - 1;
 
@@ -41,7 +43,7 @@ fn attacked(method: &str, boosts: &[Boost], kind: Kind) -> Setup {
     setup
 }
 
-/// The nine kinds of bad update: all refused by default, with client and reason, and the model stays finite.
+/// The kinds of bad update with what is told of them: all refused by default, and the model stays finite.
 #[test]
 fn every_bad_update_is_refused_with_its_reason() {
     for (kind, reason, told) in [
@@ -49,6 +51,7 @@ fn every_bad_update_is_refused_with_its_reason() {
         (Kind::Inf, "not-finite", "expected finite numbers, found a model with infinity or NaN"),
         (Kind::Scale, "too-long", "expected an update no longer than "),
         (Kind::WrongShape, "shape", "expected tensors of 60×16, 1×16, 16×4, 1×4, found 60×17, "),
+        (Kind::WrongMessage, "message", "expected a message of 0 numbers, found 1"),
         (Kind::WrongRound, "wrong-round", "expected an update for round 1, found one for round 0"),
         (Kind::WrongSize, "size", "it was enrolled with, found "),
         (Kind::Duplicate, "duplicate", "expected one update in a round, found another"),
@@ -69,6 +72,85 @@ fn every_bad_update_is_refused_with_its_reason() {
     let told = "expected a new update, found its update of round 1 once more";
     let again = |round| (round, ATTACKER, "replay".to_owned(), told.to_owned());
     assert_eq!(refused, [again(2), again(3)]);
+}
+
+/// No method reads a message that its clients do not send, whatever is wrong with it.
+#[test]
+fn every_method_refuses_messages_that_are_none_of_its_own() {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    for_all(|method, setup, what| {
+        // Where one place holds all data nobody could attack.
+        if method.layout == Layout::Whole {
+            return;
+        }
+        let mut setup = setup.clone();
+        setup.attack.kind = Kind::WrongMessage;
+        setup.protocol.rounds = 6;
+        let (outcome, refused, _) = screened_on(&setup, data(method.name, &graph, &partition));
+        let outcome = outcome.unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert!(outcome.models.iter().all(Params::is_finite), "{what}");
+        let kinds: Vec<(usize, usize, &str)> = refused.iter().map(|(r, c, k, _)| (*r, *c, k.as_str())).collect();
+        let rounds = 6 + (method.further_rounds)(&setup.methods);
+        let wanted: Vec<(usize, usize, &str)> = (1..=rounds).map(|round| (round, ATTACKER, "message")).collect();
+        assert_eq!(kinds, wanted, "{what}: {refused:?}");
+    });
+}
+
+/// No bad update of any kind touches a model of any method, with every boost that it takes, and where that matters without.
+#[test]
+fn every_bad_update_is_refused_by_every_method() {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    for method in METHODS.iter().filter(|method| method.layout == Layout::Federated) {
+        let all: Vec<Boost> = Boost::ALL.into_iter().filter(|&boost| (method.refuses)(boost).is_none()).collect();
+        for (kind, reasons) in [
+            (Kind::Nan, &["not-finite"][..]),
+            (Kind::Inf, &["not-finite"]),
+            // Where a norm is said beside entries, it no longer is the one that they show.
+            (Kind::Scale, &["too-long", "message"]),
+            (Kind::WrongShape, &["shape", "message"]),
+            (Kind::WrongRound, &["wrong-round"]),
+            (Kind::WrongSize, &["size", "message"]),
+            (Kind::Duplicate, &["duplicate"]),
+            (Kind::WrongGap, &["summary"]),
+            // Modules show how far they are from what was given this time.
+            (Kind::Replay, &["replay", "message"]),
+        ] {
+            let more = matches!(kind, Kind::Scale | Kind::Replay | Kind::WrongSize);
+            for boosts in [&all[..], &[]].iter().take(1 + usize::from(more)) {
+                let what = format!("{} with {boosts:?} under {kind:?}", method.name);
+                // Who sends nothing can send nothing bad.
+                if method.name == "isolated" && !matches!(kind, Kind::WrongRound | Kind::Duplicate) {
+                    continue;
+                }
+                let mut setup = attacked(method.name, boosts, kind);
+                setup.protocol.rounds = 4;
+                let (outcome, refused, used) = screened_on(&setup, data(method.name, &graph, &partition));
+                let outcome = outcome.unwrap_or_else(|error| panic!("{what}: {error}"));
+                assert!(outcome.models.iter().all(Params::is_finite), "{what}");
+                let first = if kind == Kind::Replay { 2 } else { 1 };
+                let named: Vec<usize> = refused.iter().map(|(round, ..)| *round).filter(|round| *round <= 4).collect();
+                assert_eq!(named, (first..=4).collect::<Vec<_>>(), "{what}: {refused:?}");
+                assert!(refused.iter().all(|(_, client, ..)| *client == ATTACKER), "{what}: {refused:?}");
+                assert!(refused.iter().all(|(_, _, kind, _)| reasons.contains(&kind.as_str())), "{what}: {refused:?}");
+                let left = if kind == Kind::Duplicate { CLIENTS } else { CLIENTS - 1 };
+                assert!(used[first - 1..4].iter().all(|round| round.len() == left), "{what}");
+            }
+        }
+    }
+}
+
+/// Counts that lie in their ranges and do not add up to the training nodes that a client was enrolled with.
+#[test]
+fn counts_that_do_not_add_up_are_refused() {
+    for method in ["fedspray", "fedproto", "fairfed"] {
+        let (outcome, refused, _) = screened(&attacked(method, &[], Kind::WrongSize));
+        assert!(outcome.is_ok());
+        let told = &refused[1];
+        assert!((told.0, told.1, told.2.as_str()) == (2, ATTACKER, "message"), "{method}: {refused:?}");
+        assert!(told.3.contains("whose sum is "), "{method}: {}", told.3);
+    }
 }
 
 /// A client whose update is refused leaves no trace: the others' run is as if it had nothing to train on.
@@ -103,14 +185,139 @@ fn nobody_honest_is_refused_and_no_digit_changes() {
     });
 }
 
+/// Controls shrink, losses part and prototypes grow as training goes on: nobody comes to look like a liar by it, least of all
+/// the client that has it hardest, whose features no other client has seen.
+#[test]
+fn nobody_honest_is_refused_in_a_long_run() {
+    let graph = graph(WORDS);
+    let clients = partition(&graph).client_graphs(&graph);
+    let rare = |(k, client): (usize, &ClientGraph)| {
+        let Features::Sparse(words) = client.graph.features() else { panic!("words are sparse") };
+        if k != 0 {
+            return LocalData::new(client);
+        }
+        // The same words, numbered backwards and three times as loud.
+        let nodes = client.graph.len();
+        let mut loud = vec![0.0; nodes * 60];
+        for v in 0..nodes {
+            let (places, values) = words.row(v);
+            places.iter().zip(values).for_each(|(place, x)| loud[v * 60 + 59 - *place as usize] = 3.0 * x);
+        }
+        let (adjacency, labels) = (client.graph.adjacency().clone(), client.graph.labels().clone());
+        let features = Features::dense(nodes, 60, loud).unwrap();
+        LocalData::with_inputs(client, Inputs::new(&Graph::new("rare", adjacency, features, labels).unwrap()))
+    };
+    for method in ["scaffold", "qffl", "afl", "fedfv", "fedgta", "fedspray", "fairfgl", "fedproto", "fairfed", "fedtad"]
+    {
+        for participation in [1.0, 0.5] {
+            let mut setup = setup(method, &[]);
+            (setup.protocol.rounds, setup.protocol.participation, setup.protocol.epochs) = (40, participation, 3);
+            setup.methods.fedtad.repetitions = 1;
+            let data = clients.iter().enumerate().map(rare).collect();
+            let (outcome, refused, _) = screened_on(&setup, data);
+            assert!(outcome.is_ok() && refused.is_empty(), "{method}: {refused:?}");
+        }
+    }
+}
+
 /// Without screening one NaN is everywhere: what the screen is there for.
 #[test]
 fn without_screening_one_bad_update_ruins_the_model() {
     let mut setup = attacked("fedavg", &[], Kind::Nan);
     setup.screen.enabled = false;
     setup.protocol.rounds = 1;
-    let (outcome, ..) = screened(&setup);
+    let (outcome, refused, _) = screened(&setup);
     assert!(!outcome.unwrap().models[0].is_finite());
+    assert_eq!(refused, []);
+}
+
+/// What cannot be computed with is refused whether numbers are screened or not: no attack makes a server panic.
+#[test]
+fn without_screening_forms_are_still_checked() {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    for method in METHODS.iter().filter(|method| method.layout == Layout::Federated) {
+        for (kind, reasons) in [
+            (Kind::WrongShape, &["shape", "message"][..]),
+            (Kind::WrongMessage, &["message"]),
+            (Kind::WrongRound, &["wrong-round"]),
+            (Kind::Duplicate, &["duplicate"]),
+        ] {
+            let mut setup = attacked(method.name, &[], kind);
+            (setup.screen.enabled, setup.protocol.rounds) = (false, 5);
+            let (outcome, refused, _) = screened_on(&setup, data(method.name, &graph, &partition));
+            assert!(outcome.is_ok(), "{} under {kind:?}", method.name);
+            assert!(refused.len() >= 5, "{} under {kind:?}: {refused:?}", method.name);
+            assert!(
+                refused.iter().all(|(.., kind, _)| reasons.contains(&kind.as_str())),
+                "{}: {refused:?}",
+                method.name
+            );
+        }
+    }
+}
+
+/// With one or two participants there is nobody to compare with: an update a million times too long is refused all the same,
+/// from the first round on, and honest ones are not, whatever the method and the network.
+#[test]
+fn lengths_are_judged_with_one_or_two_participants() {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    let mut longest = 0.0f64;
+    for participation in [0.25, 0.5] {
+        let mut setup = attacked("fedavg", &[], Kind::Scale);
+        (setup.protocol.participation, setup.attack.clients, setup.screen.quorum) = (participation, CLIENTS, 1.0);
+        let told = screened(&setup).0.unwrap_err().to_string();
+        assert!(told.starts_with("round 1: ") && told.contains("no longer than"), "{told}");
+        for method in METHODS {
+            for backbone in BACKBONES {
+                let mut setup = setup_of(method.name, backbone.name);
+                // Ten times the usual rate.
+                (setup.protocol.participation, setup.optimizer.learning_rate) = (participation, 0.1);
+                setup.protocol.epochs = 3;
+                let Ok(federation) = Federation::<f32>::new(setup, data(method.name, &graph, &partition)) else {
+                    continue;
+                };
+                let mut steps = Steps::default();
+                federation.run(&mut [&mut steps]).unwrap();
+                assert_eq!(steps.refused, [], "{} on {}", method.name, backbone.name);
+                longest = steps.longest.max(longest);
+            }
+        }
+    }
+    // The bound is 100.
+    println!("the longest honest update of a first round has {longest:.2} times the length of its start");
+    assert!(longest < 10.0);
+}
+
+/// How long updates of the first round are, as a multiple of the model that they start from.
+#[derive(Default)]
+struct Steps {
+    longest: f64,
+    refused: Vec<Refusal>,
+}
+
+impl Observer<f32> for Steps {
+    fn inspects(&self) -> bool {
+        true
+    }
+
+    fn inspect(&mut self, inspection: &Inspection<'_, f32>) {
+        for client in inspection.clients.iter().filter(|_| inspection.round == 1) {
+            let step = client.trained.map_or(0.0, |trained| trained.distance(client.received));
+            self.longest = self.longest.max(step / client.received.dot(client.received).sqrt());
+        }
+    }
+
+    fn round(&mut self, record: &RoundRecord<'_>) {
+        self.refused.extend(record.refused.to_vec());
+    }
+}
+
+fn setup_of(method: &str, backbone: &str) -> Setup {
+    let mut setup = setup(method, &[]);
+    (setup.model.backbone, setup.protocol.rounds) = (backbone.into(), 2);
+    setup
 }
 
 #[test]
@@ -146,15 +353,7 @@ fn who_is_late_is_refused() {
 /// One client's numbers overflow in its own training; the others go on, round after round, and it is named each time.
 #[test]
 fn a_client_that_diverges_does_not_end_the_run() {
-    let graph = graph(WORDS);
-    let partition = partition(&graph);
-    let clients = partition.client_graphs(&graph);
-    let mut data: Vec<LocalData<f32>> = clients.iter().map(LocalData::new).collect();
-    let huge = Features::dense(clients[2].graph.len(), 60, vec![f32::MAX; clients[2].graph.len() * 60]).unwrap();
-    let broken =
-        Graph::new("broken", clients[2].graph.adjacency().clone(), huge, clients[2].graph.labels().clone()).unwrap();
-    data[2] = LocalData::with_inputs(&clients[2], Inputs::new(&broken));
-    let (outcome, refused, used) = screened_on(&setup("fedavg", &[]), data);
+    let (outcome, refused, used) = screened_on(&setup("fedavg", &[]), with_broken(&[2]));
     assert!(outcome.unwrap().models[0].is_finite());
     let named: Vec<(usize, usize, &str)> = refused.iter().map(|(r, c, k, _)| (*r, *c, k.as_str())).collect();
     assert_eq!(named, [(1, 2, "failed"), (2, 2, "failed"), (3, 2, "failed")]);
@@ -264,10 +463,84 @@ fn who_is_refused_need_not_be_outvoted() {
     setup.aggregation.rule = Rule::TrimmedMean;
     (setup.attack.clients, setup.screen.quorum) = (2, 0.5);
     assert!(screened(&setup).0.is_ok(), "two are left, of whom none has to be outvoted");
-    // A late or failed client may be honest, so that it does not count.
-    setup.aggregation.byzantine = 1;
-    (setup.attack.kind, setup.attack.clients) = (Kind::SignFlip, 1);
-    assert!(screened(&setup).0.is_ok());
+    // A client that is too long may be the one that has it hardest: it counts where the rule could not go on otherwise.
+    (setup.attack.kind, setup.attack.clients) = (Kind::Scale, 1);
+    assert!(screened_on(&setup, with_broken(&[1])).0.is_ok(), "two are left, and one was doubtful");
+    // Clients whose own training failed never count.
+    setup.attack.kind = Kind::None;
+    let told = screened_on(&setup, with_broken(&[1, 2])).0.unwrap_err().to_string();
+    assert!(told.starts_with("round 1: the rule trimmed-mean needs at least 2f + 1 = 3 updates"), "{told}");
+    assert!(screened_on(&setup, with_broken(&[2])).0.is_ok(), "three outvote one");
+}
+
+/// The usual clients, some of whom overflow in their own training.
+fn with_broken(broken: &[usize]) -> Vec<LocalData<f32>> {
+    let graph = graph(WORDS);
+    let clients = partition(&graph).client_graphs(&graph);
+    let of = |(k, client): (usize, &ClientGraph)| {
+        if !broken.contains(&k) {
+            return LocalData::new(client);
+        }
+        let nodes = client.graph.len();
+        let huge = Features::dense(nodes, 60, vec![f32::MAX; nodes * 60]).unwrap();
+        let (adjacency, labels) = (client.graph.adjacency().clone(), client.graph.labels().clone());
+        LocalData::with_inputs(client, Inputs::new(&Graph::new("broken", adjacency, huge, labels).unwrap()))
+    };
+    clients.iter().enumerate().map(of).collect()
+}
+
+/// A client whose generator overflows keeps the graph that it has and is named; the others mend theirs and go on.
+#[test]
+fn a_generator_that_diverges_does_not_end_the_run() {
+    let (outcome, refused, used) = screened_on(&setup("fedsage-plus", &[]), with_broken(&[2]));
+    assert!(outcome.unwrap().models[0].is_finite());
+    let told = "expected an update, found a failure: client 2 diverged in round 1: its generator is not finite";
+    assert_eq!(refused[0], (1, 2, "failed".to_owned(), told.to_owned()));
+    assert!(refused.iter().all(|(_, client, ..)| *client == 2), "{refused:?}");
+    assert_eq!(used, [[0, 1, 3], [0, 1, 3], [0, 1, 3]]);
+    let told = screened_on(&setup("fedsage-plus", &[]), with_broken(&[0, 1, 2])).0.unwrap_err().to_string();
+    assert!(told.starts_with("round 1: expected usable updates of at least 2 of 4 participants, found 1"), "{told}");
+    let all = screened_on(&setup("fedsage-plus", &[]), with_broken(&[0, 1, 2, 3])).0.unwrap_err().to_string();
+    assert_eq!(all, "client 0 diverged in round 1: its generator is not finite");
+}
+
+/// Shows whether the attacker's trained model is the one that it started from.
+#[derive(Default)]
+struct Watcher {
+    stands_still: Vec<bool>,
+    gaps: Vec<Option<f64>>,
+}
+
+impl Observer<f32> for Watcher {
+    fn inspects(&self) -> bool {
+        true
+    }
+
+    fn inspect(&mut self, inspection: &Inspection<'_, f32>) {
+        let attacker = &inspection.clients[ATTACKER];
+        self.stands_still.push(attacker.trained.unwrap() == attacker.received);
+    }
+
+    fn round(&mut self, record: &RoundRecord<'_>) {
+        self.gaps.push(record.clients[ATTACKER].gap);
+    }
+}
+
+/// Records show what arrived, from which weights and trust were made, and not what an attacker knows of itself.
+#[test]
+fn records_show_what_arrived() {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    let watched = |kind: Kind| {
+        let setup = attacked("boostfgl", &Boost::ALL, kind);
+        let mut watcher = Watcher::default();
+        Federation::new(setup, data("boostfgl", &graph, &partition)).unwrap().run(&mut [&mut watcher]).unwrap();
+        watcher
+    };
+    assert_eq!(watched(Kind::FreeRider).stands_still, [true; 3]);
+    let liar = watched(Kind::TrustLiar);
+    assert_eq!((liar.stands_still, liar.gaps), (vec![false; 3], vec![Some(0.0); 3]));
+    assert!(watched(Kind::LabelFlip).gaps.iter().any(|gap| *gap > Some(0.0)), "the lie is one");
 }
 
 /// Robust rules and attacks give the same bits for any number of threads.
@@ -281,7 +554,7 @@ fn attacks_and_rules_do_not_depend_on_threads() {
             setup.aggregation.rule = rule;
             setup.attack.strength = Some(1.5);
             let with = |threads| {
-                crate::conformance::with_threads(threads, || run::<f32>(&setup, data("boostfgl", &graph, &partition)))
+                crate::every::with_threads(threads, || run::<f32>(&setup, data("boostfgl", &graph, &partition)))
             };
             assert_same(&with(1), &with(4), &format!("{kind:?} against {rule:?}"));
         }

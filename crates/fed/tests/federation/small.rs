@@ -14,18 +14,20 @@ pub(crate) const CLASSES: usize = 4;
 pub(crate) const HIDDEN: usize = 16;
 pub(crate) const WORDS: FeatureSpec = FeatureSpec::Sparse { columns: 60, per_node: 8, signal: 0.6 };
 
-pub(crate) fn graph(features: FeatureSpec) -> Graph {
-    let spec = Spec {
+pub(crate) fn small_spec() -> Spec {
+    Spec {
         nodes: 300,
         edges: 700,
         classes: CLASSES,
         communities: 3,
         pocket_size: 12,
         max_degree: 30,
-        features,
         ..preset("demo").unwrap().spec
-    };
-    generate("small", &spec, 1, &mut |_, _| {}).unwrap()
+    }
+}
+
+pub(crate) fn graph(features: FeatureSpec) -> Graph {
+    generate("small", &Spec { features, ..small_spec() }, 1, &mut |_, _| {}).unwrap()
 }
 
 pub(crate) fn partition(graph: &Graph) -> Partition {

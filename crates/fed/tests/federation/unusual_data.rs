@@ -1,7 +1,8 @@
 //! Every method, with every boost, on data that real federations have and papers have not: clients with one node, without
 //! an edge, with one class, without anything to train on.
 
-use crate::conformance::{NARROW, STEPS, for_all};
+use crate::conformance::{NARROW, STEPS};
+use crate::every::for_all;
 use crate::small::*;
 use boostfgl_fed::boost::Boost;
 use boostfgl_fed::boost::topology::Rule;

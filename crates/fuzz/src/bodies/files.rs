@@ -8,7 +8,7 @@ use boostfgl::graph::{Adjacency, Features, Graph, Labels};
 use boostfgl::grid::{CellStore, Found};
 use boostfgl::nn::{TensorShape, safetensors_io};
 use boostfgl::report::page::Report;
-use boostfgl::report::{Depth, Predictions, Rounds, RunFolder, RunView};
+use boostfgl::report::{Comparison, Depth, Predictions, Results, Rounds, RunFolder, RunView};
 
 use super::{as_it_is, said, spread};
 
@@ -94,5 +94,35 @@ pub(crate) fn checksums(input: &[u8]) -> String {
         }
         Ok(None) => "none".to_owned(),
         Err(error) => error.to_string(),
+    }
+}
+
+/// A comparison is read, and its tables drawn.
+pub(crate) fn comparison(input: &[u8]) -> String {
+    let folder = spread("comparison", &["comparison.json"], input, as_it_is);
+    match Comparison::read(folder.join("comparison.json")) {
+        Ok(comparison) => {
+            let drawn = [comparison.csv(), comparison.summary_csv(), comparison.markdown(), comparison.to_json()];
+            drop(drawn);
+            "ok".to_owned()
+        }
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Results as they are, and with the checksum that belongs to them.
+pub(crate) fn results(input: &[u8]) -> String {
+    let read = |bytes: &[u8]| {
+        let folder = spread("results", &["r.json"], bytes, as_it_is);
+        said(Results::read(&folder.join("r.json")).map(|results| results.csv()))
+    };
+    let key = b"\"checksum\": \"";
+    match input.windows(key.len()).rposition(|window| window == key) {
+        None => read(input),
+        Some(at) => {
+            read(input);
+            let hash = blake3::hash(&input[..at]).to_hex();
+            read(&[&input[..at], key, hash.as_bytes(), b"\"\n}\n"].concat())
+        }
     }
 }

@@ -48,7 +48,8 @@ fn packed(piece: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory takes what is written")
 }
 
-/// A whole archive, or arrays to be put into one: each piece is a name, an end of line and the array.
+/// A whole archive, or arrays to be put into one: each piece is a name, an end of line and the array. After a first piece
+/// [`DEFLATED`] they are packed, with a checksum that is right: behind a wrong one no mutation would be seen.
 pub(crate) fn npz(input: &[u8]) -> String {
     let path = place("npz").join("g.npz");
     let bytes = if input.starts_with(b"PK") { input.to_vec() } else { archive(input) };
@@ -56,12 +57,18 @@ pub(crate) fn npz(input: &[u8]) -> String {
     said(read(&path, None))
 }
 
+/// The first piece of an input whose arrays are packed.
+pub(crate) const DEFLATED: &[u8] = b"deflated";
+
 fn archive(input: &[u8]) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-    for piece in pieces(input) {
+    let mut pieces = pieces(input).into_iter().peekable();
+    let packed = pieces.next_if(|piece| *piece == DEFLATED).is_some();
+    let method = if packed { CompressionMethod::Deflated } else { CompressionMethod::Stored };
+    for piece in pieces {
         let end = piece.iter().position(|byte| *byte == b'\n').unwrap_or(piece.len());
         let name = String::from_utf8_lossy(&piece[..end]).into_owned();
-        let options = FileOptions::default().compression_method(CompressionMethod::Stored);
+        let options = FileOptions::default().compression_method(method);
         if name.len() < 60_000 && zip.start_file(name, options).is_ok() {
             zip.write_all(piece.get(end + 1..).unwrap_or_default()).expect("memory takes what is written");
         }

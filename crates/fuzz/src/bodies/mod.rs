@@ -1,5 +1,6 @@
 //! What each target does with its bytes.
 
+pub(crate) mod checkpoint;
 pub(crate) mod config;
 pub(crate) mod files;
 pub(crate) mod graphs;

@@ -33,11 +33,17 @@ pub(super) struct Hashing<W> {
     inner: W,
     hasher: Sha256,
     bytes: u64,
+    most: u64,
 }
 
 impl<W: Write> Hashing<W> {
     pub(super) fn new(inner: W) -> Self {
-        Self { inner, hasher: Sha256::new(), bytes: 0 }
+        Self::within(inner, u64::MAX)
+    }
+
+    /// One that refuses to write more than `most` bytes.
+    pub(super) fn within(inner: W, most: u64) -> Self {
+        Self { inner, hasher: Sha256::new(), bytes: 0, most }
     }
 
     /// The digest in hexadecimal and the number of bytes.
@@ -49,6 +55,10 @@ impl<W: Write> Hashing<W> {
 
 impl<W: Write> Write for Hashing<W> {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        if self.bytes.saturating_add(buffer.len() as u64) > self.most {
+            let reason = format!("expected at most {} bytes, more than the dataset can have, found more", self.most);
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
+        }
         let written = self.inner.write(buffer)?;
         self.hasher.update(&buffer[..written]);
         self.bytes += written as u64;

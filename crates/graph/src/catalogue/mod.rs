@@ -81,6 +81,16 @@ pub struct Flat {
     pub complete: bool,
 }
 
+impl Dataset {
+    /// More bytes than any file of it has: 64 MiB, 16 bytes for a feature as text and 32 for an edge. A server that sends
+    /// more would fill the disk before a checksum could be compared.
+    pub(crate) fn most_bytes(&self) -> u64 {
+        let Counts { nodes, edges, features, .. } = self.counts;
+        let numbers = (nodes as u64).saturating_mul(features as u64).saturating_mul(16);
+        numbers.saturating_add((edges as u64).saturating_mul(32)).saturating_add(64 << 20)
+    }
+}
+
 /// What a correct reading of a dataset counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Counts {

@@ -45,7 +45,7 @@ impl Lookup {
         };
         let Some(cache) = &self.cache else { return Err(missing) };
         create_dir_all(cache)?;
-        let mut bring = Bring { cache, fetch, progress };
+        let mut bring = Bring { cache, fetch, progress, most: dataset.most_bytes() };
 
         let result = match self.address().map(|address| bring.mirrored(address, dataset)) {
             Some(Ok(())) => Ok(()),
@@ -68,6 +68,8 @@ struct Bring<'a> {
     cache: &'a Path,
     fetch: &'a dyn Fetch,
     progress: Progress<'a>,
+    /// No file of the dataset is larger.
+    most: u64,
 }
 
 /// A verified file that waits outside the cache proper until all of its dataset are there.
@@ -127,7 +129,7 @@ impl Bring<'_> {
     fn one(&mut self, url: &str, target: &Path, sha256: Option<&str>) -> Result<Staged> {
         let mut file = self.temporary(target)?;
         let name = target.file_name().unwrap_or(target.as_os_str()).to_string_lossy();
-        let mut hashing = Hashing::new(&mut file);
+        let mut hashing = Hashing::within(&mut file, self.most);
         let mut progress = |done, all| (self.progress)(&name, done, all);
         let got = match file_path(url) {
             Some(path) => read_local(&path, &mut hashing, &mut progress),
@@ -169,7 +171,7 @@ impl Bring<'_> {
 
     fn extract(&self, inside: &mut dyn std::io::Read, file: &File, dataset: &Dataset) -> Result<Staged> {
         let mut temporary = self.temporary(&Path::new(dataset.folder).join(file.name))?;
-        let mut hashing = Hashing::new(&mut temporary);
+        let mut hashing = Hashing::within(&mut temporary, self.most);
         copy(inside, &mut hashing).map_err(|e| Error::io(file.name, e))?;
         compare(Path::new(file.name), file.sha256, hashing.finish().0)?;
         Ok(temporary)

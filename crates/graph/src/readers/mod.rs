@@ -12,6 +12,7 @@
 //! Whatever the bytes on disk, a reader returns a graph or an [`Error`]; it never panics, never runs anything it
 //! finds, and takes memory in proportion to what the file can really hold.
 
+mod budget;
 pub mod csv_tables;
 mod dtype;
 pub mod flat_npz;

@@ -4,12 +4,12 @@
 //! Python dictionary as text, `{'descr': '<i4', 'fortran_order': False, 'shape': (2, 10), }`; then follow the numbers.
 //!
 //! The memory of an array is bounded twice: the shape must fit the size of the entry to the byte before anything is
-//! read, and that size may be at most 1032 times the packed bytes in the file, which is what deflate can do. Space is
-//! taken as numbers arrive, so a false promise costs nothing. Python objects (pickles) inside an npz are refused.
+//! read, and all arrays that are read are paid from one [`Budget`]. Python objects (pickles) inside an npz are refused.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use super::budget::Budget;
 use super::dtype::{DType, Element};
 use super::parts::Csr;
 use super::zip::{Archive, Entry};
@@ -19,6 +19,7 @@ use crate::{Error, Result};
 pub(super) struct Npz {
     path: PathBuf,
     archive: Archive,
+    budget: Budget,
 }
 
 /// Numbers in row-major order with their shape.
@@ -35,7 +36,9 @@ impl Npz {
     /// If it cannot be opened or is no zip archive.
     pub(super) fn open(path: &Path) -> Result<Self> {
         let archive = Archive::open(path).map_err(|e| from_io(path, "", &e, "an npz file"))?;
-        Ok(Self { path: path.to_path_buf(), archive })
+        let budget = Budget::new();
+        budget.admit(archive.length());
+        Ok(Self { path: path.to_path_buf(), archive, budget })
     }
 
     /// The file.
@@ -50,13 +53,14 @@ impl Npz {
 
     /// Whether there is an array of that name.
     pub(super) fn has(&self, name: &str) -> bool {
-        self.names().any(|n| n == name)
+        self.archive.has(&format!("{name}.npy"))
     }
 
     /// Reads an array of any shape.
     ///
     /// # Errors
-    /// If it is missing, broken, of a type that is not a number or holds a number that is not a `T`.
+    /// If it is missing, broken, of a type that is not a number, holds a number that is not a `T`, or if more was read
+    /// from this file than its budget allows.
     pub(super) fn array<T: Element>(&mut self, name: &str) -> Result<Array<T>> {
         if !self.has(name) {
             let found = format!("only {}", self.names().take(20).collect::<Vec<_>>().join(", "));
@@ -67,6 +71,9 @@ impl Npz {
         let entry = self.archive.entry(&format!("{name}.npy")).map_err(|e| unreadable(&e))?;
         let mut entry = entry.ok_or_else(|| unreadable(&io::ErrorKind::NotFound.into()))?;
         let header = Header::read(&mut entry).map_err(|e| unreadable(&e))?;
+        let kept = header.count.saturating_mul(size_of::<T>()) as u64;
+        let paid = self.budget.pay(entry.size().max(kept));
+        paid.map_err(|(expected, found)| Error::malformed(&self.path, &place, expected, found))?;
         let values = read_values(&mut entry, &header).map_err(|e| unreadable(&e))?;
         let values = values.map_err(|found| Error::malformed(&self.path, &place, T::WANTED, found))?;
         entry.finish().map_err(|e| unreadable(&e))?;
@@ -197,7 +204,8 @@ fn parse_shape(text: &str) -> Option<Vec<usize>> {
 /// The inner error is the number that is not a `T`.
 fn read_values<T: Element>(entry: &mut Entry<'_>, header: &Header) -> io::Result<Result<Vec<T>, String>> {
     let size = header.dtype.size();
-    let mut values = Vec::with_capacity(header.count.min(AT_ONCE));
+    // The budget has paid for all of them; growing step by step would hold two copies at times.
+    let mut values = Vec::with_capacity(header.count);
     let mut buffer = vec![0u8; AT_ONCE.min(header.count) * size];
     while values.len() < header.count {
         let bytes = &mut buffer[..(header.count - values.len()).min(AT_ONCE) * size];
@@ -281,6 +289,26 @@ mod tests {
         let (_keep, mut npz) = one("|i1", "(2,)", false, &[1, 0xff]);
         let message = npz.list::<u32>("a").unwrap_err().to_string();
         assert!(message.contains("Integer(-1) at position 1"), "{message}");
+    }
+
+    /// Sixteen million small numbers that were packed into a few kilobytes; kept as i64 they are 128 MiB.
+    #[test]
+    fn what_unpacks_out_of_proportion_is_refused() {
+        let count = 16 << 20;
+        let bomb = npy_bytes("|u1", &format!("({count},)"), false, &vec![0; count]);
+        let folder = Folder::new();
+        folder.write("a.npz", &raw_npz(&[("a.npy", &bomb)]));
+        let length = std::fs::metadata(folder.path("a.npz")).unwrap().len();
+        let mut npz = Npz::open(&folder.path("a.npz")).unwrap();
+        let message = npz.list::<i64>("a").unwrap_err().to_string();
+        let granted = (32 << 20) + 128 * length;
+        assert!(message.contains(&format!("array a: expected at most {granted} bytes unpacked in all")), "{message}");
+        assert!(message.ends_with(&format!("found at least {}", 8 * count)), "{message}");
+        // As bytes it fits twice, and not a third time: the budget is one of the whole archive.
+        let mut npz = Npz::open(&folder.path("a.npz")).unwrap();
+        assert_eq!(npz.list::<u8>("a").unwrap().len(), count);
+        assert_eq!(npz.list::<u8>("a").unwrap().len(), count);
+        assert!(npz.list::<u8>("a").unwrap_err().to_string().contains("unpacked in all"));
     }
 
     #[test]

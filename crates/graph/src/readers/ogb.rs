@@ -3,11 +3,13 @@
 //! No file has a header. `num-node-list.csv.gz` holds n; `edge.csv.gz` one `source,target` per line;
 //! `node-label.csv.gz` one class per line; `node-feat.csv.gz` d numbers per line; `train.csv.gz`, `valid.csv.gz` and
 //! `test.csv.gz` one node per line. OGB's own layout has the tables in `raw/` and the split in `split/SCHEME/`; all
-//! files side by side in one folder are understood too. Everything is read as a stream. Edges are read as undirected,
-//! although some datasets publish a direction, because that is how they are used for classification.
+//! files side by side in one folder are understood too. Everything is read as a stream, and all tables together are paid
+//! from one `Budget`. Edges are read as undirected, although some datasets publish a direction, because that is how
+//! they are used for classification.
 
 use std::path::{Path, PathBuf};
 
+use super::budget::Budget;
 use super::parts;
 use super::text::{Lines, quoted};
 use crate::{Adjacency, Error, Features, Graph, Labels, Result, Role, Split};
@@ -21,8 +23,9 @@ pub fn read(folder: &Path) -> Result<Graph> {
         let expected = "the node features, node-feat.csv.gz";
         return Err(Error::malformed(folder, "", expected, "a graph without features"));
     };
-    let (adjacency, labels, split) = read_without_features(folder)?;
-    let features = features(&path, labels.len())?;
+    let budget = Budget::new();
+    let (adjacency, labels, split) = all_but_features(folder, &budget)?;
+    let features = features(&path, labels.len(), &budget)?;
     let graph = Graph::new(parts::name_of(folder), adjacency, features, labels);
     let graph = graph.map_err(|e| parts::in_file(folder, e))?;
     match split {
@@ -36,18 +39,22 @@ pub fn read(folder: &Path) -> Result<Graph> {
 /// # Errors
 /// As [`read`], except for the features.
 pub fn read_without_features(folder: &Path) -> Result<(Adjacency, Labels, Option<Split>)> {
-    let nodes = count(folder, "num-node-list.csv.gz")?;
+    all_but_features(folder, &Budget::new())
+}
+
+fn all_but_features(folder: &Path, budget: &Budget) -> Result<(Adjacency, Labels, Option<Split>)> {
+    let nodes = count(folder, "num-node-list.csv.gz", budget)?;
     let label_path = table(folder, "node-label.csv.gz")?;
     let wanted = "one integer class";
-    let classes = Lines::open(&label_path)?.numbers::<i64, 1>(',', wanted, nodes.unwrap_or(usize::MAX))?;
+    let classes = Lines::unpack(&label_path, budget)?.numbers::<i64, 1>(',', wanted, nodes.unwrap_or(usize::MAX))?;
     let classes: Vec<i64> = classes.into_iter().map(|[class]| class).collect();
     if nodes.is_some_and(|nodes| nodes != classes.len()) {
         let expected = format!("{} lines, one per node", nodes.unwrap_or_default());
         return Err(Error::malformed(&label_path, "", expected, classes.len().to_string()));
     }
     let labels = parts::labels(&label_path, &classes)?;
-    let adjacency = adjacency(folder, labels.len())?;
-    let split = split(folder, labels.len())?;
+    let adjacency = adjacency(folder, labels.len(), budget)?;
+    let split = split(folder, labels.len(), budget)?;
     Ok((adjacency, labels, split))
 }
 
@@ -69,20 +76,20 @@ fn table(folder: &Path, name: &str) -> Result<PathBuf> {
 }
 
 /// The single number in a table, if the table is there.
-fn count(folder: &Path, name: &str) -> Result<Option<usize>> {
+fn count(folder: &Path, name: &str, budget: &Budget) -> Result<Option<usize>> {
     let Some(path) = find(folder, name) else { return Ok(None) };
-    let numbers = Lines::open(&path)?.numbers::<usize, 1>(',', "one number", 1)?;
+    let numbers = Lines::unpack(&path, budget)?.numbers::<usize, 1>(',', "one number", 1)?;
     match numbers[..] {
         [[number]] => Ok(Some(number)),
         _ => Err(Error::malformed(&path, "", "one number", "an empty file")),
     }
 }
 
-fn adjacency(folder: &Path, nodes: usize) -> Result<Adjacency> {
+fn adjacency(folder: &Path, nodes: usize, budget: &Budget) -> Result<Adjacency> {
     let path = table(folder, EDGE_FILE)?;
-    let limit = count(folder, "num-edge-list.csv.gz")?;
+    let limit = count(folder, "num-edge-list.csv.gz", budget)?;
     let wanted = "two node numbers with a comma between";
-    let edges = Lines::open(&path)?.numbers::<u32, 2>(',', wanted, limit.unwrap_or(usize::MAX))?;
+    let edges = Lines::unpack(&path, budget)?.numbers::<u32, 2>(',', wanted, limit.unwrap_or(usize::MAX))?;
     if limit.is_some_and(|limit| limit != edges.len()) {
         let expected = format!("{} edges, as num-edge-list.csv.gz says", limit.unwrap_or_default());
         return Err(Error::malformed(&path, "", expected, edges.len().to_string()));
@@ -91,8 +98,8 @@ fn adjacency(folder: &Path, nodes: usize) -> Result<Adjacency> {
     parts::undirected(&path, nodes, &edges)
 }
 
-fn features(path: &Path, nodes: usize) -> Result<Features> {
-    let mut lines = Lines::open(path)?;
+fn features(path: &Path, nodes: usize, budget: &Budget) -> Result<Features> {
+    let mut lines = Lines::unpack(path, budget)?;
     let mut values: Vec<f32> = Vec::new();
     let (mut rows, mut columns) = (0, 0);
     while let Some(line) = lines.next()? {
@@ -107,6 +114,7 @@ fn features(path: &Path, nodes: usize) -> Result<Features> {
             }
         }
         let width = values.len() - before;
+        lines.hold(width * size_of::<f32>())?;
         if rows > 0 && width != columns {
             return Err(lines.malformed(1, format!("{columns} numbers"), width.to_string()));
         }
@@ -122,11 +130,11 @@ fn features(path: &Path, nodes: usize) -> Result<Features> {
     Features::dense(rows, columns, values).map_err(|e| parts::in_file(path, e))
 }
 
-fn split(folder: &Path, nodes: usize) -> Result<Option<Split>> {
+fn split(folder: &Path, nodes: usize, budget: &Budget) -> Result<Option<Split>> {
     let Some(folder) = split_folder(folder)? else { return Ok(None) };
     let mut lists = Vec::new();
     for (role, name) in [(Role::Train, "train.csv.gz"), (Role::Val, "valid.csv.gz"), (Role::Test, "test.csv.gz")] {
-        let list = Lines::open(&folder.join(name))?.numbers::<u32, 1>(',', "one node number", nodes)?;
+        let list = Lines::unpack(&folder.join(name), budget)?.numbers::<u32, 1>(',', "one node number", nodes)?;
         let list: Vec<u32> = list.into_iter().map(|[v]| v).collect();
         lists.push((role, name, list));
     }
@@ -208,6 +216,16 @@ mod tests {
         assert!(reason("node-feat.csv.gz", "1,1\n1,1\n").contains("expected 3 lines"));
         assert!(reason("test.csv.gz", "3\n").contains("test.csv.gz: expected node indices below 3"));
         assert!(reason("test.csv.gz", "0\n").contains("also as train"));
+    }
+
+    /// A table of edges that says itself how many there are, as one who wants to be believed would.
+    #[test]
+    fn what_unpacks_out_of_proportion_is_refused() {
+        let (folder, edges) = (folder("", ""), 3 << 20);
+        folder.write_gz("num-edge-list.csv.gz", &format!("{edges}\n"));
+        folder.write_gz("edge.csv.gz", &"0,1\n".repeat(edges));
+        let reason = read(&folder.path("")).unwrap_err().to_string();
+        assert!(reason.contains("edge.csv.gz, line ") && reason.contains("bytes unpacked in all (32 MiB"), "{reason}");
     }
 
     #[test]

@@ -45,9 +45,18 @@ impl Csr {
 
     /// Takes the matrix as features.
     pub(super) fn features(&self, path: &Path) -> Result<Features> {
+        check_columns(path, ", features", self.columns)?;
         let rows = SparseRows::new(self.columns, &self.offsets, &self.indices, &self.values);
         rows.map(Features::Sparse).map_err(|e| in_file(path, e))
     }
+}
+
+/// Refuses features of more columns than a model can be trained on.
+pub(super) fn check_columns(path: &Path, place: &str, columns: usize) -> Result<()> {
+    if columns <= MAX_COLUMNS {
+        return Ok(());
+    }
+    Err(Error::malformed(path, place, format!("at most {MAX_COLUMNS} feature columns"), columns.to_string()))
 }
 
 /// Names the file in an error about parts that do not fit together.
@@ -74,7 +83,7 @@ pub(super) fn undirected(path: &Path, nodes: usize, edges: &[(u32, u32)]) -> Res
 /// Labels as integers, where a negative one means none; classes run from 0 to the largest.
 pub(super) fn labels(path: &Path, labels: &[i64]) -> Result<Labels> {
     let largest = labels.iter().copied().max().unwrap_or(-1).max(-1);
-    if largest >= MAX_CLASSES {
+    if largest >= MAX_CLASSES as i64 {
         let expected = format!("classes below {MAX_CLASSES}");
         return Err(Error::malformed(path, ", labels", expected, largest.to_string()));
     }
@@ -118,7 +127,11 @@ pub(super) fn compact(path: &Path, rows: usize, columns: usize, values: Vec<f32>
 }
 
 /// More classes than any dataset has; without a bound one absurd label would allocate that many class names.
-const MAX_CLASSES: i64 = 1 << 16;
+pub(super) const MAX_CLASSES: usize = 1 << 16;
+
+/// A hundred times more feature columns than any published dataset has. A sparse matrix takes no byte of its file for a
+/// column, but every client's first layer takes a row of weights for it: without a bound a kilobyte would ask for terabytes.
+const MAX_COLUMNS: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -140,6 +153,16 @@ mod tests {
         let overlap = split(path, 3, &[(Role::Train, "train", &[0, 1]), (Role::Test, "test", &[1])]).unwrap_err();
         assert_eq!(overlap.to_string(), "f, test: expected every node in one role, found node 1 twice, also as train");
         assert!(split(path, 3, &[(Role::Train, "train", &[3])]).is_err());
+    }
+
+    #[test]
+    fn columns_that_no_model_can_hold_are_refused() {
+        let features = |columns| {
+            Csr { rows: 1, columns, offsets: vec![0, 1], indices: vec![0], values: vec![1.0] }.features(Path::new("f"))
+        };
+        assert_eq!(features(1 << 20).unwrap().columns(), 1 << 20);
+        let message = features(u32::MAX as usize).unwrap_err().to_string();
+        assert_eq!(message, "f, features: expected at most 1048576 feature columns, found 4294967295");
     }
 
     #[test]

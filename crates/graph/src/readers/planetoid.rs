@@ -17,7 +17,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::parts::{self, Csr};
+use super::parts::{self, Csr, MAX_CLASSES};
 use super::pickle::{self, Matrix};
 use super::text::Lines;
 use crate::{Error, Features, Graph, Labels, Result, Role, SparseRows, Split};
@@ -33,6 +33,9 @@ pub fn read(path: &Path) -> Result<Graph> {
     let train = Part::read(&files, "x", "y")?.features.rows;
     let test = test_index(&files, &known, &tested)?;
     let nodes = test.iter().map(|&v| v as usize + 1).max().unwrap_or(0).max(known.features.rows);
+    if nodes == 0 {
+        return Err(Error::malformed(files.path("allx"), "", "at least one node here or in .tx", "none"));
+    }
     let graph_path = files.path("graph");
     let lists = pickle::read(&graph_path)?.neighbour_lists()?;
     let edges: Vec<(u32, u32)> = lists.iter().flat_map(|(v, list)| list.iter().map(|u| (*v, *u))).collect();
@@ -105,6 +108,11 @@ impl Part {
         if part.features.rows != part.classes.rows {
             let expected = format!("{} rows, as in .{features}", part.features.rows);
             return Err(Error::malformed(files.path(classes), "", expected, part.classes.rows.to_string()));
+        }
+        parts::check_columns(&files.path(features), "", part.features.columns)?;
+        if part.classes.columns > MAX_CLASSES {
+            let expected = format!("at most {MAX_CLASSES} columns, one per class");
+            return Err(Error::malformed(files.path(classes), "", expected, part.classes.columns.to_string()));
         }
         check_one_hot(&part.classes).map_err(|(row, found)| {
             Error::malformed(files.path(classes), format!(", row {row}"), "a single 1 at most", found)
@@ -199,7 +207,7 @@ const VALIDATION: usize = 500;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::readers::testing::{Folder, pickled_csr, pickled_graph, pickled_matrix, survives_damage};
+    use crate::readers::testing::{Folder, pickled_array, pickled_csr, pickled_graph, pickled_matrix, survives_damage};
 
     /// Known nodes 0 and 1, tested nodes 4 and 2; node 3 is in the graph only.
     fn folder() -> Folder {
@@ -251,6 +259,47 @@ mod tests {
         assert!(reason("ind.t.allx", &pickled_csr(2, 2, &[0, 1, 2], &[1, 0], &[1.0])).contains("as many"));
         assert!(reason("ind.t.graph", b"cos\nsystem\n(S'ls'\ntR.").contains("`os.system`"));
         assert!(reason("ind.u.graph", b"").contains("expected one dataset"));
+    }
+
+    /// Nothing is in such arrays, so nothing in the file answers for their width.
+    #[test]
+    fn the_width_of_empty_arrays_is_not_believed() {
+        let none = |columns: u64| {
+            let mut side = vec![0x8a, 8];
+            side.extend(columns.to_le_bytes());
+            pickled_array(&[b"K\x00", &side[..]].concat(), "i4", &[])
+        };
+        let reason = |columns: u64| {
+            let folder = folder();
+            for part in ["x", "allx", "tx"] {
+                folder.write(&format!("ind.t.{part}"), &pickled_csr(0, 2, &[0], &[], &[]));
+            }
+            for part in ["y", "ally", "ty"] {
+                folder.write(&format!("ind.t.{part}"), &none(columns));
+            }
+            folder.write("ind.t.graph", &pickled_graph(&[]));
+            folder.write("ind.t.test.index", b"");
+            read(&folder.path("")).unwrap_err().to_string()
+        };
+        assert!(
+            reason(1 << 62).contains("a pickle of plain data, found an empty array of shape [0, 4611686018427387904]")
+        );
+        assert!(reason(1 << 40).contains("an empty array of shape"));
+        assert!(reason(1 << 20).contains("ind.t.ally: expected at most 65536 columns, one per class, found 1048576"));
+        assert!(reason(2).contains("ind.t.allx: expected at least one node"));
+    }
+
+    #[test]
+    fn more_features_than_can_be_trained_on_are_refused() {
+        let folder = folder();
+        for part in ["x", "allx", "tx"] {
+            let mut csr = std::fs::read(folder.path(&format!("ind.t.{part}"))).unwrap();
+            let at = csr.windows(6).position(|w| w == b"_shape").unwrap() + 8;
+            csr.splice(at..at + 2, *b"J\xff\xff\xff\x7f");
+            folder.write(&format!("ind.t.{part}"), &csr);
+        }
+        let reason = read(&folder.path("")).unwrap_err().to_string();
+        assert!(reason.contains("ind.t.allx: expected at most 1048576 feature columns, found 2147483647"), "{reason}");
     }
 
     #[test]

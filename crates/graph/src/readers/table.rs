@@ -49,12 +49,13 @@ impl<'a> Table<'a> {
     /// The columns called `group:NAME` and their names, in the order of the header.
     pub(super) fn group_columns(&self) -> Result<Vec<(usize, String)>> {
         let mut groups: Vec<(usize, String)> = Vec::new();
+        let mut first_of: HashMap<&str, usize> = HashMap::new();
         for (at, title) in self.header.iter().enumerate() {
             let Some(name) = title.strip_prefix("group:").map(str::trim) else { continue };
             if let Some(expected) = GroupColumn::objection(name) {
                 return Err(malformed(self.path, 1, at + 1, expected, quoted(title)));
             }
-            if let Some((first, _)) = groups.iter().find(|(_, other)| other == name) {
+            if let Some(first) = first_of.insert(name, at) {
                 let found = format!("{} again, first in column {}", quoted(name), first + 1);
                 return Err(malformed(self.path, 1, at + 1, "every name of a grouping once", found));
             }

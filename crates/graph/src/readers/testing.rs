@@ -106,6 +106,7 @@ pub(super) fn graph() -> impl Strategy<Value = Graph> {
                 if named {
                     // Any texts will do as groups, too.
                     let columns = vec![GroupColumn::from_texts("any", &ids), GroupColumn::from_texts("ö", &ids)];
+                    let ids = ids.iter().enumerate().map(|(v, id)| format!("{id}{v}")).collect();
                     graph = graph.with_group_columns(columns).unwrap().with_ids(ids).unwrap();
                 }
                 graph
@@ -137,7 +138,7 @@ pub(super) fn pickled_csr(rows: u8, columns: u8, offsets: &[i32], indices: &[i32
     {
         bytes.extend([b'U', name.len() as u8]);
         bytes.extend(name.as_bytes());
-        bytes.extend(array_instructions(&[(data.len() / 4) as u8], dtype, &data));
+        bytes.extend(array_instructions(&[b'K', (data.len() / 4) as u8], dtype, &data));
     }
     bytes.extend(b"ub.");
     bytes
@@ -146,15 +147,20 @@ pub(super) fn pickled_csr(rows: u8, columns: u8, offsets: &[i32], indices: &[i32
 /// What Python 2 wrote for a matrix of small integers.
 pub(super) fn pickled_matrix(rows: u8, columns: u8, values: &[i32]) -> Vec<u8> {
     let data: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+    pickled_array(&[b'K', rows, b'K', columns], "i4", &data)
+}
+
+/// What Python 2 wrote for an array; `shape` is the instructions that push its sides.
+pub(super) fn pickled_array(shape: &[u8], dtype: &str, data: &[u8]) -> Vec<u8> {
     let mut bytes = b"\x80\x02".to_vec();
-    bytes.extend(array_instructions(&[rows, columns], "i4", &data));
+    bytes.extend(array_instructions(shape, dtype, data));
     bytes.push(b'.');
     bytes
 }
 
 fn array_instructions(shape: &[u8], dtype: &str, data: &[u8]) -> Vec<u8> {
     let mut bytes = b"cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\x00\x85U\x01b\x87R(K\x01(".to_vec();
-    bytes.extend(shape.iter().flat_map(|side| [b'K', *side]));
+    bytes.extend(shape);
     bytes.extend(b"tcnumpy\ndtype\nU\x02");
     bytes.extend(dtype.as_bytes());
     bytes.extend(b"K\x00K\x01\x87R(K\x03U\x01<NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb\x89T");

@@ -1,4 +1,6 @@
 //! Text files, line by line, plain or gzipped, with errors that name the line.
+//!
+//! What is unpacked is paid from a [`Budget`], which several files of a folder may share.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _};
@@ -7,25 +9,36 @@ use std::str::FromStr;
 
 use flate2::read::MultiGzDecoder;
 
+use super::budget::Budget;
 use super::npz::from_io;
 use crate::{Error, Result};
 
 /// The lines of a file; only one is in memory at a time.
-pub(super) struct Lines {
+pub(super) struct Lines<'a> {
     path: PathBuf,
+    /// What lines and numbers are paid from, if the file is packed.
+    budget: Option<&'a Budget>,
     reader: Box<dyn BufRead>,
     line: Vec<u8>,
     number: u64,
 }
 
-impl Lines {
-    /// Opens a text file, unpacking it if its name ends in `.gz`.
+impl Lines<'static> {
+    /// Opens a plain text file.
     pub(super) fn open(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(|e| Error::io(path, e))?;
-        let packed = path.extension().is_some_and(|ending| ending == "gz");
-        let reader: Box<dyn BufRead> =
-            if packed { Box::new(BufReader::new(MultiGzDecoder::new(file))) } else { Box::new(BufReader::new(file)) };
-        Ok(Self { path: path.to_path_buf(), reader, line: Vec::new(), number: 0 })
+        let reader = Box::new(BufReader::new(file));
+        Ok(Self { path: path.to_path_buf(), budget: None, reader, line: Vec::new(), number: 0 })
+    }
+}
+
+impl<'a> Lines<'a> {
+    /// Opens a gzipped text file, whose size adds to the budget.
+    pub(super) fn unpack(path: &Path, budget: &'a Budget) -> Result<Self> {
+        let file = File::open(path).map_err(|e| Error::io(path, e))?;
+        budget.admit(file.metadata().map_err(|e| Error::io(path, e))?.len());
+        let reader = Box::new(BufReader::new(MultiGzDecoder::new(file)));
+        Ok(Self { path: path.to_path_buf(), budget: Some(budget), reader, line: Vec::new(), number: 0 })
     }
 
     /// The next line without its end; `None` after the last.
@@ -33,7 +46,10 @@ impl Lines {
         self.line.clear();
         let place = format!(", line {}", self.number + 1);
         let unreadable = |e| from_io(&self.path, &place, &e, "readable text");
-        let read = self.reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut self.line).map_err(unreadable)?;
+        // One byte more than the budget holds, so that a line which does not fit is noticed.
+        let most = self.budget.map_or(MAX_LINE, |budget| budget.left().saturating_add(1).min(MAX_LINE));
+        let read = self.reader.by_ref().take(most).read_until(b'\n', &mut self.line).map_err(unreadable)?;
+        self.hold(read)?;
         if read as u64 == MAX_LINE {
             return Err(Error::malformed(&self.path, place, format!("lines below {MAX_LINE} bytes"), "a longer one"));
         }
@@ -45,6 +61,14 @@ impl Lines {
             Ok(line) => Ok(Some(line.trim_end_matches(['\n', '\r']))),
             Err(_) => Err(Error::malformed(&self.path, place, "UTF-8 text", "other bytes")),
         }
+    }
+
+    /// Pays for bytes that are kept of the line after the one read last, or of that one.
+    pub(super) fn hold(&self, bytes: usize) -> Result<()> {
+        let paid = self.budget.map_or(Ok(()), |budget| budget.pay(bytes as u64));
+        paid.map_err(|(expected, found)| {
+            Error::malformed(&self.path, format!(", line {}", self.number + 1), expected, found)
+        })
     }
 
     /// An error about `column` (counted from 1) of the line read last.
@@ -60,7 +84,9 @@ impl Lines {
         limit: usize,
     ) -> Result<Vec<[T; N]>> {
         let mut rows = Vec::new();
-        while let Some(line) = self.next()? {
+        loop {
+            self.hold(size_of::<[T; N]>())?;
+            let Some(line) = self.next()? else { break };
             let parsed: Option<Vec<T>> = line.split(separator).map(|field| field.trim().parse().ok()).collect();
             match parsed.and_then(|fields| <[T; N]>::try_from(fields).ok()) {
                 Some(row) if rows.len() < limit => rows.push(row),
@@ -107,8 +133,10 @@ mod tests {
         let folder = Folder::new();
         folder.write("a.txt", b"1,2\r\n3, 4\n");
         folder.write_gz("a.txt.gz", "1,2\n3,4");
-        for name in ["a.txt", "a.txt.gz"] {
-            let rows = Lines::open(&folder.path(name)).unwrap().numbers::<u32, 2>(',', "two numbers", 2).unwrap();
+        let budget = Budget::new();
+        let (plain, packed) = (folder.path("a.txt"), folder.path("a.txt.gz"));
+        for lines in [Lines::open(&plain), Lines::unpack(&packed, &budget)] {
+            let rows = lines.unwrap().numbers::<u32, 2>(',', "two numbers", 2).unwrap();
             assert_eq!(rows, [[1, 2], [3, 4]]);
         }
     }
@@ -125,6 +153,22 @@ mod tests {
         folder.write("a.txt", b"1,2\n\xff\n");
         assert!(read(9).unwrap_err().to_string().contains("line 2: expected UTF-8"));
         folder.write("a.txt.gz", b"no gzip");
-        assert!(Lines::open(&folder.path("a.txt.gz")).unwrap().next().is_err());
+        assert!(Lines::unpack(&folder.path("a.txt.gz"), &Budget::new()).unwrap().next().is_err());
+    }
+
+    /// Millions of short lines, and one endless line, in some tens of kilobytes.
+    #[test]
+    fn what_unpacks_out_of_proportion_is_refused() {
+        let folder = Folder::new();
+        let read = |text: &str| {
+            folder.write_gz("a.txt.gz", text);
+            let budget = Budget::new();
+            let lines = Lines::unpack(&folder.path("a.txt.gz"), &budget).unwrap();
+            lines.numbers::<i64, 1>(',', "a number", usize::MAX).unwrap_err().to_string()
+        };
+        let short = read(&"0\n".repeat(6 << 20));
+        assert!(short.contains("a.txt.gz, line ") && short.contains("bytes unpacked in all (32 MiB"), "{short}");
+        let endless = read(&"0".repeat(48 << 20));
+        assert!(endless.contains("a.txt.gz, line 1: expected at most"), "{endless}");
     }
 }

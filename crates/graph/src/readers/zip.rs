@@ -2,8 +2,11 @@
 //!
 //! Only what numpy writes is understood: one volume, entries stored or deflated, zip64 where needed. Files from
 //! strangers are expected here, so nothing is believed before it is checked: every offset and length is compared with
-//! the length of the file, and an entry that claims to unpack to more than deflate can produce is refused.
+//! the length of the file, and an entry that claims to unpack to more than deflate can produce is refused. So are two
+//! entries of one name, of which others take the last, and entries that share bytes, with which a small file could
+//! promise the same bytes again and again.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -14,7 +17,10 @@ use flate2::bufread::DeflateDecoder;
 /// An open archive and its table of contents.
 pub(super) struct Archive {
     file: BufReader<File>,
+    length: u64,
     entries: Vec<Contents>,
+    /// Where in the table of contents each name stands.
+    position: HashMap<String, usize>,
 }
 
 /// One line of the table of contents.
@@ -34,7 +40,24 @@ impl Archive {
         let length = file.seek(SeekFrom::End(0))?;
         let directory = find_directory(&mut file, length)?;
         let entries = read_directory(&directory, length)?;
-        Ok(Self { file, entries })
+        check_apart(&entries)?;
+        let mut position = HashMap::with_capacity(entries.len());
+        for (at, entry) in entries.iter().enumerate() {
+            if position.insert(entry.name.clone(), at).is_some() {
+                return Err(broken(format!("two entries called {}", entry.name)));
+            }
+        }
+        Ok(Self { file, length, entries, position })
+    }
+
+    /// Bytes in the file.
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Whether there is an entry of that name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.position.contains_key(name)
     }
 
     /// The names of all entries, in file order.
@@ -44,7 +67,7 @@ impl Archive {
 
     /// Starts reading an entry; `None` if there is none of that name.
     pub(super) fn entry(&mut self, name: &str) -> io::Result<Option<Entry<'_>>> {
-        let Some(contents) = self.entries.iter().find(|entry| entry.name == name) else { return Ok(None) };
+        let Some(contents) = self.position.get(name).map(|at| &self.entries[*at]) else { return Ok(None) };
         self.file.seek(SeekFrom::Start(contents.header_at))?;
         let mut header = [0u8; LOCAL_HEADER];
         self.file.read_exact(&mut header)?;
@@ -194,6 +217,18 @@ fn check_contents(contents: &Contents, length: u64) -> io::Result<()> {
     Ok(())
 }
 
+/// Refuses entries that share bytes of the file. What stands between an entry's header and its packed bytes is not known
+/// yet, so it is taken as nothing: entries that are apart are never refused.
+fn check_apart(entries: &[Contents]) -> io::Result<()> {
+    let mut in_order: Vec<&Contents> = entries.iter().collect();
+    in_order.sort_by_key(|entry| entry.header_at);
+    let end = |entry: &Contents| entry.header_at.saturating_add(LOCAL_HEADER as u64).saturating_add(entry.packed);
+    match in_order.windows(2).find(|pair| end(pair[0]) > pair[1].header_at) {
+        Some(pair) => Err(broken(format!("entries {} and {} that share bytes", pair[0].name, pair[1].name))),
+        None => Ok(()),
+    }
+}
+
 fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([bytes[at], bytes[at + 1]])
 }
@@ -287,6 +322,21 @@ mod tests {
             bytes[directory + field..directory + field + 3].fill(0x7f);
             let found = open(&bytes).err().expect("refused").to_string();
             assert!(found.contains(reason), "{field}: {found}");
+        }
+    }
+
+    #[test]
+    fn entries_of_one_name_or_with_shared_bytes_are_refused() {
+        let original = sample(CompressionMethod::Stored, false);
+        let second = original.windows(4).rposition(|w| w == b"PK\x01\x02").unwrap();
+        let mut same_name = original.clone();
+        same_name[second + CENTRAL_HEADER] = b'a';
+        assert_eq!(open(&same_name).err().unwrap().to_string(), "two entries called a");
+        // The second entry begins where the first does, and then inside of it.
+        for header_at in [0u32, 8] {
+            let mut shared = original.clone();
+            shared[second + 42..second + 46].copy_from_slice(&header_at.to_le_bytes());
+            assert_eq!(open(&shared).err().unwrap().to_string(), "entries a and b that share bytes");
         }
     }
 }

@@ -152,7 +152,8 @@ impl<'a, T: Real> View<'a, T> {
 
     /// Whether a `rows` x `columns` matrix lies inside the data.
     fn holds(&self, rows: usize, columns: usize) -> bool {
-        rows == 0 || columns == 0 || (rows - 1) * self.row + (columns - 1) * self.column < self.data.len()
+        let last = || (rows - 1).checked_mul(self.row)?.checked_add((columns - 1).checked_mul(self.column)?);
+        rows == 0 || columns == 0 || last().is_some_and(|last| last < self.data.len())
     }
 }
 
@@ -216,6 +217,17 @@ mod tests {
 
     fn near(x: &[f64], y: &[f64]) -> bool {
         x.len() == y.len() && x.iter().zip(y).all(|(x, y)| (x - y).abs() < 1e-9)
+    }
+
+    #[test]
+    fn a_shape_whose_end_cannot_be_counted_is_not_inside() {
+        let data = [0.0f64; 4];
+        let view = |row, column| View { data: &data, row, column };
+        assert!(view(2, 1).holds(2, 2) && !view(2, 1).holds(3, 1));
+        // Twice 2^63 is 0 to a processor, and so is 2^63 + 2^63.
+        assert!(!view(1 << 63, 1).holds(3, 1) && !view(1, 1 << 63).holds(1, 3));
+        assert!(!view(1 << 63, 1 << 63).holds(2, 2));
+        assert!(view(1 << 63, 1).holds(0, 3));
     }
 
     proptest! {

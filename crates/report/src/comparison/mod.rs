@@ -18,6 +18,7 @@ pub use analysis::{Block, BlockRow, CostSummary, Difference, MetricSummary};
 pub use cell::{Cell, CellCost, Measured, Outcome};
 
 use crate::Result;
+use boostfgl_disk::Checksums;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -95,8 +96,9 @@ impl Comparison {
     /// Reads `comparison.json`.
     ///
     /// # Errors
-    /// If it cannot be read, is not a comparison, or has a newer version.
+    /// If it cannot be read, is not a comparison, has a newer version, or differs from the checksum beside it.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        Checksums::check_beside(path.as_ref())?;
         crate::version::read(path.as_ref(), Self::VERSION)
     }
 

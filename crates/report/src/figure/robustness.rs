@@ -5,19 +5,20 @@ use crate::chart::{Chart, Cloud, Points};
 use crate::{ResultRow, Results};
 use boostfgl_fairness::mean;
 
-/// One chart per dataset and method: a cloud per rule, a point per attack, both axes the less the better.
+/// One chart per dataset, number of clients and method: a cloud per rule, a point per attack, both axes the less the better.
 pub(super) fn draw(results: &Results) -> Vec<Chart> {
     let mut charts = Vec::new();
     for dataset in datasets(results) {
-        for method in labels(results) {
-            charts.extend(chart(results, &dataset, &method));
+        for clients in results.distinct(|row| setting(row, "partition.clients")) {
+            charts.extend(labels(results).iter().filter_map(|method| chart(results, &dataset, &clients, method)));
         }
     }
     charts
 }
 
-fn chart(results: &Results, dataset: &str, method: &str) -> Option<Chart> {
-    let own: Vec<&ResultRow> = rows(results, dataset, method).collect();
+fn chart(results: &Results, dataset: &str, clients: &str, method: &str) -> Option<Chart> {
+    let of = |row: &&ResultRow| setting(row, "partition.clients") == clients;
+    let own: Vec<&ResultRow> = rows(results, dataset, method).filter(of).collect();
     let clean: Vec<&ResultRow> = own.iter().copied().filter(|row| is(row, "none", "mean")).collect();
     let lost = |row: &ResultRow| {
         let before = clean.iter().find(|clean| clean.seed == row.seed)?;
@@ -35,7 +36,7 @@ fn chart(results: &Results, dataset: &str, method: &str) -> Option<Chart> {
         clouds.push(Cloud { name: rule, points });
     }
     clouds.retain(|cloud| !cloud.points.is_empty());
-    let title = format!("What attacks cost and whom rules silence: {method}, {dataset}");
+    let title = format!("What attacks cost and whom rules silence: {method}, {dataset}, {clients} clients");
     let x = "Hete-min-F1 lost against the mean without attack, points".to_owned();
     let y = "rounds that silenced the hardest client, %".to_owned();
     (!clouds.is_empty()).then(|| Points { title, x, y, clouds }.chart())

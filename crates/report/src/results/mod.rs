@@ -3,6 +3,7 @@
 mod detail;
 mod distil;
 mod runs;
+mod seal;
 
 pub use detail::{Detail, Hardest, Point};
 pub use distil::{BINS, RATIOS};
@@ -82,8 +83,8 @@ pub struct ResultRow {
 }
 
 impl Results {
-    /// The version of the format that this program writes, and the newest it reads.
-    pub const VERSION: u32 = 1;
+    /// The version of the format that this program writes, and the newest it reads. Since version 2 a file ends in a checksum.
+    pub const VERSION: u32 = 2;
 
     /// The number called `column` of a row.
     pub fn value(&self, row: &ResultRow, column: &str) -> Option<f64> {
@@ -146,32 +147,35 @@ impl Results {
         self.columns = columns;
     }
 
-    /// The file's text: one line per row, so that changes are easy to see.
+    /// The file's text: one line per row, so that changes are easy to see, and a checksum of all of them.
     pub fn to_json(&self) -> String {
         let rows: Vec<String> = self.rows.iter().map(line).collect();
-        format!(
-            "{{\n\"version\": {},\n\"name\": {},\n\"origin\": {},\n\"left_out\": {},\n\"columns\": {},\n\"rows\": [\n{}\n]\n}}\n",
-            self.version,
+        seal::sealed(&format!(
+            "{{\n\"version\": {},\n\"name\": {},\n\"origin\": {},\n\"left_out\": {},\n\"columns\": {},\n\"rows\": [\n{}\n],\n",
+            Self::VERSION,
             line(&self.name),
             line(&self.origin),
             line(&self.left_out),
             line(&self.columns),
             rows.join(",\n")
-        )
+        ))
     }
 
     /// Reads a file.
     ///
     /// # Errors
-    /// If it cannot be read, is cut off, or has a newer version.
+    /// If it cannot be read, is cut off, was changed, or has a newer version.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read(path).map_err(|source| Error::io(path, source))?;
-        let malformed = |error: serde_json::Error| Error::malformed(path, error.to_string());
-        let results: Self = serde_json::from_slice(&text).map_err(malformed)?;
+        let text = std::fs::read_to_string(path).map_err(|source| Error::io(path, source))?;
+        let malformed = |reason: String| Error::malformed(path, reason);
+        let results: Self = serde_json::from_str(&text).map_err(|error| malformed(error.to_string()))?;
         let width = results.columns.len();
         if results.version > Self::VERSION {
             let (known, found) = (Self::VERSION, u64::from(results.version));
             return Err(Error::Newer { path: path.to_path_buf(), known, found });
+        }
+        if results.version != 1 {
+            seal::check(&text).map_err(malformed)?;
         }
         if let Some(row) = results.rows.iter().find(|row| row.values.len() != width) {
             let reason = format!("expected {width} numbers in every row, found {}", row.values.len());
@@ -229,7 +233,7 @@ mod tests {
             ..ResultRow::default()
         };
         Results {
-            version: 1,
+            version: Results::VERSION,
             name: "gsd".into(),
             origin: Origin::default(),
             left_out: vec!["ogbn-arxiv".into()],
@@ -250,11 +254,19 @@ mod tests {
             let error = Results::read(&path).unwrap_err().to_string();
             assert!(error.contains("gsd.json"), "{error}");
         }
-        std::fs::write(&path, text.replace("[81.25,null]", "[81.25]")).unwrap();
-        let error = Results::read(&path).unwrap_err().to_string();
+        let read = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            Results::read(&path).unwrap_err().to_string()
+        };
+        let error = read(&text.replace("81.25", "81.26"));
+        assert!(error.ends_with("found other: the file was changed"), "{error}");
+        let first = text.replace("\"version\": 2", "\"version\": 1");
+        let error = read(&first.replace("[81.25,null]", "[81.25]"));
         assert!(error.ends_with("expected 2 numbers in every row, found 1"), "{error}");
-        std::fs::write(&path, text.replace("\"version\": 1", "\"version\": 2")).unwrap();
-        assert!(Results::read(&path).unwrap_err().to_string().contains("version"));
+        assert!(read(&text.replace("\"version\": 2", "\"version\": 3")).contains("version"));
+        // The first version had no checksum.
+        std::fs::write(&path, first.split(",\n\"checksum").next().unwrap_or_default().to_owned() + "\n}\n").unwrap();
+        assert_eq!(Results::read(&path).unwrap(), Results { version: 1, ..results() });
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Writing `rounds.jsonl` while a run goes on.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use boostfgl_disk::AppendFile;
@@ -31,6 +31,8 @@ pub struct RoundsWriter {
     file: AppendFile,
     line: Vec<u8>,
     lines: usize,
+    /// Of all lines so far.
+    hasher: blake3::Hasher,
 }
 
 impl RoundsWriter {
@@ -39,7 +41,7 @@ impl RoundsWriter {
     /// # Errors
     /// If the file is already there, or the system refuses.
     pub fn create(path: impl Into<PathBuf>) -> Result<Self> {
-        Ok(Self { file: AppendFile::create(path)?, line: Vec::new(), lines: 0 })
+        Ok(Self { file: AppendFile::create(path)?, line: Vec::new(), lines: 0, hasher: blake3::Hasher::new() })
     }
 
     /// Continues the file of a stopped run: keeps its first `lines` lines, cuts off whatever came after.
@@ -48,12 +50,18 @@ impl RoundsWriter {
     /// If the file has fewer whole lines, or the system refuses.
     pub fn resume(path: impl Into<PathBuf>, lines: usize) -> Result<Self> {
         let mut file = AppendFile::open(path)?;
-        let (found, end) = end_of_line(file.file(), lines).map_err(|source| Error::io(file.path(), source))?;
-        if found < lines {
-            return Err(Error::malformed(file.path(), format!("expected at least {lines} whole lines, found {found}")));
-        }
+        let (end, hasher) = first_lines(file.file(), file.path(), lines)?;
         file.cut(end)?;
-        Ok(Self { file, line: Vec::new(), lines })
+        Ok(Self { file, line: Vec::new(), lines, hasher })
+    }
+
+    /// BLAKE3 of the first `lines` lines of a file, in hexadecimal: what [`RoundsWriter::digest`] said when they were all.
+    ///
+    /// # Errors
+    /// If there is no such file, it has fewer whole lines, or the system refuses.
+    pub fn digest_of(path: &Path, lines: usize) -> Result<String> {
+        let file = File::open(path).map_err(|source| Error::io(path, source))?;
+        Ok(first_lines(&file, path, lines)?.1.finalize().to_hex().to_string())
     }
 
     /// Appends one line and hands it to the system.
@@ -66,6 +74,7 @@ impl RoundsWriter {
             .map_err(|error| Error::malformed(self.file.path(), format!("line {}: {error}", self.lines + 1)))?;
         self.line.push(b'\n');
         self.file.append(&self.line)?;
+        self.hasher.update(&self.line);
         self.lines += 1;
         Ok(())
     }
@@ -73,6 +82,11 @@ impl RoundsWriter {
     /// How many lines the file has: what a checkpoint remembers for [`RoundsWriter::resume`].
     pub fn lines(&self) -> usize {
         self.lines
+    }
+
+    /// BLAKE3 of all lines, in hexadecimal: a checkpoint remembers it, too, so that a line that changed is noticed.
+    pub fn digest(&self) -> String {
+        self.hasher.finalize().to_hex().to_string()
     }
 
     /// Brings what was written to the disk. Do this before a checkpoint that remembers [`RoundsWriter::lines`], so that
@@ -98,20 +112,20 @@ impl RoundsWriter {
     }
 }
 
-/// How many whole lines there are, up to `lines`, and where the last of them ends.
-fn end_of_line(file: &File, lines: usize) -> io::Result<(usize, u64)> {
+/// Where the first `lines` lines end, and what they hold.
+fn first_lines(file: &File, path: &Path, lines: usize) -> Result<(u64, blake3::Hasher)> {
     let mut reader = BufReader::new(file);
-    let (mut found, mut end, mut line) = (0, 0, Vec::new());
-    while found < lines {
+    let (mut hasher, mut end, mut line) = (blake3::Hasher::new(), 0, Vec::new());
+    for found in 0..lines {
         line.clear();
-        let length = reader.read_until(b'\n', &mut line)?;
+        let length = reader.read_until(b'\n', &mut line).map_err(|source| Error::io(path, source))?;
         if line.last() != Some(&b'\n') {
-            break;
+            return Err(Error::malformed(path, format!("expected at least {lines} whole lines, found {found}")));
         }
-        found += 1;
+        hasher.update(&line);
         end += length as u64;
     }
-    Ok((found, end))
+    Ok((end, hasher))
 }
 
 #[cfg(test)]
@@ -133,6 +147,26 @@ mod tests {
         std::fs::write(&path, "1\n2").unwrap();
         let error = RoundsWriter::resume(&path, 2).unwrap_err().to_string();
         assert!(error.ends_with("expected at least 2 whole lines, found 1"), "{error}");
+    }
+
+    #[test]
+    fn the_digest_is_of_the_lines_that_count() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("rounds.jsonl");
+        let mut rounds = RoundsWriter::create(&path).unwrap();
+        rounds.write(&1).unwrap();
+        assert_eq!(rounds.digest(), blake3::hash(b"1\n").to_hex().to_string());
+        let one = rounds.digest();
+        rounds.write(&2).unwrap();
+        assert_eq!(RoundsWriter::digest_of(&path, 1).unwrap(), one);
+        assert_eq!(RoundsWriter::digest_of(&path, 2).unwrap(), rounds.digest());
+        assert!(RoundsWriter::digest_of(&path, 3).is_err() && RoundsWriter::digest_of(place.path(), 1).is_err());
+        // Who goes on says what one that was never stopped says.
+        let mut again = RoundsWriter::resume(&path, 1).unwrap();
+        again.write(&2).unwrap();
+        assert_eq!(again.digest(), rounds.digest());
+        std::fs::write(&path, "1\n3\n").unwrap();
+        assert_ne!(RoundsWriter::digest_of(&path, 2).unwrap(), rounds.digest());
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! EPR at the end of a run.
 
-use super::super::{Diagnosis, Diagnostic, Network, Settings, Subject, effort};
+use super::super::{Diagnosis, Diagnostic, Network, Settings, Subject, effort, findings};
 use super::findings::{Messages, group};
 use super::{Epr, Removal, measure};
 use crate::Group;
 use boostfgl_fed::{Inspected, Inspection};
 use boostfgl_graph::Stream;
-use boostfgl_nn::Real;
+use boostfgl_nn::{Ledger, Real};
 use rayon::prelude::*;
 
 /// At least so many messages of each client are measured, if there are as many: where each costs a forward pass, and
@@ -46,6 +46,10 @@ impl<T: Real> Diagnostic<T> for Watch {
             groups: Group::EVERY.map(|of| group(&clients, of)).into(),
             clients: clients.iter().enumerate().map(|(k, messages)| messages.client(k)).collect(),
         });
+    }
+
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        findings(ledger, &mut self.found)
     }
 
     fn conclude(self: Box<Self>, _subject: &Subject<'_>, diagnosis: &mut Diagnosis) {

@@ -1,12 +1,12 @@
 //! GSD beside a run.
 
-use super::super::{Diagnosis, Diagnostic, Network, Settings, Subject, effort};
+use super::super::{Diagnosis, Diagnostic, Network, Settings, Subject, effort, findings};
 use super::norms::{MEMORY, Neighbourhoods, one_by_one};
 use super::products::{SPARSE_PENALTY, triangle};
 use super::{Gsd, GsdRound, Mass};
 use boostfgl_fed::{Inspected, Inspection, LocalData};
 use boostfgl_graph::Stream;
-use boostfgl_nn::Real;
+use boostfgl_nn::{Ledger, Real};
 use rayon::prelude::*;
 
 /// Of a class that has as many, at least so many nodes are measured.
@@ -55,6 +55,10 @@ impl<T: Real> Diagnostic<T> for Watch<T> {
         };
         let masses = self.clients.par_iter_mut().zip(clients.par_iter()).map(look).collect();
         self.rounds.push(GsdRound { round: inspection.round, clients: masses });
+    }
+
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        findings(ledger, &mut self.rounds)
     }
 
     fn conclude(self: Box<Self>, subject: &Subject<'_>, diagnosis: &mut Diagnosis) {

@@ -24,11 +24,12 @@ mod modules;
 pub mod topology;
 
 use super::fedavg::Averaging;
-use super::{Judged, MethodInfo, Round, ServerRule, Terms};
+use super::{Judged, MethodInfo, Round, ServerRule, Terms, Turn};
 use crate::aggregate::{Combination, Update};
-use crate::config::{at_least_one, not_negative};
+use crate::config::{above_zero, at_least_one, at_most, not_negative, steps, width};
 use crate::local_data::LocalData;
 use crate::rule::{ClientRule, Desk, Memory, Upload};
+use crate::screen::Form;
 use crate::{Error, Result};
 use boostfgl_graph::stream::key64;
 use boostfgl_nn::backbones::Supervised;
@@ -64,15 +65,20 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     further_rounds: |configs| configs.adafgl.personal_epochs,
     extra_bytes: |sizes, configs| {
         let Config { hidden, steps, similarity_cap, .. } = configs.adafgl;
+        let (hidden, steps, cap) = (hidden as f64, steps as f64, similarity_cap as f64);
         // Who is alike: a bit per pair, and about as much again for the differences between rows, of which there are many fewer.
-        let pairs: usize = sizes.nodes.iter().map(|n| n * (*n).min(similarity_cap)).sum();
+        let pairs: f64 = sizes.nodes.iter().map(|n| n * n.min(cap)).sum();
         // Parameters, two moments, gradient and last step.
-        let module = (3 * (steps + 1) + 1) * sizes.features * hidden + 3 * hidden * hidden + 4 * hidden * sizes.classes;
-        let activations = sizes.nodes.iter().sum::<usize>() * (12 * hidden + 16 * sizes.classes);
-        (pairs / 4 + 20 * sizes.nodes.len() * module + 4 * activations) as u64
+        let smoothed = (3.0 * (steps + 1.0) + 1.0) * sizes.features * hidden;
+        let module = smoothed + 3.0 * hidden * hidden + 4.0 * hidden * sizes.classes;
+        let activations = sizes.all_nodes() * (12.0 * hidden + 16.0 * sizes.classes);
+        pairs / 4.0 + 20.0 * sizes.clients() * module + 4.0 * activations
     },
     ..MethodInfo::PLAIN
 };
+
+/// Smoothed more often, features of a connected graph are all alike.
+const MOST_STEPS: usize = 1000;
 
 /// Settings of AdaFGL (`[methods.adafgl]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -80,7 +86,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
 pub struct Config {
     /// Further rounds, of one local epoch each, that train the personal modules; 0 leaves FedAvg. Published: 200.
     pub personal_epochs: usize,
-    /// Hidden width of the modules, at least 1.
+    /// Hidden width of the modules, 1 to 1000000.
     pub hidden: usize,
     /// Share a of the graph's own edges in the optimised topology, from 0 to 1.
     pub a: f64,
@@ -88,7 +94,7 @@ pub struct Config {
     pub beta: f64,
     /// Similarity above which two nodes count as alike, from 0 to 1.
     pub threshold: f64,
-    /// How often features are smoothed.
+    /// How often features are smoothed, at most 1000; every time has parameters of its own.
     pub steps: usize,
     /// How the two outputs become one.
     pub combination: Blend,
@@ -135,7 +141,9 @@ impl Default for Config {
 
 impl Config {
     pub(super) fn check(&self) -> Result<()> {
-        at_least_one("methods.adafgl.hidden", self.hidden)?;
+        steps("methods.adafgl.personal_epochs", 0, self.personal_epochs)?;
+        width("methods.adafgl.hidden", self.hidden)?;
+        at_most("methods.adafgl.steps", MOST_STEPS, self.steps)?;
         at_least_one("methods.adafgl.similarity_cap", self.similarity_cap)?;
         share("methods.adafgl.a", self.a)?;
         share("methods.adafgl.beta", self.beta)?;
@@ -145,9 +153,7 @@ impl Config {
         if !(0.0..1.0).contains(&self.dropout) {
             return Err(Error::setting("methods.adafgl.dropout", "at least 0 and below 1", self.dropout));
         }
-        if !(self.learning_rate.is_finite() && self.learning_rate > 0.0) {
-            return Err(Error::setting("methods.adafgl.learning_rate", "a number above 0", self.learning_rate));
-        }
+        above_zero("methods.adafgl.learning_rate", self.learning_rate)?;
         Ok(())
     }
 
@@ -190,6 +196,10 @@ impl<T: Real> ServerRule<T> for Releasing<T> {
 
     fn evaluated(&self, _: usize) -> Option<&Params<T>> {
         Some(&self.averaging.global)
+    }
+
+    fn form(&self, turn: &Turn<'_, T>) -> Form {
+        if turn.done < self.rounds { Form::model() } else { Form::message() }
     }
 
     fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
@@ -265,6 +275,14 @@ impl<T: Real> ClientRule<T> for Personal<T> {
             Some(moved) => Upload { moved: Some(moved), ..Upload::nothing() },
             None => Upload::model(),
         })
+    }
+
+    fn refused(&mut self, afresh: bool) {
+        self.moved = None;
+        // Modules that overflowed are made again at the next round.
+        if afresh && self.own.as_ref().is_some_and(|own| !own.is_finite()) {
+            self.own = None;
+        }
     }
 
     fn predict(&mut self, desk: &Desk<'_, T>) -> Result<Option<Matrix<T>>> {
@@ -356,6 +374,10 @@ impl<T: Real> Own<T> {
             moved.extend(distances);
         }
         (loss, moved)
+    }
+
+    fn is_finite(&self) -> bool {
+        self.homophilous.iter().chain(&self.heterophilous).all(Module::is_finite)
     }
 
     fn predict(&mut self, desk: &Desk<'_, T>) -> Option<Matrix<T>> {

@@ -73,6 +73,10 @@ impl<T: Real> Module<T> {
         Self { params, optimizer: Adam::new(adam), known: Vec::new() }
     }
 
+    pub(super) fn is_finite(&self) -> bool {
+        self.params.is_finite()
+    }
+
     /// Takes down parameters and moments, or puts them back. What a prediction computed is computed again.
     pub(super) fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
         ledger.keep("params", &mut self.params)?;

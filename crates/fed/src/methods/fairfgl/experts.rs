@@ -60,6 +60,11 @@ impl LastLayer {
         Some(Self { weight, bias: after.map(|i| weight + i) })
     }
 
+    /// How many numbers belong to a class: h + 1.
+    pub(super) fn numbers<T: Real>(self, model: &Params<T>) -> usize {
+        model.tensors()[self.weight].rows() + 1
+    }
+
     /// The numbers of class `class`: its column, then its bias (0 without one).
     fn of_class<T: Real>(self, tensors: &[Matrix<T>], class: usize) -> Vec<T> {
         let weight = &tensors[self.weight];

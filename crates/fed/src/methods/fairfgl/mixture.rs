@@ -51,6 +51,15 @@ impl<T: Real> Mixture<T> {
         self.optimizer.reset();
     }
 
+    /// Starts afresh after numbers overflowed: no moments, and a = 0 if a is spoilt.
+    pub(super) fn recover(&mut self) {
+        self.optimizer.reset();
+        if !self.a.is_finite() {
+            self.a.tensors_mut().iter_mut().for_each(|a| a.data_mut().fill(T::ZERO));
+        }
+        self.set_alpha();
+    }
+
     /// Takes down a and its moments, or puts them back.
     pub(super) fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
         ledger.keep("a", &mut self.a)?;

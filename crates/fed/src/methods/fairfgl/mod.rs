@@ -43,7 +43,7 @@ use self::mixture::Mixture;
 use self::server::Reconciling;
 use super::{MethodInfo, Terms, needs_hidden};
 use crate::boost::{Boost, TrustScope};
-use crate::config::{OptimizerState, at_least_one, not_negative};
+use crate::config::{OptimizerState, above_zero, not_negative, steps};
 use crate::local_data::LocalData;
 use crate::rule::{ClientRule, Desk, Memory, Upload};
 use crate::wire::Message;
@@ -71,10 +71,11 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  project's reading of published descriptions, each behind a key of methods.fairfgl; the source lists them.",
     network: needs_hidden,
     extra_bytes: |sizes, configs| {
-        let (clients, p) = (sizes.nodes.len(), sizes.parameters);
-        // Received globals and their mean; a, its gradient, two moments and W^; what goes up, once more at the server.
-        let models = configs.fairfgl.history + 1 + 5 + 4;
-        4 * (clients * models * p + sizes.nodes.iter().sum::<usize>() * sizes.classes) as u64
+        // Clients share the globals they received, of which there are no more than rounds.
+        let received = (configs.fairfgl.history as f64).min(sizes.rounds);
+        // Their mean; a, its gradient, two moments and W^; what goes up, once more at the server.
+        let models = received + sizes.clients() * (1.0 + 5.0 + 4.0);
+        4.0 * (models * sizes.parameters + sizes.all_nodes() * sizes.classes)
     },
     outvotes: |_| Some("entries are combined by those who sent them, within clusters, not whole models"),
     ..MethodInfo::PLAIN
@@ -84,7 +85,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// How many received globals make the history model, at least 1.
+    /// How many received globals make the history model, 1 to 1000000000.
     pub history: usize,
     /// What has its own mixing weight: each parameter, each tensor, the model as a whole, or nothing (no mixture).
     pub alpha: Alpha,
@@ -164,10 +165,8 @@ impl Default for Config {
 
 impl Config {
     pub(super) fn check(&self) -> Result<()> {
-        at_least_one("methods.fairfgl.history", self.history)?;
-        if !(self.alpha_rate.is_finite() && self.alpha_rate > 0.0) {
-            return Err(Error::setting("methods.fairfgl.alpha_rate", "a number above 0", self.alpha_rate));
-        }
+        steps("methods.fairfgl.history", 1, self.history)?;
+        above_zero("methods.fairfgl.alpha_rate", self.alpha_rate)?;
         not_negative("methods.fairfgl.distill", self.distill)?;
         not_negative("methods.fairfgl.align", self.align)?;
         for (key, value) in [("methods.fairfgl.homophily", self.homophily), ("methods.fairfgl.modify", self.modify)] {
@@ -329,8 +328,11 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
         }
     }
 
-    fn refused(&mut self) {
+    fn refused(&mut self, afresh: bool) {
         self.introduced = false;
+        // What a round that did not end left behind.
+        (self.lesson, self.alignment, self.mixed) = (None, None, None);
+        self.mixture.iter_mut().filter(|_| afresh).for_each(Mixture::recover);
     }
 
     fn finish(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Result<Upload<T>> {

@@ -2,10 +2,15 @@
 
 use super::clusters::{clusters, cosines};
 use super::entries::{Entries, full_inner_products, inner_products};
+use super::experts::LastLayer;
+use super::upload::kept;
 use super::{Clusters, Config};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
-use crate::methods::{Round, ServerRule, Terms};
+use crate::boost::Boost;
+use crate::boost::model::TrustScope;
+use crate::methods::{Round, ServerRule, Terms, Turn};
+use crate::screen::{Form, Moved, Part};
 use crate::wire::Message;
 use boostfgl_nn::{Ledger, Matrix, Params, Real, difference};
 use std::ops::Range;
@@ -17,6 +22,9 @@ const BLOCK: usize = 2048;
 pub(in crate::methods) struct Reconciling<T> {
     config: Config,
     classes: usize,
+    /// How many norms a client sends with its entries.
+    norms: usize,
+    last: Option<LastLayer>,
     global: Params<T>,
     /// C × (h + 1): the mean gradient that experts sent for each class, 0 before anybody did.
     experts: Option<Message<T>>,
@@ -26,13 +34,54 @@ pub(in crate::methods) struct Reconciling<T> {
 
 impl<T: Real> Reconciling<T> {
     pub(super) fn new(terms: &Terms<'_, T>) -> Self {
+        let norms = match terms.setup.boosts.contains(&Boost::Model).then_some(terms.setup.boost.model.trust_scope) {
+            None => 0,
+            Some(TrustScope::Model) => 1,
+            Some(TrustScope::Tensor) => terms.initial.tensors().len(),
+        };
         Self {
             config: terms.setup.methods.fairfgl.clone(),
             classes: terms.classes,
+            norms,
+            last: LastLayer::find(terms.initial.shapes(), terms.classes),
             global: terms.initial.clone(),
             experts: None,
             majorities: vec![Vec::new(); terms.clients],
         }
+    }
+
+    /// From what to what each tensor moved, as some entries show it: at least by those, and by no more than if every other
+    /// number had moved as far as the least of them, since the largest go up.
+    fn shown(&self, entries: &[(u32, T)]) -> Vec<Moved> {
+        let all = entries.len() >= kept(self.config.keep, self.global.count());
+        let magnitudes = entries.iter().map(|(_, x)| x.f64().abs());
+        let least = if all { magnitudes.reduce(f64::min).unwrap_or(0.0) } else { 0.0 };
+        let (mut rest, mut end) = (Entries::new(entries), 0);
+        let one = |tensor: &Matrix<T>| {
+            let count = tensor.rows() * tensor.columns();
+            end += count;
+            let (mut sum, mut sent) = (0.0, 0);
+            rest.read(end, |_, x| {
+                sum += x.f64() * x.f64();
+                sent += 1;
+            });
+            let others = count.saturating_sub(sent) as f64;
+            (libm::sqrt(sum), libm::sqrt(sum + others * least * least))
+        };
+        self.global.tensors().iter().map(one).collect()
+    }
+
+    /// The norms that a client sends with its entries, each as these show it, up to rounding.
+    fn norm_parts(&self, message: &Message<T>) -> Vec<Part> {
+        let shown = self.shown(&message.entries);
+        let length = |end: fn(&Moved) -> f64| libm::sqrt(shown.iter().map(|one| end(one) * end(one)).sum());
+        let ranges = match self.norms {
+            0 => Vec::new(),
+            1 => vec![(length(|one| one.0), length(|one| one.1))],
+            _ => shown,
+        };
+        let part = |(least, most): Moved| Part::new("norm of an update", 1, 0.999 * least..=1.001 * most);
+        ranges.into_iter().map(part).collect()
     }
 
     fn clusters(&self, updates: &[Update<'_, T>]) -> Vec<Vec<usize>> {
@@ -139,6 +188,31 @@ impl<T: Real> ServerRule<T> for Reconciling<T> {
         self.experts.as_ref()
     }
 
+    fn form(&self, turn: &Turn<'_, T>) -> Form {
+        let base = if self.config.is_lossless() {
+            Form::model()
+        } else {
+            let places = self.global.count();
+            let form = Form::message().entries(kept(self.config.keep, places), places);
+            self.norm_parts(turn.message).into_iter().fold(form, Form::with)
+        };
+        // A client says once what its majority classes are, and not before.
+        let known = self.majorities[turn.client].len();
+        let said = turn.message.tensors.first().map_or(0, Matrix::rows).min(self.classes);
+        let classes = if known > 0 { known } else { said };
+        match self.last {
+            Some(last) if self.config.modify > 0.0 && classes > 0 => {
+                let majority = Part::whole("majority class", classes, 0.0..=(self.classes - 1) as f64);
+                base.tensors(vec![(classes, last.numbers(&self.global))]).with(majority.optional_if(known > 0))
+            }
+            _ => base,
+        }
+    }
+
+    fn moved(&self, message: &Message<T>) -> Option<Vec<Moved>> {
+        (!self.config.is_lossless()).then(|| self.shown(&message.entries))
+    }
+
     fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
         let mut groups = Vec::new();
         for members in self.clusters(updates) {
@@ -161,6 +235,10 @@ impl<T: Real> ServerRule<T> for Reconciling<T> {
     fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
         ledger.keep("global", &mut self.global)?;
         ledger.option("experts", &mut self.experts, Message::default)?;
+        if let Some(experts) = &self.experts {
+            let width = self.last.map_or(0, |last| last.numbers(&self.global));
+            experts.hold_shapes(&[(self.classes, width)], ledger)?;
+        }
         let majorities = self.majorities.iter_mut().enumerate();
         majorities.into_iter().try_for_each(|(k, classes)| ledger.keep(&k.to_string(), classes))?;
         match self.majorities.iter().flatten().find(|class| **class >= self.classes) {
@@ -198,6 +276,8 @@ mod tests {
         Reconciling {
             config: Config { clusters, keep, ..Config::default() },
             classes: 3,
+            norms: 0,
+            last: None,
             global: Params::from_tensors(&shapes, tensors),
             experts: None,
             majorities: vec![Vec::new(); 3],
@@ -242,6 +322,28 @@ mod tests {
         let sent = [(entries(&[(0, 1.0)]), 9.0), (entries(&[(0, 3.0)]), 9.0), (entries(&[(0, -4.0)]), 2.0)];
         assert_eq!(aggregate(&mut server, &sent).weights(0), [0.25, 0.25, 0.5]);
         assert_eq!(server.global.tensors()[0].row(0)[0], 1.0 + 0.5 * 2.0 - 0.5 * 4.0);
+    }
+
+    /// Every other number is taken to have moved by at most the least that was sent.
+    #[test]
+    fn entries_show_how_far_an_update_moved() {
+        let server = server(Clusters::One, 0.3);
+        // Six parameters, of which two go up.
+        let shown = server.shown(&[(0, -4.0), (4, 3.0)]);
+        assert_eq!(shown, [(4.0, libm::sqrt(16.0 + 3.0 * 9.0)), (3.0, libm::sqrt(9.0 + 9.0))]);
+        assert_eq!(server.shown(&[(5, 3.0)]), [(0.0, 0.0), (3.0, 3.0)], "who sends fewer moved nothing else");
+        assert_eq!(server.shown(&[]), [(0.0, 0.0); 2]);
+    }
+
+    #[test]
+    fn directions_of_another_shape_are_not_put_back() {
+        let mut before = server(Clusters::One, 0.3);
+        before.experts = Some(Message::tensors(vec![Matrix::zeros(2, 2)]));
+        let mut bytes = Vec::new();
+        before.keep(&mut Ledger::saving(&mut bytes)).unwrap_err();
+        // It was written before it was looked at.
+        let mut after = server(Clusters::One, 0.3);
+        assert!(after.keep(&mut Ledger::restoring(&bytes)).is_err());
     }
 
     #[test]

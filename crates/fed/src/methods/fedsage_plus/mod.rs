@@ -32,9 +32,10 @@ mod training;
 
 use super::{MethodInfo, Round, ServerRule, Sizes, Terms};
 use crate::aggregate::{Combination, Update};
-use crate::config::{at_least_one, not_negative};
+use crate::config::{WIDEST, above_zero, at_most, not_negative, steps, width};
 use crate::local_data::LocalData;
 use crate::rule::{ClientRule, Desk, Upload};
+use crate::screen::Form;
 use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_nn::{Ledger, Params, Real};
@@ -74,19 +75,19 @@ pub(super) const INFO: MethodInfo = MethodInfo {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Most neighbours p that are generated for a node; 0 leaves graphs as they are, which is FedSage.
+    /// Most neighbours p that are generated for a node, at most 1000000; 0 leaves graphs as they are, which is FedSage.
     pub max_neighbours: usize,
     /// Share of the validation nodes that is hidden to learn from, in [0, 1].
     pub hide: f64,
     /// Epochs of the local and of the federated phase, each; at least 1.
     pub gen_epochs: usize,
-    /// Hidden width of encoder and local classifier, at least 1.
+    /// Hidden width of encoder and local classifier, 1 to 1000000.
     pub hidden: usize,
-    /// Width of a node's code z, at least 1.
+    /// Width of a node's code z, 1 to 1000000.
     pub latent: usize,
-    /// Width of the generator's first layer, at least 1.
+    /// Width of the generator's first layer, 1 to 1000000.
     pub narrow: usize,
-    /// Width of the generator's second layer, at least 1.
+    /// Width of the generator's second layer, 1 to 1000000.
     pub wide: usize,
     /// Dropout probability while the generator is trained, in [0, 1).
     pub dropout: f64,
@@ -137,11 +138,12 @@ impl Default for Config {
 
 impl Config {
     pub(super) fn check(&self) -> Result<()> {
-        at_least_one("methods.fedsage-plus.gen_epochs", self.gen_epochs)?;
-        at_least_one("methods.fedsage-plus.hidden", self.hidden)?;
-        at_least_one("methods.fedsage-plus.latent", self.latent)?;
-        at_least_one("methods.fedsage-plus.narrow", self.narrow)?;
-        at_least_one("methods.fedsage-plus.wide", self.wide)?;
+        at_most("methods.fedsage-plus.max_neighbours", WIDEST, self.max_neighbours)?;
+        steps("methods.fedsage-plus.gen_epochs", 1, self.gen_epochs)?;
+        width("methods.fedsage-plus.hidden", self.hidden)?;
+        width("methods.fedsage-plus.latent", self.latent)?;
+        width("methods.fedsage-plus.narrow", self.narrow)?;
+        width("methods.fedsage-plus.wide", self.wide)?;
         not_negative("methods.fedsage-plus.weight_decay", self.weight_decay)?;
         not_negative("methods.fedsage-plus.lambda_degree", self.lambda_degree)?;
         not_negative("methods.fedsage-plus.lambda_feature", self.lambda_feature)?;
@@ -152,21 +154,18 @@ impl Config {
         if !(0.0..1.0).contains(&self.dropout) {
             return Err(Error::setting("methods.fedsage-plus.dropout", "at least 0 and below 1", self.dropout));
         }
-        if !(self.learning_rate.is_finite() && self.learning_rate > 0.0) {
-            let key = "methods.fedsage-plus.learning_rate";
-            return Err(Error::setting(key, "a number above 0", self.learning_rate));
-        }
+        above_zero("methods.fedsage-plus.learning_rate", self.learning_rate)?;
         Ok(())
     }
 }
 
 /// Generators with gradients and moments, if every slot is used, and what they generate, there and back.
-fn extra_bytes(sizes: &Sizes, configs: &super::MethodConfigs) -> u64 {
-    let Config { max_neighbours: p, latent, narrow, wide, .. } = configs.fedsage_plus;
+fn extra_bytes(sizes: &Sizes, configs: &super::MethodConfigs) -> f64 {
+    let Config { max_neighbours, latent, narrow, wide, .. } = configs.fedsage_plus;
+    let [p, latent, narrow, wide] = [max_neighbours, latent, narrow, wide].map(|size| size as f64);
     let generator = latent * narrow + narrow * wide + wide * p * sizes.features;
-    let activations = |n: &usize| n * (2 * wide + 4 * p * sizes.features);
-    let numbers = |n: &usize| 4 * generator + activations(n);
-    4 * sizes.nodes.iter().map(numbers).sum::<usize>() as u64
+    let activations = |n: &f64| n * (2.0 * wide + 4.0 * p * sizes.features);
+    4.0 * sizes.nodes.iter().map(|n| 4.0 * generator + activations(n)).sum::<f64>()
 }
 
 pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Equal<T> {
@@ -231,11 +230,16 @@ impl<T: Real> ClientRule<T> for Mending<T> {
 
     fn ask(&mut self, desk: &Desk<'_, T>, _: usize) -> Result<Option<Message<T>>> {
         // Even a client that generates nothing asks, so that it learns how many others there are.
-        Ok(Some(self.preparation(desk).question(desk)))
+        let question = self.preparation(desk).question(desk);
+        if question.is_finite() { Ok(Some(question)) } else { Err(desk.diverged("generator")) }
     }
 
     fn answer(&self, desk: &Desk<'_, T>, number: usize, asker: usize, question: &Message<T>) -> Result<Message<T>> {
         training::answer(&self.config, desk, (number, asker), question)
+    }
+
+    fn answer_form(&self, question: &Message<T>) -> Form {
+        Form::message().tensors(question.tensors.iter().map(|rows| (rows.rows(), rows.columns())).collect())
     }
 
     fn hear(&mut self, desk: &Desk<'_, T>, _: usize, answers: &[(usize, Message<T>)]) -> Result<()> {
@@ -254,6 +258,11 @@ impl<T: Real> ClientRule<T> for Mending<T> {
         let (features, owners) = preparation.neighbours(desk)?;
         self.preparation = None;
         Ok((!owners.is_empty()).then(|| desk.data().extended(&owners, &features)))
+    }
+
+    fn refused(&mut self, _: bool) {
+        // A preparation that failed is not gone on with.
+        self.preparation = None;
     }
 
     fn finish(&mut self, _: &Desk<'_, T>, _: &Params<T>) -> Result<Upload<T>> {

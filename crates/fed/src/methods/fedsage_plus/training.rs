@@ -246,8 +246,9 @@ pub(super) fn answer<T: Real>(
 ) -> Result<Message<T>> {
     let data = desk.data();
     let total: f64 = question.numbers.iter().sum();
-    let Some(rows) = question.tensors.first().filter(|t| t.columns() == data.width() && t.rows() as f64 == total)
-    else {
+    let counts = question.numbers.iter().all(|count| *count >= 0.0 && count.fract() == 0.0);
+    let fits = |t: &&Matrix<T>| counts && t.columns() == data.width() && t.rows() as f64 == total;
+    let Some(rows) = question.tensors.first().filter(fits) else {
         return Err(desk.diverged("question"));
     };
     let able: Vec<usize> = (0..data.len()).filter(|&v| data.adjacency().degree(v) > 0).collect();

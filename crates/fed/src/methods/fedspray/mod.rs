@@ -27,7 +27,7 @@ mod server;
 use self::modules::{HEAD1, HEAD2, Reading, Teacher, shapes};
 use self::server::Sharing;
 use super::{Judged, MethodInfo, Terms};
-use crate::config::{OptimizerState, at_least_one, not_negative};
+use crate::config::{OptimizerState, above_zero, not_negative, steps, width};
 use crate::local_data::LocalData;
 use crate::rule::{ClientRule, Desk, Memory, Upload};
 use crate::wire::Message;
@@ -58,10 +58,10 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  modules by labelled nodes whatever fed.client_weight says. A class that no participant has keeps its proxy.",
     judged: Judged::Personal,
     extra_bytes: |sizes, configs| {
-        let (s, classes, clients) = (configs.fedspray.width, sizes.classes, sizes.nodes.len());
-        let modules = (sizes.features + 1) * s + 2 * (s + 1) * classes;
+        let (s, classes) = (configs.fedspray.width as f64, sizes.classes);
+        let modules = (sizes.features + 1.0) * s + 2.0 * (s + 1.0) * classes;
         // Modules as received, as trained, their gradient and two moments; proxies alike; features encoded; targets.
-        4 * (clients * 5 * modules + sizes.nodes.iter().sum::<usize>() * (6 * s + 2 * classes)) as u64
+        4.0 * (sizes.clients() * 5.0 * modules + sizes.all_nodes() * (6.0 * s + 2.0 * classes))
     },
     outvotes: |_| Some("modules and proxies are combined class by class, not models"),
     ..MethodInfo::PLAIN
@@ -75,7 +75,7 @@ pub struct Config {
     pub lambda: f64,
     /// A node without training label is reliable if features alone give a class more than this probability; 0 to 1.
     pub threshold: f64,
-    /// Width s of encoder and proxies, at least 1.
+    /// Width s of encoder and proxies, 1 to 1000000.
     pub width: usize,
     /// Epochs of modules and proxies per round; 0 means as many as fed.epochs.
     pub proxy_epochs: usize,
@@ -107,16 +107,21 @@ impl Config {
         if !(0.0..=1.0).contains(&self.threshold) {
             return Err(Error::setting("methods.fedspray.threshold", "a number from 0 to 1", self.threshold));
         }
-        at_least_one("methods.fedspray.width", self.width)?;
-        if !(self.proxy_rate.is_finite() && self.proxy_rate > 0.0) {
-            return Err(Error::setting("methods.fedspray.proxy_rate", "a number above 0", self.proxy_rate));
-        }
+        width("methods.fedspray.width", self.width)?;
+        steps("methods.fedspray.proxy_epochs", 0, self.proxy_epochs)?;
+        above_zero("methods.fedspray.proxy_rate", self.proxy_rate)?;
         Ok(())
     }
 }
 
 /// Every coordinate of a training node's proxy before its first round.
 const FIRST_PROXY: f64 = 0.1;
+
+fn set_first_proxies<T: Real>(proxies: &mut Matrix<T>) {
+    // Padding, too: proxies that overflowed may have left something there.
+    proxies.data_mut().fill(T::ZERO);
+    (0..proxies.rows()).for_each(|i| proxies.row_mut(i).fill(T::of(FIRST_PROXY)));
+}
 
 pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Sharing<T> {
     Sharing::new(terms)
@@ -127,7 +132,7 @@ pub(super) fn client<T: Real>(terms: &Terms<'_, T>, data: &LocalData<T>) -> Lear
     let shapes = shapes(terms.features, config.width, terms.classes);
     let empty = || shapes.iter().map(|s| Matrix::zeros(s.rows, s.columns)).collect();
     let mut proxies = Matrix::zeros(data.training().len(), config.width);
-    (0..proxies.rows()).for_each(|i| proxies.row_mut(i).fill(T::of(FIRST_PROXY)));
+    set_first_proxies(&mut proxies);
     let shape = TensorShape::weight("proxies", proxies.rows(), config.width);
     Learner {
         reading: Reading::new(data),
@@ -227,8 +232,15 @@ impl<T: Real> ClientRule<T> for Learner<T> {
         Extra { value: self.config.lambda * value, logits: Some(gradient), ..Extra::default() }
     }
 
-    fn refused(&mut self) {
+    fn refused(&mut self, afresh: bool) {
         self.introduced = false;
+        if afresh {
+            self.optimizer.reset();
+            self.proxy_optimizer.reset();
+        }
+        if !self.proxies.is_finite() {
+            self.proxies.tensors_mut().iter_mut().for_each(set_first_proxies);
+        }
     }
 
     fn finish(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Result<Upload<T>> {

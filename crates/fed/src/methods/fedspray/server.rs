@@ -3,7 +3,8 @@
 use super::modules::shapes;
 use crate::Result;
 use crate::aggregate::{Combination, Update};
-use crate::methods::{Round, ServerRule, Terms};
+use crate::methods::{Round, ServerRule, Terms, Turn};
+use crate::screen::{Form, Moved, Part};
 use crate::wire::Message;
 use boostfgl_graph::stream::key64;
 use boostfgl_nn::{Ledger, Matrix, Params, Real, weighted_sum};
@@ -57,6 +58,26 @@ impl<T: Real> ServerRule<T> for Sharing<T> {
 
     fn tell(&self, _: usize) -> Option<&Message<T>> {
         Some(&self.shared)
+    }
+
+    fn form(&self, turn: &Turn<'_, T>) -> Form {
+        let known = !self.counts[turn.client].is_empty();
+        let shapes: Vec<(usize, usize)> = self.shared.tensors.iter().map(|t| (t.rows(), t.columns())).collect();
+        let classes = shapes.last().map_or(0, |proxies| proxies.0);
+        let counts = Part::whole("count of training nodes", classes, 0.0..=turn.labelled);
+        let form = Form::message().tensors(shapes).with(counts.optional_if(known));
+        form.adding_up("counts of training nodes", 0..classes, turn.labelled..=turn.labelled)
+    }
+
+    /// The modules are there in full. Proxies have no start that they moved from.
+    fn moved(&self, message: &Message<T>) -> Option<Vec<Moved>> {
+        let modules = self.shared.tensors.len() - 1;
+        let moved = |(from, to): (&Matrix<T>, &Matrix<T>)| {
+            let squares = from.data().iter().zip(to.data()).map(|(a, b)| (a.f64() - b.f64()) * (a.f64() - b.f64()));
+            libm::sqrt(squares.sum())
+        };
+        let both = self.shared.tensors[..modules].iter().zip(&message.tensors);
+        Some(both.map(moved).map(|distance| (distance, distance)).collect())
     }
 
     fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {

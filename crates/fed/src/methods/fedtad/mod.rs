@@ -25,11 +25,12 @@ mod pseudo;
 pub mod reliability;
 
 use super::fedavg::Averaging;
-use super::{MethodInfo, Round, ServerRule, Terms};
+use super::{MethodInfo, Round, ServerRule, Terms, Turn};
 use crate::aggregate::{Combination, Update};
-use crate::config::{at_least_one, not_negative};
+use crate::config::{WIDEST, above_zero, at_least_one, not_negative, steps, width};
 use crate::local_data::LocalData;
 use crate::rule::{ClientRule, Desk, Memory, Upload};
+use crate::screen::{Form, Part};
 use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_graph::Stream;
@@ -55,14 +56,16 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  of logits (distance = \"l1\").\n\
                  Topology vectors are the paper's return probabilities; the public code concatenates node numbers of near-uniform jumps.\n\
                  Public code keeps dropout on when it evaluates and distils; here the server uses none. OpenFGL normalises CKR over the\n\
-                 classes of a client; here, as in the paper, over clients. A class that no teacher knows weighs 0.\n\
+                 classes of a client; here, as in the paper, over clients. A class that no teacher knows weighs 0,\n\
+                 and so does one whose training nodes are less alike their neighbours than not (a sum below 0).\n\
                  Teachers are the participants of the round. Weights of the generator are drawn by Glorot's rule.\n\
                  Trust weighs the average, not the teachers: distillation may undo it.",
     extra_bytes: |sizes, configs| {
-        let Config { noise, pseudo_nodes, .. } = configs.fedtad;
-        let generator = 4 * generator::parameters(noise, sizes.features, sizes.classes);
-        let features = (sizes.nodes.len() + 4) * pseudo_nodes * sizes.features.max(sizes.hidden);
-        4 * (generator + 3 * sizes.parameters + features + 3 * pseudo_nodes * pseudo_nodes) as u64
+        let pseudo_nodes = configs.fedtad.pseudo_nodes as f64;
+        let noise = configs.fedtad.noise.min(WIDEST);
+        let generator = 4.0 * generator::parameters(noise, sizes.features as usize, sizes.classes as usize) as f64;
+        let features = (sizes.clients() + 4.0) * pseudo_nodes * sizes.features.max(sizes.hidden);
+        4.0 * (generator + 3.0 * sizes.parameters + features + 3.0 * pseudo_nodes * pseudo_nodes)
     },
     outvotes: |_| Some("the server also learns from every client's model by itself"),
     ..MethodInfo::PLAIN
@@ -78,11 +81,11 @@ pub struct Config {
     pub generator_steps: usize,
     /// Steps of the student in each repetition.
     pub student_steps: usize,
-    /// Number of pseudo-nodes, at least 1.
+    /// Number of pseudo-nodes, 1 to 1000000.
     pub pseudo_nodes: usize,
     /// Neighbours k of a pseudo-node, itself included, at least 1.
     pub neighbours: usize,
-    /// Width of the noise, at least 1.
+    /// Width of the noise, 1 to 1000000.
     pub noise: usize,
     /// Strength λ₁ of the semantic term, at least 0.
     pub lambda1: f64,
@@ -126,15 +129,16 @@ impl Default for Config {
 
 impl Config {
     pub(super) fn check(&self) -> Result<()> {
-        at_least_one("methods.fedtad.pseudo_nodes", self.pseudo_nodes)?;
+        steps("methods.fedtad.repetitions", 0, self.repetitions)?;
+        steps("methods.fedtad.generator_steps", 0, self.generator_steps)?;
+        steps("methods.fedtad.student_steps", 0, self.student_steps)?;
+        width("methods.fedtad.pseudo_nodes", self.pseudo_nodes)?;
         at_least_one("methods.fedtad.neighbours", self.neighbours)?;
-        at_least_one("methods.fedtad.noise", self.noise)?;
+        width("methods.fedtad.noise", self.noise)?;
         not_negative("methods.fedtad.lambda1", self.lambda1)?;
         not_negative("methods.fedtad.lambda2", self.lambda2)?;
         not_negative("methods.fedtad.weight_decay", self.weight_decay)?;
-        if !(self.learning_rate.is_finite() && self.learning_rate > 0.0) {
-            return Err(Error::setting("methods.fedtad.learning_rate", "a number above 0", self.learning_rate));
-        }
+        above_zero("methods.fedtad.learning_rate", self.learning_rate)?;
         Ok(())
     }
 
@@ -153,7 +157,7 @@ pub(super) struct Reliable {
 }
 
 impl<T: Real> ClientRule<T> for Reliable {
-    fn refused(&mut self) {
+    fn refused(&mut self, _: bool) {
         self.told = false;
     }
 
@@ -205,6 +209,15 @@ impl<T: Real> ServerRule<T> for Distilling<T> {
         self.averaging.start(client)
     }
 
+    fn form(&self, turn: &Turn<'_, T>) -> Form {
+        // No training node counts for more than 1, up to rounding.
+        let most = 1.001 * turn.labelled;
+        let known = self.reliability[turn.client].is_some();
+        let reliability = Part::new("reliability of a class", self.classes, 0.0..=most);
+        let form = Form::model().with(reliability.optional_if(known));
+        form.adding_up("reliabilities", 0..self.classes, 0.0..=most)
+    }
+
     fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
         for update in updates.iter().filter(|update| !update.message.numbers.is_empty()) {
             self.reliability[update.client] = Some(update.message.numbers.clone());
@@ -246,6 +259,10 @@ impl<T: Real> Distilling<T> {
             .zip(distil::shares(&known))
             .map(|(update, share)| Teacher { model: update.params(), weights: distil::row_weights(&share, labels) })
             .collect();
+        if teachers.iter().all(|teacher| teacher.weights.iter().all(|weight| *weight == 0.0)) {
+            // Nobody teaches: steps without a gradient would still shrink the student by its weight decay.
+            return;
+        }
         let lesson = Lesson { backbone: round.backbone, config, labels, teachers: &teachers };
         let (pool, student) = (round.pool, &mut averaging.global);
         // One for each teacher: they work side by side.

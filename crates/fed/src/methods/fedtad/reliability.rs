@@ -2,7 +2,8 @@
 //!
 //! A training node counts by how alike it and its neighbours are,
 //! φᵥ = (1 + Σ_{u∈N(v)} cos(eᵥ, eᵤ)) / (|N(v)| + 1), with eᵥ = [xᵥ ‖ tᵥ] and tᵥ = [Tᵥᵥ, (T²)ᵥᵥ, …, (T⁵)ᵥᵥ] the probabilities
-//! that a random walk is back after 1 … 5 steps. CKR of class c is Σ φᵥ over the training nodes of that class.
+//! that a random walk is back after 1 … 5 steps. CKR of class c is Σ φᵥ over the training nodes of that class; where features
+//! have signs it may come out below 0, which is no share of anything, and counts as 0.
 //!
 //! No n × n matrix is formed: walks are followed from one node at a time, as sparse vectors. On an undirected graph walks
 //! are reversible, d_u (Tᵃ)_{uv} = d_v (Tᵃ)_{vu}, so that (Tᵃ⁺ᵇ)ᵥᵥ = dᵥ Σᵤ (Tᵃ)_{vu} (Tᵇ)_{vu} / dᵤ: two steps out are enough for
@@ -24,6 +25,7 @@ pub fn class_reliability<T: Real>(data: &LocalData<T>) -> Vec<f64> {
             reliability[class as usize] += phi;
         }
     }
+    reliability.iter_mut().filter(|sum| **sum < 0.0).for_each(|sum| *sum = 0.0);
     reliability
 }
 

@@ -174,18 +174,19 @@ fn f64_and_dense_features_run_too() {
 #[test]
 fn memory_says_what_is_quadratic() {
     let info = methods::find("adafgl").unwrap();
-    let sizes = |n: usize| methods::Sizes {
+    let sizes = |n: f64| methods::Sizes {
         nodes: vec![n],
-        arcs: vec![4 * n],
-        features: 10,
-        hidden: 16,
-        classes: 3,
-        parameters: 200,
+        arcs: vec![4.0 * n],
+        features: 10.0,
+        hidden: 16.0,
+        classes: 3.0,
+        parameters: 200.0,
+        rounds: 50.0,
     };
     let configs = methods::MethodConfigs::default();
-    let bytes = |n: usize| (info.extra_bytes)(&sizes(n), &configs);
+    let bytes = |n: f64| (info.extra_bytes)(&sizes(n), &configs);
     // A bit per pair at least.
-    assert!(bytes(8000) > 8000 * 8000 / 8 && bytes(80_000) < 80_000 * 8192 / 4 + (80_000 * 4096));
+    assert!(bytes(8e3) > 8e3 * 8e3 / 8.0 && bytes(8e4) < 8e4 * 8192.0 / 4.0 + 8e4 * 4096.0);
 }
 
 #[test]

@@ -100,6 +100,26 @@ fn reliability_by_hand() {
     assert_eq!(classes[2], 0.0, "a class without a training node");
 }
 
+/// Where every node is unlike its neighbours nobody can be relied on for anything, and what is left is FedAvg: a student
+/// without teachers does not move, and above all does not shrink.
+#[test]
+fn who_is_unlike_all_neighbours_teaches_nothing() {
+    // Two clients, each with all edges between three nodes of one sign and three of the other.
+    let pairs = (0..2).flat_map(|k| (0..9).map(move |i| (6 * k + i / 3, 6 * k + 3 + i % 3)));
+    let (adjacency, _) = Adjacency::from_edges(12, &pairs.collect::<Vec<(u32, u32)>>(), None, false).unwrap();
+    let sign = |v: usize| if v % 6 < 3 { 1.0 } else { -1.0 };
+    let features = Features::dense(12, 2, (0..12).flat_map(|v| [sign(v), 2.0 * sign(v)]).collect()).unwrap();
+    let labels = Labels::from_integers(&(0..12).map(|v| v % 2).collect::<Vec<i64>>(), 2).unwrap();
+    let graph = Graph::new("unlike", adjacency, features, labels).unwrap();
+    let split = Split::new(vec![Role::Train; 12]);
+    let partition = Partition::new(2, (0..12).map(|v| v / 6).collect(), split).unwrap();
+    let clients = data::<f64>("fedtad", &graph, &partition);
+    assert!(clients.iter().all(|client| class_reliability(client) == [0.0; 2]));
+    assert!(clients.iter().all(|client| node_reliability(client).iter().all(|phi| *phi < 0.0)));
+    let of = |method| run::<f32>(&setup(method, &[]), data(method, &graph, &partition));
+    assert_same(&of("fedavg"), &of("fedtad"), "nobody teaches");
+}
+
 #[test]
 fn f64_runs_too() {
     let graph = graph(WORDS);

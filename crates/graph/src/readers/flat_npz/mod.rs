@@ -79,8 +79,7 @@ fn labels(npz: &mut Npz) -> Result<Labels> {
         })? = -1;
     }
     let Some(names) = strings(npz, "class_names")? else { return parts::labels(npz.path(), &y) };
-    let class = y.iter().map(|&y| (y >= 0).then(|| u32::try_from(y).unwrap_or(u32::MAX - 1)));
-    Labels::new(class, names).map_err(|e| parts::in_file(npz.path(), e))
+    Labels::from_named_integers(&y, names).map_err(|e| parts::in_file(npz.path(), e))
 }
 
 fn features(npz: &mut Npz) -> Result<Features> {
@@ -249,6 +248,33 @@ mod tests {
         assert!(without.contains("expected an array `y`, found only edge_index"), "{without}");
         let without = published("x_indptr", |_| None).unwrap_err().to_string();
         assert!(without.contains("a graph without features"), "{without}");
+    }
+
+    /// Two nodes, whose classes have names and who have names themselves.
+    #[test]
+    fn names_are_checked_like_numbers() {
+        let folder = Folder::new();
+        let path = folder.path("g.npz");
+        let said = |y: [i64; 2], ids: &str, columns: i64| {
+            let mut npz = NpzWriter::create(&path).unwrap();
+            npz.array("edge_index", &[2, 1], vec![0i64, 1]).unwrap();
+            npz.array("y", &[2], y).unwrap();
+            npz.array("x_shape", &[2], [2, columns]).unwrap();
+            npz.array("x_indptr", &[3], [0i64, 1, 1]).unwrap();
+            npz.array("x_indices", &[1], [0i64]).unwrap();
+            npz.array("x_data", &[1], [1f32]).unwrap();
+            for (name, texts) in [("class_names", "ab"), ("node_ids", ids)] {
+                npz.array(name, &[2], texts.bytes()).unwrap();
+                npz.array(&format!("{name}_offsets"), &[3], [0u64, 1, 2]).unwrap();
+            }
+            npz.finish().unwrap();
+            read(&path).map_or_else(|error| error.to_string(), |_| "read".to_owned())
+        };
+        assert_eq!(said([0, 1], "uv", 1), "read");
+        assert!(said([0, 1], "uu", 1).ends_with("node ids of g: expected every id once, found `u` for nodes 0 and 1"));
+        let sentinel = said([0, 4_294_967_295], "uv", 1);
+        assert!(sentinel.ends_with("label of node 1: expected a class below 2, found 4294967295"), "{sentinel}");
+        assert!(said([0, 1], "uv", 4_294_967_295).contains("expected at most 1048576 feature columns"));
     }
 
     #[test]

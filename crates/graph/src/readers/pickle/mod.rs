@@ -23,7 +23,8 @@ use crate::{Error, Result};
 /// Reads a file.
 ///
 /// # Errors
-/// If it cannot be read, is cut short, is no pickle of protocol 0 to 2, or asks for something outside the list.
+/// If it cannot be read, is cut short or goes on after its end, is no pickle of protocol 0 to 2, or asks for something
+/// outside the list.
 pub(super) fn read(path: &Path) -> Result<Pickle> {
     let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
     let mut machine = Machine {
@@ -67,7 +68,9 @@ impl Machine<'_> {
         loop {
             let [code] = self.bytes()?;
             if code == b'.' {
-                return self.pop();
+                let root = self.pop()?;
+                let rest = self.input.len() - self.at;
+                return if rest == 0 { Ok(root) } else { Err(format!("{rest} bytes after its end")) };
             }
             self.step(code)?;
         }
@@ -443,6 +446,17 @@ mod tests {
         assert!(reason(b"c__builtin__\nlist\n(S'a'\ntR.").contains("list"));
         assert!(reason(b"cnumpy\nndarray\n)R.").contains("ndarray"));
         assert!(reason(b"ccollections\ndefaultdict\n(cnumpy\ndtype\ntR.").contains("defaultdict"));
+    }
+
+    /// A second pickle may stand there, which other readers of the file would find.
+    #[test]
+    fn nothing_may_follow_the_end() {
+        assert!(load(b"].").is_ok());
+        assert!(
+            reason(b"].cos\nsystem\n.")
+                .ends_with("byte 2: expected a pickle of plain data, found 12 bytes after its end")
+        );
+        assert!(reason(b"].\n").contains("found 1 bytes after its end"));
     }
 
     #[test]

@@ -160,6 +160,9 @@ fn array_state(objects: &[Object], fields: &[Value]) -> Step<ArrayState> {
     if claimed != Some(length) {
         return Err(format!("an array of shape {shape:?} with {length} bytes"));
     }
+    if length == 0 && shape.iter().any(|side| *side > MAX_EMPTY_SIDE) {
+        return Err(format!("an empty array of shape {shape:?}"));
+    }
     Ok(ArrayState { shape, dtype: *dtype, column_major, data })
 }
 
@@ -177,6 +180,9 @@ fn bytes(objects: &[Object], value: Value) -> Option<&[u8]> {
 
 /// Most dimensions of an array. Shapes can be shared between arrays, so a long one could be copied many times.
 const MAX_SIDES: usize = 8;
+
+/// Longest side of an array that holds nothing: its bytes cannot answer for its sides, and readers allocate by them.
+const MAX_EMPTY_SIDE: usize = 1 << 24;
 
 /// What a pickle held.
 #[derive(Debug)]

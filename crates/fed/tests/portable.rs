@@ -1,7 +1,14 @@
 //! Digits that are the same on every CPU: what is computed for any CPU and what is computed for this one do not differ in
-//! a bit, for every method. Needs a process of its own, which the test runner gives to every test.
+//! a bit, for every method. A program of its own: which kernels are used is decided for a whole process, and other tests would
+//! see it change under them.
 
-use crate::conformance::{for_all, with_threads};
+#[path = "federation/every.rs"]
+mod every;
+#[path = "federation/small.rs"]
+#[expect(dead_code, reason = "the tests of whole federations use the rest")]
+mod small;
+
+use crate::every::{for_all, with_threads};
 use crate::small::*;
 use boostfgl_nn::{Dense, Level};
 
@@ -24,6 +31,7 @@ fn ordered_products_give_the_same_bits_at_every_level_and_number_of_threads() {
         differs += usize::from(bits(&any.models) != bits(&of(Level::best(), 1).models));
         Dense::Ordered.install();
     });
-    // Where the crate for dense products sums in another order, there was something to hold.
+    // Where the crate for dense products adds in another order, other last digits show that ordered ones were in use.
     println!("{differs} methods and boosts have other last digits with the fastest products");
+    assert!(differs > 0 || Level::best() == Level::Portable, "ordered products were never in use");
 }

@@ -1,0 +1,108 @@
+//! How a run was begun: what has to be the same when it goes on.
+
+use super::{put_back, sealed};
+use crate::{Config, Error, Experiment, Result};
+use boostfgl_fairness::diagnostics::Which;
+use boostfgl_nn::{Keep, Ledger};
+use boostfgl_report::RunFolder;
+use std::path::Path;
+
+/// Kept twice, since nothing else says it: one damaged file does not cost a run.
+const FILES: [&str; 2] = ["run", "run.copy"];
+
+/// Configuration, data and diagnostics of a run, as far as they are needed to tell others from them.
+#[derive(Default)]
+pub(super) struct Begun {
+    /// BLAKE3 of the configuration, with all its seeds.
+    config: String,
+    /// BLAKE3 of the graph.
+    graph: String,
+    /// The names of the diagnostics that watch.
+    diagnostics: String,
+}
+
+impl Keep for Begun {
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.keep("config", &mut self.config)?;
+        ledger.keep("graph", &mut self.graph)?;
+        ledger.keep("diagnostics", &mut self.diagnostics)
+    }
+}
+
+impl Begun {
+    /// How this one is begun, where the graph has that digest.
+    pub(super) fn new(experiment: &Experiment, graph: &blake3::Hash) -> Self {
+        let names: Vec<&str> = experiment.diagnostics().iter().map(|which| which.name()).collect();
+        let config = digest_of(experiment.config());
+        Self { config, graph: graph.to_hex().to_string(), diagnostics: names.join(",") }
+    }
+
+    /// Writes it down in a folder of checkpoints.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub(super) fn write(&mut self, folder: &Path) -> Result<()> {
+        FILES.iter().try_for_each(|name| sealed::write(&folder.join(name), |ledger| ledger.keep("begun", self)))
+    }
+
+    /// Reads what a run wrote down; notes are about a damaged file whose copy is whole.
+    ///
+    /// # Errors
+    /// If both files are damaged or missing.
+    pub(super) fn read(folder: &Path) -> Result<(Self, Vec<String>)> {
+        match FILES.map(|name| Self::read_file(&folder.join(name))) {
+            [Ok(begun), Ok(_)] => Ok((begun, Vec::new())),
+            [Ok(begun), Err(damaged)] | [Err(damaged), Ok(begun)] => {
+                Ok((begun, vec![format!("{damaged}; its copy is taken")]))
+            }
+            [Err(error), Err(_)] => Err(error),
+        }
+    }
+
+    fn read_file(path: &Path) -> Result<Self> {
+        let mut begun = Self::default();
+        let bytes = sealed::read(path)?;
+        put_back(path, &bytes, |ledger| ledger.keep("begun", &mut begun))?;
+        Ok(begun)
+    }
+
+    /// Whether this is the configuration that the run was begun with.
+    ///
+    /// # Errors
+    /// Names `config.toml` if it is not.
+    pub(super) fn check_config(&self, run: &RunFolder, config: &Config) -> Result<()> {
+        if self.config == digest_of(config) {
+            return Ok(());
+        }
+        let reason = "expected the configuration that the run was begun with, found another";
+        Err(other(run, reason, "Put config.toml back as it was, or begin anew with `boostfgl run --config`."))
+    }
+
+    /// Whether these are the data that the run was begun with.
+    ///
+    /// # Errors
+    /// Names the dataset if they are not.
+    pub(super) fn check_graph(&self, run: &RunFolder, name: &str, graph: &blake3::Hash) -> Result<()> {
+        if self.graph == graph.to_hex().as_str() {
+            return Ok(());
+        }
+        let reason = format!("expected the data that the run was begun with, found that `{name}` has changed");
+        Err(other(run, reason, "Put the data back as they were, or begin anew with `boostfgl run --config`."))
+    }
+
+    /// The diagnostics that watch.
+    ///
+    /// # Errors
+    /// If another version of the program wrote a name that this one does not know.
+    pub(super) fn diagnostics(&self) -> Result<Vec<Which>> {
+        if self.diagnostics.is_empty() { Ok(Vec::new()) } else { Ok(Which::parse(&self.diagnostics)?) }
+    }
+}
+
+fn other(run: &RunFolder, reason: impl Into<String>, advice: &'static str) -> Error {
+    Error::usage(run.file(RunFolder::CONFIG).display().to_string(), reason, advice)
+}
+
+fn digest_of(config: &Config) -> String {
+    blake3::hash(config.to_toml().as_bytes()).to_hex().to_string()
+}

@@ -1,0 +1,176 @@
+//! Clients that fail, wait or sleep in one round: what a federation in one process does not do by itself.
+
+use super::*;
+use crate::attack::Kind;
+use crate::config::{Model, OptimizerKind, Protocol};
+use crate::methods::{self, Layout, METHODS, MethodConfigs, Turn};
+use crate::{Error, Federation, Setup};
+use boostfgl_graph::Graph;
+use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
+use boostfgl_partition::{Partition, SplitRule, by_name};
+
+const CLIENTS: usize = 4;
+
+fn graph() -> Graph {
+    let features = FeatureSpec::Sparse { columns: 40, per_node: 6, signal: 0.6 };
+    let demo = preset("demo").unwrap().spec;
+    let spec = Spec { nodes: 200, edges: 500, classes: 3, communities: 3, pocket_size: 12, max_degree: 30, ..demo };
+    generate("small", &Spec { features, ..spec }, 1, &mut |_, _| {}).unwrap()
+}
+
+fn federation(method: &str, boosts: &[Boost], change: impl Fn(&mut Setup)) -> Federation<f32> {
+    let adafgl = methods::adafgl::Config { personal_epochs: 2, ..Default::default() };
+    let fedsage_plus = methods::fedsage_plus::Config { gen_epochs: 2, hidden: 8, latent: 8, ..Default::default() };
+    let mut setup = Setup {
+        seed: 5,
+        method: methods::find(method).unwrap(),
+        boosts: boosts.to_vec(),
+        protocol: Protocol { rounds: 4, epochs: 3, ..Protocol::default() },
+        model: Model { hidden: 8, ..Model::default() },
+        optimizer: OptimizerConfig::default(),
+        boost: BoostConfig::default(),
+        methods: MethodConfigs { adafgl, fedsage_plus, ..MethodConfigs::default() },
+        minority_ratio: 0.3,
+        screen: Default::default(),
+        aggregation: Default::default(),
+        attack: Default::default(),
+    };
+    change(&mut setup);
+    let graph = graph();
+    let partition = Partition::draw(&graph, &by_name("louvain").unwrap(), CLIENTS, &SplitRule::default(), 0).unwrap();
+    let data = partition.client_graphs(&graph).iter().map(LocalData::new).collect();
+    Federation::new(setup, data).unwrap()
+}
+
+/// Who was refused in a round and how, and how many were used.
+fn round(federation: &mut Federation<f32>, number: usize) -> (Vec<(usize, &'static str)>, usize) {
+    let done = federation.round(number).unwrap();
+    federation.evaluate(number).unwrap();
+    (done.refused.iter().map(|r| (r.client, r.reason.kind())).collect(), done.records.len())
+}
+
+/// The numbers of one client overflow in the second round, in whatever its method trains; in the third it is back.
+#[test]
+fn a_client_that_overflows_once_rejoins() {
+    for method in METHODS.iter().filter(|method| method.layout == Layout::Federated) {
+        let all: Vec<Boost> = Boost::ALL.into_iter().filter(|&boost| (method.refuses)(boost).is_none()).collect();
+        for boosts in [&[][..], &all] {
+            let what = format!("{} with {boosts:?}", method.name);
+            let mut federation = federation(method.name, boosts, |_| {});
+            federation.prepare(&mut []).unwrap();
+            assert_eq!(round(&mut federation, 1), (vec![], CLIENTS), "{what}");
+            let wild = OptimizerConfig { optimizer: OptimizerKind::Sgd, learning_rate: 1e39, ..Default::default() };
+            let tame = std::mem::replace(&mut federation.clients[2].optimizer, wild.build());
+            assert_eq!(round(&mut federation, 2), (vec![(2, "failed")], CLIENTS - 1), "{what}");
+            federation.clients[2].optimizer = tame;
+            for number in 3..=federation.rounds() {
+                assert_eq!(round(&mut federation, number), (vec![], CLIENTS), "{what}, round {number}");
+            }
+            assert!(federation.clients.iter().all(|client| client.local.is_finite()), "{what}");
+        }
+    }
+}
+
+/// SCAFFOLD's c is the mean of all cₖ only if a client whose change was not used goes back to the cₖ that it had.
+#[test]
+fn a_control_that_was_not_used_is_taken_back() {
+    for control in [methods::scaffold::Control::Gradient, methods::scaffold::Control::Difference] {
+        let mut federation = federation("scaffold", &[], |setup| {
+            setup.attack.kind = Kind::WrongRound;
+            setup.methods.scaffold.control = control;
+        });
+        let own = |federation: &mut Federation<f32>, k: usize| {
+            let Client { rule, data, local, .. } = &mut federation.clients[k];
+            let mut bytes = Vec::new();
+            rule.keep(&Memory { data, local, seed: 5 }, &mut Ledger::saving(&mut bytes)).unwrap();
+            bytes
+        };
+        round(&mut federation, 1);
+        let [honest, attacker] = [0, 3].map(|k| own(&mut federation, k));
+        assert_eq!(round(&mut federation, 2).0, [(3, "wrong-round")]);
+        assert!(own(&mut federation, 3) == attacker && own(&mut federation, 0) != honest, "{control:?}");
+    }
+}
+
+/// Updates that are finite one by one may still overflow together: whoever lets that happen is told the round.
+#[test]
+fn a_server_that_overflows_is_named_with_the_round() {
+    for method in ["fedavg", "scaffold", "fedsage-plus"] {
+        let mut federation = federation(method, &[], |setup| {
+            (setup.attack.kind, setup.screen.enabled) = (Kind::Nan, false);
+        });
+        // The screen was made to let everything through.
+        federation.setup.screen.enabled = true;
+        match federation.round(1) {
+            Err(error @ Error::ServerDiverged { round: 1 }) => assert!(!error.advice().is_empty()),
+            Err(other) => panic!("{method}: {other}"),
+            Ok(_) => panic!("{method} goes on with NaN"),
+        }
+    }
+}
+
+/// Numbers that win a client weight lie within what it was enrolled with: 10 training nodes, 40 nodes and arcs.
+#[test]
+fn nobody_can_claim_more_than_it_was_enrolled_with() {
+    let told = |method: &str, numbers: &[f64]| {
+        let federation = federation(method, &[], |_| {});
+        let message = Message::numbers(numbers.to_vec());
+        let turn = Turn { client: 0, done: 0, labelled: 10.0, reach: 40.0, message: &message };
+        federation.server.form(&turn).misfit(true, &message).map(|reason| reason.to_string())
+    };
+    assert_eq!([told("fedtad", &[10.0, 0.0, 0.0]), told("fedtad", &[3.0, 3.5, 3.5])], [None, None]);
+    let range = told("fedtad", &[-1.0, 0.0, 0.0]).unwrap();
+    assert!(range.starts_with("expected a reliability of a class from 0 to 10.0"), "{range}");
+    let sum = told("fedtad", &[4.0; 3]).unwrap();
+    assert!(sum.starts_with("expected reliabilities whose sum is from 0 to 10.0"), "{sum}");
+    assert_eq!(told("fairfed", &[2.0, 4.0, 0.0, 6.0]), None);
+    let sum = "expected two groups of nodes whose sum is 10, found 9";
+    assert_eq!(told("fairfed", &[2.0, 4.0, 0.0, 5.0]).as_deref(), Some(sum));
+    let hits = "expected at most as many hits as there are nodes in the group, 4, found 5";
+    assert_eq!(told("fairfed", &[5.0, 4.0, 0.0, 6.0]).as_deref(), Some(hits));
+    // 60 moments, and a confidence of at most 40 · 3/e = 44.1.
+    let confidence = |x: f64| told("fedgta", &[vec![0.0; 60], vec![x]].concat());
+    assert_eq!([confidence(44.1).is_none(), confidence(44.3).is_none()], [true, false]);
+}
+
+/// A state of another shape is not put back, where nothing else would notice.
+#[test]
+fn prototypes_of_another_width_are_not_put_back() {
+    let mut narrow = federation("fedproto", &[], |_| {});
+    round(&mut narrow, 1);
+    let mut bytes = Vec::new();
+    narrow.server.keep(&mut Ledger::saving(&mut bytes)).unwrap();
+    assert!(federation("fedproto", &[], |_| {}).server.keep(&mut Ledger::restoring(&bytes)).is_ok());
+    let mut wide = federation("fedproto", &[], |setup| setup.model.hidden = 16);
+    let told = wide.server.keep(&mut Ledger::restoring(&bytes)).unwrap_err().to_string();
+    assert!(told.contains("(3, 16)") && told.contains("(3, 8)"), "{told}");
+}
+
+/// A client that waits for threads and takes up whatever else is to be done, as pieces of kernels do.
+struct Waiting;
+
+impl<T: Real> ClientRule<T> for Waiting {
+    fn begin(&mut self, _: &Desk<'_, T>, _: Option<&Message<T>>) -> Result<()> {
+        while rayon::yield_now() == Some(rayon::Yield::Executed) {}
+        Ok(())
+    }
+}
+
+struct Sleeping;
+
+impl<T: Real> ClientRule<T> for Sleeping {
+    fn begin(&mut self, _: &Desk<'_, T>, _: Option<&Message<T>>) -> Result<()> {
+        std::thread::sleep(std::time::Duration::from_millis(2_000));
+        Ok(())
+    }
+}
+
+/// Under a deadline the time of one client is no other's: the slow one is late, and not the one that waits beside it.
+#[test]
+fn only_the_client_that_is_slow_is_late() {
+    let mut federation = federation("fedavg", &[], |setup| setup.screen.deadline_seconds = Some(1.0));
+    federation.clients[0].rule = Box::new(Waiting);
+    federation.clients[3].rule = Box::new(Sleeping);
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    assert_eq!(one.install(|| round(&mut federation, 1)), (vec![(3, "late")], CLIENTS - 1));
+}

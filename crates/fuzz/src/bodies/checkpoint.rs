@@ -1,0 +1,191 @@
+//! The files of a stopped run, and what is behind their seals.
+
+use std::cell::OnceCell;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use boostfgl::checkpoint::StoppedRun;
+use boostfgl::fairness::diagnostics::Which;
+use boostfgl::report::RunFolder;
+use boostfgl::{Error, Experiment, Keeping, Pace, Progress};
+
+use super::{pieces, place};
+use crate::SCISSORS;
+
+/// The sealed files: how the run was begun, a seed that is finished, one under way.
+const FILES: [&str; 3] = ["run", "seed-00000.done", "seed-00001-round-000001.state"];
+
+/// What stands at the front of a sealed file.
+const MARK: &[u8] = b"boostfgl state 1\n";
+
+/// What stands at its end: a length and a BLAKE3.
+const END: usize = 8 + 32;
+
+/// In seeds this takes the place of every digest: of configuration, data and program, so that a new version of the program
+/// needs no new seeds, and of rounds, which say how long they took.
+const SOMEBODY: [u8; 64] = [b'?'; 64];
+
+thread_local! {
+    static STOPPED: OnceCell<Stopped> = const { OnceCell::new() };
+}
+
+/// A run that was stopped in the first round of its second seed.
+struct Stopped {
+    experiment: Experiment,
+    config: Vec<u8>,
+    rounds: Vec<u8>,
+    /// What is behind the seals.
+    contents: [Vec<u8>; 3],
+}
+
+impl Stopped {
+    fn new() -> anyhow::Result<Self> {
+        let tables = place("checkpoint-data");
+        let nodes: String = (0..24).map(|v| format!("{v},{},{}\n", v / 12, v % 3)).collect();
+        let edges: String = (0..24).map(|v| format!("{v},{}\n", (v + 1) % 24)).collect();
+        fs::write(tables.join("nodes.csv"), format!("id,label,a\n{nodes}"))?;
+        fs::write(tables.join("edges.csv"), format!("src,dst\n{edges}"))?;
+        let experiment = Experiment::on(&tables.display().to_string()).method("fedavg").clients(2).seeds([0, 1]);
+        let experiment = experiment.set("fed.rounds", 3).set("model.hidden", 2).build()?;
+        let experiment = experiment.with_diagnostics(vec![Which::ALL[0]]);
+        let folder = RunFolder::create(place("checkpoint-first").join("run"), true)?;
+        let stop = AtomicBool::new(false);
+        let keeping = Keeping { pace: Pace::default(), stop: Some(&stop) };
+        let stopped = experiment.run_kept(&mut StopSecond(&stop), &folder, keeping);
+        anyhow::ensure!(matches!(stopped, Err(Error::Stopped { .. })), "the run was asked to stop");
+        let read = |name: &str| fs::read(folder.file(name));
+        let content = |name: &str| -> anyhow::Result<Vec<u8>> {
+            let sealed = read(&format!("{}/{name}", RunFolder::CHECKPOINT))?;
+            Ok(sealed[MARK.len()..sealed.len() - END].to_vec())
+        };
+        let contents = [content(FILES[0])?, content(FILES[1])?, content(FILES[2])?];
+        Ok(Self { experiment, config: read(RunFolder::CONFIG)?, rounds: read(RunFolder::ROUNDS)?, contents })
+    }
+
+    /// Puts the folder of the run there, with these files as its state.
+    fn lay_out(&self, folder: &Path, files: &[Option<Vec<u8>>]) -> std::io::Result<()> {
+        drop(fs::remove_dir_all(folder));
+        let states = folder.join(RunFolder::CHECKPOINT);
+        fs::create_dir_all(&states)?;
+        fs::write(folder.join(RunFolder::CONFIG), &self.config)?;
+        fs::write(folder.join(RunFolder::ROUNDS), &self.rounds)?;
+        let present = FILES.iter().zip(files).filter_map(|(name, bytes)| Some((name, bytes.as_ref()?)));
+        for (name, bytes) in present {
+            fs::write(states.join(name), bytes)?;
+            if *name == FILES[0] {
+                // There twice, and damaged alike.
+                fs::write(states.join("run.copy"), bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens the run and goes on with it for a round.
+    fn go_on(&self, folder: &Path) -> String {
+        let run = match StoppedRun::open(folder) {
+            Ok(run) => run,
+            Err(error) => return error.to_string(),
+        };
+        let (mut notes, stop) = (Notes(Vec::new()), AtomicBool::new(true));
+        let keeping = Keeping { pace: Pace::default(), stop: Some(&stop) };
+        match self.experiment.resume(&mut notes, run.folder(), keeping) {
+            Ok(_) | Err(Error::Stopped { .. }) if notes.0.is_empty() => "ok".to_owned(),
+            Ok(_) | Err(Error::Stopped { .. }) => notes.0.join("; "),
+            Err(error) => error.to_string(),
+        }
+    }
+}
+
+/// Asks the run to stop as soon as its second seed begins.
+struct StopSecond<'a>(&'a AtomicBool);
+
+impl Progress for StopSecond<'_> {
+    fn seed(&mut self, index: usize, _of: usize, _seed: u64) {
+        self.0.store(index == 1, Ordering::SeqCst);
+    }
+}
+
+struct Notes(Vec<String>);
+
+impl Progress for Notes {
+    fn note(&mut self, text: &str) {
+        self.0.push(text.to_owned());
+    }
+}
+
+/// Each piece as the content of a sealed file, so that what is behind the seal is reached; then as the file itself.
+pub(crate) fn checkpoint(input: &[u8]) -> String {
+    STOPPED.with(|stopped| {
+        let stopped = stopped.get_or_init(|| Stopped::new().expect("a small run can be stopped"));
+        let folder = place("checkpoint").join("run");
+        let pieces = pieces(input);
+        let given = |at: usize| pieces.get(at).copied();
+        let sealed: Vec<_> =
+            (0..FILES.len()).map(|at| given(at).map(|piece| seal(&named(piece, &stopped.contents[at])))).collect();
+        let unsealed: Vec<_> = (0..FILES.len()).map(|at| given(at).map(<[u8]>::to_vec)).collect();
+        let mut said = [sealed, unsealed].map(|files| {
+            stopped.lay_out(&folder, &files).expect("the folder for the input can be written");
+            stopped.go_on(&folder)
+        });
+        std::mem::take(&mut said[0])
+    })
+}
+
+/// Where in a content digests stand: every text of 64 hexadecimal digits.
+fn digests(content: &[u8]) -> Vec<usize> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(text) = content.get(at..at + SOMEBODY.len()) {
+        let is_digest = text.iter().all(u8::is_ascii_hexdigit);
+        found.extend(is_digest.then_some(at));
+        at += if is_digest { SOMEBODY.len() } else { 1 };
+    }
+    found
+}
+
+/// The piece with the digests of a content in the places that seeds leave for them.
+fn named(piece: &[u8], content: &[u8]) -> Vec<u8> {
+    let mut bytes = piece.to_vec();
+    for digest in digests(content) {
+        let Some(at) = bytes.windows(SOMEBODY.len()).position(|window| window == SOMEBODY) else { break };
+        bytes[at..at + SOMEBODY.len()].copy_from_slice(&content[digest..digest + SOMEBODY.len()]);
+    }
+    bytes
+}
+
+fn seal(content: &[u8]) -> Vec<u8> {
+    let mut bytes = [MARK, content, &(content.len() as u64).to_le_bytes()].concat();
+    let hash = blake3::hash(&bytes);
+    bytes.extend(hash.as_bytes());
+    bytes
+}
+
+/// What is behind the seals of a run that was stopped.
+pub(crate) fn contents() -> anyhow::Result<Vec<u8>> {
+    let anonymous = |mut content: Vec<u8>| {
+        for at in digests(&content) {
+            content[at..at + SOMEBODY.len()].copy_from_slice(&SOMEBODY);
+        }
+        content
+    };
+    Ok(Stopped::new()?.contents.map(anonymous).join(SCISSORS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the seals keep out is told from what is behind them.
+    #[test]
+    fn contents_are_reached_behind_their_seals() {
+        let _alone = crate::alone();
+        let whole = contents().unwrap();
+        assert_eq!(checkpoint(&whole), "ok");
+        let pieces = pieces(&whole);
+        let cut = [pieces[0], &pieces[1][..pieces[1].len() - 1], pieces[2]].join(SCISSORS);
+        let said = checkpoint(&cut);
+        assert!(said.contains("seed-00000.done") && said.contains("seed 0 is trained again"), "{said}");
+        assert!(!said.contains("BLAKE3"), "{said}");
+        assert!(checkpoint(b"").contains("checkpoint"), "{}", checkpoint(b""));
+    }
+}
