@@ -9,6 +9,7 @@ mod recorded;
 
 pub use recorded::RecordedRun;
 
+use crate::checkpoint::Keeping;
 use crate::experiment::{Experiment, Progress, Run, SeedRun};
 use crate::{Data, Error, Result};
 use boostfgl_fairness::diagnostics::Which;
@@ -79,23 +80,26 @@ impl Inquiry {
     }
 }
 
-/// Runs an experiment to answer an inquiry, telling `progress`, and writes the run folder if one is given. Digits are
-/// those of [`Experiment::run`].
+/// Runs an experiment to answer an inquiry, telling `progress`, and writes the run folder if one is given, kept as the
+/// other one of the pair says. Digits are those of [`Experiment::run`].
 ///
 /// # Errors
-/// As [`Inquiry::check`] before training, and as [`Experiment::run_watched`].
+/// As [`Inquiry::check`] before training, as [`Experiment::run_kept`] with a folder and [`Experiment::run`] without.
 pub fn train(
     experiment: &Experiment,
     inquiry: &Inquiry,
     progress: &mut dyn Progress,
-    folder: Option<&RunFolder>,
+    kept: Option<(&RunFolder, Keeping<'_>)>,
 ) -> Result<Answer> {
     let graph = experiment.graph();
     inquiry.check(graph, experiment.config().partition.clients)?;
     let experiment = experiment.clone().with_diagnostics(inquiry.diagnostics.clone());
     let degree = degrees(graph);
     let mut watch = Watch::new(progress, graph, &degree, inquiry);
-    let run = experiment.run_watched(&mut watch, folder)?;
+    let run = match kept {
+        Some((folder, keeping)) => experiment.run_kept(&mut watch, folder, keeping),
+        None => experiment.run_watched(&mut watch, None),
+    }?;
     let courses = watch.courses()?;
     let frames = frames(&run, graph, &degree, inquiry)?;
     Ok(Answer { diagnoses: diagnoses(&run.seeds), summary: run.summary, frames, courses })

@@ -150,6 +150,7 @@ impl Error {
                 boostfgl_fed::Error::Diverged { .. }
                     | boostfgl_fed::Error::ServerDiverged { .. }
                     | boostfgl_fed::Error::Quorum { .. }
+                    | boostfgl_fed::Error::Interrupted { .. }
                     | boostfgl_fed::Error::TooFew { round: Some(_), .. }
             ) | Self::Incomplete { .. }
                 | Self::Stopped { .. }

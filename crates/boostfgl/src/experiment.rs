@@ -186,7 +186,7 @@ impl Experiment {
     /// # Errors
     /// [`Error::Memory`] with both numbers.
     pub fn check_memory(&self, allowed: u64, threads: usize) -> Result<()> {
-        let needed = memory::estimate(&self.graph, &self.config, threads);
+        let needed = memory::estimate(&self.graph, &self.sized(), threads);
         if needed <= allowed {
             return Ok(());
         }
@@ -201,12 +201,22 @@ impl Experiment {
     pub fn check_machine(&self) -> Result<()> {
         let Some(machine) = memory::machine() else { return Ok(()) };
         // The least that it can be: with one thread.
-        let needed = memory::estimate(&self.graph, &self.config, 1);
+        let needed = memory::estimate(&self.graph, &self.sized(), 1);
         if needed <= memory::worth_a_try(machine) {
             return Ok(());
         }
         let keys = memory::deciding(&self.config);
         Err(Error::Machine { keys, needed_mib: needed >> 20, machine_mib: machine >> 20 })
+    }
+
+    /// The configuration with as many clients as there will be. A partition file that cannot be read is complained about later.
+    fn sized(&self) -> Config {
+        let mut config = self.config.clone();
+        if config.partition.partitioner == "file" {
+            let clients = config.seeds.iter().filter_map(|&seed| Some(self.partition(seed).ok()?.clients()));
+            config.partition.clients = clients.max().unwrap_or(config.partition.clients);
+        }
+        config
     }
 
     /// Looks for what would stop a run, before anything is written: no labels, no published split though it is asked

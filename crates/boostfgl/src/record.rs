@@ -156,14 +156,10 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Takes back what was begun if not even one round was recorded: a folder with nothing in it helps nobody.
+    /// Takes back what was begun, where not even one round was recorded.
     pub(crate) fn abandon(self) {
         let Self { folder, rounds, predictions, .. } = self;
-        drop(predictions);
-        if rounds.lines() > 0 {
-            return;
-        }
-        drop(rounds);
+        drop((rounds, predictions));
         // The error that led here is what the user must see, not one of cleaning up.
         for name in [RunFolder::ROUNDS, RunFolder::CONFIG] {
             let _ = boostfgl_disk::remove_file(folder.file(name));

@@ -1,6 +1,6 @@
 //! Running an experiment: seed after seed, recorded, kept, and taken up again where it was stopped.
 
-use crate::checkpoint::{FinishedSeed, Keeper, Keeping, Position, Recorded, Running, Saved, Spent};
+use crate::checkpoint::{FinishedSeed, Keeper, Keeping, Position, Recorded, Running, Saved, Spent, is_stopped};
 use crate::experiment::{Experiment, Progress, Refused, Run, SeedRun};
 use crate::judge::Judge;
 use crate::process::{self, Meter};
@@ -13,6 +13,7 @@ use boostfgl_nn::Ledger;
 use boostfgl_partition::Partition;
 use boostfgl_report::{RunFolder, RunTotals, SeedSummary, Summary};
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 impl Experiment {
@@ -47,11 +48,15 @@ impl Experiment {
     pub fn run_kept(&self, progress: &mut dyn Progress, folder: &RunFolder, keeping: Keeping<'_>) -> Result<Run> {
         self.check_inputs()?;
         process::reset_peak_rss();
+        // What was announced is to be done, whatever happens to the first attempt at it.
+        let announced = is_stopped(folder.path());
         let keeper = Keeper::start(folder, self, keeping)?;
         match Recorder::start(folder, self) {
-            Ok(recorder) => self.run_files(progress, Files { recorder, keeper }, None),
+            Ok(recorder) => self.run_files(progress, Files { recorder, keeper, announced }, None),
             Err(error) => {
-                keeper.finish();
+                if !announced {
+                    keeper.finish();
+                }
                 Err(error)
             }
         }
@@ -78,14 +83,14 @@ impl Experiment {
         let (keeper, saved) = Keeper::resume(folder, self, keeping)?;
         saved.notes.iter().for_each(|note| progress.note(note));
         let recorder = Recorder::resume(folder, self, saved.lines())?;
-        self.run_files(progress, Files { recorder, keeper }, Some(saved))
+        self.run_files(progress, Files { recorder, keeper, announced: true }, Some(saved))
     }
 
     fn run_files(&self, progress: &mut dyn Progress, mut files: Files<'_>, saved: Option<Saved>) -> Result<Run> {
         let meter = Meter::start();
         let runner = Runner { experiment: self, progress, files: Some(&mut files), finished: Vec::new() };
         let done = runner.seeds(&meter, saved);
-        let Files { recorder, keeper } = files;
+        let Files { recorder, keeper, announced } = files;
         match done {
             Ok(run) => {
                 let note = recorder.finish(&run.summary)?;
@@ -93,10 +98,11 @@ impl Experiment {
                 Ok(Run { note, ..run })
             }
             Err(error) => {
-                if recorder.is_empty() {
+                // A folder with no round in it helps nobody, unless its run is to be done or was only asked to stop.
+                if recorder.is_empty() && !announced && !matches!(error, Error::Stopped { .. }) {
                     keeper.finish();
+                    recorder.abandon();
                 }
-                recorder.abandon();
                 Err(error)
             }
         }
@@ -144,6 +150,8 @@ impl Experiment {
 struct Files<'r> {
     recorder: Recorder<'r>,
     keeper: Keeper<'r>,
+    /// Whether the run was there before, if only as one to be done.
+    announced: bool,
 }
 
 impl Files<'_> {
@@ -225,7 +233,11 @@ impl Runner<'_, '_> {
         let mut told = Told { seed, judge: &judge, runner: self, failed: None, refused };
         let mut course = match running {
             Some(running) => told.take_up(federation, running, &mut diagnostician)?,
-            None => federation.begin(&mut [&mut told, &mut diagnostician])?,
+            None => {
+                let begun = federation.begin(&mut [&mut told, &mut diagnostician]);
+                told.check()?;
+                begun?
+            }
         };
         while !course.is_over() {
             course.step(&mut [&mut told, &mut diagnostician])?;
@@ -356,8 +368,17 @@ impl Told<'_, '_, '_> {
 }
 
 impl Observer<f32> for Told<'_, '_, '_> {
-    fn preparing(&mut self, done: usize, of: usize) {
+    fn preparing(&mut self, done: usize, of: usize) -> ControlFlow<()> {
         self.runner.progress.preparing(done, of);
+        // What is prepared is not saved: a run that is stopped here begins this seed anew.
+        let Runner { files, finished, .. } = &mut *self.runner;
+        match files.as_mut().map_or(Ok(()), |files| files.keeper.between(finished)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(stopped) => {
+                self.failed = Some(stopped);
+                ControlFlow::Break(())
+            }
+        }
     }
 
     fn round(&mut self, record: &RoundRecord<'_>) {

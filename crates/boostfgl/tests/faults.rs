@@ -134,6 +134,35 @@ fn a_resume_hit_at_any_call_is_resumed_to_the_same_digits() {
     }
 }
 
+/// A run that is only to be done stays one, whatever hits the first attempt at it: the second method of a pair is not lost.
+#[test]
+fn an_announced_run_hit_at_any_call_is_still_to_be_done() {
+    let expected = experiment().run().unwrap().summary.digest;
+    let keeping = Keeping { pace: Pace { rounds: None, seconds: f64::INFINITY }, stop: None };
+    let announced = || {
+        let place = empty();
+        experiment().announce(&RunFolder::create(place.path().join("run"), false).unwrap()).unwrap();
+        place
+    };
+    type Attempt = fn(&Path, Keeping<'_>) -> boostfgl::Result<Run>;
+    let run: Attempt = |path, keeping| experiment().run_kept(&mut (), &RunFolder::open(path)?, keeping);
+    let resume: Attempt = |path, keeping| experiment().resume(&mut (), &RunFolder::open(path)?, keeping);
+    for (attempt, fault) in [run, resume].into_iter().flat_map(|attempt| Fault::ALL.map(|fault| (attempt, fault))) {
+        let look = |place: &Path, outcome: boostfgl::Result<Run>, n: usize| {
+            let (told, path) = (format!("{fault:?} at {n}"), place.join("run"));
+            if outcome.is_ok() || path.join(RunFolder::SUMMARY).exists() {
+                return assert_left(place, outcome, &told);
+            }
+            assert!(is_stopped(&path), "{told}: nothing says that it is to be done");
+            let again = resume(&path, keeping).unwrap_or_else(|error| panic!("{told}: {error}"));
+            assert_eq!(again.summary.digest, expected, "{told}");
+        };
+        let (calls, whole) = at_every_call(fault, announced, |place| attempt(&place.join("run"), keeping), look);
+        assert_eq!(whole.unwrap().summary.digest, expected);
+        assert!(calls > 30, "{fault:?}: {calls} calls");
+    }
+}
+
 /// Asks for a stop after so many rounds.
 struct StopAfter<'a>(usize, &'a AtomicBool);
 

@@ -1,6 +1,6 @@
 //! Runs that are stopped, killed or damaged, and what becomes of them.
 
-use boostfgl::checkpoint::StoppedRun;
+use boostfgl::checkpoint::{StoppedRun, is_stopped};
 use boostfgl::disk::Checksums;
 use boostfgl::fairness::Evaluation;
 use boostfgl::fairness::diagnostics::Which;
@@ -377,6 +377,82 @@ fn content_of_checkpoint(folder: &RunFolder) -> Vec<(PathBuf, Vec<u8>)> {
         entries.map(|e| e.unwrap().path()).map(|path| (path.clone(), fs::read(path).unwrap())).collect();
     files.sort();
     files
+}
+
+/// The partition file is part of the data: as it was when the run was begun, not as it is when a state is saved.
+#[test]
+fn a_partition_file_that_changed_is_named() {
+    struct Rewrites<'a>(&'a Path, StopAfter<'a>);
+    impl Progress for Rewrites<'_> {
+        fn round(&mut self, record: &RoundRecord<'_>, evaluation: Option<&Evaluation>) {
+            // While the run goes on, before its first state is saved.
+            fs::write(self.0, "node,client\n").unwrap();
+            self.1.round(record, evaluation);
+        }
+    }
+    let place = tempfile::tempdir().unwrap();
+    let drawn = experiment("fedavg");
+    let file = place.path().join("parts.csv");
+    let clients: String = (0..drawn.graph().len()).map(|v| format!("{v},{}\n", v % 3)).collect();
+    let whole = format!("node,client\n{clients}");
+    fs::write(&file, &whole).unwrap();
+    let mut config = drawn.config().clone();
+    (config.partition.partitioner, config.partition.file) = ("file".into(), Some(file.clone()));
+    let experiment = drawn.with_config(config).unwrap();
+    let digest = experiment.run().unwrap().summary.digest;
+
+    let named = |folder: &RunFolder| {
+        let Err(error) = resume(&experiment, folder) else { panic!("it was accepted") };
+        assert!(error.to_string().ends_with("parts.csv` has changed") && error.is_input(), "{error}");
+    };
+    let folder = new_folder(place.path(), "saved");
+    let stop = AtomicBool::new(false);
+    let mut progress = Rewrites(&file, StopAfter { rounds: 2, seen: 0, stop: &stop, notes: Vec::new() });
+    let stopped = experiment.run_kept(&mut progress, &folder, Keeping { pace: OFTEN, stop: Some(&stop) });
+    assert!(matches!(stopped, Err(Error::Stopped { .. })));
+    fs::write(&file, whole.replace("1,1\n", "1,2\n")).unwrap();
+    named(&folder);
+    fs::write(&file, &whole).unwrap();
+    let (run, notes, seen) = resume(&experiment, &folder).unwrap();
+    assert_eq!((run.summary.digest.as_str(), notes.len(), seen), (digest.as_str(), 0, 2 * ROUNDS - 2));
+
+    // Before anything was saved, too.
+    let folder = new_folder(place.path(), "announced");
+    experiment.announce(&folder).unwrap();
+    fs::write(&file, whole.replace("1,1\n", "1,2\n")).unwrap();
+    named(&folder);
+    fs::remove_file(&file).unwrap();
+    assert!(resume(&experiment, &folder).is_err_and(|error| error.to_string().contains("parts.csv")));
+    assert!(is_stopped(folder.path()), "it is still to be done");
+}
+
+/// A method that prepares is stopped while it does; what it prepares is not saved, and done again.
+#[test]
+fn a_run_stops_before_its_first_round() {
+    struct StopPreparing<'a>(usize, &'a AtomicBool);
+    impl Progress for StopPreparing<'_> {
+        fn seed(&mut self, index: usize, _: usize, _: u64) {
+            self.0 -= usize::from(index > 0);
+        }
+        fn preparing(&mut self, _: usize, _: usize) {
+            self.1.store(self.0 == 0, Ordering::SeqCst);
+        }
+    }
+    let place = tempfile::tempdir().unwrap();
+    let experiment = experiment("fedsage-plus");
+    let digest = experiment.run().unwrap().summary.digest;
+    for (before, seed) in [3, 8].into_iter().enumerate() {
+        let folder = new_folder(place.path(), &format!("{before}"));
+        let stop = AtomicBool::new(false);
+        let keeping = Keeping { pace: Pace { rounds: None, seconds: f64::INFINITY }, stop: Some(&stop) };
+        let stopped = experiment.run_kept(&mut StopPreparing(before, &stop), &folder, keeping);
+        let Err(Error::Stopped { seed: at, round: 0, .. }) = stopped else {
+            panic!("it was to stop before seed {seed}")
+        };
+        assert_eq!(at, seed);
+        let (run, notes, seen) = resume(&experiment, &folder).unwrap();
+        assert_eq!((run.summary.digest.as_str(), notes.len(), seen), (digest.as_str(), 0, (2 - before) * ROUNDS));
+    }
 }
 
 /// While a program works on a run, no other touches it.

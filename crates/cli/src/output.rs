@@ -16,8 +16,7 @@ pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
     let known = error.downcast_ref::<Error>();
     if let Some(Error::Stopped { folder, .. }) = known {
         // Somebody wanted this: no error.
-        let flag = data_dir(std::env::args());
-        tell(&format!("{error}\n  to go on: boostfgl resume {}{flag}", folder.display()));
+        tell(&format!("{error}\n  to go on: {}", resume_command(folder)));
         return ExitCode::from(crate::signals::INTERRUPTED);
     }
     // Each message already says what caused it, and stays on one line.
@@ -28,13 +27,29 @@ pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(if known.is_some_and(Error::is_input) { 2 } else { 1 })
 }
 
+/// What to type to go on with a run that was stopped.
+pub(crate) fn resume_command(folder: &Path) -> String {
+    let given = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    format!("boostfgl resume {}{}", quoted(&folder.display().to_string()), data_dir(given))
+}
+
 /// The flag that says where data are, as it was given: a run does not remember it, since data may move.
 fn data_dir(mut given: impl Iterator<Item = String>) -> String {
     let flag = given.find(|word| word == "--data-dir" || word.starts_with("--data-dir="));
-    match flag {
-        Some(flag) if flag.contains('=') => format!(" {flag}"),
-        Some(flag) => given.next().map(|place| format!(" {flag} {place}")).unwrap_or_default(),
+    match flag.as_deref().map(|flag| flag.split_once('=')) {
+        Some(Some((flag, place))) => format!(" {flag}={}", quoted(place)),
+        Some(None) => given.next().map(|place| format!(" --data-dir {}", quoted(&place))).unwrap_or_default(),
         None => String::new(),
+    }
+}
+
+/// A word as a shell takes it for one.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 

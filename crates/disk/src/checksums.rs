@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{Error, Result, write_atomic};
+use crate::{Error, Result, remove_file, sync_folder, write_atomic};
 
 /// What the files of a folder should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +52,22 @@ impl Checksums {
     pub fn write(&self) -> Result<()> {
         let lines: String = self.sums.iter().map(|(name, sum)| format!("{sum}  {name}\n")).collect();
         write_atomic(self.folder.join(Self::FILE), lines.as_bytes())
+    }
+
+    /// Removes those of a folder, if there are any, before its files are replaced.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn remove(folder: &Path) -> Result<()> {
+        remove_list(&folder.join(Self::FILE))
+    }
+
+    /// Removes the one [beside](Checksums::write_beside) a file, if there is one, before the file is replaced.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn remove_beside(path: &Path) -> Result<()> {
+        remove_list(&beside(path))
     }
 
     /// The checksums in a folder; `None` if there are none, as in folders of earlier versions.
@@ -136,6 +152,14 @@ fn beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".b3");
     name.into()
+}
+
+fn remove_list(path: &Path) -> Result<()> {
+    match remove_file(path) {
+        Err(refused) if refused.source.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(refused) => Err(refused),
+        Ok(()) => sync_folder(crate::folder::parent(path)),
+    }
 }
 
 fn sum_of(path: &Path) -> io::Result<String> {

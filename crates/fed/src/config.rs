@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn sizes_have_upper_bounds() {
         type Change = fn(&mut MethodConfigs, usize);
-        let keys: [(&str, Change); 14] = [
+        let keys: [(&str, Change); 15] = [
             ("methods.adafgl.hidden", |m, n| m.adafgl.hidden = n),
             ("methods.adafgl.steps", |m, n| m.adafgl.steps = n),
             ("methods.adafgl.personal_epochs", |m, n| m.adafgl.personal_epochs = n),
@@ -307,6 +307,7 @@ mod tests {
             ("methods.fedsage-plus.max_neighbours", |m, n| m.fedsage_plus.max_neighbours = n),
             ("methods.fedtad.pseudo_nodes", |m, n| m.fedtad.pseudo_nodes = n),
             ("methods.fedtad.noise", |m, n| m.fedtad.noise = n),
+            ("methods.fedtad.neighbours", |m, n| m.fedtad.neighbours = n),
             ("methods.fedpub.proxy_blocks", |m, n| m.fedpub.proxy_blocks = n),
             ("methods.fedpub.proxy_nodes", |m, n| m.fedpub.proxy_nodes = n),
             ("methods.fedspray.width", |m, n| m.fedspray.width = n),
@@ -337,6 +338,12 @@ mod tests {
         assert_eq!(
             methods.check().unwrap_err().to_string(),
             "methods.fedpub.proxy_nodes: expected at most 1000000 nodes in all 1000 blocks, found 1001"
+        );
+        // One block of as many nodes would take months to draw.
+        (methods.fedpub.proxy_blocks, methods.fedpub.proxy_nodes) = (1, 100_000);
+        assert_eq!(
+            methods.check().unwrap_err().to_string(),
+            "methods.fedpub.proxy_nodes: expected at most 1000000000 pairs of nodes within all 1 blocks, found 100000"
         );
     }
 

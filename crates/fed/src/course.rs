@@ -172,6 +172,9 @@ impl<T: Real> Course<T> {
             }
         }
         self.best = score.zip(best);
+        if self.is_over() && self.best.is_none() {
+            return Err(ledger.unlike("a round to report after the last", "none"));
+        }
         Ok(())
     }
 }

@@ -105,6 +105,15 @@ pub enum Error {
         refused: Vec<Refusal>,
     },
 
+    /// Somebody who watched wanted no more of what comes before the first round.
+    #[error("stopped after {done} of {of} exchanges before the first round")]
+    Interrupted {
+        /// Exchanges that are over.
+        done: usize,
+        /// How many there would have been.
+        of: usize,
+    },
+
     /// The backbone is unknown.
     #[error(transparent)]
     Network(#[from] boostfgl_nn::Error),
@@ -154,6 +163,7 @@ impl Error {
                 "Look into the clients that are named; screen.quorum says how many may be missing, optimizer.learning_rate \
                  is the usual reason for numbers that are not finite."
             }
+            Self::Interrupted { .. } => "Begin again: what comes before the first round is done as a whole.",
             Self::Network(_) => "`boostfgl methods` lists the backbones.",
         }
     }

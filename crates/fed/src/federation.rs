@@ -284,9 +284,7 @@ impl<T: Real> Federation<T> {
     /// Local training of the participants, screening of what they send, and aggregation of what is left.
     pub(crate) fn round(&mut self, round: usize) -> Result<Done<T>> {
         let participants = self.participants(round);
-        let (mut took, failed) = self.train(round, &participants)?;
-        let mut refused = std::mem::take(&mut self.unprepared);
-        refused.extend(failed);
+        let (mut took, mut refused) = self.train(round, &participants)?;
         self.attack(round, &mut took);
         refused.extend(self.screen(round, &participants, &mut took));
         self.recover(&took, &refused);
@@ -296,6 +294,8 @@ impl<T: Real> Federation<T> {
             return Err(Error::Quorum { round, participants, needed, usable, refused });
         }
         let combination = self.aggregate(round, &took, &refused)?;
+        // What went wrong before the first round is told with it, and is no verdict on an update of it.
+        refused.splice(..0, std::mem::take(&mut self.unprepared));
         self.check_finite(round)?;
         let records = self.records(&took, combination.as_ref());
         let forged = took.into_iter().filter_map(|one| Some((one.client, one.forged?.model?))).collect();

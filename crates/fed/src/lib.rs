@@ -24,6 +24,8 @@ mod arrival;
 pub mod attack;
 pub mod boost;
 mod client;
+#[cfg(all(debug_assertions, not(test)))]
+mod compiled;
 pub mod config;
 mod course;
 mod error;

@@ -6,6 +6,7 @@ use crate::screen::Refusal;
 use boostfgl_nn::backbones::Backbone;
 use boostfgl_nn::{Params, Propagation, Real};
 use std::borrow::Cow;
+use std::ops::ControlFlow;
 
 /// What happened to one client in one round.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,8 +99,11 @@ pub struct Inspected<'a, T: Real> {
 
 /// Somebody who looks at every round. Observers see results and cannot change them.
 pub trait Observer<T: Real> {
-    /// Called before the first round, where a method prepares: `done` of `of` exchanges between clients are over.
-    fn preparing(&mut self, _done: usize, _of: usize) {}
+    /// Called before the first round, where a method prepares: `done` of `of` exchanges between clients are over. Whoever
+    /// wants no more of them breaks, and the federation begins no round ([`Error::Interrupted`](crate::Error::Interrupted)).
+    fn preparing(&mut self, _done: usize, _of: usize) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
 
     /// Whether [`Observer::inspect`] is wanted. It costs a copy of the models that a round starts from.
     fn inspects(&self) -> bool {

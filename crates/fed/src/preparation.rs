@@ -8,10 +8,11 @@ use crate::federation::{Federation, borrow, give_back, instructions};
 use crate::local_data::LocalData;
 use crate::observer::Observer;
 use crate::rule::{ClientRule, Desk};
-use crate::screen::{Form, Reason, Refusal};
+use crate::screen::{self, Form, Reason, Refusal};
 use crate::{Error, Message, Result, wire};
 use boostfgl_nn::Real;
 use rayon::prelude::*;
+use std::ops::ControlFlow;
 
 /// The first round: what went wrong before it is told with it.
 const FIRST: usize = 1;
@@ -32,7 +33,11 @@ impl Preparing {
         }
     }
 
+    /// Sends a client away. Why it goes says more than what was wrong with it before.
     fn drop_out(&mut self, client: usize, reason: Reason) {
+        if self.taking_part[client] {
+            self.refused.retain(|refusal| refusal.client != client);
+        }
         self.taking_part[client] = false;
         self.name(client, reason);
     }
@@ -65,7 +70,12 @@ impl<T: Real> Federation<T> {
         for number in 0..exchanges {
             let (sent, received) = self.exchange(number, &mut state);
             (up, down) = (up + sent, down + received);
-            observers.iter_mut().for_each(|o| o.preparing(number + 1, exchanges));
+            let done = number + 1;
+            // All of them are told, also if the first of them wants no more.
+            let told = observers.iter_mut().map(|o| o.preparing(done, exchanges));
+            if told.filter(ControlFlow::is_break).count() > 0 {
+                return Err(Error::Interrupted { done, of: exchanges });
+            }
         }
         let adopted = self.at_their_desks(&state.taking_part, |_, rule, desk| rule.ready(desk));
         let adopted = state.successes(adopted);
@@ -125,10 +135,16 @@ impl<T: Real> Federation<T> {
         let answered = answers.iter().flatten().filter_map(|(_, answer)| answer.as_ref().ok());
         let count_answered: usize = answered.map(Message::count).sum();
         let forms = self.answer_forms(&questions, state);
-        let heard = relay(answers, &forms, &mut questions, state);
+        let heard = relay(answers, &forms, &mut questions, state, self.answer_factor());
         let done = self.at_their_desks(&state.taking_part, |k, rule, desk| rule.hear(desk, number, &heard[k]));
         state.successes(done);
         (wire::bytes(count_asked + count_answered), wire::bytes(count_asked * others + count_answered))
+    }
+
+    /// How many times longer than the others an answer may be: as any message that is not like a model.
+    fn answer_factor(&self) -> f64 {
+        let screen = &self.setup.screen;
+        if screen.enabled { screen.norm_bound.powi(3) } else { f64::INFINITY }
     }
 
     /// What an answer to each question has to be like.
@@ -163,29 +179,58 @@ impl<T: Real> Federation<T> {
     }
 }
 
-/// Sorts answers by who asked. Who asked what cannot be answered drops out; answers of another form are left out.
+/// Sorts answers by who asked. What nobody can answer was asked in the wrong way, and who asked drops out; who alone cannot
+/// answer is named. Answers of another form, and those that are `factor` times longer than the others to the same question,
+/// are left out: everybody's generator would follow them alone.
 fn relay<T: Real>(
     answers: Vec<Answers<T>>,
     forms: &[Form],
     questions: &mut [Option<Message<T>>],
     state: &mut Preparing,
+    factor: f64,
 ) -> Vec<Vec<(usize, Message<T>)>> {
     let mut heard: Vec<Vec<(usize, Message<T>)>> = questions.iter().map(|_| Vec::new()).collect();
+    let mut failures: Vec<Vec<(usize, Error)>> = questions.iter().map(|_| Vec::new()).collect();
     for (k, answers) in answers.into_iter().enumerate() {
         for (asker, answer) in answers {
             match answer {
-                Err(error) => {
-                    questions[asker] = None;
-                    state.drop_out(asker, misasked(&error));
-                    state.error.get_or_insert(error);
-                }
-                Ok(answer) if !answer.is_finite() => state.name(k, Reason::NotFinite { what: "message" }),
-                Ok(answer) => match forms[asker].misfit(false, &answer) {
-                    Some(reason) => state.name(k, reason),
-                    None => heard[asker].push((k, answer)),
-                },
+                Err(error) => failures[asker].push((k, error)),
+                Ok(answer) => heard[asker].push((k, answer)),
             }
         }
+    }
+    for (asker, failures) in failures.into_iter().enumerate() {
+        let nobody_else = heard[asker].is_empty();
+        for (k, error) in failures {
+            if nobody_else {
+                questions[asker] = None;
+                state.drop_out(asker, misasked(&error));
+                state.error.get_or_insert(error);
+            } else {
+                state.name(k, Reason::Failed(error.to_string()));
+            }
+        }
+    }
+    for (form, heard) in forms.iter().zip(&mut heard) {
+        let mut keep_if = |wrong: &dyn Fn(&Message<T>) -> Option<Reason>| {
+            heard.retain(|(k, answer)| match wrong(answer) {
+                Some(reason) => {
+                    state.name(*k, reason);
+                    false
+                }
+                None => true,
+            });
+            heard.iter().filter_map(|(_, answer)| screen::message_length(answer)).collect::<Vec<f64>>()
+        };
+        let lengths = keep_if(&|answer| match answer.is_finite() {
+            true => form.misfit(false, answer),
+            false => Some(Reason::NotFinite { what: "message" }),
+        });
+        let bound = screen::far_above(&lengths, factor);
+        keep_if(&|answer| {
+            let (bound, found) = bound.zip(screen::message_length(answer))?;
+            (found > bound).then_some(Reason::TooLong { what: "an answer", bound, found })
+        });
     }
     heard
 }
@@ -203,25 +248,56 @@ mod tests {
         Message::tensors(vec![Matrix::from_rows(rows, 1, &vec![x; rows])])
     }
 
-    /// Client 1 answers with a row too few, client 2 with NaN; client 3 cannot make sense of what client 4 asked.
+    fn preparing() -> Preparing {
+        Preparing { taking_part: vec![true; 5], refused: Vec::new(), error: None }
+    }
+
+    fn senseless() -> Result<Message<f64>> {
+        Err(Error::Diverged { client: 3, round: 1, what: "question" })
+    }
+
+    fn named(state: &Preparing) -> Vec<(usize, &str)> {
+        state.refused.iter().map(|refusal| (refusal.client, refusal.reason.kind())).collect()
+    }
+
+    /// Client 1 answers with a row too few, client 2 with NaN; client 3 cannot make sense of what client 4 asked, though
+    /// client 1 can; nobody can make sense of what client 1 asked.
     #[test]
     fn answers_without_sense_are_left_out_and_named() {
         let mut questions: Vec<Option<Message<f64>>> = (0..5).map(|_| Some(tensor(2, 0.5))).collect();
         let forms = vec![Form::message().tensors(vec![(2, 1)]); 5];
-        let mut state = Preparing { taking_part: vec![true; 5], refused: Vec::new(), error: None };
-        let senseless = || Err(Error::Diverged { client: 3, round: 1, what: "question" });
+        let mut state = preparing();
         let answers: Vec<Answers<f64>> = vec![
-            vec![],
+            vec![(1, senseless())],
             vec![(0, Ok(tensor(1, 1.0))), (4, Ok(tensor(2, 1.0)))],
-            vec![(0, Ok(tensor(2, f64::NAN)))],
+            vec![(0, Ok(tensor(2, f64::NAN))), (1, senseless())],
             vec![(0, Ok(tensor(2, 1.0))), (4, senseless())],
             vec![(0, Ok(Message::default()))],
         ];
-        let heard = relay(answers, &forms, &mut questions, &mut state);
-        assert_eq!(heard[0].iter().map(|(k, _)| *k).collect::<Vec<_>>(), [3]);
-        let named: Vec<(usize, &str)> = state.refused.iter().map(|r| (r.client, r.reason.kind())).collect();
-        assert_eq!(named, [(1, "message"), (2, "not-finite"), (4, "message")]);
-        assert_eq!(state.taking_part, [true, true, true, true, false]);
-        assert!(questions[4].is_none() && state.error.is_some());
+        let heard = relay(answers, &forms, &mut questions, &mut state, 1000.0);
+        let from = |asker: usize| heard[asker].iter().map(|(k, _)| *k).collect::<Vec<_>>();
+        assert_eq!([from(0), from(1), from(4)], [vec![3], vec![], vec![1]]);
+        assert_eq!(named(&state), [(1, "message"), (3, "failed"), (2, "not-finite"), (4, "message")]);
+        assert_eq!(state.taking_part, [true, false, true, true, true]);
+        assert!(questions[1].is_none() && questions[4].is_some() && state.error.is_some());
+    }
+
+    /// Client 4 answers everybody ten thousand times as loud as the others do.
+    #[test]
+    fn an_answer_far_longer_than_the_others_is_left_out() {
+        let forms = vec![Form::message().tensors(vec![(2, 1)]); 5];
+        let loud = |k: usize| if k == 4 { 1e4 } else { 1.0 + k as f64 };
+        let all = || -> Vec<Answers<f64>> {
+            let to_others = |k: usize| (0..5).filter(move |asker| *asker != k);
+            (0..5).map(|k| to_others(k).map(|asker| (asker, Ok(tensor(2, loud(k))))).collect()).collect()
+        };
+        for (factor, loudest, refused) in [(1000.0, false, vec![(4, "too-long")]), (f64::INFINITY, true, vec![])] {
+            let mut questions: Vec<Option<Message<f64>>> = (0..5).map(|_| Some(tensor(2, 0.5))).collect();
+            let mut state = preparing();
+            let heard = relay(all(), &forms, &mut questions, &mut state, factor);
+            assert!(heard[..4].iter().all(|heard| heard.iter().any(|(k, _)| *k == 4) == loudest));
+            assert_eq!((heard[4].len(), named(&state)), (4, refused));
+            assert_eq!(state.taking_part, [true; 5]);
+        }
     }
 }

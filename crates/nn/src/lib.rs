@@ -19,6 +19,8 @@
 
 mod alike;
 pub mod backbones;
+#[cfg(all(debug_assertions, not(test)))]
+mod compiled;
 mod dropout;
 mod error;
 mod exp;

@@ -3,10 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::program::summary;
 use super::{Finding, Trial};
 
 /// What is sent, and what it is refused as.
@@ -40,7 +39,7 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
         // The first update is new: a replay begins with the second round.
         let bad = rounds - usize::from(kind == "replay");
         let named = named(&folder, reason)?;
-        let finite = summary(&folder)?["mean"]["accuracy"]["pooled"].is_f64();
+        let finite = model_is_finite(&folder)?;
         sent += bad;
         refused += named;
         if named != bad || !finite {
@@ -54,6 +53,19 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
         found: if through.is_empty() { all } else { through.join("; ") },
         holds: through.is_empty(),
     }])
+}
+
+/// Whether every number of the model is; accuracy says nothing, since a model of NaN still predicts some class.
+fn model_is_finite(folder: &Path) -> Result<bool> {
+    let path = folder.join("model.safetensors");
+    let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    // The length of the header, the header, then all numbers, which are of four bytes each.
+    let length = bytes.first_chunk::<8>().map_or(0, |length| u64::from_le_bytes(*length) as usize);
+    let numbers = bytes.get(8 + length..).filter(|numbers| !numbers.is_empty());
+    let numbers = numbers.with_context(|| format!("{} holds no numbers", path.display()))?;
+    ensure!(numbers.len().is_multiple_of(4), "{} is damaged", path.display());
+    let finite = |bytes: &[u8]| bytes.first_chunk().is_some_and(|bytes| f32::from_le_bytes(*bytes).is_finite());
+    Ok(numbers.chunks_exact(4).all(finite))
 }
 
 /// How many rounds record that the attacker, and nobody else, was refused for this reason.

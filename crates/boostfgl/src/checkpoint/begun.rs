@@ -1,6 +1,7 @@
 //! How a run was begun: what has to be the same when it goes on.
 
 use super::{put_back, sealed};
+use crate::grid::identity::Inputs;
 use crate::{Config, Error, Experiment, Result};
 use boostfgl_fairness::diagnostics::Which;
 use boostfgl_nn::{Keep, Ledger};
@@ -10,31 +11,44 @@ use std::path::Path;
 /// Kept twice, since nothing else says it: one damaged file does not cost a run.
 const FILES: [&str; 2] = ["run", "run.copy"];
 
-/// Configuration, data and diagnostics of a run, as far as they are needed to tell others from them.
+const PROGRAM: &str = env!("CARGO_PKG_VERSION");
+
+/// Program, configuration, data and diagnostics of a run, as far as they are needed to tell others from them.
 #[derive(Default)]
 pub(super) struct Begun {
+    /// The version of the program.
+    program: String,
     /// BLAKE3 of the configuration, with all its seeds.
     config: String,
     /// BLAKE3 of the graph.
     graph: String,
+    /// BLAKE3 of the partition file, if there is one.
+    partition: String,
     /// The names of the diagnostics that watch.
     diagnostics: String,
 }
 
 impl Keep for Begun {
     fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.keep("program", &mut self.program)?;
         ledger.keep("config", &mut self.config)?;
         ledger.keep("graph", &mut self.graph)?;
+        ledger.keep("partition", &mut self.partition)?;
         ledger.keep("diagnostics", &mut self.diagnostics)
     }
 }
 
 impl Begun {
-    /// How this one is begun, where the graph has that digest.
-    pub(super) fn new(experiment: &Experiment, graph: &blake3::Hash) -> Self {
+    /// How this one is begun, from these inputs.
+    pub(super) fn new(experiment: &Experiment, inputs: &Inputs) -> Self {
         let names: Vec<&str> = experiment.diagnostics().iter().map(|which| which.name()).collect();
-        let config = digest_of(experiment.config());
-        Self { config, graph: graph.to_hex().to_string(), diagnostics: names.join(",") }
+        Self {
+            program: PROGRAM.to_owned(),
+            config: digest_of(experiment.config()),
+            graph: inputs.graph.to_hex().to_string(),
+            partition: partition_of(inputs),
+            diagnostics: names.join(","),
+        }
     }
 
     /// Writes it down in a folder of checkpoints.
@@ -66,11 +80,20 @@ impl Begun {
         Ok(begun)
     }
 
-    /// Whether this is the configuration that the run was begun with.
+    /// Whether these are the program and the configuration that the run was begun with.
     ///
     /// # Errors
-    /// Names `config.toml` if it is not.
+    /// Names the version, or `config.toml`, if they are not.
     pub(super) fn check_config(&self, run: &RunFolder, config: &Config) -> Result<()> {
+        if self.program != PROGRAM {
+            let place = run.path().display().to_string();
+            let reason = format!("expected a run that boostfgl {PROGRAM} began, found one of {}", self.program);
+            return Err(Error::usage(
+                place,
+                reason,
+                "Go on with that version, or begin anew with `boostfgl run --config`.",
+            ));
+        }
         if self.config == digest_of(config) {
             return Ok(());
         }
@@ -81,12 +104,17 @@ impl Begun {
     /// Whether these are the data that the run was begun with.
     ///
     /// # Errors
-    /// Names the dataset if they are not.
-    pub(super) fn check_graph(&self, run: &RunFolder, name: &str, graph: &blake3::Hash) -> Result<()> {
-        if self.graph == graph.to_hex().as_str() {
+    /// Names the dataset or the partition file if they are not.
+    pub(super) fn check_inputs(&self, run: &RunFolder, experiment: &Experiment, inputs: &Inputs) -> Result<()> {
+        let changed = if self.graph != inputs.graph.to_hex().as_str() {
+            experiment.graph().name().to_owned()
+        } else if self.partition != partition_of(inputs) {
+            let file = experiment.config().partition.file.as_ref();
+            file.map_or_else(|| "partition.file".to_owned(), |path| path.display().to_string())
+        } else {
             return Ok(());
-        }
-        let reason = format!("expected the data that the run was begun with, found that `{name}` has changed");
+        };
+        let reason = format!("expected the data that the run was begun with, found that `{changed}` has changed");
         Err(other(run, reason, "Put the data back as they were, or begin anew with `boostfgl run --config`."))
     }
 
@@ -103,6 +131,25 @@ fn other(run: &RunFolder, reason: impl Into<String>, advice: &'static str) -> Er
     Error::usage(run.file(RunFolder::CONFIG).display().to_string(), reason, advice)
 }
 
+fn partition_of(inputs: &Inputs) -> String {
+    inputs.partition.map_or_else(String::new, |digest| digest.to_hex().to_string())
+}
+
 fn digest_of(config: &Config) -> String {
     blake3::hash(config.to_toml().as_bytes()).to_hex().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_of_another_version_is_named() {
+        let place = tempfile::tempdir().unwrap();
+        let (run, config) = (RunFolder::create(place.path(), false).unwrap(), Config::default());
+        let begun = |program: &str| Begun { program: program.into(), config: digest_of(&config), ..Begun::default() };
+        begun(PROGRAM).check_config(&run, &config).unwrap();
+        let error = begun("0.0.9").check_config(&run, &config).unwrap_err();
+        assert!(error.to_string().ends_with("began, found one of 0.0.9") && error.is_input(), "{error}");
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `run`, `run.copy` | how it was begun: digests of configuration and data, which diagnostics watch |
+//! | `run`, `run.copy` | how it was begun: version of the program, digests of configuration and data, which diagnostics watch |
 //! | `seed-00003.done` | what the fourth seed left behind |
 //! | `seed-00004-round-000120.state` | everything that the rest of the fifth depends on; the last two are kept |
 //!
@@ -21,7 +21,7 @@ pub(crate) use stopped::recorded_config;
 pub use stopped::{StoppedRun, is_stopped, runs_in};
 
 use crate::experiment::{Experiment, Refused, SeedRun};
-use crate::grid::identity;
+use crate::grid::identity::{self, Inputs};
 use crate::{Error, Result};
 use begun::Begun;
 use boostfgl_disk as disk;
@@ -29,7 +29,6 @@ use boostfgl_fed::Outcome;
 use boostfgl_nn::{Keep, Ledger, Params};
 use boostfgl_report::{RunFolder, SeedSummary};
 use pace::Clock;
-use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -144,7 +143,8 @@ pub(crate) struct Keeper<'a> {
     experiment: &'a Experiment,
     keeping: Keeping<'a>,
     clock: Clock,
-    graph: OnceCell<blake3::Hash>,
+    /// As they were when the run was begun or taken up: what it goes on with, whatever becomes of the files.
+    inputs: Inputs,
     /// How many finished seeds are on the disk.
     stored: usize,
 }
@@ -158,7 +158,7 @@ impl<'a> Keeper<'a> {
         let keeper = Self::new(run, experiment, keeping)?;
         disk::create_dir_all(&keeper.folder)?;
         saved::clear(&keeper.folder, |_| true)?;
-        Begun::new(experiment, keeper.graph()).write(&keeper.folder)?;
+        Begun::new(experiment, &keeper.inputs).write(&keeper.folder)?;
         Ok(keeper)
     }
 
@@ -172,14 +172,14 @@ impl<'a> Keeper<'a> {
         stopped::check(run)?;
         let (mut begun, mut notes) = Begun::read(&keeper.folder)?;
         begun.check_config(run, experiment.config())?;
-        begun.check_graph(run, experiment.graph().name(), keeper.graph())?;
+        begun.check_inputs(run, experiment, &keeper.inputs)?;
         if !notes.is_empty() {
             begun.write(&keeper.folder)?;
         }
         // What a crash left half written is of no use, and nobody else is at it.
         saved::remove_unfinished(run.path());
         saved::remove_unfinished(&keeper.folder);
-        let mut saved = Saved::read(run, experiment, keeper.graph())?;
+        let mut saved = Saved::read(run, experiment, &keeper.inputs)?;
         notes.append(&mut saved.notes);
         saved.notes = notes;
         // What lies beyond the point to go on from is damaged, or follows something that is. It has to go before the rounds
@@ -193,11 +193,7 @@ impl<'a> Keeper<'a> {
     fn new(run: &RunFolder, experiment: &'a Experiment, keeping: Keeping<'a>) -> Result<Self> {
         let folder = run.file(RunFolder::CHECKPOINT);
         let (run, clock) = (run.take()?, Clock::new(keeping.pace));
-        Ok(Self { run, folder, experiment, keeping, clock, graph: OnceCell::new(), stored: 0 })
-    }
-
-    fn graph(&self) -> &blake3::Hash {
-        self.graph.get_or_init(|| identity::of_graph(self.experiment.graph()))
+        Ok(Self { run, folder, experiment, keeping, clock, inputs: Inputs::of(experiment)?, stored: 0 })
     }
 
     /// Whether the state of the run is to be saved now that a round is over; then `rounds.jsonl` must be on the disk first.
@@ -228,7 +224,7 @@ impl<'a> Keeper<'a> {
         if self.keeping.is_asked_to_stop() { Err(self.stopped(index, done)) } else { Ok(()) }
     }
 
-    /// Between two seeds: stops if it has been asked to, once what is finished is stored. `rounds.jsonl` must be on the disk.
+    /// Before the first round of a seed: stops if it has been asked to, once what is finished is stored. `rounds.jsonl` must be on the disk.
     ///
     /// # Errors
     /// If it cannot be written, and [`Error::Stopped`].
@@ -273,14 +269,14 @@ impl<'a> Keeper<'a> {
     }
 
     fn head(&self, seed: u64, recorded: Recorded, spent: Spent, refused: &[Refused]) -> Result<Head> {
-        let graph = self.graph();
         let refused = serde_json::to_string(refused).map_err(unrepresentable)?;
-        Ok(Head { identity: identity::of_cell(self.experiment.config(), seed, graph), recorded, spent, refused })
+        let identity = identity::of_cell(self.experiment.config(), seed, &self.inputs);
+        Ok(Head { identity, recorded, spent, refused })
     }
 
     /// States of finished seeds, and all but the last two of this one. Those that cannot be removed do no harm.
     fn remove_old(&self, index: usize) {
-        let mut states = saved::states(&self.folder);
+        let mut states = saved::states(&self.folder).unwrap_or_default();
         let keep = states.iter().filter(|(of, _, _)| *of == index).count().saturating_sub(KEPT);
         states.sort();
         let mut own = 0;

@@ -2,7 +2,7 @@
 
 use super::{Done, Experiment, FinishedSeed, Head, Params, Recorded, Spent, done_file, put_back, sealed};
 use crate::experiment::Refused;
-use crate::grid::identity;
+use crate::grid::identity::{self, Inputs};
 use crate::{Error, Result};
 use boostfgl_disk as disk;
 use boostfgl_fairness::diagnostics::Diagnosis;
@@ -39,14 +39,15 @@ impl Saved {
     /// Looks for the newest state that is whole. A damaged file is passed over with a note: some work is then done again.
     ///
     /// # Errors
-    /// If a state belongs to another configuration, other data or another version of the program.
-    pub(super) fn read(run: &RunFolder, experiment: &Experiment, graph: &blake3::Hash) -> Result<Self> {
+    /// If a state belongs to another configuration, other data or another version of the program, or cannot be read.
+    pub(super) fn read(run: &RunFolder, experiment: &Experiment, inputs: &Inputs) -> Result<Self> {
         let folder = run.file(RunFolder::CHECKPOINT);
-        let reader = Reader { experiment, graph, model: model(experiment)?, rounds: run.file(RunFolder::ROUNDS) };
+        let reader = Reader { experiment, inputs, model: model(experiment)?, rounds: run.file(RunFolder::ROUNDS) };
         let mut saved = Self { finished: Vec::new(), running: None, notes: Vec::new() };
         for (index, &seed) in experiment.config().seeds.iter().enumerate() {
             let path = done_file(&folder, index);
-            if !path.exists() {
+            // One that the system cannot tell of just now may well be there, and much hangs on it.
+            if !path.try_exists().map_err(|source| boostfgl_report::Error::io(&path, source))? {
                 break;
             }
             match reader.finished(&path, seed) {
@@ -64,7 +65,7 @@ impl Saved {
     fn find_running(&mut self, folder: &Path, reader: &Reader<'_>) -> Result<()> {
         let index = self.finished.len();
         let Some(&seed) = reader.experiment.config().seeds.get(index) else { return Ok(()) };
-        let mut states: Vec<(usize, PathBuf)> = states(folder)
+        let mut states: Vec<(usize, PathBuf)> = states(folder)?
             .into_iter()
             .filter(|(of, _, _)| *of == index)
             .map(|(_, round, path)| (round, path))
@@ -114,7 +115,7 @@ impl Saved {
 /// Everything that reading a state takes.
 struct Reader<'a> {
     experiment: &'a Experiment,
-    graph: &'a blake3::Hash,
+    inputs: &'a Inputs,
     /// A model of the right shapes.
     model: Params<f32>,
     /// Where `rounds.jsonl` is.
@@ -127,6 +128,14 @@ impl Reader<'_> {
         let mut done = Done { summary: String::new(), diagnosis: String::new(), outcome: Outcome::blank(&self.model) };
         put_back(path, &rest, |ledger| ledger.keep("done", &mut done))?;
         let malformed = |reason: String| boostfgl_report::Error::malformed(path, reason);
+        let (graph, found) = (self.experiment.graph(), &done.outcome.predictions);
+        let classes = graph.classes();
+        if found.len() != graph.len() || found.iter().any(|&class| class as usize >= classes) {
+            let nodes = graph.len();
+            return Err(
+                malformed(format!("expected a class below {classes} for each of {nodes} nodes, found others")).into()
+            );
+        }
         let summary = serde_json::from_str(&done.summary).map_err(|error| malformed(error.to_string()))?;
         let diagnosis: Option<Diagnosis> = match done.diagnosis.as_str() {
             "" => None,
@@ -161,7 +170,7 @@ impl Reader<'_> {
     }
 
     fn check(&self, head: &Head, seed: u64, path: &Path) -> Result<()> {
-        let expected = identity::of_cell(self.experiment.config(), seed, self.graph);
+        let expected = identity::of_cell(self.experiment.config(), seed, self.inputs);
         if head.identity == expected {
             return self.check_recorded(&head.recorded);
         }
@@ -225,36 +234,39 @@ impl Kept {
 }
 
 /// The files of a run's state.
-fn kept(folder: &Path) -> impl Iterator<Item = (Kept, PathBuf)> {
-    named(folder, |_| true).filter_map(|path| Some((Kept::parse(&path)?, path)))
+fn kept(folder: &Path) -> Result<Vec<(Kept, PathBuf)>> {
+    let files = named(folder, |_| true).map_err(|source| boostfgl_report::Error::io(folder, source))?;
+    Ok(files.into_iter().filter_map(|path| Some((Kept::parse(&path)?, path))).collect())
 }
 
 /// Removes those of them that are like that.
 pub(super) fn clear(folder: &Path, like: impl Fn(Kept) -> bool) -> Result<()> {
-    Ok(kept(folder).filter(|(file, _)| like(*file)).try_for_each(|(_, path)| disk::remove_file(path))?)
+    let files = kept(folder)?.into_iter().filter(|(file, _)| like(*file));
+    Ok(files.map(|(_, path)| path).try_for_each(disk::remove_file)?)
 }
 
 /// Removes files that were never finished. Those that cannot be removed do no harm.
 pub(super) fn remove_unfinished(folder: &Path) {
     let unfinished = |name: &str| name.starts_with(disk::UNFINISHED.0) && name.ends_with(disk::UNFINISHED.1);
-    named(folder, unfinished).for_each(|path| {
+    named(folder, unfinished).unwrap_or_default().into_iter().for_each(|path| {
         let _ = disk::remove_file(path);
     });
 }
 
 /// The files in a folder whose name is like that.
-fn named(folder: &Path, like: impl Fn(&str) -> bool) -> impl Iterator<Item = PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).filter(move |path| path.file_name().and_then(|n| n.to_str()).is_some_and(&like))
+fn named(folder: &Path, like: impl Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
+    let like = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(&like);
+    let paths = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
+    paths.filter(|path| path.as_ref().map_or(true, like)).collect()
 }
 
 /// The states in a folder: of which seed, after which round, where.
-pub(super) fn states(folder: &Path) -> Vec<(usize, usize, PathBuf)> {
+pub(super) fn states(folder: &Path) -> Result<Vec<(usize, usize, PathBuf)>> {
     let state = |(file, path)| match file {
         Kept::State { index, round } => Some((index, round, path)),
         Kept::Done { .. } => None,
     };
-    kept(folder).filter_map(state).collect()
+    Ok(kept(folder)?.into_iter().filter_map(state).collect())
 }
 
 /// A model of the shapes that the experiment trains.

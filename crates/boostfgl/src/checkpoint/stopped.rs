@@ -4,6 +4,7 @@ use super::begun::Begun;
 use crate::config::{Config, Layers};
 use crate::{Error, Result};
 use boostfgl_fairness::diagnostics::Which;
+use boostfgl_fed::methods::METHODS;
 use boostfgl_report::RunFolder;
 use std::path::{Path, PathBuf};
 
@@ -64,7 +65,8 @@ pub(super) fn check(folder: &RunFolder) -> Result<()> {
     Err(not_a_run(folder.path(), found))
 }
 
-/// The folders of runs, finished or stopped, that `path` is or holds, in the order of their names.
+/// The folders of runs, finished or stopped, that `path` is or holds: those named after a method first, in the order of
+/// [`METHODS`], in which several methods are run; then the others by name.
 pub fn runs_in(path: &Path) -> Vec<PathBuf> {
     let is_run = |path: &Path| is_stopped(path) || path.join(RunFolder::SUMMARY).is_file();
     if is_run(path) {
@@ -72,7 +74,8 @@ pub fn runs_in(path: &Path) -> Vec<PathBuf> {
     }
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
     let mut runs: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| is_run(path)).collect();
-    runs.sort();
+    let place = |run: &PathBuf| METHODS.iter().position(|method| run.ends_with(method.name)).unwrap_or(METHODS.len());
+    runs.sort_by_cached_key(|run| (place(run), run.clone()));
     runs
 }
 

@@ -5,7 +5,7 @@
 //! dataset under another name or a folder moved elsewhere leaves it as it is. Two builds of the same version count as
 //! the same program; across CPU models the last places of a result may differ (see ARCHITECTURE.md).
 
-use crate::Config;
+use crate::{Config, Experiment, Result};
 use blake3::{Hash, Hasher};
 use boostfgl_graph::{Features, Graph, Role, Split};
 
@@ -52,24 +52,47 @@ pub fn of_graph(graph: &Graph) -> Hash {
     hasher.finalize()
 }
 
-/// The digest of the cell with this configuration and seed on the graph of that digest, in hexadecimal.
-pub fn of_cell(config: &Config, seed: u64, graph: &Hash) -> String {
+/// Everything that a cell is made from beside its configuration, as it was when somebody looked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inputs {
+    /// BLAKE3 of the graph.
+    pub graph: Hash,
+    /// BLAKE3 of the partition file, where clients and split come from one.
+    pub partition: Option<Hash>,
+}
+
+impl Inputs {
+    /// What this experiment is made from.
+    ///
+    /// # Errors
+    /// If there is a partition file and it cannot be read.
+    pub fn of(experiment: &Experiment) -> Result<Self> {
+        let file = experiment.config().partition.file.as_ref();
+        let digest = |path| match std::fs::read(path) {
+            Ok(bytes) => Ok(blake3::hash(&bytes)),
+            Err(source) => Err(boostfgl_report::Error::io(path, source)),
+        };
+        Ok(Self { graph: of_graph(experiment.graph()), partition: file.map(digest).transpose()? })
+    }
+}
+
+/// The digest of the cell with this configuration and seed, made from these inputs, in hexadecimal.
+pub fn of_cell(config: &Config, seed: u64, inputs: &Inputs) -> String {
     let mut decides = config.clone();
     decides.dataset = String::new();
     decides.seeds = vec![seed];
     // Boosts that are on by the method's own choice are the same as those that were named.
     decides.boosts = config.active_boosts().ok();
-    let file = decides.partition.file.take();
+    decides.partition.file = None;
     let mut hasher = Hasher::new();
     let mut part = |bytes: &[u8]| {
         hasher.update(&(bytes.len() as u64).to_le_bytes());
         hasher.update(bytes);
     };
     part(concat!("boostfgl cell, ", env!("CARGO_PKG_VERSION")).as_bytes());
-    part(graph.as_bytes());
+    part(inputs.graph.as_bytes());
     part(decides.to_toml().as_bytes());
-    // A file that cannot be read has been complained about before.
-    part(&file.and_then(|path| std::fs::read(path).ok()).unwrap_or_default());
+    part(inputs.partition.as_ref().map_or(&[], |digest| digest.as_bytes().as_slice()));
     hasher.finalize().to_hex().to_string()
 }
 
@@ -108,25 +131,27 @@ mod tests {
 
     #[test]
     fn what_decides_digits_decides_the_digest() {
-        let graph = blake3::hash(b"a graph");
+        let inputs = Inputs { graph: blake3::hash(b"a graph"), partition: None };
         let config = Config { method: "boostfgl".into(), ..Config::default() };
-        let digest = of_cell(&config, 3, &graph);
+        let digest = of_cell(&config, 3, &inputs);
         let named = boostfgl_fed::boost::Boost::ALL.to_vec();
         for same in [
             Config { dataset: "moved/elsewhere".into(), ..config.clone() },
             Config { seeds: vec![3, 9], ..config.clone() },
             Config { boosts: Some(named), ..config.clone() },
         ] {
-            assert_eq!(of_cell(&same, 3, &graph), digest);
+            assert_eq!(of_cell(&same, 3, &inputs), digest);
         }
         let mut rounds = config.clone();
         rounds.fed.rounds += 1;
         let mut clients = config.clone();
         clients.partition.clients += 1;
         for other in [rounds, clients, Config { boosts: Some(vec![]), ..config.clone() }, Config::default()] {
-            assert_ne!(of_cell(&other, 3, &graph), digest);
+            assert_ne!(of_cell(&other, 3, &inputs), digest);
         }
-        assert_ne!(of_cell(&config, 4, &graph), digest);
-        assert_ne!(of_cell(&config, 3, &blake3::hash(b"another")), digest);
+        assert_ne!(of_cell(&config, 4, &inputs), digest);
+        let another = Some(blake3::hash(b"another"));
+        assert_ne!(of_cell(&config, 3, &Inputs { graph: another.unwrap(), ..inputs }), digest);
+        assert_ne!(of_cell(&config, 3, &Inputs { partition: another, ..inputs }), digest);
     }
 }

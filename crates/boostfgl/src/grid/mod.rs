@@ -21,6 +21,7 @@ use boostfgl_fairness::diagnostics::Which;
 use boostfgl_fed::boost::Boost;
 use boostfgl_fed::methods::MethodInfo;
 use boostfgl_report::{Cell, Comparison, Detail, Outcome};
+use identity::Inputs;
 use std::num::NonZeroUsize;
 
 /// A method with the boosts that are stacked on it.
@@ -164,7 +165,7 @@ impl Grid {
     /// A cell that fails is part of the outcome and does not stop the others; it is tried again next time.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// If the store cannot be written, or a partition file cannot be read.
     ///
     /// # Panics
     /// If `base` is not the number of a method.
@@ -184,23 +185,26 @@ impl Grid {
     /// Runs what the store does not hold. Returns all cells by variant, method and seed.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// If the store cannot be written, or a partition file cannot be read.
     pub fn cells(&self, resources: Resources, store: &CellStore, progress: &mut dyn GridProgress) -> Result<Cells> {
-        let (mut cells, jobs) = self.search(store, progress);
+        let (mut cells, jobs) = self.search(store, progress)?;
         progress.begin(cells.len(), cells.len() - jobs.len());
         schedule::run(self, &jobs, resources, store, progress, &mut cells)?;
         Ok(Cells { reused: cells.len() - jobs.len(), ran: jobs.len(), cells })
     }
 
     /// The cells that the store holds; nothing is run.
-    pub fn finished(&self, store: &CellStore, progress: &mut dyn GridProgress) -> Cells {
-        let (cells, jobs) = self.search(store, progress);
-        Cells { reused: cells.len() - jobs.len(), ran: 0, cells }
+    ///
+    /// # Errors
+    /// If a partition file cannot be read.
+    pub fn finished(&self, store: &CellStore, progress: &mut dyn GridProgress) -> Result<Cells> {
+        let (cells, jobs) = self.search(store, progress)?;
+        Ok(Cells { reused: cells.len() - jobs.len(), ran: 0, cells })
     }
 
     /// What the store holds, and what is to do.
-    fn search(&self, store: &CellStore, progress: &mut dyn GridProgress) -> (Vec<Option<Finished>>, Vec<Job>) {
-        let mut jobs = self.jobs();
+    fn search(&self, store: &CellStore, progress: &mut dyn GridProgress) -> Result<(Vec<Option<Finished>>, Vec<Job>)> {
+        let mut jobs = self.jobs()?;
         let mut cells = vec![None; jobs.len()];
         for job in &mut jobs {
             match store.find(&job.digest) {
@@ -215,7 +219,7 @@ impl Grid {
             }
         }
         jobs.retain(|job| cells[job.at].is_none());
-        (cells, jobs)
+        Ok((cells, jobs))
     }
 
     /// Whether a stored cell knows all that is asked of it.
@@ -244,15 +248,15 @@ impl Grid {
     }
 
     /// The cells with their digests: by dataset, seed and method, so that cells that share a partition come together.
-    fn jobs(&self) -> Vec<Job> {
+    fn jobs(&self) -> Result<Vec<Job>> {
         let mut jobs = Vec::with_capacity(self.len());
         for (dataset, methods) in self.experiments.iter().enumerate() {
-            let graph = methods.first().map(|experiment| identity::of_graph(experiment.graph()));
+            // All of them are on the same graph and share their partitions.
+            let Some(inputs) = methods.first().map(Inputs::of).transpose()? else { continue };
             for (seed_at, &seed) in self.seeds.iter().enumerate() {
                 for (method, experiment) in methods.iter().enumerate() {
                     let at = (dataset * self.stacked.len() + method) * self.seeds.len() + seed_at;
-                    let digest =
-                        identity::of_cell(experiment.config(), seed, &graph.unwrap_or_else(|| blake3::hash(b"")));
+                    let digest = identity::of_cell(experiment.config(), seed, &inputs);
                     // Examined cells stand apart: what diagnostics take is no cost of the method.
                     let digest = if self.examined { format!("{digest}-examined") } else { digest };
                     let diagnostics = experiment.diagnostics().to_vec();
@@ -260,7 +264,7 @@ impl Grid {
                 }
             }
         }
-        jobs
+        Ok(jobs)
     }
 
     fn comparison(&self, base: usize, outcomes: Vec<Option<Outcome>>, threads: usize) -> Comparison {

@@ -111,7 +111,7 @@ impl Laboratory {
         }
         let found = match self.resources {
             Some(resources) => grid.cells(resources, &self.store, progress)?,
-            None => grid.finished(&self.store, progress),
+            None => grid.finished(&self.store, progress)?,
         };
         // In the order of the grid: by variant, method and seed.
         let rows = blocks.iter().flat_map(|block| {

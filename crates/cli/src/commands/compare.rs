@@ -225,11 +225,14 @@ fn write_all(folder: &Path, comparison: &Comparison) -> Result<()> {
         ("comparison.tex", comparison.latex()),
         ("comparison.json", comparison.to_json()),
     ];
+    let unwritten = |error| Error::from(boostfgl::report::Error::from(error));
+    // Old checksums must not stand beside new files, not even for a moment.
+    Checksums::remove(folder).map_err(unwritten)?;
     for (name, text) in &forms {
         write_atomic(folder.join(name), text.as_bytes()).map_err(Error::from)?;
     }
     let sums = Checksums::of(folder, forms.iter().map(|(name, _)| *name)).and_then(|sums| sums.write());
-    Ok(sums.map_err(boostfgl::report::Error::from).map_err(Error::from)?)
+    Ok(sums.map_err(unwritten)?)
 }
 
 /// An error if a cell failed: the tables stand, but they are not whole.

@@ -4,12 +4,13 @@ use super::run::{title, unusable};
 use crate::args::{ProtocolFlags, ResourceFlags, parse_diagnostics};
 use crate::output;
 use crate::progress::Rounds;
+use crate::signals;
 use anyhow::Result;
 use boostfgl::diagnose::{self, Answer, Inquiry, RecordedRun};
 use boostfgl::fairness::diagnostics::Which;
 use boostfgl::fairness::{FrameMetric, Grouping};
 use boostfgl::report::{Diagnoses, DiagnosisReport, FrameTable, RunFolder};
-use boostfgl::{Config, Error, Experiment};
+use boostfgl::{Config, Error, Experiment, Keeping};
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -196,7 +197,10 @@ impl Diagnose {
         let answer = self.run(config, inquiry, |experiment, progress| {
             experiment.check_inputs()?;
             let folder = self.out.as_ref().map(|out| RunFolder::create(out, self.overwrite).map_err(unusable));
-            diagnose::train(experiment, inquiry, progress, folder.transpose()?.as_ref())
+            let folder = folder.transpose()?;
+            // Without a folder there is nothing to save, and Ctrl-C simply ends the program.
+            let keeping = || Keeping { stop: Some(signals::stop_flag()), ..Keeping::default() };
+            diagnose::train(experiment, inquiry, progress, folder.as_ref().map(|folder| (folder, keeping())))
         })?;
         let digest = &answer.summary.digest[..12];
         let last = match &self.out {

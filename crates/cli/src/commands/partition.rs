@@ -3,6 +3,7 @@
 use crate::args::TrainingFlags;
 use crate::output;
 use anyhow::Result;
+use boostfgl::disk::Checksums;
 use boostfgl::partition::{Description, file};
 use boostfgl::{Error, Experiment};
 use clap::Args;
@@ -51,10 +52,11 @@ impl Partition {
         let drawn = seeds.iter().map(|&s| Ok((s, experiment.partition(s)?))).collect::<Result<Vec<_>, Error>>()?;
         if let Some(path) = &self.out {
             let parts: Vec<_> = drawn.iter().map(|(seed, partition)| (*seed, partition)).collect();
+            let unwritten = |error| Error::from(boostfgl::report::Error::from(error));
+            // An old checksum must not stand beside a new partition, not even for a moment.
+            Checksums::remove_beside(path).map_err(unwritten)?;
             file::write(path, experiment.graph(), &parts).map_err(Error::from)?;
-            boostfgl::disk::Checksums::write_beside(path)
-                .map_err(boostfgl::report::Error::from)
-                .map_err(Error::from)?;
+            Checksums::write_beside(path).map_err(unwritten)?;
         }
         let described = drawn.iter().map(|(seed, p)| (seed, Description::new(experiment.graph(), p)));
         if self.json {

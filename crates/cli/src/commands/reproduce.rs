@@ -103,6 +103,7 @@ impl Reproduce {
         let store = CellStore::open(&out)?;
         let resources = (!self.finished).then_some(resources);
         let mut laboratory = Laboratory::new(self.data_flags.lookup(), store, resources);
+        crate::signals::say_when_interrupted("finished cells are kept; the same command goes on with the rest");
         let begun = Instant::now();
         let (mut ran, mut failed) = (Vec::new(), None);
         for (name, plan) in &plans {
@@ -207,7 +208,6 @@ impl Reproduce {
             }
         }
         let begun = Instant::now();
-        crate::signals::say_when_interrupted("finished cells are kept; the same command goes on with the rest");
         let mut progress = Cells::new(self.quiet);
         let ran = laboratory.run(name, plan, origin::here(self.command(name), self.quick), &mut progress)?;
         drop(progress);

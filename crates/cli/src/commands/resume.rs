@@ -85,6 +85,11 @@ impl Resume {
             done.push(Done { diagnoses: diagnose::diagnoses(&run.seeds), summary: run.summary, folder: path.clone() });
         }
         let together = (runs.len() > 1 || runs[0] != self.run).then_some(self.run.as_path());
+        if diagnostics.is_empty() {
+            // Of runs that were finished before, all that was recorded is told.
+            diagnostics =
+                done.iter().filter_map(|done| done.diagnoses.as_ref()).flat_map(Diagnoses::recorded).collect();
+        }
         let report = write_report(&done, together)?;
         if self.json { print_json(&done, &diagnostics) } else { print_tables(&done, &diagnostics, &[], &report) }
     }
@@ -97,7 +102,13 @@ fn finished(path: &Path) -> Result<Done> {
         folder.check(RunFolder::SUMMARY)?;
         folder.tidy()?;
         let found = folder.file(RunFolder::DIAGNOSTICS);
-        let diagnoses = found.exists().then(|| Diagnoses::read(&found)).transpose()?;
+        let diagnoses = match found.exists() {
+            true => {
+                folder.check(RunFolder::DIAGNOSTICS)?;
+                Some(Diagnoses::read(&found)?)
+            }
+            false => None,
+        };
         Ok((folder.summary()?, diagnoses))
     };
     let (summary, diagnoses) = read().map_err(Error::from)?;

@@ -137,13 +137,15 @@ impl Run {
             let run = run.map_err(|error| match (error, together) {
                 (Error::Stopped { seed, round, .. }, Some(all)) => Error::Stopped { folder: all.into(), seed, round },
                 (stopped @ Error::Stopped { .. }, None) => stopped,
-                (failed, _) if is_stopped(folder.path()) => {
-                    let all = together.unwrap_or(folder.path()).display();
-                    output::note(&format!("what was done is saved; once the cause is gone: boostfgl resume {all}"));
-                    failed
-                }
                 (failed, _) => {
-                    planned[at + 1..].iter().for_each(|(_, folder)| folder.discard_announcement());
+                    // What cannot be done as it was asked for is not to be done later.
+                    if failed.is_input() {
+                        planned[at..].iter().for_each(|(_, folder)| folder.discard_announcement());
+                    }
+                    if is_stopped(folder.path()) {
+                        let command = output::resume_command(together.unwrap_or(folder.path()));
+                        output::note(&format!("what was done is saved; once the cause is gone: {command}"));
+                    }
                     failed
                 }
             })?;
@@ -180,12 +182,17 @@ impl Run {
         Ok(folder.map_err(unusable)?)
     }
 
-    /// Refuses folders that hold something before the first method runs, not when the second one would begin.
+    /// Refuses folders that hold something, or that somebody works on, before the first method runs or replaces anything,
+    /// not when it is the second one's turn.
     fn check_folders(&self, methods: &[String]) -> Result<()> {
-        let Some(out) = self.out.as_ref().filter(|_| methods.len() > 1 && !self.overwrite) else { return Ok(()) };
+        let Some(out) = self.out.as_ref().filter(|_| methods.len() > 1) else { return Ok(()) };
         for folder in methods.iter().map(|method| out.join(method)).filter(|folder| folder.exists()) {
             // Taking over an empty folder changes nothing in it.
-            RunFolder::create(folder, false).map_err(unusable)?;
+            let free = match self.overwrite {
+                true => RunFolder::open(folder).and_then(|folder| folder.take()),
+                false => RunFolder::create(folder, false),
+            };
+            free.map_err(unusable)?;
         }
         Ok(())
     }

@@ -122,6 +122,9 @@ fn the_default_pair_is_resumed_as_a_whole() {
     child.kill().unwrap();
     child.wait().unwrap();
     let done = place.ok("resume pair");
+    // In the order in which they were run: the base first.
+    let at = |method: &str| done.stdout.find(&format!("pair/{method}")).unwrap();
+    assert!(at("fedavg") < at("boostfgl"), "{}", done.stdout);
     assert!(done.stdout.contains("pair/report.html") && place.exists("pair/report.html"), "{}", done.stdout);
     for method in ["fedavg", "boostfgl"] {
         place.same(&format!("whole/{method}"), &format!("pair/{method}"));
@@ -129,6 +132,45 @@ fn the_default_pair_is_resumed_as_a_whole() {
     // Nothing is left to do, which is no error.
     let again = place.ok("resume pair");
     assert!(again.stderr.contains("is finished"), "{}", again.stderr);
+}
+
+/// Systems end a session by several requests in a row: together they are one, and the round is finished and saved.
+#[test]
+#[cfg(unix)]
+fn requests_in_a_row_are_one() {
+    let place = Place::new();
+    let run = "run --method fedavg --rounds 4000 --seeds 1 --set model.hidden=8 --checkpoint-seconds off --out";
+    let child = place.start(&format!("{run} a"));
+    place.wait_for_rounds("a", 3);
+    ["TERM", "HUP", "TERM"].iter().for_each(|name| signal(&child, name));
+    let (status, said) = ended(child);
+    assert_eq!(status.code(), Some(130), "{said}");
+    assert!(said.contains("to go on: boostfgl resume a"), "{said}");
+    let saved = place.path("a/checkpoint").read_dir().unwrap();
+    assert!(saved.flatten().any(|file| file.path().extension().is_some_and(|e| e == "state")), "{said}");
+}
+
+/// `diagnose --out` is a run like any other.
+#[test]
+#[cfg(unix)]
+fn a_diagnosed_run_is_saved_too() {
+    let place = Place::new();
+    let run = "diagnose --rounds 12 --set model.hidden=8 --diagnostics gsd --out";
+    place.ok(&format!("{run} whole"));
+    let child = place.start(&format!("{run} a"));
+    place.wait_for_rounds("a", 2);
+    signal(&child, "INT");
+    let (status, said) = ended(child);
+    assert_eq!(status.code(), Some(130), "{said}");
+    assert!(said.contains("to go on: boostfgl resume a"), "{said}");
+    let done = place.ok("resume a");
+    place.same("whole", "a");
+    assert!(done.stdout.contains("their share of the gradient"), "{}", done.stdout);
+    // Nothing is left to do: what was found is told again, as long as it is what was found.
+    assert!(place.ok("resume a").stdout.contains("their share of the gradient"));
+    let found = place.read("a/diagnostics.json");
+    place.write("a/diagnostics.json", found.replacen("0.", "1.", 1));
+    place.refused_with("resume a", &["diagnostics.json", "expected the content that checksums.txt names"]);
 }
 
 /// Under `nohup` one request to end is ignored; the others are heard all the same.

@@ -39,11 +39,16 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     network: needs_hidden,
     extra_bytes: |sizes, configs| {
         let proxy = configs.fedpub.proxy_blocks as f64 * configs.fedpub.proxy_nodes as f64;
-        4.0 * sizes.clients() * (6.0 * sizes.parameters + 2.0 * proxy * sizes.features)
+        // Both directions of an edge, in a list, in the graph and in the operator made of it.
+        let arcs = proxy * configs.fedpub.proxy_nodes as f64 * configs.fedpub.proxy_density;
+        sizes.clients() * (4.0 * (6.0 * sizes.parameters + 2.0 * proxy * sizes.features) + 24.0 * arcs)
     },
     outvotes: |_| Some("every client gets a mean of its own, weighted by who is like it"),
     ..MethodInfo::PLAIN
 };
+
+/// Every pair of nodes within a block is drawn, by every client.
+const MOST_PAIRS: u64 = 1_000_000_000;
 
 /// Settings of Fed-PUB (`[methods.fedpub]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -59,7 +64,7 @@ pub struct Config {
     pub train_masks: bool,
     /// Blocks of the proxy graph, at least 1; at most 1000000 nodes in all of them.
     pub proxy_blocks: usize,
-    /// Nodes of each block, at least 1.
+    /// Nodes of each block, at least 1; at most 1000000000 pairs of them in all blocks.
     pub proxy_nodes: usize,
     /// Probability of an edge inside a block, from 0 to 1.
     pub proxy_density: f64,
@@ -88,6 +93,10 @@ impl Config {
         width("methods.fedpub.proxy_nodes", self.proxy_nodes)?;
         if self.proxy_blocks * self.proxy_nodes > WIDEST {
             let expected = format!("at most {WIDEST} nodes in all {} blocks", self.proxy_blocks);
+            return Err(Error::setting("methods.fedpub.proxy_nodes", expected, self.proxy_nodes));
+        }
+        if self.proxy_blocks as u64 * (self.proxy_nodes as u64).pow(2) > MOST_PAIRS {
+            let expected = format!("at most {MOST_PAIRS} pairs of nodes within all {} blocks", self.proxy_blocks);
             return Err(Error::setting("methods.fedpub.proxy_nodes", expected, self.proxy_nodes));
         }
         if !(0.0..=1.0).contains(&self.proxy_density) {

@@ -12,6 +12,7 @@
 
 use super::form::Claim;
 use super::{Envelope, Expected, Reason};
+use crate::wire::Message;
 use boostfgl_nn::{Keep, Ledger, Params, Real};
 
 /// How many rounds are remembered.
@@ -83,8 +84,10 @@ impl Lengths {
         expected: &Expected<'_, T>,
         verdicts: &mut [Option<Reason>],
     ) {
-        let found = judged(arrived, verdicts, |one| length(one).filter(|length| *length > 0.0));
-        let like_models = arrived.iter().any(|one| is_like_the_model(one, expected));
+        let found = judged(arrived, verdicts, |one| message_length(one.message).filter(|length| *length > 0.0));
+        // What was refused for its form says nothing about the form of the others.
+        let open = arrived.iter().zip(&*verdicts).filter(|(_, verdict)| verdict.is_none());
+        let like_models = open.into_iter().any(|(one, _)| is_like_the_model(one, expected));
         let (bound, least) = match like_models {
             true => (self.messages.bound(&flat(&found), factor, factor * factor), self.messages.largest),
             false => (self.messages.bound(&flat(&found), factor * factor * factor, factor * factor * factor), 0.0),
@@ -169,6 +172,11 @@ fn refuse<'a, T: Real>(
     }
 }
 
+/// `factor` times the median, if there are enough of them for one that is above 0.
+pub(crate) fn far_above(lengths: &[f64], factor: f64) -> Option<f64> {
+    (lengths.len() >= ENOUGH).then(|| factor * median(lengths)).filter(|bound| *bound > 0.0)
+}
+
 /// The middle one; of an even number, the larger of the middle two.
 fn median(lengths: &[f64]) -> f64 {
     let mut sorted = lengths.to_vec();
@@ -182,8 +190,7 @@ fn is_like_the_model<T: Real>(one: &Envelope<'_, T>, expected: &Expected<'_, T>)
 }
 
 /// The length of a message's tensors and entries; `None` if it has none.
-fn length<T: Real>(one: &Envelope<'_, T>) -> Option<f64> {
-    let message = one.message;
+pub(crate) fn message_length<T: Real>(message: &Message<T>) -> Option<f64> {
     let any = !message.tensors.is_empty() || !message.entries.is_empty();
     let tensors = message.tensors.iter().map(|tensor| squares(tensor.data()));
     let entries = message.entries.iter().map(|(_, x)| x.f64() * x.f64()).sum::<f64>();

@@ -25,6 +25,7 @@ mod tests;
 
 pub use envelope::{Envelope, Expected, Given, Moved};
 pub use form::{Form, Part};
+pub(crate) use length::{far_above, message_length};
 pub use reason::{Reason, Refusal};
 
 use crate::{Error, Result};
@@ -38,8 +39,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Whether numbers are checked before they may touch a model (finite, plausible, not too long, not sent before). Off, one
-    /// bad update ends or ruins the run; it is there to measure what screening is worth. Who may send what is always checked.
+    /// Whether numbers are checked before they may touch a model (finite, sizes and claims plausible, not too long, not sent
+    /// before). Off, one bad update ends or ruins the run; it is there to measure what screening is worth. Who may send what,
+    /// and until when, is always checked.
     pub enabled: bool,
     /// Updates longer than this many times the median length of the round's, and longer than the model itself, are refused,
     /// and losses this many times above the median; above 1.
@@ -90,13 +92,17 @@ pub fn is_default(config: &Config) -> bool {
     *config == Config::default()
 }
 
+/// How many of a client's updates are remembered: a replay of one from before that is not told from a new one, and is as
+/// old as its model.
+const REMEMBERED: usize = 4096;
+
 /// What the server remembers of updates, to judge the next ones by. All of it, in plain fields.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Screen {
     config: Config,
     /// Lengths of accepted updates and of their messages.
     lengths: Lengths,
-    /// What each client's accepted updates looked like.
+    /// What each client's last accepted updates looked like.
     accepted: Vec<Vec<Print>>,
 }
 
@@ -116,11 +122,11 @@ impl Screen {
 
     /// Judges what arrived in a round: one verdict per envelope, `None` for those that may be used. Those are remembered.
     pub fn judge<T: Real>(&mut self, arrived: &[Envelope<'_, T>], expected: &Expected<'_, T>) -> Vec<Option<Reason>> {
+        let deadline = self.config.deadline_seconds;
         if !self.config.enabled {
-            let formal = |at: usize| envelope::formal(arrived, at, expected, None);
+            let formal = |at: usize| envelope::formal(arrived, at, expected, deadline);
             return (0..arrived.len()).map(|at| formal(at).or_else(|| arrived[at].misformed(expected))).collect();
         }
-        let deadline = self.config.deadline_seconds;
         let mut verdicts: Vec<Option<Reason>> = (0..arrived.len())
             .map(|at| envelope::formal(arrived, at, expected, deadline).or_else(|| arrived[at].content(expected)))
             .collect();
@@ -140,7 +146,9 @@ impl Screen {
         self.lengths.judge(self.config.norm_bound, arrived, expected, &mut verdicts);
         for ((one, print), verdict) in arrived.iter().zip(prints).zip(&verdicts) {
             if let (Some(print), None) = (print, verdict) {
-                self.accepted[one.client].push(print);
+                let accepted = &mut self.accepted[one.client];
+                accepted.push(print);
+                accepted.drain(..accepted.len().saturating_sub(REMEMBERED));
             }
         }
         verdicts

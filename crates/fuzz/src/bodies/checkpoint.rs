@@ -87,11 +87,12 @@ impl Stopped {
             Ok(run) => run,
             Err(error) => return error.to_string(),
         };
-        let (mut notes, stop) = (Notes(Vec::new()), AtomicBool::new(true));
+        let stop = AtomicBool::new(false);
+        let mut notes = Notes { told: Vec::new(), stop: &stop };
         let keeping = Keeping { pace: Pace::default(), stop: Some(&stop) };
         match self.experiment.resume(&mut notes, run.folder(), keeping) {
-            Ok(_) | Err(Error::Stopped { .. }) if notes.0.is_empty() => "ok".to_owned(),
-            Ok(_) | Err(Error::Stopped { .. }) => notes.0.join("; "),
+            Ok(_) | Err(Error::Stopped { .. }) if notes.told.is_empty() => "ok".to_owned(),
+            Ok(_) | Err(Error::Stopped { .. }) => notes.told.join("; "),
             Err(error) => error.to_string(),
         }
     }
@@ -106,11 +107,19 @@ impl Progress for StopSecond<'_> {
     }
 }
 
-struct Notes(Vec<String>);
+/// Remembers what is said, and asks the run to stop as soon as a seed begins: its state has to be put back for a round.
+struct Notes<'a> {
+    told: Vec<String>,
+    stop: &'a AtomicBool,
+}
 
-impl Progress for Notes {
+impl Progress for Notes<'_> {
     fn note(&mut self, text: &str) {
-        self.0.push(text.to_owned());
+        self.told.push(text.to_owned());
+    }
+
+    fn seed(&mut self, _index: usize, _of: usize, _seed: u64) {
+        self.stop.store(true, Ordering::SeqCst);
     }
 }
 
@@ -186,6 +195,10 @@ mod tests {
         let said = checkpoint(&cut);
         assert!(said.contains("seed-00000.done") && said.contains("seed 0 is trained again"), "{said}");
         assert!(!said.contains("BLAKE3"), "{said}");
+        // The state of the seed under way is read when the seed begins.
+        let cut = [pieces[0], pieces[1], &pieces[2][..pieces[2].len() - 1]].join(SCISSORS);
+        let said = checkpoint(&cut);
+        assert!(said.contains("seed-00001-round-000001.state") && !said.contains("BLAKE3"), "{said}");
         assert!(checkpoint(b"").contains("checkpoint"), "{}", checkpoint(b""));
     }
 }

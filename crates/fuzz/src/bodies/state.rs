@@ -77,6 +77,7 @@ pub(crate) fn state(input: &[u8]) -> String {
             return error.to_string();
         }
     }
+    course.finish();
     "ok".to_owned()
 }
 

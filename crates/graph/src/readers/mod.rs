@@ -153,7 +153,9 @@ impl Format {
 /// If the format cannot be found out, or the reader of the format finds fault with the files.
 pub fn read(path: &Path, format: Option<Format>) -> Result<Graph> {
     let format = format.map_or_else(|| detect(path), Ok)?;
-    (format.row().read)(path)
+    let graph = (format.row().read)(path)?;
+    parts::check_size(path, &graph)?;
+    Ok(graph)
 }
 
 /// Finds out the format of a file or folder by its contents.

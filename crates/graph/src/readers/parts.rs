@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::{Adjacency, Error, Features, Labels, Result, Role, SparseRows, Split};
+use crate::{Adjacency, Error, Features, Graph, Labels, Result, Role, SparseRows, Split};
 
 /// A sparse matrix as files hold it: three arrays and a shape.
 #[derive(Debug, PartialEq)]
@@ -57,6 +57,18 @@ pub(super) fn check_columns(path: &Path, place: &str, columns: usize) -> Result<
         return Ok(());
     }
     Err(Error::malformed(path, place, format!("at most {MAX_COLUMNS} feature columns"), columns.to_string()))
+}
+
+/// Refuses what no model can be trained on, whatever the format and however it says so.
+pub(super) fn check_size(path: &Path, graph: &Graph) -> Result<()> {
+    check_columns(path, ", features", graph.features().columns())?;
+    match graph.classes() {
+        classes if classes <= MAX_CLASSES => Ok(()),
+        classes => {
+            let expected = format!("at most {MAX_CLASSES} classes");
+            Err(Error::malformed(path, ", labels", expected, format!("{classes}: are labels ids of nodes?")))
+        }
+    }
 }
 
 /// Names the file in an error about parts that do not fit together.

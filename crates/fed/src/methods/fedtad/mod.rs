@@ -27,7 +27,7 @@ pub mod reliability;
 use super::fedavg::Averaging;
 use super::{MethodInfo, Round, ServerRule, Terms, Turn};
 use crate::aggregate::{Combination, Update};
-use crate::config::{WIDEST, above_zero, at_least_one, not_negative, steps, width};
+use crate::config::{WIDEST, above_zero, not_negative, steps, width};
 use crate::local_data::LocalData;
 use crate::rule::{ClientRule, Desk, Memory, Upload};
 use crate::screen::{Form, Part};
@@ -133,7 +133,7 @@ impl Config {
         steps("methods.fedtad.generator_steps", 0, self.generator_steps)?;
         steps("methods.fedtad.student_steps", 0, self.student_steps)?;
         width("methods.fedtad.pseudo_nodes", self.pseudo_nodes)?;
-        at_least_one("methods.fedtad.neighbours", self.neighbours)?;
+        width("methods.fedtad.neighbours", self.neighbours)?;
         width("methods.fedtad.noise", self.noise)?;
         not_negative("methods.fedtad.lambda1", self.lambda1)?;
         not_negative("methods.fedtad.lambda2", self.lambda2)?;

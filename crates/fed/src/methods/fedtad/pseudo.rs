@@ -17,7 +17,7 @@ pub(super) fn view<T: Real>(x: &Matrix<T>, neighbours: usize, plan: Plan, pool: 
 fn nearest<T: Real>(x: &Matrix<T>, count: usize, pool: &Pool<T>) -> Vec<(u32, u32)> {
     let similarity = cosines(x, pool);
     let n = x.rows();
-    let mut edges = Vec::with_capacity(n * count);
+    let mut edges = Vec::with_capacity(n * count.min(n));
     let mut others: Vec<u32> = Vec::with_capacity(n);
     for v in 0..n {
         let row = similarity.row(v);
