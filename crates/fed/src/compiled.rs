@@ -4,27 +4,22 @@
 //! below has compiled already: without these lines the library and every binary of tests would each compile all methods once
 //! more, which took half of the time of a build for tests. Builds for users name one type in one place and need none of it.
 
-use crate::federation::{Federation, Outcome};
-use crate::observer::Observer;
-use crate::{Course, LocalData, Result, Setup};
-use boostfgl_nn::Ledger;
+use crate::{Federation, LocalData, Result, Setup};
+use boostfgl_nn::{Ledger, Real};
 use boostfgl_partition::ClientGraph;
 
-/// What others call, and through it all the rest.
-struct Entrances<T: boostfgl_nn::Real> {
-    _data: fn(&ClientGraph) -> LocalData<T>,
-    _new: fn(Setup, Vec<LocalData<T>>) -> Result<Federation<T>>,
-    _run: fn(Federation<T>, &mut [&mut dyn Observer<T>]) -> Result<Outcome<T>>,
-    _resume: fn(Federation<T>, &mut Ledger<'_>, &mut [&mut dyn Observer<T>]) -> Result<Course<T>>,
+/// Calls what others call, and through it all the rest. Nobody calls this.
+fn run<T: Real>(setup: &Setup, clients: &[ClientGraph], state: &[u8]) -> Result<()> {
+    let federation = || Federation::<T>::new(setup.clone(), clients.iter().map(LocalData::new).collect());
+    let mut course = federation()?.resume(&mut Ledger::restoring(state), &mut [])?;
+    course.step(&mut [])?;
+    federation()?.run(&mut []).map(drop)
 }
 
-impl<T: boostfgl_nn::Real> Entrances<T> {
-    const ALL: Self =
-        Self { _data: LocalData::new, _new: Federation::new, _run: Federation::run, _resume: Federation::resume };
-}
+type Run = fn(&Setup, &[ClientGraph], &[u8]) -> Result<()>;
 
 #[used]
-static SINGLE: Entrances<f32> = Entrances::ALL;
+static SINGLE: Run = run::<f32>;
 
 #[used]
-static DOUBLE: Entrances<f64> = Entrances::ALL;
+static DOUBLE: Run = run::<f64>;

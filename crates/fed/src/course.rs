@@ -5,6 +5,7 @@ use crate::client::Client;
 use crate::config::ReportedRound;
 use crate::federation::{Done, Federation, Outcome};
 use crate::observer::{Observer, RoundRecord};
+use crate::wire::Message;
 use boostfgl_nn::{Keep, Ledger, Params, Real};
 use std::time::Instant;
 
@@ -68,6 +69,19 @@ impl<T: Real> Course<T> {
     /// Whether no round is left.
     pub fn is_over(&self) -> bool {
         self.done >= self.federation.rounds()
+    }
+
+    /// Has `change` alter what `client` says beside its model in the next round, on its way to the server: for whoever wants to
+    /// know what a server makes of a message that no client would send.
+    ///
+    /// ```
+    /// # fn tampered(mut course: boostfgl_fed::Course<f32>) -> boostfgl_fed::Result<()> {
+    /// course.tamper(0, |message| message.numbers.push(f64::NAN));
+    /// course.step(&mut [&mut |round: &boostfgl_fed::RoundRecord<'_>| assert_eq!(round.refused[0].client, 0)])
+    /// # }
+    /// ```
+    pub fn tamper(&mut self, client: usize, change: impl FnOnce(&mut Message<T>) + Send + Sync + 'static) {
+        self.federation.tampered = Some((client, Box::new(change)));
     }
 
     /// One round, unless none is left.

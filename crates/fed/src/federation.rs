@@ -49,6 +49,9 @@ pub struct Setup {
     pub attack: attack::Config,
 }
 
+/// Changes a message on its way to the server.
+pub(crate) type Tamper<T> = Box<dyn FnOnce(&mut Message<T>) + Send + Sync>;
+
 /// A federation that is ready to run.
 pub struct Federation<T: Real> {
     pub(crate) setup: Setup,
@@ -58,6 +61,8 @@ pub struct Federation<T: Real> {
     model_boost: Option<ModelBoost>,
     screen: Screen,
     attack: Option<Attack<T>>,
+    /// What becomes of one client's message of the next round, if somebody wants to see what the server makes of it.
+    pub(crate) tampered: Option<(usize, Tamper<T>)>,
     /// One per worker: buffers are shared by the clients that a thread happens to run.
     pub(crate) pools: Mutex<Vec<Pool<T>>>,
     parameters: usize,
@@ -161,6 +166,7 @@ impl<T: Real> Federation<T> {
             pools: Mutex::new(Vec::new()),
             screen: Screen::new(&setup.screen, clients.len()),
             attack: Attack::new(&setup.attack, attackers, clients.len()),
+            tampered: None,
             setup,
             backbone,
             clients,
@@ -356,9 +362,14 @@ impl<T: Real> Federation<T> {
         Ok((took, refused))
     }
 
-    /// Lets attackers replace what they send.
+    /// Lets attackers, and whoever tampers, replace what is sent.
     fn attack(&mut self, round: usize, took: &mut [Took<T>]) {
-        let Self { setup, clients, server, attack, .. } = self;
+        let Self { setup, clients, server, attack, tampered, .. } = self;
+        if let Some((client, tamper)) = tampered.take()
+            && let Some(one) = took.iter_mut().find(|one| one.client == client)
+        {
+            tamper(&mut one.trained.upload.message);
+        }
         let Some(attack) = attack else { return };
         let weight = setup.protocol.client_weight;
         let sent = |one: &Took<T>| (server.start(one.client), server.tell(one.client));

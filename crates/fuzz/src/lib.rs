@@ -23,7 +23,7 @@ pub struct Target {
     pub name: &'static str,
     /// Hands the bytes to the reader; returns what it said, `ok` if it took them.
     pub body: fn(&[u8]) -> String,
-    /// Whether it unpacks what it reads.
+    /// Whether it unpacks what it reads, or trains with it.
     pub unpacks: bool,
 }
 
@@ -41,7 +41,7 @@ impl Target {
 pub const SCISSORS: &[u8] = b"\n--8<--\n";
 
 /// Every target. A new reader is one line here, one in `fuzz/Cargo.toml` and one file in `fuzz/fuzz_targets`.
-pub const TARGETS: [Target; 18] = [
+pub const TARGETS: [Target; 19] = [
     Target { name: "planetoid", body: bodies::graphs::planetoid, unpacks: false },
     Target { name: "npz", body: bodies::graphs::npz, unpacks: true },
     Target { name: "csv", body: bodies::graphs::csv, unpacks: false },
@@ -57,6 +57,7 @@ pub const TARGETS: [Target; 18] = [
     Target { name: "checksums", body: bodies::files::checksums, unpacks: false },
     Target { name: "state", body: bodies::state::state, unpacks: false },
     Target { name: "message", body: bodies::state::message, unpacks: false },
+    Target { name: "upload", body: bodies::state::upload, unpacks: true },
     Target { name: "checkpoint", body: bodies::checkpoint::checkpoint, unpacks: false },
     Target { name: "comparison", body: bodies::files::comparison, unpacks: false },
     Target { name: "results", body: bodies::files::results, unpacks: false },

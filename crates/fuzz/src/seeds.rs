@@ -23,7 +23,7 @@ use crate::SCISSORS;
 use crate::bodies::checkpoint;
 use crate::bodies::files::{RUN, shapes};
 use crate::bodies::graphs::DEFLATED;
-use crate::bodies::state::states;
+use crate::bodies::state::{states, uploads};
 use crate::pickles;
 
 /// The folder of all seeds.
@@ -63,6 +63,9 @@ pub fn write() -> Result<()> {
     keep("partition", "bare", b"node,client\n3,0\n2,1\n1,0\n0,1\n")?;
     for (name, state) in states() {
         keep("state", name, &state)?;
+    }
+    for (name, upload) in uploads() {
+        keep("upload", name, &upload)?;
     }
     keep("checkpoint", "plain", &checkpoint::contents()?)?;
     comparisons()?;

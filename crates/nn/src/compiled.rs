@@ -4,43 +4,32 @@
 //! below has compiled already: without these lines every crate above and every binary of tests would compile the same kernels
 //! once more. Builds for users name one type in one place and need none of it.
 
-use crate::backbones::{self, Architecture, Backbone, Plan};
+use crate::backbones::{self, Architecture};
 use crate::optim::{Adam, AdamConfig, Optimizer, Sgd, SgdConfig};
-use crate::{Dropout, Inputs, Matrix, Params, Pool, Propagation, Real, Result, TensorShape, View, WeightedLoss};
-use boostfgl_graph::{Adjacency, Graph};
+use crate::{Dropout, Inputs, Params, Pool, Real, Result, View, WeightedLoss};
+use boostfgl_graph::Graph;
 
-type Gradients<T> =
-    fn(&dyn Backbone<T>, &Params<T>, &View<T>, &WeightedLoss<T>, Dropout, &Pool<T>) -> (f64, Vec<Matrix<T>>);
-
-/// What others call, and through it all the rest.
-struct Entrances<T: Real> {
-    _inputs: fn(&Graph) -> Inputs<T>,
-    _views: (fn(&Inputs<T>, Vec<u32>, Plan) -> View<T>, fn(&Inputs<T>, Plan) -> View<T>),
-    _other_views: (fn(&Adjacency, Plan) -> View<T>, fn(&mut View<T>, &Propagation<T>)),
-    _params: fn(&[TensorShape], u64) -> Params<T>,
-    _build: fn(&str, Architecture) -> Result<Box<dyn Backbone<T>>>,
-    _gradients: Gradients<T>,
-    _logits: fn(&dyn Backbone<T>, &Params<T>, &View<T>, &Pool<T>) -> Matrix<T>,
-    _adam: fn(AdamConfig) -> Box<dyn Optimizer<T>>,
-    _sgd: fn(SgdConfig) -> Box<dyn Optimizer<T>>,
+/// Calls what others call, and through it all the rest. Nobody calls this.
+fn step<T: Real>(graph: &Graph, sizes: Architecture, loss: &WeightedLoss<T>, dropout: Dropout) -> Result<f64> {
+    let (backbone, pool) = (backbones::build::<T>("", sizes)?, Pool::new());
+    let (inputs, plan) = (Inputs::new(graph), backbone.plan());
+    let mut params = Params::glorot(&backbone.shapes(), 0);
+    let mut view = View::training(&inputs, Vec::new(), plan);
+    view.set_propagation(inputs.propagation());
+    let (value, gradients) = backbones::gradients(&*backbone, &params, &view, loss, dropout, &pool);
+    let optimizers: [Box<dyn Optimizer<T>>; 2] =
+        [Box::new(Adam::new(AdamConfig::default())), Box::new(Sgd::new(SgdConfig::default()))];
+    optimizers.into_iter().for_each(|mut optimizer| optimizer.step(&mut params, &gradients));
+    for view in [View::whole(&inputs, plan), View::of_given_features(graph.adjacency(), plan)] {
+        pool.put(backbones::logits(&*backbone, &params, &view, &pool));
+    }
+    Ok(value)
 }
 
-impl<T: Real> Entrances<T> {
-    const ALL: Self = Self {
-        _inputs: Inputs::new,
-        _views: (View::training, View::whole),
-        _other_views: (View::of_given_features, View::set_propagation),
-        _params: Params::glorot,
-        _build: backbones::build,
-        _gradients: backbones::gradients,
-        _logits: backbones::logits,
-        _adam: |config| Box::new(Adam::new(config)),
-        _sgd: |config| Box::new(Sgd::new(config)),
-    };
-}
+type Step<T> = fn(&Graph, Architecture, &WeightedLoss<T>, Dropout) -> Result<f64>;
 
 #[used]
-static SINGLE: Entrances<f32> = Entrances::ALL;
+static SINGLE: Step<f32> = step::<f32>;
 
 #[used]
-static DOUBLE: Entrances<f64> = Entrances::ALL;
+static DOUBLE: Step<f64> = step::<f64>;

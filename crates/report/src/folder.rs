@@ -219,10 +219,12 @@ impl RunFolder {
 
     /// Takes back what says that a run is to be done here, if nothing of it has been done. What cannot be removed stays.
     pub fn discard_announcement(&self) {
-        if self.file(Self::ROUNDS).exists() || self.file(Self::SUMMARY).exists() {
+        let rounds = self.file(Self::ROUNDS);
+        if rounds.metadata().is_ok_and(|file| file.len() > 0) || self.file(Self::SUMMARY).exists() {
             return;
         }
         let _ = disk::remove_dir_all(self.file(Self::CHECKPOINT));
+        let _ = disk::remove_file(rounds);
         let _ = disk::remove_file(self.file(Self::CONFIG));
         let _ = disk::remove_dir(&self.path);
     }

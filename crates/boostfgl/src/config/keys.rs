@@ -2,6 +2,7 @@
 
 use super::Config;
 use serde_json::Value;
+use std::sync::OnceLock;
 
 /// One key of the configuration.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,23 +16,26 @@ pub struct Key {
 }
 
 /// All keys, in the order of the file.
-pub fn keys() -> Vec<Key> {
-    let schema = schemars::schema_for!(Config);
-    let defaults = whole(&Config::default());
-    let mut keys = Vec::new();
-    collect(schema.as_value(), schema.as_value(), &defaults, "", &mut keys);
-    keys
+pub fn keys() -> &'static [Key] {
+    static KEYS: OnceLock<Vec<Key>> = OnceLock::new();
+    KEYS.get_or_init(|| {
+        let schema = schemars::schema_for!(Config);
+        let defaults = whole(&Config::default());
+        let mut keys = Vec::new();
+        collect(schema.as_value(), schema.as_value(), &defaults, "", &mut keys);
+        keys
+    })
 }
 
 /// Every key with its value, in the order of the file; `None` where nothing is set and nothing is default.
-pub fn values(config: &Config) -> Vec<(Key, Option<toml::Value>)> {
+pub fn values(config: &Config) -> Vec<(&'static Key, Option<toml::Value>)> {
     let whole = whole(config);
     let value = |path: &str| {
         let mut parts = path.split('.');
         let first = whole.get(parts.next()?)?;
         parts.try_fold(first, |value, part| value.get(part)).cloned()
     };
-    keys().into_iter().map(|key| (value(&key.path), key)).map(|(value, key)| (key, value)).collect()
+    keys().iter().map(|key| (key, value(&key.path))).collect()
 }
 
 /// A configuration, with what files leave out while it says nothing else than they would without it.
@@ -81,7 +85,7 @@ mod tests {
     fn every_key_is_documented_and_reachable_by_its_last_name() {
         let keys = keys();
         assert!(keys.len() > 35, "{} keys", keys.len());
-        for key in &keys {
+        for key in keys {
             assert!(!key.meaning.is_empty(), "{} has no meaning", key.path);
         }
         let rounds = keys.iter().find(|k| k.path == "fed.rounds").unwrap();

@@ -457,7 +457,7 @@ mod tests {
     #[test]
     fn message_noise_is_written_only_where_there_is_some() {
         assert!(!Config::default().to_toml().contains("message_noise"));
-        let key = keys().into_iter().find(|key| key.path == "model.message_noise").unwrap();
+        let key = keys().iter().find(|key| key.path == "model.message_noise").unwrap();
         assert!(key.meaning.contains("simulates differential privacy and is not"), "{}", key.meaning);
         let (silent, _) = resolve(|layers| layers.assignment("message_noise=0")).unwrap();
         assert_eq!(silent.to_toml(), Config::default().to_toml());

@@ -150,8 +150,8 @@ mod tests {
             assert_ne!(of_cell(&other, 3, &inputs), digest);
         }
         assert_ne!(of_cell(&config, 4, &inputs), digest);
-        let another = Some(blake3::hash(b"another"));
-        assert_ne!(of_cell(&config, 3, &Inputs { graph: another.unwrap(), ..inputs }), digest);
-        assert_ne!(of_cell(&config, 3, &Inputs { partition: another, ..inputs }), digest);
+        let another = blake3::hash(b"another");
+        assert_ne!(of_cell(&config, 3, &Inputs { graph: another, ..inputs }), digest);
+        assert_ne!(of_cell(&config, 3, &Inputs { partition: Some(another), ..inputs }), digest);
     }
 }

@@ -65,12 +65,12 @@ fn described(method: &MethodInfo) -> Value {
 }
 
 /// The settings that concern a method: its own, and those of the boosts that it switches on.
-fn keys_of(method: &MethodInfo) -> Vec<Key> {
+fn keys_of(method: &MethodInfo) -> Vec<&'static Key> {
     let own = format!("methods.{}.", method.name);
     let concerns = |path: &str| {
         path.starts_with(&own) || method.boosts.iter().any(|b| path.starts_with(&format!("boost.{}.", b.name())))
     };
-    boostfgl::config::keys().into_iter().filter(|key| concerns(&key.path)).collect()
+    boostfgl::config::keys().iter().filter(|key| concerns(&key.path)).collect()
 }
 
 fn list() -> String {

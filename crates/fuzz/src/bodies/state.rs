@@ -3,9 +3,9 @@
 use boostfgl::fed::boost::{Boost, BoostConfig};
 use boostfgl::fed::config::{Model, Optimizer, Protocol};
 use boostfgl::fed::methods::{METHODS, MethodConfigs, MethodInfo};
-use boostfgl::fed::{Federation, LocalData, Message, Setup};
+use boostfgl::fed::{Course, Federation, LocalData, Message, RoundRecord, Setup};
 use boostfgl::graph::{Adjacency, Features, Graph, Labels, Role, Split};
-use boostfgl::nn::{Keep, Ledger};
+use boostfgl::nn::{Keep, Ledger, Matrix};
 use boostfgl::partition::Partition;
 use std::sync::OnceLock;
 
@@ -60,25 +60,83 @@ fn small() -> MethodConfigs {
     methods
 }
 
-/// The first line is the name of the method. A state that is accepted must also carry to the end.
-pub(crate) fn state(input: &[u8]) -> String {
+/// The method that the first line names, and what is below it.
+fn of_method(input: &[u8]) -> Option<(&'static MethodInfo, &[u8])> {
     let end = input.iter().position(|byte| *byte == b'\n').unwrap_or(input.len());
-    let Some(method) = METHODS.iter().find(|method| method.name.as_bytes() == &input[..end]) else {
-        return "no method".to_owned();
-    };
-    let state = [input.get(end + 1..).unwrap_or_default(), rest(method)].concat();
+    let method = METHODS.iter().find(|method| method.name.as_bytes() == &input[..end])?;
+    Some((method, input.get(end + 1..).unwrap_or_default()))
+}
+
+/// A state that is accepted must also carry to the end.
+pub(crate) fn state(input: &[u8]) -> String {
+    let Some((method, input)) = of_method(input) else { return "no method".to_owned() };
+    let state = [input, rest(method)].concat();
     let mut ledger = Ledger::restoring(&state);
-    let mut course = match federation(method).resume(&mut ledger, &mut []) {
-        Ok(course) => course,
-        Err(error) => return error.to_string(),
-    };
+    match federation(method).resume(&mut ledger, &mut []) {
+        Ok(course) => to_the_end(course).unwrap_or_else(|error| error.to_string()),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// All rounds that are left; what was refused on the way, or that all is well.
+fn to_the_end(mut course: Course<f32>) -> Result<String, boostfgl::fed::Error> {
+    let mut refused = Vec::new();
     while !course.is_over() {
-        if let Err(error) = course.step(&mut []) {
-            return error.to_string();
-        }
+        course.step(&mut [&mut |round: &RoundRecord<'_>| {
+            refused.extend(round.refused.iter().map(|refusal| refusal.reason.to_string()));
+        }])?;
     }
     course.finish();
-    "ok".to_owned()
+    Ok(refused.into_iter().next().unwrap_or_else(|| "ok".to_owned()))
+}
+
+/// What one of the clients says in the first round, changed: screen and server refuse or use it, and the run goes on to its
+/// end. Each three bytes are one change.
+pub(crate) fn upload(input: &[u8]) -> String {
+    let Some((method, changes)) = of_method(input) else { return "no method".to_owned() };
+    let changes: Vec<[u8; 3]> = changes.as_chunks().0.to_vec();
+    let done = federation(method).begin(&mut []).and_then(|mut course| {
+        course.tamper(1, move |message| changes.into_iter().for_each(|one| change(message, one)));
+        to_the_end(course)
+    });
+    done.unwrap_or_else(|error| error.to_string())
+}
+
+/// What no client would say, and what one might.
+const NUMBERS: [f64; 12] = [0.0, -0.0, 1.0, -1.0, 0.5, 1e-40, 12.0, 1e9, 3e38, -1e300, f64::NAN, f64::INFINITY];
+
+/// One change to a message: what kind of, where, and to what.
+fn change(message: &mut Message<f32>, [kind, place, value]: [u8; 3]) {
+    let (at, x) = (usize::from(place), NUMBERS[usize::from(value) % NUMBERS.len()]);
+    let Message { tensors, numbers, entries } = message;
+    // The one that is meant, if there is any.
+    let one = |count: usize| at.checked_rem(count);
+    match kind % 10 {
+        0 => one(numbers.len()).into_iter().for_each(|at| numbers[at] = x),
+        1 => numbers.insert(at % (numbers.len() + 1), x),
+        2 => one(numbers.len()).into_iter().for_each(|at| drop(numbers.drain(at..=at))),
+        3 => {
+            if let Some(tensor) = one(tensors.len()).map(|at| &mut tensors[at]).filter(|tensor| tensor.rows() > 0) {
+                let row = usize::from(value) % tensor.rows();
+                tensor.row_mut(row).fill(NUMBERS[at % NUMBERS.len()] as f32);
+            }
+        }
+        4 => tensors.insert(at % (tensors.len() + 1), Matrix::zeros(at % 5, usize::from(value) % 5)),
+        5 => one(tensors.len()).into_iter().for_each(|at| drop(tensors.remove(at))),
+        6 => one(entries.len()).into_iter().for_each(|place| entries[place].0 = u32::from(value) << (at % 25)),
+        7 => one(entries.len()).into_iter().for_each(|at| entries[at].1 = x as f32),
+        8 => entries.push((u32::from(place) << 4, x as f32)),
+        _ => drop(entries.pop()),
+    }
+}
+
+/// An upload in which nothing is changed, and one of each method with a change of every other kind.
+pub(crate) fn uploads() -> Vec<(&'static str, Vec<u8>)> {
+    let changed = |method: &&'static MethodInfo| {
+        let changes = [0, 3, 6, 7, 0, 3].iter().zip(1u8..).flat_map(|(kind, at)| [*kind, at, 2 * at]);
+        (method.name, [method.name.as_bytes(), b"\n", &changes.collect::<Vec<u8>>()].concat())
+    };
+    METHODS.iter().map(changed).chain([("plain", b"fedproto\n".to_vec())]).collect()
 }
 
 /// The name of each method, and as much of its state as is a seed.
@@ -124,6 +182,17 @@ pub(crate) fn message(input: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Prototypes that are not finite, or one too many, are refused; others are used.
+    #[test]
+    fn an_upload_is_changed_on_its_way() {
+        let _alone = crate::alone();
+        let said = |changes: &[u8]| upload(&[b"fedproto\n", changes].concat());
+        assert_eq!(said(b""), "ok");
+        assert_eq!(said(&[3, 2, 0]), "ok");
+        assert!(said(&[3, 10, 0]).contains("finite"), "{}", said(&[3, 10, 0]));
+        assert!(said(&[4, 1, 2]).contains("tensor"), "{}", said(&[4, 1, 2]));
+    }
 
     #[test]
     fn the_committed_state_of_every_method_is_taken() {
