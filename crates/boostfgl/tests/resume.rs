@@ -190,6 +190,20 @@ fn a_damaged_state_is_named_and_an_older_one_taken() {
     }
 }
 
+/// The state before the last is there in case the last is damaged: who relies on it is told when it is damaged itself.
+#[test]
+fn a_damaged_spare_is_named() {
+    let place = tempfile::tempdir().unwrap();
+    let experiment = experiment("boostfgl");
+    let digest = experiment.run().unwrap().summary.digest;
+    let folder = new_folder(place.path(), "run");
+    stop_after(&experiment, &folder, 3, OFTEN);
+    damage(&states(&folder)[0]);
+    let (run, notes, seen) = resume(&experiment, &folder).unwrap();
+    assert_eq!((run.summary.digest, notes.len(), seen), (digest, 1, 2 * ROUNDS - 3));
+    assert!(notes[0].contains("round-000002.state") && notes[0].ends_with("whole, and taken"), "{}", notes[0]);
+}
+
 fn damage(path: &Path) {
     let mut bytes = fs::read(path).unwrap();
     let middle = bytes.len() / 2;

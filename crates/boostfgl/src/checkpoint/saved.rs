@@ -72,11 +72,14 @@ impl Saved {
             .collect();
         states.sort();
         for (round, path) in states.into_iter().rev() {
+            if self.running.is_some() {
+                // The one before it is not needed now, so that nothing about it stops the run; that it is damaged is said.
+                let spare = sealed::read(&path).map(drop);
+                let _ = spare.or_else(|error| self.note(error, "the one after it is whole, and taken"));
+                continue;
+            }
             match reader.running(path, seed, round) {
-                Ok(running) => {
-                    self.running = Some(running);
-                    break;
-                }
+                Ok(running) => self.running = Some(running),
                 Err(error) => self.note(error, &format!("round {round} of seed {seed} is done again"))?,
             }
         }
