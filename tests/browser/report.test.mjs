@@ -113,10 +113,10 @@ describe("a report of two runs with diagnostics", () => {
 });
 
 /**
- * Where the mark is once it stands in the middle of the window. The page hears that it was scrolled a frame later, and
+ * Where the mark is once it stands in the middle of the window. The page hears a frame later that it was scrolled, and then
  * hides what is shown: nobody may point before that.
  */
-async function pointAt(page, mark) {
+async function placeOf(mark) {
   await mark.evaluate(async (element) => {
     const frame = () => new Promise((drawn) => { requestAnimationFrame(drawn); });
     element.scrollIntoView({ block: "center" });
@@ -127,27 +127,36 @@ async function pointAt(page, mark) {
   return [x + width / 2, y + height / 2];
 }
 
+/** Points at a mark, with a hand that does not stand still, until its numbers are shown. */
+async function pointAt(page, mark) {
+  const [x, y] = await placeOf(mark);
+  const box = page.locator("#hover");
+  for (let step = 0; step < 20; step += 1) {
+    await page.mouse.move(x + (step % 2), y);
+    if (await box.isVisible()) return box;
+    await page.waitForTimeout(10 * step);
+  }
+  assert.fail("nothing is shown");
+}
+
 describe("pointing at a chart", () => {
   on(shared, "shows the numbers of a slice and hides them elsewhere", async (page) => {
     const [head, , , third] = await numbers(page, "Accuracy");
-    const box = page.locator("#hover");
-    assert.ok(await box.isHidden());
-    await page.mouse.move(...await pointAt(page, figure(page, "Accuracy").locator("svg .slice").nth(2)));
-    assert.ok(await box.isVisible());
+    assert.ok(await page.locator("#hover").isHidden());
+    const box = await pointAt(page, figure(page, "Accuracy").locator("svg .slice").nth(2));
     const shown = await box.textContent();
     assert.match(shown, /^round 3\n/);
     for (const method of METHODS) {
       const [value, low, high] = third.slice(head.indexOf(method));
       assert.ok(shown.includes(`${method}: ${value} (${low} to ${high})`), `${shown} has no ${value}`);
     }
-    await page.mouse.move(...await pointAt(page, page.locator("h1")));
-    assert.ok(await box.isHidden());
+    await page.mouse.move(...await placeOf(page.locator("h1")));
+    await box.waitFor({ state: "hidden" });
   });
 
   on(shared, "shows the numbers of a dot, inside the window", async (page) => {
     const [, first] = await numbers(page, "Accuracy by group");
-    await page.mouse.move(...await pointAt(page, figure(page, "Accuracy by group").locator("svg .dot").first()));
-    const box = page.locator("#hover");
+    const box = await pointAt(page, figure(page, "Accuracy by group").locator("svg .dot").first());
     const [group, series, value, low, high] = first;
     assert.equal(await box.textContent(), `${group}\n${series}: ${value} (${low} to ${high})`);
     const { x, y, width, height } = await box.boundingBox();
@@ -157,12 +166,12 @@ describe("pointing at a chart", () => {
   on(shared, "works with a finger", async (page) => {
     const [head, ...rows] = await numbers(page, "Overall-F1");
     const slice = figure(page, "Overall-F1").locator("svg .slice").first();
-    await page.touchscreen.tap(...await pointAt(page, slice));
+    await page.touchscreen.tap(...await placeOf(slice));
     const box = page.locator("#hover");
-    assert.ok(await box.isVisible());
+    await box.waitFor();
     assert.ok((await box.textContent()).includes(`fedavg: ${rows[0][head.indexOf("fedavg")]}`));
-    await page.touchscreen.tap(...await pointAt(page, page.locator("h1")));
-    assert.ok(await box.isHidden());
+    await page.touchscreen.tap(...await placeOf(page.locator("h1")));
+    await box.waitFor({ state: "hidden" });
   }, { hasTouch: true, viewport: { width: 800, height: 900 } });
 });
 
