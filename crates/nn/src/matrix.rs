@@ -54,13 +54,13 @@ impl<T: Real> Matrix<T> {
     pub(crate) fn reshape(&mut self, rows: usize, columns: usize) {
         let stride = stride(columns);
         let lines = (rows * stride * size_of::<T>()).div_ceil(size_of::<Line>());
-        // Rows that are new may hold anything, as a buffer that shrank keeps its numbers: zeroing them would cost a pass.
-        let padded = self.columns == columns && rows <= self.rows;
         if lines > self.lines.len() {
             self.lines.resize(lines, EMPTY);
         }
         (self.rows, self.columns, self.stride) = (rows, columns, stride);
-        if !padded && columns != stride {
+        // Also where the shape is the same: numbers that overflowed leave NaN there (0 · ∞), and the next to use the buffer may be
+        // another client.
+        if columns != stride {
             self.clear_padding();
         }
     }

@@ -301,3 +301,21 @@ fn value<'v, T: Real>(values: &'v [Value<'_, T>], var: Var) -> &'v Matrix<T> {
         Value::Gone => panic!("the value of {var:?} is gone"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What one client's numbers did to a buffer is nothing to the next who uses it.
+    #[test]
+    fn padding_is_zero_whoever_had_the_buffer() {
+        let pool = Pool::<f32>::new();
+        for (rows, columns) in [(4, 7), (3, 7), (4, 7), (2, 5)] {
+            let mut matrix = pool.take(rows, columns);
+            let stride = matrix.stride();
+            assert!(matrix.data().chunks_exact(stride).all(|row| row[columns..].iter().all(|x| *x == 0.0)));
+            matrix.data_mut().fill(f32::NAN);
+            pool.put(matrix);
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! Bad updates are refused, named and left behind; honest ones never are.
 
-use crate::every::for_all;
+use crate::every::{for_all, with_threads};
 use crate::small::*;
 use boostfgl_fed::attack::Kind;
 use boostfgl_fed::boost::Boost;
@@ -492,12 +492,16 @@ fn with_broken(broken: &[usize]) -> Vec<LocalData<f32>> {
 /// A client whose generator overflows keeps the graph that it has and is named; the others mend theirs and go on.
 #[test]
 fn a_generator_that_diverges_does_not_end_the_run() {
-    let (outcome, refused, used) = screened_on(&setup("fedsage-plus", &[]), with_broken(&[2]));
-    assert!(outcome.unwrap().models[0].is_finite());
-    let told = "expected an update, found a failure: client 2 diverged in round 1: its generator is not finite";
-    assert_eq!(refused[0], (1, 2, "failed".to_owned(), told.to_owned()));
-    assert!(refused.iter().all(|(_, client, ..)| *client == 2), "{refused:?}");
-    assert_eq!(used, [[0, 1, 3], [0, 1, 3], [0, 1, 3]]);
+    // On one thread all clients use the same buffers, one after the other.
+    for threads in [1, 2, 4] {
+        let broken = || screened_on(&setup("fedsage-plus", &[]), with_broken(&[2]));
+        let (outcome, refused, used) = with_threads(threads, broken);
+        assert!(outcome.unwrap().models[0].is_finite());
+        let told = "expected an update, found a failure: client 2 diverged in round 1: its generator is not finite";
+        assert_eq!(refused[0], (1, 2, "failed".to_owned(), told.to_owned()));
+        assert!(refused.iter().all(|(_, client, ..)| *client == 2), "{threads} threads: {refused:?}");
+        assert_eq!(used, [[0, 1, 3], [0, 1, 3], [0, 1, 3]]);
+    }
     let told = screened_on(&setup("fedsage-plus", &[]), with_broken(&[0, 1, 2])).0.unwrap_err().to_string();
     assert!(told.starts_with("round 1: expected usable updates of at least 2 of 4 participants, found 1"), "{told}");
     let all = screened_on(&setup("fedsage-plus", &[]), with_broken(&[0, 1, 2, 3])).0.unwrap_err().to_string();
@@ -553,9 +557,7 @@ fn attacks_and_rules_do_not_depend_on_threads() {
             let mut setup = attacked("boostfgl", &Boost::ALL, kind);
             setup.aggregation.rule = rule;
             setup.attack.strength = Some(1.5);
-            let with = |threads| {
-                crate::every::with_threads(threads, || run::<f32>(&setup, data("boostfgl", &graph, &partition)))
-            };
+            let with = |threads| with_threads(threads, || run::<f32>(&setup, data("boostfgl", &graph, &partition)));
             assert_same(&with(1), &with(4), &format!("{kind:?} against {rule:?}"));
         }
     }
