@@ -20,6 +20,9 @@ pub(crate) struct Args {
     /// Seconds that the tests of one mutant may take.
     #[arg(long, default_value_t = 300)]
     timeout: u64,
+    /// Arguments for cargo-mutants itself, such as `--jobs 2` or `--shard 0/4` (every fourth mutant).
+    #[arg(last = true, value_name = "ARGUMENTS")]
+    further: Vec<String>,
 }
 
 /// Aggregation, screening, metrics, checkpoints, and what puts them on the disk.
@@ -46,6 +49,7 @@ pub(crate) fn run_all(args: &Args) -> Result<()> {
         // Building, too, so that no other test is linked for every mutant.
         command.arg("--cargo-arg=--lib");
     }
+    command.args(&args.further);
     println!("{}", shown(&command));
     let report = out.join("mutants.out/outcomes.json");
     // What an earlier one left is no answer.

@@ -17,7 +17,7 @@ use boostfgl::report::{
     Cell, CellCost, Comparison, Contender, Measured, Origin, Outcome, ResultRow, Results, RunFolder,
 };
 
-use npyz::zip::{ZipWriter, write::FileOptions};
+use zip::{ZipArchive, ZipWriter, write::SimpleFileOptions};
 
 use crate::SCISSORS;
 use crate::bodies::checkpoint;
@@ -107,12 +107,12 @@ fn graphs(place: &Path) -> Result<()> {
     let path = place.join("g.npz");
     flat_npz::write(&read(&folder, Some(Format::Csv))?, &path)?;
     keep("npz", "archive", &fs::read(&path)?)?;
-    let mut archive = npyz::npz::NpzArchive::open(&path)?;
-    let names: Vec<String> = archive.zip_archive().file_names().map(str::to_owned).collect();
+    let mut archive = ZipArchive::new(fs::File::open(&path)?)?;
+    let names: Vec<String> = archive.file_names().map(|name| Ok(name?.into_owned())).collect::<Result<_>>()?;
     let mut arrays = Vec::new();
     for name in names {
         let mut array = format!("{name}\n").into_bytes();
-        std::io::Read::read_to_end(&mut archive.zip_archive().by_name(&name)?, &mut array)?;
+        std::io::Read::read_to_end(&mut archive.by_name(&name)?, &mut array)?;
         arrays.push(array);
     }
     arrays.sort_unstable();
@@ -126,8 +126,8 @@ fn graphs(place: &Path) -> Result<()> {
 /// Five million labels in five kilobytes.
 fn bomb() -> Result<Vec<u8>> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-    zip.start_file("edge_index.npy", FileOptions::default())?;
-    zip.start_file("y.npy", FileOptions::default())?;
+    zip.start_file("edge_index.npy", SimpleFileOptions::default())?;
+    zip.start_file("y.npy", SimpleFileOptions::default())?;
     let count = 5 << 20;
     zip.write_all(&npy("|u1", &format!("({count},)"), &vec![0; count]))?;
     Ok(zip.finish()?.into_inner())

@@ -10,7 +10,7 @@ use boostfgl_graph::{Adjacency, Features, Graph, Labels};
 use boostfgl_partition::louvain::communities;
 use boostfgl_partition::{Description, LouvainOptions, Partition, SplitRule, by_name};
 
-type Archive = npyz::npz::NpzArchive<std::io::BufReader<std::fs::File>>;
+type Archive = zip::ZipArchive<std::fs::File>;
 
 fn archive(name: &str) -> Option<Archive> {
     let folder = std::env::var_os("BOOSTFGL_DATA")
@@ -20,11 +20,11 @@ fn archive(name: &str) -> Option<Archive> {
         eprintln!("left out: {} is not there", path.display());
         return None;
     }
-    Some(npyz::npz::NpzArchive::open(path).unwrap())
+    Some(zip::ZipArchive::new(std::fs::File::open(path).unwrap()).unwrap())
 }
 
 fn integers(archive: &mut Archive, array: &str) -> Vec<i64> {
-    let array = archive.by_name(array).unwrap().unwrap();
+    let array = npyz::NpyFile::new(archive.by_name(&format!("{array}.npy")).unwrap()).unwrap();
     match array.dtype().num_bytes() {
         Some(4) => array.into_vec::<i32>().unwrap().into_iter().map(i64::from).collect(),
         _ => array.into_vec::<i64>().unwrap(),

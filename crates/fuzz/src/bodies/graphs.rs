@@ -4,7 +4,7 @@ use std::io::{Cursor, Write as _};
 use std::path::Path;
 
 use boostfgl::graph::readers::{Format, read};
-use npyz::zip::{CompressionMethod, ZipWriter, write::FileOptions};
+use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
 use super::{as_it_is, pieces, place, said, spread};
 
@@ -68,7 +68,7 @@ fn archive(input: &[u8]) -> Vec<u8> {
     for piece in pieces {
         let end = piece.iter().position(|byte| *byte == b'\n').unwrap_or(piece.len());
         let name = String::from_utf8_lossy(&piece[..end]).into_owned();
-        let options = FileOptions::default().compression_method(method);
+        let options = SimpleFileOptions::default().compression_method(method);
         if name.len() < 60_000 && zip.start_file(name, options).is_ok() {
             zip.write_all(piece.get(end + 1..).unwrap_or_default()).expect("memory takes what is written");
         }

@@ -1,5 +1,6 @@
 //! Bringing files here: from a mirror, or from where they are published.
 
+use std::fmt::Display;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,7 @@ use boostfgl_disk::{AtomicFile, create_dir_all};
 use super::files::{Hashing, compare, copy};
 use super::lookup::{Located, Lookup, in_folder};
 use super::{Dataset, File};
+use crate::readers::zip::{Archive, Entry};
 use crate::{Error, Result};
 
 /// Whoever can download. This crate has no network of its own; `file://` addresses it reads itself.
@@ -150,29 +152,29 @@ impl Bring<'_> {
         let url = format!("{}{archive}", dataset.origin);
         let mut zip = self.one(&url, archive.as_ref(), None)?;
         let broken = |reason: String| Error::Fetch { url: url.clone(), reason };
-        let reader = zip.reopen()?;
-        let mut archive = npyz::npz::NpzArchive::new(std::io::BufReader::new(reader))
-            .map_err(|e| broken(format!("not a zip archive: {e}")))?;
+        let mut archive = Archive::new(zip.reopen()?).map_err(|e| broken(format!("not a zip archive: {e}")))?;
         let mut staged = Vec::new();
         for file in dataset.files {
             let member = file.member.unwrap_or(file.name);
-            let mut inside = match archive.zip_archive().by_name(member) {
-                Ok(inside) => inside,
-                Err(_) if !file.required => continue,
-                Err(e) => return Err(broken(format!("{member} in the archive: {e}"))),
+            let in_archive = |reason: &dyn Display| broken(format!("{member} in the archive: {reason}"));
+            let inside = match archive.entry(member).map_err(|e| in_archive(&e))? {
+                Some(inside) => inside,
+                None if !file.required => continue,
+                None => return Err(in_archive(&"no such entry")),
             };
-            staged.push(self.extract(&mut inside, file, dataset).map_err(|error| match error {
-                Error::Io { source, .. } => broken(format!("{member} in the archive: {source}")),
+            staged.push(self.extract(inside, file, dataset).map_err(|error| match error {
+                Error::Io { source, .. } => in_archive(&source),
                 other => other,
             })?);
         }
         Ok(staged)
     }
 
-    fn extract(&self, inside: &mut dyn std::io::Read, file: &File, dataset: &Dataset) -> Result<Staged> {
+    fn extract(&self, mut inside: Entry<'_>, file: &File, dataset: &Dataset) -> Result<Staged> {
         let mut temporary = self.temporary(&Path::new(dataset.folder).join(file.name))?;
         let mut hashing = Hashing::within(&mut temporary, self.most);
-        copy(inside, &mut hashing).map_err(|e| Error::io(file.name, e))?;
+        let copied = copy(&mut inside, &mut hashing).and_then(|_| inside.finish());
+        copied.map_err(|e| Error::io(file.name, e))?;
         compare(Path::new(file.name), file.sha256, hashing.finish().0)?;
         Ok(temporary)
     }

@@ -29,7 +29,7 @@ mod table;
 #[cfg(test)]
 mod testing;
 mod text;
-mod zip;
+pub(crate) mod zip;
 
 use std::path::{Path, PathBuf};
 

@@ -4,9 +4,8 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use boostfgl_disk::AtomicFile;
-use npyz::npz;
-use npyz::zip::{CompressionMethod, DateTime, ZipWriter, write::FileOptions};
 use npyz::{AutoSerialize, WriterBuilder as _};
+use zip::{CompressionMethod, DateTime, ZipWriter, write::SimpleFileOptions};
 
 use crate::{Error, Result};
 
@@ -30,7 +29,7 @@ impl NpzWriter {
         values: impl IntoIterator<Item = T>,
     ) -> Result<()> {
         let write = || {
-            self.zip.start_file(npz::file_name_from_array_name(name), options())?;
+            self.zip.start_file(format!("{name}.npy"), options())?;
             let builder = npyz::WriteOptions::new().default_dtype().shape(shape).writer(&mut self.zip);
             let mut array = builder.begin_nd()?;
             array.extend(values)?;
@@ -41,7 +40,7 @@ impl NpzWriter {
 
     /// Moves the file to its place.
     pub(super) fn finish(self) -> Result<()> {
-        let Self { path, mut zip } = self;
+        let Self { path, zip } = self;
         let Remembering { file, failed, .. } = zip.finish().map_err(|e| Error::io(&path, e.into()))?;
         failed.map_or(Ok(()), |e| Err(Error::io(&path, e)))?;
         Ok(file.finish()?)
@@ -49,8 +48,8 @@ impl NpzWriter {
 }
 
 /// A fixed date, so that equal graphs give equal files; zip64 headers, so that an array may exceed 4 GiB.
-fn options() -> FileOptions {
-    let options = FileOptions::default().compression_method(CompressionMethod::Deflated);
+fn options() -> SimpleFileOptions {
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
     options.last_modified_time(DateTime::default()).large_file(true)
 }
 

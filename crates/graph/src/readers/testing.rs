@@ -3,8 +3,8 @@
 use std::io::{Cursor, Write as _};
 use std::path::{Path, PathBuf};
 
-use npyz::zip::{ZipWriter, write::FileOptions};
 use proptest::prelude::*;
+use zip::{ZipWriter, write::SimpleFileOptions};
 
 use crate::{Adjacency, Features, Graph, GroupColumn, Labels, Role, SparseRows, Split};
 
@@ -37,7 +37,7 @@ impl Folder {
 pub(super) fn raw_npz(entries: &[(&str, &[u8])]) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in entries {
-        zip.start_file(*name, FileOptions::default()).unwrap();
+        zip.start_file(*name, SimpleFileOptions::default()).unwrap();
         zip.write_all(bytes).unwrap();
     }
     zip.finish().unwrap().into_inner()

@@ -15,7 +15,7 @@ use flate2::Crc;
 use flate2::bufread::DeflateDecoder;
 
 /// An open archive and its table of contents.
-pub(super) struct Archive {
+pub(crate) struct Archive {
     file: BufReader<File>,
     length: u64,
     entries: Vec<Contents>,
@@ -36,7 +36,12 @@ struct Contents {
 impl Archive {
     /// Opens a file and reads its table of contents.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let mut file = BufReader::new(File::open(path)?);
+        Self::new(File::open(path)?)
+    }
+
+    /// Reads the table of contents of a file.
+    pub(crate) fn new(file: File) -> io::Result<Self> {
+        let mut file = BufReader::new(file);
         let length = file.seek(SeekFrom::End(0))?;
         let directory = find_directory(&mut file, length)?;
         let entries = read_directory(&directory, length)?;
@@ -66,7 +71,7 @@ impl Archive {
     }
 
     /// Starts reading an entry; `None` if there is none of that name.
-    pub(super) fn entry(&mut self, name: &str) -> io::Result<Option<Entry<'_>>> {
+    pub(crate) fn entry(&mut self, name: &str) -> io::Result<Option<Entry<'_>>> {
         let Some(contents) = self.position.get(name).map(|at| &self.entries[*at]) else { return Ok(None) };
         self.file.seek(SeekFrom::Start(contents.header_at))?;
         let mut header = [0u8; LOCAL_HEADER];
@@ -83,7 +88,7 @@ impl Archive {
 }
 
 /// An entry being unpacked.
-pub(super) struct Entry<'a> {
+pub(crate) struct Entry<'a> {
     unpacked: Box<dyn Read + 'a>,
     size: u64,
     expected_crc: u32,
@@ -97,7 +102,7 @@ impl Entry<'_> {
     }
 
     /// Checks that everything was read and is what was once written.
-    pub(super) fn finish(mut self) -> io::Result<()> {
+    pub(crate) fn finish(mut self) -> io::Result<()> {
         if self.unpacked.read(&mut [0])? != 0 {
             return Err(broken("the entry is longer than the table of contents says"));
         }
@@ -265,16 +270,16 @@ const LOCATOR: usize = 20;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use npyz::zip::{CompressionMethod, ZipWriter, write::FileOptions};
+    use ::zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
     use std::io::{Cursor, Write};
 
     fn sample(method: CompressionMethod, wide: bool) -> Vec<u8> {
         let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
         for (name, text) in [("a", "first"), ("b", "second, second, second")] {
-            zip.start_file(name, FileOptions::default().compression_method(method).large_file(wide)).unwrap();
+            zip.start_file(name, SimpleFileOptions::default().compression_method(method).large_file(wide)).unwrap();
             zip.write_all(text.as_bytes()).unwrap();
         }
-        zip.set_comment("a comment");
+        zip.set_comment("a comment").unwrap();
         zip.finish().unwrap().into_inner()
     }
 
