@@ -17,9 +17,9 @@ pub(crate) struct Args {
     /// Only unit tests judge, which takes a tenth of the time; what they miss, other tests may catch.
     #[arg(long)]
     lib: bool,
-    /// Seconds that the tests of one mutant may take.
-    #[arg(long, default_value_t = 300)]
-    timeout: u64,
+    /// Seconds that the tests of one mutant may take: a mutant that never ends is noticed by this [default: 300, with --lib 30].
+    #[arg(long)]
+    timeout: Option<u64>,
     /// Arguments for cargo-mutants itself, such as `--jobs 2` or `--shard 0/4` (every fourth mutant).
     #[arg(last = true, value_name = "ARGUMENTS")]
     further: Vec<String>,
@@ -43,7 +43,8 @@ pub(crate) fn run_all(args: &Args) -> Result<()> {
     // Optimised crates would be optimised again for every mutant.
     command.args(["--workspace", "--profile", "mutants"]);
     command.args(args.files.iter().flat_map(|file| ["--file", file]));
-    command.arg("--timeout").arg(args.timeout.to_string()).arg("--output").arg(&out);
+    let timeout = args.timeout.unwrap_or(if args.lib { 30 } else { 300 });
+    command.arg("--timeout").arg(timeout.to_string()).arg("--output").arg(&out);
     command.args(["--test-tool", if tool::is_there("nextest") { "nextest" } else { "cargo" }]);
     if args.lib {
         // Building, too, so that no other test is linked for every mutant.

@@ -2,8 +2,10 @@
 
 use super::{Config, Key, keys, values};
 use crate::{Data, Error, Result};
+use boostfgl_disk::{self as disk, Checksums};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -64,8 +66,10 @@ impl Layers {
     /// Adds a TOML file.
     ///
     /// # Errors
-    /// If it cannot be read, is not TOML, or has an unknown key; the message names the line.
+    /// If it cannot be read, is not TOML, or has an unknown key; the message names the line. Also if it is that of a finished
+    /// run and was changed since: who repeats a run wants that run.
     pub fn file(&mut self, path: &Path) -> Result<()> {
+        Checksums::check_beside(path).map_err(changed)?;
         let text = std::fs::read_to_string(path).map_err(|e| boostfgl_graph::Error::io(path, e))?;
         self.text(&text, path)
     }
@@ -385,6 +389,18 @@ fn unknown_key(key: &str) -> String {
     });
     let suggestion = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
     format!("unknown key `{key}`{suggestion}")
+}
+
+/// A file that is not what its checksum says.
+fn changed(error: disk::Error) -> Error {
+    match error.source.kind() {
+        io::ErrorKind::InvalidData => {
+            let advice = "Put the file back as it was; to run another configuration, copy it to another folder first.";
+            Error::usage(error.path.display().to_string(), error.source.to_string(), advice)
+        }
+        // As without a checksum.
+        _ => boostfgl_graph::Error::io(error.path, error.source).into(),
+    }
 }
 
 fn at_line(path: &Path, text: &str, offset: usize) -> String {

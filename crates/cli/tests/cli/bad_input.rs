@@ -148,6 +148,20 @@ fn command_lines_that_are_none() {
 }
 
 #[test]
+fn a_finished_runs_configuration_is_that_of_the_run() {
+    let place = Place::new();
+    place.ok(&format!("run {TINY} --method fedavg --out a"));
+    let config = place.read("a/config.toml").replace("rounds = 2", "rounds = 3");
+    place.write("a/config.toml", &config);
+    let wanted =
+        ["a/config.toml: expected the content that checksums.txt names, found other", "copy it to another folder"];
+    place.refused_with("run --config a/config.toml --out b", &wanted);
+    place.write("c/config.toml", &config);
+    place.ok("run --config c/config.toml --out b");
+    assert_eq!(place.read("b/rounds.jsonl").lines().count(), 3);
+}
+
+#[test]
 fn configuration_files_name_the_line() {
     let place = Place::new();
     for (text, wanted) in [

@@ -136,6 +136,45 @@ fn the_geometric_median_has_the_least_sum_of_distances() {
     assert_eq!(plain(Rule::GeometricMedian, 1, &line(&[4.0, 4.0, 4.0])).0, [4.0]);
 }
 
+/// Where no model lies, the pulls of all models, each of length 1, cancel out; with a majority in one place that place wins,
+/// though most distances are 0 then. Neither depends on the unit that coordinates are measured in.
+#[test]
+fn pulls_towards_models_cancel_out_in_the_geometric_median() {
+    let points = [[3.0, -2.0], [4.0, 0.5], [1.0, 3.0], [-2.0, 1.0], [0.5, -3.5]];
+    for unit in [1.0, 1e-12, 1e12] {
+        let models: Vec<Vec<f64>> = points.iter().map(|point| point.map(|x| x * unit).to_vec()).collect();
+        let (value, weights) = plain(Rule::GeometricMedian, 2, &models);
+        let apart = |model: &Vec<f64>| libm::hypot(value[0] - model[0], value[1] - model[1]);
+        for j in 0..2 {
+            let pull: f64 = models.iter().map(|model| (value[j] - model[j]) / apart(model)).sum();
+            assert!(pull.abs() < 1e-6, "{unit}: {pull} at {value:?}");
+        }
+        let near: Vec<f64> = models.iter().map(|model| 1.0 / apart(model)).collect();
+        let sum: f64 = near.iter().sum();
+        assert!(weights.iter().zip(&near).all(|(weight, near)| (weight - near / sum).abs() < 1e-6), "{weights:?}");
+
+        let majority = plain(Rule::GeometricMedian, 1, &line(&[unit, unit, unit, unit, 9.0 * unit])).0[0];
+        assert!((majority / unit - 1.0).abs() < 1e-6, "{majority}");
+    }
+}
+
+/// Who claims to be nine times as large wins influence under these rules and no others.
+#[test]
+fn sizes_count_where_the_rule_says_so() {
+    let models = line(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.5]);
+    for rule in Rule::ALL {
+        let of = |first: f64| combined(rule, 1, &models, &[first, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], &[0.0]).0;
+        assert_eq!(of(9.0) != of(1.0), rule.weighs(), "{rule:?}");
+    }
+}
+
+#[test]
+fn only_the_plain_mean_is_left_out_of_files() {
+    assert!(is_default(&Config::default()));
+    assert!(!is_default(&Config { rule: Rule::Median, ..Config::default() }));
+    assert!(!is_default(&Config { byzantine: Config::default().byzantine + 1, ..Config::default() }));
+}
+
 /// Lengths from 10 are 1, 2 and 30: the last is cut to 2.
 #[test]
 fn long_updates_are_cut_to_the_median() {

@@ -106,6 +106,25 @@ fn long_updates_are_told_by_the_others() {
     assert_eq!(judge(&mut screen, 2, &model(0.5), &arrived), ["used"; 4]);
 }
 
+/// What was judged before a stop is remembered after it, or the next round would be judged otherwise.
+#[test]
+fn a_screen_that_was_put_back_remembers_everything() {
+    let (message, mut screen) = (Message::default(), fresh());
+    let models = [1.0, 2.0, 3.0, 4.0].map(model);
+    let arrived: Vec<Envelope<'_, f64>> = (0..4).map(|k| envelope(k, 1, &models[k], &message)).collect();
+    assert_eq!(judge(&mut screen, 1, &model(0.0), &arrived), ["used"; 4]);
+
+    let mut saved = Vec::new();
+    screen.keep(&mut Ledger::saving(&mut saved)).unwrap();
+    let mut back = fresh();
+    let mut ledger = Ledger::restoring(&saved);
+    back.keep(&mut ledger).unwrap();
+    assert_eq!(ledger.unread(), 0);
+    assert_eq!(back, screen);
+    let again = [envelope(0, 2, &models[0], &message)];
+    assert_eq!(judge(&mut back, 2, &model(0.5), &again), ["replay"]);
+}
+
 /// Two updates cannot judge each other: the rounds before do, a hundredfold, and before them the model they started from.
 #[test]
 fn few_updates_are_told_by_the_rounds_before() {
