@@ -75,3 +75,27 @@ impl AppendFile {
         Error::new(self.path(), source)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_file_grows_at_once_and_goes_on_where_it_is_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        assert!(AppendFile::open(&path).is_err(), "nothing to go on with");
+        let mut file = AppendFile::create(&path).unwrap();
+        file.append(b"first, sec").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"first, sec");
+        drop(file);
+        assert!(AppendFile::create(&path).is_err(), "it is there already");
+        let mut file = AppendFile::open(&path).unwrap();
+        file.cut(7).unwrap();
+        file.append(b"2").unwrap();
+        file.sync().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"first, 2");
+        assert_eq!(file.path(), path);
+    }
+}

@@ -178,6 +178,21 @@ mod tests {
     }
 
     #[test]
+    fn a_place_that_was_written_can_be_written_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let mut file = AtomicFile::create(&path).unwrap();
+        file.write_all(b"0 lines").unwrap();
+        assert_eq!(file.seek(SeekFrom::Start(0)).unwrap(), 0);
+        file.write_all(b"3").unwrap();
+        assert_eq!(file.seek(SeekFrom::End(0)).unwrap(), 7);
+        file.write_all(b"!").unwrap();
+        file.flush().unwrap();
+        file.finish().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"3 lines!");
+    }
+
+    #[test]
     fn what_was_written_can_be_read_before_it_has_its_name() {
         let folder = tempfile::tempdir().unwrap();
         let mut file = AtomicFile::create(folder.path().join("a")).unwrap();

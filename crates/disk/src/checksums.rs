@@ -252,6 +252,48 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_listed_is_taken_as_it_is() {
+        let place = tempfile::tempdir().unwrap();
+        let [a, b] = ["a", "b"].map(|name| place.path().join(name));
+        [&a, &b].map(|file| fs::write(file, "1").unwrap());
+        Checksums::of(place.path(), ["a"]).unwrap().write().unwrap();
+        Checksums::check_beside(&b).unwrap();
+        let sums = Checksums::read(place.path()).unwrap().unwrap();
+        assert_eq!(sums.names().collect::<Vec<_>>(), ["a"]);
+        assert!(sums.check("b").is_err(), "who asks for it by name is told");
+    }
+
+    #[test]
+    fn lists_are_removed_before_their_files_are_replaced() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("a");
+        fs::write(&file, "1").unwrap();
+        Checksums::of(place.path(), ["a"]).unwrap().write().unwrap();
+        Checksums::write_beside(&file).unwrap();
+        // The second time there is nothing to remove, which is no error.
+        for _ in 0..2 {
+            Checksums::remove(place.path()).unwrap();
+            Checksums::remove_beside(&file).unwrap();
+            assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "only the file itself is left");
+        }
+    }
+
+    /// A folder stands where a list or a file should be.
+    #[test]
+    fn what_the_system_refuses_is_no_missing_list() {
+        let place = tempfile::tempdir().unwrap();
+        let list = place.path().join(Checksums::FILE);
+        fs::create_dir(&list).unwrap();
+        for error in [
+            Checksums::read(place.path()).unwrap_err(),
+            Checksums::remove(place.path()).unwrap_err(),
+            Checksums::of(place.path(), [Checksums::FILE]).unwrap_err(),
+        ] {
+            assert_eq!(error.path, list);
+        }
+    }
+
+    #[test]
     fn one_file_by_itself_has_its_checksum_beside_it() {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("parts.csv");

@@ -31,10 +31,21 @@ fn envelope<'a>(client: usize, round: usize, model: &'a Params<f64>, message: &'
 
 /// Judges a round in which everybody was given `given`.
 fn judge(screen: &mut Screen, round: usize, given: &Params<f64>, arrived: &[Envelope<'_, f64>]) -> Vec<&'static str> {
+    judge_among(&[0, 1, 2, 3], screen, round, given, arrived)
+}
+
+/// The same with other participants.
+fn judge_among(
+    participants: &[usize],
+    screen: &mut Screen,
+    round: usize,
+    given: &Params<f64>,
+    arrived: &[Envelope<'_, f64>],
+) -> Vec<&'static str> {
     let shapes = [TensorShape::bias("b", 1)];
     let expected = Expected {
         round,
-        participants: &[0, 1, 2, 3],
+        participants,
         shapes: &shapes,
         enrolled: &SIZES,
         given: vec![(Some(given), None); SIZES.len()],
@@ -98,12 +109,37 @@ fn long_updates_are_told_by_the_others() {
     let arrived: Vec<Envelope<'_, f64>> = (0..4).map(|k| envelope(k, 1, &models[k], &message)).collect();
     assert_eq!(judge(&mut fresh(), 1, &model(0.0), &arrived)[3], "too-long");
     assert_eq!(judge(&mut fresh(), 1, &model(40.0), &arrived)[3], "used");
+    // A model that stays with its client harms nobody else, whatever its length.
+    let mut kept = arrived.clone();
+    kept[3].combined = false;
+    assert_eq!(judge(&mut fresh(), 1, &model(0.0), &kept), ["used"; 4]);
     // When all grow, all may.
     let mut screen = fresh();
     judge(&mut screen, 1, &model(0.0), &arrived[..3]);
     let later = [1e3, 2e3, 3e3, 4e3].map(model);
     let arrived: Vec<Envelope<'_, f64>> = (0..4).map(|k| envelope(k, 2, &later[k], &message)).collect();
     assert_eq!(judge(&mut screen, 2, &model(0.5), &arrived), ["used"; 4]);
+}
+
+#[test]
+fn who_sits_out_a_round_or_was_never_enrolled_is_not_invited() {
+    let (start, sent, message) = (model(0.0), model(1.0), Message::default());
+    let mut arrived: Vec<Envelope<'_, f64>> = (0..4).map(|k| envelope(k, 7, &sent, &message)).collect();
+    let verdicts = judge_among(&[0, 1, 2], &mut fresh(), 7, &start, &arrived);
+    assert_eq!(verdicts, ["used", "used", "used", "not-invited"]);
+    (arrived[3].from, arrived[3].client) = (9, 9);
+    let verdicts = judge_among(&[0, 1, 2, 9], &mut fresh(), 7, &start, &arrived);
+    assert_eq!(verdicts, ["used", "used", "used", "not-invited"]);
+}
+
+#[test]
+fn the_deadline_itself_is_in_time() {
+    let (start, sent, message) = (model(0.0), model(1.0), Message::default());
+    let mut arrived: Vec<Envelope<'_, f64>> = (0..4).map(|k| envelope(k, 7, &sent, &message)).collect();
+    (arrived[2].seconds, arrived[3].seconds) = (2.0, 2.5);
+    let config = Config { deadline_seconds: Some(2.0), ..Config::default() };
+    let verdicts = judge(&mut Screen::new(&config, SIZES.len()), 7, &start, &arrived);
+    assert_eq!(verdicts, ["used", "used", "used", "late"]);
 }
 
 /// What was judged before a stop is remembered after it, or the next round would be judged otherwise.
@@ -242,7 +278,9 @@ fn claims_far_above_the_others_are_refused() {
     assert_eq!(judge(&mut fresh(), 1, &[0.01, 0.02, 0.03, 6.9]), ["used"; 4]);
     assert_eq!(judge(&mut fresh(), 1, &[0.01, 0.02, 0.03, 7.1]), ["used", "used", "used", "implausible"]);
     assert_eq!(judge(&mut fresh(), 1, &[2.0, 2.0, 3.0, 29.0]), ["used"; 4], "when all have it hard, all may");
+    assert_eq!(judge(&mut fresh(), 1, &[2.0, 2.0, 3.0, 30.0])[3], "used", "the bound itself");
     assert_eq!(judge(&mut fresh(), 1, &[2.0, 2.0, 3.0, 31.0])[3], "implausible");
+    assert_eq!(judge(&mut fresh(), 1, &[1.0, 2.0, 15.0]), ["used"; 3], "three have a median");
     // Of two the smaller is the measure, and one alone has nobody to outdo.
     assert_eq!(judge(&mut fresh(), 1, &[1.0, 10.5]), ["used", "implausible"]);
     assert_eq!(judge(&mut fresh(), 1, &[900.0, 800.0]), ["used"; 2]);
@@ -291,7 +329,14 @@ fn a_message_like_the_model_is_held_to_the_same_bound() {
         "a gradient as long as the first"
     );
     assert_eq!(judge(&mut screen, 10, (1, 1), &[0.01, 0.01, 0.01, 31.0])[3], "too-long");
+    assert_eq!(judge(&mut fresh(), 1, (1, 1), &[0.0, 0.0, 0.0, 5.0]), ["used"; 4], "silence is no measure");
     // With fewer than three updates the rounds before decide; for other messages without squaring the factor.
+    let mut screen = fresh();
+    judge(&mut screen, 1, (1, 1), &[1.0, 1.0, 1.0]);
+    assert_eq!(
+        [judge(&mut screen, 2, (1, 1), &[99.0])[0], judge(&mut screen, 3, (1, 1), &[10_000.0])[0]],
+        ["used", "too-long"]
+    );
     let mut screen = fresh();
     judge(&mut screen, 1, (2, 1), &[1.0, 1.0, 1.0]);
     assert_eq!(
