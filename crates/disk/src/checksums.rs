@@ -237,6 +237,9 @@ mod tests {
             assert!(parse(format!("{sum}  {name}\n").as_bytes()).is_err(), "{name}");
         }
         assert_eq!(parse(b"").unwrap().len(), 0);
+        for sum in ["g".repeat(64), "A".repeat(64), "0".repeat(63), "0".repeat(65)] {
+            assert!(parse(format!("{sum}  a\n").as_bytes()).is_err(), "{sum}");
+        }
     }
 
     #[test]

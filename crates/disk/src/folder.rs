@@ -139,6 +139,8 @@ mod tests {
         fs::write(place.path().join("a"), b"1").unwrap();
         let asked = place.path().join("a/b");
         assert_eq!(create_dir_all(&asked).unwrap_err().path, asked);
+        assert!(create_dir_all(place.path().join("a")).is_err(), "it is there, and no folder");
+        create_dir_all("").unwrap();
     }
 
     #[test]

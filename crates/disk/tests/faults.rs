@@ -5,7 +5,9 @@ use std::io::Write as _;
 use std::path::Path;
 
 use boostfgl_disk::faults::{Fault, Faults, at_every_call};
-use boostfgl_disk::{AppendFile, AtomicFile, Result, UNFINISHED, create_dir_all, remove_dir_all, write_atomic};
+use boostfgl_disk::{
+    AppendFile, AtomicFile, Result, UNFINISHED, create_dir_all, remove_dir_all, remove_file, sync_folder, write_atomic,
+};
 
 fn prepared(fill: impl Fn(&Path)) -> impl Fn() -> tempfile::TempDir {
     move || {
@@ -149,4 +151,46 @@ fn others_are_left_alone() {
     assert!(faults.fired());
     drop(faults);
     write_atomic(mine.path().join("a"), b"1").unwrap();
+}
+
+/// What the model of a power cut takes away: if it took nothing, the tests above would show nothing.
+#[test]
+fn a_power_cut_takes_what_was_not_brought_to_the_disk() {
+    let left = |fault| {
+        let place = tempfile::tempdir().unwrap();
+        // Made, its name brought to the disk, written, brought to the disk, written: the sixth call meets the fault.
+        let faults = Faults::install(place.path(), fault, 6);
+        let mut file = AppendFile::create(place.path().join("a")).unwrap();
+        file.append(b"safe").unwrap();
+        file.sync().unwrap();
+        file.append(b"lost").unwrap();
+        assert_eq!((faults.calls(), faults.fired()), (5, false));
+        assert!(file.sync().is_err());
+        assert!(faults.fired());
+        assert!(file.append(b"more").is_err(), "the machine is down");
+        drop(faults);
+        write_atomic(place.path().join("b"), b"up again").unwrap();
+        fs::read(place.path().join("a")).unwrap()
+    };
+    assert_eq!(left(Fault::PowerCut), b"safe");
+    assert_eq!(left(Fault::TornCut), b"safe\0\0");
+    assert_eq!(left(Fault::Crash), b"safelost");
+}
+
+#[test]
+fn a_power_cut_brings_a_name_back_unless_its_folder_was_synced() {
+    for synced in [false, true] {
+        let place = tempfile::tempdir().unwrap();
+        let [a, b] = ["a", "b"].map(|name| place.path().join(name));
+        write_atomic(&a, b"1").unwrap();
+        let faults = Faults::install(place.path(), Fault::PowerCut, 2 + usize::from(synced));
+        remove_file(&a).unwrap();
+        if synced {
+            sync_folder(place.path()).unwrap();
+        }
+        assert!(!a.exists());
+        assert!(create_dir_all(&b).is_err(), "the power goes");
+        drop(faults);
+        assert_eq!((a.exists(), b.exists()), (!synced, false));
+    }
 }

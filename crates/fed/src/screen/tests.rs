@@ -230,6 +230,59 @@ fn a_replayed_message_is_told_by_what_was_given() {
     assert_eq!([alone(6, 0.2, 0.0, 0.5), alone(7, 0.3, 0.0, 0.6)], ["used"; 2]);
 }
 
+/// Where no model is sent, what stands in its place is held to the bound; who sends nothing moves nobody.
+#[test]
+fn long_updates_are_told_whatever_they_are_sent_as() {
+    let verdict = |content: &dyn Fn(f64) -> Message<f64>, form: &dyn Fn() -> Form| {
+        let (messages, unused) = ([1.0, 2.0, 3.0, 4.0].map(content), model(0.0));
+        let norms = [1.0, 2.0, 3.0, 31.0];
+        let one = |(k, message)| Envelope { model: None, norm: norms[k], ..envelope(k, 1, &unused, message) };
+        let arrived: Vec<_> = messages.iter().enumerate().map(one).collect();
+        let expected = Expected {
+            round: 1,
+            participants: &[0, 1, 2, 3],
+            shapes: &[],
+            enrolled: &SIZES,
+            given: vec![(None, None); SIZES.len()],
+            form: &|_| form(),
+            moved: &|_| None,
+            summaries: false,
+        };
+        fresh().judge(&arrived, &expected)[3].as_ref().map_or("used", Reason::kind)
+    };
+    let tensor = |x: f64| Message::tensors(vec![Matrix::from_rows(1, 1, &[x])]);
+    let entry = |x: f64| Message { entries: vec![(0, x)], ..Message::default() };
+    assert_eq!(verdict(&tensor, &|| Form::message().tensors(vec![(1, 1)])), "too-long");
+    assert_eq!(verdict(&entry, &|| Form::message().entries(1, 1)), "too-long");
+    assert_eq!(verdict(&|_| Message::default(), &Form::message), "used");
+}
+
+/// What the server itself says is long may be answered at that length, whatever the others send.
+#[test]
+fn a_message_may_be_as_long_as_what_the_server_said() {
+    let verdict = |told: f64| {
+        let messages = [1.0, 2.0, 3.0, 45.0].map(|x| Message::tensors(vec![Matrix::from_rows(1, 1, &[x])]));
+        let (told, unused) = (Message::tensors(vec![Matrix::from_rows(1, 1, &[told])]), model(0.0));
+        let arrived: Vec<_> = messages
+            .iter()
+            .enumerate()
+            .map(|(k, message)| Envelope { model: None, combined: false, ..envelope(k, 1, &unused, message) })
+            .collect();
+        let expected = Expected {
+            round: 1,
+            participants: &[0, 1, 2, 3],
+            shapes: &[TensorShape::bias("b", 1)],
+            enrolled: &SIZES,
+            given: vec![(None, Some(&told)); SIZES.len()],
+            form: &|_| Form::message().tensors(vec![(1, 1)]),
+            moved: &|_| None,
+            summaries: false,
+        };
+        fresh().judge(&arrived, &expected)[3].as_ref().map_or("used", Reason::kind)
+    };
+    assert_eq!([verdict(0.0), verdict(44.0), verdict(46.0)], ["too-long", "too-long", "used"]);
+}
+
 /// A message shows that one tensor moved by 3, the other by 4 to 5.
 #[test]
 fn a_claimed_length_has_to_be_the_one_that_is_shown() {
@@ -289,6 +342,22 @@ fn claims_far_above_the_others_are_refused() {
     let mut screen = fresh();
     judge(&mut screen, 1, &[5.0, 5.0, 5.0]);
     assert_eq!(judge(&mut screen, 2, &[0.1, 0.1, 0.1, 49.0]), ["used"; 4]);
+}
+
+#[test]
+fn lengths_are_those_of_all_numbers_in_a_message() {
+    use super::length::{far_above, message_length};
+    let (tensor, entries) = (Matrix::from_rows(1, 2, &[2.0, -3.0]), vec![(4, 6.0), (7, 0.0)]);
+    assert_eq!(message_length(&Message::<f64>::numbers(vec![5.0])), None, "nothing that is combined");
+    assert_eq!(message_length(&Message::tensors(vec![tensor.clone()])), Some(libm::sqrt(13.0)));
+    let ten = Matrix::from_rows(2, 5, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0]);
+    assert_eq!(message_length(&Message::tensors(vec![ten])), Some(libm::sqrt(385.0)));
+    assert_eq!(message_length(&Message { entries: entries.clone(), ..Message::default() }), Some(6.0));
+    assert_eq!(message_length(&Message { entries, ..Message::tensors(vec![tensor]) }), Some(7.0));
+    assert_eq!(
+        [far_above(&[1.0, 9.0, 3.0], 10.0), far_above(&[1.0, 2.0], 10.0), far_above(&[0.0; 3], 10.0)],
+        [Some(30.0), None, None]
+    );
 }
 
 /// Tensors like those of the model are held to the bound of models, others to its cube; the largest median counts on.
