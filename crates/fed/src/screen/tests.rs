@@ -205,7 +205,13 @@ fn a_replay_is_told_from_an_honest_repetition() {
 /// What is said of a distance counts for nothing: neither a replayed one nor 0 hides that a message was sent before.
 #[test]
 fn a_replayed_message_is_told_by_what_was_given() {
-    let message = |x: f64| Message::tensors(vec![Matrix::from_rows(1, 1, &[x])]);
+    replays_are_told(&|x| Message::tensors(vec![Matrix::from_rows(1, 1, &[x])]), &|| {
+        Form::message().tensors(vec![(1, 1)])
+    });
+    replays_are_told(&|x| Message { entries: vec![(0, x)], ..Message::default() }, &|| Form::message().entries(1, 1));
+}
+
+fn replays_are_told(message: &dyn Fn(f64) -> Message<f64>, form: &dyn Fn() -> Form) {
     let mut screen = fresh();
     let mut alone = |round: usize, given: f64, sent: f64, norm: f64| {
         let (given, sent) = (message(given), message(sent));
@@ -217,7 +223,7 @@ fn a_replayed_message_is_told_by_what_was_given() {
             shapes: &[],
             enrolled: &SIZES,
             given: vec![(None, Some(&given)); SIZES.len()],
-            form: &|_| Form::message().tensors(vec![(1, 1)]),
+            form: &|_| form(),
             moved: &|_| None,
             summaries: false,
         };
