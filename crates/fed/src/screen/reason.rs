@@ -182,3 +182,49 @@ impl fmt::Display for Reason {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> Vec<Reason> {
+        let said = String::new;
+        vec![
+            Reason::Failed(said()),
+            Reason::NotInvited,
+            Reason::Stranger { claimed: 1 },
+            Reason::Duplicate,
+            Reason::WrongRound { expected: 1, found: 2 },
+            Reason::Late { allowed: 1.0, took: 2.0 },
+            Reason::Shape { expected: said(), found: said() },
+            Reason::Message { expected: said(), found: said() },
+            Reason::NotFinite { what: "model" },
+            Reason::Size { enrolled: 1.0, found: 2.0 },
+            Reason::Summary { what: "gap", expected: "from 0 to 1", found: 2.0 },
+            Reason::Replay { round: 1 },
+            Reason::Implausible { what: "loss", bound: 1.0, found: 2.0 },
+            Reason::TooLong { what: "an update", bound: 1.0, found: 2.0 },
+        ]
+    }
+
+    fn kinds(like: impl Fn(&Reason) -> bool) -> Vec<&'static str> {
+        all().iter().filter(|reason| like(reason)).map(Reason::kind).collect()
+    }
+
+    /// As docs/robustness.md has them.
+    #[test]
+    fn what_no_honest_client_sends_is_suspect_and_what_is_far_off_is_doubtful() {
+        let suspect = ["stranger", "duplicate", "wrong-round", "shape", "message", "not-finite", "size", "summary"];
+        assert_eq!(kinds(Reason::is_suspect), suspect);
+        assert_eq!(kinds(Reason::is_doubtful), ["replay", "implausible", "too-long"]);
+        assert_eq!(kinds(Reason::is_numeric), ["failed", "not-finite", "too-long"]);
+    }
+
+    #[test]
+    fn every_reason_says_what_was_expected_and_what_was_found() {
+        for reason in all() {
+            let said = reason.to_string();
+            assert!(said.starts_with("expected ") && said.contains("found "), "{said}");
+        }
+    }
+}
