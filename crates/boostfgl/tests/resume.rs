@@ -232,6 +232,15 @@ fn a_run_that_began_anew_after_damage_can_be_stopped_again() {
     resume_and_stop(&experiment, &folder, 1);
     let (run, notes, seen) = resume(&experiment, &folder).unwrap();
     assert_eq!((run.summary.digest.as_str(), notes.len(), seen), (digest.as_str(), 0, 2 * ROUNDS - 1));
+    // Only the newer state is damaged: the one that the run goes on from stays, in case it is needed again.
+    let folder = new_folder(place.path(), "newer");
+    stop_after(&experiment, &folder, 3, OFTEN);
+    let before = states(&folder);
+    damage(&before[1]);
+    resume_and_stop(&experiment, &folder, 1);
+    assert_eq!(states(&folder), before);
+    let (run, notes, seen) = resume(&experiment, &folder).unwrap();
+    assert_eq!((run.summary.digest.as_str(), notes.len(), seen), (digest.as_str(), 0, 2 * ROUNDS - 3));
     // A finished seed is damaged while the next is under way: what came after it belongs to rounds that are done again.
     let folder = new_folder(place.path(), "done");
     stop_after(&experiment, &folder, ROUNDS + 2, OFTEN);

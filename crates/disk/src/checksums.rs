@@ -258,7 +258,7 @@ mod tests {
     fn what_is_not_listed_is_taken_as_it_is() {
         let place = tempfile::tempdir().unwrap();
         let [a, b] = ["a", "b"].map(|name| place.path().join(name));
-        [&a, &b].map(|file| fs::write(file, "1").unwrap());
+        [&a, &b].into_iter().for_each(|file| fs::write(file, "1").unwrap());
         Checksums::of(place.path(), ["a"]).unwrap().write().unwrap();
         Checksums::check_beside(&b).unwrap();
         let sums = Checksums::read(place.path()).unwrap().unwrap();

@@ -315,3 +315,18 @@ fn put_back<R>(path: &Path, bytes: &[u8], read: impl FnOnce(&mut Ledger<'_>) -> 
 fn unrepresentable(error: serde_json::Error) -> Error {
     boostfgl_report::Error::malformed(RunFolder::CHECKPOINT, error.to_string()).into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a stopped run took so far counts in what it took in all.
+    #[test]
+    fn times_so_far_are_kept() {
+        let (mut spent, mut bytes, mut back) =
+            (Spent { wall: 1.5, cpu: 2.5, training: 2.25 }, Vec::new(), Spent::default());
+        spent.keep(&mut Ledger::saving(&mut bytes)).unwrap();
+        back.keep(&mut Ledger::restoring(&bytes)).unwrap();
+        assert_eq!(back, spent);
+    }
+}

@@ -105,3 +105,29 @@ pub(crate) fn recorded_config(folder: &RunFolder) -> Result<Config> {
     });
     Ok(resolved?.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn runs_come_in_the_order_in_which_methods_are_run() {
+        let place = tempfile::tempdir().unwrap();
+        let finished = ["zeta", "boostfgl", "alpha"];
+        for name in finished.iter().chain(&["fedavg", "neither"]) {
+            fs::create_dir(place.path().join(name)).unwrap();
+        }
+        let summary = |name: &str| place.path().join(name).join(RunFolder::SUMMARY);
+        finished.iter().for_each(|name| fs::write(summary(name), "{}").unwrap());
+        fs::write(place.path().join("fedavg").join(RunFolder::CONFIG), "").unwrap();
+        assert_eq!(runs_in(place.path()).len(), 3, "a configuration alone is no run");
+        fs::create_dir(place.path().join("fedavg").join(RunFolder::CHECKPOINT)).unwrap();
+        let runs = runs_in(place.path());
+        let names: Vec<_> = runs.iter().map(|run| run.file_name().unwrap().to_str().unwrap()).collect();
+        assert_eq!(names, ["fedavg", "boostfgl", "alpha", "zeta"]);
+        assert_eq!(runs_in(&runs[0]), [runs[0].clone()], "a run is its own folder of runs");
+        assert!(is_stopped(&runs[0]) && !is_stopped(&runs[1]));
+        assert!(runs_in(&place.path().join("nowhere")).is_empty());
+    }
+}
