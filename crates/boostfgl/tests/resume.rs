@@ -1,10 +1,11 @@
 //! Runs that are stopped, killed or damaged, and what becomes of them.
 
 use boostfgl::checkpoint::{StoppedRun, is_stopped};
-use boostfgl::disk::Checksums;
+use boostfgl::disk::{Checksums, UNFINISHED};
 use boostfgl::fairness::Evaluation;
 use boostfgl::fairness::diagnostics::Which;
 use boostfgl::fed::RoundRecord;
+use boostfgl::fed::attack::Kind;
 use boostfgl::graph::generator::{Spec, generate, preset};
 use boostfgl::report::RunFolder;
 use boostfgl::{Config, Error, Experiment, Keeping, Pace, Progress, Run};
@@ -15,12 +16,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const ROUNDS: usize = 4;
 
 fn experiment(method: &str) -> Experiment {
+    experiment_with(method, |_| {})
+}
+
+fn experiment_with(method: &str, change: impl FnOnce(&mut Config)) -> Experiment {
     let spec = Spec { nodes: 200, edges: 500, communities: 3, pocket_size: 10, ..preset("demo").unwrap().spec };
     let graph = generate("small", &spec, 1, &mut |_, _| {}).unwrap();
     let mut config = Config { dataset: "demo".into(), method: method.into(), seeds: vec![3, 8], ..Config::default() };
     (config.fed.rounds, config.model.hidden, config.partition.clients) = (ROUNDS, 8, 3);
     config.methods.fedsage_plus.gen_epochs = 2;
     config.methods.adafgl.personal_epochs = 2;
+    change(&mut config);
     Experiment::new(config, graph).unwrap()
 }
 
@@ -129,6 +135,30 @@ fn a_run_stopped_after_any_round_leaves_what_an_undisturbed_one_does() {
             }
             assert_eq!(content(&folder).len(), content(&whole).len(), "{method} stopped after {stop}");
         }
+    }
+}
+
+/// Who was refused before a stop is counted at the end, once, and half-written files of a crash go away.
+#[test]
+fn refusals_before_a_stop_are_counted() {
+    let place = tempfile::tempdir().unwrap();
+    let experiment = experiment_with("fedavg", |config| config.attack.kind = Kind::Nan);
+    let whole = new_folder(place.path(), "whole");
+    experiment.run_watched(&mut (), Some(&whole)).unwrap();
+    let expected = content(&whole);
+    let summary = &expected.iter().find(|(name, _)| name == RunFolder::SUMMARY).unwrap().1;
+    assert!(summary.contains("\"not-finite\""), "{summary}");
+    for stop in [2, ROUNDS + 2] {
+        let folder = new_folder(place.path(), &format!("{stop}"));
+        stop_after(&experiment, &folder, stop, OFTEN);
+        let left = format!("{}half{}", UNFINISHED.0, UNFINISHED.1);
+        fs::write(folder.file(&left), "half").unwrap();
+        fs::write(folder.file(RunFolder::CHECKPOINT).join(&left), "half").unwrap();
+        resume(&experiment, &folder).unwrap();
+        for (found, expected) in content(&folder).iter().zip(&expected) {
+            assert!(found == expected, "stopped after {stop}: {} differs", expected.0);
+        }
+        assert_eq!(content(&folder).len(), expected.len(), "stopped after {stop}");
     }
 }
 
