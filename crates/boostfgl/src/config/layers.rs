@@ -3,6 +3,7 @@
 use super::{Config, Key, keys, values};
 use crate::{Data, Error, Result};
 use boostfgl_disk::{self as disk, Checksums};
+use boostfgl_report::RunFolder;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -69,7 +70,10 @@ impl Layers {
     /// If it cannot be read, is not TOML, or has an unknown key; the message names the line. Also if it is that of a finished
     /// run and was changed since: who repeats a run wants that run.
     pub fn file(&mut self, path: &Path) -> Result<()> {
-        Checksums::check_beside(path).map_err(changed)?;
+        // Elsewhere a list of checksums may be anybody's.
+        if path.ends_with(RunFolder::CONFIG) && path.with_file_name(RunFolder::SUMMARY).is_file() {
+            Checksums::check_beside(path).map_err(changed)?;
+        }
         let text = std::fs::read_to_string(path).map_err(|e| boostfgl_graph::Error::io(path, e))?;
         self.text(&text, path)
     }

@@ -157,6 +157,7 @@ fn a_finished_runs_configuration_is_that_of_the_run() {
         ["a/config.toml: expected the content that checksums.txt names, found other", "copy it to another folder"];
     place.refused_with("run --config a/config.toml --out b", &wanted);
     place.write("c/config.toml", &config);
+    place.write("c/checksums.txt", "of something else");
     place.ok("run --config c/config.toml --out b");
     assert_eq!(place.read("b/rounds.jsonl").lines().count(), 3);
 }

@@ -1,6 +1,6 @@
-//! Reading the entries of a zip archive, the container of `.npz`.
+//! Reading the entries of a zip archive: the container of `.npz`, and of datasets that are published as one file.
 //!
-//! Only what numpy writes is understood: one volume, entries stored or deflated, zip64 where needed. Files from
+//! Only what numpy and they need is understood: one volume, entries stored or deflated, zip64 where needed. Files from
 //! strangers are expected here, so nothing is believed before it is checked: every offset and length is compared with
 //! the length of the file, and an entry that claims to unpack to more than deflate can produce is refused. So are two
 //! entries of one name, of which others take the last, and entries that share bytes, with which a small file could
