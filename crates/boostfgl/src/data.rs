@@ -44,6 +44,12 @@ impl Data {
         }
     }
 
+    /// Whether a name means files of the user's own: not `generate:PRESET`, a preset or a name of the catalogue.
+    pub fn is_path(name: &str) -> bool {
+        let generated = name.starts_with("generate:") || generator::preset(name).is_ok();
+        !generated && catalogue::find(name).is_err()
+    }
+
     /// The shares of training, validation and test nodes and the learning rate of the protocol, where it sets them.
     pub fn protocol(&self) -> Option<([f64; 3], f64)> {
         match self {
@@ -108,11 +114,11 @@ pub fn read_located(located: &Located) -> Result<Graph> {
     let format = readers::Format::from_name(located.format)?;
     let name = located.dataset.name;
     if located.missing.contains(&"node-feat.csv.gz") {
-        let (adjacency, labels, split) = match format {
+        let (adjacency, labels, splits) = match format {
             readers::Format::FlatNpz => readers::flat_npz::read_without_features(&located.path)?,
             _ => readers::ogb::read_without_features(&located.path)?,
         };
-        return Ok(generator::plant_features(name, adjacency, labels, split, &generator::PLANTED, 0)?);
+        return Ok(generator::plant_features(name, adjacency, labels, splits, &generator::PLANTED, 0)?);
     }
     Ok(readers::read(&located.path, Some(format))?.renamed(name))
 }

@@ -62,7 +62,7 @@ impl Inquiry {
             nodes: &[],
             // As if all were the last client's: then there are as many as there will be.
             client: &vec![clients.saturating_sub(1) as u32; n],
-            minority: &vec![false; n],
+            minority: &vec![None; n],
             heterophilous: &vec![false; n],
             degree: &degrees(graph),
             columns: graph.group_columns(),

@@ -2,7 +2,7 @@
 
 use crate::builder::ExperimentBuilder;
 use crate::config::Config;
-use crate::{Error, Result, memory};
+use crate::{Data, Error, Result, memory};
 use boostfgl_fairness::Evaluation;
 use boostfgl_fairness::diagnostics::{Diagnosis, Settings, Which};
 use boostfgl_fed::boost::Boost;
@@ -219,8 +219,9 @@ impl Experiment {
         config
     }
 
-    /// Looks for what would stop a run, before anything is written: no labels, no published split though it is asked
-    /// for, a partition file that does not fit, or no training node. Partitions are not drawn for this.
+    /// Looks for what would stop a run, before anything is written: no labels, no split of the data though it is asked
+    /// for, a minority class that does not exist, a partition file that does not fit, or no training node. Partitions are
+    /// not drawn for this.
     ///
     /// # Errors
     /// Names what is missing.
@@ -229,8 +230,10 @@ impl Experiment {
             let advice = "Fill in the label of some nodes: training and judging need them.";
             return Err(Error::usage(self.graph.name(), "expected nodes with labels, found none", advice));
         }
+        // Whether the classes of groups.minority exist does not depend on how many nodes they have.
+        self.config.groups.minority.classes(&vec![1; self.graph.classes()], self.graph.labels().names())?;
         let trains = |split: &Split| split.nodes(Role::Train).next().is_some();
-        let published = matches!(self.config.split.rule()?, SplitRule::Published);
+        let published = matches!(self.split_rule()?, SplitRule::Published);
         if self.config.partition.partitioner == "file" {
             for &seed in &self.config.seeds {
                 if !trains(self.partition(seed)?.split()) {
@@ -238,16 +241,30 @@ impl Experiment {
                 }
             }
         } else if published {
-            match self.graph.split() {
-                Some(split) if trains(split) => {}
-                Some(_) => return Err(boostfgl_fed::Error::NothingToTrain.into()),
-                None => {
-                    let graph = self.graph.name().to_owned();
-                    return Err(boostfgl_partition::Error::NoPublishedSplit { graph }.into());
+            for &seed in &self.config.seeds {
+                match self.graph.split_of_seed(seed) {
+                    Some(split) if trains(split) => {}
+                    Some(_) => return Err(boostfgl_fed::Error::NothingToTrain.into()),
+                    None => {
+                        let graph = self.graph.name().to_owned();
+                        return Err(boostfgl_partition::Error::NoPublishedSplit { graph }.into());
+                    }
                 }
             }
         }
         Ok(())
+    }
+
+    /// Where the roles of nodes come from, unless a partition file brings them.
+    pub(crate) fn split_rule(&self) -> Result<SplitRule> {
+        self.config.split.rule(&self.graph, Data::is_path(&self.config.dataset))
+    }
+
+    /// Whether the partition file brings the split.
+    pub(crate) fn splits_by_file(&self) -> bool {
+        let section = &self.config.partition;
+        let file = section.file.as_ref().filter(|_| section.partitioner == "file");
+        file.is_some_and(|file| boostfgl_partition::file::has_split(file))
     }
 
     /// Divides the graph among clients for one seed.
@@ -256,7 +273,7 @@ impl Experiment {
     /// If the graph cannot be divided so.
     pub fn partition(&self, seed: u64) -> Result<Partition> {
         let section = &self.config.partition;
-        let rule = self.config.split.rule()?;
+        let rule = self.split_rule()?;
         if section.partitioner == "file"
             && let Some(file) = &section.file
         {
@@ -287,7 +304,6 @@ impl Experiment {
             optimizer: self.config.optimizer.clone(),
             boost: self.config.boost.clone(),
             methods: self.config.methods.clone(),
-            minority_ratio: self.config.groups.minority_ratio,
             screen: self.config.screen.clone(),
             aggregation: self.config.aggregation,
             attack: self.config.attack.clone(),

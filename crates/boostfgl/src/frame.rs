@@ -115,7 +115,7 @@ struct Answers {
     prediction: Vec<u32>,
     nodes: Vec<u32>,
     client: Vec<u32>,
-    minority: Vec<bool>,
+    minority: Vec<Option<bool>>,
     heterophilous: Vec<bool>,
 }
 

@@ -4,7 +4,7 @@ use crate::config::HomophilyGraph;
 use crate::{Experiment, Result};
 use boostfgl_fairness::diagnostics::Subject;
 use boostfgl_fairness::{Evaluation, Question};
-use boostfgl_graph::groups::{Groups, minority_classes, node_homophily};
+use boostfgl_graph::groups::{Groups, node_homophily};
 use boostfgl_graph::{Graph, Role};
 use boostfgl_partition::Partition;
 
@@ -13,9 +13,10 @@ pub(crate) struct Judge<'a> {
     graph: &'a Graph,
     partition: &'a Partition,
     client_sizes: Vec<usize>,
-    test: Vec<u32>,
-    training_counts: Vec<usize>,
-    minority_ratio: f64,
+    pub(crate) test: Vec<u32>,
+    pub(crate) training_counts: Vec<usize>,
+    /// Per class, whether it is a minority class; `None` for a class without a training node.
+    pub(crate) minority: Vec<Option<bool>>,
     pub(crate) groups: Groups,
 }
 
@@ -23,7 +24,7 @@ impl<'a> Judge<'a> {
     pub(crate) fn new(experiment: &'a Experiment, partition: &'a Partition) -> Result<Self> {
         let (graph, section) = (experiment.graph(), &experiment.config().groups);
         let counts = graph.labels().counts(partition.split().nodes(Role::Train));
-        let minority = minority_classes(&counts, section.minority_ratio);
+        let minority = section.minority.classes(&counts, graph.labels().names())?;
         let homophily = match section.homophily_graph {
             HomophilyGraph::Global => experiment.homophily().to_vec(),
             HomophilyGraph::Local => local_homophily(graph, partition),
@@ -37,7 +38,7 @@ impl<'a> Judge<'a> {
             test: partition.split().nodes(Role::Test).map(|v| v as u32).collect(),
             groups: Groups::new(&homophily, graph.labels(), &minority, section.homophily_threshold)?,
             training_counts: counts,
-            minority_ratio: section.minority_ratio,
+            minority,
         })
     }
 
@@ -46,7 +47,7 @@ impl<'a> Judge<'a> {
         Subject {
             labels: self.graph.labels(),
             training_counts: &self.training_counts,
-            minority_ratio: self.minority_ratio,
+            minority_classes: &self.minority,
             minority: &self.groups.minority,
             heterophilous: &self.groups.heterophilous,
             roles: self.partition.split().roles(),

@@ -25,6 +25,7 @@ mod builder;
 pub mod checkpoint;
 pub mod config;
 pub mod data;
+mod details;
 pub mod diagnose;
 mod error;
 mod experiment;

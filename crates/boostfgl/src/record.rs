@@ -110,7 +110,7 @@ impl<'a> Recorder<'a> {
         let graph = experiment.graph();
         let seeds = runs.iter().map(|run| {
             let mut minority_classes: Vec<usize> = (0..graph.len())
-                .filter(|v| run.groups.minority[*v])
+                .filter(|v| run.groups.minority[*v] == Some(true))
                 .filter_map(|v| graph.labels().get(v).map(|class| class as usize))
                 .collect();
             minority_classes.sort_unstable();

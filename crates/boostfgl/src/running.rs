@@ -1,6 +1,7 @@
 //! Running an experiment: seed after seed, recorded, kept, and taken up again where it was stopped.
 
 use crate::checkpoint::{FinishedSeed, Keeper, Keeping, Position, Recorded, Running, Saved, Spent, is_stopped};
+use crate::details::details;
 use crate::experiment::{Experiment, Progress, Refused, Run, SeedRun};
 use crate::judge::Judge;
 use crate::process::{self, Meter};
@@ -250,12 +251,14 @@ impl Runner<'_, '_> {
         let spent = spent(meter, &training);
         let diagnosis = (!diagnostics.is_empty()).then(|| diagnostician.conclude());
         let evaluation = judge.evaluate(&outcome.predictions)?;
+        let details = details(experiment, &judge, &partition, &outcome, seed)?;
         let (groups, digest) = (judge.groups, digest(&outcome));
         let summary = SeedSummary {
             seed,
             scores: Percent(evaluation.scores.percent().0),
             groups: evaluation.groups.sizes(),
             round: outcome.round,
+            details,
             seconds: spent.wall,
             cpu_seconds: spent.cpu,
             bytes_up: outcome.bytes_up,

@@ -216,6 +216,7 @@ fn cell(seconds: f64) -> CellRecord {
         scores: boostfgl::fairness::Scores::default().percent(),
         groups: boostfgl::fairness::GroupSizes::default(),
         round: 3,
+        details: Default::default(),
         digest: "abc".into(),
         cost,
     };

@@ -41,7 +41,7 @@ pub struct Question<'a> {
     /// How many nodes of all splits each client has: its weight in the `client` reading.
     pub client_sizes: &'a [usize],
     /// Per node, whether its class is a minority class.
-    pub minority: &'a [bool],
+    pub minority: &'a [Option<bool>],
     /// Per node, whether it is heterophilous.
     pub heterophilous: &'a [bool],
 }
@@ -184,7 +184,7 @@ mod tests {
             nodes: &[0, 1, 2, 3],
             client: &[0, 0, 1, 1],
             client_sizes: &[2, 2],
-            minority: &[false, true, true, false],
+            minority: &[Some(false), Some(true), Some(true), Some(false)],
             heterophilous: &[false, false, false, true],
         }
     }

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 /// A set of judged nodes, by what puts a node at a disadvantage.
 ///
 /// Which classes are minority classes and which nodes are heterophilous is decided on the graph; here they are one
-/// flag each per node. [`Group::Majority`] and [`Group::Homophilous`] are complements within the judged nodes, so
-/// `Homophilous` also holds the nodes without neighbours, which have no homophily at all.
+/// flag each per node. A node of a class that nothing is known of (no training node) is neither minority nor majority.
+/// [`Group::Homophilous`] is the complement of [`Group::Heterophilous`] within the judged nodes, so it also holds the nodes
+/// without neighbours, which have no homophily at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Group {
@@ -18,7 +19,7 @@ pub enum Group {
     Homophilous,
     /// Of a minority class.
     Minority,
-    /// Not of a minority class.
+    /// Of a class that is counted and not a minority class.
     Majority,
     /// Of a minority class and heterophilous: the worst off.
     HeteMin,
@@ -45,17 +46,18 @@ impl Group {
     ///
     /// ```
     /// use boostfgl_fairness::Group;
-    /// assert!(Group::HeteMin.contains(true, true));
-    /// assert!(!Group::HeteMin.contains(true, false));
+    /// assert!(Group::HeteMin.contains(Some(true), true));
+    /// assert!(!Group::HeteMin.contains(Some(true), false));
+    /// assert!(!Group::Majority.contains(None, true));
     /// ```
-    pub fn contains(self, minority: bool, heterophilous: bool) -> bool {
+    pub fn contains(self, minority: Option<bool>, heterophilous: bool) -> bool {
         match self {
             Self::All => true,
             Self::Heterophilous => heterophilous,
             Self::Homophilous => !heterophilous,
-            Self::Minority => minority,
-            Self::Majority => !minority,
-            Self::HeteMin => minority && heterophilous,
+            Self::Minority => minority == Some(true),
+            Self::Majority => minority == Some(false),
+            Self::HeteMin => minority == Some(true) && heterophilous,
         }
     }
 }

@@ -28,6 +28,7 @@ pub mod metrics;
 mod scores;
 pub mod statistics;
 mod table;
+pub mod warnings;
 
 pub use aggregate::{Aggregate, aggregate, mean, sample_std};
 pub use confusion::{ClassCounts, Confusion};
@@ -38,3 +39,4 @@ pub use group::{Group, GroupSizes};
 pub use metrics::{Classes, Metric};
 pub use scores::{Percent, Readings, Scores};
 pub use table::{GroupRow, GroupTable};
+pub use warnings::{Warning, WarningKind};

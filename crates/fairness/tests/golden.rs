@@ -80,7 +80,7 @@ fn a_question_gives_the_same_scores() {
                 nodes: &integers(&result["S"]),
                 client: &client,
                 client_sizes: &[7, 5],
-                minority: &flags(&minority["nodes"]),
+                minority: &flags(&minority["nodes"]).into_iter().map(Some).collect::<Vec<_>>(),
                 heterophilous: &flags(&result["hete_global_le"]),
             }
             .evaluate()
@@ -118,7 +118,7 @@ fn client_reading_by_hand() {
         nodes: &[5, 6, 9, 11],
         client: &[0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1],
         client_sizes: &[7, 5],
-        minority: &[false; 12],
+        minority: &[Some(false); 12],
         heterophilous: &flags(&golden["results"]["test_nodes"]["hete_local_le"]),
     }
     .evaluate()

@@ -34,7 +34,7 @@ fn evaluate(nodes: &[Node]) -> Evaluation {
         nodes: &judged,
         client: &client,
         client_sizes: &client_sizes,
-        minority: &nodes.iter().map(|node| node.3).collect::<Vec<_>>(),
+        minority: &nodes.iter().map(|node| Some(node.3)).collect::<Vec<_>>(),
         heterophilous: &nodes.iter().map(|node| node.4).collect::<Vec<_>>(),
     }
     .evaluate()

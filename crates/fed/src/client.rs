@@ -25,7 +25,6 @@ pub(crate) struct Instructions<'a> {
     pub(crate) optimizer: &'a OptimizerConfig,
     pub(crate) boost: &'a BoostConfig,
     pub(crate) boosts: &'a [Boost],
-    pub(crate) minority_ratio: f64,
 }
 
 /// A client between rounds.
@@ -46,7 +45,8 @@ pub(crate) struct Client<T: Real> {
     node: Option<NodeBoost>,
     topology: Option<TopologyBoost>,
     summarises: bool,
-    minority: Vec<bool>,
+    /// Per class, whether it is a minority class in the gap; `None` for a class without a counted node.
+    minority: Vec<Option<bool>>,
     /// What is known of the model that the next round starts from, if it was judged after the last.
     known: Option<Known<T>>,
     /// αᵥ of the training nodes in this round, under node boosting.
@@ -114,7 +114,7 @@ impl<T: Real> Client<T> {
             node: on(Boost::Node).then(|| NodeBoost::new(&told.boost.node)),
             topology,
             summarises: on(Boost::Model),
-            minority: gap_minority(&told.boost.model, &data, global_counts, told.minority_ratio),
+            minority: gap_minority(&told.boost.model, &data, global_counts),
             known: None,
             node_weights: None,
             inspected: false,
@@ -444,7 +444,8 @@ impl<T: Real> Client<T> {
         for (i, &v) in self.data.training.iter().enumerate() {
             let row = self.rows.as_ref().map_or(i, |rows| rows[i] as usize);
             let Some(label) = self.data.training_label[v as usize] else { continue };
-            let group = usize::from(self.minority[label as usize]);
+            let Some(minority) = self.minority[label as usize] else { continue };
+            let group = usize::from(minority);
             total[group] += 1;
             hits[group] += usize::from(argmax(out.row(row)) == label);
             if group == 1 {
@@ -583,15 +584,10 @@ fn epochs<T: Real>(
 }
 
 /// Which classes count as minority in the client's gap.
-fn gap_minority<T: Real>(
-    config: &ModelBoostConfig,
-    data: &LocalData<T>,
-    global_counts: &[usize],
-    ratio: f64,
-) -> Vec<bool> {
+fn gap_minority<T: Real>(config: &ModelBoostConfig, data: &LocalData<T>, global_counts: &[usize]) -> Vec<Option<bool>> {
     match config.gap_minority {
-        GapMinority::Global => minority_classes(global_counts, ratio),
-        GapMinority::Local => minority_classes(&data.training_counts(), ratio),
+        GapMinority::Global => minority_classes(global_counts, config.minority_ratio),
+        GapMinority::Local => minority_classes(&data.training_counts(), config.minority_ratio),
     }
 }
 

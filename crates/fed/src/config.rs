@@ -50,10 +50,7 @@ impl Protocol {
         steps("fed.rounds", 1, self.rounds)?;
         steps("fed.epochs", 1, self.epochs)?;
         at_least_one("fed.eval_every", self.eval_every)?;
-        if !(self.participation > 0.0 && self.participation <= 1.0) {
-            return Err(Error::setting("fed.participation", "a number above 0 and at most 1", self.participation));
-        }
-        Ok(())
+        share("fed.participation", self.participation)
     }
 }
 
@@ -268,6 +265,14 @@ pub(crate) fn not_negative(key: &'static str, value: f64) -> Result<()> {
         return Err(Error::setting(key, "a number of at least 0", value));
     }
     single(key, value)
+}
+
+/// A share above 0 and at most 1.
+pub(crate) fn share(key: &'static str, value: f64) -> Result<()> {
+    if value > 0.0 && value <= 1.0 {
+        return Ok(());
+    }
+    Err(Error::setting(key, "a number above 0 and at most 1", value))
 }
 
 pub(crate) fn above_zero(key: &'static str, value: f64) -> Result<()> {

@@ -25,8 +25,9 @@ pub struct Course<T: Real> {
     done: usize,
     /// Bytes that went up and down.
     bytes: (u64, u64),
-    /// The round to report so far, and its score.
-    best: Option<(f64, Outcome<T>)>,
+    /// The round to report so far.
+    reported: Option<Outcome<T>>,
+    trace: Trace,
     inspected: bool,
 }
 
@@ -37,7 +38,8 @@ impl<T: Real> Federation<T> {
     /// If all clients of a round diverge, or fewer updates than the quorum can be used.
     pub fn begin(mut self, observers: &mut [&mut dyn Observer<T>]) -> Result<Course<T>> {
         let bytes = self.prepare(observers)?;
-        Ok(Course { federation: self, done: 0, bytes, best: None, inspected: false }.watched(observers))
+        Ok(Course { federation: self, done: 0, bytes, reported: None, trace: Trace::default(), inspected: false }
+            .watched(observers))
     }
 
     /// Goes on where [`Course::keep`] stopped, in a federation of the same setup and data. Nothing of what came before is
@@ -46,7 +48,8 @@ impl<T: Real> Federation<T> {
     /// # Errors
     /// If what is read is not the state of such a federation.
     pub fn resume(self, ledger: &mut Ledger<'_>, observers: &mut [&mut dyn Observer<T>]) -> Result<Course<T>> {
-        let mut course = Course { federation: self, done: 0, bytes: (0, 0), best: None, inspected: false };
+        let (bytes, trace) = ((0, 0), Trace::default());
+        let mut course = Course { federation: self, done: 0, bytes, reported: None, trace, inspected: false };
         course.keep(ledger)?;
         Ok(course.watched(observers))
     }
@@ -120,6 +123,7 @@ impl<T: Real> Course<T> {
             seconds: started.elapsed().saturating_sub(aside).as_secs_f64(),
         };
         observers.iter_mut().for_each(|o| o.round(&record));
+        self.trace.losses.push(record.loss);
         if let Some((predictions, accuracy)) = evaluation {
             self.remember(round, predictions, accuracy);
         }
@@ -127,24 +131,38 @@ impl<T: Real> Course<T> {
         Ok(())
     }
 
-    /// Remembers a round if it is the one to report so far.
+    /// Remembers an evaluated round: as the last, as the best on validation nodes so far, as the one to report.
     fn remember(&mut self, round: usize, predictions: Vec<u32>, accuracy: Option<f64>) {
         let last = round == self.federation.rounds();
-        let score = accuracy.unwrap_or(0.0);
-        let wanted = match self.federation.setup.protocol.report {
+        let so_far = self.trace.best_val.as_ref().and_then(|best| best.val_accuracy);
+        let best = accuracy.is_some_and(|found| so_far.is_none_or(|so_far| found > so_far)) && self.may_be_best(round);
+        let reported = match self.federation.setup.protocol.report {
             ReportedRound::Last => last,
-            // Without validation nodes every round scores alike: then the last one is reported.
-            ReportedRound::BestVal => {
-                self.best.as_ref().is_none_or(|(so_far, _)| score > *so_far) || (accuracy.is_none() && last)
-            }
+            // Without validation nodes no round is the best: then the last one is reported.
+            ReportedRound::BestVal => best || (last && self.trace.best_val.is_none()),
         };
-        if wanted {
+        let snapshot = || Snapshot { round, val_accuracy: accuracy, predictions: predictions.clone() };
+        if best {
+            self.trace.best_val = Some(snapshot());
+        }
+        if last {
+            self.trace.last = Some(snapshot());
+        }
+        if reported {
             let models = match self.federation.server.models() {
                 kept if kept.is_empty() => self.federation.clients.iter().map(|c| c.local().clone()).collect(),
                 models => models.into_iter().cloned().collect(),
             };
-            self.best = Some((score, Outcome { round, models, predictions, bytes_up: 0, bytes_down: 0 }));
+            let (bytes_up, bytes_down, trace) = (0, 0, Trace::default());
+            self.reported = Some(Outcome { round, models, predictions, bytes_up, bytes_down, trace });
         }
+    }
+
+    /// Whether a round may be chosen by its validation accuracy. Where a method adds rounds of its own (AdaFGL's personal
+    /// step), only those are the method: a round before them is the model of another one.
+    fn may_be_best(&self, round: usize) -> bool {
+        let asked = self.federation.setup.protocol.rounds;
+        self.federation.rounds() == asked || round > asked
     }
 
     /// What the rounds leave behind.
@@ -152,10 +170,11 @@ impl<T: Real> Course<T> {
     /// # Panics
     /// If a round is left.
     pub fn finish(self) -> Outcome<T> {
-        let Some((_, mut outcome)) = self.best.filter(|_| self.done >= self.federation.rounds()) else {
+        let Some(mut outcome) = self.reported.filter(|_| self.done >= self.federation.rounds()) else {
             panic!("{} rounds are left", self.federation.rounds() - self.done)
         };
         (outcome.bytes_up, outcome.bytes_down) = self.bytes;
+        outcome.trace = self.trace;
         outcome
     }
 
@@ -174,29 +193,72 @@ impl<T: Real> Course<T> {
         }
         let (nodes, classes) = (self.federation.nodes, self.federation.classes());
         let model = self.federation.clients[0].local().clone();
-        let (mut score, mut best) = std::mem::take(&mut self.best).unzip();
-        ledger.option("best score", &mut score, || 0.0)?;
-        ledger.option("best round", &mut best, || Outcome::blank(&model))?;
-        if let Some(outcome) = &best {
-            let fits = outcome.predictions.len() == nodes
-                && outcome.predictions.iter().all(|&class| (class as usize) < classes);
-            if !fits {
+        ledger.option("reported round", &mut self.reported, || Outcome::blank(&model))?;
+        ledger.keep("trace", &mut self.trace)?;
+        let predictions = self.reported.iter().map(|outcome| &outcome.predictions);
+        for predictions in predictions.chain(self.trace.snapshots().map(|snapshot| &snapshot.predictions)) {
+            if predictions.len() != nodes || predictions.iter().any(|&class| class as usize >= classes) {
                 let expected = format!("a class below {classes} for each of {nodes} nodes");
-                return Err(ledger.unlike(expected, format!("{} other numbers", outcome.predictions.len())));
+                return Err(ledger.unlike(expected, format!("{} other numbers", predictions.len())));
             }
         }
-        self.best = score.zip(best);
-        if self.is_over() && self.best.is_none() {
+        if self.is_over() && (self.reported.is_none() || self.trace.last.is_none()) {
             return Err(ledger.unlike("a round to report after the last", "none"));
         }
         Ok(())
     }
 }
 
+/// How a run went: what it is judged and warned by, whichever round is reported.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    /// The training loss of every round.
+    pub losses: Vec<f64>,
+    /// The last round.
+    pub last: Option<Snapshot>,
+    /// The earliest round with the highest accuracy on validation nodes; `None` without validation nodes. Where a method
+    /// adds rounds of its own, it is one of those.
+    pub best_val: Option<Snapshot>,
+}
+
+/// Predictions after one round.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Snapshot {
+    /// Which round, from 1.
+    pub round: usize,
+    /// Share of validation nodes predicted right, if there are any.
+    pub val_accuracy: Option<f64>,
+    /// The predicted class of every node of the global graph.
+    pub predictions: Vec<u32>,
+}
+
+impl Trace {
+    fn snapshots(&self) -> impl Iterator<Item = &Snapshot> {
+        self.last.iter().chain(&self.best_val)
+    }
+}
+
+impl Keep for Trace {
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.keep("losses", &mut self.losses)?;
+        ledger.option("last round", &mut self.last, Snapshot::default)?;
+        ledger.option("best validation round", &mut self.best_val, Snapshot::default)
+    }
+}
+
+impl Keep for Snapshot {
+    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        ledger.keep("round", &mut self.round)?;
+        ledger.option("validation accuracy", &mut self.val_accuracy, || 0.0)?;
+        ledger.keep("predictions", &mut self.predictions)
+    }
+}
+
 impl<T: Real> Outcome<T> {
     /// One to be restored, whose models are like this one.
     pub fn blank(model: &Params<T>) -> Self {
-        Self { round: 0, models: vec![model.clone()], predictions: Vec::new(), bytes_up: 0, bytes_down: 0 }
+        let (models, predictions) = (vec![model.clone()], Vec::new());
+        Self { round: 0, models, predictions, bytes_up: 0, bytes_down: 0, trace: Trace::default() }
     }
 }
 
@@ -211,6 +273,7 @@ impl<T: Real> Keep for Outcome<T> {
         }
         ledger.keep("predictions", &mut self.predictions)?;
         ledger.keep("bytes up", &mut self.bytes_up)?;
-        ledger.keep("bytes down", &mut self.bytes_down)
+        ledger.keep("bytes down", &mut self.bytes_down)?;
+        ledger.keep("trace", &mut self.trace)
     }
 }

@@ -6,6 +6,7 @@ use crate::attack::{self, Attack, Sent};
 use crate::boost::{Boost, BoostConfig, ModelBoost};
 use crate::client::{Client, Instructions};
 use crate::config::{Model, Optimizer, Protocol};
+use crate::course::Trace;
 use crate::local_data::LocalData;
 use crate::methods::{self, MethodConfigs, MethodInfo, Round, ServerRule, Terms, Turn};
 use crate::observer::{ClientRecord, Inspected, Inspection, Observer};
@@ -39,8 +40,6 @@ pub struct Setup {
     pub boost: BoostConfig,
     /// Settings of the methods.
     pub methods: MethodConfigs,
-    /// Mass q of the minority classes in a client's fairness gap.
-    pub minority_ratio: f64,
     /// What updates have to be like to be used.
     pub screen: screen::Config,
     /// How models are combined, whatever the method.
@@ -86,6 +85,8 @@ pub struct Outcome<T> {
     pub bytes_up: u64,
     /// Bytes received by all clients together.
     pub bytes_down: u64,
+    /// How the run went.
+    pub trace: Trace,
 }
 
 impl<T: Real> Federation<T> {
@@ -556,7 +557,6 @@ pub(crate) fn instructions(setup: &Setup) -> Instructions<'_> {
         optimizer: &setup.optimizer,
         boost: &setup.boost,
         boosts: &setup.boosts,
-        minority_ratio: setup.minority_ratio,
     }
 }
 

@@ -40,7 +40,7 @@ pub mod screen;
 mod wire;
 
 pub use aggregate::{Combination, Rule, Update};
-pub use course::Course;
+pub use course::{Course, Snapshot, Trace};
 pub use error::{Error, Result};
 pub use federation::{Federation, Outcome, Setup};
 pub use local_data::LocalData;

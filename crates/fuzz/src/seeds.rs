@@ -210,6 +210,7 @@ fn measured() -> Measured {
         scores: boostfgl::fairness::Scores::default().percent(),
         groups: boostfgl::fairness::GroupSizes::default(),
         round: 3,
+        details: Default::default(),
         digest: "abc".into(),
         cost: CellCost { seconds: 1.0 / 3.0, ..CellCost::default() },
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::{Adjacency, Error, Features, GroupColumn, Labels, Result, Split};
 
-/// A graph 𝒢 = (𝒱, ℰ, X, Y): topology, features, labels and, where published, a split.
+/// A graph 𝒢 = (𝒱, ℰ, X, Y): topology, features, labels and the splits that come with it.
 ///
 /// Nodes are 0..n inside the program; [`Graph::id`] gives the name a node had in its source.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,7 +13,7 @@ pub struct Graph {
     adjacency: Adjacency,
     features: Features,
     labels: Labels,
-    split: Option<Split>,
+    splits: Vec<Split>,
     ids: NodeIds,
     group_columns: Vec<GroupColumn>,
 }
@@ -34,7 +34,7 @@ impl Graph {
     /// If the parts speak of different numbers of nodes, or there is no node.
     pub fn new(name: impl Into<String>, adjacency: Adjacency, features: Features, labels: Labels) -> Result<Self> {
         let (name, ids) = (name.into(), NodeIds::Position);
-        let graph = Self { name, adjacency, features, labels, split: None, ids, group_columns: Vec::new() };
+        let graph = Self { name, adjacency, features, labels, splits: Vec::new(), ids, group_columns: Vec::new() };
         if graph.is_empty() {
             return Err(Error::inconsistent(graph.name, "at least one node", "none"));
         }
@@ -43,13 +43,21 @@ impl Graph {
         Ok(graph)
     }
 
-    /// Adds the published split.
+    /// Adds the split that comes with the data, in place of those it had.
     ///
     /// # Errors
     /// If it is not about as many nodes.
-    pub fn with_split(mut self, split: Split) -> Result<Self> {
-        self.check_rows("split", split.roles().len())?;
-        self.split = Some(split);
+    pub fn with_split(self, split: Split) -> Result<Self> {
+        self.with_splits(vec![split])
+    }
+
+    /// Adds the splits that come with the data, in place of those it had.
+    ///
+    /// # Errors
+    /// If one is not about as many nodes.
+    pub fn with_splits(mut self, splits: Vec<Split>) -> Result<Self> {
+        splits.iter().try_for_each(|split| self.check_rows("split", split.roles().len()))?;
+        self.splits = splits;
         Ok(self)
     }
 
@@ -136,9 +144,20 @@ impl Graph {
         &self.labels
     }
 
-    /// The published split, if the source has one.
+    /// The splits that come with the data; none if the source has none.
+    pub fn splits(&self) -> &[Split] {
+        &self.splits
+    }
+
+    /// The first of the splits that come with the data.
     pub fn split(&self) -> Option<&Split> {
-        self.split.as_ref()
+        self.splits.first()
+    }
+
+    /// The split that comes with the data for a run of this seed: of k stored splits number s mod k.
+    pub fn split_of_seed(&self, seed: u64) -> Option<&Split> {
+        let count = u64::try_from(self.splits.len()).ok().filter(|&count| count > 0)?;
+        self.splits.get((seed % count) as usize)
     }
 
     /// What nodes were called in the source.
@@ -168,7 +187,7 @@ impl Graph {
             adjacency: self.adjacency.induced(nodes),
             features: self.features.select(nodes),
             labels: self.labels.select(nodes),
-            split: self.split.as_ref().map(|split| split.select(nodes)),
+            splits: self.splits.iter().map(|split| split.select(nodes)).collect(),
             ids: match &self.ids {
                 NodeIds::Position => NodeIds::Position,
                 NodeIds::Named(names) => NodeIds::Named(nodes.iter().map(|&v| names[v as usize].clone()).collect()),

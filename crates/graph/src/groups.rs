@@ -3,42 +3,172 @@
 //! Groups belong to evaluation. They are computed from all labels of the whole graph (or of a client's graph) and are
 //! never shown to training.
 
+use std::fmt;
+
+use serde::de::{self, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use crate::{Error, Graph, Labels, Result};
 
 /// The default of `homophily_threshold`: a node is heterophilous if at most half of its neighbours share its class.
 pub const HOMOPHILY_THRESHOLD: f64 = 0.5;
 
-/// Which classes are minority classes: 𝒞_min(q).
+/// Which classes are minority classes: 𝒞_min(q). `Some(true)` is a minority class, `Some(false)` a majority class, `None` a
+/// class without a counted node, which is in neither group.
 ///
-/// Classes are sorted by labelled count n_c, smallest first, equal counts by class id. The minority is the shortest
-/// prefix of that order with Σ n_c ≥ q · Σ over all classes. The definition is followed to the letter: a class without
-/// a labelled node sorts first and is a minority class whenever any class is. If `q` ≤ 0 or nothing is labelled, the
-/// empty prefix suffices and no class is marked.
+/// Classes with a counted node are sorted by count n_c, smallest first, equal counts by class id. The minority is the
+/// shortest prefix of that order with Σ n_c ≥ q · Σ over all classes. Where one class alone holds more than 1 − q of the
+/// nodes (fraud, churn), that prefix holds every class, and there would be no majority to compare with: then the last class
+/// of the prefix, the largest of all, is left out. A single class has no minority. If `q` ≤ 0 or nothing is counted, the
+/// empty prefix suffices.
 ///
 /// Sums that reach q up to rounding (relative 10⁻⁹) count as reaching it, so that 55 of 100 satisfies q = 0.55.
 ///
 /// ```
 /// use boostfgl_graph::groups::minority_classes;
-/// assert_eq!(minority_classes(&[4, 2, 1], 0.4), [false, true, true]);
-/// assert_eq!(minority_classes(&[4, 2, 1], 0.5), [true, true, true]);
+/// assert_eq!(minority_classes(&[4, 2, 1], 0.4), [Some(false), Some(true), Some(true)]);
+/// assert_eq!(minority_classes(&[94, 6], 0.5), [Some(false), Some(true)]);
+/// assert_eq!(minority_classes(&[7, 0], 0.5), [Some(false), None]);
 /// ```
-pub fn minority_classes(counts: &[usize], q: f64) -> Vec<bool> {
+pub fn minority_classes(counts: &[usize], q: f64) -> Vec<Option<bool>> {
     let total: usize = counts.iter().sum();
     let needed = q * total as f64 - 1e-9 * total as f64;
-    let mut order: Vec<usize> = (0..counts.len()).collect();
-    order.sort_by_key(|&class| (counts[class], class));
-
-    let mut minority = vec![false; counts.len()];
-    let mut mass = 0;
-    for class in order {
-        if total == 0 || mass as f64 >= needed {
-            break;
-        }
-        minority[class] = true;
-        mass += counts[class];
+    let order = smallest_first(counts);
+    let (mut mass, mut prefix) = (0, 0);
+    while prefix < order.len() && (mass as f64) < needed {
+        mass += counts[order[prefix]];
+        prefix += 1;
     }
+    smallest(counts, &order, prefix)
+}
+
+/// The classes with a counted node, smallest first, equal counts by class id.
+fn smallest_first(counts: &[usize]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..counts.len()).filter(|&class| counts[class] > 0).collect();
+    order.sort_by_key(|&class| (counts[class], class));
+    order
+}
+
+/// Marks the first `wanted` classes of `order` as minority, but always leaves one as majority.
+fn smallest(counts: &[usize], order: &[usize], wanted: usize) -> Vec<Option<bool>> {
+    let mut minority: Vec<Option<bool>> = counts.iter().map(|&count| (count > 0).then_some(false)).collect();
+    let most = order.len().saturating_sub(1);
+    order.iter().take(wanted.min(most)).for_each(|&class| minority[class] = Some(true));
     minority
 }
+
+/// How minority classes are chosen.
+///
+/// In a configuration file a share (`0.5`), a number of classes (`"smallest:2"`) or the names of classes (`["fraud"]`).
+#[derive(Clone, Debug, PartialEq)]
+pub enum MinorityRule {
+    /// The smallest classes that together hold at least this share of the counted nodes: [`minority_classes`].
+    Ratio(f64),
+    /// This many of the smallest classes with a counted node.
+    Smallest(usize),
+    /// The classes of these names.
+    Named(Vec<String>),
+}
+
+impl MinorityRule {
+    /// What a value may be, in words.
+    pub const EXPECTED: &str =
+        "a share above 0 and at most 1, \"smallest:N\" with N of at least 1, or a list of class names";
+
+    /// Whether the rule can choose anything: its share is a share, its number at least 1, its list not empty.
+    pub fn is_valid(&self) -> bool {
+        match self {
+            Self::Ratio(q) => *q > 0.0 && *q <= 1.0,
+            Self::Smallest(number) => *number > 0,
+            Self::Named(names) => !names.is_empty(),
+        }
+    }
+
+    /// Marks each class: `Some(true)` minority, `Some(false)` majority, `None` without a counted node.
+    ///
+    /// # Errors
+    /// If a class is named that the labels do not have, or all of them are; the nearest name is suggested.
+    pub fn classes(&self, counts: &[usize], names: &[String]) -> Result<Vec<Option<bool>>> {
+        match self {
+            Self::Ratio(q) => Ok(minority_classes(counts, *q)),
+            Self::Smallest(number) => Ok(smallest(counts, &smallest_first(counts), *number)),
+            Self::Named(wanted) => {
+                wanted.iter().try_for_each(|name| check_class(name, names))?;
+                if names.iter().all(|name| wanted.contains(name)) {
+                    let found = format!("all {} classes", names.len());
+                    return Err(Error::inconsistent("groups.minority", "at least one class that is not listed", found));
+                }
+                let mark = |(name, &count): (&String, &usize)| (count > 0).then(|| wanted.contains(name));
+                Ok(names.iter().zip(counts).map(mark).collect())
+            }
+        }
+    }
+}
+
+/// Checks that the labels have a class of this name.
+fn check_class(name: &str, names: &[String]) -> Result<()> {
+    if names.iter().any(|known| known == name) {
+        return Ok(());
+    }
+    let near = crate::nearest(name, names.iter().map(String::as_str));
+    let near = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
+    let expected = format!("names of classes, such as `{}`", names.first().map_or("", String::as_str));
+    Err(Error::inconsistent("groups.minority", expected, format!("`{name}`{near}")))
+}
+
+impl Serialize for MinorityRule {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Ratio(q) => serializer.serialize_f64(*q),
+            Self::Smallest(number) => serializer.serialize_str(&format!("{SMALLEST}{number}")),
+            Self::Named(names) => names.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for MinorityRule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(RuleVisitor)
+    }
+}
+
+/// By hand, because an untagged enum's only message is that nothing matched.
+struct RuleVisitor;
+
+impl<'de> Visitor<'de> for RuleVisitor {
+    type Value = MinorityRule;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(MinorityRule::EXPECTED)
+    }
+
+    fn visit_f64<E: de::Error>(self, q: f64) -> Result<MinorityRule, E> {
+        Ok(MinorityRule::Ratio(q))
+    }
+
+    fn visit_i64<E: de::Error>(self, q: i64) -> Result<MinorityRule, E> {
+        Ok(MinorityRule::Ratio(q as f64))
+    }
+
+    fn visit_u64<E: de::Error>(self, q: u64) -> Result<MinorityRule, E> {
+        Ok(MinorityRule::Ratio(q as f64))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<MinorityRule, E> {
+        let number = text.strip_prefix(SMALLEST).and_then(|number| number.parse().ok());
+        number.map(MinorityRule::Smallest).ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<MinorityRule, A::Error> {
+        let mut names = Vec::new();
+        while let Some(name) = items.next_element()? {
+            names.push(name);
+        }
+        Ok(MinorityRule::Named(names))
+    }
+}
+
+const SMALLEST: &str = "smallest:";
 
 /// Node homophily φ(v) = |{u ∈ N(v) : y_u = y_v}| / |N(v)| for every node.
 ///
@@ -74,8 +204,9 @@ fn agreement(graph: &Graph, v: usize) -> (usize, usize) {
 /// Membership of every node in the disadvantaged groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Groups {
-    /// 𝒱_min: the node's class is a minority class.
-    pub minority: Vec<bool>,
+    /// 𝒱_min: whether the node's class is a minority class; `None` for a node without a label, and for one of a class that
+    /// is in neither group.
+    pub minority: Vec<Option<bool>>,
     /// 𝒱_hete: φ(v) ≤ threshold. Nodes for which φ is not defined are outside.
     pub heterophilous: Vec<bool>,
 }
@@ -88,7 +219,7 @@ impl Groups {
     ///
     /// # Errors
     /// If `phi` is not about as many nodes as `labels`, or `minority` not about as many classes.
-    pub fn new(phi: &[Option<f64>], labels: &Labels, minority: &[bool], threshold: f64) -> Result<Self> {
+    pub fn new(phi: &[Option<f64>], labels: &Labels, minority: &[Option<bool>], threshold: f64) -> Result<Self> {
         if phi.len() != labels.len() {
             let expected = format!("{} numbers, one per node", labels.len());
             return Err(Error::inconsistent("node homophily", expected, phi.len().to_string()));
@@ -98,14 +229,14 @@ impl Groups {
             return Err(Error::inconsistent("minority classes", expected, minority.len().to_string()));
         }
         Ok(Self {
-            minority: labels.iter().map(|class| class.is_some_and(|c| minority[c as usize])).collect(),
+            minority: labels.iter().map(|class| class.and_then(|c| minority[c as usize])).collect(),
             heterophilous: phi.iter().map(|phi| phi.is_some_and(|phi| phi <= threshold)).collect(),
         })
     }
 
     /// 𝒱_hete-min = 𝒱_hete ∩ 𝒱_min, node by node.
     pub fn intersection(&self) -> Vec<bool> {
-        self.minority.iter().zip(&self.heterophilous).map(|(&minority, &hete)| minority && hete).collect()
+        self.minority.iter().zip(&self.heterophilous).map(|(&minority, &hete)| minority == Some(true) && hete).collect()
     }
 
     /// Number of nodes.
@@ -138,6 +269,10 @@ mod tests {
 
     fn members(flags: &[bool]) -> Vec<usize> {
         (0..flags.len()).filter(|&v| flags[v]).collect()
+    }
+
+    fn marked(minority: &[Option<bool>]) -> Vec<bool> {
+        minority.iter().map(|minority| *minority == Some(true)).collect()
     }
 
     fn golden() -> (Graph, Value, Value) {
@@ -193,26 +328,75 @@ mod tests {
         let counts = indices(&metrics["labelled_class_counts"]);
         for (q, sets) in expected["minority"].as_object().unwrap() {
             let classes = minority_classes(&counts, q.parse().unwrap());
-            assert_eq!(members(&classes), indices(&sets["classes"]), "q = {q}");
+            assert_eq!(members(&marked(&classes)), indices(&sets["classes"]), "q = {q}");
             let groups = Groups::new(&phi, graph.labels(), &classes, HOMOPHILY_THRESHOLD).unwrap();
-            assert_eq!(members(&groups.minority), indices(&sets["nodes"]));
+            assert_eq!(members(&marked(&groups.minority)), indices(&sets["nodes"]));
             assert_eq!(members(&groups.heterophilous), indices(&expected["hete_global_le"]));
             assert_eq!(members(&groups.intersection()), indices(&sets["hete_min"]));
         }
         let local =
-            Groups::new(&local_homophily(&graph, &file), graph.labels(), &[false; 3], HOMOPHILY_THRESHOLD).unwrap();
+            Groups::new(&local_homophily(&graph, &file), graph.labels(), &[None; 3], HOMOPHILY_THRESHOLD).unwrap();
         assert_eq!(members(&local.heterophilous), indices(&expected["hete_local_le"]));
     }
 
+    const MIN: Option<bool> = Some(true);
+    const MAJ: Option<bool> = Some(false);
+
     #[test]
     fn minority_follows_the_definition_at_its_edges() {
-        assert_eq!(minority_classes(&[3, 3, 3], 0.3), [true, false, false], "ties go to the lower class id");
-        assert_eq!(minority_classes(&[5, 0, 9], 0.3), [true, true, false], "an empty class sorts first");
-        assert_eq!(minority_classes(&[55, 45, 100], 0.5), [true, true, false]);
-        assert_eq!(minority_classes(&[45, 10, 45], 0.55), [true, true, false], "0.55 · 100 rounds above 55");
-        assert_eq!(minority_classes(&[0, 0], 0.5), [false, false]);
-        assert_eq!(minority_classes(&[1, 2], 0.0), [false, false]);
-        assert_eq!(minority_classes(&[1, 2], 1.0), [true, true]);
+        assert_eq!(minority_classes(&[3, 3, 3], 0.3), [MIN, MAJ, MAJ], "ties go to the lower class id");
+        assert_eq!(minority_classes(&[55, 45, 100], 0.5), [MIN, MIN, MAJ]);
+        assert_eq!(minority_classes(&[45, 10, 45], 0.55), [MIN, MIN, MAJ], "0.55 · 100 rounds above 55");
+        assert_eq!(minority_classes(&[0, 0], 0.5), [None, None]);
+        assert_eq!(minority_classes(&[1, 2], 0.0), [MAJ, MAJ]);
+    }
+
+    #[test]
+    fn the_largest_class_of_a_skewed_graph_stays_the_majority() {
+        // By the letter of the definition every class of these would be a minority class.
+        assert_eq!(minority_classes(&[94, 6], 0.5), [MAJ, MIN]);
+        assert_eq!(minority_classes(&[4, 2, 1], 0.5), [MAJ, MIN, MIN]);
+        assert_eq!(minority_classes(&[1, 2], 1.0), [MIN, MAJ]);
+        assert_eq!(minority_classes(&[5, 0, 9], 0.3), [MIN, None, MAJ], "an empty class is in no group");
+        assert_eq!(minority_classes(&[0, 9, 0], 0.5), [None, MAJ, None], "a single class has no minority");
+    }
+
+    #[test]
+    fn minority_classes_may_be_counted_or_named() {
+        let names = ["ok", "fraud", "unsure"].map(str::to_owned);
+        let counts = [90, 6, 4];
+        let classes = |rule: MinorityRule| rule.classes(&counts, &names);
+        assert_eq!(classes(MinorityRule::Ratio(0.05)).unwrap(), [MAJ, MIN, MIN]);
+        assert_eq!(classes(MinorityRule::Smallest(1)).unwrap(), [MAJ, MAJ, MIN]);
+        assert_eq!(classes(MinorityRule::Smallest(7)).unwrap(), [MAJ, MIN, MIN], "one class stays the majority");
+        let named =
+            |wanted: &[&str]| classes(MinorityRule::Named(wanted.iter().map(|&name| name.to_owned()).collect()));
+        assert_eq!(named(&["fraud"]).unwrap(), [MAJ, MIN, MAJ]);
+        assert_eq!(
+            named(&["frauds"]).unwrap_err().to_string(),
+            "groups.minority: expected names of classes, such as `ok`, found `frauds` (did you mean `fraud`?)"
+        );
+        let all = named(&["ok", "fraud", "unsure"]).unwrap_err().to_string();
+        assert_eq!(all, "groups.minority: expected at least one class that is not listed, found all 3 classes");
+    }
+
+    #[test]
+    fn rules_are_read_and_written() {
+        for (json, rule) in [
+            ("0.5", MinorityRule::Ratio(0.5)),
+            ("\"smallest:2\"", MinorityRule::Smallest(2)),
+            ("[\"fraud\"]", MinorityRule::Named(vec!["fraud".into()])),
+        ] {
+            assert_eq!(serde_json::from_str::<MinorityRule>(json).unwrap(), rule);
+            assert_eq!(serde_json::to_string(&rule).unwrap(), json);
+        }
+        assert_eq!(serde_json::from_str::<MinorityRule>("1").unwrap(), MinorityRule::Ratio(1.0));
+        for json in ["\"smallest\"", "\"smallest:x\"", "true", "{}"] {
+            let message = serde_json::from_str::<MinorityRule>(json).unwrap_err().to_string();
+            assert!(message.contains("smallest:N"), "{json}: {message}");
+        }
+        let invalid = [MinorityRule::Ratio(0.0), MinorityRule::Ratio(1.1), MinorityRule::Smallest(0)];
+        assert!(invalid.iter().all(|rule| !rule.is_valid()) && !MinorityRule::Named(Vec::new()).is_valid());
     }
 
     #[test]
@@ -222,7 +406,7 @@ mod tests {
         let graph = Graph::new("g", adjacency, Features::dense(4, 0, Vec::new()).unwrap(), labels).unwrap();
         assert_eq!(node_homophily(&graph), [Some(1.0), Some(1.0), None, None]);
         assert_eq!(edge_homophily(&graph), Some(1.0));
-        assert!(Groups::new(&[None], graph.labels(), &[false; 2], 0.5).is_err());
-        assert!(Groups::new(&[None; 4], graph.labels(), &[false], 0.5).is_err());
+        assert!(Groups::new(&[None], graph.labels(), &[None; 2], 0.5).is_err());
+        assert!(Groups::new(&[None; 4], graph.labels(), &[None], 0.5).is_err());
     }
 }

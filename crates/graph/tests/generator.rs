@@ -170,7 +170,7 @@ fn planted_features_say_so_and_keep_the_rest() {
     let labels = Labels::from_integers(&[0, 1, -1, 1], 2).unwrap();
     let split = Split::new(vec![Role::Train, Role::Val, Role::None, Role::Test]);
     let spec = FeatureSpec::Dense { columns: 128, signal: 5.0 };
-    let plant = || plant_features("g", adjacency.clone(), labels.clone(), Some(split.clone()), &spec, 0).unwrap();
+    let plant = || plant_features("g", adjacency.clone(), labels.clone(), vec![split.clone()], &spec, 0).unwrap();
     let graph = plant();
     assert_eq!(graph.name(), "g (planted features)");
     assert_eq!((graph.adjacency(), graph.labels(), graph.split()), (&adjacency, &labels, Some(&split)));

@@ -48,8 +48,8 @@ pub enum Error {
         found: String,
     },
 
-    /// The published split was asked for, but the dataset has none.
-    #[error("{graph} has no published split")]
+    /// The split of the data was asked for, but they have none.
+    #[error("{graph} has no split of its own")]
     NoPublishedSplit {
         /// The graph.
         graph: String,
@@ -85,7 +85,9 @@ impl Error {
             Self::NoClients => "Ask for one client or more; one client means centralised training.",
             Self::Unknown { .. } => "`boostfgl partition --help` lists the partitioners.",
             Self::Setting { .. } => "Correct the key in the configuration file or on the command line.",
-            Self::NoPublishedSplit { .. } => "Give the split as three ratios instead, for example [0.2, 0.4, 0.4].",
+            Self::NoPublishedSplit { .. } => {
+                "Add a `split` column to nodes.csv, or draw one by shares: --set split.source=shares."
+            }
             Self::SeedAbsent { .. } => "Run the seeds that the file holds, or give it a single seed, which serves all.",
             Self::Write { .. } => "Check that the folder exists, may be written and has room.",
         }

@@ -64,6 +64,12 @@ impl Partitioner for FromFile {
     }
 }
 
+/// Whether a partition file has a `split` column; `false` if its first line cannot be read.
+pub fn has_split(path: &Path) -> bool {
+    let header = csv::Reader::from_path(path).and_then(|mut reader| reader.headers().cloned());
+    header.is_ok_and(|header| header.iter().any(|name| name.trim() == "split"))
+}
+
 /// Writes the partitions of one or more seeds of one graph.
 ///
 /// The file appears whole or not at all: it is written beside its place and then renamed.

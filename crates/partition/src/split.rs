@@ -83,7 +83,7 @@ impl Default for Ratios {
 pub enum SplitRule {
     /// Drawn per client and class.
     Ratios(Ratios),
-    /// Those of the dataset's authors, [`Graph::split`].
+    /// Those that come with the data, [`Graph::split_of_seed`].
     Published,
 }
 
@@ -91,11 +91,11 @@ impl SplitRule {
     /// Decides the role of every node, given the client of each. Time O(n log n), memory O(n).
     ///
     /// # Errors
-    /// If the published split is asked for and there is none.
+    /// If the split of the data is asked for and they have none.
     pub fn draw(&self, graph: &Graph, client: &[u32], seed: u64) -> Result<Split> {
         match self {
             Self::Ratios(ratios) => Ok(stratified(graph.labels(), client, ratios, seed)),
-            Self::Published => published(graph),
+            Self::Published => published(graph, seed),
         }
     }
 }
@@ -132,8 +132,8 @@ pub fn stratified(labels: &Labels, client: &[u32], ratios: &Ratios, seed: u64) -
     Split::new(roles)
 }
 
-fn published(graph: &Graph) -> Result<Split> {
-    let Some(split) = graph.split() else {
+fn published(graph: &Graph, seed: u64) -> Result<Split> {
+    let Some(split) = graph.split_of_seed(seed) else {
         return Err(Error::NoPublishedSplit { graph: graph.name().to_owned() });
     };
     let role = |(v, label): (usize, Option<u32>)| if label.is_some() { split.role(v) } else { Role::None };
@@ -247,7 +247,7 @@ mod tests {
         let labels = Labels::from_integers(&[0, -1, 0], 1).unwrap();
         let graph = Graph::new("mine", adjacency, Features::dense(3, 1, vec![0.0; 3]).unwrap(), labels).unwrap();
         let error = SplitRule::Published.draw(&graph, &[0; 3], 0).unwrap_err();
-        assert_eq!(error.to_string(), "mine has no published split");
+        assert_eq!(error.to_string(), "mine has no split of its own");
         let graph = graph.with_split(Split::new(vec![Role::Train, Role::Train, Role::Test])).unwrap();
         let split = SplitRule::Published.draw(&graph, &[0; 3], 0).unwrap();
         assert_eq!(split.roles(), [Role::Train, Role::None, Role::Test]);

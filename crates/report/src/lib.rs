@@ -23,6 +23,7 @@
 pub mod chart;
 mod comparison;
 mod course;
+mod details;
 mod diagnoses;
 mod diagnosis;
 mod divisions;
@@ -34,6 +35,7 @@ mod frame;
 mod markup;
 pub mod page;
 mod predictions;
+mod remarks;
 mod results;
 mod rounds;
 mod sheet;
@@ -47,6 +49,7 @@ pub use comparison::{
     Block, BlockRow, Cell, CellCost, Comparison, Contender, CostSummary, Difference, Measured, MetricSummary, Outcome,
 };
 pub use course::{Course, RoundFrames};
+pub use details::{Budget, MinorityUsed, RoundScores, SeedDetails, SplitOrigin, SplitUsed};
 pub use diagnoses::{Diagnoses, SeedDiagnosis};
 pub use diagnosis::DiagnosisReport;
 pub use divisions::{Divisions, SeedDivision};

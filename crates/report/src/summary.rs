@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use boostfgl_fairness::{GroupSizes, Percent, Scores, aggregate};
+use boostfgl_fairness::{GroupSizes, Percent, Scores, Warning, aggregate, warnings};
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result};
+use crate::{Error, Result, SeedDetails};
 
 /// The outcome of one run: a method on a dataset, over one or more seeds.
 ///
@@ -43,6 +43,9 @@ pub struct Summary {
     /// How many updates were refused for which reason, in all seeds; left out without any.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub refused: BTreeMap<String, u64>,
+    /// What must not look like a success, in all seeds; left out without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
     /// BLAKE3 of the parameters and predictions of all seeds.
     pub digest: String,
 }
@@ -59,6 +62,9 @@ pub struct SeedSummary {
     pub groups: GroupSizes,
     /// The round whose model is reported, counted from 1.
     pub round: usize,
+    /// Both rounds that papers report, and what the run was like.
+    #[serde(flatten)]
+    pub details: SeedDetails,
     /// Time on the clock.
     pub seconds: f64,
     /// Processor time.
@@ -130,6 +136,7 @@ impl Summary {
                 down: seeds.iter().map(|seed| seed.bytes_down).sum(),
             },
             refused,
+            warnings: warnings::merge(seeds.iter().flat_map(|seed| seed.details.warnings.iter().cloned())),
             seeds,
             cpu_seconds: totals.cpu_seconds,
             train_cpu_seconds: totals.train_cpu_seconds,

@@ -13,8 +13,14 @@ fn cell(seed: u64, percent: f64) -> Cell {
     let scores = Scores { accuracy: same, overall_f1: same, hete_f1: same, hete_min_f1: same };
     let cost =
         CellCost { bytes_up: 4000, bytes_down: 2000, client_rounds: 10, cpu_seconds: 1.5, ..CellCost::default() };
-    let measured =
-        Measured { scores: scores.percent(), groups: GroupSizes::default(), round: 1, digest: "d".into(), cost };
+    let measured = Measured {
+        scores: scores.percent(),
+        groups: GroupSizes::default(),
+        round: 1,
+        details: Default::default(),
+        digest: "d".into(),
+        cost,
+    };
     Cell { seed, outcome: Outcome::Done(Box::new(measured)), peak_bytes: 3 << 20 }
 }
 

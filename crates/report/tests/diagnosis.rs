@@ -27,7 +27,12 @@ fn gsd(minority: f64) -> Gsd {
             vec![mass(2, 2, 2.0, 1.0), Mass::default()],
         ],
     };
-    Gsd { training_counts: vec![6, 2], minority_ratio: 0.2, rounds: vec![round(1, 1.0), round(2, 2.0)] }
+    Gsd {
+        training_counts: vec![6, 2],
+        minority: Vec::new(),
+        minority_ratio: Some(0.2),
+        rounds: vec![round(1, 1.0), round(2, 2.0)],
+    }
 }
 
 fn epr(harmful: usize) -> Epr {

@@ -76,7 +76,7 @@ fn write_predictions(path: &Path, nodes: usize) -> Result<()> {
             split: Role::Test,
             label: Some("a"),
             prediction: "b",
-            minority: false,
+            minority: Some(false),
             heterophilous: true,
         })?;
     }

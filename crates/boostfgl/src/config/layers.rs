@@ -1,6 +1,6 @@
 //! Layers of values, and where each value came from.
 
-use super::{Config, Key, keys, values};
+use super::{Config, Key, keys, renamed, values};
 use crate::{Data, Error, Result};
 use boostfgl_disk::{self as disk, Checksums};
 use boostfgl_report::RunFolder;
@@ -87,9 +87,13 @@ impl Layers {
             place: error.span().map_or_else(|| path.display().to_string(), |span| at_line(path, text, span.start)),
             reason: error.message().to_owned(),
         })?;
-        for key in leaves(&table).into_iter().chain(empty_tables(&table)) {
-            let offset = offset_of(text, &key);
-            check_key(&table, &key).map_err(|reason| Error::Config { place: at_line(path, text, offset), reason })?;
+        let given = leaves(&table).into_iter().chain(empty_tables(&table)).collect::<Vec<_>>();
+        let mut table = table;
+        for given in given {
+            let offset = offset_of(text, &given);
+            let wrong = |reason| Error::Config { place: at_line(path, text, offset), reason };
+            let key = renamed::update(&mut table, given).map_err(wrong)?;
+            check_key(&table, &key).map_err(wrong)?;
             self.lines.insert((path.to_path_buf(), key), line_of(text, offset));
         }
         self.layers.push((Source::File { path: path.to_path_buf(), line: None }, table));
@@ -101,8 +105,9 @@ impl Layers {
     /// # Errors
     /// If the key is unknown; the nearest is suggested.
     pub fn set(&mut self, key: &str, value: impl Into<Value>, flag: &str) -> Result<()> {
-        let (value, mut table) = (value.into(), Table::new());
         let wrong = |reason| Error::Config { place: flag.to_owned(), reason };
+        let (key, value) = renamed::resolve(key, value.into(), full_path).map_err(wrong)?;
+        let (key, mut table) = (key.as_str(), Table::new());
         match full_path(key) {
             Some(path) => {
                 if path != key {
@@ -250,7 +255,7 @@ fn merge(into: &mut Table, from: &Table) {
     }
 }
 
-fn insert(table: &mut Table, path: &str, value: Value) {
+pub(super) fn insert(table: &mut Table, path: &str, value: Value) {
     match path.split_once('.') {
         None => {
             table.insert(path.to_owned(), value);

@@ -6,6 +6,7 @@
 
 mod keys;
 mod layers;
+mod renamed;
 
 pub use keys::{Key, keys, values};
 pub use layers::{Layers, Source, without_effect};
@@ -15,7 +16,8 @@ use boostfgl_fed::boost::{Boost, BoostConfig};
 use boostfgl_fed::config::{Model, Optimizer, Protocol};
 use boostfgl_fed::methods::{self, MethodConfigs, MethodInfo};
 use boostfgl_fed::{aggregate, attack, screen};
-use boostfgl_graph::Scaling;
+use boostfgl_graph::groups::MinorityRule;
+use boostfgl_graph::{Graph, Scaling};
 use boostfgl_nn::backbones::{self, Architecture};
 use boostfgl_partition::{FromFile, LabelSkew, Louvain, PartitionConfig, Random, Ratios, SplitRule};
 use schemars::JsonSchema;
@@ -207,28 +209,42 @@ impl PartitionSection {
     }
 }
 
-/// How nodes are divided into training, validation and test nodes (`[split]`), per client and class.
+/// How nodes are divided into training, validation and test nodes (`[split]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SplitSection {
+    /// Where roles come from: file (the split that comes with the data; of k stored ones seed s takes number s mod k), shares
+    /// (drawn per client and class), or auto (file for data given by a path that have a split, shares otherwise).
+    pub source: SplitSource,
     /// Share of training nodes.
     pub train: f64,
     /// Share of validation nodes.
     pub val: f64,
     /// Share of test nodes. The three sum to at most 1; what is left over is not used.
     pub test: f64,
-    /// Use the dataset's published split instead of shares.
-    pub published: bool,
+}
+
+/// Where the roles of nodes come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SplitSource {
+    /// From the data if they are given by a path and have a split; by shares otherwise.
+    #[default]
+    Auto,
+    /// From the data.
+    File,
+    /// Drawn by shares, per client and class.
+    Shares,
 }
 
 impl Default for SplitSection {
     fn default() -> Self {
-        Self { train: 0.2, val: 0.4, test: 0.4, published: false }
+        Self { source: SplitSource::Auto, train: 0.2, val: 0.4, test: 0.4 }
     }
 }
 
 impl SplitSection {
-    /// Checks the shares, also where the published split is used in their place.
+    /// Checks the shares, also where the split of the data is used in their place.
     ///
     /// # Errors
     /// If the shares are not shares.
@@ -237,13 +253,15 @@ impl SplitSection {
         Ok(())
     }
 
-    /// The rule of these settings.
+    /// The rule of these settings for `graph`, which was given by a path or by the name of a known dataset.
     ///
     /// # Errors
     /// If the shares are not shares.
-    pub fn rule(&self) -> Result<SplitRule> {
-        if self.published {
-            return Ok(SplitRule::Published);
+    pub fn rule(&self, graph: &Graph, by_path: bool) -> Result<SplitRule> {
+        match self.source {
+            SplitSource::File => return Ok(SplitRule::Published),
+            SplitSource::Auto if by_path && graph.split().is_some() => return Ok(SplitRule::Published),
+            SplitSource::Auto | SplitSource::Shares => {}
         }
         Ok(SplitRule::Ratios(Ratios::new(self.train, self.val, self.test)?))
     }
@@ -253,8 +271,10 @@ impl SplitSection {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GroupSection {
-    /// Minority classes: the smallest classes that together hold at least this share of the training labels, in (0, 1].
-    pub minority_ratio: f64,
+    /// Minority classes: 0.5 (the smallest classes that together hold at least this share of the training labels, above 0 and
+    /// at most 1; the largest class never is one), "smallest:N" (the N smallest), or a list of class names.
+    #[schemars(with = "String")]
+    pub minority: MinorityRule,
     /// A node is heterophilous if at most this share of its neighbours has its class, in [0, 1].
     pub homophily_threshold: f64,
     /// Whether neighbours are those in the global graph, before partition, or in the client's.
@@ -263,7 +283,7 @@ pub struct GroupSection {
 
 impl Default for GroupSection {
     fn default() -> Self {
-        Self { minority_ratio: 0.5, homophily_threshold: 0.5, homophily_graph: HomophilyGraph::Global }
+        Self { minority: MinorityRule::Ratio(0.5), homophily_threshold: 0.5, homophily_graph: HomophilyGraph::Global }
     }
 }
 
@@ -331,8 +351,13 @@ impl Config {
             return wrong("seeds", "every seed once", format!("{} twice", self.seeds[seed]));
         }
         let groups = &self.groups;
-        if !(groups.minority_ratio > 0.0 && groups.minority_ratio <= 1.0) {
-            return wrong("groups.minority_ratio", "a number above 0 and at most 1", groups.minority_ratio);
+        if !groups.minority.is_valid() {
+            let found = match &groups.minority {
+                MinorityRule::Ratio(q) => q.to_string(),
+                MinorityRule::Smallest(number) => format!("\"smallest:{number}\""),
+                MinorityRule::Named(_) => "an empty list".into(),
+            };
+            return wrong("groups.minority", MinorityRule::EXPECTED, found);
         }
         if !(0.0..=1.0).contains(&groups.homophily_threshold) {
             return wrong("groups.homophily_threshold", "a number from 0 to 1", groups.homophily_threshold);
@@ -380,7 +405,7 @@ mod tests {
             "partition.file: expected a file only with partitioner = \"file\", found p.csv with partitioner = \"louvain\""
         );
         assert_eq!(
-            told(|c| (c.split.train, c.split.published) = (7.0, true)),
+            told(|c| (c.split.train, c.split.source) = (7.0, SplitSource::File)),
             "split: expected three ratios from 0 to 1 that sum to at most 1, found [7.0, 0.4, 0.4]"
         );
         assert_eq!(

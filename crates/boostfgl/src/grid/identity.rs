@@ -42,8 +42,8 @@ pub fn of_graph(graph: &Graph) -> Hash {
         }
     }
     part("labels", &mut graph.labels().iter().map(|label| whole(label.map_or(0, |y| y as usize + 1))));
-    let roles = graph.split().map(Split::roles).unwrap_or_default();
-    part("split", &mut roles.iter().map(|role: &Role| whole(*role as usize)));
+    let mut roles = graph.splits().iter().flat_map(Split::roles);
+    part("split", &mut roles.by_ref().map(|role: &Role| whole(*role as usize)));
     for v in 0..graph.len() {
         let id = graph.id(v);
         hasher.update(&(id.len() as u64).to_le_bytes());

@@ -199,6 +199,7 @@ impl Floor<'_> {
             scores: summary.scores,
             groups: summary.groups,
             round: summary.round,
+            details: summary.details,
             digest: summary.digest,
             cost: CellCost {
                 seconds: meter.wall(),

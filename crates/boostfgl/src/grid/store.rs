@@ -142,6 +142,7 @@ mod tests {
             scores: Scores { accuracy, ..Scores::default() }.percent(),
             groups: GroupSizes::default(),
             round: 3,
+            details: Default::default(),
             digest: "abc".into(),
             cost: CellCost { seconds: value / 7.0, ..CellCost::default() },
         };

@@ -42,7 +42,10 @@ pub(crate) struct Compare {
     data: Vec<String>,
 
     /// Methods to compare, such as fedavg,boostfgl,fedavg+node+topology, or all
-    #[arg(long, short, value_name = "METHODS", default_value = "fedavg,boostfgl")]
+    ///
+    /// By default also isolated (every client alone) and central (all data in one place): does
+    /// federating help at all, and how much is left to gain?
+    #[arg(long, short, value_name = "METHODS", default_value = "fedavg,boostfgl,isolated,central")]
     methods: String,
 
     /// The method that the others are compared with [default: the first]

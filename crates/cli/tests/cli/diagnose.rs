@@ -278,7 +278,7 @@ fn write_odd_data(place: &Place) -> String {
     let role = |i: usize| if [0, 1, 8, 4, 5, 6].contains(&i) { "train" } else { "test" };
     let part: String = (0..12).map(|i| format!("0,{i},{},{}\n", usize::from((4..8).contains(&i)), role(i))).collect();
     place.write("part.csv", format!("seed,node,client,split\n{part}"));
-    format!("odd {TINY} --partition part.csv --set minority_ratio=0.1")
+    format!("odd {TINY} --partition part.csv --set groups.minority=0.1 --set boost.model.minority_ratio=0.1")
 }
 
 #[test]

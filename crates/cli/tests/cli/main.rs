@@ -18,3 +18,4 @@ mod reproduce;
 mod resume;
 mod run;
 mod serve;
+mod verdicts;

@@ -24,20 +24,33 @@ fn ids_and_class_names_come_back() {
 }
 
 #[test]
-fn the_published_split_is_used_when_asked_for() {
+fn the_split_of_the_data_is_used_unless_shares_are_asked_for() {
     let place = Place::new();
     write_own_data(&place, "mine");
-    place.ok(&format!("run mine {TINY} --clients 3 --method fedavg --set split.published=true --out a"));
-    for row in table(&place.read("a/predictions.csv")) {
-        let at: usize = row["node"][2..].parse().unwrap();
-        let split = if at == 7 { "none" } else { ["train", "val", "test", "train", "none"][at % 5] };
-        assert_eq!(row["split"], split, "{row:?}");
+    // Also by the key's earlier name.
+    for (out, setting) in [("a", ""), ("b", "--set split.source=file"), ("c", "--set split.published=true")] {
+        let done = place.ok(&format!("run mine {TINY} --clients 3 --method fedavg {setting} --out {out}"));
+        for row in table(&place.read(&format!("{out}/predictions.csv"))) {
+            let at: usize = row["node"][2..].parse().unwrap();
+            let split = if at == 7 { "none" } else { ["train", "val", "test", "train", "none"][at % 5] };
+            assert_eq!(row["split"], split, "{row:?}");
+        }
+        assert!(done.stdout.contains("of the data: 24 training, 12 validation, 11 test nodes"), "{}", done.stdout);
     }
+    let done = place.ok(&format!("run mine {TINY} --clients 3 --method fedavg --set split.source=shares --out d"));
+    assert!(done.stdout.contains("drawn by shares per client and class"), "{}", done.stdout);
+    assert_eq!(place.json("d/summary.json")["seeds"][0]["split"]["source"], "shares");
+    // A file of an earlier version says `published = false`, which meant shares.
+    let old = place.read("d/config.toml").replace("source = \"shares\"", "published = false");
+    place.write("old.toml", old);
+    let again = place.ok("run --config old.toml --json --quiet --out e");
+    let digest = |name: &str| place.json(name)["digest"].clone();
+    assert_eq!(digest("d/summary.json"), serde_json::from_str::<serde_json::Value>(&again.stdout).unwrap()["digest"]);
     place.write("plain/nodes.csv", "id,label,f\na,x,1\nb,y,2\n");
     place.write("plain/edges.csv", "src,dst\na,b\n");
     place.refused_with(
-        &format!("run plain {TINY} --clients 1 --method fedavg --set split.published=true --out b"),
-        &["plain has no published split", "ratios"],
+        &format!("run plain {TINY} --clients 1 --method fedavg --set split.source=file --out f"),
+        &["plain has no split of its own", "split.source=shares"],
     );
 }
 
@@ -47,7 +60,7 @@ fn an_imported_graph_gives_the_same_digits() {
     write_own_data(&place, "mine");
     let done = place.ok("data import mine --to kept.npz");
     assert!(done.stdout.contains("kept.npz: 60 nodes") && done.stdout.contains("boostfgl run kept.npz"));
-    for settings in ["", "--set split.published=true"] {
+    for settings in ["", "--set split.source=shares"] {
         let run = |data: &str| place.digest(&format!("run {data} {TINY} --clients 3 --method boostfgl {settings}"));
         assert_eq!(run("mine"), run("kept.npz"), "{settings}");
     }

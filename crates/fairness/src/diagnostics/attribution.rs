@@ -140,7 +140,7 @@ impl<T: Real> Diagnostic<T> for Watch {
         if self.initial.is_none() {
             self.initial = Some(all_losses(inspection, |client| &client.start));
             let training = |client: &Inspected<'_, T>| {
-                let minority = |v: &u32| subject.minority[client.data.nodes()[*v as usize] as usize];
+                let minority = |v: &u32| subject.minority[client.data.nodes()[*v as usize] as usize] == Some(true);
                 client.data.training().iter().map(minority).collect::<Vec<_>>()
             };
             self.minority = inspection.clients.iter().flat_map(training).collect();

@@ -166,7 +166,7 @@ impl<T: Real> Minority<T> {
     /// `None` if there are none.
     fn of(client: &Inspected<'_, T>, plan: Plan, subject: &Subject<'_>) -> Option<Self> {
         let data = client.data;
-        let minority = |v: &u32| subject.minority[data.nodes()[*v as usize] as usize];
+        let minority = |v: &u32| subject.minority[data.nodes()[*v as usize] as usize] == Some(true);
         let nodes = data.training().iter().copied().filter(minority);
         let labelled = nodes.filter_map(|v| data.training_label(v as usize).map(|label| (v, label)));
         let (nodes, labels): (Vec<u32>, Vec<u32>) = labelled.unzip();

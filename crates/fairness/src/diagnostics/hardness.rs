@@ -64,7 +64,7 @@ impl Hardness {
         order.iter().take(hardest).for_each(|&at| clients[at].hard = true);
         for client in &mut clients {
             let over_rounds = |weighting| {
-                let skew = gsd?.client_mean_over_rounds(client.client, gsd?.minority_ratio, weighting);
+                let skew = gsd?.client_mean_over_rounds(client.client, &gsd?.minority(), weighting);
                 skew.map(|ratio| ratio.per_node)
             };
             (client.gsd, client.weighted_gsd) = (over_rounds(Weighting::Plain), over_rounds(Weighting::Boosted));
@@ -83,8 +83,10 @@ pub(super) struct Watch {
 
 fn hardness<T: Real>((k, client): (usize, &Inspected<'_, T>), subject: &Subject<'_>) -> Option<ClientHardness> {
     let (nodes, training) = (client.data.nodes(), client.data.training());
-    let count = |group: &[bool]| training.iter().filter(|v| group[nodes[**v as usize] as usize]).count();
-    ClientHardness::new(k, training.len(), count(subject.minority), count(subject.heterophilous))
+    let count =
+        |inside: &dyn Fn(usize) -> bool| training.iter().filter(|v| inside(nodes[**v as usize] as usize)).count();
+    let minority = count(&|v| subject.minority[v] == Some(true));
+    ClientHardness::new(k, training.len(), minority, count(&|v| subject.heterophilous[v]))
 }
 
 impl<T: Real> Diagnostic<T> for Watch {

@@ -56,10 +56,10 @@ pub struct Subject<'a> {
     pub labels: &'a Labels,
     /// Training nodes of each class, of all clients together: they define the minority for any ratio q.
     pub training_counts: &'a [usize],
-    /// The ratio q of the run.
-    pub minority_ratio: f64,
-    /// Per node, whether its class is a minority class.
-    pub minority: &'a [bool],
+    /// Per class, whether it is a minority class of the run; `None` for a class without a training node.
+    pub minority_classes: &'a [Option<bool>],
+    /// Per node, whether its class is a minority class; `None` if it is in neither group.
+    pub minority: &'a [Option<bool>],
     /// Per node, whether it is heterophilous.
     pub heterophilous: &'a [bool],
     /// Per node, what it is used for.

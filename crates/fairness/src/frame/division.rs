@@ -33,9 +33,10 @@ impl Division {
     fn by(attribute: &Attribute, facts: &Facts<'_>) -> Result<Self> {
         let pair = |yes: Group, no: Group| vec![yes.name().to_owned(), no.name().to_owned()];
         let flags = |flags: &[bool]| flags.iter().map(|&flag| Some(u32::from(!flag))).collect();
+        let sides = |sides: &[Option<bool>]| sides.iter().map(|side| side.map(|flag| u32::from(!flag))).collect();
         Ok(match attribute {
             Attribute::Minority => {
-                Self { names: pair(Group::Minority, Group::Majority), of_node: flags(facts.minority) }
+                Self { names: pair(Group::Minority, Group::Majority), of_node: sides(facts.minority) }
             }
             Attribute::Heterophilous => {
                 Self { names: pair(Group::Heterophilous, Group::Homophilous), of_node: flags(facts.heterophilous) }

@@ -16,8 +16,8 @@ pub struct Facts<'a> {
     pub nodes: &'a [u32],
     /// The client that owns each node.
     pub client: &'a [u32],
-    /// Per node, whether its class is a minority class.
-    pub minority: &'a [bool],
+    /// Per node, whether its class is a minority class; `None` if it is in neither group.
+    pub minority: &'a [Option<bool>],
     /// Per node, whether it is heterophilous.
     pub heterophilous: &'a [bool],
     /// Per node, its number of neighbours in the whole graph.

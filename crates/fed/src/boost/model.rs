@@ -4,7 +4,7 @@
 //! τ = 1/((1 + λₛ r)(1 + γ g)) (the paper's pseudo code, which its proof uses) or τ = exp(−λₛ r − γ g)
 //! (its Eq. trust). Trust multiplies the client's weight; weights are then normalised.
 
-use crate::config::not_negative;
+use crate::config::{not_negative, share};
 use crate::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,9 @@ pub struct Config {
     pub trust_scope: TrustScope,
     /// Which classes are minority in a client's gap: by its own training labels, or by those of all clients together.
     pub gap_minority: GapMinority,
+    /// Minority classes in a client's gap: the smallest classes that together hold at least this share of the training
+    /// labels, above 0 and at most 1; the largest class never is one. Evaluation has a rule of its own, groups.minority.
+    pub minority_ratio: f64,
 }
 
 impl Default for Config {
@@ -36,6 +39,7 @@ impl Default for Config {
             trust_times_size: true,
             trust_scope: TrustScope::Model,
             gap_minority: GapMinority::Local,
+            minority_ratio: 0.5,
         }
     }
 }
@@ -43,7 +47,8 @@ impl Default for Config {
 impl Config {
     pub(crate) fn check(&self) -> Result<()> {
         not_negative("boost.model.lambda_s", self.lambda_s)?;
-        not_negative("boost.model.gamma", self.gamma)
+        not_negative("boost.model.gamma", self.gamma)?;
+        share("boost.model.minority_ratio", self.minority_ratio)
     }
 }
 

@@ -28,9 +28,11 @@ fn federation(method: &str, boosts: &[Boost], change: impl Fn(&mut Setup)) -> Fe
         protocol: Protocol { rounds: 4, epochs: 3, ..Protocol::default() },
         model: Model { hidden: 8, ..Model::default() },
         optimizer: OptimizerConfig::default(),
-        boost: BoostConfig::default(),
+        boost: BoostConfig {
+            model: ModelBoostConfig { minority_ratio: 0.3, ..Default::default() },
+            ..Default::default()
+        },
         methods: MethodConfigs { adafgl, fedsage_plus, ..MethodConfigs::default() },
-        minority_ratio: 0.3,
         screen: Default::default(),
         aggregation: Default::default(),
         attack: Default::default(),

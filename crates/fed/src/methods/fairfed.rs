@@ -10,7 +10,7 @@
 use super::{MethodInfo, Round, ServerRule, Terms, Turn};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
-use crate::config::not_negative;
+use crate::config::{not_negative, share};
 use crate::local_data::LocalData;
 use crate::rule::{ClientRule, Desk, Upload};
 use crate::screen::{Form, Part};
@@ -29,7 +29,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                 \x20          omega_k = max(0, omega_k - beta (delta_k - mean delta)), from n_k / sum_j n_j\n\
                 \x20          theta = sum_k omega_k theta_k / sum_k omega_k",
     wire: "up P + 5 (model, size, hits and nodes of both groups), down P + 2 (F and Acc of the round before)",
-    departures: "Groups are a client's minority and majority classes by its training labels (mass groups.minority_ratio), not\n\
+    departures: "Groups are a client's minority and majority classes by its training labels (minority_ratio), not\n\
                  a sensitive attribute. The server computes delta from the counts that clients send; the paper hides them\n\
                  by secure aggregation. Weights are cut off at 0; if all reach 0 they start again from the sizes.\n\
                  Under model boosting the gap has no say (gamma): the method already has its own.",
@@ -43,28 +43,33 @@ pub(super) const INFO: MethodInfo = MethodInfo {
 pub struct Config {
     /// Rate β at which weights move, at least 0; 0 is FedAvg.
     pub beta: f64,
+    /// Minority classes of a client: the smallest classes that together hold at least this share of its training labels,
+    /// above 0 and at most 1; the largest class never is one.
+    pub minority_ratio: f64,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { beta: 1.0 }
+        Self { beta: 1.0, minority_ratio: 0.5 }
     }
 }
 
 impl Config {
     pub(super) fn check(&self) -> Result<()> {
-        not_negative("methods.fairfed.beta", self.beta)
+        not_negative("methods.fairfed.beta", self.beta)?;
+        share("methods.fairfed.minority_ratio", self.minority_ratio)
     }
 }
 
 pub(super) fn client<T: Real>(terms: &Terms<'_, T>, data: &LocalData<T>) -> GapReporter {
-    let minority = minority_classes(&data.training_counts(), terms.setup.minority_ratio);
+    let minority = minority_classes(&data.training_counts(), terms.setup.methods.fairfed.minority_ratio);
     GapReporter { minority, counts: [0.0; 4] }
 }
 
 /// A client that counts how the received model serves its two groups.
 pub(super) struct GapReporter {
-    minority: Vec<bool>,
+    /// Per class with a training node, whether it is a minority class.
+    minority: Vec<Option<bool>>,
     /// Hits and nodes of the minority, hits and nodes of the majority.
     counts: [f64; 4],
 }
@@ -79,7 +84,7 @@ impl<T: Real> ClientRule<T> for GapReporter {
         self.counts = [0.0; 4];
         for &v in desk.data().training() {
             let Some(label) = desk.data().training_label(v as usize) else { continue };
-            let group = if self.minority[label as usize] { 0 } else { 2 };
+            let group = if self.minority[label as usize] == Some(true) { 0 } else { 2 };
             let hit = crate::client::argmax(logits.row(v as usize)) == label;
             self.counts[group] += f64::from(u8::from(hit));
             self.counts[group + 1] += 1.0;

@@ -234,7 +234,10 @@ fn messages_have_the_size_that_the_method_states() {
                     features: columns as u64,
                     done,
                     rounds: setup.protocol.rounds,
-                    majority: majority_classes(&clients[client.client].class_counts(Role::Train), setup.minority_ratio),
+                    majority: majority_classes(
+                        &clients[client.client].class_counts(Role::Train),
+                        setup.methods.fairfgl.minority_ratio,
+                    ),
                     trusted: setup.boosts.contains(&Boost::Model),
                 };
                 let (mut up, down) = messages(method.name, &wire);

@@ -45,6 +45,8 @@ pub(crate) fn data<T: Real>(method: &str, graph: &Graph, partition: &Partition) 
 pub(crate) fn setup(method: &str, boosts: &[Boost]) -> Setup {
     // Few further rounds, so that runs stay short.
     let adafgl = methods::adafgl::Config { personal_epochs: 3, ..Default::default() };
+    let fairfed = methods::fairfed::Config { minority_ratio: 0.3, ..Default::default() };
+    let fairfgl = methods::fairfgl::Config { minority_ratio: 0.3, ..Default::default() };
     Setup {
         seed: 5,
         method: methods::find(method).unwrap(),
@@ -52,9 +54,17 @@ pub(crate) fn setup(method: &str, boosts: &[Boost]) -> Setup {
         protocol: Protocol { rounds: 3, ..Protocol::default() },
         model: Model { hidden: HIDDEN, ..Model::default() },
         optimizer: Optimizer::default(),
-        boost: BoostConfig::default(),
-        methods: MethodConfigs { adafgl, fedsage_plus: small_generator(), ..MethodConfigs::default() },
-        minority_ratio: 0.3,
+        boost: BoostConfig {
+            model: boostfgl_fed::boost::model::Config { minority_ratio: 0.3, ..Default::default() },
+            ..BoostConfig::default()
+        },
+        methods: MethodConfigs {
+            adafgl,
+            fairfed,
+            fairfgl,
+            fedsage_plus: small_generator(),
+            ..MethodConfigs::default()
+        },
         screen: Default::default(),
         aggregation: Default::default(),
         attack: Default::default(),

@@ -95,12 +95,15 @@ pub(crate) fn setup(boosts: &[Boost], rounds: usize) -> Setup {
         model: Model { hidden: 5, dropout: 0.0, ..Model::default() },
         optimizer: Optimizer { learning_rate: 0.05, ..Optimizer::default() },
         boost: BoostConfig {
-            model: model::Config { gap_minority: model::GapMinority::Global, ..model::Config::default() },
+            model: model::Config {
+                gap_minority: model::GapMinority::Global,
+                minority_ratio: 0.2,
+                ..model::Config::default()
+            },
             topology: topology::Config::default(),
             ..BoostConfig::default()
         },
         methods: MethodConfigs::default(),
-        minority_ratio: 0.2,
         screen: Default::default(),
         aggregation: Default::default(),
         attack: Default::default(),

@@ -41,7 +41,6 @@ fn federation(method: &'static MethodInfo) -> Federation<f32> {
         optimizer: Optimizer::default(),
         boost: BoostConfig::default(),
         methods: small(),
-        minority_ratio: 0.5,
         screen: Default::default(),
         aggregation: Default::default(),
         attack: Default::default(),

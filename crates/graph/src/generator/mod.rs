@@ -87,7 +87,7 @@ pub fn plant_features(
     name: &str,
     adjacency: Adjacency,
     labels: Labels,
-    split: Option<Split>,
+    splits: Vec<Split>,
     spec: &FeatureSpec,
     seed: u64,
 ) -> Result<Graph> {
@@ -95,11 +95,7 @@ pub fn plant_features(
     let of = |v| Topic { class: labels.get(v), second: 0, drift: 0.0 };
     let topics = Topics { nodes: labels.len(), classes: labels.classes(), of: &of };
     let features = features::draw(spec, &topics, seed, &mut |_, _| {})?;
-    let graph = Graph::new(format!("{name} (planted features)"), adjacency, features, labels)?;
-    match split {
-        Some(split) => graph.with_split(split),
-        None => Ok(graph),
-    }
+    Graph::new(format!("{name} (planted features)"), adjacency, features, labels)?.with_splits(splits)
 }
 
 fn class_names(classes: usize) -> Vec<String> {

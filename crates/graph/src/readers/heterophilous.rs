@@ -2,7 +2,7 @@
 //! roman-empire, amazon-ratings, minesweeper, tolokers, questions.
 //!
 //! `node_features` (n × d), `node_labels` (n), `edges` (E × 2), and ten published splits in `train_masks`, `val_masks`
-//! and `test_masks` (10 × n), of which the first is taken. Edges are read as undirected, also those of the `_directed`
+//! and `test_masks` (10 × n); a run of seed s takes number s mod 10. Edges are read as undirected, also those of the `_directed`
 //! files. Features of which less than a quarter is not zero are kept as sparse rows.
 
 use std::path::Path;
@@ -27,13 +27,10 @@ pub fn read(path: &Path) -> Result<Graph> {
     let adjacency = parts::undirected(npz.path(), labels.len(), &pairs)?;
     let (rows, columns, values) = npz.matrix("node_features")?;
     let features = parts::compact(npz.path(), rows, columns, values)?;
-    let split = flat_npz::masks(&mut npz, labels.len())?;
-    let mut graph = Graph::new(parts::name_of(npz.path()), adjacency, features, labels)
+    let splits = flat_npz::masks(&mut npz, labels.len())?;
+    let graph = Graph::new(parts::name_of(npz.path()), adjacency, features, labels)
         .map_err(|e| parts::in_file(npz.path(), e))?;
-    if let Some(split) = split {
-        graph = graph.with_split(split)?;
-    }
-    Ok(graph)
+    graph.with_splits(splits)
 }
 
 #[cfg(test)]

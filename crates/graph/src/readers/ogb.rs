@@ -24,25 +24,21 @@ pub fn read(folder: &Path) -> Result<Graph> {
         return Err(Error::malformed(folder, "", expected, "a graph without features"));
     };
     let budget = Budget::new();
-    let (adjacency, labels, split) = all_but_features(folder, &budget)?;
+    let (adjacency, labels, splits) = all_but_features(folder, &budget)?;
     let features = features(&path, labels.len(), &budget)?;
     let graph = Graph::new(parts::name_of(folder), adjacency, features, labels);
-    let graph = graph.map_err(|e| parts::in_file(folder, e))?;
-    match split {
-        Some(split) => graph.with_split(split),
-        None => Ok(graph),
-    }
+    graph.map_err(|e| parts::in_file(folder, e))?.with_splits(splits)
 }
 
 /// Reads all but the features, for copies that lack them.
 ///
 /// # Errors
 /// As [`read`], except for the features.
-pub fn read_without_features(folder: &Path) -> Result<(Adjacency, Labels, Option<Split>)> {
+pub fn read_without_features(folder: &Path) -> Result<(Adjacency, Labels, Vec<Split>)> {
     all_but_features(folder, &Budget::new())
 }
 
-fn all_but_features(folder: &Path, budget: &Budget) -> Result<(Adjacency, Labels, Option<Split>)> {
+fn all_but_features(folder: &Path, budget: &Budget) -> Result<(Adjacency, Labels, Vec<Split>)> {
     let nodes = count(folder, "num-node-list.csv.gz", budget)?;
     let label_path = table(folder, "node-label.csv.gz")?;
     let wanted = "one integer class";
@@ -55,7 +51,7 @@ fn all_but_features(folder: &Path, budget: &Budget) -> Result<(Adjacency, Labels
     let labels = parts::labels(&label_path, &classes)?;
     let adjacency = adjacency(folder, labels.len(), budget)?;
     let split = split(folder, labels.len(), budget)?;
-    Ok((adjacency, labels, split))
+    Ok((adjacency, labels, split.into_iter().collect()))
 }
 
 /// A table, beside the others or in `raw/`.
@@ -234,7 +230,7 @@ mod tests {
         std::fs::remove_file(folder.path("node-feat.csv.gz")).unwrap();
         assert!(read(&folder.path("")).unwrap_err().to_string().contains("node-feat.csv.gz, found a graph without"));
         let (adjacency, labels, split) = read_without_features(&folder.path("")).unwrap();
-        assert_eq!((adjacency.edges(), labels.len(), split.is_some()), (2, 3, true));
+        assert_eq!((adjacency.edges(), labels.len(), split.len()), (2, 3, 1));
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use boostfgl_fairness::{GroupSizes, Percent, Scores};
 use serde::{Deserialize, Serialize};
 
+use crate::SeedDetails;
+
 /// A cell of a grid.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
@@ -46,6 +48,9 @@ pub struct Measured {
     pub groups: GroupSizes,
     /// The round whose model is reported, counted from 1.
     pub round: usize,
+    /// Both rounds that papers report, and what the run was like.
+    #[serde(flatten)]
+    pub details: SeedDetails,
     /// BLAKE3 of the final parameters and predictions.
     pub digest: String,
     /// What it took.

@@ -70,5 +70,12 @@ fn measured(results: &Results, row: &ResultRow) -> Measured {
         ..CellCost::default()
     };
     let groups = GroupSizes::default();
-    Measured { scores: Percent(scores), groups, round: 0, digest: row.digest.clone(), cost }
+    Measured {
+        scores: Percent(scores),
+        groups,
+        round: 0,
+        details: Default::default(),
+        digest: row.digest.clone(),
+        cost,
+    }
 }

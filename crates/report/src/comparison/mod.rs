@@ -8,6 +8,7 @@
 //! tests, for Holm's adjustment, is all methods against the base on one metric of one dataset (or of all of them).
 
 mod analysis;
+mod budget;
 mod cell;
 mod csv;
 mod from_results;

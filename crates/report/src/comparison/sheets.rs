@@ -5,8 +5,15 @@ use boostfgl_fairness::statistics::smallest_p;
 use super::analysis::metrics;
 use super::{Block, BlockRow, Comparison, Difference, MetricSummary, Outcome};
 use crate::Style;
+use crate::remarks;
 use crate::sheet::{Line, Marked, Sheet, escape, marks};
 use crate::table::{Column, range};
+
+/// Where explanations begin.
+const NAME: usize = 18;
+
+/// More warnings than this are counted, not told, below a table.
+const MOST_WARNINGS: usize = 8;
 
 /// What significance is held against.
 const LEVEL: f64 = 0.05;
@@ -16,9 +23,9 @@ impl Comparison {
     pub fn text(&self, style: Style) -> String {
         let mut text: Vec<String> = Vec::new();
         for block in &self.datasets {
-            text.extend(
-                [self.scores(block), self.differences(block), self.costs(block)].map(|sheet| sheet.text(style)),
-            );
+            let other = self.other_round(block);
+            let sheets = [Some(self.scores(block)), other, Some(self.differences(block)), Some(self.costs(block))];
+            text.extend(sheets.into_iter().flatten().map(|sheet| sheet.text(style)));
         }
         text.extend(self.pooled.iter().map(|block| self.differences(block).text(style)));
         text.push(self.remarks().join("\n") + "\n");
@@ -28,16 +35,18 @@ impl Comparison {
     /// In Markdown, a section per dataset.
     pub fn markdown(&self) -> String {
         let mut text = String::new();
-        let mut add = |sheet: &Sheet, level: &str| {
+        let add = |text: &mut String, sheet: &Sheet, level: &str| {
             text.push_str(&format!("{level} {}\n\n{}\n", sheet.title.replace(['\n', '\r'], " "), sheet.markdown()));
         };
         for block in &self.datasets {
-            add(&self.scores(block), "##");
-            add(&self.differences(block), "###");
-            add(&self.costs(block), "###");
+            add(&mut text, &self.scores(block), "##");
+            text.push_str(&below(block));
+            self.other_round(block).iter().for_each(|sheet| add(&mut text, sheet, "###"));
+            add(&mut text, &self.differences(block), "###");
+            add(&mut text, &self.costs(block), "###");
         }
         if let Some(block) = &self.pooled {
-            add(&self.differences(block), "##");
+            add(&mut text, &self.differences(block), "##");
         }
         text.push_str(&self.remarks().join(" "));
         text.push('\n');
@@ -51,7 +60,8 @@ impl Comparison {
         for block in &self.datasets {
             let scores = self.scores(block);
             text.push_str(&scores.latex(&format!("{}: {over}; best in bold, second underlined.", block.name)));
-            for sheet in [self.differences(block), self.costs(block)] {
+            let other = self.other_round(block);
+            for sheet in other.into_iter().chain([self.differences(block), self.costs(block)]) {
                 text.push_str(&sheet.latex(&format!("{}.", sheet.title)));
             }
         }
@@ -71,7 +81,11 @@ impl Comparison {
         let summary = |row: &BlockRow, column: &Column| row.metrics.get(column.key).cloned().unwrap_or_default();
         let marked: Vec<Vec<_>> = columns
             .iter()
-            .map(|column| marks(&block.rows.iter().map(|row| summary(row, column).mean).collect::<Vec<_>>()))
+            .map(|column| {
+                // A model that answers the same for everything is not ranked, however good a number looks.
+                let ranked = |row: &BlockRow| summary(row, column).mean.filter(|_| !row.remarked().collapsed());
+                marks(&block.rows.iter().map(ranked).collect::<Vec<_>>())
+            })
             .collect();
         let line = |(at, row): (usize, &BlockRow)| {
             let cells = columns.iter().zip(&marked).enumerate().map(|(c, (column, marked))| {
@@ -82,6 +96,11 @@ impl Comparison {
         };
         let mut notes = vec!["Percent, mean ± standard deviation; * best and ' second of the column.".to_owned()];
         notes.extend(block.sizes());
+        let runs = block.remarked();
+        let about = remarks::about(&runs);
+        notes.extend(about.iter().flat_map(|(name, parts)| remarks::listed(name, parts, NAME)));
+        let warned = remarks::shortened(remarks::warned(&runs), MOST_WARNINGS);
+        notes.extend(warned.iter().flat_map(|text| remarks::sentence("Warning", text, NAME)));
         Sheet {
             title: format!("{}: {} seeds, test nodes", block.name, self.seeds.len()),
             labels: "Method",
@@ -143,6 +162,8 @@ impl Comparison {
         let measured = block.rows.iter().any(|row| row.cost.peak_rss_mib.is_some());
         let mut columns = vec![
             ["Judged", "model"],
+            ["Rounds", "× epochs"],
+            ["Traffic", "per seed"],
             ["Up", "per client, round"],
             ["Down", "per client, round"],
             ["CPU", "s per seed"],
@@ -154,6 +175,8 @@ impl Comparison {
             let bytes = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), size);
             let mut cells = vec![
                 method.evaluated.clone(),
+                row.budget(),
+                bytes(row.traffic()),
                 bytes(cost.bytes_up),
                 bytes(cost.bytes_down),
                 cost.cpu_seconds.map_or_else(|| "–".to_owned(), |s| format!("{s:.2}")),
@@ -188,6 +211,7 @@ impl Comparison {
             );
         }
         for block in &self.datasets {
+            remarks.extend(block.cost_of_federating());
             for row in &block.rows {
                 remarks.extend(row.over_budget().map(|needed| {
                     format!("{} on {}: over budget (estimate {}).", row.label, block.name, size(needed as f64))
@@ -200,6 +224,16 @@ impl Comparison {
         remarks.extend(self.failures().into_iter().map(failed));
         remarks
     }
+}
+
+/// What a table of a block is about, and what is wrong with its runs, in Markdown.
+fn below(block: &Block) -> String {
+    let runs = block.remarked();
+    let about = remarks::about(&runs);
+    let mut text: String = about.iter().map(|(name, parts)| format!("{name}: {}.\n", parts.join(", "))).collect();
+    remarks::warned(&runs).iter().for_each(|warning| text.push_str(&format!("\n**Warning** {warning}\n")));
+    text.push('\n');
+    text
 }
 
 impl Block {

@@ -2,7 +2,6 @@
 
 use boostfgl_fairness::diagnostics::Which;
 use boostfgl_fairness::diagnostics::gsd::{Gsd, Mass, Ratio, Weighting};
-use boostfgl_graph::groups::minority_classes;
 
 use super::number::spread;
 use super::{headings, line, notes, question};
@@ -48,12 +47,12 @@ pub(super) fn sheets(found: &[&Gsd]) -> Vec<Sheet> {
 
 fn row(found: &[&Gsd], client: Option<usize>, weighting: Weighting, label: String) -> Line {
     let at = |gsd: &Gsd, round: Option<usize>| match client {
-        None => gsd.pooled(round?, gsd.minority_ratio, weighting),
-        Some(client) => gsd.of_client(round?, client, gsd.minority_ratio, weighting),
+        None => gsd.pooled(round?, &gsd.minority(), weighting),
+        Some(client) => gsd.of_client(round?, client, &gsd.minority(), weighting),
     };
     let over_rounds = |gsd: &Gsd| match client {
-        None => gsd.mean_over_rounds(gsd.minority_ratio, weighting),
-        Some(client) => gsd.client_mean_over_rounds(client, gsd.minority_ratio, weighting),
+        None => gsd.mean_over_rounds(&gsd.minority(), weighting),
+        Some(client) => gsd.client_mean_over_rounds(client, &gsd.minority(), weighting),
     };
     let over_seeds = |ratio: &dyn Fn(&Gsd) -> Option<Ratio>, pick: fn(&Ratio) -> f64| {
         spread(&found.iter().map(|gsd| ratio(gsd).as_ref().map(pick)).collect::<Vec<_>>(), 2)
@@ -81,8 +80,8 @@ fn masses(gsd: &Gsd, client: Option<usize>) -> impl Iterator<Item = (usize, &Mas
 }
 
 fn nodes(gsd: &Gsd, client: Option<usize>, minority: bool) -> usize {
-    let classes = minority_classes(&gsd.training_counts, gsd.minority_ratio);
-    let of_group = |class: usize| classes.get(class) == Some(&minority);
+    let classes = gsd.minority();
+    let of_group = |class: usize| classes.get(class) == Some(&Some(minority));
     masses(gsd, client).filter(|(class, _)| of_group(*class)).map(|(_, mass)| mass.nodes).sum()
 }
 
@@ -103,7 +102,7 @@ pub(super) fn measured(found: &[&Gsd]) -> Option<f64> {
 
 fn sampling(found: &[&Gsd]) -> Option<String> {
     let share = measured(found).filter(|share| *share < 1.0)?;
-    let error = |gsd: &&Gsd| Some(gsd.mean_over_rounds(gsd.minority_ratio, Weighting::Plain)?.error);
+    let error = |gsd: &&Gsd| Some(gsd.mean_over_rounds(&gsd.minority(), Weighting::Plain)?.error);
     let largest = found.iter().filter_map(error).fold(0.0, f64::max);
     let share = 100.0 * share;
     Some(format!("Sampled: {share:.1} % of the nodes were measured; standard error of the mean by that {largest:.3}."))

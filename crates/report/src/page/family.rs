@@ -187,7 +187,8 @@ fn cell(seed: &SeedSummary, peak_rss_mib: f64) -> Cell {
         peak_rss_mib: Some(peak_rss_mib),
     };
     let (scores, digest) = (seed.scores.clone(), seed.digest.clone());
-    let measured = Measured { scores, groups: seed.groups, round: seed.round, digest, cost };
+    let measured =
+        Measured { scores, groups: seed.groups, round: seed.round, details: seed.details.clone(), digest, cost };
     Cell { seed: seed.seed, outcome: Outcome::Done(Box::new(measured)), peak_bytes: 0 }
 }
 

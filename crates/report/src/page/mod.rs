@@ -3,6 +3,7 @@
 //! Runs of one dataset under one protocol make a [`Family`]; each family gets the sections of `SECTIONS`, in order. A
 //! section is one file that turns a family into charts and tables, or into nothing if what it needs was not recorded.
 
+mod about;
 mod clients;
 mod comparison;
 mod convergence;
@@ -39,8 +40,10 @@ type Section = (&'static str, &'static str, fn(&Family) -> Option<String>);
 type Rendered = (&'static str, &'static str, String);
 
 /// The sections of a family, in order.
-const SECTIONS: [Section; 11] = [
+const SECTIONS: [Section; 13] = [
+    ("warnings", "Warnings", about::warnings),
     ("verdict", "For whom does it work?", verdict::section),
+    ("about", "What the numbers are about", about::section),
     ("groups", "Groups of nodes", groups::section),
     ("comparison", "Paired differences and ranks", comparison::section),
     ("clients", "Clients", clients::section),

@@ -26,7 +26,7 @@ use crate::{AtomicFile, Error, Result};
 ///     split: Role::Test,
 ///     label: Some("theory"),
 ///     prediction: "neural nets",
-///     minority: true,
+///     minority: Some(true),
 ///     heterophilous: false,
 /// })?;
 /// predictions.finish()?;
@@ -57,8 +57,8 @@ pub struct Prediction<'a> {
     pub label: Option<&'a str>,
     /// The name of the predicted class.
     pub prediction: &'a str,
-    /// Whether its class is a minority class.
-    pub minority: bool,
+    /// Whether its class is a minority class; an empty field if it is in neither group.
+    pub minority: Option<bool>,
     /// Whether it is heterophilous.
     pub heterophilous: bool,
 }
@@ -88,7 +88,7 @@ impl PredictionsWriter {
             row.split.name(),
             row.label.unwrap_or_default(),
             row.prediction,
-            flag(row.minority),
+            row.minority.map_or("", flag),
             flag(row.heterophilous),
         ])
     }
@@ -126,7 +126,7 @@ mod tests {
             split: Role::None,
             label: None,
             prediction: "x",
-            minority: false,
+            minority: None,
             heterophilous: true,
         };
         predictions.write(&row).unwrap();
@@ -136,6 +136,6 @@ mod tests {
         let mut reader = csv::Reader::from_path(&path).unwrap();
         assert_eq!(reader.headers().unwrap(), HEADER.as_slice());
         let rows: Vec<csv::StringRecord> = reader.records().collect::<Result<_, _>>().unwrap();
-        assert_eq!(rows, [vec!["4", "a,\"b\"\nc", "0", "none", "", "x", "0", "1"]]);
+        assert_eq!(rows, [vec!["4", "a,\"b\"\nc", "0", "none", "", "x", "", "1"]]);
     }
 }

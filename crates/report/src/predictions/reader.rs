@@ -55,8 +55,8 @@ pub struct SavedPrediction {
     pub label: Option<Arc<str>>,
     /// The name of the predicted class.
     pub prediction: Arc<str>,
-    /// Whether its class is a minority class.
-    pub minority: bool,
+    /// Whether its class is a minority class; `None` if it is in neither group.
+    pub minority: Option<bool>,
     /// Whether it is heterophilous.
     pub heterophilous: bool,
 }
@@ -149,7 +149,7 @@ impl Row<'_> {
             split: role.ok_or_else(|| self.error(3, "train, val, test or none"))?,
             label: (!label.is_empty()).then(|| names.share(label)),
             prediction: names.share(self.field(5)),
-            minority: self.flag(6)?,
+            minority: self.optional_flag(6)?,
             heterophilous: self.flag(7)?,
         })
     }
@@ -161,6 +161,15 @@ impl Row<'_> {
 
     fn number<T: std::str::FromStr>(&self, column: usize, wanted: &str) -> Result<T> {
         self.field(column).parse().map_err(|_| self.error(column, wanted))
+    }
+
+    fn optional_flag(&self, column: usize) -> Result<Option<bool>> {
+        match self.field(column) {
+            "" => Ok(None),
+            "0" => Ok(Some(false)),
+            "1" => Ok(Some(true)),
+            _ => Err(self.error(column, "0, 1 or nothing")),
+        }
     }
 
     fn flag(&self, column: usize) -> Result<bool> {
@@ -223,7 +232,7 @@ mod tests {
         let rows =
             [(4, " a,\"b\"\nc", Role::None, None), (4, "d", Role::Val, Some("x")), (9, "d", Role::Test, Some("y"))];
         for (seed, node, split, label) in rows {
-            let (minority, heterophilous) = (seed == 9, label.is_none());
+            let (minority, heterophilous) = (label.map(|_| seed == 9), label.is_none());
             let row = Prediction { seed, node, client: 2, split, label, prediction: "x", minority, heterophilous };
             writer.write(&row).unwrap();
         }
@@ -239,9 +248,9 @@ mod tests {
             minority,
             heterophilous,
         };
-        assert_eq!(read.seeds[0].rows[0], saved(" a,\"b\"\nc", Role::None, None, false, true));
-        assert_eq!(read.seeds[0].rows[1], saved("d", Role::Val, Some("x"), false, false));
-        assert_eq!(read.seeds[1].rows[0], saved("d", Role::Test, Some("y"), true, false));
+        assert_eq!(read.seeds[0].rows[0], saved(" a,\"b\"\nc", Role::None, None, None, true));
+        assert_eq!(read.seeds[0].rows[1], saved("d", Role::Val, Some("x"), Some(false), false));
+        assert_eq!(read.seeds[1].rows[0], saved("d", Role::Test, Some("y"), Some(true), false));
     }
 
     #[test]
@@ -275,7 +284,7 @@ mod tests {
         let read = parse(moved.as_bytes()).unwrap();
         let row = &read.seeds[0].rows[0];
         assert_eq!((read.seeds[0].seed, row.client, row.label.as_deref()), (3, 7, None));
-        assert!(row.heterophilous && !row.minority);
+        assert!(row.heterophilous && row.minority == Some(false));
         assert_eq!(parse(format!("{HEAD}\n").as_bytes()).unwrap().seeds, []);
     }
 }

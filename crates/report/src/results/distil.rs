@@ -109,8 +109,7 @@ impl Found {
 
     fn gsd(&mut self, gsd: &Gsd) {
         for (name, weighting) in [("gsd", Weighting::Plain), ("gsd.boosted", Weighting::Boosted)] {
-            let rounds: Vec<_> =
-                (0..gsd.rounds.len()).map(|at| gsd.pooled(at, gsd.minority_ratio, weighting)).collect();
+            let rounds: Vec<_> = (0..gsd.rounds.len()).map(|at| gsd.pooled(at, &gsd.minority(), weighting)).collect();
             let of = |pick: fn(&boostfgl_fairness::diagnostics::gsd::Ratio) -> f64| {
                 rounds.iter().flatten().map(pick).collect::<Vec<f64>>()
             };
@@ -126,7 +125,7 @@ impl Found {
     fn ratios(&mut self, gsd: &Gsd) {
         let Some(last) = gsd.rounds.len().checked_sub(1) else { return };
         for (name, weighting) in [("gsd", Weighting::Plain), ("gsd.boosted", Weighting::Boosted)] {
-            let ratios = RATIOS.map(|q| gsd.pooled(last, q, weighting).map(|ratio| ratio.per_node));
+            let ratios = RATIOS.map(|q| gsd.pooled(last, &gsd.minority_at(q), weighting).map(|ratio| ratio.per_node));
             for (q, ratio) in RATIOS.iter().zip(ratios) {
                 self.put(format!("{name}.q{q}"), ratio);
             }

@@ -43,7 +43,7 @@ fn measured(seed: &SeedSummary, peak_rss_mib: f64, view: &RunView) -> Measured {
         peak_rss_mib: Some(peak_rss_mib),
     };
     let (scores, groups, digest) = (seed.scores.clone(), seed.groups, seed.digest.clone());
-    Measured { scores, groups, round: seed.round, digest, cost }
+    Measured { scores, groups, round: seed.round, details: seed.details.clone(), digest, cost }
 }
 
 /// How the scores of one seed came about.

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::Table;
+use super::{Row, Table};
+use crate::remarks::{self, Remarked};
 use crate::sheet::{csv_line, plain};
 
 impl Table {
@@ -16,6 +17,13 @@ impl Table {
             self.seeds(),
             self.sizes().join(", ")
         );
+        let runs: Vec<Remarked<'_>> = self.rows.iter().map(Row::remarked).collect();
+        for (name, parts) in remarks::about(&runs) {
+            let _ = write!(text, "{name}: {}.\n", parts.join(", "));
+        }
+        for warning in remarks::warned(&runs) {
+            let _ = write!(text, "\n**Warning** {warning}\n");
+        }
         text
     }
 
@@ -43,7 +51,10 @@ impl Table {
             let mut fields = vec![self.title.clone(), row.label.clone(), row.groups.len().to_string()];
             for column in self.columns() {
                 let field = |number: Option<f64>| number.map(|x| x.to_string()).unwrap_or_default();
-                fields.push(field(column.mean(row)));
+                fields.push(match column.is_text() {
+                    true => row.budget().unwrap_or_default(),
+                    false => field(column.mean(row)),
+                });
                 if !column.is_cost() {
                     fields.push(field(column.std(row)));
                 }

@@ -5,8 +5,9 @@ mod text;
 
 use boostfgl_fairness::{GroupSizes, Percent, Scores, mean};
 
-use crate::Summary;
+use crate::remarks::Remarked;
 use crate::sheet::{Line, Mark, Marked, Sheet, marks};
+use crate::{SeedDetails, Summary};
 
 /// A comparison of runs on one dataset: one row per run, one column per metric.
 ///
@@ -38,6 +39,8 @@ pub struct Row {
     pub mib_up: Option<f64>,
     /// How many test nodes each group has, one entry per seed.
     pub groups: Vec<GroupSizes>,
+    /// Per seed the reported round and what else is known of the run.
+    pub seeds: Vec<(usize, SeedDetails)>,
 }
 
 /// How text may be decorated. Marks are there in both.
@@ -63,7 +66,21 @@ impl From<&Summary> for Row {
             seconds: over_seeds(|seed| seed.seconds),
             mib_up: over_seeds(|seed| seed.bytes_up as f64 / f64::from(1 << 20)),
             groups: summary.seeds.iter().map(|seed| seed.groups).collect(),
+            seeds: summary.seeds.iter().map(|seed| (seed.round, seed.details.clone())).collect(),
         }
+    }
+}
+
+impl Row {
+    fn remarked(&self) -> Remarked<'_> {
+        Remarked { label: &self.label, seeds: self.seeds.iter().map(|(round, details)| (*round, details)).collect() }
+    }
+
+    /// Rounds and epochs of training, as they were under every seed.
+    fn budget(&self) -> Option<String> {
+        let mut shown = self.seeds.iter().filter_map(|(_, details)| Some(details.budget?.shown()));
+        let first = shown.next()?;
+        Some(if shown.all(|other| other == first) { first } else { "varies".to_owned() })
     }
 }
 
@@ -133,6 +150,7 @@ impl Table {
     /// What stands in a cell, without marks.
     fn cell(column: &Column, row: &Row) -> String {
         match (column.printed(row), column.std(row)) {
+            _ if column.is_text() => row.budget().unwrap_or_else(|| "–".to_owned()),
             (None, _) if column.is_cost() => "–".to_owned(),
             (None, _) => "no such node".to_owned(),
             (Some(cost), _) if column.is_cost() => cost,
@@ -144,7 +162,9 @@ impl Table {
     /// Per row, whether its value is the best or the second of the column, as printed.
     fn marks(&self, column: &Column) -> Vec<Mark> {
         let sign = if column.is_cost() { -1.0 } else { 1.0 };
-        let printed = |row: &Row| column.printed(row).and_then(|text| text.parse::<f64>().ok());
+        // A model that answers the same for everything is not ranked, however good a number looks.
+        let ranked = |row: &&Row| column.is_cost() || !row.remarked().collapsed();
+        let printed = |row: &Row| Some(row).filter(ranked).and_then(|row| column.printed(row)?.parse::<f64>().ok());
         marks(&self.rows.iter().map(|row| printed(row).map(|value| sign * value)).collect::<Vec<_>>())
     }
 
@@ -185,18 +205,24 @@ enum Shown {
     Metric(fn(&Scores) -> Option<f64>),
     /// Time or traffic: shown on request, without spread, and the least is the best.
     Cost(fn(&Row) -> Option<f64>),
+    /// Rounds × epochs: shown with the costs, and nothing to be ranked.
+    Budget,
 }
 
 impl Column {
     pub(crate) fn is_cost(&self) -> bool {
-        matches!(self.value, Shown::Cost(_))
+        matches!(self.value, Shown::Cost(_) | Shown::Budget)
+    }
+
+    fn is_text(&self) -> bool {
+        matches!(self.value, Shown::Budget)
     }
 
     /// The metric of this column among scores; `None` for a cost, and for a group without nodes.
     pub(crate) fn pick(&self, scores: &Percent<Scores>) -> Option<f64> {
         match self.value {
             Shown::Metric(pick) => pick(&scores.0),
-            Shown::Cost(_) => None,
+            Shown::Cost(_) | Shown::Budget => None,
         }
     }
 
@@ -204,6 +230,7 @@ impl Column {
         match self.value {
             Shown::Metric(pick) => pick(&row.mean.0),
             Shown::Cost(cost) => cost(row),
+            Shown::Budget => None,
         }
     }
 
@@ -219,7 +246,7 @@ impl Column {
     }
 }
 
-pub(crate) const COLUMNS: [Column; 7] = [
+pub(crate) const COLUMNS: [Column; 8] = [
     Column {
         key: "accuracy",
         title: "Accuracy",
@@ -254,6 +281,13 @@ pub(crate) const COLUMNS: [Column; 7] = [
         unit: "present",
         meaning: "the same, averaged over the classes present among them",
         value: Shown::Metric(|scores| scores.hete_min_f1.present),
+    },
+    Column {
+        key: "rounds",
+        title: "Rounds",
+        unit: "× epochs",
+        meaning: "rounds × local epochs, + rounds that the method adds",
+        value: Shown::Budget,
     },
     Column {
         key: "seconds",

@@ -1,7 +1,11 @@
 //! A table for the terminal.
 
-use super::{Style, Table};
-use crate::sheet::{Mark, WIDTH, width};
+use super::{Row, Style, Table};
+use crate::remarks::{self, Remarked};
+use crate::sheet::Mark;
+
+/// More warnings than this are counted, not told, below a table.
+const MOST_WARNINGS: usize = 8;
 
 /// Where explanations begin.
 pub(crate) const NAME: usize = 22;
@@ -27,18 +31,19 @@ impl Table {
             let name = format!("{}, {}", column.title, column.unit);
             notes.push(format!("{name:<NAME$}{}", column.meaning));
         }
-        let mut sizes = format!("{:<NAME$}", "Test nodes");
-        for (at, part) in self.sizes().into_iter().enumerate() {
-            if at > 0 {
-                sizes.push_str(", ");
-            }
-            // One more for the comma that may follow.
-            if width(&sizes) + width(&part) + 1 > WIDTH {
-                notes.push(std::mem::replace(&mut sizes, " ".repeat(NAME)));
-            }
-            sizes.push_str(&part);
+        notes.extend(remarks::listed("Test nodes", &self.sizes(), NAME));
+        let runs: Vec<Remarked<'_>> = self.rows.iter().map(Row::remarked).collect();
+        let about = remarks::about(&runs);
+        notes.extend(about.iter().flat_map(|(name, parts)| remarks::listed(name, parts, NAME)));
+        let warned = remarks::shortened(remarks::warned(&runs), MOST_WARNINGS);
+        if !warned.is_empty() {
+            notes.push(String::new());
+            notes.extend(warned.iter().flat_map(|text| remarks::sentence("Warning", text, NAME)));
         }
-        notes.push(sizes);
+        if runs.iter().any(Remarked::collapsed) {
+            let text = "not ranked: a model that answers the same for every node; no star stands for it";
+            notes.extend(remarks::sentence("", text, NAME));
+        }
         notes
     }
 }

@@ -28,6 +28,7 @@ pub(crate) fn run(method: &str, boost: &[&str], seeds: &[[Option<f64>; 4]]) -> S
                 hete_min,
             },
             round: 50,
+            details: Default::default(),
             seconds: 2.5,
             cpu_seconds: 4.0,
             bytes_up: 92_274_688,

@@ -64,7 +64,7 @@ fn evaluation(number: u32) -> Percent<Evaluation> {
         nodes: &[0, 1, 2, 3, 4],
         client: &[0, 0, 0, 1, 1],
         client_sizes: &[3, 2],
-        minority: &[false, false, true, true, false],
+        minority: &[false, false, true, true, false].map(Some),
         heterophilous: &[false, true, false, false, true],
     };
     question.evaluate().unwrap().percent()
@@ -78,7 +78,7 @@ fn prediction(seed: u64, node: u32) -> Prediction<'static> {
         split: if node == 1 { Role::Train } else { Role::Test },
         label: (node != 2).then_some("red"),
         prediction: "blue, dark",
-        minority: node == 3,
+        minority: Some(node == 3),
         heterophilous: node == 4,
     }
 }

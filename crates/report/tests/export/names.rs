@@ -15,7 +15,7 @@ fn named(place: &Path, [name, method, dataset, node, class]: &[String; 5]) -> Ru
         split: Role::Test,
         label: None,
         prediction: class[..].into(),
-        minority: false,
+        minority: Some(false),
         heterophilous: true,
     };
     RunView {

@@ -133,6 +133,7 @@ fn summary(method: &str) -> Summary {
                 hete_min: 10,
             },
             round: 2,
+            details: Default::default(),
             seconds: 2.5,
             cpu_seconds: 4.0,
             bytes_up: 20,

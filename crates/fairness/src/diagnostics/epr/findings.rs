@@ -6,7 +6,7 @@ use crate::Group;
 /// The messages of one client.
 pub(super) struct Messages {
     /// Minority and heterophilous, for the receiving node of each message into a labelled node.
-    pub(super) receivers: Vec<[bool; 2]>,
+    pub(super) receivers: Vec<(Option<bool>, bool)>,
     /// R of the same messages; `None` where it was not measured.
     pub(super) reliability: Vec<Option<f64>>,
 }
@@ -19,7 +19,7 @@ impl Messages {
 
     /// The number of messages that reach a group, and what was measured of them.
     fn reaching(&self, group: Group) -> (usize, Vec<f64>) {
-        let inside = |receiver: &[bool; 2]| group.contains(receiver[0], receiver[1]);
+        let inside = |receiver: &(Option<bool>, bool)| group.contains(receiver.0, receiver.1);
         let edges = self.receivers.iter().filter(|receiver| inside(receiver)).count();
         let pairs = self.receivers.iter().zip(&self.reliability).filter(|(receiver, _)| inside(receiver));
         (edges, pairs.filter_map(|(_, r)| *r).collect())
@@ -89,7 +89,7 @@ mod tests {
     /// By hand: half of client 0's four messages were measured, one of them harmful; client 1 has two, both harmless.
     #[test]
     fn clients_count_by_their_messages() {
-        let receivers = |n| vec![[false, false]; n];
+        let receivers = |n| vec![(Some(false), false); n];
         let clients = [
             Messages { receivers: receivers(4), reliability: vec![Some(-1.0), None, Some(3.0), None] },
             Messages { receivers: receivers(2), reliability: vec![Some(0.0), Some(1.0)] },

@@ -76,7 +76,7 @@ fn messages<T: Real>(
     for v in (0..adjacency.len()).filter(|&v| label(v).is_some()) {
         let id = ids[v] as usize;
         arcs.extend(adjacency.arc_range(v));
-        receivers.resize(arcs.len(), [subject.minority[id], subject.heterophilous[id]]);
+        receivers.resize(arcs.len(), (subject.minority[id], subject.heterophilous[id]));
     }
     let mut wanted = vec![false; adjacency.arcs()];
     let drawn =

@@ -49,10 +49,14 @@ pub struct GsdRound {
 /// Gradient masses along a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gsd {
-    /// Training nodes of each class, which define the minority.
+    /// Training nodes of each class, which define the minority for any ratio q.
     pub training_counts: Vec<usize>,
-    /// The minority ratio q of the run.
-    pub minority_ratio: f64,
+    /// Per class, whether it is a minority class of the run; `None` for a class without a training node.
+    #[serde(default)]
+    pub minority: Vec<Option<bool>>,
+    /// The minority ratio q of the run, in files that do not name its minority classes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minority_ratio: Option<f64>,
     /// The rounds.
     pub rounds: Vec<GsdRound>,
 }

@@ -1,4 +1,4 @@
-//! From masses to GSD, for any minority ratio.
+//! From masses to GSD, for any choice of minority classes.
 
 use super::{Gsd, Mass};
 use boostfgl_graph::groups::minority_classes;
@@ -27,42 +27,71 @@ pub struct Ratio {
 }
 
 impl Gsd {
-    /// GSD over the training nodes of all clients in one round, if classes of ratio `q` are the minority. `None` if
-    /// there is no such round, one of the groups has no node, the majority has no gradient, of some class nothing was
+    /// The minority classes of the run.
+    pub fn minority(&self) -> Vec<Option<bool>> {
+        match self.minority_ratio {
+            Some(q) if self.minority.is_empty() => self.minority_at(q),
+            _ => self.minority.clone(),
+        }
+    }
+
+    /// The minority classes by the ratio `q`.
+    pub fn minority_at(&self, q: f64) -> Vec<Option<bool>> {
+        minority_classes(&self.training_counts, q)
+    }
+
+    /// GSD over the training nodes of all clients in one round, for these minority classes: [`Gsd::minority`], or those of
+    /// another ratio. `None` if there is no such round, one of the groups has no node, the majority has no gradient, of some class nothing was
     /// measured, or the numbers are too large.
-    pub fn pooled(&self, round_index: usize, q: f64, weighting: Weighting) -> Option<Ratio> {
+    pub fn pooled(&self, round_index: usize, minority: &[Option<bool>], weighting: Weighting) -> Option<Ratio> {
         let clients = &self.rounds.get(round_index)?.clients;
-        self.ratio(clients.iter().map(Vec::as_slice), q, weighting)
+        self.ratio(clients.iter().map(Vec::as_slice), minority, weighting)
     }
 
     /// GSD over the training nodes of one client, as [`Gsd::pooled`].
-    pub fn of_client(&self, round_index: usize, client: usize, q: f64, weighting: Weighting) -> Option<Ratio> {
+    pub fn of_client(
+        &self,
+        round_index: usize,
+        client: usize,
+        minority: &[Option<bool>],
+        weighting: Weighting,
+    ) -> Option<Ratio> {
         let classes = self.rounds.get(round_index)?.clients.get(client)?;
-        self.ratio(std::iter::once(classes.as_slice()), q, weighting)
+        self.ratio(std::iter::once(classes.as_slice()), minority, weighting)
     }
 
     /// The mean of [`Gsd::pooled`] over the rounds that have one. The nodes of a sample are the same in each round, so
     /// the error is the mean of the rounds' errors.
-    pub fn mean_over_rounds(&self, q: f64, weighting: Weighting) -> Option<Ratio> {
-        mean((0..self.rounds.len()).filter_map(|round| self.pooled(round, q, weighting)))
+    pub fn mean_over_rounds(&self, minority: &[Option<bool>], weighting: Weighting) -> Option<Ratio> {
+        mean((0..self.rounds.len()).filter_map(|round| self.pooled(round, minority, weighting)))
     }
 
     /// The mean of [`Gsd::of_client`] over the rounds that have one.
-    pub fn client_mean_over_rounds(&self, client: usize, q: f64, weighting: Weighting) -> Option<Ratio> {
-        mean((0..self.rounds.len()).filter_map(|round| self.of_client(round, client, q, weighting)))
+    pub fn client_mean_over_rounds(
+        &self,
+        client: usize,
+        minority: &[Option<bool>],
+        weighting: Weighting,
+    ) -> Option<Ratio> {
+        mean((0..self.rounds.len()).filter_map(|round| self.of_client(round, client, minority, weighting)))
     }
 
     /// [`Gsd::pooled`] of the last round.
-    pub fn last(&self, q: f64, weighting: Weighting) -> Option<Ratio> {
-        self.pooled(self.rounds.len().checked_sub(1)?, q, weighting)
+    pub fn last(&self, minority: &[Option<bool>], weighting: Weighting) -> Option<Ratio> {
+        self.pooled(self.rounds.len().checked_sub(1)?, minority, weighting)
     }
 
-    fn ratio<'a>(&self, clients: impl Iterator<Item = &'a [Mass]>, q: f64, weighting: Weighting) -> Option<Ratio> {
-        let minority = minority_classes(&self.training_counts, q);
+    fn ratio<'a>(
+        &self,
+        clients: impl Iterator<Item = &'a [Mass]>,
+        minority: &[Option<bool>],
+        weighting: Weighting,
+    ) -> Option<Ratio> {
         // [majority, minority].
         let mut groups = [Total::default(); 2];
-        for (mass, minority) in clients.flat_map(|classes| classes.iter().zip(&minority)) {
-            groups[usize::from(*minority)].add(mass, weighting)?;
+        for (mass, side) in clients.flat_map(|classes| classes.iter().zip(minority)) {
+            let Some(minority) = *side else { continue };
+            groups[usize::from(minority)].add(mass, weighting)?;
         }
         let [majority, minority] = groups;
         if majority.nodes == 0 || minority.nodes == 0 || majority.sum <= 0.0 {

@@ -64,7 +64,8 @@ impl<T: Real> Diagnostic<T> for Watch<T> {
     fn conclude(self: Box<Self>, subject: &Subject<'_>, diagnosis: &mut Diagnosis) {
         diagnosis.gsd = Some(Gsd {
             training_counts: subject.training_counts.to_vec(),
-            minority_ratio: subject.minority_ratio,
+            minority: subject.minority_classes.to_vec(),
+            minority_ratio: None,
             rounds: self.rounds,
         });
     }

@@ -99,25 +99,32 @@ fn gradient_shares_pooled_and_per_client() {
     let gsd = diagnosis().gsd.unwrap();
     let exact = |ratio: Option<Ratio>| ratio.filter(|ratio| ratio.error == 0.0).unwrap();
     for (name, weighting) in [("gsd_unweighted", Weighting::Plain), ("gsd_alpha_weighted", Weighting::Boosted)] {
-        let pooled = exact(gsd.pooled(0, q, weighting));
+        let pooled = exact(gsd.pooled(0, &gsd.minority_at(q), weighting));
         close(pooled.per_node, &expected[name]["pooled"], name);
         let (few, many) = (numbers(&expected[name]["n_min"])[0], numbers(&expected[name]["n_maj"])[0]);
         assert!((pooled.mass - pooled.per_node * few / many).abs() < 1e-14);
         for k in 0..2 {
-            close(exact(gsd.of_client(0, k, q, weighting)).per_node, &expected[name]["per_client"][k], name);
-            assert_eq!(gsd.client_mean_over_rounds(k, q, weighting), gsd.of_client(0, k, q, weighting));
+            close(
+                exact(gsd.of_client(0, k, &gsd.minority_at(q), weighting)).per_node,
+                &expected[name]["per_client"][k],
+                name,
+            );
+            assert_eq!(
+                gsd.client_mean_over_rounds(k, &gsd.minority_at(q), weighting),
+                gsd.of_client(0, k, &gsd.minority_at(q), weighting)
+            );
         }
-        assert_eq!(gsd.last(q, weighting), Some(pooled));
-        assert_eq!(gsd.mean_over_rounds(q, weighting), Some(pooled));
+        assert_eq!(gsd.last(&gsd.minority_at(q), weighting), Some(pooled));
+        assert_eq!(gsd.mean_over_rounds(&gsd.minority_at(q), weighting), Some(pooled));
     }
-    // Nobody is in the minority at q = 0, nobody outside at q = 1; there is no second round and no third client.
-    for q in [0.0, 1.0] {
-        assert_eq!(gsd.pooled(0, q, Weighting::Plain), None);
-        assert_eq!(gsd.mean_over_rounds(q, Weighting::Plain), None);
-    }
-    assert_eq!(gsd.pooled(1, q, Weighting::Plain), None);
-    assert_eq!(gsd.of_client(0, 2, q, Weighting::Plain), None);
-    assert_eq!(Gsd { rounds: Vec::new(), ..gsd }.last(q, Weighting::Plain), None);
+    // There is no minority at q = 0, no second round and no third client. At q = 1 the largest class stays the majority.
+    assert_eq!(gsd.pooled(0, &gsd.minority_at(0.0), Weighting::Plain), None);
+    assert_eq!(gsd.mean_over_rounds(&gsd.minority_at(0.0), Weighting::Plain), None);
+    assert_eq!(gsd.minority_at(1.0), [Some(false), Some(true), Some(true)]);
+    assert!(gsd.pooled(0, &gsd.minority_at(1.0), Weighting::Plain).is_some());
+    assert_eq!(gsd.pooled(1, &gsd.minority_at(q), Weighting::Plain), None);
+    assert_eq!(gsd.of_client(0, 2, &gsd.minority_at(q), Weighting::Plain), None);
+    assert_eq!(Gsd { rounds: Vec::new(), ..gsd.clone() }.last(&gsd.minority_at(q), Weighting::Plain), None);
 }
 
 /// Counted from the fixture's own list of R.

@@ -34,9 +34,11 @@ fn setup(backbone: &str, boosts: &[Boost]) -> Setup {
         protocol: Protocol { rounds: ROUNDS, ..Protocol::default() },
         model: Model { hidden: 16, backbone: backbone.into(), ..Model::default() },
         optimizer: Optimizer::default(),
-        boost: BoostConfig::default(),
+        boost: BoostConfig {
+            model: boostfgl_fed::boost::model::Config { minority_ratio: Q, ..Default::default() },
+            ..BoostConfig::default()
+        },
         methods: MethodConfigs::default(),
-        minority_ratio: Q,
         screen: Default::default(),
         aggregation: Default::default(),
         attack: Default::default(),
@@ -47,12 +49,12 @@ fn watched(graph: &Graph, partition: &Partition, setup: Setup, effort: Option<f6
     let roles = partition.split().roles();
     let training_counts = graph.labels().counts((0..graph.len()).filter(|&v| roles[v] == Role::Train));
     let classes = minority_classes(&training_counts, Q);
-    let minority: Vec<bool> = graph.labels().iter().map(|y| y.is_some_and(|y| classes[y as usize])).collect();
+    let minority: Vec<Option<bool>> = graph.labels().iter().map(|y| classes[y? as usize]).collect();
     let heterophilous: Vec<bool> = node_homophily(graph).iter().map(|phi| phi.is_some_and(|phi| phi <= 0.5)).collect();
     let subject = Subject {
         labels: graph.labels(),
         training_counts: &training_counts,
-        minority_ratio: Q,
+        minority_classes: &classes,
         minority: &minority,
         heterophilous: &heterophilous,
         roles,
@@ -78,7 +80,10 @@ fn exact_findings_count_every_node_and_message() {
             assert_eq!((0..4).map(nodes).collect::<Vec<_>>(), gsd.training_counts);
             assert!(round.clients.iter().flatten().all(|mass| mass.measured == mass.nodes));
         }
-        let (plain, boosted) = (gsd.last(Q, Weighting::Plain).unwrap(), gsd.last(Q, Weighting::Boosted).unwrap());
+        let (plain, boosted) = (
+            gsd.last(&gsd.minority_at(Q), Weighting::Plain).unwrap(),
+            gsd.last(&gsd.minority_at(Q), Weighting::Boosted).unwrap(),
+        );
         assert_eq!((plain.error, boosted.error), (0.0, 0.0));
         assert_eq!(plain == boosted, boosts.is_empty(), "α is 1 exactly without node boosting");
         let epr = diagnosis.epr.unwrap();
@@ -106,7 +111,10 @@ fn little_effort_means_samples_of_the_same_nodes() {
             assert!(mass.sum <= all.sum * (1.0 + 1e-12));
         }
     }
-    let (estimate, truth) = (gsd.last(Q, Weighting::Plain).unwrap(), exact.last(Q, Weighting::Plain).unwrap());
+    let (estimate, truth) = (
+        gsd.last(&gsd.minority_at(Q), Weighting::Plain).unwrap(),
+        exact.last(&exact.minority_at(Q), Weighting::Plain).unwrap(),
+    );
     assert!(estimate.error > 0.0);
     assert!((estimate.per_node - truth.per_node).abs() < 4.0 * estimate.error, "{estimate:?}, {truth:?}");
 }
@@ -157,9 +165,9 @@ fn clients_without_training_minority_or_edges() {
             let (_, diagnosis) = watched(&graph, &partition, setup(backbone, &[]), effort);
             let (gsd, epr) = (diagnosis.gsd.unwrap(), diagnosis.epr.unwrap());
             assert!(gsd.rounds[0].clients[0].iter().all(|mass| mass.nodes == 0 && mass.sum == 0.0));
-            assert_eq!(gsd.of_client(0, 0, Q, Weighting::Plain), None);
-            assert_eq!(gsd.of_client(0, 1, Q, Weighting::Plain), None);
-            assert!(gsd.pooled(0, Q, Weighting::Plain).is_some());
+            assert_eq!(gsd.of_client(0, 0, &gsd.minority_at(Q), Weighting::Plain), None);
+            assert_eq!(gsd.of_client(0, 1, &gsd.minority_at(Q), Weighting::Plain), None);
+            assert!(gsd.pooled(0, &gsd.minority_at(Q), Weighting::Plain).is_some());
             assert!(epr.groups[0].negative_share.is_some());
         }
     }

@@ -21,7 +21,12 @@ fn mass(nodes: usize, norms: &[f64]) -> Mass {
 fn gsd(clients: Vec<Vec<Mass>>) -> Gsd {
     let counts = |class: usize| clients.iter().map(|client| client[class].nodes).sum();
     let training_counts = (0..3).map(counts).collect();
-    Gsd { training_counts, minority_ratio: 0.3, rounds: vec![GsdRound { round: 1, clients }] }
+    Gsd {
+        training_counts,
+        minority: Vec::new(),
+        minority_ratio: Some(0.3),
+        rounds: vec![GsdRound { round: 1, clients }],
+    }
 }
 
 /// `share` of each class, at least 8 of them or all.
@@ -40,13 +45,17 @@ fn sampled(norms: &[Vec<Vec<f64>>], share: f64, draw: u64) -> Gsd {
 fn sampled_ratios_are_unbiased_and_know_their_error() {
     let norms = norms();
     let all = |client: &Vec<Vec<f64>>| client.iter().map(|class| mass(class.len(), class)).collect();
-    let exact = gsd(norms.iter().map(all).collect()).pooled(0, 0.3, Weighting::Plain).unwrap();
+    let exact = gsd(norms.iter().map(all).collect());
+    let exact = exact.pooled(0, &exact.minority_at(0.3), Weighting::Plain).unwrap();
     assert_eq!(exact.error, 0.0);
     const DRAWS: u64 = 200;
     let (mut within, mut sum, mut errors) = (0, 0.0, 0.0);
     for draw in 0..DRAWS {
         let found = sampled(&norms, 0.3, draw);
-        let (plain, weighted) = (found.pooled(0, 0.3, Weighting::Plain), found.pooled(0, 0.3, Weighting::Boosted));
+        let (plain, weighted) = (
+            found.pooled(0, &found.minority_at(0.3), Weighting::Plain),
+            found.pooled(0, &found.minority_at(0.3), Weighting::Boosted),
+        );
         let plain = plain.unwrap();
         // The same α for all cancels.
         assert!((plain.per_node - weighted.unwrap().per_node).abs() < 1e-12);
@@ -63,16 +72,17 @@ fn sampled_ratios_are_unbiased_and_know_their_error() {
 #[test]
 fn groups_without_nodes_or_measurements_have_no_ratio() {
     let one_class = gsd(vec![vec![mass(3, &[1.0, 2.0, 3.0]), Mass::default(), Mass::default()]]);
-    assert_eq!(one_class.pooled(0, 0.3, Weighting::Plain), None);
+    assert_eq!(one_class.pooled(0, &one_class.minority_at(0.3), Weighting::Plain), None);
     let nobody = gsd(vec![vec![Mass::default(); 3]]);
-    assert_eq!(nobody.pooled(0, 0.3, Weighting::Plain), None);
-    assert_eq!(gsd(Vec::new()).pooled(0, 0.3, Weighting::Plain), None);
+    assert_eq!(nobody.pooled(0, &nobody.minority_at(0.3), Weighting::Plain), None);
+    let empty = gsd(Vec::new());
+    assert_eq!(empty.pooled(0, &empty.minority_at(0.3), Weighting::Plain), None);
     let unmeasured = gsd(vec![vec![mass(9, &[1.0]), mass(2, &[]), Mass::default()]]);
-    assert_eq!(unmeasured.pooled(0, 0.1, Weighting::Plain), None);
+    assert_eq!(unmeasured.pooled(0, &unmeasured.minority_at(0.1), Weighting::Plain), None);
     let still = gsd(vec![vec![mass(2, &[0.0, 0.0]), mass(1, &[1.0]), Mass::default()]]);
-    assert_eq!(still.pooled(0, 0.3, Weighting::Plain), None);
+    assert_eq!(still.pooled(0, &still.minority_at(0.3), Weighting::Plain), None);
     // One of many is an estimate, though an unsure one.
     let guess = gsd(vec![vec![mass(9, &[1.0]), mass(2, &[3.0, 3.0]), Mass::default()]]);
-    let guess = guess.pooled(0, 0.1, Weighting::Plain).unwrap();
+    let guess = guess.pooled(0, &guess.minority_at(0.1), Weighting::Plain).unwrap();
     assert!((guess.per_node - 3.0).abs() < 1e-15 && guess.error > 1.0);
 }

@@ -20,6 +20,7 @@ pub(super) struct Small {
     graph: Graph,
     partition: Partition,
     counts: Vec<usize>,
+    classes: Vec<Option<bool>>,
     groups: Groups,
 }
 
@@ -41,7 +42,7 @@ impl Small {
         let counts = graph.labels().counts(partition.split().nodes(Role::Train));
         let minority = minority_classes(&counts, 0.3);
         let groups = Groups::new(&node_homophily(&graph), graph.labels(), &minority, HOMOPHILY_THRESHOLD).unwrap();
-        Self { graph, partition, counts, groups }
+        Self { graph, partition, counts, classes: minority, groups }
     }
 
     pub(super) fn data(&self) -> Vec<LocalData<f32>> {
@@ -52,7 +53,7 @@ impl Small {
         Subject {
             labels: self.graph.labels(),
             training_counts: &self.counts,
-            minority_ratio: 0.3,
+            minority_classes: &self.classes,
             minority: &self.groups.minority,
             heterophilous: &self.groups.heterophilous,
             roles: self.partition.split().roles(),
@@ -93,7 +94,6 @@ fn setup(method: &str, boosts: &[Boost], participation: f64) -> Setup {
         optimizer: Optimizer::default(),
         boost: BoostConfig::default(),
         methods: MethodConfigs::default(),
-        minority_ratio: 0.3,
         screen: Default::default(),
         aggregation: Default::default(),
         attack: Default::default(),

@@ -212,7 +212,12 @@ fn hardness_against_the_skew_of_clients() {
         masses.to_vec()
     };
     let round = |round| GsdRound { round, clients: vec![masses(0), masses(1)] };
-    let gsd = Gsd { training_counts: vec![4, 2, 1], minority_ratio: 0.4, rounds: vec![round(1), round(2)] };
+    let gsd = Gsd {
+        training_counts: vec![4, 2, 1],
+        minority: Vec::new(),
+        minority_ratio: Some(0.4),
+        rounds: vec![round(1), round(2)],
+    };
 
     let bare = toy.diagnose(Which::Hardness, vec![toy.both()], &[0; 12]).hardness.unwrap().clients;
     let found = Hardness::new(bare, Some(&gsd));
@@ -235,7 +240,12 @@ fn hardness_reads_sampled_masses() {
     let lone = vec![mass(6, 3, 3.0), mass(2, 2, 8.0), mass(4, 2, 6.0)];
     let with = |sum| vec![mass(6, 3, 3.0), mass(2, 2, 8.0), mass(1, 1, sum)];
     let clients = vec![lone, with(7.0), with(1.75), vec![mass(9, 9, 1.0), mass(0, 0, 0.0), mass(0, 0, 0.0)]];
-    let gsd = Gsd { training_counts: vec![6, 4, 3], minority_ratio: 0.2, rounds: vec![GsdRound { round: 1, clients }] };
+    let gsd = Gsd {
+        training_counts: vec![6, 4, 3],
+        minority: Vec::new(),
+        minority_ratio: Some(0.2),
+        rounds: vec![GsdRound { round: 1, clients }],
+    };
     let client = |k, minority| ClientHardness::new(k, 12, minority, 0).unwrap();
     let found = Hardness::new(vec![client(0, 3), client(1, 2), client(2, 6), client(3, 9)], Some(&gsd));
     let skew: Vec<Option<f64>> = found.clients.iter().map(|c| c.gsd).collect();

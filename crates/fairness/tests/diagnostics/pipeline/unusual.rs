@@ -34,7 +34,7 @@ fn assert_mean(found: &Params<f64>, sums: &[Vec<Matrix<f64>>], nodes: f64) {
 #[test]
 fn nobody_is_in_the_minority() {
     let mut toy = Toy::new();
-    (toy.minority, toy.roles) = (vec![false; 12], vec![Role::Test; 12]);
+    (toy.minority, toy.roles) = (vec![Some(false); 12], vec![Role::Test; 12]);
     assert!(descent_direction(&toy.inspection(1, toy.both()), &toy.subject()).is_none());
     let found = toy.diagnose(Which::Dilution, vec![toy.both()], &[0; 12]).dilution.unwrap();
     assert!(found.rounds.is_empty() && found.layers.len() == 2);
@@ -54,7 +54,7 @@ fn nobody_is_in_the_minority() {
 #[test]
 fn everybody_is_in_the_minority() {
     let mut toy = Toy::new();
-    (toy.minority, toy.roles) = (vec![true; 12], vec![Role::Test; 12]);
+    (toy.minority, toy.roles) = (vec![Some(true); 12], vec![Role::Test; 12]);
     let khop = toy.diagnose(Which::Khop, vec![toy.both()], &predictions()).khop.unwrap();
     let curve = khop.curve("minority").unwrap();
     assert_eq!((curve.hops.as_slice(), curve.unreachable), (&[Hop { nodes: 12, errors: 5 }][..], Hop::default()));
@@ -66,7 +66,7 @@ fn everybody_is_in_the_minority() {
 #[test]
 fn a_client_without_minority_nodes() {
     let mut toy = Toy::new();
-    (7..12).for_each(|v| toy.minority[v] = false);
+    (7..12).for_each(|v| toy.minority[v] = Some(false));
     let found = descent_direction(&toy.inspection(1, toy.both()), &toy.subject()).unwrap();
     assert_mean(&found, &[gradient(&toy, 0, 0, &[2, 3])], 2.0);
     // Its update is judged all the same.

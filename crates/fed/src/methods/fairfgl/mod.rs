@@ -43,7 +43,7 @@ use self::mixture::Mixture;
 use self::server::Reconciling;
 use super::{MethodInfo, Terms, needs_hidden};
 use crate::boost::{Boost, TrustScope};
-use crate::config::{OptimizerState, above_zero, not_negative, steps};
+use crate::config::{OptimizerState, above_zero, not_negative, share, steps};
 use crate::local_data::LocalData;
 use crate::rule::{ClientRule, Desk, Memory, Upload};
 use crate::wire::Message;
@@ -97,6 +97,9 @@ pub struct Config {
     pub align: f64,
     /// A node is homophilous if at least this share of its neighbours has its class; 0 to 1.
     pub homophily: f64,
+    /// Minority classes of a client: the rarest classes with training nodes that together hold less than this share of them;
+    /// 0 (none) to 1.
+    pub minority_ratio: f64,
     /// Share η of the experts' direction in the gradient of a minority class; 0 (no gradient modification) to 1.
     pub modify: f64,
     /// Share ρ of the parameters that go up, above 0 and at most 1.
@@ -154,6 +157,7 @@ impl Default for Config {
             distill: 1.0,
             align: 1.0,
             homophily: 0.5,
+            minority_ratio: 0.5,
             modify: 0.5,
             keep: 0.3,
             clusters: Clusters::Linkage,
@@ -169,15 +173,16 @@ impl Config {
         above_zero("methods.fairfgl.alpha_rate", self.alpha_rate)?;
         not_negative("methods.fairfgl.distill", self.distill)?;
         not_negative("methods.fairfgl.align", self.align)?;
-        for (key, value) in [("methods.fairfgl.homophily", self.homophily), ("methods.fairfgl.modify", self.modify)] {
+        for (key, value) in [
+            ("methods.fairfgl.homophily", self.homophily),
+            ("methods.fairfgl.minority_ratio", self.minority_ratio),
+            ("methods.fairfgl.modify", self.modify),
+        ] {
             if !(0.0..=1.0).contains(&value) {
                 return Err(Error::setting(key, "a number from 0 to 1", value));
             }
         }
-        if !(self.keep > 0.0 && self.keep <= 1.0) {
-            return Err(Error::setting("methods.fairfgl.keep", "a number above 0 and at most 1", self.keep));
-        }
-        Ok(())
+        share("methods.fairfgl.keep", self.keep)
     }
 
     /// Whether everything goes up.
@@ -198,7 +203,7 @@ pub(super) fn client<T: Real>(terms: &Terms<'_, T>, data: &LocalData<T>) -> Pres
     let config = terms.setup.methods.fairfgl.clone();
     let trusted = terms.setup.boosts.contains(&Boost::Model);
     Preserver {
-        roles: Roles::new(data, terms.setup.minority_ratio),
+        roles: Roles::new(data, terms.setup.methods.fairfgl.minority_ratio),
         last: LastLayer::find(terms.initial.shapes(), terms.classes),
         history: History::new(config.history, &terms.archive),
         mixture: Mixture::new(&config, terms.initial),

@@ -68,7 +68,6 @@ fn setup(config: &Config) -> Setup {
         optimizer: Optimizer::default(),
         boost: BoostConfig::default(),
         methods: MethodConfigs { fedsage_plus: config.clone(), ..MethodConfigs::default() },
-        minority_ratio: 0.3,
         screen: Default::default(),
         aggregation: Default::default(),
         attack: Default::default(),
@@ -90,7 +89,6 @@ fn at_desk<T: Real, R>(client: &ClientGraph, config: &Config, work: impl FnOnce(
         optimizer: &setup.optimizer,
         boost: &setup.boost,
         boosts: &[],
-        minority_ratio: 0.3,
     };
     let mut client = Client::new(LocalData::new(client), Box::new(Plain), &net, &initial, &told, &[1; CLASSES]);
     client.prepare(&net, &told, &Pool::new(), |_, desk| work(desk))

@@ -123,7 +123,7 @@ fn clients_without_a_minority_are_left_alone() {
     let with = |modify: f64, minority_ratio: f64| {
         outcome::<f32>("fairfgl", &[], |s| {
             off(s);
-            (s.methods.fairfgl.modify, s.minority_ratio) = (modify, minority_ratio);
+            (s.methods.fairfgl.modify, s.methods.fairfgl.minority_ratio) = (modify, minority_ratio);
         })
     };
     assert!(bits(&with(0.0, 0.0).models) == bits(&with(0.5, 0.0).models));

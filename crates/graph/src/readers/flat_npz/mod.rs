@@ -8,7 +8,7 @@
 //! | `y` | n | class of each node, negative for unlabelled |
 //! | `unlabelled_idx` | any | optional: nodes without a class, whatever `y` holds for them |
 //! | `train_idx`, `val_idx`, `test_idx` | any | the published split, or … |
-//! | `train_masks`, `val_masks`, `test_masks` | k × n | … k published splits, of which the **first** is taken |
+//! | `train_masks`, `val_masks`, `test_masks` | k × n | … k published splits; a run of seed s takes number s mod k |
 //!
 //! [`write()`] adds, and [`read`] understands, what published files lack: `name`, `directed` (one number), `edge_weight`
 //! (E), `class_names`, `node_ids`, `group_names` and for each of those, counted from 0, `group_K` (n, the position of the
@@ -36,7 +36,7 @@ pub fn read(path: &Path) -> Result<Graph> {
     let labels = labels(&mut npz)?;
     let features = features(&mut npz)?;
     let adjacency = adjacency(&mut npz, labels.len())?;
-    let split = split(&mut npz, labels.len())?;
+    let splits = splits(&mut npz, labels.len())?;
     let name = match strings(&mut npz, "name")? {
         Some(mut name) if name.len() == 1 => name.remove(0),
         _ => parts::name_of(npz.path()),
@@ -44,10 +44,7 @@ pub fn read(path: &Path) -> Result<Graph> {
     let ids = strings(&mut npz, "node_ids")?;
     let groups = group_columns(&mut npz)?;
     let assemble = || {
-        let mut graph = Graph::new(name, adjacency, features, labels)?;
-        if let Some(split) = split {
-            graph = graph.with_split(split)?;
-        }
+        let mut graph = Graph::new(name, adjacency, features, labels)?.with_splits(splits)?;
         if let Some(ids) = ids {
             graph = graph.with_ids(ids)?;
         }
@@ -60,12 +57,12 @@ pub fn read(path: &Path) -> Result<Graph> {
 ///
 /// # Errors
 /// As [`read`], except for the features.
-pub fn read_without_features(path: &Path) -> Result<(Adjacency, Labels, Option<Split>)> {
+pub fn read_without_features(path: &Path) -> Result<(Adjacency, Labels, Vec<Split>)> {
     let mut npz = Npz::open(&npz_in(path)?)?;
     let labels = labels(&mut npz)?;
     let adjacency = adjacency(&mut npz, labels.len())?;
-    let split = split(&mut npz, labels.len())?;
-    Ok((adjacency, labels, split))
+    let splits = splits(&mut npz, labels.len())?;
+    Ok((adjacency, labels, splits))
 }
 
 fn labels(npz: &mut Npz) -> Result<Labels> {
@@ -119,7 +116,7 @@ fn adjacency(npz: &mut Npz, nodes: usize) -> Result<Adjacency> {
     Ok(adjacency)
 }
 
-fn split(npz: &mut Npz, nodes: usize) -> Result<Option<Split>> {
+fn splits(npz: &mut Npz, nodes: usize) -> Result<Vec<Split>> {
     if !npz.has("train_idx") {
         return masks(npz, nodes);
     }
@@ -131,28 +128,44 @@ fn split(npz: &mut Npz, nodes: usize) -> Result<Option<Split>> {
         (Role::Val, "array val_idx", &val[..]),
         (Role::Test, "array test_idx", &test[..]),
     ];
-    parts::split(npz.path(), nodes, &lists).map(Some)
+    Ok(vec![parts::split(npz.path(), nodes, &lists)?])
 }
 
-/// The first of the splits in `train_masks`, `val_masks` and `test_masks`, if there are any.
+/// The splits in `train_masks`, `val_masks` and `test_masks`, one per row; none without such arrays.
 ///
-/// Published results on such datasets are averages over all splits; one split is one of those runs.
-pub(super) fn masks(npz: &mut Npz, nodes: usize) -> Result<Option<Split>> {
+/// Published results on such datasets are averages over all splits.
+pub(super) fn masks(npz: &mut Npz, nodes: usize) -> Result<Vec<Split>> {
     if !npz.has("train_masks") {
-        return Ok(None);
+        return Ok(Vec::new());
     }
-    let mut lists = Vec::new();
-    for (role, name) in [(Role::Train, "train_masks"), (Role::Val, "val_masks"), (Role::Test, "test_masks")] {
-        let (masks, columns, values) = npz.matrix::<u8>(name)?;
-        if masks == 0 || columns != nodes {
-            return Err(npz.wrong_shape(name, format!("at least one mask of {nodes} nodes"), &[masks, columns]));
+    let mut masks = Vec::new();
+    for (role, name) in MASKS {
+        let (rows, columns, values) = npz.matrix::<u8>(name)?;
+        if rows == 0 || columns != nodes {
+            return Err(npz.wrong_shape(name, format!("at least one mask of {nodes} nodes"), &[rows, columns]));
         }
-        let list: Vec<u32> = (0..nodes as u32).filter(|&v| values[v as usize] != 0).collect();
-        lists.push((role, format!("array {name}"), list));
+        masks.push((role, name, rows, values));
     }
-    let lists: Vec<_> = lists.iter().map(|(role, name, list)| (*role, name.as_str(), &list[..])).collect();
-    parts::split(npz.path(), nodes, &lists).map(Some)
+    let count = masks[0].2;
+    if let Some((_, name, rows, _)) = masks.iter().find(|(_, _, rows, _)| *rows != count) {
+        return Err(npz.wrong_shape(name, format!("{count} masks, as in train_masks"), &[*rows, nodes]));
+    }
+    let split = |at: usize| {
+        let list = |values: &[u8]| -> Vec<u32> {
+            (0..nodes as u32).filter(|&v| values[at * nodes + v as usize] != 0).collect()
+        };
+        let lists: Vec<_> = masks
+            .iter()
+            .map(|(role, name, _, values)| (*role, format!("row {at} of array {name}"), list(values)))
+            .collect();
+        let lists: Vec<_> = lists.iter().map(|(role, name, list)| (*role, name.as_str(), &list[..])).collect();
+        parts::split(npz.path(), nodes, &lists)
+    };
+    (0..count).map(split).collect()
 }
+
+/// The arrays that hold several splits.
+const MASKS: [(Role, &str); 3] = [(Role::Train, "train_masks"), (Role::Val, "val_masks"), (Role::Test, "test_masks")];
 
 /// The groupings of the nodes; their sizes are checked when they join the graph.
 fn group_columns(npz: &mut Npz) -> Result<Vec<GroupColumn>> {
@@ -233,6 +246,20 @@ mod tests {
     }
 
     #[test]
+    fn every_seed_takes_its_stored_split() {
+        let graph = published("", |_| None).unwrap();
+        let roles = |seed: u64| graph.split_of_seed(seed).unwrap().roles().to_vec();
+        let (first, second) = (vec![Role::Train, Role::Val, Role::None], vec![Role::Val, Role::Train, Role::None]);
+        assert_eq!([0, 1, 2, 7].map(roles), [first.clone(), second.clone(), first, second]);
+        // Written and read again, all of them are there.
+        let folder = Folder::new();
+        write(&graph, &folder.path("again.npz")).unwrap();
+        assert_eq!(read(&folder.path("again.npz")).unwrap().splits(), graph.splits());
+        let fewer = published("", |name| (name == "val_masks").then(|| vec![0, 1, 0]));
+        assert!(fewer.is_err(), "one mask for validation, two for training");
+    }
+
+    #[test]
     fn wrong_arrays_are_named() {
         assert!(reason("edge_index", &[0, 1, 2, 1, 2, 3]).contains("tiny.npz, edge 2: expected node indices below 3"));
         assert!(reason("edge_index", &[0, 1, 2, 1, 2, -1]).contains("array edge_index"));
@@ -288,7 +315,7 @@ mod tests {
         npz.finish().unwrap();
         assert!(read(&path).unwrap_err().to_string().contains("a graph without features"));
         let (adjacency, labels, split) = read_without_features(&path).unwrap();
-        assert_eq!((adjacency.edges(), labels.len(), split), (1, 2, None));
+        assert_eq!((adjacency.edges(), labels.len(), split.len()), (1, 2, 0));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::MASKS;
 use crate::readers::npz_writer::NpzWriter;
 use crate::{Adjacency, Error, Features, Graph, GroupColumn, Labels, NodeIds, Result, Role, Split};
 
@@ -21,8 +22,10 @@ pub fn write(graph: &Graph, path: &Path) -> Result<()> {
     write_edges(&mut npz, graph.adjacency())?;
     write_features(&mut npz, graph.features())?;
     write_labels(&mut npz, graph.labels())?;
-    if let Some(split) = graph.split() {
-        write_split(&mut npz, split)?;
+    match graph.splits() {
+        [] => {}
+        [split] => write_split(&mut npz, split)?,
+        several => write_masks(&mut npz, several)?,
     }
     if let NodeIds::Named(ids) = graph.ids() {
         write_strings(&mut npz, "node_ids", ids)?;
@@ -72,6 +75,15 @@ fn write_labels(npz: &mut NpzWriter, labels: &Labels) -> Result<()> {
 fn write_split(npz: &mut NpzWriter, split: &Split) -> Result<()> {
     for (role, name) in [(Role::Train, "train_idx"), (Role::Val, "val_idx"), (Role::Test, "test_idx")] {
         npz.array(name, &[split.count(role) as u64], split.nodes(role).map(|v| v as u32))?;
+    }
+    Ok(())
+}
+
+fn write_masks(npz: &mut NpzWriter, splits: &[Split]) -> Result<()> {
+    let shape = [splits.len() as u64, splits[0].roles().len() as u64];
+    for (role, name) in MASKS {
+        let flags = splits.iter().flat_map(|split| split.roles().iter().map(|found| u8::from(*found == role)));
+        npz.array(name, &shape, flags)?;
     }
     Ok(())
 }

@@ -1,0 +1,108 @@
+//! What is known of a run beside its metrics: both rounds that papers report, how much was trained, on whom.
+
+use boostfgl_fairness::{Percent, Scores, Warning};
+use serde::{Deserialize, Serialize};
+
+/// What is known of the run of one seed, whichever round is reported. Files of earlier versions have none of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SeedDetails {
+    /// The last round and what it scores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<RoundScores>,
+    /// The round with the best validation accuracy and what it scores; `None` without validation nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best_val: Option<RoundScores>,
+    /// How much training the method really did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
+    /// Which split was used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<SplitUsed>,
+    /// The minority classes and how many nodes they have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minority: Option<MinorityUsed>,
+    /// What must not look like a success; left out without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
+}
+
+/// What the model of one round scores.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoundScores {
+    /// Which round, from 1.
+    pub round: usize,
+    /// Its accuracy on validation nodes in percent, if there are any.
+    pub val_accuracy: Option<f64>,
+    /// The four metrics in their three readings.
+    #[serde(flatten)]
+    pub scores: Percent<Scores>,
+}
+
+/// How much training a method did. Methods differ: AdaFGL adds rounds of its own after those that were asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Budget {
+    /// Rounds that were asked for.
+    pub rounds: usize,
+    /// Local epochs in each of them.
+    pub epochs: usize,
+    /// Rounds that the method added, of one epoch each.
+    pub added_rounds: usize,
+}
+
+impl Budget {
+    /// As tables show it: `50×1`, or `50×1+50` with added rounds.
+    pub fn shown(&self) -> String {
+        let Self { rounds, epochs, added_rounds } = self;
+        match added_rounds {
+            0 => format!("{rounds}×{epochs}"),
+            added => format!("{rounds}×{epochs}+{added}"),
+        }
+    }
+}
+
+/// Where the roles of nodes came from, and how many nodes have each.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SplitUsed {
+    /// From where.
+    pub source: SplitOrigin,
+    /// Training nodes.
+    pub train: usize,
+    /// Validation nodes.
+    pub val: usize,
+    /// Test nodes.
+    pub test: usize,
+}
+
+/// Where the roles of nodes came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SplitOrigin {
+    /// From the data.
+    Data,
+    /// From a partition file.
+    PartitionFile,
+    /// Drawn by shares, per client and class.
+    Shares,
+}
+
+impl SplitOrigin {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Data => "of the data",
+            Self::PartitionFile => "of the partition file",
+            Self::Shares => "drawn by shares per client and class",
+        }
+    }
+}
+
+/// The minority classes of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MinorityUsed {
+    /// Their names.
+    pub classes: Vec<String>,
+    /// Their training nodes.
+    pub train: usize,
+    /// Their test nodes.
+    pub test: usize,
+}

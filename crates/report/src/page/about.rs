@@ -1,0 +1,68 @@
+//! What must be known before a number is believed: warnings first, then which nodes, split and round the numbers are about.
+
+use super::Family;
+use crate::markup::Markup;
+use crate::remarks::{self, Remarked};
+
+/// What is wrong with the runs though they ended; nothing if all is well.
+pub(super) fn warnings(family: &Family) -> Option<String> {
+    let warned = remarks::warned(&remarked(family));
+    let federating = family.block.as_ref().map(|block| block.cost_of_federating()).unwrap_or_default();
+    let all: Vec<&String> = warned.iter().chain(&federating).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let mut page = Markup::default();
+    page.raw("<div class=\"problems\"><ul>");
+    all.iter().for_each(|text| page.text("li", &[], text));
+    page.raw("</ul></div>");
+    if remarked(family).iter().any(Remarked::collapsed) {
+        let text = "A model that answers the same for every node, or whose training diverged, is not ranked: its metrics say \
+                    how common a class is, not what it has learned.";
+        page.text("p", &[("class", &"note")], text);
+    }
+    Some(page.finish())
+}
+
+/// Minority classes, split, round and budget of the numbers that follow.
+pub(super) fn section(family: &Family) -> Option<String> {
+    let runs = remarked(family);
+    let mut facts: Vec<(String, String)> =
+        remarks::about(&runs).into_iter().map(|(name, parts)| (name.to_owned(), parts.join(", "))).collect();
+    let budgets: Vec<String> = runs.iter().filter_map(budget).collect();
+    if !budgets.is_empty() {
+        facts.push(("Rounds × epochs".to_owned(), budgets.join(", ")));
+    }
+    if facts.is_empty() {
+        return None;
+    }
+    let mut page = Markup::default();
+    page.raw("<dl>");
+    for (name, value) in &facts {
+        page.text("dt", &[], name);
+        page.text("dd", &[], value);
+    }
+    page.raw("</dl>");
+    Some(page.finish())
+}
+
+/// The runs of a family, or the methods of a comparison.
+fn remarked(family: &Family) -> Vec<Remarked<'_>> {
+    let runs: Vec<Remarked<'_>> = family
+        .summaries()
+        .map(|(_, label, summary)| Remarked {
+            label,
+            seeds: summary.seeds.iter().map(|seed| (seed.round, &seed.details)).collect(),
+        })
+        .collect();
+    match &family.block {
+        Some(block) if runs.is_empty() => block.remarked(),
+        _ => runs,
+    }
+}
+
+/// `fedavg 50×1`, as it was under the first seed.
+fn budget(run: &Remarked<'_>) -> Option<String> {
+    let budget = run.seeds.first()?.1.budget?;
+    Some(format!("{} {}", run.label, budget.shown()))
+}

@@ -1,0 +1,213 @@
+//! What stands below every table: which round it shows, which split and which minority classes it is about, and what is
+//! wrong with a run though it ended.
+
+use boostfgl_fairness::{Warning, mean, sample_std, warnings};
+
+use crate::sheet::{WIDTH, width};
+use crate::table::range;
+use crate::{SeedDetails, SplitUsed};
+
+/// One run: its label, and per seed the reported round and the details.
+#[derive(Clone, Debug)]
+pub(crate) struct Remarked<'a> {
+    pub(crate) label: &'a str,
+    pub(crate) seeds: Vec<(usize, &'a SeedDetails)>,
+}
+
+impl Remarked<'_> {
+    /// What is wrong with it, over all seeds.
+    pub(crate) fn warnings(&self) -> Vec<Warning> {
+        warnings::merge(self.seeds.iter().flat_map(|(_, details)| details.warnings.iter().cloned()))
+    }
+
+    /// Whether its model answers the same for everything, under some seed: then no number of it is a success.
+    pub(crate) fn collapsed(&self) -> bool {
+        self.seeds.iter().any(|(_, details)| details.warnings.iter().any(|warning| warning.kind.is_collapse()))
+    }
+}
+
+/// `Split, Minority classes, Round`: a name and its parts, for those that are known.
+pub(crate) fn about(runs: &[Remarked<'_>]) -> Vec<(&'static str, Vec<String>)> {
+    let all: Vec<&SeedDetails> = runs.iter().flat_map(|run| run.seeds.iter().map(|(_, details)| *details)).collect();
+    let parts = [("Minority classes", minority(&all)), ("Split", split(&all)), ("Round", round(runs))];
+    parts.into_iter().filter(|(_, parts)| !parts.is_empty()).collect()
+}
+
+/// The warnings of all runs, one sentence each, the labels of those that it is about first.
+pub(crate) fn warned(runs: &[Remarked<'_>]) -> Vec<String> {
+    let mut found: Vec<(Vec<&str>, String)> = Vec::new();
+    for run in runs {
+        for warning in run.warnings() {
+            let sentence = warning.sentence(run.seeds.len());
+            match found.iter_mut().find(|(_, known)| *known == sentence) {
+                Some((labels, _)) => labels.push(run.label),
+                None => found.push((vec![run.label], sentence)),
+            }
+        }
+    }
+    found.into_iter().map(|(labels, sentence)| format!("{}: {sentence}.", labels.join(", "))).collect()
+}
+
+/// What of the warnings people read: the first few, and how many more there are.
+pub(crate) fn shortened(mut warned: Vec<String>, most: usize) -> Vec<String> {
+    let more = warned.len().saturating_sub(most);
+    warned.truncate(most);
+    if more > 0 {
+        warned.push(format!("{more} more warnings are in summary.json and in the report."));
+    }
+    warned
+}
+
+/// A name and a list of parts on lines of at most 100 columns, broken between parts.
+pub(crate) fn listed(name: &str, parts: &[String], indent: usize) -> Vec<String> {
+    let comma = |(at, part): (usize, &String)| if at + 1 < parts.len() { format!("{part},") } else { part.clone() };
+    broken(name, parts.iter().enumerate().map(comma), indent)
+}
+
+/// A name and a sentence on lines of at most 100 columns, broken between words.
+pub(crate) fn sentence(name: &str, text: &str, indent: usize) -> Vec<String> {
+    broken(name, text.split(' ').map(str::to_owned), indent)
+}
+
+fn broken(name: &str, pieces: impl Iterator<Item = String>, indent: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = format!("{name:<indent$}");
+    let mut begun = false;
+    for piece in pieces {
+        if begun && width(&line) + 1 + width(&piece) > WIDTH {
+            lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
+            begun = false;
+        }
+        if begun {
+            line.push(' ');
+        }
+        line.push_str(&piece);
+        begun = true;
+    }
+    lines.push(line);
+    lines
+}
+
+fn minority(all: &[&SeedDetails]) -> Vec<String> {
+    let known = || all.iter().filter_map(|details| details.minority.as_ref());
+    let Some(first) = known().next() else { return Vec::new() };
+    if known().all(|used| used.classes.is_empty()) {
+        return vec!["none: training labels are of one class".to_owned()];
+    }
+    let nodes = format!("{} test nodes", range(known().map(|used| used.test)));
+    let mut names: Vec<&String> = known().flat_map(|used| &used.classes).collect();
+    if known().all(|used| used.classes == first.classes) {
+        names.truncate(first.classes.len());
+    } else {
+        names.sort_unstable();
+        names.dedup();
+    }
+    let differ = known().any(|used| used.classes.len() != names.len());
+    let differ = if differ { " in some seed" } else { "" };
+    let mut parts: Vec<String> = names.iter().take(MOST_CLASSES).map(|name| (*name).clone()).collect();
+    if names.len() > MOST_CLASSES {
+        parts.push(format!("{} more", names.len() - MOST_CLASSES));
+    }
+    if let Some(last) = parts.last_mut() {
+        last.push_str(&format!("{differ} ({nodes})"));
+    }
+    parts
+}
+
+/// More names than this do not help in a line below a table; the report and summary.json have all.
+const MOST_CLASSES: usize = 12;
+
+fn split(all: &[&SeedDetails]) -> Vec<String> {
+    let known = || all.iter().filter_map(|details| details.split.as_ref());
+    let Some(first) = known().next() else { return Vec::new() };
+    let count = |of: fn(&SplitUsed) -> usize| range(known().map(of));
+    vec![
+        format!("{}: {} training", first.source.name(), count(|split| split.train)),
+        format!("{} validation", count(|split| split.val)),
+        format!("{} test nodes", count(|split| split.test)),
+    ]
+}
+
+/// Which round is shown, and what the other of the two that papers report has.
+fn round(runs: &[Remarked<'_>]) -> Vec<String> {
+    let seeds = || runs.iter().flat_map(|run| &run.seeds);
+    if !seeds().any(|(_, details)| details.last.is_some()) {
+        return Vec::new();
+    }
+    let is_last = |(round, details): &(usize, &SeedDetails)| details.last.as_ref().is_some_and(|l| l.round == *round);
+    let last = seeds().all(is_last);
+    let rounds = range(seeds().map(|(round, _)| *round).collect::<Vec<_>>().into_iter());
+    let (shown, other) = if last { ("the last", "best validation") } else { ("the best on validation", "last") };
+    let mut parts = vec![format!("{shown} ({rounds})")];
+    for run in runs {
+        let picked = |(_, details): &(usize, &SeedDetails)| {
+            let other = if last { details.best_val.as_ref() } else { details.last.as_ref() }?;
+            other.scores.0.accuracy.pooled
+        };
+        let values: Vec<f64> = run.seeds.iter().filter_map(picked).collect();
+        let Some(mean) = mean(&values) else { continue };
+        let spread = sample_std(&values).map(|std| format!(" ± {std:.1}")).unwrap_or_default();
+        parts.push(format!("accuracy of {} at the {other} round {mean:.1}{spread}", run.label));
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MinorityUsed, RoundScores, SplitOrigin};
+    use boostfgl_fairness::{Readings, Scores, WarningKind};
+
+    fn scores(round: usize, accuracy: f64) -> Option<RoundScores> {
+        let accuracy = Readings { pooled: Some(accuracy), ..Readings::default() };
+        let scores = Scores { accuracy, ..Scores::default() }.percent();
+        Some(RoundScores { round, val_accuracy: None, scores })
+    }
+
+    fn details(best: f64, classes: &[&str]) -> SeedDetails {
+        let classes = classes.iter().map(|&name| name.to_owned()).collect();
+        SeedDetails {
+            last: scores(50, 0.5),
+            best_val: scores(9, best),
+            split: Some(SplitUsed { source: SplitOrigin::Data, train: 900, val: 300, test: 338 }),
+            minority: Some(MinorityUsed { classes, train: 54, test: 20 }),
+            ..SeedDetails::default()
+        }
+    }
+
+    #[test]
+    fn a_table_says_what_it_is_about() {
+        let (one, two) = (details(0.7, &["fraud"]), details(0.8, &["fraud"]));
+        let run = Remarked { label: "fedavg", seeds: vec![(50, &one), (50, &two)] };
+        let lines: Vec<String> = about(&[run]).iter().flat_map(|(name, parts)| listed(name, parts, 18)).collect();
+        assert_eq!(
+            lines,
+            [
+                "Minority classes  fraud (20 test nodes)",
+                "Split             of the data: 900 training, 300 validation, 338 test nodes",
+                "Round             the last (50), accuracy of fedavg at the best validation round 75.0 ± 7.1",
+            ]
+        );
+    }
+
+    #[test]
+    fn classes_that_differ_by_seed_and_a_single_class_are_said() {
+        let (one, two) = (details(0.7, &["a"]), details(0.8, &["a", "b"]));
+        let run = |first, second| [Remarked { label: "x", seeds: vec![(9, first), (9, second)] }];
+        assert_eq!(about(&run(&one, &two))[0].1, ["a", "b in some seed (20 test nodes)"]);
+        assert_eq!(about(&run(&one, &two))[2].1[0], "the best on validation (9)");
+        let none = details(0.7, &[]);
+        assert_eq!(about(&run(&none, &none))[0].1, ["none: training labels are of one class"]);
+    }
+
+    #[test]
+    fn warnings_name_the_run_and_collapse_is_noticed() {
+        let mut bad = details(0.7, &["fraud"]);
+        bad.warnings.push(Warning::new(WarningKind::OneClass, "", "one class only is predicted", 0));
+        let run = Remarked { label: "fedavg", seeds: vec![(50, &bad)] };
+        assert!(run.collapsed());
+        assert_eq!(warned(&[run]), ["fedavg: one class only is predicted."]);
+        let many: Vec<String> = (0..5).map(|i| i.to_string()).collect();
+        assert_eq!(shortened(many, 2)[2], "3 more warnings are in summary.json and in the report.");
+    }
+}
