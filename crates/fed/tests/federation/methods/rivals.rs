@@ -3,9 +3,9 @@
 use crate::small::*;
 use boostfgl_fed::config::OptimizerKind;
 use boostfgl_fed::methods::{fedgta, moon, qffl, scaffold};
-use boostfgl_fed::{LocalData, Setup};
+use boostfgl_fed::{Federation, Inspection, LocalData, Observer, RoundRecord, Setup};
 use boostfgl_graph::{Graph, Stream};
-use boostfgl_nn::Params;
+use boostfgl_nn::{Matrix, Params};
 use boostfgl_partition::{ClientGraph, Partition};
 
 fn outcome(setup: &Setup, graph: &Graph, partition: &Partition) -> boostfgl_fed::Outcome<f32> {
@@ -253,6 +253,61 @@ fn fedpub_masks_stay_with_the_client() {
     assert!(outcome(&blind, &graph, &partition).models[0] != trained.models[0], "masks act");
 }
 
+/// The models that clients trained in the last round.
+#[derive(Default)]
+struct LastTrained(Vec<Params<f64>>);
+
+impl Observer<f64> for LastTrained {
+    fn inspects(&self) -> bool {
+        true
+    }
+
+    fn inspect(&mut self, inspection: &Inspection<'_, f64>) {
+        self.0 = inspection.clients.iter().filter_map(|client| client.trained.cloned()).collect();
+    }
+
+    fn round(&mut self, _: &RoundRecord<'_>) {}
+}
+
+/// Every number of a model.
+fn flat(model: &Params<f64>) -> Vec<f64> {
+    model.tensors().iter().flat_map(Matrix::to_vec).collect()
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// Two kinds of clients, who have two classes each: the functional embedding has to tell them apart. A hidden layer after
+/// its ReLU does not (own weight 0.50 to 0.52), since all its cosines are near 1.
+#[test]
+fn fedpub_gives_different_clients_different_models() {
+    let graph = graph(WORDS);
+    let kind = |v: usize| graph.labels().get(v).map_or(0, |y| y / 2);
+    let split = partition(&graph).split().clone();
+    let halves = Partition::new(2, (0..graph.len()).map(kind).collect(), split).unwrap();
+    for backbone in ["gcn", "sage", "mlp", "appnp", "gprgnn", "h2gcn"] {
+        let mut setup = setup("fedpub", &[]);
+        (setup.protocol.rounds, setup.model.backbone) = (10, backbone.into());
+        let (mut last, data) = (LastTrained::default(), data("fedpub", &graph, &halves));
+        let personal = Federation::new(setup, data).unwrap().run(&mut [&mut last]).unwrap().models;
+        let (personal, trained) = (personal.iter().map(flat), last.0.iter().map(flat).collect::<Vec<_>>());
+        let own = |(i, personal): (usize, Vec<f64>)| {
+            // personal = a·own + (1 − a)·other.
+            let apart: Vec<f64> = trained[i].iter().zip(&trained[1 - i]).map(|(own, other)| own - other).collect();
+            let from_other: Vec<f64> = personal.iter().zip(&trained[1 - i]).map(|(p, other)| p - other).collect();
+            let weight = dot(&from_other, &apart) / dot(&apart, &apart);
+            let mean: Vec<f64> = trained[0].iter().zip(&trained[1]).map(|(a, b)| (a + b) / 2.0).collect();
+            let moved: Vec<f64> = personal.iter().zip(&mean).map(|(p, mean)| p - mean).collect();
+            (weight, (dot(&moved, &moved) / dot(&mean, &mean)).sqrt())
+        };
+        for (weight, moved) in personal.enumerate().map(own) {
+            assert!(weight > 0.9, "{backbone}: a client's own model has weight {weight}, ½ is uniform");
+            assert!(moved > 0.01, "{backbone}: a personal model is {moved} of the mean's length away from it");
+        }
+    }
+}
+
 #[test]
 fn settings_out_of_range_are_refused_by_name() {
     type Change = fn(&mut Setup);
@@ -277,7 +332,7 @@ fn settings_out_of_range_are_refused_by_name() {
     for (change, key) in cases {
         let mut setup = setup("fedavg", &[]);
         change(&mut setup);
-        let error = boostfgl_fed::Federation::<f32>::new(setup, data("fedavg", &graph, &partition)).err().unwrap();
+        let error = Federation::<f32>::new(setup, data("fedavg", &graph, &partition)).err().unwrap();
         assert!(error.to_string().starts_with(&format!("{key}: expected ")), "{key}: {error}");
     }
 }
