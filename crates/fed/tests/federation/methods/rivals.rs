@@ -240,6 +240,28 @@ fn fedproto_without_strength_or_in_its_first_round_is_local_training() {
     assert!(apart(&setup("fedproto", &[]), &setup("isolated", &[]), &graph, &partition) > 1e-5);
 }
 
+/// The client of the second round has classes that the one of the first does not have: nothing has been sent for them, so
+/// that nothing may draw their nodes anywhere, least of all to 0.
+#[test]
+fn fedproto_draws_nobody_to_a_class_that_was_never_sent() {
+    let graph = graph(WORDS);
+    let kind = |v: usize| graph.labels().get(v).map_or(0, |y| y / 2);
+    let halves = Partition::new(2, (0..graph.len()).map(kind).collect(), partition(&graph).split().clone()).unwrap();
+    let mut proto = setup("fedproto", &[]);
+    (proto.protocol.participation, proto.protocol.rounds) = (0.5, 3);
+    (proto.methods.fedproto.lambda, proto.seed) = (10.0, 6);
+    let isolated = Setup { method: setup("isolated", &[]).method, ..proto.clone() };
+    let [drawn, free] =
+        [&proto, &isolated].map(|setup| watch::<f32>(setup, data(setup.method.name, &graph, &halves)).1);
+    let one = |round: &Round| (round.clients[0].client, round.clients[0].loss);
+    assert_ne!(one(&drawn[0]).0, one(&drawn[1]).0, "a seed is needed under which both take part at first");
+    for (drawn, free) in drawn.iter().zip(&free).take(2) {
+        assert_eq!(one(drawn), one(free));
+        assert!(drawn.predictions == free.predictions);
+    }
+    assert_ne!(one(&drawn[2]), one(&free[2]), "in the third round there are prototypes for everybody");
+}
+
 /// Masks are personal: models are averaged, what is judged differs.
 #[test]
 fn fedpub_masks_stay_with_the_client() {
