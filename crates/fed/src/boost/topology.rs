@@ -30,6 +30,8 @@ pub struct Config {
     pub edge_budget: f64,
     /// Whether evaluation propagates with β too (boosted), recomputed from the evaluated model, or with the plain operator.
     pub eval_propagation: EvalPropagation,
+    /// Which operator predicts when nodes and edges are scored: plain, or boosted: β of the client's last round, plain in its first.
+    pub scoring_propagation: ScoringPropagation,
 }
 
 impl Default for Config {
@@ -42,6 +44,7 @@ impl Default for Config {
             tau: 0.4,
             edge_budget: 0.75,
             eval_propagation: EvalPropagation::Boosted,
+            scoring_propagation: ScoringPropagation::Plain,
         }
     }
 }
@@ -116,6 +119,16 @@ pub enum EvalPropagation {
     Plain,
 }
 
+/// With what the model propagates whose predictions give difficulties and edge scores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScoringPropagation {
+    /// With the plain operator.
+    Plain,
+    /// With β of the round that the client took part in last; with the plain operator before its first.
+    Boosted,
+}
+
 /// No score s = ½(d̄ᵤ + d̄ᵥ) + h is higher: difficulties and h are at most 1.
 const HIGHEST: f64 = 2.0;
 
@@ -142,6 +155,11 @@ impl TopologyBoost {
     /// Whether evaluation propagates with β.
     pub fn boosts_evaluation(&self) -> bool {
         self.config.eval_propagation == EvalPropagation::Boosted
+    }
+
+    /// Whether the β of a round predicts when the next one is scored.
+    pub fn boosts_scoring(&self) -> bool {
+        self.config.scoring_propagation == ScoringPropagation::Boosted
     }
 
     /// The heterophily term hᵤᵥ of every arc, in the order of the adjacency.
