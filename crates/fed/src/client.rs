@@ -51,8 +51,9 @@ pub(crate) struct Client<T: Real> {
     known: Option<Known<T>>,
     /// αᵥ of the training nodes in this round, under node boosting.
     node_weights: Option<Vec<T>>,
-    /// Whether boosted propagations are kept for observers, and the one of this round.
+    /// Whether boosted propagations are kept for observers.
     inspected: bool,
+    /// The boosted propagation of the last round that the client took part in, if anything may ask for it.
     boosted: Option<Propagation<T>>,
 }
 
@@ -67,7 +68,7 @@ struct Known<T> {
     scoring: Option<Scoring<T>>,
 }
 
-/// What a model thinks of the local nodes, by plain propagation.
+/// What a model thinks of the local nodes, by the propagation that scores.
 struct Scoring<T> {
     probabilities: Matrix<T>,
     /// hᵤᵥ of every arc, under topology boosting.
@@ -262,8 +263,27 @@ impl<T: Real> Client<T> {
         if let Some(difficulty) = &mut self.difficulty {
             ledger.keep("difficulty", difficulty)?;
         }
+        self.keep_boosted(ledger)?;
         let Self { rule, data, local, .. } = self;
         ledger.within("rule", |ledger| rule.keep(&Memory { data, local, seed: told.seed }, ledger))
+    }
+
+    /// The propagation of the last round is state where it scores the next one.
+    fn keep_boosted(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+        if !self.topology.as_ref().is_some_and(TopologyBoost::boosts_scoring) {
+            return Ok(());
+        }
+        let mut there = self.boosted.is_some();
+        ledger.keep("scores with the last propagation", &mut there)?;
+        if !there {
+            self.boosted = None;
+            return Ok(());
+        }
+        let plain = self.data.inputs.propagation();
+        let mut values = self.boosted.as_ref().unwrap_or(plain).csr().values().to_vec();
+        ledger.keep("last propagation", &mut values[..])?;
+        self.boosted = Some(plain.with_values(values));
+        Ok(())
     }
 
     /// One round of local work from `start`, the model that `rounds_done` rounds have made, or from the client's own.
@@ -405,18 +425,29 @@ impl<T: Real> Client<T> {
             if let Some(view) = &mut self.boosted_whole {
                 view.set_propagation(&boosted);
             }
-            self.boosted = self.inspected.then_some(boosted);
+            self.boosted = (self.inspected || topology.boosts_scoring()).then_some(boosted);
         }
     }
 
-    /// Predicts with the model that is known by plain propagation, once.
+    /// Predicts with the model that is known, once: by plain propagation, or by that of the client's last round.
     fn score(&mut self, backbone: &dyn Backbone<T>, model: &Params<T>, told: &Instructions<'_>, pool: &Pool<T>) {
         let Some(known) = &mut self.known else { return };
         if known.scoring.is_some() {
             return;
         }
+        let boosts = self.topology.as_ref().is_some_and(TopologyBoost::boosts_scoring);
+        let last = self.boosted.as_ref().filter(|_| boosts);
+        // A propagation that overflowed once would spoil every one that is made from what it predicts.
+        let last = last.filter(|last| last.csr().values().iter().all(|x| x.is_finite()));
+        let view = match (last, &mut self.boosted_whole) {
+            (Some(last), Some(view)) => {
+                view.set_propagation(last);
+                &*view
+            }
+            _ => &self.whole,
+        };
         let noise = told.noise(self.data.id, known.rounds_done, Occasion::Scoring);
-        let mut probabilities = Pass::new(backbone, &self.whole, pool).recalling(true).noise(noise).logits(model);
+        let mut probabilities = Pass::new(backbone, view, pool).recalling(true).noise(noise).logits(model);
         softmax_rows(&mut probabilities);
         let heterophily = match self.topology {
             Some(_) => {

@@ -87,7 +87,13 @@ impl<T: Real> Message<T> {
         self.hold(shapes, 0, ledger)
     }
 
-    fn hold(&self, shapes: &[(usize, usize)], numbers: usize, ledger: &Ledger<'_>) -> boostfgl_nn::Result<()> {
+    /// The same for a message with so many numbers.
+    pub(crate) fn hold(
+        &self,
+        shapes: &[(usize, usize)],
+        numbers: usize,
+        ledger: &Ledger<'_>,
+    ) -> boostfgl_nn::Result<()> {
         if self.shapes() == shapes && self.numbers.len() == numbers {
             return Ok(());
         }

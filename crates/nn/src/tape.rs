@@ -55,6 +55,13 @@ pub struct Tape<'a, T: Real> {
     recalls: bool,
     features: Option<Var>,
     noise: MessageNoise,
+    activations: Activations<T>,
+}
+
+/// Whether the input of the last activation is kept, which is otherwise overwritten.
+enum Activations<T> {
+    Overwrite,
+    Keep(Option<Matrix<T>>),
 }
 
 enum Value<'a, T> {
@@ -75,6 +82,36 @@ impl<'a, T: Real> Tape<'a, T> {
             recalls: false,
             features: None,
             noise: MessageNoise::off(),
+            activations: Activations::Overwrite,
+        }
+    }
+
+    /// Keeps what goes into the last activation, for [`Tape::take_activated`].
+    #[must_use]
+    pub(crate) fn keeping_activated(self) -> Self {
+        let mut tape = self;
+        tape.activations = Activations::Keep(None);
+        tape
+    }
+
+    pub(crate) fn keeps_activated(&self) -> bool {
+        matches!(self.activations, Activations::Keep(_))
+    }
+
+    /// Keeps this input of an activation, in place of that of an earlier one.
+    pub(crate) fn keep_activated(&mut self, input: Matrix<T>) {
+        if let Activations::Keep(Some(earlier)) =
+            std::mem::replace(&mut self.activations, Activations::Keep(Some(input)))
+        {
+            self.pool.put(earlier);
+        }
+    }
+
+    /// What went into the last activation, if there was one and the tape keeps it.
+    pub(crate) fn take_activated(&mut self) -> Option<Matrix<T>> {
+        match &mut self.activations {
+            Activations::Keep(input) => input.take(),
+            Activations::Overwrite => None,
         }
     }
 

@@ -248,3 +248,28 @@ fn messages_of_another_network_are_refused() {
     let net = build::<f64>("sage", Architecture { inputs: WIDTH, hidden: 5, classes: CLASSES, layers: 2 }).unwrap();
     let _ = View::whole(&Inputs::<f64>::new(&graph), net.plan());
 }
+
+/// The hidden representation is the ReLU of what went into the last activation, followed in H2GCN by messages.
+#[test]
+fn what_goes_into_the_last_activation_is_the_hidden_layer_before_its_relu() {
+    let graph = graph(&edges(), &numbers(), false);
+    each(&graph, |what, net, params, inputs| {
+        let (view, pool) = (View::whole(inputs, net.plan()), Pool::new());
+        let pass = Pass::new(net, &view, &pool);
+        let (Some(before), Some(hidden)) = (pass.before_activation(params), pass.inspect(params).1) else {
+            assert!(net.plan().hidden.is_none(), "{what} hides something");
+            return;
+        };
+        assert_eq!(before.rows(), NODES, "{what}");
+        let mut negative = 0;
+        for v in 0..NODES {
+            // H2GCN puts what its neighbours have after what a node itself has.
+            let own = &hidden.row(v)[..before.columns()];
+            for (&x, &y) in before.row(v).iter().zip(own) {
+                assert_eq!(x.max(0.0), y, "{what}, node {v}");
+                negative += usize::from(x < 0.0);
+            }
+        }
+        assert!(negative > 0, "{what}: nothing would be lost in the ReLU");
+    });
+}

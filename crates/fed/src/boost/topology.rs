@@ -22,14 +22,16 @@ pub struct Config {
     pub propagation_rule: Rule,
     /// Sign of the score: criticality raises hard and heterophilous edges (the equations), reliability lowers them (what Theorem 2 assumes).
     pub edge_score: EdgeScore,
-    /// What the threshold and the budget do to edges outside them: none ignores both, gate sets their score to 0, prune removes them.
+    /// What the threshold and the budget do to edges outside them: none ignores both, gate gives them the score that weighs least (0, under reliability 2), prune removes them.
     pub edge_gate: EdgeGate,
-    /// Threshold τ on the score, used by edge_gate.
+    /// Threshold τ on the score s, used by edge_gate: edges with s ≥ τ may keep it, under reliability those with s ≤ τ.
     pub tau: f64,
-    /// Edge budget b, the share of the directed edges that may keep their score, in [0, 1]; used by edge_gate.
+    /// Edge budget b, the share of the directed edges that may keep their score, in [0, 1]: the highest scores, under reliability the lowest; used by edge_gate.
     pub edge_budget: f64,
     /// Whether evaluation propagates with β too (boosted), recomputed from the evaluated model, or with the plain operator.
     pub eval_propagation: EvalPropagation,
+    /// Which operator predicts when nodes and edges are scored: plain, or boosted: β of the client's last round, plain in its first.
+    pub scoring_propagation: ScoringPropagation,
 }
 
 impl Default for Config {
@@ -42,6 +44,7 @@ impl Default for Config {
             tau: 0.4,
             edge_budget: 0.75,
             eval_propagation: EvalPropagation::Boosted,
+            scoring_propagation: ScoringPropagation::Plain,
         }
     }
 }
@@ -93,13 +96,14 @@ pub enum EdgeScore {
     Reliability,
 }
 
-/// What happens to edges below the threshold or beyond the budget.
+/// What happens to edges on the wrong side of the threshold or beyond the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EdgeGate {
     /// Nothing: threshold and budget are not used.
     None,
-    /// Their score becomes 0 before the softmax.
+    /// Their score becomes the one that weighs least before the softmax: 0, or 2 (the largest there can be) under
+    /// reliability.
     Gate,
     /// They leave the softmax and carry no message.
     Prune,
@@ -114,6 +118,19 @@ pub enum EvalPropagation {
     /// With the plain operator.
     Plain,
 }
+
+/// With what the model propagates whose predictions give difficulties and edge scores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScoringPropagation {
+    /// With the plain operator.
+    Plain,
+    /// With β of the round that the client took part in last; with the plain operator before its first.
+    Boosted,
+}
+
+/// No score s = ½(d̄ᵤ + d̄ᵥ) + h is higher: difficulties and h are at most 1.
+const HIGHEST: f64 = 2.0;
 
 /// Topology boosting on one client's graph.
 #[derive(Clone, Debug)]
@@ -138,6 +155,11 @@ impl TopologyBoost {
     /// Whether evaluation propagates with β.
     pub fn boosts_evaluation(&self) -> bool {
         self.config.eval_propagation == EvalPropagation::Boosted
+    }
+
+    /// Whether the β of a round predicts when the next one is scored.
+    pub fn boosts_scoring(&self) -> bool {
+        self.config.scoring_propagation == ScoringPropagation::Boosted
     }
 
     /// The heterophily term hᵤᵥ of every arc, in the order of the adjacency.
@@ -172,12 +194,20 @@ impl TopologyBoost {
         out
     }
 
-    /// Which arcs keep their score: s ≥ τ and, of those, the ⌊b·m⌋ largest (earlier arcs first among equals).
+    /// Which arcs keep their score: s ≥ τ and, of those, the ⌊b·m⌋ largest; under reliability s ≤ τ and the smallest
+    /// (earlier arcs first among equals).
     pub fn eligible<T: Real>(&self, scores: &[T]) -> Vec<bool> {
         let tau = T::of(self.config.tau);
-        let mut candidates: Vec<usize> = (0..scores.len()).filter(|&arc| scores[arc] >= tau).collect();
+        let passes = |s: T| match self.config.edge_score {
+            EdgeScore::Criticality => s >= tau,
+            EdgeScore::Reliability => s <= tau,
+        };
+        let mut candidates: Vec<usize> = (0..scores.len()).filter(|&arc| passes(scores[arc])).collect();
         let budget = (self.config.edge_budget * scores.len() as f64) as usize;
-        candidates.sort_by(|&a, &b| scores[b].f64().total_cmp(&scores[a].f64()));
+        candidates.sort_by(|&a, &b| {
+            let rising = scores[a].f64().total_cmp(&scores[b].f64());
+            if self.config.edge_score == EdgeScore::Criticality { rising.reverse() } else { rising }
+        });
         let mut eligible = vec![false; scores.len()];
         candidates.into_iter().take(budget).for_each(|arc| eligible[arc] = true);
         eligible
@@ -200,7 +230,8 @@ impl TopologyBoost {
             EdgeGate::Gate | EdgeGate::Prune => Some(self.eligible(&scores)),
         };
         if let (EdgeGate::Gate, Some(kept)) = (self.config.edge_gate, &kept) {
-            scores.iter_mut().zip(kept).filter(|(_, kept)| !**kept).for_each(|(score, _)| *score = T::ZERO);
+            let least = T::of(if self.config.edge_score == EdgeScore::Criticality { 0.0 } else { HIGHEST });
+            scores.iter_mut().zip(kept).filter(|(_, kept)| !**kept).for_each(|(score, _)| *score = least);
         }
         let kept: Vec<T> = match (self.config.edge_gate, kept) {
             (EdgeGate::Prune, Some(kept)) => kept.iter().map(|&k| if k { T::ONE } else { T::ZERO }).collect(),
@@ -262,5 +293,57 @@ impl TopologyBoost {
             Rule::Selfsep => T::ONE / (degree + T::ONE),
             Rule::Mulgcnself => gcn[own] * ((degree + T::ONE) * tilted.own[v] / sum),
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four neighbours of one node, which no difficulty tells apart: scores are h. By hand.
+    const SCORES: [f64; 4] = [0.9, 0.1, 0.5, 0.2];
+
+    fn gate(edge_score: EdgeScore, edge_gate: EdgeGate, tau: f64, edge_budget: f64) -> TopologyBoost {
+        let propagation_rule = Rule::Noself;
+        TopologyBoost::new(&Config { edge_score, edge_gate, tau, edge_budget, propagation_rule, ..Config::default() })
+    }
+
+    /// What node 0 hears of nodes 1 to 4.
+    fn heard(boost: &TopologyBoost) -> Vec<f64> {
+        let (star, _) = Adjacency::from_edges(5, &[(0, 1), (0, 2), (0, 3), (0, 4)], None, false).unwrap();
+        let mut heterophily = vec![0.0; star.arcs()];
+        heterophily[star.arc_range(0)].copy_from_slice(&SCORES);
+        // So that arcs into the leaves are neither among the highest nor among the lowest.
+        (1..5).for_each(|v| heterophily[star.arc_range(v)].fill(0.3));
+        let found = boost.propagation(&star, &Propagation::gcn(&star), &heterophily, &[0.0; 5]);
+        found.csr().values()[1..5].to_vec()
+    }
+
+    #[test]
+    fn the_gate_keeps_the_end_that_the_score_raises() {
+        let kept = |score, tau, budget| gate(score, EdgeGate::Gate, tau, budget).eligible(&SCORES);
+        assert_eq!(kept(EdgeScore::Criticality, 0.0, 0.5), [true, false, true, false]);
+        assert_eq!(kept(EdgeScore::Criticality, 0.6, 1.0), [true, false, false, false]);
+        assert_eq!(kept(EdgeScore::Reliability, 2.0, 0.5), [false, true, false, true]);
+        assert_eq!(kept(EdgeScore::Reliability, 0.6, 1.0), [false, true, true, true]);
+    }
+
+    /// A budget of two of eight arcs.
+    #[test]
+    fn a_pruned_edge_carries_nothing_and_the_reliable_ones_share_the_rest() {
+        let found = heard(&gate(EdgeScore::Reliability, EdgeGate::Prune, 2.0, 0.25));
+        assert_eq!((found[0], found[2]), (0.0, 0.0));
+        assert!(found[1] > found[3] && (found[1] + found[3] - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn no_gated_edge_outweighs_one_that_was_kept() {
+        for (score, kept, gated) in [(EdgeScore::Criticality, [0, 2], [1, 3]), (EdgeScore::Reliability, [1, 3], [0, 2])]
+        {
+            let tau = if score == EdgeScore::Criticality { 0.0 } else { 2.0 };
+            let found = heard(&gate(score, EdgeGate::Gate, tau, 0.25));
+            assert_eq!(found[gated[0]], found[gated[1]], "{score:?}");
+            assert!(kept.iter().all(|&arc| found[arc] > found[gated[0]]), "{score:?}: {found:?}");
+        }
     }
 }

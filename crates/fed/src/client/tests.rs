@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::attack::Kind;
+use crate::boost::topology::ScoringPropagation;
 use crate::config::{Model, OptimizerKind, Protocol};
 use crate::methods::{self, Layout, METHODS, MethodConfigs, Turn};
 use crate::{Error, Federation, Setup};
@@ -56,9 +57,14 @@ fn round(federation: &mut Federation<f32>, number: usize) -> (Vec<(usize, &'stat
 fn a_client_that_overflows_once_rejoins() {
     for method in METHODS.iter().filter(|method| method.layout == Layout::Federated) {
         let all: Vec<Boost> = Boost::ALL.into_iter().filter(|&boost| (method.refuses)(boost).is_none()).collect();
-        for boosts in [&[][..], &all] {
-            let what = format!("{} with {boosts:?}", method.name);
-            let mut federation = federation(method.name, boosts, |_| {});
+        for (boosts, scoring) in [
+            (&[][..], ScoringPropagation::Plain),
+            (&all, ScoringPropagation::Plain),
+            (&all, ScoringPropagation::Boosted),
+        ] {
+            let what = format!("{} with {boosts:?}, {scoring:?}", method.name);
+            let score = |setup: &mut Setup| setup.boost.topology.scoring_propagation = scoring;
+            let mut federation = federation(method.name, boosts, score);
             federation.prepare(&mut []).unwrap();
             assert_eq!(round(&mut federation, 1), (vec![], CLIENTS), "{what}");
             let wild = OptimizerConfig { optimizer: OptimizerKind::Sgd, learning_rate: 1e39, ..Default::default() };

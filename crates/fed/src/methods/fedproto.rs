@@ -4,6 +4,9 @@
 //! prototypes of the last round. After training a client sends the mean hidden vector (without dropout) of its training
 //! nodes of each class, and their number; the server averages each class over the clients that own it. No parameter is
 //! ever sent; each client keeps its own model. Before the first exchange there is no prototype and no term.
+//!
+//! A class may have no prototype yet because its owners have not taken part. So the server says with the prototypes which of
+//! them exist (a number per class), and nodes of other classes are not drawn anywhere; the mean is over all training nodes.
 
 use super::isolated::Nobody;
 use super::{Judged, MethodInfo, Round, ServerRule, Terms, Turn, needs_hidden};
@@ -24,9 +27,11 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     name: "fedproto",
     summary: "only class prototypes are shared; every client keeps its own model",
     paper: "Tan et al., FedProto: Federated Prototype Learning across Heterogeneous Clients, AAAI 2022",
-    equations: "client k:  CE + lambda mean_v |h_v - p_{y_v}|^2 / h, over training nodes; p_kc = mean of h_v over its class c\n\
+    equations: "client k:  CE + lambda mean_v |h_v - p_{y_v}|^2 / h, over training nodes (0 for classes without p_c yet)\n\
+                \x20          p_kc = mean of h_v over its class c\n\
                 server:    p_c = sum_k n_kc p_kc / sum_k n_kc over the clients that own class c",
-    wire: "up C h + C (prototypes, counts), down C h; no parameter travels",
+    wire: "up C h + C (prototypes, counts), from the second round on down C h + C (prototypes, which of them exist);\n\
+           no parameter travels",
     evaluated: "each client's own model, on its local graph",
     departures: "Prototypes come from a pass without dropout after training, not from the last training pass. Classes are\n\
                  averaged over their owners only: OpenFGL counts missing classes as zero vectors, which shrinks the\n\
@@ -71,34 +76,43 @@ impl Config {
 }
 
 pub(super) fn client<T: Real>(terms: &Terms<'_, T>, _: &LocalData<T>) -> Prototyped<T> {
-    Prototyped { lambda: terms.setup.methods.fedproto.lambda, global: None }
+    Prototyped { lambda: terms.setup.methods.fedproto.lambda, heard: None }
 }
 
 /// A client that is drawn to the global prototypes.
 pub(super) struct Prototyped<T> {
     lambda: f64,
-    /// One row per class; a row of zeros where nobody owns the class.
-    global: Option<Matrix<T>>,
+    /// What the server said, see [`Prototypes`].
+    heard: Option<Message<T>>,
+}
+
+impl<T: Real> Prototyped<T> {
+    /// The global prototype of a class, if there is one yet.
+    fn prototype(&self, class: usize) -> Option<&[T]> {
+        self.heard.as_ref().filter(|heard| heard.numbers[class] > 0.0).map(|heard| heard.tensors[0].row(class))
+    }
 }
 
 impl<T: Real> ClientRule<T> for Prototyped<T> {
     fn begin(&mut self, _: &Desk<'_, T>, heard: Option<&Message<T>>) -> Result<()> {
-        self.global = heard.map(|heard| heard.tensors[0].clone());
+        self.heard = heard.cloned();
         Ok(())
     }
 
     fn extra(&self, desk: &Desk<'_, T>, _: &Matrix<T>, hidden: Option<&Matrix<T>>) -> Extra<T> {
-        let (Some(global), Some(hidden)) = (self.global.as_ref().filter(|_| self.lambda > 0.0), hidden) else {
+        let Some(hidden) = hidden.filter(|_| self.lambda > 0.0 && self.heard.is_some()) else {
             return Extra::default();
         };
         let training = desk.data().training();
         let rows = desk.hidden_rows(training);
-        let target = |v: &u32| desk.data().training_label(*v as usize).map(|label| global.row(label as usize));
+        let target = |v: &u32| desk.data().training_label(*v as usize).and_then(|label| self.prototype(label as usize));
         let pairs: Vec<(u32, &[T])> =
             rows.into_iter().zip(training).filter_map(|(row, v)| target(v).map(|target| (row, target))).collect();
         let (value, mut gradient) = losses::squared_error(hidden, &pairs, desk.pool());
-        losses::scale(&mut gradient, self.lambda);
-        Extra { value: self.lambda * value, hidden: Some(gradient), ..Extra::default() }
+        // The mean is over all training nodes: those of a class without a prototype add 0.
+        let strength = self.lambda * (pairs.len() as f64 / training.len().max(1) as f64);
+        losses::scale(&mut gradient, strength);
+        Extra { value: strength * value, hidden: Some(gradient), ..Extra::default() }
     }
 
     fn finish(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
@@ -131,6 +145,7 @@ pub(super) struct Prototypes<T> {
     weight: PrototypeWeight,
     /// Classes and the width of the hidden representation.
     shape: (usize, usize),
+    /// What clients are told: a prototype per class, and 1 for each class that has one, 0 for the others.
     global: Option<Message<T>>,
 }
 
@@ -153,7 +168,10 @@ impl<T: Real> ServerRule<T> for Prototypes<T> {
         let boost = round.boost.map(ModelBoost::without_norm);
         let trusted = Combination::new(updates, &vec![1.0; updates.len()], boost.as_ref())?.mean_weights();
         let (classes, width) = self.shape;
-        let mut global = self.global.take().unwrap_or_else(|| Message::tensors(vec![Matrix::zeros(classes, width)]));
+        let mut global = self.global.take().unwrap_or_else(|| Message {
+            numbers: vec![0.0; classes],
+            ..Message::tensors(vec![Matrix::zeros(classes, width)])
+        });
         for c in 0..classes {
             let owned = |u: &Update<'_, T>| match self.weight {
                 PrototypeWeight::Counts => u.message.numbers[c],
@@ -168,6 +186,7 @@ impl<T: Real> ServerRule<T> for Prototypes<T> {
                     T::of(parts.sum::<f64>() / sum)
                 };
                 (0..width).for_each(|j| global.tensors[0].row_mut(c)[j] = column(j));
+                global.numbers[c] = 1.0;
             }
         }
         self.global = Some(global);
@@ -177,7 +196,7 @@ impl<T: Real> ServerRule<T> for Prototypes<T> {
     fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
         ledger.option("global", &mut self.global, Message::default)?;
         match &self.global {
-            Some(global) => global.hold_shapes(&[self.shape], ledger),
+            Some(global) => global.hold(&[self.shape], self.shape.0, ledger),
             None => Ok(()),
         }
     }

@@ -4,9 +4,14 @@
 //! CE + λ₁‖m‖₁ + λ₂ Σ_tensors ‖θ − θ̄‖₂ (from its second round on), θ̄ the model it received. Judged is θ∘m with entries
 //! |m| < λ₁ set to 0.
 //!
-//! After training it sends its functional embedding: the mean hidden vector of its judged model over a random proxy
-//! graph that all share (blocks of nodes, features N(0, 1)). The server gives client i Σⱼ aᵢⱼ θⱼ with
+//! After training it sends its functional embedding: the mean over a random proxy graph that all share (blocks of nodes,
+//! features N(0, 1)) of what goes into the last activation of its judged model. The server gives client i Σⱼ aᵢⱼ θⱼ with
 //! aᵢⱼ = softmax over j of τ·cos(embᵢ, embⱼ).
+//!
+//! The published network is two convolutions and a linear classifier; its embedding is the second convolution's output
+//! before the ReLU that stands in front of the classifier. The shared networks have no such third layer, so here it is the
+//! same place in them: what the last layer reads, before its ReLU. After the ReLU no coordinate is negative, all cosines are
+//! near 1 and every client gets about the same mean.
 
 use super::{Judged, MethodInfo, Round, ServerRule, Terms, Turn, needs_hidden};
 use crate::aggregate::{Combination, Update};
@@ -28,13 +33,14 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     summary: "personal models: functional similarity on a proxy graph, personal sparse masks",
     paper: "Baek et al., Personalized Subgraph Federated Learning, ICML 2023",
     equations: "client k:  weights theta*m; CE + lambda1 |m|_1 + lambda2 sum_tensors |theta - theta_received|_2\n\
-                \x20          e_k = mean hidden vector over a shared random proxy graph\n\
+                \x20          e_k = mean over a shared random proxy graph of the hidden layer before its ReLU\n\
                 server:    a_ij = softmax_j(tau cos(e_i, e_j));  theta_i = sum_j a_ij theta_j",
     wire: "up P + h (model, functional embedding), down P (personal); masks never travel",
     evaluated: "each client's personal model under its mask, on its local graph",
     departures: "In the official code and in OpenFGL both penalties are computed on detached tensors and give no gradient; here\n\
-                 they do. The embedding is the shared network's hidden layer instead of a third layer's input. Masks cover\n\
-                 weights, not biases.",
+                 they do. The published network is two convolutions and a linear classifier, and its embedding is the second\n\
+                 convolution's output before the ReLU; the shared networks have no third layer, so the embedding is what their\n\
+                 last layer reads, before its ReLU (in h2gcn before messages, too). Masks cover weights, not biases.",
     judged: Judged::Personal,
     network: needs_hidden,
     extra_bytes: |sizes, configs| {
@@ -180,16 +186,16 @@ impl<T: Real> Masked<T> {
         }
     }
 
-    /// The mean hidden vector over the proxy graph.
+    /// The mean over the proxy graph of what goes into the last activation.
     fn embedding(&self, model: &Params<T>, desk: &Desk<'_, T>) -> Vec<f64> {
-        let (logits, hidden) = Pass::new(desk.backbone(), &self.proxy, desk.pool()).inspect(model);
-        let Some(hidden) = hidden else { unreachable!("networks without a hidden layer are refused") };
-        let mut mean = vec![0.0; hidden.columns()];
-        for v in 0..hidden.rows() {
-            mean.iter_mut().zip(hidden.row(v)).for_each(|(mean, x)| *mean += x.f64() / hidden.rows() as f64);
+        let Some(before) = Pass::new(desk.backbone(), &self.proxy, desk.pool()).before_activation(model) else {
+            unreachable!("networks without a hidden layer are refused")
+        };
+        let mut mean = vec![0.0; before.columns()];
+        for v in 0..before.rows() {
+            mean.iter_mut().zip(before.row(v)).for_each(|(mean, x)| *mean += x.f64() / before.rows() as f64);
         }
-        desk.pool().put(logits);
-        desk.pool().put(hidden);
+        desk.pool().put(before);
         mean
     }
 }
@@ -275,7 +281,7 @@ fn pull<T: Real>(model: &Params<T>, towards: &Params<T>, lambda: f64, gradients:
 pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Functional<T> {
     Functional {
         tau: terms.setup.methods.fedpub.tau,
-        width: terms.hidden_width(),
+        width: terms.activated_width(),
         models: vec![terms.initial.clone(); terms.clients],
     }
 }
@@ -286,7 +292,7 @@ const LARGEST: f64 = f32::MAX as f64;
 /// One model per client, from the clients that behave like it.
 pub(super) struct Functional<T> {
     tau: f64,
-    /// Of the hidden representation.
+    /// Of the embedding.
     width: usize,
     models: Vec<Params<T>>,
 }
@@ -297,7 +303,7 @@ impl<T: Real> ServerRule<T> for Functional<T> {
     }
 
     fn form(&self, _: &Turn<'_, T>) -> Form {
-        Form::model().with(Part::new("mean hidden number", self.width, -LARGEST..=LARGEST))
+        Form::model().with(Part::new("number of the embedding", self.width, -LARGEST..=LARGEST))
     }
 
     fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {

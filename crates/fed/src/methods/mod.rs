@@ -140,6 +140,16 @@ pub struct Terms<'a, T: Real> {
 impl<T: Real> Terms<'_, T> {
     /// The width of the network's hidden representation, which a pass over a graph of one node shows; 0 if it has none.
     pub fn hidden_width(&self) -> usize {
+        self.alone(|pass| pass.inspect(self.initial).1.map_or(0, |hidden| hidden.columns()))
+    }
+
+    /// The width of what goes into the network's last activation; 0 if it has none.
+    pub fn activated_width(&self) -> usize {
+        self.alone(|pass| pass.before_activation(self.initial).map_or(0, |before| before.columns()))
+    }
+
+    /// A pass over a graph of one node.
+    fn alone<R>(&self, look: impl FnOnce(Pass<'_, T>) -> R) -> R {
         let alone = Adjacency::from_edges(1, &[], None, false).and_then(|(adjacency, _)| {
             let features = Features::dense(1, self.features, vec![0.0; self.features])?;
             Graph::new("one node", adjacency, features, Labels::from_integers(&[-1], 1)?)
@@ -151,7 +161,7 @@ impl<T: Real> Terms<'_, T> {
         let mut inputs = Inputs::new(&alone);
         inputs.set_operator(alone.adjacency(), self.backbone.plan().operator);
         let (view, pool) = (View::whole(&inputs, self.backbone.plan()), Pool::new());
-        Pass::new(self.backbone, &view, &pool).inspect(self.initial).1.map_or(0, |hidden| hidden.columns())
+        look(Pass::new(self.backbone, &view, &pool))
     }
 }
 

@@ -186,8 +186,8 @@ fn messages(method: &str, wire: &Wire) -> (u64, u64) {
         "qffl" | "afl" | "fedfv" => (p + 1, p),
         "fairfed" => (p + 5, p + 2),
         "fedpub" => (p + hidden, p),
-        // Prototypes and counts; nothing is known before the first round.
-        "fedproto" => (classes * hidden + classes, if done == 0 { 0 } else { classes * hidden }),
+        // Prototypes and counts up, prototypes and which of them exist down; nothing is known before the first round.
+        "fedproto" => (classes * hidden + classes, if done == 0 { 0 } else { classes * hidden + classes }),
         "fedspray" => {
             // Encoder, two heads and class proxies, all of width 64; class counts once.
             let shared = (features + 1) * 64 + 2 * (64 + 1) * classes + classes * 64;

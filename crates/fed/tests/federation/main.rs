@@ -7,6 +7,7 @@ mod message_noise;
 mod methods;
 mod refusals;
 mod resume;
+mod scoring;
 mod screening;
 mod small;
 mod theory;

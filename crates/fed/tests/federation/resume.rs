@@ -6,6 +6,7 @@ use crate::every::for_all;
 use crate::small::*;
 use boostfgl_fed::attack::Kind;
 use boostfgl_fed::boost::Boost;
+use boostfgl_fed::boost::topology::ScoringPropagation;
 use boostfgl_fed::config::{OptimizerKind, OptimizerState, ReportedRound};
 use boostfgl_fed::methods::METHODS;
 use boostfgl_fed::{ClientRecord, Course, Federation, LocalData, Outcome, Refusal, RoundRecord, Rule, Setup};
@@ -122,6 +123,20 @@ fn a_stopped_run_ends_with_the_same_bits_on_every_backbone() {
                 check(&setup, data, &format!("{} on {}", method.name, backbone.name));
             }
         }
+    }
+}
+
+/// β of a client's last round is state where it scores the next one.
+#[test]
+fn a_stopped_run_that_scores_with_its_last_messages_ends_with_the_same_bits() {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    for method in METHODS.iter().filter(|method| (method.refuses)(Boost::Topology).is_none()) {
+        let boosts: Vec<Boost> = Boost::ALL.into_iter().filter(|&b| (method.refuses)(b).is_none()).collect();
+        let mut setup = setup(method.name, &boosts);
+        setup.boost.topology.scoring_propagation = ScoringPropagation::Boosted;
+        (setup.protocol.participation, setup.protocol.eval_every, setup.protocol.rounds) = (0.5, 2, 4);
+        check(&setup, || data(method.name, &graph, &partition), method.name);
     }
 }
 

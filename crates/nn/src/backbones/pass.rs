@@ -80,6 +80,18 @@ impl<'a, T: Real> Pass<'a, T> {
         (tape.take(out.logits), out.hidden.map(|hidden| tape.take(hidden)))
     }
 
+    /// What went into the network's last activation: the representation that its last layer reads, before the ReLU that
+    /// leaves nothing negative in it. `None` if the network has no activation.
+    ///
+    /// Where messages are passed after the last activation (H2GCN) it stands before them, and is narrower than the hidden
+    /// representation.
+    pub fn before_activation(self, params: &Params<T>) -> Option<Matrix<T>> {
+        let mut tape = Tape::new(self.pool).recalling(self.recalls).noisy(self.noise).keeping_activated();
+        let vars: Vec<Var> = params.tensors().iter().map(|t| tape.constant(t)).collect();
+        self.backbone.forward(&mut tape, &vars, self.view, self.dropout);
+        tape.take_activated()
+    }
+
     /// The loss of the supervised rows plus a further term, which `extra` computes from logits and hidden
     /// representation, and the gradient of the sum with respect to every parameter.
     ///

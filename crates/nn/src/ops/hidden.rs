@@ -12,6 +12,12 @@ impl<T: Real> Tape<'_, T> {
     /// If the shapes do not fit.
     pub fn hidden(&mut self, x: Var, bias: Var, nodes: &[u32], dropout: Dropout, layer: usize) -> Var {
         let mut out = self.take(x);
+        if self.keeps_activated() {
+            let mut input = self.pool().take(out.rows(), out.columns());
+            input.copy_from(&out);
+            elementwise::add_bias(input.data_mut(), self.value(bias).data());
+            self.keep_activated(input);
+        }
         let mask = dropout.mask::<T>(layer);
         {
             let bias = self.value(bias);

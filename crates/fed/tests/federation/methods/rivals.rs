@@ -3,9 +3,9 @@
 use crate::small::*;
 use boostfgl_fed::config::OptimizerKind;
 use boostfgl_fed::methods::{fedgta, moon, qffl, scaffold};
-use boostfgl_fed::{LocalData, Setup};
+use boostfgl_fed::{Federation, Inspection, LocalData, Observer, RoundRecord, Setup};
 use boostfgl_graph::{Graph, Stream};
-use boostfgl_nn::Params;
+use boostfgl_nn::{Matrix, Params};
 use boostfgl_partition::{ClientGraph, Partition};
 
 fn outcome(setup: &Setup, graph: &Graph, partition: &Partition) -> boostfgl_fed::Outcome<f32> {
@@ -240,6 +240,28 @@ fn fedproto_without_strength_or_in_its_first_round_is_local_training() {
     assert!(apart(&setup("fedproto", &[]), &setup("isolated", &[]), &graph, &partition) > 1e-5);
 }
 
+/// The client of the second round has classes that the one of the first does not have: nothing has been sent for them, so
+/// that nothing may draw their nodes anywhere, least of all to 0.
+#[test]
+fn fedproto_draws_nobody_to_a_class_that_was_never_sent() {
+    let graph = graph(WORDS);
+    let kind = |v: usize| graph.labels().get(v).map_or(0, |y| y / 2);
+    let halves = Partition::new(2, (0..graph.len()).map(kind).collect(), partition(&graph).split().clone()).unwrap();
+    let mut proto = setup("fedproto", &[]);
+    (proto.protocol.participation, proto.protocol.rounds) = (0.5, 3);
+    (proto.methods.fedproto.lambda, proto.seed) = (10.0, 6);
+    let isolated = Setup { method: setup("isolated", &[]).method, ..proto.clone() };
+    let [drawn, free] =
+        [&proto, &isolated].map(|setup| watch::<f32>(setup, data(setup.method.name, &graph, &halves)).1);
+    let one = |round: &Round| (round.clients[0].client, round.clients[0].loss);
+    assert_ne!(one(&drawn[0]).0, one(&drawn[1]).0, "a seed is needed under which both take part at first");
+    for (drawn, free) in drawn.iter().zip(&free).take(2) {
+        assert_eq!(one(drawn), one(free));
+        assert!(drawn.predictions == free.predictions);
+    }
+    assert_ne!(one(&drawn[2]), one(&free[2]), "in the third round there are prototypes for everybody");
+}
+
 /// Masks are personal: models are averaged, what is judged differs.
 #[test]
 fn fedpub_masks_stay_with_the_client() {
@@ -251,6 +273,61 @@ fn fedpub_masks_stay_with_the_client() {
     assert!(trained.models.iter().all(|model| model == &trained.models[0]));
     blind.methods.fedpub.train_masks = false;
     assert!(outcome(&blind, &graph, &partition).models[0] != trained.models[0], "masks act");
+}
+
+/// The models that clients trained in the last round.
+#[derive(Default)]
+struct LastTrained(Vec<Params<f64>>);
+
+impl Observer<f64> for LastTrained {
+    fn inspects(&self) -> bool {
+        true
+    }
+
+    fn inspect(&mut self, inspection: &Inspection<'_, f64>) {
+        self.0 = inspection.clients.iter().filter_map(|client| client.trained.cloned()).collect();
+    }
+
+    fn round(&mut self, _: &RoundRecord<'_>) {}
+}
+
+/// Every number of a model.
+fn flat(model: &Params<f64>) -> Vec<f64> {
+    model.tensors().iter().flat_map(Matrix::to_vec).collect()
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// Two kinds of clients, who have two classes each: the functional embedding has to tell them apart. A hidden layer after
+/// its ReLU does not (own weight 0.50 to 0.52), since all its cosines are near 1.
+#[test]
+fn fedpub_gives_different_clients_different_models() {
+    let graph = graph(WORDS);
+    let kind = |v: usize| graph.labels().get(v).map_or(0, |y| y / 2);
+    let split = partition(&graph).split().clone();
+    let halves = Partition::new(2, (0..graph.len()).map(kind).collect(), split).unwrap();
+    for backbone in ["gcn", "sage", "mlp", "appnp", "gprgnn", "h2gcn"] {
+        let mut setup = setup("fedpub", &[]);
+        (setup.protocol.rounds, setup.model.backbone) = (10, backbone.into());
+        let (mut last, data) = (LastTrained::default(), data("fedpub", &graph, &halves));
+        let personal = Federation::new(setup, data).unwrap().run(&mut [&mut last]).unwrap().models;
+        let (personal, trained) = (personal.iter().map(flat), last.0.iter().map(flat).collect::<Vec<_>>());
+        let own = |(i, personal): (usize, Vec<f64>)| {
+            // personal = a·own + (1 − a)·other.
+            let apart: Vec<f64> = trained[i].iter().zip(&trained[1 - i]).map(|(own, other)| own - other).collect();
+            let from_other: Vec<f64> = personal.iter().zip(&trained[1 - i]).map(|(p, other)| p - other).collect();
+            let weight = dot(&from_other, &apart) / dot(&apart, &apart);
+            let mean: Vec<f64> = trained[0].iter().zip(&trained[1]).map(|(a, b)| (a + b) / 2.0).collect();
+            let moved: Vec<f64> = personal.iter().zip(&mean).map(|(p, mean)| p - mean).collect();
+            (weight, (dot(&moved, &moved) / dot(&mean, &mean)).sqrt())
+        };
+        for (weight, moved) in personal.enumerate().map(own) {
+            assert!(weight > 0.9, "{backbone}: a client's own model has weight {weight}, ½ is uniform");
+            assert!(moved > 0.01, "{backbone}: a personal model is {moved} of the mean's length away from it");
+        }
+    }
 }
 
 #[test]
@@ -277,7 +354,7 @@ fn settings_out_of_range_are_refused_by_name() {
     for (change, key) in cases {
         let mut setup = setup("fedavg", &[]);
         change(&mut setup);
-        let error = boostfgl_fed::Federation::<f32>::new(setup, data("fedavg", &graph, &partition)).err().unwrap();
+        let error = Federation::<f32>::new(setup, data("fedavg", &graph, &partition)).err().unwrap();
         assert!(error.to_string().starts_with(&format!("{key}: expected ")), "{key}: {error}");
     }
 }
