@@ -1,5 +1,7 @@
 //! Everything that can go wrong, from a misspelt key to a full disk.
 
+use std::borrow::Cow;
+
 /// Shorthand for results of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -43,7 +45,7 @@ pub enum Error {
         /// What was expected and what was found.
         reason: String,
         /// What to do about it.
-        advice: &'static str,
+        advice: Cow<'static, str>,
     },
 
     /// Some runs of a grid failed; the others are kept.
@@ -110,12 +112,12 @@ impl From<boostfgl_disk::Error> for Error {
 
 impl Error {
     /// Builds an [`Error::Usage`].
-    pub fn usage(place: impl Into<String>, reason: impl Into<String>, advice: &'static str) -> Self {
-        Self::Usage { place: place.into(), reason: reason.into(), advice }
+    pub fn usage(place: impl Into<String>, reason: impl Into<String>, advice: impl Into<Cow<'static, str>>) -> Self {
+        Self::Usage { place: place.into(), reason: reason.into(), advice: advice.into() }
     }
 
     /// What the user can do about it, in one sentence.
-    pub fn advice(&self) -> &'static str {
+    pub fn advice(&self) -> &str {
         match self {
             Self::Graph(error) => error.advice(),
             Self::Partition(error) => error.advice(),
@@ -136,6 +138,17 @@ impl Error {
             Self::Machine { .. } => {
                 "Lower the keys that are named; --memory SIZE sets another limit than the machine's."
             }
+        }
+    }
+
+    /// The message, line by line: one line, unless it lists several problems.
+    pub fn lines(&self) -> Vec<String> {
+        match self {
+            Self::Graph(several @ boostfgl_graph::Error::Several { .. })
+            | Self::Partition(boostfgl_partition::Error::Graph(several @ boostfgl_graph::Error::Several { .. })) => {
+                several.to_string().lines().map(str::to_owned).collect()
+            }
+            one => vec![one.to_string().replace(['\n', '\r'], " ")],
         }
     }
 

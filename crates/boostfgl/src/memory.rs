@@ -130,18 +130,19 @@ fn parameters(backbone: &str, sizes: Architecture) -> f64 {
         .map_or(0.0, |network| network.shapes().iter().map(|shape| shape.rows as f64 * shape.columns as f64).sum())
 }
 
-/// Reads a size such as `800M`, `2G`, `1.5GiB` or a number of bytes.
+/// A size such as `512MiB`, `2GiB`, `1.5G` or `4096B`. Without a unit it means nothing: 2 could be bytes as well as gigabytes.
 ///
 /// ```
-/// assert_eq!(boostfgl::memory::parse_size("2G"), Some(2 << 30));
-/// assert_eq!(boostfgl::memory::parse_size("lots"), None);
+/// use boostfgl::memory::parse_size;
+/// assert_eq!((parse_size("2GiB"), parse_size("512MiB")), (Some(2 << 30), Some(512 << 20)));
+/// assert_eq!((parse_size("2"), parse_size("lots")), (None, None));
 /// ```
 pub fn parse_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let number: f64 = text[..digits].parse().ok()?;
     let unit = match text[digits..].trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1u64,
+        "b" => 1u64,
         "k" | "kb" | "kib" => 1 << 10,
         "m" | "mb" | "mib" => 1 << 20,
         "g" | "gb" | "gib" => 1 << 30,

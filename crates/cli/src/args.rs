@@ -236,7 +236,7 @@ pub(crate) struct ResourceFlags {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) threads: Option<usize>,
 
-    /// Memory budget, for example 2G: a run that is estimated to need more does not start
+    /// Memory budget with its unit, for example 2GiB or 512MiB: a run that is estimated to need more does not start
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
 }
@@ -273,8 +273,8 @@ impl ResourceFlags {
         match boostfgl::memory::parse_size(text) {
             Some(bytes) => Ok(Some(bytes)),
             None => {
-                let reason = format!("expected a size such as 800M or 2G, found `{text}`");
-                Err(Error::usage("--memory", reason, "Give a number and a unit: K, M, G or T.").into())
+                let reason = format!("expected a number with a unit, such as 2GiB or 512MiB, found `{text}`");
+                Err(Error::usage("--memory", reason, "Units are B, KiB, MiB, GiB and TiB, or short K, M, G, T.").into())
             }
         }
     }

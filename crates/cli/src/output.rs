@@ -1,7 +1,8 @@
 //! What goes to the terminal, and how errors are told.
 
-use boostfgl::Error;
 use boostfgl::report::Style;
+use boostfgl::{Error, graph};
+use clap::CommandFactory as _;
 use clap::error::ErrorKind;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
@@ -19,11 +20,17 @@ pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
         tell(&format!("{error}\n  to go on: {}", resume_command(folder)));
         return ExitCode::from(crate::signals::INTERRUPTED);
     }
-    // Each message already says what caused it, and stays on one line.
-    tell(&format!("error: {}", error.to_string().replace(['\n', '\r'], " ")));
+    // Each message already says what caused it, and stays on one line unless it lists problems.
+    let one_line = || vec![error.to_string().replace(['\n', '\r'], " ")];
+    tell(&format!("error: {}", known.map_or_else(one_line, Error::lines).join("\n")));
     let serving = error.downcast_ref::<boostfgl_serve::Error>().map(boostfgl_serve::Error::advice);
     let other = "Check that the disk is not full and that the system allows what was asked.";
-    tell(&format!("  help: {}", known.map(Error::advice).or(serving).unwrap_or(other)));
+    let meant = match known {
+        Some(Error::Graph(graph::Error::Unknown { kind: "dataset", name, .. })) => command_instead(name),
+        _ => None,
+    };
+    let advice = known.map(Error::advice).or(serving).unwrap_or(other);
+    tell(&format!("  help: {}", meant.as_deref().unwrap_or(advice)));
     ExitCode::from(if known.is_some_and(Error::is_input) { 2 } else { 1 })
 }
 
@@ -68,8 +75,18 @@ pub(crate) fn fail_to_parse(error: &clap::Error) -> ExitCode {
             tell(&format!("{}\n", told.join("\n").trim_end()));
         }
     }
-    tell("  help: Add --help to see every argument with its meaning.");
+    // `boostfgl run compare cora` was meant for the second command.
+    let meant = std::env::args().nth(2).filter(|_| error.kind() == ErrorKind::UnknownArgument);
+    let meant = meant.as_deref().and_then(command_instead);
+    tell(&format!("  help: {}", meant.as_deref().unwrap_or("Add --help to see every argument with its meaning.")));
     ExitCode::from(2)
+}
+
+/// What to say if a word that stands where data are expected is the name of a command.
+pub(crate) fn command_instead(word: &str) -> Option<String> {
+    let known = crate::Program::command();
+    let is_command = known.get_subcommands().any(|command| command.get_name() == word);
+    is_command.then(|| format!("`{word}` is a command: write `boostfgl {word} …`."))
 }
 
 /// Refuses to write where a file already is, or where no file can be: told before the work, not after it.

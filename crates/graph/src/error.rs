@@ -33,6 +33,28 @@ pub enum Error {
         found: String,
     },
 
+    /// A table is there but several of its rows are wrong. The file's author is to blame.
+    #[error("{}: {} problems\n{}", path.display(), problems.len() + more, listed(problems, *more))]
+    Several {
+        /// The table.
+        path: PathBuf,
+        /// The first of them, one line each: place, what was expected, what was found.
+        problems: Vec<String>,
+        /// How many more there are.
+        more: usize,
+    },
+
+    /// A file or folder is of no format that is known.
+    #[error("{}: found {found}; expected {expected}", path.display())]
+    Foreign {
+        /// The file or folder.
+        path: PathBuf,
+        /// What it holds.
+        found: String,
+        /// The nearest format, and what it needs beside that.
+        expected: String,
+    },
+
     /// Parts that are each readable do not fit together: an edge names a node that does not exist, say.
     #[error("{what}: expected {expected}, found {found}")]
     Inconsistent {
@@ -128,6 +150,8 @@ impl Error {
         match self {
             Self::Io { .. } => "Check that the path is right and may be read.",
             Self::Malformed { .. } => "Correct the file at the place named, or export it again.",
+            Self::Several { .. } => "Correct the file at the places named, or export it again.",
+            Self::Foreign { .. } => "`boostfgl data formats` lists every format with what it needs.",
             Self::Inconsistent { .. } => "Correct the input so that its parts agree.",
             Self::Checksum { .. } => {
                 "Delete the file and fetch the dataset again, or pass the path itself to use it as it is."
@@ -163,4 +187,11 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 
 fn did_you_mean(suggestion: Option<&str>) -> String {
     suggestion.map(|s| format!(" (did you mean `{s}`?)")).unwrap_or_default()
+}
+
+/// One problem per line, indented.
+fn listed(problems: &[String], more: usize) -> String {
+    let rest = (more > 0).then(|| format!("and {more} more"));
+    let lines: Vec<String> = problems.iter().chain(&rest).map(|line| format!("  {line}")).collect();
+    lines.join("\n")
 }

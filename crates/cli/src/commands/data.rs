@@ -1,4 +1,4 @@
-//! `boostfgl data list|show|check|import|export|fetch|generate`.
+//! `boostfgl data list|formats|show|check|import|export|fetch|generate`.
 
 use crate::args::DataFlags;
 use crate::output::{self, thousands};
@@ -29,7 +29,12 @@ pub(crate) struct Data {
 enum Action {
     /// List the datasets and generator presets, and which are on this machine
     List,
+    /// List the file formats that are read, and what each of them needs
+    Formats,
     /// Show what is known of a dataset and what its graph looks like
+    ///
+    /// Nothing is fetched for this: of a dataset that is not on this machine, the facts of the catalogue are shown, and how to
+    /// get the rest.
     Show {
         /// A catalogue name, a path, or generate:PRESET
         data: String,
@@ -50,7 +55,7 @@ enum Action {
     /// Read a graph in any known format and keep it as one file that every command takes
     ///
     /// Formats: flat-npz, planetoid, gnn-benchmark, heterophilous, geom-gcn, ogb, csv (nodes.csv with id,label,features…
-    /// and edges.csv with src,dst[,weight]).
+    /// and edges.csv with src,dst[,weight]); `boostfgl data formats` says what each of them needs.
     Import {
         /// A file or folder
         source: PathBuf,
@@ -98,6 +103,7 @@ impl Data {
     pub(crate) fn execute(&self) -> Result<()> {
         match &self.action {
             Action::List => output::print(&self.list()),
+            Action::Formats => output::print(&formats()),
             Action::Show { data, json } => self.show(data, *json),
             Action::Check { data } => self.check(data),
             Action::Fetch { data } => self.fetch(data),
@@ -147,12 +153,13 @@ impl Data {
             let _ =
                 writeln!(out, "{:<20} {nodes:>9} {edges:>10} {features:>8} {classes:>7}  {}", p.name, p.description);
         }
-        out.push_str("\nYour own: a folder with nodes.csv (id,label,features…) and edges.csv (src,dst[,weight]), or any file `data import` reads.\n");
+        out.push_str("\nYour own: a folder with nodes.csv (id,label,features…) and edges.csv (src,dst[,weight]), or any format that `boostfgl data formats` lists.\n");
         out
     }
 
     fn show(&self, name: &str, json: bool) -> Result<()> {
-        let (data, graph) = self.flags.load(name, false)?;
+        let data = Named::named(name)?;
+        let Some(graph) = self.at_hand(&data)? else { return show_catalogued(&data, json) };
         let stats = Stats::of(&graph);
         if json {
             let about = match data {
@@ -168,6 +175,16 @@ impl Data {
         }
         describe(&graph, &stats, &mut out);
         output::print(&out)
+    }
+
+    /// The graph, if it can be had without the network.
+    fn at_hand(&self, data: &Named) -> Result<Option<Graph>> {
+        let mut phases = Phases::new(false);
+        match data.load(&self.flags.lookup(), None, &mut |phase, share| phases.tell(phase, share)) {
+            Ok(graph) => Ok(Some(graph)),
+            Err(Error::Graph(graph::Error::NotFound { .. })) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn check(&self, name: &str) -> Result<()> {
@@ -255,6 +272,37 @@ fn about(dataset: &Dataset, out: &mut String) {
         let _ = writeln!(out, "  flaws      {}", dataset.flaws);
     }
     out.push('\n');
+}
+
+/// What the catalogue says of a dataset that is not on this machine.
+fn show_catalogued(data: &Named, json: bool) -> Result<()> {
+    let Named::Catalogued(dataset) = data else { return Ok(()) };
+    if json {
+        let document = serde_json::json!({"name": dataset.name, "statistics": null, "catalogue": dataset});
+        return output::print(&format!("{}\n", serde_json::to_string_pretty(&document)?));
+    }
+    let mut out = format!("{}\n", dataset.name);
+    about(dataset, &mut out);
+    let c = &dataset.counts;
+    for (name, count) in [("nodes", c.nodes), ("edges", c.edges), ("features", c.features), ("classes", c.classes)] {
+        let _ = writeln!(out, "  {name:<14} {} (as published)", thousands(count));
+    }
+    out.push_str("\nNot on this machine, so degrees, homophily and class sizes are not known here.\n");
+    let _ = writeln!(out, "  to get it: boostfgl data fetch {}", dataset.name);
+    output::print(&out)
+}
+
+/// Every format with what it needs.
+fn formats() -> String {
+    let mut out =
+        String::from("Formats, told from the names of files and arrays; every command takes such a path as DATA\n");
+    for format in Format::all() {
+        let _ = writeln!(out, "\n{:<15} {}", format.name(), format.description());
+        let _ = writeln!(out, "{:<15}   needs     {}", "", format.needs());
+        let _ = writeln!(out, "{:<15}   may have  {}", "", format.optional());
+    }
+    out.push_str("\n`boostfgl data import PATH --to FILE.npz` makes one flat-npz of any of them.\n");
+    out
 }
 
 fn describe(graph: &Graph, stats: &Stats, out: &mut String) {

@@ -183,7 +183,10 @@ impl Diagnose {
     /// Trains on a dataset.
     fn train(&self, inquiry: &Inquiry) -> Result<()> {
         if let Some(target) = &self.target {
-            diagnose::dataset(target)?;
+            diagnose::dataset(target).map_err(|error| match (error, output::command_instead(target)) {
+                (Error::Usage { place, reason, .. }, Some(advice)) => Error::usage(place, reason, advice),
+                (error, _) => error,
+            })?;
         }
         if self.replay {
             let reason = format!("expected the folder of a run, found {}", self.target.as_deref().unwrap_or("none"));

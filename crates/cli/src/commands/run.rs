@@ -192,7 +192,7 @@ impl Run {
                 true => RunFolder::open(folder).and_then(|folder| folder.take()),
                 false => RunFolder::create(folder, false),
             };
-            free.map_err(unusable)?;
+            free.map_err(|error| unusable_in(error, Some(out)))?;
         }
         Ok(())
     }
@@ -210,7 +210,20 @@ pub(super) fn write_report(runs: &[Done], together: Option<&Path>) -> Result<Pat
 
 /// A folder that cannot be made is a mistake in the command, unlike a disk that fills up while the run goes on.
 pub(super) fn unusable(error: impl Into<boostfgl::report::Error>) -> Error {
+    unusable_in(error, None)
+}
+
+/// The same for one of the folders that `together` holds, which are resumed together.
+fn unusable_in(error: impl Into<boostfgl::report::Error>, together: Option<&Path>) -> Error {
     match error.into() {
+        // What was begun here is worth more than the room it takes.
+        boostfgl::report::Error::NotEmpty { path, .. } if is_stopped(&path) => {
+            let command = output::resume_command(together.unwrap_or(&path));
+            let advice = format!(
+                "`{command}` goes on where it was stopped; --out names another folder, and --overwrite begins anew."
+            );
+            Error::usage(path.display().to_string(), "expected an empty folder, found a run that was stopped", advice)
+        }
         boostfgl::report::Error::Io { path, source } => {
             let reason = format!("expected a folder that can be made and written, found: {source}");
             Error::usage(path.display().to_string(), reason, "Choose another folder with --out, or free that path.")

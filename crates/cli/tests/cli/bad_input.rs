@@ -71,8 +71,10 @@ fn numbers_out_of_range() {
         ("--threads 99999999", "--threads: expected 1 to 1024, found 99999999"),
         ("--threads two", "'two' for '--threads"),
         ("--memory 1M", "needs about"),
-        ("--memory 0", "needs about"),
-        ("--memory lots", "--memory: expected a size such as 800M or 2G, found `lots`"),
+        ("--memory 0B", "needs about"),
+        ("--memory 2", "--memory: expected a number with a unit, such as 2GiB or 512MiB, found `2`"),
+        ("--memory 0", "found `0`"),
+        ("--memory lots", "--memory: expected a number with a unit, such as 2GiB or 512MiB, found `lots`"),
         ("--seeds -1", "found `-1`"),
         (
             "--set split.train=0.9",
@@ -147,6 +149,12 @@ fn command_lines_that_are_none() {
         ("completions tcsh", "invalid value 'tcsh'"),
         ("methods nope", "unknown method `nope`"),
         ("methods fedavgg", "did you mean `fedavg`?"),
+        // A command where data are expected.
+        ("run compare", "help: `compare` is a command: write `boostfgl compare …`."),
+        ("diagnose report", "help: `report` is a command: write `boostfgl report …`."),
+        ("data show methods", "help: `methods` is a command: write `boostfgl methods …`."),
+        ("compare cora serve", "help: `serve` is a command: write `boostfgl serve …`."),
+        ("run compare cora --rounds 2", "help: `compare` is a command: write `boostfgl compare …`."),
     ] {
         place.refused_with(arguments, &[wanted]);
     }
@@ -221,7 +229,7 @@ fn tables_name_file_line_and_column() {
             "nodes.csv, line 1, column 1: expected a header with a column `label`, found `id,f`",
         ),
         ("id,label\na,x\nb,y\n", good.1, "expected at least one feature column, found none"),
-        ("id,label,f\n", good.1, "bad/edges.csv, line 2, column 1: expected an id from nodes.csv, found `a`"),
+        ("id,label,f\n", good.1, "  line 2, column 1: expected an id from nodes.csv, found `a`"),
         ("", good.1, "nodes.csv, line 1"),
         ("id,label,f\na,x,1\na,y,2\n", good.1, "nodes.csv, line 3, column 1: expected every id once, found `a` again"),
         (good.0, "src,dst\na,zoe\n", "edges.csv, line 2, column 2: expected an id from nodes.csv, found `zoe`"),
@@ -235,12 +243,44 @@ fn tables_name_file_line_and_column() {
         place.refused_with(&run("bad --clients 1"), &[wanted]);
     }
     place.write("other/readme.txt", "nothing here");
-    place.refused_with(&run("other"), &["other: expected one of:", "nodes.csv", "found a folder with readme.txt"]);
-    place.refused_with("data check other", &["found a folder with readme.txt"]);
+    place.refused_with(&run("other"), &["other: found a folder with the files readme.txt;", "boostfgl data formats"]);
+    place.refused_with("data check other", &["other: found a folder with the files readme.txt;"]);
     place.write("half/nodes.csv", good.0);
-    place.refused_with(&run("half"), &["half: expected one of:", "edges.csv"]);
+    place.refused_with(
+        &run("half"),
+        &["half: found a folder with the files nodes.csv;", "csv, which also needs edges.csv"],
+    );
+    place
+        .refused_with(&run("half/nodes.csv"), &["half/nodes.csv: found one file", "expected the folder that holds it"]);
     place.write("text.txt", "nothing");
-    place.refused_with(&run("text.txt"), &["text.txt: expected one of:"]);
+    place.refused_with(&run("text.txt"), &["text.txt: found a file that is no npz; expected"]);
+}
+
+/// Who corrects a file wants to do it once, at the places that an editor shows.
+#[test]
+fn everything_wrong_with_a_table_is_told_at_once_with_its_lines() {
+    let place = Place::new();
+    write_own_data(&place, "mine");
+    for end in ["\n", "\r\n"] {
+        let rows: String = (0..30).map(|at| format!("n{at},0,x{at}\n")).collect();
+        place.write("bad/nodes.csv", format!("id,label,f\n{rows}").replace('\n', end));
+        place.write("bad/edges.csv", "src,dst\n");
+        let told = place.refused("data check bad");
+        let lines: Vec<&str> = told.lines().collect();
+        assert_eq!(lines[0], "error: bad/nodes.csv: 30 problems", "{told}");
+        assert!(lines[1].starts_with("  line 2, column 3: expected a finite number for `f`, found `x0`"), "{told}");
+        assert!(lines[20].starts_with("  line 21, column 3: "), "{told}");
+        assert_eq!((lines[21], lines.len()), ("  and 10 more", 23), "{told}");
+
+        place.write("bad/nodes.csv", "id,label,f\na,x,1\nb,y,2\n".replace('\n', end));
+        place.write("bad/edges.csv", "src,dst\na,b\na,q\n\np,b\n".replace('\n', end));
+        let wanted = ["bad/edges.csv: 2 problems", "\n  line 3, column 2: ", "\n  line 5, column 1: "];
+        place.refused_with("data check bad", &wanted);
+
+        place.write("part.csv", "node,client\nn-0,0\nn-1,x\nn-x,0\n".replace('\n', end));
+        let wanted = ["part.csv: 2 problems", "\n  line 3, column 2: ", "\n  line 4, column 1: "];
+        place.refused_with(&run("mine --partition part.csv"), &wanted);
+    }
 }
 
 #[test]

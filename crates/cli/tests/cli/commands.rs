@@ -30,7 +30,7 @@ fn help_names_every_argument() {
         ("config show", &training),
         ("config check", &["<FILE>"]),
         ("methods", &["[NAME]"]),
-        ("data", &["list", "show", "check", "fetch", "import", "export", "generate", "--data-dir"]),
+        ("data", &["list", "formats", "show", "check", "fetch", "import", "export", "generate", "--data-dir"]),
         ("data show", &["<DATA>", "--json"]),
         ("data fetch", &["<DATA>"]),
         ("data import", &["<SOURCE>", "--to", "--format", "--directed", "--overwrite", "nodes.csv"]),

@@ -41,6 +41,47 @@ fn show_describes_a_graph() {
     assert!(place.ok("data show mine").stdout.contains("green"));
 }
 
+/// The tests have no network: what the catalogue knows needs none.
+#[test]
+fn show_of_a_dataset_that_is_not_here_tells_the_facts_and_how_to_get_it() {
+    let place = Place::new();
+    let done = place.ok("data show cora");
+    for wanted in ["licence", "origin", "2,708 (as published)", "Not on this machine", "boostfgl data fetch cora"] {
+        assert!(done.stdout.contains(wanted), "{wanted}\n{}", done.stdout);
+    }
+    assert!(!done.stdout.contains("class sizes\n") && done.stderr.is_empty(), "{done:?}");
+    let document = parse(&place.ok("data show cora --json"));
+    assert_eq!((&document["name"], &document["statistics"]), (&Value::from("cora"), &Value::Null));
+    assert_eq!(document["catalogue"]["counts"]["nodes"], 2708);
+    assert!(!place.exists("cache"));
+}
+
+#[test]
+fn formats_are_listed_and_an_npz_of_none_is_told_the_nearest() {
+    let place = Place::new();
+    let list = place.ok("data formats").stdout;
+    for name in ["flat-npz", "planetoid", "gnn-benchmark", "heterophilous", "geom-gcn", "ogb", "csv"] {
+        assert!(list.lines().any(|line| line.split_whitespace().next() == Some(name)), "{name}\n{list}");
+    }
+    assert!(list.contains("needs     edge_index, y, x or x_indptr"), "{list}");
+    place.ok("data generate demo --to whole.npz");
+    // The same archive with the name of one array changed, wherever it stands.
+    let renamed = place.bytes("whole.npz");
+    let mut renamed = renamed;
+    for at in 0..renamed.len() - 10 {
+        if renamed[at..].starts_with(b"edge_index") {
+            renamed[at..at + 10].copy_from_slice(b"edge_idx_x");
+        }
+    }
+    place.write("other.npz", renamed);
+    let told = place.refused("data check other.npz");
+    let first = told.lines().next().unwrap();
+    assert!(first.starts_with("error: other.npz: found an npz with the arrays "), "{told}");
+    assert!(first.ends_with("the nearest is flat-npz, which also needs edge_index"), "{told}");
+    assert!(first.chars().count() < 300, "{told}");
+    assert!(told.contains("help: `boostfgl data formats` lists every format"), "{told}");
+}
+
 #[test]
 fn check_reads_everything() {
     let place = Place::new();

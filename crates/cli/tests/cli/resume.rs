@@ -58,6 +58,9 @@ fn a_killed_run_goes_on_to_the_same_digits() {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!place.exists(&format!("{run}/summary.json")));
+        // The same command again must not lead to throwing away what was done.
+        let wanted = format!("help: `boostfgl resume {run}` goes on where it was stopped");
+        place.refused_with(&format!("run {RUN} --out {run}"), &["found a run that was stopped", &wanted]);
         let done = place.ok(&format!("resume {run}"));
         assert!(done.stdout.contains("boostfgl"), "{}", done.stdout);
         place.same("whole", &run);
@@ -121,6 +124,8 @@ fn the_default_pair_is_resumed_as_a_whole() {
     place.wait_for_rounds("pair/fedavg", 3);
     child.kill().unwrap();
     child.wait().unwrap();
+    let again = format!("run {few} --out pair");
+    place.refused_with(&again, &["found a run that was stopped", "help: `boostfgl resume pair` goes on"]);
     let done = place.ok("resume pair");
     // In the order in which they were run: the base first.
     let at = |method: &str| done.stdout.find(&format!("pair/{method}")).unwrap();

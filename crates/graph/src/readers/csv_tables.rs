@@ -21,7 +21,7 @@ use super::parts;
 use super::table::Table;
 use super::text::{malformed, quoted};
 use crate::group_column::numbered;
-use crate::{Adjacency, Graph, GroupColumn, Labels, Result, Role, Split};
+use crate::{Adjacency, Graph, GroupColumn, Labels, Problems, Result, Role, Split};
 
 /// How to understand the tables, where they do not say it themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct CsvOptions {
 /// Reads an undirected graph from a folder with `nodes.csv` and `edges.csv`.
 ///
 /// # Errors
-/// If a table is missing or malformed; the message names file, line and column.
+/// If a table is missing or malformed; the message names file, line and column of everything that is wrong with it.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;
@@ -70,6 +70,7 @@ pub fn read_with(folder: &Path, options: CsvOptions) -> Result<Graph> {
 /// What `nodes.csv` says.
 struct Nodes {
     ids: Vec<String>,
+    /// The position of each id, and the byte at which its row begins.
     position: HashMap<String, (u32, u64)>,
     labels: Vec<String>,
     roles: Option<Vec<Role>>,
@@ -100,32 +101,35 @@ impl Nodes {
             features: Vec::new(),
             groups: groups.iter().map(|(_, name)| (name.clone(), Vec::new())).collect(),
         };
-        while table.next()? {
-            nodes.push_id(&table, id)?;
+        let mut problems = Problems::new(path);
+        while table.next(&mut problems)? {
+            nodes.push_id(&table, id, &mut problems)?;
             nodes.labels.push(table.field(label).to_owned());
             if let (Some(roles), Some(split)) = (&mut nodes.roles, split) {
-                roles.push(role(&table, split, label)?);
+                roles.push(role(&table, split, label, &mut problems));
             }
-            for &column in &feature_columns {
-                nodes.features.push(table.feature(column)?);
-            }
+            // What stands in for a field that is wrong is never used: the problems are an error in the end.
+            let features = feature_columns.iter().map(|&column| table.feature(column, &mut problems).unwrap_or(0.0));
+            nodes.features.extend(features);
             for ((column, _), (_, texts)) in groups.iter().zip(&mut nodes.groups) {
                 texts.push(table.field(*column).to_owned());
             }
         }
+        problems.finish()?;
         Ok(nodes)
     }
 
-    fn push_id(&mut self, table: &Table, column: usize) -> Result<()> {
+    fn push_id(&mut self, table: &Table, column: usize, problems: &mut Problems<'_>) -> Result<()> {
         let id = table.field(column);
-        if id.is_empty() {
-            return Err(table.malformed(column, "an id", "an empty field"));
-        }
         let position = u32::try_from(self.ids.len());
-        let position = position.map_err(|_| table.malformed(column, "fewer than 2^32 nodes", "more"))?;
-        if let Some((_, line)) = self.position.insert(id.to_owned(), (position, table.line())) {
-            let found = format!("{} again, first on line {line}", quoted(id));
-            return Err(table.malformed(column, "every id once", found));
+        let position = position.map_err(|_| malformed(table.path, 1, column + 1, "fewer than 2^32 nodes", "more"))?;
+        if id.is_empty() {
+            table.problem(problems, column, || ("an id".to_owned(), "an empty field".to_owned()));
+        } else if let Some(&(_, first)) = self.position.get(id) {
+            let told = || ("every id once".to_owned(), quoted(id));
+            problems.add_again(table.start(), Some(column + 1), first, told);
+        } else {
+            self.position.insert(id.to_owned(), (position, table.start()));
         }
         self.ids.push(id.to_owned());
         Ok(())
@@ -133,11 +137,13 @@ impl Nodes {
 }
 
 /// The role a row asks for; without a label a node can have none.
-fn role(table: &Table, split: usize, label: usize) -> Result<Role> {
+fn role(table: &Table, split: usize, label: usize, problems: &mut Problems<'_>) -> Role {
     let text = table.field(split);
-    let role = Role::from_name(text)
-        .ok_or_else(|| table.malformed(split, "train, val, test, none or nothing", quoted(text)))?;
-    Ok(if table.field(label).is_empty() { Role::None } else { role })
+    let role = Role::from_name(text);
+    if role.is_none() {
+        table.problem(problems, split, || ("train, val, test, none or nothing".to_owned(), quoted(text)));
+    }
+    role.filter(|_| !table.field(label).is_empty()).unwrap_or(Role::None)
 }
 
 /// Numbers the classes in the order of their names.
@@ -162,20 +168,27 @@ fn read_edges(path: &Path, position: &HashMap<String, (u32, u64)>, options: CsvO
     }
     let mut edges = Vec::new();
     let mut weights = weight.map(|_| Vec::new());
-    while table.next()? {
-        let node = |column: usize| match position.get(table.field(column)) {
-            Some((position, _)) => Ok(*position),
-            None => Err(table.malformed(column, "an id from nodes.csv", quoted(table.field(column)))),
-        };
-        edges.push((node(source)?, node(target)?));
-        if let (Some(weights), Some(column)) = (&mut weights, weight) {
-            let value = table.number(column)?;
-            if value <= 0.0 {
-                return Err(table.malformed(column, "a number above 0", quoted(table.field(column))));
+    let mut problems = Problems::new(path);
+    while table.next(&mut problems)? {
+        let mut node = |column: usize| {
+            let known = position.get(table.field(column)).map(|(position, _)| *position);
+            if known.is_none() {
+                let told = || ("an id from nodes.csv".to_owned(), quoted(table.field(column)));
+                table.problem(&mut problems, column, told);
             }
-            weights.push(value);
+            known
+        };
+        edges.extend(node(source).zip(node(target)));
+        if let (Some(weights), Some(column)) = (&mut weights, weight) {
+            let value = table.number(column, &mut problems);
+            if value.is_some_and(|value| value <= 0.0) {
+                let told = || ("a number above 0".to_owned(), quoted(table.field(column)));
+                table.problem(&mut problems, column, told);
+            }
+            weights.extend(value);
         }
     }
+    problems.finish()?;
     let adjacency = Adjacency::from_edges(position.len(), &edges, weights.as_deref(), options.directed);
     adjacency.map(|(adjacency, _)| adjacency).map_err(|e| parts::in_file(path, e))
 }
@@ -296,6 +309,39 @@ mod tests {
         }
         let bytes = parse(b"id,label,a\nx,\xff,1\n", b"src,dst\n", false).unwrap_err().to_string();
         assert!(bytes.contains("nodes.csv, line 2, column 2: expected UTF-8 text"), "{bytes}");
+    }
+
+    #[test]
+    fn lines_are_those_of_an_editor_whatever_ends_them() {
+        let nodes = "id,label,a\nx,0,1\n\ny,0,one\nx,1,2\n";
+        for end in ["\n", "\r\n"] {
+            let told = parse(nodes.replace('\n', end).as_bytes(), b"src,dst\n", false).unwrap_err().to_string();
+            assert!(told.contains("\n  line 4, column 3: expected a finite number for `a`, found `one`"), "{told}");
+            assert!(told.ends_with("\n  line 5, column 1: expected every id once, found `x` again, first on line 2"));
+            let edges = "src,dst\nx,w\nx,q\n".replace('\n', end);
+            let told = parse(NODES.as_bytes(), edges.as_bytes(), false).unwrap_err().to_string();
+            assert!(told.contains("edges.csv, line 3, column 2"), "{told}");
+            let told = parse(format!("id,label,a{end}x,0,1{end}y,0{end}").as_bytes(), b"src,dst\n", false);
+            assert!(told.unwrap_err().to_string().contains("nodes.csv, line 3, column 3"));
+        }
+    }
+
+    #[test]
+    fn everything_wrong_with_a_table_is_told_at_once() {
+        let rows: String = (0..30).map(|at| format!("n{at},0,x{at}\n")).collect();
+        let told = parse(format!("id,label,a\n{rows},0,1\n").as_bytes(), b"src,dst\n", false).unwrap_err().to_string();
+        let lines: Vec<&str> = told.lines().collect();
+        assert!(lines[0].ends_with("nodes.csv: 31 problems") && lines.len() == 22, "{told}");
+        assert!(lines[1].starts_with("  line 2, column 3: ") && lines[20].starts_with("  line 21, "), "{told}");
+        assert_eq!(lines[21], "  and 11 more");
+        let edges = b"src,dst,weight\nx,q,1\np,x,-1\nx,w\n\xff,w,1\nx,w,1\n";
+        let told = parse(NODES.as_bytes(), edges, false).unwrap_err().to_string();
+        let places =
+            ["line 2, column 2: ", "line 3, column 1: ", "line 3, column 3: ", "line 4, column 3: ", "line 5, "];
+        assert!(told.contains("edges.csv: 5 problems"), "{told}");
+        for (line, place) in told.lines().skip(1).zip(places) {
+            assert!(line.trim_start().starts_with(place), "{told}");
+        }
     }
 
     proptest! {

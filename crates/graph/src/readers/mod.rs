@@ -16,6 +16,7 @@ mod budget;
 pub mod csv_tables;
 mod dtype;
 pub mod flat_npz;
+mod foreign;
 pub mod geom_gcn;
 pub mod gnn_benchmark;
 pub mod heterophilous;
@@ -33,6 +34,7 @@ pub(crate) mod zip;
 
 use std::path::{Path, PathBuf};
 
+use self::foreign::Container;
 use crate::{Error, Graph, Result};
 
 /// A way in which graphs are stored.
@@ -60,6 +62,11 @@ struct Row {
     format: Format,
     name: &'static str,
     description: &'static str,
+    container: Container,
+    /// The arrays or files that it needs; alternatives have `|` between, and NAME stands for any name.
+    needs: &'static [&'static str],
+    /// What else it may have.
+    optional: &'static str,
     read: fn(&Path) -> Result<Graph>,
 }
 
@@ -69,42 +76,82 @@ const TABLE: [Row; 7] = [
         format: Format::FlatNpz,
         name: "flat-npz",
         description: "one npz with edge_index, x or x_indptr…, y",
+        container: Container::Npz,
+        needs: &["edge_index", "y", "x|x_indptr"],
+        optional: "x_indices, x_data, x_shape (with x_indptr); a split: train_idx, val_idx, test_idx, or train_masks, val_masks, test_masks; unlabelled_idx, edge_weight, directed, class_names, node_ids, group_names",
         read: flat_npz::read,
     },
     Row {
         format: Format::Planetoid,
         name: "planetoid",
         description: "a folder with ind.NAME.x, .y, .tx, .ty, .allx, .ally, .graph, .test.index",
+        container: Container::Folder,
+        needs: &[
+            "ind.NAME.x",
+            "ind.NAME.y",
+            "ind.NAME.tx",
+            "ind.NAME.ty",
+            "ind.NAME.allx",
+            "ind.NAME.ally",
+            "ind.NAME.graph",
+            "ind.NAME.test.index",
+        ],
+        optional: "nothing",
         read: planetoid::read,
     },
     Row {
         format: Format::GnnBenchmark,
         name: "gnn-benchmark",
         description: "one npz with adj_indptr…, attr_indptr…, labels",
+        container: Container::Npz,
+        needs: &[
+            "labels",
+            "adj_indptr",
+            "adj_indices",
+            "adj_data",
+            "adj_shape",
+            "attr_indptr",
+            "attr_indices",
+            "attr_data",
+            "attr_shape",
+        ],
+        optional: "nothing",
         read: gnn_benchmark::read,
     },
     Row {
         format: Format::Heterophilous,
         name: "heterophilous",
         description: "one npz with node_features, node_labels, edges",
+        container: Container::Npz,
+        needs: &["node_features", "node_labels", "edges"],
+        optional: "a split: train_masks, val_masks, test_masks",
         read: heterophilous::read,
     },
     Row {
         format: Format::GeomGcn,
         name: "geom-gcn",
         description: "a folder with out1_graph_edges.txt and out1_node_feature_label.txt",
+        container: Container::Folder,
+        needs: &[geom_gcn::EDGE_FILE, geom_gcn::NODE_FILE],
+        optional: "nothing",
         read: geom_gcn::read,
     },
     Row {
         format: Format::Ogb,
         name: "ogb",
         description: "a folder with edge.csv.gz, node-label.csv.gz, node-feat.csv.gz, in raw/ or not",
+        container: Container::Folder,
+        needs: &["edge.csv.gz", "node-label.csv.gz", "node-feat.csv.gz"],
+        optional: "num-node-list.csv.gz, num-edge-list.csv.gz; a split: train.csv.gz, valid.csv.gz, test.csv.gz",
         read: ogb::read,
     },
     Row {
         format: Format::Csv,
         name: "csv",
         description: "a folder with nodes.csv (id,label,<feature>…[,group:NAME…]) and edges.csv (src,dst[,weight])",
+        container: Container::Folder,
+        needs: &[csv_tables::NODE_FILE, csv_tables::EDGE_FILE],
+        optional: "in nodes.csv a column split (train, val, test or none) and columns group:NAME; in edges.csv a column weight",
         read: csv_tables::read,
     },
 ];
@@ -123,6 +170,16 @@ impl Format {
     /// What the files look like, in one line.
     pub fn description(self) -> &'static str {
         self.row().description
+    }
+
+    /// The arrays or files that it needs, in words.
+    pub fn needs(self) -> String {
+        self.row().needs.join(", ").replace('|', " or ")
+    }
+
+    /// What else it may have, in words.
+    pub fn optional(self) -> &'static str {
+        self.row().optional
     }
 
     /// The format of that name.
@@ -161,7 +218,7 @@ pub fn read(path: &Path, format: Option<Format>) -> Result<Graph> {
 /// Finds out the format of a file or folder by its contents.
 ///
 /// # Errors
-/// If the path does not exist or holds nothing that is understood; the message lists what is.
+/// If the path does not exist or holds nothing that is understood; the message names the nearest format.
 pub fn detect(path: &Path) -> Result<Format> {
     let kind = path.metadata().map_err(|e| Error::io(path, e))?;
     if kind.is_dir() {
@@ -175,7 +232,7 @@ pub fn detect(path: &Path) -> Result<Format> {
     } else if path.extension().is_some_and(|ending| ending == "npz") {
         detect_npz(path)
     } else {
-        Err(not_understood(path, "another file"))
+        Err(foreign::of_file(path))
     }
 }
 
@@ -195,7 +252,7 @@ fn detect_folder(folder: &Path) -> Result<Format> {
         // Its reader names the file that is missing, which says more than a list of formats.
         Ok(Format::GeomGcn)
     } else {
-        Err(not_understood(folder, &contents(folder)))
+        Err(foreign::of_parts(folder, Container::Folder, &names_in(folder)))
     }
 }
 
@@ -208,23 +265,24 @@ fn detect_npz(path: &Path) -> Result<Format> {
     } else if npz.has("node_features") {
         Ok(Format::Heterophilous)
     } else {
-        let names: Vec<&str> = npz.names().take(20).collect();
-        Err(not_understood(path, &format!("an npz with the arrays {}", names.join(", "))))
+        let names: Vec<String> = npz.names().map(str::to_owned).collect();
+        Err(foreign::of_parts(path, Container::Npz, &names))
     }
 }
 
-fn not_understood(path: &Path, found: &str) -> Error {
-    let formats: Vec<String> = TABLE.iter().map(|row| format!("{} ({})", row.name, row.description)).collect();
-    Error::malformed(path, "", format!("one of: {}", formats.join("; ")), found)
-}
-
-/// The first names in a folder, for an error.
-fn contents(folder: &Path) -> String {
+/// The names in a folder, sorted, for an error.
+fn names_in(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = folder
         .read_dir()
         .map(|entries| entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
         .unwrap_or_default();
     names.sort();
+    names
+}
+
+/// The first names in a folder, in words.
+fn contents(folder: &Path) -> String {
+    let names = names_in(folder);
     match names.len() {
         0 => "an empty folder".to_owned(),
         1..=8 => format!("a folder with {}", names.join(", ")),
@@ -294,14 +352,18 @@ mod tests {
         }
         folder.write("a.npz", &raw_npz(&[("z.npy", &empty)]));
         let message = detect(&folder.path("a.npz")).unwrap_err().to_string();
-        assert!(message.contains("flat-npz (") && message.ends_with("found an npz with the arrays z"), "{message}");
+        assert!(message.contains("a.npz: found an npz with the arrays z; expected"), "{message}");
     }
 
     #[test]
-    fn what_is_not_understood_is_listed() {
+    fn what_is_not_understood_is_told_with_the_nearest_format() {
         let message = detected(&["readme.txt"]).unwrap_err().to_string();
-        assert!(message.contains("csv (a folder with nodes.csv"), "{message}");
-        assert!(message.ends_with("found a folder with readme.txt"), "{message}");
+        assert!(
+            message.contains("found a folder with the files readme.txt; expected the files of a known"),
+            "{message}"
+        );
+        let message = detected(&["nodes.csv", "readme.txt"]).unwrap_err().to_string();
+        assert!(message.ends_with("the nearest is csv, which also needs edges.csv"), "{message}");
         assert!(detected(&["a.npz", "b.npz"]).is_err());
         assert!(matches!(detect(Path::new("/nowhere/at/all")), Err(Error::Io { .. })));
         let folder = Folder::new();

@@ -8,11 +8,11 @@ use csv::{StringRecord, Trim};
 
 use super::npz::from_io;
 use super::text::{malformed, quoted};
-use crate::{Error, GroupColumn, Result};
+use crate::{Error, GroupColumn, Problems, Result};
 
 /// A table with a header, of which one row is in memory at a time.
 pub(super) struct Table<'a> {
-    path: &'a Path,
+    pub(super) path: &'a Path,
     reader: csv::Reader<File>,
     pub(super) header: Vec<String>,
     row: StringRecord,
@@ -64,14 +64,26 @@ impl<'a> Table<'a> {
         Ok(groups)
     }
 
-    /// Reads the next row; false after the last.
-    pub(super) fn next(&mut self) -> Result<bool> {
-        let more = self.reader.read_record(&mut self.row).map_err(|e| unreadable(self.path, &e))?;
-        if more && self.row.len() != self.header.len() {
-            let expected = format!("{} fields, as in the header", self.header.len());
-            return Err(self.malformed(self.row.len().min(self.header.len()), expected, self.row.len().to_string()));
+    /// Reads the next row that is text and as long as the header; the others are problems. False after the last.
+    pub(super) fn next(&mut self, problems: &mut Problems<'_>) -> Result<bool> {
+        loop {
+            match self.reader.read_record(&mut self.row) {
+                Ok(false) => return Ok(false),
+                Ok(true) if self.row.len() == self.header.len() => return Ok(true),
+                Ok(true) => {
+                    let (wanted, found) = (self.header.len(), self.row.len());
+                    let told = || (format!("{wanted} fields, as in the header"), found.to_string());
+                    problems.add(self.start(), Some(found.min(wanted) + 1), told);
+                }
+                Err(error) => match error.kind() {
+                    csv::ErrorKind::Utf8 { pos: Some(at), err } => {
+                        let told = || ("UTF-8 text".to_owned(), "other bytes".to_owned());
+                        problems.add(at.byte(), Some(err.field() + 1), told);
+                    }
+                    _ => return Err(unreadable(self.path, &error)),
+                },
+            }
         }
-        Ok(more)
     }
 
     /// Rows are as long as the header, so the column exists.
@@ -79,33 +91,44 @@ impl<'a> Table<'a> {
         self.row.get(column).unwrap_or_default()
     }
 
-    pub(super) fn number(&self, column: usize) -> Result<f32> {
-        let text = self.field(column);
-        let number = text.parse::<f32>().ok().filter(|x| x.is_finite());
-        number.ok_or_else(|| {
-            let expected = format!("a finite number for {}", quoted(&self.header[column]));
-            self.malformed(column, expected, quoted(text))
-        })
+    /// A finite number; anything else is a problem.
+    pub(super) fn number(&self, column: usize, problems: &mut Problems<'_>) -> Option<f32> {
+        let number = self.parsed(column);
+        if number.is_none() {
+            self.problem(problems, column, || (self.wanted(column), quoted(self.field(column))));
+        }
+        number
     }
 
     /// A number that is a feature. A text in its place may be meant as a group, so the message says how to have that.
-    pub(super) fn feature(&self, column: usize) -> Result<f32> {
-        self.number(column).map_err(|error| match error {
-            Error::Malformed { path, place, expected, found } if is_text(self.field(column)) => {
-                let name = &self.header[column];
-                let found = format!("{found} (a column of names is a grouping if it is called `group:{name}`)");
-                Error::Malformed { path, place, expected, found }
-            }
-            other => other,
-        })
+    pub(super) fn feature(&self, column: usize, problems: &mut Problems<'_>) -> Option<f32> {
+        let number = self.parsed(column);
+        if number.is_none() {
+            self.problem(problems, column, || {
+                let (text, name) = (self.field(column), &self.header[column]);
+                let hint = format!(" (a column of names is a grouping if it is called `group:{name}`)");
+                (self.wanted(column), format!("{}{}", quoted(text), if is_text(text) { &hint } else { "" }))
+            });
+        }
+        number
     }
 
-    pub(super) fn line(&self) -> u64 {
-        self.row.position().map_or(0, csv::Position::line)
+    fn parsed(&self, column: usize) -> Option<f32> {
+        self.field(column).parse::<f32>().ok().filter(|x| x.is_finite())
     }
 
-    pub(super) fn malformed(&self, column: usize, expected: impl Into<String>, found: impl Into<String>) -> Error {
-        malformed(self.path, self.line(), column + 1, expected, found)
+    fn wanted(&self, column: usize) -> String {
+        format!("a finite number for {}", quoted(&self.header[column]))
+    }
+
+    /// The byte at which the row read last begins.
+    pub(super) fn start(&self) -> u64 {
+        self.row.position().map_or(0, csv::Position::byte)
+    }
+
+    /// Adds a problem with a field of the row read last.
+    pub(super) fn problem(&self, problems: &mut Problems<'_>, column: usize, told: impl FnOnce() -> (String, String)) {
+        problems.add(self.start(), Some(column + 1), told);
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use boostfgl_disk::Checksums;
-use boostfgl_graph::{Graph, NodeIds, Role, Split};
+use boostfgl_graph::{Graph, NodeIds, Problems, Role, Split};
 
 use crate::{Error, Result};
 
@@ -26,7 +26,7 @@ pub struct Saved {
 /// # Errors
 /// If the file cannot be read; if a column is missing; if a row names an unknown node, client or role, gives a role to
 /// a node without a label, or repeats a node; if a node is missing; if clients are not 0..K without gaps; if the file
-/// holds several seeds but not this one. Messages name file, line and column.
+/// holds several seeds but not this one. Messages name file, line and column of all rows that are wrong.
 pub fn read(path: &Path, graph: &Graph, seed: u64) -> Result<Saved> {
     let source = std::fs::File::open(path).map_err(|error| boostfgl_graph::Error::io(path, error))?;
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(source);
@@ -38,16 +38,28 @@ pub fn read(path: &Path, graph: &Graph, seed: u64) -> Result<Saved> {
     // The rows of the wanted seed or, until one is met, of the first seed: it may turn out to be the only one.
     let mut chosen = Rows::new(graph.len(), seed);
     let mut record = csv::StringRecord::new();
-    while reader.read_record(&mut record).map_err(|error| unreadable(path, error))? {
-        let row = Row::parse(&Place { path, columns: &columns, record: &record }, graph, &nodes, seed)?;
+    let mut problems = Problems::new(path);
+    loop {
+        match reader.read_record(&mut record) {
+            Ok(false) => break,
+            Ok(true) => {}
+            Err(error) => {
+                let (at, (expected, found)) = row_fault(&error).ok_or_else(|| unreadable(path, error))?;
+                problems.add(at, None, || (expected, found));
+                continue;
+            }
+        }
+        let mut place = Place { columns: &columns, record: &record, problems: &mut problems };
+        let Some(row) = Row::parse(&mut place, graph, &nodes, seed) else { continue };
         if seeds.is_empty() || (chosen.seed != seed && row.seed == seed) {
             chosen = Rows::new(graph.len(), row.seed);
         }
         seeds.insert(row.seed);
         if row.seed == chosen.seed {
-            chosen.put(&row, &Place { path, columns: &columns, record: &record })?;
+            chosen.put(&row, &mut place);
         }
     }
+    problems.finish()?;
     if chosen.seed != seed && seeds.len() > 1 {
         return Err(Error::SeedAbsent { path: path.to_path_buf(), seed, present: seeds.into_iter().collect() });
     }
@@ -126,24 +138,27 @@ struct Row {
 }
 
 impl Row {
-    /// `any_seed` stands in for the seed if the file has no such column.
-    fn parse(place: &Place<'_>, graph: &Graph, nodes: &Nodes<'_>, any_seed: u64) -> Result<Self> {
+    /// `any_seed` stands in for the seed if the file has no such column. `None` if a field is wrong, which is then a problem.
+    fn parse(place: &mut Place<'_, '_>, graph: &Graph, nodes: &Nodes<'_>, any_seed: u64) -> Option<Self> {
         let columns = place.columns;
         let seed = match columns.seed {
-            Some(at) => place.field(at).parse().map_err(|_| place.error(at, "a seed, 0 or a larger integer"))?,
-            None => any_seed,
+            Some(at) => {
+                let seed = place.field(at).parse().ok();
+                place.known(seed, at, || "a seed, 0 or a larger integer".to_owned())
+            }
+            None => Some(any_seed),
         };
-        let unknown = || place.error(columns.node, format!("a node of {}", graph.name()));
-        let node = nodes.find(place.field(columns.node)).ok_or_else(unknown)?;
+        let node = nodes.find(place.field(columns.node));
+        let node = place.known(node, columns.node, || format!("a node of {}", graph.name()));
         // As many clients as nodes at most, which also bounds what a corrupt number can make us allocate.
         let client = place.field(columns.client).parse::<u32>().ok().filter(|&k| (k as usize) < graph.len());
-        let expected = || format!("a client number from 0 to {} at most", graph.len() - 1);
-        let client = client.ok_or_else(|| place.error(columns.client, expected()))?;
-        let role = match columns.split {
-            Some(at) => place.role(at, graph.labels().get(node as usize).is_some())?,
-            None => Role::None,
+        let wanted = || format!("a client number from 0 to {} at most", graph.len() - 1);
+        let client = place.known(client, columns.client, wanted);
+        let role = match (columns.split, node) {
+            (Some(at), Some(node)) => place.role(at, graph.labels().get(node as usize).is_some()),
+            _ => Some(Role::None),
         };
-        Ok(Self { seed, node, client, role })
+        Some(Self { seed: seed?, node: node?, client: client?, role: role? })
     }
 }
 
@@ -159,12 +174,11 @@ impl Rows {
         Self { seed, client: vec![None; nodes], roles: vec![Role::None; nodes] }
     }
 
-    fn put(&mut self, row: &Row, place: &Place<'_>) -> Result<()> {
+    fn put(&mut self, row: &Row, place: &mut Place<'_, '_>) {
         if self.client[row.node as usize].replace(row.client).is_some() {
-            return Err(place.error(place.columns.node, format!("every node once for seed {}", self.seed)));
+            place.problem(place.columns.node, || format!("every node once for seed {}", self.seed));
         }
         self.roles[row.node as usize] = row.role;
-        Ok(())
     }
 
     fn finish(self, path: &Path, graph: &Graph, has_split: bool) -> Result<Saved> {
@@ -187,29 +201,37 @@ impl Rows {
     }
 }
 
-/// A row and where it stands, for messages.
-struct Place<'a> {
-    path: &'a Path,
+/// A row, and the problems that those of its fields that are wrong are added to.
+struct Place<'a, 'p> {
     columns: &'a Columns,
     record: &'a csv::StringRecord,
+    problems: &'a mut Problems<'p>,
 }
 
-impl Place<'_> {
-    fn field(&self, at: usize) -> &str {
+impl<'a> Place<'a, '_> {
+    fn field(&self, at: usize) -> &'a str {
         self.record.get(at).unwrap_or_default()
     }
 
-    fn role(&self, at: usize, labelled: bool) -> Result<Role> {
-        match Role::from_name(self.field(at)) {
-            None => Err(self.error(at, "train, val, test or none")),
-            Some(role) if role != Role::None && !labelled => Err(self.error(at, "none, because the node has no label")),
-            Some(role) => Ok(role),
+    /// The value of a field, if it has one.
+    fn known<T>(&mut self, value: Option<T>, at: usize, wanted: impl FnOnce() -> String) -> Option<T> {
+        if value.is_none() {
+            self.problem(at, wanted);
         }
+        value
     }
 
-    fn error(&self, at: usize, expected: impl Into<String>) -> Error {
-        let place = format!("{}, column {}", line(self.path, self.record.position()), at + 1);
-        boostfgl_graph::Error::malformed(self.path, place, expected, format!("`{}`", self.field(at))).into()
+    fn role(&mut self, at: usize, labelled: bool) -> Option<Role> {
+        let role = Role::from_name(self.field(at));
+        let role = self.known(role, at, || "train, val, test or none".to_owned())?;
+        let allowed = Some(role).filter(|role| *role == Role::None || labelled);
+        self.known(allowed, at, || "none, because the node has no label".to_owned())
+    }
+
+    fn problem(&mut self, at: usize, wanted: impl FnOnce() -> String) {
+        let start = self.record.position().map_or(0, csv::Position::byte);
+        let found = self.field(at);
+        self.problems.add(start, Some(at + 1), || (wanted(), format!("`{found}`")));
     }
 }
 
@@ -217,25 +239,21 @@ fn in_header(path: &Path, expected: String, found: impl Into<String>) -> Error {
     boostfgl_graph::Error::malformed(path, ", line 1", expected, found).into()
 }
 
-/// `, line 3`. The csv crate's own count is off after a blank line and after `\r\n`, because it takes both for the start
-/// of the next record; so, this once, we count ourselves up to the record's first byte.
-fn line(path: &Path, position: Option<&csv::Position>) -> String {
-    let Some(position) = position else { return String::new() };
-    let Ok(text) = std::fs::read(path) else { return format!(", line {}", position.line()) };
-    let start = usize::try_from(position.byte()).map_or(text.len(), |byte| byte.min(text.len()));
-    let blank = text[start..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-    let ends = text[..start + blank].iter().filter(|byte| **byte == b'\n').count();
-    format!(", line {}", ends + 1)
+/// Where a row begins that cannot be read as one, what was expected and what was found. `None` if more than a row is at fault.
+fn row_fault(error: &csv::Error) -> Option<(u64, (String, String))> {
+    let told = match error.kind() {
+        csv::ErrorKind::Utf8 { .. } => ("UTF-8 text".to_owned(), "other bytes".to_owned()),
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => (format!("{expected_len} fields"), len.to_string()),
+        _ => return None,
+    };
+    Some((error.position()?.byte(), told))
 }
 
 fn unreadable(path: &Path, error: csv::Error) -> Error {
-    let place = line(path, error.position());
-    let (expected, found) = match error.kind() {
-        csv::ErrorKind::Utf8 { .. } => ("UTF-8 text".to_owned(), "other bytes".to_owned()),
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => (format!("{expected_len} fields"), len.to_string()),
-        _ => return boostfgl_graph::Error::io(path, error.into()).into(),
-    };
-    boostfgl_graph::Error::malformed(path, place, expected, found).into()
+    match row_fault(&error) {
+        Some((_, (expected, found))) => boostfgl_graph::Error::malformed(path, ", line 1", expected, found).into(),
+        None => boostfgl_graph::Error::io(path, error.into()).into(),
+    }
 }
 
 #[cfg(test)]
@@ -320,6 +338,21 @@ mod tests {
         assert!(read_text("node,client\n", 0).unwrap_err().contains("a row for each of 4 nodes"));
         let missing = read(Path::new("not-there.csv"), &graph(), 0).unwrap_err().to_string();
         assert!(missing.starts_with("not-there.csv: "), "{missing}");
+    }
+
+    #[test]
+    fn everything_wrong_with_a_file_is_told_at_once() {
+        let told =
+            read_text("seed,node,client,split\r\nx,9,7,tset\r\n0,1,0\r\n0,1,0,val\r\n0,1,0,val\r\n", 0).unwrap_err();
+        let expected = [
+            "p.csv: 5 problems",
+            "  line 2, column 1: expected a seed, 0 or a larger integer, found `x`",
+            "  line 2, column 2: expected a node of four, found `9`",
+            "  line 2, column 3: expected a client number from 0 to 3 at most, found `7`",
+            "  line 3: expected 4 fields, found 3",
+            "  line 5, column 2: expected every node once for seed 0, found `1`",
+        ];
+        assert_eq!(told.lines().collect::<Vec<_>>(), expected);
     }
 
     #[test]

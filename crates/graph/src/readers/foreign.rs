@@ -1,0 +1,149 @@
+//! What to say of a file or folder that is of no known format: what it holds, and which format is nearest.
+
+use std::path::Path;
+
+use super::{Format, TABLE};
+use crate::Error;
+
+/// How many names a message lists.
+const LISTED: usize = 8;
+
+/// What a format keeps its parts in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Container {
+    /// Arrays in one npz.
+    Npz,
+    /// Files in one folder.
+    Folder,
+}
+
+impl Container {
+    fn parts(self) -> &'static str {
+        match self {
+            Self::Npz => "arrays",
+            Self::Folder => "files",
+        }
+    }
+}
+
+/// The error for a container with these names in it.
+pub(super) fn of_parts(path: &Path, container: Container, names: &[String]) -> Error {
+    let parts = container.parts();
+    let what = match container {
+        Container::Npz => "an npz",
+        Container::Folder => "a folder",
+    };
+    let found = match names {
+        [] => format!("{what} without {parts}"),
+        names => format!("{what} with the {parts} {}", listed(names)),
+    };
+    let expected = match nearest(container, names) {
+        Some((format, missing)) => {
+            let missing: Vec<String> = missing.iter().map(|need| need.replace('|', " or ")).collect();
+            format!("those of a known format; the nearest is {}, which also needs {}", format.name(), listed(&missing))
+        }
+        None => format!("the {parts} of a known format, and none has any of these"),
+    };
+    foreign(path, found, expected)
+}
+
+/// The error for a file that is no npz.
+pub(super) fn of_file(path: &Path) -> Error {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let part_of =
+        TABLE.iter().find(|row| row.container == Container::Folder && row.needs.iter().any(|n| has(&name, n)));
+    let (found, expected) = match part_of {
+        Some(row) => (
+            format!("one file of the format {}", row.name),
+            format!("the folder that holds it, with {}", row.needs.join(", ").replace('|', " or ")),
+        ),
+        None => ("a file that is no npz".to_owned(), "an npz, or a folder with the files of a known format".to_owned()),
+    };
+    foreign(path, found, expected)
+}
+
+fn foreign(path: &Path, found: String, expected: String) -> Error {
+    Error::Foreign { path: path.to_path_buf(), found, expected }
+}
+
+/// The format that has the largest share of what it needs among these names, with what is missing; `None` if none has any.
+fn nearest(container: Container, names: &[String]) -> Option<(Format, Vec<&'static str>)> {
+    let there = |need: &&&'static str| names.iter().any(|name| has(name, need));
+    let candidates = TABLE.iter().filter(|row| row.container == container);
+    let scored = candidates.map(|row| (row, row.needs.iter().filter(there).count()));
+    // Of equals the first: formats are listed in the order in which they are looked for.
+    let best = scored.filter(|(_, count)| *count > 0).reduce(|best, other| {
+        let share = |(row, count): &(&super::Row, usize)| (count * 1000) / row.needs.len();
+        if share(&other) > share(&best) { other } else { best }
+    })?;
+    let missing = best.0.needs.iter().filter(|need| !there(need)).copied().collect();
+    Some((best.0.format, missing))
+}
+
+/// Whether a name is the one that is needed: one of several with `|` between, in which NAME stands for anything.
+fn has(name: &str, need: &str) -> bool {
+    need.split('|').any(|need| match need.split_once("NAME") {
+        Some((before, after)) => {
+            name.len() > before.len() + after.len() && name.starts_with(before) && name.ends_with(after)
+        }
+        None => name == need,
+    })
+}
+
+/// The first names, each shortened, and how many more there are.
+fn listed(names: &[String]) -> String {
+    let short = |name: &String| match name.char_indices().nth(40) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.clone(),
+    };
+    let first: Vec<String> = names.iter().take(LISTED).map(short).collect();
+    let more = names.len().saturating_sub(LISTED);
+    if more > 0 { format!("{} and {more} more", first.join(", ")) } else { first.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn npz(names: &[&str]) -> String {
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        of_parts(Path::new("a.npz"), Container::Npz, &names).to_string()
+    }
+
+    #[test]
+    fn what_was_found_comes_first_and_the_nearest_format_next() {
+        assert_eq!(
+            npz(&["edges", "node_labels", "weights"]),
+            "a.npz: found an npz with the arrays edges, node_labels, weights; expected those of a known format; the \
+             nearest is heterophilous, which also needs node_features"
+        );
+        assert_eq!(
+            npz(&["y"]),
+            "a.npz: found an npz with the arrays y; expected those of a known format; the nearest is flat-npz, which \
+             also needs edge_index, x or x_indptr"
+        );
+        assert_eq!(
+            npz(&["z"]),
+            "a.npz: found an npz with the arrays z; expected the arrays of a known format, and none has any of these"
+        );
+    }
+
+    #[test]
+    fn a_message_stays_short_however_much_there_is() {
+        let names: Vec<String> = (0..500).map(|at| format!("{}{at}", "long_name_".repeat(20))).collect();
+        let told = of_parts(Path::new("a.npz"), Container::Npz, &names).to_string();
+        assert!(told.contains("… and 492 more; expected") && told.chars().count() < 500, "{told}");
+        assert!(npz(&[]).starts_with("a.npz: found an npz without arrays; "));
+    }
+
+    #[test]
+    fn names_may_stand_for_any_name() {
+        assert!(has("ind.cora.graph", "ind.NAME.graph") && !has("ind..graph", "ind.NAME.graph"));
+        assert!(has("x_indptr", "x|x_indptr") && !has("x_", "x|x_indptr"));
+        let told = of_file(Path::new("mine/nodes.csv")).to_string();
+        assert_eq!(
+            told,
+            "mine/nodes.csv: found one file of the format csv; expected the folder that holds it, with nodes.csv, edges.csv"
+        );
+    }
+}
