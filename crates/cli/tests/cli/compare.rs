@@ -4,7 +4,7 @@ use crate::common::Place;
 use serde_json::Value;
 
 /// Two methods, two seeds, few rounds.
-const SMALL: &str = "compare --rounds 3 --set model.hidden=16 --seeds 2 --quiet";
+const SMALL: &str = "compare --methods fedavg,boostfgl --rounds 3 --set model.hidden=16 --seeds 2 --quiet";
 
 /// The document without what was measured of time and memory.
 fn without_cost(text: &str) -> Value {
@@ -155,4 +155,23 @@ fn what_cannot_be_compared_is_refused_before_anything_runs() {
         "compare --seeds 1 --out mine",
         &["expected an empty folder or an earlier comparison, found `notes.txt`"],
     );
+}
+
+/// Whether federating helps at all is the first question: who names no methods sees clients alone and all data together, too.
+#[test]
+fn clients_alone_and_all_data_together_are_compared_by_default() {
+    let place = Place::new();
+    let done = place.ok("compare --rounds 2 --set model.hidden=8 --seeds 1 --quiet --out c");
+    let methods = place.json("c/comparison.json")["methods"].clone();
+    let labels: Vec<&str> = methods.as_array().unwrap().iter().map(|method| method["label"].as_str().unwrap()).collect();
+    assert_eq!(labels, ["fedavg", "boostfgl", "isolated", "central"]);
+    assert!(done.stdout.contains("demo: the same at the best validation round"), "{}", done.stdout);
+    assert!(done.stdout.contains("Rounds") && done.stdout.contains("2×1"), "{}", done.stdout);
+    assert!(place.read("c/comparison.md").contains("Split: drawn by shares per client and class"));
+    let rows = &place.json("c/comparison.json")["datasets"][0]["rows"];
+    let accuracy = |at: usize| rows[at]["metrics"]["accuracy"]["mean"].as_f64().unwrap();
+    let costs = |at: usize| done.stdout.contains(&format!("{} has", labels[at])) && done.stdout.contains("federating costs");
+    for at in 0..2 {
+        assert_eq!(accuracy(2) > accuracy(at), costs(at), "{}", done.stdout);
+    }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 fn ids_and_class_names_come_back() {
     let place = Place::new();
     write_own_data(&place, "mine");
-    place.ok(&format!("run mine {TINY} --clients 3 --method fedavg --out a"));
+    place.ok(&format!("run mine {TINY} --clients 3 --method fedavg --set split.source=shares --out a"));
     let rows = table(&place.read("a/predictions.csv"));
     let ids: BTreeSet<&str> = rows.iter().map(|r| r["node"].as_str()).collect();
     assert_eq!((rows.len(), ids.len()), (60, 60));

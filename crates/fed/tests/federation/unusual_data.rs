@@ -47,6 +47,30 @@ fn altered(graph: &Graph, last: &[usize], role: impl Fn(usize, Role) -> Role) ->
     Partition::new(CLIENTS, assignment, Split::new(roles)).unwrap()
 }
 
+/// Where one class holds most of every client's training nodes, the others are the minority, and the gap has a say.
+#[test]
+fn clients_with_one_large_class_have_a_gap() {
+    let plain = graph(WORDS);
+    // Three of four nodes are of class 0, whatever they were.
+    let label = |v: usize| if v % 4 == 0 { plain.labels().get(v).map_or(-1, i64::from) } else { 0 };
+    let labels = Labels::from_integers(&(0..plain.len()).map(label).collect::<Vec<_>>(), CLASSES).unwrap();
+    let skewed = Graph::new("skewed", plain.adjacency().clone(), plain.features().clone(), labels).unwrap();
+    let partition = partition(&skewed);
+    let with = |gamma: f64| {
+        let mut setup = setup("boostfgl", &Boost::ALL);
+        (setup.boost.model.gamma, setup.boost.model.minority_ratio, setup.protocol.rounds) = (gamma, 0.5, 6);
+        watch::<f32>(&setup, data("boostfgl", &skewed, &partition))
+    };
+    let (gated, rounds) = with(5.0);
+    for (k, client) in partition.client_graphs(&skewed).iter().enumerate() {
+        let counts = client.class_counts(Role::Train);
+        let gap = rounds.iter().filter_map(|round| round.clients[k].gap).fold(0.0, f64::max);
+        let several = counts.iter().filter(|&&count| count > 0).count() > 1;
+        assert_eq!(gap > 0.0, several, "client {k} with {counts:?} training nodes per class has gap {gap}");
+    }
+    assert!(bits(&gated.models) != bits(&with(0.0).0.models), "the gap has no say");
+}
+
 #[test]
 fn one_client() {
     let graph = graph(WORDS);

@@ -2,6 +2,7 @@
 
 use crate::small::*;
 use boostfgl_fed::boost::Boost;
+use boostfgl_fed::config::ReportedRound;
 use boostfgl_fed::methods::adafgl::confidence::{confidence, halves};
 use boostfgl_fed::methods::adafgl::topology::{candidates, edge_weights, operator};
 use boostfgl_fed::methods::adafgl::{Blend, Config};
@@ -36,6 +37,21 @@ fn before_the_switch_it_is_fedavg() {
     let (none, _) = personal(|setup| setup.methods.adafgl.personal_epochs = 0);
     let fedavg = run::<f32>(&setup("fedavg", &[]), data("fedavg", &graph, &partition));
     assert_same(&none, &fedavg, "no personal epoch");
+}
+
+/// A best round before the personal step would be FedAvg under another name.
+#[test]
+fn the_best_round_is_one_of_its_own() {
+    let (last, rounds) = personal(|_| {});
+    let best = last.trace.best_val.as_ref().unwrap();
+    let asked = setup("adafgl", &[]).protocol.rounds;
+    let own = &rounds[asked..];
+    let highest = own.iter().filter_map(|round| round.val_accuracy).fold(0.0, f64::max);
+    assert!(best.round > asked && best.val_accuracy == Some(highest), "{} of {}", best.round, rounds.len());
+    let (reported, _) = personal(|setup| setup.protocol.report = ReportedRound::BestVal);
+    assert_eq!((reported.round, &reported.predictions), (best.round, &best.predictions));
+    assert_eq!(reported.trace, last.trace);
+    assert_eq!(last.trace.last.as_ref().unwrap().predictions, last.predictions);
 }
 
 /// Each client gets the last global model once, whenever it first takes part in step 2, and nothing else is sent.
