@@ -57,7 +57,7 @@ fn a_first_look_does_not_take_the_place_of_full_results() {
 #[test]
 fn experiments_are_listed() {
     let listed = Place::new().ok("reproduce --list").stdout;
-    for wanted in ["table1", "gsd-q", "plug-in", "315 cells, 63 with --quick"] {
+    for wanted in ["table1", "gsd-q", "plug-in", "385 cells, 77 with --quick"] {
         assert!(listed.contains(wanted), "{wanted}\n{listed}");
     }
 }

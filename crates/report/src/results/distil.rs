@@ -5,7 +5,7 @@ use crate::Measured;
 use boostfgl_fairness::diagnostics::dilution::{Dilution, DilutionRound};
 use boostfgl_fairness::diagnostics::gsd::{Gsd, Weighting};
 use boostfgl_fairness::diagnostics::khop::{Hop, KhopCurve};
-use boostfgl_fairness::{Readings, mean};
+use boostfgl_fairness::{Readings, Scores, mean};
 use std::collections::BTreeMap;
 
 /// Numbers by name.
@@ -35,6 +35,16 @@ pub(super) fn distil(name: &str, measured: &Measured, detail: Option<&Detail>) -
     (found.values, found.series)
 }
 
+/// The four headline metrics by name.
+fn headline(scores: &Scores) -> [(&'static str, Readings); 4] {
+    [
+        ("accuracy", scores.accuracy),
+        ("overall_f1", scores.overall_f1),
+        ("hete_f1", scores.hete_f1),
+        ("hete_min_f1", scores.hete_min_f1),
+    ]
+}
+
 /// One of the ratios of a round.
 type Pick = fn(&DilutionRound) -> Option<f64>;
 
@@ -56,15 +66,15 @@ impl Found {
         self.series.insert(name.into(), values);
     }
 
+    /// The four metrics; for table 1 in all readings, and at the best validation round, too.
     fn scores(&mut self, measured: &Measured, all_readings: bool) {
-        let scores = measured.scores.0;
-        let metrics: [(&str, Readings); 4] = [
-            ("accuracy", scores.accuracy),
-            ("overall_f1", scores.overall_f1),
-            ("hete_f1", scores.hete_f1),
-            ("hete_min_f1", scores.hete_min_f1),
-        ];
-        for (name, readings) in metrics {
+        if let Some(best) = measured.details.best_val.as_ref().filter(|_| all_readings) {
+            for (name, readings) in headline(&best.scores.0) {
+                self.put(format!("best.{name}"), readings.pooled);
+            }
+            self.put("best.round", Some(best.round as f64));
+        }
+        for (name, readings) in headline(&measured.scores.0) {
             self.put(name, readings.pooled);
             if all_readings {
                 self.put(format!("{name}.present"), readings.present);

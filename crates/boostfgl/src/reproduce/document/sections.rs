@@ -15,7 +15,7 @@ const METRICS: [(&str, &str); 4] =
 /// The tables of an experiment, each ending in an empty line.
 pub(super) fn of(results: &Results) -> String {
     match results.name.as_str() {
-        "table1" => scores(results, Some(paper::table1)),
+        "table1" => format!("Last round:\n\n{}{}", scores(results, Some(paper::table1)), best_rounds(results)),
         "ablation" => scores(results, Some(paper::ablation)),
         "plug-in" => scores(results, None),
         "sensitivity" => sensitivity(results),
@@ -81,6 +81,26 @@ fn scores(results: &Results, printed: Option<InPaper>) -> String {
         let _ = writeln!(text, "{}", table.markdown());
     }
     text
+}
+
+/// The same metrics at the best validation round, which is what many papers report; nothing where it was not recorded.
+fn best_rounds(results: &Results) -> String {
+    let mut text = String::new();
+    for dataset in datasets(results) {
+        let head = METRICS.map(|(_, heading)| heading).into_iter().chain(["Round"]);
+        let mut table = Table::new(std::iter::once(dataset.as_str()).chain(head));
+        for method in methods(results) {
+            let found = |column: &str| numbers(results, &format!("best.{column}"), is(&dataset, &method));
+            if !found("accuracy").is_empty() {
+                let metrics = METRICS.iter().map(|(metric, _)| spread(&found(metric), 1));
+                table.row(std::iter::once(method.clone()).chain(metrics).chain([middle(&found("round"), 0)]));
+            }
+        }
+        if !table.rows.is_empty() {
+            let _ = writeln!(text, "{}", table.markdown());
+        }
+    }
+    if text.is_empty() { text } else { format!("Best validation round, and the mean of its number:\n\n{text}") }
 }
 
 /// What the varied key of a one-dimensional sweep takes, in order.
