@@ -321,7 +321,9 @@ fn conclude(
         peak_rss_mib: process::peak_rss_mib(),
         digest: digest.finalize().to_hex().to_string(),
     };
-    let summary = Summary::new(&experiment.config().method, boosts, experiment.graph().name(), summaries, totals);
+    let config = experiment.config();
+    let summary = Summary::new(&config.method, boosts, experiment.graph().name(), summaries, totals);
+    let summary = Summary { name: config.name.clone(), changed: config.changed(), ..summary };
     Ok(Run { summary, seeds, note: None })
 }
 

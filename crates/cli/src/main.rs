@@ -6,6 +6,8 @@
 
 mod args;
 mod commands;
+#[cfg(test)]
+mod documented;
 mod output;
 mod progress;
 mod signals;

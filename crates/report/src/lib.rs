@@ -6,6 +6,7 @@
 //! * [`Divisions`] — `partition.json`: how the graph was divided, in numbers.
 //! * [`PredictionsWriter`] — `predictions.csv`, one row per seed and node.
 //! * [`Predictions`] — the same file read back.
+//! * [`name`] — what runs are called.
 //! * [`Summary`] — `summary.json`, written last: its presence means that the run is complete.
 //! * [`RunView`] — all that can be seen of a run folder, finished, half-written or broken.
 //! * [`page::Report`] — one self-contained page from one or more runs, drawn with [`chart`].
@@ -33,6 +34,7 @@ pub mod figure;
 mod folder;
 mod frame;
 mod markup;
+pub mod name;
 pub mod page;
 mod predictions;
 mod remarks;

@@ -22,6 +22,12 @@ pub struct Summary {
     pub method: String,
     /// The boosts stacked on it.
     pub boost: Vec<String>,
+    /// What the user called the run; left out without a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The settings that were changed, such as `edge_score=reliability`; left out without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
     /// The dataset.
     pub dataset: String,
     /// One entry per seed.
@@ -128,6 +134,8 @@ impl Summary {
             program: env!("CARGO_PKG_VERSION").to_owned(),
             method: method.into(),
             boost,
+            name: None,
+            changed: Vec::new(),
             dataset: dataset.into(),
             mean: Percent(over_seeds.mean),
             std: Percent(over_seeds.std),
@@ -176,13 +184,6 @@ impl Summary {
 
     /// The method with its boosts, as tables name it: `fedavg`, `fedgta + all`, `fedavg + node,model`.
     pub fn label(&self) -> String {
-        let all = ["node", "topology", "model"].iter().all(|name| self.boost.iter().any(|boost| boost == name));
-        match (self.method.as_str(), self.boost.as_slice()) {
-            (method, []) => method.to_owned(),
-            // Its name already says that all boosts are on.
-            ("boostfgl", _) if all => "boostfgl".to_owned(),
-            (method, _) if all => format!("{method} + all"),
-            (method, some) => format!("{method} + {}", some.join(",")),
-        }
+        crate::name::label(&self.method, &self.boost)
     }
 }

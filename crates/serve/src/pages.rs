@@ -75,7 +75,7 @@ fn run(library: &Library, name: &str) -> Option<Response> {
     let files = library.files(&path);
     let view = library.view(name, Depth::Glance)?;
     let shown = if name.is_empty() { view.name.as_str() } else { name };
-    let about = [view.label().as_str(), view.dataset().unwrap_or_default()].join(" on ");
+    let about = [view.called().as_str(), view.dataset().unwrap_or_default()].join(" on ");
     let about = about.strip_suffix(" on ").unwrap_or(&about);
     let heading = format!("<header><h1>{}</h1><p>{}</p></header>", Text(shown), Text(about));
     if view.summary.is_some() {

@@ -292,7 +292,7 @@ fn empty_tables(table: &Table) -> Vec<String> {
         .collect()
 }
 
-fn is_known(path: &str) -> bool {
+pub(super) fn is_known(path: &str) -> bool {
     keys().iter().any(|key| key.path == path)
 }
 
@@ -337,7 +337,7 @@ fn unknown_table(path: &str) -> String {
 
 /// The one key that is meant by a path or the end of one. Keys of methods share names (`moon.mu`, `fedprox.mu`), and those of
 /// attacks may be named like others (`attack.clients`): these are meant only if no other key is, and only if one of them is.
-fn full_path(key: &str) -> Option<String> {
+pub(super) fn full_path(key: &str) -> Option<String> {
     let ends = format!(".{key}");
     let keys = keys();
     if let Some(exact) = keys.iter().find(|k| k.path == key) {

@@ -4,6 +4,7 @@
 //! `--set key=value`. Unknown keys are errors that name the nearest known one. [`Config::check`] looks at every range
 //! before anything runs.
 
+mod changed;
 mod keys;
 mod layers;
 mod renamed;
@@ -20,6 +21,7 @@ use boostfgl_graph::groups::MinorityRule;
 use boostfgl_graph::{Graph, Scaling};
 use boostfgl_nn::backbones::{self, Architecture};
 use boostfgl_partition::{FromFile, LabelSkew, Louvain, PartitionConfig, Random, Ratios, SplitRule};
+use boostfgl_report::name;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -35,6 +37,9 @@ pub struct Config {
     /// The boosts that are on: node, topology, model. Left out, the method decides (boostfgl: all, others: none).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub boosts: Option<Vec<Boost>>,
+    /// What the run is called in tables, reports and `serve`; it decides nothing else. Left out, by what was changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The seeds; each gives one run with its own partition, split and initial model.
     pub seeds: Vec<u64>,
     /// Compute dense products in one fixed order, so that digits are the same on every CPU; takes longer.
@@ -75,6 +80,7 @@ impl Default for Config {
             dataset: "demo".into(),
             method: "fedavg".into(),
             boosts: None,
+            name: None,
             seeds: (0..5).collect(),
             portable: false,
             data: DataSection::default(),
@@ -326,6 +332,9 @@ impl Config {
     /// Names the first key that is wrong, what it may be and what it was.
     pub fn check(&self) -> Result<()> {
         self.method()?;
+        if let Some((name, expected)) = self.name.as_deref().and_then(|n| Some((n, name::objection(n)?))) {
+            return wrong("name", &expected, format!("`{}`", name.chars().take(40).collect::<String>()));
+        }
         self.model.check()?;
         self.optimizer.check()?;
         self.fed.check()?;

@@ -80,6 +80,7 @@ impl Inputs {
 pub fn of_cell(config: &Config, seed: u64, inputs: &Inputs) -> String {
     let mut decides = config.clone();
     decides.dataset = String::new();
+    decides.name = None;
     decides.seeds = vec![seed];
     // Boosts that are on by the method's own choice are the same as those that were named.
     decides.boosts = config.active_boosts().ok();

@@ -1,13 +1,13 @@
 //! `boostfgl compare`.
 
-use super::run::{file_name, unusable};
+use super::run::unusable;
 use crate::args::{ProtocolFlags, ResourceFlags};
 use crate::output;
 use crate::progress::Cells;
 use anyhow::Result;
 use boostfgl::disk::Checksums;
 use boostfgl::grid::{self, CellStore, GridOutcome, Resources};
-use boostfgl::report::{Comparison, RunFolder, Style, write_atomic};
+use boostfgl::report::{Comparison, RunFolder, Style, name, write_atomic};
 use boostfgl::sources::Sources;
 use boostfgl::{Config, Error, Experiment, Grid};
 use clap::{Args, ValueEnum};
@@ -147,7 +147,8 @@ impl Compare {
             let (config, _) = layers.resolve()?;
             let methods = self.methods.split(',').filter_map(|stacked| stacked.split('+').next());
             methods.map(str::trim).try_for_each(|method| layers.check_shortened(method))?;
-            Ok(config)
+            // Methods of a comparison are called by what they are.
+            Ok(Config { name: None, ..config })
         };
         if self.data.is_empty() {
             return Ok(vec![resolve(None)?]);
@@ -169,7 +170,7 @@ impl Compare {
     /// The folder: a new or empty one, or that of an earlier comparison.
     fn folder(&self, names: &[String]) -> Result<PathBuf> {
         let folder = self.out.clone().unwrap_or_else(|| {
-            let names: Vec<String> = names.iter().map(|name| file_name(name)).collect();
+            let names: Vec<String> = names.iter().map(|name| name::folder(name)).collect();
             Path::new("runs").join(format!("compare-{}", names.join("-")))
         });
         let io = |source| unusable(boostfgl::report::Error::io(&folder, source));
@@ -212,7 +213,7 @@ fn write_configs(folder: &Path, datasets: &[Experiment]) -> Result<()> {
     let configs = folder.join("config");
     boostfgl::disk::create_dir_all(&configs).map_err(unusable)?;
     for dataset in datasets {
-        let path = configs.join(format!("{}.toml", file_name(dataset.graph().name())));
+        let path = configs.join(format!("{}.toml", name::folder(dataset.graph().name())));
         write_atomic(path, dataset.config().to_toml().as_bytes()).map_err(Error::from)?;
     }
     Ok(())

@@ -285,7 +285,7 @@ fn show_catalogued(data: &Named, json: bool) -> Result<()> {
     about(dataset, &mut out);
     let c = &dataset.counts;
     for (name, count) in [("nodes", c.nodes), ("edges", c.edges), ("features", c.features), ("classes", c.classes)] {
-        let _ = writeln!(out, "  {name:<14} {} (as published)", thousands(count));
+        let _ = writeln!(out, "  {name:<14} {} (by the catalogue)", thousands(count));
     }
     out.push_str("\nNot on this machine, so degrees, homophily and class sizes are not known here.\n");
     let _ = writeln!(out, "  to get it: boostfgl data fetch {}", dataset.name);
@@ -299,7 +299,9 @@ fn formats() -> String {
     for format in Format::all() {
         let _ = writeln!(out, "\n{:<15} {}", format.name(), format.description());
         let _ = writeln!(out, "{:<15}   needs     {}", "", format.needs());
-        let _ = writeln!(out, "{:<15}   may have  {}", "", format.optional());
+        if !format.optional().is_empty() {
+            let _ = writeln!(out, "{:<15}   may have  {}", "", format.optional());
+        }
     }
     out.push_str("\n`boostfgl data import PATH --to FILE.npz` makes one flat-npz of any of them.\n");
     out

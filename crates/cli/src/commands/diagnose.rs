@@ -36,13 +36,14 @@ use std::path::{Path, PathBuf};
 ///
 /// Examples:
 ///   boostfgl diagnose demo                          train once and watch with everything
-///   boostfgl diagnose runs/cora-fedavg --diagnostics gsd,epr
+///   boostfgl diagnose runs/cora/fedavg --diagnostics gsd,epr
 ///                                                   what was recorded
-///   boostfgl diagnose runs/cora-fedavg --diagnostics dilution --replay
+///   boostfgl diagnose runs/cora/fedavg --diagnostics dilution --replay
 ///                                                   what was not: train again, same digits
-///   boostfgl diagnose runs/cora-fedavg --by minority*heterophilous --by degree:4
+///   boostfgl diagnose runs/cora/fedavg --by minority*heterophilous --by degree:4
 ///                                                   accuracy by groups, with intervals
-///   boostfgl diagnose cora --by minority --metric recall:Theory --metric error --per-round
+///   boostfgl diagnose demo --by minority --metric recall:6 --metric error --per-round
+///                                                   recall of the class `6` and error, round by round
 #[derive(Debug, Args)]
 #[command(
     verbatim_doc_comment,
@@ -61,7 +62,8 @@ pub(crate) struct Diagnose {
     #[arg(long, value_name = "GROUPING")]
     by: Vec<String>,
 
-    /// What to measure on groups: accuracy, error, macro_f1, macro_f1:all, recall:CLASS; may be repeated [default: accuracy]
+    /// What to measure on groups: accuracy, error, macro_f1, macro_f1:all, recall:CLASS (a class that `boostfgl data show`
+    /// names); may be repeated [default: accuracy]
     #[arg(long, value_name = "NAME", requires = "by")]
     metric: Vec<String>,
 

@@ -19,13 +19,13 @@ use std::path::{Path, PathBuf};
 /// The page holds everything it shows: it opens from disk, on a phone, in the dark and on paper.
 ///
 /// Examples:
-///   boostfgl report runs/cora-fedavg                  one run: runs/cora-fedavg/report.html
-///   boostfgl report runs/cora-fedavg runs/cora-moon   two runs side by side: report.html
-///   boostfgl report runs/compare-cora --open          a comparison, shown in the browser
-///   boostfgl report runs/cora-fedavg --figure gsd,epr figures as SVG, PNG and CSV
-///   boostfgl report --figure list                     what figures there are
-///   boostfgl report runs/cora-fedavg --export parquet,latex,tensorboard
-///                                                     tables for other programs
+///   boostfgl report runs/cora/fedavg                   one run: runs/cora/fedavg/report.html
+///   boostfgl report runs/cora/fedavg runs/cora/moon    two runs side by side: report.html
+///   boostfgl report runs/compare-cora --open           a comparison, shown in the browser
+///   boostfgl report runs/cora/fedavg --figure gsd,epr  figures as SVG, PNG and CSV
+///   boostfgl report --figure list                      what figures there are
+///   boostfgl report runs/cora/fedavg --export parquet,latex,tensorboard
+///                                                      tables for other programs
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Report {
@@ -57,7 +57,7 @@ impl Report {
             return output::print(&FIGURES.iter().map(line).collect::<String>());
         }
         if self.runs.is_empty() {
-            let advice = "Name a folder: boostfgl report runs/cora-fedavg --figure gsd.";
+            let advice = "Name a folder: boostfgl report runs/cora/fedavg --figure gsd.";
             return Err(Error::usage("RUN", "expected at least one folder, found none", advice).into());
         }
         let figures = self.figures()?;

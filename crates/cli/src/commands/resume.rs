@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 /// nothing had happened; times are those of all attempts together.
 ///
 /// Examples:
-///   boostfgl resume runs/cora-fedavg          one run
+///   boostfgl resume runs/cora/fedavg          one run
 ///   boostfgl resume runs/demo                 both methods of `boostfgl run`
-///   boostfgl resume runs/cora-fedavg --threads 1
+///   boostfgl resume runs/cora/fedavg --threads 1
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Resume {

@@ -9,8 +9,8 @@ use boostfgl::checkpoint::is_stopped;
 use boostfgl::config::without_effect;
 use boostfgl::fairness::diagnostics::Which;
 use boostfgl::report::page::Report;
-use boostfgl::report::{Depth, Diagnoses, DiagnosisReport, RunFolder, RunView, Summary, Table, write_atomic};
-use boostfgl::{Error, Experiment, Keeping, Pace, diagnose};
+use boostfgl::report::{Depth, Diagnoses, DiagnosisReport, RunFolder, RunView, Summary, Table, name, write_atomic};
+use boostfgl::{Error, Experiment, Keeping, Layers, Pace, diagnose};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -21,11 +21,13 @@ use std::path::{Path, PathBuf};
 /// BoostFGL are compared.
 ///
 /// Examples:
-///   boostfgl run                                    compare FedAvg and BoostFGL on the demo graph
-///   boostfgl run cora --method boostfgl             one method, five seeds
-///   boostfgl run my-folder --clients 8 --rounds 100 your own nodes.csv and edges.csv
-///   boostfgl run cora --method fedavg --boost node  one boost on another method
-///   boostfgl run cora --diagnostics gsd,epr         and where does unfairness arise?
+///   boostfgl run                                     compare FedAvg and BoostFGL on the demo graph
+///   boostfgl run cora --method boostfgl              one method, five seeds: runs/cora/boostfgl
+///   boostfgl run my-folder --clients 8 --rounds 100  your own nodes.csv and edges.csv
+///   boostfgl run cora --method fedavg --boost node   one boost on another method
+///   boostfgl run cora --method fedavg --name long --rounds 200
+///                                                    under a name of its own: runs/cora/long
+///   boostfgl run cora --diagnostics gsd,epr          and where does unfairness arise?
 #[derive(Debug, Default, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Run {
@@ -38,7 +40,11 @@ pub(crate) struct Run {
     #[command(flatten)]
     pace: PaceFlags,
 
-    /// Folder to write the run to [default: a new one under runs/]
+    /// Name of the run in tables, reports and `serve` [default: by method, boosts and what was changed]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    /// Folder to write the run to [default: runs/DATA/NAME, with a number if that exists]
     #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
 
@@ -87,13 +93,17 @@ impl Run {
         let pool = self.resources.pool()?;
         let pace = self.pace.pace()?;
         let diagnostics = self.diagnostics.as_deref().map_or(Ok(Vec::new()), parse_diagnostics)?;
-        let (config, sources) = self.training.layers()?.resolve()?;
+        let (config, sources) = self.layers()?.resolve()?;
         without_effect(&config, &sources).iter().for_each(|said| output::note(said));
         let methods: Vec<String> = if self.training.names_method()? {
             vec![config.method.clone()]
         } else {
             DEFAULT_METHODS.iter().map(|m| (*m).to_owned()).collect()
         };
+        if let Some(name) = config.name.as_ref().filter(|_| methods.len() > 1) {
+            let reason = format!("expected one run to call `{name}`, found two: {}", methods.join(" and "));
+            return Err(Error::usage("--name", reason, "Choose one with --method, or leave the name out.").into());
+        }
         let (data, graph) = self.training.protocol.data_flags.load(&config.dataset, self.quiet)?;
         let boosts = config.boosts.clone();
         let base = pool.install(|| Experiment::new(config, graph))?.with_diagnostics(diagnostics.clone());
@@ -113,6 +123,15 @@ impl Run {
         let report = write_report(&runs, together.as_deref())?;
         let notes: Vec<&str> = Some(data.flaws()).into_iter().filter(|f| !f.is_empty()).collect();
         if self.json { print_json(&runs, &diagnostics) } else { print_tables(&runs, &diagnostics, &notes, &report) }
+    }
+
+    /// The layers of the configuration, with the name.
+    fn layers(&self) -> Result<Layers> {
+        let mut layers = self.training.layers()?;
+        if let Some(name) = &self.name {
+            layers.set("name", name.as_str(), "--name")?;
+        }
+        Ok(layers)
     }
 
     /// Runs one method after the other.
@@ -156,7 +175,8 @@ impl Run {
         Ok(runs)
     }
 
-    /// The folder that holds those of several methods: DIR, or a new one under runs/; `None` for one method.
+    /// The folder that holds those of several methods: DIR, or runs/DATA, with what was changed and a number if need be; `None`
+    /// for one method.
     fn together(&self, experiment: &Experiment, several: bool) -> Result<Option<PathBuf>> {
         if !several {
             return Ok(None);
@@ -164,19 +184,30 @@ impl Run {
         if let Some(out) = &self.out {
             return Ok(Some(out.clone()));
         }
-        let name = Path::new("runs").join(file_name(experiment.graph().name()));
-        Ok(Some(RunFolder::create_free(name).map_err(unusable)?.path().to_path_buf()))
+        let config = experiment.config();
+        let boosts = config.boosts.as_ref().map(|boosts| {
+            let names: Vec<&str> = boosts.iter().map(|boost| boost.name()).collect();
+            format!("boost={}", if names.is_empty() { "none".to_owned() } else { names.join("_") })
+        });
+        let changed: Vec<String> = boosts.into_iter().chain(config.changed()).collect();
+        let place = Path::new("runs").join(name::folder(&name::composed(experiment.graph().name(), &changed)));
+        // Runs of single methods may be there already, which is no reason for another folder.
+        let mut own = DEFAULT_METHODS.into_iter().chain([RunFolder::REPORT]);
+        if place.is_dir() && !own.any(|name| place.join(name).exists()) {
+            return Ok(Some(place));
+        }
+        Ok(Some(RunFolder::create_free(place).map_err(unusable)?.path().to_path_buf()))
     }
 
-    /// The run folder: DIR itself for one method or a new one under runs/, DIR/METHOD for several.
+    /// The run folder: DIR itself for one method or a new runs/DATA/NAME, DIR/METHOD for several.
     fn folder(&self, experiment: &Experiment, together: Option<&Path>) -> Result<RunFolder> {
         let method = &experiment.config().method;
         let folder = match (together, &self.out) {
             (Some(folder), _) => RunFolder::create(folder.join(method), self.overwrite),
             (None, Some(out)) => RunFolder::create(out, self.overwrite),
             (None, None) => {
-                let name = format!("{}-{method}", file_name(experiment.graph().name()));
-                RunFolder::create_free(Path::new("runs").join(name))
+                let data = Path::new("runs").join(name::folder(experiment.graph().name()));
+                RunFolder::create_free(data.join(name::folder(&experiment.config().called())))
             }
         };
         Ok(folder.map_err(unusable)?)
@@ -232,12 +263,6 @@ fn unusable_in(error: impl Into<boostfgl::report::Error>, together: Option<&Path
     }
 }
 
-/// A dataset's name as part of a file name.
-pub(super) fn file_name(name: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
-    name.chars().map(plain).collect::<String>().split('-').filter(|p| !p.is_empty()).collect::<Vec<_>>().join("-")
-}
-
 pub(super) fn print_json(runs: &[Done], diagnostics: &[Which]) -> Result<()> {
     let document = |run: &Done| -> Result<serde_json::Value> {
         let mut document = serde_json::to_value(&run.summary)?;
@@ -279,21 +304,22 @@ pub(super) fn print_tables(runs: &[Done], diagnostics: &[Which], notes: &[&str],
             text.push('\n');
         }
     }
-    for Done { summary, folder, .. } in runs {
+    let labels = name::beside(&summaries);
+    let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0).max(10);
+    for (Done { summary, folder, .. }, label) in runs.iter().zip(labels) {
         text.push_str(&format!(
-            "{:<10} {} (digest {}, {:.1} s of processor time, {:.0} MiB)\n",
-            summary.method,
+            "{label:<width$} {} (digest {}, {:.1} s of processor time, {:.0} MiB)\n",
             folder.display(),
             &summary.digest[..12],
             summary.cpu_seconds,
             summary.peak_rss_mib,
         ));
     }
-    text.push_str(&format!("{:<10} {}\n", "report", report.display()));
+    text.push_str(&format!("{:<width$} {}\n", "report", report.display()));
     output::print(&text)
 }
 
 /// Of what data and method a table is.
 pub(super) fn title(summary: &Summary) -> String {
-    format!("{}, {}", summary.dataset, summary.label())
+    format!("{}, {}", summary.dataset, summary.called_alone())
 }

@@ -9,6 +9,9 @@ use std::time::Duration;
 /// Small enough for every test, large enough to train.
 pub(crate) const TINY: &str = "--rounds 2 --seeds 1 --set model.hidden=8";
 
+/// What [`TINY`] changes, as names of folders have it.
+pub(crate) const TINY_CHANGES: &str = "seeds=1,rounds=2,hidden=8";
+
 /// A temporary folder to work in.
 pub(crate) struct Place {
     folder: tempfile::TempDir,

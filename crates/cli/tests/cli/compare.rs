@@ -144,7 +144,7 @@ fn what_cannot_be_compared_is_refused_before_anything_runs() {
         ("--set dataset=cora", "--set dataset: expected datasets as arguments"),
         ("--format pdf", "invalid value 'pdf'"),
         ("--json --format csv", "cannot be used with"),
-        ("--memory lots", "--memory: expected a size"),
+        ("--memory lots", "--memory: expected a number with a unit"),
         ("--threads 0", "--threads: expected 1 to 1024"),
         ("--set rounds=0", "fed.rounds: expected at least 1, found 0"),
     ] {

@@ -14,7 +14,8 @@ fn what_is_shown_can_be_run() {
     place.write("c.toml", &shown);
     assert_eq!(place.digest("run --config c.toml"), place.digest(&format!("run {flags}")));
     // A method in the file is a method named: only that one runs.
-    assert!(place.exists("runs/demo-boostfgl") && !place.exists("runs/demo"));
+    let folder = "runs/demo/boostfgl,seeds=1,lambda_e=1.0,rounds=2,hidden=8,clients=4";
+    assert!(place.exists(folder) && place.exists(&format!("{folder}-2")) && !place.exists("runs/demo/fedavg"));
     let told = place.ok("config check c.toml").stdout;
     assert!(told.starts_with("c.toml: every key is known"), "{told}");
 }

@@ -46,7 +46,7 @@ fn show_describes_a_graph() {
 fn show_of_a_dataset_that_is_not_here_tells_the_facts_and_how_to_get_it() {
     let place = Place::new();
     let done = place.ok("data show cora");
-    for wanted in ["licence", "origin", "2,708 (as published)", "Not on this machine", "boostfgl data fetch cora"] {
+    for wanted in ["licence", "origin", "2,708 (by the catalogue)", "Not on this machine", "boostfgl data fetch cora"] {
         assert!(done.stdout.contains(wanted), "{wanted}\n{}", done.stdout);
     }
     assert!(!done.stdout.contains("class sizes\n") && done.stderr.is_empty(), "{done:?}");

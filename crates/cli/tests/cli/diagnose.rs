@@ -1,6 +1,6 @@
 //! `run --diagnostics` and `diagnose`: where unfairness arises, recorded, replayed or trained for it.
 
-use crate::common::{Done, Place, TINY, write_own_data};
+use crate::common::{Done, Place, TINY, TINY_CHANGES, write_own_data};
 use boostfgl::fairness::diagnostics::Which;
 use serde_json::Value;
 
@@ -65,7 +65,10 @@ fn what_was_found_stands_below_the_table() {
         ] {
             assert!(done.stdout.contains(&wanted), "{wanted}\n{}", done.stdout);
         }
-        assert_eq!(names(&place.json(&format!("runs/demo/{method}/diagnostics.json"))), ["gsd", "dilution"]);
+        assert_eq!(
+            names(&place.json(&format!("runs/demo,{TINY_CHANGES}/{method}/diagnostics.json"))),
+            ["gsd", "dilution"]
+        );
     }
     assert!(!done.stdout.contains("(epr)") && !done.stdout.contains("NaN"), "{}", done.stdout);
     let both = document(&place.ok(&format!("run {TINY} --diagnostics khop --json")));
@@ -102,7 +105,10 @@ fn what_cannot_be_asked_is_refused_before_anything_runs() {
         place.refused_with(arguments, &[wanted]);
     }
     place.write("other/readme.txt", "nothing here");
-    place.refused_with("diagnose other", &["other: expected the folder of a run", "found a folder with readme.txt"]);
+    place.refused_with(
+        "diagnose other",
+        &["other: expected the folder of a run", "found a folder with the files readme.txt"],
+    );
     place.write("stopped/config.toml", "");
     place.write("stopped/rounds.jsonl", "");
     place.refused_with(
@@ -310,4 +316,17 @@ fn what_has_no_value_is_a_dash() {
     place.refused_with("diagnose a --by column:twon", &["unknown group column `twon` (did you mean `town`?)"]);
     place.write("odd/nodes.csv", place.read("odd/nodes.csv").replace("7,large", "seven,large"));
     place.refused_with("diagnose a --by client", &["a/predictions.csv: expected nodes of odd, found `7`"]);
+}
+
+#[test]
+fn the_example_with_a_class_in_the_help_runs() {
+    let place = Place::new();
+    let help = place.ok("diagnose --help").stdout;
+    let line = help.lines().map(str::trim).find(|line| line.contains("--metric recall:")).unwrap();
+    let example = line.strip_prefix("boostfgl ").unwrap();
+    let told = place.ok(&format!("{example} --rounds 1 --set model.hidden=4")).stdout;
+    assert!(told.contains("recall:6 by minority"), "{told}");
+    // Of a class that there is not, the message says which there are.
+    let other = example.replace("recall:6", "recall:Theory");
+    place.refused_with(&format!("{other} --rounds 1"), &["unknown class `Theory`", "there are 0, 1, 2"]);
 }

@@ -12,6 +12,7 @@ mod faults;
 mod fetch;
 mod folder;
 mod methods;
+mod names;
 mod own_data;
 mod report;
 mod reproduce;

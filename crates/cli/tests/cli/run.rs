@@ -1,6 +1,6 @@
 //! `run`: what it prints, and that results depend on nothing but the configuration.
 
-use crate::common::{Place, TINY, finish};
+use crate::common::{Place, TINY, TINY_CHANGES, finish};
 use serde_json::Value;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -12,18 +12,20 @@ fn without_a_method_two_are_compared() {
     for wanted in ["fedavg", "boostfgl", "Accuracy", "Overall-F1", "Hete-F1", "Hete-min-F1"] {
         assert!(done.stdout.contains(wanted), "{wanted}\n{}", done.stdout);
     }
-    for folder in ["runs/demo/fedavg", "runs/demo/boostfgl"] {
-        assert!(done.stdout.contains(folder), "{}", done.stdout);
+    let pair = format!("runs/demo,{TINY_CHANGES}");
+    for folder in ["fedavg", "boostfgl"].map(|method| format!("{pair}/{method}")) {
+        assert!(done.stdout.contains(&folder), "{}", done.stdout);
         assert!(place.exists(&format!("{folder}/summary.json")));
     }
-    assert_eq!(place.json("runs/demo/fedavg/summary.json")["boost"], serde_json::json!([]));
+    assert_eq!(place.json(&format!("{pair}/fedavg/summary.json"))["boost"], serde_json::json!([]));
     let boosts = serde_json::json!(["node", "topology", "model"]);
-    assert_eq!(place.json("runs/demo/boostfgl/summary.json")["boost"], boosts);
+    assert_eq!(place.json(&format!("{pair}/boostfgl/summary.json"))["boost"], boosts);
     // One report shows both.
-    assert!(done.stdout.contains("runs/demo/report.html") && place.exists("runs/demo/report.html"), "{}", done.stdout);
+    let report = format!("{pair}/report.html");
+    assert!(done.stdout.contains(&report) && place.exists(&report), "{}", done.stdout);
     // The next run takes a new name instead of the old one's place.
     let again = place.ok(&format!("run {TINY}"));
-    assert!(again.stdout.contains("runs/demo-2/fedavg"), "{}", again.stdout);
+    assert!(again.stdout.contains(&format!("{pair}-2/fedavg")), "{}", again.stdout);
 }
 
 #[test]

@@ -109,7 +109,10 @@ fn a_run_is_watched_while_it_goes_on() {
     let list = page(&address, "/");
     assert!(list.contains("100 of 100") && list.contains(">finished<"), "{list}");
     let report = page(&address, "/run/a");
-    assert!(report.contains("fedavg on demo") && !report.contains("data-events"), "{report}");
+    assert!(
+        report.contains("fedavg, seeds=1, rounds=100, hidden=8 on demo") && !report.contains("data-events"),
+        "{report}"
+    );
 }
 
 #[cfg(unix)]
@@ -121,7 +124,7 @@ fn ctrl_c_ends_it_in_peace_and_nothing_was_written() {
     let (mut server, line) = serve(&place, "serve runs/ --port 0 --host localhost --token 0123456789abcdef");
     let address = address(&line);
     assert!(page(&address, "/").starts_with("HTTP/1.0 401"), "a token counts on this machine too");
-    assert!(page(&address, "/run/demo-fedavg?token=0123456789abcdef").contains("HttpOnly; SameSite=Strict"));
+    assert!(page(&address, "/run/demo?token=0123456789abcdef").contains("HttpOnly; SameSite=Strict"));
     let _open = get(&address, "/events/list");
     let told = std::process::Command::new("kill").args(["-INT", &server.0.id().to_string()]).status().unwrap();
     assert!(told.success());

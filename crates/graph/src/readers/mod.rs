@@ -96,7 +96,7 @@ const TABLE: [Row; 7] = [
             "ind.NAME.graph",
             "ind.NAME.test.index",
         ],
-        optional: "nothing",
+        optional: "",
         read: planetoid::read,
     },
     Row {
@@ -115,7 +115,7 @@ const TABLE: [Row; 7] = [
             "attr_data",
             "attr_shape",
         ],
-        optional: "nothing",
+        optional: "",
         read: gnn_benchmark::read,
     },
     Row {
@@ -133,7 +133,7 @@ const TABLE: [Row; 7] = [
         description: "a folder with out1_graph_edges.txt and out1_node_feature_label.txt",
         container: Container::Folder,
         needs: &[geom_gcn::EDGE_FILE, geom_gcn::NODE_FILE],
-        optional: "nothing",
+        optional: "",
         read: geom_gcn::read,
     },
     Row {
@@ -177,7 +177,7 @@ impl Format {
         self.row().needs.join(", ").replace('|', " or ")
     }
 
-    /// What else it may have, in words.
+    /// What else it may have, in words; may be empty.
     pub fn optional(self) -> &'static str {
         self.row().optional
     }

@@ -39,7 +39,7 @@ pub struct Curve {
 }
 
 /// Keys by which methods differ, which do not make another protocol.
-const OF_METHODS: [&str; 5] = ["method", "boosts", "boost.", "methods.", "seeds"];
+const OF_METHODS: [&str; 6] = ["name", "method", "boosts", "boost.", "methods.", "seeds"];
 
 /// Sorts runs into families, in order of appearance.
 pub(super) fn families(views: Vec<RunView>) -> Vec<Family> {
@@ -144,9 +144,17 @@ impl Family {
     }
 }
 
-/// Methods by name; runs of the same method also by the key that differs, or by folder.
+/// Runs by the name that the user gave or by method; runs of the same method also by what was changed, or by folder.
 fn labels(views: &[RunView]) -> Vec<String> {
-    let plain: Vec<String> = views.iter().map(RunView::label).collect();
+    let short = |view: &RunView| match (&view.summary, &view.settings) {
+        (Some(summary), _) => summary.called_alone(),
+        (None, Some(settings)) => settings.get("name").map_or_else(|| view.label(), str::to_owned),
+        (None, None) => view.label(),
+    };
+    let short: Vec<String> = views.iter().map(short).collect();
+    let alone = |at: usize| short.iter().filter(|other| **other == short[at]).count() == 1;
+    let plain: Vec<String> =
+        (0..views.len()).map(|at| if alone(at) { short[at].clone() } else { views[at].called() }).collect();
     let twins = |at: usize| plain.iter().filter(|other| **other == plain[at]).count() > 1;
     let names = distinct_names(views);
     let label = |at: usize| if twins(at) { format!("{} ({})", plain[at], names[at]) } else { plain[at].clone() };

@@ -55,7 +55,7 @@ fn sweep((dataset, label): &(String, String), runs: &[(&Settings, &Summary)]) ->
         .iter()
         .flat_map(|(settings, _)| runs[0].0.differences(settings))
         .map(|(key, _, _)| key)
-        .filter(|key| *key != "seeds")
+        .filter(|key| *key != "seeds" && *key != "name")
         .collect();
     let title = |metric: &str| format!("{label} on {dataset}: {metric}");
     let keys: Vec<&str> = varied.into_iter().collect();

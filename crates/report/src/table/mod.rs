@@ -60,7 +60,7 @@ impl From<&Summary> for Row {
             mean(&values)
         };
         Self {
-            label: summary.label(),
+            label: summary.called_alone(),
             mean: summary.mean.clone(),
             std: summary.std.clone(),
             seconds: over_seeds(|seed| seed.seconds),
@@ -93,8 +93,8 @@ impl Table {
     /// One table per dataset, datasets and runs in the order in which they come.
     pub fn by_dataset(runs: &[Summary]) -> Vec<Self> {
         let mut tables: Vec<Self> = Vec::new();
-        for run in runs {
-            let row = Row::from(run);
+        for (run, label) in runs.iter().zip(crate::name::beside(runs)) {
+            let row = Row { label, ..Row::from(run) };
             match tables.iter_mut().find(|table| table.title == run.dataset) {
                 Some(table) => table.rows.push(row),
                 None => tables.push(Self::new(&run.dataset, vec![row])),

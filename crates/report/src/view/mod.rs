@@ -158,6 +158,16 @@ impl RunView {
         }
     }
 
+    /// What the run is called: as the user said, or by method, boosts and what was changed.
+    pub fn called(&self) -> String {
+        let named = self.settings.as_ref().and_then(|settings| settings.get("name"));
+        match (&self.summary, named) {
+            (Some(summary), _) => summary.called(),
+            (None, Some(name)) => name.to_owned(),
+            (None, None) => self.label(),
+        }
+    }
+
     /// The dataset, if anything says so.
     pub fn dataset(&self) -> Option<&str> {
         let setting = self.settings.as_ref().and_then(|settings| settings.get("dataset"));

@@ -127,7 +127,7 @@ impl Remembered {
         Some(Glance {
             name: run.name.clone(),
             dataset: view.dataset().map(str::to_owned),
-            label: view.label(),
+            label: view.called(),
             rounds,
             scores,
             changed: files.changed().unwrap_or(SystemTime::UNIX_EPOCH),

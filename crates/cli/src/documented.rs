@@ -1,0 +1,201 @@
+//! Everything that help texts and the README tell people to type is put to the parser here, and every name in it looked up.
+
+use crate::Program;
+use boostfgl::fairness::diagnostics::Which;
+use boostfgl::fairness::{FrameMetric, Grouping};
+use boostfgl::fed::{boost::Boost, methods};
+use boostfgl::graph::catalogue::Lookup;
+use boostfgl::report::export::Format;
+use boostfgl::report::figure::Figure;
+use boostfgl::{Data, Layers, grid};
+use clap::{ArgMatches, Command, CommandFactory as _};
+use std::collections::BTreeSet;
+
+/// What stands for the reader's own data.
+const OWN_DATA: &str = "my-folder";
+
+/// The words of a command as a shell makes them, up to a comment or a redirection.
+fn words(line: &str) -> Vec<String> {
+    let line = line.replace("$(openssl rand -hex 16)", "0123456789abcdef0123456789abcdef");
+    let mut words = Vec::new();
+    let (mut word, mut quoted, mut begun) = (String::new(), false, false);
+    for c in line.chars() {
+        match c {
+            '\'' => (quoted, begun) = (!quoted, true),
+            '#' | '>' | '|' if !quoted && !begun => break,
+            c if c.is_whitespace() && !quoted => {
+                if std::mem::take(&mut begun) {
+                    words.push(std::mem::take(&mut word));
+                }
+            }
+            c => {
+                word.push(c);
+                begun = true;
+            }
+        }
+    }
+    if begun {
+        words.push(word);
+    }
+    words
+}
+
+/// What the parser makes of a command line.
+fn parsed(words: &[String]) -> ArgMatches {
+    let matches = Program::command().try_get_matches_from(words);
+    matches.unwrap_or_else(|error| panic!("{}\n{error}", words.join(" ")))
+}
+
+/// The values of an argument, default or not, as they were typed.
+fn values(matches: &ArgMatches, id: &str) -> Vec<String> {
+    let raw = matches.try_get_raw(id).ok().flatten();
+    raw.into_iter().flatten().map(|value| value.to_string_lossy().into_owned()).collect()
+}
+
+/// Looks up every name in a command.
+fn check_names(line: &str, matches: &ArgMatches) {
+    let Some((command, matches)) = matches.subcommand() else { return };
+    if matches.subcommand().is_some() {
+        return check_names(line, matches);
+    }
+    let each = |id: &str, known: &dyn Fn(&str) -> bool| {
+        for value in values(matches, id) {
+            assert!(known(&value), "{line}: there is no {id} `{value}`");
+        }
+    };
+    each("method", &|name| methods::find(name).is_ok());
+    each("methods", &|list| grid::contenders(list, None).is_ok());
+    each("boost", &|list| Boost::parse(list).is_ok());
+    each("diagnostics", &|list| Which::parse(list).is_ok());
+    each("by", &|text| Grouping::parse(text).is_ok());
+    each("figure", &|name| name == "list" || name == "all" || Figure::named(name).is_some());
+    each("export", &|list| Format::parse(list).is_ok());
+    each("set", &|text| Layers::new().assignment(text).is_ok());
+    each("data", &|name| name == OWN_DATA || Data::named(name).is_ok());
+    let target = values(matches, "target").pop();
+    if let Some(name) = target.as_deref().filter(|name| !name.starts_with("runs/")) {
+        assert!(Data::named(name).is_ok(), "{line}: there is no dataset `{name}`");
+    }
+    if command == "diagnose" {
+        each("metric", &|name| is_metric_of(name, target.as_deref().unwrap_or("demo")));
+    }
+}
+
+/// Whether a metric can be measured; a class must be one of data that everybody has.
+fn is_metric_of(name: &str, data: &str) -> bool {
+    match FrameMetric::parse(name) {
+        Ok(FrameMetric::Recall(class)) => {
+            let graph = Data::named(data).and_then(|data| data.load(&Lookup::from_env(None), None, &mut |_, _| {}));
+            graph.is_ok_and(|graph| graph.labels().names().contains(&class))
+        }
+        other => other.is_ok(),
+    }
+}
+
+/// The examples in the help of a command and of those below it.
+fn examples(command: &mut Command, found: &mut Vec<String>) {
+    let help = command.render_long_help().to_string();
+    let lines = help.lines().skip_while(|line| line.trim() != "Examples:").skip(1);
+    let indented = lines.take_while(|line| line.starts_with("  "));
+    let typed = indented.map(str::trim).filter(|line| line.starts_with("boostfgl"));
+    // What it is for stands after two spaces or more.
+    found.extend(typed.map(|line| line.split("  ").next().unwrap_or(line).to_owned()));
+    command.get_subcommands_mut().for_each(|below| examples(below, found));
+}
+
+#[test]
+fn every_example_in_help_is_understood_and_names_what_there_is() {
+    let mut program = Program::command();
+    program.build();
+    let mut found = Vec::new();
+    examples(&mut program, &mut found);
+    assert!(found.len() > 20, "only {found:#?}");
+    for line in &found {
+        check_names(line, &parsed(&words(line)));
+    }
+    let metrics = found.iter().filter(|line| line.contains("--metric recall:")).count();
+    assert_eq!(metrics, 1, "{found:#?}");
+}
+
+/// The commands in the console blocks of a text, in order.
+fn console(text: &str) -> Vec<String> {
+    let mut commands = Vec::new();
+    for block in text.split("```console\n").skip(1) {
+        let block = block.split("```").next().unwrap_or_default().replace("\\\n", " ");
+        let transcript = block.contains("$ boostfgl");
+        for line in block.lines() {
+            let told = line.trim().strip_prefix("to go on: ");
+            let typed = if transcript { line.strip_prefix("$ ").or(told) } else { Some(line) };
+            let typed = typed.map(|line| line.replacen("cargo run --release --", "boostfgl", 1));
+            let typed = typed.map(|line| line.replacen("cargo run --release", "boostfgl", 1));
+            commands.extend(typed.filter(|line| line.split_whitespace().next() == Some("boostfgl")));
+        }
+    }
+    commands
+}
+
+/// What a command reads of what others wrote, and the folders that it makes, where its settings are those of its data.
+fn reads_and_makes(matches: &ArgMatches) -> (Vec<String>, Vec<String>) {
+    let Some((command, matches)) = matches.subcommand() else {
+        return reads_and_makes(&parsed(&words("boostfgl run")));
+    };
+    let one = |id: &str| values(matches, id).pop();
+    let runs = |id: &str| values(matches, id).into_iter().filter(|path| path.starts_with("runs")).collect();
+    let data = one("data").unwrap_or_else(|| "demo".to_owned());
+    let plain =
+        ["set", "boost", "rounds", "clients", "seeds", "config", "partition"].iter().all(|id| one(id).is_none());
+    match (command, one("out"), one("name"), one("method")) {
+        ("run", Some(out), ..) => (Vec::new(), vec![out]),
+        ("run", None, Some(name), _) => (Vec::new(), vec![format!("runs/{data}/{name}")]),
+        ("run", None, None, Some(method)) if plain => (Vec::new(), vec![format!("runs/{data}/{method}")]),
+        ("run", None, None, None) if plain => {
+            (Vec::new(), ["fedavg", "boostfgl"].map(|method| format!("runs/{data}/{method}")).to_vec())
+        }
+        ("report" | "serve", ..) => (runs("runs"), Vec::new()),
+        ("resume", ..) => (runs("run"), Vec::new()),
+        ("diagnose", ..) => (runs("target"), Vec::new()),
+        _ => (Vec::new(), Vec::new()),
+    }
+}
+
+const README: &str = include_str!("../../../README.md");
+
+/// Whoever types what stands there, in that order, has every folder that a command reads.
+#[test]
+fn the_commands_of_the_readme_work_in_their_order() {
+    let commands = console(README);
+    assert!(commands.len() > 12, "only {commands:#?}");
+    let mut made: BTreeSet<String> = BTreeSet::new();
+    for line in &commands {
+        let matches = parsed(&words(line));
+        check_names(line, &matches);
+        let (reads, makes) = reads_and_makes(&matches);
+        for path in reads {
+            let inside = format!("{path}/");
+            let there = made.iter().any(|known| *known == path || known.starts_with(&inside));
+            assert!(there, "{line}: nothing before it makes {path}; made are {made:?}");
+        }
+        made.extend(makes);
+    }
+    let install = README.find("cargo install --path crates/cli").expect("the README says how to install");
+    let first = README.find("\nboostfgl ").expect("the README uses the program");
+    assert!(install < first, "how `boostfgl` gets onto PATH stands before it is used");
+}
+
+/// Commands inside sentences, where they are whole: a word in capitals or with brackets stands for something.
+#[test]
+fn commands_in_the_sentences_of_the_readme_are_understood() {
+    let spans = README.split('`').skip(1).step_by(2).filter(|span| span.starts_with("boostfgl "));
+    let whole = |span: &&str| {
+        let stands_for = |word: &str| word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+        // A command alone may be what the sentence is about.
+        let is_name = span.split(' ').count() == 2;
+        !is_name && !span.contains(['[', '|', '…', '\n']) && !span.split([' ', '=']).any(stands_for)
+    };
+    let mut count = 0;
+    for line in spans.filter(whole) {
+        check_names(line, &parsed(&words(line)));
+        count += 1;
+    }
+    assert!(count > 2, "only {count}");
+}
