@@ -5,6 +5,7 @@ mod equalities;
 mod every;
 mod message_noise;
 mod methods;
+mod oracles;
 mod refusals;
 mod resume;
 mod scoring;

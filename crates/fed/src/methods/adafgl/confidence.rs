@@ -1,7 +1,7 @@
 //! Homophily confidence score (HCS): how well labels spread along edges, measured on training labels alone.
 //!
 //! Half of the training labels are hidden; ten times F ← ½PF + ½F⁰ with F⁰ added once more on the nodes whose label was kept,
-//! from F⁰ = one-hot there and 1/C elsewhere. HCS is the share of hidden labels that come out right.
+//! from F⁰ = one-hot there and 1/C elsewhere, with P = D̃^{-1/2}(A + I)D̃^{-1/2} on every backbone. HCS is the share of hidden labels that come out right.
 
 use boostfgl_graph::Stream;
 use boostfgl_nn::{Propagation, Real};

@@ -35,7 +35,7 @@ use boostfgl_graph::stream::key64;
 use boostfgl_nn::backbones::Supervised;
 use boostfgl_nn::ops::Smoothing;
 use boostfgl_nn::optim::AdamConfig;
-use boostfgl_nn::{Dropout, Ledger, Matrix, Params, Real, softmax_rows};
+use boostfgl_nn::{Dropout, Ledger, Matrix, Params, Propagation, Real, softmax_rows};
 use modules::{Module, Sight, blend};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,7 +55,8 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     departures: "The last global model is extended, as in the paper; public code takes the one with the best validation.\n\
                  Default a = 0.05 and beta = 0.2 as in the official code (OpenFGL: 0.5 and 0); outputs are combined softly, as in the paper\n\
                  (combination = \"hard\" switches at HCS >= switch, as the official code does). 50 personal epochs by default, 200 published.\n\
-                 One slope of PReLU serves both signs of the learnt messages. HCS is 1/2 for a client with a single training node.\n\
+                 One slope of PReLU serves both signs of the learnt messages; each hidden layer of a module has a slope of its own (OpenFGL:\n\
+                 one per module). Modules are drawn by Glorot's rule with gain 1 (OpenFGL: sqrt 2). HCS is 1/2 for a client with a single training node.\n\
                  Above similarity_cap nodes a client compares a node only with up to that many of the same predicted class, nearest in\n\
                  confidence: without the cap memory is quadratic, with it this is another method than the published one.\n\
                  Under topology boosting the weights of A inside Atil are multiplied by how much boosting changed each message at the\n\
@@ -402,5 +403,6 @@ fn homophily<T: Real>(desk: &Desk<'_, T>) -> f64 {
     let label = |&v: &u32| data.training_label(v as usize).map(|label| (v, label));
     let labelled = data.training().iter().filter_map(label).collect();
     let (kept, hidden) = confidence::halves(labelled, desk.seed(), data.id());
-    confidence::confidence(data.inputs().propagation(), data.classes(), &kept, &hidden)
+    // Labels spread by GCN's operator, whatever messages the network passes.
+    confidence::confidence(&Propagation::<T>::gcn(data.adjacency()), data.classes(), &kept, &hidden)
 }

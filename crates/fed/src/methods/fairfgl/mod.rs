@@ -17,12 +17,19 @@
 //! * *Gradient modification* (`modify`): after training a client sends, for each majority class, the mean gradient of
 //!   cross-entropy over that class's training nodes with respect to its column of the last layer, under the model it
 //!   sends. The server averages over the senders. Before each step of the next round a client turns the gradient of each
-//!   minority class's column that way, keeping its length: g ← (1 − η)g + η(‖g‖/‖ḡ‖)ḡ.
-//! * *Upload* (`keep`): the ⌈ρP⌉ entries of largest |W_local − W_g|, each as place and value. With ρ = 1 the model itself
-//!   goes up: the same knowledge in half the numbers, and a mean of models that is FedAvg's to the bit.
+//!   minority class's column that way, keeping its length: g ← (1 − η)g + η(‖g‖/‖ḡ‖)ḡ. It is the gradient by Ŵ that is turned;
+//!   those by W_local and a follow from it.
+//! * *Upload* (`upload`, `keep`): the ⌈ρP⌉ entries of largest |W − W_g|, each as place and value, where W is W_local or the
+//!   mixture Ŵ. With ρ = 1 and W_local the model itself goes up: the same knowledge in half the numbers, and a mean of models
+//!   that is FedAvg's to the bit.
 //! * *Clusters* (`clusters`, `cluster_trust`): by the cosine of updates as sent; inside a cluster, per coordinate, the
 //!   size-weighted mean over those that sent it; clusters count alike.
 //! * *Judged* (`judge`): the global model, or each client's mixture with the history of its last round.
+//!
+//! What is trained is Ŵ, while W_local is sent and the mean of those is judged by default: a model that the loss never saw.
+//! `upload` and `judge` choose the mixture in its place. The defaults were decided on accuracy on validation nodes, last round,
+//! seeds 0 to 4 with everything on. Cora, CiteSeer and Chameleon: 83.4, 70.5 and 54.0; `judge = "mixture"` 83.5, 70.4 and 54.6,
+//! which is no difference; `upload = "mixture"` 84.2, 71.8 and 50.5, ahead on two and far behind on one.
 //!
 //! Model boosting weighs clients inside their cluster, by ‖Δ‖ before sparsification, which goes up as a further number
 //! (one per tensor under tensor trust): what is left after it would flatter clients that moved many parameters a little.
@@ -62,13 +69,15 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                 \x20          v: heterophilous training nodes of majority classes; mu_c: mean of the homophilous ones\n\
                 experts:   gbar_c = mean over clients with majority class c of the gradient of c's column of the last layer\n\
                 \x20          minority class c:  g_c = (1 - eta) g_c + eta (|g_c|/|gbar_c|) gbar_c\n\
-                upload:    the rho P entries of W_local - W that moved most\n\
+                upload:    the rho P entries of W_local - W (upload = \"mixture\": W^ - W) that moved most\n\
                 server:    clusters by cosine; W = W + mean over clusters of the n_k-weighted mean of what members sent",
     wire: "up 2 ceil(rho P) + 1 (places and values, size) + m_k (h + 1) (gradients of m_k majority classes; once the m_k\n\
-           class numbers), model boosting + 1 (norm); with rho = 1 P instead of 2 ceil(rho P)\n\
+           class numbers), model boosting + 1 (norm); with rho = 1 and upload = \"local\" P instead of 2 ceil(rho P)\n\
            down P, from the second round on + C (h + 1) (class gradients)",
     departures: "There is no public code. Alignment, gradient modification, the share kept, clustering and all strengths are this\n\
-                 project's reading of published descriptions, each behind a key of methods.fairfgl; the source lists them.",
+                 project's reading of published descriptions, each behind a key of methods.fairfgl; the source lists them.\n\
+                 The loss trains the mixture W^, while W_local is sent and the mean of those is judged: upload = \"mixture\" and\n\
+                 judge = \"mixture\" send and judge what was trained.",
     network: needs_hidden,
     extra_bytes: |sizes, configs| {
         // Clients share the globals they received, of which there are no more than rounds.
@@ -104,6 +113,8 @@ pub struct Config {
     pub modify: f64,
     /// Share ρ of the parameters that go up, above 0 and at most 1.
     pub keep: f64,
+    /// What a client sends: its own weights W_local, or their mixture with the history, which is what it trains.
+    pub upload: Sent,
     /// How clients are clustered: average linkage to 2 clusters, components of positive cosine, or one cluster.
     pub clusters: Clusters,
     /// Whether model boosting also weighs clusters, by their mean trust.
@@ -138,6 +149,16 @@ pub enum Clusters {
     One,
 }
 
+/// What a client sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sent {
+    /// W_local.
+    Local,
+    /// Ŵ; W_local while there is no history.
+    Mixture,
+}
+
 /// What is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -160,6 +181,7 @@ impl Default for Config {
             minority_ratio: 0.5,
             modify: 0.5,
             keep: 0.3,
+            upload: Sent::Local,
             clusters: Clusters::Linkage,
             cluster_trust: false,
             judge: Judge::Global,
@@ -185,9 +207,13 @@ impl Config {
         share("methods.fairfgl.keep", self.keep)
     }
 
-    /// Whether everything goes up.
+    /// Whether the model itself goes up, in place of entries.
     fn is_lossless(&self) -> bool {
-        self.keep >= 1.0
+        self.keep >= 1.0 && !self.sends_mixture()
+    }
+
+    fn sends_mixture(&self) -> bool {
+        self.upload == Sent::Mixture && self.alpha != Alpha::Off
     }
 
     fn remembers(&self) -> bool {
@@ -258,6 +284,13 @@ impl<T: Real> Preserver<T> {
         } else {
             desk.pool().put(scores);
         }
+    }
+
+    /// Ŵ of a model, if there is a history to mix it with.
+    fn mixed(&self, model: &Params<T>) -> Option<Params<T>> {
+        let (mixture, history, mut mixed) = (self.mixture.as_ref()?, self.history.mean()?, model.clone());
+        mixture.mix(history, model, &mut mixed);
+        Some(mixed)
     }
 
     /// The entries that go up in place of the model, and the norms that they no longer show.
@@ -344,10 +377,12 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
         self.lesson.take().into_iter().for_each(|lesson| desk.pool().put(lesson));
         self.alignment = None;
         self.mixed.take().into_iter().flat_map(Params::into_tensors).for_each(|tensor| desk.pool().put(tensor));
-        let mut upload = if self.config.is_lossless() { Upload::model() } else { self.sparse(desk, local) };
+        let mixed = if self.config.sends_mixture() { self.mixed(local) } else { None };
+        let sent = mixed.as_ref().unwrap_or(local);
+        let mut upload = if self.config.is_lossless() { Upload::model() } else { self.sparse(desk, sent) };
         let classes = self.roles.majority_classes();
         if let Some(last) = self.last.filter(|_| self.config.modify > 0.0 && !classes.is_empty()) {
-            upload.message.tensors.push(last.class_gradients(desk, local, &classes));
+            upload.message.tensors.push(last.class_gradients(desk, sent, &classes));
             if !std::mem::replace(&mut self.introduced, true) {
                 upload.message.numbers.extend(classes.iter().map(|&class| class as f64));
             }
@@ -356,12 +391,7 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
     }
 
     fn deploy(&mut self, model: &Params<T>) -> Option<Params<T>> {
-        if self.config.judge == Judge::Global {
-            return None;
-        }
-        let (mixture, history, mut mixed) = (self.mixture.as_ref()?, self.history.mean()?, model.clone());
-        mixture.mix(history, model, &mut mixed);
-        Some(mixed)
+        if self.config.judge == Judge::Global { None } else { self.mixed(model) }
     }
 
     fn keep(&mut self, memory: &Memory<'_, T>, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {

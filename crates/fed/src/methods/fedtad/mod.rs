@@ -58,7 +58,8 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  Public code keeps dropout on when it evaluates and distils; here the server uses none. OpenFGL normalises CKR over the\n\
                  classes of a client; here, as in the paper, over clients. A class that no teacher knows weighs 0,\n\
                  and so does one whose training nodes are less alike their neighbours than not (a sum below 0).\n\
-                 Teachers are the participants of the round. Weights of the generator are drawn by Glorot's rule.\n\
+                 The generator's -L_dis is differentiated through student and teachers: the gradient of the printed objective. Public\n\
+                 code and OpenFGL detach the teachers. Teachers are the participants of the round. Weights of the generator are drawn by Glorot's rule.\n\
                  Trust weighs the average, not the teachers: distillation may undo it.",
     extra_bytes: |sizes, configs| {
         let pseudo_nodes = configs.fedtad.pseudo_nodes as f64;

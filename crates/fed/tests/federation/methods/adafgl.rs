@@ -80,6 +80,34 @@ fn modules_learn() {
     assert!(loss(&rounds[32]) < 0.5 * loss(&rounds[3]), "{} to {}", loss(&rounds[3]), loss(&rounds[32]));
 }
 
+/// Labels spread by GCN's operator whatever messages the network passes: a hard switch at any client's score, and just above
+/// it, lets the same clients be homophilous. Three heads start from about 3 ln C, the one of the other module below that.
+#[test]
+fn confidence_does_not_depend_on_the_backbone() {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    let mut setup = setup("adafgl", &[]);
+    let score = |data: &LocalData<f32>| {
+        let labelled = data.training().iter().map(|&v| (v, data.training_label(v as usize).unwrap())).collect();
+        let (kept, hidden) = halves(labelled, setup.seed, data.id());
+        confidence(&Propagation::<f32>::gcn(data.adjacency()), CLASSES, &kept, &hidden)
+    };
+    let scores: Vec<f64> = data("adafgl", &graph, &partition).iter().map(score).collect();
+    (setup.protocol.rounds, setup.methods.adafgl.personal_epochs) = (1, 1);
+    setup.methods.adafgl.combination = Blend::Hard;
+    for backbone in ["gcn", "sage", "gat", "gin", "h2gcn"] {
+        setup.model.backbone = backbone.into();
+        for switch in scores.iter().flat_map(|score| [*score, score + 1e-6]).filter(|switch| *switch <= 1.0) {
+            setup.methods.adafgl.switch = switch;
+            let (_, rounds) = watch(&setup, data::<f32>("adafgl", &graph, &partition));
+            for (client, score) in rounds[1].clients.iter().zip(&scores) {
+                let homophilous = client.loss < 2.0 * (CLASSES as f64).ln();
+                assert_eq!(homophilous, *score >= switch, "{backbone}, client {}, {score}, {switch}", client.client);
+            }
+        }
+    }
+}
+
 /// Disconnected cliques of one class each: labels spread without error, and the soft output is the homophilous one.
 #[test]
 fn cliques_of_one_class_are_homophilous() {

@@ -3,8 +3,8 @@
 use crate::small::*;
 use boostfgl_fed::boost::{Boost, TrustScope};
 use boostfgl_fed::config::{ClientWeight, OptimizerState};
-use boostfgl_fed::methods::fairfgl::{Alpha, Clusters, Judge};
-use boostfgl_fed::{Federation, LocalData, Outcome, Setup};
+use boostfgl_fed::methods::fairfgl::{Alpha, Clusters, Judge, Sent};
+use boostfgl_fed::{Federation, Inspection, LocalData, Observer, Outcome, RoundRecord, Setup};
 use boostfgl_graph::Role;
 use boostfgl_nn::{Matrix, Params, Real};
 use boostfgl_partition::ClientGraph;
@@ -246,5 +246,50 @@ fn settings_out_of_range_are_refused_by_name() {
         change(&mut setup);
         let refused = Federation::<f32>::new(setup, data("fedavg", &graph, &partition)).err().unwrap();
         assert_eq!(refused.to_string(), format!("methods.fairfgl.{message}"));
+    }
+}
+
+/// What one client received and trained in each round.
+#[derive(Default)]
+struct Alone(Vec<(Params<f64>, Params<f64>)>);
+
+impl Observer<f64> for Alone {
+    fn inspects(&self) -> bool {
+        true
+    }
+
+    fn inspect(&mut self, inspection: &Inspection<'_, f64>) {
+        let client = &inspection.clients[0];
+        self.0.push((client.received.clone(), client.trained.unwrap().clone()));
+    }
+
+    fn round(&mut self, _: &RoundRecord<'_>) {}
+}
+
+/// One client whose α stays ½: the next global model is what it sent, W_local or ½·mean of all globals so far + ½·W_local.
+#[test]
+fn a_client_sends_its_own_weights_or_the_mixture_it_trained() {
+    let graph = graph(WORDS);
+    let client = partition(&graph).client_graphs(&graph).swap_remove(1);
+    let client = ClientGraph { id: 0, nodes: (0..client.len() as u32).collect(), ..client };
+    for upload in [Sent::Local, Sent::Mixture] {
+        let mut setup = setup("fairfgl", &[]);
+        let fairfgl = &mut setup.methods.fairfgl;
+        (fairfgl.upload, fairfgl.keep) = (upload, 1.0);
+        (fairfgl.alpha, fairfgl.alpha_rate) = (Alpha::Scalar, 1e-30);
+        let mut seen = Alone::default();
+        let federation = Federation::new(setup, vec![LocalData::new(&client)]).unwrap();
+        let last = federation.run(&mut [&mut seen]).unwrap().models.remove(0);
+        let received: Vec<&Params<f64>> = seen.0.iter().map(|(received, _)| received).chain([&last]).collect();
+        for (t, (_, trained)) in seen.0.iter().enumerate() {
+            let mut expected = trained.clone();
+            // One model alone is no history.
+            if upload == Sent::Mixture && t > 0 {
+                let globals = received[..=t].iter().copied().chain([trained]).collect::<Vec<_>>();
+                let weight = |i: usize| if i <= t { 0.5 / (t + 1) as f64 } else { 0.5 };
+                expected.set_weighted_sum(&globals, |_| (0..globals.len()).map(weight).collect());
+            }
+            assert!(received[t + 1].distance(&expected) < 1e-12, "{upload:?}, round {}", t + 1);
+        }
     }
 }
