@@ -28,6 +28,7 @@ pub mod data;
 pub mod diagnose;
 mod error;
 mod experiment;
+pub mod fingerprint;
 pub mod frame;
 pub mod grid;
 #[cfg(feature = "fetch")]

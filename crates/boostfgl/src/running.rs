@@ -319,6 +319,7 @@ fn conclude(
         digest: digest.finalize().to_hex().to_string(),
     };
     let summary = Summary::new(&experiment.config().method, boosts, experiment.graph().name(), summaries, totals);
+    let summary = summary.with_data(experiment.fingerprint().clone());
     Ok(Run { summary, seeds, note: None })
 }
 
