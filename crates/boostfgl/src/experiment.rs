@@ -2,7 +2,7 @@
 
 use crate::builder::ExperimentBuilder;
 use crate::config::Config;
-use crate::{Data, Error, Result, memory};
+use crate::{Data, Error, Result, fingerprint, memory};
 use boostfgl_fairness::Evaluation;
 use boostfgl_fairness::diagnostics::{Diagnosis, Settings, Which};
 use boostfgl_fed::boost::Boost;
@@ -12,7 +12,7 @@ use boostfgl_graph::groups::{Groups, node_homophily};
 use boostfgl_graph::{Graph, Role, Split};
 use boostfgl_nn::Dense;
 use boostfgl_partition::{ClientGraph, Partition, SplitRule};
-use boostfgl_report::{RoundRefusal, Summary};
+use boostfgl_report::{Fingerprint, RoundRefusal, Summary};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,6 +23,7 @@ pub struct Experiment {
     config: Config,
     graph: Arc<Graph>,
     homophily: Arc<Vec<Option<f64>>>,
+    fingerprint: Arc<Fingerprint>,
     diagnostics: Vec<Which>,
 }
 
@@ -117,9 +118,10 @@ impl Experiment {
             let (clients, nodes) = (config.partition.clients, graph.len());
             return Err(boostfgl_partition::Error::TooManyClients { clients, nodes }.into());
         }
+        let fingerprint = Arc::new(fingerprint::of(&graph));
         let graph = graph.scaled(config.data.features.into());
         let homophily = Arc::new(node_homophily(&graph));
-        Ok(Self { config, graph: Arc::new(graph), homophily, diagnostics: Vec::new() })
+        Ok(Self { config, graph: Arc::new(graph), homophily, fingerprint, diagnostics: Vec::new() })
     }
 
     /// The same experiment, watched by these diagnostics. They change no digit of it.
@@ -152,6 +154,7 @@ impl Experiment {
             config,
             graph: Arc::clone(&self.graph),
             homophily: Arc::clone(&self.homophily),
+            fingerprint: Arc::clone(&self.fingerprint),
             diagnostics: self.diagnostics.clone(),
         }
     }
@@ -174,6 +177,11 @@ impl Experiment {
     /// The graph.
     pub fn graph(&self) -> &Graph {
         &self.graph
+    }
+
+    /// What data it is made on, as they were read.
+    pub fn fingerprint(&self) -> &Fingerprint {
+        &self.fingerprint
     }
 
     /// φ of every node in the whole graph; `None` without neighbours.

@@ -29,6 +29,7 @@ mod details;
 pub mod diagnose;
 mod error;
 mod experiment;
+pub mod fingerprint;
 pub mod frame;
 pub mod grid;
 #[cfg(feature = "fetch")]

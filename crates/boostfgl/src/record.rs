@@ -167,14 +167,20 @@ impl<'a> Recorder<'a> {
         let _ = boostfgl_disk::remove_dir(folder.path());
     }
 
-    /// Brings everything to the disk. What is returned says why there is no report, if there is none: the run is whole
-    /// with its summary, and the report only shows it.
+    /// Brings everything to the disk: the report before the checksums, which cover it, and the summary last. What is returned says
+    /// why there is no report, if there is none: the run is whole without it.
     pub(crate) fn finish(self, summary: &Summary) -> Result<Option<String>> {
         self.rounds.finish()?;
         self.predictions.finish()?;
+        let unwritten = |error: boostfgl_report::Error| {
+            // An earlier one would show an earlier state.
+            let _ = boostfgl_disk::remove_file(self.folder.file(RunFolder::REPORT));
+            format!("no {} was written: {error}", RunFolder::REPORT)
+        };
+        let report = report(self.folder, Some(summary)).and_then(|html| self.folder.write_report(&html));
+        let note = report.err().map(unwritten);
         self.folder.write_summary(summary)?;
-        let unwritten = |error: boostfgl_report::Error| format!("no {} was written: {error}", RunFolder::REPORT);
-        Ok(write_report(self.folder).err().map(unwritten))
+        Ok(note)
     }
 }
 
@@ -186,17 +192,24 @@ pub(crate) fn refusal(refused: &Refusal) -> RoundRefusal {
 /// More than this of a file is not read back for a report: it would take more memory than the run.
 const MOST_READ: u64 = 256 << 20;
 
-/// Writes the report of a finished run; without its groups of nodes if there are too many predictions to read back.
+/// Writes the report of a finished run with its checksum; without its groups of nodes if there are too many predictions to read back.
 ///
 /// # Errors
 /// If the run cannot be read, or the report cannot be written.
 pub fn write_report(folder: &RunFolder) -> boostfgl_report::Result<()> {
+    folder.write_report(&report(folder, None)?)
+}
+
+/// The page about a run, whose summary may not be on the disk yet.
+fn report(folder: &RunFolder, summary: Option<&Summary>) -> boostfgl_report::Result<String> {
     let large = |name: &str| std::fs::metadata(folder.file(name)).is_ok_and(|file| file.len() > MOST_READ);
     let depth = match (large(RunFolder::ROUNDS), large(RunFolder::PREDICTIONS)) {
         (true, _) => Depth::Glance,
         (false, true) => Depth::Course,
         (false, false) => Depth::Whole,
     };
-    let report = Report::new(vec![RunView::read(folder.path(), depth)?]);
-    folder.write_atomic(RunFolder::REPORT, report.html().as_bytes())
+    let mut view = RunView::read(folder.path(), depth)?;
+    view.forget_report();
+    view.summary = view.summary.or_else(|| summary.cloned());
+    Ok(Report::new(vec![view]).html())
 }

@@ -324,6 +324,7 @@ fn conclude(
     let config = experiment.config();
     let summary = Summary::new(&config.method, boosts, experiment.graph().name(), summaries, totals);
     let summary = Summary { name: config.name.clone(), changed: config.changed(), ..summary };
+    let summary = summary.with_data(experiment.fingerprint().clone());
     Ok(Run { summary, seeds, note: None })
 }
 

@@ -1,22 +1,22 @@
 //! What a report is made from: run folders, comparisons, results of experiments.
 
-use crate::grid::CellStore;
 use crate::reproduce::NAMES;
 use crate::{Error, Result};
-use boostfgl_report::page::{Curve, Report};
-use boostfgl_report::{Comparison, Depth, Outcome, Results, RunFolder, RunView};
+use boostfgl_disk::Checksums;
+use boostfgl_fed::methods::METHODS;
+use boostfgl_report::export::is_table;
+use boostfgl_report::page::Report;
+use boostfgl_report::{ComparisonView, Depth, Results, RunFolder, RunView};
 use std::path::{Path, PathBuf};
-
-/// The curves of methods, by dataset.
-pub type Courses = Vec<(String, Vec<Curve>)>;
 
 /// What was found under some paths. What cannot be read is named, and the rest is still there.
 #[derive(Debug, Default)]
 pub struct Sources {
-    /// Runs.
+    /// Runs: those of each path in turn. Of a folder that holds several, FedAvg without boosts comes first, as others are
+    /// compared with the first; then methods in the order in which they are listed.
     pub views: Vec<RunView>,
-    /// Comparisons with the curves of their cells, by dataset.
-    pub comparisons: Vec<(Comparison, Courses)>,
+    /// Comparisons with the curves of their cells.
+    pub comparisons: Vec<ComparisonView>,
     /// Results of experiments.
     pub results: Vec<Results>,
     /// What could not be read, one sentence each.
@@ -37,8 +37,9 @@ impl Sources {
     pub fn find(paths: &[PathBuf]) -> Result<Self> {
         let mut sources = Self::default();
         for path in paths {
-            let before = sources.len();
+            let (before, views) = (sources.len(), sources.views.len());
             sources.look(path, 0)?;
+            in_order(&mut sources.views[views..]);
             if sources.len() == before {
                 sources
                     .problems
@@ -62,6 +63,11 @@ impl Sources {
         if !path.exists() {
             return Err(Error::usage(path.display().to_string(), "expected a folder, found nothing", ADVICE));
         }
+        if path.is_file() && is_table(path) {
+            let told = "expected results of an experiment, found a table that `boostfgl report --export` wrote";
+            self.problems.push(format!("{}: {told}", path.display()));
+            return Ok(());
+        }
         if path.is_file() {
             return self.keep(Results::read(path), |sources, results| sources.results.push(results));
         }
@@ -70,15 +76,16 @@ impl Sources {
         if [RunFolder::SUMMARY, RunFolder::ROUNDS, RunFolder::CONFIG].into_iter().any(has) {
             return self.keep(RunView::read(path, Depth::Whole), |sources, view| sources.views.push(view));
         }
-        if has("comparison.json") {
+        if ComparisonView::is_at(path) {
             found = true;
-            let read = Comparison::read(path.join("comparison.json"));
-            self.keep(read, |sources, comparison| {
-                let curves = curves(path, &comparison);
-                sources.comparisons.push((comparison, curves));
-            })?;
+            self.keep(ComparisonView::read(path), |sources, comparison| sources.comparisons.push(comparison))?;
+        } else if let Err(changed) = Checksums::check_own(&path.join(RunFolder::REPORT)) {
+            // The report of several runs stands beside their folders.
+            self.problems.push(boostfgl_report::Error::from(changed).to_string());
         }
-        for name in NAMES.iter().map(|name| format!("{name}.json")).filter(|name| has(name)) {
+        // An exported table may have the name of an experiment.
+        let results = |name: &String| has(name) && !is_table(&path.join(name));
+        for name in NAMES.iter().map(|name| format!("{name}.json")).filter(results) {
             found = true;
             self.keep(Results::read(&path.join(name)), |sources, results| sources.results.push(results))?;
         }
@@ -107,11 +114,21 @@ impl Sources {
         Ok(())
     }
 
+    /// Leaves out what is wrong with a report that is about to be replaced.
+    pub fn replacing(&mut self, report: &Path) {
+        let same = |folder: &Path| is_same(&folder.join(RunFolder::REPORT), report);
+        self.views.iter_mut().filter(|view| same(&view.path)).for_each(RunView::forget_report);
+        self.comparisons.iter_mut().filter(|view| same(&view.path)).for_each(ComparisonView::forget_report);
+        let own = format!("{}: ", report.display());
+        self.problems.retain(|problem| !problem.starts_with(&own));
+    }
+
     /// All of it as one report.
     pub fn report(self) -> Report {
         let mut report = Report::new(self.views);
-        for (comparison, curves) in self.comparisons {
-            report.compare(comparison, &curves);
+        for ComparisonView { name, comparison, courses, problems, .. } in self.comparisons {
+            report.compare(comparison, &courses);
+            problems.into_iter().for_each(|problem| report.problem(format!("{name}: {problem}")));
         }
         self.results.iter().for_each(|results| report.experiment(results));
         self.problems.into_iter().for_each(|problem| report.problem(problem));
@@ -119,26 +136,24 @@ impl Sources {
     }
 }
 
-/// The curves of the cells of a comparison, where they were kept.
-fn curves(folder: &Path, comparison: &Comparison) -> Courses {
-    let store = CellStore::at(folder);
-    let records = store.records();
-    let of_block = |block: &boostfgl_report::Block| {
-        let of_row = |row: &boostfgl_report::BlockRow| {
-            let of_cell = |cell: &boostfgl_report::Cell| {
-                let Outcome::Done(measured) = &cell.outcome else { return None };
-                let same = |record: &&crate::grid::CellRecord| {
-                    record.seed == cell.seed
-                        && record.dataset == block.name
-                        && record.method == row.label
-                        && record.measured.digest == measured.digest
-                };
-                let detail = records.iter().find(same)?.detail.as_ref()?;
-                Some((cell.seed, detail.curve.clone()))
-            };
-            Curve { label: row.label.clone(), seeds: row.cells.iter().filter_map(of_cell).collect() }
-        };
-        (block.name.clone(), block.rows.iter().map(of_row).collect())
-    };
-    comparison.datasets.iter().map(of_block).collect()
+/// Sorts the runs of one folder: datasets as they come; of each FedAvg first, then methods as they are listed, those with fewer
+/// boosts first, then by path.
+fn in_order(views: &mut [RunView]) {
+    let mut datasets: Vec<Option<String>> = Vec::new();
+    for dataset in views.iter().map(|view| view.dataset().map(str::to_owned)) {
+        if !datasets.contains(&dataset) {
+            datasets.push(dataset);
+        }
+    }
+    views.sort_by_cached_key(|view| {
+        let dataset = datasets.iter().position(|known| known.as_deref() == view.dataset());
+        let name = view.method();
+        let place = METHODS.iter().position(|method| Some(method.name) == name).unwrap_or(METHODS.len());
+        let boosts = view.summary.as_ref().map_or(0, |summary| summary.boost.len());
+        (dataset, !view.is_base(), place, boosts, view.path.clone())
+    });
+}
+
+fn is_same(a: &Path, b: &Path) -> bool {
+    a == b || a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
 }

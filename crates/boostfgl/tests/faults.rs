@@ -181,7 +181,7 @@ fn every_flipped_byte_and_every_cut_of_a_run_folder_is_found_and_named() {
     let names: Vec<String> = Checksums::read(folder.path()).unwrap().unwrap().names().map(str::to_owned).collect();
     let expected = ["config.toml", "model.safetensors", "partition.csv", "partition.json", "predictions.csv"];
     assert_eq!(names[..5], expected);
-    assert_eq!(names[5..], ["rounds.jsonl", "summary.json"]);
+    assert_eq!(names[5..], ["report.html", "rounds.jsonl", "summary.json"]);
     let problems = || RunView::read(folder.path(), Depth::Whole).unwrap().problems;
     assert!(problems().is_empty());
     for name in names.iter().map(String::as_str).chain([Checksums::FILE]) {
@@ -210,6 +210,53 @@ fn a_folder_without_checksums_is_read_as_before() {
     assert!(RunView::read(place.path().join("run"), Depth::Whole).unwrap().problems.is_empty());
 }
 
+/// A report that is written anew, hit at any call: the old or the new one is there, and no checksum contradicts it.
+#[test]
+fn a_report_and_its_checksum_are_never_at_odds() {
+    let whole = empty();
+    run(whole.path()).unwrap();
+    for fault in Fault::ALL {
+        let prepare = || {
+            let place = empty();
+            fs::create_dir(place.path().join("run")).unwrap();
+            for file in fs::read_dir(whole.path().join("run")).unwrap().map(Result::unwrap) {
+                fs::copy(file.path(), place.path().join("run").join(file.file_name())).unwrap();
+            }
+            place
+        };
+        let rewrite = |place: &Path| RunFolder::open(place.join("run"))?.write_report("<!doctype html>\nnew\n");
+        let look = |place: &Path, outcome: boostfgl::report::Result<()>, n: usize| {
+            let view = RunView::read(place.join("run"), Depth::Whole).unwrap();
+            assert!(view.summary.is_some() && view.problems.is_empty(), "{fault:?} at {n}: {:?}", view.problems);
+            let report = fs::read_to_string(place.join("run/report.html")).unwrap();
+            assert!(outcome.is_err() || report.ends_with("new\n"), "{fault:?} at {n}");
+            rewrite(place).unwrap();
+            let sums = Checksums::read(&place.join("run")).unwrap().unwrap();
+            assert!(sums.names().count() == 8 && sums.names().all(|name| sums.check(name).is_ok()), "{fault:?} at {n}");
+        };
+        let (calls, outcome) = at_every_call(fault, prepare, rewrite, look);
+        outcome.unwrap();
+        assert!(calls >= 9, "{fault:?}: {calls} calls");
+    }
+}
+
+/// Folders of earlier versions have no line for the report.
+#[test]
+fn a_report_without_a_line_is_read_as_before_and_gets_one_when_it_is_written_anew() {
+    let place = empty();
+    run(place.path()).unwrap();
+    let folder = RunFolder::open(place.path().join("run")).unwrap();
+    let list = fs::read_to_string(folder.file(RunFolder::CHECKSUMS)).unwrap();
+    let old: String = list.lines().filter(|line| !line.ends_with("report.html")).map(|l| format!("{l}\n")).collect();
+    fs::write(folder.file(RunFolder::CHECKSUMS), &old).unwrap();
+    assert!(RunView::read(folder.path(), Depth::Whole).unwrap().problems.is_empty());
+    let changes = folder.changes();
+    assert!(changes.len() == 1 && changes[0].contains("report.html has no checksum"), "{changes:?}");
+    boostfgl::write_report(&folder).unwrap();
+    assert_eq!(fs::read_to_string(folder.file(RunFolder::CHECKSUMS)).unwrap(), list, "the page is the same");
+    assert!(folder.changes().is_empty());
+}
+
 fn cell(seconds: f64) -> CellRecord {
     let cost = CellCost { seconds, ..CellCost::default() };
     let measured = Measured {
@@ -232,7 +279,7 @@ fn a_cell_of_a_grid_is_the_old_or_the_new() {
             CellStore::open(place.path()).unwrap().keep("d", old.clone()).unwrap();
             place
         };
-        let keep = |place: &Path| CellStore::open(place)?.keep("d", new.clone());
+        let keep = |place: &Path| Ok(CellStore::open(place)?.keep("d", new.clone())?);
         let look = |place: &Path, outcome: boostfgl::Result<()>, n: usize| {
             let found = CellStore::at(place).find("d");
             let is = |cell: &CellRecord| found == Found::Cell(Box::new(cell.clone()));

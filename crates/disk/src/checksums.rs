@@ -54,6 +54,38 @@ impl Checksums {
         write_atomic(self.folder.join(Self::FILE), lines.as_bytes())
     }
 
+    /// Replaces a file together with its line in the list of its folder and with the checksum [beside](Checksums::write_beside)
+    /// it, where there are such. With `add` the file gets a line in a list that has none for it.
+    ///
+    /// In between, the file has no checksum: at no moment, and after no crash, is there one that it does not match. A list that is
+    /// damaged stays as it is, for others to find.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn replace(path: &Path, bytes: &[u8], add: bool) -> Result<()> {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let list = Self::read(crate::folder::parent(path)).ok().flatten();
+        let mut list = list.filter(|list| add || list.sums.contains_key(name));
+        if let Some(list) = list.as_mut().filter(|list| list.sums.contains_key(name)) {
+            list.sums.remove(name);
+            list.write()?;
+        }
+        let own = beside(path).exists();
+        if own {
+            Self::remove_beside(path)?;
+        }
+        write_atomic(path, bytes)?;
+        if own {
+            Self::write_beside(path)?;
+        }
+        list.map_or(Ok(()), |list| list.with(name, bytes).write())
+    }
+
+    /// Whether a file has a line.
+    pub fn has(&self, name: &str) -> bool {
+        self.sums.contains_key(name)
+    }
+
     /// Removes those of a folder, if there are any, before its files are replaced.
     ///
     /// # Errors
@@ -123,6 +155,16 @@ impl Checksums {
             Some(sums) if sums.sums.contains_key(name) => sums.check(name)?,
             _ => {}
         }
+        Self::check_own(path)
+    }
+
+    /// Compares a file with the checksum that [stands beside](Checksums::write_beside) it for it alone, if there is one. A list of the
+    /// folder is not looked at: it may be anybody's.
+    ///
+    /// # Errors
+    /// If the file is another than it should be, or the checksum is damaged.
+    pub fn check_own(path: &Path) -> Result<()> {
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Ok(()) };
         let own = beside(path);
         match Self::read_list(&own)? {
             Some(sums) if sums.get(name).is_none_or(|sum| sum_of(path).is_ok_and(|found| found != *sum)) => {
@@ -279,6 +321,43 @@ mod tests {
             Checksums::remove_beside(&file).unwrap();
             assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "only the file itself is left");
         }
+    }
+
+    #[test]
+    fn a_file_is_replaced_with_its_line_and_the_other_lines_stay() {
+        let place = tempfile::tempdir().unwrap();
+        let [a, b] = ["a", "b"].map(|name| place.path().join(name));
+        [&a, &b].into_iter().for_each(|file| fs::write(file, "1").unwrap());
+        let list = || fs::read_to_string(place.path().join(Checksums::FILE)).unwrap();
+        let check = |name: &str| Checksums::read(place.path()).unwrap().unwrap().check(name);
+        Checksums::replace(&a, b"2", true).unwrap();
+        assert!(!place.path().join(Checksums::FILE).exists(), "no list is begun");
+        Checksums::of(place.path(), ["b"]).unwrap().write().unwrap();
+        let before = list();
+        Checksums::replace(&a, b"3", false).unwrap();
+        assert_eq!((list(), fs::read(&a).unwrap()), (before, b"3".to_vec()), "a file without a line");
+        Checksums::replace(&a, b"4", true).unwrap();
+        check("a").unwrap();
+        // Another file that was changed meanwhile is not made good by this.
+        fs::write(&b, "changed").unwrap();
+        Checksums::replace(&a, b"5", false).unwrap();
+        check("a").unwrap();
+        assert!(check("b").is_err());
+        fs::write(place.path().join(Checksums::FILE), "damaged").unwrap();
+        Checksums::replace(&a, b"6", true).unwrap();
+        assert_eq!((list(), fs::read(&a).unwrap()), ("damaged".to_owned(), b"6".to_vec()));
+    }
+
+    #[test]
+    fn a_file_is_replaced_with_its_checksum_beside_it() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("a");
+        fs::write(&file, "1").unwrap();
+        Checksums::write_beside(&file).unwrap();
+        Checksums::replace(&file, b"2", false).unwrap();
+        Checksums::check_beside(&file).unwrap();
+        fs::write(&file, "1").unwrap();
+        assert!(Checksums::check_beside(&file).is_err());
     }
 
     /// A folder stands where a list or a file should be.

@@ -53,23 +53,29 @@ impl RunFolder {
     pub const DIAGNOSTICS: &str = "diagnostics.json";
     /// The report.
     pub const REPORT: &str = "report.html";
-    /// The BLAKE3 of every file but the report.
+    /// The BLAKE3 of every file.
     pub const CHECKSUMS: &str = Checksums::FILE;
     /// The summary: the last file a run writes.
     pub const SUMMARY: &str = "summary.json";
     /// The folder of checkpoints.
     pub const CHECKPOINT: &str = "checkpoint";
 
-    /// What has a checksum, beside the summary. The report has none: it only shows what is in these.
-    const SUMMED: [&str; 7] = [
+    /// What has a checksum, beside the summary.
+    const SUMMED: [&str; 8] = [
         Self::CONFIG,
         Self::PARTITION,
         Self::DIVISIONS,
         Self::PREDICTIONS,
         Self::MODEL,
         Self::DIAGNOSTICS,
+        Self::REPORT,
         Self::ROUNDS,
     ];
+
+    /// Whether a run leaves a file of this name that has a checksum.
+    pub(crate) fn is_of_run(name: &str) -> bool {
+        name == Self::SUMMARY || Self::SUMMED.contains(&name)
+    }
 
     /// Makes the folder, with its parents, or takes over an empty one.
     ///
@@ -191,6 +197,38 @@ impl RunFolder {
         self.write_atomic(Self::SUMMARY, json.as_bytes())
     }
 
+    /// Writes `report.html`, with its line in the checksums of a finished run. In between it has none: a crash never leaves a
+    /// report that its checksum contradicts.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn write_report(&self, html: &str) -> Result<()> {
+        let finished = self.file(Self::SUMMARY).is_file();
+        Ok(Checksums::replace(&self.file(Self::REPORT), html.as_bytes(), finished)?)
+    }
+
+    /// Every file of a finished run that is not what its checksum says, and what has none, one sentence each. Folders of
+    /// earlier versions have no checksums, or none of the report.
+    pub fn changes(&self) -> Vec<String> {
+        let sums = match Checksums::read(&self.path) {
+            Ok(Some(sums)) => sums,
+            Ok(None) => {
+                let list = self.file(Self::CHECKSUMS);
+                return vec![format!("{} is missing: changes are not noticed", list.display())];
+            }
+            Err(damaged) => return vec![Error::from(damaged).to_string()],
+        };
+        let changed = sums.names().filter_map(|name| sums.check(name).err());
+        let mut changes: Vec<String> = changed.map(|error| Error::from(error).to_string()).collect();
+        let unlisted = |name: &&str| self.file(name).is_file() && !sums.has(name);
+        let told = |name: &str| {
+            let remedy = if name == Self::REPORT { "; `boostfgl report RUN` writes it anew with one" } else { "" };
+            format!("{} has no checksum: changes of it are not noticed{remedy}", self.file(name).display())
+        };
+        changes.extend(Self::SUMMED.into_iter().filter(unlisted).map(told));
+        changes
+    }
+
     /// Compares a file of a finished run with the checksum that the run left; folders of earlier versions have none.
     ///
     /// # Errors
@@ -257,7 +295,7 @@ impl RunFolder {
             disk::remove_dir_all(self.file(Self::CHECKPOINT))?;
         }
         // The rounds stand last among those that have checksums.
-        for name in [Self::CHECKSUMS, Self::REPORT].into_iter().chain(Self::SUMMED) {
+        for name in [Self::CHECKSUMS].into_iter().chain(Self::SUMMED) {
             if there(name) {
                 remove(name)?;
             }

@@ -17,7 +17,8 @@
 //! * [`Results`] — what an experiment measured, small enough for a repository.
 //! * [`figure`] — the figures of the paper by name, from results or from runs.
 //! * [`chart`] — pictures as inline SVG, each with the table of its numbers.
-//! * [`Comparison`] — methods side by side over datasets and seeds, with how sure each difference is and its cost.
+//! * [`Comparison`] — methods side by side over datasets and seeds, with how sure each difference is and its cost;
+//!   [`ComparisonView`] — its folder, with the curves of its cells ([`CellStore`]).
 
 #![forbid(unsafe_code)]
 
@@ -31,6 +32,7 @@ mod divisions;
 mod error;
 pub mod export;
 pub mod figure;
+mod fingerprint;
 mod folder;
 mod frame;
 mod markup;
@@ -48,7 +50,8 @@ mod view;
 
 pub use boostfgl_disk::{AtomicFile, write_atomic};
 pub use comparison::{
-    Block, BlockRow, Cell, CellCost, Comparison, Contender, CostSummary, Difference, Measured, MetricSummary, Outcome,
+    Block, BlockRow, Cell, CellCost, CellRecord, CellStore, Comparison, ComparisonView, Contender, CostSummary,
+    Courses, Difference, FoundCell, Measured, MetricSummary, Metrics, Outcome,
 };
 pub use course::{Course, RoundFrames};
 pub use details::{Budget, MinorityUsed, RoundScores, SeedDetails, SplitOrigin, SplitUsed};
@@ -56,6 +59,7 @@ pub use diagnoses::{Diagnoses, SeedDiagnosis};
 pub use diagnosis::DiagnosisReport;
 pub use divisions::{Divisions, SeedDivision};
 pub use error::{Error, Result};
+pub use fingerprint::Fingerprint;
 pub use folder::{RunFolder, free_name};
 pub use frame::FrameTable;
 pub use markup::escaped;

@@ -7,7 +7,7 @@ use std::path::Path;
 use boostfgl_fairness::{GroupSizes, Percent, Scores, Warning, aggregate, warnings};
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result, SeedDetails};
+use crate::{Error, Fingerprint, Result, SeedDetails};
 
 /// The outcome of one run: a method on a dataset, over one or more seeds.
 ///
@@ -54,6 +54,9 @@ pub struct Summary {
     pub warnings: Vec<Warning>,
     /// BLAKE3 of the parameters and predictions of all seeds.
     pub digest: String,
+    /// What data it was made on; runs of earlier versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Fingerprint>,
 }
 
 /// The outcome under one seed.
@@ -151,7 +154,14 @@ impl Summary {
             wall_seconds: totals.wall_seconds,
             peak_rss_mib: totals.peak_rss_mib,
             digest: totals.digest,
+            data: None,
         }
+    }
+
+    /// The same, saying what data it was made on.
+    #[must_use]
+    pub fn with_data(self, data: Fingerprint) -> Self {
+        Self { data: Some(data), ..self }
     }
 
     /// The file's text, ending in a newline.

@@ -1,7 +1,7 @@
 //! A comparison worked out by hand.
 
 use boostfgl_fairness::{GroupSizes, Readings, Scores};
-use boostfgl_report::{Cell, CellCost, Comparison, Contender, Measured, Outcome, Style};
+use boostfgl_report::{Cell, CellCost, Comparison, Contender, Measured, Metrics, Outcome, Style};
 
 fn contender(label: &str) -> Contender {
     Contender { label: label.into(), method: label.into(), boost: Vec::new(), evaluated: "global".into() }
@@ -85,6 +85,42 @@ fn latex_is_escaped_and_no_line_of_text_is_wide() {
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     assert!(text.contains("all datasets: difference to base"), "{text}");
     assert!(text.contains("54.0 ± 3.0*") && text.contains("52.0 ± 2.0'"), "{text}");
+}
+
+/// Rows are methods, columns datasets with their metrics: the table that goes into a paper.
+#[test]
+fn methods_by_datasets_are_one_table() {
+    let comparison = two_datasets();
+    let latex = comparison.grid_latex(&Metrics::default());
+    for line in [
+        "    & \\multicolumn{2}{c}{cora} & \\multicolumn{2}{c}{other} \\\\\n",
+        "    \\cmidrule(lr){2-3} \\cmidrule(lr){4-5}\n",
+        "    Method & Accuracy & Hete-min-F1 & Accuracy & Hete-min-F1 \\\\\n",
+        "    b\\_tter \\& more & \\textbf{54.0 $\\pm$ 3.0} & \\textbf{54.0 $\\pm$ 3.0} & \\textbf{75.0 $\\pm$ 1.0} & \\textbf{75.0 $\\pm$ 1.0} \\\\\n",
+        "    worse & 51.0 $\\pm$ 2.0 & 51.0 $\\pm$ 2.0 & 69.7 $\\pm$ 0.6 & 69.7 $\\pm$ 0.6 \\\\\n",
+    ] {
+        assert!(latex.contains(line), "{line}\n{latex}");
+    }
+    assert!(comparison.latex().contains(&latex), "it stands among the tables of the comparison");
+    let one = comparison.grid_latex(&Metrics::parse("hete_min_f1_present").unwrap());
+    assert!(one.contains("{l rr}".replace(' ', "").as_str()) && one.contains("Hete-min-F1 (present)"), "{one}");
+    let two = comparison.grid_markdown(&Metrics::parse("hete_f1,accuracy,hete_f1").unwrap());
+    let head = "| Method | cora (Hete-F1) | cora (Accuracy) | other (Hete-F1) | other (Accuracy) |";
+    assert_eq!(two.lines().next(), Some(head), "in the order of the list");
+    assert!(two.contains("| base | *52.0 ± 2.0* |"), "{two}");
+    assert_eq!(Metrics::parse("").unwrap(), Metrics::default());
+}
+
+/// A method that could not run stands in the table with the reason, and takes no mark.
+#[test]
+fn methods_by_datasets_say_what_is_missing() {
+    let over = Cell { seed: 0, outcome: Outcome::OverBudget { needed: 1 << 40, budget: 1 << 30 }, peak_bytes: 0 };
+    let rows = vec![row(&[50.0]), row(&[40.0]), vec![over]];
+    let methods = ["base", "other", "huge"].map(contender).to_vec();
+    let comparison = Comparison::new(0, methods, vec![0], vec![("cora".into(), rows)]);
+    let latex = comparison.grid_latex(&Metrics::parse("accuracy").unwrap());
+    assert!(latex.contains("huge & over budget \\\\") && latex.contains("over 1 seed, in percent"), "{latex}");
+    assert!(latex.contains("base & \\textbf{50.0 $\\pm$ --} \\\\"), "{latex}");
 }
 
 #[test]

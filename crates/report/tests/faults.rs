@@ -1,15 +1,17 @@
 //! Every fault at every call of everything that writes into a run folder or exports one.
 
 mod common;
+#[path = "common/compared.rs"]
+mod compared;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use boostfgl_disk::faults::{Fault, at_every_call};
 use boostfgl_graph::Role;
-use boostfgl_report::export::{Format, export};
+use boostfgl_report::export::{Format, export, export_comparisons};
 use boostfgl_report::{
-    Depth, Prediction, Predictions, PredictionsWriter, Result, RoundsWriter, RunFolder, RunView, Summary,
+    Depth, Metrics, Prediction, Predictions, PredictionsWriter, Result, RoundsWriter, RunFolder, RunView, Summary,
 };
 use common::run;
 
@@ -113,6 +115,7 @@ fn a_summary_is_there_only_with_everything_it_sums_up() {
         rounds.write(&serde_json::json!({"seed": 0, "round": 1, "loss": 1.5, "clients": [], "bytes_up": 0, "bytes_down": 0, "seconds": 0.0}))?;
         rounds.finish()?;
         write_predictions(&folder.file(RunFolder::PREDICTIONS), 5)?;
+        folder.write_report(&format!("<p>{}</p>", summary.method))?;
         folder.write_summary(summary)
     }
     let (old, new) = (run("fedavg", &[], &SCORES), run("moon", &[], &SCORES));
@@ -165,10 +168,25 @@ fn exports_are_whole_or_not_there() {
     rounds.finish().unwrap();
     let views = [RunView::read(folder.path(), Depth::Whole).unwrap()];
     let formats: Vec<Format> = Format::ALL.into_iter().filter(|format| format.is_built_in()).collect();
+    assert_whole_or_not_there(50, |to| export(&views, &formats, to).map(|_| ()));
+}
+
+#[test]
+fn exports_of_comparisons_are_whole_or_not_there() {
+    let place = empty();
+    let views = [compared::compared(&place.path().join("compared"))];
+    // What the other formats write with is hit at every call by the test above.
+    let formats = [Format::Csv, Format::Latex, Format::Tensorboard];
+    let metrics = Metrics::default();
+    assert_whole_or_not_there(50, |to| export_comparisons(&views, &metrics, &formats, to).map(|_| ()));
+}
+
+/// Puts every fault at every call of an export, of which there are at least so many.
+fn assert_whole_or_not_there(least: usize, export: impl Fn(&Path) -> Result<()>) {
     let good = tempfile::tempdir().unwrap();
-    export(&views, &formats, good.path()).unwrap();
+    export(good.path()).unwrap();
     for fault in Fault::ALL {
-        let work = |to: &Path| export(&views, &formats, &to.join("out")).map(|_| ());
+        let work = |to: &Path| export(&to.join("out"));
         let look = |to: &Path, outcome: Result<()>, n: usize| {
             assert_names(to, &outcome, &format!("{fault:?} at {n}"));
             for path in files_below(&to.join("out")) {
@@ -180,6 +198,6 @@ fn exports_are_whole_or_not_there() {
         };
         let (calls, whole) = at_every_call(fault, empty, work, look);
         whole.unwrap();
-        assert!(calls >= 50, "{fault:?}: {calls} calls");
+        assert!(calls >= least, "{fault:?}: {calls} calls");
     }
 }

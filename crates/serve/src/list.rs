@@ -1,8 +1,8 @@
-//! The list of all runs.
+//! The list of all runs and comparisons.
 
 use crate::date;
 use crate::html::{self, Address, Text};
-use crate::library::{Glance, Library, Shelf};
+use crate::library::{Glance, Kind, Library, Shelf};
 
 /// The rows of the list: what a live page replaces.
 pub(crate) fn rows(shelf: &Shelf) -> String {
@@ -62,7 +62,7 @@ fn row(run: &Glance) -> String {
         label = Text(&run.label),
         state = standing.name(),
         meaning = standing.meaning(),
-        progress = progress(run.rounds),
+        progress = done(run),
         changed = date::html(run.changed),
     );
     format!("<tr data-run=\"{}\" data-mark=\"{}\">{cells}</tr>", Text(&run.name), html::mark(&cells))
@@ -72,6 +72,15 @@ fn first_problem(problems: &[String]) -> String {
     let Some(first) = problems.first() else { return String::new() };
     let more = if problems.len() > 1 { format!(" (and {} more)", problems.len() - 1) } else { String::new() };
     format!("<small class=\"serve-problem\">{}{more}</small>", Text(first))
+}
+
+/// How far it is: of a run its rounds, of a comparison its cells.
+fn done(run: &Glance) -> String {
+    match (run.kind, run.rounds) {
+        (Kind::Comparison, (done, Some(of))) => format!("<span class=\"serve-number\">{done} of {of} cells</span>"),
+        (Kind::Comparison, _) => String::new(),
+        (Kind::Run, rounds) => progress(rounds),
+    }
 }
 
 /// Rounds that are over of those that will be, as a bar and in numbers.

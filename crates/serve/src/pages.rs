@@ -66,7 +66,17 @@ async fn list_page(State(site): State<Site>, Query(pairs): Pairs) -> Response {
 
 async fn run_page(State(site): State<Site>, uri: Uri) -> Response {
     let Some(name) = name(&uri, "/run/") else { return not_found() };
-    render(move || run(&site.library, &name).unwrap_or_else(not_found)).await
+    let page = move || run(&site.library, &name).or_else(|| comparison(&site.library, &name)).unwrap_or_else(not_found);
+    render(page).await
+}
+
+/// A comparison as its report.
+fn comparison(library: &Library, name: &str) -> Option<Response> {
+    library.locate_comparison(name)?;
+    let (title, main) = library.report(&[name.to_owned()])?;
+    let shown = if name.is_empty() { "Comparison" } else { name };
+    let heading = format!("<header><h1>{}</h1><p>{}</p></header>", Text(shown), Text(&title));
+    Some(Html(html::page(shown, &(heading + &main))).into_response())
 }
 
 /// A finished run as its report, another as its curves so far.

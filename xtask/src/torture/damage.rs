@@ -58,8 +58,6 @@ fn finished(trial: &Trial<'_>, whole: &Path, times: usize, draw: &mut Draw) -> R
     for _ in 0..times {
         let folder = trial.place.join("damaged");
         copy(whole, &folder)?;
-        // The report only shows what is in the other files, and is made again from them.
-        let _ = fs::remove_file(folder.join("report.html"));
         let hit = damage(&folder, draw)?;
         let page = trial.place.join("page.html");
         let command = format!("report {} --out {}", folder.display(), page.display());

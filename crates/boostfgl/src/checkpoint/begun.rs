@@ -2,10 +2,10 @@
 
 use super::{put_back, sealed};
 use crate::grid::identity::Inputs;
-use crate::{Config, Error, Experiment, Result};
+use crate::{Config, Error, Experiment, Result, fingerprint};
 use boostfgl_fairness::diagnostics::Which;
 use boostfgl_nn::{Keep, Ledger};
-use boostfgl_report::RunFolder;
+use boostfgl_report::{Fingerprint, RunFolder};
 use std::path::Path;
 
 /// Kept twice, since nothing else says it: one damaged file does not cost a run.
@@ -20,8 +20,8 @@ pub(super) struct Begun {
     program: String,
     /// BLAKE3 of the configuration, with all its seeds.
     config: String,
-    /// BLAKE3 of the graph.
-    graph: String,
+    /// The fingerprint of the data, part by part.
+    data: [String; 5],
     /// BLAKE3 of the partition file, if there is one.
     partition: String,
     /// The names of the diagnostics that watch.
@@ -32,7 +32,9 @@ impl Keep for Begun {
     fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
         ledger.keep("program", &mut self.program)?;
         ledger.keep("config", &mut self.config)?;
-        ledger.keep("graph", &mut self.graph)?;
+        for (name, part) in PARTS.iter().zip(&mut self.data) {
+            ledger.keep(name, part)?;
+        }
         ledger.keep("partition", &mut self.partition)?;
         ledger.keep("diagnostics", &mut self.diagnostics)
     }
@@ -45,7 +47,7 @@ impl Begun {
         Self {
             program: PROGRAM.to_owned(),
             config: digest_of(experiment.config()),
-            graph: inputs.graph.to_hex().to_string(),
+            data: parts_of(&inputs.data),
             partition: partition_of(inputs),
             diagnostics: names.join(","),
         }
@@ -106,16 +108,18 @@ impl Begun {
     /// # Errors
     /// Names the dataset or the partition file if they are not.
     pub(super) fn check_inputs(&self, run: &RunFolder, experiment: &Experiment, inputs: &Inputs) -> Result<()> {
-        let changed = if self.graph != inputs.graph.to_hex().as_str() {
-            experiment.graph().name().to_owned()
-        } else if self.partition != partition_of(inputs) {
-            let file = experiment.config().partition.file.as_ref();
-            file.map_or_else(|| "partition.file".to_owned(), |path| path.display().to_string())
-        } else {
+        const ADVICE: &str = "Put the data back as they were, or begin anew with `boostfgl run --config`.";
+        let [whole, structure, features, labels, split] = self.data.clone();
+        let begun_with = Fingerprint { whole, structure, features, labels, split };
+        let config = run.file(RunFolder::CONFIG).display().to_string();
+        fingerprint::check(&config, experiment.graph().name(), &begun_with, &inputs.data, ADVICE)?;
+        if self.partition == partition_of(inputs) {
             return Ok(());
-        };
+        }
+        let file = experiment.config().partition.file.as_ref();
+        let changed = file.map_or_else(|| "partition.file".to_owned(), |path| path.display().to_string());
         let reason = format!("expected the data that the run was begun with, found that `{changed}` has changed");
-        Err(other(run, reason, "Put the data back as they were, or begin anew with `boostfgl run --config`."))
+        Err(other(run, reason, ADVICE))
     }
 
     /// The diagnostics that watch.
@@ -129,6 +133,13 @@ impl Begun {
 
 fn other(run: &RunFolder, reason: impl Into<String>, advice: &'static str) -> Error {
     Error::usage(run.file(RunFolder::CONFIG).display().to_string(), reason, advice)
+}
+
+/// The names of the parts of a fingerprint, in a file.
+const PARTS: [&str; 5] = ["data", "structure", "features", "labels", "split"];
+
+fn parts_of(data: &Fingerprint) -> [String; 5] {
+    [&data.whole, &data.structure, &data.features, &data.labels, &data.split].map(String::clone)
 }
 
 fn partition_of(inputs: &Inputs) -> String {

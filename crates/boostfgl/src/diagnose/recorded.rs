@@ -4,11 +4,11 @@ use super::{Answer, Inquiry, train};
 use crate::checkpoint::recorded_config;
 use crate::config::Config;
 use crate::experiment::{Experiment, Progress};
-use crate::{Error, Result};
+use crate::{Error, Result, fingerprint};
 use boostfgl_fairness::diagnostics::Which;
 use boostfgl_fairness::frame::{DRAWS, SeedFrames};
 use boostfgl_graph::Graph;
-use boostfgl_report::{Diagnoses, RunFolder, Summary};
+use boostfgl_report::{Diagnoses, Fingerprint, RunFolder, Summary};
 use std::path::Path;
 
 /// A finished run in its folder. Nothing in the folder is ever changed.
@@ -101,11 +101,13 @@ impl RecordedRun {
     /// Every metric on every grouping of its test nodes, from `predictions.csv`.
     ///
     /// # Errors
-    /// If `predictions.csv` is missing, damaged or about another graph; if what is asked for is not in the data.
+    /// If the data are not those of the run; if `predictions.csv` is missing, damaged or about another graph; if what is asked
+    /// for is not in the data.
     pub fn frames(&self, graph: &Graph, inquiry: &Inquiry) -> Result<Vec<SeedFrames>> {
         if inquiry.groupings.is_empty() {
             return Ok(Vec::new());
         }
+        self.check_data(graph.name(), &fingerprint::of(graph))?;
         let file = self.folder.file(RunFolder::PREDICTIONS).display().to_string();
         let frames = crate::frame::frames(&self.folder, graph, &inquiry.groupings, &inquiry.metrics, DRAWS);
         frames.map_err(|error| match error {
@@ -116,11 +118,35 @@ impl RecordedRun {
         })
     }
 
+    /// Compares the data at hand with those that the run was made on. What is returned says why they cannot be compared, if
+    /// they cannot.
+    ///
+    /// # Errors
+    /// Names both fingerprints if the data have changed since.
+    pub fn check_data(&self, dataset: &str, found: &Fingerprint) -> Result<Option<String>> {
+        let file = self.folder.file(RunFolder::SUMMARY).display().to_string();
+        let Some(expected) = &self.summary.data else {
+            return Ok(Some(format!(
+                "{file} has no fingerprint of the data, as an earlier version wrote it: whether they have changed is not known"
+            )));
+        };
+        fingerprint::check(&file, dataset, expected, found, CHANGED_DATA).map(|()| None)
+    }
+
+    /// The files of the run that were changed since, or of which that is not known, one sentence each.
+    pub fn changes(&self) -> Vec<String> {
+        self.folder.changes()
+    }
+
     /// Trains again to answer an inquiry, in memory. `experiment` is that of [`RecordedRun::config`].
     ///
     /// # Errors
-    /// [`Error::Differs`] if the digest is another than that of the run; as [`train`].
+    /// If the data are not those of the run, before anything is trained; [`Error::Differs`] if the digest is another than that
+    /// of the run; as [`train`].
     pub fn replay(&self, experiment: &Experiment, inquiry: &Inquiry, progress: &mut dyn Progress) -> Result<Answer> {
+        if let Some(note) = self.check_data(experiment.graph().name(), experiment.fingerprint())? {
+            progress.note(&note);
+        }
         let answer = train(experiment, inquiry, progress, None)?;
         if answer.summary.digest == self.summary.digest {
             return Ok(answer);
@@ -132,6 +158,10 @@ impl RecordedRun {
 
 /// What to do if a folder does not hold what is asked for.
 const REPLAY: &str = "Add --replay: it trains again from config.toml and partition.csv to the same digits and leaves the folder as it is.";
+
+/// What to do if the data are not those of the run.
+const CHANGED_DATA: &str =
+    "Put the data back as they were, or repeat the run on these: `boostfgl run --config RUN/config.toml --out NEW`.";
 
 /// What to do if predictions are not of the data at hand.
 const OTHER_DATA: &str = "Restore the data that the run was made on; if the file was cut off, add --replay to train again, or repeat the run.";

@@ -11,10 +11,9 @@ mod contender;
 mod detail;
 pub mod identity;
 mod schedule;
-mod store;
 
+pub use boostfgl_report::{CellRecord, CellStore, FoundCell as Found};
 pub use contender::{contenders, find};
-pub use store::{CellRecord, CellStore, Found};
 
 use crate::{Error, Experiment, Result, memory};
 use boostfgl_fairness::diagnostics::Which;

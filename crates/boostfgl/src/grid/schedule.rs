@@ -5,8 +5,7 @@
 //! threads' processor time is then exactly the cell's; drawing the partition, which cells share, is not counted.
 
 use super::detail::Course;
-use super::store::CellRecord;
-use super::{CellStore, Finished, Grid, GridProgress, Job, Resources};
+use super::{CellRecord, CellStore, Finished, Grid, GridProgress, Job, Resources};
 use crate::experiment::Experiment;
 use crate::process::{self, Meter};
 use crate::{Error, Result, memory};
@@ -116,7 +115,7 @@ impl Grid {
             measured: (**measured).clone(),
             detail: finished.detail.clone(),
         };
-        store.keep(&job.digest, record)
+        Ok(store.keep(&job.digest, record)?)
     }
 }
 

@@ -105,7 +105,7 @@ impl Compare {
         let grid = pool.install(|| Grid::new(&datasets, stacked))?.examined(&[]);
         let folder = self.folder(&names)?;
         write_configs(&folder, &datasets)?;
-        let store = CellStore::open(&folder)?;
+        let store = CellStore::open(&folder).map_err(Error::from)?;
         let threads = NonZeroUsize::new(pool.current_num_threads()).unwrap_or(NonZeroUsize::MIN);
         drop(pool);
         crate::signals::say_when_interrupted("finished cells are kept; the same command goes on with the rest");
@@ -114,7 +114,7 @@ impl Compare {
         drop(progress);
         write_all(&folder, &outcome.comparison)?;
         let report = Sources::find(std::slice::from_ref(&folder))?.report();
-        write_atomic(folder.join(RunFolder::REPORT), report.html().as_bytes()).map_err(Error::from)?;
+        write_report(&folder, &report.html())?;
         self.print(&outcome, &folder, &flaws)?;
         complete(&outcome)
     }
@@ -227,7 +227,7 @@ fn write_all(folder: &Path, comparison: &Comparison) -> Result<()> {
         ("comparison.csv", comparison.csv()),
         ("comparison-summary.csv", comparison.summary_csv()),
         ("comparison.tex", comparison.latex()),
-        ("comparison.json", comparison.to_json()),
+        (Comparison::FILE, comparison.to_json()),
     ];
     let unwritten = |error| Error::from(boostfgl::report::Error::from(error));
     // Old checksums must not stand beside new files, not even for a moment.
@@ -237,6 +237,12 @@ fn write_all(folder: &Path, comparison: &Comparison) -> Result<()> {
     }
     let sums = Checksums::of(folder, forms.iter().map(|(name, _)| *name)).and_then(|sums| sums.write());
     Ok(sums.map_err(unwritten)?)
+}
+
+/// The report, with its line in the checksums of the comparison.
+fn write_report(folder: &Path, html: &str) -> Result<()> {
+    let written = Checksums::replace(&folder.join(RunFolder::REPORT), html.as_bytes(), true);
+    Ok(written.map_err(|error| Error::from(boostfgl::report::Error::from(error)))?)
 }
 
 /// An error if a cell failed: the tables stand, but they are not whole.

@@ -9,8 +9,9 @@ use anyhow::Result;
 use boostfgl::diagnose::{self, Answer, Inquiry, RecordedRun};
 use boostfgl::fairness::diagnostics::Which;
 use boostfgl::fairness::{FrameMetric, Grouping};
+use boostfgl::graph::Graph;
 use boostfgl::report::{Diagnoses, DiagnosisReport, FrameTable, RunFolder};
-use boostfgl::{Config, Error, Experiment, Keeping};
+use boostfgl::{Config, Data, Error, Experiment, Keeping};
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -154,13 +155,16 @@ impl Diagnose {
 
     /// Answers from the folder.
     fn read(&self, run: &RecordedRun, wanted: Option<&[Which]>, inquiry: &Inquiry) -> Result<()> {
-        let diagnoses = if wanted.is_some_and(<[_]>::is_empty) { None } else { Some(run.diagnoses(wanted)?) };
+        run.changes().iter().for_each(|change| output::note(change));
         let frames = if inquiry.groupings.is_empty() {
+            self.check_data(run)?;
             Vec::new()
         } else {
             let (_, graph) = self.protocol.data_flags.load(&run.config()?.dataset, self.quiet)?;
+            self.compare_data(run, &graph)?;
             run.frames(&graph, inquiry)?
         };
+        let diagnoses = if wanted.is_some_and(<[_]>::is_empty) { None } else { Some(run.diagnoses(wanted)?) };
         let recorded = diagnoses.as_ref().map(Diagnoses::recorded).unwrap_or_default();
         let missing: Vec<&str> =
             inquiry.diagnostics.iter().filter(|w| !recorded.contains(w)).map(|which| which.name()).collect();
@@ -170,6 +174,26 @@ impl Diagnose {
         }
         let summary = run.summary().clone();
         self.print(&Answer { summary, diagnoses, frames, courses: Vec::new() }, inquiry, &last)
+    }
+
+    /// What was recorded does not need the data: they are compared if they are on this machine.
+    fn check_data(&self, run: &RecordedRun) -> Result<()> {
+        let load = || -> boostfgl::Result<Graph> {
+            Data::named(&run.config()?.dataset)?.load(&self.protocol.data_flags.lookup(), None, &mut |_, _| {})
+        };
+        match load() {
+            Ok(graph) => self.compare_data(run, &graph),
+            Err(error) => {
+                output::note(&format!("whether the data have changed is not known, as they cannot be read: {error}"));
+                Ok(())
+            }
+        }
+    }
+
+    fn compare_data(&self, run: &RecordedRun, graph: &Graph) -> Result<()> {
+        let unknown = run.check_data(graph.name(), &boostfgl::fingerprint::of(graph))?;
+        unknown.iter().for_each(|note| output::note(note));
+        Ok(())
     }
 
     /// Trains a run again.

@@ -3,10 +3,11 @@
 use crate::output;
 use anyhow::Result;
 use boostfgl::Error;
+use boostfgl::disk::Checksums;
 use boostfgl::report::chart::Chart;
-use boostfgl::report::export::{Format, PNG_WIDTH, export, png, standalone};
+use boostfgl::report::export::{Format, PNG_WIDTH, export, export_comparisons, png, standalone};
 use boostfgl::report::figure::{FIGURES, Figure};
-use boostfgl::report::{Results, RunFolder, write_atomic};
+use boostfgl::report::{ComparisonView, Metrics, Results, RunFolder, write_atomic};
 use boostfgl::sources::Sources;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 /// RUN is the folder of a run, of `boostfgl compare` or of `boostfgl reproduce`, a folder that
 /// holds such folders, or the JSON file of an experiment. Runs of one dataset and one protocol are
 /// compared in pairs, the first being the base; others are shown apart, with what sets them apart.
+/// Runs come in the order in which they are named; those of one folder with FedAvg first.
 /// The page holds everything it shows: it opens from disk, on a phone, in the dark and on paper.
 ///
 /// Examples:
@@ -26,6 +28,8 @@ use std::path::{Path, PathBuf};
 ///   boostfgl report --figure list                      what figures there are
 ///   boostfgl report runs/cora/fedavg --export parquet,latex,tensorboard
 ///                                                      tables for other programs
+///   boostfgl report runs/compare-cora --export latex --metrics accuracy,hete_f1
+///                                                      methods by datasets, for a paper
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Report {
@@ -45,6 +49,10 @@ pub(crate) struct Report {
     #[arg(long, value_name = "FORMATS", conflicts_with_all = ["figure", "open"])]
     export: Option<String>,
 
+    /// Metrics of the table of methods by datasets, with --export of a comparison: a list of accuracy, overall_f1, hete_f1, hete_min_f1, hete_min_f1_present, or all [default: accuracy,hete_min_f1]
+    #[arg(long, value_name = "NAMES", requires = "export")]
+    metrics: Option<String>,
+
     /// Show the page in the browser
     #[arg(long)]
     open: bool,
@@ -53,7 +61,10 @@ pub(crate) struct Report {
 impl Report {
     pub(crate) fn execute(&self) -> Result<()> {
         if self.figure.iter().any(|name| name == "list") {
-            let line = |figure: &Figure| format!("{:<12} {}\n", figure.name, figure.about);
+            let line = |figure: &Figure| {
+                let same = figure.same_as.map(|other| format!(" (of reproduce alone; of runs, see {other})"));
+                format!("{:<12} {}{}\n", figure.name, figure.about, same.unwrap_or_default())
+            };
             return output::print(&FIGURES.iter().map(line).collect::<String>());
         }
         if self.runs.is_empty() {
@@ -62,13 +73,15 @@ impl Report {
         }
         let figures = self.figures()?;
         let formats = self.export.as_deref().map(Format::parse).transpose().map_err(Error::from)?;
+        let metrics = self.metrics.as_deref().map_or(Ok(Metrics::default()), Metrics::parse).map_err(Error::from)?;
         let sources = Sources::find(&self.runs)?;
         sources.problems.iter().for_each(|problem| output::note(problem));
         for view in &sources.views {
             view.problems.iter().for_each(|problem| output::note(&format!("{}: {problem}", view.path.display())));
         }
+        sources.comparisons.iter().flat_map(|view| &view.problems).for_each(|problem| output::note(problem));
         match &formats {
-            Some(formats) => self.tables(formats, &sources),
+            Some(formats) => self.tables(formats, &metrics, &sources),
             None if figures.is_empty() => self.page(sources),
             None => self.draw(&figures, &sources),
         }
@@ -92,10 +105,12 @@ impl Report {
     }
 
     /// Writes the page.
-    fn page(&self, sources: Sources) -> Result<()> {
+    fn page(&self, mut sources: Sources) -> Result<()> {
         let to = self.place(RunFolder::REPORT);
         let shown = (sources.views.len(), sources.comparisons.len() + sources.results.len());
-        write_new(&to, sources.report().html().as_bytes())?;
+        sources.replacing(&to);
+        let own = is_own(&to, &sources);
+        write_page(&to, &sources.report().html(), own)?;
         let what = match shown {
             (0, others) => counted(others, "comparison or experiment"),
             (runs, 0) => counted(runs, "run"),
@@ -109,16 +124,23 @@ impl Report {
     fn draw(&self, figures: &[&'static Figure], sources: &Sources) -> Result<()> {
         let folder = self.place("figures");
         let mut told = String::new();
+        let mut drawn: Vec<(Chart, PathBuf)> = Vec::new();
         for figure in figures {
             let charts = charts(figure, sources);
             if charts.is_empty() && self.figure.iter().any(|name| name == figure.name) {
-                return Err(nothing_to_draw(figure).into());
+                return Err(nothing_to_draw(figure, sources).into());
             }
             for (at, chart) in charts.iter().enumerate() {
                 let name =
                     if charts.len() == 1 { figure.name.to_owned() } else { format!("{}-{}", figure.name, at + 1) };
+                // One picture is there once, whatever it is called.
+                if let Some((_, same)) = drawn.iter().find(|(other, _)| other.svg == chart.svg) {
+                    told.push_str(&format!("{}  is {}\n", folder.join(&name).display(), same.display()));
+                    continue;
+                }
                 let written = write_figure(&folder, &name, chart)?;
                 told.push_str(&format!("{}  {}\n", written.display(), chart.title));
+                drawn.push((chart.clone(), written));
             }
         }
         if told.is_empty() {
@@ -128,14 +150,26 @@ impl Report {
         output::print(&told)
     }
 
-    /// Writes tables of the runs for other programs.
-    fn tables(&self, formats: &[Format], sources: &Sources) -> Result<()> {
-        if sources.views.is_empty() {
-            let reason = "expected runs, found comparisons or experiments alone";
-            let advice = "A comparison has its tables already: comparison.csv, .json, .tex and .md in its folder.";
+    /// Writes tables of runs and comparisons for other programs.
+    fn tables(&self, formats: &[Format], metrics: &Metrics, sources: &Sources) -> Result<()> {
+        let Sources { views, comparisons, .. } = sources;
+        if views.is_empty() && comparisons.is_empty() {
+            let reason = "expected runs or comparisons, found experiments alone";
+            let advice = "An experiment has its tables already: NAME.csv and NAME.json in its folder.";
             return Err(Error::usage("--export", reason, advice).into());
         }
-        let written = export(&sources.views, formats, &self.place("export")).map_err(super::run::unusable)?;
+        if self.metrics.is_some() && comparisons.is_empty() {
+            let reason = "expected a comparison, whose table of methods by datasets it is about, found runs alone";
+            return Err(Error::usage("--metrics", reason, "Leave it out: tables of runs have every metric.").into());
+        }
+        let (to, mut written) = (self.place("export"), Vec::new());
+        if !views.is_empty() {
+            written = export(views, formats, &to).map_err(super::run::unusable)?;
+        }
+        if !comparisons.is_empty() {
+            let more = export_comparisons(comparisons, metrics, formats, &to);
+            written.extend(more.map_err(super::run::unusable)?);
+        }
         output::print(&written.iter().map(|path| format!("{}\n", path.display())).collect::<String>())
     }
 
@@ -153,20 +187,32 @@ fn counted(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A figure from everything that was found: experiments that measured it, and runs.
+/// A figure from everything that was found: experiments that measured it, runs and comparisons.
 fn charts(figure: &Figure, sources: &Sources) -> Vec<Chart> {
     let of_results = sources.results.iter().filter(|results| results.name == figure.experiment);
     let mut charts: Vec<Chart> = of_results.flat_map(|results| figure.charts(results)).collect();
+    if figure.same_as.is_some() {
+        return charts;
+    }
     if !sources.views.is_empty() {
         charts.extend(figure.charts(&Results::of_runs(figure.experiment, &sources.views)));
         if figure.name == "heatmap" {
             charts.extend(boostfgl::report::page::sweeps(&sources.views));
         }
     }
+    let of_comparison = |view: &ComparisonView| figure.charts(&Results::of_comparison(figure.experiment, view));
+    charts.extend(sources.comparisons.iter().flat_map(of_comparison));
     charts
 }
 
-fn nothing_to_draw(figure: &Figure) -> Error {
+fn nothing_to_draw(figure: &Figure, sources: &Sources) -> Error {
+    if let Some(same) = figure.same_as.filter(|_| sources.results.is_empty()) {
+        let name = figure.name;
+        let reason = format!(
+            "expected results of `boostfgl reproduce {name}`, found runs or comparisons, of which `{same}` is the same picture"
+        );
+        return Error::usage("--figure", reason, "Draw table1 instead, or give the folder of boostfgl reproduce.");
+    }
     let reason =
         format!("expected what `{}` shows ({}), found nothing of it in the folders", figure.name, figure.about);
     let advice = match figure.name {
@@ -191,8 +237,27 @@ fn write_figure(folder: &Path, name: &str, chart: &Chart) -> Result<PathBuf> {
     Ok(base)
 }
 
+/// Whether a page is the report of one of the runs or comparisons that it shows, in its folder.
+fn is_own(page: &Path, sources: &Sources) -> bool {
+    let finished = sources.views.iter().filter(|view| view.summary.is_some()).map(|view| &view.path);
+    let mut owners = finished.chain(sources.comparisons.iter().map(|view| &view.path));
+    owners.any(|owner| owner.join(RunFolder::REPORT) == page)
+}
+
+/// Writes the page and renews its checksum where it has one; in its own folder it gets one.
+fn write_page(to: &Path, html: &str, own: bool) -> Result<()> {
+    ready(to)?;
+    Ok(Checksums::replace(to, html.as_bytes(), own).map_err(super::run::unusable)?)
+}
+
 /// Writes a file, and its folder if need be.
 fn write_new(to: &Path, bytes: &[u8]) -> Result<()> {
+    ready(to)?;
+    Ok(write_atomic(to, bytes).map_err(super::run::unusable)?)
+}
+
+/// Looks whether a file can be written there, and makes its folder if need be.
+fn ready(to: &Path) -> Result<()> {
     if to.is_dir() {
         let advice = "Name a file inside the folder.";
         return Err(
@@ -202,7 +267,7 @@ fn write_new(to: &Path, bytes: &[u8]) -> Result<()> {
     if let Some(parent) = to.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         boostfgl::disk::create_dir_all(parent).map_err(super::run::unusable)?;
     }
-    Ok(write_atomic(to, bytes).map_err(super::run::unusable)?)
+    Ok(())
 }
 
 /// Hands a file to whatever shows web pages here.

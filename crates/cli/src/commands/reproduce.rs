@@ -100,7 +100,7 @@ impl Reproduce {
         let threads = self.resources.pool()?.current_num_threads();
         let resources = Resources { threads: NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN), memory };
         boostfgl::disk::create_dir_all(&out).map_err(unusable)?;
-        let store = CellStore::open(&out)?;
+        let store = CellStore::open(&out).map_err(Error::from)?;
         let resources = (!self.finished).then_some(resources);
         let mut laboratory = Laboratory::new(self.data_flags.lookup(), store, resources);
         crate::signals::say_when_interrupted("finished cells are kept; the same command goes on with the rest");

@@ -7,6 +7,7 @@ use crate::signals;
 use anyhow::Result;
 use boostfgl::checkpoint::is_stopped;
 use boostfgl::config::without_effect;
+use boostfgl::disk::Checksums;
 use boostfgl::fairness::diagnostics::Which;
 use boostfgl::report::page::Report;
 use boostfgl::report::{Depth, Diagnoses, DiagnosisReport, RunFolder, RunView, Summary, Table, name, write_atomic};
@@ -235,7 +236,13 @@ pub(super) fn write_report(runs: &[Done], together: Option<&Path>) -> Result<Pat
     let views = runs.iter().map(|run| RunView::read(&run.folder, Depth::Whole)).collect::<Result<Vec<_>, _>>();
     let report = Report::new(views.map_err(Error::from)?);
     let to = folder.join(RunFolder::REPORT);
-    write_atomic(&to, report.html().as_bytes()).map_err(Error::from)?;
+    // It stands by itself, and so does its checksum.
+    let write = || {
+        Checksums::remove_beside(&to)?;
+        write_atomic(&to, report.html().as_bytes())?;
+        Checksums::write_beside(&to)
+    };
+    write().map_err(|error| Error::from(boostfgl::report::Error::from(error)))?;
     Ok(to)
 }
 

@@ -10,9 +10,9 @@ use std::path::PathBuf;
 
 /// Watch runs in the browser: a live page over run folders.
 ///
-/// Lists every run below RUNS_DIR, up to three folders deep, newest first, and keeps the list
-/// fresh. A finished run is shown as its report, another one as its curves so far, which grow
-/// round by round; ticked runs are put side by side. Nothing is written and nothing is started:
+/// Lists every run and comparison below RUNS_DIR, up to three folders deep, newest first, and keeps
+/// the list fresh. A finished run and a comparison are shown as their reports, another run as its
+/// curves so far, which grow round by round; ticked ones are put side by side. Nothing is written and nothing is started:
 /// runs go on, and stop, where you started them. Ctrl-C stops the page.
 ///
 /// Only programs on this machine can look. For others, --allow-remote and --token are needed

@@ -210,6 +210,68 @@ fn damaged_files_are_named_and_replay_does_without() {
 }
 
 #[test]
+fn data_that_changed_since_are_named_by_both_fingerprints() {
+    let place = Place::new();
+    recorded(&place, "gsd");
+    let expected = place.json("a/summary.json")["data"]["whole"].as_str().unwrap().to_owned();
+    assert_eq!(expected.len(), 64);
+    let all = ["diagnose a", "diagnose a --by minority", "diagnose a --replay"];
+    all.iter().for_each(|command| drop(place.ok(command)));
+    let (nodes, edges) = (place.read("mine/nodes.csv"), place.read("mine/edges.csv"));
+    for (file, changed, part) in [
+        ("nodes.csv", nodes.replacen("n-0,red,0.25,", "n-0,red,0.5,", 1), "features"),
+        ("nodes.csv", nodes.replacen("n-0,red", "n-0,blue", 1), "labels"),
+        ("nodes.csv", nodes.replacen(",train\n", ",none\n", 1), "split"),
+        ("edges.csv", edges.replacen(",1.5\n", ",2.5\n", 1), "structure"),
+    ] {
+        let whole = place.read(&format!("mine/{file}"));
+        assert_ne!(changed, whole, "{part}");
+        place.write(&format!("mine/{file}"), changed);
+        for command in all {
+            let said = place.refused(command);
+            assert!(said.contains(&format!("of fingerprint {expected}, found that `mine` has changed")), "{said}");
+            assert!(said.contains(&format!("(other {part})")) && said.contains("Put the data back"), "{said}");
+        }
+        place.write(&format!("mine/{file}"), whole);
+    }
+    // The same data in another format, and a question that came later, are no change.
+    place.ok("data export mine --to mine.npz");
+    place.ok(&format!("run mine.npz {TINY} --clients 3 --method fedavg --out n"));
+    assert_eq!(place.json("n/summary.json")["data"], place.json("a/summary.json")["data"]);
+    let asked: String = nodes
+        .lines()
+        .enumerate()
+        .map(|(at, line)| match at {
+            0 => format!("{line},group:town\n"),
+            _ => format!("{line},{}\n", ["Bonn", "Ulm"][at % 2]),
+        })
+        .collect();
+    place.write("mine/nodes.csv", asked);
+    place.ok("diagnose a --by column:town");
+    std::fs::remove_dir_all(place.path("mine")).unwrap();
+    let done = place.ok("diagnose a");
+    assert!(done.stderr.contains("whether the data have changed is not known"), "{}", done.stderr);
+}
+
+/// Earlier versions wrote no fingerprint.
+#[test]
+fn a_run_that_does_not_say_what_data_it_is_of_is_read_with_a_note() {
+    let place = Place::new();
+    recorded(&place, "gsd");
+    let mut summary = place.json("a/summary.json");
+    summary.as_object_mut().unwrap().remove("data");
+    place.write("a/summary.json", format!("{summary:#}\n"));
+    let folder = place.path("a");
+    let sums = boostfgl::disk::Checksums::read(&folder).unwrap().unwrap();
+    sums.with("summary.json", &place.bytes("a/summary.json")).write().unwrap();
+    for command in ["diagnose a", "diagnose a --by minority", "diagnose a --replay", "report a --out p.html"] {
+        let done = place.ok(command);
+        let noted = done.stderr.contains("a/summary.json has no fingerprint of the data");
+        assert_eq!(noted, command.starts_with("diagnose"), "{command}: {}", done.stderr);
+    }
+}
+
+#[test]
 fn a_run_cannot_be_told_how_to_train() {
     let place = Place::new();
     recorded(&place, "gsd");
@@ -315,7 +377,7 @@ fn what_has_no_value_is_a_dash() {
     assert!(text.contains("town=Ulm") && text.contains("no such node"), "{text}");
     place.refused_with("diagnose a --by column:twon", &["unknown group column `twon` (did you mean `town`?)"]);
     place.write("odd/nodes.csv", place.read("odd/nodes.csv").replace("7,large", "seven,large"));
-    place.refused_with("diagnose a --by client", &["a/predictions.csv: expected nodes of odd, found `7`"]);
+    place.refused_with("diagnose a --by client", &["`odd` has changed", "(other structure)"]);
 }
 
 #[test]

@@ -62,6 +62,37 @@ fn a_changed_file_is_named_by_whatever_reads_the_run() {
     );
 }
 
+#[test]
+fn a_report_that_was_edited_is_named_and_made_anew() {
+    let place = Place::new();
+    place.ok(&format!("run demo {TINY} --quiet --out r"));
+    place.ok("compare demo --methods fedavg,fedprox --rounds 1 --seeds 1 --set model.hidden=4 --quiet --out c");
+    let told = "report.html: expected the content that";
+    // Of a run, of two runs side by side, of a comparison.
+    for (folder, list) in [("r/fedavg", "checksums.txt"), ("r", "report.html.b3"), ("c", "checksums.txt")] {
+        let file = format!("{folder}/report.html");
+        let whole = place.read(&file);
+        assert_eq!(place.ok(&format!("report {folder} --out x.html")).stderr, "", "{folder}");
+        place.write(&file, whole.replacen("Accuracy", "accuracy", 1));
+        for (to, again) in [("--out x.html", true), ("", true), ("", false)] {
+            let done = place.ok(&format!("report {folder} {to}"));
+            assert_eq!(done.stderr.contains(told), again, "{folder} {to}: {}", done.stderr);
+        }
+        assert_eq!(place.read(&file), whole, "{folder}: nothing of it is in the page that took its place");
+        assert!(place.read(&format!("{folder}/{list}")).contains("  report.html\n"), "{folder}");
+        assert!(place.read("x.html").contains(told), "{folder}: a page elsewhere says so");
+    }
+    // Every file of a run has a line that is right, in the form of b3sum.
+    let folder = place.path("r/fedavg");
+    let sums = boostfgl::disk::Checksums::read(&folder).unwrap().unwrap();
+    let mut files: Vec<String> =
+        folder.read_dir().unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    files.retain(|name| name != "checksums.txt");
+    files.sort();
+    assert_eq!(sums.names().collect::<Vec<_>>(), files);
+    files.iter().for_each(|name| sums.check(name).unwrap());
+}
+
 /// Files that stand by themselves have their checksums, too.
 #[test]
 fn a_changed_partition_or_comparison_is_named() {

@@ -1,6 +1,6 @@
 //! `report`: pages, figures and tables of runs that the program made.
 
-use crate::common::{Place, TINY};
+use crate::common::{Place, TINY, table, write_own_data};
 
 /// Two small runs of the demo and their report.
 fn runs(more: &str) -> Place {
@@ -69,11 +69,33 @@ fn the_same_runs_give_the_same_page() {
     let place = runs("");
     let told = place.ok("report r/fedavg r/boostfgl --out a.html").stdout;
     assert_eq!(told, "Report of 2 runs: a.html\n");
-    place.ok("report r --out b.html");
-    // Folders are found in the order of their names.
-    place.ok("report r/boostfgl r/fedavg --out c.html");
-    assert_eq!(place.read("b.html"), place.read("c.html"));
     assert_eq!(place.read("a.html"), place.read("r/report.html"));
+}
+
+/// The first run is what others are compared with: what a sentence says must not depend on the names of folders.
+#[test]
+fn runs_come_as_they_are_named_and_those_of_a_folder_with_fedavg_first() {
+    let place = Place::new();
+    let methods = [("a", "boostfgl"), ("b", "moon"), ("c", "fedavg --boost all"), ("d", "fedavg"), ("e", "fedprox")];
+    for (name, method) in methods {
+        place.ok(&format!("run {TINY} --method {method} --quiet --out r/{name}"));
+    }
+    let order = |runs: &str| {
+        place.ok(&format!("report {runs} --export csv --out t"));
+        let rows = table(&place.read("t/runs.csv"));
+        rows.iter().map(|row| row["run"].clone()).collect::<String>()
+    };
+    assert_eq!(order("r/b r/d r/a"), "bda");
+    // FedAvg, then methods as `boostfgl methods` lists them.
+    let listed = place.ok("methods").stdout;
+    let at = |method: &str| listed.find(&format!("{method} ")).unwrap();
+    assert!(at("fedprox") < at("moon") && at("moon") < at("boostfgl"), "{listed}");
+    assert_eq!(order("r"), "dceba");
+    assert_eq!(order("r/b r/a"), "ba");
+    place.ok("report r --out page.html");
+    let html = place.read("page.html");
+    assert!(html.contains("<title>fedavg, fedavg + all, fedprox, moon, boostfgl on demo</title>"));
+    assert!(html.contains("ifference to fedavg") && !html.contains("ifference to boostfgl"));
 }
 
 #[test]
@@ -88,6 +110,23 @@ fn what_cannot_be_averaged_is_shown_apart_and_named() {
     assert!(html.contains("Shown apart") && html.contains("partition.clients = 3"), "the difference is named");
     assert!(html.contains("<td class=\"text\">fedavg</td>") && html.matches("For whom does it work?").count() == 3);
     assert!(!html.contains("Paired differences"), "nothing is compared");
+}
+
+/// Two graphs may have one name.
+#[test]
+fn runs_of_data_that_changed_in_between_are_shown_apart() {
+    let place = Place::new();
+    write_own_data(&place, "mine");
+    place.ok(&format!("run mine {TINY} --clients 2 --method fedavg --quiet --out a"));
+    place.ok(&format!("run mine {TINY} --clients 2 --method moon --quiet --out b"));
+    place.ok("report a b --out same.html");
+    assert!(!place.read("same.html").contains("Shown apart"));
+    place.write("mine/nodes.csv", place.read("mine/nodes.csv").replacen("0.25", "0.75", 1));
+    place.ok(&format!("run mine {TINY} --clients 2 --method moon --quiet --out c"));
+    place.ok("report a c --out other.html");
+    let (html, data) = (place.read("other.html"), place.json("c/summary.json")["data"]["whole"].clone());
+    let start = &data.as_str().unwrap()[..12];
+    assert!(html.contains("Shown apart") && html.contains(&format!("data of fingerprint {start}…")), "{start}");
 }
 
 #[test]
@@ -141,11 +180,36 @@ fn figures_are_pictures_and_tables() {
     }
     let csv = place.read("f/convergence-1.csv");
     let last = csv.lines().last().unwrap().split(',').nth(1).unwrap().parse::<f64>().unwrap();
-    let mean = place.json("r/boostfgl/summary.json")["mean"]["overall_f1"]["pooled"].as_f64().unwrap();
+    let mean = place.json("r/fedavg/summary.json")["mean"]["overall_f1"]["pooled"].as_f64().unwrap();
     assert!((last - mean).abs() < 1e-3, "{last} {mean}");
     assert!(place.ok("report --figure list").stdout.contains("epr "));
     place.refused_with("report r --figure epr --out g", &["expected what `epr` shows", "--diagnostics all"]);
     place.refused_with("report r --figure gds", &["did you mean `gsd`?"]);
+}
+
+#[test]
+fn one_picture_is_drawn_once() {
+    let place = runs("--diagnostics all");
+    place.ok("report r --figure all --out f");
+    let names = |ending: &str| -> Vec<String> {
+        let files = place.path("f").read_dir().unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+        files.filter(|name| name.ends_with(ending)).collect()
+    };
+    assert!(names(".svg").len() > 10 && names(".svg").contains(&"table1.svg".to_owned()));
+    for ending in [".svg", ".png"] {
+        let mut pictures: Vec<Vec<u8>> = names(ending).iter().map(|name| place.bytes(&format!("f/{name}"))).collect();
+        let all = pictures.len();
+        pictures.sort();
+        pictures.dedup();
+        assert_eq!(pictures.len(), all, "{ending}");
+    }
+    for name in ["ablation", "plug-in"] {
+        place.refused_with(
+            &format!("report r --figure {name} --out g"),
+            &[&format!("expected results of `boostfgl reproduce {name}`"), "`table1` is the same picture"],
+        );
+    }
+    assert!(place.ok("report --figure list").stdout.contains("(of reproduce alone; of runs, see table1)"));
 }
 
 #[test]
@@ -157,9 +221,33 @@ fn tables_for_other_programs() {
     assert!(tex.contains("\\toprule") && tex.contains("\\textbf"), "{tex}");
     assert_eq!(place.read("t/rounds.csv").lines().count(), 1 + 2 * 2 * 3);
     place.refused_with("report r --export cvs --out u", &["cvs", "csv"]);
-    // Tables beside a run are no run.
-    place.ok("report r --export json");
-    assert!(place.ok("report r --out p.html").stdout.starts_with("Report of 2 runs"));
+}
+
+/// One of them is called clients.json, as an experiment's results are.
+#[test]
+fn exported_tables_are_taken_for_nothing_else() {
+    let place = runs("");
+    place.ok("report r --export all");
+    assert!(place.exists("r/export/clients.json"));
+    let done = place.ok("report r");
+    assert_eq!((&done.stdout[..], &done.stderr[..]), ("Report of 2 runs: r/report.html\n", ""));
+    assert!(!place.read("r/report.html").contains("clients.json"));
+    place.refused_with("report r/export", &["r/export: expected a run, a comparison or results, found none"]);
+    place.refused_with(
+        "report r/export/clients.json",
+        &["clients.json: expected results of an experiment, found a table that `boostfgl report --export` wrote"],
+    );
+    place.ok("compare demo --methods fedavg,fedprox --rounds 1 --seeds 1 --set model.hidden=4 --quiet --out c");
+    for to in ["c", "c/export"] {
+        place.ok(&format!("report r c --export all --out {to}"));
+        assert!(place.exists(&format!("{to}/clients.json")) && place.exists(&format!("{to}/cells.json")));
+        let done = place.ok("report c");
+        let told = "Report of 1 comparison or experiment: c/report.html\n";
+        assert_eq!((&done.stdout[..], &done.stderr[..]), (told, ""), "after an export to {to}");
+    }
+    // What is no table is still named.
+    place.write("x/clients.json", "[{\"run\"");
+    place.refused_with("report x", &["x/clients.json: "]);
 }
 
 #[test]
@@ -198,6 +286,44 @@ fn a_comparison_has_a_report_with_curves_and_ranks() {
     }
     place.ok("report c --out again.html");
     assert_eq!(place.read("again.html"), html);
+}
+
+#[test]
+fn a_comparison_has_figures_and_tables() {
+    let place = Place::new();
+    write_own_data(&place, "mine");
+    let methods = "--methods fedavg,fedprox,boostfgl --rounds 2 --seeds 2 --clients 3 --set model.hidden=8";
+    place.ok(&format!("compare demo mine {methods} --quiet --out c"));
+    let tex = place.read("c/comparison.tex");
+    assert!(tex.contains("& \\multicolumn{2}{c}{demo} & \\multicolumn{2}{c}{mine}"), "{tex}");
+
+    let told = place.ok("report c --figure all").stdout;
+    for name in ["convergence-1", "convergence-4", "runtime-2", "table1-1"] {
+        assert!(told.contains(&format!("c/figures/{name}  ")), "{name}\n{told}");
+        assert!(place.bytes(&format!("c/figures/{name}.png")).starts_with(b"\x89PNG"));
+    }
+    let document = place.json("c/comparison.json");
+    let mean = document["datasets"][1]["rows"][2]["metrics"]["accuracy"]["mean"].as_f64().unwrap();
+    let csv = place.read("c/figures/table1-2.csv");
+    assert!(csv.lines().any(|line| line.starts_with(&format!("Accuracy,boostfgl,{mean:.2}")[..22])), "{mean}\n{csv}");
+
+    let told = place.ok("report c --export all").stdout;
+    for name in ["cells.csv", "cells.json", "cells.parquet", "differences.csv", "curves.parquet", "comparisons.md"] {
+        assert!(told.contains(&format!("c/export/{name}\n")) && place.exists(&format!("c/export/{name}")), "{told}");
+    }
+    assert!(told.contains("c/export/tensorboard/c/mine/fedprox/seed1/"), "{told}");
+    assert!(!told.contains("runs.csv"), "there is no run\n{told}");
+    let cells = table(&place.read("c/export/cells.csv"));
+    assert_eq!(cells.len(), 2 * 3 * 2);
+    assert_eq!(cells[0]["digest"], document["datasets"][0]["rows"][0]["cells"][0]["digest"].as_str().unwrap());
+    assert_eq!(table(&place.read("c/export/curves.csv")).len(), 12 * 2);
+    place.ok("report c --export tex --metrics hete_f1,accuracy,overall_f1 --out t");
+    let tex = place.read("t/comparisons.tex");
+    let head = "Method & Hete-F1 & Accuracy & Overall-F1 & Hete-F1 & Accuracy & Overall-F1 \\\\";
+    assert!(tex.contains("\\multicolumn{3}{c}{mine}") && tex.contains(head), "{tex}");
+    place.refused_with("report c --export tex --metrics f1 --out u", &["unknown metric `f1`", "there are accuracy"]);
+    place.refused_with("report c --metrics accuracy", &["--export"]);
+    place.refused_with("report c --figure gsd", &["expected what `gsd` shows"]);
 }
 
 #[test]

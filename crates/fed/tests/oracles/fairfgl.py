@@ -234,7 +234,7 @@ def run_case(case):
     cls, th = toy.clients_of(case), harness.arrays(case['init'])
     state = []
     for cl in cls:
-        majority, minority = roles(cl, s['groups.minority_ratio'])
+        majority, minority = roles(cl, s['fairfgl.minority_ratio'])
         a, a_opt = fresh_alpha(th, s['fairfgl.alpha'], s)
         state.append(dict(history=[], a=a, a_opt=a_opt, opt=toy.client_optimiser(s), majority=majority, minority=minority))
     experts, rounds = [None] * C, []
@@ -254,10 +254,10 @@ def run_case(case):
 def example(seed=6):
     rng = np.random.default_rng(seed)
     case = lambda name, graph, **s: {'name': name, 'graph': graph, 'init': toy.initial_model(rng),
-                                     'settings': {**harness.BASE, **DEFAULTS, 'groups.minority_ratio': 0.2, 'fed.rounds': 5, 'fairfgl.history': 3, **s}}
-    return [case('element', 'dense', **{'groups.minority_ratio': 0.08, 'fairfgl.homophily': 0.25}),
+                                     'settings': {**harness.BASE, **DEFAULTS, 'fairfgl.minority_ratio': 0.2, 'fed.rounds': 5, 'fairfgl.history': 3, **s}}
+    return [case('element', 'dense', **{'fairfgl.minority_ratio': 0.08, 'fairfgl.homophily': 0.25}),
             case('tensor', 'toy', **{'fairfgl.alpha': 'tensor', 'fairfgl.clusters': 'components', 'fairfgl.keep': 0.6}),
-            case('scalar-sgd', 'dense', **{'fairfgl.alpha': 'scalar', 'fairfgl.alpha_rate': 0.5, 'optimizer.optimizer': 'sgd', 'groups.minority_ratio': 0.08, 'fairfgl.homophily': 0.25,
+            case('scalar-sgd', 'dense', **{'fairfgl.alpha': 'scalar', 'fairfgl.alpha_rate': 0.5, 'optimizer.optimizer': 'sgd', 'fairfgl.minority_ratio': 0.08, 'fairfgl.homophily': 0.25,
                                            'optimizer.learning_rate': 0.5}),
             case('off', 'dense', **{'fairfgl.alpha': 'off', 'fairfgl.align': 0.0, 'fairfgl.distill': 0.0, 'fairfgl.modify': 0.0,
                                   'fairfgl.keep': 1.0, 'fairfgl.clusters': 'one'})]

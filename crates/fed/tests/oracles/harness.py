@@ -15,7 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 # ---------------------------------------------------------------- settings and files
 BASE = {'fed.rounds': 4, 'fed.epochs': 2, 'fed.client_weight': 'nodes', 'fed.loss': 'mean', 'fed.participation': 1.0,
-        'groups.minority_ratio': 0.5, 'model.backbone': 'gcn', 'model.dropout': 0.0, 'model.hidden': 5, 'model.layers': 2,
+        'fairfgl.minority_ratio': 0.5, 'model.backbone': 'gcn', 'model.dropout': 0.0, 'model.hidden': 5, 'model.layers': 2,
         'model.message_noise': 0.0, 'optimizer.optimizer': 'adam', 'optimizer.learning_rate': 0.01, 'optimizer.momentum': 0.0,
         'optimizer.optimizer_state': 'keep', 'optimizer.weight_decay': 5e-4, 'data.features': 'raw'}
 FIXED = ('fed.client_weight', 'fed.loss', 'model.backbone', 'model.dropout', 'model.layers', 'model.message_noise',

@@ -78,7 +78,8 @@ impl Comparison {
     }
 }
 
-fn state(outcome: &Outcome) -> &'static str {
+/// What became of a cell, in a word.
+pub(crate) fn state(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Done(_) => "done",
         Outcome::Failed { .. } => "failed",

@@ -10,13 +10,20 @@
 mod analysis;
 mod budget;
 mod cell;
+mod cells;
 mod csv;
 mod from_results;
+mod grid;
 mod sheets;
+mod view;
 
 pub(crate) use analysis::metrics;
 pub use analysis::{Block, BlockRow, CostSummary, Difference, MetricSummary};
 pub use cell::{Cell, CellCost, Measured, Outcome};
+pub use cells::{CellRecord, CellStore, Found as FoundCell};
+pub(crate) use csv::state;
+pub use grid::Metrics;
+pub use view::{ComparisonView, Courses};
 
 use crate::Result;
 use boostfgl_disk::Checksums;
@@ -62,6 +69,13 @@ impl Comparison {
     /// The version of the format.
     pub const VERSION: u32 = 1;
 
+    /// Its file in the folder of a comparison.
+    pub const FILE: &str = "comparison.json";
+
+    /// What else stands in the folder: the same in other forms.
+    pub const FORMS: [&str; 5] =
+        ["comparison.txt", "comparison.md", "comparison.csv", "comparison-summary.csv", "comparison.tex"];
+
     /// Works out a comparison with method number `base`; `datasets` holds, under each name, the cells of each method,
     /// and those of each seed.
     ///
@@ -101,6 +115,12 @@ impl Comparison {
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         Checksums::check_beside(path.as_ref())?;
         crate::version::read(path.as_ref(), Self::VERSION)
+    }
+
+    /// How many cells ran, and how many there are.
+    pub fn progress(&self) -> (usize, usize) {
+        let cells = || self.datasets.iter().flat_map(|block| &block.rows).flat_map(|row| &row.cells);
+        (cells().filter(|cell| cell.measured().is_some()).count(), cells().count())
     }
 
     /// Every cell that failed: dataset, method, seed and the message.

@@ -3,7 +3,7 @@
 use boostfgl_fairness::statistics::smallest_p;
 
 use super::analysis::metrics;
-use super::{Block, BlockRow, Comparison, Difference, MetricSummary, Outcome};
+use super::{Block, BlockRow, Comparison, Difference, MetricSummary, Metrics, Outcome};
 use crate::Style;
 use crate::remarks;
 use crate::sheet::{Line, Marked, Sheet, escape, marks};
@@ -34,7 +34,15 @@ impl Comparison {
 
     /// In Markdown, a section per dataset.
     pub fn markdown(&self) -> String {
-        let mut text = String::new();
+        self.markdown_with(&Metrics::default())
+    }
+
+    /// The same with these metrics in the table of methods by datasets.
+    pub fn markdown_with(&self, metrics: &Metrics) -> String {
+        let mut text = match &self.datasets[..] {
+            [_] => String::new(),
+            _ => format!("## Methods by datasets\n\n{}\n", self.grid_markdown(metrics)),
+        };
         let add = |text: &mut String, sheet: &Sheet, level: &str| {
             text.push_str(&format!("{level} {}\n\n{}\n", sheet.title.replace(['\n', '\r'], " "), sheet.markdown()));
         };
@@ -53,9 +61,15 @@ impl Comparison {
         text
     }
 
-    /// In LaTeX, for the package booktabs: a table of scores, of differences and of costs per dataset.
+    /// In LaTeX, for the package booktabs: methods by datasets first, then a table of scores, of differences and of costs per
+    /// dataset.
     pub fn latex(&self) -> String {
-        let mut text = String::from("% \\usepackage{booktabs}\n");
+        self.latex_with(&Metrics::default())
+    }
+
+    /// The same with these metrics in the table of methods by datasets.
+    pub fn latex_with(&self, metrics: &Metrics) -> String {
+        let mut text = format!("% \\usepackage{{booktabs}}\n{}", self.grid_latex(metrics));
         let over = format!("mean ± standard deviation over {} seeds, in percent", self.seeds.len());
         for block in &self.datasets {
             let scores = self.scores(block);
@@ -259,7 +273,7 @@ impl BlockRow {
     }
 
     /// What stands in column `at` instead of a score if no cell ended; `None` if one did.
-    fn state(&self, at: usize) -> Option<String> {
+    pub(super) fn state(&self, at: usize) -> Option<String> {
         if self.cells.iter().any(|cell| cell.measured().is_some()) {
             return None;
         }
@@ -276,7 +290,7 @@ fn headings<'a>(columns: impl Iterator<Item = &'a Column>) -> Vec<[String; 2]> {
     columns.map(|column| [column.title.to_owned(), column.unit.to_owned()]).collect()
 }
 
-fn score(metric: &MetricSummary) -> String {
+pub(super) fn score(metric: &MetricSummary) -> String {
     match (metric.mean, metric.std) {
         (None, _) => "no such node".to_owned(),
         (Some(mean), None) => format!("{mean:.1} ± –"),

@@ -1,4 +1,4 @@
-//! Run folders for other programs: spreadsheets, data frames, papers, TensorBoard.
+//! Runs and comparisons for other programs: spreadsheets, data frames, papers, TensorBoard.
 //!
 //! | file | rows | formats |
 //! |:--|:--|:--|
@@ -8,10 +8,21 @@
 //! | `predictions.*` | one per run, seed and node | CSV, Parquet |
 //! | `tensorboard/RUN/seedN/` | one event per round | TensorBoard |
 //!
+//! Of comparisons:
+//!
+//! | file | rows | formats |
+//! |:--|:--|:--|
+//! | `cells.*` | one per comparison, dataset, method and seed | CSV, JSON, Parquet |
+//! | `differences.*` | one per comparison, dataset, method and metric | CSV, JSON, Parquet |
+//! | `curves.*` | one per comparison, dataset, method, seed and evaluated round, where cells were kept | CSV, JSON, Parquet |
+//! | `comparisons.*` | methods by datasets, then all tables of the comparison | LaTeX, Markdown |
+//! | `tensorboard/COMPARISON/DATASET/METHOD/seedN/` | one event per evaluated round | TensorBoard |
+//!
 //! Metrics are in percent and carry their reading in their names: `hete_f1_pooled`. What was not measured is an empty field,
 //! `null`, or a missing value of a nullable column, never a number that stands for it.
 
 mod clients;
+mod comparisons;
 mod csv;
 mod format;
 mod json;
@@ -34,7 +45,8 @@ pub use format::Format;
 pub use png::{PNG_WIDTH, png};
 pub use standalone::standalone;
 
-use crate::{Error, Result, RunView, write_atomic};
+use crate::{ComparisonView, Error, Metrics, Result, RunView, write_atomic};
+use comparisons::Named;
 use records::Records;
 use runs::{Run, runs};
 use std::path::{Path, PathBuf};
@@ -58,18 +70,16 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// If the system refuses, or a format is asked for that the program was built without; then nothing is written.
 pub fn export(views: &[RunView], formats: &[Format], to: &Path) -> Result<Vec<PathBuf>> {
-    if let Some(format) = formats.iter().find(|format| !format.is_built_in()) {
-        return Err(Error::NotBuiltIn { what: format.title(), feature: format.name() });
-    }
-    boostfgl_disk::create_dir_all(to)?;
+    prepare(formats, to)?;
     let runs = runs(views);
+    let all = || TABLES.iter().map(|(name, records)| (*name, records(&runs)));
     let mut written = Vec::new();
     for format in formats {
         match format {
-            Format::Csv => tables(&runs, &TABLES, "csv", to, csv::write, &mut written)?,
-            Format::Json => tables(&runs, &TABLES[..3], "json", to, json::write, &mut written)?,
+            Format::Csv => tables(all(), "csv", to, csv::write, &mut written)?,
+            Format::Json => tables(all().take(3), "json", to, json::write, &mut written)?,
             #[cfg(feature = "parquet")]
-            Format::Parquet => tables(&runs, &TABLES, "parquet", to, parquet::write, &mut written)?,
+            Format::Parquet => tables(all(), "parquet", to, parquet::write, &mut written)?,
             // Refused above.
             #[cfg(not(feature = "parquet"))]
             Format::Parquet => {}
@@ -79,6 +89,63 @@ pub fn export(views: &[RunView], formats: &[Format], to: &Path) -> Result<Vec<Pa
         }
     }
     Ok(written)
+}
+
+/// Writes comparisons in each of `formats` into the folder `to`, as [`export`] does with runs; `metrics` are those of the tables of
+/// methods by datasets.
+///
+/// # Errors
+/// As [`export`].
+pub fn export_comparisons(
+    views: &[ComparisonView],
+    metrics: &Metrics,
+    formats: &[Format],
+    to: &Path,
+) -> Result<Vec<PathBuf>> {
+    prepare(formats, to)?;
+    let named = comparisons::named(views);
+    let all = || COMPARED.iter().map(|(name, records)| (*name, records(&named)));
+    let mut written = Vec::new();
+    for format in formats {
+        match format {
+            Format::Csv => tables(all(), "csv", to, csv::write, &mut written)?,
+            Format::Json => tables(all(), "json", to, json::write, &mut written)?,
+            #[cfg(feature = "parquet")]
+            Format::Parquet => tables(all(), "parquet", to, parquet::write, &mut written)?,
+            // Refused above.
+            #[cfg(not(feature = "parquet"))]
+            Format::Parquet => {}
+            Format::Latex => {
+                let of = |view: &ComparisonView| view.comparison.latex_with(metrics);
+                document(&to.join("comparisons.tex"), &views.iter().map(of).collect::<String>(), &mut written)?;
+            }
+            Format::Markdown => {
+                let of = |view: &ComparisonView| view.comparison.markdown_with(metrics);
+                let all: Vec<String> = views.iter().map(of).collect();
+                document(&to.join("comparisons.md"), &all.join("\n"), &mut written)?;
+            }
+            Format::Tensorboard => written.extend(tensorboard::write_courses(&named, &to.join("tensorboard"))?),
+        }
+    }
+    Ok(written)
+}
+
+/// Whether a file is a table in JSON that an export wrote: a list of rows that say first of what they are.
+///
+/// One of them is called `clients.json`, as the results of an experiment are.
+pub fn is_table(path: &Path) -> bool {
+    let mut start = [0; 32];
+    let read = std::fs::File::open(path).and_then(|mut file| std::io::Read::read(&mut file, &mut start));
+    let start = &start[..read.unwrap_or(0)];
+    [&b"[]\n"[..], b"[\n{\"run\":", b"[\n{\"comparison\":"].iter().any(|table| start.starts_with(table))
+}
+
+/// Makes the folder, if all formats can be written.
+fn prepare(formats: &[Format], to: &Path) -> Result<()> {
+    if let Some(format) = formats.iter().find(|format| !format.is_built_in()) {
+        return Err(Error::NotBuiltIn { what: format.title(), feature: format.name() });
+    }
+    Ok(boostfgl_disk::create_dir_all(to)?)
 }
 
 /// The rows of a table, part by part, so that a large one is never held as a whole.
@@ -95,17 +162,22 @@ const TABLES: [Source; 4] = [
     ("predictions", predictions::records),
 ];
 
+/// A table of comparisons.
+type Compared = (&'static str, for<'a> fn(&'a [Named<'a>]) -> Parts<'a>);
+
+const COMPARED: [Compared; 3] =
+    [("cells", comparisons::cells), ("differences", comparisons::differences), ("curves", comparisons::curves)];
+
 /// Writes every table that has parts.
 fn tables<'a>(
-    runs: &'a [Run<'a>],
-    sources: &[Source],
+    sources: impl Iterator<Item = (&'static str, Parts<'a>)>,
     ending: &str,
     to: &Path,
     write: impl Fn(&Path, Parts<'a>) -> Result<()>,
     written: &mut Vec<PathBuf>,
 ) -> Result<()> {
-    for (name, records) in sources {
-        let mut parts = records(runs).peekable();
+    for (name, parts) in sources {
+        let mut parts = parts.peekable();
         if parts.peek().is_some() {
             let path = to.join(format!("{name}.{ending}"));
             write(&path, Box::new(parts))?;

@@ -28,16 +28,22 @@ impl Run<'_> {
 
 /// Names the runs: the first of a name keeps it, others become `NAME-2` and so on.
 pub(super) fn runs(views: &[RunView]) -> Vec<Run<'_>> {
-    // A number must not make a name that a later folder has by itself.
+    let names = distinct(views.iter().map(|view| &view.name[..]));
+    let named = views.iter().zip(names);
+    named.map(|(view, name)| Run { view, name, dataset: view.dataset(), method: view.label() }).collect()
+}
+
+/// The same names, those that stood before with a number.
+pub(super) fn distinct<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Vec<String> {
+    // A number must not make a name that a later one has by itself.
     let mut taken: HashSet<String> = HashSet::new();
-    let own: HashSet<&str> = views.iter().map(|view| &view.name[..]).collect();
-    let mut named = |view: &RunView| {
-        let numbered = (2u64..).map(|n| format!("{}-{n}", view.name)).filter(|name| !own.contains(&name[..]));
-        let name = std::iter::once(view.name.clone()).chain(numbered).find(|name| !taken.contains(name));
-        let name = name.unwrap_or_default();
-        taken.insert(name.clone());
-        name
+    let own: HashSet<&str> = names.clone().collect();
+    let named = |name: &str| {
+        let numbered = (2u64..).map(|n| format!("{name}-{n}")).filter(|name| !own.contains(&name[..]));
+        let free = std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken.contains(name));
+        let free = free.unwrap_or_default();
+        taken.insert(free.clone());
+        free
     };
-    let run = |view| Run { view, name: named(view), dataset: view.dataset(), method: view.label() };
-    views.iter().map(run).collect()
+    names.map(named).collect()
 }

@@ -33,6 +33,8 @@ pub struct Figure {
     pub experiment: &'static str,
     /// What it shows, in a line.
     pub about: &'static str,
+    /// The figure that would be the same picture of runs and comparisons; this one is then drawn of its experiment alone.
+    pub same_as: Option<&'static str>,
     draw: fn(&Results) -> Vec<Chart>,
 }
 
@@ -53,8 +55,8 @@ pub const FIGURES: [Figure; 17] = [
     figure("privacy", "privacy", "what does noise in messages cost?", privacy::draw),
     figure("robustness", "robustness", "what do attacks cost, and whom do robust rules silence?", robustness::draw),
     figure("table1", "table1", "the four metrics of all methods", scores::draw),
-    figure("ablation", "ablation", "what does each boost do?", scores::draw),
-    figure("plug-in", "plug-in", "what do boosts do on other methods?", scores::draw),
+    of_experiment("table1", figure("ablation", "ablation", "what does each boost do?", scores::draw)),
+    of_experiment("table1", figure("plug-in", "plug-in", "what do boosts do on other methods?", scores::draw)),
 ];
 
 const fn figure(
@@ -63,7 +65,12 @@ const fn figure(
     about: &'static str,
     draw: fn(&Results) -> Vec<Chart>,
 ) -> Figure {
-    Figure { name, experiment, about, draw }
+    Figure { name, experiment, about, same_as: None, draw }
+}
+
+/// A figure that differs from another by the methods that its experiment runs, and by nothing else.
+const fn of_experiment(same_as: &'static str, figure: Figure) -> Figure {
+    Figure { same_as: Some(same_as), ..figure }
 }
 
 impl Figure {

@@ -69,14 +69,18 @@ fn alike(a: &RunView, b: &RunView) -> bool {
     a.dataset() == b.dataset() && protocol(a, b).is_empty()
 }
 
-/// What b's protocol has that a's has not.
+/// What b's protocol has that a's has not; data of one name that are not the same count as such.
 fn protocol(a: &RunView, b: &RunView) -> Vec<String> {
+    let data = |view: &'_ RunView| view.summary.as_ref().and_then(|summary| Some(summary.data.as_ref()?.whole.clone()));
+    let other = data(a).zip(data(b)).filter(|(a, b)| a != b).map(|(_, b)| b.chars().take(12).collect::<String>());
+    let other = other.map(|start| format!("data of fingerprint {start}…"));
     let none = Settings::default();
     let (a, b) = (a.settings.as_ref().unwrap_or(&none), b.settings.as_ref().unwrap_or(&none));
     let differences = a.differences(b).into_iter();
     let ours = |key: &str| !OF_METHODS.iter().any(|own| key == *own || (own.ends_with('.') && key.starts_with(own)));
     let told = |value: &str| if value.is_empty() { "not set".to_owned() } else { value.to_owned() };
-    differences.filter(|(key, _, _)| ours(key)).map(|(key, _, value)| format!("{key} = {}", told(value))).collect()
+    let settings = differences.filter(|(key, _, _)| ours(key));
+    other.into_iter().chain(settings.map(|(key, _, value)| format!("{key} = {}", told(value)))).collect()
 }
 
 impl Family {

@@ -56,6 +56,7 @@ fn of_run(view: &RunView) -> Vec<(String, String)> {
             ("program", format!("boostfgl {}, format of summary.json {}", summary.program, summary.version)),
             ("again", format!("boostfgl run --config {}/config.toml", view.name)),
         ]);
+        facts.extend(summary.data.as_ref().map(|data| ("fingerprint of the data", data.whole.clone())));
     } else {
         let (done, of) = view.progress();
         let of = of.map_or(String::new(), |of| format!(" of {of}"));

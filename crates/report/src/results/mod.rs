@@ -1,5 +1,6 @@
 //! What an experiment measured: one row per dataset, method, variant and seed, small enough to keep in a repository.
 
+mod comparisons;
 mod detail;
 mod distil;
 mod runs;

@@ -34,7 +34,8 @@ impl Sheet {
     }
 }
 
-fn emphasised(cell: &Marked) -> String {
+/// A cell with what makes it stand out.
+pub(crate) fn emphasised(cell: &Marked) -> String {
     let text = escape(&cell.text);
     match cell.mark {
         Mark::Best | Mark::Worst => format!("\\textbf{{{text}}}"),

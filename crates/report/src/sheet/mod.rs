@@ -6,7 +6,7 @@ mod markdown;
 mod text;
 
 pub(crate) use csv::csv_line;
-pub(crate) use latex::escape;
+pub(crate) use latex::{emphasised, escape};
 pub(crate) use text::{WIDTH, plain, width};
 
 /// A table of text.

@@ -120,15 +120,23 @@ impl RunView {
             Ok(None) => return,
             Err(damaged) => return self.problems.push(without_folder(folder, &damaged.into())),
         };
+        // A file that a list names under a changed name would pass for one that has no line.
+        let nowhere = |name: &&str| !RunFolder::is_of_run(name) && !folder.file(name).exists();
+        let told = |name: &str| format!("{}: expected `{name}`, found no such file", RunFolder::CHECKSUMS);
+        self.problems.extend(sums.names().filter(nowhere).map(told));
         let read = [
             (Depth::Glance, &[RunFolder::SUMMARY, RunFolder::CONFIG][..]),
             (Depth::Course, &[RunFolder::ROUNDS, RunFolder::DIVISIONS, RunFolder::DIAGNOSTICS]),
-            (Depth::Whole, &[RunFolder::PREDICTIONS, RunFolder::PARTITION, RunFolder::MODEL]),
+            (Depth::Whole, &[RunFolder::PREDICTIONS, RunFolder::PARTITION, RunFolder::MODEL, RunFolder::REPORT]),
         ];
         for name in read.iter().filter(|(needed, _)| depth >= *needed).flat_map(|(_, names)| *names) {
+            // Earlier versions gave the report no line.
+            if *name == RunFolder::REPORT && !sums.has(name) {
+                continue;
+            }
             // One sentence about a file is enough, and what its reader said is the better one.
             let known = self.problems.iter().any(|problem| problem.contains(name));
-            let gone = !folder.file(name).exists() && !sums.names().any(|listed| listed == *name);
+            let gone = !folder.file(name).exists() && !sums.has(name);
             if !known
                 && !gone
                 && let Err(changed) = sums.check(name)
@@ -136,6 +144,11 @@ impl RunView {
                 self.problems.push(without_folder(folder, &changed.into()));
             }
         }
+    }
+
+    /// Leaves out what is wrong with `report.html`, for a report that takes its place.
+    pub fn forget_report(&mut self) {
+        self.problems.retain(|problem| !problem.starts_with(RunFolder::REPORT));
     }
 
     /// Where the run stands.
@@ -166,6 +179,18 @@ impl RunView {
             (None, Some(name)) => name.to_owned(),
             (None, None) => self.label(),
         }
+    }
+
+    /// The method without its boosts, if anything says so.
+    pub fn method(&self) -> Option<&str> {
+        let setting = self.settings.as_ref().and_then(|settings| settings.get("method"));
+        self.summary.as_ref().map(|summary| summary.method.as_str()).or(setting)
+    }
+
+    /// Whether it is FedAvg without boosts: what others are compared with where no order of runs was given.
+    pub fn is_base(&self) -> bool {
+        let boosted = self.summary.as_ref().is_some_and(|summary| !summary.boost.is_empty());
+        self.method() == Some("fedavg") && !boosted
     }
 
     /// The dataset, if anything says so.
@@ -203,7 +228,8 @@ pub(crate) fn distinct_names(views: &[RunView]) -> Vec<String> {
     names
 }
 
-fn name_of(path: &Path) -> String {
+/// What a folder is called: the last part of its path.
+pub(crate) fn name_of(path: &Path) -> String {
     let last = path.file_name().map(|name| name.to_string_lossy().into_owned());
     let full = || path.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
     last.or_else(full).unwrap_or_else(|| path.display().to_string())

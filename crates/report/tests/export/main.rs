@@ -2,6 +2,9 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/compared.rs"]
+mod compared;
+mod comparisons;
 mod folder;
 mod names;
 #[cfg(feature = "parquet")]

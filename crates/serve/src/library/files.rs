@@ -1,19 +1,39 @@
 //! The files of a run from outside: whether they may be read, and whether they changed.
 
-use boostfgl_report::RunFolder;
+use boostfgl_report::{CellStore, Comparison, RunFolder};
 use std::fs::Metadata;
 use std::path::Path;
 use std::time::SystemTime;
 
 /// Every file that is read of a run, those that the list needs first.
-pub(super) const ALL: [&str; 6] = [
+pub(super) const ALL: [&str; 10] = [
     RunFolder::CONFIG,
     RunFolder::ROUNDS,
     RunFolder::SUMMARY,
     RunFolder::DIVISIONS,
     RunFolder::DIAGNOSTICS,
     RunFolder::PREDICTIONS,
+    RunFolder::PARTITION,
+    RunFolder::MODEL,
+    RunFolder::REPORT,
+    RunFolder::CHECKSUMS,
 ];
+
+/// Every file that is read of a comparison beside its cells, those that the list needs first.
+pub(super) const COMPARISON: [&str; 9] = [
+    Comparison::FILE,
+    RunFolder::CHECKSUMS,
+    "comparison.json.b3",
+    Comparison::FORMS[0],
+    Comparison::FORMS[1],
+    Comparison::FORMS[2],
+    Comparison::FORMS[3],
+    Comparison::FORMS[4],
+    RunFolder::REPORT,
+];
+
+/// How many of them the list needs.
+pub(super) const OF_COMPARISON: usize = 3;
 
 /// Those that the list needs.
 pub(super) const FOR_LIST: [&str; 3] = [RunFolder::CONFIG, RunFolder::ROUNDS, RunFolder::SUMMARY];
@@ -50,6 +70,19 @@ impl Files {
             files.stamps.push(stamp);
             files.problems.extend(found.err().map(|reason| format!("{name}: {reason}")));
         }
+        files
+    }
+
+    /// Looks at the files of a comparison below `root`, with its cells.
+    pub(super) fn of_comparison(root: &Path, folder: &Path) -> Self {
+        let mut files = Self::look(root, folder, &COMPARISON);
+        let cells = folder.join(CellStore::FOLDER).read_dir().into_iter().flatten().flatten();
+        let mut names: Vec<String> =
+            cells.filter_map(|cell| Some(format!("{}/{}", CellStore::FOLDER, cell.file_name().to_str()?))).collect();
+        names.sort();
+        let cells = Self::look(root, folder, &names.iter().map(String::as_str).collect::<Vec<_>>());
+        files.stamps.extend(cells.stamps);
+        files.problems.extend(cells.problems);
         files
     }
 

@@ -12,21 +12,29 @@ use std::time::{Duration, SystemTime};
 /// Whoever wrote as recently as that is still at it.
 const RECENT: Duration = Duration::from_secs(60);
 
-/// A run in the list.
+/// What a row of the list is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Run,
+    Comparison,
+}
+
+/// A run or a comparison in the list.
 #[derive(Clone, Debug)]
 pub(crate) struct Glance {
     /// Its path below the folder.
     pub(crate) name: String,
+    pub(crate) kind: Kind,
     pub(crate) dataset: Option<String>,
     pub(crate) label: String,
-    /// Rounds that are over, and how many there will be.
+    /// Rounds that are over, and how many there will be; of a comparison its cells.
     pub(crate) rounds: (usize, Option<usize>),
     /// Mean and spread of accuracy and Hete-min-F1, if the run is finished.
     pub(crate) scores: Option<[(Option<f64>, Option<f64>); 2]>,
     /// When it last wrote something.
     pub(crate) changed: SystemTime,
     pub(crate) problems: Vec<String>,
-    state: State,
+    pub(super) state: State,
 }
 
 /// Where a run stands right now.
@@ -34,6 +42,8 @@ pub(crate) struct Glance {
 pub(crate) enum Standing {
     /// It has its summary.
     Finished,
+    /// Methods side by side, as `boostfgl compare` wrote them.
+    Compared,
     /// It wrote something within the last minute.
     Running,
     /// It did not.
@@ -58,6 +68,7 @@ impl Standing {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Finished => "finished",
+            Self::Compared => "comparison",
             Self::Running => "running",
             Self::Stopped => "stopped",
             Self::Broken => "broken",
@@ -67,6 +78,7 @@ impl Standing {
     pub(crate) fn meaning(self) -> &'static str {
         match self {
             Self::Finished => "It has its summary.",
+            Self::Compared => "Methods side by side, as boostfgl compare wrote them.",
             Self::Running => "It wrote something within the last minute.",
             Self::Stopped => "It wrote nothing for a minute or more: stopped, failed, or in a long round.",
             Self::Broken => "It, or its summary, cannot be read.",
@@ -76,8 +88,11 @@ impl Standing {
 
 impl Glance {
     pub(crate) fn standing(&self) -> Standing {
-        // An unreadable summary has already made the state broken.
-        Standing::of(self.state, false, self.changed)
+        match (self.kind, self.state) {
+            (Kind::Comparison, State::Finished) => Standing::Compared,
+            // An unreadable summary has already made the state broken.
+            (_, state) => Standing::of(state, false, self.changed),
+        }
     }
 }
 
@@ -126,6 +141,7 @@ impl Remembered {
         let rounds = if files.problems.is_empty() { self.rounds(state, total, &run.path) } else { (0, total) };
         Some(Glance {
             name: run.name.clone(),
+            kind: Kind::Run,
             dataset: view.dataset().map(str::to_owned),
             label: view.called(),
             rounds,

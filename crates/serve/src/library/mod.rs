@@ -1,15 +1,17 @@
-//! The runs below a folder: where they are, what they hold, and nothing outside.
+//! The runs and comparisons below a folder: where they are, what they hold, and nothing outside.
 
+mod compared;
 mod files;
 mod glance;
 mod search;
 
 pub(crate) use files::{Files, Stamps};
-pub(crate) use glance::{Glance, Standing};
+pub(crate) use glance::{Glance, Kind, Standing};
 
 use crate::{Error, Result};
 use boostfgl_report::page::Report;
-use boostfgl_report::{Depth, RunView};
+use boostfgl_report::{ComparisonView, Depth, RunView};
+use compared::Compared;
 use glance::Remembered;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -21,10 +23,11 @@ pub(crate) struct Library {
     /// Without links and `..`, so that what is inside can be told from what is not.
     root: PathBuf,
     glances: Mutex<HashMap<String, Remembered>>,
+    compared: Mutex<HashMap<String, Compared>>,
     reports: Mutex<Vec<Rendered>>,
 }
 
-/// All runs, newest first.
+/// All runs and comparisons, newest first.
 #[derive(Debug)]
 pub(crate) struct Shelf {
     pub(crate) runs: Vec<Arc<Glance>>,
@@ -55,10 +58,10 @@ impl Library {
             path.canonicalize()
         };
         let root = open().map_err(|source| Error::Folder { path: path.to_path_buf(), source })?;
-        Ok(Self { root, glances: Mutex::default(), reports: Mutex::default() })
+        Ok(Self { root, glances: Mutex::default(), compared: Mutex::default(), reports: Mutex::default() })
     }
 
-    /// Every run below the folder. Only folders that changed since the last look are read.
+    /// Every run and comparison below the folder. Only folders that changed since the last look are read.
     pub(crate) fn shelf(&self) -> Shelf {
         let found = search::search(&self.root);
         let mut remembered = lock(&self.glances);
@@ -70,18 +73,35 @@ impl Library {
             remembered.insert(run.name, glance);
         }
         drop(remembered);
+        let mut compared = lock(&self.compared);
+        let mut known = std::mem::take(&mut *compared);
+        for folder in found.comparisons {
+            let mut glance = known.remove(&folder.name).unwrap_or_default();
+            runs.extend(glance.refresh(&self.root, &folder));
+            compared.insert(folder.name, glance);
+        }
+        drop(compared);
         runs.sort_by(|a, b| b.changed.cmp(&a.changed).then_with(|| a.name.cmp(&b.name)));
         Shelf { runs, notes: found.notes }
     }
 
     /// Where a run is, by its path below the folder; nothing if that leads elsewhere or to no run.
     pub(crate) fn locate(&self, name: &str) -> Option<PathBuf> {
+        self.place(name).filter(|path| search::is_run(path))
+    }
+
+    /// Where a comparison is, by its path below the folder; nothing if that leads elsewhere or to no comparison.
+    pub(crate) fn locate_comparison(&self, name: &str) -> Option<PathBuf> {
+        self.place(name).filter(|path| search::is_comparison(path))
+    }
+
+    fn place(&self, name: &str) -> Option<PathBuf> {
         let parts: Vec<&str> = if name.is_empty() { Vec::new() } else { name.split('/').collect() };
         if parts.len() > search::LEVELS || !parts.iter().all(|part| search::is_plain(part)) {
             return None;
         }
         let path = self.root.join(parts.iter().collect::<PathBuf>()).canonicalize().ok()?;
-        (path.starts_with(&self.root) && search::is_run(&path)).then_some(path)
+        path.starts_with(&self.root).then_some(path)
     }
 
     /// What the files of a run look like from outside.
@@ -100,16 +120,14 @@ impl Library {
         }
     }
 
-    /// The report of these runs, its title first; nothing if one of them is not there.
+    /// The report of these runs and comparisons, its title first; nothing if one of them is not there.
     pub(crate) fn report(&self, names: &[String]) -> Option<(String, Arc<str>)> {
-        let paths: Vec<PathBuf> = names.iter().map(|name| self.locate(name)).collect::<Option<_>>()?;
-        let stamps: Vec<Stamps> = paths.iter().map(|path| self.files(path).stamps).collect();
+        let stamps: Vec<Stamps> = names.iter().map(|name| self.stamps(name)).collect::<Option<_>>()?;
         let same = |rendered: &Rendered| rendered.names == names && rendered.stamps == stamps;
         if let Some(rendered) = lock(&self.reports).iter().find(|rendered| same(rendered)) {
             return Some((rendered.title.clone(), Arc::clone(&rendered.main)));
         }
-        let views = names.iter().map(|name| self.view(name, Depth::Whole)).collect::<Option<Vec<_>>>()?;
-        let report = Report::new(views);
+        let report = self.put_together(names)?;
         let (title, main) = (report.title(), Arc::from(report.main()));
         let mut reports = lock(&self.reports);
         reports.retain(|rendered| rendered.names != names);
@@ -118,6 +136,40 @@ impl Library {
         }
         reports.push(Rendered { names: names.to_vec(), stamps, title: title.clone(), main: Arc::clone(&main) });
         Some((title, main))
+    }
+}
+
+impl Library {
+    /// The stamps of all files that a report of a run or a comparison is made from.
+    fn stamps(&self, name: &str) -> Option<Stamps> {
+        let of_run = self.locate(name).map(|path| self.files(&path));
+        let of_comparison = || Some(Files::of_comparison(&self.root, &self.locate_comparison(name)?));
+        Some(of_run.or_else(of_comparison)?.stamps)
+    }
+
+    fn put_together(&self, names: &[String]) -> Option<Report> {
+        let (compared, runs): (Vec<&String>, Vec<&String>) =
+            names.iter().partition(|name| self.locate_comparison(name).is_some());
+        let mut views = runs.into_iter().map(|name| self.view(name, Depth::Whole)).collect::<Option<Vec<_>>>()?;
+        // The list has the newest run first; what others are compared with must not depend on that.
+        views.sort_by_key(|view| !view.is_base());
+        let mut report = Report::new(views);
+        for name in compared {
+            let path = self.locate_comparison(name)?;
+            let files = Files::of_comparison(&self.root, &path);
+            // A link may lead elsewhere, and a pipe would keep its reader waiting: nothing is read then.
+            let read = files.problems.is_empty().then(|| ComparisonView::read(&path));
+            let problems = match read {
+                None => files.problems,
+                Some(Ok(ComparisonView { comparison, courses, problems, .. })) => {
+                    report.compare(comparison, &courses);
+                    problems
+                }
+                Some(Err(error)) => vec![error.to_string()],
+            };
+            problems.into_iter().for_each(|problem| report.problem(format!("{name}: {problem}")));
+        }
+        Some(report)
     }
 }
 

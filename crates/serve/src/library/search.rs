@@ -1,6 +1,6 @@
-//! Finding run folders.
+//! Finding run folders and comparisons.
 
-use boostfgl_report::RunFolder;
+use boostfgl_report::{CellStore, Comparison, RunFolder};
 use std::path::{Path, PathBuf};
 
 /// How deep runs are looked for: `runs/a/b/c`.
@@ -12,7 +12,10 @@ const MOST_FOLDERS: usize = 20_000;
 /// A folder with one of these is a run.
 const SIGNS: [&str; 3] = [RunFolder::CONFIG, RunFolder::ROUNDS, RunFolder::SUMMARY];
 
-/// A run folder.
+/// What a comparison has beside its tables; no run is in there.
+const OF_COMPARISONS: [&str; 2] = [CellStore::FOLDER, "config"];
+
+/// A run folder, or the folder of a comparison.
 #[derive(Debug)]
 pub(super) struct Run {
     /// Its path below the folder, with `/` between the parts; empty for the folder itself.
@@ -24,11 +27,12 @@ pub(super) struct Run {
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) runs: Vec<Run>,
+    pub(super) comparisons: Vec<Run>,
     /// What was passed over, one sentence each.
     pub(super) notes: Vec<String>,
 }
 
-/// All runs below a folder. Links are passed over: what they lead to is outside, or found where it is.
+/// All runs and comparisons below a folder. Links are passed over: what they lead to is outside, or found where it is.
 pub(super) fn search(root: &Path) -> Found {
     let mut found = Found::default();
     let (mut visited, mut odd) = (0, 0);
@@ -40,21 +44,28 @@ pub(super) fn search(root: &Path) -> Found {
         }
         visited += 1;
         let Ok(entries) = folder.path.read_dir() else { continue };
-        let mut run = false;
+        let (mut run, mut comparison, mut inside) = (false, false, Vec::new());
         for entry in entries.flatten() {
             let name = entry.file_name();
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             run |= !is_folder && SIGNS.iter().any(|sign| name == *sign);
+            comparison |= !is_folder && name == Comparison::FILE;
             if !is_folder || depth == LEVELS || name == RunFolder::CHECKPOINT {
                 continue;
             }
             match name.to_str().filter(|name| is_plain(name)) {
                 Some(hidden) if hidden.starts_with('.') => {}
-                Some(name) => ahead.push((below(&folder, name), depth + 1)),
+                Some(name) => inside.push(name.to_owned()),
                 None => odd += 1,
             }
         }
-        found.runs.extend(run.then_some(folder));
+        inside.retain(|name| !comparison || !OF_COMPARISONS.contains(&&name[..]));
+        ahead.extend(inside.iter().map(|name| (below(&folder, name), depth + 1)));
+        match (run, comparison) {
+            (true, _) => found.runs.push(folder),
+            (false, true) => found.comparisons.push(folder),
+            (false, false) => {}
+        }
     }
     if odd > 0 {
         found.notes.push(format!("Folders whose names cannot stand in an address are not listed: {odd}."));
@@ -69,7 +80,16 @@ fn below(folder: &Run, name: &str) -> Run {
 
 /// Whether a folder is a run.
 pub(super) fn is_run(path: &Path) -> bool {
-    path.is_dir() && SIGNS.iter().any(|sign| path.join(sign).symlink_metadata().is_ok_and(|file| !file.is_dir()))
+    path.is_dir() && SIGNS.iter().any(|sign| has(path, sign))
+}
+
+/// Whether a folder is a comparison, and no run.
+pub(super) fn is_comparison(path: &Path) -> bool {
+    path.is_dir() && has(path, Comparison::FILE) && !is_run(path)
+}
+
+fn has(folder: &Path, name: &str) -> bool {
+    folder.join(name).symlink_metadata().is_ok_and(|file| !file.is_dir())
 }
 
 /// Whether a part of a path names something right there: not another folder, drive or stream.

@@ -3,6 +3,9 @@
 mod access;
 mod broken;
 mod common;
+#[path = "../../../report/tests/common/compared.rs"]
+mod compared;
+mod comparisons;
 mod list;
 mod live;
 mod paths;

@@ -25,7 +25,7 @@ fn case(name: &'static str, graph: &str, setup: &Setup) -> Case {
         "graph": graph,
         "settings": {
             "fed.rounds": setup.protocol.rounds,
-            "groups.minority_ratio": setup.minority_ratio,
+            "fairfgl.minority_ratio": config.minority_ratio,
             "optimizer.optimizer": setup.optimizer.optimizer,
             "optimizer.learning_rate": setup.optimizer.learning_rate,
             "fairfgl.align": config.align,
@@ -65,8 +65,7 @@ fn case(name: &'static str, graph: &str, setup: &Setup) -> Case {
 fn fairfgl_agrees_with_its_oracle() {
     let setup = |minority: f64, config: Config| {
         let mut setup = toy::setup("fairfgl", 5);
-        setup.minority_ratio = minority;
-        setup.methods.fairfgl = Config { history: 3, ..config };
+        setup.methods.fairfgl = Config { history: 3, minority_ratio: minority, ..config };
         setup
     };
     let few = Config { homophily: 0.25, ..Config::default() };

@@ -58,7 +58,6 @@ pub(super) fn setup(method: &str, rounds: usize) -> Setup {
     setup.model = Model { hidden: HIDDEN, dropout: 0.0, ..Model::default() };
     setup.optimizer = Optimizer { learning_rate: 0.01, weight_decay: 5e-4, ..Optimizer::default() };
     setup.methods = Default::default();
-    setup.minority_ratio = 0.5;
     setup.screen.enabled = false;
     setup
 }

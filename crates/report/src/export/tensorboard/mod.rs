@@ -3,11 +3,12 @@
 mod event;
 mod record;
 
+use super::comparisons::{Named, courses};
 use super::records::readings;
 use super::rounds;
 use super::runs::Run;
-use crate::{AtomicFile, Error, Result, Round};
-use std::collections::HashSet;
+use crate::{AtomicFile, Comparison, Error, Point, Result, Round};
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -37,15 +38,69 @@ pub(super) fn write(runs: &[Run<'_>], to: &Path) -> Result<Vec<PathBuf>> {
     Ok(written)
 }
 
+/// Writes `COMPARISON/DATASET/METHOD/seedN/` under `to`, of every cell whose curve was kept.
+pub(super) fn write_courses(all: &[Named<'_>], to: &Path) -> Result<Vec<PathBuf>> {
+    let mut written = Vec::new();
+    let mut places = Places::default();
+    for (of, dataset, method, seed, points) in courses(all) {
+        let folder = [&of.name, dataset, method].into_iter().fold(to.to_path_buf(), |at, name| places.below(&at, name));
+        let folder = folder.join(format!("seed{seed}"));
+        boostfgl_disk::create_dir_all(&folder)?;
+        let path = folder.join(NAME);
+        // When a round ended is not known: all have the time of the comparison, so that the same folder gives the same bytes.
+        let time = seconds(&of.view.path.join(Comparison::FILE));
+        let mut file = AtomicFile::create(&path)?;
+        let events = points.iter().map(|point| (point.round as u64, of_point(point), time));
+        events_of(&mut file, events).map_err(|source| Error::io(&path, source))?;
+        file.finish()?;
+        written.push(path);
+    }
+    Ok(written)
+}
+
+/// Folders by the names that they stand for, since two names may look alike once they are safe.
+#[derive(Default)]
+struct Places {
+    known: HashMap<(PathBuf, String), PathBuf>,
+    taken: HashMap<PathBuf, HashSet<String>>,
+}
+
+impl Places {
+    fn below(&mut self, at: &Path, name: &str) -> PathBuf {
+        let taken = self.taken.entry(at.to_path_buf()).or_default();
+        let place = || at.join(folder_name(name, taken));
+        self.known.entry((at.to_path_buf(), name.to_owned())).or_insert_with(place).clone()
+    }
+}
+
+/// What is drawn of an evaluated round of a cell.
+fn of_point(point: &Point) -> Vec<(String, f64)> {
+    let metrics = [
+        ("accuracy/pooled", point.accuracy),
+        ("overall_f1/pooled", point.overall_f1),
+        ("hete_f1/pooled", point.hete_f1),
+        ("hete_min_f1/pooled", point.hete_min_f1),
+    ];
+    let known = metrics.into_iter().filter_map(|(tag, value)| Some((tag.to_owned(), value?)));
+    std::iter::once(("loss".to_owned(), point.loss)).chain(known).collect()
+}
+
 /// The version, then one event per round.
 fn events<'a>(file: &mut impl io::Write, rounds: impl Iterator<Item = (&'a Round, f64)>) -> io::Result<()> {
-    for (at, (round, time)) in rounds.enumerate() {
+    events_of(file, rounds.map(|(round, time)| (round.round as u64, scalars(round), time)))
+}
+
+/// The same of numbers by their names.
+fn events_of(
+    file: &mut impl io::Write,
+    rounds: impl Iterator<Item = (u64, Vec<(String, f64)>, f64)>,
+) -> io::Result<()> {
+    for (at, (round, scalars, time)) in rounds.enumerate() {
         if at == 0 {
             record::write(file, &event::version(time))?;
         }
-        let scalars = scalars(round);
         let values = scalars.iter().map(|(tag, value)| (&tag[..], *value));
-        record::write(file, &event::scalars(time, round.round as u64, values))?;
+        record::write(file, &event::scalars(time, round, values))?;
     }
     Ok(())
 }
@@ -72,8 +127,7 @@ fn scalars(round: &Round) -> Vec<(String, f64)> {
 /// When each round ended, as seconds since 1970. The file was last written when the last one did; earlier ones lie back by
 /// what the rounds between took. So the same folder gives the same bytes.
 fn wall_times(run: &Run<'_>) -> Vec<f64> {
-    let changed = run.view.rounds.as_ref().and_then(|rounds| rounds.path().metadata().ok()?.modified().ok());
-    let end = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).map_or(0.0, |since| since.as_secs_f64());
+    let end = run.view.rounds.as_ref().map_or(0.0, |rounds| seconds(rounds.path()));
     let total: f64 = rounds::of(run).map(|round| round.seconds).sum();
     let mut gone = 0.0;
     let time = |round: &Round| {
@@ -81,6 +135,12 @@ fn wall_times(run: &Run<'_>) -> Vec<f64> {
         end - total + gone
     };
     rounds::of(run).map(time).collect()
+}
+
+/// When a file was last written, as seconds since 1970; 0 if that is not known.
+fn seconds(path: &Path) -> f64 {
+    let changed = path.metadata().and_then(|file| file.modified()).ok();
+    changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).map_or(0.0, |since| since.as_secs_f64())
 }
 
 /// A name that is one folder here and elsewhere, and no other run's.

@@ -1,7 +1,6 @@
 //! Finished cells on the disk, under their digests.
 
-use crate::{Error, Result};
-use boostfgl_report::{Detail, Measured, write_atomic};
+use crate::{Detail, Measured, Result, write_atomic};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -120,7 +119,7 @@ impl CellStore {
         let file = File { version: VERSION, digest: digest.to_owned(), checksum: checksum(&cell), cell };
         // A record holds numbers, strings and structures of them.
         let text = serde_json::to_string_pretty(&file).expect("a cell is representable as JSON");
-        write_atomic(self.path(digest), format!("{text}\n").as_bytes()).map_err(Error::from)
+        Ok(write_atomic(self.path(digest), format!("{text}\n").as_bytes())?)
     }
 }
 
@@ -132,8 +131,8 @@ fn checksum(cell: &CellRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::CellCost;
     use boostfgl_fairness::{GroupSizes, Readings, Scores};
-    use boostfgl_report::CellCost;
     use proptest::prelude::*;
 
     fn record(value: f64) -> CellRecord {

@@ -1,0 +1,239 @@
+//! What data a run was made on, as one number and part by part.
+//!
+//! A run keeps the [`Fingerprint`] of its data in `summary.json`, a stopped run in its checkpoint, a cell of a grid in its name.
+//! All three come from here, so that "the data have changed" means the same everywhere.
+
+use crate::{Error, Result};
+use blake3::Hasher;
+use boostfgl_graph::{Features, Graph, Role, Split};
+use boostfgl_report::Fingerprint;
+
+/// The fingerprint of a graph as it was read: nodes and edges, features before any scaling, labels, split.
+///
+/// What does not decide a digit is left out: the names of dataset and classes, group columns, how features are stored, and weights
+/// that are all 1.
+pub fn of(graph: &Graph) -> Fingerprint {
+    let parts = [structure(graph), features(graph.features()), labels(graph), split(graph)];
+    let mut whole = Part::new("boostfgl data");
+    parts.iter().for_each(|part| whole.bytes(part.as_bytes()));
+    let [structure, features, labels, split] = parts;
+    Fingerprint { whole: whole.finish(), structure, features, labels, split }
+}
+
+/// Compares the data of a run with the `dataset` at hand; `place` names the file of the run.
+///
+/// # Errors
+/// Names both fingerprints and the parts that differ.
+pub fn check(
+    place: &str,
+    dataset: &str,
+    expected: &Fingerprint,
+    found: &Fingerprint,
+    advice: &'static str,
+) -> Result<()> {
+    if expected.whole == found.whole {
+        return Ok(());
+    }
+    let parts = match &expected.differences(found)[..] {
+        [] => String::new(),
+        parts => format!(" (other {})", parts.join(", ")),
+    };
+    let reason = format!(
+        "expected the data that the run was begun with, of fingerprint {}, found that `{dataset}` has changed: \
+         fingerprint {}{parts}",
+        expected.whole, found.whole
+    );
+    Err(Error::usage(place, reason, advice))
+}
+
+fn structure(graph: &Graph) -> String {
+    let adjacency = graph.adjacency();
+    let mut part = Part::new("structure");
+    [graph.len(), adjacency.is_directed().into()].into_iter().for_each(|x| part.whole(x));
+    adjacency.offsets().iter().for_each(|&offset| part.whole(offset));
+    adjacency.indices().iter().for_each(|&v| part.whole(v as usize));
+    // A file may say of every edge that it counts once, or leave it unsaid.
+    let weights = adjacency.weights().filter(|weights| weights.iter().any(|&weight| weight != 1.0));
+    part.whole(weights.map_or(0, <[f32]>::len));
+    weights.unwrap_or_default().iter().for_each(|&weight| part.real(weight));
+    for v in 0..graph.len() {
+        part.bytes(graph.id(v).as_bytes());
+    }
+    part.finish()
+}
+
+/// Row by row the columns that are not 0 with their values: a bag of words is the same in a dense table.
+fn features(features: &Features) -> String {
+    let mut part = Part::new("features");
+    [features.rows(), features.columns()].into_iter().for_each(|x| part.whole(x));
+    for v in 0..features.rows() {
+        let mut count = 0;
+        let mut value = |column: usize, value: f32| {
+            part.whole(column);
+            part.real(value);
+            count += 1;
+        };
+        match features {
+            Features::Sparse(rows) => {
+                let (columns, values) = rows.row(v);
+                columns.iter().zip(values).for_each(|(&column, &x)| value(column as usize, x));
+            }
+            Features::Dense { columns, values, .. } => {
+                let row = values[v * columns..(v + 1) * columns].iter().enumerate();
+                row.filter(|(_, x)| **x != 0.0).for_each(|(column, &x)| value(column, x));
+            }
+        }
+        // The count after the values keeps one row from running into the next.
+        part.whole(count);
+    }
+    part.finish()
+}
+
+fn labels(graph: &Graph) -> String {
+    let mut part = Part::new("labels");
+    part.whole(graph.classes());
+    graph.labels().iter().for_each(|label| part.whole(label.map_or(0, |class| class as usize + 1)));
+    part.finish()
+}
+
+fn split(graph: &Graph) -> String {
+    let mut part = Part::new("split");
+    let roles = graph.splits().iter().flat_map(Split::roles);
+    roles.for_each(|role: &Role| part.whole(*role as usize));
+    part.finish()
+}
+
+/// A hasher that is fed in pieces of some kilobytes: numbers one by one would take many times as long.
+struct Part {
+    hasher: Hasher,
+    waiting: Vec<u8>,
+}
+
+impl Part {
+    const PIECE: usize = 1 << 16;
+
+    fn new(name: &str) -> Self {
+        let mut part = Self { hasher: Hasher::new(), waiting: Vec::with_capacity(Self::PIECE + 64) };
+        part.bytes(name.as_bytes());
+        part
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        self.waiting.extend_from_slice(bytes);
+        if self.waiting.len() >= Self::PIECE {
+            self.hasher.update(&self.waiting);
+            self.waiting.clear();
+        }
+    }
+
+    fn whole(&mut self, x: usize) {
+        self.put(&(x as u64).to_le_bytes());
+    }
+
+    fn real(&mut self, x: f32) {
+        self.put(&x.to_bits().to_le_bytes());
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.whole(bytes.len());
+        self.put(bytes);
+    }
+
+    fn finish(mut self) -> String {
+        self.hasher.update(&self.waiting);
+        self.hasher.finalize().to_hex().to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boostfgl_graph::{Adjacency, Labels, Scaling, SparseRows};
+    use std::collections::BTreeSet;
+
+    fn with(edges: &[(u32, u32)], weights: Option<&[f32]>, features: Features, label: i64) -> Graph {
+        let adjacency = Adjacency::from_edges(3, edges, weights, false).unwrap().0;
+        Graph::new("g", adjacency, features, Labels::from_integers(&[label, 1, 0], 2).unwrap()).unwrap()
+    }
+
+    fn graph(edges: &[(u32, u32)], feature: f32, label: i64) -> Graph {
+        with(edges, None, Features::dense(3, 2, vec![feature, 0.0, 0.0, 1.0, 0.0, 0.0]).unwrap(), label)
+    }
+
+    #[test]
+    fn content_counts_and_names_do_not() {
+        let one = graph(&[(0, 1)], 0.5, 0);
+        let same = of(&one.clone().renamed("other"));
+        assert_eq!(of(&one), same);
+        let split = |role| Split::new(vec![Role::Train, role, Role::Test]);
+        let others = [
+            ("structure", graph(&[(0, 2)], 0.5, 0)),
+            ("structure", one.clone().with_ids(["a", "b", "c"].map(str::to_owned).to_vec()).unwrap()),
+            ("structure", with(&[(0, 1)], Some(&[2.0]), one.features().clone(), 0)),
+            ("features", graph(&[(0, 1)], 0.25, 0)),
+            ("labels", graph(&[(0, 1)], 0.5, 1)),
+            ("split", one.clone().with_split(split(Role::Val)).unwrap()),
+            ("split", one.clone().with_split(split(Role::Test)).unwrap()),
+            ("split", one.clone().with_split(split(Role::Train)).unwrap()),
+            ("split", one.with_split(split(Role::None)).unwrap()),
+        ];
+        let mut wholes = BTreeSet::from([same.whole.clone()]);
+        for (part, other) in &others {
+            let found = of(other);
+            assert_eq!(same.differences(&found), [*part]);
+            assert!(wholes.insert(found.whole), "another {part} has a fingerprint of its own");
+        }
+    }
+
+    #[test]
+    fn how_a_file_stores_the_same_graph_does_not_matter() {
+        let dense = graph(&[(0, 1)], 0.5, 0);
+        let sparse = Features::Sparse(SparseRows::new(2, &[0, 1, 2, 2], &[0, 1], &[0.5, 1.0]).unwrap());
+        assert_eq!(of(&with(&[(0, 1)], None, sparse, 0)), of(&dense), "sparse rows");
+        assert_eq!(of(&with(&[(1, 0)], Some(&[1.0]), dense.features().clone(), 0)), of(&dense), "weights of 1");
+        let ids = ["0", "1", "2"].map(str::to_owned).to_vec();
+        assert_eq!(of(&dense.clone().with_ids(ids).unwrap()), of(&dense), "positions as names");
+    }
+
+    /// A value of one row cannot pass for one of the next.
+    #[test]
+    fn rows_do_not_run_into_each_other() {
+        let of_rows =
+            |offsets: &[usize]| features(&Features::Sparse(SparseRows::new(2, offsets, &[0, 1], &[1.0, 1.0]).unwrap()));
+        let all: BTreeSet<String> = [[0, 1, 2, 2], [0, 2, 2, 2], [0, 0, 1, 2]].map(|rows| of_rows(&rows)).into();
+        assert_eq!(all.len(), 3);
+        // More than one piece of the hasher.
+        let many = |last: f32| {
+            let mut values = vec![1.0; 20_000];
+            values[19_999] = last;
+            features(&Features::dense(2, 10_000, values).unwrap())
+        };
+        assert_ne!(many(1.0), many(2.0));
+    }
+
+    #[test]
+    fn an_experiment_keeps_the_fingerprint_of_what_was_read_and_not_of_what_was_scaled() {
+        let graph = graph(&[(0, 1)], 0.5, 0);
+        assert_ne!(of(&graph.clone().scaled(Scaling::Binary)), of(&graph));
+        for features in ["raw", "binary"] {
+            let mut layers = crate::Layers::new();
+            layers.set("data.features", features, "test").unwrap();
+            layers.set("partition.clients", 1i64, "test").unwrap();
+            let config = layers.resolve().unwrap().0;
+            let experiment = crate::Experiment::new(config, graph.clone()).unwrap();
+            assert_eq!(*experiment.fingerprint(), of(&graph), "{features}");
+        }
+    }
+
+    #[test]
+    fn a_difference_names_both_and_what_differs() {
+        let [one, other] = [0.5, 0.25].map(|feature| of(&graph(&[(0, 1)], feature, 0)));
+        check("d", "g", &one, &one, "").unwrap();
+        let error = check("d", "g", &one, &other, "Do.").unwrap_err();
+        let expected = format!("d: expected the data that the run was begun with, of fingerprint {}, found", one.whole);
+        let found = format!("`g` has changed: fingerprint {} (other features)", other.whole);
+        let told = error.to_string();
+        assert!(told.starts_with(&expected) && told.ends_with(&found), "{told}");
+        assert_eq!(error.advice(), "Do.");
+    }
+}
