@@ -18,7 +18,10 @@ fn wilsons_interval_is_that_of_the_score_test() {
     assert_eq!(cases.len(), 16);
     for Case { hits, of, lo, hi } in cases {
         let found = wilson(hits, of).unwrap();
-        assert!((found.lo - lo).abs() < 1e-14 && (found.hi - hi).abs() < 1e-14, "{hits} of {of}: {found:?}, {lo} to {hi}");
+        assert!(
+            (found.lo - lo).abs() < 1e-14 && (found.hi - hi).abs() < 1e-14,
+            "{hits} of {of}: {found:?}, {lo} to {hi}"
+        );
     }
 }
 

@@ -77,7 +77,7 @@ fn write_predictions(path: &Path, nodes: usize) -> Result<()> {
             label: Some("a"),
             prediction: "b",
             minority: false,
-            heterophilous: true,
+            heterophilous: Some(true),
         })?;
     }
     rows.finish()

@@ -3,6 +3,7 @@
 use crate::output;
 use anyhow::Result;
 use boostfgl::Error;
+use boostfgl::fairness::frame::MIN_GROUP;
 use boostfgl::report::chart::Chart;
 use boostfgl::report::export::{Format, PNG_WIDTH, export, png, standalone};
 use boostfgl::report::figure::{FIGURES, Figure};
@@ -44,6 +45,10 @@ pub(crate) struct Report {
     /// Write tables for other programs instead of the page: all, or a list of csv, json, parquet, latex, markdown, tensorboard
     #[arg(long, value_name = "FORMATS", conflicts_with_all = ["figure", "open"])]
     export: Option<String>,
+
+    /// Show groups with fewer test nodes, but do not rank them: never the worst, in no sentence
+    #[arg(long, value_name = "N", default_value_t = MIN_GROUP)]
+    min_group: usize,
 
     /// Show the page in the browser
     #[arg(long)]
@@ -95,7 +100,7 @@ impl Report {
     fn page(&self, sources: Sources) -> Result<()> {
         let to = self.place(RunFolder::REPORT);
         let shown = (sources.views.len(), sources.comparisons.len() + sources.results.len());
-        write_new(&to, sources.report().html().as_bytes())?;
+        write_new(&to, sources.report().with_min_group(self.min_group).html().as_bytes())?;
         let what = match shown {
             (0, others) => counted(others, "comparison or experiment"),
             (runs, 0) => counted(runs, "run"),

@@ -136,9 +136,8 @@ fn three_decimals(p: f64) -> String {
 
 /// A number at the start of a sentence.
 fn capital(number: usize) -> String {
-    const WORDS: [&str; 13] = [
-        "No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve",
-    ];
+    const WORDS: [&str; 13] =
+        ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve"];
     WORDS.get(number).map_or_else(|| number.to_string(), |word| (*word).to_owned())
 }
 

@@ -13,8 +13,8 @@ mod csv;
 mod from_results;
 mod sheets;
 
-pub(crate) use analysis::metrics;
 pub use analysis::{Block, BlockRow, CostSummary, Difference, MetricSummary};
+pub(crate) use analysis::{apart, metrics};
 pub use cell::{Cell, CellCost, Measured, Outcome};
 
 use crate::Result;
