@@ -13,7 +13,7 @@ use crate::checkpoint::Keeping;
 use crate::experiment::{Experiment, Progress, Run, SeedRun};
 use crate::{Data, Error, Result};
 use boostfgl_fairness::diagnostics::Which;
-use boostfgl_fairness::frame::{DRAWS, SeedFrame, SeedFrames};
+use boostfgl_fairness::frame::{FrameOptions, MIN_GROUP, SeedFrame, SeedFrames};
 use boostfgl_fairness::{Facts, FrameMetric, Grouping, MetricFrame};
 use boostfgl_graph::groups::Groups;
 use boostfgl_graph::{Graph, Role, readers};
@@ -23,7 +23,7 @@ use course::Watch;
 use std::path::Path;
 
 /// What one wants to know of a run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Inquiry {
     /// The diagnostics.
     pub diagnostics: Vec<Which>,
@@ -31,8 +31,17 @@ pub struct Inquiry {
     pub groupings: Vec<Grouping>,
     /// What is measured on every grouping.
     pub metrics: Vec<FrameMetric>,
+    /// Groups of fewer counted cases are shown, but not ranked.
+    pub min_group: usize,
     /// Whether groups are measured after every evaluated round, too.
     pub per_round: bool,
+}
+
+impl Default for Inquiry {
+    fn default() -> Self {
+        let (diagnostics, groupings, metrics) = (Vec::new(), Vec::new(), Vec::new());
+        Self { diagnostics, groupings, metrics, min_group: MIN_GROUP, per_round: false }
+    }
 }
 
 /// What is known of a run.
@@ -44,7 +53,7 @@ pub struct Answer {
     pub diagnoses: Option<Diagnoses>,
     /// Every metric on every grouping, grouping by grouping.
     pub frames: Vec<SeedFrames>,
-    /// The same round by round, if that was asked for; without intervals.
+    /// The same round by round, if that was asked for; without a bootstrap.
     pub courses: Vec<Course>,
 }
 
@@ -64,19 +73,30 @@ impl Inquiry {
             client: &vec![clients.saturating_sub(1) as u32; n],
             minority: &vec![None; n],
             heterophilous: &vec![false; n],
+            homophily_unknown: &vec![false; n],
             degree: &degrees(graph),
             columns: graph.group_columns(),
         };
-        self.measure(&facts, 0).map(|_| ())
+        self.measure(&facts, self.without_draws()).map(|_| ())
     }
 
     /// Every metric on every grouping, grouping by grouping.
-    fn measure(&self, facts: &Facts<'_>, draws: usize) -> Result<Vec<MetricFrame>> {
+    fn measure(&self, facts: &Facts<'_>, options: FrameOptions) -> Result<Vec<MetricFrame>> {
         let mut frames = Vec::new();
         for grouping in &self.groupings {
-            frames.extend(MetricFrame::measure(facts, grouping, &self.metrics, draws)?);
+            frames.extend(MetricFrame::measure(facts, grouping, &self.metrics, options)?);
         }
         Ok(frames)
+    }
+
+    /// How groups of a finished run are measured.
+    fn options(&self) -> FrameOptions {
+        FrameOptions { min_group: self.min_group, ..FrameOptions::default() }
+    }
+
+    /// The same where there is no time for a bootstrap.
+    fn without_draws(&self) -> FrameOptions {
+        FrameOptions { draws: 0, ..self.options() }
     }
 }
 
@@ -131,7 +151,7 @@ pub fn dataset(name: &str) -> Result<Data> {
 fn frames(run: &Run, graph: &Graph, degree: &[usize], inquiry: &Inquiry) -> Result<Vec<SeedFrames>> {
     let measured = |seed: &SeedRun| {
         let judged = Judged { partition: &seed.partition, groups: &seed.groups, nodes: &test_nodes(&seed.partition) };
-        Ok((seed.seed, inquiry.measure(&judged.facts(graph, degree, &seed.outcome.predictions), DRAWS)?))
+        Ok((seed.seed, inquiry.measure(&judged.facts(graph, degree, &seed.outcome.predictions), inquiry.options())?))
     };
     join(run.seeds.iter().map(measured).collect::<Result<_>>()?)
 }
@@ -152,6 +172,7 @@ impl<'a> Judged<'a> {
             client: self.partition.assignment(),
             minority: &self.groups.minority,
             heterophilous: &self.groups.heterophilous,
+            homophily_unknown: &self.groups.homophily_unknown,
             degree,
             columns: graph.group_columns(),
         }

@@ -4,7 +4,7 @@
 //! nobody had when the run was made can still be answered.
 
 use crate::{Error, Result};
-use boostfgl_fairness::frame::{SeedFrame, SeedFrames};
+use boostfgl_fairness::frame::{FrameOptions, SeedFrame, SeedFrames};
 use boostfgl_fairness::{Facts, FrameMetric, Grouping, MetricFrame};
 use boostfgl_graph::{Graph, NodeIds, Role};
 use boostfgl_report::{Predictions, RunFolder, SavedPrediction, SeedPredictions};
@@ -14,8 +14,7 @@ use std::path::Path;
 /// What to do if a run and a graph do not belong together.
 const ADVICE: &str = "Give the data that the run was made on; its name is in the run's config.toml.";
 
-/// Measures every metric on every grouping of the test nodes of a run, grouping by grouping, with `draws` draws per
-/// interval (usually [`boostfgl_fairness::frame::DRAWS`]; 0 for none).
+/// Measures every metric on every grouping of the test nodes of a run, grouping by grouping.
 ///
 /// Predictions, clients, splits, minority and heterophilous nodes are those of `predictions.csv`; labels, degrees and
 /// group columns are those of `graph`, which must be the graph of the run. Its features are not looked at.
@@ -28,7 +27,7 @@ pub fn frames(
     graph: &Graph,
     groupings: &[Grouping],
     metrics: &[FrameMetric],
-    draws: usize,
+    options: FrameOptions,
 ) -> Result<Vec<SeedFrames>> {
     let path = folder.file(RunFolder::PREDICTIONS);
     let predictions = Predictions::read(&path)?;
@@ -43,7 +42,7 @@ pub fn frames(
         let answers = Answers::of(seed, &known)?;
         let facts = answers.facts(&known);
         for (at, grouping) in groupings.iter().enumerate() {
-            let frames = MetricFrame::measure(&facts, grouping, metrics, draws)?;
+            let frames = MetricFrame::measure(&facts, grouping, metrics, options)?;
             for (slot, frame) in found[at * metrics.len()..].iter_mut().zip(frames) {
                 slot.push(SeedFrame { seed: seed.seed, frame });
             }
@@ -117,6 +116,7 @@ struct Answers {
     client: Vec<u32>,
     minority: Vec<Option<bool>>,
     heterophilous: Vec<bool>,
+    homophily_unknown: Vec<bool>,
 }
 
 impl Answers {
@@ -145,7 +145,8 @@ impl Answers {
             nodes: (0..).zip(&rows).filter(|(_, (row, _))| row.split == Role::Test).map(|(v, _)| v).collect(),
             client: rows.iter().map(|(row, _)| row.client).collect(),
             minority: rows.iter().map(|(row, _)| row.minority).collect(),
-            heterophilous: rows.iter().map(|(row, _)| row.heterophilous).collect(),
+            heterophilous: rows.iter().map(|(row, _)| row.heterophilous == Some(true)).collect(),
+            homophily_unknown: rows.iter().map(|(row, _)| row.heterophilous.is_none()).collect(),
         })
     }
 
@@ -157,6 +158,7 @@ impl Answers {
             client: &self.client,
             minority: &self.minority,
             heterophilous: &self.heterophilous,
+            homophily_unknown: &self.homophily_unknown,
             degree: &known.degree,
             columns: known.graph.group_columns(),
         }

@@ -99,7 +99,7 @@ impl<'a> Recorder<'a> {
                 label: label.map(|y| self.names[y as usize].as_str()),
                 prediction: &self.names[run.outcome.predictions[v] as usize],
                 minority: run.groups.minority[v],
-                heterophilous: run.groups.heterophilous[v],
+                heterophilous: (!run.groups.homophily_unknown[v]).then_some(run.groups.heterophilous[v]),
             })?;
         }
         Ok(())

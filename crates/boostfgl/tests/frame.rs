@@ -1,5 +1,6 @@
 //! From a run folder and its graph to frames.
 
+use boostfgl::fairness::frame::FrameOptions;
 use boostfgl::fairness::{FrameMetric, Group, Grouping};
 use boostfgl::frame::frames;
 use boostfgl::graph::{Adjacency, Features, Graph, GroupColumn, Labels};
@@ -46,7 +47,7 @@ fn frames_of_a_run_are_its_scores() {
     let (run, folder) = run(&graph, place.path());
     let groupings = groupings(&["minority*heterophilous", "client", "column:town"]);
     let metrics = [FrameMetric::Accuracy, FrameMetric::MacroF1All];
-    let found = frames(&folder, &graph, &groupings, &metrics, 20).unwrap();
+    let found = frames(&folder, &graph, &groupings, &metrics, FrameOptions { draws: 20, min_group: 1 }).unwrap();
     assert_eq!(found.len(), 6);
     assert_eq!((&found[3].grouping, &found[3].metric), (&groupings[1], &metrics[1]));
     for (at, seed) in run.seeds.iter().enumerate() {
@@ -59,7 +60,7 @@ fn frames_of_a_run_are_its_scores() {
         let clients: Vec<_> = seed.evaluation.clients.iter().map(|client| client.scores.accuracy.pooled).collect();
         assert_eq!(frame(2).rows.iter().map(|row| row.value).collect::<Vec<_>>(), clients);
         let towns: Vec<&str> = frame(4).rows.iter().map(|row| row.group.as_str()).collect();
-        assert_eq!(towns, ["town=Bonn", "town=Ulm"]);
+        assert_eq!(towns, ["town=Bonn", "town=Ulm", "town=unknown"]);
     }
     let accuracy: Vec<f64> = run.seeds.iter().filter_map(|seed| seed.evaluation.scores.accuracy.pooled).collect();
     assert_eq!(found[0].overall.mean, Some((accuracy[0] + accuracy[1]) / 2.0));
@@ -91,7 +92,14 @@ const GOOD: &str = "0,2,0,none,,1,0,0\n0,0,0,test,0,0,0,0\n0,1,1,test,1,0,1,0\n"
 #[test]
 fn rows_in_any_order_are_put_where_they_belong() {
     let (_place, folder, graph) = by_hand(GOOD);
-    let found = frames(&folder, &graph, &groupings(&["minority", "degree:2"]), &[FrameMetric::Error], 0).unwrap();
+    let found = frames(
+        &folder,
+        &graph,
+        &groupings(&["minority", "degree:2"]),
+        &[FrameMetric::Error],
+        FrameOptions { draws: 0, min_group: 1 },
+    )
+    .unwrap();
     let values: Vec<_> = found[0].rows.iter().map(|row| (row.group.as_str(), row.value.mean)).collect();
     assert_eq!(values, [("minority", Some(1.0)), ("majority", Some(0.0))]);
     // Degrees 1, 1 and 0: half of the nodes is reached at degree 1 only, so there is one part.
@@ -103,7 +111,9 @@ fn rows_in_any_order_are_put_where_they_belong() {
 fn what_does_not_belong_together_is_named() {
     let reason = |rows: &str| {
         let (_place, folder, graph) = by_hand(rows);
-        let error = frames(&folder, &graph, &groupings(&["class"]), &[FrameMetric::Accuracy], 0).unwrap_err();
+        let error =
+            frames(&folder, &graph, &groupings(&["class"]), &[FrameMetric::Accuracy], FrameOptions::without_draws())
+                .unwrap_err();
         assert!(error.is_input(), "{error}");
         error.to_string()
     };
@@ -120,11 +130,16 @@ fn what_does_not_belong_together_is_named() {
         assert!(reason(rows).contains(wanted), "{}\n{wanted}", reason(rows));
     }
     let (_place, folder, graph) = by_hand(GOOD);
-    let asked = |grouping: &str, metric| frames(&folder, &graph, &groupings(&[grouping]), &[metric], 0).unwrap_err();
+    let asked = |grouping: &str, metric| {
+        frames(&folder, &graph, &groupings(&[grouping]), &[metric], FrameOptions::default()).unwrap_err()
+    };
     let error = asked("column:town", FrameMetric::Accuracy);
     assert!(error.is_input() && error.to_string().contains("expected data with group columns"), "{error}");
     let error = asked("class", FrameMetric::Recall("7".into()));
     assert!(error.to_string().starts_with("unknown class `7`") && !error.advice().is_empty(), "{error}");
     let missing = RunFolder::open(tempfile::tempdir().unwrap().path()).unwrap();
-    assert!(frames(&missing, &graph, &groupings(&["class"]), &[FrameMetric::Accuracy], 0).is_err());
+    assert!(
+        frames(&missing, &graph, &groupings(&["class"]), &[FrameMetric::Accuracy], FrameOptions::without_draws())
+            .is_err()
+    );
 }

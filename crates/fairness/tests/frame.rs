@@ -1,7 +1,7 @@
 //! Frames by hand, their laws, and their agreement with the evaluation of a run.
 
-use boostfgl_fairness::frame::{DRAWS, MOST_DRAWS, SeedFrame, SeedFrames};
-use boostfgl_fairness::statistics::Interval;
+use boostfgl_fairness::frame::{DRAWS, FrameOptions, MOST_DRAWS, SeedFrame, SeedFrames};
+use boostfgl_fairness::statistics::wilson;
 use boostfgl_fairness::{Evaluation, Facts, FrameMetric, Group, Grouping, MetricFrame, Question};
 use boostfgl_graph::{GroupColumn, Labels, Stream};
 use proptest::prelude::*;
@@ -17,6 +17,7 @@ struct Data {
     client: Vec<u32>,
     minority: Vec<Option<bool>>,
     heterophilous: Vec<bool>,
+    homophily_unknown: Vec<bool>,
     degree: Vec<usize>,
     columns: Vec<GroupColumn>,
 }
@@ -32,6 +33,7 @@ impl Data {
             client: nodes.iter().map(|node| node.2).collect(),
             minority: nodes.iter().map(|node| Some(node.3)).collect(),
             heterophilous: nodes.iter().map(|node| node.4).collect(),
+            homophily_unknown: vec![false; nodes.len()],
             degree: nodes.iter().map(|node| node.6).collect(),
             columns: vec![GroupColumn::from_texts("region", &region)],
         }
@@ -45,6 +47,7 @@ impl Data {
             client: &self.client,
             minority: &self.minority,
             heterophilous: &self.heterophilous,
+            homophily_unknown: &self.homophily_unknown,
             degree: &self.degree,
             columns: &self.columns,
         }
@@ -55,7 +58,17 @@ impl Data {
     }
 
     fn try_frame(&self, grouping: &str, metric: &str, draws: usize) -> boostfgl_fairness::Result<MetricFrame> {
-        MetricFrame::new(&self.facts(), &Grouping::parse(grouping)?, &FrameMetric::parse(metric)?, draws)
+        // Every group is ranked, unless a test says otherwise.
+        self.try_frame_of(grouping, metric, FrameOptions { draws, min_group: 1 })
+    }
+
+    fn try_frame_of(
+        &self,
+        grouping: &str,
+        metric: &str,
+        options: FrameOptions,
+    ) -> boostfgl_fairness::Result<MetricFrame> {
+        MetricFrame::new(&self.facts(), &Grouping::parse(grouping)?, &FrameMetric::parse(metric)?, options)
     }
 
     fn evaluation(&self) -> Evaluation {
@@ -96,7 +109,10 @@ fn accuracy_by_hand() {
     assert_eq!((frame.difference, frame.ratio), (Some(0.25), Some(0.5 / 0.75)));
     let worst = frame.worst.unwrap();
     assert_eq!((worst.group.as_str(), worst.value), ("minority", 0.5));
-    assert_eq!((frame.overall_interval, frame.difference_interval, frame.rows[0].interval), (None, None, None));
+    // Of shares without any draw: 4 of 6, and 1 of 2.
+    assert_eq!((frame.overall_interval, frame.rows[0].interval), (wilson(4, 6), wilson(1, 2)));
+    let f1 = six().frame("minority", "macro_f1", 0);
+    assert_eq!((f1.overall_interval, f1.difference_interval, f1.rows[0].interval), (None, None, None));
 }
 
 #[test]
@@ -127,13 +143,96 @@ fn an_intersection_nobody_is_in_is_shown_and_never_worst() {
 }
 
 #[test]
-fn columns_leave_out_nodes_without_a_value() {
+fn nodes_without_a_value_are_a_group_of_their_own() {
     let frame = six().frame("column:region", "accuracy", 50);
     let rows: Vec<_> = frame.rows.iter().map(|row| (row.group.as_str(), row.nodes, row.value)).collect();
-    assert_eq!(rows, [("region=north", 2, Some(1.0)), ("region=south", 3, Some(1.0 / 3.0))]);
-    assert_eq!(frame.nodes, 6);
-    // All of the north is right, in every draw.
-    assert_eq!(frame.rows[0].interval, Some(Interval { lo: 1.0, hi: 1.0 }));
+    // The west has no node in the data, so it is no value. Node 3 has an empty field.
+    assert_eq!(
+        rows,
+        [("region=north", 2, Some(1.0)), ("region=south", 3, Some(1.0 / 3.0)), ("region=unknown", 1, Some(1.0))]
+    );
+    assert_eq!(rows.iter().map(|row| row.1).sum::<usize>(), frame.nodes);
+    let both = six().frame("column:region*minority", "accuracy", 0);
+    assert_eq!(both.rows.iter().map(|row| row.nodes).sum::<usize>(), 6);
+    assert_eq!((both.rows[5].group.as_str(), both.rows[5].nodes), ("region=unknown × majority", 1));
+    // Node 0 has no neighbour with a label: it is not homophilous.
+    let data = Data { homophily_unknown: (0..8).map(|v| v == 0).collect(), ..six() };
+    let frame = data.frame("heterophilous", "accuracy", 0);
+    let rows: Vec<_> = frame.rows.iter().map(|row| (row.group.as_str(), row.nodes)).collect();
+    assert_eq!(rows, [("heterophilous", 4), ("homophilous", 1), ("homophily=unknown", 1)]);
+    // Without a judged node in it there is no such group.
+    let known = Data { nodes: vec![0, 1, 2], ..six() }.frame("column:region", "accuracy", 0);
+    assert_eq!(known.rows.len(), 2);
+    // A value that is called so is not the same as none.
+    let texts = ["unknown", "unknown", "", "a", "a", "a", "a", "a"];
+    let named = Data { columns: vec![GroupColumn::from_texts("c", &texts)], ..six() }.frame("column:c", "accuracy", 0);
+    let names: Vec<_> = named.rows.iter().map(|row| row.group.as_str()).collect();
+    assert_eq!(names, ["c=a", "c=unknown", "c=unknown (no value)"]);
+}
+
+#[test]
+fn an_interval_of_a_share_is_never_a_point() {
+    let frame = six().frame("column:region", "accuracy", 50);
+    // One right case of one leaves 21 to 100 %, two of two 34 to 100 %.
+    assert_eq!((frame.rows[0].interval, frame.rows[2].interval), (wilson(2, 2), wilson(1, 1)));
+    assert!(frame.rows.iter().all(|row| row.interval.is_some_and(|interval| interval.lo < interval.hi)));
+    let difference = frame.difference_interval.unwrap();
+    assert!(0.0 <= difference.lo && difference.lo < difference.hi && difference.hi <= 1.0, "{difference:?}");
+    // Macro-F1 is no share: where every draw agrees there is no interval, and none is made up.
+    let f1 = six().frame("column:region", "macro_f1", 50);
+    assert_eq!((f1.rows[0].value, f1.rows[0].interval, f1.rows[2].interval), (Some(1.0), None, None));
+    assert!(f1.rows[1].interval.is_some());
+}
+
+#[test]
+fn recall_counts_the_nodes_of_its_class() {
+    // Of the minority both nodes are of class 1, one of them found; of the majority none is.
+    let frame = six().frame("minority", "recall:1", 10);
+    let rows: Vec<_> = frame.rows.iter().map(|row| (row.nodes, row.counted, row.value, row.interval)).collect();
+    assert_eq!(rows, [(2, 2, Some(0.5), wilson(1, 2)), (4, 0, None, None)]);
+    assert_eq!((frame.nodes, frame.counted, frame.overall_interval), (6, 2, wilson(1, 2)));
+    let frame = six().frame("heterophilous", "recall:0", 10);
+    let rows: Vec<_> = frame.rows.iter().map(|row| (row.nodes, row.counted, row.interval)).collect();
+    assert_eq!(rows, [(4, 2, wilson(1, 2)), (2, 2, wilson(2, 2))]);
+}
+
+#[test]
+fn small_groups_are_shown_and_not_ranked() {
+    let data = six();
+    let frame = |grouping: &str, metric: &str, min_group| {
+        data.try_frame_of(grouping, metric, FrameOptions { draws: 50, min_group }).unwrap()
+    };
+    let found = frame("column:region", "accuracy", 2);
+    let small: Vec<_> = found.rows.iter().map(|row| (row.small, row.value.is_some())).collect();
+    assert_eq!(small, [(false, true), (false, true), (true, true)]);
+    assert_eq!((found.min_group, found.worst.unwrap().group.as_str()), (2, "region=south"));
+    // With three cases the south is alone: no difference and no ratio, and it is the worst of those ranked.
+    let lone = frame("column:region", "accuracy", 3);
+    assert_eq!((lone.difference, lone.ratio, lone.difference_interval), (None, None, None));
+    assert_eq!(lone.worst.unwrap().group, "region=south");
+    // No group has four cases: none is worst.
+    assert_eq!(frame("column:region", "macro_f1", 4).worst, None);
+    // Of recall the counted cases decide: the majority has four nodes and none of class 1.
+    let recall = frame("minority", "recall:1", 2);
+    assert_eq!(recall.rows.iter().map(|row| row.small).collect::<Vec<_>>(), [false, true]);
+    // By default ten are needed.
+    let default = MetricFrame::new(
+        &data.facts(),
+        &Grouping::parse("minority").unwrap(),
+        &FrameMetric::Accuracy,
+        FrameOptions::default(),
+    );
+    assert!(default.unwrap().rows.iter().all(|row| row.small));
+    // Over seeds a group is small if it is so under one of them.
+    let seed = |seed, frame| SeedFrame { seed, frame };
+    let joined =
+        SeedFrames::new(vec![seed(0, frame("column:region", "error", 1)), seed(1, frame("column:region", "error", 2))]);
+    let joined = joined.unwrap();
+    assert_eq!(joined.rows.iter().map(|row| row.small).collect::<Vec<_>>(), [false, false, true]);
+    assert_eq!(
+        (joined.rows[2].counted.as_slice(), joined.worst.unwrap().group.as_str()),
+        (&[1, 1][..], "region=south")
+    );
 }
 
 #[test]
@@ -235,7 +334,8 @@ fn intervals_of_many_nodes_are_those_of_a_normal_and_quick() {
     let grouping = Grouping::parse("minority*heterophilous").unwrap();
     let start = std::time::Instant::now();
     let metrics = [FrameMetric::Accuracy, FrameMetric::MacroF1];
-    let frames = MetricFrame::measure(&data.facts(), &grouping, &metrics, DRAWS).unwrap();
+    let frames =
+        MetricFrame::measure(&data.facts(), &grouping, &metrics, FrameOptions { draws: DRAWS, min_group: 10 }).unwrap();
     // A bound that only a lapse into something much slower exceeds, also on a busy machine without optimisation.
     assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
     for row in &frames[0].rows {
@@ -292,10 +392,9 @@ proptest! {
                 prop_assert!(row.value.is_none_or(|x| x >= frame.worst.as_ref().unwrap().value));
             }
         }
-        // A node without a region is in no group of regions.
-        let judged = |node: &&Node| node.5 && node.0 != 4 && node.7 > 0;
+        // A node without a region is in a group, too.
         let frame = data.frame("column:region*minority", "error", 0);
-        prop_assert_eq!(frame.rows.iter().map(|row| row.nodes).sum::<usize>(), nodes.iter().filter(judged).count());
+        prop_assert_eq!(frame.rows.iter().map(|row| row.nodes).sum::<usize>(), frame.nodes);
     }
 
     /// Not even the last bit depends on the order of nodes, intervals included.
@@ -315,14 +414,15 @@ proptest! {
         let data = Data::of(&nodes);
         let metrics = ["accuracy", "macro_f1", "recall:2"].map(|name| FrameMetric::parse(name).unwrap());
         let grouping = Grouping::parse("minority").unwrap();
-        let together = MetricFrame::measure(&data.facts(), &grouping, &metrics, 25).unwrap();
+        let together = MetricFrame::measure(&data.facts(), &grouping, &metrics, FrameOptions { draws: 25, min_group: 1 }).unwrap();
         for (metric, frame) in metrics.iter().zip(together) {
             let alone = data.frame("minority", &metric.to_string(), 25);
             prop_assert_eq!(&frame, &alone);
             prop_assert_eq!(data.frame("client", &metric.to_string(), 25).overall_interval, alone.overall_interval);
             for row in &frame.rows {
                 prop_assert!(row.interval.is_none_or(|i| 0.0 <= i.lo && i.lo <= i.hi && i.hi <= 1.0));
-                prop_assert!(row.nodes > 1 || row.interval.is_none());
+                prop_assert!(row.interval.is_none_or(|i| i.lo < i.hi));
+                prop_assert!(metric.to_string() == "macro_f1" || row.interval.is_some() == row.value.is_some());
             }
         }
     }

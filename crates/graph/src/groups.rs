@@ -209,6 +209,8 @@ pub struct Groups {
     pub minority: Vec<Option<bool>>,
     /// 𝒱_hete: φ(v) ≤ threshold. Nodes for which φ is not defined are outside.
     pub heterophilous: Vec<bool>,
+    /// Nodes for which φ is not defined: neither heterophilous nor known not to be.
+    pub homophily_unknown: Vec<bool>,
 }
 
 impl Groups {
@@ -231,6 +233,7 @@ impl Groups {
         Ok(Self {
             minority: labels.iter().map(|class| class.and_then(|c| minority[c as usize])).collect(),
             heterophilous: phi.iter().map(|phi| phi.is_some_and(|phi| phi <= threshold)).collect(),
+            homophily_unknown: phi.iter().map(Option::is_none).collect(),
         })
     }
 

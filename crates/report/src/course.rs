@@ -46,12 +46,14 @@ impl Course {
         columns.push(Column::new("difference", self.values(|frames| Some(frames.difference))));
         let seeds = self.rounds.first().map_or(0, |round| round.frames.seeds.len());
         let over = if seeds > 1 { format!(", mean ± standard deviation over {seeds} seeds") } else { String::new() };
+        let mut notes = vec![format!("Percent{over}, on the test nodes after each evaluated round.")];
+        notes.extend(self.small());
         let sheet = |columns: &[Column]| Sheet {
             title: format!("{title}: {} by {}, round by round", self.metric, self.grouping),
             labels: "Round",
             columns: columns.iter().map(|column| column.heading.clone()).collect(),
             rows: self.rounds.iter().enumerate().map(|(at, round)| row(round.round, at, columns)).collect(),
-            notes: vec![format!("Percent{over}, on the test nodes after each evaluated round.")],
+            notes: notes.clone(),
         };
         chunks(&columns).into_iter().map(sheet).collect()
     }
@@ -65,6 +67,14 @@ impl Course {
             }
         }
         names
+    }
+
+    /// Which groups are in no difference, if any.
+    fn small(&self) -> Option<String> {
+        let frames = &self.rounds.first()?.frames;
+        let small: Vec<&str> = frames.rows.iter().filter(|row| row.small).map(|row| row.group.as_str()).collect();
+        let why = format!("fewer than {} counted cases", frames.min_group);
+        (!small.is_empty()).then(|| format!("Not in the difference ({why}): {}.", plain(&small.join(", "))))
     }
 
     fn values(&self, pick: impl Fn(&SeedFrames) -> Option<Spread>) -> Vec<String> {

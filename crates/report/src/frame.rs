@@ -1,8 +1,8 @@
 //! A metric by groups of nodes, for people and spreadsheets.
 
-use boostfgl_fairness::MetricFrame;
-use boostfgl_fairness::frame::{SeedFrames, Spread};
+use boostfgl_fairness::frame::{FrameRow, SeedFrames, Spread};
 use boostfgl_fairness::statistics::Interval;
+use boostfgl_fairness::{FrameMetric, MetricFrame};
 
 use crate::Style;
 use crate::sheet::{Line, Mark, Marked, Sheet, csv_line, plain};
@@ -53,11 +53,13 @@ impl<'a> FrameTable<'a> {
     }
 
     /// As CSV with every digit, one record per seed and group:
-    /// `metric,grouping,seed,row,group,nodes,value,lo,hi,worst`. `row` is `overall`, `group`, `difference` or `ratio`;
-    /// values are in percent but for the ratio; `worst` is 1 for the worst group of its seed. What has no value is an
-    /// empty field.
+    /// `metric,grouping,seed,row,group,nodes,value,lo,hi,worst,counted,small`. `row` is `overall`, `group`, `difference` or
+    /// `ratio`; values are in percent but for the ratio; `worst` is 1 for the worst group of its seed; `counted` is the
+    /// denominator of the metric, and `small` is 1 for groups that count too few cases to be ranked. What has no value is
+    /// an empty field.
     pub fn csv(&self) -> String {
-        let header = ["metric", "grouping", "seed", "row", "group", "nodes", "value", "lo", "hi", "worst"];
+        let header =
+            ["metric", "grouping", "seed", "row", "group", "nodes", "value", "lo", "hi", "worst", "counted", "small"];
         let mut text = csv_line(&header.map(str::to_owned));
         match self.shown {
             Shown::One(seed, frame) => text.push_str(&records(seed, frame)),
@@ -77,45 +79,59 @@ impl<'a> FrameTable<'a> {
     }
 
     fn one(&self, frame: &MetricFrame, mark: &str) -> Sheet {
-        let line = |label: &str, nodes: usize, value: Option<f64>, interval: Option<Interval>, mark: Mark| Line {
-            label: label.to_owned(),
-            cells: vec![vec![
-                Marked::plain(range(std::iter::once(nodes))),
-                Marked { text: percent(value), mark },
-                Marked::plain(interval.map(points).unwrap_or_default()),
-            ]],
+        let own = frame.metric.counts_one_class();
+        let line = |label: String, [nodes, counted]: [usize; 2], value: Option<f64>, interval, mark: Mark| {
+            let mut cells = vec![Marked::plain(range(std::iter::once(nodes)))];
+            cells.extend(own.then(|| Marked::plain(range(std::iter::once(counted)))));
+            cells.push(Marked { text: value.map_or_else(|| absent(nodes), |value| percent(Some(value))), mark });
+            cells.push(Marked::plain(reach(value, interval)));
+            Line { label, cells: vec![cells] }
         };
-        let marks = worst_marks(frame.metric.larger_is_better(), frame.rows.iter().map(|row| row.value));
-        let mut rows = vec![line(ALL, frame.nodes, frame.overall, frame.overall_interval, Mark::Plain)];
-        rows.extend(
-            frame.rows.iter().zip(marks).map(|(row, mark)| line(&row.group, row.nodes, row.value, row.interval, mark)),
-        );
+        let ranked = frame.rows.iter().map(|row| row.value.filter(|_| !row.small));
+        let marks = worst_marks(frame.metric.larger_is_better(), ranked);
+        let sizes = [frame.nodes, frame.counted];
+        let mut rows = vec![line(ALL.to_owned(), sizes, frame.overall, frame.overall_interval, Mark::Plain)];
+        rows.extend(frame.rows.iter().zip(marks).map(|(row, mark)| {
+            line(labelled(&row.group, is_small(row)), [row.nodes, row.counted], row.value, row.interval, mark)
+        }));
         let interval = frame.difference_interval.map(|interval| format!(" {}", points(interval))).unwrap_or_default();
         let last = frame.difference.map(|difference| {
             let ratio = frame.ratio.map(|ratio| format!(", ratio {ratio:.2}")).unwrap_or_default();
             format!("Difference {}{interval} points{ratio}.", percent(Some(difference)))
         });
-        let drawn = frame.overall_interval.is_some() || frame.rows.iter().any(|row| row.interval.is_some());
-        let intervals = if drawn { "; 95 % bootstrap intervals over nodes" } else { "" };
+        let mut notes = vec![format!("Percent; 95 % intervals over nodes; {mark}.")];
+        notes.extend(small_note(frame.rows.iter().any(is_small), frame.min_group));
+        notes.push(last.unwrap_or_else(|| lone(frame.min_group)));
         Sheet {
             title: format!("{}: {} by {}", self.title, frame.metric, frame.grouping),
             labels: "Group",
-            columns: headings(&[["Nodes", ""], [&plain(&frame.metric.to_string()), "%"], ["Interval", "%"]]),
+            columns: self.headings(&frame.metric, true),
             rows,
-            notes: vec![format!("Percent{intervals}; {mark}."), last.unwrap_or_else(|| LONE.to_owned())],
+            notes,
         }
     }
 
     fn several(&self, frames: &SeedFrames, mark: &str) -> Sheet {
-        let line = |label: &str, nodes: String, value: Spread, mark: Mark| Line {
-            label: label.to_owned(),
-            cells: vec![vec![Marked::plain(nodes), Marked { text: spread(value), mark }]],
+        let own = frames.metric.counts_one_class();
+        let line = |label: String, nodes: &[usize], counted: &[usize], value: Spread, mark: Mark| {
+            let sizes = |sizes: &[usize]| Marked::plain(range(sizes.iter().copied()));
+            let mut cells = vec![sizes(nodes)];
+            cells.extend(own.then(|| sizes(counted)));
+            let none = || absent(nodes.iter().copied().max().unwrap_or(0));
+            cells.push(Marked { text: value.mean.map_or_else(none, |_| spread(value)), mark });
+            Line { label, cells: vec![cells] }
         };
-        let marks = worst_marks(frames.metric.larger_is_better(), frames.rows.iter().map(|row| row.value.mean));
-        let all = range(frames.seeds.iter().map(|seed| seed.frame.nodes));
-        let mut rows = vec![line(ALL, all, frames.overall, Mark::Plain)];
+        let ranked = frames.rows.iter().map(|row| row.value.mean.filter(|_| !row.small));
+        let marks = worst_marks(frames.metric.larger_is_better(), ranked);
+        let over_seeds = |pick: fn(&MetricFrame) -> usize| -> Vec<usize> {
+            frames.seeds.iter().map(|seed| pick(&seed.frame)).collect()
+        };
+        let (nodes, counted) = (over_seeds(|frame| frame.nodes), over_seeds(|frame| frame.counted));
+        let mut rows = vec![line(ALL.to_owned(), &nodes, &counted, frames.overall, Mark::Plain)];
         let rest = frames.rows.iter().zip(marks);
-        rows.extend(rest.map(|(row, mark)| line(&row.group, range(row.nodes.iter().copied()), row.value, mark)));
+        rows.extend(
+            rest.map(|(row, mark)| line(labelled(&row.group, row.small), &row.nodes, &row.counted, row.value, mark)),
+        );
         let last = frames.difference.mean.map(|_| {
             let ratio = frames.ratio.mean.map(|mean| {
                 let std = frames.ratio.std.map_or_else(|| "–".to_owned(), |std| format!("{std:.2}"));
@@ -123,24 +139,65 @@ impl<'a> FrameTable<'a> {
             });
             format!("Difference {} points{}.", spread(frames.difference), ratio.unwrap_or_default())
         });
-        let over = format!("Percent, mean ± standard deviation over {} seeds; {mark}.", frames.seeds.len());
+        let mut notes = vec![format!("Percent, mean ± standard deviation over {} seeds; {mark}.", frames.seeds.len())];
+        notes.extend(small_note(frames.rows.iter().any(|row| row.small), frames.min_group));
+        notes.push(last.unwrap_or_else(|| lone(frames.min_group)));
         Sheet {
             title: format!("{}: {} by {}", self.title, frames.metric, frames.grouping),
             labels: "Group",
-            columns: headings(&[["Nodes", ""], [&plain(&frames.metric.to_string()), "%"]]),
+            columns: self.headings(&frames.metric, false),
             rows,
-            notes: vec![over, last.unwrap_or_else(|| LONE.to_owned())],
+            notes,
         }
+    }
+
+    /// The headings; recall has one for the nodes that it counts.
+    fn headings(&self, metric: &FrameMetric, interval: bool) -> Vec<[String; 2]> {
+        let name = plain(&metric.to_string());
+        let mut titles = vec![["Nodes", ""]];
+        titles.extend(metric.counts_one_class().then_some(["Counted", "of the class"]));
+        titles.push([&name, "%"]);
+        titles.extend(interval.then_some(["Interval", "%"]));
+        titles.into_iter().map(|title| title.map(str::to_owned)).collect()
     }
 }
 
 /// The label of the row of all judged nodes.
 const ALL: &str = "all nodes";
-/// What stands in place of the difference.
-const LONE: &str = "No difference and ratio: they need two groups with a value.";
 
-fn headings(titles: &[[&str; 2]]) -> Vec<[String; 2]> {
-    titles.iter().map(|title| title.map(str::to_owned)).collect()
+/// What stands in place of the difference.
+fn lone(min_group: usize) -> String {
+    let cases = if min_group > 1 { format!(" and at least {min_group} counted cases") } else { String::new() };
+    format!("No difference and ratio: they need two groups with a value{cases}.")
+}
+
+/// Whether a group has a value that is not ranked; where there is none, that is said instead.
+fn is_small(row: &FrameRow) -> bool {
+    row.small && row.value.is_some()
+}
+
+/// The name of a group, and whether it is small.
+fn labelled(group: &str, small: bool) -> String {
+    if small { format!("{group} (small)") } else { group.to_owned() }
+}
+
+/// What it means to be small, where some group is.
+fn small_note(any: bool, min_group: usize) -> Option<String> {
+    any.then(|| format!("(small): fewer than {min_group} counted cases; not ranked, not in difference and ratio."))
+}
+
+/// Why a group has no value: it has no node, or none that the metric counts.
+fn absent(nodes: usize) -> String {
+    if nodes == 0 { "no such node".to_owned() } else { "no counted node".to_owned() }
+}
+
+/// The interval of a value, or that there is none.
+fn reach(value: Option<f64>, interval: Option<Interval>) -> String {
+    match (value, interval) {
+        (None, _) => String::new(),
+        (Some(_), None) => "not available".to_owned(),
+        (Some(_), Some(interval)) => points(interval),
+    }
 }
 
 /// Marks the worst as printed, and all that print like it; if all print alike, none.
@@ -176,30 +233,40 @@ fn spread(value: Spread) -> String {
 /// The records of one seed.
 fn records(seed: Option<u64>, frame: &MetricFrame) -> String {
     let number = |value: Option<f64>| value.map(|x| x.to_string()).unwrap_or_default();
-    let record =
-        |[row, group, nodes]: [String; 3], value: Option<f64>, unit: f64, interval: Option<Interval>, worst: &str| {
-            csv_line(&[
-                frame.metric.to_string(),
-                frame.grouping.to_string(),
-                seed.map(|seed| seed.to_string()).unwrap_or_default(),
-                row,
-                group,
-                nodes,
-                number(value.map(|x| unit * x)),
-                number(interval.map(|i| unit * i.lo)),
-                number(interval.map(|i| unit * i.hi)),
-                worst.to_owned(),
-            ])
-        };
+    let record = |[row, group, nodes]: [String; 3],
+                  value: Option<f64>,
+                  unit: f64,
+                  interval: Option<Interval>,
+                  rest: [String; 3]| {
+        let [worst, counted, small] = rest;
+        csv_line(&[
+            frame.metric.to_string(),
+            frame.grouping.to_string(),
+            seed.map(|seed| seed.to_string()).unwrap_or_default(),
+            row,
+            group,
+            nodes,
+            number(value.map(|x| unit * x)),
+            number(interval.map(|i| unit * i.lo)),
+            number(interval.map(|i| unit * i.hi)),
+            worst,
+            counted,
+            small,
+        ])
+    };
+    let flag = |set: bool| u8::from(set).to_string();
+    let none = || [(); 3].map(|()| String::new());
     let whole = |row: &str, nodes: String| [row.to_owned(), String::new(), nodes];
-    let mut text = record(whole("overall", frame.nodes.to_string()), frame.overall, 100.0, frame.overall_interval, "");
+    let all = [String::new(), frame.counted.to_string(), String::new()];
+    let mut text = record(whole("overall", frame.nodes.to_string()), frame.overall, 100.0, frame.overall_interval, all);
     for row in &frame.rows {
         let worst = frame.worst.as_ref().is_some_and(|worst| worst.group == row.group);
         let place = ["group".to_owned(), row.group.clone(), row.nodes.to_string()];
-        text.push_str(&record(place, row.value, 100.0, row.interval, if worst { "1" } else { "0" }));
+        let rest = [flag(worst), row.counted.to_string(), flag(row.small)];
+        text.push_str(&record(place, row.value, 100.0, row.interval, rest));
     }
     let (difference, ratio) = (whole("difference", String::new()), whole("ratio", String::new()));
-    text.push_str(&record(difference, frame.difference, 100.0, frame.difference_interval, ""));
-    text.push_str(&record(ratio, frame.ratio, 1.0, None, ""));
+    text.push_str(&record(difference, frame.difference, 100.0, frame.difference_interval, none()));
+    text.push_str(&record(ratio, frame.ratio, 1.0, None, none()));
     text
 }

@@ -1,5 +1,6 @@
 //! A comparison worked out by hand.
 
+use boostfgl_fairness::statistics::Certainty;
 use boostfgl_fairness::{GroupSizes, Readings, Scores};
 use boostfgl_report::{Cell, CellCost, Comparison, Contender, Measured, Metrics, Outcome, Style};
 
@@ -143,4 +144,49 @@ fn json_comes_back_as_it_was() {
         row.cells.iter_mut().for_each(|cell| cell.peak_bytes = 0);
     }
     assert_eq!(read, comparison);
+}
+
+/// A method that wins by a little under every one of these many seeds.
+fn wins(seeds: usize) -> Comparison {
+    let base: Vec<f64> = (0..seeds).map(|seed| 50.0 + seed as f64).collect();
+    let more: Vec<f64> = base.iter().enumerate().map(|(seed, x)| x + 0.5 + 0.1 * seed as f64).collect();
+    let methods = ["base", "more"].map(contender).to_vec();
+    Comparison::new(0, methods, (0..seeds as u64).collect(), vec![("cora".into(), vec![row(&base), row(&more)])])
+}
+
+#[test]
+fn a_verdict_is_as_sure_as_the_seeds_allow() {
+    for (seeds, word, limit) in [
+        (3, "too few pairs", Some("Three seeds cannot show a difference:\nthe smallest p they allow is 0.25.")),
+        (5, "leans ahead", Some("Five seeds cannot show a difference:\nthe smallest p they allow is 0.062.")),
+        (6, "ahead", None),
+    ] {
+        let comparison = wins(seeds);
+        let text = comparison.text(Style::Plain);
+        // The word stands alone below the four numbers of the method.
+        let line = text.lines().find(|line| line.contains(word) && !line.contains("Ahead and behind")).unwrap();
+        assert_eq!(
+            line.split("  ").map(str::trim).filter(|word| !word.is_empty()).collect::<Vec<_>>(),
+            [word; 4],
+            "{text}"
+        );
+        let said = ["cannot show a difference"].iter().any(|part| text.contains(part));
+        assert_eq!(said, limit.is_some(), "{text}");
+        assert!(limit.is_none_or(|limit| text.contains(limit)), "{text}");
+        assert!(comparison.markdown().contains(&format!("<br>{word} |")) && comparison.latex().contains(word));
+        let csv = comparison.summary_csv();
+        assert!(csv.lines().nth(6).unwrap().ends_with(&format!(",{word}")), "{csv}");
+    }
+}
+
+#[test]
+fn files_of_earlier_versions_follow_the_same_rule() {
+    let text = wins(5).to_json();
+    let mut old: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let difference = &mut old["datasets"][0]["rows"][1]["metrics"]["accuracy"]["difference"];
+    assert_eq!(difference["verdict"], "leans-ahead");
+    difference.as_object_mut().unwrap().remove("verdict");
+    let read: Comparison = serde_json::from_value(old).unwrap();
+    let difference = read.datasets[0].rows[1].metrics["accuracy"].difference.unwrap();
+    assert_eq!((difference.verdict, difference.certainty()), (None, Certainty::LeansAhead));
 }

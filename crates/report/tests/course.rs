@@ -9,13 +9,17 @@ fn frame(values: &[(&str, Option<f64>)]) -> MetricFrame {
     let row = |(group, value): &(&str, Option<f64>)| FrameRow {
         group: (*group).into(),
         nodes: usize::from(value.is_some()),
+        counted: usize::from(value.is_some()),
         value: *value,
         interval: None,
+        small: false,
     };
     MetricFrame {
         metric: FrameMetric::Accuracy,
         grouping: Grouping::parse("column:a").unwrap(),
+        min_group: 1,
         nodes: 4,
+        counted: 4,
         overall: Some(0.5),
         overall_interval: None,
         rows: values.iter().map(row).collect(),
@@ -37,20 +41,28 @@ fn course(rounds: Vec<Vec<MetricFrame>>) -> Course {
 
 #[test]
 fn one_row_per_round() {
-    let values = |x| vec![frame(&[("a=x × minority", Some(x)), ("a=y × minority", None)])];
+    let values = |x| vec![frame(&[("a=x × minority", Some(x)), ("a=y × minority", None), ("a=z", Some(0.5))])];
     let text = course(vec![values(0.25), values(0.75)]).text("demo, fedavg", Style::Plain);
     let expected = "\
 demo, fedavg: accuracy by column:a, round by round
 
-Round  all nodes     a=x ×     a=y ×  difference
+Round  all nodes     a=x ×     a=y ×    a=z  difference
                   minority  minority
-─────────────────────────────────────────────────
-1           50.0      25.0         –        25.0
-2           50.0      75.0         –        25.0
-─────────────────────────────────────────────────
+────────────────────────────────────────────────────────
+1           50.0      25.0         –   50.0        25.0
+2           50.0      75.0         –   50.0        25.0
+────────────────────────────────────────────────────────
 Percent, on the test nodes after each evaluated round.
 ";
     assert_eq!(text, expected, "\n{text}");
+}
+
+#[test]
+fn groups_that_are_in_no_difference_are_named() {
+    let mut small = frame(&[("a=x", Some(0.25)), ("a=y", Some(0.5))]);
+    (small.min_group, small.rows[0].small) = (10, true);
+    let text = course(vec![vec![small]]).text("demo, fedavg", Style::Plain);
+    assert!(text.ends_with("Not in the difference (fewer than 10 counted cases): a=x.\n"), "{text}");
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn write_predictions(path: &Path, nodes: usize) -> Result<()> {
             label: Some("a"),
             prediction: "b",
             minority: Some(false),
-            heterophilous: true,
+            heterophilous: Some(true),
         })?;
     }
     rows.finish()

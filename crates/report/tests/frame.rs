@@ -10,13 +10,17 @@ fn frame(minority: f64, majority: f64) -> MetricFrame {
     let row = |group: &str, nodes, value, interval: Option<(f64, f64)>| FrameRow {
         group: group.into(),
         nodes,
+        counted: nodes,
         value,
         interval: interval.map(|(lo, hi)| Interval { lo, hi }),
+        small: false,
     };
     MetricFrame {
         metric: FrameMetric::Accuracy,
         grouping: Grouping::parse("column:a").unwrap(),
+        min_group: 1,
         nodes: 6,
+        counted: 6,
         overall: Some(0.625),
         overall_interval: Some(Interval { lo: 0.5, hi: 0.75 }),
         rows: vec![
@@ -38,15 +42,15 @@ fn one_seed_has_intervals() {
     let expected = "\
 demo, boostfgl: accuracy by column:a
 
-Group     Nodes       accuracy       Interval
-                             %              %
-──────────────────────────────────────────────
-all nodes     6           62.5   [50.0, 75.0]
-a=x|y         2           50.0!  [0.0, 100.0]
-a=, �         4           75.0
+Group     Nodes       accuracy        Interval
+                             %               %
+───────────────────────────────────────────────
+all nodes     6           62.5    [50.0, 75.0]
+a=x|y         2           50.0!   [0.0, 100.0]
+a=, �         4           75.0   not available
 a=z           0   no such node
-──────────────────────────────────────────────
-Percent; 95 % bootstrap intervals over nodes; ! worst group.
+───────────────────────────────────────────────
+Percent; 95 % intervals over nodes; ! worst group.
 Difference 25.0 [12.5, 50.0] points, ratio 0.67.
 ";
     assert_eq!(table.text(Style::Plain), expected, "\n{}", table.text(Style::Plain));
@@ -65,13 +69,13 @@ fn csv_has_every_digit() {
     let frame = frame(0.5, 0.75);
     let csv = FrameTable::of_frame("demo", &frame).csv();
     let expected = "\
-metric,grouping,seed,row,group,nodes,value,lo,hi,worst
-accuracy,column:a,,overall,,6,62.5,50,75,
-accuracy,column:a,,group,a=x|y,2,50,0,100,1
-accuracy,column:a,,group,\"a=, \u{1b}\",4,75,,,0
-accuracy,column:a,,group,a=z,0,,,,0
-accuracy,column:a,,difference,,,25,12.5,50,
-accuracy,column:a,,ratio,,,0.6666666666666666,,,
+metric,grouping,seed,row,group,nodes,value,lo,hi,worst,counted,small
+accuracy,column:a,,overall,,6,62.5,50,75,,6,
+accuracy,column:a,,group,a=x|y,2,50,0,100,1,2,0
+accuracy,column:a,,group,\"a=, \u{1b}\",4,75,,,0,4,0
+accuracy,column:a,,group,a=z,0,,,,0,0,0
+accuracy,column:a,,difference,,,25,12.5,50,,,
+accuracy,column:a,,ratio,,,0.6666666666666666,,,,,
 ";
     assert_eq!(csv, expected, "\n{csv}");
 }
@@ -90,7 +94,7 @@ fn several_seeds_have_a_spread() {
         text.ends_with("over 2 seeds; ! worst group.\nDifference 31.2 ± 8.8 points, ratio 0.58 ± 0.12.\n"),
         "{text}"
     );
-    assert!(table.csv().contains("\naccuracy,column:a,7,group,a=x|y,2,37.5,0,100,1\n"));
+    assert!(table.csv().contains("\naccuracy,column:a,7,group,a=x|y,2,37.5,0,100,1,2,0\n"));
     let alone = SeedFrames::new(vec![seed(3, frame(0.5, 0.75))]).unwrap();
     let table = FrameTable::of_seeds("demo", &alone);
     assert!(
@@ -108,4 +112,39 @@ fn nobody_is_worst_if_all_print_alike() {
     let lone = MetricFrame { difference: None, ratio: None, difference_interval: None, ..frame(0.5, 0.5) };
     let text = FrameTable::of_frame("demo", &lone).text(Style::Plain);
     assert!(text.ends_with("No difference and ratio: they need two groups with a value.\n"), "{text}");
+}
+
+#[test]
+fn small_groups_and_what_recall_counts_are_said() {
+    let mut recall = frame(0.5, 0.75);
+    recall.metric = FrameMetric::Recall("fraud".into());
+    (recall.min_group, recall.counted) = (3, 5);
+    // The first group counts two cases and is small; the third has nodes, and none of the class.
+    recall.rows[0].small = true;
+    (recall.rows[2].nodes, recall.rows[2].small) = (7, true);
+    (recall.difference, recall.ratio, recall.difference_interval, recall.worst) = (None, None, None, None);
+    let expected = "\
+demo: recall:fraud by column:a
+
+Group         Nodes       Counted      recall:fraud        Interval
+                     of the class                 %               %
+────────────────────────────────────────────────────────────────────
+all nodes         6             5              62.5    [50.0, 75.0]
+a=x|y (small)     2             2              50.0    [0.0, 100.0]
+a=, �             4             4              75.0   not available
+a=z               7             0   no counted node
+────────────────────────────────────────────────────────────────────
+Percent; 95 % intervals over nodes; ! worst group.
+(small): fewer than 3 counted cases; not ranked, not in difference and ratio.
+No difference and ratio: they need two groups with a value and at least 3 counted cases.
+";
+    let text = FrameTable::of_frame("demo", &recall).text(Style::Plain);
+    assert_eq!(text, expected, "\n{text}");
+    let seed = |seed| SeedFrame { seed, frame: recall.clone() };
+    let frames = SeedFrames::new(vec![seed(0), seed(1)]).unwrap();
+    let text = FrameTable::of_seeds("demo", &frames).text(Style::Plain);
+    assert!(
+        text.contains("a=x|y (small)") && text.contains("no counted node") && !text.contains("50.0 ± 0.0!"),
+        "{text}"
+    );
 }

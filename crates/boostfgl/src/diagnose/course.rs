@@ -62,7 +62,8 @@ impl<'a> Watch<'a> {
     fn measure(&mut self, record: &RoundRecord<'_>) -> Result<()> {
         let (Some(seed), Some(predictions)) = (&self.seed, record.predictions) else { return Ok(()) };
         let judged = Judged { partition: &seed.partition, groups: &seed.groups, nodes: &seed.test };
-        let frames = self.inquiry.measure(&judged.facts(self.graph, self.degree, predictions), 0)?;
+        let frames =
+            self.inquiry.measure(&judged.facts(self.graph, self.degree, predictions), self.inquiry.without_draws())?;
         self.rounds.entry(record.round).or_default().push((seed.seed, frames));
         Ok(())
     }

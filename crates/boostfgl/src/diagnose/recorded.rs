@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::experiment::{Experiment, Progress};
 use crate::{Error, Result, fingerprint};
 use boostfgl_fairness::diagnostics::Which;
-use boostfgl_fairness::frame::{DRAWS, SeedFrames};
+use boostfgl_fairness::frame::SeedFrames;
 use boostfgl_graph::Graph;
 use boostfgl_report::{Diagnoses, Fingerprint, RunFolder, Summary};
 use std::path::Path;
@@ -109,7 +109,7 @@ impl RecordedRun {
         }
         self.check_data(graph.name(), &fingerprint::of(graph))?;
         let file = self.folder.file(RunFolder::PREDICTIONS).display().to_string();
-        let frames = crate::frame::frames(&self.folder, graph, &inquiry.groupings, &inquiry.metrics, DRAWS);
+        let frames = crate::frame::frames(&self.folder, graph, &inquiry.groupings, &inquiry.metrics, inquiry.options());
         frames.map_err(|error| match error {
             Error::Report(error) => readable(error),
             // Rows that are missing or of other nodes: the file was cut off between rows, or the data are others.

@@ -8,6 +8,7 @@ use crate::signals;
 use anyhow::Result;
 use boostfgl::diagnose::{self, Answer, Inquiry, RecordedRun};
 use boostfgl::fairness::diagnostics::Which;
+use boostfgl::fairness::frame::MIN_GROUP;
 use boostfgl::fairness::{FrameMetric, Grouping};
 use boostfgl::graph::Graph;
 use boostfgl::report::{Diagnoses, DiagnosisReport, FrameTable, RunFolder};
@@ -33,7 +34,8 @@ use std::path::{Path, PathBuf};
 /// With --out, the times that are recorded include the diagnostics.
 ///
 /// Groups of test nodes (--by): minority, heterophilous, degree[:N] (N parts), class, client,
-/// column:NAME (a column group:NAME of your nodes.csv); * intersects.
+/// column:NAME (a column group:NAME of your nodes.csv); * intersects. Nodes without a value are
+/// the group unknown. Groups below --min-group are shown, but not ranked.
 ///
 /// Examples:
 ///   boostfgl diagnose demo                          train once and watch with everything
@@ -67,6 +69,10 @@ pub(crate) struct Diagnose {
     /// names); may be repeated [default: accuracy]
     #[arg(long, value_name = "NAME", requires = "by")]
     metric: Vec<String>,
+
+    /// Show groups with fewer counted nodes, but do not rank them: never worst, not in difference and ratio
+    #[arg(long, value_name = "N", requires = "by", default_value_t = MIN_GROUP)]
+    min_group: usize,
 
     /// Measure groups after every evaluated round, too: on DATA, or on a RUN with --replay
     #[arg(long, requires = "by")]
@@ -131,6 +137,7 @@ impl Diagnose {
             diagnostics: wanted.clone().unwrap_or_else(|| Which::ALL.to_vec()),
             groupings: groupings.map_err(Error::from)?,
             metrics,
+            min_group: self.min_group,
             per_round: self.per_round,
         };
         Ok((wanted, inquiry))

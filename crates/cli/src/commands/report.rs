@@ -4,6 +4,7 @@ use crate::output;
 use anyhow::Result;
 use boostfgl::Error;
 use boostfgl::disk::Checksums;
+use boostfgl::fairness::frame::MIN_GROUP;
 use boostfgl::report::chart::Chart;
 use boostfgl::report::export::{Format, PNG_WIDTH, export, export_comparisons, png, standalone};
 use boostfgl::report::figure::{FIGURES, Figure};
@@ -52,6 +53,10 @@ pub(crate) struct Report {
     /// Metrics of the table of methods by datasets, with --export of a comparison: a list of accuracy, overall_f1, hete_f1, hete_min_f1, hete_min_f1_present, or all [default: accuracy,hete_min_f1]
     #[arg(long, value_name = "NAMES", requires = "export")]
     metrics: Option<String>,
+
+    /// Show groups with fewer test nodes, but do not rank them: never the worst, in no sentence
+    #[arg(long, value_name = "N", default_value_t = MIN_GROUP)]
+    min_group: usize,
 
     /// Show the page in the browser
     #[arg(long)]
@@ -110,7 +115,7 @@ impl Report {
         let shown = (sources.views.len(), sources.comparisons.len() + sources.results.len());
         sources.replacing(&to);
         let own = is_own(&to, &sources);
-        write_page(&to, &sources.report().html(), own)?;
+        write_page(&to, &sources.report().with_min_group(self.min_group).html(), own)?;
         let what = match shown {
             (0, others) => counted(others, "comparison or experiment"),
             (runs, 0) => counted(runs, "run"),

@@ -319,7 +319,7 @@ fn frames_are_the_same_from_the_folder_and_from_memory() {
     let accuracy = place.json("a/summary.json")["mean"]["accuracy"]["pooled"].as_f64().unwrap();
     let overall = folder["frames"][0]["overall"]["mean"].as_f64().unwrap();
     assert!((100.0 * overall - accuracy).abs() < 1e-9);
-    // The last round is the reported one; earlier ones have no intervals either.
+    // The last round is the reported one.
     for (course, frames) in memory["rounds"].as_array().unwrap().iter().zip(memory["frames"].as_array().unwrap()) {
         let rounds = course["rounds"].as_array().unwrap();
         assert_eq!((rounds.len(), &rounds[0]["round"], &rounds[1]["round"]), (2, &1.into(), &2.into()));
@@ -328,7 +328,7 @@ fn frames_are_the_same_from_the_folder_and_from_memory() {
     }
     let text = place.ok("diagnose a --by client --metric error --replay --per-round").stdout;
     assert!(text.contains("mine, fedavg: error by client, round by round"), "{text}");
-    assert!(text.contains("95 % bootstrap intervals") && !text.contains("(gsd)"), "{text}");
+    assert!(text.contains("95 % intervals over nodes") && !text.contains("(gsd)"), "{text}");
     // Asked for both, both are there.
     let both = place.ok(&format!("diagnose mine {TINY} --clients 3 --by class --diagnostics khop")).stdout;
     assert!(both.contains("(khop)") && both.contains("accuracy by class"), "{both}");
@@ -366,12 +366,25 @@ fn what_has_no_value_is_a_dash() {
     }
     let json = document(&place.ok(&format!("diagnose {odd} --by minority*heterophilous --by column:town --json")));
     let rows = json["frames"][0]["rows"].as_array().unwrap();
-    let empty: Vec<bool> = rows.iter().map(|row| row["value"]["mean"].is_null()).collect();
-    assert_eq!((rows[0]["group"].as_str(), empty), (Some("minority × heterophilous"), vec![true, false, true, false]));
+    let nodes: Vec<_> =
+        rows.iter().map(|row| (row["group"].as_str().unwrap(), row["nodes"][0].as_u64().unwrap())).collect();
+    // Nodes 7, 10 and 11 have no neighbours: nothing says whether they are heterophilous.
+    let expected = [
+        ("minority × heterophilous", 0),
+        ("minority × homophilous", 1),
+        ("minority × homophily=unknown", 2),
+        ("majority × heterophilous", 0),
+        ("majority × homophilous", 2),
+        ("majority × homophily=unknown", 1),
+    ];
+    assert_eq!(nodes, expected);
+    assert!(rows.iter().all(|row| row["value"]["mean"].is_null() == (row["nodes"][0] == 0)), "{rows:?}");
     let towns: Vec<_> =
         json["frames"][1]["rows"].as_array().unwrap().iter().map(|row| (&row["group"], &row["nodes"][0])).collect();
     // Of the test nodes 2, 3, 7, 9, 10 and 11 the last is in no town.
-    assert_eq!(towns, [(&"town=Bonn".into(), &3.into()), (&"town=Ulm".into(), &2.into())]);
+    let expected: [(Value, Value); 3] =
+        [("town=Bonn".into(), 3.into()), ("town=Ulm".into(), 2.into()), ("town=unknown".into(), 1.into())];
+    assert_eq!(towns, expected.iter().map(|(town, nodes)| (town, nodes)).collect::<Vec<_>>());
     place.ok(&format!("run {odd} --method fedavg --out a"));
     let text = place.ok("diagnose a --by column:town --by minority*heterophilous").stdout;
     assert!(text.contains("town=Ulm") && text.contains("no such node"), "{text}");
@@ -391,4 +404,76 @@ fn the_example_with_a_class_in_the_help_runs() {
     // Of a class that there is not, the message says which there are.
     let other = example.replace("recall:6", "recall:Theory");
     place.refused_with(&format!("{other} --rounds 1"), &["unknown class `Theory`", "there are 0, 1, 2"]);
+}
+
+/// Forty nodes, one of them of the region Fiji and two without a region; a class is easy to see in the features, but for the
+/// frauds of the north, which look like the others.
+fn write_regions(place: &Place) {
+    let region = |i: usize| match i {
+        0 => "Fiji",
+        1 | 2 => "",
+        i if i % 2 == 0 => "north",
+        _ => "south",
+    };
+    let class = |i: usize| if i.is_multiple_of(4) { "fraud" } else { "fine" };
+    let seen = |i: usize| u8::from(class(i) == "fraud" && region(i) != "north");
+    let nodes: String = (0..40).map(|i| format!("{i},{},{},1,{}\n", class(i), seen(i), region(i))).collect();
+    place.write("regions/nodes.csv", format!("id,label,f,g,group:region\n{nodes}"));
+    place.write("regions/edges.csv", "src,dst\n4,8\n8,12\n5,9\n9,13\n");
+    let part: String = (0..40)
+        .map(|i| format!("0,{i},{},{}\n", i % 2, if i < 4 { "test" } else { ["train", "test"][i / 20] }))
+        .collect();
+    place.write("part.csv", format!("seed,node,client,split\n{part}"));
+}
+
+#[test]
+fn small_groups_are_shown_with_an_interval_and_never_rank() {
+    let place = Place::new();
+    write_regions(&place);
+    place.ok("run regions --partition part.csv --method fedavg --rounds 30 --seeds 1 --quiet --out a");
+    let by = |more: &str| place.ok(&format!("diagnose a --by column:region {more}")).stdout;
+    let line = |text: &str, start: &str| {
+        let found = text.lines().find(|line| line.starts_with(start));
+        found.unwrap_or_else(|| panic!("{start}\n{text}")).split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let text = by("");
+    // Fiji is one right case or one wrong one: its interval is Wilson's of one case, never a point.
+    let fiji = line(&text, "region=Fiji (small)");
+    let ends = if fiji[3] == "100.0" { ["[20.7,", "100.0]"] } else { ["[0.0,", "79.3]"] };
+    assert_eq!(fiji[2..], ["1".into(), fiji[3].clone(), ends[0].into(), ends[1].into()], "{text}");
+    assert_eq!(line(&text, "region=unknown (small)")[2], "2", "{text}");
+    assert!(text.contains("(small): fewer than 10 counted cases; not ranked, not in difference and ratio."), "{text}");
+    // Only north and south have ten test nodes: they make the difference.
+    let json: Value = document(&place.ok("diagnose a --by column:region --json"));
+    let frame = &json["frames"][0]["seeds"][0]["frame"];
+    let value = |at: usize| frame["rows"][at]["value"].as_f64().unwrap();
+    assert_eq!(
+        (&frame["rows"][1]["group"], &frame["rows"][2]["group"]),
+        (&"region=north".into(), &"region=south".into())
+    );
+    assert!((frame["difference"].as_f64().unwrap() - (value(1) - value(2)).abs()).abs() < 1e-12, "{frame}");
+    assert!(!["region=Fiji", "region=unknown"].contains(&frame["worst"]["group"].as_str().unwrap()), "{frame}");
+    // Who asks for it ranks every group.
+    assert!(!by("--min-group 1").contains("(small)"));
+    let none = by("--min-group 100");
+    assert!(none.contains("they need two groups with a value and at least 100 counted cases"), "{none}");
+    assert!(!none.lines().any(|line| line.ends_with('!')), "{none}");
+    // Of recall the frauds count: there is none in the south, which is said.
+    let recall = by("--metric recall:fraud --min-group 5");
+    assert!(line(&recall, "region=south").join(" ").ends_with("0 no counted node"), "{recall}");
+    assert_eq!(line(&recall, "region=north")[1..3], ["10", "5"], "{recall}");
+    // No test node has a neighbour: in the report they are neither homophilous nor heterophilous, and not gone.
+    let page = place.read("a/report.html");
+    for wanted in ["of unknown homophily</th>", ">homophilous (no such node)</th>"] {
+        assert!(page.contains(wanted), "{wanted}");
+    }
+    place.ok("report a --min-group 100 --out few.html");
+    let page = place.read("few.html");
+    for wanted in ["No two groups have 100 test nodes", "minority classes (too small to rank)", "too small to rank)\n"]
+    {
+        assert!(page.contains(wanted), "{wanted}");
+    }
+    assert!(!page.contains("but only for") && !page.contains("worst served client"), "nothing is ranked");
+    place.refused_with("diagnose a --min-group 3", &["--by <GROUPING>"]);
+    place.refused_with("diagnose a --by class --min-group few", &["invalid value 'few'"]);
 }

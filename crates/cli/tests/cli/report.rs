@@ -61,7 +61,11 @@ fn a_report_shows_what_the_summaries_say() {
     }
     let lost = place.json("r/fedavg/partition.json")["seeds"][0]["partition"]["total"]["lost_edges"].to_string();
     assert!(html.contains(&format!("{lost} of 5429 edges")), "{lost}");
-    assert!(html.contains("2 seeds are too few to be sure"), "nothing is claimed on two seeds");
+    let few = "Two seeds cannot show a difference: the smallest p they allow is 0.5.";
+    assert!(
+        html.contains(few) && html.contains("boostfgl against fedavg: too few pairs"),
+        "nothing is claimed on two seeds"
+    );
 }
 
 #[test]
@@ -338,4 +342,63 @@ fn foreign_folders_are_refused_with_advice() {
     place.write("x/comparison.json", "{\"version\": 99}");
     place.refused_with("report x", &["expected format version 1 or older, found 99"]);
     place.refused_with("report", &["RUN"]);
+}
+
+/// The cells of the row of a table of the page that starts with these, in order.
+fn html_row(html: &str, start: &[&str]) -> Vec<String> {
+    let rows = html.split("<tr>").map(|row| {
+        let cells = row.split("</tr>").next().unwrap_or_default().split("</t");
+        cells
+            .filter_map(|cell| Some(cell.rsplit_once('>')?.1.to_owned()))
+            .filter(|cell| !cell.is_empty())
+            .collect::<Vec<_>>()
+    });
+    rows.into_iter().find(|cells| cells.len() > start.len() && cells[..start.len()] == *start).unwrap_or_default()
+}
+
+#[test]
+fn terminal_report_and_files_say_the_same_of_a_difference() {
+    let place = Place::new();
+    for (seeds, first) in [(2, "too few pairs"), (5, "leans ahead"), (7, "ahead")] {
+        let out = format!("c{seeds}");
+        let protocol = format!("--rounds 4 --seeds {seeds} --set model.hidden=8 --quiet");
+        let terminal = place.ok(&format!("compare --methods fedavg,isolated,fedprox {protocol} --out {out}")).stdout;
+        let html = place.read(&format!("{out}/report.html"));
+        let json = place.json(&format!("{out}/comparison.json"));
+        let differences = &terminal[terminal.find(": difference to fedavg").unwrap()..terminal.find(": cost").unwrap()];
+        for (at, method) in [(1, "isolated"), (2, "fedprox")] {
+            // The words stand in the third line of the method.
+            let mut lines = differences.lines().skip_while(|line| !line.starts_with(method));
+            let words: Vec<&str> = lines.nth(2).unwrap().split("  ").map(str::trim).filter(|w| !w.is_empty()).collect();
+            assert_eq!(words.len(), 4, "{differences}");
+            // After few rounds clients that train alone are ahead by far: only the number of seeds changes the word.
+            assert!(method != "isolated" || words[0] == first, "{seeds} seeds\n{differences}");
+            let metrics = ["Accuracy", "Overall-F1", "Hete-F1", "Hete-min-F1"];
+            let keys = ["accuracy", "overall_f1", "hete_f1", "hete_min_f1"];
+            for ((metric, key), word) in metrics.iter().zip(keys).zip(words) {
+                let row = html_row(&html, &[method, &format!("{metric}, pooled")]);
+                assert_eq!(row.last().map(String::as_str), Some(word), "{method}, {metric}, {seeds} seeds");
+                let difference = &json["datasets"][0]["rows"][at]["metrics"][key]["difference"];
+                let known = difference["verdict"].as_str().unwrap().replace('-', " ");
+                assert!(word.starts_with(&known.replace("too few", "too few pairs")), "{known}: {word}");
+                let shown = difference["p_holm"].as_f64().unwrap() < 0.05;
+                assert!(shown || !["ahead", "behind"].contains(&word), "{word} at p {}", difference["p_holm"]);
+            }
+        }
+        assert!(!html.contains("surely") && !terminal.contains("surely"));
+    }
+}
+
+#[test]
+fn the_verdict_of_runs_and_their_table_use_one_word() {
+    let place = Place::new();
+    place.ok("run --rounds 4 --seeds 5 --set model.hidden=8 --quiet --out r");
+    let html = place.read("r/report.html");
+    // The accuracy of all test nodes stands in both.
+    let table = html_row(&html, &["boostfgl", "Accuracy, pooled"]);
+    let group = html_row(&html, &["all test nodes"]);
+    let (word, said) = (table.last().unwrap(), group.last().unwrap());
+    assert!(said.ends_with(&format!(": {word}")), "{said}: {word}");
+    assert!(!word.starts_with("ahead") && !word.starts_with("behind"), "five seeds lean at most: {word}");
+    assert!(html.contains("Five seeds cannot show a difference: the smallest p they allow is 0.062."));
 }

@@ -13,33 +13,36 @@ pub(super) struct Division {
 
 impl Division {
     /// Divides the nodes. The order of the groups is that of the values of each attribute, the last changing fastest.
-    /// A node that one attribute puts in no group is in none of the intersection.
+    /// Judged nodes without a value of an attribute are its last group, `unknown`; there is none if all have one.
     ///
     /// # Errors
     /// If there is no column of a name, or there would be more than [`MOST_GROUPS`] groups.
     pub(super) fn new(grouping: &Grouping, facts: &Facts<'_>) -> Result<Self> {
         let mut whole = Self { names: vec![String::new()], of_node: vec![Some(0); facts.truth.len()] };
+        // Without `unknown`, so that what is allowed before training is allowed after it, whichever nodes are judged.
+        let mut groups = 1usize;
         for attribute in grouping.attributes() {
             let part = Self::by(attribute, facts)?;
-            let groups = whole.names.len().saturating_mul(part.names.len());
+            groups = groups.saturating_mul(part.names.len());
             if groups > MOST_GROUPS {
                 return Err(too_many(grouping, groups));
             }
-            whole = whole.intersect(&part);
+            whole = whole.intersect(&part.with_unknown(attribute, facts));
         }
         Ok(whole)
     }
 
     fn by(attribute: &Attribute, facts: &Facts<'_>) -> Result<Self> {
         let pair = |yes: Group, no: Group| vec![yes.name().to_owned(), no.name().to_owned()];
-        let flags = |flags: &[bool]| flags.iter().map(|&flag| Some(u32::from(!flag))).collect();
         let sides = |sides: &[Option<bool>]| sides.iter().map(|side| side.map(|flag| u32::from(!flag))).collect();
         Ok(match attribute {
             Attribute::Minority => {
                 Self { names: pair(Group::Minority, Group::Majority), of_node: sides(facts.minority) }
             }
             Attribute::Heterophilous => {
-                Self { names: pair(Group::Heterophilous, Group::Homophilous), of_node: flags(facts.heterophilous) }
+                let known = facts.heterophilous.iter().zip(facts.homophily_unknown);
+                let of_node = known.map(|(&yes, &unknown)| (!unknown).then_some(u32::from(!yes))).collect();
+                Self { names: pair(Group::Heterophilous, Group::Homophilous), of_node }
             }
             Attribute::Degree(parts) => Self::by_degree(*parts, facts.degree),
             Attribute::Class => Self {
@@ -63,6 +66,30 @@ impl Division {
                 Self { names, of_node: column.of_node.clone() }
             }
         })
+    }
+
+    /// The same with a group of the nodes that have no value, if one of them is judged.
+    fn with_unknown(mut self, attribute: &Attribute, facts: &Facts<'_>) -> Self {
+        if facts.judged().all(|(v, ..)| self.of_node[v].is_some()) {
+            return self;
+        }
+        let of = match attribute {
+            Attribute::Heterophilous => "homophily",
+            Attribute::Minority => "minority",
+            Attribute::Degree(_) => "degree",
+            Attribute::Class => "class",
+            Attribute::Client => "client",
+            Attribute::Column(name) => name,
+        };
+        let mut name = format!("{of}=unknown");
+        if self.names.contains(&name) {
+            // A value of that name is something else than no value.
+            name.push_str(" (no value)");
+        }
+        let unknown = self.names.len() as u32;
+        self.names.push(name);
+        self.of_node.iter_mut().for_each(|group| *group = group.or(Some(unknown)));
+        self
     }
 
     /// Parts of as equal size as equal degrees allow: part i ends at the degree that i/N of the nodes do not exceed.

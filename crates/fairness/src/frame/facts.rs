@@ -20,6 +20,8 @@ pub struct Facts<'a> {
     pub minority: &'a [Option<bool>],
     /// Per node, whether it is heterophilous.
     pub heterophilous: &'a [bool],
+    /// Per node, whether nothing is known about its homophily, since no neighbour has a label.
+    pub homophily_unknown: &'a [bool],
     /// Per node, its number of neighbours in the whole graph.
     pub degree: &'a [usize],
     /// Groupings that came with the data.
@@ -35,6 +37,7 @@ impl Facts<'_> {
             ("client", self.client.len()),
             ("minority", self.minority.len()),
             ("heterophilous", self.heterophilous.len()),
+            ("unknown homophily", self.homophily_unknown.len()),
             ("degree", self.degree.len()),
         ];
         let columns = self.columns.iter().map(|column| (column.name.as_str(), column.of_node.len()));

@@ -12,11 +12,11 @@ use crate::{Error, Result};
 /// | text | groups |
 /// |---|---|
 /// | `minority` | of a minority class or not |
-/// | `heterophilous` | heterophilous or not |
+/// | `heterophilous` | heterophilous or not; `homophily=unknown` without a neighbour that has a label |
 /// | `degree`, `degree:N` | quarters, or N parts (2 to 100), of the nodes of the graph by number of neighbours |
 /// | `class` | the true class |
 /// | `client` | the client that owns the node |
-/// | `column:NAME` | the values of a group column of the data (`group:NAME` in `nodes.csv`) |
+/// | `column:NAME` | the values of a group column of the data (`group:NAME` in `nodes.csv`); `NAME=unknown` for empty fields |
 ///
 /// `*` intersects: `minority*heterophilous*degree:2` has 2 · 2 · 2 groups.
 ///

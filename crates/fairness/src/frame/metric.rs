@@ -71,6 +71,11 @@ impl FrameMetric {
         *self != Self::Error
     }
 
+    /// Whether it counts the nodes of one class alone, so that its denominator is not the size of the group.
+    pub fn counts_one_class(&self) -> bool {
+        matches!(self, Self::Recall(_))
+    }
+
     /// Finds the class it is about, if any, among those there are.
     pub(super) fn resolve(&self, names: &[String]) -> Result<Resolved> {
         Ok(match self {
@@ -98,13 +103,26 @@ pub(super) enum Resolved {
 impl Resolved {
     /// The value on the set of which each class has these counts; `None` if there is no node it is about.
     pub(super) fn of(self, classes: &[ClassCounts]) -> Option<f64> {
-        let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
-        let sum = |count: fn(&ClassCounts) -> u64| classes.iter().map(count).sum::<u64>();
         match self {
-            Self::Accuracy => share(sum(|class| class.hits), sum(|class| class.truth)),
-            Self::Error => share(sum(|class| class.truth) - sum(|class| class.hits), sum(|class| class.truth)),
             Self::MacroF1(over) => MacroF1::EXACT.of_classes(classes, over),
-            Self::Recall(class) => share(classes[class].hits, classes[class].truth),
+            share => share.share(classes).filter(|(_, n)| *n > 0).map(|(part, n)| part as f64 / n as f64),
+        }
+    }
+
+    /// Whether it is a share of counted nodes.
+    pub(super) fn is_share(self) -> bool {
+        !matches!(self, Self::MacroF1(_))
+    }
+
+    /// Of what is a share, the part and the whole: how many nodes, of how many that count.
+    pub(super) fn share(self, classes: &[ClassCounts]) -> Option<(u64, u64)> {
+        let sum = |count: fn(&ClassCounts) -> u64| classes.iter().map(count).sum::<u64>();
+        let (hits, nodes) = (sum(|class| class.hits), sum(|class| class.truth));
+        match self {
+            Self::Accuracy => Some((hits, nodes)),
+            Self::Error => Some((nodes - hits, nodes)),
+            Self::Recall(class) => Some((classes[class].hits, classes[class].truth)),
+            Self::MacroF1(_) => None,
         }
     }
 }

@@ -20,7 +20,7 @@ pub use seeds::{SeedFrame, SeedFrames, SeedRow, Spread};
 use boostfgl_graph::Stream;
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::Interval;
+use crate::statistics::{Interval, newcombe, wilson};
 use crate::{Error, Result};
 use division::Division;
 use metric::Resolved;
@@ -28,25 +28,56 @@ use sample::{Sample, percentiles};
 
 /// How often nodes are drawn anew unless asked otherwise.
 pub const DRAWS: usize = 1000;
+/// Groups of fewer counted cases are not ranked unless asked otherwise.
+pub const MIN_GROUP: usize = 10;
 /// The most draws: more would only cost.
 pub const MOST_DRAWS: usize = 100_000;
 /// The most groups of a grouping: with more, each has too few nodes to say anything.
 pub const MOST_GROUPS: usize = 1000;
 
+/// How a frame is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameOptions {
+    /// How often nodes are drawn anew for the intervals of metrics that are no shares; 0 for none of these.
+    pub draws: usize,
+    /// Groups of fewer counted cases are shown, but not ranked: never worst, and not in difference and ratio.
+    pub min_group: usize,
+}
+
+impl Default for FrameOptions {
+    fn default() -> Self {
+        Self { draws: DRAWS, min_group: MIN_GROUP }
+    }
+}
+
+impl FrameOptions {
+    /// Without any bootstrap.
+    pub fn without_draws() -> Self {
+        Self { draws: 0, ..Self::default() }
+    }
+}
+
 /// One metric on every group of one grouping.
 ///
 /// **Groups.** Rows are in the order of the grouping. A group without judged nodes is a row with 0 nodes and no value,
-/// and never the worst. Nodes in no group (an empty field of a column) count in `overall` alone.
+/// and never the worst. Judged nodes without a value of an attribute (an empty field of a column, no neighbour with a
+/// label) are a group of their own, called `unknown`. Groups with fewer counted cases than
+/// [`FrameOptions::min_group`] are marked as small: they are shown, but never the worst, and difference and ratio are
+/// taken without them.
 ///
-/// **Intervals** are 95 % percentile bootstrap intervals over nodes (Efron 1979): within each group as many nodes as it
-/// has are drawn with replacement, and the metric is computed anew; the difference max − min is taken anew in each draw,
-/// too. They say what another sample of test nodes might have given with the same model, not what another seed would.
-/// Three things to know: a group of which all nodes are right (or all wrong) has an interval without width, however
-/// small it is; a group of one node has none; and max − min over many small groups is pushed up by noise, in the draws
-/// more than in the value itself. Draws in which a metric has no value (recall without a node of the class) are left
-/// out. The draws depend on the counts alone, so the same predictions give the same digits.
+/// **Intervals** say what another sample of test nodes might have given with the same model, not what another seed would.
+/// Of shares (accuracy, error, recall) they are Wilson's, over the cases that the metric counts ([`FrameRow::counted`]: of
+/// recall the nodes of the class, not the group), so that no interval is a point because all cases were right. The
+/// difference of two shares has Newcombe's, between the groups with the largest and the smallest value, without what lies
+/// below 0; over many groups both are extremes of noise, too, and the interval does not know that.
+///
+/// Macro-F1 is no share. Its intervals are 95 % percentile bootstrap intervals over nodes (Efron 1979): within each group as
+/// many nodes as it has are drawn with replacement, and the metric is computed anew; the difference max − min is taken anew
+/// in each draw, too. Where all draws agree (all nodes right, or one node) the bootstrap knows nothing about spread and there
+/// is no interval. The draws depend on the counts alone, so the same predictions give the same digits.
 ///
 /// ```
+/// use boostfgl_fairness::frame::FrameOptions;
 /// use boostfgl_fairness::{Facts, FrameMetric, Grouping, MetricFrame};
 /// use boostfgl_graph::Labels;
 ///
@@ -58,10 +89,12 @@ pub const MOST_GROUPS: usize = 1000;
 ///     client: &[0, 0, 0, 1],
 ///     minority: &[false, false, true, true],
 ///     heterophilous: &[false, true, true, false],
+///     homophily_unknown: &[false; 4],
 ///     degree: &[1, 2, 2, 1],
 ///     columns: &[],
 /// };
-/// let frame = MetricFrame::new(&facts, &Grouping::parse("minority")?, &FrameMetric::Accuracy, 1000)?;
+/// let options = FrameOptions { min_group: 1, ..FrameOptions::default() };
+/// let frame = MetricFrame::new(&facts, &Grouping::parse("minority")?, &FrameMetric::Accuracy, options)?;
 /// assert_eq!((frame.overall, frame.difference, frame.ratio), (Some(0.75), Some(0.5), Some(0.5)));
 /// assert_eq!(frame.worst.unwrap().group, "minority");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -72,21 +105,26 @@ pub struct MetricFrame {
     pub metric: FrameMetric,
     /// How nodes are divided.
     pub grouping: Grouping,
+    /// Groups of fewer counted cases are small.
+    pub min_group: usize,
     /// Number of judged nodes.
     pub nodes: usize,
+    /// How many of them the metric counts.
+    pub counted: usize,
     /// The value on all judged nodes.
     pub overall: Option<f64>,
     /// Its interval.
     pub overall_interval: Option<Interval>,
     /// One row per group.
     pub rows: Vec<FrameRow>,
-    /// max − min over the groups that have a value; `None` for fewer than two, since one has nothing to differ from.
+    /// max − min over the groups that have a value and are not small; `None` for fewer than two, since one has nothing to
+    /// differ from.
     pub difference: Option<f64>,
     /// Its interval.
     pub difference_interval: Option<Interval>,
     /// min / max over the same groups; `None` also if max is 0.
     pub ratio: Option<f64>,
-    /// The group with the smallest value, or the largest for `error`; the first of equals.
+    /// The group with the smallest value, or the largest for `error`, of those that are not small; the first of equals.
     pub worst: Option<WorstGroup>,
 }
 
@@ -97,10 +135,14 @@ pub struct FrameRow {
     pub group: String,
     /// Its number of judged nodes.
     pub nodes: usize,
-    /// The metric on them; `None` without nodes (of the class, for recall).
+    /// How many of them the metric counts, its denominator: the nodes of the class for recall, all for the others.
+    pub counted: usize,
+    /// The metric on them; `None` without a counted node.
     pub value: Option<f64>,
-    /// Its interval; `None` for fewer than two nodes, since one says nothing about spread.
+    /// Its interval; `None` where nothing is known about spread.
     pub interval: Option<Interval>,
+    /// Whether it counts too few cases to be ranked.
+    pub small: bool,
 }
 
 /// The group that fares worst.
@@ -113,12 +155,12 @@ pub struct WorstGroup {
 }
 
 impl MetricFrame {
-    /// Measures one metric; without intervals if `draws` is 0.
+    /// Measures one metric.
     ///
     /// # Errors
     /// As [`MetricFrame::measure`].
-    pub fn new(facts: &Facts<'_>, grouping: &Grouping, metric: &FrameMetric, draws: usize) -> Result<Self> {
-        let mut frames = Self::measure(facts, grouping, std::slice::from_ref(metric), draws)?;
+    pub fn new(facts: &Facts<'_>, grouping: &Grouping, metric: &FrameMetric, options: FrameOptions) -> Result<Self> {
+        let mut frames = Self::measure(facts, grouping, std::slice::from_ref(metric), options)?;
         let Some(frame) = frames.pop() else { unreachable!("one metric, one frame") };
         Ok(frame)
     }
@@ -130,7 +172,13 @@ impl MetricFrame {
     /// If the facts do not fit together; if the grouping names a column that the data does not have or makes more than
     /// [`MOST_GROUPS`] groups; if a metric is about a class that does not exist; if there are more than
     /// [`MOST_DRAWS`] draws.
-    pub fn measure(facts: &Facts<'_>, grouping: &Grouping, metrics: &[FrameMetric], draws: usize) -> Result<Vec<Self>> {
+    pub fn measure(
+        facts: &Facts<'_>,
+        grouping: &Grouping,
+        metrics: &[FrameMetric],
+        options: FrameOptions,
+    ) -> Result<Vec<Self>> {
+        let draws = options.draws;
         if draws > MOST_DRAWS {
             return Err(Error::asked("draws of the bootstrap", format!("at most {MOST_DRAWS}"), &draws));
         }
@@ -149,7 +197,7 @@ impl MetricFrame {
         let measured = |(stream, pairs)| Measured::new(&Sample::new(classes, pairs), &resolved, draws, stream);
         let groups = (1..).zip(pairs).map(measured).collect();
         let all = measured((0, facts.judged().map(|(_, truth, prediction)| (truth, prediction)).collect()));
-        let table = Measurements { names: division.names, groups, all };
+        let table = Measurements { names: division.names, groups, all, min_group: options.min_group };
         Ok(metrics.iter().enumerate().map(|(at, metric)| table.frame(at, metric, grouping)).collect())
     }
 }
@@ -159,6 +207,7 @@ struct Measurements {
     names: Vec<String>,
     groups: Vec<Measured>,
     all: Measured,
+    min_group: usize,
 }
 
 impl Measurements {
@@ -167,30 +216,43 @@ impl Measurements {
         let row = |(name, group): (&String, &Measured)| FrameRow {
             group: name.clone(),
             nodes: group.nodes,
+            counted: group.counted[at],
             value: group.values[at],
             interval: group.interval(at),
+            small: group.counted[at] < self.min_group,
         };
         let rows: Vec<FrameRow> = self.names.iter().zip(&self.groups).map(row).collect();
-        let ends = extremes(rows.iter().map(|row| row.value));
+        let ends = extremes(rows.iter().map(|row| row.value.filter(|_| !row.small)));
         MetricFrame {
             metric: metric.clone(),
             grouping: grouping.clone(),
+            min_group: self.min_group,
             nodes: self.all.nodes,
+            counted: self.all.counted[at],
             overall: self.all.values[at],
             overall_interval: self.all.interval(at),
             difference: ends.map(|(least, most)| most - least),
-            difference_interval: self.difference_interval(at),
+            difference_interval: ends.and_then(|_| self.difference_interval(at)),
             ratio: ends.filter(|(_, most)| *most > 0.0).map(|(least, most)| least / most),
-            worst: worst(metric, rows.iter().map(|row| (&row.group, row.value))),
+            worst: worst(metric, rows.iter().filter(|row| !row.small).map(|row| (&row.group, row.value))),
             rows,
         }
     }
 
-    /// The interval of max − min, taken anew in each draw.
+    /// The interval of max − min over the groups that are ranked.
     fn difference_interval(&self, at: usize) -> Option<Interval> {
+        let ranked: Vec<&Measured> = self.groups.iter().filter(|group| group.counted[at] >= self.min_group).collect();
+        let shares: Vec<(u64, u64)> = ranked.iter().filter_map(|group| group.shares[at]).collect();
+        let by_share = |a: &&(u64, u64), b: &&(u64, u64)| {
+            // a/b against c/d as a·d against c·b: no rounding makes the wrong group the largest.
+            (u128::from(a.0) * u128::from(b.1)).cmp(&(u128::from(b.0) * u128::from(a.1)))
+        };
+        if let (Some(most), Some(least)) = (shares.iter().max_by(by_share), shares.iter().min_by(by_share)) {
+            return newcombe(*most, *least).map(|found| Interval { lo: found.lo.max(0.0), hi: found.hi.min(1.0) });
+        }
         // If any group has nodes, so have all nodes together, and as many draws.
         let draws = self.all.draws[at].len();
-        let drawn = |draw: usize| self.groups.iter().map(move |group| group.draws[at].get(draw).copied().flatten());
+        let drawn = |draw: usize| ranked.iter().map(move |group| group.draws[at].get(draw).copied().flatten());
         percentiles((0..draws).map(|draw| extremes(drawn(draw)).map(|(least, most)| most - least)))
     }
 }
@@ -198,23 +260,41 @@ impl Measurements {
 /// A group with its values and draws, one per metric.
 struct Measured {
     nodes: usize,
+    /// How many nodes each metric counts.
+    counted: Vec<usize>,
+    /// Hits and cases of those that are shares of at least one case.
+    shares: Vec<Option<(u64, u64)>>,
     values: Vec<Option<f64>>,
+    /// None of shares.
     draws: Vec<Vec<Option<f64>>>,
 }
 
 impl Measured {
     fn new(sample: &Sample, metrics: &[Resolved], draws: usize, stream: u64) -> Self {
         let mut stream = Stream::new(0, "bootstrap of a frame", &[stream]);
-        let draws = if sample.len() == 0 { 0 } else { draws };
+        let classes = sample.classes();
+        let drawn: Vec<Resolved> = metrics.iter().copied().filter(|metric| !metric.is_share()).collect();
+        let draws = if sample.len() == 0 || drawn.is_empty() { 0 } else { draws };
+        let mut found = sample.resample(&drawn, draws, &mut stream).into_iter();
+        let of = |metric: &Resolved| if metric.is_share() { None } else { found.next() };
+        let share = |metric: &Resolved| metric.share(&classes).filter(|(_, cases)| *cases > 0);
         Self {
             nodes: sample.len(),
-            values: sample.values(metrics),
-            draws: sample.resample(metrics, draws, &mut stream),
+            counted: metrics
+                .iter()
+                .map(|metric| metric.share(&classes).map_or(sample.len(), |(_, n)| n as usize))
+                .collect(),
+            shares: metrics.iter().map(share).collect(),
+            values: metrics.iter().map(|metric| metric.of(&classes)).collect(),
+            draws: metrics.iter().map(of).map(Option::unwrap_or_default).collect(),
         }
     }
 
     fn interval(&self, metric: usize) -> Option<Interval> {
-        percentiles(self.draws[metric].iter().copied()).filter(|_| self.nodes > 1)
+        match self.shares[metric] {
+            Some((hits, cases)) => wilson(hits, cases),
+            None => percentiles(self.draws[metric].iter().copied()),
+        }
     }
 }
 

@@ -33,12 +33,11 @@ impl Sample {
         self.nodes.len()
     }
 
-    /// The value of each metric.
-    pub(super) fn values(&self, metrics: &[Resolved]) -> Vec<Option<f64>> {
+    /// Per class, the counts of the sample itself.
+    pub(super) fn classes(&self) -> Vec<ClassCounts> {
         let mut counts = vec![0; self.cells.len()];
         self.nodes.iter().for_each(|&cell| counts[cell as usize] += 1);
-        let classes = self.per_class(&counts);
-        metrics.iter().map(|metric| metric.of(&classes)).collect()
+        self.per_class(&counts)
     }
 
     /// Draws as many nodes as there are, with replacement, `draws` times; per metric its value in each draw. Time
@@ -75,11 +74,13 @@ impl Sample {
     }
 }
 
-/// From the 2.5th to the 97.5th percentile of the values there are; `None` if there is none.
+/// From the 2.5th to the 97.5th percentile of the values there are; `None` if there is none, and if that is a point: draws
+/// that all agree know nothing about spread.
 pub(super) fn percentiles(values: impl Iterator<Item = Option<f64>>) -> Option<Interval> {
     let mut known: Vec<f64> = values.flatten().collect();
     known.sort_by(f64::total_cmp);
-    (!known.is_empty()).then(|| Interval { lo: quantile(&known, 0.025), hi: quantile(&known, 0.975) })
+    let interval = (!known.is_empty()).then(|| Interval { lo: quantile(&known, 0.025), hi: quantile(&known, 0.975) });
+    interval.filter(|interval| interval.lo < interval.hi)
 }
 
 #[cfg(test)]
@@ -106,8 +107,14 @@ mod tests {
     #[test]
     fn a_set_without_nodes_has_nothing() {
         let empty = Sample::new(3, Vec::new());
-        assert_eq!(empty.values(&[Resolved::Accuracy, Resolved::Recall(2)]), [None, None]);
+        assert!([Resolved::Accuracy, Resolved::Recall(2)].iter().all(|metric| metric.of(&empty.classes()).is_none()));
         assert_eq!(empty.resample(&[Resolved::Error], 2, &mut Stream::new(0, "test", &[])), [[None, None]]);
         assert_eq!(percentiles([None, None].into_iter()), None);
+    }
+
+    #[test]
+    fn draws_that_agree_are_no_interval() {
+        assert_eq!(percentiles([Some(1.0); 200].into_iter()), None);
+        assert!(percentiles([Some(1.0), Some(0.0)].into_iter()).is_some());
     }
 }

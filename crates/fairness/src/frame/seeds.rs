@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{FrameMetric, Grouping, MetricFrame, WorstGroup, worst};
+use super::{FrameMetric, FrameRow, Grouping, MetricFrame, WorstGroup, extremes, worst};
 use crate::{Error, Result, mean, sample_std};
 
 /// Frames of one metric and grouping, seed by seed, and their mean and spread.
@@ -19,11 +19,14 @@ pub struct SeedFrames {
     pub overall: Spread,
     /// One row per group that any seed has, in the order of the first seed that has it.
     pub rows: Vec<SeedRow>,
-    /// The differences of the seeds. Their mean is at least the difference of the mean values.
+    /// Groups of fewer counted cases are small.
+    pub min_group: usize,
+    /// The differences of the seeds, without groups that are small under any of them. Their mean is at least the difference
+    /// of the mean values.
     pub difference: Spread,
-    /// The ratios of the seeds.
+    /// The ratios of the seeds, without the same groups.
     pub ratio: Spread,
-    /// The group whose mean is worst.
+    /// The group whose mean is worst, of those that are not small.
     pub worst: Option<WorstGroup>,
     /// The frames themselves.
     pub seeds: Vec<SeedFrame>,
@@ -45,8 +48,12 @@ pub struct SeedRow {
     pub group: String,
     /// Its number of judged nodes, seed by seed.
     pub nodes: Vec<usize>,
+    /// How many of them the metric counts, seed by seed.
+    pub counted: Vec<usize>,
     /// Its value.
     pub value: Spread,
+    /// Whether it is small under any seed that has a value of it.
+    pub small: bool,
 }
 
 /// Mean and sample standard deviation over the seeds that have a value.
@@ -74,7 +81,7 @@ impl SeedFrames {
         let Some(SeedFrame { frame: first, .. }) = seeds.first() else {
             return Err(Error::inconsistent("frames", "at least one seed", &"none"));
         };
-        let (metric, grouping) = (first.metric.clone(), first.grouping.clone());
+        let (metric, grouping, min_group) = (first.metric.clone(), first.grouping.clone(), first.min_group);
         if let Some(other) = seeds.iter().find(|s| s.frame.metric != metric || s.frame.grouping != grouping) {
             let found = format!("{} by {}", other.frame.metric, other.frame.grouping);
             return Err(Error::inconsistent("frames", format!("{metric} by {grouping} for every seed"), &found));
@@ -90,18 +97,23 @@ impl SeedFrames {
             SeedRow {
                 group: name.clone(),
                 nodes: found().map(|row| row.map_or(0, |row| row.nodes)).collect(),
+                counted: found().map(|row| row.map_or(0, |row| row.counted)).collect(),
                 value: Spread::of(found().map(|row| row?.value)),
+                small: found().flatten().any(|row| row.small && row.value.is_some()),
             }
         };
         let rows: Vec<SeedRow> = names.into_iter().map(row).collect();
-        let over = |pick: fn(&MetricFrame) -> Option<f64>| Spread::of(seeds.iter().map(|seed| pick(&seed.frame)));
+        let ranked = |row: &&FrameRow| rows.iter().any(|known| known.group == row.group && !known.small);
+        let ends = |seed: &SeedFrame| extremes(seed.frame.rows.iter().filter(ranked).map(|row| row.value));
+        let ratio = |(least, most): (f64, f64)| (most > 0.0).then(|| least / most);
         Ok(Self {
-            overall: over(|frame| frame.overall),
-            difference: over(|frame| frame.difference),
-            ratio: over(|frame| frame.ratio),
-            worst: worst(&metric, rows.iter().map(|row| (&row.group, row.value.mean))),
+            overall: Spread::of(seeds.iter().map(|seed| seed.frame.overall)),
+            difference: Spread::of(seeds.iter().map(|seed| ends(seed).map(|(least, most)| most - least))),
+            ratio: Spread::of(seeds.iter().map(|seed| ends(seed).and_then(ratio))),
+            worst: worst(&metric, rows.iter().filter(|row| !row.small).map(|row| (&row.group, row.value.mean))),
             metric,
             grouping,
+            min_group,
             rows,
             seeds,
         })

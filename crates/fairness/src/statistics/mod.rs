@@ -6,6 +6,8 @@
 //! * [`mean_interval`] — a 95 % bootstrap interval of the mean difference.
 //! * [`signed_rank`] — Wilcoxon's signed-rank test of "no difference", two-sided.
 //! * [`holm`] — p-values adjusted for having tested several methods.
+//! * [`Certainty`] — the rule for how sure a sentence about a difference may be, from these three.
+//! * [`wilson`], [`newcombe`] — intervals of a share and of the difference of two.
 //! * [`mean_ranks`] — who is first, second, … on average, with Friedman's test and Nemenyi's critical difference.
 //! * [`spearman`] — whether two quantities rise together.
 //!
@@ -14,14 +16,18 @@
 //! however large it is; pairs over several datasets together, or at least eight seeds, can be.
 
 mod bootstrap;
+mod certainty;
 mod holm;
+mod proportion;
 mod ranks;
 mod spearman;
 mod wilcoxon;
 
 pub(crate) use bootstrap::quantile;
 pub use bootstrap::{Interval, RESAMPLES, mean_interval};
+pub use certainty::{Certainty, LEAST_PAIRS, LEVEL, Limit};
 pub use holm::holm;
+pub use proportion::{newcombe, wilson};
 pub use ranks::{Friedman, MeanRanks, critical_difference, mean_ranks};
 pub use spearman::spearman;
 pub use wilcoxon::{EXACT_UP_TO, SignedRank, signed_rank, smallest_p};

@@ -12,6 +12,10 @@ pub const EXACT_UP_TO: usize = 50;
 pub struct SignedRank {
     /// The smaller of the rank sums of positive and negative differences, min(W⁺, W⁻).
     pub statistic: f64,
+    /// The rank sum of positive differences, W⁺.
+    pub positive: f64,
+    /// The rank sum of negative differences, W⁻.
+    pub negative: f64,
     /// The two-sided p-value.
     pub p: f64,
     /// How many differences are not zero.
@@ -53,10 +57,11 @@ pub fn signed_rank(differences: &[f64]) -> Option<SignedRank> {
     let sum = |positive: bool| -> f64 {
         changed.iter().zip(&ranks).filter(|(d, _)| (**d > 0.0) == positive).map(|(_, rank)| rank).sum()
     };
-    let statistic = sum(true).min(sum(false));
+    let (positive, negative) = (sum(true), sum(false));
+    let statistic = positive.min(negative);
     let exact = pairs <= EXACT_UP_TO;
     let p = if exact { counted(&ranks, statistic) } else { normal(&magnitudes, statistic) };
-    Some(SignedRank { statistic, p, pairs, exact })
+    Some(SignedRank { statistic, positive, negative, p, pairs, exact })
 }
 
 /// The smallest two-sided p that `pairs` differences can give: 2¹⁻ⁿ, when all have the same sign.

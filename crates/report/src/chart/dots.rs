@@ -14,7 +14,7 @@ pub struct Dot {
     pub series: usize,
     /// The number.
     pub mean: f64,
-    /// Its interval; equal ends are not drawn.
+    /// Its interval; equal ends are not drawn, and ends that are no numbers mean that there is none.
     pub interval: [f64; 2],
     /// A wider one, drawn thinner.
     pub wide: Option<[f64; 2]>,
@@ -84,9 +84,11 @@ impl Dots {
         // As with curves, except where a difference is marked: there below zero means something.
         let signed = self.mark.is_some() || self.dots.iter().any(|dot| dot.mean < 0.0);
         let floor = if signed { f64::NEG_INFINITY } else { 0.0 };
+        // The larger of no number and 0 would be 0.
+        let above = move |x: f64| if x.is_nan() { x } else { x.max(floor) };
         let ends = move |dot: &Dot| {
             let [low, high] = dot.wide.unwrap_or(dot.interval);
-            [dot.mean, dot.interval[0].max(floor), dot.interval[1], low.max(floor), high]
+            [dot.mean, above(dot.interval[0]), dot.interval[1], above(low), high]
         };
         self.dots.iter().flat_map(ends).chain(self.mark)
     }
@@ -117,8 +119,11 @@ impl Dots {
         dot.wide.into_iter().for_each(|wide| reach(wide, "thin"));
         reach(dot.interval, "line");
         let name = self.series.get(dot.series).map_or("", |name| &name[..]);
-        let ends = dot.interval.map(number);
-        let told = format!("{}\n{name}: {} ({} to {})", dot.group, number(dot.mean), ends[0], ends[1]);
+        let ends = match dot.interval {
+            [low, high] if low.is_nan() || high.is_nan() => "interval not available".to_owned(),
+            ends => ends.map(number).join(" to "),
+        };
+        let told = format!("{}\n{name}: {} ({ends})", dot.group, number(dot.mean));
         circle(drawing, [xs.at(dot.mean), y, 4.5], &format!("dot {class}"), &told);
     }
 
@@ -171,5 +176,14 @@ mod tests {
         assert!(chart.svg.contains("minority\nfedavg: 20 (19 to 22)"), "{}", chart.svg);
         assert_eq!(chart.rows[3], ["minority", "boostfgl", "–", "–", "–"]);
         assert!(!chart.svg.contains("NaN") && !Dots::default().chart().svg.contains("NaN"));
+    }
+
+    #[test]
+    fn a_number_without_an_interval_says_so() {
+        let dot = Dot { group: "few".into(), series: 0, mean: 100.0, interval: [f64::NAN; 2], wide: None };
+        let dots = Dots { series: vec!["fedavg".into()], dots: vec![dot], ..Dots::default() };
+        let chart = dots.chart();
+        assert!(chart.svg.contains("few\nfedavg: 100 (interval not available)"), "{}", chart.svg);
+        assert!(!chart.svg.contains("NaN") && chart.rows[0] == ["few", "fedavg", "100", "–", "–"], "{:?}", chart.rows);
     }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use boostfgl_fairness::statistics::{Interval, MeanRanks, holm, mean_interval, mean_ranks, signed_rank};
+use boostfgl_fairness::statistics::{
+    Certainty, Interval, Limit, MeanRanks, holm, mean_interval, mean_ranks, signed_rank,
+};
 use boostfgl_fairness::{mean, sample_std};
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +60,33 @@ pub struct Difference {
     pub p: Option<f64>,
     /// The same, adjusted for the other methods of the family.
     pub p_holm: Option<f64>,
+    /// What that allows to say; `None` in files of earlier versions (see [`Difference::certainty`]).
+    #[serde(default)]
+    pub verdict: Option<Certainty>,
+}
+
+impl Difference {
+    /// One difference per entry of `differences`, each being what a method is ahead of the base in every pair. Together they
+    /// are a family of tests: p-values are adjusted for each other. No difference without a pair.
+    pub(crate) fn family(differences: &[Vec<f64>]) -> Vec<Option<Self>> {
+        let p: Vec<Option<f64>> = differences.iter().map(|d| p_value(d)).collect();
+        let of = |((differences, p), p_holm): ((&Vec<f64>, &Option<f64>), Option<f64>)| {
+            mean(differences).map(|mean| Self {
+                mean,
+                interval: mean_interval(differences),
+                pairs: differences.len(),
+                p: *p,
+                p_holm,
+                verdict: Some(Certainty::of(differences, p_holm)),
+            })
+        };
+        differences.iter().zip(&p).zip(holm(&p)).map(of).collect()
+    }
+
+    /// How sure it is: the rule by which every table and report words it.
+    pub fn certainty(&self) -> Certainty {
+        self.verdict.unwrap_or_else(|| Certainty::judge(self.pairs, self.interval, self.p_holm))
+    }
 }
 
 /// What a method costs, as means over the cells that ran.
@@ -98,6 +127,18 @@ impl Block {
         Self { name: name.to_owned(), rows: rows.into_iter().zip(summaries).zip(labels).map(row).collect(), ranks }
     }
 
+    /// The most pairs that a difference has, and how many methods are tested: together they bound every p.
+    pub(crate) fn limit(&self) -> Option<Limit> {
+        let metrics = self.rows.iter().flat_map(|row| row.metrics.values());
+        let pairs = metrics.filter_map(|metric| Some(metric.difference?.pairs)).max()?;
+        Some(Limit { pairs, tests: self.rows.len().saturating_sub(1) })
+    }
+
+    /// What a pair is: a seed of one dataset, or a dataset under a seed where all are together.
+    pub(crate) fn unit(&self) -> &'static str {
+        if self.rows.iter().all(|row| row.cells.is_empty()) { "pair" } else { "seed" }
+    }
+
     pub(super) fn without_cells(mut self) -> Self {
         self.rows.iter_mut().for_each(|row| row.cells.clear());
         self
@@ -120,20 +161,11 @@ fn summarise(values: &[Vec<Option<f64>>], base: usize) -> Vec<MetricSummary> {
         .enumerate()
         .map(|(at, row)| if at == base { Vec::new() } else { paired(row, &values[base]) })
         .collect();
-    let p: Vec<Option<f64>> = differences.iter().map(|d| p_value(d)).collect();
-    let adjusted = holm(&p);
-    let summary = |(at, row): (usize, &Vec<Option<f64>>)| {
+    let summary = |(row, difference): (&Vec<Option<f64>>, Option<Difference>)| {
         let known: Vec<f64> = row.iter().flatten().copied().collect();
-        let difference = mean(&differences[at]).map(|mean| Difference {
-            mean,
-            interval: mean_interval(&differences[at]),
-            pairs: differences[at].len(),
-            p: p[at],
-            p_holm: adjusted[at],
-        });
         MetricSummary { mean: mean(&known), std: sample_std(&known), difference }
     };
-    values.iter().enumerate().map(summary).collect()
+    values.iter().zip(Difference::family(&differences)).map(summary).collect()
 }
 
 /// The p-value of the signed-rank test. Pairs of which none differs say nothing against the hypothesis: then it is 1, and
@@ -143,11 +175,16 @@ fn p_value(differences: &[f64]) -> Option<f64> {
     signed_rank(differences).map(|test| test.p).or(none_differs)
 }
 
-/// What a method is ahead of the base in every pair that both have. Differences are cut to nine decimals: two that
-/// come from the same counts of nodes must tie, whatever the last bits of their quotients are.
+/// What a method is ahead of the base in every pair that both have.
 fn paired(row: &[Option<f64>], base: &[Option<f64>]) -> Vec<f64> {
-    let difference = |(a, b): (&Option<f64>, &Option<f64>)| Some(((*a)? - (*b)?) * 1e9).map(|d| d.round() / 1e9);
+    let difference = |(a, b): (&Option<f64>, &Option<f64>)| Some(apart((*a)?, (*b)?));
     row.iter().zip(base).filter_map(difference).collect()
+}
+
+/// a − b, cut to nine decimals: two differences that come from the same counts of nodes must tie, whatever the last bits of
+/// their quotients are.
+pub(crate) fn apart(a: f64, b: f64) -> f64 {
+    ((a - b) * 1e9).round() / 1e9
 }
 
 impl CostSummary {

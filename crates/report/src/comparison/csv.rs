@@ -33,10 +33,10 @@ impl Comparison {
     }
 
     /// One record per dataset, method and metric: mean, spread, difference to the base with interval and p-values, mean
-    /// rank, and costs. All datasets together come last, without mean and spread, which mean nothing there.
+    /// rank, costs, and the verdict in a word. All datasets together come last, without mean and spread, which mean nothing there.
     pub fn summary_csv(&self) -> String {
         let header = "dataset,method,evaluated,metric,mean,std,difference,lo,hi,pairs,p,p_holm,rank,\
-                      bytes_up,bytes_down,cpu_seconds,peak_bytes,peak_rss_mib";
+                      bytes_up,bytes_down,cpu_seconds,peak_bytes,peak_rss_mib,verdict";
         let mut text = format!("{header}\n");
         for block in &self.datasets {
             self.summarise(block, true, &mut text);
@@ -72,6 +72,7 @@ impl Comparison {
                     number(row.cost.cpu_seconds),
                     row.cost.peak_bytes.to_string(),
                     number(row.cost.peak_rss_mib),
+                    difference.map(|d| d.certainty().word().to_owned()).unwrap_or_default(),
                 ]));
             }
         }

@@ -17,8 +17,8 @@ mod grid;
 mod sheets;
 mod view;
 
-pub(crate) use analysis::metrics;
 pub use analysis::{Block, BlockRow, CostSummary, Difference, MetricSummary};
+pub(crate) use analysis::{apart, metrics};
 pub use cell::{Cell, CellCost, Measured, Outcome};
 pub use cells::{CellRecord, CellStore, Found as FoundCell};
 pub(crate) use csv::state;

@@ -1,6 +1,6 @@
 //! A comparison for people: scores, differences and costs of each dataset.
 
-use boostfgl_fairness::statistics::smallest_p;
+use boostfgl_fairness::statistics::LEVEL;
 
 use super::analysis::metrics;
 use super::{Block, BlockRow, Comparison, Difference, MetricSummary, Metrics, Outcome};
@@ -14,9 +14,6 @@ const NAME: usize = 18;
 
 /// More warnings than this are counted, not told, below a table.
 const MOST_WARNINGS: usize = 8;
-
-/// What significance is held against.
-const LEVEL: f64 = 0.05;
 
 impl Comparison {
     /// For a terminal: per dataset the scores, the differences to the base and the costs; then all datasets together.
@@ -128,7 +125,7 @@ impl Comparison {
     fn differences(&self, block: &Block) -> Sheet {
         let columns: Vec<&Column> = metrics().filter(|column| column.unit == "pooled").collect();
         let line = |(at, row): (usize, &BlockRow)| {
-            let (mut first, mut second) = (Vec::new(), Vec::new());
+            let (mut first, mut second, mut third) = (Vec::new(), Vec::new(), Vec::new());
             for column in &columns {
                 let difference = row.metrics.get(column.key).and_then(|metric| metric.difference);
                 let ranks = block.ranks.get(column.key);
@@ -136,14 +133,22 @@ impl Comparison {
                 let own = if row.label == self.base { "base" } else { "–" };
                 first.push(Marked::plain(difference.map_or_else(|| own.to_owned(), |d| gain(&d))));
                 second.push(Marked::plain(test(difference.as_ref(), rank)));
+                third.push(Marked::plain(difference.map_or("", |d| d.certainty().word())));
             }
-            Line { label: row.label.clone(), cells: vec![first, second] }
+            let words = row.label != self.base;
+            Line {
+                label: row.label.clone(),
+                cells: [first, second].into_iter().chain(words.then_some(third)).collect(),
+            }
         };
         let mut notes = vec![
             format!("Mean paired difference to {} with 95 % bootstrap interval, in points; below, the p of", self.base),
             "Wilcoxon's signed-rank test after Holm's adjustment, and the mean rank (1 is best).".to_owned(),
+            "Ahead and behind: interval and test agree (p below 0.05). Leans: the interval alone says so.".to_owned(),
         ];
-        notes.extend(self.power(block));
+        // In lines that fit a terminal.
+        let power = block.limit().and_then(|limit| limit.sentence(block.unit()));
+        notes.extend(power.map(|sentence| sentence.replacen(": ", ":\n", 1)));
         notes.extend(columns.iter().filter_map(|column| friedman(block, column)));
         Sheet {
             title: format!("{}: difference to {}", block.name, self.base),
@@ -152,23 +157,6 @@ impl Comparison {
             rows: block.rows.iter().enumerate().map(line).collect(),
             notes,
         }
-    }
-
-    /// What the tests of a block could find at best.
-    fn power(&self, block: &Block) -> Option<String> {
-        let pairs = |row: &BlockRow| row.metrics.values().filter_map(|m| m.difference.map(|d| d.pairs)).max();
-        let pairs = block.rows.iter().filter_map(pairs).max()?;
-        let tests = block.rows.len() - 1;
-        let (alone, adjusted) = (smallest_p(pairs), (tests as f64 * smallest_p(pairs)).min(1.0));
-        (adjusted > LEVEL).then(|| {
-            let least = format!("With {pairs} pairs the smallest possible p is {}", decimal(alone));
-            let after = if tests > 1 {
-                format!(", {} after Holm over {tests} tests", decimal(adjusted))
-            } else {
-                String::new()
-            };
-            format!("{least}{after}:\nno difference here can be significant at 5 %, however large it is.")
-        })
     }
 
     /// Which model is judged, traffic, time and memory.
@@ -349,7 +337,7 @@ mod tests {
 
     #[test]
     fn no_difference_has_no_sign_of_its_own() {
-        let difference = Difference { mean: -0.04, interval: None, pairs: 1, p: None, p_holm: None };
+        let difference = Difference { mean: -0.04, interval: None, pairs: 1, p: None, p_holm: None, verdict: None };
         assert_eq!(gain(&difference), "+0.0");
         assert_eq!(gain(&Difference { mean: -0.06, ..difference }), "-0.1");
     }

@@ -24,6 +24,6 @@ fn of_seed<'a>(run: &'a Run<'a>, seed: &'a SeedPredictions) -> Records<'a> {
     columns.push(Column::text("label", rows.iter().map(|row| row.label.as_deref())));
     columns.push(Column::text("prediction", rows.iter().map(|row| Some(&row.prediction[..]))).required());
     columns.push(Column::flag("minority", rows.iter().map(|row| row.minority)));
-    columns.push(Column::flag("heterophilous", rows.iter().map(|row| Some(row.heterophilous))).required());
+    columns.push(Column::flag("heterophilous", rows.iter().map(|row| row.heterophilous)));
     Records { columns }
 }

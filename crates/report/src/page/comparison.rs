@@ -1,6 +1,6 @@
 //! Methods against a base: paired differences, tests, ranks.
 
-use super::Family;
+use super::{Family, RULE};
 use crate::chart::{Dot, Dots, Ranks};
 use crate::comparison::metrics;
 use crate::markup::Markup;
@@ -34,7 +34,7 @@ fn differences(block: &Block, base: &str) -> String {
     for metric in metrics() {
         for (series, row) in others.iter().enumerate() {
             let Some(difference) = row.metrics.get(metric.key).and_then(|metric| metric.difference) else { continue };
-            let interval = difference.interval.map_or([difference.mean; 2], |i| [i.lo, i.hi]);
+            let interval = difference.interval.map_or([f64::NAN; 2], |i| [i.lo, i.hi]);
             let group = format!("{}, {}", metric.title, metric.unit);
             dots.push(Dot { group, series, mean: difference.mean, interval, wide: None });
         }
@@ -42,7 +42,7 @@ fn differences(block: &Block, base: &str) -> String {
     if !dots.is_empty() {
         let chart = Dots {
             title: format!("Difference to {base}"),
-            x: format!("points of percent ahead of {base}"),
+            x: format!("points of percent more than {base}"),
             interval: "95 % bootstrap interval over pairs".to_owned(),
             series: others.iter().map(|row| row.label.clone()).collect(),
             dots,
@@ -80,38 +80,31 @@ fn ranks(block: &Block, key: &str, title: &str) -> Option<String> {
 /// Every method and metric: mean, difference, interval, p-value.
 fn table(block: &Block, base: &str) -> String {
     let mut page = Markup::default();
-    let head = ["method", "metric", "mean ± std", "difference", "95 % interval", "p (Holm)"].map(str::to_owned);
+    let head =
+        ["method", "metric", "mean ± std", "difference", "95 % interval", "p (Holm)", "verdict"].map(str::to_owned);
     let mut rows = Vec::new();
     for row in &block.rows {
         for metric in metrics() {
             let name = format!("{}, {}", metric.title, metric.unit);
-            let [mean, difference, interval, p] = cells(row, metric.key);
-            rows.push(vec![row.label.clone(), name, mean, difference, interval, p]);
+            rows.push([row.label.clone(), name].into_iter().chain(cells(row, metric.key)).collect());
         }
     }
     page.raw("<details open><summary>All numbers</summary>");
     page.table(&head, &rows);
-    let pairs = block.rows.iter().flat_map(|row| row.metrics.values()).filter_map(|m| Some(m.difference?.pairs)).max();
-    // Of n differences that all point one way, the signed-rank test gives 2 / 2ⁿ.
-    let least = pairs.filter(|pairs| *pairs < 10).map_or(String::new(), |pairs| {
-        format!(" With {pairs} pairs p cannot fall below {}.", p_value(libm::pow(2.0, 1.0 - pairs as f64)))
-    });
-    page.text(
-        "p",
-        &[("class", &"note")],
-        &format!(
-            "Percent; differences to {base} on the same dataset, seed, partition and split; p by Wilcoxon's signed-rank test, \
-             adjusted after Holm over the methods.{least}"
-        ),
+    let least = block.limit().and_then(|limit| limit.sentence(block.unit())).unwrap_or_default();
+    let note = format!(
+        "Percent; differences to {base} on the same dataset, seed, partition and split; p by Wilcoxon's signed-rank test, \
+         adjusted after Holm over the methods. {RULE} {least}"
     );
+    page.text("p", &[("class", &"note")], note.trim_end());
     page.raw("</details>");
     page.finish()
 }
 
-/// Mean, difference, its interval and p-value of one metric.
-fn cells(row: &BlockRow, key: &str) -> [String; 4] {
+/// Mean, difference, its interval, p-value and verdict of one metric.
+fn cells(row: &BlockRow, key: &str) -> [String; 5] {
     let none = || "–".to_owned();
-    let Some(metric) = row.metrics.get(key) else { return [none(), none(), none(), none()] };
+    let Some(metric) = row.metrics.get(key) else { return std::array::from_fn(|_| none()) };
     let mean = match (metric.mean, metric.std) {
         (Some(mean), Some(std)) => format!("{mean:.2} ± {std:.2}"),
         (Some(mean), None) => format!("{mean:.2}"),
@@ -121,7 +114,8 @@ fn cells(row: &BlockRow, key: &str) -> [String; 4] {
     let interval = metric.difference.and_then(|d| d.interval);
     let interval = interval.map_or_else(none, |i| format!("{:+.2} to {:+.2}", i.lo, i.hi));
     let p = metric.difference.and_then(|d| d.p_holm).map_or_else(none, p_value);
-    [mean, difference, interval, p]
+    let verdict = metric.difference.map_or_else(none, |d| d.certainty().word().to_owned());
+    [mean, difference, interval, p, verdict]
 }
 
 fn p_value(p: f64) -> String {

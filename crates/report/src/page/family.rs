@@ -5,6 +5,7 @@ use crate::view::distinct_names;
 use crate::{
     Block, Cell, CellCost, Comparison, Contender, Measured, Outcome, Point, RunView, SeedSummary, Settings, Summary,
 };
+use boostfgl_fairness::frame::MIN_GROUP;
 
 /// Runs that can be compared: one dataset, one protocol.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub struct Family {
     pub(super) base: String,
     /// How scores came about, round by round.
     pub(super) curves: Vec<Curve>,
+    /// Groups of fewer counted test nodes are shown, but not ranked.
+    pub(super) min_group: usize,
     /// Facts for the last section, where there is no run that holds them.
     pub(super) facts: Vec<(String, String)>,
 }
@@ -92,7 +95,8 @@ impl Family {
         // Differences are to the first run that has an outcome.
         let finished = views.iter().position(|view| view.summary.is_some()).unwrap_or(0);
         let base = labels.get(finished).cloned().unwrap_or_default();
-        Self { dataset, protocol, views, labels, judged, block, base, curves, facts: Vec::new() }
+        let min_group = MIN_GROUP;
+        Self { dataset, protocol, views, labels, judged, block, base, curves, min_group, facts: Vec::new() }
     }
 
     /// A dataset of a comparison, of which cells alone were kept.
@@ -121,6 +125,7 @@ impl Family {
             block: Some(block),
             base: base.to_owned(),
             curves,
+            min_group: MIN_GROUP,
             facts: facts.map(|(key, value)| (key.to_owned(), value)).to_vec(),
         }
     }

@@ -37,8 +37,9 @@ pub(super) fn draw(
     for name in groups(first).iter().take(MOST).map(|group| &group.name) {
         for (series, judged) in judged() {
             let Some(group) = groups(judged).iter().find(|group| group.name == *name) else { continue };
-            let (mean, interval) = (number(group).mean(), number(group).interval());
-            let group = format!("{name} ({:.0})", group.nodes);
+            let (mean, interval) = (number(group).mean(), number(group).interval().unwrap_or([f64::NAN; 2]));
+            let small = if group.is_small(family.min_group) { ", too small to rank" } else { "" };
+            let group = format!("{name} ({:.0}{small})", group.nodes);
             let last: Option<&Dot> = dots.last();
             let group =
                 last.filter(|dot| dot.group.starts_with(&format!("{name} ("))).map_or(group, |dot| dot.group.clone());
@@ -58,8 +59,9 @@ pub(super) fn draw(
     let note = format!(
         "Mean over {seeds} seed{}; in brackets the number of test nodes. The interval says what another sample of test nodes might \
          have given with the same models, not what other seeds would (accuracy: Wilson; macro-F1: bootstrap, if there are not \
-         too many nodes).",
-        if seeds == 1 { "" } else { "s" }
+         too many nodes and its draws do not all agree). Groups of fewer than {} test nodes are too small to rank.",
+        if seeds == 1 { "" } else { "s" },
+        family.min_group
     );
     Some(chart.chart().noted(note).html())
 }

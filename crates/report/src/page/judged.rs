@@ -1,8 +1,7 @@
 //! How groups of nodes and clients fared, with how sure that is, from the predictions of a run.
 
 use crate::{RunView, SeedPredictions};
-use boostfgl_fairness::frame::FrameRow;
-use boostfgl_fairness::statistics::Interval;
+use boostfgl_fairness::frame::{FrameOptions, FrameRow};
 use boostfgl_fairness::{Facts, FrameMetric, Grouping, MetricFrame, mean, sample_std};
 use boostfgl_graph::{Labels, Role};
 use std::collections::BTreeMap;
@@ -17,9 +16,10 @@ const LEAST: usize = 60;
 const GROUPINGS: [&str; 3] = ["heterophilous", "minority", "minority*heterophilous"];
 
 /// The groups of them that are shown: how, and what they are called there.
-const GROUPS: [(&str, &str); 5] = [
+const GROUPS: [(&str, &str); 6] = [
     ("homophilous", "homophilous"),
     ("heterophilous", "heterophilous"),
+    (UNKNOWN, "homophily=unknown"),
     ("majority classes", "majority"),
     ("minority classes", "minority"),
     ("heterophilous minority", "minority × heterophilous"),
@@ -27,6 +27,9 @@ const GROUPS: [(&str, &str); 5] = [
 
 /// What all nodes together are called.
 pub(super) const ALL: &str = "all test nodes";
+
+/// What nodes are called of which nothing says whether they are heterophilous. Where there are none, the group is not shown.
+pub(super) const UNKNOWN: &str = "of unknown homophily";
 
 /// Groups and clients of one run.
 #[derive(Debug)]
@@ -41,6 +44,8 @@ pub(super) struct Fared {
     pub(super) name: String,
     /// Test nodes, the mean over seeds.
     pub(super) nodes: f64,
+    /// The fewest test nodes that accuracy counts under a seed that has any.
+    least: Option<usize>,
     pub(super) accuracy: Known,
     pub(super) macro_f1: Known,
 }
@@ -76,10 +81,10 @@ impl Known {
         sample_std(&self.values())
     }
 
-    /// The mean of the seeds' intervals over nodes; no width where there is none.
-    pub(super) fn interval(&self) -> [f64; 2] {
+    /// The mean of the seeds' intervals over nodes; `None` if a seed with a value has none.
+    pub(super) fn interval(&self) -> Option<[f64; 2]> {
         let ends = mean(&self.lows).zip(mean(&self.highs));
-        ends.map_or([self.mean(); 2], |(low, high)| [low, high])
+        ends.filter(|_| self.lows.len() == self.seeds.len()).map(|(low, high)| [low, high])
     }
 
     /// `81.2 ± 0.4`.
@@ -107,6 +112,7 @@ impl Judged {
         for seed in &predictions.seeds {
             judged.seed(seed, classes.as_deref(), draws)?;
         }
+        judged.groups.retain(|group| group.name != UNKNOWN || group.least.is_some());
         for group in judged.groups.iter_mut().chain(&mut judged.clients) {
             group.nodes /= predictions.seeds.len() as f64;
         }
@@ -144,32 +150,40 @@ impl Judged {
 impl Fared {
     fn add(&mut self, seed: u64, accuracy: &FrameRow, macro_f1: &FrameRow) {
         self.nodes += accuracy.nodes as f64;
-        let interval = accuracy.value.map(|share| wilson(share, accuracy.nodes));
-        self.accuracy.add(seed, &FrameRow { interval, ..accuracy.clone() });
+        if accuracy.counted > 0 {
+            self.least = Some(self.least.map_or(accuracy.counted, |least| least.min(accuracy.counted)));
+        }
+        self.accuracy.add(seed, accuracy);
         self.macro_f1.add(seed, macro_f1);
     }
-}
 
-/// The 95 % interval of a share of n nodes (Wilson 1927): unlike a bootstrap's it has a width where all nodes are right, or
-/// all are wrong.
-fn wilson(share: f64, nodes: usize) -> Interval {
-    const Z: f64 = 1.959964;
-    let n = nodes.max(1) as f64;
-    let (centre, scale) = (share + Z * Z / (2.0 * n), 1.0 + Z * Z / n);
-    let reach = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
-    Interval { lo: ((centre - reach) / scale).max(0.0), hi: ((centre + reach) / scale).min(1.0) }
+    /// Whether it has too few test nodes to be ranked, under any seed that has some of them.
+    pub(super) fn is_small(&self, min_group: usize) -> bool {
+        self.least.is_none_or(|least| least < min_group)
+    }
+
+    /// Its name, with what is to be known of its size.
+    pub(super) fn named(&self, min_group: usize) -> String {
+        match self.least {
+            None => format!("{} (no such node)", self.name),
+            Some(least) if least < min_group => format!("{} (too small to rank)", self.name),
+            Some(_) => self.name.clone(),
+        }
+    }
 }
 
 /// All nodes together as a row.
 fn overall(frame: &MetricFrame) -> FrameRow {
-    let (nodes, value, interval) = (frame.nodes, frame.overall, frame.overall_interval);
-    FrameRow { group: ALL.to_owned(), nodes, value, interval }
+    let (nodes, counted, value, interval) = (frame.nodes, frame.counted, frame.overall, frame.overall_interval);
+    FrameRow { group: ALL.to_owned(), nodes, counted, value, interval, small: false }
 }
 
 /// Accuracy and macro-F1 by a grouping.
 fn measure(facts: &Facts<'_>, grouping: &str, draws: usize) -> Option<Vec<MetricFrame>> {
     let metrics = [FrameMetric::Accuracy, FrameMetric::MacroF1];
-    MetricFrame::measure(facts, &Grouping::parse(grouping).ok()?, &metrics, draws).ok()
+    // What is too small is decided where it is shown.
+    let options = FrameOptions { draws, ..FrameOptions::default() };
+    MetricFrame::measure(facts, &Grouping::parse(grouping).ok()?, &metrics, options).ok()
 }
 
 /// The test nodes of one seed as frames want them.
@@ -180,6 +194,7 @@ struct Answers {
     client: Vec<u32>,
     minority: Vec<Option<bool>>,
     heterophilous: Vec<bool>,
+    homophily_unknown: Vec<bool>,
     degree: Vec<usize>,
 }
 
@@ -202,7 +217,8 @@ impl Answers {
             nodes: (0..rows.len() as u32).collect(),
             client: rows.iter().map(|row| row.client).collect(),
             minority: rows.iter().map(|row| row.minority).collect(),
-            heterophilous: rows.iter().map(|row| row.heterophilous).collect(),
+            heterophilous: rows.iter().map(|row| row.heterophilous == Some(true)).collect(),
+            homophily_unknown: rows.iter().map(|row| row.heterophilous.is_none()).collect(),
             // Nothing here is grouped by degree, which predictions do not hold.
             degree: vec![0; rows.len()],
         })
@@ -216,21 +232,9 @@ impl Answers {
             client: &self.client,
             minority: &self.minority,
             heterophilous: &self.heterophilous,
+            homophily_unknown: &self.homophily_unknown,
             degree: &self.degree,
             columns: &[],
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// By hand, and as in Brown, Cai and DasGupta (2001): 0 of 10 has [0, 0.278], 9 of 10 [0.596, 0.982].
-    #[test]
-    fn wilsons_interval() {
-        let (none, nine) = (wilson(0.0, 10), wilson(0.9, 10));
-        assert!(none.lo == 0.0 && (none.hi - 0.2775).abs() < 1e-3, "{none:?}");
-        assert!((nine.lo - 0.5958).abs() < 1e-3 && (nine.hi - 0.9821).abs() < 1e-3, "{nine:?}");
     }
 }

@@ -4,6 +4,7 @@
 //! section is one file that turns a family into charts and tables, or into nothing if what it needs was not recorded.
 
 mod about;
+mod against;
 mod clients;
 mod comparison;
 mod convergence;
@@ -32,6 +33,10 @@ pub const STYLE: &str = include_str!("style.css");
 
 /// Shows the numbers of a mark where the pointer or the finger is.
 pub const SCRIPT: &str = include_str!("hover.js");
+
+/// What the words of every verdict mean.
+const RULE: &str = "Ahead and behind: the 95 % bootstrap interval of the paired differences leaves out 0 and the signed-rank test, \
+    adjusted after Holm over the methods, agrees (p below 0.05). Leans: the interval alone leaves out 0.";
 
 /// A part of the page: where links lead, its heading, and how it is made; `None` if there is nothing to show.
 type Section = (&'static str, &'static str, fn(&Family) -> Option<String>);
@@ -77,6 +82,13 @@ impl Report {
         };
         let problems = views.iter().flat_map(named).collect();
         Self { problems, sweeps: sweep::charts(&views), families: family::families(views), ..Self::default() }
+    }
+
+    /// The same where groups of fewer counted test nodes than `min_group` are shown, but not ranked.
+    #[must_use]
+    pub fn with_min_group(mut self, min_group: usize) -> Self {
+        self.families.iter_mut().for_each(|family| family.min_group = min_group);
+        self
     }
 
     /// Adds a comparison: one family per dataset, with the curves of its cells where they were kept.

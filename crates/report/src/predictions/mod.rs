@@ -27,7 +27,7 @@ use crate::{AtomicFile, Error, Result};
 ///     label: Some("theory"),
 ///     prediction: "neural nets",
 ///     minority: Some(true),
-///     heterophilous: false,
+///     heterophilous: Some(false),
 /// })?;
 /// predictions.finish()?;
 /// assert_eq!(
@@ -59,8 +59,8 @@ pub struct Prediction<'a> {
     pub prediction: &'a str,
     /// Whether its class is a minority class; an empty field if it is in neither group.
     pub minority: Option<bool>,
-    /// Whether it is heterophilous.
-    pub heterophilous: bool,
+    /// Whether it is heterophilous; `None` if no neighbour has a label, an empty field.
+    pub heterophilous: Option<bool>,
 }
 
 impl PredictionsWriter {
@@ -89,7 +89,7 @@ impl PredictionsWriter {
             row.label.unwrap_or_default(),
             row.prediction,
             row.minority.map_or("", flag),
-            flag(row.heterophilous),
+            row.heterophilous.map_or("", flag),
         ])
     }
 
@@ -127,7 +127,7 @@ mod tests {
             label: None,
             prediction: "x",
             minority: None,
-            heterophilous: true,
+            heterophilous: Some(true),
         };
         predictions.write(&row).unwrap();
         assert!(!path.exists());

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -57,8 +58,8 @@ pub struct SavedPrediction {
     pub prediction: Arc<str>,
     /// Whether its class is a minority class; `None` if it is in neither group.
     pub minority: Option<bool>,
-    /// Whether it is heterophilous.
-    pub heterophilous: bool,
+    /// Whether it is heterophilous; `None` for an empty field: no neighbour has a label.
+    pub heterophilous: Option<bool>,
 }
 
 impl Predictions {
@@ -70,7 +71,8 @@ impl Predictions {
     /// does not hold what it should. Messages name file, line and column.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let file = File::open(path).map_err(|source| Error::io(path, source))?;
+        let mut file = File::open(path).map_err(|source| Error::io(path, source))?;
+        let ends = ends_in_newline(&mut file).map_err(|source| Error::io(path, source))?;
         // Rows of another length are refused below. Nothing is trimmed: names are those of the source.
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(file);
         let header = reader.headers().map_err(|error| unreadable(path, error))?.clone();
@@ -78,6 +80,8 @@ impl Predictions {
         let mut predictions = Self { seeds: Vec::new() };
         let mut names = Names::default();
         let mut record = csv::StringRecord::new();
+        // Where the last row stands, if it does not say whether its node is heterophilous.
+        let mut unknown = None;
         while reader.read_record(&mut record).map_err(|error| unreadable(path, error))? {
             let row = Row { path, columns: &columns, record: &record };
             if record.len() != header.len() {
@@ -87,9 +91,14 @@ impl Predictions {
             }
             let seed = row.number(0, "a seed, 0 or a larger integer")?;
             let saved = row.parse(&mut names)?;
+            unknown = saved.heterophilous.is_none().then(|| record.position().cloned());
             predictions.of(seed).push(saved);
         }
-        Ok(predictions)
+        match unknown {
+            // Not a node of which it is unknown: the file was cut off before the last field.
+            Some(position) if !ends => Err(expected(path, position.as_ref(), ", column heterophilous", "0 or 1", "``")),
+            _ => Ok(predictions),
+        }
     }
 
     /// The rows of `seed` so far.
@@ -101,6 +110,18 @@ impl Predictions {
         });
         &mut self.seeds[at].rows
     }
+}
+
+/// Whether a file ends in a newline, as whole ones do; an empty one does.
+fn ends_in_newline(file: &mut File) -> std::io::Result<bool> {
+    if file.metadata()?.len() == 0 {
+        return Ok(true);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    file.rewind()?;
+    Ok(last == *b"\n")
 }
 
 /// Where each column of [`HEADER`] stands.
@@ -149,7 +170,7 @@ impl Row<'_> {
             split: role.ok_or_else(|| self.error(3, "train, val, test or none"))?,
             label: (!label.is_empty()).then(|| names.share(label)),
             prediction: names.share(self.field(5)),
-            minority: self.optional_flag(6)?,
+            minority: self.flag(6)?,
             heterophilous: self.flag(7)?,
         })
     }
@@ -163,20 +184,12 @@ impl Row<'_> {
         self.field(column).parse().map_err(|_| self.error(column, wanted))
     }
 
-    fn optional_flag(&self, column: usize) -> Result<Option<bool>> {
+    fn flag(&self, column: usize) -> Result<Option<bool>> {
         match self.field(column) {
             "" => Ok(None),
             "0" => Ok(Some(false)),
             "1" => Ok(Some(true)),
             _ => Err(self.error(column, "0, 1 or nothing")),
-        }
-    }
-
-    fn flag(&self, column: usize) -> Result<bool> {
-        match self.field(column) {
-            "0" => Ok(false),
-            "1" => Ok(true),
-            _ => Err(self.error(column, "0 or 1")),
         }
     }
 
@@ -232,7 +245,7 @@ mod tests {
         let rows =
             [(4, " a,\"b\"\nc", Role::None, None), (4, "d", Role::Val, Some("x")), (9, "d", Role::Test, Some("y"))];
         for (seed, node, split, label) in rows {
-            let (minority, heterophilous) = (label.map(|_| seed == 9), label.is_none());
+            let (minority, heterophilous) = (label.map(|_| seed == 9), label.map(|label| label == "x"));
             let row = Prediction { seed, node, client: 2, split, label, prediction: "x", minority, heterophilous };
             writer.write(&row).unwrap();
         }
@@ -248,9 +261,9 @@ mod tests {
             minority,
             heterophilous,
         };
-        assert_eq!(read.seeds[0].rows[0], saved(" a,\"b\"\nc", Role::None, None, None, true));
-        assert_eq!(read.seeds[0].rows[1], saved("d", Role::Val, Some("x"), Some(false), false));
-        assert_eq!(read.seeds[1].rows[0], saved("d", Role::Test, Some("y"), Some(true), false));
+        assert_eq!(read.seeds[0].rows[0], saved(" a,\"b\"\nc", Role::None, None, None, None));
+        assert_eq!(read.seeds[0].rows[1], saved("d", Role::Val, Some("x"), Some(false), Some(true)));
+        assert_eq!(read.seeds[1].rows[0], saved("d", Role::Test, Some("y"), Some(true), Some(false)));
     }
 
     #[test]
@@ -284,7 +297,17 @@ mod tests {
         let read = parse(moved.as_bytes()).unwrap();
         let row = &read.seeds[0].rows[0];
         assert_eq!((read.seeds[0].seed, row.client, row.label.as_deref()), (3, 7, None));
-        assert!(row.heterophilous && row.minority == Some(false));
+        assert!(row.heterophilous == Some(true) && row.minority == Some(false));
         assert_eq!(parse(format!("{HEAD}\n").as_bytes()).unwrap().seeds, []);
+    }
+
+    #[test]
+    fn whether_a_node_is_heterophilous_may_be_unknown() {
+        let read =
+            parse(format!("{HEAD}\n0,a,0,test,x,x,0,\n0,b,0,test,x,x,0,1\n0,c,0,test,x,x,0,\n").as_bytes()).unwrap();
+        let found: Vec<Option<bool>> = read.seeds[0].rows.iter().map(|row| row.heterophilous).collect();
+        assert_eq!(found, [None, Some(true), None]);
+        let odd = parse(format!("{HEAD}\n0,a,0,test,x,x,0,maybe\n").as_bytes()).unwrap_err().to_string();
+        assert!(odd.ends_with("line 2, column heterophilous: expected 0, 1 or nothing, found `maybe`"), "{odd}");
     }
 }

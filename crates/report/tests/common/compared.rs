@@ -22,8 +22,14 @@ pub(crate) fn compared(folder: &Path) -> ComparisonView {
         let scores = Scores { accuracy: pooled(accuracy), hete_min_f1: pooled(accuracy / 2.0), ..Scores::default() };
         let cost = CellCost { cpu_seconds: 1.0, bytes_up: 10, client_rounds: 2, ..CellCost::default() };
         let digest = format!("{dataset}-{method}-{seed}");
-        let measured =
-            Measured { scores: Percent(scores), groups: GroupSizes::default(), round: 2, details: Default::default(), digest: digest.clone(), cost };
+        let measured = Measured {
+            scores: Percent(scores),
+            groups: GroupSizes::default(),
+            round: 2,
+            details: Default::default(),
+            digest: digest.clone(),
+            cost,
+        };
         let point = |round: usize, share: f64| Point {
             round,
             loss: 1.0 / round as f64,

@@ -79,6 +79,6 @@ fn prediction(seed: u64, node: u32) -> Prediction<'static> {
         label: (node != 2).then_some("red"),
         prediction: "blue, dark",
         minority: Some(node == 3),
-        heterophilous: node == 4,
+        heterophilous: Some(node == 4),
     }
 }

@@ -16,7 +16,7 @@ fn named(place: &Path, [name, method, dataset, node, class]: &[String; 5]) -> Ru
         label: None,
         prediction: class[..].into(),
         minority: Some(false),
-        heterophilous: true,
+        heterophilous: Some(true),
     };
     RunView {
         path: place.to_path_buf(),

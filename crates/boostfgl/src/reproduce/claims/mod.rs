@@ -6,6 +6,10 @@
 //! interval, and the number decides. A claim *holds* if it holds on every case, *depends* if it holds on some, *does not
 //! hold* if it holds on none and fails on some, and is *unclear* if it is so on every case. Where the paper gives no bound
 //! ("stable", "often"), ours is part of the wording.
+//!
+//! The words are no surer than [`Certainty`] allows ([`Verdict::word`]): a claim is said to hold or not to hold only where the
+//! signed-rank test agrees with the intervals. Where it does not, the claim *leans* to it; where there are too few numbers to
+//! test, it is *untested*.
 
 mod aggregation;
 mod gradients;
@@ -15,7 +19,7 @@ mod robustness;
 
 use super::Results;
 use boostfgl_fairness::mean;
-use boostfgl_fairness::statistics::{Interval, mean_interval};
+use boostfgl_fairness::statistics::{Certainty, Interval, holm, mean_interval, signed_rank};
 use serde::Serialize;
 
 /// Something that the paper says and an experiment can measure.
@@ -63,6 +67,8 @@ pub struct Evidence {
     pub seeds: usize,
     /// What follows.
     pub ruling: Side,
+    /// How sure that is: ahead means that numbers lie on the claimed side. Adjusted for the other cases of the claim.
+    pub certainty: Certainty,
 }
 
 /// Where the numbers of a case lie.
@@ -103,12 +109,18 @@ pub enum Ruling {
 }
 
 impl Ruling {
-    /// In words.
-    pub fn name(self) -> &'static str {
+    /// In words, no surer than the evidence is.
+    fn word(self, evidence: &[Evidence]) -> &'static str {
+        let deciding = |side: Side| evidence.iter().filter(move |one| one.ruling == side).map(|one| one.certainty);
         match self {
-            Self::Holds => "holds",
+            Self::Holds if deciding(Side::Holds).all(Certainty::is_shown) => "holds",
+            Self::Holds if deciding(Side::Holds).any(|found| found == Certainty::TooFew) => "untested, yes",
+            Self::Holds => "leans to hold",
             Self::Depends => "depends",
-            Self::DoesNotHold => "does not hold",
+            // On no case it holds: one on which that is shown is enough.
+            Self::DoesNotHold if deciding(Side::Fails).any(Certainty::is_shown) => "does not hold",
+            Self::DoesNotHold if deciding(Side::Fails).all(|found| found == Certainty::TooFew) => "untested, no",
+            Self::DoesNotHold => "leans against",
             Self::Unclear => "unclear",
         }
     }
@@ -125,6 +137,8 @@ pub struct Verdict {
     pub paper: &'static str,
     /// What follows.
     pub ruling: Ruling,
+    /// The word for it, which is no surer than interval and test together allow.
+    pub word: &'static str,
     /// Case by case.
     pub evidence: Vec<Evidence>,
 }
@@ -149,7 +163,11 @@ impl Claim {
     /// The verdict; `None` if there is no case to judge.
     pub fn judge(&self, results: &Results) -> Option<Verdict> {
         let cases = (self.measure)(results);
-        let evidence: Vec<Evidence> = cases.iter().filter_map(|case| self.bound.weigh(case)).collect();
+        let ahead: Vec<Vec<f64>> = cases.iter().map(|case| self.bound.ahead(&case.numbers)).collect();
+        let p = holm(&ahead.iter().map(|numbers| signed_rank(numbers).map(|test| test.p)).collect::<Vec<_>>());
+        let weighed = cases.iter().zip(ahead.iter().zip(p));
+        let evidence: Vec<Evidence> =
+            weighed.filter_map(|(case, (ahead, p))| self.bound.weigh(case, Certainty::of(ahead, p))).collect();
         let count = |side: Side| evidence.iter().filter(|evidence| evidence.ruling == side).count();
         let ruling = match (count(Side::Holds), count(Side::Fails)) {
             _ if evidence.is_empty() => return None,
@@ -158,12 +176,22 @@ impl Claim {
             (all, _) if all == evidence.len() => Ruling::Holds,
             _ => Ruling::Depends,
         };
-        Some(Verdict { experiment: self.experiment, claim: self.text, paper: self.paper, ruling, evidence })
+        let (experiment, claim, paper, word) = (self.experiment, self.text, self.paper, ruling.word(&evidence));
+        Some(Verdict { experiment, claim, paper, ruling, word, evidence })
     }
 }
 
 impl Bound {
-    fn weigh(self, case: &Case) -> Option<Evidence> {
+    /// How far numbers lie on the claimed side.
+    fn ahead(self, numbers: &[f64]) -> Vec<f64> {
+        let ahead = |number: &f64| match self {
+            Self::Above(bound) => number - bound,
+            Self::Below(bound) => bound - number,
+        };
+        numbers.iter().map(ahead).collect()
+    }
+
+    fn weigh(self, case: &Case, certainty: Certainty) -> Option<Evidence> {
         let middle = mean(&case.numbers)?;
         let interval = mean_interval(&case.numbers);
         let Interval { lo, hi } = interval.unwrap_or(Interval { lo: middle, hi: middle });
@@ -174,7 +202,7 @@ impl Bound {
             Self::Below(bound) if lo > bound => Side::Fails,
             _ => Side::Unclear,
         };
-        Some(Evidence { case: case.name.clone(), mean: middle, interval, seeds: case.numbers.len(), ruling })
+        Some(Evidence { case: case.name.clone(), mean: middle, interval, seeds: case.numbers.len(), ruling, certainty })
     }
 }
 
@@ -243,6 +271,27 @@ mod tests {
         assert_eq!(ruling(Bound::Above(1.0), 0.5), Ruling::Depends);
         assert_eq!(ruling(Bound::Below(1.0), 1.5), Ruling::DoesNotHold);
         assert!(claim(Bound::Above(0.0)).judge(&results("e", &[])).is_none());
+    }
+
+    #[test]
+    fn a_word_is_no_surer_than_interval_and_test_together() {
+        let word = |seeds: u64, bound: Bound| {
+            let rows: Vec<_> = (0..seeds).map(|seed| ("a", "fedavg", seed, 2.0 + 0.1 * seed as f64)).collect();
+            claim(bound).judge(&results("e", &rows)).unwrap().word
+        };
+        for (seeds, yes, no) in [
+            (1, "untested, yes", "untested, no"),
+            (4, "untested, yes", "untested, no"),
+            (5, "leans to hold", "leans against"),
+            (6, "holds", "does not hold"),
+        ] {
+            assert_eq!((word(seeds, Bound::Above(1.0)), word(seeds, Bound::Below(1.0))), (yes, no), "{seeds} seeds");
+        }
+        assert_eq!(word(9, Bound::Above(2.4)), "unclear");
+        // Two cases are two tests: with six seeds each, the smallest p is then 0.0625.
+        let two: Vec<_> =
+            (0..6).flat_map(|s| ["a", "b"].map(|name| (name, "fedavg", s, 2.0 + 0.1 * s as f64))).collect();
+        assert_eq!(claim(Bound::Above(1.0)).judge(&results("e", &two)).unwrap().word, "leans to hold");
     }
 
     #[test]

@@ -1,0 +1,155 @@
+//! Runs against the first, group by group: who is ahead, who leans, and where nothing can be said.
+
+use super::judged::{ALL, Fared, Judged};
+use super::verdict::verdict;
+use super::{Family, RULE};
+use crate::Difference;
+use crate::comparison::apart;
+use crate::markup::Markup;
+use boostfgl_fairness::statistics::{Certainty, LEAST_PAIRS, Limit};
+use std::collections::BTreeSet;
+
+/// What a run is ahead of the base on one group.
+struct Change {
+    name: String,
+    difference: Difference,
+    /// Whether the group is too small to be named in a sentence.
+    small: bool,
+}
+
+/// A run with what it is ahead of the base, group by group.
+struct Other<'a> {
+    label: &'a str,
+    changes: Vec<Change>,
+}
+
+/// The verdict on several runs.
+pub(super) fn against(family: &Family, base: &Judged, page: &mut Markup) -> Option<()> {
+    let others = others(family, base);
+    let sentences: Vec<String> = others.iter().take(4).map(|other| other.sentence(&family.base)).collect();
+    let pairs = others.iter().map(|other| other.changes.iter().map(|c| c.difference.pairs).max().unwrap_or(0)).min();
+    verdict(page, &sentences.join(" "), &note(Limit { pairs: pairs.unwrap_or(0), tests: others.len() }));
+    table(family, base, &others, page);
+    Some(())
+}
+
+/// Every other run whose groups are known. On each group all of them are one family of tests.
+fn others<'a>(family: &'a Family, base: &Judged) -> Vec<Other<'a>> {
+    let rest = family.judged.iter().zip(family.labels()).skip(1);
+    let known: Vec<(&Judged, &str)> = rest.filter_map(|(judged, label)| Some((judged.as_ref()?, &label[..]))).collect();
+    let seeds = shared_seeds(family, base);
+    let mut others: Vec<Other> = known.iter().map(|(_, label)| Other { label, changes: Vec::new() }).collect();
+    for group in &base.groups {
+        let same: Vec<Option<&Fared>> =
+            known.iter().map(|(judged, _)| judged.groups.iter().find(|other| other.name == group.name)).collect();
+        let ahead = |other: &Option<&Fared>| {
+            let pair = |seed: &u64| Some(apart(*(*other)?.accuracy.seeds.get(seed)?, *group.accuracy.seeds.get(seed)?));
+            seeds.iter().filter_map(pair).collect::<Vec<f64>>()
+        };
+        let differences = Difference::family(&same.iter().map(ahead).collect::<Vec<_>>());
+        for (other, difference) in others.iter_mut().zip(differences) {
+            let (name, small) = (group.name.clone(), group.is_small(family.min_group));
+            other.changes.extend(difference.map(|difference| Change { name, difference, small }));
+        }
+    }
+    others
+}
+
+/// The seeds of the table of paired differences, so that both say the same.
+fn shared_seeds(family: &Family, base: &Judged) -> BTreeSet<u64> {
+    let cells = family.block.as_ref().and_then(|block| block.rows.first()).map(|row| &row.cells);
+    match cells {
+        Some(cells) => cells.iter().map(|cell| cell.seed).collect(),
+        None => base.groups[0].accuracy.seeds.keys().copied().collect(),
+    }
+}
+
+/// How to read the sentences.
+fn note(limit: Limit) -> String {
+    let Limit { pairs, .. } = limit;
+    if pairs == 0 {
+        return "Some of these runs share no seed: there is nothing to pair.".to_owned();
+    }
+    let few = limit.sentence("seed").unwrap_or_default();
+    if pairs < LEAST_PAIRS {
+        return format!("{few} Run at least {LEAST_PAIRS} for a leaning and eight for more.");
+    }
+    format!("Paired over {pairs} seeds: same graph, partition and split. {RULE} {few}").trim_end().to_owned()
+}
+
+impl Other<'_> {
+    /// One sentence: groups by how sure their difference is.
+    fn sentence(&self, base: &str) -> String {
+        let (label, ranked) = (self.label, || self.changes.iter().filter(|change| !change.small));
+        let list = |wanted: Certainty| -> Option<String> {
+            let groups = ranked().filter(|change| change.difference.certainty() == wanted);
+            let named: Vec<String> = groups.map(Change::named).collect();
+            (!named.is_empty()).then(|| format!("{} on {}", wanted.word(), named.join(", ")))
+        };
+        let all = self.changes.iter().find(|change| change.name == ALL).map(|change| &change.difference);
+        let Some(all) = all else {
+            return format!("{label} and {base} have no seed in common and cannot be compared.");
+        };
+        let differ = [Certainty::Ahead, Certainty::LeansAhead, Certainty::Behind, Certainty::LeansBehind];
+        let said: Vec<String> = differ.into_iter().filter_map(list).collect();
+        if said.is_empty() {
+            let points = signed(all.mean);
+            return format!(
+                "{label} against {base}: {} (all test nodes: {points} points of accuracy).",
+                all.certainty().word()
+            );
+        }
+        format!("{label} against {base}, accuracy: {}.", said.join("; "))
+    }
+}
+
+impl Change {
+    fn named(&self) -> String {
+        format!("{} ({} points)", self.name, signed(self.difference.mean))
+    }
+
+    /// Its class on the page, and its text.
+    fn shown(&self) -> (&'static str, String) {
+        let certainty = self.difference.certainty();
+        let class = match certainty {
+            _ if self.small => "same",
+            Certainty::Ahead => "gain",
+            Certainty::LeansAhead => "gain lean",
+            Certainty::Behind => "loss",
+            Certainty::LeansBehind => "loss lean",
+            Certainty::NoDifference | Certainty::TooFew => "same",
+        };
+        let ends = self.difference.interval.map(|i| format!(" ({} to {})", signed(i.lo), signed(i.hi)));
+        let word = if self.small { "group too small" } else { certainty.word() };
+        (class, format!("{}{}: {word}", signed(self.difference.mean), ends.unwrap_or_default()))
+    }
+}
+
+/// With its sign, which must not be lost where a difference is small; only zero has none.
+fn signed(points: f64) -> String {
+    let digits = if points.abs() < 0.05 { 2 } else { 1 };
+    let text = format!("{points:+.digits$}").replace('-', "−");
+    if points.abs() < 0.005 { "0".to_owned() } else { text }
+}
+
+/// The differences of every group, coloured where something can be said.
+fn table(family: &Family, base: &Judged, others: &[Other<'_>], page: &mut Markup) {
+    page.raw("<div class=\"scroll\"><table class=\"changes\"><thead><tr>");
+    let heads = ["group".to_owned(), "test nodes".to_owned(), format!("{}, accuracy %", family.base)];
+    heads.iter().for_each(|head| page.text("th", &[("scope", &"col")], head));
+    others.iter().for_each(|other| page.text("th", &[("scope", &"col")], &format!("{}, difference", other.label)));
+    page.raw("</tr></thead><tbody>");
+    for group in &base.groups {
+        page.raw("<tr>");
+        page.text("th", &[("scope", &"row")], &group.named(family.min_group));
+        page.text("td", &[], &format!("{:.0}", group.nodes));
+        page.text("td", &[], &group.accuracy.shown());
+        for other in others {
+            let found = other.changes.iter().find(|change| change.name == group.name).map(Change::shown);
+            let (class, text) = found.unwrap_or(("same", "–".to_owned()));
+            page.text("td", &[("class", &class)], &text);
+        }
+        page.raw("</tr>");
+    }
+    page.raw("</tbody></table></div>");
+}
