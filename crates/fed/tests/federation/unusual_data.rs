@@ -52,7 +52,7 @@ fn altered(graph: &Graph, last: &[usize], role: impl Fn(usize, Role) -> Role) ->
 fn clients_with_one_large_class_have_a_gap() {
     let plain = graph(WORDS);
     // Three of four nodes are of class 0, whatever they were.
-    let label = |v: usize| if v % 4 == 0 { plain.labels().get(v).map_or(-1, i64::from) } else { 0 };
+    let label = |v: usize| if v.is_multiple_of(4) { plain.labels().get(v).map_or(-1, i64::from) } else { 0 };
     let labels = Labels::from_integers(&(0..plain.len()).map(label).collect::<Vec<_>>(), CLASSES).unwrap();
     let skewed = Graph::new("skewed", plain.adjacency().clone(), plain.features().clone(), labels).unwrap();
     let partition = partition(&skewed);

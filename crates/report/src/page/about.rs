@@ -1,13 +1,14 @@
 //! What must be known before a number is believed: warnings first, then which nodes, split and round the numbers are about.
 
 use super::Family;
+use crate::Block;
 use crate::markup::Markup;
 use crate::remarks::{self, Remarked};
 
 /// What is wrong with the runs though they ended; nothing if all is well.
 pub(super) fn warnings(family: &Family) -> Option<String> {
     let warned = remarks::warned(&remarked(family));
-    let federating = family.block.as_ref().map(|block| block.cost_of_federating()).unwrap_or_default();
+    let federating = family.block.as_ref().map(Block::cost_of_federating).unwrap_or_default();
     let all: Vec<&String> = warned.iter().chain(&federating).collect();
     if all.is_empty() {
         return None;

@@ -19,10 +19,10 @@ impl Table {
         );
         let runs: Vec<Remarked<'_>> = self.rows.iter().map(Row::remarked).collect();
         for (name, parts) in remarks::about(&runs) {
-            let _ = write!(text, "{name}: {}.\n", parts.join(", "));
+            let _ = writeln!(text, "{name}: {}.", parts.join(", "));
         }
         for warning in remarks::warned(&runs) {
-            let _ = write!(text, "\n**Warning** {warning}\n");
+            let _ = writeln!(text, "\n**Warning** {warning}");
         }
         text
     }
