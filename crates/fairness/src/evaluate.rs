@@ -18,7 +18,7 @@ use crate::{Confusion, Error, Group, GroupSizes, GroupTable, Percent, Result, Sc
 ///     nodes: &[0, 1, 2, 3],
 ///     client: &[0, 0, 0, 1],
 ///     client_sizes: &[3, 1],
-///     minority: &[false, false, true, true],
+///     minority: &[false, false, true, true].map(Some),
 ///     heterophilous: &[false, true, true, false],
 /// }
 /// .evaluate()?;

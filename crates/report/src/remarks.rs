@@ -135,10 +135,19 @@ fn round(runs: &[Remarked<'_>]) -> Vec<String> {
         return Vec::new();
     }
     let is_last = |(round, details): &(usize, &SeedDetails)| details.last.as_ref().is_some_and(|l| l.round == *round);
-    let last = seeds().all(is_last);
+    let is_best =
+        |(round, details): &(usize, &SeedDetails)| details.best_val.as_ref().is_some_and(|b| b.round == *round);
+    let (last, best) = (seeds().all(is_last), seeds().all(is_best));
     let rounds = range(seeds().map(|(round, _)| *round).collect::<Vec<_>>().into_iter());
-    let (shown, other) = if last { ("the last", "best validation") } else { ("the best on validation", "last") };
+    let (shown, other) = match (last, best) {
+        (true, true) => ("the last, which is the best on validation", ""),
+        (true, false) => ("the last", "best validation"),
+        (false, _) => ("the best on validation", "last"),
+    };
     let mut parts = vec![format!("{shown} ({rounds})")];
+    if last && best {
+        return parts;
+    }
     for run in runs {
         let picked = |(_, details): &(usize, &SeedDetails)| {
             let other = if last { details.best_val.as_ref() } else { details.last.as_ref() }?;

@@ -6,6 +6,11 @@ use serde_json::Value;
 /// Two methods, two seeds, few rounds.
 const SMALL: &str = "compare --methods fedavg,boostfgl --rounds 3 --set model.hidden=16 --seeds 2 --quiet";
 
+/// The same with other methods.
+fn small(methods: &str) -> String {
+    SMALL.replace("fedavg,boostfgl", methods)
+}
+
 /// The document without what was measured of time and memory.
 fn without_cost(text: &str) -> Value {
     fn strip(value: &mut Value) {
@@ -76,7 +81,7 @@ fn finished_cells_are_reused_and_damaged_ones_run_again() {
     assert_eq!(again.stderr.matches("this cell runs again").count(), 2, "{}", again.stderr);
     assert_eq!(without_cost(&again.stdout), without_cost(&first));
     // Another method runs alone; other rounds run anew.
-    let more = place.ok(&format!("{SMALL} --out c --methods fedavg,boostfgl,isolated"));
+    let more = place.ok(&format!("{} --out c", small("fedavg,boostfgl,isolated")));
     assert!(more.stdout.contains("4 of 6 cells reused"), "{}", more.stdout);
     let other = place.ok(&format!("{SMALL} --out c").replace("--rounds 3", "--rounds 2"));
     assert!(other.stdout.contains("0 of 4 cells reused"), "{}", other.stdout);
@@ -114,15 +119,15 @@ fn a_cell_over_budget_says_so_and_one_that_fails_leaves_the_others() {
 #[test]
 fn forms_for_papers_and_programs() {
     let place = Place::new();
-    let latex = place.ok(&format!("{SMALL} --out c --format latex --methods fedavg,fedavg+node")).stdout;
+    let latex = place.ok(&format!("{} --out c --format latex", small("fedavg,fedavg+node"))).stdout;
     assert!(latex.contains("\\toprule") && latex.contains("$\\pm$") && latex.contains("\\textbf{"), "{latex}");
-    let csv = place.ok(&format!("{SMALL} --out c --format csv --methods fedavg,fedavg+node")).stdout;
+    let csv = place.ok(&format!("{} --out c --format csv", small("fedavg,fedavg+node"))).stdout;
     assert!(
         csv.starts_with("dataset,method,evaluated,metric,reading,seed,state,value\ndemo,fedavg,global,accuracy,"),
         "{csv}"
     );
     assert_eq!(csv.lines().count(), 1 + 2 * 5 * 2);
-    let markdown = place.ok(&format!("{SMALL} --out c --format markdown --methods fedavg,fedavg+node")).stdout;
+    let markdown = place.ok(&format!("{} --out c --format markdown", small("fedavg,fedavg+node"))).stdout;
     assert!(markdown.contains("| Method |") && markdown.contains("fedavg + node"), "{markdown}");
 }
 

@@ -97,7 +97,7 @@ fn both_rounds_are_kept_and_a_table_says_which_it_shows() {
     let run = "run demo --method adafgl --seeds 1 --rounds 6 --set model.hidden=16 --set personal_epochs=3 --quiet";
     let done = place.ok(&format!("{run} --out a"));
     assert!(done.stdout.contains("6×1+3"), "{}", done.stdout);
-    assert!(done.stdout.contains("the last (9), accuracy of adafgl at the best validation round"), "{}", done.stdout);
+    assert!(done.stdout.contains("Round                 the last"), "{}", done.stdout);
     let seed = &place.json("a/summary.json")["seeds"][0];
     assert_eq!((&seed["round"], &seed["last"]["round"]), (&9.into(), &9.into()));
     assert_eq!(seed["last"]["accuracy"], seed["accuracy"]);

@@ -87,7 +87,7 @@ impl FrameOptions {
 ///     prediction: &[0, 0, 1, 0],
 ///     nodes: &[0, 1, 2, 3],
 ///     client: &[0, 0, 0, 1],
-///     minority: &[false, false, true, true],
+///     minority: &[false, false, true, true].map(Some),
 ///     heterophilous: &[false, true, true, false],
 ///     homophily_unknown: &[false; 4],
 ///     degree: &[1, 2, 2, 1],

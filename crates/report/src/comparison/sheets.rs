@@ -164,7 +164,7 @@ impl Comparison {
         let measured = block.rows.iter().any(|row| row.cost.peak_rss_mib.is_some());
         let mut columns = vec![
             ["Judged", "model"],
-            ["Rounds", "× epochs"],
+            ["Rounds", "×E"],
             ["Traffic", "per seed"],
             ["Up", "per client, round"],
             ["Down", "per client, round"],

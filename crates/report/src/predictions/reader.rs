@@ -279,7 +279,7 @@ mod tests {
             ("0,b,x,test,x,x,0,0\n", "line 3, column client: expected a client number, 0 or larger, found `x`"),
             ("0,b,0,tset,x,x,0,0\n", "line 3, column split: expected train, val, test or none, found `tset`"),
             ("0,b,0,,x,x,0,0\n", "line 3, column split: expected train, val, test or none, found ``"),
-            ("0,b,0,test,x,x,true,0\n", "line 3, column minority: expected 0 or 1, found `true`"),
+            ("0,b,0,test,x,x,true,0\n", "line 3, column minority: expected 0, 1 or nothing, found `true`"),
         ] {
             assert!(reason(rows).contains(wanted), "{}\n{wanted}", reason(rows));
         }

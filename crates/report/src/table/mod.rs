@@ -123,8 +123,10 @@ impl Table {
 
     fn columns(&self) -> impl Iterator<Item = &'static Column> + Clone {
         let cost = self.cost;
+        // Summaries of earlier versions do not say how much was trained.
+        let budget = self.rows.iter().any(|row| row.budget().is_some());
         let columns: &[Column] = if self.other_readings { &OTHER_READINGS } else { &COLUMNS };
-        columns.iter().filter(move |column| cost || !column.is_cost())
+        columns.iter().filter(move |column| (cost || !column.is_cost()) && (budget || !column.is_text()))
     }
 
     /// The table as headings and marked text; the second of each column is marked on request.
@@ -285,8 +287,8 @@ pub(crate) const COLUMNS: [Column; 8] = [
     Column {
         key: "rounds",
         title: "Rounds",
-        unit: "× epochs",
-        meaning: "rounds × local epochs, + rounds that the method adds",
+        unit: "×E",
+        meaning: "rounds × local epochs of each, + rounds that the method adds",
         value: Shown::Budget,
     },
     Column {
