@@ -106,6 +106,24 @@ pub(crate) fn check_new_file(to: &Path, overwrite: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// A name and what is said of it, on lines of at most 100 columns.
+pub(crate) fn explained(name: &str, text: &str) -> String {
+    let mut lines = vec![format!("{name:<18}")];
+    for word in text.split(' ') {
+        let line = lines.last().map_or(0, |line| line.chars().count());
+        if line + 1 + word.chars().count() > 100 {
+            lines.push(" ".repeat(18));
+        }
+        if let Some(line) = lines.last_mut() {
+            if line.chars().count() > 18 {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
 /// How tables on standard output are drawn: in colour on a terminal, unless `NO_COLOR` is set.
 pub(crate) fn style() -> Style {
     let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());

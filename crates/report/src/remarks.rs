@@ -7,6 +7,9 @@ use crate::sheet::{WIDTH, width};
 use crate::table::range;
 use crate::{SeedDetails, SplitUsed};
 
+/// What the line on minority classes is called.
+pub(crate) const MINORITY: &str = "Minority classes";
+
 /// One run: its label, and per seed the reported round and the details.
 #[derive(Clone, Debug)]
 pub(crate) struct Remarked<'a> {
@@ -29,7 +32,7 @@ impl Remarked<'_> {
 /// `Split, Minority classes, Round`: a name and its parts, for those that are known.
 pub(crate) fn about(runs: &[Remarked<'_>]) -> Vec<(&'static str, Vec<String>)> {
     let all: Vec<&SeedDetails> = runs.iter().flat_map(|run| run.seeds.iter().map(|(_, details)| *details)).collect();
-    let parts = [("Minority classes", minority(&all)), ("Split", split(&all)), ("Round", round(runs))];
+    let parts = [(MINORITY, minority(&all)), ("Split", split(&all)), ("Round", round(runs))];
     parts.into_iter().filter(|(_, parts)| !parts.is_empty()).collect()
 }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use boostfgl_fairness::{GroupSizes, Percent, Scores, Warning, aggregate, warnings};
 use serde::{Deserialize, Serialize};
 
+use crate::remarks::{self, Remarked};
 use crate::{Error, Fingerprint, Result, SeedDetails};
 
 /// The outcome of one run: a method on a dataset, over one or more seeds.
@@ -162,6 +163,14 @@ impl Summary {
     #[must_use]
     pub fn with_data(self, data: Fingerprint) -> Self {
         Self { data: Some(data), ..self }
+    }
+
+    /// Minority classes, split and round of its numbers: a name and what is said of it.
+    pub fn about(&self) -> Vec<(&'static str, String)> {
+        let seeds = self.seeds.iter().map(|seed| (seed.round, &seed.details)).collect();
+        let label = self.label();
+        let about = remarks::about(&[Remarked { label: &label, seeds }]);
+        about.into_iter().map(|(name, parts)| (name, parts.join(", "))).collect()
     }
 
     /// The file's text, ending in a newline.

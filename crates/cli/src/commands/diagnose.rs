@@ -286,6 +286,8 @@ impl Diagnose {
         }
         parts.extend(frames.iter().map(|frames| FrameTable::of_seeds(&title, frames).text(style)));
         parts.extend(courses.iter().map(|course| course.text(&title, style)));
+        let about: String = summary.about().iter().map(|(name, text)| output::explained(name, text)).collect();
+        parts.extend(Some(about).filter(|about| !about.is_empty()));
         parts.push(format!("{last}\n"));
         output::print(&parts.join("\n"))
     }

@@ -47,6 +47,13 @@ pub(super) fn section(family: &Family) -> Option<String> {
     Some(page.finish())
 }
 
+/// The minority classes and how many test nodes they have, in a sentence.
+pub(super) fn minority(family: &Family) -> Option<String> {
+    let about = remarks::about(&remarked(family));
+    let (name, parts) = about.into_iter().find(|(name, _)| *name == remarks::MINORITY)?;
+    Some(format!("{name}: {}.", parts.join(", ")))
+}
+
 /// The runs of a family, or the methods of a comparison.
 fn remarked(family: &Family) -> Vec<Remarked<'_>> {
     let runs: Vec<Remarked<'_>> = family

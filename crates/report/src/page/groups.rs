@@ -29,7 +29,7 @@ pub(super) fn draw(
     groups: fn(&Judged) -> &Vec<Fared>,
     number: fn(&Fared) -> &Known,
 ) -> Option<String> {
-    let mut dots = Vec::new();
+    let (mut dots, mut empty) = (Vec::new(), Vec::new());
     let judged = || family.judged.iter().enumerate().filter_map(|(series, judged)| Some((series, judged.as_ref()?)));
     let (_, first) = judged().next()?;
     let of = groups(first).len();
@@ -37,6 +37,10 @@ pub(super) fn draw(
     for name in groups(first).iter().take(MOST).map(|group| &group.name) {
         for (series, judged) in judged() {
             let Some(group) = groups(judged).iter().find(|group| group.name == *name) else { continue };
+            if group.nodes == 0.0 {
+                empty.push(name.as_str());
+                continue;
+            }
             let (mean, interval) = (number(group).mean(), number(group).interval().unwrap_or([f64::NAN; 2]));
             let small = if group.is_small(family.min_group) { ", too small to rank" } else { "" };
             let group = format!("{name} ({:.0}{small})", group.nodes);
@@ -56,10 +60,15 @@ pub(super) fn draw(
         first_colour: 0,
     };
     let seeds = judged().map(|(_, judged)| judged.groups[0].accuracy.seeds.len()).max().unwrap_or(1);
+    empty.dedup();
+    let empty = match &empty[..] {
+        [] => String::new(),
+        names => format!(" No test node is in these groups: {}.", names.join(", ")),
+    };
     let note = format!(
         "Mean over {seeds} seed{}; in brackets the number of test nodes. The interval says what another sample of test nodes might \
          have given with the same models, not what other seeds would (accuracy: Wilson; macro-F1: bootstrap, if there are not \
-         too many nodes and its draws do not all agree). Groups of fewer than {} test nodes are too small to rank.",
+         too many nodes and its draws do not all agree). Groups of fewer than {} test nodes are too small to rank.{empty}",
         if seeds == 1 { "" } else { "s" },
         family.min_group
     );

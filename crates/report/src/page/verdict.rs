@@ -1,5 +1,6 @@
 //! The verdict: who fares how, and how sure that is.
 
+use super::about;
 use super::against::against;
 use super::judged::{Fared, Judged};
 use super::{Family, RULE};
@@ -16,6 +17,10 @@ pub(super) fn section(family: &Family) -> Option<String> {
         _ => by_metric(family, &mut page),
     };
     told?;
+    // Which classes the groups above are about.
+    if let Some(classes) = about::minority(family) {
+        page.text("p", &[("class", &"note")], &classes);
+    }
     page.raw(&scores(family));
     Some(page.finish())
 }
