@@ -44,10 +44,11 @@ impl Data {
         }
     }
 
-    /// Whether a name means files of the user's own: not `generate:PRESET`, a preset or a name of the catalogue.
-    pub fn is_path(name: &str) -> bool {
-        let generated = name.starts_with("generate:") || generator::preset(name).is_ok();
-        !generated && catalogue::find(name).is_err()
+    /// The dataset of the catalogue or preset of the generator that a name means; `None` for files of the user's own.
+    pub fn known(name: &str) -> Option<&'static str> {
+        let preset =
+            || generator::preset(name.strip_prefix("generate:").unwrap_or(name)).ok().map(|preset| preset.name);
+        catalogue::find(name).ok().map(|dataset| dataset.name).or_else(preset)
     }
 
     /// The shares of training, validation and test nodes and the learning rate of the protocol, where it sets them.

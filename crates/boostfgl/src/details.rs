@@ -1,4 +1,4 @@
-//! What is known of the run of one seed beside its metrics, and what is wrong with it.
+//! What is known of the run of one seed besides its metrics, and what is wrong with it.
 
 use crate::judge::Judge;
 use crate::{Experiment, Result};
@@ -7,7 +7,7 @@ use boostfgl_fairness::{Confusion, Percent, Warning, WarningKind};
 use boostfgl_fed::{Outcome, Snapshot};
 use boostfgl_graph::{Graph, Role};
 use boostfgl_partition::{Partition, SplitRule};
-use boostfgl_report::{Budget, MinorityUsed, RoundScores, SeedDetails, SplitOrigin, SplitUsed};
+use boostfgl_report::{Budget, MinorityUsed, RoundScores, SeedDetails, SplitOrigin, SplitUsed, StoredSplit};
 
 /// The details of a seed that is trained.
 pub(crate) fn details(
@@ -27,7 +27,7 @@ pub(crate) fn details(
             epochs: protocol.epochs,
             added_rounds: outcome.trace.losses.len().saturating_sub(protocol.rounds),
         }),
-        split: Some(split(experiment, partition)?),
+        split: Some(split(experiment, partition, seed)?),
         minority: Some(minority(experiment.graph(), judge)),
         warnings: find_warnings(experiment, judge, partition, outcome, seed)?,
     })
@@ -39,14 +39,17 @@ fn round_scores(judge: &Judge<'_>, snapshot: &Snapshot) -> Result<RoundScores> {
     Ok(RoundScores { round: snapshot.round, val_accuracy, scores: Percent(scores.0) })
 }
 
-fn split(experiment: &Experiment, partition: &Partition) -> Result<SplitUsed> {
+fn split(experiment: &Experiment, partition: &Partition, seed: u64) -> Result<SplitUsed> {
     let source = match experiment.split_rule()? {
         _ if experiment.splits_by_file() => SplitOrigin::PartitionFile,
         SplitRule::Published => SplitOrigin::Data,
         SplitRule::Ratios(_) => SplitOrigin::Shares,
     };
     let [train, val, test] = [Role::Train, Role::Val, Role::Test].map(|role| partition.split().count(role));
-    Ok(SplitUsed { source, train, val, test })
+    let of = experiment.graph().splits().len();
+    let stored =
+        (source == SplitOrigin::Data && of > 0).then(|| StoredSplit { number: (seed % of as u64) as usize, of });
+    Ok(SplitUsed { source, stored, train, val, test })
 }
 
 fn minority(graph: &Graph, judge: &Judge<'_>) -> MinorityUsed {
@@ -85,12 +88,21 @@ fn find_warnings(
             }
         }
     }
-    if !judge.minority.contains(&Some(true)) {
-        let text = "training labels are of one class only: there is no minority group, and every gap is 0";
-        found.push(Warning::new(WarningKind::NoMinority, "", text, seed));
-    }
+    found.extend(missing_group(&judge.minority, seed));
     found.extend(warnings::feature_scales(graph.features(), seed));
     Ok(found)
+}
+
+/// A minority or a majority that no training label is in.
+fn missing_group(minority: &[Option<bool>], seed: u64) -> Option<Warning> {
+    let counted = minority.iter().flatten().count();
+    let text = match (minority.contains(&Some(true)), minority.contains(&Some(false))) {
+        (true, true) => return None,
+        (false, _) if counted < 2 => "training labels are of one class only: there is no minority, and every gap is 0",
+        (false, _) => "no training node is of a minority class: there is no minority, and every gap is 0",
+        (true, false) => "all classes with training nodes are minority classes: there is no majority to compare with",
+    };
+    Some(Warning::new(WarningKind::NoMinority, "", text, seed))
 }
 
 /// What each client would get right by always answering its most common training class (of equals the first); `None` for a

@@ -265,7 +265,9 @@ impl Experiment {
 
     /// Where the roles of nodes come from, unless a partition file brings them.
     pub(crate) fn split_rule(&self) -> Result<SplitRule> {
-        self.config.split.rule(&self.graph, Data::is_path(&self.config.dataset))
+        // A graph that the library was given is its owner's, whatever dataset the configuration names.
+        let known = Data::known(&self.config.dataset).is_some_and(|known| self.graph.name().starts_with(known));
+        self.config.split.rule(&self.graph, !known)
     }
 
     /// Whether the partition file brings the split.

@@ -81,7 +81,7 @@ fn check_names(line: &str, matches: &ArgMatches) {
     }
 }
 
-/// Whether a metric can be measured; a class must be one of data that everybody has.
+/// Whether a metric can be measured; a class must be one of built-in data.
 fn is_metric_of(name: &str, data: &str) -> bool {
     match FrameMetric::parse(name) {
         Ok(FrameMetric::Recall(class)) => {

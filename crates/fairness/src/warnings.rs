@@ -7,7 +7,8 @@
 use boostfgl_graph::Features;
 use serde::{Deserialize, Serialize};
 
-use crate::Confusion;
+use crate::statistics::wilson;
+use crate::{ClassCounts, Confusion};
 
 /// Something that is wrong with a run though it ended without an error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +29,7 @@ pub struct Warning {
 pub enum WarningKind {
     /// Every test node is predicted to be of one class.
     OneClass,
-    /// A class with test nodes is never predicted.
+    /// A class with test nodes is never predicted, or never rightly.
     NeverPredicted,
     /// The training loss is larger at the end than at the start, or no number.
     Diverged,
@@ -40,7 +41,7 @@ pub enum WarningKind {
     NoTrainingNode,
     /// There is no test node to judge by.
     NoTestNode,
-    /// Training labels are of one class: there is no minority.
+    /// No training label is in the minority, or none in the majority.
     NoMinority,
     /// Feature columns differ by orders of magnitude.
     FeatureScales,
@@ -102,16 +103,23 @@ pub fn unpredicted(confusion: &Confusion, names: &[String], seed: u64) -> Vec<Wa
             );
             vec![Warning::new(WarningKind::OneClass, "", text, seed)]
         }
-        _ => {
-            let never = present.iter().filter(|class| !predicted.contains(class));
-            let warn = |&class: &usize| {
-                let text =
-                    format!("`{}` is never predicted: none of its {} test nodes is found", names[class], count(class));
-                Warning::new(WarningKind::NeverPredicted, &names[class], text, seed)
-            };
-            never.map(warn).collect()
-        }
+        _ => present.iter().filter_map(|&class| never_found(&counts[class], &names[class], seed)).collect(),
     }
+}
+
+/// A class that is never predicted, or of whose test nodes, ten or more, not one is right.
+fn never_found(counts: &ClassCounts, name: &str, seed: u64) -> Option<Warning> {
+    let ClassCounts { truth, predicted, hits } = *counts;
+    let text = match (predicted, hits) {
+        (0, _) => format!("`{name}` is never predicted: none of its {truth} test nodes is found"),
+        (wrong, 0) if truth >= FEWEST as u64 => {
+            format!(
+                "`{name}` is never found: all {wrong} predictions of it are wrong, and its {truth} test nodes are missed"
+            )
+        }
+        _ => return None,
+    };
+    Some(Warning::new(WarningKind::NeverPredicted, name, text, seed))
 }
 
 /// A training loss that did not fall or rose, from the loss of every round.
@@ -157,15 +165,17 @@ pub struct ClientGuess<'a> {
     pub guessed: usize,
 }
 
-/// A client whose model is right less often than always answering its most common training class. Clients with fewer than
-/// ten test nodes are passed over: there, one node decides.
+/// A client whose model is right less often than always answering its most common training class (the majority-class
+/// baseline), by more than chance in its test nodes: the upper end of Wilson's 95 % interval is below the baseline. Clients with
+/// fewer than ten test nodes are passed over.
 pub fn worse_than_guessing(found: &ClientGuess<'_>, seed: u64) -> Option<Warning> {
     let ClientGuess { client, nodes, right, class, guessed } = *found;
     let percent = |count: usize| 100.0 * count as f64 / nodes as f64;
-    (nodes >= FEWEST && right < guessed).then(|| {
+    let upper = wilson(right as u64, nodes as u64).map_or(1.0, |interval| interval.hi);
+    (nodes >= FEWEST && upper < guessed as f64 / nodes as f64).then(|| {
         let text = format!(
-            "client {client} would be better off guessing: {:.1} % of its {nodes} test nodes are right, always answering \
-             `{class}` has {:.1} %",
+            "client {client} is below the majority-class baseline: {:.1} % of its {nodes} test nodes are right, always \
+             answering `{class}` has {:.1} %",
             percent(right),
             percent(guessed)
         );
@@ -246,6 +256,13 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].text, "`fraud` is never predicted: none of its 2 test nodes is found");
         assert_eq!((found[0].kind, found[0].subject.as_str()), (WarningKind::NeverPredicted, "fraud"));
+        // Predicted once, and wrongly: of ten nodes not one is found.
+        let missed: Vec<(u32, u32)> = (0..10).map(|_| (1, 0)).chain([(0, 0), (0, 1)]).collect();
+        let found = unpredicted(&confusion(&missed), &names(), 0);
+        assert_eq!(
+            found[0].text,
+            "`fraud` is never found: all 1 predictions of it are wrong, and its 10 test nodes are missed"
+        );
         // A class without a test node need not be predicted, and one class among the truth is no collapse.
         assert!(unpredicted(&confusion(&[(0, 0), (1, 1)]), &names(), 0).is_empty());
         assert!(unpredicted(&confusion(&[(0, 0), (0, 0)]), &names(), 0).is_empty());
@@ -268,12 +285,14 @@ mod tests {
 
     #[test]
     fn a_client_that_should_guess_is_named() {
-        let client = ClientGuess { client: 3, nodes: 20, right: 8, class: "ok", guessed: 11 };
+        // Wilson's interval of 8 of 20 goes up to 0.613 (by its formula).
+        let client = ClientGuess { client: 3, nodes: 20, right: 8, class: "ok", guessed: 13 };
         assert_eq!(
             worse_than_guessing(&client, 0).unwrap().text,
-            "client 3 would be better off guessing: 40.0 % of its 20 test nodes are right, always answering `ok` has 55.0 %"
+            "client 3 is below the majority-class baseline: 40.0 % of its 20 test nodes are right, always answering `ok` has \
+             65.0 %"
         );
-        assert!(worse_than_guessing(&ClientGuess { right: 11, ..client.clone() }, 0).is_none());
+        assert!(worse_than_guessing(&ClientGuess { guessed: 12, ..client.clone() }, 0).is_none(), "within chance");
         assert!(worse_than_guessing(&ClientGuess { nodes: 9, right: 0, guessed: 9, ..client }, 0).is_none());
     }
 

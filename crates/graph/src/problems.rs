@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(lines("ab\ncd\nef", &[6, 0, 3]), [3, 1, 2]);
         assert_eq!(lines("ab\r\ncd\r\nef", &[0, 3, 7]), [1, 2, 3]);
         assert_eq!(lines("ab\rcd\ref", &[0, 3, 6]), [1, 2, 3]);
-        // Blank lines before a row count, and those after the last one are nobody's.
+        // Blank lines before a row count, and those after the last one belong to no row.
         assert_eq!(lines("ab\n\n\r\ncd\n\n", &[3]), [4]);
         assert_eq!(lines("ab\n", &[99]), [2]);
     }

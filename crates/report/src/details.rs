@@ -1,4 +1,4 @@
-//! What is known of a run beside its metrics: both rounds that papers report, how much was trained, on whom.
+//! What is known of a run besides its metrics: both rounds that papers report, how much was trained, on which nodes.
 
 use boostfgl_fairness::{Percent, Scores, Warning};
 use serde::{Deserialize, Serialize};
@@ -65,12 +65,24 @@ impl Budget {
 pub struct SplitUsed {
     /// From where.
     pub source: SplitOrigin,
+    /// Which of the splits that come with the data; left out for others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stored: Option<StoredSplit>,
     /// Training nodes.
     pub train: usize,
     /// Validation nodes.
     pub val: usize,
     /// Test nodes.
     pub test: usize,
+}
+
+/// One of several splits that come with the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredSplit {
+    /// Its number, from 0: seed s takes number s mod k.
+    pub number: usize,
+    /// How many there are: k.
+    pub of: usize,
 }
 
 /// Where the roles of nodes came from.

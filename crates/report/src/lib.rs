@@ -54,7 +54,7 @@ pub use comparison::{
     Courses, Difference, FoundCell, Measured, MetricSummary, Metrics, Outcome,
 };
 pub use course::{Course, RoundFrames};
-pub use details::{Budget, MinorityUsed, RoundScores, SeedDetails, SplitOrigin, SplitUsed};
+pub use details::{Budget, MinorityUsed, RoundScores, SeedDetails, SplitOrigin, SplitUsed, StoredSplit};
 pub use diagnoses::{Diagnoses, SeedDiagnosis};
 pub use diagnosis::DiagnosisReport;
 pub use divisions::{Divisions, SeedDivision};

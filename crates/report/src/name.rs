@@ -82,8 +82,8 @@ impl Summary {
     }
 }
 
-/// What runs are called beside each other: shortly where that tells them apart, else with what was changed.
-pub fn beside<'a>(runs: impl IntoIterator<Item = &'a Summary>) -> Vec<String> {
+/// Labels of runs in one table: short where that is unambiguous, else with what was changed.
+pub fn distinct_labels<'a>(runs: impl IntoIterator<Item = &'a Summary>) -> Vec<String> {
     let runs: Vec<&Summary> = runs.into_iter().collect();
     let short: Vec<String> = runs.iter().map(|run| run.called_alone()).collect();
     let alone = |at: usize| short.iter().filter(|other| **other == short[at]).count() == 1;

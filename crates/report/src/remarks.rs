@@ -5,7 +5,7 @@ use boostfgl_fairness::{Warning, mean, sample_std, warnings};
 
 use crate::sheet::{WIDTH, width};
 use crate::table::range;
-use crate::{SeedDetails, SplitUsed};
+use crate::{RoundScores, SeedDetails, SplitUsed};
 
 /// What the line on minority classes is called.
 pub(crate) const MINORITY: &str = "Minority classes";
@@ -18,6 +18,27 @@ pub(crate) struct Remarked<'a> {
 }
 
 impl Remarked<'_> {
+    /// Rounds × epochs, if they are known and were the same under every seed.
+    pub(crate) fn budget(&self) -> Option<String> {
+        let mut shown = self.seeds.iter().filter_map(|(_, details)| Some(details.budget?.shown()));
+        let first = shown.next()?;
+        Some(if shown.all(|other| other == first) { first } else { "varies".to_owned() })
+    }
+
+    /// Which round is shown; `None` where that was not recorded.
+    pub(crate) fn shown(&self) -> Option<ShownRound> {
+        let recorded = self.seeds.iter().all(|(_, details)| details.last.is_some());
+        let is = |of: fn(&SeedDetails) -> &Option<RoundScores>| {
+            self.seeds.iter().all(|(round, details)| of(details).as_ref().is_some_and(|scores| scores.round == *round))
+        };
+        match (is(|details| &details.last), is(|details| &details.best_val)) {
+            _ if !recorded || self.seeds.is_empty() => None,
+            (true, true) => Some(ShownRound::Both),
+            (true, false) => Some(ShownRound::Last),
+            (false, _) => Some(ShownRound::BestVal),
+        }
+    }
+
     /// What is wrong with it, over all seeds.
     pub(crate) fn warnings(&self) -> Vec<Warning> {
         warnings::merge(self.seeds.iter().flat_map(|(_, details)| details.warnings.iter().cloned()))
@@ -52,13 +73,28 @@ pub(crate) fn warned(runs: &[Remarked<'_>]) -> Vec<String> {
 }
 
 /// What of the warnings people read: the first few, and how many more there are.
-pub(crate) fn shortened(mut warned: Vec<String>, most: usize) -> Vec<String> {
-    let more = warned.len().saturating_sub(most);
-    warned.truncate(most);
+pub(crate) fn shortened(mut warned: Vec<String>) -> Vec<String> {
+    let more = warned.len().saturating_sub(MOST_WARNINGS);
+    warned.truncate(MOST_WARNINGS);
     if more > 0 {
         warned.push(format!("{more} more warnings are in summary.json and in the report."));
     }
     warned
+}
+
+/// More warnings than this are counted, not listed, below a table.
+const MOST_WARNINGS: usize = 8;
+
+/// Which runs have no mark of the best, and why; nothing if all are ranked.
+pub(crate) fn not_ranked(runs: &[Remarked<'_>]) -> Option<String> {
+    let collapsed: Vec<&str> = runs.iter().filter(|run| run.collapsed()).map(|run| run.label).collect();
+    (!collapsed.is_empty()).then(|| {
+        format!(
+            "{}: a model that predicts one class for every node, or whose training diverged, says how common a class is, \
+             not what was learned.",
+            collapsed.join(", ")
+        )
+    })
 }
 
 /// A name and a list of parts on lines of at most 100 columns, broken between parts.
@@ -95,7 +131,7 @@ fn minority(all: &[&SeedDetails]) -> Vec<String> {
     let known = || all.iter().filter_map(|details| details.minority.as_ref());
     let Some(first) = known().next() else { return Vec::new() };
     if known().all(|used| used.classes.is_empty()) {
-        return vec!["none: training labels are of one class".to_owned()];
+        return vec!["none".to_owned()];
     }
     let nodes = format!("{} test nodes", range(known().map(|used| used.test)));
     let mut names: Vec<&String> = known().flat_map(|used| &used.classes).collect();
@@ -124,40 +160,65 @@ fn split(all: &[&SeedDetails]) -> Vec<String> {
     let known = || all.iter().filter_map(|details| details.split.as_ref());
     let Some(first) = known().next() else { return Vec::new() };
     let count = |of: fn(&SplitUsed) -> usize| range(known().map(of));
+    let stored = known().filter_map(|split| split.stored);
+    let number = match stored.clone().next() {
+        Some(stored_split) if stored_split.of > 1 => {
+            format!(", number {} of {}", range(stored.map(|split| split.number)), stored_split.of)
+        }
+        _ => String::new(),
+    };
     vec![
-        format!("{}: {} training", first.source.name(), count(|split| split.train)),
+        format!("{}{number}: {} training", first.source.name(), count(|split| split.train)),
         format!("{} validation", count(|split| split.val)),
         format!("{} test nodes", count(|split| split.test)),
     ]
 }
 
-/// Which round is shown, and what the other of the two that papers report has.
-fn round(runs: &[Remarked<'_>]) -> Vec<String> {
-    let seeds = || runs.iter().flat_map(|run| &run.seeds);
-    if !seeds().any(|(_, details)| details.last.is_some()) {
-        return Vec::new();
+/// Which of the two rounds that papers report is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ShownRound {
+    Last,
+    BestVal,
+    /// The last, which is the best on validation.
+    Both,
+}
+
+impl ShownRound {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Last => "the last",
+            Self::BestVal => "the best on validation",
+            Self::Both => "the last, which is the best on validation",
+        }
     }
-    let is_last = |(round, details): &(usize, &SeedDetails)| details.last.as_ref().is_some_and(|l| l.round == *round);
-    let is_best =
-        |(round, details): &(usize, &SeedDetails)| details.best_val.as_ref().is_some_and(|b| b.round == *round);
-    let (last, best) = (seeds().all(is_last), seeds().all(is_best));
-    let rounds = range(seeds().map(|(round, _)| *round).collect::<Vec<_>>().into_iter());
-    let (shown, other) = match (last, best) {
-        (true, true) => ("the last, which is the best on validation", ""),
-        (true, false) => ("the last", "best validation"),
-        (false, _) => ("the best on validation", "last"),
-    };
-    let mut parts = vec![format!("{shown} ({rounds})")];
-    if last && best {
-        return parts;
-    }
-    for run in runs {
-        let picked = |(_, details): &(usize, &SeedDetails)| {
-            let other = if last { details.best_val.as_ref() } else { details.last.as_ref() }?;
-            other.scores.0.accuracy.pooled
+
+    /// The accuracy at the round that is not shown.
+    fn other(self, details: &SeedDetails) -> Option<f64> {
+        let other = match self {
+            Self::Last => details.best_val.as_ref(),
+            Self::BestVal => details.last.as_ref(),
+            Self::Both => None,
         };
-        let values: Vec<f64> = run.seeds.iter().filter_map(picked).collect();
+        other?.scores.0.accuracy.pooled
+    }
+}
+
+/// Which round is shown, run by run where they differ, and what the other of the two that papers report has.
+fn round(runs: &[Remarked<'_>]) -> Vec<String> {
+    let known: Vec<(&Remarked<'_>, ShownRound)> = runs.iter().filter_map(|run| Some((run, run.shown()?))).collect();
+    let Some(&(_, first)) = known.first() else { return Vec::new() };
+    let rounds = |runs: &[&Remarked<'_>]| {
+        range(runs.iter().flat_map(|run| &run.seeds).map(|(round, _)| *round).collect::<Vec<_>>().into_iter())
+    };
+    let alike = known.len() == runs.len() && known.iter().all(|(_, shown)| *shown == first);
+    let mut parts: Vec<String> = match alike {
+        true => vec![format!("{} ({})", first.words(), rounds(&runs.iter().collect::<Vec<_>>()))],
+        false => known.iter().map(|(run, s)| format!("{} {} ({})", run.label, s.words(), rounds(&[run]))).collect(),
+    };
+    for (run, shown) in &known {
+        let values: Vec<f64> = run.seeds.iter().filter_map(|(_, details)| shown.other(details)).collect();
         let Some(mean) = mean(&values) else { continue };
+        let other = if *shown == ShownRound::Last { "best validation" } else { "last" };
         let spread = sample_std(&values).map(|std| format!(" ± {std:.1}")).unwrap_or_default();
         parts.push(format!("accuracy of {} at the {other} round {mean:.1}{spread}", run.label));
     }
@@ -181,7 +242,7 @@ mod tests {
         SeedDetails {
             last: scores(50, 0.5),
             best_val: scores(9, best),
-            split: Some(SplitUsed { source: SplitOrigin::Data, train: 900, val: 300, test: 338 }),
+            split: Some(SplitUsed { source: SplitOrigin::Data, stored: None, train: 900, val: 300, test: 338 }),
             minority: Some(MinorityUsed { classes, train: 54, test: 20 }),
             ..SeedDetails::default()
         }
@@ -205,11 +266,16 @@ mod tests {
     #[test]
     fn classes_that_differ_by_seed_and_a_single_class_are_said() {
         let (one, two) = (details(0.7, &["a"]), details(0.8, &["a", "b"]));
-        let run = |first, second| [Remarked { label: "x", seeds: vec![(9, first), (9, second)] }];
+        let run = |first, second| vec![Remarked { label: "x", seeds: vec![(9, first), (9, second)] }];
         assert_eq!(about(&run(&one, &two))[0].1, ["a", "b in some seed (20 test nodes)"]);
         assert_eq!(about(&run(&one, &two))[2].1[0], "the best on validation (9)");
+        // A run that shows another round, and one of an earlier version that does not say.
+        let last = Remarked { label: "y", seeds: vec![(50, &one)] };
+        let old = SeedDetails::default();
+        let mixed = [run(&one, &two).remove(0), last, Remarked { label: "z", seeds: vec![(50, &old)] }];
+        assert_eq!(about(&mixed)[2].1[..2], ["x the best on validation (9)", "y the last (50)"]);
         let none = details(0.7, &[]);
-        assert_eq!(about(&run(&none, &none))[0].1, ["none: training labels are of one class"]);
+        assert_eq!(about(&run(&none, &none))[0].1, ["none"]);
     }
 
     #[test]
@@ -219,7 +285,7 @@ mod tests {
         let run = Remarked { label: "fedavg", seeds: vec![(50, &bad)] };
         assert!(run.collapsed());
         assert_eq!(warned(&[run]), ["fedavg: one class only is predicted."]);
-        let many: Vec<String> = (0..5).map(|i| i.to_string()).collect();
-        assert_eq!(shortened(many, 2)[2], "3 more warnings are in summary.json and in the report.");
+        let many: Vec<String> = (0..11).map(|i| i.to_string()).collect();
+        assert_eq!(shortened(many)[8], "3 more warnings are in summary.json and in the report.");
     }
 }

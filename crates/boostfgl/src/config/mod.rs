@@ -234,7 +234,7 @@ pub struct SplitSection {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SplitSource {
-    /// From the data if they are given by a path and have a split; by shares otherwise.
+    /// From the data if they are the user's own and have a split; by shares otherwise.
     #[default]
     Auto,
     /// From the data.
@@ -259,14 +259,14 @@ impl SplitSection {
         Ok(())
     }
 
-    /// The rule of these settings for `graph`, which was given by a path or by the name of a known dataset.
+    /// The rule of these settings for `graph`, which is the user's own (given by a path) or a known dataset.
     ///
     /// # Errors
     /// If the shares are not shares.
-    pub fn rule(&self, graph: &Graph, by_path: bool) -> Result<SplitRule> {
+    pub fn rule(&self, graph: &Graph, own: bool) -> Result<SplitRule> {
         match self.source {
             SplitSource::File => return Ok(SplitRule::Published),
-            SplitSource::Auto if by_path && graph.split().is_some() => return Ok(SplitRule::Published),
+            SplitSource::Auto if own && graph.split().is_some() => return Ok(SplitRule::Published),
             SplitSource::Auto | SplitSource::Shares => {}
         }
         Ok(SplitRule::Ratios(Ratios::new(self.train, self.val, self.test)?))

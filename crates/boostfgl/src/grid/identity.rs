@@ -5,7 +5,8 @@
 //! dataset under another name or a folder moved elsewhere leaves it as it is. Two builds of the same version count as
 //! the same program; across CPU models the last places of a result may differ (see ARCHITECTURE.md).
 
-use crate::{Config, Experiment, Result};
+use crate::config::SplitSource;
+use crate::{Config, Data, Experiment, Result};
 use blake3::{Hash, Hasher};
 use boostfgl_report::Fingerprint;
 
@@ -36,6 +37,10 @@ impl Inputs {
 /// The digest of the cell with this configuration and seed, made from these inputs, in hexadecimal.
 pub fn of_cell(config: &Config, seed: u64, inputs: &Inputs) -> String {
     let mut decides = config.clone();
+    // The name of the data decides nothing but whether their own split is used.
+    if decides.split.source == SplitSource::Auto && Data::known(&config.dataset).is_some() {
+        decides.split.source = SplitSource::Shares;
+    }
     decides.dataset = String::new();
     decides.name = None;
     decides.seeds = vec![seed];
@@ -64,6 +69,9 @@ mod tests {
         let inputs = Inputs { data: data("a graph"), partition: None };
         let config = Config { method: "boostfgl".into(), ..Config::default() };
         let digest = of_cell(&config, 3, &inputs);
+        // By path the same data bring their own split.
+        assert_ne!(of_cell(&Config { dataset: "mine/cora.npz".into(), ..config.clone() }, 3, &inputs), digest);
+        assert_eq!(of_cell(&Config { dataset: "cora".into(), ..config.clone() }, 3, &inputs), digest);
         let named = boostfgl_fed::boost::Boost::ALL.to_vec();
         for same in [
             Config { dataset: "moved/elsewhere".into(), ..config.clone() },

@@ -286,7 +286,10 @@ impl Diagnose {
         }
         parts.extend(frames.iter().map(|frames| FrameTable::of_seeds(&title, frames).text(style)));
         parts.extend(courses.iter().map(|course| course.text(&title, style)));
-        let about: String = summary.about().iter().map(|(name, text)| output::explained(name, text)).collect();
+        let mut about: String = summary.about().iter().map(|(name, text)| output::explained(name, text)).collect();
+        for warning in &summary.warnings {
+            about.push_str(&output::explained("Warning", &warning.sentence(summary.seeds.len())));
+        }
         parts.extend(Some(about).filter(|about| !about.is_empty()));
         parts.push(format!("{last}\n"));
         output::print(&parts.join("\n"))

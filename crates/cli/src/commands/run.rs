@@ -311,7 +311,7 @@ pub(super) fn print_tables(runs: &[Done], diagnostics: &[Which], notes: &[&str],
             text.push('\n');
         }
     }
-    let labels = name::beside(&summaries);
+    let labels = name::distinct_labels(&summaries);
     let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0).max(10);
     for (Done { summary, folder, .. }, label) in runs.iter().zip(labels) {
         text.push_str(&format!(

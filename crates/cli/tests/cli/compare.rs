@@ -175,9 +175,8 @@ fn clients_alone_and_all_data_together_are_compared_by_default() {
     assert!(place.read("c/comparison.md").contains("Split: drawn by shares per client and class"));
     let rows = &place.json("c/comparison.json")["datasets"][0]["rows"];
     let accuracy = |at: usize| rows[at]["metrics"]["accuracy"]["mean"].as_f64().unwrap();
-    let costs =
-        |at: usize| done.stdout.contains(&format!("{} has", labels[at])) && done.stdout.contains("federating costs");
-    for at in 0..2 {
-        assert_eq!(accuracy(2) > accuracy(at), costs(at), "{}", done.stdout);
+    for (at, label) in labels.iter().enumerate().take(2) {
+        let said = done.stdout.contains(&format!("more accuracy than {label}: too few seeds to be sure"));
+        assert_eq!(accuracy(2) - accuracy(at) >= 0.05, said, "{label}\n{}", done.stdout);
     }
 }

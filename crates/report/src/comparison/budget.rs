@@ -1,10 +1,11 @@
 //! What methods in a comparison really did: which round is shown, how much they trained, and whether federating helped.
 
+use boostfgl_fairness::statistics::Certainty;
 use boostfgl_fairness::{mean, sample_std};
 
 use super::analysis::metrics;
-use super::{Block, BlockRow, Comparison, Measured};
-use crate::remarks::Remarked;
+use super::{Block, BlockRow, Comparison, Difference, Measured};
+use crate::remarks::{Remarked, ShownRound};
 use crate::sheet::{Line, Marked, Sheet, marks};
 use crate::table::Column;
 use crate::{RoundScores, SeedDetails};
@@ -18,14 +19,9 @@ impl BlockRow {
         Remarked { label: &self.label, seeds: self.measured().map(|cell| (cell.round, &cell.details)).collect() }
     }
 
-    /// Rounds × epochs, as they were under every seed; a dash where it is not known.
-    pub(crate) fn budget(&self) -> String {
-        let mut shown = self.measured().filter_map(|cell| Some(cell.details.budget?.shown()));
-        match shown.next() {
-            Some(first) if shown.all(|other| other == first) => first,
-            Some(_) => "varies".to_owned(),
-            None => "–".to_owned(),
-        }
+    /// Whether its metrics are compared with others: not those of a model that answers the same for every node.
+    pub(crate) fn is_ranked(&self) -> bool {
+        !self.remarked().collapsed()
     }
 
     /// Bytes in both directions per seed.
@@ -40,37 +36,41 @@ impl Block {
         self.rows.iter().map(BlockRow::remarked).collect()
     }
 
-    /// Whether every method is shown at its last round.
-    fn shows_last(&self) -> bool {
-        let mut cells = self.rows.iter().flat_map(BlockRow::measured);
-        cells.all(|cell| cell.details.last.as_ref().is_none_or(|last| last.round == cell.round))
-    }
-
-    /// Where clients alone do better than a federated method: one sentence per method, with what that is worth.
+    /// Where clients alone do better than a federated method: one sentence per method, as sure as the pairs allow.
     pub(crate) fn cost_of_federating(&self) -> Vec<String> {
-        let accuracy = |row: &BlockRow| row.metrics.get("accuracy").and_then(|metric| metric.mean);
-        let Some(alone) = self.rows.iter().find(|row| row.label == "isolated") else { return Vec::new() };
-        let Some(isolated) = accuracy(alone) else { return Vec::new() };
-        let others = self.rows.iter().filter(|row| row.label != "isolated" && !row.label.starts_with("central"));
-        let worse = others.filter_map(|row| Some((row, accuracy(row)?))).filter(|(_, found)| isolated > *found);
-        worse
-            .map(|(row, found)| {
-                format!(
-                    "{}: clients alone (isolated) have {isolated:.1} % accuracy, {} has {found:.1} %: federating costs \
-                     {:.1} points here.",
-                    self.name,
-                    row.label,
-                    isolated - found
-                )
-            })
-            .collect()
+        let isolated = |row: &&BlockRow| row.label == "isolated";
+        let Some(alone) = self.rows.iter().find(isolated) else { return Vec::new() };
+        let others: Vec<&BlockRow> =
+            self.rows.iter().filter(|row| !isolated(row) && !row.label.starts_with("central")).collect();
+        let pairs: Vec<Vec<f64>> = others.iter().map(|row| paired_accuracies(alone, row)).collect();
+        let found = others.iter().zip(Difference::family(&pairs)).filter_map(|(row, found)| Some((row, found?)));
+        let sentence = |(row, found): (&&BlockRow, Difference)| {
+            let words = match found.certainty() {
+                Certainty::Ahead => "federating costs",
+                Certainty::LeansAhead => "federating leans to cost",
+                Certainty::TooFew if found.mean >= 0.05 => "too few seeds to be sure, but federating may cost",
+                _ => return None,
+            };
+            Some(format!(
+                "{}: clients alone (isolated) have {:.1} points more accuracy than {}: {words} {:.1} points here.",
+                self.name, found.mean, row.label, found.mean
+            ))
+        };
+        found.filter_map(sentence).collect()
     }
+}
+
+/// What the accuracy of `a` is above that of `b`, seed by seed.
+fn paired_accuracies(a: &BlockRow, b: &BlockRow) -> Vec<f64> {
+    let accuracy = |cell: &super::Cell| cell.measured()?.scores.0.accuracy.pooled;
+    let pairs = a.cells.iter().zip(&b.cells);
+    pairs.filter_map(|(a, b)| Some(super::apart(accuracy(a)?, accuracy(b)?))).collect()
 }
 
 impl Comparison {
     /// The same metrics at the other of the two rounds that papers report; `None` if it was not recorded.
     pub(super) fn other_round(&self, block: &Block) -> Option<Sheet> {
-        let last = block.shows_last();
+        let last = !block.remarked().iter().any(|run| run.shown() == Some(ShownRound::BestVal));
         let pick = |details: &SeedDetails| -> Option<RoundScores> {
             if last { details.best_val.clone() } else { details.last.clone() }
         };
@@ -83,7 +83,7 @@ impl Comparison {
         if values.iter().flatten().all(Vec::is_empty) {
             return None;
         }
-        let ranked = |at: usize, c: usize| mean(&values[at][c]).filter(|_| !block.rows[at].remarked().collapsed());
+        let ranked = |at: usize, c: usize| mean(&values[at][c]).filter(|_| block.rows[at].is_ranked());
         let marked: Vec<Vec<_>> = (0..columns.len())
             .map(|c| marks(&(0..block.rows.len()).map(|at| ranked(at, c)).collect::<Vec<_>>()))
             .collect();

@@ -8,7 +8,7 @@ use crate::table::Column;
 use crate::{Error, Result};
 use std::fmt::Write as _;
 
-/// What the table shows unless somebody chooses: how good a method is, and for those who are worst off.
+/// What the table shows by default: how good a method is, and for those who are worst off.
 const USUAL: [&str; 2] = ["accuracy", "hete_min_f1"];
 
 /// The metrics of a table of methods by datasets, by their keys.
@@ -102,8 +102,8 @@ impl Comparison {
         for block in &self.datasets {
             for column in metrics.columns() {
                 columns.push([block.name.clone(), heading(column)]);
-                let marked: Vec<Mark> =
-                    marks(&block.rows.iter().map(|row| value(row, column).mean).collect::<Vec<_>>());
+                let ranked = |row: &BlockRow| value(row, column).mean.filter(|_| row.is_ranked());
+                let marked: Vec<Mark> = marks(&block.rows.iter().map(ranked).collect::<Vec<_>>());
                 for ((line, row), mark) in rows.iter_mut().zip(&block.rows).zip(marked) {
                     let text = row.state(0).unwrap_or_else(|| score(&value(row, column)));
                     line.cells[0].push(Marked { text, mark });

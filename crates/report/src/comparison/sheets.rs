@@ -12,9 +12,6 @@ use crate::table::{Column, range};
 /// Where explanations begin.
 const NAME: usize = 18;
 
-/// More warnings than this are counted, not told, below a table.
-const MOST_WARNINGS: usize = 8;
-
 impl Comparison {
     /// For a terminal: per dataset the scores, the differences to the base and the costs; then all datasets together.
     pub fn text(&self, style: Style) -> String {
@@ -93,8 +90,7 @@ impl Comparison {
         let marked: Vec<Vec<_>> = columns
             .iter()
             .map(|column| {
-                // A model that answers the same for everything is not ranked, however good a number looks.
-                let ranked = |row: &BlockRow| summary(row, column).mean.filter(|_| !row.remarked().collapsed());
+                let ranked = |row: &BlockRow| summary(row, column).mean.filter(|_| row.is_ranked());
                 marks(&block.rows.iter().map(ranked).collect::<Vec<_>>())
             })
             .collect();
@@ -110,8 +106,9 @@ impl Comparison {
         let runs = block.remarked();
         let about = remarks::about(&runs);
         notes.extend(about.iter().flat_map(|(name, parts)| remarks::listed(name, parts, NAME)));
-        let warned = remarks::shortened(remarks::warned(&runs), MOST_WARNINGS);
+        let warned = remarks::shortened(remarks::warned(&runs));
         notes.extend(warned.iter().flat_map(|text| remarks::sentence("Warning", text, NAME)));
+        notes.extend(remarks::not_ranked(&runs).iter().flat_map(|text| remarks::sentence("Not ranked", text, NAME)));
         Sheet {
             title: format!("{}: {} seeds, test nodes", block.name, self.seeds.len()),
             labels: "Method",
@@ -177,7 +174,7 @@ impl Comparison {
             let bytes = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), size);
             let mut cells = vec![
                 method.evaluated.clone(),
-                row.budget(),
+                row.remarked().budget().unwrap_or_else(|| "–".to_owned()),
                 bytes(row.traffic()),
                 bytes(cost.bytes_up),
                 bytes(cost.bytes_down),
@@ -234,6 +231,7 @@ fn below(block: &Block) -> String {
     let about = remarks::about(&runs);
     let mut text: String = about.iter().map(|(name, parts)| format!("{name}: {}.\n", parts.join(", "))).collect();
     remarks::warned(&runs).iter().for_each(|warning| text.push_str(&format!("\n**Warning** {warning}\n")));
+    remarks::not_ranked(&runs).iter().for_each(|note| text.push_str(&format!("\n**Not ranked** {note}\n")));
     text.push('\n');
     text
 }

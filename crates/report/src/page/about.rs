@@ -17,10 +17,8 @@ pub(super) fn warnings(family: &Family) -> Option<String> {
     page.raw("<div class=\"problems\"><ul>");
     all.iter().for_each(|text| page.text("li", &[], text));
     page.raw("</ul></div>");
-    if remarked(family).iter().any(Remarked::collapsed) {
-        let text = "A model that answers the same for every node, or whose training diverged, is not ranked: its metrics say \
-                    how common a class is, not what it has learned.";
-        page.text("p", &[("class", &"note")], text);
+    if let Some(text) = remarks::not_ranked(&remarked(family)) {
+        page.text("p", &[("class", &"note")], &format!("Not ranked: {text}"));
     }
     Some(page.finish())
 }
@@ -69,8 +67,7 @@ fn remarked(family: &Family) -> Vec<Remarked<'_>> {
     }
 }
 
-/// `fedavg 50×1`, as it was under the first seed.
+/// `fedavg 50×1`.
 fn budget(run: &Remarked<'_>) -> Option<String> {
-    let budget = run.seeds.first()?.1.budget?;
-    Some(format!("{} {}", run.label, budget.shown()))
+    Some(format!("{} {}", run.label, run.budget()?))
 }

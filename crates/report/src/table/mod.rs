@@ -78,9 +78,7 @@ impl Row {
 
     /// Rounds and epochs of training, as they were under every seed.
     fn budget(&self) -> Option<String> {
-        let mut shown = self.seeds.iter().filter_map(|(_, details)| Some(details.budget?.shown()));
-        let first = shown.next()?;
-        Some(if shown.all(|other| other == first) { first } else { "varies".to_owned() })
+        self.remarked().budget()
     }
 }
 
@@ -93,7 +91,7 @@ impl Table {
     /// One table per dataset, datasets and runs in the order in which they come.
     pub fn by_dataset(runs: &[Summary]) -> Vec<Self> {
         let mut tables: Vec<Self> = Vec::new();
-        for (run, label) in runs.iter().zip(crate::name::beside(runs)) {
+        for (run, label) in runs.iter().zip(crate::name::distinct_labels(runs)) {
             let row = Row { label, ..Row::from(run) };
             match tables.iter_mut().find(|table| table.title == run.dataset) {
                 Some(table) => table.rows.push(row),

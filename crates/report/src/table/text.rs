@@ -4,9 +4,6 @@ use super::{Row, Style, Table};
 use crate::remarks::{self, Remarked};
 use crate::sheet::Mark;
 
-/// More warnings than this are counted, not told, below a table.
-const MOST_WARNINGS: usize = 8;
-
 /// Where explanations begin.
 pub(crate) const NAME: usize = 22;
 
@@ -26,24 +23,24 @@ impl Table {
         let lone = self.rows.iter().any(|row| row.groups.len() == 1);
         let spread = if lone { "; one seed has no spread (–)" } else { "" };
         let unit = format!("Percent, mean ± standard deviation over {}{spread}{mark}.", self.seeds());
-        let mut notes = vec![unit, String::new()];
+        let runs: Vec<Remarked<'_>> = self.rows.iter().map(Row::remarked).collect();
+        let mut notes = vec![unit];
+        // What is wrong with a run comes before what its numbers mean.
+        let warned = remarks::shortened(remarks::warned(&runs));
+        if !warned.is_empty() {
+            notes.push(String::new());
+            notes.extend(warned.iter().flat_map(|text| remarks::sentence("Warning", text, NAME)));
+            notes
+                .extend(remarks::not_ranked(&runs).iter().flat_map(|text| remarks::sentence("Not ranked", text, NAME)));
+        }
+        notes.push(String::new());
         for column in self.columns() {
             let name = format!("{}, {}", column.title, column.unit);
             notes.push(format!("{name:<NAME$}{}", column.meaning));
         }
         notes.extend(remarks::listed("Test nodes", &self.sizes(), NAME));
-        let runs: Vec<Remarked<'_>> = self.rows.iter().map(Row::remarked).collect();
         let about = remarks::about(&runs);
         notes.extend(about.iter().flat_map(|(name, parts)| remarks::listed(name, parts, NAME)));
-        let warned = remarks::shortened(remarks::warned(&runs), MOST_WARNINGS);
-        if !warned.is_empty() {
-            notes.push(String::new());
-            notes.extend(warned.iter().flat_map(|text| remarks::sentence("Warning", text, NAME)));
-        }
-        if runs.iter().any(Remarked::collapsed) {
-            let text = "not ranked: a model that answers the same for every node; no star stands for it";
-            notes.extend(remarks::sentence("", text, NAME));
-        }
         notes
     }
 }
