@@ -56,11 +56,18 @@ describe("a report of two runs with diagnostics", () => {
     assert.equal(await page.locator("h1").textContent(), "fedavg, boostfgl on demo");
     const headings = await page.locator("section > h2").allTextContents();
     assert.deepEqual(headings, [
-      "For whom does it work?", "Groups of nodes", "Paired differences and ranks", "Clients", "Convergence", "The partition",
+      "Warnings", "For whom does it work?", "What the numbers are about", "Groups of nodes", "Paired differences and ranks", "Clients", "Convergence", "The partition",
       "Trust and weights", "Where unfairness arises", "Cost", "Configuration and versions",
     ]);
     assert.deepEqual(await page.locator("nav a").allTextContents(), headings);
     assert.equal(await page.locator(".problems").count(), 0);
+  });
+
+  on(shared, "lists the warnings of summary.json before everything else", async (page) => {
+    const listed = (await page.locator("#warnings li").allTextContents()).join("\n");
+    const warnings = METHODS.flatMap((method) => json(both, method, "summary.json").warnings ?? []);
+    assert.ok(warnings.length > 0, "after six rounds some class is never predicted");
+    for (const { text } of warnings) assert.ok(listed.includes(text), `${text}\n${listed}`);
   });
 
   on(shared, "has a link to every section", async (page) => {

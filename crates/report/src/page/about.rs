@@ -14,7 +14,7 @@ pub(super) fn warnings(family: &Family) -> Option<String> {
         return None;
     }
     let mut page = Markup::default();
-    page.raw("<div class=\"problems\"><ul>");
+    page.raw("<div class=\"warnings\"><ul>");
     all.iter().for_each(|text| page.text("li", &[], text));
     page.raw("</ul></div>");
     if let Some(text) = remarks::not_ranked(&remarked(family)) {
