@@ -5,19 +5,20 @@
 
 use crate::{Error, Result};
 use blake3::Hasher;
-use boostfgl_graph::{Features, Graph, Role, Split};
+use boostfgl_graph::{Features, Graph, GroupColumn, Role, Split};
 use boostfgl_report::Fingerprint;
 
-/// The fingerprint of a graph as it was read: nodes and edges, features before any scaling, labels, split.
+/// The fingerprint of a graph as it was read: nodes and edges, features before any scaling, labels, split; and of each group
+/// column by itself.
 ///
-/// What does not decide a digit is left out: the names of dataset and classes, group columns, how features are stored, and weights
-/// that are all 1.
+/// What decides no digit is left out: the names of dataset and classes, how features are stored, and weights that are all 1.
 pub fn of(graph: &Graph) -> Fingerprint {
     let parts = [structure(graph), features(graph.features()), labels(graph), split(graph)];
     let mut whole = Part::new("boostfgl data");
     parts.iter().for_each(|part| whole.bytes(part.as_bytes()));
     let [structure, features, labels, split] = parts;
-    Fingerprint { whole: whole.finish(), structure, features, labels, split }
+    let groups = graph.group_columns().iter().map(|column| (column.name.clone(), group_column(column))).collect();
+    Fingerprint { whole: whole.finish(), structure, features, labels, split, groups }
 }
 
 /// Compares the data of a run with the `dataset` at hand; `place` names the file of the run.
@@ -32,7 +33,7 @@ pub fn check(
     advice: &'static str,
 ) -> Result<()> {
     if expected.whole == found.whole {
-        return Ok(());
+        return check_groups(place, dataset, &expected.changed_groups(found));
     }
     let parts = match &expected.differences(found)[..] {
         [] => String::new(),
@@ -43,6 +44,20 @@ pub fn check(
          fingerprint {}{parts}",
         expected.whole, found.whole
     );
+    Err(Error::usage(place, reason, advice))
+}
+
+/// Refuses to compare groups by columns that have other values than the run had.
+fn check_groups(place: &str, dataset: &str, changed: &[&str]) -> Result<()> {
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let named: Vec<String> = changed.iter().map(|name| format!("`group:{name}`")).collect();
+    let reason = format!(
+        "expected the group columns that the run was begun with, found that {} of `{dataset}` changed or was removed",
+        named.join(", ")
+    );
+    let advice = "Put the columns back as they were, or repeat the run on the changed data.";
     Err(Error::usage(place, reason, advice))
 }
 
@@ -103,6 +118,14 @@ fn split(graph: &Graph) -> String {
     part.finish()
 }
 
+fn group_column(column: &GroupColumn) -> String {
+    let mut part = Part::new("group column");
+    part.whole(column.values.len());
+    column.values.iter().for_each(|value| part.bytes(value.as_bytes()));
+    column.of_node.iter().for_each(|value| part.whole(value.map_or(0, |at| at as usize + 1)));
+    part.finish()
+}
+
 /// A hasher that is fed in pieces of some kilobytes: numbers one by one would take many times as long.
 struct Part {
     hasher: Hasher,
@@ -160,6 +183,10 @@ mod tests {
         with(edges, None, Features::dense(3, 2, vec![feature, 0.0, 0.0, 1.0, 0.0, 0.0]).unwrap(), label)
     }
 
+    fn grouped(graph: &Graph, name: &str, values: [&str; 3]) -> Graph {
+        graph.clone().with_group_columns(vec![GroupColumn::from_texts(name, &values)]).unwrap()
+    }
+
     #[test]
     fn content_counts_and_names_do_not() {
         let one = graph(&[(0, 1)], 0.5, 0);
@@ -182,6 +209,21 @@ mod tests {
             let found = of(other);
             assert_eq!(same.differences(&found), [*part]);
             assert!(wholes.insert(found.whole), "another {part} has a fingerprint of its own");
+        }
+    }
+
+    #[test]
+    fn group_columns_are_compared_one_by_one() {
+        let graph = graph(&[(0, 1)], 0.5, 0);
+        let [begun, same, other] =
+            [["f", "m", ""], ["f", "m", ""], ["m", "m", ""]].map(|values| of(&grouped(&graph, "sex", values)));
+        assert_eq!(begun.whole, of(&graph).whole, "no digit depends on them");
+        check("d", "g", &begun, &same, "").unwrap();
+        // A column that came later is no change.
+        check("d", "g", &of(&graph), &begun, "").unwrap();
+        for changed in [other, of(&graph)] {
+            let error = check("d", "g", &begun, &changed, "").unwrap_err().to_string();
+            assert!(error.contains("found that `group:sex` of `g` changed or was removed"), "{error}");
         }
     }
 

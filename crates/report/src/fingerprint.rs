@@ -1,5 +1,7 @@
 //! The fingerprint of the data that a run was made on.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// BLAKE3 of a graph as it was read, in small hexadecimal digits: as a whole and part by part, so that one can say what changed.
@@ -17,6 +19,9 @@ pub struct Fingerprint {
     pub labels: String,
     /// Of the split that comes with the data.
     pub split: String,
+    /// Of each group column, by name. They decide no digit of training and are not part of `whole`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub groups: BTreeMap<String, String>,
 }
 
 impl Fingerprint {
@@ -38,5 +43,24 @@ impl Fingerprint {
             ("split", &self.split, &other.split),
         ];
         parts.into_iter().filter(|(_, ours, theirs)| ours != theirs).map(|(name, _, _)| name).collect()
+    }
+
+    /// The group columns of `self` that have other values in `later`, or are gone. A column that only `later` has is a
+    /// question that came up afterwards, and no change.
+    ///
+    /// ```
+    /// use boostfgl_report::Fingerprint;
+    ///
+    /// let with = |columns: &[(&str, &str)]| Fingerprint {
+    ///     groups: columns.iter().map(|(name, digest)| (name.to_string(), digest.to_string())).collect(),
+    ///     ..Fingerprint::default()
+    /// };
+    /// let then = with(&[("sex", "a"), ("town", "b")]);
+    /// assert_eq!(then.changed_groups(&with(&[("age", "c"), ("sex", "d"), ("town", "b")])), ["sex"]);
+    /// assert_eq!(then.changed_groups(&with(&[("sex", "a")])), ["town"]);
+    /// ```
+    pub fn changed_groups(&self, later: &Self) -> Vec<&str> {
+        let changed = |(name, digest): &(&String, &String)| later.groups.get(*name) != Some(*digest);
+        self.groups.iter().filter(changed).map(|(name, _)| name.as_str()).collect()
     }
 }

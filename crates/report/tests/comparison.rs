@@ -2,6 +2,7 @@
 
 use boostfgl_fairness::statistics::Certainty;
 use boostfgl_fairness::{GroupSizes, Readings, Scores};
+use boostfgl_fairness::{Warning, WarningKind};
 use boostfgl_report::{Cell, CellCost, Comparison, Contender, Measured, Metrics, Outcome, Style};
 
 fn contender(label: &str) -> Contender {
@@ -73,6 +74,24 @@ fn a_method_that_did_not_run_says_why_and_does_not_rank() {
     assert_eq!(block.rows[2].metrics["accuracy"].difference.unwrap().pairs, 1);
     assert_eq!(block.ranks["accuracy"].ranks, [Some(2.0), None, Some(1.0)]);
     assert!(comparison.csv().contains("cora,huge,global,accuracy,pooled,0,over-budget,\n"));
+}
+
+/// Dead models have the best accuracy and no place among the others: neither star nor rank.
+#[test]
+fn a_collapsed_model_has_neither_star_nor_rank() {
+    let mut dead = row(&[90.0, 91.0]);
+    for cell in &mut dead {
+        let Outcome::Done(measured) = &mut cell.outcome else { unreachable!("every cell ended") };
+        measured.details.warnings.push(Warning::new(WarningKind::OneClass, "", "one class only is predicted", 0));
+    }
+    let rows = vec![row(&[50.0, 52.0]), dead, row(&[60.0, 61.0])];
+    let methods = ["base", "dead", "alive"].map(contender).to_vec();
+    let comparison = Comparison::new(0, methods, vec![0, 1], vec![("fraud".into(), rows)]);
+    let block = &comparison.datasets[0];
+    assert_eq!(block.ranks["accuracy"].ranks, [Some(2.0), None, Some(1.0)]);
+    let text = comparison.text(Style::Plain);
+    assert!(!text.contains("90.5 ± 0.7*") && text.contains("60.5 ± 0.7*"), "{text}");
+    assert!(!text.contains("Friedman"), "two seeds cannot show a difference, and no p says otherwise: {text}");
 }
 
 #[test]

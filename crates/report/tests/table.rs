@@ -2,6 +2,7 @@
 
 mod common;
 
+use boostfgl_fairness::{Warning, WarningKind};
 use boostfgl_report::{Style, Summary, Table};
 use common::run;
 
@@ -115,6 +116,20 @@ fn equal_digits_get_equal_marks() {
     let same = [two_seeds("a", &[], [(50.0, 1.0); 4]), two_seeds("b", &[], [(50.01, 1.0); 4])];
     assert!(!text(&same).contains('*'), "nobody is best among equals");
     assert!(!text(&same[..1]).contains('*'), "nobody is best alone");
+}
+
+/// The best numbers of the table are those of a dead model: the best live one has the star.
+#[test]
+fn a_collapsed_model_is_not_starred() {
+    let mut runs = vec![
+        two_seeds("a", &[], [(50.0, 1.0); 4]),
+        two_seeds("dead", &[], [(90.0, 1.0); 4]),
+        two_seeds("b", &[], [(40.0, 1.0); 4]),
+    ];
+    let warning = Warning::new(WarningKind::OneClass, "", "one class only is predicted", 0);
+    runs[1].seeds[0].details.warnings.push(warning);
+    let text = table(&runs).text(Style::Plain);
+    assert!(text.contains("50.0 ± 1.4*") && !text.contains("90.0 ± 1.4*"), "{text}");
 }
 
 #[test]

@@ -110,7 +110,7 @@ impl Begun {
     pub(super) fn check_inputs(&self, run: &RunFolder, experiment: &Experiment, inputs: &Inputs) -> Result<()> {
         const ADVICE: &str = "Put the data back as they were, or begin anew with `boostfgl run --config`.";
         let [whole, structure, features, labels, split] = self.data.clone();
-        let begun_with = Fingerprint { whole, structure, features, labels, split };
+        let begun_with = Fingerprint { whole, structure, features, labels, split, ..Fingerprint::default() };
         let config = run.file(RunFolder::CONFIG).display().to_string();
         fingerprint::check(&config, experiment.graph().name(), &begun_with, &inputs.data, ADVICE)?;
         if self.partition == partition_of(inputs) {

@@ -248,6 +248,12 @@ fn data_that_changed_since_are_named_by_both_fingerprints() {
         .collect();
     place.write("mine/nodes.csv", asked);
     place.ok("diagnose a --by column:town");
+    // A column that the run had is compared with what it was.
+    place.ok(&format!("run mine {TINY} --clients 3 --method fedavg --out g"));
+    place.ok("diagnose g --by column:town");
+    place.write("mine/nodes.csv", place.read("mine/nodes.csv").replacen(",Bonn\n", ",Ulm\n", 1));
+    let said = place.refused("diagnose g --by column:town");
+    assert!(said.contains("`group:town` of `mine` changed") && said.contains("Put the columns back"), "{said}");
     std::fs::remove_dir_all(place.path("mine")).unwrap();
     let done = place.ok("diagnose a");
     assert!(done.stderr.contains("whether the data have changed is not known"), "{}", done.stderr);

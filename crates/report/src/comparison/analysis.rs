@@ -108,15 +108,11 @@ impl Block {
     /// `rows[i]` holds the cells of method i; those at the same position make a pair.
     pub(super) fn new(name: &str, labels: &[&str], base: usize, rows: Vec<Vec<Cell>>) -> Self {
         let mut summaries = vec![BTreeMap::new(); rows.len()];
-        let mut ranks = BTreeMap::new();
         for column in metrics() {
             let values: Vec<Vec<Option<f64>>> = rows.iter().map(|cells| values(column, cells)).collect();
             for (summary, metric) in summaries.iter_mut().zip(summarise(&values, base)) {
                 summary.insert(column.key.to_owned(), metric);
             }
-            let pairs = values.iter().map(Vec::len).max().unwrap_or(0);
-            let block = |at: usize| values.iter().map(|row| row.get(at).copied().flatten()).collect();
-            ranks.insert(column.key.to_owned(), mean_ranks(&(0..pairs).map(block).collect::<Vec<_>>()));
         }
         let row = |((cells, metrics), label): ((Vec<Cell>, _), &&str)| BlockRow {
             label: (*label).to_owned(),
@@ -124,7 +120,9 @@ impl Block {
             cells,
             metrics,
         };
-        Self { name: name.to_owned(), rows: rows.into_iter().zip(summaries).zip(labels).map(row).collect(), ranks }
+        let rows: Vec<BlockRow> = rows.into_iter().zip(summaries).zip(labels).map(row).collect();
+        let ranks = metrics().map(|column| (column.key.to_owned(), ranks(column, &rows))).collect();
+        Self { name: name.to_owned(), rows, ranks }
     }
 
     /// The most pairs that a difference has, and how many methods are tested: together they bound every p.
@@ -152,6 +150,15 @@ pub(crate) fn metrics() -> impl Iterator<Item = &'static Column> {
 
 pub(super) fn values(column: &Column, cells: &[Cell]) -> Vec<Option<f64>> {
     cells.iter().map(|cell| cell.measured().and_then(|measured| column.pick(&measured.scores))).collect()
+}
+
+/// Mean ranks on one metric. A collapsed model has no rank: it would push the others down or up by an answer that is no answer.
+fn ranks(column: &Column, rows: &[BlockRow]) -> MeanRanks {
+    let ranked = |row: &BlockRow| if row.is_ranked() { values(column, &row.cells) } else { Vec::new() };
+    let values: Vec<Vec<Option<f64>>> = rows.iter().map(ranked).collect();
+    let pairs = values.iter().map(Vec::len).max().unwrap_or(0);
+    let block = |at: usize| values.iter().map(|row| row.get(at).copied().flatten()).collect();
+    mean_ranks(&(0..pairs).map(block).collect::<Vec<_>>())
 }
 
 /// One metric of every method.

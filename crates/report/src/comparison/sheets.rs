@@ -145,8 +145,12 @@ impl Comparison {
         ];
         // In lines that fit a terminal.
         let power = block.limit().and_then(|limit| limit.sentence(block.unit()));
-        notes.extend(power.map(|sentence| sentence.replacen(": ", ":\n", 1)));
-        notes.extend(columns.iter().filter_map(|column| friedman(block, column)));
+        // Friedman's test asks another question (does any method differ from any other?) of as few pairs: no p of it may
+        // stand below the sentence that they show nothing.
+        match power {
+            Some(sentence) => notes.push(sentence.replacen(": ", ":\n", 1)),
+            None => notes.extend(columns.iter().filter_map(|column| friedman(block, column))),
+        }
         Sheet {
             title: format!("{}: difference to {}", block.name, self.base),
             labels: "Method",

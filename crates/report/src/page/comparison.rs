@@ -62,17 +62,19 @@ fn differences(block: &Block, base: &str) -> String {
 /// The critical-difference diagram of a metric; with two methods the difference itself says more.
 fn ranks(block: &Block, key: &str, title: &str) -> Option<String> {
     let ranks = block.ranks.get(key).filter(|ranks| ranks.blocks > 1 && block.rows.len() > 2)?;
-    let named = block.rows.iter().zip(&ranks.ranks);
+    let named = block.rows.iter().zip(&ranks.ranks).filter_map(|(row, rank)| Some((row.label.clone(), (*rank)?)));
     let chart = Ranks {
         title: format!("{title}: mean rank over {} pairs of dataset and seed", ranks.blocks),
-        ranks: named.map(|(row, rank)| (row.label.clone(), rank.unwrap_or(f64::NAN))).collect(),
+        ranks: named.collect(),
         critical_difference: ranks.critical_difference,
     };
     let joint = match ranks.critical_difference {
         Some(_) => " A thick line joins methods whose ranks do not differ at the 5 % level (Nemenyi).",
         None => " For so many methods no critical difference is known.",
     };
-    let friedman = ranks.friedman.map_or(String::new(), |test| format!(" Friedman's test: p = {}.", p_value(test.p)));
+    let enough = block.limit().is_some_and(|limit| limit.sentence(block.unit()).is_none());
+    let friedman = ranks.friedman.filter(|_| enough);
+    let friedman = friedman.map_or(String::new(), |test| format!(" Friedman's test: p = {}.", p_value(test.p)));
     let note = format!("1 is best.{joint}{friedman}");
     Some(chart.chart().noted(note).html())
 }
