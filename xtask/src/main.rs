@@ -6,7 +6,9 @@ mod bench;
 mod browser;
 mod coverage;
 mod deny;
+mod digests;
 mod fuzz;
+mod listed;
 mod miri;
 mod mutants;
 mod needs;
@@ -25,6 +27,7 @@ fn main() -> ExitCode {
         Command::Test(args) => test::run(&args),
         Command::Bench(bench) => bench::run(&bench),
         Command::Torture(args) => torture::run(&args),
+        Command::Digests(args) => digests::run(&args),
         Command::Fuzz(args) => fuzz::run_all(&args),
         Command::Deny(args) => deny::run_all(&args),
         Command::Miri(args) => miri::run_all(&args),
@@ -57,6 +60,8 @@ enum Command {
     /// Measures the program against something else.
     #[command(subcommand)]
     Bench(bench::Bench),
+    /// Whether every method still gives the recorded digits.
+    Digests(digests::Args),
     /// Bad input for every reader, for some seconds each.
     Fuzz(fuzz::Args),
     /// Licences of all dependencies, and known holes in them.

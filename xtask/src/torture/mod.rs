@@ -7,7 +7,7 @@ mod faults;
 mod kills;
 mod memory;
 mod overhead;
-mod program;
+pub(crate) mod program;
 mod readers;
 mod threads;
 mod updates;

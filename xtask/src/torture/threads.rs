@@ -1,10 +1,10 @@
 //! Every method, every boost and every backbone on 1, 2, 4 and 8 threads, with and without what watches: one digest each.
 
-use anyhow::{Context, Result, ensure};
-use serde_json::Value;
+use anyhow::Result;
 
 use super::program::digest;
 use super::{Finding, Trial};
+use crate::listed::Listed;
 
 /// What slow methods are cut to.
 const FEW: &str = "--rounds 3 --seeds 1 --quiet --set methods.adafgl.personal_epochs=3 --set methods.fedsage-plus.gen_epochs=2 \
@@ -12,8 +12,6 @@ const FEW: &str = "--rounds 3 --seeds 1 --quiet --set methods.adafgl.personal_ep
 
 /// The ways that must not matter.
 const WAYS: [&str; 4] = ["--threads 1", "--threads 2", "--threads 4", "--threads 8 --diagnostics all"];
-
-const BACKBONES: [&str; 9] = ["gcn", "sage", "gat", "gin", "sgc", "appnp", "gprgnn", "h2gcn", "mlp"];
 
 pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
     let (cases, methods) = cases(trial)?;
@@ -35,7 +33,7 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
             }
         }
     }
-    let few = if trial.short { "some of them" } else { "with its own boosts and with all, FedAvg on 9 backbones" };
+    let few = if trial.short { "some of them" } else { "with its own boosts and with all, FedAvg on every backbone" };
     Ok(vec![Finding {
         what: format!("{methods} methods ({few}) on 1, 2, 4, 8 threads, the last watched by all diagnostics"),
         aim: "one digest each".into(),
@@ -46,25 +44,18 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
 
 /// What is run, and how many methods there are.
 fn cases(trial: &Trial<'_>) -> Result<(Vec<String>, usize)> {
-    let listed = trial.program.finish("methods --json")?;
-    let listed: Value = serde_json::from_str(&listed).context("`boostfgl methods --json` prints JSON")?;
-    let methods = listed.as_array().map(Vec::as_slice).unwrap_or_default();
-    ensure!(!methods.is_empty(), "`boostfgl methods --json` lists no method");
+    let listed = Listed::of(trial.program)?;
     if trial.short {
-        return Ok((vec!["--method fedavg".into(), "--method boostfgl".into()], methods.len()));
+        return Ok((vec!["--method fedavg".into(), "--method boostfgl".into()], listed.methods.len()));
     }
     let mut cases = Vec::new();
-    for method in methods {
-        let name = method["name"].as_str().context("a method has a name")?;
-        cases.push(format!("--method {name}"));
-        let own = method["boosts"].as_array().map_or(0, Vec::len);
-        let refused = |boost: &&str| method["refused_boosts"][*boost].is_string();
-        let taken: Vec<&str> = ["node", "topology", "model"].into_iter().filter(|boost| !refused(boost)).collect();
-        if taken.len() > own {
-            cases.push(format!("--method {name} --boost {}", taken.join(",")));
+    for method in &listed.methods {
+        cases.push(format!("--method {}", method.name));
+        if method.taken.len() > method.own_boosts {
+            cases.push(format!("--method {} --boost {}", method.name, method.taken.join(",")));
         }
     }
     // The first is the one that all methods have been run on.
-    cases.extend(BACKBONES[1..].iter().map(|name| format!("--method fedavg --set model.backbone={name}")));
-    Ok((cases, methods.len()))
+    cases.extend(listed.backbones[1..].iter().map(|name| format!("--method fedavg --set model.backbone={name}")));
+    Ok((cases, listed.methods.len()))
 }

@@ -7,6 +7,7 @@ mod compare;
 mod config;
 mod data;
 mod diagnose;
+mod digests;
 #[cfg(debug_assertions)]
 mod faults;
 mod fetch;
