@@ -23,7 +23,8 @@ const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "goog
 /// The oldest Node.js that has what the tests and the driver of the browser need.
 const OLDEST_NODE: u32 = 18;
 
-/// The tests, from the root. Named one by one: what Node.js makes of a folder depends on its version.
+/// The tests, from the root. Named one by one: what Node.js makes of a folder depends on its
+/// version.
 const TESTS: [&str; 2] = ["tests/browser/report.test.mjs", "tests/browser/serve.test.mjs"];
 
 /// A browser, and Node.js to drive it.
@@ -38,9 +39,9 @@ pub(crate) enum Browser {
 }
 
 impl Browser {
-    /// Takes what the variable names or what the system has, and installs what it lacks if that is allowed. What is
-    /// still missing leaves out the tests in a browser, except in continuous integration, where nothing may be left out
-    /// unseen.
+    /// Takes what the variable names or what the system has, and installs what it lacks if that is
+    /// allowed. What is still missing leaves out the tests in a browser, except in continuous
+    /// integration, where nothing may be left out unseen.
     pub(crate) fn find(fast: bool) -> Result<Self> {
         if fast {
             return Ok(Self::Missing("--fast".to_owned()));
@@ -60,14 +61,17 @@ impl Browser {
             None => browser().and_then(|found| driver().map(|()| Self::Found(found))),
         };
         match look() {
-            Err(error) if ci => Err(error).context("CI=true, so tests in a browser are not left out"),
+            Err(error) if ci => {
+                Err(error).context("CI=true, so tests in a browser are not left out")
+            }
             Err(error) => Ok(Self::Missing(format!("{error:#}"))),
             found => found,
         }
     }
 
-    /// The tests, if there is a browser. They use the program that the tests before them built: another `cargo build`
-    /// would leave out what only tests ask of dependencies, and compile half of them again for that.
+    /// The tests, if there is a browser. They use the program that the tests before them built:
+    /// another `cargo build` would leave out what only tests ask of dependencies, and compile half
+    /// of them again for that.
     pub(crate) fn command(&self) -> Option<Command> {
         let mut command = Command::new("node");
         match self {
@@ -105,7 +109,8 @@ fn ensure_browser() -> Result<String> {
 /// Where a program is that can be started by its name.
 fn installed(name: &str) -> Option<String> {
     let folders = env::var_os("PATH")?;
-    let file = env::split_paths(&folders).map(|folder| folder.join(name)).find(|file| file.is_file())?;
+    let file =
+        env::split_paths(&folders).map(|folder| folder.join(name)).find(|file| file.is_file())?;
     Some(file.display().to_string())
 }
 
@@ -113,13 +118,17 @@ fn installed(name: &str) -> Option<String> {
 fn ensure_driver() -> Result<()> {
     // What a program is called, and the package that has it.
     let needed = [("node", "nodejs"), ("npm", "npm")];
-    let missing = || needed.iter().filter(|(name, _)| !succeeds(Command::new(name).arg("--version")));
+    let missing =
+        || needed.iter().filter(|(name, _)| !succeeds(Command::new(name).arg("--version")));
     let packages: Vec<&str> = missing().map(|(_, package)| *package).collect();
     if !packages.is_empty() && may_install() {
         install(&packages)?;
     }
     if missing().next().is_some() {
-        bail!("Node.js or npm is not installed (on Debian: apt-get install {})", packages.join(" "));
+        bail!(
+            "Node.js or npm is not installed (on Debian: apt-get install {})",
+            packages.join(" ")
+        );
     }
     let version = answer(Command::new("node").arg("--version")).unwrap_or_default();
     if !is_new_enough(&version) {
@@ -128,9 +137,11 @@ fn ensure_driver() -> Result<()> {
     ensure_packages(&root().join("tests/browser"))
 }
 
-/// What the lock file of a folder lists; a copy of the list kept beside it saves the next call the work.
+/// What the lock file of a folder lists; a copy of the list kept beside it saves the next call the
+/// work.
 fn ensure_packages(folder: &Path) -> Result<()> {
-    let (lock, copy) = (folder.join("package-lock.json"), folder.join("node_modules/installed.json"));
+    let (lock, copy) =
+        (folder.join("package-lock.json"), folder.join("node_modules/installed.json"));
     if same(&lock, &copy) {
         return Ok(());
     }
@@ -194,17 +205,24 @@ mod tests {
         let command = |browser: Browser| shown(&browser.command().unwrap());
         let found = command(Browser::Found("chromium".to_owned()));
         assert!(
-            found.starts_with("BOOSTFGL_BIN=") && found.contains(" BOOSTFGL_CHROMIUM=chromium node --test "),
+            found.starts_with("BOOSTFGL_BIN=")
+                && found.contains(" BOOSTFGL_CHROMIUM=chromium node --test "),
             "{found}"
         );
-        assert!(found.ends_with("tests/browser/report.test.mjs tests/browser/serve.test.mjs"), "{found}");
+        assert!(
+            found.ends_with("tests/browser/report.test.mjs tests/browser/serve.test.mjs"),
+            "{found}"
+        );
         assert!(!command(Browser::Given("/opt/chrome".to_owned())).contains("BOOSTFGL_CHROMIUM"));
     }
 
     #[test]
     fn every_test_in_the_folder_is_named() {
-        let names = fs::read_dir(root().join("tests/browser")).unwrap().map(|entry| entry.unwrap().file_name());
-        let mut names: Vec<String> = names.map(|name| format!("tests/browser/{}", name.to_string_lossy())).collect();
+        let names = fs::read_dir(root().join("tests/browser"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<String> =
+            names.map(|name| format!("tests/browser/{}", name.to_string_lossy())).collect();
         names.retain(|name| name.ends_with(".test.mjs"));
         names.sort();
         assert_eq!(names, TESTS);
@@ -212,7 +230,8 @@ mod tests {
 
     #[test]
     fn old_versions_of_node_are_known() {
-        for (version, enough) in [("v18.20.4", true), ("v24.0.0", true), ("v16.1.0", false), ("", false), ("vx", false)]
+        for (version, enough) in
+            [("v18.20.4", true), ("v24.0.0", true), ("v16.1.0", false), ("", false), ("vx", false)]
         {
             assert_eq!(is_new_enough(version), enough, "{version}");
         }

@@ -21,9 +21,16 @@ pub(crate) struct Args {
     all: bool,
 }
 
-/// Every method with every boost on every backbone, again and again: counters of the inner loops make them many times slower.
-const TAKE_HOURS: [&str; 6] =
-    ["conformance", "ends_with_the_same_bits", "equalities", "trajectories", "unusual_data", "ordered_products"];
+/// Every method with every boost on every backbone, again and again: counters of the inner loops
+/// make them many times slower.
+const TAKE_HOURS: [&str; 6] = [
+    "conformance",
+    "ends_with_the_same_bits",
+    "equalities",
+    "trajectories",
+    "unusual_data",
+    "ordered_products",
+];
 
 pub(crate) fn run_all(args: &Args) -> Result<()> {
     let report = target().join("coverage.json");
@@ -32,18 +39,26 @@ pub(crate) fn run_all(args: &Args) -> Result<()> {
     command.args(args.package.iter().flat_map(|name| ["--package", name]));
     if !args.all {
         command.arg("--").args(TAKE_HOURS.iter().flat_map(|name| ["--skip", name]));
-        println!("left out (--all takes them in): tests whose name contains {}", TAKE_HOURS.join(", "));
+        println!(
+            "left out (--all takes them in): tests whose name contains {}",
+            TAKE_HOURS.join(", ")
+        );
     }
     println!("{}", shown(&command));
     run(&mut command)?;
-    let text = std::fs::read(&report).with_context(|| format!("cannot read {}", report.display()))?;
-    let rows = rows(&serde_json::from_slice(&text).context("cargo-llvm-cov writes JSON")?, &args.files);
+    let text =
+        std::fs::read(&report).with_context(|| format!("cannot read {}", report.display()))?;
+    let rows =
+        rows(&serde_json::from_slice(&text).context("cargo-llvm-cov writes JSON")?, &args.files);
     if rows.is_empty() {
         bail!("no file contains any of {}", args.files.join(", "));
     }
     println!("{:<60} {:>7} {:>7} {:>7}", "file", "lines", "reached", "%");
     for (name, lines, reached) in rows {
-        println!("{name:<60} {lines:>7} {reached:>7} {:>7.1}", 100.0 * reached as f64 / lines.max(1) as f64);
+        println!(
+            "{name:<60} {lines:>7} {reached:>7} {:>7.1}",
+            100.0 * reached as f64 / lines.max(1) as f64
+        );
     }
     Ok(())
 }
@@ -75,7 +90,11 @@ mod tests {
     #[test]
     fn a_report_becomes_rows_and_a_sum() {
         let file = |name: &str, count: u64, covered: u64| serde_json::json!({"filename": name, "summary": {"lines": {"count": count, "covered": covered}}});
-        let files = [file("/x/disk/src/a.rs", 10, 9), file("/x/disk/src/b.rs", 30, 30), file("/x/nn/src/c.rs", 5, 0)];
+        let files = [
+            file("/x/disk/src/a.rs", 10, 9),
+            file("/x/disk/src/b.rs", 30, 30),
+            file("/x/nn/src/c.rs", 5, 0),
+        ];
         let rows = rows(&serde_json::json!({"data": [{"files": files}]}), &["disk/src".to_owned()]);
         assert_eq!(rows.len(), 3);
         assert_eq!(rows[2], ("all of these".to_owned(), 40, 39));

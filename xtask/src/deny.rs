@@ -9,8 +9,8 @@ use crate::project::root;
 use crate::shell::{answer, cargo, run};
 use crate::tool;
 
-/// Licences against the list in `deny.toml`, then advisories (cargo-deny, installed on first use, and its database, which is
-/// fetched from the network).
+/// Licences against the list in `deny.toml`, then advisories (cargo-deny, installed on first use,
+/// and its database, which is fetched from the network).
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Only licences, which needs no network.
@@ -19,16 +19,20 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run_all(args: &Args) -> Result<()> {
-    let list = std::fs::read_to_string(root().join("deny.toml")).context("cannot read deny.toml")?;
+    let list =
+        std::fs::read_to_string(root().join("deny.toml")).context("cannot read deny.toml")?;
     let allowed = allowed(&list)?;
-    let metadata = answer(&mut cargo(["metadata", "--format-version", "1", "--locked", "--all-features"]))
-        .context("cargo metadata failed: is Cargo.lock up to date?")?;
+    let metadata =
+        answer(&mut cargo(["metadata", "--format-version", "1", "--locked", "--all-features"]))
+            .context("cargo metadata failed: is Cargo.lock up to date?")?;
     let metadata: Value = serde_json::from_str(&metadata).context("cargo metadata prints JSON")?;
     let found = licences(&metadata);
     let refused: Vec<String> = found
         .iter()
         .filter(|(licence, _)| !permits(licence, &allowed))
-        .map(|(licence, names)| format!("{licence}: {}", names.iter().cloned().collect::<Vec<_>>().join(", ")))
+        .map(|(licence, names)| {
+            format!("{licence}: {}", names.iter().cloned().collect::<Vec<_>>().join(", "))
+        })
         .collect();
     if !refused.is_empty() {
         bail!("licences that deny.toml does not allow:\n{}", refused.join("\n"));
@@ -44,14 +48,18 @@ pub(crate) fn run_all(args: &Args) -> Result<()> {
 /// Whether dependencies have known holes, and whether any is named by `*`.
 fn advisories() -> Result<()> {
     let mut command = tool::subcommand("deny")?;
-    run(command.args(["check", "advisories", "bans"]))
-        .context("advisories: holes were found, or their list cannot be had (--licences goes without it)")
+    run(command.args(["check", "advisories", "bans"])).context(
+        "advisories: holes were found, or their list cannot be had (--licences goes without it)",
+    )
 }
 
 /// The list `allow` under `[licenses]`.
 fn allowed(deny: &str) -> Result<BTreeSet<String>> {
     let table: toml::Table = deny.parse().context("deny.toml is not TOML")?;
-    let list = table.get("licenses").and_then(|licenses| licenses.get("allow")).and_then(toml::Value::as_array);
+    let list = table
+        .get("licenses")
+        .and_then(|licenses| licenses.get("allow"))
+        .and_then(toml::Value::as_array);
     let list = list.context("deny.toml: expected a list `allow` in [licenses]")?;
     Ok(list.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect())
 }
@@ -63,8 +71,11 @@ fn licences(metadata: &Value) -> BTreeMap<String, BTreeSet<String>> {
     // Our own have no source.
     for package in packages.iter().filter(|package| !package["source"].is_null()) {
         let licence = package["license"].as_str().unwrap_or("none stated").to_owned();
-        let name =
-            format!("{} {}", package["name"].as_str().unwrap_or("?"), package["version"].as_str().unwrap_or("?"));
+        let name = format!(
+            "{} {}",
+            package["name"].as_str().unwrap_or("?"),
+            package["version"].as_str().unwrap_or("?")
+        );
         found.entry(licence).or_default().insert(name);
     }
     found
@@ -118,15 +129,24 @@ mod tests {
     use super::*;
 
     fn list() -> BTreeSet<String> {
-        allowed("[licenses]\nallow = [\n    \"MIT\",\n    \"Apache-2.0\",\n    \"A WITH B\",\n]\n").unwrap()
+        allowed("[licenses]\nallow = [\n    \"MIT\",\n    \"Apache-2.0\",\n    \"A WITH B\",\n]\n")
+            .unwrap()
     }
 
     #[test]
     fn expressions_are_met_or_not() {
-        for good in ["MIT", "MIT OR GPL-3.0", "GPL-3.0 OR (MIT AND Apache-2.0)", "MIT/Apache-2.0", "A WITH B"] {
+        for good in [
+            "MIT",
+            "MIT OR GPL-3.0",
+            "GPL-3.0 OR (MIT AND Apache-2.0)",
+            "MIT/Apache-2.0",
+            "A WITH B",
+        ] {
             assert!(permits(good, &list()), "{good}");
         }
-        for bad in ["GPL-3.0", "MIT AND GPL-3.0", "A", "", "(MIT", "MIT GPL-3.0", "none stated", "A WITH"] {
+        for bad in
+            ["GPL-3.0", "MIT AND GPL-3.0", "A", "", "(MIT", "MIT GPL-3.0", "none stated", "A WITH"]
+        {
             assert!(!permits(bad, &list()), "{bad}");
         }
     }

@@ -1,8 +1,9 @@
 //! `cargo xtask digests`: whether every method still gives the digits that were recorded.
 //!
-//! `tests/golden/digests.json` holds the digest of every method with every set of boosts that it takes on the first backbone, and
-//! of every method on every other backbone: the demo graph, one seed, three rounds, `--portable` (one order of sums on every
-//! CPU). A change that is meant to keep the digits is checked against it; one that is meant to move some writes it again
+//! `tests/golden/digests.json` holds the digest of every method with every set of boosts that it
+//! takes on the first backbone, and of every method on every other backbone: the demo graph, one
+//! seed, three rounds, `--portable` (one order of sums on every CPU). A change that is meant to
+//! keep the digits is checked against it; one that is meant to move some writes it again
 //! (`--write`) and says which and why in CHANGELOG.md.
 
 use std::collections::BTreeMap;
@@ -40,7 +41,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let changes = changes(&recorded, &found);
     if !changes.is_empty() {
         bail!(
-            "{} of {} digests differ from {}:\n  {}\nFind out why; if the change is meant, record it with `cargo xtask \
+            "{} of {} digests differ from {}:\n  {}\nFind out why; if the change is meant, record \
+             it with `cargo xtask \
              digests --write` and name it in CHANGELOG.md.",
             changes.len(),
             found.len(),
@@ -60,10 +62,16 @@ fn cases(listed: &Listed) -> BTreeMap<String, String> {
         let (first, others) = listed.backbones.split_first().expect("the program lists backbones");
         for set in subsets(&method.taken) {
             let boosts = if set.is_empty() { "none".to_owned() } else { set.join(",") };
-            cases.insert(format!("{name} {first} {boosts}"), format!("--method {name} --boost {boosts}"));
+            cases.insert(
+                format!("{name} {first} {boosts}"),
+                format!("--method {name} --boost {boosts}"),
+            );
         }
         for backbone in others {
-            cases.insert(format!("{name} {backbone}"), format!("--method {name} --set model.backbone={backbone}"));
+            cases.insert(
+                format!("{name} {backbone}"),
+                format!("--method {name} --set model.backbone={backbone}"),
+            );
         }
     }
     cases
@@ -76,15 +84,22 @@ fn subsets(all: &[String]) -> Vec<Vec<String>> {
 }
 
 /// Runs all cases, one per core at a time, and gives the digest of each.
-fn run_all(program: &Program, cases: &BTreeMap<String, String>, place: &Path) -> Result<BTreeMap<String, String>> {
+fn run_all(
+    program: &Program,
+    cases: &BTreeMap<String, String>,
+    place: &Path,
+) -> Result<BTreeMap<String, String>> {
     let waiting = Mutex::new(cases.iter());
     let found = Mutex::new(BTreeMap::new());
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let work = || -> Result<()> {
         loop {
-            let Some((name, arguments)) = waiting.lock().expect("no worker panics").next() else { return Ok(()) };
+            let Some((name, arguments)) = waiting.lock().expect("no worker panics").next() else {
+                return Ok(());
+            };
             let folder = place.join(name.replace([' ', ','], "-"));
-            let digest = run_one(program, arguments, &folder).with_context(|| format!("case `{name}`"))?;
+            let digest =
+                run_one(program, arguments, &folder).with_context(|| format!("case `{name}`"))?;
             found.lock().expect("no worker panics").insert(name.clone(), digest);
         }
     };
@@ -105,24 +120,34 @@ fn run_one(program: &Program, arguments: &str, folder: &Path) -> Result<String> 
     }
     ensure!(status.success(), "`boostfgl {arguments}` failed ({status})");
     let digest = digest(folder)?;
-    std::fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+    std::fs::remove_dir_all(folder)
+        .with_context(|| format!("cannot remove {}", folder.display()))?;
     Ok(digest)
 }
 
-/// The exit code for input that is refused, such as a backbone without the hidden layer that a method needs.
+/// The exit code for input that is refused, such as a backbone without the hidden layer that a
+/// method needs.
 const REFUSED: i32 = 2;
 
 fn read(file: &PathBuf) -> Result<BTreeMap<String, String>> {
     let text = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let value: Value = serde_json::from_slice(&text).with_context(|| format!("{} is damaged", file.display()))?;
-    let digests = value["digests"].as_object().with_context(|| format!("{} has no digests", file.display()))?;
-    Ok(digests.iter().map(|(name, digest)| (name.clone(), digest.as_str().unwrap_or_default().to_owned())).collect())
+    let value: Value =
+        serde_json::from_slice(&text).with_context(|| format!("{} is damaged", file.display()))?;
+    let digests = value["digests"]
+        .as_object()
+        .with_context(|| format!("{} has no digests", file.display()))?;
+    Ok(digests
+        .iter()
+        .map(|(name, digest)| (name.clone(), digest.as_str().unwrap_or_default().to_owned()))
+        .collect())
 }
 
 fn write(file: &Path, found: &BTreeMap<String, String>) -> Result<()> {
-    let about = format!("boostfgl {COMMAND} on the demo graph; written by cargo xtask digests --write");
+    let about =
+        format!("boostfgl {COMMAND} on the demo graph; written by cargo xtask digests --write");
     let text = serde_json::to_string_pretty(&json!({"about": about, "digests": found}))?;
-    std::fs::write(file, format!("{text}\n")).with_context(|| format!("cannot write {}", file.display()))?;
+    std::fs::write(file, format!("{text}\n"))
+        .with_context(|| format!("cannot write {}", file.display()))?;
     println!("{} digests written to {}", found.len(), file.display());
     Ok(())
 }
@@ -134,7 +159,9 @@ fn changes(recorded: &BTreeMap<String, String>, found: &BTreeMap<String, String>
     for (name, digest) in found {
         match recorded.get(name) {
             Some(old) if old == digest => {}
-            Some(old) => lines.push(format!("{name}: recorded {}, found {}", short(old), short(digest))),
+            Some(old) => {
+                lines.push(format!("{name}: recorded {}, found {}", short(old), short(digest)))
+            }
             None => lines.push(format!("{name}: not recorded, found {}", short(digest))),
         }
     }
@@ -151,22 +178,38 @@ mod tests {
     #[test]
     fn cases_are_all_boost_sets_and_all_backbones() {
         let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let method = Method { name: "fedavg".into(), own_boosts: 0, taken: words(&["node", "model"]) };
+        let method =
+            Method { name: "fedavg".into(), own_boosts: 0, taken: words(&["node", "model"]) };
         let listed = Listed { methods: vec![method], backbones: words(&["gcn", "mlp"]) };
         let names: Vec<String> = cases(&listed).into_keys().collect();
         assert_eq!(
             names,
-            ["fedavg gcn model", "fedavg gcn node", "fedavg gcn node,model", "fedavg gcn none", "fedavg mlp"]
+            [
+                "fedavg gcn model",
+                "fedavg gcn node",
+                "fedavg gcn node,model",
+                "fedavg gcn none",
+                "fedavg mlp"
+            ]
         );
     }
 
     #[test]
     fn every_kind_of_change_is_named() {
-        let map = |pairs: &[(&str, &str)]| pairs.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect();
-        let lines = changes(&map(&[("a", "1"), ("b", "2"), ("c", "3")]), &map(&[("a", "1"), ("b", "4"), ("d", "5")]));
+        let map = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect()
+        };
+        let lines = changes(
+            &map(&[("a", "1"), ("b", "2"), ("c", "3")]),
+            &map(&[("a", "1"), ("b", "4"), ("d", "5")]),
+        );
         assert_eq!(
             lines,
-            ["b: recorded 2, found 4", "d: not recorded, found 5", "c: recorded, and there is no such case any more"]
+            [
+                "b: recorded 2, found 4",
+                "d: not recorded, found 5",
+                "c: recorded, and there is no such case any more"
+            ]
         );
     }
 }

@@ -7,7 +7,8 @@ use anyhow::Result;
 use crate::project::{root, target};
 use crate::shell::{cargo, run};
 
-/// Every fuzz target on the stable toolchain, as one table; a crash is an error and its input is kept in `target/fuzz`.
+/// Every fuzz target on the stable toolchain, as one table; a crash is an error and its input is
+/// kept in `target/fuzz`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Seconds for each target.
@@ -30,10 +31,12 @@ pub(crate) fn run_all(args: &Args) -> Result<()> {
 
 /// The fuzzer, built, for so many seconds a target.
 pub(crate) fn program(seconds: f64) -> Result<Command> {
-    // Together with the tests, so that what they have built is not built again. Not optimised, so that an overflow is a panic.
+    // Together with the tests, so that what they have built is not built again. Not optimised, so
+    // that an overflow is a panic.
     run(&mut cargo(["build", "--quiet", "--workspace", "--tests", "--bin", "boostfgl-fuzz"]))?;
-    let mut command =
-        Command::new(target().join("debug").join(format!("boostfgl-fuzz{}", std::env::consts::EXE_SUFFIX)));
+    let mut command = Command::new(
+        target().join("debug").join(format!("boostfgl-fuzz{}", std::env::consts::EXE_SUFFIX)),
+    );
     command.current_dir(root()).arg("--seconds").arg(seconds.to_string());
     command.arg("--crashes").arg(target().join("fuzz"));
     Ok(command)

@@ -26,12 +26,16 @@ impl Listed {
         let text = program.finish("methods")?;
         let boosts = section(&text, "Boosts ");
         let backbones = section(&text, "Backbones ");
-        ensure!(!boosts.is_empty() && !backbones.is_empty(), "`boostfgl methods` lists boosts and backbones");
+        ensure!(
+            !boosts.is_empty() && !backbones.is_empty(),
+            "`boostfgl methods` lists boosts and backbones"
+        );
         let listed: Value = serde_json::from_str(&program.finish("methods --json")?)
             .context("`boostfgl methods --json` prints JSON")?;
         let methods = listed.as_array().map(Vec::as_slice).unwrap_or_default();
         ensure!(!methods.is_empty(), "`boostfgl methods --json` lists no method");
-        let methods = methods.iter().map(|method| Method::of(method, &boosts)).collect::<Result<_>>()?;
+        let methods =
+            methods.iter().map(|method| Method::of(method, &boosts)).collect::<Result<_>>()?;
         Ok(Self { methods, backbones })
     }
 }
@@ -70,6 +74,9 @@ mod tests {
         let boosts = ["node", "model"].map(str::to_owned);
         let listed = serde_json::json!({"name": "isolated", "boosts": [], "refused_boosts": {"model": "why"}});
         let method = Method::of(&listed, &boosts).unwrap();
-        assert_eq!((method.name.as_str(), method.own_boosts, &method.taken[..]), ("isolated", 0, &boosts[..1]));
+        assert_eq!(
+            (method.name.as_str(), method.own_boosts, &method.taken[..]),
+            ("isolated", 0, &boosts[..1])
+        );
     }
 }

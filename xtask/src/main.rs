@@ -53,7 +53,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Everything that must pass before a change is done: format, lints, tests, browser, documentation.
+    /// Everything that must pass before a change is done: format, lints, tests, browser,
+    /// documentation.
     Test(test::Args),
     /// Kills, interrupts and starves the program, and prints what came of it.
     Torture(torture::Args),

@@ -7,20 +7,23 @@ use crate::project::target;
 use crate::shell::shown;
 use crate::tool;
 
-/// Changes one expression at a time and runs the tests of its crate (cargo-mutants; installed on first use). This takes
-/// minutes to hours.
+/// Changes one expression at a time and runs the tests of its crate (cargo-mutants; installed on
+/// first use). This takes minutes to hours.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The files to change, as globs.
     #[arg(default_values = RESULTS_REST_ON)]
     files: Vec<String>,
-    /// Only unit tests judge, which takes a tenth of the time; what they miss, other tests may catch.
+    /// Only unit tests judge, which takes a tenth of the time; what they miss, other tests may
+    /// catch.
     #[arg(long)]
     lib: bool,
-    /// Seconds that the tests of one mutant may take: a mutant that never ends is noticed by this [default: 300, with --lib 30].
+    /// Seconds that the tests of one mutant may take: a mutant that never ends is noticed by this
+    /// [default: 300, with --lib 30].
     #[arg(long)]
     timeout: Option<u64>,
-    /// Arguments for cargo-mutants itself, such as `--jobs 2` or `--shard 0/4` (every fourth mutant).
+    /// Arguments for cargo-mutants itself, such as `--jobs 2` or `--shard 0/4` (every fourth
+    /// mutant).
     #[arg(last = true, value_name = "ARGUMENTS")]
     further: Vec<String>,
 }
@@ -60,7 +63,8 @@ pub(crate) fn run_all(args: &Args) -> Result<()> {
     if !matches!(status.code(), Some(0 | 2 | 3)) {
         bail!("cargo-mutants ended early ({status}): see {}", out.display());
     }
-    let text = std::fs::read(&report).with_context(|| format!("cargo-mutants ended ({status}) without a report"))?;
+    let text = std::fs::read(&report)
+        .with_context(|| format!("cargo-mutants ended ({status}) without a report"))?;
     let json: Value = serde_json::from_slice(&text).context("cargo-mutants writes JSON")?;
     let count = |key: &str| json[key].as_u64().unwrap_or_default();
     let (caught, missed, timeout) = (count("caught"), count("missed"), count("timeout"));
@@ -68,7 +72,10 @@ pub(crate) fn run_all(args: &Args) -> Result<()> {
     if judged == 0 {
         bail!("no mutant was judged; the baseline may have failed: see {}", out.display());
     }
-    println!("{:>8} {:>8} {:>8} {:>10} {:>9}", "caught", "missed", "timeout", "unviable", "killed %");
+    println!(
+        "{:>8} {:>8} {:>8} {:>10} {:>9}",
+        "caught", "missed", "timeout", "unviable", "killed %"
+    );
     let killed = 100.0 * (caught + timeout) as f64 / judged as f64;
     println!("{caught:>8} {missed:>8} {timeout:>8} {:>10} {killed:>9.1}", count("unviable"));
     Ok(())

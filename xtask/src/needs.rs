@@ -9,10 +9,11 @@ use anyhow::{Context, Result, bail};
 
 use crate::shell::{answer, run, succeeds};
 
-/// The interpreter of a Python environment that holds `packages`, made under `target/venv/NAME` if need be.
+/// The interpreter of a Python environment that holds `packages`, made under `target/venv/NAME` if
+/// need be.
 ///
-/// Packages are named as pip takes them, with or without a version; a list kept beside them saves the next call
-/// the work.
+/// Packages are named as pip takes them, with or without a version; a list kept beside them saves
+/// the next call the work.
 pub(crate) fn python_with(target: &Path, name: &str, packages: &[&str]) -> Result<PathBuf> {
     let folder = target.join("venv").join(name);
     let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
@@ -71,7 +72,8 @@ fn ensure_venv_module() -> Result<()> {
     }
     if !works() {
         bail!(
-            "python3 cannot make virtual environments: install its venv module (on Debian and Ubuntu: \
+            "python3 cannot make virtual environments: install its venv module (on Debian and \
+             Ubuntu: \
              apt-get install python3-venv)"
         );
     }

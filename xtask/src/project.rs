@@ -7,8 +7,10 @@ use anyhow::{Result, bail};
 
 /// The folder of the workspace's `Cargo.toml`.
 pub(crate) fn root() -> PathBuf {
-    // Cargo sets the variable for `cargo run`; the value of compile time serves a binary started by hand.
-    let manifest = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    // Cargo sets the variable for `cargo run`; the value of compile time serves a binary started by
+    // hand.
+    let manifest =
+        env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     let xtask = PathBuf::from(manifest);
     xtask.parent().map_or_else(|| xtask.clone(), Path::to_path_buf)
 }
@@ -39,7 +41,10 @@ impl RealData {
         match variable {
             Some(given) if !given.is_empty() => {
                 if !given.contains("://") && !Path::new(given).is_dir() {
-                    bail!("{VARIABLE}={given} is not a folder: correct it, or unset it to go without real data");
+                    bail!(
+                        "{VARIABLE}={given} is not a folder: correct it, or unset it to go \
+                         without real data"
+                    );
                 }
                 Ok(Self::Given(given.to_owned()))
             }
@@ -48,7 +53,8 @@ impl RealData {
                 match root.join("../shared/data").canonicalize() {
                     Ok(folder) if folder.is_dir() => Ok(Self::Beside(folder)),
                     _ => Ok(Self::Missing(format!(
-                        "{VARIABLE} is not set and there is no folder ../shared/data beside the project"
+                        "{VARIABLE} is not set and there is no folder ../shared/data beside the \
+                         project"
                     ))),
                 }
             }
@@ -67,7 +73,9 @@ impl RealData {
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Given(place) => format!("real data: {place} (from {VARIABLE})"),
-            Self::Beside(folder) => format!("real data: {} (found beside the project)", folder.display()),
+            Self::Beside(folder) => {
+                format!("real data: {} (found beside the project)", folder.display())
+            }
             Self::Missing(why) => format!("real-data tests left out: {why}"),
         }
     }
@@ -81,7 +89,8 @@ mod tests {
 
     #[test]
     fn a_folder_given_wrongly_is_an_error_not_a_silent_skip() {
-        let error = RealData::look(Some("/no/such/folder"), Path::new("/")).unwrap_err().to_string();
+        let error =
+            RealData::look(Some("/no/such/folder"), Path::new("/")).unwrap_err().to_string();
         assert!(error.contains("/no/such/folder") && error.contains("unset"), "{error}");
     }
 
@@ -90,11 +99,16 @@ mod tests {
         let nowhere = Path::new("/no/such/project");
         for unset in [None, Some("")] {
             let found = RealData::look(unset, nowhere).unwrap();
-            assert!(found.describe().starts_with("real-data tests left out: BOOSTFGL_DATA is not set"));
+            assert!(
+                found.describe().starts_with("real-data tests left out: BOOSTFGL_DATA is not set")
+            );
             assert_eq!(found.to_export(), None);
         }
         let mirror = "https://mirror.example/graphs";
-        assert_eq!(RealData::look(Some(mirror), nowhere).unwrap(), RealData::Given(mirror.to_owned()));
+        assert_eq!(
+            RealData::look(Some(mirror), nowhere).unwrap(),
+            RealData::Given(mirror.to_owned())
+        );
     }
 
     #[test]

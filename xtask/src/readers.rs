@@ -26,20 +26,27 @@ pub(crate) enum Readers {
 }
 
 impl Readers {
-    /// Takes what the variable names, or makes an environment if need be. One that cannot be made leaves out the tests
-    /// that ask it, except in continuous integration, where nothing may be left out unseen.
+    /// Takes what the variable names, or makes an environment if need be. One that cannot be made
+    /// leaves out the tests that ask it, except in continuous integration, where nothing may be
+    /// left out unseen.
     pub(crate) fn find() -> Result<Self> {
         let ci = env::var("CI").is_ok_and(|ci| ci == "true");
         let make = || python_with(&target(), "readers", &PACKAGES);
         Self::look(env::var(VARIABLE).ok(), ci, make)
     }
 
-    fn look(variable: Option<String>, ci: bool, make: impl Fn() -> Result<PathBuf>) -> Result<Self> {
+    fn look(
+        variable: Option<String>,
+        ci: bool,
+        make: impl Fn() -> Result<PathBuf>,
+    ) -> Result<Self> {
         match variable.filter(|given| !given.is_empty()) {
             Some(given) => Ok(Self::Given(given)),
             None => match make() {
                 Ok(python) => Ok(Self::Made(python)),
-                Err(error) if ci => Err(error).context("CI=true, so tests that need Python are not left out"),
+                Err(error) if ci => {
+                    Err(error).context("CI=true, so tests that need Python are not left out")
+                }
                 Err(error) => Ok(Self::Missing(format!("{error:#}"))),
             },
         }

@@ -14,7 +14,8 @@ where
 {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(args).current_dir(crate::project::root());
-    // What cargo told this program about its own package would make build scripts that look at it run again.
+    // What cargo told this program about its own package would make build scripts that look at it
+    // run again.
     let own = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
     for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(own)) {
         command.env_remove(name);
@@ -26,9 +27,14 @@ where
 pub(crate) fn shown(command: &Command) -> String {
     let program = command.get_program();
     // The path of the running cargo is long and nobody types it.
-    let program = if Some(program) == env::var_os("CARGO").as_deref() { OsStr::new("cargo") } else { program };
-    let variables =
-        command.get_envs().filter_map(|(name, value)| Some(format!("{}={}", name.to_string_lossy(), quoted(value?))));
+    let program = if Some(program) == env::var_os("CARGO").as_deref() {
+        OsStr::new("cargo")
+    } else {
+        program
+    };
+    let variables = command
+        .get_envs()
+        .filter_map(|(name, value)| Some(format!("{}={}", name.to_string_lossy(), quoted(value?))));
     let words = std::iter::once(program).chain(command.get_args()).map(quoted);
     variables.chain(words).collect::<Vec<_>>().join(" ")
 }

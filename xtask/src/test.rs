@@ -52,18 +52,27 @@ impl Step {
         let status = self.command.status().with_context(|| format!("cannot start `{command}`"))?;
         let seconds = begun.elapsed().as_secs_f64();
         if !status.success() {
-            bail!("step {number} ({}) failed after {seconds:.1} s; to run it alone:\n  {command}", self.name);
+            bail!(
+                "step {number} ({}) failed after {seconds:.1} s; to run it alone:\n  {command}",
+                self.name
+            );
         }
         println!("[{number}] {}: passed in {seconds:.1} s", self.name);
         Ok(())
     }
 }
 
-/// Where proptest draws its cases from: the same for everybody, so that a change is judged by the change and not by
-/// the draw. `cargo nextest run` by itself draws anew each time.
+/// Where proptest draws its cases from: the same for everybody, so that a change is judged by the
+/// change and not by the draw. `cargo nextest run` by itself draws anew each time.
 const CASES: (&str, &str) = ("PROPTEST_RNG_SEED", "20260711");
 
-fn steps(fast: bool, nextest: bool, data: &RealData, readers: &Readers, browser: &Browser) -> Vec<Step> {
+fn steps(
+    fast: bool,
+    nextest: bool,
+    data: &RealData,
+    readers: &Readers,
+    browser: &Browser,
+) -> Vec<Step> {
     let step = |name, args: &[&str]| Step { name, command: cargo(args) };
     let tested = |name, args: &[&str]| {
         let mut command = cargo(args);
@@ -114,7 +123,10 @@ mod tests {
 
     fn planned(fast: bool, nextest: bool, data: &RealData, readers: &Readers) -> Vec<String> {
         let browser = Browser::Missing(String::new());
-        steps(fast, nextest, data, readers, &browser).iter().map(|step| shown(&step.command)).collect()
+        steps(fast, nextest, data, readers, &browser)
+            .iter()
+            .map(|step| shown(&step.command))
+            .collect()
     }
 
     #[test]
@@ -132,7 +144,10 @@ mod tests {
                 "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps",
             ]
         );
-        assert_eq!(plan(false, false, &none)[3], "PROPTEST_RNG_SEED=20260711 cargo test --workspace");
+        assert_eq!(
+            plan(false, false, &none)[3],
+            "PROPTEST_RNG_SEED=20260711 cargo test --workspace"
+        );
         assert_eq!(plan(false, false, &none).len(), 6);
         assert_eq!(plan(true, true, &none).len(), 4);
     }
@@ -145,7 +160,10 @@ mod tests {
             "BOOSTFGL_DATA=/graphs PROPTEST_RNG_SEED=20260711 cargo nextest run --workspace"
         );
         let given = RealData::Given("/graphs".into());
-        assert_eq!(plan(true, true, &given)[3], "PROPTEST_RNG_SEED=20260711 cargo nextest run --workspace");
+        assert_eq!(
+            plan(true, true, &given)[3],
+            "PROPTEST_RNG_SEED=20260711 cargo nextest run --workspace"
+        );
     }
 
     #[test]
@@ -161,10 +179,14 @@ mod tests {
     fn the_browser_comes_after_the_tests_that_build_the_program() {
         let (none, readers) = (RealData::Missing(String::new()), Readers::Missing(String::new()));
         for nextest in [true, false] {
-            let with = steps(false, nextest, &none, &readers, &Browser::Found("chromium".to_owned()));
+            let with =
+                steps(false, nextest, &none, &readers, &Browser::Found("chromium".to_owned()));
             let names: Vec<&str> = with.iter().map(|step| step.name).collect();
             assert_eq!(names[..5], ["format", "licences", "lints", "tests", "browser"]);
-            assert_eq!(steps(false, nextest, &none, &readers, &Browser::Missing(String::new())).len(), with.len() - 1);
+            assert_eq!(
+                steps(false, nextest, &none, &readers, &Browser::Missing(String::new())).len(),
+                with.len() - 1
+            );
         }
     }
 

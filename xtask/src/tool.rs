@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use crate::project::{root, target};
 use crate::shell::{cargo, run, succeeds};
 
-/// A `cargo NAME` command, ready for arguments. If the tool is missing it is installed under `target/tools`, where it is
-/// in nobody's way.
+/// A `cargo NAME` command, ready for arguments. If the tool is missing it is installed under
+/// `target/tools`, where it is in nobody's way.
 pub(crate) fn subcommand(name: &str) -> Result<Command> {
     let package = format!("cargo-{name}");
     let own = own(&package);
@@ -19,7 +19,8 @@ pub(crate) fn subcommand(name: &str) -> Result<Command> {
         run(install.arg(folder()))
             .with_context(|| format!("{package} could not be installed: is the network there?"))?;
     }
-    let mut command = if own.is_file() { Command::new(own) } else { cargo(std::iter::empty::<&str>()) };
+    let mut command =
+        if own.is_file() { Command::new(own) } else { cargo(std::iter::empty::<&str>()) };
     command.current_dir(root()).arg(name);
     Ok(command)
 }

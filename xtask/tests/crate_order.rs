@@ -6,8 +6,20 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 /// The folders under `crates/`, in the order in which data flow through them.
-const ORDER: [&str; 12] =
-    ["disk", "graph", "partition", "nn", "fed", "privacy", "fairness", "report", "boostfgl", "serve", "cli", "fuzz"];
+const ORDER: [&str; 12] = [
+    "disk",
+    "graph",
+    "partition",
+    "nn",
+    "fed",
+    "privacy",
+    "fairness",
+    "report",
+    "boostfgl",
+    "serve",
+    "cli",
+    "fuzz",
+];
 
 #[test]
 fn a_crate_uses_only_crates_before_it() {
@@ -18,10 +30,17 @@ fn a_crate_uses_only_crates_before_it() {
         .output()
         .expect("cargo starts: it runs this test");
     assert!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
-    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON");
+    let metadata: Value =
+        serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON");
 
-    let crates = packages(&metadata).iter().filter(|package| folder(&package["manifest_path"]).is_some()).count();
-    assert!(crates > 0, "cargo metadata names no crate under crates/: this test would hold nothing");
+    let crates = packages(&metadata)
+        .iter()
+        .filter(|package| folder(&package["manifest_path"]).is_some())
+        .count();
+    assert!(
+        crates > 0,
+        "cargo metadata names no crate under crates/: this test would hold nothing"
+    );
     let wrong = violations(&metadata);
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
@@ -49,7 +68,11 @@ fn an_unknown_crate_is_told_what_to_do_and_a_crate_may_not_use_the_chores() {
         {"manifest_path": "/p/xtask/Cargo.toml", "dependencies": [{"name": "boostfgl", "path": "/p/crates/boostfgl"}]},
     ]}));
     assert_eq!(wrong.len(), 2, "{wrong:?}");
-    assert!(wrong[0].contains("crates/novel") && wrong[0].contains("add it to ORDER"), "{}", wrong[0]);
+    assert!(
+        wrong[0].contains("crates/novel") && wrong[0].contains("add it to ORDER"),
+        "{}",
+        wrong[0]
+    );
     assert!(wrong[1].contains("outside crates/"), "{}", wrong[1]);
 }
 
@@ -57,11 +80,13 @@ fn an_unknown_crate_is_told_what_to_do_and_a_crate_may_not_use_the_chores() {
 fn violations(metadata: &Value) -> Vec<String> {
     let mut wrong = Vec::new();
     for package in packages(metadata) {
-        // Packages elsewhere (chores, language bindings) stand at the end of the flow and may use everything.
+        // Packages elsewhere (chores, language bindings) stand at the end of the flow and may use
+        // everything.
         let Some(user) = folder(&package["manifest_path"]) else { continue };
         let Some(rank) = rank(user) else {
             wrong.push(format!(
-                "crates/{user} has no place in the flow of data: add it to ORDER in xtask/tests/crate_order.rs, after \
+                "crates/{user} has no place in the flow of data: add it to ORDER in \
+                 xtask/tests/crate_order.rs, after \
                  all crates it uses, or move its code into one of {ORDER:?}"
             ));
             continue;
@@ -72,13 +97,17 @@ fn violations(metadata: &Value) -> Vec<String> {
             }
             match folder(&dependency["path"]) {
                 None => wrong.push(format!(
-                    "crates/{user} depends on {}, which lies outside crates/: a crate may use only crates before it",
+                    "crates/{user} depends on {}, which lies outside crates/: a crate may use \
+                     only crates before it",
                     dependency["name"]
                 )),
-                Some(used) if self::rank(used).is_some_and(|used| used >= rank) => wrong.push(format!(
-                    "crates/{user} may not depend on crates/{used}, which comes after it in {ORDER:?}: move the shared \
+                Some(used) if self::rank(used).is_some_and(|used| used >= rank) => {
+                    wrong.push(format!(
+                        "crates/{user} may not depend on crates/{used}, which comes after it in \
+                     {ORDER:?}: move the shared \
                      code into the earlier crate"
-                )),
+                    ))
+                }
                 // An unknown one is named above, once.
                 Some(_) => {}
             }

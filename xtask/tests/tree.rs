@@ -17,7 +17,10 @@ fn no_tracked_file_is_large_or_data() {
         println!("not checked: this is no git checkout");
         return;
     };
-    assert!(files.iter().any(|file| file == Path::new("Cargo.toml")), "git lists no Cargo.toml: {files:?}");
+    assert!(
+        files.iter().any(|file| file == Path::new("Cargo.toml")),
+        "git lists no Cargo.toml: {files:?}"
+    );
     let wrong: Vec<String> = files.iter().filter_map(|file| objection(&root, file)).collect();
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
@@ -26,12 +29,18 @@ fn no_tracked_file_is_large_or_data() {
 fn every_package_takes_the_lints_of_the_workspace() {
     let root = root();
     let entries = fs::read_dir(root.join("crates")).expect("the workspace has a folder crates");
-    let crates = entries.map(|entry| entry.expect("crates/ can be listed").path().join("Cargo.toml"));
-    let manifests: Vec<PathBuf> = crates.filter(|file| file.is_file()).chain([root.join("xtask/Cargo.toml")]).collect();
+    let crates =
+        entries.map(|entry| entry.expect("crates/ can be listed").path().join("Cargo.toml"));
+    let manifests: Vec<PathBuf> =
+        crates.filter(|file| file.is_file()).chain([root.join("xtask/Cargo.toml")]).collect();
     assert!(manifests.len() > 1, "no crate found under crates/");
     for manifest in manifests {
         let text = fs::read_to_string(&manifest).expect("a manifest is readable text");
-        assert!(takes_workspace_lints(&text), "{}: add\n\n[lints]\nworkspace = true\n", manifest.display());
+        assert!(
+            takes_workspace_lints(&text),
+            "{}: add\n\n[lints]\nworkspace = true\n",
+            manifest.display()
+        );
     }
 }
 
@@ -52,7 +61,9 @@ fn data_and_large_files_are_objected_to() {
 
 #[test]
 fn lints_are_looked_for_in_their_own_table() {
-    assert!(takes_workspace_lints("[package]\nname = \"a\"\n\n[lints]\nworkspace = true\n[[bin]]\n"));
+    assert!(takes_workspace_lints(
+        "[package]\nname = \"a\"\n\n[lints]\nworkspace = true\n[[bin]]\n"
+    ));
     assert!(takes_workspace_lints("[package]\nname = \"a\"\nlints.workspace = true\n"));
     assert!(!takes_workspace_lints("[lints]\n[dependencies.a]\nworkspace = true\n"));
     assert!(!takes_workspace_lints("[package]\nname = \"a\"\n"));
@@ -67,7 +78,11 @@ fn tracked(root: &Path) -> Option<Vec<PathBuf>> {
     if !root.join(".git").exists() {
         return None;
     }
-    let output = Command::new("git").args(["ls-files", "-z"]).current_dir(root).output().expect("git starts");
+    let output = Command::new("git")
+        .args(["ls-files", "-z"])
+        .current_dir(root)
+        .output()
+        .expect("git starts");
     assert!(output.status.success(), "git ls-files: {}", String::from_utf8_lossy(&output.stderr));
     let names = String::from_utf8(output.stdout).expect("the names of source files are UTF-8");
     Some(names.split_terminator('\0').map(PathBuf::from).collect())
@@ -77,12 +92,18 @@ fn tracked(root: &Path) -> Option<Vec<PathBuf>> {
 fn objection(root: &Path, file: &Path) -> Option<String> {
     let end = file.extension().unwrap_or_default().to_string_lossy().to_lowercase();
     if NOT_SOURCE.contains(&end.as_str()) {
-        return Some(format!("{} is data or output, not source: take it out of git", file.display()));
+        return Some(format!(
+            "{} is data or output, not source: take it out of git",
+            file.display()
+        ));
     }
     // A file deleted but not yet committed has no size.
     let size = fs::metadata(root.join(file)).ok()?.len();
     (size > LARGEST).then(|| {
-        format!("{} has {size} bytes, more than {LARGEST}: generate it, or read it from the cache", file.display())
+        format!(
+            "{} has {size} bytes, more than {LARGEST}: generate it, or read it from the cache",
+            file.display()
+        )
     })
 }
 
@@ -93,6 +114,7 @@ fn takes_workspace_lints(manifest: &str) -> bool {
             table = line;
         }
         let line = line.replace(' ', "");
-        (table == "[lints]" && line == "workspace=true") || (table == "[package]" && line == "lints.workspace=true")
+        (table == "[lints]" && line == "workspace=true")
+            || (table == "[package]" && line == "lints.workspace=true")
     })
 }

@@ -22,7 +22,10 @@ const EXCEPTION: &str = "fs::write(\"/proc/self/";
 
 #[test]
 fn no_crate_writes_past_the_disk_crate() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root").join("crates");
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask lies in the root")
+        .join("crates");
     let mut files = Vec::new();
     for krate in fs::read_dir(&crates).expect("there are crates").flatten() {
         // One is the place to write; the other writes bad input for tests.
@@ -31,8 +34,13 @@ fn no_crate_writes_past_the_disk_crate() {
         }
     }
     assert!(files.len() > 50, "{} files: this test would hold little", files.len());
-    let wrong: Vec<String> = files.iter().flat_map(|file| offences(file, &fs::read_to_string(file).unwrap())).collect();
-    assert!(wrong.is_empty(), "these write by themselves; use boostfgl_disk:\n{}", wrong.join("\n"));
+    let wrong: Vec<String> =
+        files.iter().flat_map(|file| offences(file, &fs::read_to_string(file).unwrap())).collect();
+    assert!(
+        wrong.is_empty(),
+        "these write by themselves; use boostfgl_disk:\n{}",
+        wrong.join("\n")
+    );
 }
 
 #[test]

@@ -17,7 +17,8 @@ pub enum Data {
 }
 
 impl Data {
-    /// Understands a name: `generate:PRESET`, a catalogue name or alias, a preset's name, or an existing path.
+    /// Understands a name: `generate:PRESET`, a catalogue name or alias, a preset's name, or an
+    /// existing path.
     ///
     /// # Errors
     /// If it is none of these; the nearest known name is suggested.
@@ -34,7 +35,8 @@ impl Data {
                 let path = Path::new(name);
                 match path.metadata() {
                     Ok(_) => Ok(Self::Path(path.to_path_buf())),
-                    // A name with a separator or an ending was meant as a path: say what is wrong with that.
+                    // A name with a separator or an ending was meant as a path: say what is wrong
+                    // with that.
                     Err(error) if name.contains(['/', '\\']) || path.extension().is_some() => {
                         Err(Error::io(path, error).into())
                     }
@@ -44,14 +46,19 @@ impl Data {
         }
     }
 
-    /// The dataset of the catalogue or preset of the generator that a name means; `None` for files of the user's own.
+    /// The dataset of the catalogue or preset of the generator that a name means; `None` for files
+    /// of the user's own.
     pub fn known(name: &str) -> Option<&'static str> {
-        let preset =
-            || generator::preset(name.strip_prefix("generate:").unwrap_or(name)).ok().map(|preset| preset.name);
+        let preset = || {
+            generator::preset(name.strip_prefix("generate:").unwrap_or(name))
+                .ok()
+                .map(|preset| preset.name)
+        };
         catalogue::find(name).ok().map(|dataset| dataset.name).or_else(preset)
     }
 
-    /// The shares of training, validation and test nodes and the learning rate of the protocol, where it sets them.
+    /// The shares of training, validation and test nodes and the learning rate of the protocol,
+    /// where it sets them.
     pub fn protocol(&self) -> Option<([f64; 3], f64)> {
         match self {
             Self::Catalogued(dataset) => Some((dataset.split, dataset.learning_rate)),
@@ -68,22 +75,29 @@ impl Data {
         }
     }
 
-    /// Reads or generates the graph. Catalogued files are checked against their SHA-256; `fetch` is asked for those
-    /// that are not on this machine.
+    /// Reads or generates the graph. Catalogued files are checked against their SHA-256; `fetch` is
+    /// asked for those that are not on this machine.
     ///
     /// # Errors
     /// If files are missing, differ from the published ones, or cannot be read.
-    pub fn load(&self, lookup: &Lookup, fetch: Option<&dyn Fetch>, progress: Told<'_>) -> Result<Graph> {
+    pub fn load(
+        &self,
+        lookup: &Lookup,
+        fetch: Option<&dyn Fetch>,
+        progress: Told<'_>,
+    ) -> Result<Graph> {
         match self {
             Self::Generated(preset) => {
-                let mut phase =
-                    |phase: &str, share: f64| progress(&format!("generating {}: {phase}", preset.name), share);
+                let mut phase = |phase: &str, share: f64| {
+                    progress(&format!("generating {}: {phase}", preset.name), share)
+                };
                 Ok(generator::generate(preset.name, &preset.spec, preset.seed, &mut phase)?)
             }
             Self::Path(path) => {
                 let graph = readers::read(path, None)?;
-                let name =
-                    path.file_stem().map_or_else(|| graph.name().to_owned(), |s| s.to_string_lossy().into_owned());
+                let name = path
+                    .file_stem()
+                    .map_or_else(|| graph.name().to_owned(), |s| s.to_string_lossy().into_owned());
                 Ok(graph.renamed(name))
             }
             Self::Catalogued(dataset) => {
@@ -91,7 +105,8 @@ impl Data {
                     (Ok(located), _) => located,
                     (Err(Error::NotFound { .. }), Some(fetch)) => {
                         lookup.fetch(dataset, fetch, &mut |file, done, total| {
-                            let share = total.map_or(0.0, |total| done as f64 / total.max(1) as f64);
+                            let share =
+                                total.map_or(0.0, |total| done as f64 / total.max(1) as f64);
                             progress(&format!("fetching {file}"), share);
                         })?
                     }
@@ -119,7 +134,14 @@ pub fn read_located(located: &Located) -> Result<Graph> {
             readers::Format::FlatNpz => readers::flat_npz::read_without_features(&located.path)?,
             _ => readers::ogb::read_without_features(&located.path)?,
         };
-        return Ok(generator::plant_features(name, adjacency, labels, splits, &generator::PLANTED, 0)?);
+        return Ok(generator::plant_features(
+            name,
+            adjacency,
+            labels,
+            splits,
+            &generator::PLANTED,
+            0,
+        )?);
     }
     Ok(readers::read(&located.path, Some(format))?.renamed(name))
 }

@@ -7,7 +7,9 @@ use boostfgl_fairness::{Confusion, Percent, Warning, WarningKind};
 use boostfgl_fed::{Outcome, Snapshot};
 use boostfgl_graph::{Graph, Role};
 use boostfgl_partition::{Partition, SplitRule};
-use boostfgl_report::{Budget, MinorityUsed, RoundScores, SeedDetails, SplitOrigin, SplitUsed, StoredSplit};
+use boostfgl_report::{
+    Budget, MinorityUsed, RoundScores, SeedDetails, SplitOrigin, SplitUsed, StoredSplit,
+};
 
 /// The details of a seed that is trained.
 pub(crate) fn details(
@@ -17,7 +19,9 @@ pub(crate) fn details(
     outcome: &Outcome<f32>,
     seed: u64,
 ) -> Result<SeedDetails> {
-    let scores = |snapshot: &Option<Snapshot>| snapshot.as_ref().map(|it| round_scores(judge, it)).transpose();
+    let scores = |snapshot: &Option<Snapshot>| {
+        snapshot.as_ref().map(|it| round_scores(judge, it)).transpose()
+    };
     let protocol = &experiment.config().fed;
     Ok(SeedDetails {
         last: scores(&outcome.trace.last)?,
@@ -45,16 +49,19 @@ fn split(experiment: &Experiment, partition: &Partition, seed: u64) -> Result<Sp
         SplitRule::Published => SplitOrigin::Data,
         SplitRule::Ratios(_) => SplitOrigin::Shares,
     };
-    let [train, val, test] = [Role::Train, Role::Val, Role::Test].map(|role| partition.split().count(role));
+    let [train, val, test] =
+        [Role::Train, Role::Val, Role::Test].map(|role| partition.split().count(role));
     let of = experiment.graph().splits().len();
-    let stored =
-        (source == SplitOrigin::Data && of > 0).then(|| StoredSplit { number: (seed % of as u64) as usize, of });
+    let stored = (source == SplitOrigin::Data && of > 0)
+        .then(|| StoredSplit { number: (seed % of as u64) as usize, of });
     Ok(SplitUsed { source, stored, train, val, test })
 }
 
 fn minority(graph: &Graph, judge: &Judge<'_>) -> MinorityUsed {
-    let classes: Vec<usize> = (0..graph.classes()).filter(|&class| judge.minority[class] == Some(true)).collect();
-    let test = judge.test.iter().filter(|&&v| judge.groups.minority[v as usize] == Some(true)).count();
+    let classes: Vec<usize> =
+        (0..graph.classes()).filter(|&class| judge.minority[class] == Some(true)).collect();
+    let test =
+        judge.test.iter().filter(|&&v| judge.groups.minority[v as usize] == Some(true)).count();
     MinorityUsed {
         train: classes.iter().map(|&class| judge.training_counts[class]).sum(),
         classes: classes.into_iter().map(|class| graph.labels().names()[class].clone()).collect(),
@@ -72,7 +79,10 @@ fn find_warnings(
 ) -> Result<Vec<Warning>> {
     let graph = experiment.graph();
     let (labels, names) = (graph.labels(), graph.labels().names());
-    let judged = judge.test.iter().filter_map(|&v| Some((labels.get(v as usize)?, outcome.predictions[v as usize])));
+    let judged = judge
+        .test
+        .iter()
+        .filter_map(|&v| Some((labels.get(v as usize)?, outcome.predictions[v as usize])));
     let confusion = Confusion::from_pairs(graph.classes(), judged)?;
     let mut found = warnings::unpredicted(&confusion, names, seed);
     // Rounds that a method adds train modules of their own, under another loss.
@@ -83,8 +93,14 @@ fn find_warnings(
         match guess {
             Some(guess) => found.extend(warnings::worse_than_guessing(guess, seed)),
             None => {
-                let text = format!("client {client} has no training node: it takes no part in training");
-                found.push(Warning::new(WarningKind::NoTrainingNode, client.to_string(), text, seed));
+                let text =
+                    format!("client {client} has no training node: it takes no part in training");
+                found.push(Warning::new(
+                    WarningKind::NoTrainingNode,
+                    client.to_string(),
+                    text,
+                    seed,
+                ));
             }
         }
     }
@@ -98,16 +114,27 @@ fn missing_group(minority: &[Option<bool>], seed: u64) -> Option<Warning> {
     let counted = minority.iter().flatten().count();
     let text = match (minority.contains(&Some(true)), minority.contains(&Some(false))) {
         (true, true) => return None,
-        (false, _) if counted < 2 => "training labels are of one class only: there is no minority, and every gap is 0",
-        (false, _) => "no training node is of a minority class: there is no minority, and every gap is 0",
-        (true, false) => "all classes with training nodes are minority classes: there is no majority to compare with",
+        (false, _) if counted < 2 => {
+            "training labels are of one class only: there is no minority, and every gap is 0"
+        }
+        (false, _) => {
+            "no training node is of a minority class: there is no minority, and every gap is 0"
+        }
+        (true, false) => {
+            "all classes with training nodes are minority classes: there is no majority to \
+             compare with"
+        }
     };
     Some(Warning::new(WarningKind::NoMinority, "", text, seed))
 }
 
-/// What each client would get right by always answering its most common training class (of equals the first); `None` for a
-/// client without a training node.
-fn client_guesses<'a>(graph: &'a Graph, partition: &Partition, predictions: &[u32]) -> Vec<Option<ClientGuess<'a>>> {
+/// What each client would get right by always answering its most common training class (of equals
+/// the first); `None` for a client without a training node.
+fn client_guesses<'a>(
+    graph: &'a Graph,
+    partition: &Partition,
+    predictions: &[u32],
+) -> Vec<Option<ClientGuess<'a>>> {
     let labels = graph.labels();
     let mut training = vec![vec![0usize; graph.classes()]; partition.clients()];
     for v in partition.split().nodes(Role::Train) {

@@ -1,8 +1,8 @@
 //! Where unfairness arises: asked of a run that is done for it, or of one that was recorded.
 //!
-//! An [`Inquiry`] says what one wants to know: diagnostics, frames (a metric by groups of nodes), frames of every round.
-//! [`train`] runs an experiment to answer it; a [`RecordedRun`] answers from its folder, or trains again to the same
-//! digits where the folder does not know.
+//! An [`Inquiry`] says what one wants to know: diagnostics, frames (a metric by groups of nodes),
+//! frames of every round. [`train`] runs an experiment to answer it; a [`RecordedRun`] answers from
+//! its folder, or trains again to the same digits where the folder does not know.
 
 mod course;
 mod recorded;
@@ -58,8 +58,8 @@ pub struct Answer {
 }
 
 impl Inquiry {
-    /// Looks before training for what could only be found out after it: a group column or a class that the data do not
-    /// have, and groupings with too many groups.
+    /// Looks before training for what could only be found out after it: a group column or a class
+    /// that the data do not have, and groupings with too many groups.
     ///
     /// # Errors
     /// Names what there is not.
@@ -100,11 +100,12 @@ impl Inquiry {
     }
 }
 
-/// Runs an experiment to answer an inquiry, telling `progress`, and writes the run folder if one is given, kept as the
-/// other one of the pair says. Digits are those of [`Experiment::run`].
+/// Runs an experiment to answer an inquiry, telling `progress`, and writes the run folder if one is
+/// given, kept as the other one of the pair says. Digits are those of [`Experiment::run`].
 ///
 /// # Errors
-/// As [`Inquiry::check`] before training, as [`Experiment::run_kept`] with a folder and [`Experiment::run`] without.
+/// As [`Inquiry::check`] before training, as [`Experiment::run_kept`] with a folder and
+/// [`Experiment::run`] without.
 pub fn train(
     experiment: &Experiment,
     inquiry: &Inquiry,
@@ -127,7 +128,8 @@ pub fn train(
 
 /// What diagnostics found, if any watched.
 pub fn diagnoses(seeds: &[SeedRun]) -> Option<Diagnoses> {
-    let found = |run: &SeedRun| Some(SeedDiagnosis { seed: run.seed, found: run.diagnosis.clone()? });
+    let found =
+        |run: &SeedRun| Some(SeedDiagnosis { seed: run.seed, found: run.diagnosis.clone()? });
     let found: Vec<SeedDiagnosis> = seeds.iter().filter_map(found).collect();
     (!found.is_empty()).then(|| Diagnoses::new(found))
 }
@@ -143,15 +145,31 @@ pub fn dataset(name: &str) -> Result<Data> {
     });
     found.map_err(|error| {
         let wanted = "the folder of a run (with config.toml and summary.json) or a dataset";
-        let advice = "`boostfgl data list` lists the datasets; runs are in runs/ unless --out said otherwise.";
+        let advice = "`boostfgl data list` lists the datasets; runs are in runs/ unless --out \
+            said otherwise.";
         Error::usage(name, format!("expected {wanted}, found neither: {error}"), advice)
     })
 }
 
-fn frames(run: &Run, graph: &Graph, degree: &[usize], inquiry: &Inquiry) -> Result<Vec<SeedFrames>> {
+fn frames(
+    run: &Run,
+    graph: &Graph,
+    degree: &[usize],
+    inquiry: &Inquiry,
+) -> Result<Vec<SeedFrames>> {
     let measured = |seed: &SeedRun| {
-        let judged = Judged { partition: &seed.partition, groups: &seed.groups, nodes: &test_nodes(&seed.partition) };
-        Ok((seed.seed, inquiry.measure(&judged.facts(graph, degree, &seed.outcome.predictions), inquiry.options())?))
+        let judged = Judged {
+            partition: &seed.partition,
+            groups: &seed.groups,
+            nodes: &test_nodes(&seed.partition),
+        };
+        Ok((
+            seed.seed,
+            inquiry.measure(
+                &judged.facts(graph, degree, &seed.outcome.predictions),
+                inquiry.options(),
+            )?,
+        ))
     };
     join(run.seeds.iter().map(measured).collect::<Result<_>>()?)
 }
@@ -192,7 +210,10 @@ fn join(seeds: Vec<(u64, Vec<MetricFrame>)>) -> Result<Vec<SeedFrames>> {
     let mut over_seeds: Vec<Vec<SeedFrame>> = Vec::new();
     for (seed, frames) in seeds {
         over_seeds.resize_with(frames.len(), Vec::new);
-        over_seeds.iter_mut().zip(frames).for_each(|(slot, frame)| slot.push(SeedFrame { seed, frame }));
+        over_seeds
+            .iter_mut()
+            .zip(frames)
+            .for_each(|(slot, frame)| slot.push(SeedFrame { seed, frame }));
     }
     Ok(over_seeds.into_iter().map(SeedFrames::new).collect::<Result<_, _>>()?)
 }

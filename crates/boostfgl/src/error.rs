@@ -82,7 +82,10 @@ pub enum Error {
     },
 
     /// The run would need more memory than it may use.
-    #[error("this run needs about {needed_mib} MiB (an estimate), more than the {allowed_mib} MiB it may use")]
+    #[error(
+        "this run needs about {needed_mib} MiB (an estimate), more than the {allowed_mib} MiB it \
+         may use"
+    )]
     Memory {
         /// Estimated need.
         needed_mib: u64,
@@ -92,7 +95,8 @@ pub enum Error {
 
     /// The run would need far more memory than the machine has.
     #[error(
-        "{keys}: this run needs about {needed_mib} MiB (an estimate), which this machine with {machine_mib} MiB cannot hold"
+        "{keys}: this run needs about {needed_mib} MiB (an estimate), which this machine with \
+         {machine_mib} MiB cannot hold"
     )]
     Machine {
         /// The keys that decide it, with their values.
@@ -112,7 +116,11 @@ impl From<boostfgl_disk::Error> for Error {
 
 impl Error {
     /// Builds an [`Error::Usage`].
-    pub fn usage(place: impl Into<String>, reason: impl Into<String>, advice: impl Into<Cow<'static, str>>) -> Self {
+    pub fn usage(
+        place: impl Into<String>,
+        reason: impl Into<String>,
+        advice: impl Into<Cow<'static, str>>,
+    ) -> Self {
         Self::Usage { place: place.into(), reason: reason.into(), advice: advice.into() }
     }
 
@@ -125,18 +133,25 @@ impl Error {
             Self::Report(error) => error.advice(),
             Self::Network(_) => "`boostfgl methods` lists the backbones.",
             Self::Fairness(error) => error.advice(),
-            Self::Config { .. } => "`boostfgl config show` prints every key with its meaning and default.",
+            Self::Config { .. } => {
+                "`boostfgl config show` prints every key with its meaning and default."
+            }
             Self::Usage { advice, .. } => advice,
             Self::Incomplete { .. } => {
-                "Finished cells are kept: leave the method out or change its settings, and run the same command again."
+                "Finished cells are kept: leave the method out or change its settings, and run \
+                 the same command again."
             }
             Self::Differs { .. } => {
-                "Other data, another version of the program or another CPU may be the cause: repeat the run here."
+                "Other data, another version of the program or another CPU may be the cause: \
+                 repeat the run here."
             }
             Self::Stopped { .. } => "`boostfgl resume RUN` goes on from there, to the same digits.",
-            Self::Memory { .. } => "Raise --memory, or lower model.hidden or the number of clients.",
+            Self::Memory { .. } => {
+                "Raise --memory, or lower model.hidden or the number of clients."
+            }
             Self::Machine { .. } => {
-                "Lower the keys that are named; --memory SIZE sets another limit than the machine's."
+                "Lower the keys that are named; --memory SIZE sets another limit than the \
+                 machine's."
             }
         }
     }
@@ -145,14 +160,15 @@ impl Error {
     pub fn lines(&self) -> Vec<String> {
         match self {
             Self::Graph(several @ boostfgl_graph::Error::Several { .. })
-            | Self::Partition(boostfgl_partition::Error::Graph(several @ boostfgl_graph::Error::Several { .. })) => {
-                several.to_string().lines().map(str::to_owned).collect()
-            }
+            | Self::Partition(boostfgl_partition::Error::Graph(
+                several @ boostfgl_graph::Error::Several { .. },
+            )) => several.to_string().lines().map(str::to_owned).collect(),
             one => vec![one.to_string().replace(['\n', '\r'], " ")],
         }
     }
 
-    /// Whether the command or its input is to blame (exit code 2) rather than the run (exit code 1).
+    /// Whether the command or its input is to blame (exit code 2) rather than the run (exit code
+    /// 1).
     pub fn is_input(&self) -> bool {
         if let Self::Fairness(error) = self {
             return error.is_request();

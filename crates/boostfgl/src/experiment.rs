@@ -31,7 +31,8 @@ pub struct Experiment {
 pub trait Progress {
     /// A seed begins.
     fn seed(&mut self, _index: usize, _of: usize, _seed: u64) {}
-    /// The graph is divided for the seed: who holds what, who is trained on, and who is at a disadvantage.
+    /// The graph is divided for the seed: who holds what, who is trained on, and who is at a
+    /// disadvantage.
     fn divided(&mut self, _seed: u64, _partition: &Arc<Partition>, _groups: &Groups) {}
     /// Before the first round of a method that prepares: `done` of `of` steps are over.
     fn preparing(&mut self, _done: usize, _of: usize) {}
@@ -86,18 +87,25 @@ pub struct Refused {
 }
 
 impl Run {
-    /// The updates that were not used, in a sentence: how many of which clients, and the first of them; `None` without any.
+    /// The updates that were not used, in a sentence: how many of which clients, and the first of
+    /// them; `None` without any.
     pub fn refusals(&self) -> Option<String> {
-        let refused = || self.seeds.iter().flat_map(|run| run.refused.iter().map(move |refusal| (run.seed, refusal)));
+        let refused = || {
+            self.seeds
+                .iter()
+                .flat_map(|run| run.refused.iter().map(move |refusal| (run.seed, refusal)))
+        };
         let (seed, first) = refused().next()?;
         let mut clients: BTreeMap<usize, usize> = BTreeMap::new();
         refused().for_each(|(_, refusal)| *clients.entry(refusal.update.client).or_insert(0) += 1);
-        let each: Vec<String> = clients.iter().map(|(client, count)| format!("client {client}: {count}")).collect();
+        let each: Vec<String> =
+            clients.iter().map(|(client, count)| format!("client {client}: {count}")).collect();
         let (all, each) = (refused().count(), each.join(", "));
         let updates = if all == 1 { "update was" } else { "updates were" };
         let Refused { round, update: RoundRefusal { client, text, .. } } = first;
         Some(format!(
-            "{all} {updates} refused ({each}); the first, seed {seed}, client {client}, round {round}: {text}"
+            "{all} {updates} refused ({each}); the first, seed {seed}, client {client}, round \
+             {round}: {text}"
         ))
     }
 }
@@ -143,8 +151,13 @@ impl Experiment {
     pub fn with_config(&self, config: Config) -> Result<Self> {
         config.check()?;
         if config.data != self.config.data {
-            let reason = "expected the scaling of features that the data were read with, found another";
-            return Err(Error::usage("data.features", reason, "Read the data again under the other configuration."));
+            let reason =
+                "expected the scaling of features that the data were read with, found another";
+            return Err(Error::usage(
+                "data.features",
+                reason,
+                "Read the data again under the other configuration.",
+            ));
         }
         Ok(self.sharing(config))
     }
@@ -201,8 +214,8 @@ impl Experiment {
         Err(Error::Memory { needed_mib: needed >> 20, allowed_mib: allowed >> 20 })
     }
 
-    /// Refuses a run that cannot fit into this machine, by far: one that might work goes ahead. Without an answer from the system
-    /// every run does.
+    /// Refuses a run that cannot fit into this machine, by far: one that might work goes ahead.
+    /// Without an answer from the system every run does.
     ///
     /// # Errors
     /// [`Error::Machine`] with both numbers and the keys that decide.
@@ -217,29 +230,38 @@ impl Experiment {
         Err(Error::Machine { keys, needed_mib: needed >> 20, machine_mib: machine >> 20 })
     }
 
-    /// The configuration with as many clients as there will be. A partition file that cannot be read is complained about later.
+    /// The configuration with as many clients as there will be. A partition file that cannot be
+    /// read is complained about later.
     fn sized(&self) -> Config {
         let mut config = self.config.clone();
         if config.partition.partitioner == "file" {
-            let clients = config.seeds.iter().filter_map(|&seed| Some(self.partition(seed).ok()?.clients()));
+            let clients =
+                config.seeds.iter().filter_map(|&seed| Some(self.partition(seed).ok()?.clients()));
             config.partition.clients = clients.max().unwrap_or(config.partition.clients);
         }
         config
     }
 
-    /// Looks for what would stop a run, before anything is written: no labels, no split of the data though it is asked
-    /// for, a minority class that does not exist, a partition file that does not fit, or no training node. Partitions are
-    /// not drawn for this.
+    /// Looks for what would stop a run, before anything is written: no labels, no split of the data
+    /// though it is asked for, a minority class that does not exist, a partition file that does not
+    /// fit, or no training node. Partitions are not drawn for this.
     ///
     /// # Errors
     /// Names what is missing.
     pub fn check_inputs(&self) -> Result<()> {
         if self.graph.labels().iter().all(|label| label.is_none()) {
             let advice = "Fill in the label of some nodes: training and judging need them.";
-            return Err(Error::usage(self.graph.name(), "expected nodes with labels, found none", advice));
+            return Err(Error::usage(
+                self.graph.name(),
+                "expected nodes with labels, found none",
+                advice,
+            ));
         }
         // Whether the classes of groups.minority exist does not depend on how many nodes they have.
-        self.config.groups.minority.classes(&vec![1; self.graph.classes()], self.graph.labels().names())?;
+        self.config
+            .groups
+            .minority
+            .classes(&vec![1; self.graph.classes()], self.graph.labels().names())?;
         let trains = |split: &Split| split.nodes(Role::Train).next().is_some();
         let published = matches!(self.split_rule()?, SplitRule::Published);
         if self.config.partition.partitioner == "file" {
@@ -265,8 +287,10 @@ impl Experiment {
 
     /// Where the roles of nodes come from, unless a partition file brings them.
     pub(crate) fn split_rule(&self) -> Result<SplitRule> {
-        // A graph that the library was given is its owner's, whatever dataset the configuration names.
-        let known = Data::known(&self.config.dataset).is_some_and(|known| self.graph.name().starts_with(known));
+        // A graph that the library was given is its owner's, whatever dataset the configuration
+        // names.
+        let known = Data::known(&self.config.dataset)
+            .is_some_and(|known| self.graph.name().starts_with(known));
         self.config.split.rule(&self.graph, !known)
     }
 

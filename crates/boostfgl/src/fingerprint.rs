@@ -1,23 +1,29 @@
 //! What data a run was made on, as one number and part by part.
 //!
-//! A run keeps the [`Fingerprint`] of its data in `summary.json`, a stopped run in its checkpoint, a cell of a grid in its name.
-//! All three come from here, so that "the data have changed" means the same everywhere.
+//! A run keeps the [`Fingerprint`] of its data in `summary.json`, a stopped run in its checkpoint,
+//! a cell of a grid in its name. All three come from here, so that "the data have changed" means
+//! the same everywhere.
 
 use crate::{Error, Result};
 use blake3::Hasher;
 use boostfgl_graph::{Features, Graph, GroupColumn, Role, Split};
 use boostfgl_report::Fingerprint;
 
-/// The fingerprint of a graph as it was read: nodes and edges, features before any scaling, labels, split; and of each group
-/// column by itself.
+/// The fingerprint of a graph as it was read: nodes and edges, features before any scaling, labels,
+/// split; and of each group column by itself.
 ///
-/// What decides no digit is left out: the names of dataset and classes, how features are stored, and weights that are all 1.
+/// What decides no digit is left out: the names of dataset and classes, how features are stored,
+/// and weights that are all 1.
 pub fn of(graph: &Graph) -> Fingerprint {
     let parts = [structure(graph), features(graph.features()), labels(graph), split(graph)];
     let mut whole = Part::new("boostfgl data");
     parts.iter().for_each(|part| whole.bytes(part.as_bytes()));
     let [structure, features, labels, split] = parts;
-    let groups = graph.group_columns().iter().map(|column| (column.name.clone(), group_column(column))).collect();
+    let groups = graph
+        .group_columns()
+        .iter()
+        .map(|column| (column.name.clone(), group_column(column)))
+        .collect();
     Fingerprint { whole: whole.finish(), structure, features, labels, split, groups }
 }
 
@@ -40,7 +46,8 @@ pub fn check(
         parts => format!(" (other {})", parts.join(", ")),
     };
     let reason = format!(
-        "expected the data that the run was begun with, of fingerprint {}, found that `{dataset}` has changed: \
+        "expected the data that the run was begun with, of fingerprint {}, found that `{dataset}` \
+         has changed: \
          fingerprint {}{parts}",
         expected.whole, found.whole
     );
@@ -54,7 +61,8 @@ fn check_groups(place: &str, dataset: &str, changed: &[&str]) -> Result<()> {
     }
     let named: Vec<String> = changed.iter().map(|name| format!("`group:{name}`")).collect();
     let reason = format!(
-        "expected the group columns that the run was begun with, found that {} of `{dataset}` changed or was removed",
+        "expected the group columns that the run was begun with, found that {} of `{dataset}` \
+         changed or was removed",
         named.join(", ")
     );
     let advice = "Put the columns back as they were, or repeat the run on the changed data.";
@@ -77,7 +85,8 @@ fn structure(graph: &Graph) -> String {
     part.finish()
 }
 
-/// Row by row the columns that are not 0 with their values: a bag of words is the same in a dense table.
+/// Row by row the columns that are not 0 with their values: a bag of words is the same in a dense
+/// table.
 fn features(features: &Features) -> String {
     let mut part = Part::new("features");
     [features.rows(), features.columns()].into_iter().for_each(|x| part.whole(x));
@@ -126,7 +135,8 @@ fn group_column(column: &GroupColumn) -> String {
     part.finish()
 }
 
-/// A hasher that is fed in pieces of some kilobytes: numbers one by one would take many times as long.
+/// A hasher that is fed in pieces of some kilobytes: numbers one by one would take many times as
+/// long.
 struct Part {
     hasher: Hasher,
     waiting: Vec<u8>,
@@ -136,7 +146,8 @@ impl Part {
     const PIECE: usize = 1 << 16;
 
     fn new(name: &str) -> Self {
-        let mut part = Self { hasher: Hasher::new(), waiting: Vec::with_capacity(Self::PIECE + 64) };
+        let mut part =
+            Self { hasher: Hasher::new(), waiting: Vec::with_capacity(Self::PIECE + 64) };
         part.bytes(name.as_bytes());
         part
     }
@@ -174,13 +185,24 @@ mod tests {
     use boostfgl_graph::{Adjacency, Labels, Scaling, SparseRows};
     use std::collections::BTreeSet;
 
-    fn with(edges: &[(u32, u32)], weights: Option<&[f32]>, features: Features, label: i64) -> Graph {
+    fn with(
+        edges: &[(u32, u32)],
+        weights: Option<&[f32]>,
+        features: Features,
+        label: i64,
+    ) -> Graph {
         let adjacency = Adjacency::from_edges(3, edges, weights, false).unwrap().0;
-        Graph::new("g", adjacency, features, Labels::from_integers(&[label, 1, 0], 2).unwrap()).unwrap()
+        Graph::new("g", adjacency, features, Labels::from_integers(&[label, 1, 0], 2).unwrap())
+            .unwrap()
     }
 
     fn graph(edges: &[(u32, u32)], feature: f32, label: i64) -> Graph {
-        with(edges, None, Features::dense(3, 2, vec![feature, 0.0, 0.0, 1.0, 0.0, 0.0]).unwrap(), label)
+        with(
+            edges,
+            None,
+            Features::dense(3, 2, vec![feature, 0.0, 0.0, 1.0, 0.0, 0.0]).unwrap(),
+            label,
+        )
     }
 
     fn grouped(graph: &Graph, name: &str, values: [&str; 3]) -> Graph {
@@ -195,7 +217,10 @@ mod tests {
         let split = |role| Split::new(vec![Role::Train, role, Role::Test]);
         let others = [
             ("structure", graph(&[(0, 2)], 0.5, 0)),
-            ("structure", one.clone().with_ids(["a", "b", "c"].map(str::to_owned).to_vec()).unwrap()),
+            (
+                "structure",
+                one.clone().with_ids(["a", "b", "c"].map(str::to_owned).to_vec()).unwrap(),
+            ),
             ("structure", with(&[(0, 1)], Some(&[2.0]), one.features().clone(), 0)),
             ("features", graph(&[(0, 1)], 0.25, 0)),
             ("labels", graph(&[(0, 1)], 0.5, 1)),
@@ -215,24 +240,32 @@ mod tests {
     #[test]
     fn group_columns_are_compared_one_by_one() {
         let graph = graph(&[(0, 1)], 0.5, 0);
-        let [begun, same, other] =
-            [["f", "m", ""], ["f", "m", ""], ["m", "m", ""]].map(|values| of(&grouped(&graph, "sex", values)));
+        let [begun, same, other] = [["f", "m", ""], ["f", "m", ""], ["m", "m", ""]]
+            .map(|values| of(&grouped(&graph, "sex", values)));
         assert_eq!(begun.whole, of(&graph).whole, "no digit depends on them");
         check("d", "g", &begun, &same, "").unwrap();
         // A column that came later is no change.
         check("d", "g", &of(&graph), &begun, "").unwrap();
         for changed in [other, of(&graph)] {
             let error = check("d", "g", &begun, &changed, "").unwrap_err().to_string();
-            assert!(error.contains("found that `group:sex` of `g` changed or was removed"), "{error}");
+            assert!(
+                error.contains("found that `group:sex` of `g` changed or was removed"),
+                "{error}"
+            );
         }
     }
 
     #[test]
     fn how_a_file_stores_the_same_graph_does_not_matter() {
         let dense = graph(&[(0, 1)], 0.5, 0);
-        let sparse = Features::Sparse(SparseRows::new(2, &[0, 1, 2, 2], &[0, 1], &[0.5, 1.0]).unwrap());
+        let sparse =
+            Features::Sparse(SparseRows::new(2, &[0, 1, 2, 2], &[0, 1], &[0.5, 1.0]).unwrap());
         assert_eq!(of(&with(&[(0, 1)], None, sparse, 0)), of(&dense), "sparse rows");
-        assert_eq!(of(&with(&[(1, 0)], Some(&[1.0]), dense.features().clone(), 0)), of(&dense), "weights of 1");
+        assert_eq!(
+            of(&with(&[(1, 0)], Some(&[1.0]), dense.features().clone(), 0)),
+            of(&dense),
+            "weights of 1"
+        );
         let ids = ["0", "1", "2"].map(str::to_owned).to_vec();
         assert_eq!(of(&dense.clone().with_ids(ids).unwrap()), of(&dense), "positions as names");
     }
@@ -240,9 +273,11 @@ mod tests {
     /// A value of one row cannot pass for one of the next.
     #[test]
     fn rows_do_not_run_into_each_other() {
-        let of_rows =
-            |offsets: &[usize]| features(&Features::Sparse(SparseRows::new(2, offsets, &[0, 1], &[1.0, 1.0]).unwrap()));
-        let all: BTreeSet<String> = [[0, 1, 2, 2], [0, 2, 2, 2], [0, 0, 1, 2]].map(|rows| of_rows(&rows)).into();
+        let of_rows = |offsets: &[usize]| {
+            features(&Features::Sparse(SparseRows::new(2, offsets, &[0, 1], &[1.0, 1.0]).unwrap()))
+        };
+        let all: BTreeSet<String> =
+            [[0, 1, 2, 2], [0, 2, 2, 2], [0, 0, 1, 2]].map(|rows| of_rows(&rows)).into();
         assert_eq!(all.len(), 3);
         // More than one piece of the hasher.
         let many = |last: f32| {
@@ -272,7 +307,10 @@ mod tests {
         let [one, other] = [0.5, 0.25].map(|feature| of(&graph(&[(0, 1)], feature, 0)));
         check("d", "g", &one, &one, "").unwrap();
         let error = check("d", "g", &one, &other, "Do.").unwrap_err();
-        let expected = format!("d: expected the data that the run was begun with, of fingerprint {}, found", one.whole);
+        let expected = format!(
+            "d: expected the data that the run was begun with, of fingerprint {}, found",
+            one.whole
+        );
         let found = format!("`g` has changed: fingerprint {} (other features)", other.whole);
         let told = error.to_string();
         assert!(told.starts_with(&expected) && told.ends_with(&found), "{told}");

@@ -1,7 +1,7 @@
 //! Frames of a finished run: any metric by any grouping of its test nodes, after the fact.
 //!
-//! A run folder holds what was predicted; the graph holds who the nodes are. No model runs again, so a question that
-//! nobody had when the run was made can still be answered.
+//! A run folder holds what was predicted; the graph holds who the nodes are. No model runs again,
+//! so a question that nobody had when the run was made can still be answered.
 
 use crate::{Error, Result};
 use boostfgl_fairness::frame::{FrameOptions, SeedFrame, SeedFrames};
@@ -12,16 +12,18 @@ use std::collections::HashMap;
 use std::path::Path;
 
 /// What to do if a run and a graph do not belong together.
-const ADVICE: &str = "Give the data that the run was made on; its name is in the run's config.toml.";
+const ADVICE: &str =
+    "Give the data that the run was made on; its name is in the run's config.toml.";
 
 /// Measures every metric on every grouping of the test nodes of a run, grouping by grouping.
 ///
-/// Predictions, clients, splits, minority and heterophilous nodes are those of `predictions.csv`; labels, degrees and
-/// group columns are those of `graph`, which must be the graph of the run. Its features are not looked at.
+/// Predictions, clients, splits, minority and heterophilous nodes are those of `predictions.csv`;
+/// labels, degrees and group columns are those of `graph`, which must be the graph of the run. Its
+/// features are not looked at.
 ///
 /// # Errors
-/// If `predictions.csv` is missing, damaged or about another graph; if a grouping or metric asks for what the data does
-/// not have.
+/// If `predictions.csv` is missing, damaged or about another graph; if a grouping or metric asks
+/// for what the data does not have.
 pub fn frames(
     folder: &RunFolder,
     graph: &Graph,
@@ -66,15 +68,24 @@ impl<'a> Known<'a> {
         let mut nodes = HashMap::with_capacity(graph.len());
         for v in 0..graph.len() {
             if nodes.insert(graph.id(v), v as u32).is_some() {
-                let reason = format!("expected every name of a node once, found `{}` twice", graph.id(v));
-                return Err(Error::usage(graph.name(), reason, "Give each node a name of its own."));
+                let reason =
+                    format!("expected every name of a node once, found `{}` twice", graph.id(v));
+                return Err(Error::usage(
+                    graph.name(),
+                    reason,
+                    "Give each node a name of its own.",
+                ));
             }
         }
         let mut classes = HashMap::new();
         for (class, name) in (0..).zip(graph.labels().names()) {
             if classes.insert(name.as_str(), class).is_some() {
                 let reason = format!("expected every name of a class once, found `{name}` twice");
-                return Err(Error::usage(graph.name(), reason, "Give each class a name of its own."));
+                return Err(Error::usage(
+                    graph.name(),
+                    reason,
+                    "Give each class a name of its own.",
+                ));
             }
         }
         let degree = (0..graph.len()).map(|v| graph.adjacency().degree(v)).collect();
@@ -93,18 +104,30 @@ impl<'a> Known<'a> {
                 NodeIds::Position => format!(", which has nodes 0 to {}", self.graph.len() - 1),
                 NodeIds::Named(_) => String::new(),
             };
-            return Err(self.mismatch(format!("expected nodes of {name}{whole}, found `{}`", row.node)));
+            return Err(
+                self.mismatch(format!("expected nodes of {name}{whole}, found `{}`", row.node))
+            );
         };
         let v = node as usize;
-        let label = self.graph.labels().get(v).map_or("", |class| self.graph.labels().names()[class as usize].as_str());
+        let label = self
+            .graph
+            .labels()
+            .get(v)
+            .map_or("", |class| self.graph.labels().names()[class as usize].as_str());
         let found = row.label.as_deref().unwrap_or_default();
         if label != found {
-            let reason = format!("expected class `{label}` for node `{}` as in {name}, found `{found}`", row.node);
+            let reason = format!(
+                "expected class `{label}` for node `{}` as in {name}, found `{found}`",
+                row.node
+            );
             return Err(self.mismatch(reason));
         }
         match self.classes.get(&*row.prediction) {
             Some(&class) => Ok((v, class)),
-            None => Err(self.mismatch(format!("expected a class of {name}, found `{}`", row.prediction))),
+            None => {
+                Err(self
+                    .mismatch(format!("expected a class of {name}, found `{}`", row.prediction)))
+            }
         }
     }
 }
@@ -127,14 +150,19 @@ impl Answers {
         for row in &seed.rows {
             let (v, class) = known.place(row)?;
             if row_of[v].replace((row, class)).is_some() {
-                let reason = format!("expected every node once for seed {}, found `{}` twice", seed.seed, row.node);
+                let reason = format!(
+                    "expected every node once for seed {}, found `{}` twice",
+                    seed.seed, row.node
+                );
                 return Err(known.mismatch(reason));
             }
         }
         if let Some(v) = row_of.iter().position(Option::is_none) {
-            let (missing, first) = (row_of.iter().filter(|row| row.is_none()).count(), known.graph.id(v));
+            let (missing, first) =
+                (row_of.iter().filter(|row| row.is_none()).count(), known.graph.id(v));
             let reason = format!(
-                "expected a row for each of {n} nodes for seed {}, found none for {missing}, the first being `{first}`",
+                "expected a row for each of {n} nodes for seed {}, found none for {missing}, the \
+                 first being `{first}`",
                 seed.seed
             );
             return Err(known.mismatch(reason));
@@ -142,7 +170,11 @@ impl Answers {
         let rows: Vec<(&SavedPrediction, u32)> = row_of.into_iter().flatten().collect();
         Ok(Self {
             prediction: rows.iter().map(|(_, class)| *class).collect(),
-            nodes: (0..).zip(&rows).filter(|(_, (row, _))| row.split == Role::Test).map(|(v, _)| v).collect(),
+            nodes: (0..)
+                .zip(&rows)
+                .filter(|(_, (row, _))| row.split == Role::Test)
+                .map(|(v, _)| v)
+                .collect(),
             client: rows.iter().map(|(row, _)| row.client).collect(),
             minority: rows.iter().map(|(row, _)| row.minority).collect(),
             heterophilous: rows.iter().map(|(row, _)| row.heterophilous == Some(true)).collect(),

@@ -1,7 +1,7 @@
 //! Downloading over http and https.
 //!
-//! A server that falls silent in the middle of a file is given up after a minute; how much it may send is up to whoever
-//! takes the bytes.
+//! A server that falls silent in the middle of a file is given up after a minute; how much it may
+//! send is up to whoever takes the bytes.
 
 use boostfgl_graph::catalogue::Fetch;
 use std::io::{Read, Write};
@@ -20,7 +20,8 @@ impl Default for Http {
 }
 
 impl Http {
-    /// One that waits so long for an answer, and for each piece of a file. A whole file may take any time.
+    /// One that waits so long for an answer, and for each piece of a file. A whole file may take
+    /// any time.
     fn patient(patience: Duration) -> Self {
         let config = ureq::Agent::config_builder()
             .timeout_connect(Some(Duration::from_secs(20)))
@@ -32,7 +33,12 @@ impl Http {
 }
 
 impl Fetch for Http {
-    fn fetch(&self, url: &str, to: &mut dyn Write, progress: &mut dyn FnMut(u64, Option<u64>)) -> Result<u64, String> {
+    fn fetch(
+        &self,
+        url: &str,
+        to: &mut dyn Write,
+        progress: &mut dyn FnMut(u64, Option<u64>),
+    ) -> Result<u64, String> {
         let mut response = self.agent.get(url).call().map_err(|e| e.to_string())?;
         let total = response.body().content_length();
         let mut body = response.body_mut().as_reader();
@@ -48,7 +54,9 @@ impl Fetch for Http {
             progress(done, total);
         }
         match total {
-            Some(total) if total != done => Err(format!("the connection broke after {done} of {total} bytes")),
+            Some(total) if total != done => {
+                Err(format!("the connection broke after {done} of {total} bytes"))
+            }
             _ => Ok(done),
         }
     }
@@ -61,7 +69,8 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::time::Instant;
 
-    /// A server for one question; `answer` writes what it likes, and the connection stays open until it returns.
+    /// A server for one question; `answer` writes what it likes, and the connection stays open
+    /// until it returns.
     fn server(answer: impl FnOnce(&mut TcpStream) + Send + 'static) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}/file", listener.local_addr().unwrap());
@@ -76,7 +85,8 @@ mod tests {
 
     fn fetched(address: &str) -> (Result<u64, String>, Vec<u8>) {
         let mut bytes = Vec::new();
-        let result = Http::patient(Duration::from_millis(400)).fetch(address, &mut bytes, &mut |_, _| {});
+        let result =
+            Http::patient(Duration::from_millis(400)).fetch(address, &mut bytes, &mut |_, _| {});
         (result, bytes)
     }
 
@@ -119,7 +129,8 @@ mod tests {
             stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n").unwrap();
             while stream.write_all(&[b'x'; 1 << 16]).is_ok() {}
         });
-        let result = Http::patient(Duration::from_secs(5)).fetch(&address, &mut Full, &mut |_, _| {});
+        let result =
+            Http::patient(Duration::from_secs(5)).fetch(&address, &mut Full, &mut |_, _| {});
         assert_eq!(result, Err("that is enough".to_owned()));
     }
 }

@@ -36,7 +36,12 @@ impl<'a> Judge<'a> {
             partition,
             client_sizes,
             test: partition.split().nodes(Role::Test).map(|v| v as u32).collect(),
-            groups: Groups::new(&homophily, graph.labels(), &minority, section.homophily_threshold)?,
+            groups: Groups::new(
+                &homophily,
+                graph.labels(),
+                &minority,
+                section.homophily_threshold,
+            )?,
             training_counts: counts,
             minority,
         })

@@ -1,7 +1,7 @@
 //! Fairness-aware federated graph learning.
 //!
-//! Several owners each hold a part of a graph, train one graph neural network without showing each other their
-//! data, and want to know for whom it works.
+//! Several owners each hold a part of a graph, train one graph neural network without showing each
+//! other their data, and want to know for whom it works.
 //!
 //! ```
 //! use boostfgl::Experiment;
@@ -17,7 +17,8 @@
 //! # Ok::<(), boostfgl::Error>(())
 //! ```
 //!
-//! The parts are re-exported: [`disk`], [`graph`], [`partition`], [`nn`], [`fed`], [`fairness`], [`report`].
+//! The parts are re-exported: [`disk`], [`graph`], [`partition`], [`nn`], [`fed`], [`fairness`],
+//! [`report`].
 
 #![forbid(unsafe_code)]
 

@@ -9,28 +9,32 @@ use boostfgl_nn::backbones::{self, Architecture};
 
 /// An estimate of the peak, in bytes.
 ///
-/// Counts the graph, each client's copy of features and edges (with the transposes that gradients need), the models
-/// and optimiser states, the activations of as many clients as there are threads, and what the method and its boosts
-/// hold beside that. It does not count what the allocator wastes; it is meant to be within a factor of two.
+/// Counts the graph, each client's copy of features and edges (with the transposes that gradients
+/// need), the models and optimiser states, the activations of as many clients as there are threads,
+/// and what the method and its boosts hold beside that. It does not count what the allocator
+/// wastes; it is meant to be within a factor of two.
 ///
 /// Counted in floating point: whole numbers are exact as far as memories go, and nothing overflows.
 pub fn estimate(graph: &Graph, config: &Config, threads: usize) -> u64 {
     let size = Size::of(graph, config, threads);
-    // Clients hold features twice (rows and, for the gradient, columns), the operator, and a restricted operator
-    // per layer with its transpose and index maps.
+    // Clients hold features twice (rows and, for the gradient, columns), the operator, and a
+    // restricted operator per layer with its transpose and index maps.
     let data = 5.0 * size.features + size.arcs * 4.0 + size.edges + size.layers * 3.0 * size.edges;
     let models = size.parameters * (3.0 * size.clients + 3.0 + 2.0 * size.threads);
     let at_work = size.threads.min(size.clients);
-    let activations = at_work * size.share(size.nodes) * (4.0 * size.hidden + 4.0 * size.classes) * 4.0;
+    let activations =
+        at_work * size.share(size.nodes) * (4.0 * size.hidden + 4.0 * size.classes) * 4.0;
     (data + models + activations + beside(&size, config)) as u64
 }
 
-/// Memory and swap space of this machine, in bytes; `None` where the system does not tell (it does on Linux).
+/// Memory and swap space of this machine, in bytes; `None` where the system does not tell (it does
+/// on Linux).
 pub fn machine() -> Option<u64> {
     total(&std::fs::read_to_string("/proc/meminfo").ok()?)
 }
 
-/// The largest estimate that is worth a try on a machine with so much memory: an estimate may be twice what is needed.
+/// The largest estimate that is worth a try on a machine with so much memory: an estimate may be
+/// twice what is needed.
 pub fn worth_a_try(machine: u64) -> u64 {
     machine.saturating_mul(2)
 }
@@ -38,9 +42,15 @@ pub fn worth_a_try(machine: u64) -> u64 {
 /// The keys that decide how much a run needs, with their values.
 pub(crate) fn deciding(config: &Config) -> String {
     let (model, clients) = (&config.model, config.partition.clients);
-    let own = super::config::keys().iter().any(|key| key.path.starts_with(&format!("methods.{}.", config.method)));
-    let own = if own { format!(" and the keys of methods.{}", config.method) } else { String::new() };
-    format!("model.hidden = {}, model.layers = {}, partition.clients = {clients}{own}", model.hidden, model.layers)
+    let own = super::config::keys()
+        .iter()
+        .any(|key| key.path.starts_with(&format!("methods.{}.", config.method)));
+    let own =
+        if own { format!(" and the keys of methods.{}", config.method) } else { String::new() };
+    format!(
+        "model.hidden = {}, model.layers = {}, partition.clients = {clients}{own}",
+        model.hidden, model.layers
+    )
 }
 
 fn total(meminfo: &str) -> Option<u64> {
@@ -51,7 +61,8 @@ fn total(meminfo: &str) -> Option<u64> {
     bytes("MemTotal:")?.checked_add(bytes("SwapTotal:").unwrap_or(0))
 }
 
-/// What the method and its boosts hold beside what every method does; a method's own need is its `extra_bytes`.
+/// What the method and its boosts hold beside what every method does; a method's own need is its
+/// `extra_bytes`.
 fn beside(size: &Size, config: &Config) -> f64 {
     // Topology boosting keeps its reweighted operator beside the plain one.
     let reweighted = config.active_boosts().is_ok_and(|boosts| boosts.contains(&Boost::Topology));
@@ -98,8 +109,12 @@ impl Size {
         let (hidden, layers) = (model.hidden.min(WIDEST), model.layers.min(MOST_LAYERS));
         let clients = config.partition.clients.clamp(1, graph.len().max(1));
         let whole = config.method().is_ok_and(|method| method.layout == Layout::Whole);
-        let architecture =
-            Architecture { inputs: graph.features().columns(), hidden, classes: graph.classes(), layers };
+        let architecture = Architecture {
+            inputs: graph.features().columns(),
+            hidden,
+            classes: graph.classes(),
+            layers,
+        };
         Self {
             nodes,
             arcs,
@@ -126,11 +141,13 @@ impl Size {
 
 /// Number of parameters of the configured network; 0 if there is no such network.
 fn parameters(backbone: &str, sizes: Architecture) -> f64 {
-    backbones::build::<f32>(backbone, sizes)
-        .map_or(0.0, |network| network.shapes().iter().map(|shape| shape.rows as f64 * shape.columns as f64).sum())
+    backbones::build::<f32>(backbone, sizes).map_or(0.0, |network| {
+        network.shapes().iter().map(|shape| shape.rows as f64 * shape.columns as f64).sum()
+    })
 }
 
-/// A size such as `512MiB`, `2GiB`, `1.5G` or `4096B`. Without a unit it means nothing: 2 could be bytes as well as gigabytes.
+/// A size such as `512MiB`, `2GiB`, `1.5G` or `4096B`. Without a unit it means nothing: 2 could be
+/// bytes as well as gigabytes.
 ///
 /// ```
 /// use boostfgl::memory::parse_size;
@@ -157,7 +174,8 @@ mod tests {
     use super::*;
     use boostfgl_fed::methods::METHODS;
 
-    /// A configuration is estimated before it is refused: no number that fits into a file may overflow.
+    /// A configuration is estimated before it is refused: no number that fits into a file may
+    /// overflow.
     #[test]
     fn estimates_of_the_absurd_are_huge_and_do_not_overflow() {
         let experiment = crate::Experiment::on("demo").build().unwrap();
@@ -179,7 +197,8 @@ mod tests {
 
     #[test]
     fn a_machine_tells_its_memory() {
-        let told = "MemTotal:       16384 kB\nMemFree:          128 kB\nSwapTotal:        4096 kB\n";
+        let told =
+            "MemTotal:       16384 kB\nMemFree:          128 kB\nSwapTotal:        4096 kB\n";
         assert_eq!(total(told), Some(20 << 20));
         assert_eq!(total("MemTotal:       16384 kB\n"), Some(16 << 20));
         assert_eq!(total("MemFree: 1 kB\n"), None);

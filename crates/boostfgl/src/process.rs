@@ -50,7 +50,8 @@ fn clock(id: rustix::time::ClockId) -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// The most memory this process has held, in MiB; 0 where the system does not tell (it does on Linux).
+/// The most memory this process has held, in MiB; 0 where the system does not tell (it does on
+/// Linux).
 pub(crate) fn peak_rss_mib() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -58,8 +59,8 @@ pub(crate) fn peak_rss_mib() -> f64 {
     kib.unwrap_or(0.0) / 1024.0
 }
 
-/// Forgets earlier peaks, so that each of several runs in one process reports its own. Linux only; elsewhere a later
-/// run may report an earlier one's peak.
+/// Forgets earlier peaks, so that each of several runs in one process reports its own. Linux only;
+/// elsewhere a later run may report an earlier one's peak.
 pub(crate) fn reset_peak_rss() {
     // Failing is harmless: the figure is then an upper bound.
     let _ = std::fs::write("/proc/self/clear_refs", "5");

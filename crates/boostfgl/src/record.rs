@@ -8,12 +8,13 @@ use boostfgl_nn::safetensors_io;
 use boostfgl_partition::{Description, Partition};
 use boostfgl_report::page::Report;
 use boostfgl_report::{
-    Depth, Divisions, Prediction, PredictionsWriter, Round, RoundClient, RoundRefusal, RoundsWriter, RunFolder,
-    RunView, SeedDivision, Summary,
+    Depth, Divisions, Prediction, PredictionsWriter, Round, RoundClient, RoundRefusal,
+    RoundsWriter, RunFolder, RunView, SeedDivision, Summary,
 };
 use std::collections::HashMap;
 
-/// Writes what happens into a run folder. `summary.json` comes last: a folder that has one is whole.
+/// Writes what happens into a run folder. `summary.json` comes last: a folder that has one is
+/// whole.
 pub(crate) struct Recorder<'a> {
     folder: &'a RunFolder,
     rounds: RoundsWriter,
@@ -33,9 +34,14 @@ impl<'a> Recorder<'a> {
     }
 
     /// Goes on with a folder whose first `lines` lines of `rounds.jsonl` count.
-    pub(crate) fn resume(folder: &'a RunFolder, experiment: &Experiment, lines: usize) -> Result<Self> {
+    pub(crate) fn resume(
+        folder: &'a RunFolder,
+        experiment: &Experiment,
+        lines: usize,
+    ) -> Result<Self> {
         let path = folder.file(RunFolder::ROUNDS);
-        let rounds = if path.exists() { RoundsWriter::resume(path, lines)? } else { folder.rounds()? };
+        let rounds =
+            if path.exists() { RoundsWriter::resume(path, lines)? } else { folder.rounds()? };
         let names = experiment.graph().labels().names().to_vec();
         Ok(Self { folder, rounds, predictions: folder.predictions()?, names })
     }
@@ -60,7 +66,12 @@ impl<'a> Recorder<'a> {
         Ok(self.rounds.sync()?)
     }
 
-    pub(crate) fn round(&mut self, seed: u64, record: &RoundRecord<'_>, evaluation: Option<&Evaluation>) -> Result<()> {
+    pub(crate) fn round(
+        &mut self,
+        seed: u64,
+        record: &RoundRecord<'_>,
+        evaluation: Option<&Evaluation>,
+    ) -> Result<()> {
         let clients = record.clients.iter().map(|c| RoundClient {
             client: c.client,
             loss: c.loss,
@@ -99,7 +110,8 @@ impl<'a> Recorder<'a> {
                 label: label.map(|y| self.names[y as usize].as_str()),
                 prediction: &self.names[run.outcome.predictions[v] as usize],
                 minority: run.groups.minority[v],
-                heterophilous: (!run.groups.homophily_unknown[v]).then_some(run.groups.heterophilous[v]),
+                heterophilous: (!run.groups.homophily_unknown[v])
+                    .then_some(run.groups.heterophilous[v]),
             })?;
         }
         Ok(())
@@ -115,7 +127,11 @@ impl<'a> Recorder<'a> {
                 .collect();
             minority_classes.sort_unstable();
             minority_classes.dedup();
-            SeedDivision { seed: run.seed, description: Description::new(graph, &run.partition), minority_classes }
+            SeedDivision {
+                seed: run.seed,
+                description: Description::new(graph, &run.partition),
+                minority_classes,
+            }
         });
         let divisions = Divisions::new(seeds.collect());
         self.folder.write_atomic(RunFolder::DIVISIONS, divisions.to_json().as_bytes())?;
@@ -123,8 +139,13 @@ impl<'a> Recorder<'a> {
     }
 
     pub(crate) fn models(&self, experiment: &Experiment, runs: &[SeedRun]) -> Result<()> {
-        let partitions: Vec<(u64, &Partition)> = runs.iter().map(|r| (r.seed, &*r.partition)).collect();
-        boostfgl_partition::file::write(&self.folder.file(RunFolder::PARTITION), experiment.graph(), &partitions)?;
+        let partitions: Vec<(u64, &Partition)> =
+            runs.iter().map(|r| (r.seed, &*r.partition)).collect();
+        boostfgl_partition::file::write(
+            &self.folder.file(RunFolder::PARTITION),
+            experiment.graph(),
+            &partitions,
+        )?;
         let model = &experiment.config().model;
         let about = [
             ("program", concat!("boostfgl ", env!("CARGO_PKG_VERSION")).to_owned()),
@@ -136,7 +157,8 @@ impl<'a> Recorder<'a> {
             ("layers", model.layers.to_string()),
             ("classes", self.names.join("\n")),
         ];
-        let metadata: HashMap<String, String> = about.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
+        let metadata: HashMap<String, String> =
+            about.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
         let models = runs.iter().flat_map(|run| {
             let personal = run.outcome.models.len() > 1;
             run.outcome.models.iter().enumerate().map(move |(k, params)| {
@@ -167,8 +189,9 @@ impl<'a> Recorder<'a> {
         let _ = boostfgl_disk::remove_dir(folder.path());
     }
 
-    /// Brings everything to the disk: the report before the checksums, which cover it, and the summary last. What is returned says
-    /// why there is no report, if there is none: the run is whole without it.
+    /// Brings everything to the disk: the report before the checksums, which cover it, and the
+    /// summary last. What is returned says why there is no report, if there is none: the run is
+    /// whole without it.
     pub(crate) fn finish(self, summary: &Summary) -> Result<Option<String>> {
         self.rounds.finish()?;
         self.predictions.finish()?;
@@ -177,7 +200,8 @@ impl<'a> Recorder<'a> {
             let _ = boostfgl_disk::remove_file(self.folder.file(RunFolder::REPORT));
             format!("no {} was written: {error}", RunFolder::REPORT)
         };
-        let report = report(self.folder, Some(summary)).and_then(|html| self.folder.write_report(&html));
+        let report =
+            report(self.folder, Some(summary)).and_then(|html| self.folder.write_report(&html));
         let note = report.err().map(unwritten);
         self.folder.write_summary(summary)?;
         Ok(note)
@@ -186,13 +210,18 @@ impl<'a> Recorder<'a> {
 
 /// An update that was not used, as files say it.
 pub(crate) fn refusal(refused: &Refusal) -> RoundRefusal {
-    RoundRefusal { client: refused.client, reason: refused.reason.kind().to_owned(), text: refused.reason.to_string() }
+    RoundRefusal {
+        client: refused.client,
+        reason: refused.reason.kind().to_owned(),
+        text: refused.reason.to_string(),
+    }
 }
 
 /// More than this of a file is not read back for a report: it would take more memory than the run.
 const MOST_READ: u64 = 256 << 20;
 
-/// Writes the report of a finished run with its checksum; without its groups of nodes if there are too many predictions to read back.
+/// Writes the report of a finished run with its checksum; without its groups of nodes if there are
+/// too many predictions to read back.
 ///
 /// # Errors
 /// If the run cannot be read, or the report cannot be written.
@@ -202,7 +231,8 @@ pub fn write_report(folder: &RunFolder) -> boostfgl_report::Result<()> {
 
 /// The page about a run, whose summary may not be on the disk yet.
 fn report(folder: &RunFolder, summary: Option<&Summary>) -> boostfgl_report::Result<String> {
-    let large = |name: &str| std::fs::metadata(folder.file(name)).is_ok_and(|file| file.len() > MOST_READ);
+    let large =
+        |name: &str| std::fs::metadata(folder.file(name)).is_ok_and(|file| file.len() > MOST_READ);
     let depth = match (large(RunFolder::ROUNDS), large(RunFolder::PREDICTIONS)) {
         (true, _) => Depth::Glance,
         (false, true) => Depth::Course,

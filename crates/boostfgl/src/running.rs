@@ -1,6 +1,8 @@
 //! Running an experiment: seed after seed, recorded, kept, and taken up again where it was stopped.
 
-use crate::checkpoint::{FinishedSeed, Keeper, Keeping, Position, Recorded, Running, Saved, Spent, is_stopped};
+use crate::checkpoint::{
+    FinishedSeed, Keeper, Keeping, Position, Recorded, Running, Saved, Spent, is_stopped,
+};
 use crate::details::details;
 use crate::experiment::{Experiment, Progress, Refused, Run, SeedRun};
 use crate::judge::Judge;
@@ -26,18 +28,24 @@ impl Experiment {
         self.run_watched(&mut (), None)
     }
 
-    /// Runs every seed, telling `progress`, and writes the run folder if one is given. The state of a run with a folder is
-    /// saved now and then, so that [`Experiment::resume`] can go on after a crash.
+    /// Runs every seed, telling `progress`, and writes the run folder if one is given. The state of
+    /// a run with a folder is saved now and then, so that [`Experiment::resume`] can go on after a
+    /// crash.
     ///
     /// # Errors
     /// If the folder cannot be written, the graph cannot be divided, or training fails.
-    pub fn run_watched(&self, progress: &mut dyn Progress, folder: Option<&RunFolder>) -> Result<Run> {
+    pub fn run_watched(
+        &self,
+        progress: &mut dyn Progress,
+        folder: Option<&RunFolder>,
+    ) -> Result<Run> {
         match folder {
             Some(folder) => self.run_kept(progress, folder, Keeping::default()),
             None => {
                 self.check_inputs()?;
                 process::reset_peak_rss();
-                Runner { experiment: self, progress, files: None, finished: Vec::new() }.seeds(&Meter::start(), None)
+                Runner { experiment: self, progress, files: None, finished: Vec::new() }
+                    .seeds(&Meter::start(), None)
             }
         }
     }
@@ -46,7 +54,12 @@ impl Experiment {
     ///
     /// # Errors
     /// As [`Experiment::run_watched`], and [`Error::Stopped`] if it was asked to stop.
-    pub fn run_kept(&self, progress: &mut dyn Progress, folder: &RunFolder, keeping: Keeping<'_>) -> Result<Run> {
+    pub fn run_kept(
+        &self,
+        progress: &mut dyn Progress,
+        folder: &RunFolder,
+        keeping: Keeping<'_>,
+    ) -> Result<Run> {
         self.check_inputs()?;
         process::reset_peak_rss();
         // What was announced is to be done, whatever happens to the first attempt at it.
@@ -63,7 +76,8 @@ impl Experiment {
         }
     }
 
-    /// Writes down that a run is to be done in this folder, so that [`Experiment::resume`] can do it from the start.
+    /// Writes down that a run is to be done in this folder, so that [`Experiment::resume`] can do
+    /// it from the start.
     ///
     /// # Errors
     /// If the folder cannot be written.
@@ -72,13 +86,18 @@ impl Experiment {
         Ok(folder.write_atomic(RunFolder::CONFIG, self.config().to_toml().as_bytes())?)
     }
 
-    /// Goes on with the run in a folder where it was stopped, and ends with the digits of one that was not. A run that had
-    /// not saved anything begins anew.
+    /// Goes on with the run in a folder where it was stopped, and ends with the digits of one that
+    /// was not. A run that had not saved anything begins anew.
     ///
     /// # Errors
-    /// As [`Experiment::run_kept`], and if configuration, data or program are not those that the run was begun with, or
-    /// another program works on it.
-    pub fn resume(&self, progress: &mut dyn Progress, folder: &RunFolder, keeping: Keeping<'_>) -> Result<Run> {
+    /// As [`Experiment::run_kept`], and if configuration, data or program are not those that the
+    /// run was begun with, or another program works on it.
+    pub fn resume(
+        &self,
+        progress: &mut dyn Progress,
+        folder: &RunFolder,
+        keeping: Keeping<'_>,
+    ) -> Result<Run> {
         self.check_inputs()?;
         process::reset_peak_rss();
         let (keeper, saved) = Keeper::resume(folder, self, keeping)?;
@@ -87,9 +106,15 @@ impl Experiment {
         self.run_files(progress, Files { recorder, keeper, announced: true }, Some(saved))
     }
 
-    fn run_files(&self, progress: &mut dyn Progress, mut files: Files<'_>, saved: Option<Saved>) -> Result<Run> {
+    fn run_files(
+        &self,
+        progress: &mut dyn Progress,
+        mut files: Files<'_>,
+        saved: Option<Saved>,
+    ) -> Result<Run> {
         let meter = Meter::start();
-        let runner = Runner { experiment: self, progress, files: Some(&mut files), finished: Vec::new() };
+        let runner =
+            Runner { experiment: self, progress, files: Some(&mut files), finished: Vec::new() };
         let done = runner.seeds(&meter, saved);
         let Files { recorder, keeper, announced } = files;
         match done {
@@ -99,7 +124,8 @@ impl Experiment {
                 Ok(Run { note, ..run })
             }
             Err(error) => {
-                // A folder with no round in it helps nobody, unless its run is to be done or was only asked to stop.
+                // A folder with no round in it helps nobody, unless its run is to be done or was
+                // only asked to stop.
                 if recorder.is_empty() && !announced && !matches!(error, Error::Stopped { .. }) {
                     keeper.finish();
                     recorder.abandon();
@@ -109,10 +135,11 @@ impl Experiment {
         }
     }
 
-    /// Runs one seed on a partition at hand, telling `progress` of every round: for several methods that share it.
+    /// Runs one seed on a partition at hand, telling `progress` of every round: for several methods
+    /// that share it.
     ///
-    /// With the partition that [`Experiment::partition`] draws for the seed, scores and digest are those of
-    /// [`Experiment::run`].
+    /// With the partition that [`Experiment::partition`] draws for the seed, scores and digest are
+    /// those of [`Experiment::run`].
     ///
     /// # Errors
     /// If the partition is of another graph, or training fails.
@@ -123,8 +150,16 @@ impl Experiment {
         progress: &mut dyn Progress,
     ) -> Result<(SeedRun, SeedSummary)> {
         if partition.len() != self.graph().len() {
-            let reason = format!("expected a partition of {} nodes, found {}", self.graph().len(), partition.len());
-            return Err(Error::usage(self.graph().name(), reason, "Draw the partition from the same graph."));
+            let reason = format!(
+                "expected a partition of {} nodes, found {}",
+                self.graph().len(),
+                partition.len()
+            );
+            return Err(Error::usage(
+                self.graph().name(),
+                reason,
+                "Draw the partition from the same graph.",
+            ));
         }
         let mut runner = Runner { experiment: self, progress, files: None, finished: Vec::new() };
         let done = runner.seed(seed, Arc::clone(partition), &Meter::start(), None)?;
@@ -177,8 +212,14 @@ impl Runner<'_, '_> {
         let mut carried = Spent::default();
         if let Some(saved) = saved {
             running = saved.running;
-            let spent = saved.finished.iter().map(|seed| seed.spent).chain(running.as_ref().map(|seed| seed.spent));
-            spent.for_each(|spent| (carried.wall, carried.cpu) = (carried.wall + spent.wall, carried.cpu + spent.cpu));
+            let spent = saved
+                .finished
+                .iter()
+                .map(|seed| seed.spent)
+                .chain(running.as_ref().map(|seed| seed.spent));
+            spent.for_each(|spent| {
+                (carried.wall, carried.cpu) = (carried.wall + spent.wall, carried.cpu + spent.cpu)
+            });
             self.take_up(saved.finished)?;
         }
         let seeds = &experiment.config().seeds;
@@ -223,7 +264,8 @@ impl Runner<'_, '_> {
         let federation = experiment.federation(seed, &partition)?;
         let training = Meter::start();
         let diagnostics = experiment.diagnostics();
-        let mut diagnostician = Diagnostician::new(diagnostics, judge.subject(seed), experiment.settings());
+        let mut diagnostician =
+            Diagnostician::new(diagnostics, judge.subject(seed), experiment.settings());
         let carried = running.as_ref().map_or(Spent::default(), |running| running.spent);
         let spent = |meter: &Meter, training: &Meter| Spent {
             wall: carried.wall + meter.wall(),
@@ -266,7 +308,8 @@ impl Runner<'_, '_> {
             refused: counted(&refused),
             digest: digest.clone(),
         };
-        let run = SeedRun { seed, partition, groups, outcome, evaluation, digest, diagnosis, refused };
+        let run =
+            SeedRun { seed, partition, groups, outcome, evaluation, digest, diagnosis, refused };
         let recorded = self.files.as_ref().map(|files| files.recorded()).unwrap_or_default();
         Ok(FinishedSeed { run, summary, spent, recorded })
     }
@@ -285,7 +328,12 @@ impl Runner<'_, '_> {
         }
         // A checkpoint that counts lines which a power failure took would be worth nothing.
         files.recorder.sync()?;
-        let at = Position { finished: &self.finished, recorded: files.recorded(), spent: spent(), refused };
+        let at = Position {
+            finished: &self.finished,
+            recorded: files.recorded(),
+            spent: spent(),
+            refused,
+        };
         files.keeper.save(at, course.done(), |ledger| {
             course.keep(ledger)?;
             diagnostician.keep(ledger)
@@ -322,7 +370,8 @@ fn conclude(
         digest: digest.finalize().to_hex().to_string(),
     };
     let config = experiment.config();
-    let summary = Summary::new(&config.method, boosts, experiment.graph().name(), summaries, totals);
+    let summary =
+        Summary::new(&config.method, boosts, experiment.graph().name(), summaries, totals);
     let summary = Summary { name: config.name.clone(), changed: config.changed(), ..summary };
     let summary = summary.with_data(experiment.fingerprint().clone());
     Ok(Run { summary, seeds, note: None })
@@ -348,10 +397,12 @@ impl Told<'_, '_, '_> {
         let Running { course: state, path, .. } = running;
         let mut ledger = Ledger::restoring(&state);
         let malformed = |reason: String| boostfgl_report::Error::malformed(&path, reason);
-        let course = federation.resume(&mut ledger, &mut [self, diagnostician]).map_err(|error| match error {
-            boostfgl_fed::Error::Network(state) => Error::from(malformed(state.to_string())),
-            other => other.into(),
-        })?;
+        let course = federation.resume(&mut ledger, &mut [self, diagnostician]).map_err(
+            |error| match error {
+                boostfgl_fed::Error::Network(state) => Error::from(malformed(state.to_string())),
+                other => other.into(),
+            },
+        )?;
         diagnostician.keep(&mut ledger).map_err(|error| malformed(error.to_string()))?;
         match ledger.unread() {
             0 => Ok(course),
@@ -390,7 +441,8 @@ impl Observer<f32> for Told<'_, '_, '_> {
     fn round(&mut self, record: &RoundRecord<'_>) {
         let told = self.tell(record);
         self.failed = self.failed.take().or(told.err());
-        let refused = record.refused.iter().map(|r| Refused { round: record.round, update: refusal(r) });
+        let refused =
+            record.refused.iter().map(|r| Refused { round: record.round, update: refusal(r) });
         self.refused.extend(refused);
     }
 }

@@ -1,4 +1,5 @@
-//! On the published Cora the whole pipeline reaches what is known of it. Left out where the data are not at hand.
+//! On the published Cora the whole pipeline reaches what is known of it. Left out where the data
+//! are not at hand.
 
 use boostfgl::graph::catalogue::Lookup;
 use boostfgl::{Data, Experiment, Layers, Run};
@@ -36,7 +37,11 @@ fn accuracy(run: &Run) -> f64 {
 
 #[test]
 fn fedavg_learns_cora_with_any_number_of_threads() {
-    let Some(experiment) = experiment(&["method=fedavg", "seeds=[0]", "hidden=64", "eval_every=50"]) else { return };
+    let Some(experiment) =
+        experiment(&["method=fedavg", "seeds=[0]", "hidden=64", "eval_every=50"])
+    else {
+        return;
+    };
     let run = with_threads(&experiment, 1);
     assert!(accuracy(&run) >= 75.0, "{}", accuracy(&run));
     assert_eq!(with_threads(&experiment, 2).summary.digest, run.summary.digest);
@@ -58,7 +63,10 @@ fn fedavg_learns_cora_with_any_number_of_threads() {
 
 #[test]
 fn the_whole_graph_beats_its_parts_alone() {
-    let Some(base) = experiment(&["method=central", "seeds=[0, 1]", "hidden=64", "eval_every=50"]) else { return };
+    let Some(base) = experiment(&["method=central", "seeds=[0, 1]", "hidden=64", "eval_every=50"])
+    else {
+        return;
+    };
     let central = accuracy(&base.run().unwrap());
     let isolated = accuracy(&base.with_method("isolated", None).unwrap().run().unwrap());
     assert!(central >= isolated, "central {central}, isolated {isolated}");

@@ -18,16 +18,22 @@ fn empty() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
-/// A ring of two classes with chords: enough to divide and to train on, small enough to run hundreds of times.
+/// A ring of two classes with chords: enough to divide and to train on, small enough to run
+/// hundreds of times.
 fn experiment() -> &'static Experiment {
     static SMALL: OnceLock<Experiment> = OnceLock::new();
     SMALL.get_or_init(|| {
         let place = empty();
-        let nodes: String = (0..36).map(|v| format!("{v},{},{},{}\n", v / 18, v % 5, v / 18 + v % 2)).collect();
-        let edges: String = (0..36).map(|v| format!("{v},{}\n{v},{}\n", (v + 1) % 36, (v + 5) % 36)).collect();
+        let nodes: String =
+            (0..36).map(|v| format!("{v},{},{},{}\n", v / 18, v % 5, v / 18 + v % 2)).collect();
+        let edges: String =
+            (0..36).map(|v| format!("{v},{}\n{v},{}\n", (v + 1) % 36, (v + 5) % 36)).collect();
         fs::write(place.path().join("nodes.csv"), format!("id,label,a,b\n{nodes}")).unwrap();
         fs::write(place.path().join("edges.csv"), format!("src,dst\n{edges}")).unwrap();
-        let builder = Experiment::on(place.path().to_str().unwrap()).method("boostfgl").clients(2).seeds([0, 1]);
+        let builder = Experiment::on(place.path().to_str().unwrap())
+            .method("boostfgl")
+            .clients(2)
+            .seeds([0, 1]);
         builder.set("fed.rounds", 2).set("model.hidden", 4).build().unwrap()
     })
 }
@@ -42,7 +48,9 @@ fn assert_left(place: &Path, outcome: boostfgl::Result<Run>, told: &str) {
     match RunView::read(place.join("run"), Depth::Whole) {
         // Nothing was recorded yet, and the folder was taken back.
         Err(error) => assert!(outcome.is_err(), "{told}: {error}"),
-        Ok(view) if view.summary.is_some() => assert!(view.problems.is_empty(), "{told}: {:?}", view.problems),
+        Ok(view) if view.summary.is_some() => {
+            assert!(view.problems.is_empty(), "{told}: {:?}", view.problems)
+        }
         Ok(view) => assert!(outcome.is_err(), "{told}: {:?}", view.problems),
     }
     if let Err(error) = outcome {
@@ -58,7 +66,8 @@ fn a_run_is_whole_or_says_that_it_is_not() {
             assert_left(place, outcome, &format!("{fault:?} at {n}"));
             // The same command again. Each would do the same work: some of them stand for all.
             if n.is_multiple_of(7) {
-                let again = run(place).unwrap_or_else(|error| panic!("{fault:?} at {n}, then again: {error}"));
+                let again = run(place)
+                    .unwrap_or_else(|error| panic!("{fault:?} at {n}, then again: {error}"));
                 assert_eq!(again.summary.digest, expected, "{fault:?} at {n}");
                 assert_left(place, Ok(again), &format!("{fault:?} at {n}, then again"));
             }
@@ -69,7 +78,8 @@ fn a_run_is_whole_or_says_that_it_is_not() {
     }
 }
 
-/// Saving after every round, hit by every fault at every call: what is left goes on to the same digits, or was not begun.
+/// Saving after every round, hit by every fault at every call: what is left goes on to the same
+/// digits, or was not begun.
 #[test]
 fn a_run_hit_at_any_call_is_resumed_to_the_same_digits() {
     let expected = experiment().run().unwrap().summary.digest;
@@ -89,7 +99,9 @@ fn a_run_hit_at_any_call_is_resumed_to_the_same_digits() {
                 return;
             }
             let folder = RunFolder::open(&path).unwrap();
-            let again = experiment().resume(&mut (), &folder, keeping).unwrap_or_else(|e| panic!("{told}: {e}"));
+            let again = experiment()
+                .resume(&mut (), &folder, keeping)
+                .unwrap_or_else(|e| panic!("{told}: {e}"));
             assert_eq!(again.summary.digest, expected, "{told}");
             assert_left(place, Ok(again), &told);
             assert!(!folder.file(RunFolder::CHECKPOINT).exists(), "{told}");
@@ -98,7 +110,10 @@ fn a_run_hit_at_any_call_is_resumed_to_the_same_digits() {
         let (calls, whole) = at_every_call(fault, empty, kept, look);
         assert_eq!(whole.unwrap().summary.digest, expected);
         // Who is told that a write was short writes the rest.
-        assert!(calls > 60 && (resumed > 20 || fault == Fault::Short), "{fault:?}: {calls} calls, {resumed} resumed");
+        assert!(
+            calls > 60 && (resumed > 20 || fault == Fault::Short),
+            "{fault:?}: {calls} calls, {resumed} resumed"
+        );
     }
 }
 
@@ -113,10 +128,15 @@ fn a_resume_hit_at_any_call_is_resumed_to_the_same_digits() {
         let folder = RunFolder::create(place.path().join("run"), false).unwrap();
         let stop = AtomicBool::new(false);
         let mut progress = StopAfter(3, &stop);
-        assert!(experiment().run_kept(&mut progress, &folder, Keeping { pace, stop: Some(&stop) }).is_err());
+        assert!(
+            experiment()
+                .run_kept(&mut progress, &folder, Keeping { pace, stop: Some(&stop) })
+                .is_err()
+        );
         place
     };
-    let resume = |place: &Path| experiment().resume(&mut (), &RunFolder::open(place.join("run"))?, keeping);
+    let resume =
+        |place: &Path| experiment().resume(&mut (), &RunFolder::open(place.join("run"))?, keeping);
     for fault in Fault::ALL {
         let look = |place: &Path, outcome: boostfgl::Result<Run>, n: usize| {
             let told = format!("{fault:?} at {n}");
@@ -134,20 +154,27 @@ fn a_resume_hit_at_any_call_is_resumed_to_the_same_digits() {
     }
 }
 
-/// A run that is only to be done stays one, whatever hits the first attempt at it: the second method of a pair is not lost.
+/// A run that is only to be done stays one, whatever hits the first attempt at it: the second
+/// method of a pair is not lost.
 #[test]
 fn an_announced_run_hit_at_any_call_is_still_to_be_done() {
     let expected = experiment().run().unwrap().summary.digest;
     let keeping = Keeping { pace: Pace { rounds: None, seconds: f64::INFINITY }, stop: None };
     let announced = || {
         let place = empty();
-        experiment().announce(&RunFolder::create(place.path().join("run"), false).unwrap()).unwrap();
+        experiment()
+            .announce(&RunFolder::create(place.path().join("run"), false).unwrap())
+            .unwrap();
         place
     };
     type Attempt = fn(&Path, Keeping<'_>) -> boostfgl::Result<Run>;
-    let run: Attempt = |path, keeping| experiment().run_kept(&mut (), &RunFolder::open(path)?, keeping);
-    let resume: Attempt = |path, keeping| experiment().resume(&mut (), &RunFolder::open(path)?, keeping);
-    for (attempt, fault) in [run, resume].into_iter().flat_map(|attempt| Fault::ALL.map(|fault| (attempt, fault))) {
+    let run: Attempt =
+        |path, keeping| experiment().run_kept(&mut (), &RunFolder::open(path)?, keeping);
+    let resume: Attempt =
+        |path, keeping| experiment().resume(&mut (), &RunFolder::open(path)?, keeping);
+    for (attempt, fault) in
+        [run, resume].into_iter().flat_map(|attempt| Fault::ALL.map(|fault| (attempt, fault)))
+    {
         let look = |place: &Path, outcome: boostfgl::Result<Run>, n: usize| {
             let (told, path) = (format!("{fault:?} at {n}"), place.join("run"));
             if outcome.is_ok() || path.join(RunFolder::SUMMARY).exists() {
@@ -157,7 +184,8 @@ fn an_announced_run_hit_at_any_call_is_still_to_be_done() {
             let again = resume(&path, keeping).unwrap_or_else(|error| panic!("{told}: {error}"));
             assert_eq!(again.summary.digest, expected, "{told}");
         };
-        let (calls, whole) = at_every_call(fault, announced, |place| attempt(&place.join("run"), keeping), look);
+        let (calls, whole) =
+            at_every_call(fault, announced, |place| attempt(&place.join("run"), keeping), look);
         assert_eq!(whole.unwrap().summary.digest, expected);
         assert!(calls > 30, "{fault:?}: {calls} calls");
     }
@@ -178,15 +206,18 @@ fn every_flipped_byte_and_every_cut_of_a_run_folder_is_found_and_named() {
     let place = empty();
     run(place.path()).unwrap();
     let folder = RunFolder::open(place.path().join("run")).unwrap();
-    let names: Vec<String> = Checksums::read(folder.path()).unwrap().unwrap().names().map(str::to_owned).collect();
-    let expected = ["config.toml", "model.safetensors", "partition.csv", "partition.json", "predictions.csv"];
+    let names: Vec<String> =
+        Checksums::read(folder.path()).unwrap().unwrap().names().map(str::to_owned).collect();
+    let expected =
+        ["config.toml", "model.safetensors", "partition.csv", "partition.json", "predictions.csv"];
     assert_eq!(names[..5], expected);
     assert_eq!(names[5..], ["report.html", "rounds.jsonl", "summary.json"]);
     let problems = || RunView::read(folder.path(), Depth::Whole).unwrap().problems;
     assert!(problems().is_empty());
     for name in names.iter().map(String::as_str).chain([Checksums::FILE]) {
         let whole = fs::read(folder.file(name)).unwrap();
-        // All bytes of small files, some hundred of large ones; the checksum itself is tested on every bit.
+        // All bytes of small files, some hundred of large ones; the checksum itself is tested on
+        // every bit.
         let step = (whole.len() / 120).max(1);
         for at in (0..whole.len()).step_by(step) {
             let mut flipped = whole.clone();
@@ -194,7 +225,10 @@ fn every_flipped_byte_and_every_cut_of_a_run_folder_is_found_and_named() {
             for damaged in [&flipped, &whole[..at]] {
                 fs::write(folder.file(name), damaged).unwrap();
                 let found = problems();
-                assert!(found.iter().any(|problem| problem.contains(name)), "{name}, byte {at}: {found:?}");
+                assert!(
+                    found.iter().any(|problem| problem.contains(name)),
+                    "{name}, byte {at}: {found:?}"
+                );
             }
         }
         fs::write(folder.file(name), whole).unwrap();
@@ -210,7 +244,8 @@ fn a_folder_without_checksums_is_read_as_before() {
     assert!(RunView::read(place.path().join("run"), Depth::Whole).unwrap().problems.is_empty());
 }
 
-/// A report that is written anew, hit at any call: the old or the new one is there, and no checksum contradicts it.
+/// A report that is written anew, hit at any call: the old or the new one is there, and no checksum
+/// contradicts it.
 #[test]
 fn a_report_and_its_checksum_are_never_at_odds() {
     let whole = empty();
@@ -224,15 +259,24 @@ fn a_report_and_its_checksum_are_never_at_odds() {
             }
             place
         };
-        let rewrite = |place: &Path| RunFolder::open(place.join("run"))?.write_report("<!doctype html>\nnew\n");
+        let rewrite = |place: &Path| {
+            RunFolder::open(place.join("run"))?.write_report("<!doctype html>\nnew\n")
+        };
         let look = |place: &Path, outcome: boostfgl::report::Result<()>, n: usize| {
             let view = RunView::read(place.join("run"), Depth::Whole).unwrap();
-            assert!(view.summary.is_some() && view.problems.is_empty(), "{fault:?} at {n}: {:?}", view.problems);
+            assert!(
+                view.summary.is_some() && view.problems.is_empty(),
+                "{fault:?} at {n}: {:?}",
+                view.problems
+            );
             let report = fs::read_to_string(place.join("run/report.html")).unwrap();
             assert!(outcome.is_err() || report.ends_with("new\n"), "{fault:?} at {n}");
             rewrite(place).unwrap();
             let sums = Checksums::read(&place.join("run")).unwrap().unwrap();
-            assert!(sums.names().count() == 8 && sums.names().all(|name| sums.check(name).is_ok()), "{fault:?} at {n}");
+            assert!(
+                sums.names().count() == 8 && sums.names().all(|name| sums.check(name).is_ok()),
+                "{fault:?} at {n}"
+            );
         };
         let (calls, outcome) = at_every_call(fault, prepare, rewrite, look);
         outcome.unwrap();
@@ -247,13 +291,24 @@ fn a_report_without_a_line_is_read_as_before_and_gets_one_when_it_is_written_ane
     run(place.path()).unwrap();
     let folder = RunFolder::open(place.path().join("run")).unwrap();
     let list = fs::read_to_string(folder.file(RunFolder::CHECKSUMS)).unwrap();
-    let old: String = list.lines().filter(|line| !line.ends_with("report.html")).map(|l| format!("{l}\n")).collect();
+    let old: String = list
+        .lines()
+        .filter(|line| !line.ends_with("report.html"))
+        .map(|l| format!("{l}\n"))
+        .collect();
     fs::write(folder.file(RunFolder::CHECKSUMS), &old).unwrap();
     assert!(RunView::read(folder.path(), Depth::Whole).unwrap().problems.is_empty());
     let changes = folder.changes();
-    assert!(changes.len() == 1 && changes[0].contains("report.html has no checksum"), "{changes:?}");
+    assert!(
+        changes.len() == 1 && changes[0].contains("report.html has no checksum"),
+        "{changes:?}"
+    );
     boostfgl::write_report(&folder).unwrap();
-    assert_eq!(fs::read_to_string(folder.file(RunFolder::CHECKSUMS)).unwrap(), list, "the page is the same");
+    assert_eq!(
+        fs::read_to_string(folder.file(RunFolder::CHECKSUMS)).unwrap(),
+        list,
+        "the page is the same"
+    );
     assert!(folder.changes().is_empty());
 }
 
@@ -299,7 +354,10 @@ fn a_damaged_cell_is_never_taken_for_another() {
     for at in 0..whole.len() {
         fs::write(&path, &whole[..at]).unwrap();
         // All but the last end of line is needed.
-        assert!(at == whole.len() - 1 || matches!(store.find("d"), Found::Unusable(_)), "cut to {at}");
+        assert!(
+            at == whole.len() - 1 || matches!(store.find("d"), Found::Unusable(_)),
+            "cut to {at}"
+        );
         for bit in [at % 8, 5] {
             let mut flipped = whole.clone();
             flipped[at] ^= 1 << bit;

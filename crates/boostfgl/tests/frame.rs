@@ -10,19 +10,26 @@ use std::path::Path;
 
 /// A ring of 60 nodes with chords, three classes and two groupings of their own.
 fn graph() -> Graph {
-    let edges: Vec<(u32, u32)> = (0..60).flat_map(|v| [(v, (v + 1) % 60), (v, (v * v + 3) % 60)]).collect();
+    let edges: Vec<(u32, u32)> =
+        (0..60).flat_map(|v| [(v, (v + 1) % 60), (v, (v * v + 3) % 60)]).collect();
     let adjacency = Adjacency::from_edges(60, &edges, None, false).unwrap().0;
-    let labels: Vec<Option<u32>> = (0..60).map(|v| (v % 10 != 9).then_some([0, 0, 1, 2][v % 4])).collect();
+    let labels: Vec<Option<u32>> =
+        (0..60).map(|v| (v % 10 != 9).then_some([0, 0, 1, 2][v % 4])).collect();
     let features = (0..60).flat_map(|v| [(v % 4) as f32, (v % 7) as f32]).collect();
     let names = ["red", "green", "blue"].map(str::to_owned).to_vec();
     let ids = (0..60).map(|v| format!("n{v}, \"{v}\"")).collect();
     let towns: Vec<&str> = (0..60).map(|v| ["Ulm", "Bonn", ""][v % 3]).collect();
-    Graph::new("ring", adjacency, Features::dense(60, 2, features).unwrap(), Labels::new(labels, names).unwrap())
-        .unwrap()
-        .with_ids(ids)
-        .unwrap()
-        .with_group_columns(vec![GroupColumn::from_texts("town", &towns)])
-        .unwrap()
+    Graph::new(
+        "ring",
+        adjacency,
+        Features::dense(60, 2, features).unwrap(),
+        Labels::new(labels, names).unwrap(),
+    )
+    .unwrap()
+    .with_ids(ids)
+    .unwrap()
+    .with_group_columns(vec![GroupColumn::from_texts("town", &towns)])
+    .unwrap()
 }
 
 fn groupings(texts: &[&str]) -> Vec<Grouping> {
@@ -36,7 +43,10 @@ fn run(graph: &Graph, place: &Path) -> (boostfgl::Run, RunFolder) {
     config.fed.rounds = 2;
     config.model.hidden = 4;
     let folder = RunFolder::create(place, false).unwrap();
-    let run = Experiment::new(config, graph.clone()).unwrap().run_watched(&mut (), Some(&folder)).unwrap();
+    let run = Experiment::new(config, graph.clone())
+        .unwrap()
+        .run_watched(&mut (), Some(&folder))
+        .unwrap();
     (run, folder)
 }
 
@@ -47,22 +57,29 @@ fn frames_of_a_run_are_its_scores() {
     let (run, folder) = run(&graph, place.path());
     let groupings = groupings(&["minority*heterophilous", "client", "column:town"]);
     let metrics = [FrameMetric::Accuracy, FrameMetric::MacroF1All];
-    let found = frames(&folder, &graph, &groupings, &metrics, FrameOptions { draws: 20, min_group: 1 }).unwrap();
+    let found =
+        frames(&folder, &graph, &groupings, &metrics, FrameOptions { draws: 20, min_group: 1 })
+            .unwrap();
     assert_eq!(found.len(), 6);
     assert_eq!((&found[3].grouping, &found[3].metric), (&groupings[1], &metrics[1]));
     for (at, seed) in run.seeds.iter().enumerate() {
         let (scores, groups) = (seed.evaluation.scores, &seed.evaluation.groups);
         let frame = |which: usize| &found[which].seeds[at].frame;
         assert_eq!((found[0].seeds[at].seed, frame(0).nodes), (seed.seed, groups.sizes().all));
-        assert_eq!((frame(0).overall, frame(1).overall), (scores.accuracy.pooled, scores.overall_f1.pooled));
+        assert_eq!(
+            (frame(0).overall, frame(1).overall),
+            (scores.accuracy.pooled, scores.overall_f1.pooled)
+        );
         assert_eq!(frame(0).rows[0].value, groups.readings(Group::HeteMin, "accuracy").pooled);
         assert_eq!(frame(1).rows[0].value, scores.hete_min_f1.pooled);
-        let clients: Vec<_> = seed.evaluation.clients.iter().map(|client| client.scores.accuracy.pooled).collect();
+        let clients: Vec<_> =
+            seed.evaluation.clients.iter().map(|client| client.scores.accuracy.pooled).collect();
         assert_eq!(frame(2).rows.iter().map(|row| row.value).collect::<Vec<_>>(), clients);
         let towns: Vec<&str> = frame(4).rows.iter().map(|row| row.group.as_str()).collect();
         assert_eq!(towns, ["town=Bonn", "town=Ulm", "town=unknown"]);
     }
-    let accuracy: Vec<f64> = run.seeds.iter().filter_map(|seed| seed.evaluation.scores.accuracy.pooled).collect();
+    let accuracy: Vec<f64> =
+        run.seeds.iter().filter_map(|seed| seed.evaluation.scores.accuracy.pooled).collect();
     assert_eq!(found[0].overall.mean, Some((accuracy[0] + accuracy[1]) / 2.0));
 }
 
@@ -83,7 +100,9 @@ fn by_hand(rows: &str) -> (tempfile::TempDir, RunFolder, Graph) {
     std::fs::write(folder.file(RunFolder::PREDICTIONS), format!("{header}\n{rows}")).unwrap();
     let adjacency = Adjacency::from_edges(3, &[(0, 1)], None, false).unwrap().0;
     let features = Features::dense(3, 0, Vec::new()).unwrap();
-    let graph = Graph::new("three", adjacency, features, Labels::from_integers(&[0, 1, -1], 2).unwrap()).unwrap();
+    let graph =
+        Graph::new("three", adjacency, features, Labels::from_integers(&[0, 1, -1], 2).unwrap())
+            .unwrap();
     (place, folder, graph)
 }
 
@@ -100,10 +119,12 @@ fn rows_in_any_order_are_put_where_they_belong() {
         FrameOptions { draws: 0, min_group: 1 },
     )
     .unwrap();
-    let values: Vec<_> = found[0].rows.iter().map(|row| (row.group.as_str(), row.value.mean)).collect();
+    let values: Vec<_> =
+        found[0].rows.iter().map(|row| (row.group.as_str(), row.value.mean)).collect();
     assert_eq!(values, [("minority", Some(1.0)), ("majority", Some(0.0))]);
     // Degrees 1, 1 and 0: half of the nodes is reached at degree 1 only, so there is one part.
-    let degrees: Vec<_> = found[1].rows.iter().map(|row| (row.group.as_str(), &row.nodes[..])).collect();
+    let degrees: Vec<_> =
+        found[1].rows.iter().map(|row| (row.group.as_str(), &row.nodes[..])).collect();
     assert_eq!(degrees, [("degree=0–1", &[2][..])]);
 }
 
@@ -111,35 +132,62 @@ fn rows_in_any_order_are_put_where_they_belong() {
 fn what_does_not_belong_together_is_named() {
     let reason = |rows: &str| {
         let (_place, folder, graph) = by_hand(rows);
-        let error =
-            frames(&folder, &graph, &groupings(&["class"]), &[FrameMetric::Accuracy], FrameOptions::without_draws())
-                .unwrap_err();
+        let error = frames(
+            &folder,
+            &graph,
+            &groupings(&["class"]),
+            &[FrameMetric::Accuracy],
+            FrameOptions::without_draws(),
+        )
+        .unwrap_err();
         assert!(error.is_input(), "{error}");
         error.to_string()
     };
     for (rows, wanted) in [
         ("", "predictions.csv: expected rows, found none"),
-        ("0,2,0,none,,1,0,0\n", "expected a row for each of 3 nodes for seed 0, found none for 2, the first being `0`"),
-        ("0,7,0,none,,1,0,0\n", "predictions.csv: expected nodes of three, which has nodes 0 to 2, found `7`"),
+        (
+            "0,2,0,none,,1,0,0\n",
+            "expected a row for each of 3 nodes for seed 0, found none for 2, the first being `0`",
+        ),
+        (
+            "0,7,0,none,,1,0,0\n",
+            "predictions.csv: expected nodes of three, which has nodes 0 to 2, found `7`",
+        ),
         ("0,0,0,test,1,1,0,0\n", "expected class `0` for node `0` as in three, found `1`"),
         ("0,2,0,none,1,1,0,0\n", "expected class `` for node `2` as in three, found `1`"),
         ("0,0,0,test,0,x,0,0\n", "expected a class of three, found `x`"),
-        ("0,0,0,test,0,0,0,0\n0,0,0,test,0,0,0,0\n", "expected every node once for seed 0, found `0` twice"),
+        (
+            "0,0,0,test,0,0,0,0\n0,0,0,test,0,0,0,0\n",
+            "expected every node once for seed 0, found `0` twice",
+        ),
         ("0,0,0,test,0", "line 2: expected 8 fields, found 5: the file may have been cut off"),
     ] {
         assert!(reason(rows).contains(wanted), "{}\n{wanted}", reason(rows));
     }
     let (_place, folder, graph) = by_hand(GOOD);
     let asked = |grouping: &str, metric| {
-        frames(&folder, &graph, &groupings(&[grouping]), &[metric], FrameOptions::default()).unwrap_err()
+        frames(&folder, &graph, &groupings(&[grouping]), &[metric], FrameOptions::default())
+            .unwrap_err()
     };
     let error = asked("column:town", FrameMetric::Accuracy);
-    assert!(error.is_input() && error.to_string().contains("expected data with group columns"), "{error}");
+    assert!(
+        error.is_input() && error.to_string().contains("expected data with group columns"),
+        "{error}"
+    );
     let error = asked("class", FrameMetric::Recall("7".into()));
-    assert!(error.to_string().starts_with("unknown class `7`") && !error.advice().is_empty(), "{error}");
+    assert!(
+        error.to_string().starts_with("unknown class `7`") && !error.advice().is_empty(),
+        "{error}"
+    );
     let missing = RunFolder::open(tempfile::tempdir().unwrap().path()).unwrap();
     assert!(
-        frames(&missing, &graph, &groupings(&["class"]), &[FrameMetric::Accuracy], FrameOptions::without_draws())
-            .is_err()
+        frames(
+            &missing,
+            &graph,
+            &groupings(&["class"]),
+            &[FrameMetric::Accuracy],
+            FrameOptions::without_draws()
+        )
+        .is_err()
     );
 }

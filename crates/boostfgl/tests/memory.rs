@@ -1,4 +1,5 @@
-//! The estimate of memory against what a run really takes. Alone in its program: others would be counted too.
+//! The estimate of memory against what a run really takes. Alone in its program: others would be
+//! counted too.
 
 use boostfgl::{Experiment, memory};
 
@@ -17,9 +18,18 @@ fn the_estimate_is_near_the_peak() {
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let (peak, estimate) = pool.install(|| {
-        let experiment = Experiment::on("demo").method("boostfgl").set("fed.rounds", 5).seeds([0]).build().unwrap();
-        let estimate = memory::estimate(experiment.graph(), experiment.config(), 2) as f64 / f64::from(1 << 20);
+        let experiment = Experiment::on("demo")
+            .method("boostfgl")
+            .set("fed.rounds", 5)
+            .seeds([0])
+            .build()
+            .unwrap();
+        let estimate = memory::estimate(experiment.graph(), experiment.config(), 2) as f64
+            / f64::from(1 << 20);
         (experiment.run().unwrap().summary.peak_rss_mib - before, estimate)
     });
-    assert!(estimate < 3.0 * peak && peak < 3.0 * estimate, "estimated {estimate:.1} MiB, measured {peak:.1} MiB");
+    assert!(
+        estimate < 3.0 * peak && peak < 3.0 * estimate,
+        "estimated {estimate:.1} MiB, measured {peak:.1} MiB"
+    );
 }

@@ -38,8 +38,13 @@ impl GridProgress for Notes {
 }
 
 fn laboratory(place: &Path, threads: Option<usize>) -> Laboratory {
-    let resources = threads.map(|n| Resources { threads: NonZeroUsize::new(n).unwrap(), memory: None });
-    Laboratory::new(Lookup::from_env(Some(place.join("no data here"))), CellStore::open(place).unwrap(), resources)
+    let resources =
+        threads.map(|n| Resources { threads: NonZeroUsize::new(n).unwrap(), memory: None });
+    Laboratory::new(
+        Lookup::from_env(Some(place.join("no data here"))),
+        CellStore::open(place).unwrap(),
+        resources,
+    )
 }
 
 fn run(place: &Path, name: &str, plan: &Plan) -> (Ran, Vec<String>) {
@@ -56,7 +61,8 @@ fn finished_cells_are_reused_and_a_cut_one_is_redone() {
     let (second, notes) = run(place.path(), "table1", &plan(""));
     assert_eq!((second.reused, &second.results, notes.len()), (4, &first.results, 0));
 
-    let mut cells: Vec<_> = std::fs::read_dir(place.path().join("cells")).unwrap().map(|e| e.unwrap().path()).collect();
+    let mut cells: Vec<_> =
+        std::fs::read_dir(place.path().join("cells")).unwrap().map(|e| e.unwrap().path()).collect();
     cells.sort();
     let whole = std::fs::read(&cells[1]).unwrap();
     std::fs::write(&cells[1], &whole[..whole.len() / 2]).unwrap();
@@ -65,7 +71,11 @@ fn finished_cells_are_reused_and_a_cut_one_is_redone() {
     assert!(notes[0].ends_with("this cell runs again"), "{}", notes[0]);
     // Times differ, digits do not.
     let digits = |ran: &Ran| -> Vec<(String, Option<f64>)> {
-        ran.results.rows.iter().map(|row| (row.digest.clone(), ran.results.value(row, "hete_f1"))).collect()
+        ran.results
+            .rows
+            .iter()
+            .map(|row| (row.digest.clone(), ran.results.value(row, "hete_f1")))
+            .collect()
     };
     assert_eq!(digits(&third), digits(&first));
 }
@@ -76,10 +86,16 @@ fn diagnostics_change_no_digit_and_none_is_lost() {
     let (plain, _) = run(place.path(), "table1", &plan(""));
     let (gsd, _) = run(place.path(), "gsd", &plan("diagnostics = [\"gsd\"]"));
     assert_eq!(gsd.reused, 0, "plain cells do not know how their scores came about");
-    let digests = |ran: &Ran| ran.results.rows.iter().map(|row| row.digest.clone()).collect::<Vec<_>>();
+    let digests =
+        |ran: &Ran| ran.results.rows.iter().map(|row| row.digest.clone()).collect::<Vec<_>>();
     assert_eq!(digests(&gsd), digests(&plain));
     assert!(gsd.results.rows.iter().all(|row| row.series["gsd"].len() == 3));
-    assert!(gsd.results.rows.iter().all(|row| gsd.results.value(row, "gsd.mean").is_some_and(|gsd| gsd > 0.0)));
+    assert!(
+        gsd.results
+            .rows
+            .iter()
+            .all(|row| gsd.results.value(row, "gsd.mean").is_some_and(|gsd| gsd > 0.0))
+    );
 
     let (dilution, _) = run(place.path(), "dilution", &plan("diagnostics = [\"dilution\"]"));
     assert_eq!((dilution.reused, digests(&dilution)), (0, digests(&plain)));
@@ -97,13 +113,20 @@ fn variants_are_rows_and_the_number_of_threads_decides_nothing() {
     let plan = plan(sweep);
     let results = [1, 3].map(|threads| {
         let place = tempfile::tempdir().unwrap();
-        laboratory(place.path(), Some(threads)).run("clients", &plan, origin(), &mut ()).unwrap().results
+        laboratory(place.path(), Some(threads))
+            .run("clients", &plan, origin(), &mut ())
+            .unwrap()
+            .results
     });
     assert_eq!(results[0], results[1]);
     assert_eq!(results[0].rows.len(), 2 * 2 * 2);
     let verdicts = claims::verdicts(&results[..1]);
     assert_eq!(verdicts.len(), 2, "two claims are about the number of clients");
-    assert!(verdicts.iter().all(|verdict| verdict.evidence.len() == 1 && verdict.evidence[0].seeds == 2));
+    assert!(
+        verdicts
+            .iter()
+            .all(|verdict| verdict.evidence.len() == 1 && verdict.evidence[0].seeds == 2)
+    );
     let tables = document::tables(&results[0]);
     assert!(tables.contains("clients 20") && tables.contains("| boostfgl |"), "{tables}");
 }
@@ -115,17 +138,26 @@ fn what_is_not_there_is_said() {
     // With the published files at hand in BOOSTFGL_DATA nothing is left out.
     if std::env::var_os("BOOSTFGL_DATA").is_none() {
         assert_eq!(ran.results.left_out, ["cora"]);
-        assert!(notes[0].starts_with("cora is left out: it is not on this machine"), "{}", notes[0]);
+        assert!(
+            notes[0].starts_with("cora is left out: it is not on this machine"),
+            "{}",
+            notes[0]
+        );
     }
     let empty = tempfile::tempdir().unwrap();
-    let finished = laboratory(empty.path(), None).run("table1", &plan(""), origin(), &mut ()).unwrap();
+    let finished =
+        laboratory(empty.path(), None).run("table1", &plan(""), origin(), &mut ()).unwrap();
     assert_eq!((finished.reused, finished.failed), (0, None));
     assert!(finished.results.rows.iter().all(|row| row.missing.as_deref() == Some("not run")));
     assert!(document::tables(&finished.results).contains("not run"));
 
     let nowhere = Plan { datasets: vec!["ogbn-products".into()], ..plan("") };
-    let error = laboratory(place.path(), Some(1)).run("table1", &nowhere, origin(), &mut ()).unwrap_err();
-    assert!(error.to_string().contains("expected at least one of its datasets on this machine"), "{error}");
+    let error =
+        laboratory(place.path(), Some(1)).run("table1", &nowhere, origin(), &mut ()).unwrap_err();
+    assert!(
+        error.to_string().contains("expected at least one of its datasets on this machine"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -136,10 +168,14 @@ fn the_document_is_made_from_the_files_alone() {
         std::fs::write(place.path().join(format!("{name}.json")), ran.results.to_json()).unwrap();
     }
     let all = document::read_all(place.path()).unwrap();
-    assert_eq!(all.iter().map(|results| results.name.as_str()).collect::<Vec<_>>(), ["table1", "khop"]);
+    assert_eq!(
+        all.iter().map(|results| results.name.as_str()).collect::<Vec<_>>(),
+        ["table1", "khop"]
+    );
     let text = document::write(&all).unwrap();
     assert_eq!(text, document::write(&document::read_all(place.path()).unwrap()).unwrap());
-    for wanted in ["## Verdicts", "Hete-min-F1", "## Error by distance", "| demo", "does not hold"] {
+    for wanted in ["## Verdicts", "Hete-min-F1", "## Error by distance", "| demo", "does not hold"]
+    {
         assert!(text.contains(wanted), "no {wanted:?} in\n{text}");
     }
     assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
@@ -150,12 +186,19 @@ fn every_experiment_can_be_shown() {
     let place = tempfile::tempdir().unwrap();
     for name in NAMES {
         let own = Plan::named(name).unwrap();
-        let small = Plan { sweeps: own.sweeps, methods: own.methods, diagnostics: own.diagnostics, ..plan("") };
+        let small = Plan {
+            sweeps: own.sweeps,
+            methods: own.methods,
+            diagnostics: own.diagnostics,
+            ..plan("")
+        };
         let small = Plan { curves: own.curves, seeds: 1, ..small }.on(&["demo".into()]);
         // The heavy ones are heavy on any graph; what they show is shown by the others.
-        let light =
-            |method: &String| !["fedsage-plus", "fedtad", "adafgl"].iter().any(|heavy| method.starts_with(heavy));
-        let small = Plan { methods: small.methods.iter().filter(|m| light(m)).cloned().collect(), ..small };
+        let light = |method: &String| {
+            !["fedsage-plus", "fedtad", "adafgl"].iter().any(|heavy| method.starts_with(heavy))
+        };
+        let small =
+            Plan { methods: small.methods.iter().filter(|m| light(m)).cloned().collect(), ..small };
         let (ran, _) = run(place.path(), name, &small);
         assert_eq!(ran.failed, None, "{name}");
         let tables = document::tables(&ran.results);
@@ -168,9 +211,11 @@ fn every_experiment_can_be_shown() {
     }
     let all = document::read_all(place.path()).unwrap();
     let judged: Vec<&str> = claims::verdicts(&all).iter().map(|verdict| verdict.claim).collect();
-    let left: Vec<&str> = claims::all().map(|claim| claim.text).filter(|text| !judged.contains(text)).collect();
+    let left: Vec<&str> =
+        claims::all().map(|claim| claim.text).filter(|text| !judged.contains(text)).collect();
     // Heavy methods are not here, and growth can be suppressed only where error grows.
-    let allowed = |text: &&str| text.contains("heavier methods") || text.contains("suppresses the growth");
+    let allowed =
+        |text: &&str| text.contains("heavier methods") || text.contains("suppresses the growth");
     assert!(left.iter().all(allowed), "{left:?}");
 }
 
@@ -185,11 +230,13 @@ fn the_committed_document_comes_from_the_committed_results() {
     assert_eq!(
         committed,
         document::write(&all).unwrap(),
-        "write it anew: boostfgl reproduce document --out docs/reproduction --document docs/reproduction.md"
+        "write it anew: boostfgl reproduce document --out docs/reproduction --document \
+         docs/reproduction.md"
     );
 }
 
-/// Whoever reads a first look learns which settings were smaller, and a full result has no such line.
+/// Whoever reads a first look learns which settings were smaller, and a full result has no such
+/// line.
 #[test]
 fn a_first_look_says_what_is_smaller() {
     let smaller = Plan::named("table1").unwrap().smaller();
@@ -200,6 +247,9 @@ fn a_first_look_says_what_is_smaller() {
         let mut results = ran.results.clone();
         results.origin.quick = quick;
         let text = document::write(&[results]).unwrap();
-        assert!(smaller.iter().all(|setting| text.contains(&format!("`{setting}`")) == quick), "{text}");
+        assert!(
+            smaller.iter().all(|setting| text.contains(&format!("`{setting}`")) == quick),
+            "{text}"
+        );
     }
 }

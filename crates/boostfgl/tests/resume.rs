@@ -20,9 +20,20 @@ fn experiment(method: &str) -> Experiment {
 }
 
 fn experiment_with(method: &str, change: impl FnOnce(&mut Config)) -> Experiment {
-    let spec = Spec { nodes: 200, edges: 500, communities: 3, pocket_size: 10, ..preset("demo").unwrap().spec };
+    let spec = Spec {
+        nodes: 200,
+        edges: 500,
+        communities: 3,
+        pocket_size: 10,
+        ..preset("demo").unwrap().spec
+    };
     let graph = generate("small", &spec, 1, &mut |_, _| {}).unwrap();
-    let mut config = Config { dataset: "demo".into(), method: method.into(), seeds: vec![3, 8], ..Config::default() };
+    let mut config = Config {
+        dataset: "demo".into(),
+        method: method.into(),
+        seeds: vec![3, 8],
+        ..Config::default()
+    };
     (config.fed.rounds, config.model.hidden, config.partition.clients) = (ROUNDS, 8, 3);
     config.methods.fedsage_plus.gen_epochs = 2;
     config.methods.adafgl.personal_epochs = 2;
@@ -78,10 +89,13 @@ fn new_folder(place: &Path, name: &str) -> RunFolder {
 
 /// Everything that a run leaves, without times.
 fn content(folder: &RunFolder) -> Vec<(String, String)> {
-    let mut names: Vec<String> =
-        fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = fs::read_dir(folder.path())
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
-    // The report shows times and the checksums are of files with times: that they are there is enough.
+    // The report shows times and the checksums are of files with times: that they are there is
+    // enough.
     let read = |name: &String| match name.as_str() {
         RunFolder::REPORT | Checksums::FILE => String::new(),
         _ => timeless(&String::from_utf8_lossy(&fs::read(folder.file(name)).unwrap())),
@@ -97,7 +111,9 @@ fn timeless(text: &str) -> String {
         let mut kept = parts.next().unwrap_or_default().to_owned();
         for part in parts {
             kept.push_str(key);
-            kept.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit() || " .e-".contains(c)));
+            kept.push_str(
+                part.trim_start_matches(|c: char| c.is_ascii_digit() || " .e-".contains(c)),
+            );
         }
         out = kept;
     }
@@ -131,14 +147,23 @@ fn a_run_stopped_after_any_round_leaves_what_an_undisturbed_one_does() {
             );
             assert_eq!(seen, rounds - stop, "no round is done twice");
             for (found, expected) in content(&folder).iter().zip(content(&whole)) {
-                assert!(*found == expected, "{method} stopped after {stop}: {} differs", expected.0);
+                assert!(
+                    *found == expected,
+                    "{method} stopped after {stop}: {} differs",
+                    expected.0
+                );
             }
-            assert_eq!(content(&folder).len(), content(&whole).len(), "{method} stopped after {stop}");
+            assert_eq!(
+                content(&folder).len(),
+                content(&whole).len(),
+                "{method} stopped after {stop}"
+            );
         }
     }
 }
 
-/// Who was refused before a stop is counted at the end, once, and half-written files of a crash go away.
+/// Who was refused before a stop is counted at the end, once, and half-written files of a crash go
+/// away.
 #[test]
 fn refusals_before_a_stop_are_counted() {
     let place = tempfile::tempdir().unwrap();
@@ -170,8 +195,10 @@ fn a_run_stopped_twice_and_at_the_very_end_comes_out_the_same() {
     let folder = new_folder(place.path(), "run");
     stop_after(&experiment, &folder, 2, OFTEN);
     let stop = AtomicBool::new(false);
-    let mut progress = StopAfter { rounds: 2 * ROUNDS - 2, seen: 0, stop: &stop, notes: Vec::new() };
-    let stopped = experiment.resume(&mut progress, &folder, Keeping { pace: OFTEN, stop: Some(&stop) });
+    let mut progress =
+        StopAfter { rounds: 2 * ROUNDS - 2, seen: 0, stop: &stop, notes: Vec::new() };
+    let stopped =
+        experiment.resume(&mut progress, &folder, Keeping { pace: OFTEN, stop: Some(&stop) });
     assert!(matches!(stopped, Err(Error::Stopped { seed: 8, round: ROUNDS, .. })));
     assert!(states(&folder).len() <= 2, "the last two are kept: {:?}", states(&folder));
     let (run, _, seen) = resume(&experiment, &folder).unwrap();
@@ -179,11 +206,14 @@ fn a_run_stopped_twice_and_at_the_very_end_comes_out_the_same() {
     assert!(!folder.file(RunFolder::CHECKPOINT).exists(), "a finished run needs no state");
 }
 
-/// Every diagnostic goes on from what it had found, in the rounds that are asked for and in those that a method adds.
+/// Every diagnostic goes on from what it had found, in the rounds that are asked for and in those
+/// that a method adds.
 #[test]
 fn diagnostics_of_a_stopped_run_are_those_of_an_undisturbed_one() {
     let place = tempfile::tempdir().unwrap();
-    let findings = |folder: &RunFolder| timeless(&fs::read_to_string(folder.file(RunFolder::DIAGNOSTICS)).unwrap());
+    let findings = |folder: &RunFolder| {
+        timeless(&fs::read_to_string(folder.file(RunFolder::DIAGNOSTICS)).unwrap())
+    };
     for method in ["boostfgl", "adafgl"] {
         let watched = experiment(method).with_diagnostics(Which::ALL.to_vec());
         let whole = new_folder(place.path(), &format!("{method}-whole"));
@@ -215,12 +245,20 @@ fn a_damaged_state_is_named_and_an_older_one_taken() {
         let (run, notes, seen) = resume(&experiment, &folder).unwrap();
         assert_eq!(run.summary.digest, digest);
         // From round 2, or from the start of the seed.
-        assert_eq!((notes.len(), seen), (damaged, if damaged == 1 { 2 * ROUNDS - 2 } else { 2 * ROUNDS }));
-        assert!(notes[0].contains("the file was cut or changed; round 3 of seed 3 is done again"), "{}", notes[0]);
+        assert_eq!(
+            (notes.len(), seen),
+            (damaged, if damaged == 1 { 2 * ROUNDS - 2 } else { 2 * ROUNDS })
+        );
+        assert!(
+            notes[0].contains("the file was cut or changed; round 3 of seed 3 is done again"),
+            "{}",
+            notes[0]
+        );
     }
 }
 
-/// The state before the last is there in case the last is damaged: who relies on it is told when it is damaged itself.
+/// The state before the last is there in case the last is damaged: who relies on it is told when it
+/// is damaged itself.
 #[test]
 fn a_damaged_spare_is_named() {
     let place = tempfile::tempdir().unwrap();
@@ -231,7 +269,11 @@ fn a_damaged_spare_is_named() {
     damage(&states(&folder)[0]);
     let (run, notes, seen) = resume(&experiment, &folder).unwrap();
     assert_eq!((run.summary.digest, notes.len(), seen), (digest, 1, 2 * ROUNDS - 3));
-    assert!(notes[0].contains("round-000002.state") && notes[0].ends_with("whole, and taken"), "{}", notes[0]);
+    assert!(
+        notes[0].contains("round-000002.state") && notes[0].ends_with("whole, and taken"),
+        "{}",
+        notes[0]
+    );
 }
 
 fn damage(path: &Path) {
@@ -245,7 +287,8 @@ fn damage(path: &Path) {
 fn resume_and_stop(experiment: &Experiment, folder: &RunFolder, rounds: usize) {
     let stop = AtomicBool::new(false);
     let mut progress = StopAfter { rounds, seen: 0, stop: &stop, notes: Vec::new() };
-    let stopped = experiment.resume(&mut progress, folder, Keeping { pace: OFTEN, stop: Some(&stop) });
+    let stopped =
+        experiment.resume(&mut progress, folder, Keeping { pace: OFTEN, stop: Some(&stop) });
     assert!(matches!(stopped, Err(Error::Stopped { .. })), "it was to stop after {rounds} rounds");
 }
 
@@ -255,14 +298,19 @@ fn a_run_that_began_anew_after_damage_can_be_stopped_again() {
     let place = tempfile::tempdir().unwrap();
     let experiment = experiment("fedavg");
     let digest = experiment.run().unwrap().summary.digest;
-    // Both states of the seed under way are damaged: it begins anew, and its first state is older by number than they are.
+    // Both states of the seed under way are damaged: it begins anew, and its first state is older
+    // by number than they are.
     let folder = new_folder(place.path(), "states");
     stop_after(&experiment, &folder, ROUNDS, OFTEN);
     states(&folder).iter().for_each(|path| damage(path));
     resume_and_stop(&experiment, &folder, 1);
     let (run, notes, seen) = resume(&experiment, &folder).unwrap();
-    assert_eq!((run.summary.digest.as_str(), notes.len(), seen), (digest.as_str(), 0, 2 * ROUNDS - 1));
-    // Only the newer state is damaged: the one that the run goes on from stays, in case it is needed again.
+    assert_eq!(
+        (run.summary.digest.as_str(), notes.len(), seen),
+        (digest.as_str(), 0, 2 * ROUNDS - 1)
+    );
+    // Only the newer state is damaged: the one that the run goes on from stays, in case it is
+    // needed again.
     let folder = new_folder(place.path(), "newer");
     stop_after(&experiment, &folder, 3, OFTEN);
     let before = states(&folder);
@@ -270,14 +318,21 @@ fn a_run_that_began_anew_after_damage_can_be_stopped_again() {
     resume_and_stop(&experiment, &folder, 1);
     assert_eq!(states(&folder), before);
     let (run, notes, seen) = resume(&experiment, &folder).unwrap();
-    assert_eq!((run.summary.digest.as_str(), notes.len(), seen), (digest.as_str(), 0, 2 * ROUNDS - 3));
-    // A finished seed is damaged while the next is under way: what came after it belongs to rounds that are done again.
+    assert_eq!(
+        (run.summary.digest.as_str(), notes.len(), seen),
+        (digest.as_str(), 0, 2 * ROUNDS - 3)
+    );
+    // A finished seed is damaged while the next is under way: what came after it belongs to rounds
+    // that are done again.
     let folder = new_folder(place.path(), "done");
     stop_after(&experiment, &folder, ROUNDS + 2, OFTEN);
     damage(&folder.file(RunFolder::CHECKPOINT).join("seed-00000.done"));
     resume_and_stop(&experiment, &folder, 1);
     let (run, notes, seen) = resume(&experiment, &folder).unwrap();
-    assert_eq!((run.summary.digest.as_str(), notes.len(), seen), (digest.as_str(), 0, 2 * ROUNDS - 1));
+    assert_eq!(
+        (run.summary.digest.as_str(), notes.len(), seen),
+        (digest.as_str(), 0, 2 * ROUNDS - 1)
+    );
 }
 
 #[test]
@@ -290,11 +345,18 @@ fn what_says_how_a_run_was_begun_is_there_twice() {
         damage(&folder.file(RunFolder::CHECKPOINT).join(damaged));
         assert_eq!(StoppedRun::open(folder.path()).unwrap().diagnostics(), [Which::Gsd]);
         let (_, notes, _) = resume(&experiment, &folder).unwrap();
-        assert!(notes.len() == 1 && notes[0].contains(damaged) && notes[0].ends_with("its copy is taken"), "{notes:?}");
+        assert!(
+            notes.len() == 1
+                && notes[0].contains(damaged)
+                && notes[0].ends_with("its copy is taken"),
+            "{notes:?}"
+        );
     }
     let folder = new_folder(place.path(), "both");
     stop_after(&experiment, &folder, 2, OFTEN);
-    ["run", "run.copy"].iter().for_each(|name| damage(&folder.file(RunFolder::CHECKPOINT).join(name)));
+    ["run", "run.copy"]
+        .iter()
+        .for_each(|name| damage(&folder.file(RunFolder::CHECKPOINT).join(name)));
     let error = StoppedRun::open(folder.path()).unwrap_err().to_string();
     assert!(error.contains("checkpoint/run: expected content of BLAKE3"), "{error}");
 }
@@ -308,7 +370,8 @@ fn a_run_stops_between_two_seeds() {
             assert_eq!(index, 0, "the second seed was not to begin");
         }
         fn round(&mut self, record: &RoundRecord<'_>, _: Option<&Evaluation>) {
-            // The state after the last round has been looked at when this is set by whoever concludes the seed.
+            // The state after the last round has been looked at when this is set by whoever
+            // concludes the seed.
             if record.round == ROUNDS {
                 self.0.store(true, Ordering::SeqCst);
             }
@@ -319,21 +382,28 @@ fn a_run_stops_between_two_seeds() {
     let digest = experiment.run().unwrap().summary.digest;
     let folder = new_folder(place.path(), "run");
     let stop = AtomicBool::new(false);
-    let keeping = Keeping { pace: Pace { rounds: None, seconds: f64::INFINITY }, stop: Some(&stop) };
+    let keeping =
+        Keeping { pace: Pace { rounds: None, seconds: f64::INFINITY }, stop: Some(&stop) };
     assert!(matches!(
         experiment.run_kept(&mut StopAtEnd(&stop), &folder, keeping),
         Err(Error::Stopped { seed: 3, .. })
     ));
-    // Asked before it goes on: the first seed is finished from its last state, and the second not begun.
+    // Asked before it goes on: the first seed is finished from its last state, and the second not
+    // begun.
     let stopped = experiment.resume(&mut StopAtEnd(&stop), &folder, keeping);
-    let Err(error @ Error::Stopped { seed: 8, round: 0, .. }) = stopped else { panic!("it was to stop before seed 8") };
-    assert!(error.to_string().starts_with("stopped before seed 8; everything is saved in"), "{error}");
+    let Err(error @ Error::Stopped { seed: 8, round: 0, .. }) = stopped else {
+        panic!("it was to stop before seed 8")
+    };
+    assert!(
+        error.to_string().starts_with("stopped before seed 8; everything is saved in"),
+        "{error}"
+    );
     let (run, notes, seen) = resume(&experiment, &folder).unwrap();
     assert_eq!((run.summary.digest, notes.len(), seen), (digest, 0, ROUNDS));
 }
 
-/// What was recorded before a stop must still stand there: a line that changed is named, and what came after the last state
-/// without it is done again.
+/// What was recorded before a stop must still stand there: a line that changed is named, and what
+/// came after the last state without it is done again.
 #[test]
 fn a_record_that_changed_is_named_and_made_again() {
     let place = tempfile::tempdir().unwrap();
@@ -365,14 +435,16 @@ fn a_record_that_changed_is_named_and_made_again() {
         let (_, notes, seen) = resume(&experiment, &folder).unwrap();
         assert_eq!((notes.len(), seen), (states, rounds), "{what}: {notes:?}");
         assert!(
-            notes[0].contains("rounds.jsonl") && notes[0].ends_with("round 3 of seed 3 is done again"),
+            notes[0].contains("rounds.jsonl")
+                && notes[0].ends_with("round 3 of seed 3 is done again"),
             "{notes:?}"
         );
         assert!(content(&folder) == content(&whole), "{what}");
     }
 }
 
-/// Before anything is saved, too, a run goes on with the configuration that it was begun with, or not at all.
+/// Before anything is saved, too, a run goes on with the configuration that it was begun with, or
+/// not at all.
 #[test]
 fn a_configuration_that_changed_is_named() {
     let place = tempfile::tempdir().unwrap();
@@ -384,11 +456,9 @@ fn a_configuration_that_changed_is_named() {
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replace("rounds = 4", "rounds = 5")).unwrap();
     let error = StoppedRun::open(folder.path()).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .ends_with("config.toml: expected the configuration that the run was begun with, found another")
-    );
+    assert!(error.to_string().ends_with(
+        "config.toml: expected the configuration that the run was begun with, found another"
+    ));
     assert!(error.is_input());
     // How it is written is no part of it.
     fs::write(&path, format!("# a remark\n\n{text}")).unwrap();
@@ -414,7 +484,13 @@ fn a_state_of_another_configuration_is_refused_and_kept() {
     let mut config = experiment.config().clone();
     config.seeds = vec![3, 9];
     refused(&experiment.with_config(config).unwrap(), told);
-    let spec = Spec { nodes: 200, edges: 500, communities: 3, pocket_size: 10, ..preset("demo").unwrap().spec };
+    let spec = Spec {
+        nodes: 200,
+        edges: 500,
+        communities: 3,
+        pocket_size: 10,
+        ..preset("demo").unwrap().spec
+    };
     let other = generate("small", &spec, 2, &mut |_, _| {}).unwrap();
     refused(
         &Experiment::new(experiment.config().clone(), other).unwrap(),
@@ -426,13 +502,16 @@ fn a_state_of_another_configuration_is_refused_and_kept() {
 
 fn content_of_checkpoint(folder: &RunFolder) -> Vec<(PathBuf, Vec<u8>)> {
     let entries = fs::read_dir(folder.file(RunFolder::CHECKPOINT)).unwrap();
-    let mut files: Vec<_> =
-        entries.map(|e| e.unwrap().path()).map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+    let mut files: Vec<_> = entries
+        .map(|e| e.unwrap().path())
+        .map(|path| (path.clone(), fs::read(path).unwrap()))
+        .collect();
     files.sort();
     files
 }
 
-/// The partition file is part of the data: as it was when the run was begun, not as it is when a state is saved.
+/// The partition file is part of the data: as it was when the run was begun, not as it is when a
+/// state is saved.
 #[test]
 fn a_partition_file_that_changed_is_named() {
     struct Rewrites<'a>(&'a Path, StopAfter<'a>);
@@ -456,18 +535,26 @@ fn a_partition_file_that_changed_is_named() {
 
     let named = |folder: &RunFolder| {
         let Err(error) = resume(&experiment, folder) else { panic!("it was accepted") };
-        assert!(error.to_string().ends_with("parts.csv` has changed") && error.is_input(), "{error}");
+        assert!(
+            error.to_string().ends_with("parts.csv` has changed") && error.is_input(),
+            "{error}"
+        );
     };
     let folder = new_folder(place.path(), "saved");
     let stop = AtomicBool::new(false);
-    let mut progress = Rewrites(&file, StopAfter { rounds: 2, seen: 0, stop: &stop, notes: Vec::new() });
-    let stopped = experiment.run_kept(&mut progress, &folder, Keeping { pace: OFTEN, stop: Some(&stop) });
+    let mut progress =
+        Rewrites(&file, StopAfter { rounds: 2, seen: 0, stop: &stop, notes: Vec::new() });
+    let stopped =
+        experiment.run_kept(&mut progress, &folder, Keeping { pace: OFTEN, stop: Some(&stop) });
     assert!(matches!(stopped, Err(Error::Stopped { .. })));
     fs::write(&file, whole.replace("1,1\n", "1,2\n")).unwrap();
     named(&folder);
     fs::write(&file, &whole).unwrap();
     let (run, notes, seen) = resume(&experiment, &folder).unwrap();
-    assert_eq!((run.summary.digest.as_str(), notes.len(), seen), (digest.as_str(), 0, 2 * ROUNDS - 2));
+    assert_eq!(
+        (run.summary.digest.as_str(), notes.len(), seen),
+        (digest.as_str(), 0, 2 * ROUNDS - 2)
+    );
 
     // Before anything was saved, too.
     let folder = new_folder(place.path(), "announced");
@@ -475,7 +562,9 @@ fn a_partition_file_that_changed_is_named() {
     fs::write(&file, whole.replace("1,1\n", "1,2\n")).unwrap();
     named(&folder);
     fs::remove_file(&file).unwrap();
-    assert!(resume(&experiment, &folder).is_err_and(|error| error.to_string().contains("parts.csv")));
+    assert!(
+        resume(&experiment, &folder).is_err_and(|error| error.to_string().contains("parts.csv"))
+    );
     assert!(is_stopped(folder.path()), "it is still to be done");
 }
 
@@ -497,14 +586,18 @@ fn a_run_stops_before_its_first_round() {
     for (before, seed) in [3, 8].into_iter().enumerate() {
         let folder = new_folder(place.path(), &format!("{before}"));
         let stop = AtomicBool::new(false);
-        let keeping = Keeping { pace: Pace { rounds: None, seconds: f64::INFINITY }, stop: Some(&stop) };
+        let keeping =
+            Keeping { pace: Pace { rounds: None, seconds: f64::INFINITY }, stop: Some(&stop) };
         let stopped = experiment.run_kept(&mut StopPreparing(before, &stop), &folder, keeping);
         let Err(Error::Stopped { seed: at, round: 0, .. }) = stopped else {
             panic!("it was to stop before seed {seed}")
         };
         assert_eq!(at, seed);
         let (run, notes, seen) = resume(&experiment, &folder).unwrap();
-        assert_eq!((run.summary.digest.as_str(), notes.len(), seen), (digest.as_str(), 0, (2 - before) * ROUNDS));
+        assert_eq!(
+            (run.summary.digest.as_str(), notes.len(), seen),
+            (digest.as_str(), 0, (2 - before) * ROUNDS)
+        );
     }
 }
 
@@ -519,7 +612,9 @@ fn one_run_has_one_program() {
             // As another program would: it has the path alone.
             let other = RunFolder::open(self.1.path()).unwrap();
             let Err(error) = resume(self.0, &other) else { panic!("two programs at one run") };
-            let Err(overwritten) = RunFolder::create(self.1.path(), true) else { panic!("a run was overwritten") };
+            let Err(overwritten) = RunFolder::create(self.1.path(), true) else {
+                panic!("a run was overwritten")
+            };
             assert_eq!(error.to_string(), overwritten.to_string());
             assert!(self.0.announce(&other).is_err());
             assert_eq!(lines(), before);
@@ -531,7 +626,12 @@ fn one_run_has_one_program() {
     let folder = new_folder(place.path(), "run");
     let mut intruder = Intruder(&experiment, &folder, None);
     experiment.run_kept(&mut intruder, &folder, Keeping { pace: OFTEN, stop: None }).unwrap();
-    assert!(intruder.2.unwrap().ends_with("expected a run that nobody works on, found another program at it"));
+    assert!(
+        intruder
+            .2
+            .unwrap()
+            .ends_with("expected a run that nobody works on, found another program at it")
+    );
 }
 
 #[test]

@@ -26,7 +26,9 @@ impl DataFlags {
     pub(crate) fn load(&self, name: &str, quiet: bool) -> Result<(Data, Graph)> {
         let data = Data::named(name)?;
         let mut phases = crate::progress::Phases::new(quiet);
-        let graph = data.load(&self.lookup(), Some(&Http::default()), &mut |phase, share| phases.tell(phase, share))?;
+        let graph = data.load(&self.lookup(), Some(&Http::default()), &mut |phase, share| {
+            phases.tell(phase, share)
+        })?;
         Ok((data, graph))
     }
 }
@@ -34,7 +36,8 @@ impl DataFlags {
 /// What a training command can be told. Flags are short for keys of the configuration.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct TrainingFlags {
-    /// Dataset: a catalogue name (`boostfgl data list`), a path to your own files, or generate:PRESET [default: demo]
+    /// Dataset: a catalogue name (`boostfgl data list`), a path to your own files, or
+    /// generate:PRESET [default: demo]
     #[arg(value_name = "DATA")]
     pub(crate) data: Option<String>,
 
@@ -49,7 +52,8 @@ pub(crate) struct TrainingFlags {
 /// What every training command can be told, whatever the data and the method.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ProtocolFlags {
-    /// Boosts stacked on the method: all, none, or a list of node, topology, model [default: the method's own]
+    /// Boosts stacked on the method: all, none, or a list of node, topology, model [default: the
+    /// method's own]
     #[arg(long, value_name = "LIST")]
     pub(crate) boost: Option<String>,
 
@@ -77,7 +81,8 @@ pub(crate) struct ProtocolFlags {
     #[arg(long, short, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
-    /// Set any key, for example --set fed.epochs=3 or --set lambda_e=1.0 (`boostfgl config show` lists them)
+    /// Set any key, for example --set fed.epochs=3 or --set lambda_e=1.0 (`boostfgl config show`
+    /// lists them)
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
 
@@ -111,7 +116,8 @@ impl ProtocolFlags {
             layers.set("method", method, "--method")?;
         }
         if let Some(boost) = &self.boost {
-            let names: Vec<_> = Boost::parse(boost).map_err(Error::from)?.iter().map(|b| b.name()).collect();
+            let names: Vec<_> =
+                Boost::parse(boost).map_err(Error::from)?.iter().map(|b| b.name()).collect();
             layers.set("boosts", names, "--boost")?;
         }
         if let Some(clients) = self.clients {
@@ -154,7 +160,9 @@ impl ProtocolFlags {
     /// Whether the configuration file or `--set` names that key of the top level.
     pub(crate) fn names(&self, key: &str) -> bool {
         let in_file = match &self.config {
-            Some(path) => std::fs::read_to_string(path).ok().and_then(|text| text.parse::<toml::Table>().ok()),
+            Some(path) => {
+                std::fs::read_to_string(path).ok().and_then(|text| text.parse::<toml::Table>().ok())
+            }
             None => None,
         };
         self.sets(key) || in_file.is_some_and(|table| table.contains_key(key))
@@ -172,16 +180,30 @@ const MAX_SEEDS: i64 = 10_000;
 /// `5` is 0,1,2,3,4; `3,7` is 3 and 7; `3,` is 3 alone.
 fn parse_seeds(text: &str) -> Result<Vec<i64>> {
     let wrong = |found: &str| {
-        let reason =
-            format!("expected a number of seeds from 1 to {MAX_SEEDS} or a list such as 0,1,2, found `{found}`");
-        Error::usage("--seeds", reason, "--seeds 3 runs the seeds 0, 1 and 2; --seeds 7, runs seed 7 alone.")
+        let reason = format!(
+            "expected a number of seeds from 1 to {MAX_SEEDS} or a list such as 0,1,2, found \
+             `{found}`"
+        );
+        Error::usage(
+            "--seeds",
+            reason,
+            "--seeds 3 runs the seeds 0, 1 and 2; --seeds 7, runs seed 7 alone.",
+        )
     };
     let number = |part: &str| part.trim().parse::<u32>().map(i64::from).map_err(|_| wrong(part));
     if !text.contains(',') {
         let count = number(text)?;
-        return if (1..=MAX_SEEDS).contains(&count) { Ok((0..count).collect()) } else { Err(wrong(text).into()) };
+        return if (1..=MAX_SEEDS).contains(&count) {
+            Ok((0..count).collect())
+        } else {
+            Err(wrong(text).into())
+        };
     }
-    Ok(text.split(',').filter(|part| !part.trim().is_empty()).map(number).collect::<Result<_, _>>()?)
+    Ok(text
+        .split(',')
+        .filter(|part| !part.trim().is_empty())
+        .map(number)
+        .collect::<Result<_, _>>()?)
 }
 
 /// The diagnostics of a list such as `gsd,epr`, or all.
@@ -190,7 +212,12 @@ pub(crate) fn parse_diagnostics(list: &str) -> Result<Vec<Which>> {
     if found.is_empty() {
         let names = Which::ALL.map(Which::name).join(", ");
         let reason = format!("expected all or some of {names}, found none");
-        return Err(Error::usage("--diagnostics", reason, "Leave --diagnostics out, or name at least one.").into());
+        return Err(Error::usage(
+            "--diagnostics",
+            reason,
+            "Leave --diagnostics out, or name at least one.",
+        )
+        .into());
     }
     Ok(found)
 }
@@ -202,8 +229,8 @@ pub(crate) struct PaceFlags {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) checkpoint_rounds: Option<usize>,
 
-    /// Save the state of the run every S seconds, at the end of a round; `off` for never. Saving takes at most 2 % of
-    /// the time: on a slow disk it is done less often [default: 5]
+    /// Save the state of the run every S seconds, at the end of a round; `off` for never. Saving
+    /// takes at most 2 % of the time: on a slow disk it is done less often [default: 5]
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub(crate) checkpoint_seconds: Option<String>,
 }
@@ -212,21 +239,35 @@ impl PaceFlags {
     pub(crate) fn pace(&self) -> Result<Pace> {
         if self.checkpoint_rounds == Some(0) {
             let advice = "Leave --checkpoint-rounds out to save by time alone.";
-            return Err(Error::usage("--checkpoint-rounds", "expected at least 1, found 0", advice).into());
+            return Err(Error::usage(
+                "--checkpoint-rounds",
+                "expected at least 1, found 0",
+                advice,
+            )
+            .into());
         }
         let seconds = match self.checkpoint_seconds.as_deref() {
             None => Pace::default().seconds,
             Some("off") => f64::INFINITY,
-            Some(text) => text.parse().ok().filter(|s: &f64| s.is_finite() && *s >= 0.0).ok_or_else(|| {
-                let reason = format!("expected a number of seconds of at least 0, or off, found `{text}`");
-                Error::usage("--checkpoint-seconds", reason, "Leave it out to save every 5 seconds.")
-            })?,
+            Some(text) => {
+                text.parse().ok().filter(|s: &f64| s.is_finite() && *s >= 0.0).ok_or_else(|| {
+                    let reason = format!(
+                        "expected a number of seconds of at least 0, or off, found `{text}`"
+                    );
+                    Error::usage(
+                        "--checkpoint-seconds",
+                        reason,
+                        "Leave it out to save every 5 seconds.",
+                    )
+                })?
+            }
         };
         Ok(Pace { rounds: self.checkpoint_rounds, seconds })
     }
 }
 
-/// More threads than any machine this runs on has cores; a system stops far more of them in its own way.
+/// More threads than any machine this runs on has cores; a system stops far more of them in its own
+/// way.
 const MAX_THREADS: usize = 1024;
 
 /// How many threads a training command may use, and how much memory.
@@ -236,7 +277,8 @@ pub(crate) struct ResourceFlags {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) threads: Option<usize>,
 
-    /// Memory budget with its unit, for example 2GiB or 512MiB: a run that is estimated to need more does not start
+    /// Memory budget with its unit, for example 2GiB or 512MiB: a run that is estimated to need
+    /// more does not start
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
 }
@@ -244,15 +286,19 @@ pub(crate) struct ResourceFlags {
 impl ResourceFlags {
     /// The pool that everything runs in.
     pub(crate) fn pool(&self) -> Result<rayon::ThreadPool> {
-        let wrong = |reason: String| Error::usage("--threads", reason, "Leave --threads out to use every core.");
+        let wrong = |reason: String| {
+            Error::usage("--threads", reason, "Leave --threads out to use every core.")
+        };
         if let Some(threads) = self.threads.filter(|threads| !(1..=MAX_THREADS).contains(threads)) {
             return Err(wrong(format!("expected 1 to {MAX_THREADS}, found {threads}")).into());
         }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads.unwrap_or(0)).build();
-        Ok(pool.map_err(|error| wrong(format!("the system refused to start the threads ({error})")))?)
+        Ok(pool
+            .map_err(|error| wrong(format!("the system refused to start the threads ({error})")))?)
     }
 
-    /// Refuses a run that needs more memory than `--memory` allows or, without that, than the machine could ever give.
+    /// Refuses a run that needs more memory than `--memory` allows or, without that, than the
+    /// machine could ever give.
     pub(crate) fn check(&self, experiment: &Experiment, pool: &rayon::ThreadPool) -> Result<()> {
         match self.limit()? {
             Some(limit) => experiment.check_memory(limit, pool.current_num_threads())?,
@@ -261,7 +307,8 @@ impl ResourceFlags {
         Ok(())
     }
 
-    /// The memory that the cells of a grid share: what `--memory` says, or what the machine could at best give.
+    /// The memory that the cells of a grid share: what `--memory` says, or what the machine could
+    /// at best give.
     pub(crate) fn budget(&self) -> Result<Option<u64>> {
         let machine = || boostfgl::memory::machine().map(boostfgl::memory::worth_a_try);
         Ok(self.limit()?.or_else(machine))
@@ -273,8 +320,15 @@ impl ResourceFlags {
         match boostfgl::memory::parse_size(text) {
             Some(bytes) => Ok(Some(bytes)),
             None => {
-                let reason = format!("expected a number with a unit, such as 2GiB or 512MiB, found `{text}`");
-                Err(Error::usage("--memory", reason, "Units are B, KiB, MiB, GiB and TiB, or short K, M, G, T.").into())
+                let reason = format!(
+                    "expected a number with a unit, such as 2GiB or 512MiB, found `{text}`"
+                );
+                Err(Error::usage(
+                    "--memory",
+                    reason,
+                    "Units are B, KiB, MiB, GiB and TiB, or short K, M, G, T.",
+                )
+                .into())
             }
         }
     }

@@ -1,4 +1,5 @@
-//! Everything that help texts and the README tell people to type is put to the parser here, and every name in it looked up.
+//! Everything that help texts and the README tell people to type is put to the parser here, and
+//! every name in it looked up.
 
 use crate::Program;
 use boostfgl::fairness::diagnostics::Which;
@@ -85,7 +86,8 @@ fn check_names(line: &str, matches: &ArgMatches) {
 fn is_metric_of(name: &str, data: &str) -> bool {
     match FrameMetric::parse(name) {
         Ok(FrameMetric::Recall(class)) => {
-            let graph = Data::named(data).and_then(|data| data.load(&Lookup::from_env(None), None, &mut |_, _| {}));
+            let graph = Data::named(data)
+                .and_then(|data| data.load(&Lookup::from_env(None), None, &mut |_, _| {}));
             graph.is_ok_and(|graph| graph.labels().names().contains(&class))
         }
         other => other.is_ok(),
@@ -128,29 +130,37 @@ fn console(text: &str) -> Vec<String> {
             let typed = if transcript { line.strip_prefix("$ ").or(told) } else { Some(line) };
             let typed = typed.map(|line| line.replacen("cargo run --release --", "boostfgl", 1));
             let typed = typed.map(|line| line.replacen("cargo run --release", "boostfgl", 1));
-            commands.extend(typed.filter(|line| line.split_whitespace().next() == Some("boostfgl")));
+            commands
+                .extend(typed.filter(|line| line.split_whitespace().next() == Some("boostfgl")));
         }
     }
     commands
 }
 
-/// What a command reads of what others wrote, and the folders that it makes, where its settings are those of its data.
+/// What a command reads of what others wrote, and the folders that it makes, where its settings are
+/// those of its data.
 fn reads_and_makes(matches: &ArgMatches) -> (Vec<String>, Vec<String>) {
     let Some((command, matches)) = matches.subcommand() else {
         return reads_and_makes(&parsed(&words("boostfgl run")));
     };
     let one = |id: &str| values(matches, id).pop();
-    let runs = |id: &str| values(matches, id).into_iter().filter(|path| path.starts_with("runs")).collect();
+    let runs = |id: &str| {
+        values(matches, id).into_iter().filter(|path| path.starts_with("runs")).collect()
+    };
     let data = one("data").unwrap_or_else(|| "demo".to_owned());
-    let plain =
-        ["set", "boost", "rounds", "clients", "seeds", "config", "partition"].iter().all(|id| one(id).is_none());
+    let plain = ["set", "boost", "rounds", "clients", "seeds", "config", "partition"]
+        .iter()
+        .all(|id| one(id).is_none());
     match (command, one("out"), one("name"), one("method")) {
         ("run", Some(out), ..) => (Vec::new(), vec![out]),
         ("run", None, Some(name), _) => (Vec::new(), vec![format!("runs/{data}/{name}")]),
-        ("run", None, None, Some(method)) if plain => (Vec::new(), vec![format!("runs/{data}/{method}")]),
-        ("run", None, None, None) if plain => {
-            (Vec::new(), ["fedavg", "boostfgl"].map(|method| format!("runs/{data}/{method}")).to_vec())
+        ("run", None, None, Some(method)) if plain => {
+            (Vec::new(), vec![format!("runs/{data}/{method}")])
         }
+        ("run", None, None, None) if plain => (
+            Vec::new(),
+            ["fedavg", "boostfgl"].map(|method| format!("runs/{data}/{method}")).to_vec(),
+        ),
         ("report" | "serve", ..) => (runs("runs"), Vec::new()),
         ("resume", ..) => (runs("run"), Vec::new()),
         ("diagnose", ..) => (runs("target"), Vec::new()),
@@ -177,17 +187,20 @@ fn the_commands_of_the_readme_work_in_their_order() {
         }
         made.extend(makes);
     }
-    let install = README.find("cargo install --path crates/cli").expect("the README says how to install");
+    let install =
+        README.find("cargo install --path crates/cli").expect("the README says how to install");
     let first = README.find("\nboostfgl ").expect("the README uses the program");
     assert!(install < first, "how `boostfgl` gets onto PATH stands before it is used");
 }
 
-/// Commands inside sentences, where they are whole: a word in capitals or with brackets stands for something.
+/// Commands inside sentences, where they are whole: a word in capitals or with brackets stands for
+/// something.
 #[test]
 fn commands_in_the_sentences_of_the_readme_are_understood() {
     let spans = README.split('`').skip(1).step_by(2).filter(|span| span.starts_with("boostfgl "));
     let whole = |span: &&str| {
-        let stands_for = |word: &str| word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+        let stands_for =
+            |word: &str| word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
         // A command alone may be what the sentence is about.
         let is_name = span.split(' ').count() == 2;
         !is_name && !span.contains(['[', '|', '…', '\n']) && !span.split([' ', '=']).any(stands_for)

@@ -1,6 +1,7 @@
 //! The `boostfgl` program: parse, run one command, turn errors into a message and an exit code.
 //!
-//! Exit codes: 0 done, 1 the run failed, 2 the command or its input is wrong, 130 stopped by Ctrl-C.
+//! Exit codes: 0 done, 1 the run failed, 2 the command or its input is wrong, 130 stopped by
+//! Ctrl-C.
 
 #![forbid(unsafe_code)]
 
@@ -15,8 +16,8 @@ mod signals;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// Fairness-aware federated graph learning: train over graphs that stay with their owners, and see for whom the
-/// result works.
+/// Fairness-aware federated graph learning: train over graphs that stay with their owners, and see
+/// for whom the result works.
 ///
 /// Without a command, `run` compares FedAvg and BoostFGL on the built-in demo graph.
 #[derive(Debug, Parser)]
@@ -47,20 +48,21 @@ fn main() -> ExitCode {
         Ok(program) => program,
         Err(error) => return output::fail_to_parse(&error),
     };
-    let result = match program.command.unwrap_or_else(|| Command::Run(commands::run::Run::default())) {
-        Command::Run(run) => run.execute(),
-        Command::Resume(resume) => resume.execute(),
-        Command::Compare(compare) => compare.execute(),
-        Command::Reproduce(reproduce) => reproduce.execute(),
-        Command::Diagnose(diagnose) => diagnose.execute(),
-        Command::Report(report) => report.execute(),
-        Command::Serve(serve) => serve.execute(),
-        Command::Data(data) => data.execute(),
-        Command::Partition(partition) => partition.execute(),
-        Command::Methods(methods) => methods.execute(),
-        Command::Config(config) => config.execute(),
-        Command::Completions(completions) => completions.execute(),
-    };
+    let result =
+        match program.command.unwrap_or_else(|| Command::Run(commands::run::Run::default())) {
+            Command::Run(run) => run.execute(),
+            Command::Resume(resume) => resume.execute(),
+            Command::Compare(compare) => compare.execute(),
+            Command::Reproduce(reproduce) => reproduce.execute(),
+            Command::Diagnose(diagnose) => diagnose.execute(),
+            Command::Report(report) => report.execute(),
+            Command::Serve(serve) => serve.execute(),
+            Command::Data(data) => data.execute(),
+            Command::Partition(partition) => partition.execute(),
+            Command::Methods(methods) => methods.execute(),
+            Command::Config(config) => config.execute(),
+            Command::Completions(completions) => completions.execute(),
+        };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => output::fail(&error),

@@ -11,7 +11,10 @@ use std::process::ExitCode;
 /// Prints an error with what to do about it, and says which exit code it deserves.
 pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
     // A reader that went away (`boostfgl data list | head`) is not an error.
-    if error.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe) {
+    if error
+        .downcast_ref::<std::io::Error>()
+        .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+    {
         return ExitCode::SUCCESS;
     }
     let known = error.downcast_ref::<Error>();
@@ -26,7 +29,9 @@ pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
     let serving = error.downcast_ref::<boostfgl_serve::Error>().map(boostfgl_serve::Error::advice);
     let other = "Check that the disk is not full and that the system allows what was asked.";
     let meant = match known {
-        Some(Error::Graph(graph::Error::Unknown { kind: "dataset", name, .. })) => command_instead(name),
+        Some(Error::Graph(graph::Error::Unknown { kind: "dataset", name, .. })) => {
+            command_instead(name)
+        }
         _ => None,
     };
     let advice = known.map(Error::advice).or(serving).unwrap_or(other);
@@ -40,12 +45,15 @@ pub(crate) fn resume_command(folder: &Path) -> String {
     format!("boostfgl resume {}{}", quoted(&folder.display().to_string()), data_dir(given))
 }
 
-/// The flag that says where data are, as it was given: a run does not remember it, since data may move.
+/// The flag that says where data are, as it was given: a run does not remember it, since data may
+/// move.
 fn data_dir(mut given: impl Iterator<Item = String>) -> String {
     let flag = given.find(|word| word == "--data-dir" || word.starts_with("--data-dir="));
     match flag.as_deref().map(|flag| flag.split_once('=')) {
         Some(Some((flag, place))) => format!(" {flag}={}", quoted(place)),
-        Some(None) => given.next().map(|place| format!(" --data-dir {}", quoted(&place))).unwrap_or_default(),
+        Some(None) => {
+            given.next().map(|place| format!(" --data-dir {}", quoted(&place))).unwrap_or_default()
+        }
         None => String::new(),
     }
 }
@@ -60,7 +68,8 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Prints what is wrong with a command line in the same form; help and version, which were asked for, as they are.
+/// Prints what is wrong with a command line in the same form; help and version, which were asked
+/// for, as they are.
 pub(crate) fn fail_to_parse(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     match error.kind() {
@@ -71,14 +80,18 @@ pub(crate) fn fail_to_parse(error: &clap::Error) -> ExitCode {
             tell(&format!("error: a command is missing\n\n{}\n", text.trim_end()));
         }
         _ => {
-            let told: Vec<&str> = text.lines().filter(|line| !line.starts_with("For more information")).collect();
+            let told: Vec<&str> =
+                text.lines().filter(|line| !line.starts_with("For more information")).collect();
             tell(&format!("{}\n", told.join("\n").trim_end()));
         }
     }
     // `boostfgl run compare cora` was meant for the second command.
     let meant = std::env::args().nth(2).filter(|_| error.kind() == ErrorKind::UnknownArgument);
     let meant = meant.as_deref().and_then(command_instead);
-    tell(&format!("  help: {}", meant.as_deref().unwrap_or("Add --help to see every argument with its meaning.")));
+    tell(&format!(
+        "  help: {}",
+        meant.as_deref().unwrap_or("Add --help to see every argument with its meaning.")
+    ));
     ExitCode::from(2)
 }
 
@@ -89,11 +102,16 @@ pub(crate) fn command_instead(word: &str) -> Option<String> {
     is_command.then(|| format!("`{word}` is a command: write `boostfgl {word} …`."))
 }
 
-/// Refuses to write where a file already is, or where no file can be: told before the work, not after it.
+/// Refuses to write where a file already is, or where no file can be: told before the work, not
+/// after it.
 pub(crate) fn check_new_file(to: &Path, overwrite: bool) -> anyhow::Result<()> {
-    let refuse = |reason: &str, advice| Err(Error::usage(to.display().to_string(), reason, advice).into());
+    let refuse =
+        |reason: &str, advice| Err(Error::usage(to.display().to_string(), reason, advice).into());
     if to.is_dir() {
-        return refuse("expected the name of a file, found a folder", "Name a file inside the folder.");
+        return refuse(
+            "expected the name of a file, found a folder",
+            "Name a file inside the folder.",
+        );
     }
     if to.exists() && !overwrite {
         let advice = "Choose another name, or pass --overwrite to replace the file.";
@@ -101,7 +119,10 @@ pub(crate) fn check_new_file(to: &Path, overwrite: bool) -> anyhow::Result<()> {
     }
     let parent = to.parent().filter(|parent| !parent.as_os_str().is_empty());
     if parent.is_some_and(|parent| !parent.is_dir()) {
-        return refuse("expected a file in an existing folder, found no such folder", "Make the folder first.");
+        return refuse(
+            "expected a file in an existing folder, found no such folder",
+            "Make the folder first.",
+        );
     }
     Ok(())
 }
@@ -130,7 +151,8 @@ pub(crate) fn style() -> Style {
     if std::io::stdout().is_terminal() && !plain { Style::Colour } else { Style::Plain }
 }
 
-/// Says something on standard error that nothing depends on: if nobody listens any more, the work goes on.
+/// Says something on standard error that nothing depends on: if nobody listens any more, the work
+/// goes on.
 pub(crate) fn tell(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }

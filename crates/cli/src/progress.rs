@@ -1,4 +1,5 @@
-//! How a long run shows that it lives: a bar on a terminal, plain lines otherwise. Always on standard error.
+//! How a long run shows that it lives: a bar on a terminal, plain lines otherwise. Always on
+//! standard error.
 
 use crate::output;
 use boostfgl::Progress;
@@ -25,12 +26,22 @@ impl Rounds {
     pub(crate) fn new(label: &str, seeds: usize, rounds: usize, quiet: bool) -> Self {
         let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
             let bar = ProgressBar::new((seeds * rounds) as u64);
-            let style = ProgressStyle::with_template("{prefix:>10} {bar:30} {pos}/{len} rounds  {msg}  {eta} left");
+            let style = ProgressStyle::with_template(
+                "{prefix:>10} {bar:30} {pos}/{len} rounds  {msg}  {eta} left",
+            );
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar.set_prefix(label.to_owned());
             bar
         });
-        Self { label: label.to_owned(), bar, quiet, seeds, seed_index: 0, seed: 0, last_line: Instant::now() }
+        Self {
+            label: label.to_owned(),
+            bar,
+            quiet,
+            seeds,
+            seed_index: 0,
+            seed: 0,
+            last_line: Instant::now(),
+        }
     }
 }
 
@@ -59,8 +70,9 @@ impl Progress for Rounds {
     }
 
     fn round(&mut self, record: &RoundRecord<'_>, evaluation: Option<&Evaluation>) {
-        let accuracy =
-            evaluation.and_then(|e| e.scores.accuracy.pooled).map(|a| format!("  accuracy {:.1} %", 100.0 * a));
+        let accuracy = evaluation
+            .and_then(|e| e.scores.accuracy.pooled)
+            .map(|a| format!("  accuracy {:.1} %", 100.0 * a));
         let accuracy = accuracy.unwrap_or_default();
         if let Some(bar) = &self.bar {
             // A method may add rounds to those that were asked for.
@@ -71,7 +83,8 @@ impl Progress for Rounds {
             return;
         }
         // A log is read afterwards: one line per seed, and one now and then if a seed takes long.
-        let due = record.round == record.rounds || self.last_line.elapsed() > Duration::from_secs(10);
+        let due =
+            record.round == record.rounds || self.last_line.elapsed() > Duration::from_secs(10);
         if !self.quiet && due {
             self.last_line = Instant::now();
             output::tell(&format!(
@@ -198,13 +211,18 @@ impl GridProgress for Cells {
     fn cell(&mut self, dataset: &str, label: &str, cell: &Cell, done: usize, of: usize) {
         let told = match &cell.outcome {
             Outcome::Done(measured) => {
-                let accuracy = measured.scores.0.accuracy.pooled.map(|a| format!("accuracy {a:.1} %"));
+                let accuracy =
+                    measured.scores.0.accuracy.pooled.map(|a| format!("accuracy {a:.1} %"));
                 accuracy.unwrap_or_else(|| "no test node".to_owned())
             }
             Outcome::Failed { message } => format!("failed: {message}"),
             Outcome::OverBudget { .. } => "over budget (estimate)".to_owned(),
         };
-        self.line(&format!("{dataset}, {label}, seed {}: {told} ({done} of {of} cells, {})", cell.seed, self.left()));
+        self.line(&format!(
+            "{dataset}, {label}, seed {}: {told} ({done} of {of} cells, {})",
+            cell.seed,
+            self.left()
+        ));
     }
 }
 

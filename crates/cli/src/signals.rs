@@ -11,11 +11,12 @@ static STOP: AtomicBool = AtomicBool::new(false);
 /// The exit code of a program that was interrupted, as shells know it.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Requests that come within this time are one: Unix systems end a session by several signals in a row.
+/// Requests that come within this time are one: Unix systems end a session by several signals in a
+/// row.
 const ONE_REQUEST: Duration = if cfg!(unix) { Duration::from_secs(1) } else { Duration::ZERO };
 
-/// From now on, Ctrl-C (or the system's request to end) sets this flag and says so; once more ends the program. Nothing on
-/// the disk is hurt by that: every file is whole or not there.
+/// From now on, Ctrl-C (or the system's request to end) sets this flag and says so; once more ends
+/// the program. Nothing on the disk is hurt by that: every file is whole or not there.
 pub(crate) fn stop_flag() -> &'static AtomicBool {
     #[cfg(unix)]
     leave_at_second_ctrl_c();
@@ -27,14 +28,17 @@ pub(crate) fn stop_flag() -> &'static AtomicBool {
         if first.is_none() {
             first = Some(Instant::now());
             STOP.store(true, Ordering::SeqCst);
-            output::tell("\nstopping: the round under way is finished and saved first; Ctrl-C again leaves at once");
+            output::tell(
+                "\nstopping: the round under way is finished and saved first; Ctrl-C again leaves \
+                 at once",
+            );
         }
     });
     &STOP
 }
 
-/// Has the second Ctrl-C end the program from within its signal handler: whatever a thread waits for, even the one that
-/// says so on a terminal that takes no more.
+/// Has the second Ctrl-C end the program from within its signal handler: whatever a thread waits
+/// for, even the one that says so on a terminal that takes no more.
 #[cfg(unix)]
 fn leave_at_second_ctrl_c() {
     use signal_hook::consts::SIGINT;
@@ -44,7 +48,8 @@ fn leave_at_second_ctrl_c() {
     }
     let heard = Arc::new(AtomicBool::new(false));
     // In this order: the first one finds the flag down, and raises it.
-    let leaving = flag::register_conditional_shutdown(SIGINT, INTERRUPTED.into(), Arc::clone(&heard));
+    let leaving =
+        flag::register_conditional_shutdown(SIGINT, INTERRUPTED.into(), Arc::clone(&heard));
     if let Err(error) = leaving.and_then(|_| flag::register(SIGINT, heard)) {
         output::note(&format!("a second Ctrl-C may not leave at once: {error}"));
     }
@@ -58,16 +63,21 @@ pub(crate) fn say_when_interrupted(kept: &'static str) {
     });
 }
 
-/// Has `asked` called at every request to end: Ctrl-C, a closed terminal, the system's own. A request that the program was
-/// started to ignore, as `nohup` and the background of a script do, stays ignored; the others are heard all the same.
+/// Has `asked` called at every request to end: Ctrl-C, a closed terminal, the system's own. A
+/// request that the program was started to ignore, as `nohup` and the background of a script do,
+/// stays ignored; the others are heard all the same.
 #[cfg(unix)]
 fn on_request(mut asked: impl FnMut() + Send + 'static) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let heard = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
     match signal_hook::iterator::Signals::new(heard) {
-        Ok(mut signals) => drop(std::thread::spawn(move || signals.forever().for_each(|_| asked()))),
+        Ok(mut signals) => {
+            drop(std::thread::spawn(move || signals.forever().for_each(|_| asked())))
+        }
         // Then Ctrl-C ends the program, which can be resumed all the same.
-        Err(error) => output::note(&format!("Ctrl-C will not wait for the end of a round: {error}")),
+        Err(error) => {
+            output::note(&format!("Ctrl-C will not wait for the end of a round: {error}"))
+        }
     }
 }
 

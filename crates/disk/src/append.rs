@@ -10,8 +10,8 @@ use crate::{Error, Result};
 
 /// A file whose bytes go to the system right away, so that others can follow it.
 ///
-/// What a crash can leave is an incomplete last piece, so whoever resumes must know where the last whole piece ends and
-/// [`cut`](AppendFile::cut) there.
+/// What a crash can leave is an incomplete last piece, so whoever resumes must know where the last
+/// whole piece ends and [`cut`](AppendFile::cut) there.
 #[derive(Debug)]
 pub struct AppendFile(Handle);
 
@@ -27,7 +27,8 @@ impl AppendFile {
         Ok(Self(file))
     }
 
-    /// Continues a file that is there; nothing is written before [`cut`](AppendFile::cut) says where.
+    /// Continues a file that is there; nothing is written before [`cut`](AppendFile::cut) says
+    /// where.
     ///
     /// # Errors
     /// If there is none, or the system refuses.

@@ -10,14 +10,16 @@ use crate::folder::{parent, remove, sync};
 use crate::handle::Handle;
 use crate::{Call, Error, Result, faults};
 
-/// How the names of unfinished files begin and end; what a crash leaves can so be told from what a user put there.
+/// How the names of unfinished files begin and end; what a crash leaves can so be told from what a
+/// user put there.
 pub const UNFINISHED: (&str, &str) = (".boostfgl-", ".tmp");
 
 /// A file that gets its name only when it is whole.
 ///
-/// Bytes go to a neighbour of another name, beginning and ending as [`UNFINISHED`] says. [`AtomicFile::finish`] brings
-/// them to the disk, renames the neighbour over the final name and brings the folder to the disk; without it the final
-/// name is left as it was and the neighbour goes away.
+/// Bytes go to a neighbour of another name, beginning and ending as [`UNFINISHED`] says.
+/// [`AtomicFile::finish`] brings them to the disk, renames the neighbour over the final name and
+/// brings the folder to the disk; without it the final name is left as it was and the neighbour
+/// goes away.
 #[derive(Debug)]
 pub struct AtomicFile {
     target: PathBuf,
@@ -37,7 +39,8 @@ impl AtomicFile {
         Self::create_in(&folder, target)
     }
 
-    /// Starts a file that will be called `target`, with its unfinished neighbour in `folder`, on the same file system.
+    /// Starts a file that will be called `target`, with its unfinished neighbour in `folder`, on
+    /// the same file system.
     ///
     /// # Errors
     /// If the folder cannot be written.
@@ -65,8 +68,9 @@ impl AtomicFile {
     /// Makes the file whole and gives it its name, replacing a file that had it.
     ///
     /// # Errors
-    /// If the disk is full or the name cannot be taken; then whatever had the name still has it. Only if the folder
-    /// cannot be brought to the disk at the very end, the file has its name already.
+    /// If the disk is full or the name cannot be taken; then whatever had the name still has it.
+    /// Only if the folder cannot be brought to the disk at the very end, the file has its name
+    /// already.
     pub fn finish(self) -> Result<()> {
         let Self { target, file, mut unfinished } = self;
         let finish = || -> io::Result<()> {
@@ -104,19 +108,22 @@ struct Unfinished(Option<PathBuf>);
 impl Drop for Unfinished {
     fn drop(&mut self) {
         if let Some(path) = self.0.take() {
-            // Whatever led here is what the user must see; the next run with `--overwrite` removes what stays.
+            // Whatever led here is what the user must see; the next run with `--overwrite` removes
+            // what stays.
             let _ = remove(&path);
         }
     }
 }
 
-/// A new file under a name that nobody has. Its permissions are those of any new file: results are for whoever the
-/// umask lets read them.
+/// A new file under a name that nobody has. Its permissions are those of any new file: results are
+/// for whoever the umask lets read them.
 fn new_neighbour(folder: &Path) -> io::Result<Handle> {
     loop {
         // The standard library's only source of randomness.
         let number = RandomState::new().build_hasher().finish();
-        match Handle::create_new(folder.join(format!("{}{number:016x}{}", UNFINISHED.0, UNFINISHED.1))) {
+        match Handle::create_new(
+            folder.join(format!("{}{number:016x}{}", UNFINISHED.0, UNFINISHED.1)),
+        ) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             created => return created,
         }
@@ -163,7 +170,8 @@ mod tests {
     fn others_may_read_what_the_umask_allows() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
-        let mode = |name: &str| fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
+        let mode =
+            |name: &str| fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
         write_atomic(folder.path().join("ours"), b"").unwrap();
         fs::write(folder.path().join("plain"), b"").unwrap();
         assert_eq!(mode("ours"), mode("plain"));

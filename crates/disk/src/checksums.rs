@@ -1,7 +1,7 @@
 //! `checksums.txt`: the BLAKE3 of every file of a folder, as `b3sum` prints and checks them.
 //!
-//! A table or a list of numbers stays readable when a digit of it flips. The checksums are what tells: `b3sum --check
-//! checksums.txt` in the folder says so without this program.
+//! A table or a list of numbers stays readable when a digit of it flips. The checksums are what
+//! tells: `b3sum --check checksums.txt` in the folder says so without this program.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -50,15 +50,17 @@ impl Checksums {
     /// # Errors
     /// If the system refuses.
     pub fn write(&self) -> Result<()> {
-        let lines: String = self.sums.iter().map(|(name, sum)| format!("{sum}  {name}\n")).collect();
+        let lines: String =
+            self.sums.iter().map(|(name, sum)| format!("{sum}  {name}\n")).collect();
         write_atomic(self.folder.join(Self::FILE), lines.as_bytes())
     }
 
-    /// Replaces a file together with its line in the list of its folder and with the checksum [beside](Checksums::write_beside)
-    /// it, where there are such. With `add` the file gets a line in a list that has none for it.
+    /// Replaces a file together with its line in the list of its folder and with the checksum
+    /// [beside](Checksums::write_beside) it, where there are such. With `add` the file gets a line
+    /// in a list that has none for it.
     ///
-    /// In between, the file has no checksum: at no moment, and after no crash, is there one that it does not match. A list that is
-    /// damaged stays as it is, for others to find.
+    /// In between, the file has no checksum: at no moment, and after no crash, is there one that it
+    /// does not match. A list that is damaged stays as it is, for others to find.
     ///
     /// # Errors
     /// If the system refuses.
@@ -94,7 +96,8 @@ impl Checksums {
         remove_list(&folder.join(Self::FILE))
     }
 
-    /// Removes the one [beside](Checksums::write_beside) a file, if there is one, before the file is replaced.
+    /// Removes the one [beside](Checksums::write_beside) a file, if there is one, before the file
+    /// is replaced.
     ///
     /// # Errors
     /// If the system refuses.
@@ -119,28 +122,38 @@ impl Checksums {
     /// Compares one file with what it should be.
     ///
     /// # Errors
-    /// If it is another (the source is of the kind `InvalidData`), is not listed, or cannot be read.
+    /// If it is another (the source is of the kind `InvalidData`), is not listed, or cannot be
+    /// read.
     pub fn check(&self, name: &str) -> Result<()> {
         let path = self.folder.join(name);
         let Some(expected) = self.sums.get(name) else {
-            return Err(damaged(&path, format!("expected its checksum in {}, found none", Self::FILE)));
+            return Err(damaged(
+                &path,
+                format!("expected its checksum in {}, found none", Self::FILE),
+            ));
         };
         let found = sum_of(&path).map_err(|source| Error::new(&path, source))?;
         if *expected == found {
             return Ok(());
         }
-        let reason = format!("expected the content that {} names, found other: the file was changed", Self::FILE);
+        let reason = format!(
+            "expected the content that {} names, found other: the file was changed",
+            Self::FILE
+        );
         Err(damaged(&path, reason))
     }
 
-    /// Writes the checksum of one file, which stands by itself, to a file beside it: `a.csv.b3` for `a.csv`.
+    /// Writes the checksum of one file, which stands by itself, to a file beside it: `a.csv.b3` for
+    /// `a.csv`.
     ///
     /// # Errors
     /// If the file cannot be read, its name is no text, or the system refuses.
     pub fn write_beside(path: &Path) -> Result<()> {
         let sum = sum_of(path).map_err(|source| Error::new(path, source))?;
         let name = path.file_name().and_then(|name| name.to_str());
-        let name = name.ok_or_else(|| damaged(path, "expected a name that is text, found other bytes".to_owned()))?;
+        let name = name.ok_or_else(|| {
+            damaged(path, "expected a name that is text, found other bytes".to_owned())
+        })?;
         write_atomic(beside(path), format!("{sum}  {name}\n").as_bytes())
     }
 
@@ -158,8 +171,8 @@ impl Checksums {
         Self::check_own(path)
     }
 
-    /// Compares a file with the checksum that [stands beside](Checksums::write_beside) it for it alone, if there is one. A list of the
-    /// folder is not looked at: it may be anybody's.
+    /// Compares a file with the checksum that [stands beside](Checksums::write_beside) it for it
+    /// alone, if there is one. A list of the folder is not looked at: it may be anybody's.
     ///
     /// # Errors
     /// If the file is another than it should be, or the checksum is damaged.
@@ -167,10 +180,15 @@ impl Checksums {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Ok(()) };
         let own = beside(path);
         match Self::read_list(&own)? {
-            Some(sums) if sums.get(name).is_none_or(|sum| sum_of(path).is_ok_and(|found| found != *sum)) => {
+            Some(sums)
+                if sums
+                    .get(name)
+                    .is_none_or(|sum| sum_of(path).is_ok_and(|found| found != *sum)) =>
+            {
                 let list = own.file_name().unwrap_or_default().to_string_lossy();
                 let reason = format!(
-                    "expected the content that {list} names, found other: the file was changed (if that was meant, \
+                    "expected the content that {list} names, found other: the file was changed \
+                     (if that was meant, \
                      remove {list})"
                 );
                 Err(damaged(path, reason))
@@ -210,14 +228,19 @@ fn sum_of(path: &Path) -> io::Result<String> {
     Ok(hasher.finalize().to_hex().to_string())
 }
 
-/// Strict, so that no flipped byte passes: 64 small hexadecimal digits, two spaces, a name, the end of the line.
+/// Strict, so that no flipped byte passes: 64 small hexadecimal digits, two spaces, a name, the end
+/// of the line.
 fn parse(bytes: &[u8]) -> Result<BTreeMap<String, String>, String> {
-    let text = std::str::from_utf8(bytes).map_err(|_| "expected UTF-8 text, found other bytes".to_owned())?;
+    let text = std::str::from_utf8(bytes)
+        .map_err(|_| "expected UTF-8 text, found other bytes".to_owned())?;
     let mut sums = BTreeMap::new();
     for (at, line) in text.split_inclusive('\n').enumerate() {
         let wrong = |expected: &str| format!("line {}: expected {expected}", at + 1);
-        let line = line.strip_suffix('\n').ok_or_else(|| wrong("a whole line, found one that was cut off"))?;
-        let (sum, name) = line.split_once("  ").ok_or_else(|| wrong("a checksum, two spaces and a name"))?;
+        let line = line
+            .strip_suffix('\n')
+            .ok_or_else(|| wrong("a whole line, found one that was cut off"))?;
+        let (sum, name) =
+            line.split_once("  ").ok_or_else(|| wrong("a checksum, two spaces and a name"))?;
         let hexadecimal = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         if sum.len() != 64 || !sum.bytes().all(hexadecimal) {
             return Err(wrong("64 small hexadecimal digits"));
@@ -248,7 +271,11 @@ mod tests {
         fs::write(folder.join("a.csv"), "x,y\n1,2\n").unwrap();
         fs::write(folder.join("b.json"), "{}\n").unwrap();
         let names = ["a.csv", "b.json"];
-        Checksums::of(folder, ["a.csv", "not-there"]).unwrap().with("b.json", b"{}\n").write().unwrap();
+        Checksums::of(folder, ["a.csv", "not-there"])
+            .unwrap()
+            .with("b.json", b"{}\n")
+            .write()
+            .unwrap();
         let check = || -> Result<()> {
             let sums = Checksums::read(folder)?.expect("there is a list");
             names.iter().try_for_each(|name| sums.check(name))
@@ -293,7 +320,10 @@ mod tests {
         Checksums::of(place.path(), ["a"]).unwrap().write().unwrap();
         Checksums::check_beside(&file).unwrap();
         fs::write(&file, "2").unwrap();
-        assert_eq!(Checksums::check_beside(&file).unwrap_err().source.kind(), io::ErrorKind::InvalidData);
+        assert_eq!(
+            Checksums::check_beside(&file).unwrap_err().source.kind(),
+            io::ErrorKind::InvalidData
+        );
     }
 
     #[test]
@@ -319,7 +349,11 @@ mod tests {
         for _ in 0..2 {
             Checksums::remove(place.path()).unwrap();
             Checksums::remove_beside(&file).unwrap();
-            assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "only the file itself is left");
+            assert_eq!(
+                fs::read_dir(place.path()).unwrap().count(),
+                1,
+                "only the file itself is left"
+            );
         }
     }
 
@@ -335,7 +369,11 @@ mod tests {
         Checksums::of(place.path(), ["b"]).unwrap().write().unwrap();
         let before = list();
         Checksums::replace(&a, b"3", false).unwrap();
-        assert_eq!((list(), fs::read(&a).unwrap()), (before, b"3".to_vec()), "a file without a line");
+        assert_eq!(
+            (list(), fs::read(&a).unwrap()),
+            (before, b"3".to_vec()),
+            "a file without a line"
+        );
         Checksums::replace(&a, b"4", true).unwrap();
         check("a").unwrap();
         // Another file that was changed meanwhile is not made good by this.
@@ -387,7 +425,10 @@ mod tests {
         assert!(whole.ends_with(b"  parts.csv\n"));
         fs::write(&file, "2").unwrap();
         let error = Checksums::check_beside(&file).unwrap_err().to_string();
-        assert!(error.contains("expected the content that parts.csv.b3 names, found other"), "{error}");
+        assert!(
+            error.contains("expected the content that parts.csv.b3 names, found other"),
+            "{error}"
+        );
         fs::write(&file, "1").unwrap();
         for at in 0..whole.len() {
             let mut flipped = whole.clone();

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use crate::{Call, Error, Result, faults};
 
-/// Makes a folder, with its parents, and brings their names to the disk; one that is there is left as it is.
+/// Makes a folder, with its parents, and brings their names to the disk; one that is there is left
+/// as it is.
 ///
 /// # Errors
 /// If the system refuses; the error names the folder asked for.
@@ -75,7 +76,8 @@ pub fn remove_dir(path: impl AsRef<Path>) -> Result<()> {
 pub fn remove_dir_all(path: impl AsRef<Path>) -> Result<()> {
     let path = path.as_ref();
     let failed = |source| Error::new(path, source);
-    let entries = fs::read_dir(path).map_err(failed)?.collect::<io::Result<Vec<_>>>().map_err(failed)?;
+    let entries =
+        fs::read_dir(path).map_err(failed)?.collect::<io::Result<Vec<_>>>().map_err(failed)?;
     let mut inside: Vec<_> = entries.iter().map(fs::DirEntry::path).collect();
     inside.sort_unstable();
     for entry in inside {
@@ -85,7 +87,8 @@ pub fn remove_dir_all(path: impl AsRef<Path>) -> Result<()> {
     remove_dir(path)
 }
 
-/// Brings the names in a folder to the disk; a rename may otherwise be lost although the file's content is safe.
+/// Brings the names in a folder to the disk; a rename may otherwise be lost although the file's
+/// content is safe.
 ///
 /// # Errors
 /// If the system refuses.
@@ -100,10 +103,15 @@ pub(crate) fn sync(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { forgiven(File::open(folder)?.sync_all()) } else { Ok(()) }
 }
 
-/// Some network file systems do not know what it is to sync a folder: there is nothing more that one could do.
+/// Some network file systems do not know what it is to sync a folder: there is nothing more that
+/// one could do.
 fn forgiven(result: io::Result<()>) -> io::Result<()> {
     match result {
-        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) =>
+        {
+            Ok(())
+        }
         other => other,
     }
 }

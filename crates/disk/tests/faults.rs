@@ -6,7 +6,8 @@ use std::path::Path;
 
 use boostfgl_disk::faults::{Fault, Faults, at_every_call};
 use boostfgl_disk::{
-    AppendFile, AtomicFile, Result, UNFINISHED, create_dir_all, remove_dir_all, remove_file, sync_folder, write_atomic,
+    AppendFile, AtomicFile, Result, UNFINISHED, create_dir_all, remove_dir_all, remove_file,
+    sync_folder, write_atomic,
 };
 
 fn prepared(fill: impl Fn(&Path)) -> impl Fn() -> tempfile::TempDir {
@@ -28,7 +29,8 @@ fn an_atomic_file_is_the_old_or_the_new() {
             |place| {
                 let mut file = AtomicFile::create(place.join("a"))?;
                 for part in new.chunks(1000) {
-                    file.write_all(part).map_err(|source| boostfgl_disk::Error::new(file.target(), source))?;
+                    file.write_all(part)
+                        .map_err(|source| boostfgl_disk::Error::new(file.target(), source))?;
                 }
                 file.finish()
             },
@@ -40,7 +42,8 @@ fn an_atomic_file_is_the_old_or_the_new() {
                     Err(error) => assert_eq!(error.path, place.join("a"), "{fault:?} at {n}"),
                 }
                 let down = matches!(fault, Fault::Crash | Fault::PowerCut | Fault::TornCut);
-                let names: Vec<_> = fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+                let names: Vec<_> =
+                    fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name()).collect();
                 let unfinished = |name: &&std::ffi::OsString| {
                     let name = name.to_string_lossy();
                     name.starts_with(UNFINISHED.0) && name.ends_with(UNFINISHED.1)
@@ -74,7 +77,10 @@ fn an_appending_file_loses_nothing_that_was_synced() {
                 let safe = fs::read_to_string(place.join("acknowledged")).unwrap_or_default();
                 let length = whole.find(&safe).unwrap() + safe.len();
                 let left = fs::read_to_string(place.join("a")).unwrap_or_default();
-                assert!(left.starts_with(&whole[..length]), "{fault:?} at {n}: {left:?} after {safe:?}");
+                assert!(
+                    left.starts_with(&whole[..length]),
+                    "{fault:?} at {n}: {left:?} after {safe:?}"
+                );
                 assert!(outcome.is_ok() || fault != Fault::Short, "{fault:?} at {n}");
             },
         );
@@ -120,7 +126,8 @@ fn a_folder_taken_apart_halfway_can_be_taken_apart_again() {
             |place| remove_dir_all(place.join("a")),
             |place, _, n| {
                 if place.join("a").exists() {
-                    remove_dir_all(place.join("a")).unwrap_or_else(|error| panic!("{fault:?} at {n}: {error}"));
+                    remove_dir_all(place.join("a"))
+                        .unwrap_or_else(|error| panic!("{fault:?} at {n}: {error}"));
                 }
                 create_dir_all(place.join("a/b")).unwrap();
             },
@@ -153,12 +160,14 @@ fn others_are_left_alone() {
     write_atomic(mine.path().join("a"), b"1").unwrap();
 }
 
-/// What the model of a power cut takes away: if it took nothing, the tests above would show nothing.
+/// What the model of a power cut takes away: if it took nothing, the tests above would show
+/// nothing.
 #[test]
 fn a_power_cut_takes_what_was_not_brought_to_the_disk() {
     let left = |fault| {
         let place = tempfile::tempdir().unwrap();
-        // Made, its name brought to the disk, written, brought to the disk, written: the sixth call meets the fault.
+        // Made, its name brought to the disk, written, brought to the disk, written: the sixth call
+        // meets the fault.
         let faults = Faults::install(place.path(), fault, 6);
         let mut file = AppendFile::create(place.path().join("a")).unwrap();
         file.append(b"safe").unwrap();

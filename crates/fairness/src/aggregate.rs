@@ -9,8 +9,8 @@ use crate::{Readings, Scores};
 pub struct Aggregate {
     /// The mean over the seeds that have a value; `None` if none has.
     pub mean: Scores,
-    /// The standard deviation with n − 1 over the same seeds; `None` for fewer than two, since one run says nothing
-    /// about spread and a zero would claim it does.
+    /// The standard deviation with n − 1 over the same seeds; `None` for fewer than two, since one
+    /// run says nothing about spread and a zero would claim it does.
     pub std: Scores,
 }
 
@@ -50,7 +50,11 @@ fn across(seeds: &[Scores], statistic: fn(&[f64]) -> Option<f64>) -> Scores {
             let values: Vec<f64> = seeds.iter().filter_map(|scores| pick(metric(scores))).collect();
             statistic(&values)
         };
-        Readings { pooled: reading(|r| r.pooled), present: reading(|r| r.present), client: reading(|r| r.client) }
+        Readings {
+            pooled: reading(|r| r.pooled),
+            present: reading(|r| r.present),
+            client: reading(|r| r.client),
+        }
     };
     Scores {
         accuracy: of(|scores| scores.accuracy),

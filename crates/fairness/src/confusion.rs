@@ -55,7 +55,11 @@ impl Confusion {
     pub fn add(&mut self, truth: u32, prediction: u32) -> Result<()> {
         for (what, class) in [("true class", truth), ("predicted class", prediction)] {
             if class as usize >= self.classes {
-                return Err(Error::inconsistent(what, format!("a class below {}", self.classes), &class));
+                return Err(Error::inconsistent(
+                    what,
+                    format!("a class below {}", self.classes),
+                    &class,
+                ));
             }
         }
         self.counts[truth as usize * self.classes + prediction as usize] += 1;
@@ -94,7 +98,11 @@ impl Confusion {
 
     /// Nodes of class `truth` predicted to be `prediction`; 0 for classes that do not exist.
     pub fn count(&self, truth: usize, prediction: usize) -> u64 {
-        if truth.max(prediction) < self.classes { self.counts[truth * self.classes + prediction] } else { 0 }
+        if truth.max(prediction) < self.classes {
+            self.counts[truth * self.classes + prediction]
+        } else {
+            0
+        }
     }
 
     /// Margins and diagonal, one entry per class. Time O(C²).
@@ -128,8 +136,10 @@ mod tests {
             ]
         );
         assert_eq!((confusion.hits(), confusion.total(), confusion.classes()), (2, 4, 3));
-        let counts: Vec<u64> =
-            (0..3).flat_map(|t| (0..3).map(move |p| (t, p))).map(|(t, p)| confusion.count(t, p)).collect();
+        let counts: Vec<u64> = (0..3)
+            .flat_map(|t| (0..3).map(move |p| (t, p)))
+            .map(|(t, p)| confusion.count(t, p))
+            .collect();
         assert_eq!(counts, [1, 2, 0, 0, 1, 0, 0, 0, 0]);
         assert_eq!([confusion.count(9, 9), confusion.count(0, 3), confusion.count(3, 0)], [0; 3]);
     }

@@ -7,8 +7,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The parts of a question do not fit together: a slice has another length than the labels, a node does not
-    /// exist, a class is not below C. Whoever put the question together is to blame.
+    /// The parts of a question do not fit together: a slice has another length than the labels, a
+    /// node does not exist, a class is not below C. Whoever put the question together is to blame.
     #[error("{what}: expected {expected}, found {found}")]
     Inconsistent {
         /// The part, for example `prediction of node 7`.
@@ -46,18 +46,31 @@ pub enum Error {
 
 impl Error {
     /// Builds an [`Error::Inconsistent`].
-    pub(crate) fn inconsistent(what: impl Into<String>, expected: impl Into<String>, found: &impl ToString) -> Self {
-        Self::Inconsistent { what: what.into(), expected: expected.into(), found: found.to_string() }
+    pub(crate) fn inconsistent(
+        what: impl Into<String>,
+        expected: impl Into<String>,
+        found: &impl ToString,
+    ) -> Self {
+        Self::Inconsistent {
+            what: what.into(),
+            expected: expected.into(),
+            found: found.to_string(),
+        }
     }
 
     /// Builds an [`Error::Unknown`], suggesting the nearest of `known`.
     pub(crate) fn unknown(kind: &'static str, name: &str, known: Vec<String>) -> Self {
-        let suggestion = boostfgl_graph::nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
+        let suggestion =
+            boostfgl_graph::nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
         Self::Unknown { kind, name: name.to_owned(), suggestion, known }
     }
 
     /// Builds an [`Error::Asked`].
-    pub(crate) fn asked(asked: impl Into<String>, expected: impl Into<String>, found: &impl ToString) -> Self {
+    pub(crate) fn asked(
+        asked: impl Into<String>,
+        expected: impl Into<String>,
+        found: &impl ToString,
+    ) -> Self {
         Self::Asked { asked: asked.into(), expected: expected.into(), found: found.to_string() }
     }
 
@@ -73,9 +86,12 @@ impl Error {
             Self::Unknown { kind: "group column", .. } => {
                 "A column of nodes.csv is a grouping if its header is group:NAME."
             }
-            Self::Unknown { kind: "diagnostic", .. } => "Name some of them with commas between, or all.",
+            Self::Unknown { kind: "diagnostic", .. } => {
+                "Name some of them with commas between, or all."
+            }
             Self::Unknown { .. } | Self::Asked { .. } => {
-                "Choose one of those named; groupings are intersected with `*`, as in minority*heterophilous."
+                "Choose one of those named; groupings are intersected with `*`, as in \
+                 minority*heterophilous."
             }
         }
     }

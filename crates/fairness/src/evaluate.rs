@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Confusion, Error, Group, GroupSizes, GroupTable, Percent, Result, Scores};
 
-/// Predictions and everything needed to judge them. Slices "per node" are indexed by the nodes of the input graph.
+/// Predictions and everything needed to judge them. Slices "per node" are indexed by the nodes of
+/// the input graph.
 ///
 /// ```
 /// use boostfgl_fairness::Question;
@@ -34,7 +35,8 @@ pub struct Question<'a> {
     pub truth: &'a Labels,
     /// The predicted class per node.
     pub prediction: &'a [u32],
-    /// The nodes that are judged, each once: the test nodes. Those without a label cannot be judged and are skipped.
+    /// The nodes that are judged, each once: the test nodes. Those without a label cannot be judged
+    /// and are skipped.
     pub nodes: &'a [u32],
     /// The client that owns each node.
     pub client: &'a [u32],
@@ -72,11 +74,12 @@ pub struct ClientScores {
 }
 
 impl Question<'_> {
-    /// Judges the predictions. Time O(n + K C²) for n judged nodes, K clients and C classes; memory O(n + C²).
+    /// Judges the predictions. Time O(n + K C²) for n judged nodes, K clients and C classes; memory
+    /// O(n + C²).
     ///
     /// # Errors
-    /// If a slice does not have one entry per node, a judged node does not exist, its prediction is not below C, its
-    /// client not below K, or a client has fewer nodes than judged ones.
+    /// If a slice does not have one entry per node, a judged node does not exist, its prediction is
+    /// not below C, its client not below K, or a client has fewer nodes than judged ones.
     pub fn evaluate(&self) -> Result<Evaluation> {
         let parts = self.check()?;
         let empty = || std::array::from_fn(|_| Confusion::new(self.truth.classes()));
@@ -92,12 +95,10 @@ impl Question<'_> {
         }
 
         let groups = GroupTable::of_all(&pooled, &tables);
-        let clients = (0..).zip(&tables).zip(self.client_sizes).map(|((client, (_, table)), &nodes)| ClientScores {
-            client,
-            nodes,
-            sizes: table.sizes(),
-            scores: table.scores(),
-        });
+        let clients =
+            (0..).zip(&tables).zip(self.client_sizes).map(|((client, (_, table)), &nodes)| {
+                ClientScores { client, nodes, sizes: table.sizes(), scores: table.scores() }
+            });
         Ok(Evaluation { scores: groups.scores(), clients: clients.collect(), groups })
     }
 
@@ -142,14 +143,22 @@ impl Question<'_> {
             let client = self.client[v];
             let Some(part) = parts.get_mut(client as usize) else {
                 let expected = format!("a client below {}", self.client_sizes.len());
-                return Err(Error::inconsistent(format!("client of node {node}"), expected, &client));
+                return Err(Error::inconsistent(
+                    format!("client of node {node}"),
+                    expected,
+                    &client,
+                ));
             };
             part.push(node);
         }
         for (client, (part, &size)) in parts.iter().zip(self.client_sizes).enumerate() {
             if part.len() > size {
                 let expected = format!("at least its {} judged nodes", part.len());
-                return Err(Error::inconsistent(format!("size of client {client}"), expected, &size));
+                return Err(Error::inconsistent(
+                    format!("size of client {client}"),
+                    expected,
+                    &size,
+                ));
             }
         }
         Ok(parts)
@@ -164,7 +173,9 @@ impl Evaluation {
         Percent(Self {
             scores: self.scores.map(change),
             groups: self.groups.map(change),
-            clients: clients.map(|client| ClientScores { scores: client.scores.map(change), ..client }).collect(),
+            clients: clients
+                .map(|client| ClientScores { scores: client.scores.map(change), ..client })
+                .collect(),
         })
     }
 }
@@ -212,7 +223,8 @@ mod tests {
     #[test]
     fn nothing_to_judge_is_not_an_error() {
         let truth = truth();
-        let answer = Question { nodes: &[], client_sizes: &[], ..question(&truth) }.evaluate().unwrap();
+        let answer =
+            Question { nodes: &[], client_sizes: &[], ..question(&truth) }.evaluate().unwrap();
         assert_eq!(answer.scores, Scores::default());
         assert!(answer.clients.is_empty());
     }
@@ -222,11 +234,23 @@ mod tests {
         let truth = truth();
         let good = question(&truth);
         let cases = [
-            (Question { prediction: &[0], ..good }, "prediction: expected 4 entries, one per node, found 1"),
-            (Question { minority: &[], ..good }, "minority: expected 4 entries, one per node, found 0"),
+            (
+                Question { prediction: &[0], ..good },
+                "prediction: expected 4 entries, one per node, found 1",
+            ),
+            (
+                Question { minority: &[], ..good },
+                "minority: expected 4 entries, one per node, found 0",
+            ),
             (Question { nodes: &[4], ..good }, "judged node: expected a node below 4, found 4"),
-            (Question { prediction: &[0, 7, 0, 0], ..good }, "prediction of node 1: expected a class below 2, found 7"),
-            (Question { client: &[0, 0, 2, 0], ..good }, "client of node 2: expected a client below 2, found 2"),
+            (
+                Question { prediction: &[0, 7, 0, 0], ..good },
+                "prediction of node 1: expected a class below 2, found 7",
+            ),
+            (
+                Question { client: &[0, 0, 2, 0], ..good },
+                "client of node 2: expected a client below 2, found 2",
+            ),
             (
                 Question { client_sizes: &[1, 2], ..good },
                 "size of client 0: expected at least its 2 judged nodes, found 1",

@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 
 /// A set of judged nodes, by what puts a node at a disadvantage.
 ///
-/// Which classes are minority classes and which nodes are heterophilous is decided on the graph; here they are one
-/// flag each per node. A node of a class that nothing is known of (no training node) is neither minority nor majority.
-/// [`Group::Homophilous`] is the complement of [`Group::Heterophilous`] within the judged nodes, so it also holds the nodes
-/// without neighbours, which have no homophily at all.
+/// Which classes are minority classes and which nodes are heterophilous is decided on the graph;
+/// here they are one flag each per node. A node of a class that nothing is known of (no training
+/// node) is neither minority nor majority. [`Group::Homophilous`] is the complement of
+/// [`Group::Heterophilous`] within the judged nodes, so it also holds the nodes without neighbours,
+/// which have no homophily at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Group {
@@ -27,10 +28,17 @@ pub enum Group {
 
 impl Group {
     /// Every group, in the order of tables.
-    pub const EVERY: [Self; 6] =
-        [Self::All, Self::Heterophilous, Self::Homophilous, Self::Minority, Self::Majority, Self::HeteMin];
+    pub const EVERY: [Self; 6] = [
+        Self::All,
+        Self::Heterophilous,
+        Self::Homophilous,
+        Self::Minority,
+        Self::Majority,
+        Self::HeteMin,
+    ];
 
-    /// The name in files: `all`, `heterophilous`, `homophilous`, `minority`, `majority`, `hete_min`.
+    /// The name in files: `all`, `heterophilous`, `homophilous`, `minority`, `majority`,
+    /// `hete_min`.
     pub fn name(self) -> &'static str {
         match self {
             Self::All => "all",

@@ -1,14 +1,15 @@
 //! Predictions in, *for whom* out.
 //!
-//! A [`Question`] holds what was true, what was predicted, who owns each node and which nodes are at a disadvantage;
-//! its answer is an [`Evaluation`]: the four headline [`Scores`], the same by group and by client. Nothing here knows
-//! how the predictions came about.
+//! A [`Question`] holds what was true, what was predicted, who owns each node and which nodes are
+//! at a disadvantage; its answer is an [`Evaluation`]: the four headline [`Scores`], the same by
+//! group and by client. Nothing here knows how the predictions came about.
 //!
 //! * [`Confusion`] — counts of (truth, prediction) over a set of nodes.
 //! * [`metrics`] — one file per metric, one line each in [`metrics::METRICS`].
 //! * [`Group`] — the sets of nodes that are judged apart.
 //! * [`Readings`], [`Scores`] — each metric in its three readings `pooled`, `present` and `client`.
-//! * [`frame`] — any metric × any grouping of the nodes: difference, ratio, worst group and intervals.
+//! * [`frame`] — any metric × any grouping of the nodes: difference, ratio, worst group and
+//!   intervals.
 //! * [`aggregate`] — mean and standard deviation over seeds.
 //! * [`diagnostics`] — where unfairness arises inside a run.
 //! * [`statistics`] — intervals, tests and ranks over paired runs.

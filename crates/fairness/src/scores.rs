@@ -4,23 +4,28 @@ use serde::{Deserialize, Serialize};
 
 /// One metric on one set of nodes, read in three ways. Each is `None` if the set is empty.
 ///
-/// Papers mean different things by "macro-F1 on the heterophilous nodes", and the values differ by a factor of two and
-/// more; so all are computed, stored and shown under their names.
+/// Papers mean different things by "macro-F1 on the heterophilous nodes", and the values differ by
+/// a factor of two and more; so all are computed, stored and shown under their names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Readings {
     /// One value over the nodes of all clients together and all C classes: the headline.
     pub pooled: Option<f64>,
     /// The same over the classes present in the set; for accuracy the same number as `pooled`.
     pub present: Option<f64>,
-    /// The mean over clients, weighted by their number of nodes, of the value over all C classes on the client's part
-    /// of the set. Clients with no node in the set are left out and the other weights grow to sum to one.
+    /// The mean over clients, weighted by their number of nodes, of the value over all C classes on
+    /// the client's part of the set. Clients with no node in the set are left out and the other
+    /// weights grow to sum to one.
     pub client: Option<f64>,
 }
 
 impl Readings {
     /// Each reading there is, changed by `change`.
     pub fn map(self, change: impl Fn(f64) -> f64) -> Self {
-        Self { pooled: self.pooled.map(&change), present: self.present.map(&change), client: self.client.map(&change) }
+        Self {
+            pooled: self.pooled.map(&change),
+            present: self.present.map(&change),
+            client: self.client.map(&change),
+        }
     }
 }
 
@@ -64,7 +69,8 @@ impl Scores {
     }
 }
 
-/// Values in percent instead of fractions of 1. Files hold the inner value; the type keeps the units apart.
+/// Values in percent instead of fractions of 1. Files hold the inner value; the type keeps the
+/// units apart.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Percent<T>(pub T);
@@ -78,7 +84,10 @@ mod tests {
         let readings = Readings { pooled: Some(0.25), present: Some(1.0), client: None };
         let scores = Scores { accuracy: readings, ..Scores::default() };
         let json = serde_json::to_value(scores.percent()).unwrap();
-        assert_eq!(json["accuracy"], serde_json::json!({"pooled": 25.0, "present": 100.0, "client": null}));
+        assert_eq!(
+            json["accuracy"],
+            serde_json::json!({"pooled": 25.0, "present": 100.0, "client": null})
+        );
         assert_eq!(json["hete_f1"]["pooled"], serde_json::Value::Null);
         assert_eq!(serde_json::from_value::<Percent<Scores>>(json).unwrap(), scores.percent());
     }

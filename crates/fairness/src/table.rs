@@ -69,27 +69,37 @@ impl GroupTable {
         self
     }
 
-    /// The table of one owner of nodes. The mean over a single client is that client's value, so `client` = `pooled`.
+    /// The table of one owner of nodes. The mean over a single client is that client's value, so
+    /// `client` = `pooled`.
     pub(crate) fn of_one(tallies: &[Confusion; 6]) -> Self {
         Self::build(tallies, |_, _, pooled| pooled)
     }
 
-    /// The table of all clients together, given `tallies` over all of them and each one's weight and own table.
+    /// The table of all clients together, given `tallies` over all of them and each one's weight
+    /// and own table.
     pub(crate) fn of_all(tallies: &[Confusion; 6], clients: &[(f64, Self)]) -> Self {
         Self::build(tallies, |group, metric, _| {
-            let parts = clients.iter().map(|(weight, table)| (*weight, table.readings(group, metric).pooled));
+            let parts = clients
+                .iter()
+                .map(|(weight, table)| (*weight, table.readings(group, metric).pooled));
             weighted_mean(parts)
         })
     }
 
-    fn build(tallies: &[Confusion; 6], client: impl Fn(Group, &str, Option<f64>) -> Option<f64>) -> Self {
+    fn build(
+        tallies: &[Confusion; 6],
+        client: impl Fn(Group, &str, Option<f64>) -> Option<f64>,
+    ) -> Self {
         let row = |(group, tally): (Group, &Confusion)| {
             let readings = |metric: &dyn Metric| {
                 let pooled = metric.compute(tally, Classes::All);
                 let present = metric.compute(tally, Classes::Present);
                 Readings { pooled, present, client: client(group, metric.name(), pooled) }
             };
-            let metrics = METRICS.iter().map(|metric| (metric.name().to_owned(), readings(*metric))).collect();
+            let metrics = METRICS
+                .iter()
+                .map(|metric| (metric.name().to_owned(), readings(*metric)))
+                .collect();
             GroupRow { group, size: tally.total() as usize, metrics }
         };
         Self { rows: Group::EVERY.into_iter().zip(tallies).map(row).collect() }

@@ -1,8 +1,8 @@
-//! What must not look like a success: a model that predicts one class only, a loss that did not fall, a client that would
-//! be better off guessing.
+//! What must not look like a success: a model that predicts one class only, a loss that did not
+//! fall, a client that would be better off guessing.
 //!
-//! Each check is a function of plain arguments that gives no, one or several [`Warning`]s. What a warning says names the
-//! class or client, what was found, and where it helps what to do.
+//! Each check is a function of plain arguments that gives no, one or several [`Warning`]s. What a
+//! warning says names the class or client, what was found, and where it helps what to do.
 
 use boostfgl_graph::Features;
 use serde::{Deserialize, Serialize};
@@ -48,8 +48,8 @@ pub enum WarningKind {
 }
 
 impl WarningKind {
-    /// Whether a model with this warning has learned nothing that a constant answer does not know: its metrics are not
-    /// ranked.
+    /// Whether a model with this warning has learned nothing that a constant answer does not know:
+    /// its metrics are not ranked.
     pub fn is_collapse(self) -> bool {
         matches!(self, Self::OneClass | Self::Diverged)
     }
@@ -57,7 +57,12 @@ impl WarningKind {
 
 impl Warning {
     /// A warning about `subject`, found under `seed`.
-    pub fn new(kind: WarningKind, subject: impl Into<String>, text: impl Into<String>, seed: u64) -> Self {
+    pub fn new(
+        kind: WarningKind,
+        subject: impl Into<String>,
+        text: impl Into<String>,
+        seed: u64,
+    ) -> Self {
         Self { kind, subject: subject.into(), text: text.into(), seeds: vec![seed] }
     }
 
@@ -68,7 +73,9 @@ impl Warning {
             [] => text.clone(),
             _ if of == 1 => text.clone(),
             [first] => format!("{text} (seed {first})"),
-            [first, ..] if seeds.len() == of => format!("{text} (seed {first}; alike in all {of} seeds)"),
+            [first, ..] if seeds.len() == of => {
+                format!("{text} (seed {first}; alike in all {of} seeds)")
+            }
             [first, ..] => format!("{text} (seed {first}; alike in {} of {of} seeds)", seeds.len()),
         }
     }
@@ -78,7 +85,10 @@ impl Warning {
 pub fn merge(seeds: impl IntoIterator<Item = Warning>) -> Vec<Warning> {
     let mut merged: Vec<Warning> = Vec::new();
     for warning in seeds {
-        match merged.iter_mut().find(|known| (known.kind, &known.subject) == (warning.kind, &warning.subject)) {
+        match merged
+            .iter_mut()
+            .find(|known| (known.kind, &known.subject) == (warning.kind, &warning.subject))
+        {
             Some(known) => known.seeds.extend(warning.seeds),
             None => merged.push(warning),
         }
@@ -91,19 +101,30 @@ pub fn merge(seeds: impl IntoIterator<Item = Warning>) -> Vec<Warning> {
 pub fn unpredicted(confusion: &Confusion, names: &[String], seed: u64) -> Vec<Warning> {
     let counts = confusion.per_class();
     let count = |class: usize| counts[class].truth;
-    let predicted: Vec<usize> = (0..names.len()).filter(|&class| counts[class].predicted > 0).collect();
+    let predicted: Vec<usize> =
+        (0..names.len()).filter(|&class| counts[class].predicted > 0).collect();
     let present: Vec<usize> = (0..names.len()).filter(|&class| count(class) > 0).collect();
     match &predicted[..] {
-        [] => vec![Warning::new(WarningKind::NoTestNode, "", "there is no labelled test node to judge by", seed)],
+        [] => vec![Warning::new(
+            WarningKind::NoTestNode,
+            "",
+            "there is no labelled test node to judge by",
+            seed,
+        )],
         [one] if present.len() > 1 => {
-            let missed: u64 = present.iter().filter(|class| *class != one).map(|&class| count(class)).sum();
+            let missed: u64 =
+                present.iter().filter(|class| *class != one).map(|&class| count(class)).sum();
             let text = format!(
-                "one class only is predicted, `{}`: none of the {missed} test nodes of other classes is found",
+                "one class only is predicted, `{}`: none of the {missed} test nodes of other \
+                 classes is found",
                 names[*one]
             );
             vec![Warning::new(WarningKind::OneClass, "", text, seed)]
         }
-        _ => present.iter().filter_map(|&class| never_found(&counts[class], &names[class], seed)).collect(),
+        _ => present
+            .iter()
+            .filter_map(|&class| never_found(&counts[class], &names[class], seed))
+            .collect(),
     }
 }
 
@@ -114,7 +135,8 @@ fn never_found(counts: &ClassCounts, name: &str, seed: u64) -> Option<Warning> {
         (0, _) => format!("`{name}` is never predicted: none of its {truth} test nodes is found"),
         (wrong, 0) if truth >= FEWEST as u64 => {
             format!(
-                "`{name}` is never found: all {wrong} predictions of it are wrong, and its {truth} test nodes are missed"
+                "`{name}` is never found: all {wrong} predictions of it are wrong, and its \
+                 {truth} test nodes are missed"
             )
         }
         _ => return None,
@@ -124,7 +146,8 @@ fn never_found(counts: &ClassCounts, name: &str, seed: u64) -> Option<Warning> {
 
 /// A training loss that did not fall or rose, from the loss of every round.
 ///
-/// The end is the mean over the last tenth of the rounds, at least one: a single round is noisy under dropout.
+/// The end is the mean over the last tenth of the rounds, at least one: a single round is noisy
+/// under dropout.
 pub fn training_loss(losses: &[f64], seed: u64) -> Option<Warning> {
     let (&first, later) = losses.split_first()?;
     let tail = &later[later.len() - later.len().min((losses.len() / 10).max(1))..];
@@ -134,8 +157,10 @@ pub fn training_loss(losses: &[f64], seed: u64) -> Option<Warning> {
     let end = tail.iter().sum::<f64>() / tail.len() as f64;
     let from_to = format!("from {first:.3} in round 1 to {end:.3} at the end");
     if !end.is_finite() || end > RISEN * first {
-        let text =
-            format!("training diverged, its loss rose {from_to}: lower optimizer.learning_rate or scale features");
+        let text = format!(
+            "training diverged, its loss rose {from_to}: lower optimizer.learning_rate or scale \
+             features"
+        );
         return Some(Warning::new(WarningKind::Diverged, "", text, seed));
     }
     (end >= FALLEN * first).then(|| {
@@ -165,16 +190,17 @@ pub struct ClientGuess<'a> {
     pub guessed: usize,
 }
 
-/// A client whose model is right less often than always answering its most common training class (the majority-class
-/// baseline), by more than chance in its test nodes: the upper end of Wilson's 95 % interval is below the baseline. Clients with
-/// fewer than ten test nodes are passed over.
+/// A client whose model is right less often than always answering its most common training class
+/// (the majority-class baseline), by more than chance in its test nodes: the upper end of Wilson's
+/// 95 % interval is below the baseline. Clients with fewer than ten test nodes are passed over.
 pub fn worse_than_guessing(found: &ClientGuess<'_>, seed: u64) -> Option<Warning> {
     let ClientGuess { client, nodes, right, class, guessed } = *found;
     let percent = |count: usize| 100.0 * count as f64 / nodes as f64;
     let upper = wilson(right as u64, nodes as u64).map_or(1.0, |interval| interval.hi);
     (nodes >= FEWEST && upper < guessed as f64 / nodes as f64).then(|| {
         let text = format!(
-            "client {client} is below the majority-class baseline: {:.1} % of its {nodes} test nodes are right, always \
+            "client {client} is below the majority-class baseline: {:.1} % of its {nodes} test \
+             nodes are right, always \
              answering `{class}` has {:.1} %",
             percent(right),
             percent(guessed)
@@ -186,8 +212,8 @@ pub fn worse_than_guessing(found: &ClientGuess<'_>, seed: u64) -> Option<Warning
 /// Fewer test nodes than this say nothing.
 const FEWEST: usize = 10;
 
-/// Columns of the features whose largest numbers differ by at least three orders of magnitude. Columns of zeros are passed
-/// over. Time O(stored numbers).
+/// Columns of the features whose largest numbers differ by at least three orders of magnitude.
+/// Columns of zeros are passed over. Time O(stored numbers).
 pub fn feature_scales(features: &Features, seed: u64) -> Option<Warning> {
     let largest = largest_of_columns(features);
     let used = || largest.iter().copied().enumerate().filter(|(_, x)| *x > 0.0 && x.is_finite());
@@ -196,7 +222,8 @@ pub fn feature_scales(features: &Features, seed: u64) -> Option<Warning> {
     let orders = libm::log10(most / least);
     (orders >= ORDERS).then(|| {
         let text = format!(
-            "feature columns differ by {orders:.0} orders of magnitude: column {} goes up to {most:.3e}, column {} up to \
+            "feature columns differ by {orders:.0} orders of magnitude: column {} goes up to \
+             {most:.3e}, column {} up to \
              {least:.3e}, and the larger one drowns the other; bring them to one scale first",
             large + 1,
             small + 1
@@ -214,7 +241,10 @@ fn largest_of_columns(features: &Features) -> Vec<f64> {
     match features {
         Features::Dense { columns, values, .. } => {
             for row in values.chunks_exact((*columns).max(1)) {
-                largest.iter_mut().zip(row).for_each(|(most, x)| *most = most.max(f64::from(x.abs())));
+                largest
+                    .iter_mut()
+                    .zip(row)
+                    .for_each(|(most, x)| *most = most.max(f64::from(x.abs())));
             }
         }
         Features::Sparse(rows) => {
@@ -255,15 +285,20 @@ mod tests {
         let found = unpredicted(&confusion(&[(0, 0), (1, 0), (2, 2), (1, 2)]), &names(), 0);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].text, "`fraud` is never predicted: none of its 2 test nodes is found");
-        assert_eq!((found[0].kind, found[0].subject.as_str()), (WarningKind::NeverPredicted, "fraud"));
+        assert_eq!(
+            (found[0].kind, found[0].subject.as_str()),
+            (WarningKind::NeverPredicted, "fraud")
+        );
         // Predicted once, and wrongly: of ten nodes not one is found.
         let missed: Vec<(u32, u32)> = (0..10).map(|_| (1, 0)).chain([(0, 0), (0, 1)]).collect();
         let found = unpredicted(&confusion(&missed), &names(), 0);
         assert_eq!(
             found[0].text,
-            "`fraud` is never found: all 1 predictions of it are wrong, and its 10 test nodes are missed"
+            "`fraud` is never found: all 1 predictions of it are wrong, and its 10 test nodes are \
+             missed"
         );
-        // A class without a test node need not be predicted, and one class among the truth is no collapse.
+        // A class without a test node need not be predicted, and one class among the truth is no
+        // collapse.
         assert!(unpredicted(&confusion(&[(0, 0), (1, 1)]), &names(), 0).is_empty());
         assert!(unpredicted(&confusion(&[(0, 0), (0, 0)]), &names(), 0).is_empty());
         assert_eq!(unpredicted(&confusion(&[]), &names(), 0)[0].kind, WarningKind::NoTestNode);
@@ -289,11 +324,18 @@ mod tests {
         let client = ClientGuess { client: 3, nodes: 20, right: 8, class: "ok", guessed: 13 };
         assert_eq!(
             worse_than_guessing(&client, 0).unwrap().text,
-            "client 3 is below the majority-class baseline: 40.0 % of its 20 test nodes are right, always answering `ok` has \
+            "client 3 is below the majority-class baseline: 40.0 % of its 20 test nodes are \
+             right, always answering `ok` has \
              65.0 %"
         );
-        assert!(worse_than_guessing(&ClientGuess { guessed: 12, ..client.clone() }, 0).is_none(), "within chance");
-        assert!(worse_than_guessing(&ClientGuess { nodes: 9, right: 0, guessed: 9, ..client }, 0).is_none());
+        assert!(
+            worse_than_guessing(&ClientGuess { guessed: 12, ..client.clone() }, 0).is_none(),
+            "within chance"
+        );
+        assert!(
+            worse_than_guessing(&ClientGuess { nodes: 9, right: 0, guessed: 9, ..client }, 0)
+                .is_none()
+        );
     }
 
     #[test]
@@ -302,7 +344,9 @@ mod tests {
         let money = columns(vec![52_000.0, 0.5, 0.0, 180_000.0, 0.2, 0.0]);
         let text = feature_scales(&money, 0).unwrap().text;
         assert!(
-            text.contains("by 6 orders of magnitude: column 1 goes up to 1.800e5, column 2 up to 5.000e-1"),
+            text.contains(
+                "by 6 orders of magnitude: column 1 goes up to 1.800e5, column 2 up to 5.000e-1"
+            ),
             "{text}"
         );
         assert!(feature_scales(&columns(vec![1.0, 0.01, 5.0, -9.0, 0.0, 0.0]), 0).is_none());
@@ -310,11 +354,16 @@ mod tests {
 
     #[test]
     fn warnings_of_seeds_are_told_once() {
-        let warning = |subject: &str, seed| Warning::new(WarningKind::NeverPredicted, subject, subject, seed);
+        let warning =
+            |subject: &str, seed| Warning::new(WarningKind::NeverPredicted, subject, subject, seed);
         let collapse = Warning::new(WarningKind::OneClass, "", "one class", 1);
-        let merged = merge([warning("a", 0), warning("b", 0), collapse, warning("a", 1), warning("a", 2)]);
+        let merged =
+            merge([warning("a", 0), warning("b", 0), collapse, warning("a", 1), warning("a", 2)]);
         let sentences: Vec<String> = merged.iter().map(|warning| warning.sentence(3)).collect();
-        assert_eq!(sentences, ["one class (seed 1)", "a (seed 0; alike in all 3 seeds)", "b (seed 0)"]);
+        assert_eq!(
+            sentences,
+            ["one class (seed 1)", "a (seed 0; alike in all 3 seeds)", "b (seed 0)"]
+        );
         assert_eq!(warning("a", 7).sentence(1), "a");
     }
 }

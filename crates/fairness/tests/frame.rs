@@ -6,7 +6,8 @@ use boostfgl_fairness::{Evaluation, Facts, FrameMetric, Group, Grouping, MetricF
 use boostfgl_graph::{GroupColumn, Labels, Stream};
 use proptest::prelude::*;
 
-/// One node: truth (none for class 4), prediction, client, minority, heterophilous, judged, degree, region.
+/// One node: truth (none for class 4), prediction, client, minority, heterophilous, judged, degree,
+/// region.
 type Node = (u32, u32, u32, bool, bool, bool, usize, usize);
 
 /// What facts borrow from.
@@ -24,8 +25,10 @@ struct Data {
 
 impl Data {
     fn of(nodes: &[Node]) -> Self {
-        let truth: Vec<i64> = nodes.iter().map(|node| if node.0 == 4 { -1 } else { i64::from(node.0) }).collect();
-        let region: Vec<&str> = nodes.iter().map(|node| ["", "north", "south", "west"][node.7]).collect();
+        let truth: Vec<i64> =
+            nodes.iter().map(|node| if node.0 == 4 { -1 } else { i64::from(node.0) }).collect();
+        let region: Vec<&str> =
+            nodes.iter().map(|node| ["", "north", "south", "west"][node.7]).collect();
         Self {
             truth: Labels::from_integers(&truth, 5).unwrap(),
             prediction: nodes.iter().map(|node| node.1).collect(),
@@ -57,7 +60,12 @@ impl Data {
         self.try_frame(grouping, metric, draws).unwrap()
     }
 
-    fn try_frame(&self, grouping: &str, metric: &str, draws: usize) -> boostfgl_fairness::Result<MetricFrame> {
+    fn try_frame(
+        &self,
+        grouping: &str,
+        metric: &str,
+        draws: usize,
+    ) -> boostfgl_fairness::Result<MetricFrame> {
         // Every group is ranked, unless a test says otherwise.
         self.try_frame_of(grouping, metric, FrameOptions { draws, min_group: 1 })
     }
@@ -68,22 +76,39 @@ impl Data {
         metric: &str,
         options: FrameOptions,
     ) -> boostfgl_fairness::Result<MetricFrame> {
-        MetricFrame::new(&self.facts(), &Grouping::parse(grouping)?, &FrameMetric::parse(metric)?, options)
+        MetricFrame::new(
+            &self.facts(),
+            &Grouping::parse(grouping)?,
+            &FrameMetric::parse(metric)?,
+            options,
+        )
     }
 
     fn evaluation(&self) -> Evaluation {
-        let mut client_sizes = vec![0; self.client.iter().max().map_or(0, |&last| last as usize + 1)];
+        let mut client_sizes =
+            vec![0; self.client.iter().max().map_or(0, |&last| last as usize + 1)];
         self.client.iter().for_each(|&client| client_sizes[client as usize] += 1);
         let Facts { truth, prediction, nodes, client, minority, heterophilous, .. } = self.facts();
-        Question { truth, prediction, nodes, client, client_sizes: &client_sizes, minority, heterophilous }
-            .evaluate()
-            .unwrap()
+        Question {
+            truth,
+            prediction,
+            nodes,
+            client,
+            client_sizes: &client_sizes,
+            minority,
+            heterophilous,
+        }
+        .evaluate()
+        .unwrap()
     }
 }
 
 fn nodes() -> impl Strategy<Value = Vec<Node>> {
     let flag = any::<bool>;
-    prop::collection::vec((0u32..5, 0u32..4, 0u32..4, flag(), flag(), flag(), 0usize..9, 0usize..4), 1..60)
+    prop::collection::vec(
+        (0u32..5, 0u32..4, 0u32..4, flag(), flag(), flag(), 0usize..9, 0usize..4),
+        1..60,
+    )
 }
 
 /// Six judged nodes, one without a label, one that is not judged.
@@ -103,7 +128,8 @@ fn six() -> Data {
 #[test]
 fn accuracy_by_hand() {
     let frame = six().frame("minority", "accuracy", 0);
-    let rows: Vec<_> = frame.rows.iter().map(|row| (row.group.as_str(), row.nodes, row.value)).collect();
+    let rows: Vec<_> =
+        frame.rows.iter().map(|row| (row.group.as_str(), row.nodes, row.value)).collect();
     assert_eq!(rows, [("minority", 2, Some(0.5)), ("majority", 4, Some(0.75))]);
     assert_eq!((frame.nodes, frame.overall), (6, Some(4.0 / 6.0)));
     assert_eq!((frame.difference, frame.ratio), (Some(0.25), Some(0.5 / 0.75)));
@@ -112,7 +138,10 @@ fn accuracy_by_hand() {
     // Of shares without any draw: 4 of 6, and 1 of 2.
     assert_eq!((frame.overall_interval, frame.rows[0].interval), (wilson(4, 6), wilson(1, 2)));
     let f1 = six().frame("minority", "macro_f1", 0);
-    assert_eq!((f1.overall_interval, f1.difference_interval, f1.rows[0].interval), (None, None, None));
+    assert_eq!(
+        (f1.overall_interval, f1.difference_interval, f1.rows[0].interval),
+        (None, None, None)
+    );
 }
 
 #[test]
@@ -130,7 +159,8 @@ fn the_worst_error_is_the_largest() {
 #[test]
 fn an_intersection_nobody_is_in_is_shown_and_never_worst() {
     let frame = six().frame("minority*heterophilous", "accuracy", 100);
-    let rows: Vec<_> = frame.rows.iter().map(|row| (row.group.as_str(), row.nodes, row.value)).collect();
+    let rows: Vec<_> =
+        frame.rows.iter().map(|row| (row.group.as_str(), row.nodes, row.value)).collect();
     let expected = [
         ("minority × heterophilous", 2, Some(0.5)),
         ("minority × homophilous", 0, None),
@@ -139,17 +169,25 @@ fn an_intersection_nobody_is_in_is_shown_and_never_worst() {
     ];
     assert_eq!(rows, expected);
     assert_eq!(frame.rows[1].interval, None);
-    assert_eq!((frame.difference, frame.worst.unwrap().group.as_str()), (Some(0.5), "minority × heterophilous"));
+    assert_eq!(
+        (frame.difference, frame.worst.unwrap().group.as_str()),
+        (Some(0.5), "minority × heterophilous")
+    );
 }
 
 #[test]
 fn nodes_without_a_value_are_a_group_of_their_own() {
     let frame = six().frame("column:region", "accuracy", 50);
-    let rows: Vec<_> = frame.rows.iter().map(|row| (row.group.as_str(), row.nodes, row.value)).collect();
+    let rows: Vec<_> =
+        frame.rows.iter().map(|row| (row.group.as_str(), row.nodes, row.value)).collect();
     // The west has no node in the data, so it is no value. Node 3 has an empty field.
     assert_eq!(
         rows,
-        [("region=north", 2, Some(1.0)), ("region=south", 3, Some(1.0 / 3.0)), ("region=unknown", 1, Some(1.0))]
+        [
+            ("region=north", 2, Some(1.0)),
+            ("region=south", 3, Some(1.0 / 3.0)),
+            ("region=unknown", 1, Some(1.0))
+        ]
     );
     assert_eq!(rows.iter().map(|row| row.1).sum::<usize>(), frame.nodes);
     let both = six().frame("column:region*minority", "accuracy", 0);
@@ -165,7 +203,8 @@ fn nodes_without_a_value_are_a_group_of_their_own() {
     assert_eq!(known.rows.len(), 2);
     // A value that is called so is not the same as none.
     let texts = ["unknown", "unknown", "", "a", "a", "a", "a", "a"];
-    let named = Data { columns: vec![GroupColumn::from_texts("c", &texts)], ..six() }.frame("column:c", "accuracy", 0);
+    let named = Data { columns: vec![GroupColumn::from_texts("c", &texts)], ..six() }
+        .frame("column:c", "accuracy", 0);
     let names: Vec<_> = named.rows.iter().map(|row| row.group.as_str()).collect();
     assert_eq!(names, ["c=a", "c=unknown", "c=unknown (no value)"]);
 }
@@ -175,12 +214,20 @@ fn an_interval_of_a_share_is_never_a_point() {
     let frame = six().frame("column:region", "accuracy", 50);
     // One right case of one leaves 21 to 100 %, two of two 34 to 100 %.
     assert_eq!((frame.rows[0].interval, frame.rows[2].interval), (wilson(2, 2), wilson(1, 1)));
-    assert!(frame.rows.iter().all(|row| row.interval.is_some_and(|interval| interval.lo < interval.hi)));
+    assert!(
+        frame.rows.iter().all(|row| row.interval.is_some_and(|interval| interval.lo < interval.hi))
+    );
     let difference = frame.difference_interval.unwrap();
-    assert!(0.0 <= difference.lo && difference.lo < difference.hi && difference.hi <= 1.0, "{difference:?}");
+    assert!(
+        0.0 <= difference.lo && difference.lo < difference.hi && difference.hi <= 1.0,
+        "{difference:?}"
+    );
     // Macro-F1 is no share: where every draw agrees there is no interval, and none is made up.
     let f1 = six().frame("column:region", "macro_f1", 50);
-    assert_eq!((f1.rows[0].value, f1.rows[0].interval, f1.rows[2].interval), (Some(1.0), None, None));
+    assert_eq!(
+        (f1.rows[0].value, f1.rows[0].interval, f1.rows[2].interval),
+        (Some(1.0), None, None)
+    );
     assert!(f1.rows[1].interval.is_some());
 }
 
@@ -188,11 +235,13 @@ fn an_interval_of_a_share_is_never_a_point() {
 fn recall_counts_the_nodes_of_its_class() {
     // Of the minority both nodes are of class 1, one of them found; of the majority none is.
     let frame = six().frame("minority", "recall:1", 10);
-    let rows: Vec<_> = frame.rows.iter().map(|row| (row.nodes, row.counted, row.value, row.interval)).collect();
+    let rows: Vec<_> =
+        frame.rows.iter().map(|row| (row.nodes, row.counted, row.value, row.interval)).collect();
     assert_eq!(rows, [(2, 2, Some(0.5), wilson(1, 2)), (4, 0, None, None)]);
     assert_eq!((frame.nodes, frame.counted, frame.overall_interval), (6, 2, wilson(1, 2)));
     let frame = six().frame("heterophilous", "recall:0", 10);
-    let rows: Vec<_> = frame.rows.iter().map(|row| (row.nodes, row.counted, row.interval)).collect();
+    let rows: Vec<_> =
+        frame.rows.iter().map(|row| (row.nodes, row.counted, row.interval)).collect();
     assert_eq!(rows, [(4, 2, wilson(1, 2)), (2, 2, wilson(2, 2))]);
 }
 
@@ -206,7 +255,8 @@ fn small_groups_are_shown_and_not_ranked() {
     let small: Vec<_> = found.rows.iter().map(|row| (row.small, row.value.is_some())).collect();
     assert_eq!(small, [(false, true), (false, true), (true, true)]);
     assert_eq!((found.min_group, found.worst.unwrap().group.as_str()), (2, "region=south"));
-    // With three cases the south is alone: no difference and no ratio, and it is the worst of those ranked.
+    // With three cases the south is alone: no difference and no ratio, and it is the worst of those
+    // ranked.
     let lone = frame("column:region", "accuracy", 3);
     assert_eq!((lone.difference, lone.ratio, lone.difference_interval), (None, None, None));
     assert_eq!(lone.worst.unwrap().group, "region=south");
@@ -225,8 +275,10 @@ fn small_groups_are_shown_and_not_ranked() {
     assert!(default.unwrap().rows.iter().all(|row| row.small));
     // Over seeds a group is small if it is so under one of them.
     let seed = |seed, frame| SeedFrame { seed, frame };
-    let joined =
-        SeedFrames::new(vec![seed(0, frame("column:region", "error", 1)), seed(1, frame("column:region", "error", 2))]);
+    let joined = SeedFrames::new(vec![
+        seed(0, frame("column:region", "error", 1)),
+        seed(1, frame("column:region", "error", 2)),
+    ]);
     let joined = joined.unwrap();
     assert_eq!(joined.rows.iter().map(|row| row.small).collect::<Vec<_>>(), [false, false, true]);
     assert_eq!(
@@ -240,12 +292,17 @@ fn degrees_classes_and_recall() {
     let data = six();
     // Degrees 1 1 2 3 4 9 9 9: the fourth smallest is 3.
     let frame = data.frame("degree:2", "accuracy", 0);
-    let rows: Vec<_> = frame.rows.iter().map(|row| (row.group.as_str(), row.nodes, row.value)).collect();
+    let rows: Vec<_> =
+        frame.rows.iter().map(|row| (row.group.as_str(), row.nodes, row.value)).collect();
     assert_eq!(rows, [("degree=1–3", 4, Some(0.75)), ("degree=4–9", 2, Some(0.5))]);
     let frame = data.frame("class", "recall:1", 10);
     let values: Vec<_> = frame.rows.iter().map(|row| (row.nodes, row.value)).collect();
     assert_eq!(values, [(4, None), (2, Some(0.5)), (0, None), (0, None), (0, None)]);
-    assert_eq!((frame.difference, frame.ratio, frame.difference_interval), (None, None, None), "one group has a value");
+    assert_eq!(
+        (frame.difference, frame.ratio, frame.difference_interval),
+        (None, None, None),
+        "one group has a value"
+    );
     assert_eq!(frame.worst.unwrap().group, "class=1");
 }
 
@@ -259,29 +316,44 @@ fn nothing_to_judge_is_not_an_error() {
 #[test]
 fn what_cannot_be_asked_is_named() {
     let data = six();
-    let reason = |grouping: &str, metric: &str, draws| data.try_frame(grouping, metric, draws).unwrap_err();
+    let reason =
+        |grouping: &str, metric: &str, draws| data.try_frame(grouping, metric, draws).unwrap_err();
     for (error, wanted) in [
         (
             reason("column:regoin", "accuracy", 0),
             "unknown group column `regoin` (did you mean `region`?); there are region",
         ),
         (reason("class", "recall:7", 0), "unknown class `7`"),
-        (reason("class", "accuracy", MOST_DRAWS + 1), "draws of the bootstrap: expected at most 100000, found 100001"),
+        (
+            reason("class", "accuracy", MOST_DRAWS + 1),
+            "draws of the bootstrap: expected at most 100000, found 100001",
+        ),
     ] {
         assert!(error.to_string().starts_with(wanted) && error.is_request(), "{error}");
         assert!(!error.advice().is_empty());
     }
-    let bare = Data { columns: Vec::new(), ..six() }.try_frame("column:x", "error", 0).unwrap_err().to_string();
+    let bare = Data { columns: Vec::new(), ..six() }
+        .try_frame("column:x", "error", 0)
+        .unwrap_err()
+        .to_string();
     assert!(bare.starts_with("grouping `column:x`: expected data with group columns"), "{bare}");
-    let far = Data { client: vec![u32::MAX; 8], ..six() }.try_frame("client", "error", 0).unwrap_err().to_string();
+    let far = Data { client: vec![u32::MAX; 8], ..six() }
+        .try_frame("client", "error", 0)
+        .unwrap_err()
+        .to_string();
     assert_eq!(far, "grouping `client`: expected at most 1000 groups, found 4294967296");
 
     let texts: Vec<String> = (0..500).map(|v| v.to_string()).collect();
-    let many: Vec<Node> = (0..500).map(|v| (v % 4, 0, 0, true, true, true, v as usize, 0)).collect();
+    let many: Vec<Node> =
+        (0..500).map(|v| (v % 4, 0, 0, true, true, true, v as usize, 0)).collect();
     let many = Data { columns: vec![GroupColumn::from_texts("id", &texts)], ..Data::of(&many) };
     assert_eq!(many.frame("column:id*minority", "error", 0).rows.len(), 1000);
-    let error = many.try_frame("column:id*minority*heterophilous", "error", 0).unwrap_err().to_string();
-    assert_eq!(error, "grouping `column:id*minority*heterophilous`: expected at most 1000 groups, found 2000");
+    let error =
+        many.try_frame("column:id*minority*heterophilous", "error", 0).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "grouping `column:id*minority*heterophilous`: expected at most 1000 groups, found 2000"
+    );
 }
 
 #[test]
@@ -291,10 +363,19 @@ fn parts_that_do_not_fit_are_named() {
     let broken = GroupColumn { of_node: vec![Some(3); 8], ..columns(&["x"]).remove(0) };
     for (data, wanted) in [
         (Data { degree: vec![1], ..six() }, "degree: expected 8 entries, one per node, found 1"),
-        (Data { columns: columns(&["x"]), ..six() }, "c: expected 8 entries, one per node, found 1"),
-        (Data { columns: vec![broken], ..six() }, "group column `c`: expected a value below 1, found 3"),
+        (
+            Data { columns: columns(&["x"]), ..six() },
+            "c: expected 8 entries, one per node, found 1",
+        ),
+        (
+            Data { columns: vec![broken], ..six() },
+            "group column `c`: expected a value below 1, found 3",
+        ),
         (Data { nodes: vec![8], ..six() }, "judged node: expected a node below 8, found 8"),
-        (Data { prediction: vec![5; 8], ..six() }, "prediction of node 0: expected a class below 5, found 5"),
+        (
+            Data { prediction: vec![5; 8], ..six() },
+            "prediction of node 0: expected a class below 5, found 5",
+        ),
     ] {
         assert_eq!(reason(data), wanted);
     }
@@ -313,30 +394,52 @@ fn seeds_are_joined_by_name() {
     assert_eq!((joined.difference.mean, joined.worst.as_ref().unwrap().value), (Some(0.25), 0.5));
     let json = serde_json::to_string(&joined).unwrap();
     assert_eq!(serde_json::from_str::<SeedFrames>(&json).unwrap(), joined);
-    assert!(json.contains("\"grouping\":\"client\"") && json.contains("\"interval\":{\"lo\":"), "{json}");
+    assert!(
+        json.contains("\"grouping\":\"client\"") && json.contains("\"interval\":{\"lo\":"),
+        "{json}"
+    );
 
     let other = SeedFrame { seed: 5, frame: first.frame("class", "accuracy", 10) };
     let error = SeedFrames::new(vec![seed(3, &first), other]).unwrap_err().to_string();
-    assert_eq!(error, "frames: expected accuracy by client for every seed, found accuracy by class");
+    assert_eq!(
+        error,
+        "frames: expected accuracy by client for every seed, found accuracy by class"
+    );
     assert!(SeedFrames::new(Vec::new()).is_err());
 }
 
-/// 8000 nodes as of a real run. The interval of an accuracy p over n nodes is p ± 1.96 √(p (1 − p) / n) up to noise.
+/// 8000 nodes as of a real run. The interval of an accuracy p over n nodes is p ± 1.96 √(p (1 − p)
+/// / n) up to noise.
 #[test]
 fn intervals_of_many_nodes_are_those_of_a_normal_and_quick() {
     let mut stream = Stream::new(0, "frames test", &[]);
     let node = |stream: &mut Stream| {
         let truth = stream.below(4) as u32;
         let prediction = if stream.unit() < 0.7 { truth } else { stream.below(4) as u32 };
-        (truth, prediction, stream.below(4) as u32, stream.unit() < 0.25, stream.unit() < 0.5, true, stream.below(9), 0)
+        (
+            truth,
+            prediction,
+            stream.below(4) as u32,
+            stream.unit() < 0.25,
+            stream.unit() < 0.5,
+            true,
+            stream.below(9),
+            0,
+        )
     };
     let data = Data::of(&(0..8000).map(|_| node(&mut stream)).collect::<Vec<_>>());
     let grouping = Grouping::parse("minority*heterophilous").unwrap();
     let start = std::time::Instant::now();
     let metrics = [FrameMetric::Accuracy, FrameMetric::MacroF1];
-    let frames =
-        MetricFrame::measure(&data.facts(), &grouping, &metrics, FrameOptions { draws: DRAWS, min_group: 10 }).unwrap();
-    // A bound that only a lapse into something much slower exceeds, also on a busy machine without optimisation.
+    let frames = MetricFrame::measure(
+        &data.facts(),
+        &grouping,
+        &metrics,
+        FrameOptions { draws: DRAWS, min_group: 10 },
+    )
+    .unwrap();
+    // A bound that only a lapse into something much slower exceeds, also on a busy machine without
+    // optimisation.
     assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
     for row in &frames[0].rows {
         let (p, interval) = (row.value.unwrap(), row.interval.unwrap());
@@ -345,7 +448,12 @@ fn intervals_of_many_nodes_are_those_of_a_normal_and_quick() {
         assert!((width - 1.0).abs() < 0.15, "{row:?}: {width}");
         assert!(interval.lo < p && p < interval.hi);
     }
-    assert!(frames[1].rows.iter().all(|row| row.interval.is_some_and(|i| i.lo < i.hi && i.hi - i.lo < 0.1)));
+    assert!(
+        frames[1]
+            .rows
+            .iter()
+            .all(|row| row.interval.is_some_and(|i| i.lo < i.hi && i.hi - i.lo < 0.1))
+    );
     let interval = frames[0].difference_interval.unwrap();
     assert!(interval.lo >= 0.0 && interval.lo < interval.hi && interval.hi < 0.15, "{interval:?}");
 }
@@ -378,7 +486,8 @@ proptest! {
         }
     }
 
-    /// Every judged node is in exactly one group, and accuracy is the mean over groups weighted by nodes.
+    /// Every judged node is in exactly one group, and accuracy is the mean over groups weighted by
+    /// nodes.
     #[test]
     fn groups_partition_the_nodes(nodes in nodes()) {
         let data = Data::of(&nodes);
@@ -408,7 +517,8 @@ proptest! {
         }
     }
 
-    /// Measuring several metrics at once gives each as alone, and what all nodes give does not depend on the grouping.
+    /// Measuring several metrics at once gives each as alone, and what all nodes give does not
+    /// depend on the grouping.
     #[test]
     fn metrics_share_draws_and_disturb_nobody(nodes in nodes()) {
         let data = Data::of(&nodes);

@@ -1,4 +1,5 @@
-//! The metrics of an independent float64 implementation of the paper, on twelve nodes worked out in full.
+//! The metrics of an independent float64 implementation of the paper, on twelve nodes worked out in
+//! full.
 
 use boostfgl_fairness::metrics::{Accuracy, MacroF1};
 use boostfgl_fairness::{Classes, Confusion, Metric, Question};
@@ -27,8 +28,8 @@ fn flags(list: &Value) -> Vec<bool> {
     (0..12).map(|v| list.contains(&v)).collect()
 }
 
-/// The paper's literal formula, on every set the fixture lists. ε = 1e-12 moves values by about 1e-12, so only a much
-/// tighter tolerance sees where it stands.
+/// The paper's literal formula, on every set the fixture lists. ε = 1e-12 moves values by about
+/// 1e-12, so only a much tighter tolerance sees where it stands.
 #[test]
 fn literal_formula_on_every_set() {
     let golden = golden();
@@ -47,7 +48,12 @@ fn literal_formula_on_every_set() {
     for name in ["all_nodes", "test_nodes"] {
         let result = &golden["results"][name];
         let judged = integers(&result["S"]);
-        close(name, Accuracy.compute(&confusion(&judged), Classes::All), &result["accuracy"], TIGHT);
+        close(
+            name,
+            Accuracy.compute(&confusion(&judged), Classes::All),
+            &result["accuracy"],
+            TIGHT,
+        );
         let per_class = f1.per_class(&confusion(&judged));
         assert_eq!(per_class.len(), result["f1_per_class"].as_array().unwrap().len());
         for (c, ours) in per_class.into_iter().enumerate() {
@@ -55,14 +61,23 @@ fn literal_formula_on_every_set() {
         }
         check(format!("{name}, overall"), &judged, &result["overall_f1"]);
         check(format!("{name}, hete"), &integers(&result["hete_global_le"]), &result["hete_f1"]);
-        check(format!("{name}, hete local"), &integers(&result["hete_local_le"]), &result["hete_f1_local"]);
+        check(
+            format!("{name}, hete local"),
+            &integers(&result["hete_local_le"]),
+            &result["hete_f1_local"],
+        );
         for (q, minority) in result["minority"].as_object().unwrap() {
-            check(format!("{name}, q = {q}"), &integers(&minority["hete_min"]), &minority["hete_min_f1"]);
+            check(
+                format!("{name}, q = {q}"),
+                &integers(&minority["hete_min"]),
+                &minority["hete_min_f1"],
+            );
         }
     }
 }
 
-/// The whole path from flags to scores. It is exact where the fixture has ε = 1e-12, hence the wider tolerance.
+/// The whole path from flags to scores. It is exact where the fixture has ε = 1e-12, hence the
+/// wider tolerance.
 #[test]
 fn a_question_gives_the_same_scores() {
     let golden = golden();
@@ -106,8 +121,9 @@ fn a_question_gives_the_same_scores() {
 
 /// The `client` reading, which the fixture does not have, worked out by hand on its test nodes.
 ///
-/// Client 0 (7 nodes) judges nodes 5 and 6: classes 0 and 1, both right, macro-F1 2/3 over three classes.
-/// Client 1 (5 nodes) judges nodes 9 (class 2, right) and 11 (class 1, taken for 0): macro-F1 1/3.
+/// Client 0 (7 nodes) judges nodes 5 and 6: classes 0 and 1, both right, macro-F1 2/3 over three
+/// classes. Client 1 (5 nodes) judges nodes 9 (class 2, right) and 11 (class 1, taken for 0):
+/// macro-F1 1/3.
 #[test]
 fn client_reading_by_hand() {
     let golden = golden();

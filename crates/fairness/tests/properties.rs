@@ -17,7 +17,10 @@ fn pairs() -> impl Strategy<Value = (usize, Vec<(u32, u32)>)> {
 type Node = (u32, u32, u32, bool, bool, bool);
 
 fn nodes() -> impl Strategy<Value = Vec<Node>> {
-    prop::collection::vec((0u32..5, 0u32..5, 0u32..4, any::<bool>(), any::<bool>(), any::<bool>()), 1..80)
+    prop::collection::vec(
+        (0u32..5, 0u32..5, 0u32..4, any::<bool>(), any::<bool>(), any::<bool>()),
+        1..80,
+    )
 }
 
 fn evaluate(nodes: &[Node]) -> Evaluation {
@@ -54,7 +57,8 @@ proptest! {
         }
     }
 
-    /// A class without a node cannot be hit, so it adds 0 to the sum: equality, whatever is predicted and for any ε.
+    /// A class without a node cannot be hit, so it adds 0 to the sum: equality, whatever is
+    /// predicted and for any ε.
     #[test]
     fn pooled_is_present_times_the_share_of_present_classes((classes, pairs) in pairs(), epsilon in 0.0..0.1f64) {
         prop_assume!(!pairs.is_empty());
@@ -128,7 +132,8 @@ proptest! {
         }
     }
 
-    /// With a single client the three readings of accuracy coincide, and `client` is `pooled` for F1.
+    /// With a single client the three readings of accuracy coincide, and `client` is `pooled` for
+    /// F1.
     #[test]
     fn one_client_is_everybody(nodes in nodes()) {
         let nodes: Vec<Node> = nodes.into_iter().map(|node| (node.0, node.1, 0, node.3, node.4, node.5)).collect();

@@ -25,7 +25,8 @@ fn wilsons_interval_is_that_of_the_score_test() {
     }
 }
 
-/// Newcombe (1998), Interval estimation for the difference between independent proportions, table II, method 10.
+/// Newcombe (1998), Interval estimation for the difference between independent proportions, table
+/// II, method 10.
 #[test]
 fn the_difference_of_shares_is_as_published() {
     for (first, second, lo, hi) in [
@@ -39,6 +40,9 @@ fn the_difference_of_shares_is_as_published() {
         ((10, 10), (0, 10), 0.6075, 1.0),
     ] {
         let found = newcombe(first, second).unwrap();
-        assert!((found.lo - lo).abs() < 5e-5 && (found.hi - hi).abs() < 5e-5, "{first:?} − {second:?}: {found:?}");
+        assert!(
+            (found.lo - lo).abs() < 5e-5 && (found.hi - hi).abs() < 5e-5,
+            "{first:?} − {second:?}: {found:?}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Tests and adjustments agree with scipy and statsmodels; `fixtures/scipy_tests.py` made the numbers.
+//! Tests and adjustments agree with scipy and statsmodels; `fixtures/scipy_tests.py` made the
+//! numbers.
 
 use boostfgl_fairness::statistics::{EXACT_UP_TO, SignedRank, holm, mean_ranks, signed_rank};
 use serde::Deserialize;
@@ -37,7 +38,10 @@ fn fixture() -> Fixture {
 }
 
 fn near(what: &str, ours: f64, theirs: f64) {
-    assert!((ours - theirs).abs() <= 1e-12 * theirs.abs().max(1e-3), "{what}: {ours} here, {theirs} there");
+    assert!(
+        (ours - theirs).abs() <= 1e-12 * theirs.abs().max(1e-3),
+        "{what}: {ours} here, {theirs} there"
+    );
 }
 
 /// Compares each case; says how many there were.

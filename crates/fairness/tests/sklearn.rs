@@ -29,7 +29,10 @@ fn two_hundred_random_cases() {
         let confusion = Confusion::from_pairs(case.classes, pairs).unwrap();
         let f1 = MacroF1::EXACT;
         let same = |name: &str, ours: f64, theirs: f64| {
-            assert!((ours - theirs).abs() <= 1e-12, "case {i}, {name}: {ours} here, {theirs} there");
+            assert!(
+                (ours - theirs).abs() <= 1e-12,
+                "case {i}, {name}: {ours} here, {theirs} there"
+            );
         };
         same("accuracy", Accuracy.compute(&confusion, Classes::All).unwrap(), case.accuracy);
         same("pooled", f1.compute(&confusion, Classes::All).unwrap(), case.pooled);

@@ -1,7 +1,9 @@
 //! What must hold of intervals, tests and ranks whatever the numbers are.
 
 use boostfgl_fairness::mean;
-use boostfgl_fairness::statistics::{SignedRank, holm, mean_interval, mean_ranks, signed_rank, smallest_p};
+use boostfgl_fairness::statistics::{
+    SignedRank, holm, mean_interval, mean_ranks, signed_rank, smallest_p,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -59,7 +59,8 @@ impl<T: Real> Took<T> {
         round: usize,
         weight: ClientWeight,
     ) -> Vec<Envelope<'a, T>> {
-        let Update { model, message, norm, tensor_norms, size, summary, .. } = self.update(client, weight);
+        let Update { model, message, norm, tensor_norms, size, summary, .. } =
+            self.update(client, weight);
         let upload = &self.trained.upload;
         let forged = self.forged.as_ref();
         let envelope = Envelope {
@@ -85,16 +86,26 @@ impl<T: Real> Took<T> {
 
     /// What it says beside its model.
     pub(crate) fn message(&self) -> &Message<T> {
-        self.forged.as_ref().and_then(|forged| forged.message.as_ref()).unwrap_or(&self.trained.upload.message)
+        self.forged
+            .as_ref()
+            .and_then(|forged| forged.message.as_ref())
+            .unwrap_or(&self.trained.upload.message)
     }
 
     /// What a server rule works with.
-    pub(crate) fn update<'a>(&'a self, client: &'a Client<T>, weight: ClientWeight) -> Update<'a, T> {
+    pub(crate) fn update<'a>(
+        &'a self,
+        client: &'a Client<T>,
+        weight: ClientWeight,
+    ) -> Update<'a, T> {
         let (trained, forged) = (&self.trained, self.forged.as_ref());
         let local = trained.upload.model.then(|| client.local());
         Update {
             client: self.client,
-            model: forged.and_then(|forged| forged.model.as_ref()).filter(|_| local.is_some()).or(local),
+            model: forged
+                .and_then(|forged| forged.model.as_ref())
+                .filter(|_| local.is_some())
+                .or(local),
             message: self.message(),
             norm: trained.norm,
             tensor_norms: &trained.tensor_norms,

@@ -11,7 +11,9 @@ use crate::wire::Message;
 use boostfgl_graph::groups::minority_classes;
 use boostfgl_nn::backbones::{Backbone, Pass, Supervised};
 use boostfgl_nn::optim::Optimizer;
-use boostfgl_nn::{Ledger, Matrix, Params, Pool, Propagation, Reach, Real, View, WeightedLoss, softmax_rows};
+use boostfgl_nn::{
+    Ledger, Matrix, Params, Pool, Propagation, Reach, Real, View, WeightedLoss, softmax_rows,
+};
 use std::sync::Arc;
 
 /// What every client of a run is told.
@@ -45,7 +47,8 @@ pub(crate) struct Client<T: Real> {
     node: Option<NodeBoost>,
     topology: Option<TopologyBoost>,
     summarises: bool,
-    /// Per class, whether it is a minority class in the gap; `None` for a class without a counted node.
+    /// Per class, whether it is a minority class in the gap; `None` for a class without a counted
+    /// node.
     minority: Vec<Option<bool>>,
     /// What is known of the model that the next round starts from, if it was judged after the last.
     known: Option<Known<T>>,
@@ -53,7 +56,8 @@ pub(crate) struct Client<T: Real> {
     node_weights: Option<Vec<T>>,
     /// Whether boosted propagations are kept for observers.
     inspected: bool,
-    /// The boosted propagation of the last round that the client took part in, if anything may ask for it.
+    /// The boosted propagation of the last round that the client took part in, if anything may ask
+    /// for it.
     boosted: Option<Propagation<T>>,
 }
 
@@ -96,14 +100,17 @@ impl<T: Real> Client<T> {
         let on = |boost: Boost| told.boosts.contains(&boost);
         let plan = backbone.plan();
         data.set_operator(plan.operator);
-        let labels = data.training.iter().filter_map(|&v| data.training_label[v as usize]).collect();
-        let topology = on(Boost::Topology).then(|| TopologyBoost::new(&told.boost.topology).on_own(data.own));
+        let labels =
+            data.training.iter().filter_map(|&v| data.training_label[v as usize]).collect();
+        let topology =
+            on(Boost::Topology).then(|| TopologyBoost::new(&told.boost.topology).on_own(data.own));
         let scores = on(Boost::Node) || on(Boost::Topology) || on(Boost::Model);
         // Noise is measured by the messages of all nodes, whoever is trained on.
         let reach = if told.message_noise > 0.0 { Reach::Everything } else { rule.reach() };
         let training = View::reaching(&data.inputs, data.training.clone(), reach, plan);
         Self {
-            rows: (training.nodes() != data.training).then(|| positions(&data.training, training.nodes())),
+            rows: (training.nodes() != data.training)
+                .then(|| positions(&data.training, training.nodes())),
             training,
             whole: View::whole(&data.inputs, plan),
             boosted_whole: topology.is_some().then(|| View::whole(&data.inputs, plan)),
@@ -130,7 +137,8 @@ impl<T: Real> Client<T> {
         self.inspected = true;
     }
 
-    /// The parameters that compute in place of `model`, or of the client's own without one, if they differ from it.
+    /// The parameters that compute in place of `model`, or of the client's own without one, if they
+    /// differ from it.
     pub(crate) fn deployed(&mut self, model: Option<&Params<T>>) -> Option<Params<T>> {
         self.rule.deploy(model.unwrap_or(&self.local))
     }
@@ -155,12 +163,15 @@ impl<T: Real> Client<T> {
     }
 
     /// The model that the round started from: `given`, or the client's own.
-    pub(crate) fn started_from<'a>(&'a self, given: Option<&'a Params<T>>) -> Option<&'a Params<T>> {
+    pub(crate) fn started_from<'a>(
+        &'a self,
+        given: Option<&'a Params<T>>,
+    ) -> Option<&'a Params<T>> {
         given.or(self.origin.as_ref())
     }
 
-    /// Goes back to where the round started, because what came of it was not used; `afresh` if the optimiser may have
-    /// been spoilt.
+    /// Goes back to where the round started, because what came of it was not used; `afresh` if the
+    /// optimiser may have been spoilt.
     pub(crate) fn recover(&mut self, given: Option<&Params<T>>, afresh: bool) {
         let Self { local, origin, optimizer, training, rule, .. } = self;
         given.or(origin.as_ref()).into_iter().for_each(|start| local.copy_from(start));
@@ -243,7 +254,9 @@ impl<T: Real> Client<T> {
         let room = ledger.unread() / size_of::<T>();
         if owners.len() * width > room || owners.iter().any(|&v| v as usize >= own) {
             let expected = format!("neighbours of {own} own nodes, with {width} features each");
-            return Err(ledger.unlike(expected, format!("{} others, and {room} numbers", owners.len())));
+            return Err(
+                ledger.unlike(expected, format!("{} others, and {room} numbers", owners.len()))
+            );
         }
         let mut features = Matrix::zeros(owners.len(), width);
         (0..owners.len()).try_for_each(|i| ledger.keep("features", features.row_mut(i)))?;
@@ -255,7 +268,11 @@ impl<T: Real> Client<T> {
     }
 
     /// Takes down what the client remembers from round to round, or puts it back.
-    pub(crate) fn keep(&mut self, told: &Instructions<'_>, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+    pub(crate) fn keep(
+        &mut self,
+        told: &Instructions<'_>,
+        ledger: &mut Ledger<'_>,
+    ) -> boostfgl_nn::Result<()> {
         ledger.keep("model", &mut self.local)?;
         if told.optimizer.optimizer_state == OptimizerState::Keep {
             ledger.within("optimizer", |ledger| self.optimizer.keep(&self.local, ledger))?;
@@ -286,7 +303,8 @@ impl<T: Real> Client<T> {
         Ok(())
     }
 
-    /// One round of local work from `start`, the model that `rounds_done` rounds have made, or from the client's own.
+    /// One round of local work from `start`, the model that `rounds_done` rounds have made, or from
+    /// the client's own.
     pub(crate) fn train(
         &mut self,
         backbone: &dyn Backbone<T>,
@@ -304,7 +322,9 @@ impl<T: Real> Client<T> {
                 Some(origin)
             }
         };
-        let Some(start) = start.or(origin.as_ref()) else { unreachable!("one of the two is there") };
+        let Some(start) = start.or(origin.as_ref()) else {
+            unreachable!("one of the two is there")
+        };
         let trained = self.train_from(backbone, start, heard, rounds_done, told, pool);
         self.origin = origin;
         trained
@@ -321,14 +341,28 @@ impl<T: Real> Client<T> {
     ) -> Result<Trained<T>> {
         // Difficulties are those of the model that would be judged.
         let deployed = self.rule.deploy(start);
-        if deployed.is_some() || self.known.as_ref().is_none_or(|known| known.rounds_done != rounds_done) {
+        if deployed.is_some()
+            || self.known.as_ref().is_none_or(|known| known.rounds_done != rounds_done)
+        {
             self.know(deployed.as_ref().unwrap_or(start), rounds_done, pool);
         }
         self.boost(backbone, deployed.as_ref().unwrap_or(start), told, pool);
         if told.optimizer.optimizer_state == OptimizerState::Reset {
             self.optimizer.reset();
         }
-        let Self { data, rule, training, rows, whole, boosted_whole, loss, optimizer, local, known, .. } = self;
+        let Self {
+            data,
+            rule,
+            training,
+            rows,
+            whole,
+            boosted_whole,
+            loss,
+            optimizer,
+            local,
+            known,
+            ..
+        } = self;
         let boosted = boosted_whole.is_some();
         let recalls = deployed.is_none();
         let desk = Desk {
@@ -341,7 +375,10 @@ impl<T: Real> Client<T> {
             pool,
             told,
             start,
-            seen: known.as_ref().filter(|_| recalls && !boosted).and_then(|known| known.seen.as_ref()),
+            seen: known
+                .as_ref()
+                .filter(|_| recalls && !boosted)
+                .and_then(|known| known.seen.as_ref()),
             recalls,
             rounds_done,
         };
@@ -354,8 +391,8 @@ impl<T: Real> Client<T> {
             return Err(desk.diverged("loss"));
         }
         let length = |norms: &[f64]| norms.iter().map(|d| d * d).sum::<f64>().sqrt();
-        // The start was finite, so the distance from it is finite exactly if the model is. A rule must not come to remember
-        // one that is not: the client would never recover.
+        // The start was finite, so the distance from it is finite exactly if the model is. A rule
+        // must not come to remember one that is not: the client would never recover.
         let moved = local.tensor_distances(start);
         if !length(&moved).is_finite() {
             return Err(desk.diverged("model"));
@@ -375,7 +412,8 @@ impl<T: Real> Client<T> {
         Ok(Trained { loss: last, norm, tensor_norms, summary, upload })
     }
 
-    /// Begins to know a model: its first product serves every pass over the local graph until the weights move.
+    /// Begins to know a model: its first product serves every pass over the local graph until the
+    /// weights move.
     fn know(&mut self, model: &Params<T>, rounds_done: usize, pool: &Pool<T>) {
         self.forget(pool);
         let first = self.whole.project(&model.tensors()[0], pool).map(Arc::new);
@@ -404,7 +442,13 @@ impl<T: Real> Client<T> {
     }
 
     /// Moves difficulties by one round and sets node weights and propagation for it.
-    fn boost(&mut self, backbone: &dyn Backbone<T>, start: &Params<T>, told: &Instructions<'_>, pool: &Pool<T>) {
+    fn boost(
+        &mut self,
+        backbone: &dyn Backbone<T>,
+        start: &Params<T>,
+        told: &Instructions<'_>,
+        pool: &Pool<T>,
+    ) {
         if self.difficulty.is_none() {
             return;
         }
@@ -420,7 +464,12 @@ impl<T: Real> Client<T> {
         }
         if let Some(topology) = &self.topology {
             let plain = self.data.inputs.propagation();
-            let boosted = topology.propagation(&self.data.adjacency, plain, &scoring.heterophily, difficulty.mean());
+            let boosted = topology.propagation(
+                &self.data.adjacency,
+                plain,
+                &scoring.heterophily,
+                difficulty.mean(),
+            );
             self.training.set_propagation(&boosted);
             if let Some(view) = &mut self.boosted_whole {
                 view.set_propagation(&boosted);
@@ -429,15 +478,23 @@ impl<T: Real> Client<T> {
         }
     }
 
-    /// Predicts with the model that is known, once: by plain propagation, or by that of the client's last round.
-    fn score(&mut self, backbone: &dyn Backbone<T>, model: &Params<T>, told: &Instructions<'_>, pool: &Pool<T>) {
+    /// Predicts with the model that is known, once: by plain propagation, or by that of the
+    /// client's last round.
+    fn score(
+        &mut self,
+        backbone: &dyn Backbone<T>,
+        model: &Params<T>,
+        told: &Instructions<'_>,
+        pool: &Pool<T>,
+    ) {
         let Some(known) = &mut self.known else { return };
         if known.scoring.is_some() {
             return;
         }
         let boosts = self.topology.as_ref().is_some_and(TopologyBoost::boosts_scoring);
         let last = self.boosted.as_ref().filter(|_| boosts);
-        // A propagation that overflowed once would spoil every one that is made from what it predicts.
+        // A propagation that overflowed once would spoil every one that is made from what it
+        // predicts.
         let last = last.filter(|last| last.csr().values().iter().all(|x| x.is_finite()));
         let view = match (last, &mut self.boosted_whole) {
             (Some(last), Some(view)) => {
@@ -447,18 +504,20 @@ impl<T: Real> Client<T> {
             _ => &self.whole,
         };
         let noise = told.noise(self.data.id, known.rounds_done, Occasion::Scoring);
-        let mut probabilities = Pass::new(backbone, view, pool).recalling(true).noise(noise).logits(model);
+        let mut probabilities =
+            Pass::new(backbone, view, pool).recalling(true).noise(noise).logits(model);
         softmax_rows(&mut probabilities);
         let heterophily = match self.topology {
-            Some(_) => {
-                TopologyBoost::heterophily(&self.data.adjacency, &probabilities, |v| self.data.training_label[v])
-            }
+            Some(_) => TopologyBoost::heterophily(&self.data.adjacency, &probabilities, |v| {
+                self.data.training_label[v]
+            }),
             None => Vec::new(),
         };
         known.scoring = Some(Scoring { probabilities, heterophily });
     }
 
-    /// Gap between majority and minority on training nodes, under the local model and the training propagation.
+    /// Gap between majority and minority on training nodes, under the local model and the training
+    /// propagation.
     fn summarise(
         &mut self,
         backbone: &dyn Backbone<T>,
@@ -486,11 +545,15 @@ impl<T: Real> Client<T> {
         pool.put(out);
         let accuracy = |g: usize| hits[g] as f64 / total[g] as f64;
         let gap = if total.contains(&0) { 0.0 } else { (accuracy(0) - accuracy(1)).max(0.0) };
-        Summary { gap, minority_difficulty: if total[1] == 0 { 0.0 } else { difficulty / total[1] as f64 } }
+        Summary {
+            gap,
+            minority_difficulty: if total[1] == 0 { 0.0 } else { difficulty / total[1] as f64 },
+        }
     }
 
-    /// The predicted class of every local node under `model`, or under the client's own, after `rounds_done` rounds.
-    /// `starts_next` says that the next round starts from the same model, so that what is learnt about it may be kept.
+    /// The predicted class of every local node under `model`, or under the client's own, after
+    /// `rounds_done` rounds. `starts_next` says that the next round starts from the same model, so
+    /// that what is learnt about it may be kept.
     pub(crate) fn predict(
         &mut self,
         backbone: &dyn Backbone<T>,
@@ -501,7 +564,9 @@ impl<T: Real> Client<T> {
         pool: &Pool<T>,
     ) -> Result<Vec<u32>> {
         // The client's own model is lent out while the rest of the client works with it.
-        let own = model.is_none().then(|| std::mem::replace(&mut self.local, Params::from_tensors(&[], Vec::new())));
+        let own = model
+            .is_none()
+            .then(|| std::mem::replace(&mut self.local, Params::from_tensors(&[], Vec::new())));
         let Some(given) = model.or(own.as_ref()) else { unreachable!("one of the two is there") };
         let deployed = self.rule.deploy(given);
         let judged = deployed.as_ref().unwrap_or(given);
@@ -528,17 +593,35 @@ impl<T: Real> Client<T> {
         told: &Instructions<'_>,
         pool: &Pool<T>,
     ) -> Result<Matrix<T>> {
-        let boosts_evaluation = self.topology.as_ref().is_some_and(TopologyBoost::boosts_evaluation);
+        let boosts_evaluation =
+            self.topology.as_ref().is_some_and(TopologyBoost::boosts_evaluation);
         if boosts_evaluation {
             self.score(backbone, model, told, pool);
         }
-        let Self { data, rule, training, rows, whole, boosted_whole, loss, known, topology, difficulty, .. } = self;
+        let Self {
+            data,
+            rule,
+            training,
+            rows,
+            whole,
+            boosted_whole,
+            loss,
+            known,
+            topology,
+            difficulty,
+            ..
+        } = self;
         let scoring = known.as_ref().and_then(|known| known.scoring.as_ref());
         let boosted = match (boosted_whole, topology, scoring, difficulty) {
             (Some(view), Some(topology), Some(scoring), Some(difficulty)) if boosts_evaluation => {
                 let plain = data.inputs.propagation();
                 let (heterophily, difficulty) = (&scoring.heterophily, difficulty.mean());
-                view.set_propagation(&topology.propagation(&data.adjacency, plain, heterophily, difficulty));
+                view.set_propagation(&topology.propagation(
+                    &data.adjacency,
+                    plain,
+                    heterophily,
+                    difficulty,
+                ));
                 Some(&*view)
             }
             _ => None,
@@ -575,7 +658,8 @@ impl<T: Real> Client<T> {
 
     /// How many validation nodes `predictions` gets right, and how many there are.
     pub(crate) fn validate(&self, predictions: &[u32]) -> (usize, usize) {
-        let hits = self.data.validation.iter().filter(|(v, y)| predictions[*v as usize] == *y).count();
+        let hits =
+            self.data.validation.iter().filter(|(v, y)| predictions[*v as usize] == *y).count();
         (hits, self.data.validation.len())
     }
 
@@ -598,10 +682,13 @@ fn epochs<T: Real>(
         rule.reparametrise(desk, model);
         let effective = rule.effective();
         let recalls = desk.recalls && epoch == 0 && effective.is_none();
-        let pass = Pass::new(desk.backbone, desk.training, desk.pool).recalling(recalls).dropout(desk.dropout(epoch));
+        let pass = Pass::new(desk.backbone, desk.training, desk.pool)
+            .recalling(recalls)
+            .dropout(desk.dropout(epoch));
         let pass = pass.noise(desk.noise(Occasion::Training(epoch)));
         let supervised = Supervised { loss: desk.loss, rows: desk.rows };
-        let extra = |logits: &Matrix<T>, hidden: Option<&Matrix<T>>| rule.extra(desk, logits, hidden);
+        let extra =
+            |logits: &Matrix<T>, hidden: Option<&Matrix<T>>| rule.extra(desk, logits, hidden);
         let (loss, mut gradients) = pass.gradients(effective.unwrap_or(model), supervised, extra);
         rule.adjust(desk, model, &mut gradients);
         match epoch {
@@ -615,7 +702,11 @@ fn epochs<T: Real>(
 }
 
 /// Which classes count as minority in the client's gap.
-fn gap_minority<T: Real>(config: &ModelBoostConfig, data: &LocalData<T>, global_counts: &[usize]) -> Vec<Option<bool>> {
+fn gap_minority<T: Real>(
+    config: &ModelBoostConfig,
+    data: &LocalData<T>,
+    global_counts: &[usize],
+) -> Vec<Option<bool>> {
     match config.gap_minority {
         GapMinority::Global => minority_classes(global_counts, config.minority_ratio),
         GapMinority::Local => minority_classes(&data.training_counts(), config.minority_ratio),

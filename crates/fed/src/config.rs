@@ -17,13 +17,15 @@ pub struct Protocol {
     pub epochs: usize,
     /// Share of the clients that take part in a round, in (0, 1]; at least one client does.
     pub participation: f64,
-    /// What a client's weight in the average counts: all its nodes, or its labelled (training) nodes.
+    /// What a client's weight in the average counts: all its nodes, or its labelled (training)
+    /// nodes.
     pub client_weight: ClientWeight,
     /// Which round is reported: the last, or the one with the best validation accuracy.
     pub report: ReportedRound,
     /// Evaluate every this many rounds (the last round always is). At least 1.
     pub eval_every: usize,
-    /// How per-node losses become one: mean over training nodes, plain sum, or mean weighted by the node weights.
+    /// How per-node losses become one: mean over training nodes, plain sum, or mean weighted by the
+    /// node weights.
     pub loss: LossReduction,
 }
 
@@ -115,9 +117,9 @@ pub struct Model {
     pub layers: usize,
     /// Dropout probability on hidden layers while training, in [0, 1).
     pub dropout: f64,
-    /// Standard deviation of Gaussian noise on what every layer aggregates, as a multiple of its root mean square, in
-    /// training, scoring and evaluation: 0 (the default, none) to 100. It simulates differential privacy and is not:
-    /// nothing is clipped, no budget is accounted for.
+    /// Standard deviation of Gaussian noise on what every layer aggregates, as a multiple of its
+    /// root mean square, in training, scoring and evaluation: 0 (the default, none) to 100. It
+    /// simulates differential privacy and is not: nothing is clipped, no budget is accounted for.
     #[serde(skip_serializing_if = "is_zero")]
     pub message_noise: f64,
 }
@@ -142,7 +144,11 @@ impl Model {
             return Err(Error::setting("model.dropout", "at least 0 and below 1", self.dropout));
         }
         if !(0.0..=100.0).contains(&self.message_noise) {
-            return Err(Error::setting("model.message_noise", "a number from 0 to 100", self.message_noise));
+            return Err(Error::setting(
+                "model.message_noise",
+                "a number from 0 to 100",
+                self.message_noise,
+            ));
         }
         Ok(())
     }
@@ -185,7 +191,11 @@ impl Optimizer {
         above_zero("optimizer.learning_rate", self.learning_rate)?;
         not_negative("optimizer.weight_decay", self.weight_decay)?;
         if !(0.0..1.0).contains(&self.momentum) {
-            return Err(Error::setting("optimizer.momentum", "at least 0 and below 1", self.momentum));
+            return Err(Error::setting(
+                "optimizer.momentum",
+                "at least 0 and below 1",
+                self.momentum,
+            ));
         }
         Ok(())
     }
@@ -195,7 +205,9 @@ impl Optimizer {
         use boostfgl_nn::optim::{Adam, AdamConfig, Sgd, SgdConfig};
         let (rate, weight_decay, momentum) = (self.learning_rate, self.weight_decay, self.momentum);
         match self.optimizer {
-            OptimizerKind::Adam => Box::new(Adam::new(AdamConfig { rate, weight_decay, ..AdamConfig::default() })),
+            OptimizerKind::Adam => {
+                Box::new(Adam::new(AdamConfig { rate, weight_decay, ..AdamConfig::default() }))
+            }
             OptimizerKind::Sgd => Box::new(Sgd::new(SgdConfig { rate, weight_decay, momentum })),
         }
     }
@@ -227,15 +239,15 @@ fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }
 
-/// No layer is wider and nothing that is made up has more nodes: products of a few such numbers do not overflow, and a run
-/// that would need so much is refused for its memory first.
+/// No layer is wider and nothing that is made up has more nodes: products of a few such numbers do
+/// not overflow, and a run that would need so much is refused for its memory first.
 pub const WIDEST: usize = 1_000_000;
 
 /// More layers than any network of this kind gains from.
 pub const MOST_LAYERS: usize = 8;
 
-/// No more rounds, epochs or steps: even of the shortest, so many last for weeks, and their sums and products are counted in
-/// 64 bits.
+/// No more rounds, epochs or steps: even of the shortest, so many last for weeks, and their sums
+/// and products are counted in 64 bits.
 pub const LONGEST: usize = 1_000_000_000;
 
 pub(crate) fn at_least_one(key: &'static str, value: usize) -> Result<()> {
@@ -288,7 +300,8 @@ pub(crate) fn single(key: &'static str, value: f64) -> Result<()> {
         return Ok(());
     }
     // Not its 300 digits.
-    let (expected, found) = ("a number that single precision can hold, at most 3.4e38".into(), format!("{value:?}"));
+    let (expected, found) =
+        ("a number that single precision can hold, at most 3.4e38".into(), format!("{value:?}"));
     Err(Error::Setting { key, expected, found })
 }
 
@@ -328,9 +341,15 @@ mod tests {
             }
         }
         let refused = Model { hidden: 1_000_000_000_000, ..Model::default() }.check().unwrap_err();
-        assert_eq!(refused.to_string(), "model.hidden: expected at most 1000000, found 1000000000000");
+        assert_eq!(
+            refused.to_string(),
+            "model.hidden: expected at most 1000000, found 1000000000000"
+        );
         let refused = Protocol { rounds: 1 << 62, ..Protocol::default() }.check().unwrap_err();
-        assert_eq!(refused.to_string(), "fed.rounds: expected at most 1000000000, found 4611686018427387904");
+        assert_eq!(
+            refused.to_string(),
+            "fed.rounds: expected at most 1000000000, found 4611686018427387904"
+        );
         assert!(Model { hidden: WIDEST, ..Model::default() }.check().is_ok());
     }
 
@@ -342,13 +361,15 @@ mod tests {
         methods.fedpub.proxy_nodes = 1001;
         assert_eq!(
             methods.check().unwrap_err().to_string(),
-            "methods.fedpub.proxy_nodes: expected at most 1000000 nodes in all 1000 blocks, found 1001"
+            "methods.fedpub.proxy_nodes: expected at most 1000000 nodes in all 1000 blocks, found \
+             1001"
         );
         // One block of as many nodes would take months to draw.
         (methods.fedpub.proxy_blocks, methods.fedpub.proxy_nodes) = (1, 100_000);
         assert_eq!(
             methods.check().unwrap_err().to_string(),
-            "methods.fedpub.proxy_nodes: expected at most 1000000000 pairs of nodes within all 1 blocks, found 100000"
+            "methods.fedpub.proxy_nodes: expected at most 1000000000 pairs of nodes within all 1 \
+             blocks, found 100000"
         );
     }
 
@@ -358,13 +379,21 @@ mod tests {
             let optimizer = Optimizer { learning_rate: rate, ..Optimizer::default() };
             optimizer.check().err().map(|error| error.to_string()).unwrap_or_default()
         };
-        let expected =
-            "optimizer.learning_rate: expected a number that single precision can hold, at most 3.4e38, found";
+        let expected = "optimizer.learning_rate: expected a number that single precision can \
+            hold, at most 3.4e38, found";
         assert_eq!(told(1e300), format!("{expected} 1e300"));
-        assert_eq!(told(f64::INFINITY), "optimizer.learning_rate: expected a number above 0, found inf");
+        assert_eq!(
+            told(f64::INFINITY),
+            "optimizer.learning_rate: expected a number above 0, found inf"
+        );
         assert_eq!(told(f64::NAN), "optimizer.learning_rate: expected a number above 0, found NaN");
         assert_eq!((told(1e38), told(1e-300)), (String::new(), String::new()));
         let refused = Optimizer { weight_decay: 1e39, ..Optimizer::default() }.check().unwrap_err();
-        assert!(refused.to_string().starts_with("optimizer.weight_decay: expected a number that single"), "{refused}");
+        assert!(
+            refused
+                .to_string()
+                .starts_with("optimizer.weight_decay: expected a number that single"),
+            "{refused}"
+        );
     }
 }

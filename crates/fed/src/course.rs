@@ -17,8 +17,8 @@ use std::time::Instant;
 /// Federation::resume ◄────┘
 /// ```
 ///
-/// Random numbers need no place in it: every stream is keyed by seed, purpose, client and round, so that its position
-/// is the round.
+/// Random numbers need no place in it: every stream is keyed by seed, purpose, client and round, so
+/// that its position is the round.
 pub struct Course<T: Real> {
     federation: Federation<T>,
     /// Rounds done.
@@ -38,18 +38,30 @@ impl<T: Real> Federation<T> {
     /// If all clients of a round diverge, or fewer updates than the quorum can be used.
     pub fn begin(mut self, observers: &mut [&mut dyn Observer<T>]) -> Result<Course<T>> {
         let bytes = self.prepare(observers)?;
-        Ok(Course { federation: self, done: 0, bytes, reported: None, trace: Trace::default(), inspected: false }
-            .watched(observers))
+        Ok(Course {
+            federation: self,
+            done: 0,
+            bytes,
+            reported: None,
+            trace: Trace::default(),
+            inspected: false,
+        }
+        .watched(observers))
     }
 
-    /// Goes on where [`Course::keep`] stopped, in a federation of the same setup and data. Nothing of what came before is
-    /// done or shown again.
+    /// Goes on where [`Course::keep`] stopped, in a federation of the same setup and data. Nothing
+    /// of what came before is done or shown again.
     ///
     /// # Errors
     /// If what is read is not the state of such a federation.
-    pub fn resume(self, ledger: &mut Ledger<'_>, observers: &mut [&mut dyn Observer<T>]) -> Result<Course<T>> {
+    pub fn resume(
+        self,
+        ledger: &mut Ledger<'_>,
+        observers: &mut [&mut dyn Observer<T>],
+    ) -> Result<Course<T>> {
         let (bytes, trace) = ((0, 0), Trace::default());
-        let mut course = Course { federation: self, done: 0, bytes, reported: None, trace, inspected: false };
+        let mut course =
+            Course { federation: self, done: 0, bytes, reported: None, trace, inspected: false };
         course.keep(ledger)?;
         Ok(course.watched(observers))
     }
@@ -74,8 +86,9 @@ impl<T: Real> Course<T> {
         self.done >= self.federation.rounds()
     }
 
-    /// Has `change` alter what `client` says beside its model in the next round, on its way to the server: for whoever wants to
-    /// know what a server makes of a message that no client would send.
+    /// Has `change` alter what `client` says beside its model in the next round, on its way to the
+    /// server: for whoever wants to know what a server makes of a message that no client would
+    /// send.
     ///
     /// ```
     /// # fn tampered(mut course: boostfgl_fed::Course<f32>) -> boostfgl_fed::Result<()> {
@@ -83,7 +96,11 @@ impl<T: Real> Course<T> {
     /// course.step(&mut [&mut |round: &boostfgl_fed::RoundRecord<'_>| assert_eq!(round.refused[0].client, 0)])
     /// # }
     /// ```
-    pub fn tamper(&mut self, client: usize, change: impl FnOnce(&mut Message<T>) + Send + Sync + 'static) {
+    pub fn tamper(
+        &mut self,
+        client: usize,
+        change: impl FnOnce(&mut Message<T>) + Send + Sync + 'static,
+    ) {
         self.federation.tampered = Some((client, Box::new(change)));
     }
 
@@ -98,8 +115,10 @@ impl<T: Real> Course<T> {
         let started = Instant::now();
         let (round, rounds) = (self.done + 1, self.federation.rounds());
         let federation = &mut self.federation;
-        // Rounds that the method adds train modules of its own: there is nothing of the network to show.
-        let starts = (self.inspected && round <= federation.setup.protocol.rounds).then(|| federation.starts());
+        // Rounds that the method adds train modules of its own: there is nothing of the network to
+        // show.
+        let starts = (self.inspected && round <= federation.setup.protocol.rounds)
+            .then(|| federation.starts());
         let mut aside = started.elapsed();
         let done = federation.round(round)?;
         if let Some(starts) = starts {
@@ -131,17 +150,20 @@ impl<T: Real> Course<T> {
         Ok(())
     }
 
-    /// Remembers an evaluated round: as the last, as the best on validation nodes so far, as the one to report.
+    /// Remembers an evaluated round: as the last, as the best on validation nodes so far, as the
+    /// one to report.
     fn remember(&mut self, round: usize, predictions: Vec<u32>, accuracy: Option<f64>) {
         let last = round == self.federation.rounds();
         let so_far = self.trace.best_val.as_ref().and_then(|best| best.val_accuracy);
-        let best = accuracy.is_some_and(|found| so_far.is_none_or(|so_far| found > so_far)) && self.may_be_best(round);
+        let best = accuracy.is_some_and(|found| so_far.is_none_or(|so_far| found > so_far))
+            && self.may_be_best(round);
         let reported = match self.federation.setup.protocol.report {
             ReportedRound::Last => last,
             // Without validation nodes no round is the best: then the last one is reported.
             ReportedRound::BestVal => best || (last && self.trace.best_val.is_none()),
         };
-        let snapshot = || Snapshot { round, val_accuracy: accuracy, predictions: predictions.clone() };
+        let snapshot =
+            || Snapshot { round, val_accuracy: accuracy, predictions: predictions.clone() };
         if best {
             self.trace.best_val = Some(snapshot());
         }
@@ -150,16 +172,20 @@ impl<T: Real> Course<T> {
         }
         if reported {
             let models = match self.federation.server.models() {
-                kept if kept.is_empty() => self.federation.clients.iter().map(|c| c.local().clone()).collect(),
+                kept if kept.is_empty() => {
+                    self.federation.clients.iter().map(|c| c.local().clone()).collect()
+                }
                 models => models.into_iter().cloned().collect(),
             };
             let (bytes_up, bytes_down, trace) = (0, 0, Trace::default());
-            self.reported = Some(Outcome { round, models, predictions, bytes_up, bytes_down, trace });
+            self.reported =
+                Some(Outcome { round, models, predictions, bytes_up, bytes_down, trace });
         }
     }
 
-    /// Whether a round may be chosen by its validation accuracy. Where a method adds rounds of its own (AdaFGL's personal
-    /// step), only those are the method: a round before them is the model of another one.
+    /// Whether a round may be chosen by its validation accuracy. Where a method adds rounds of its
+    /// own (AdaFGL's personal step), only those are the method: a round before them is the model of
+    /// another one.
     fn may_be_best(&self, round: usize) -> bool {
         let asked = self.federation.setup.protocol.rounds;
         self.federation.rounds() == asked || round > asked
@@ -170,7 +196,8 @@ impl<T: Real> Course<T> {
     /// # Panics
     /// If a round is left.
     pub fn finish(self) -> Outcome<T> {
-        let Some(mut outcome) = self.reported.filter(|_| self.done >= self.federation.rounds()) else {
+        let Some(mut outcome) = self.reported.filter(|_| self.done >= self.federation.rounds())
+        else {
             panic!("{} rounds are left", self.federation.rounds() - self.done)
         };
         (outcome.bytes_up, outcome.bytes_down) = self.bytes;
@@ -189,15 +216,21 @@ impl<T: Real> Course<T> {
         self.federation.keep(ledger)?;
         let rounds = self.federation.rounds();
         if self.done > rounds {
-            return Err(ledger.unlike(format!("at most {rounds} rounds done"), self.done.to_string()));
+            return Err(
+                ledger.unlike(format!("at most {rounds} rounds done"), self.done.to_string())
+            );
         }
         let (nodes, classes) = (self.federation.nodes, self.federation.classes());
         let model = self.federation.clients[0].local().clone();
         ledger.option("reported round", &mut self.reported, || Outcome::blank(&model))?;
         ledger.keep("trace", &mut self.trace)?;
         let predictions = self.reported.iter().map(|outcome| &outcome.predictions);
-        for predictions in predictions.chain(self.trace.snapshots().map(|snapshot| &snapshot.predictions)) {
-            if predictions.len() != nodes || predictions.iter().any(|&class| class as usize >= classes) {
+        for predictions in
+            predictions.chain(self.trace.snapshots().map(|snapshot| &snapshot.predictions))
+        {
+            if predictions.len() != nodes
+                || predictions.iter().any(|&class| class as usize >= classes)
+            {
                 let expected = format!("a class below {classes} for each of {nodes} nodes");
                 return Err(ledger.unlike(expected, format!("{} other numbers", predictions.len())));
             }
@@ -216,8 +249,8 @@ pub struct Trace {
     pub losses: Vec<f64>,
     /// The last round.
     pub last: Option<Snapshot>,
-    /// The earliest round with the highest accuracy on validation nodes; `None` without validation nodes. Where a method
-    /// adds rounds of its own, it is one of those.
+    /// The earliest round with the highest accuracy on validation nodes; `None` without validation
+    /// nodes. Where a method adds rounds of its own, it is one of those.
     pub best_val: Option<Snapshot>,
 }
 

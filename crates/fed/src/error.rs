@@ -66,7 +66,8 @@ pub enum Error {
 
     /// A robust rule cannot outvote as many bad updates as it shall among so few.
     #[error(
-        "{}the rule {rule} needs at least {formula} = {least} updates in a round to outvote f = {byzantine}, found {updates}: \
+        "{}the rule {rule} needs at least {formula} = {least} updates in a round to outvote f = \
+         {byzantine}, found {updates}: \
          with {updates} it tolerates {tolerated}",
         round.map(|round| format!("round {round}: ")).unwrap_or_default()
     )]
@@ -89,7 +90,8 @@ pub enum Error {
 
     /// Too many updates of a round were refused.
     #[error(
-        "round {round}: expected usable updates of at least {needed} of {participants} participants, found {usable}; {}",
+        "round {round}: expected usable updates of at least {needed} of {participants} \
+         participants, found {usable}; {}",
         refused.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
     )]
     Quorum {
@@ -121,13 +123,21 @@ pub enum Error {
 
 impl Error {
     /// Builds an [`Error::Unknown`], suggesting the nearest of `known`.
-    pub fn unknown<'a>(kind: &'static str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn unknown<'a>(
+        kind: &'static str,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
         let suggestion = boostfgl_graph::nearest(name, known).map(str::to_owned);
         Self::Unknown { kind, name: name.to_owned(), suggestion }
     }
 
     /// Builds an [`Error::Setting`].
-    pub fn setting(key: &'static str, expected: impl Into<String>, found: impl ToString + Copy) -> Self {
+    pub fn setting(
+        key: &'static str,
+        expected: impl Into<String>,
+        found: impl ToString + Copy,
+    ) -> Self {
         Self::Setting { key, expected: expected.into(), found: found.to_string() }
     }
 
@@ -135,7 +145,15 @@ impl Error {
     pub(crate) fn in_round(self, number: usize) -> Self {
         match self {
             Self::TooFew { rule, byzantine, formula, least, updates, tolerated, .. } => {
-                Self::TooFew { rule, byzantine, formula, least, updates, tolerated, round: Some(number) }
+                Self::TooFew {
+                    rule,
+                    byzantine,
+                    formula,
+                    least,
+                    updates,
+                    tolerated,
+                    round: Some(number),
+                }
             }
             other => other,
         }
@@ -145,25 +163,37 @@ impl Error {
     pub fn advice(&self) -> &'static str {
         match self {
             Self::Unknown { kind: "method", .. } => "`boostfgl methods` lists every method.",
-            Self::Unknown { .. } => "Boosts are node, topology and model; `all` and `none` work too.",
-            Self::Setting { .. } => "`boostfgl config show` prints every key with its default and meaning.",
+            Self::Unknown { .. } => {
+                "Boosts are node, topology and model; `all` and `none` work too."
+            }
+            Self::Setting { .. } => {
+                "`boostfgl config show` prints every key with its default and meaning."
+            }
             Self::Refused { .. } => {
                 "`boostfgl methods NAME` says what a method works with; choose boosts with --boost."
             }
-            Self::NothingToTrain => "Give the dataset labels, or a larger training share (split.train).",
-            Self::Diverged { .. } => "Lower the learning rate (optimizer.learning_rate), or check the features' scale.",
+            Self::NothingToTrain => {
+                "Give the dataset labels, or a larger training share (split.train)."
+            }
+            Self::Diverged { .. } => {
+                "Lower the learning rate (optimizer.learning_rate), or check the features' scale."
+            }
             Self::ServerDiverged { .. } => {
                 "Lower the learning rate of the method (`boostfgl methods NAME` lists its keys)."
             }
             Self::TooFew { .. } => {
-                "Lower aggregation.byzantine, choose another aggregation.rule, or let more clients take part \
+                "Lower aggregation.byzantine, choose another aggregation.rule, or let more \
+                 clients take part \
                  (partition.clients, fed.participation)."
             }
             Self::Quorum { .. } => {
-                "Look into the clients that are named; screen.quorum says how many may be missing, optimizer.learning_rate \
+                "Look into the clients that are named; screen.quorum says how many may be \
+                 missing, optimizer.learning_rate \
                  is the usual reason for numbers that are not finite."
             }
-            Self::Interrupted { .. } => "Begin again: what comes before the first round is done as a whole.",
+            Self::Interrupted { .. } => {
+                "Begin again: what comes before the first round is done as a whole."
+            }
             Self::Network(_) => "`boostfgl methods` lists the backbones.",
         }
     }

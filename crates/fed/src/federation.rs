@@ -60,7 +60,8 @@ pub struct Federation<T: Real> {
     model_boost: Option<ModelBoost>,
     screen: Screen,
     attack: Option<Attack<T>>,
-    /// What becomes of one client's message of the next round, if somebody wants to see what the server makes of it.
+    /// What becomes of one client's message of the next round, if somebody wants to see what the
+    /// server makes of it.
     pub(crate) tampered: Option<(usize, Tamper<T>)>,
     /// One per worker: buffers are shared by the clients that a thread happens to run.
     pub(crate) pools: Mutex<Vec<Pool<T>>>,
@@ -136,7 +137,11 @@ impl<T: Real> Federation<T> {
         }
         if data[0].width() == 0 {
             let reason = "its nodes have no features, from which every network here starts";
-            return Err(Error::Refused { method: setup.method.name, what: "these data".into(), reason });
+            return Err(Error::Refused {
+                method: setup.method.name,
+                what: "these data".into(),
+                reason,
+            });
         }
         let mut counts = vec![0usize; data[0].classes()];
         for data in &data {
@@ -161,7 +166,8 @@ impl<T: Real> Federation<T> {
             .zip(rules)
             .map(|(data, rule)| Client::new(data, rule, &*backbone, initial, &told, &counts))
             .collect();
-        let model_boost = setup.boosts.contains(&Boost::Model).then(|| ModelBoost::new(&setup.boost.model));
+        let model_boost =
+            setup.boosts.contains(&Boost::Model).then(|| ModelBoost::new(&setup.boost.model));
         Ok(Self {
             parameters: initial.count(),
             pools: Mutex::new(Vec::new()),
@@ -227,14 +233,16 @@ impl<T: Real> Federation<T> {
         }
     }
 
-    /// The models that clients start the next round from; clients that start from the same one share it.
+    /// The models that clients start the next round from; clients that start from the same one
+    /// share it.
     pub(crate) fn starts(&mut self) -> Vec<Start<T>> {
         let Self { clients, server, .. } = self;
         let mut starts: Vec<Start<T>> = Vec::with_capacity(clients.len());
         for (k, client) in clients.iter_mut().enumerate() {
             let given = server.start(k);
-            let earlier =
-                (0..k).find(|&j| matches!((given, server.start(j)), (Some(a), Some(b)) if std::ptr::eq(a, b)));
+            let earlier = (0..k).find(
+                |&j| matches!((given, server.start(j)), (Some(a), Some(b)) if std::ptr::eq(a, b)),
+            );
             let received = match earlier {
                 Some(j) => Arc::clone(&starts[j].received),
                 None => Arc::new(given.unwrap_or(client.local()).clone()),
@@ -256,8 +264,11 @@ impl<T: Real> Federation<T> {
     ) {
         let Self { setup, backbone, clients, server, .. } = self;
         let Done { records, combination, forged, .. } = done;
-        let judged: Vec<Option<Params<T>>> =
-            clients.iter_mut().enumerate().map(|(k, client)| client.deployed(server.evaluated(k))).collect();
+        let judged: Vec<Option<Params<T>>> = clients
+            .iter_mut()
+            .enumerate()
+            .map(|(k, client)| client.deployed(server.evaluated(k)))
+            .collect();
         let inspected = |(k, judged): (usize, Option<Params<T>>)| {
             let (client, start) = (&clients[k], &starts[k]);
             let took = records.iter().position(|record| record.client == k);
@@ -267,12 +278,20 @@ impl<T: Real> Federation<T> {
                 received: &start.received,
                 start: Cow::Borrowed(start.deployed.as_ref().unwrap_or(&start.received)),
                 // What arrived, whatever was trained.
-                trained: took
-                    .map(|_| forged.iter().find(|(from, _)| *from == k).map_or(client.local(), |(_, model)| model)),
-                judged: judged.map_or(Cow::Borrowed(server.evaluated(k).unwrap_or(client.local())), Cow::Owned),
+                trained: took.map(|_| {
+                    forged
+                        .iter()
+                        .find(|(from, _)| *from == k)
+                        .map_or(client.local(), |(_, model)| model)
+                }),
+                judged: judged.map_or(
+                    Cow::Borrowed(server.evaluated(k).unwrap_or(client.local())),
+                    Cow::Owned,
+                ),
                 // Who sat out has α and β of an earlier round.
                 node_weights: took.and_then(|_| client.node_weights()),
-                propagation: took.map_or(client.data().inputs().propagation(), |_| client.propagation()),
+                propagation: took
+                    .map_or(client.data().inputs().propagation(), |_| client.propagation()),
                 size: client.size(setup.protocol.client_weight),
                 weights: combination
                     .as_ref()
@@ -284,11 +303,13 @@ impl<T: Real> Federation<T> {
         };
         let clients = judged.into_iter().enumerate().map(inspected).collect();
         let rounds = setup.protocol.rounds;
-        let inspection = Inspection { round, rounds, backbone: &**backbone, model: &setup.model, clients };
+        let inspection =
+            Inspection { round, rounds, backbone: &**backbone, model: &setup.model, clients };
         observers.iter_mut().filter(|o| o.inspects()).for_each(|o| o.inspect(&inspection));
     }
 
-    /// Local training of the participants, screening of what they send, and aggregation of what is left.
+    /// Local training of the participants, screening of what they send, and aggregation of what is
+    /// left.
     pub(crate) fn round(&mut self, round: usize) -> Result<Done<T>> {
         let participants = self.participants(round);
         let (mut took, mut refused) = self.train(round, &participants)?;
@@ -301,20 +322,24 @@ impl<T: Real> Federation<T> {
             return Err(Error::Quorum { round, participants, needed, usable, refused });
         }
         let combination = self.aggregate(round, &took, &refused)?;
-        // What went wrong before the first round is told with it, and is no verdict on an update of it.
+        // What went wrong before the first round is told with it, and is no verdict on an update of
+        // it.
         refused.splice(..0, std::mem::take(&mut self.unprepared));
         self.check_finite(round)?;
         let records = self.records(&took, combination.as_ref());
-        let forged = took.into_iter().filter_map(|one| Some((one.client, one.forged?.model?))).collect();
+        let forged =
+            took.into_iter().filter_map(|one| Some((one.client, one.forged?.model?))).collect();
         Ok(Done { records, combination, refused, forged })
     }
 
-    /// Whether what the clients will be given is finite: updates that are may still overflow together.
+    /// Whether what the clients will be given is finite: updates that are may still overflow
+    /// together.
     fn check_finite(&self, round: usize) -> Result<()> {
         if !self.setup.screen.enabled {
             return Ok(());
         }
-        let (mut models, mut messages): (Vec<&Params<T>>, Vec<&Message<T>>) = (Vec::new(), Vec::new());
+        let (mut models, mut messages): (Vec<&Params<T>>, Vec<&Message<T>>) =
+            (Vec::new(), Vec::new());
         for k in 0..self.clients.len() {
             models.extend(self.server.start(k).into_iter().chain(self.server.evaluated(k)));
             messages.extend(self.server.tell(k));
@@ -324,14 +349,20 @@ impl<T: Real> Federation<T> {
         models.dedup_by(|a, b| std::ptr::eq(*a, *b));
         messages.sort_unstable_by_key(|message| std::ptr::from_ref(*message));
         messages.dedup_by(|a, b| std::ptr::eq(*a, *b));
-        match models.iter().all(|model| model.is_finite()) && messages.iter().all(|message| message.is_finite()) {
+        match models.iter().all(|model| model.is_finite())
+            && messages.iter().all(|message| message.is_finite())
+        {
             true => Ok(()),
             false => Err(Error::ServerDiverged { round }),
         }
     }
 
     /// Local training of the participants; those that fail are refused.
-    fn train(&mut self, round: usize, participants: &[usize]) -> Result<(Vec<Took<T>>, Vec<Refusal>)> {
+    fn train(
+        &mut self,
+        round: usize,
+        participants: &[usize],
+    ) -> Result<(Vec<Took<T>>, Vec<Refusal>)> {
         let Self { setup, backbone, clients, server, pools, .. } = self;
         let told = instructions(setup);
         let train = |(k, client): (usize, &mut Client<T>)| {
@@ -345,10 +376,20 @@ impl<T: Real> Federation<T> {
             (k, trained.map(|trained| Took { client: k, trained, received, seconds, forged: None }))
         };
         let trained: Vec<_> = match setup.screen.deadline_seconds {
-            // One after the other: a thread that waits for a piece of its own work may take up another client's, whose time
-            // would count as its own.
-            Some(_) => clients.iter_mut().enumerate().filter(|(k, _)| participants.contains(k)).map(train).collect(),
-            None => clients.par_iter_mut().enumerate().filter(|(k, _)| participants.contains(k)).map(train).collect(),
+            // One after the other: a thread that waits for a piece of its own work may take up
+            // another client's, whose time would count as its own.
+            Some(_) => clients
+                .iter_mut()
+                .enumerate()
+                .filter(|(k, _)| participants.contains(k))
+                .map(train)
+                .collect(),
+            None => clients
+                .par_iter_mut()
+                .enumerate()
+                .filter(|(k, _)| participants.contains(k))
+                .map(train)
+                .collect(),
         };
         // If all failed, the first of them is reported, not the one that happened to finish first.
         let hopeless = !setup.screen.enabled || trained.iter().all(|(_, trained)| trained.is_err());
@@ -357,7 +398,11 @@ impl<T: Real> Federation<T> {
             match trained {
                 Ok(one) => took.push(one),
                 Err(error) if hopeless => return Err(error),
-                Err(error) => refused.push(Refusal { client, round, reason: Reason::Failed(error.to_string()) }),
+                Err(error) => refused.push(Refusal {
+                    client,
+                    round,
+                    reason: Reason::Failed(error.to_string()),
+                }),
             }
         }
         Ok((took, refused))
@@ -390,37 +435,60 @@ impl<T: Real> Federation<T> {
     }
 
     /// Takes away what the screen refuses.
-    fn screen(&mut self, round: usize, participants: &[usize], took: &mut Vec<Took<T>>) -> Vec<Refusal> {
+    fn screen(
+        &mut self,
+        round: usize,
+        participants: &[usize],
+        took: &mut Vec<Took<T>>,
+    ) -> Vec<Refusal> {
         let Self { setup, backbone, clients, server, screen, .. } = self;
         let weight = setup.protocol.client_weight;
         let enrolled: Vec<f64> = clients.iter().map(|client| client.size(weight)).collect();
         let given = (0..clients.len()).map(|k| (server.start(k), server.tell(k))).collect();
         let form = |one: &Envelope<'_, T>| {
             let (client, data) = (one.from, clients[one.from].data());
-            let (labelled, reach) = (data.training_nodes() as f64, (data.adjacency().arcs() + data.len()) as f64);
+            let (labelled, reach) =
+                (data.training_nodes() as f64, (data.adjacency().arcs() + data.len()) as f64);
             server.form(&Turn { client, done: round - 1, labelled, reach, message: one.message })
         };
         let moved = |one: &Envelope<'_, T>| server.moved(one.message);
         let (shapes, summaries) = (backbone.shapes(), setup.boosts.contains(&Boost::Model));
         let (form, moved) = (&form, &moved);
-        let expected =
-            Expected { round, participants, shapes: &shapes, enrolled: &enrolled, given, form, moved, summaries };
-        let arrived: Vec<Envelope<'_, T>> =
-            took.iter().flat_map(|one| one.envelopes(&clients[one.client], round, weight)).collect();
+        let expected = Expected {
+            round,
+            participants,
+            shapes: &shapes,
+            enrolled: &enrolled,
+            given,
+            form,
+            moved,
+            summaries,
+        };
+        let arrived: Vec<Envelope<'_, T>> = took
+            .iter()
+            .flat_map(|one| one.envelopes(&clients[one.client], round, weight))
+            .collect();
         let verdicts = screen.judge(&arrived, &expected);
-        let usable: Vec<usize> =
-            arrived.iter().zip(&verdicts).filter(|(_, verdict)| verdict.is_none()).map(|(one, _)| one.from).collect();
+        let usable: Vec<usize> = arrived
+            .iter()
+            .zip(&verdicts)
+            .filter(|(_, verdict)| verdict.is_none())
+            .map(|(one, _)| one.from)
+            .collect();
         let refused: Vec<Refusal> = arrived
             .iter()
             .zip(verdicts)
-            .filter_map(|(one, verdict)| verdict.map(|reason| Refusal { client: one.from, round, reason }))
+            .filter_map(|(one, verdict)| {
+                verdict.map(|reason| Refusal { client: one.from, round, reason })
+            })
             .collect();
         drop(arrived);
         took.retain(|one| usable.contains(&one.client));
         refused
     }
 
-    /// Brings clients whose updates are not used back to where they started, so that they can take part again.
+    /// Brings clients whose updates are not used back to where they started, so that they can take
+    /// part again.
     fn recover(&mut self, took: &[Took<T>], refused: &[Refusal]) {
         for Refusal { client, reason, .. } in refused {
             if took.iter().all(|one| one.client != *client) {
@@ -430,10 +498,16 @@ impl<T: Real> Federation<T> {
     }
 
     /// Hands what is left to the method.
-    fn aggregate(&mut self, round: usize, took: &[Took<T>], refused: &[Refusal]) -> Result<Option<Combination>> {
+    fn aggregate(
+        &mut self,
+        round: usize,
+        took: &[Took<T>],
+        refused: &[Refusal],
+    ) -> Result<Option<Combination>> {
         let Self { setup, backbone, clients, server, model_boost, pools, .. } = self;
         let weight = setup.protocol.client_weight;
-        let updates: Vec<Update<'_, T>> = took.iter().map(|one| one.update(&clients[one.client], weight)).collect();
+        let updates: Vec<Update<'_, T>> =
+            took.iter().map(|one| one.update(&clients[one.client], weight)).collect();
         let refused_as = |like: fn(&Reason) -> bool| -> usize {
             let out = |client: &usize| took.iter().all(|one| one.client != *client);
             let clients = refused.iter().filter(|r| like(&r.reason)).map(|r| r.client).filter(out);
@@ -442,17 +516,24 @@ impl<T: Real> Federation<T> {
         let (bad, doubtful) = (refused_as(Reason::is_suspect), refused_as(Reason::is_doubtful));
         let aggregation = setup.aggregation.after(bad, doubtful, updates.len());
         let pool = borrow(pools);
-        let context =
-            Round { done: round - 1, boost: model_boost.as_ref(), backbone: &**backbone, pool: &pool, aggregation };
+        let context = Round {
+            done: round - 1,
+            boost: model_boost.as_ref(),
+            backbone: &**backbone,
+            pool: &pool,
+            aggregation,
+        };
         let combination = server.aggregate(&updates, &context);
         give_back(pools, pool);
         combination.map_err(|error| error.in_round(round))
     }
 
-    /// The clients of a round: a seeded choice among those that have something to train on, in client order.
+    /// The clients of a round: a seeded choice among those that have something to train on, in
+    /// client order.
     fn participants(&self, round: usize) -> Vec<usize> {
-        let mut able: Vec<usize> =
-            (0..self.clients.len()).filter(|&k| self.clients[k].data().training_nodes() > 0).collect();
+        let mut able: Vec<usize> = (0..self.clients.len())
+            .filter(|&k| self.clients[k].data().training_nodes() > 0)
+            .collect();
         let wanted = self.setup.protocol.taking_part(able.len());
         if wanted < able.len() {
             Stream::new(self.setup.seed, "participation", &[round as u64]).shuffle(&mut able);
@@ -483,14 +564,17 @@ impl<T: Real> Federation<T> {
     /// How many numbers a client sent.
     fn sent(&self, took: &Took<T>) -> usize {
         let upload = &took.trained.upload;
-        let sent = if upload.model { self.parameters } else { 0 } + usize::from(upload.size) + took.message().count();
+        let sent = if upload.model { self.parameters } else { 0 }
+            + usize::from(upload.size)
+            + took.message().count();
         // Under model boosting two more numbers go up: the gap and the minority's mean difficulty.
         if sent > 0 && self.model_boost.is_some() { sent + 2 } else { sent }
     }
 
     pub(crate) fn mean_loss(&self, records: &[ClientRecord]) -> f64 {
         let size = |r: &ClientRecord| self.clients[r.client].data().training_nodes() as f64;
-        records.iter().map(|r| r.loss * size(r)).sum::<f64>() / records.iter().map(size).sum::<f64>()
+        records.iter().map(|r| r.loss * size(r)).sum::<f64>()
+            / records.iter().map(size).sum::<f64>()
     }
 
     /// Predictions for every node of the global graph, and the accuracy on validation nodes.
@@ -508,7 +592,8 @@ impl<T: Real> Federation<T> {
                     (None, None) => true,
                     _ => false,
                 };
-                let predictions = client.predict(&**backbone, model, round, starts_next, &told, &pool);
+                let predictions =
+                    client.predict(&**backbone, model, round, starts_next, &told, &pool);
                 give_back(pools, pool);
                 predictions
             })
@@ -533,7 +618,8 @@ pub(crate) struct Start<T> {
     received: Arc<Params<T>>,
     /// What its rule computes with in place of it, if it differs.
     deployed: Option<Params<T>>,
-    /// Whether the server gave it: otherwise the network stays with the client, whatever else is aggregated.
+    /// Whether the server gave it: otherwise the network stays with the client, whatever else is
+    /// aggregated.
     shared: bool,
 }
 

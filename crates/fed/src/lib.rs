@@ -6,13 +6,16 @@
 //!            └── ServerRule ◄── Update┴──── θₖ, number of nodes, fairness summary, the method's own message
 //! ```
 //!
-//! * [`Federation`] — clients and a server that are ready; [`Course`] — the loop over its rounds, which can be stopped
-//!   and continued to the same digits; [`Observer`]s watch it and cannot change one.
-//! * [`methods`] — one file per method, one line in [`methods::METHODS`]; a method is a [`methods::ServerRule`] and a
-//!   [`ClientRule`].
+//! * [`Federation`] — clients and a server that are ready; [`Course`] — the loop over its rounds,
+//!   which can be stopped and continued to the same digits; [`Observer`]s watch it and cannot
+//!   change one.
+//! * [`methods`] — one file per method, one line in [`methods::METHODS`]; a method is a
+//!   [`methods::ServerRule`] and a [`ClientRule`].
 //! * [`boost`] — the paper's three boosts as plug-ins that stack on any method.
-//! * [`screen`] — every update is looked at before it may touch a model; what is refused is named with the reason.
-//! * [`aggregate`] — the mean, and robust rules that outvote bad updates, under any method that averages models.
+//! * [`screen`] — every update is looked at before it may touch a model; what is refused is named
+//!   with the reason.
+//! * [`aggregate`] — the mean, and robust rules that outvote bad updates, under any method that
+//!   averages models.
 //! * [`attack`] — clients that do harm, for tests and experiments.
 //! * [`config`] — every key of the protocol, with its default and range.
 

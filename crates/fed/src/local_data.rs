@@ -4,7 +4,8 @@ use boostfgl_graph::{Adjacency, Role};
 use boostfgl_nn::{Inputs, Matrix, Operator, Real};
 use boostfgl_partition::ClientGraph;
 
-/// What a client has: its graph as the kernels like it, and who is trained on, chosen by and judged by.
+/// What a client has: its graph as the kernels like it, and who is trained on, chosen by and judged
+/// by.
 #[derive(Debug)]
 pub struct LocalData<T> {
     pub(crate) id: usize,
@@ -28,7 +29,9 @@ impl<T: Real> LocalData<T> {
 
     /// Like [`LocalData::new`] with features given apart.
     pub fn with_inputs(client: &ClientGraph, inputs: Inputs<T>) -> Self {
-        let label = |v: usize, role: Role| client.graph.labels().get(v).filter(|_| client.split.role(v) == role);
+        let label = |v: usize, role: Role| {
+            client.graph.labels().get(v).filter(|_| client.split.role(v) == role)
+        };
         let nodes = 0..client.graph.len();
         Self {
             id: client.id,
@@ -36,15 +39,19 @@ impl<T: Real> LocalData<T> {
             adjacency: client.graph.adjacency().clone(),
             inputs,
             training_label: nodes.clone().map(|v| label(v, Role::Train)).collect(),
-            training: nodes.clone().filter(|&v| label(v, Role::Train).is_some()).map(|v| v as u32).collect(),
+            training: nodes
+                .clone()
+                .filter(|&v| label(v, Role::Train).is_some())
+                .map(|v| v as u32)
+                .collect(),
             validation: nodes.filter_map(|v| label(v, Role::Val).map(|y| (v as u32, y))).collect(),
             classes: client.graph.classes(),
             own: client.graph.len(),
         }
     }
 
-    /// The same data with further nodes that a method made up: one for each of `owners`, joined to that node both ways,
-    /// with a row of `features` each. They have no label and are in no split.
+    /// The same data with further nodes that a method made up: one for each of `owners`, joined to
+    /// that node both ways, with a row of `features` each. They have no label and are in no split.
     ///
     /// # Panics
     /// If an owner does not exist or there is not one row of features per further node.
@@ -71,7 +78,8 @@ impl<T: Real> LocalData<T> {
         self.id
     }
 
-    /// Ids of the client's own nodes in the graph that was divided; nodes that a method made up come after them.
+    /// Ids of the client's own nodes in the graph that was divided; nodes that a method made up
+    /// come after them.
     pub fn nodes(&self) -> &[u32] {
         &self.nodes
     }
@@ -141,7 +149,10 @@ impl<T: Real> LocalData<T> {
     }
 
     /// Number of nodes, those that a method made up included.
-    #[expect(clippy::len_without_is_empty, reason = "a client without nodes is refused when a graph is divided")]
+    #[expect(
+        clippy::len_without_is_empty,
+        reason = "a client without nodes is refused when a graph is divided"
+    )]
     pub fn len(&self) -> usize {
         self.adjacency.len()
     }

@@ -1,7 +1,7 @@
 //! Noise on messages (`model.message_noise`): every pass of a client over its graph draws its own.
 //!
-//! The key of a pass is a function of (seed, client, round, occasion), so a pass that is computed earlier, later or
-//! not at all, because its result is still known, changes no other.
+//! The key of a pass is a function of (seed, client, round, occasion), so a pass that is computed
+//! earlier, later or not at all, because its result is still known, changes no other.
 
 use crate::client::Instructions;
 use boostfgl_graph::stream::key64;
@@ -39,7 +39,12 @@ impl Occasion {
 
 impl Instructions<'_> {
     /// The noise of one pass of client `client` after `rounds_done` rounds.
-    pub(crate) fn noise(&self, client: usize, rounds_done: usize, occasion: Occasion) -> MessageNoise {
+    pub(crate) fn noise(
+        &self,
+        client: usize,
+        rounds_done: usize,
+        occasion: Occasion,
+    ) -> MessageNoise {
         if self.message_noise == 0.0 {
             return MessageNoise::off();
         }

@@ -52,14 +52,17 @@ pub struct RoundRecord<'a> {
     pub seconds: f64,
 }
 
-/// What went on inside a round: models and messages, for diagnostics. Everything is lent, nothing can be changed.
+/// What went on inside a round: models and messages, for diagnostics. Everything is lent, nothing
+/// can be changed.
 ///
-/// Only the rounds that were asked for are shown. In those that a method adds after them (AdaFGL's personal step) clients
-/// train modules of their own while the network stands still: there is no update of it to look at.
+/// Only the rounds that were asked for are shown. In those that a method adds after them (AdaFGL's
+/// personal step) clients train modules of their own while the network stands still: there is no
+/// update of it to look at.
 pub struct Inspection<'a, T: Real> {
     /// Round, from 1.
     pub round: usize,
-    /// How many will be shown: those that were asked for. [`RoundRecord::rounds`] counts those that a method adds, too.
+    /// How many will be shown: those that were asked for. [`RoundRecord::rounds`] counts those that
+    /// a method adds, too.
     pub rounds: usize,
     /// The network.
     pub backbone: &'a dyn Backbone<T>,
@@ -73,25 +76,28 @@ pub struct Inspection<'a, T: Real> {
 pub struct Inspected<'a, T: Real> {
     /// Its data.
     pub data: &'a LocalData<T>,
-    /// θ⁽ᵗ⁻¹⁾, the parameters that it starts from, as its optimiser moves them: Δθₖ = `trained` − `received`.
+    /// θ⁽ᵗ⁻¹⁾, the parameters that it starts from, as its optimiser moves them: Δθₖ = `trained` −
+    /// `received`.
     pub received: &'a Params<T>,
-    /// θ⁽ᵗ⁻¹⁾ as it computes with it before the round: `received`, or what its rule deploys in place of it (FedPUB's θ∘m,
-    /// FairFGL's personal mixture). Losses and gradients are taken at this; it is no end of an update.
+    /// θ⁽ᵗ⁻¹⁾ as it computes with it before the round: `received`, or what its rule deploys in
+    /// place of it (FedPUB's θ∘m, FairFGL's personal mixture). Losses and gradients are taken at
+    /// this; it is no end of an update.
     pub start: Cow<'a, Params<T>>,
-    /// θₖ⁽ᵗ⁾, its parameters after local training as they arrived, of the same kind as `received`; `None` if it did not take
-    /// part.
+    /// θₖ⁽ᵗ⁾, its parameters after local training as they arrived, of the same kind as `received`;
+    /// `None` if it did not take part.
     pub trained: Option<&'a Params<T>>,
     /// The model that is judged on its graph after this round.
     pub judged: Cow<'a, Params<T>>,
     /// αᵥ of [`LocalData::training`], under node boosting; `None` if it did not take part.
     pub node_weights: Option<&'a [T]>,
-    /// The messages of its training in this round: with β under topology boosting; plain without it, or if the client
-    /// did not take part.
+    /// The messages of its training in this round: with β under topology boosting; plain without
+    /// it, or if the client did not take part.
     pub propagation: &'a Propagation<T>,
     /// Its size in a plain average.
     pub size: f64,
-    /// Its weight in the aggregation of each tensor, as the method reports it, where the method aggregates networks and
-    /// the client took part. What a method does beyond a weighted mean is not in them.
+    /// Its weight in the aggregation of each tensor, as the method reports it, where the method
+    /// aggregates networks and the client took part. What a method does beyond a weighted mean is
+    /// not in them.
     pub weights: Option<Vec<f64>>,
     /// Its fairness gap, under model boosting.
     pub gap: Option<f64>,
@@ -99,19 +105,21 @@ pub struct Inspected<'a, T: Real> {
 
 /// Somebody who looks at every round. Observers see results and cannot change them.
 pub trait Observer<T: Real> {
-    /// Called before the first round, where a method prepares: `done` of `of` exchanges between clients are over. Whoever
-    /// wants no more of them breaks, and the federation begins no round ([`Error::Interrupted`](crate::Error::Interrupted)).
+    /// Called before the first round, where a method prepares: `done` of `of` exchanges between
+    /// clients are over. Whoever wants no more of them breaks, and the federation begins no round
+    /// ([`Error::Interrupted`](crate::Error::Interrupted)).
     fn preparing(&mut self, _done: usize, _of: usize) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
-    /// Whether [`Observer::inspect`] is wanted. It costs a copy of the models that a round starts from.
+    /// Whether [`Observer::inspect`] is wanted. It costs a copy of the models that a round starts
+    /// from.
     fn inspects(&self) -> bool {
         false
     }
 
-    /// Called once per round that was asked for, before it is evaluated, if [`Observer::inspects`]; not for rounds that a
-    /// method adds (see [`Inspection`]).
+    /// Called once per round that was asked for, before it is evaluated, if [`Observer::inspects`];
+    /// not for rounds that a method adds (see [`Inspection`]).
     fn inspect(&mut self, _inspection: &Inspection<'_, T>) {}
 
     /// Called once per round, in order.

@@ -1,7 +1,8 @@
 //! What clients do before the first round: exchanges with each other, and what follows from them.
 //!
-//! A client whose own work fails here, or whose question nobody can answer, drops out of the preparation and not out of the
-//! run: it starts with the graph that it has, and is named with the first round. Answers that make no sense are left out.
+//! A client whose own work fails here, or whose question nobody can answer, drops out of the
+//! preparation and not out of the run: it starts with the graph that it has, and is named with the
+//! first round. Answers that make no sense are left out.
 
 use crate::client::Client;
 use crate::federation::{Federation, borrow, give_back, instructions};
@@ -64,7 +65,8 @@ impl<T: Real> Federation<T> {
     pub(crate) fn prepare(&mut self, observers: &mut [&mut dyn Observer<T>]) -> Result<(u64, u64)> {
         let exchanges = self.clients.iter().map(Client::exchanges).max().unwrap_or(0);
         // A client that has nothing to train on takes part in nothing.
-        let able: Vec<bool> = self.clients.iter().map(|client| client.data().training_nodes() > 0).collect();
+        let able: Vec<bool> =
+            self.clients.iter().map(|client| client.data().training_nodes() > 0).collect();
         let mut state = Preparing { taking_part: able.clone(), refused: Vec::new(), error: None };
         let (mut up, mut down) = (0, 0);
         for number in 0..exchanges {
@@ -99,10 +101,13 @@ impl<T: Real> Federation<T> {
         match error {
             // If all failed, or nobody may, the first of them is reported.
             Some(error) if usable == 0 || !self.setup.screen.enabled => return Err(error),
-            _ if usable < needed => return Err(Error::Quorum { round: FIRST, participants, needed, usable, refused }),
+            _ if usable < needed => {
+                return Err(Error::Quorum { round: FIRST, participants, needed, usable, refused });
+            }
             _ => {}
         }
-        let out: Vec<bool> = able.iter().zip(&taking_part).map(|(able, still)| *able && !still).collect();
+        let out: Vec<bool> =
+            able.iter().zip(&taking_part).map(|(able, still)| *able && !still).collect();
         self.at_their_desks(&out, |_, rule, _| {
             rule.refused(true);
             Ok(())
@@ -111,8 +116,8 @@ impl<T: Real> Federation<T> {
         Ok(())
     }
 
-    /// One exchange: everybody asks, everybody answers everybody else, everybody hears the answers. All goes through the
-    /// server, so that a question goes up once and down to each of the others.
+    /// One exchange: everybody asks, everybody answers everybody else, everybody hears the answers.
+    /// All goes through the server, so that a question goes up once and down to each of the others.
     fn exchange(&mut self, number: usize, state: &mut Preparing) -> (u64, u64) {
         let asked = self.at_their_desks(&state.taking_part, |_, rule, desk| {
             let question = rule.ask(desk, number)?;
@@ -125,8 +130,12 @@ impl<T: Real> Federation<T> {
         let answers: Vec<Answers<T>> = {
             let answered = self.at_their_desks(&state.taking_part, |k, rule, desk| {
                 let others = questions.iter().enumerate().filter(|(asker, _)| *asker != k);
-                let asked = others.filter_map(|(asker, question)| question.as_ref().map(|question| (asker, question)));
-                Ok(asked.map(|(asker, question)| (asker, rule.answer(desk, number, asker, question))).collect())
+                let asked = others.filter_map(|(asker, question)| {
+                    question.as_ref().map(|question| (asker, question))
+                });
+                Ok(asked
+                    .map(|(asker, question)| (asker, rule.answer(desk, number, asker, question)))
+                    .collect())
             });
             state.successes(answered)
         };
@@ -136,26 +145,38 @@ impl<T: Real> Federation<T> {
         let count_answered: usize = answered.map(Message::count).sum();
         let forms = self.answer_forms(&questions, state);
         let heard = relay(answers, &forms, &mut questions, state, self.answer_factor());
-        let done = self.at_their_desks(&state.taking_part, |k, rule, desk| rule.hear(desk, number, &heard[k]));
+        let done = self
+            .at_their_desks(&state.taking_part, |k, rule, desk| rule.hear(desk, number, &heard[k]));
         state.successes(done);
-        (wire::bytes(count_asked + count_answered), wire::bytes(count_asked * others + count_answered))
+        (
+            wire::bytes(count_asked + count_answered),
+            wire::bytes(count_asked * others + count_answered),
+        )
     }
 
-    /// How many times longer than the others an answer may be: as any message that is not like a model.
+    /// How many times longer than the others an answer may be: as any message that is not like a
+    /// model.
     fn answer_factor(&self) -> f64 {
         let screen = &self.setup.screen;
         if screen.enabled { screen.norm_bound.powi(3) } else { f64::INFINITY }
     }
 
     /// What an answer to each question has to be like.
-    fn answer_forms(&mut self, questions: &[Option<Message<T>>], state: &mut Preparing) -> Vec<Form> {
+    fn answer_forms(
+        &mut self,
+        questions: &[Option<Message<T>>],
+        state: &mut Preparing,
+    ) -> Vec<Form> {
         let forms = self.at_their_desks(&state.taking_part, |k, rule, _| {
-            Ok(questions[k].as_ref().map_or_else(Form::message, |question| rule.answer_form(question)))
+            Ok(questions[k]
+                .as_ref()
+                .map_or_else(Form::message, |question| rule.answer_form(question)))
         });
         state.successes(forms)
     }
 
-    /// Lets the rules of some clients do something at their desks, and collects the results in client order.
+    /// Lets the rules of some clients do something at their desks, and collects the results in
+    /// client order.
     fn at_their_desks<R: Send + Default>(
         &mut self,
         who: &[bool],
@@ -171,7 +192,8 @@ impl<T: Real> Federation<T> {
                     return Ok(R::default());
                 }
                 let pool = borrow(pools);
-                let done = client.prepare(&**backbone, &told, &pool, |rule, desk| work(k, rule, desk));
+                let done =
+                    client.prepare(&**backbone, &told, &pool, |rule, desk| work(k, rule, desk));
                 give_back(pools, pool);
                 done
             })
@@ -179,9 +201,10 @@ impl<T: Real> Federation<T> {
     }
 }
 
-/// Sorts answers by who asked. What nobody can answer was asked in the wrong way, and who asked drops out; who alone cannot
-/// answer is named. Answers of another form, and those that are `factor` times longer than the others to the same question,
-/// are left out: everybody's generator would follow them alone.
+/// Sorts answers by who asked. What nobody can answer was asked in the wrong way, and who asked
+/// drops out; who alone cannot answer is named. Answers of another form, and those that are
+/// `factor` times longer than the others to the same question, are left out: everybody's generator
+/// would follow them alone.
 fn relay<T: Real>(
     answers: Vec<Answers<T>>,
     forms: &[Form],
@@ -220,7 +243,10 @@ fn relay<T: Real>(
                 }
                 None => true,
             });
-            heard.iter().filter_map(|(_, answer)| screen::message_length(answer)).collect::<Vec<f64>>()
+            heard
+                .iter()
+                .filter_map(|(_, answer)| screen::message_length(answer))
+                .collect::<Vec<f64>>()
         };
         let lengths = keep_if(&|answer| match answer.is_finite() {
             true => form.misfit(false, answer),
@@ -260,11 +286,12 @@ mod tests {
         state.refused.iter().map(|refusal| (refusal.client, refusal.reason.kind())).collect()
     }
 
-    /// Client 1 answers with a row too few, client 2 with NaN; client 3 cannot make sense of what client 4 asked, though
-    /// client 1 can; nobody can make sense of what client 1 asked.
+    /// Client 1 answers with a row too few, client 2 with NaN; client 3 cannot make sense of what
+    /// client 4 asked, though client 1 can; nobody can make sense of what client 1 asked.
     #[test]
     fn answers_without_sense_are_left_out_and_named() {
-        let mut questions: Vec<Option<Message<f64>>> = (0..5).map(|_| Some(tensor(2, 0.5))).collect();
+        let mut questions: Vec<Option<Message<f64>>> =
+            (0..5).map(|_| Some(tensor(2, 0.5))).collect();
         let forms = vec![Form::message().tensors(vec![(2, 1)]); 5];
         let mut state = preparing();
         let answers: Vec<Answers<f64>> = vec![
@@ -277,7 +304,10 @@ mod tests {
         let heard = relay(answers, &forms, &mut questions, &mut state, 1000.0);
         let from = |asker: usize| heard[asker].iter().map(|(k, _)| *k).collect::<Vec<_>>();
         assert_eq!([from(0), from(1), from(4)], [vec![3], vec![], vec![1]]);
-        assert_eq!(named(&state), [(1, "message"), (3, "failed"), (2, "not-finite"), (4, "message")]);
+        assert_eq!(
+            named(&state),
+            [(1, "message"), (3, "failed"), (2, "not-finite"), (4, "message")]
+        );
         assert_eq!(state.taking_part, [true, false, true, true, true]);
         assert!(questions[1].is_none() && questions[4].is_some() && state.error.is_some());
     }
@@ -289,10 +319,15 @@ mod tests {
         let loud = |k: usize| if k == 4 { 1e4 } else { 1.0 + k as f64 };
         let all = || -> Vec<Answers<f64>> {
             let to_others = |k: usize| (0..5).filter(move |asker| *asker != k);
-            (0..5).map(|k| to_others(k).map(|asker| (asker, Ok(tensor(2, loud(k))))).collect()).collect()
+            (0..5)
+                .map(|k| to_others(k).map(|asker| (asker, Ok(tensor(2, loud(k))))).collect())
+                .collect()
         };
-        for (factor, loudest, refused) in [(1000.0, false, vec![(4, "too-long")]), (f64::INFINITY, true, vec![])] {
-            let mut questions: Vec<Option<Message<f64>>> = (0..5).map(|_| Some(tensor(2, 0.5))).collect();
+        for (factor, loudest, refused) in
+            [(1000.0, false, vec![(4, "too-long")]), (f64::INFINITY, true, vec![])]
+        {
+            let mut questions: Vec<Option<Message<f64>>> =
+                (0..5).map(|_| Some(tensor(2, 0.5))).collect();
             let mut state = preparing();
             let heard = relay(all(), &forms, &mut questions, &mut state, factor);
             assert!(heard[..4].iter().all(|heard| heard.iter().any(|(k, _)| *k == 4) == loudest));

@@ -1,12 +1,14 @@
-//! The client's side of a method: what it adds to local training, and what it says beside its model.
+//! The client's side of a method: what it adds to local training, and what it says beside its
+//! model.
 //!
 //! ```text
 //! ask/answer/hear …  ready │ begin ─► [reparametrise ─► pass + extra ─► adjust ─► step] × E ─► finish │ deploy, predict
 //!      once, before round 1 │                          every round                                     │ when judged
 //! ```
 //!
-//! Every hook has a default that does nothing, so that a rule without any is FedAvg's client. Boosts are not rules: the
-//! client applies node weights and propagation whatever the rule, see [`crate::boost`].
+//! Every hook has a default that does nothing, so that a rule without any is FedAvg's client.
+//! Boosts are not rules: the client applies node weights and propagation whatever the rule, see
+//! [`crate::boost`].
 
 use crate::client::Instructions;
 use crate::local_data::LocalData;
@@ -16,11 +18,14 @@ use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_graph::stream::key64;
 use boostfgl_nn::backbones::{Backbone, Extra, Pass};
-use boostfgl_nn::{Dropout, Ledger, Matrix, MessageNoise, Params, Pool, Reach, Real, View, WeightedLoss};
+use boostfgl_nn::{
+    Dropout, Ledger, Matrix, MessageNoise, Params, Pool, Reach, Real, View, WeightedLoss,
+};
 
 /// The client's side of a method.
 pub trait ClientRule<T: Real>: Send {
-    /// For which nodes training passes must put out what: the least that [`ClientRule::extra`] needs.
+    /// For which nodes training passes must put out what: the least that [`ClientRule::extra`]
+    /// needs.
     fn reach(&self) -> Reach {
         Reach::Output
     }
@@ -30,8 +35,8 @@ pub trait ClientRule<T: Real>: Send {
         0
     }
 
-    /// What this client asks every other one in exchange `number`, after the local work that comes before it. `None`
-    /// asks nothing.
+    /// What this client asks every other one in exchange `number`, after the local work that comes
+    /// before it. `None` asks nothing.
     ///
     /// # Errors
     /// If that work fails.
@@ -43,7 +48,13 @@ pub trait ClientRule<T: Real>: Send {
     ///
     /// # Errors
     /// If the question makes no sense.
-    fn answer(&self, _desk: &Desk<'_, T>, _number: usize, _asker: usize, _question: &Message<T>) -> Result<Message<T>> {
+    fn answer(
+        &self,
+        _desk: &Desk<'_, T>,
+        _number: usize,
+        _asker: usize,
+        _question: &Message<T>,
+    ) -> Result<Message<T>> {
         Ok(Message::default())
     }
 
@@ -56,12 +67,17 @@ pub trait ClientRule<T: Real>: Send {
     ///
     /// # Errors
     /// If they make no sense.
-    fn hear(&mut self, _desk: &Desk<'_, T>, _number: usize, _answers: &[(usize, Message<T>)]) -> Result<()> {
+    fn hear(
+        &mut self,
+        _desk: &Desk<'_, T>,
+        _number: usize,
+        _answers: &[(usize, Message<T>)],
+    ) -> Result<()> {
         Ok(())
     }
 
-    /// Ends the preparation. A graph that is returned takes the place of the client's own in all rounds; its first
-    /// nodes must be the client's, in their order.
+    /// Ends the preparation. A graph that is returned takes the place of the client's own in all
+    /// rounds; its first nodes must be the client's, in their order.
     ///
     /// # Errors
     /// If the preparation fails.
@@ -69,8 +85,8 @@ pub trait ClientRule<T: Real>: Send {
         Ok(None)
     }
 
-    /// Whether the rule asks its desk about the start model on all nodes, so that what was seen when it was judged is
-    /// worth keeping.
+    /// Whether the rule asks its desk about the start model on all nodes, so that what was seen
+    /// when it was judged is worth keeping.
     fn inspects_start(&self) -> bool {
         false
     }
@@ -83,8 +99,8 @@ pub trait ClientRule<T: Real>: Send {
         Ok(())
     }
 
-    /// Takes local training over and returns its loss, leaving the trained model in `local`; `None` leaves it to the
-    /// usual epochs.
+    /// Takes local training over and returns its loss, leaving the trained model in `local`; `None`
+    /// leaves it to the usual epochs.
     ///
     /// # Errors
     /// If training fails.
@@ -92,7 +108,8 @@ pub trait ClientRule<T: Real>: Send {
         Ok(None)
     }
 
-    /// Computes the parameters that passes shall use in place of `model`, for [`ClientRule::effective`].
+    /// Computes the parameters that passes shall use in place of `model`, for
+    /// [`ClientRule::effective`].
     fn reparametrise(&mut self, _desk: &Desk<'_, T>, _model: &Params<T>) {}
 
     /// The parameters that passes use in place of the model, if they differ from it.
@@ -100,14 +117,19 @@ pub trait ClientRule<T: Real>: Send {
         None
     }
 
-    /// The further terms of the loss, from the logits of `desk.view().nodes()` and the hidden representation of
-    /// `desk.view().hidden_nodes()`.
-    fn extra(&self, _desk: &Desk<'_, T>, _logits: &Matrix<T>, _hidden: Option<&Matrix<T>>) -> Extra<T> {
+    /// The further terms of the loss, from the logits of `desk.view().nodes()` and the hidden
+    /// representation of `desk.view().hidden_nodes()`.
+    fn extra(
+        &self,
+        _desk: &Desk<'_, T>,
+        _logits: &Matrix<T>,
+        _hidden: Option<&Matrix<T>>,
+    ) -> Extra<T> {
         Extra::default()
     }
 
-    /// Changes gradients before the optimiser's step. They are taken with respect to the effective parameters, and the
-    /// optimiser will move `model` by them.
+    /// Changes gradients before the optimiser's step. They are taken with respect to the effective
+    /// parameters, and the optimiser will move `model` by them.
     fn adjust(&mut self, _desk: &Desk<'_, T>, _model: &Params<T>, _gradients: &mut [Matrix<T>]) {}
 
     /// Ends a round: what goes up.
@@ -118,9 +140,9 @@ pub trait ClientRule<T: Real>: Send {
         Ok(Upload::model())
     }
 
-    /// Hears that the server did not use what came of the round, if anything did: what is said once must be said again, and
-    /// what the server would have moved with goes back. `afresh` says that numbers were the reason, so that what has been
-    /// trained here may be spoilt.
+    /// Hears that the server did not use what came of the round, if anything did: what is said once
+    /// must be said again, and what the server would have moved with goes back. `afresh` says that
+    /// numbers were the reason, so that what has been trained here may be spoilt.
     fn refused(&mut self, _afresh: bool) {}
 
     /// The parameters that are judged in place of `model`, if they differ from it.
@@ -136,12 +158,17 @@ pub trait ClientRule<T: Real>: Send {
         Ok(None)
     }
 
-    /// Takes down what the rule remembers from round to round, or puts it back into a rule that was just made: after it
-    /// the next round must go on to the same digits. What a round makes for itself is no state.
+    /// Takes down what the rule remembers from round to round, or puts it back into a rule that was
+    /// just made: after it the next round must go on to the same digits. What a round makes for
+    /// itself is no state.
     ///
     /// # Errors
     /// As [`Keep::keep`](boostfgl_nn::Keep::keep).
-    fn keep(&mut self, _memory: &Memory<'_, T>, _ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+    fn keep(
+        &mut self,
+        _memory: &Memory<'_, T>,
+        _ledger: &mut Ledger<'_>,
+    ) -> boostfgl_nn::Result<()> {
         Ok(())
     }
 }
@@ -211,7 +238,8 @@ pub struct Desk<'a, T: Real> {
     pub(crate) pool: &'a Pool<T>,
     pub(crate) told: &'a Instructions<'a>,
     pub(crate) start: &'a Params<T>,
-    /// What has been seen of the start model: logits and hidden representation of all nodes under this propagation.
+    /// What has been seen of the start model: logits and hidden representation of all nodes under
+    /// this propagation.
     pub(crate) seen: Option<&'a (Matrix<T>, Option<Matrix<T>>)>,
     /// Whether the views' memory belongs to the start model.
     pub(crate) recalls: bool,
@@ -254,8 +282,8 @@ impl<'a, T: Real> Desk<'a, T> {
         self.training
     }
 
-    /// Where some nodes (increasing) stand among the rows of the hidden representation that training passes put out;
-    /// training nodes always do.
+    /// Where some nodes (increasing) stand among the rows of the hidden representation that
+    /// training passes put out; training nodes always do.
     ///
     /// # Panics
     /// If a node is not among them.
@@ -295,7 +323,11 @@ impl<'a, T: Real> Desk<'a, T> {
 
     /// A key for random numbers of this client in this round.
     pub fn key(&self, purpose: &str, number: usize) -> u64 {
-        key64(self.told.seed, purpose, &[self.data.id() as u64, self.rounds_done as u64, number as u64])
+        key64(
+            self.told.seed,
+            purpose,
+            &[self.data.id() as u64, self.rounds_done as u64, number as u64],
+        )
     }
 
     /// The dropout of the usual training in epoch `epoch` of this round.
@@ -315,20 +347,25 @@ impl<'a, T: Real> Desk<'a, T> {
         logits
     }
 
-    /// Logits and hidden representation of all local nodes under `model` and this round's propagation, without dropout.
+    /// Logits and hidden representation of all local nodes under `model` and this round's
+    /// propagation, without dropout.
     pub fn inspect(&self, model: &Params<T>) -> (Matrix<T>, Option<Matrix<T>>) {
         let starts = std::ptr::eq(model, self.start);
         match self.seen.filter(|_| starts) {
-            Some((logits, hidden)) => (self.copied(logits), hidden.as_ref().map(|hidden| self.copied(hidden))),
+            Some((logits, hidden)) => {
+                (self.copied(logits), hidden.as_ref().map(|hidden| self.copied(hidden)))
+            }
             None => {
                 let noise = self.noise(if starts { Occasion::Start } else { Occasion::Other });
-                let pass = Pass::new(self.backbone, self.whole, self.pool).recalling(self.recalls && starts);
+                let pass = Pass::new(self.backbone, self.whole, self.pool)
+                    .recalling(self.recalls && starts);
                 pass.noise(noise).inspect(model)
             }
         }
     }
 
-    /// Mean cross-entropy of the training nodes under `model`, without dropout and without node weights.
+    /// Mean cross-entropy of the training nodes under `model`, without dropout and without node
+    /// weights.
     pub fn training_loss(&self, model: &Params<T>) -> f64 {
         let logits = self.logits(model);
         let losses = self.data.training().iter().map(|&v| {

@@ -1,4 +1,5 @@
-//! What crosses the wire beside a model, and how many bytes that is. Numbers cross as `f32`, positions as `u32`.
+//! What crosses the wire beside a model, and how many bytes that is. Numbers cross as `f32`,
+//! positions as `u32`.
 
 use boostfgl_nn::{Keep, Ledger, Matrix, Params, Real};
 
@@ -48,7 +49,8 @@ impl<T: Real> Message<T> {
     pub(crate) fn is_finite(&self) -> bool {
         self.tensors.iter().all(|t| t.data().iter().all(|x| x.is_finite()))
             && self.numbers.iter().all(|x| x.is_finite())
-            // All are looked at: to stop at the first would keep the compiler from looking at several at once.
+            // All are looked at: to stop at the first would keep the compiler from looking at
+            // several at once.
             && self.entries.iter().fold(true, |finite, (_, x)| finite & x.is_finite())
     }
 }
@@ -66,7 +68,8 @@ impl<T: Real> Keep for Message<T> {
             ledger.table(&t.to_string(), &mut self.tensors[t])?;
         }
         ledger.keep("numbers", &mut self.numbers)?;
-        let (mut places, mut values): (Vec<u32>, Vec<f64>) = self.entries.iter().map(|(at, x)| (*at, x.f64())).unzip();
+        let (mut places, mut values): (Vec<u32>, Vec<f64>) =
+            self.entries.iter().map(|(at, x)| (*at, x.f64())).unzip();
         ledger.keep("places", &mut places)?;
         ledger.keep("values", &mut values)?;
         self.entries = places.into_iter().zip(values.into_iter().map(T::of)).collect();
@@ -83,7 +86,11 @@ impl<T: Real> Message<T> {
     }
 
     /// Fails unless a message that was put back has tensors of these shapes and nothing else.
-    pub(crate) fn hold_shapes(&self, shapes: &[(usize, usize)], ledger: &Ledger<'_>) -> boostfgl_nn::Result<()> {
+    pub(crate) fn hold_shapes(
+        &self,
+        shapes: &[(usize, usize)],
+        ledger: &Ledger<'_>,
+    ) -> boostfgl_nn::Result<()> {
         self.hold(shapes, 0, ledger)
     }
 
@@ -97,7 +104,9 @@ impl<T: Real> Message<T> {
         if self.shapes() == shapes && self.numbers.len() == numbers {
             return Ok(());
         }
-        let say = |shapes: &[(usize, usize)], numbers: usize| format!("tensors {shapes:?} and {numbers} numbers");
+        let say = |shapes: &[(usize, usize)], numbers: usize| {
+            format!("tensors {shapes:?} and {numbers} numbers")
+        };
         Err(ledger.unlike(say(shapes, numbers), say(&self.shapes(), self.numbers.len())))
     }
 
@@ -107,6 +116,9 @@ impl<T: Real> Message<T> {
 }
 
 /// How many numbers go down: a model, if any, and a message.
-pub(crate) fn count_down<T: Real>(model: Option<&Params<T>>, message: Option<&Message<T>>) -> usize {
+pub(crate) fn count_down<T: Real>(
+    model: Option<&Params<T>>,
+    message: Option<&Message<T>>,
+) -> usize {
     model.map_or(0, Params::count) + message.map_or(0, Message::count)
 }

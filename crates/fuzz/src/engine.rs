@@ -1,7 +1,7 @@
 //! Runs a target on damaged seeds, without a special compiler.
 //!
-//! Inputs are drawn from one seed, so a crash comes back; when it comes depends on the machine, since the run is bounded
-//! by time. An input on which a reader says something new joins the seeds.
+//! Inputs are drawn from one seed, so a crash comes back; when it comes depends on the machine,
+//! since the run is bounded by time. An input on which a reader says something new joins the seeds.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -26,8 +26,8 @@ pub struct Limits {
     pub time: Duration,
     /// What inputs are drawn from.
     pub seed: u64,
-    /// Where inputs that crash are kept. The one being tried is there too (`NAME-last`), for what ends the process (no
-    /// memory, no stack) cannot be caught.
+    /// Where inputs that crash are kept. The one being tried is there too (`NAME-last`), for what
+    /// ends the process (no memory, no stack) cannot be caught.
     pub crashes: PathBuf,
 }
 
@@ -40,7 +40,8 @@ pub struct Outcome {
     pub time: Duration,
     /// Different things the reader said.
     pub messages: usize,
-    /// Inputs on which the reader panicked, took seconds or took memory out of proportion, each with what happened.
+    /// Inputs on which the reader panicked, took seconds or took memory out of proportion, each
+    /// with what happened.
     pub crashes: Vec<(PathBuf, String)>,
     /// The most memory that one input took, in MiB, where it is counted.
     pub memory_mib: Option<f64>,
@@ -52,18 +53,25 @@ const SLOW: Duration = Duration::from_secs(10);
 /// A reader that has not returned by then never will.
 const STUCK: Duration = Duration::from_secs(30);
 
-/// Tries inputs until the time is over. A reader that does not return ends the process, after its input was kept.
+/// Tries inputs until the time is over. A reader that does not return ends the process, after its
+/// input was kept.
 ///
 /// # Errors
-/// If the seeds cannot be read, crashes cannot be kept, or the time was over before a single input was tried.
+/// If the seeds cannot be read, crashes cannot be kept, or the time was over before a single input
+/// was tried.
 pub fn fuzz(target: &Target, limits: &Limits) -> anyhow::Result<Outcome> {
     fs::create_dir_all(&limits.crashes)?;
     let mut pool = seeds::committed(target.name)?;
     anyhow::ensure!(!pool.is_empty(), "{} has no seeds", target.name);
     let mut draw = Stream::new(limits.seed, "fuzz", &[target.name.bytes().map(u64::from).sum()]);
     let (mut heard, mut places) = (HashSet::new(), HashSet::new());
-    let mut outcome =
-        Outcome { executions: 0, time: Duration::ZERO, messages: 0, crashes: Vec::new(), memory_mib: None };
+    let mut outcome = Outcome {
+        executions: 0,
+        time: Duration::ZERO,
+        messages: 0,
+        crashes: Vec::new(),
+        memory_mib: None,
+    };
     let last = limits.crashes.join(format!("{}-last", target.name));
     let mut trial = File::create(&last)?;
     let dog = watch(target, &last, &limits.crashes);
@@ -88,25 +96,33 @@ pub fn fuzz(target: &Target, limits: &Limits) -> anyhow::Result<Outcome> {
     }
     drop(dog);
     drop(fs::remove_file(&last));
-    anyhow::ensure!(outcome.executions > 0, "{}: the time was over before an input was tried", target.name);
+    anyhow::ensure!(
+        outcome.executions > 0,
+        "{}: the time was over before an input was tried",
+        target.name
+    );
     outcome.time = begun.elapsed();
     outcome.messages = heard.len();
     outcome.memory_mib = is_counted().then(|| most as f64 / f64::from(1 << 20));
     Ok(outcome)
 }
 
-/// Writes down what is tried now. The file stays open and is written over: making it anew takes milliseconds on some disks.
+/// Writes down what is tried now. The file stays open and is written over: making it anew takes
+/// milliseconds on some disks.
 fn note(trial: &mut File, input: &[u8]) -> io::Result<()> {
     trial.rewind()?;
     trial.write_all(input)?;
     trial.set_len(input.len() as u64)
 }
 
-/// Keeps the input and ends the process if the reader is stuck in it: a thread cannot be ended alone.
+/// Keeps the input and ends the process if the reader is stuck in it: a thread cannot be ended
+/// alone.
 fn watch(target: &Target, last: &Path, crashes: &Path) -> Watchdog {
     let (name, last, crashes) = (target.name, last.to_path_buf(), crashes.to_path_buf());
     Watchdog::start(STUCK, move || {
-        let kept = fs::read(&last).map_err(anyhow::Error::from).and_then(|input| keep(name, &input, &crashes));
+        let kept = fs::read(&last)
+            .map_err(anyhow::Error::from)
+            .and_then(|input| keep(name, &input, &crashes));
         let kept = kept.map_or_else(|error| error.to_string(), |path| path.display().to_string());
         eprintln!("{name}: no answer after {} s; the input is {kept}", STUCK.as_secs());
         process::exit(1);
@@ -119,7 +135,8 @@ static PANICKED: Mutex<String> = Mutex::new(String::new());
 /// Keeps panics from being printed; call once, before [`fuzz`].
 pub fn silence_panics() {
     std::panic::set_hook(Box::new(|info| {
-        let place = info.location().map(|at| format!("{}:{}", at.file(), at.line())).unwrap_or_default();
+        let place =
+            info.location().map(|at| format!("{}:{}", at.file(), at.line())).unwrap_or_default();
         let told = info.payload_as_str().unwrap_or_default();
         if let Ok(mut last) = PANICKED.lock() {
             *last = format!("panicked at {place}: {told}");
@@ -142,9 +159,14 @@ fn attempt(target: &Target, input: &[u8]) -> (Found, usize) {
             let place = what.split(": ").next().unwrap_or_default().to_owned();
             Err((place, what))
         }
-        Ok(_) if time > SLOW => Err(("slow".to_owned(), format!("took {:.1} s", time.as_secs_f64()))),
+        Ok(_) if time > SLOW => {
+            Err(("slow".to_owned(), format!("took {:.1} s", time.as_secs_f64())))
+        }
         Ok(_) if taken > allowed => {
-            let what = format!("took {taken} bytes of memory, {allowed} are allowed for {} of input", input.len());
+            let what = format!(
+                "took {taken} bytes of memory, {allowed} are allowed for {} of input",
+                input.len()
+            );
             Err(("memory".to_owned(), what))
         }
         Ok(said) => Ok(said),
@@ -218,7 +240,11 @@ mod tests {
         assert_eq!(outcome.crashes.len(), 1, "{:?}", outcome.crashes);
         assert!(outcome.crashes[0].1.starts_with("took 314"), "{:?}", outcome.crashes);
         assert_eq!(fs::read(&outcome.crashes[0].0).unwrap().len() % 5, 3);
-        assert!(outcome.memory_mib.is_some_and(|mib| (30.0..31.0).contains(&mib)), "{:?}", outcome.memory_mib);
+        assert!(
+            outcome.memory_mib.is_some_and(|mib| (30.0..31.0).contains(&mib)),
+            "{:?}",
+            outcome.memory_mib
+        );
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Bad input for everything that reads.
 //!
-//! A [`Target`] is a body: bytes go to a reader, which must return, whatever they are. The same bodies run under
-//! `cargo fuzz` (folder `fuzz/`, nightly, guided by coverage) and under [`engine`], which runs on the stable toolchain
-//! and is guided by what the readers say: a message not heard before is new ground.
+//! A [`Target`] is a body: bytes go to a reader, which must return, whatever they are. The same
+//! bodies run under `cargo fuzz` (folder `fuzz/`, nightly, guided by coverage) and under
+//! [`engine`], which runs on the stable toolchain and is guided by what the readers say: a message
+//! not heard before is new ground.
 //!
 //! Formats of several files are one input, cut at lines that read [`SCISSORS`].
 
@@ -30,8 +31,8 @@ pub struct Target {
 impl Target {
     /// How many bytes of memory an input of this length may take.
     ///
-    /// Readers keep a few values per byte. What unpacks has a budget of 32 MiB and 128 times the file for that, and holds
-    /// up to four copies of it while it turns them into a graph.
+    /// Readers keep a few values per byte. What unpacks has a budget of 32 MiB and 128 times the
+    /// file for that, and holds up to four copies of it while it turns them into a graph.
     pub fn memory(&self, length: usize) -> usize {
         if self.unpacks { 4 * ((32 << 20) + 128 * length) } else { (8 << 20) + 256 * length }
     }
@@ -40,7 +41,8 @@ impl Target {
 /// What cuts one input into several files.
 pub const SCISSORS: &[u8] = b"\n--8<--\n";
 
-/// Every target. A new reader is one line here, one in `fuzz/Cargo.toml` and one file in `fuzz/fuzz_targets`.
+/// Every target. A new reader is one line here, one in `fuzz/Cargo.toml` and one file in
+/// `fuzz/fuzz_targets`.
 pub const TARGETS: [Target; 19] = [
     Target { name: "planetoid", body: bodies::graphs::planetoid, unpacks: false },
     Target { name: "npz", body: bodies::graphs::npz, unpacks: true },
@@ -68,7 +70,8 @@ pub const TARGETS: [Target; 19] = [
 /// # Panics
 /// If there is no such target, or if its reader panics, which is what we look for.
 pub fn run(name: &str, input: &[u8]) {
-    let target = TARGETS.iter().find(|target| target.name == name).expect("the name is in the table");
+    let target =
+        TARGETS.iter().find(|target| target.name == name).expect("the name is in the table");
     (target.body)(input);
 }
 
@@ -106,7 +109,8 @@ mod tests {
         let manifest = std::fs::read_to_string(seeds::folder().join("../Cargo.toml")).unwrap();
         for target in TARGETS {
             assert!(manifest.contains(&format!("name = \"{}\"", target.name)), "{}", target.name);
-            let file = seeds::folder().join(format!("../fuzz_targets/{}.rs", target.name.replace('-', "_")));
+            let file = seeds::folder()
+                .join(format!("../fuzz_targets/{}.rs", target.name.replace('-', "_")));
             let text = std::fs::read_to_string(file).unwrap();
             assert!(text.contains(&format!("\"{}\"", target.name)), "{}", target.name);
         }

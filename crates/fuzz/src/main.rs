@@ -46,14 +46,21 @@ fn main() -> Result<ExitCode> {
     }
     let chosen: Vec<&Target> = TARGETS
         .iter()
-        .filter(|target| args.target.is_empty() || args.target.iter().any(|name| name == target.name))
+        .filter(|target| {
+            args.target.is_empty() || args.target.iter().any(|name| name == target.name)
+        })
         .collect();
-    if let Some(unknown) = args.target.iter().find(|name| !TARGETS.iter().any(|target| target.name == **name)) {
+    if let Some(unknown) =
+        args.target.iter().find(|name| !TARGETS.iter().any(|target| target.name == **name))
+    {
         let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
         bail!("unknown target `{unknown}`; there are {}", names.join(", "));
     }
     silence_panics();
-    eprintln!("an input that ends the process is left in {} as TARGET-last", args.crashes.display());
+    eprintln!(
+        "an input that ends the process is left in {} as TARGET-last",
+        args.crashes.display()
+    );
     let limits = Limits { time: args.seconds, seed: args.seed, crashes: args.crashes.clone() };
     if !args.json {
         println!(

@@ -1,7 +1,7 @@
 //! How much memory an input takes, counted by the allocator.
 //!
-//! `boostfgl-fuzz` and the tests of this crate have [`PeakAlloc`] as their allocator. Where another one is in place, as
-//! under cargo-fuzz, nothing is counted.
+//! `boostfgl-fuzz` and the tests of this crate have [`PeakAlloc`] as their allocator. Where another
+//! one is in place, as under cargo-fuzz, nothing is counted.
 
 use peak_alloc::PeakAlloc;
 

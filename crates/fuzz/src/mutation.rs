@@ -68,7 +68,8 @@ fn change(bytes: &mut Vec<u8>, pool: &[Vec<u8>], draw: &mut Stream) {
             bytes.extend(&other[from..until]);
         }
         7 => {
-            // Many times the same: what packs well, and what takes time that grows faster than the input.
+            // Many times the same: what packs well, and what takes time that grows faster than the
+            // input.
             let many = bytes[range].repeat(1 << draw.below(12));
             let room = LONGEST.saturating_sub(bytes.len());
             insert(bytes, at, &many[..many.len().min(room)]);
@@ -87,8 +88,20 @@ fn insert(bytes: &mut Vec<u8>, at: usize, what: &[u8]) {
 
 /// Overwrites up to eight bytes by a binary number at the edge of its type.
 fn number(bytes: &mut [u8], at: usize, draw: &mut Stream) {
-    let edges =
-        [0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, u64::MAX >> 1, u64::MAX];
+    let edges = [
+        0,
+        1,
+        0x7f,
+        0x80,
+        0xff,
+        0x7fff,
+        0xffff,
+        0x7fff_ffff,
+        0x8000_0000,
+        0xffff_ffff,
+        u64::MAX >> 1,
+        u64::MAX,
+    ];
     let mut number = edges[draw.below(edges.len())].to_le_bytes();
     let width = 1 << draw.below(4);
     if draw.below(2) == 1 {

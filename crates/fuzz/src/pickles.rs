@@ -2,7 +2,8 @@
 
 use crate::SCISSORS;
 
-/// A graph of three nodes in the text of protocol 0: the first is trained on, the second validates, the third is tested.
+/// A graph of three nodes in the text of protocol 0: the first is trained on, the second validates,
+/// the third is tested.
 pub(crate) fn protocol_0() -> Vec<u8> {
     let (one, two) = ([1f32.to_le_bytes()].concat(), [1f32, 1.0].map(f32::to_le_bytes).concat());
     let files = [

@@ -1,4 +1,5 @@
-//! What the mutations begin with: small files as the project's own writers write them, in `fuzz/corpus`.
+//! What the mutations begin with: small files as the project's own writers write them, in
+//! `fuzz/corpus`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -37,13 +38,18 @@ pub fn folder() -> PathBuf {
 /// If they cannot be read.
 pub fn committed(target: &str) -> Result<Vec<Vec<u8>>> {
     let folder = folder().join(target);
-    let entries = fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let entries =
+        fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort_unstable();
-    paths.iter().map(|path| fs::read(path).with_context(|| format!("cannot read {}", path.display()))).collect()
+    paths
+        .iter()
+        .map(|path| fs::read(path).with_context(|| format!("cannot read {}", path.display())))
+        .collect()
 }
 
-/// Writes all seeds but `planetoid/plain`, of a format that this project does not write: it stays as it is.
+/// Writes all seeds but `planetoid/plain`, of a format that this project does not write: it stays
+/// as it is.
 ///
 /// # Errors
 /// If a writer fails or the folder cannot be written.
@@ -58,8 +64,16 @@ pub fn write() -> Result<()> {
     run(place.path())?;
     let params = Params::<f32>::glorot(&shapes(), 1);
     let about = HashMap::from([("backbone".to_owned(), "gcn".to_owned())]);
-    keep("safetensors", "plain", &safetensors_io::to_bytes(&[("seed0".to_owned(), &params)], about)?)?;
-    keep("partition", "plain", b"seed,node,client,split\n0,0,0,train\n0,1,1,val\n0,2,0,test\n0,3,1,none\n")?;
+    keep(
+        "safetensors",
+        "plain",
+        &safetensors_io::to_bytes(&[("seed0".to_owned(), &params)], about)?,
+    )?;
+    keep(
+        "partition",
+        "plain",
+        b"seed,node,client,split\n0,0,0,train\n0,1,1,val\n0,2,0,test\n0,3,1,none\n",
+    )?;
     keep("partition", "bare", b"node,client\n3,0\n2,1\n1,0\n0,1\n")?;
     for (name, state) in states() {
         keep("state", name, &state)?;
@@ -69,8 +83,10 @@ pub fn write() -> Result<()> {
     }
     keep("checkpoint", "plain", &checkpoint::contents()?)?;
     comparisons()?;
-    let mut message =
-        Message { tensors: vec![Matrix::from_rows(1, 2, &[0.5f32, -1.0])], ..Message::numbers(vec![2.0]) };
+    let mut message = Message {
+        tensors: vec![Matrix::from_rows(1, 2, &[0.5f32, -1.0])],
+        ..Message::numbers(vec![2.0])
+    };
     message.entries.push((3, 0.25));
     let mut bytes = Vec::new();
     message.keep(&mut Ledger::saving(&mut bytes))?;
@@ -84,9 +100,12 @@ pub fn write() -> Result<()> {
 
 const NODES: &str = "id,label,a,b,group:g\np1,x,0.5,1,u\np2,y,-1,2e-3,v\np3,,0,0,u\n";
 const EDGES: &str = "src,dst,weight\np1,p2,1\np2,p3,0.5\n";
-const GEOM_GCN: [&str; 2] =
-    ["node_id\tnode_id\n0\t1\n1\t0\n2\t2\n", "node_id\tfeature\tlabel\n2\t0,0,0\t1\n0\t1,0,0\t0\n1\t0,0,1\t1\n"];
-const OGB: [&str; 8] = ["3\n", "3\n", "0,1\n1,0\n2,1\n", "0\n1\n1\n", "0.5,1\n-1,2e-3\n0,0\n", "0\n", "2\n", "1\n"];
+const GEOM_GCN: [&str; 2] = [
+    "node_id\tnode_id\n0\t1\n1\t0\n2\t2\n",
+    "node_id\tfeature\tlabel\n2\t0,0,0\t1\n0\t1,0,0\t0\n1\t0,0,1\t1\n",
+];
+const OGB: [&str; 8] =
+    ["3\n", "3\n", "0,1\n1,0\n2,1\n", "0\n1\n1\n", "0.5,1\n-1,2e-3\n0,0\n", "0\n", "2\n", "1\n"];
 
 fn joined<const N: usize>(pieces: [&[u8]; N]) -> Vec<u8> {
     pieces.join(SCISSORS)
@@ -95,7 +114,8 @@ fn joined<const N: usize>(pieces: [&[u8]; N]) -> Vec<u8> {
 fn keep(target: &str, name: &str, bytes: &[u8]) -> Result<()> {
     let folder = folder().join(target);
     fs::create_dir_all(&folder)?;
-    fs::write(folder.join(name), bytes).with_context(|| format!("cannot write {}", folder.display()))
+    fs::write(folder.join(name), bytes)
+        .with_context(|| format!("cannot write {}", folder.display()))
 }
 
 /// An archive as it is written, and its arrays one by one.
@@ -108,7 +128,8 @@ fn graphs(place: &Path) -> Result<()> {
     flat_npz::write(&read(&folder, Some(Format::Csv))?, &path)?;
     keep("npz", "archive", &fs::read(&path)?)?;
     let mut archive = ZipArchive::new(fs::File::open(&path)?)?;
-    let names: Vec<String> = archive.file_names().map(|name| Ok(name?.into_owned())).collect::<Result<_>>()?;
+    let names: Vec<String> =
+        archive.file_names().map(|name| Ok(name?.into_owned())).collect::<Result<_>>()?;
     let mut arrays = Vec::new();
     for name in names {
         let mut array = format!("{name}\n").into_bytes();
@@ -186,9 +207,13 @@ fn run(place: &Path) -> Result<()> {
     let edges: String = (0..24).map(|v| format!("{v},{}\n", (v + 1) % 24)).collect();
     fs::write(tables.join("nodes.csv"), format!("id,label,a\n{nodes}"))?;
     fs::write(tables.join("edges.csv"), format!("src,dst\n{edges}"))?;
-    let experiment = Experiment::on(&tables.display().to_string()).method("boostfgl").clients(2).seeds([0]);
     let experiment =
-        experiment.set("fed.rounds", 1).set("model.hidden", 2).build()?.with_diagnostics(Which::ALL.to_vec());
+        Experiment::on(&tables.display().to_string()).method("boostfgl").clients(2).seeds([0]);
+    let experiment = experiment
+        .set("fed.rounds", 1)
+        .set("model.hidden", 2)
+        .build()?
+        .with_diagnostics(Which::ALL.to_vec());
     let folder = RunFolder::create(place.join("run"), true)?;
     experiment.run_watched(&mut (), Some(&folder))?;
     let mut pieces = Vec::new();
@@ -216,7 +241,8 @@ fn measured() -> Measured {
     }
 }
 
-/// A comparison of two methods, one cell of which failed; results of one cell, with a checksum and as of old without.
+/// A comparison of two methods, one cell of which failed; results of one cell, with a checksum and
+/// as of old without.
 fn comparisons() -> Result<()> {
     let contender = |name: &str| Contender {
         label: name.to_owned(),
@@ -226,7 +252,10 @@ fn comparisons() -> Result<()> {
     };
     let cell = |seed, outcome| Cell { seed, outcome, peak_bytes: 0 };
     let done = |seed| cell(seed, Outcome::Done(Box::new(measured())));
-    let rows = vec![vec![done(0), done(1)], vec![done(0), cell(1, Outcome::Failed { message: "no".to_owned() })]];
+    let rows = vec![
+        vec![done(0), done(1)],
+        vec![done(0), cell(1, Outcome::Failed { message: "no".to_owned() })],
+    ];
     let methods = vec![contender("fedavg"), contender("moon")];
     let comparison = Comparison::new(0, methods, vec![0, 1], vec![("demo".to_owned(), rows)]);
     keep("comparison", "plain", comparison.to_json().as_bytes())?;
@@ -247,12 +276,22 @@ fn comparisons() -> Result<()> {
     };
     keep("results", "plain", results.to_json().as_bytes())?;
     let version = |number: u32| format!("\"version\": {number},");
-    keep("results", "old", results.to_json().replace(&version(Results::VERSION), &version(1)).as_bytes())
+    keep(
+        "results",
+        "old",
+        results.to_json().replace(&version(Results::VERSION), &version(1)).as_bytes(),
+    )
 }
 
 fn cell(place: &Path) -> Result<()> {
     let measured = measured();
-    let record = CellRecord { dataset: "demo".into(), method: "fedavg".into(), seed: 4, measured, detail: None };
+    let record = CellRecord {
+        dataset: "demo".into(),
+        method: "fedavg".into(),
+        seed: 4,
+        measured,
+        detail: None,
+    };
     CellStore::open(place)?.keep("d", record)?;
     keep("cell", "plain", &fs::read(place.join(CellStore::FOLDER).join("d.json"))?)
 }

@@ -4,8 +4,9 @@ use crate::{Error, Result};
 
 /// The edges of a graph as compressed sparse rows.
 ///
-/// Row `v` lists, in increasing order, the nodes that send messages **to** `v`. In an undirected graph (the
-/// default) every edge therefore stands in two rows. There are no self-loops and no duplicates.
+/// Row `v` lists, in increasing order, the nodes that send messages **to** `v`. In an undirected
+/// graph (the default) every edge therefore stands in two rows. There are no self-loops and no
+/// duplicates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adjacency {
     offsets: Vec<usize>,
@@ -21,7 +22,8 @@ pub struct EdgeCounts {
     pub given: usize,
     /// Self-loops, dropped.
     pub loops: usize,
-    /// Repeated edges, merged into one (weights add up). In an undirected graph (a, b) and (b, a) are the same edge.
+    /// Repeated edges, merged into one (weights add up). In an undirected graph (a, b) and (b, a)
+    /// are the same edge.
     pub duplicates: usize,
 }
 
@@ -34,8 +36,8 @@ impl Adjacency {
     /// Time O(n + m log d), memory about 8 bytes per edge beside the result.
     ///
     /// # Errors
-    /// If an edge names a node ≥ `nodes`, or a weight, also that of a merged edge, is not finite and positive, or the
-    /// lengths differ.
+    /// If an edge names a node ≥ `nodes`, or a weight, also that of a merged edge, is not finite
+    /// and positive, or the lengths differ.
     ///
     /// ```
     /// let (adjacency, counts) = boostfgl_graph::Adjacency::from_edges(3, &[(0, 1), (1, 0), (2, 2), (1, 2)], None, false)?;
@@ -138,8 +140,11 @@ impl Adjacency {
 
     /// Weights that are finite one by one may add up to infinity.
     fn check_merged(&self) -> Result<()> {
-        let Some(at) = self.weights.iter().flatten().position(|weight| !weight.is_finite()) else { return Ok(()) };
-        let (to, from) = (self.offsets.partition_point(|start| *start <= at) - 1, self.neighbours[at]);
+        let Some(at) = self.weights.iter().flatten().position(|weight| !weight.is_finite()) else {
+            return Ok(());
+        };
+        let (to, from) =
+            (self.offsets.partition_point(|start| *start <= at) - 1, self.neighbours[at]);
         let what = format!("weights of the edges between nodes {from} and {to}");
         Err(Error::inconsistent(what, "a finite sum", "infinity"))
     }
@@ -199,9 +204,11 @@ impl Adjacency {
         self.weights.as_deref()
     }
 
-    /// The same graph with one more node for each of `owners`, joined to that node alone, both ways and with weight 1.
+    /// The same graph with one more node for each of `owners`, joined to that node alone, both ways
+    /// and with weight 1.
     ///
-    /// The new nodes are numbered after the old ones, in the order of `owners`; a node may own several.
+    /// The new nodes are numbered after the old ones, in the order of `owners`; a node may own
+    /// several.
     ///
     /// # Panics
     /// If an owner does not exist.
@@ -213,7 +220,8 @@ impl Adjacency {
         }
         let mut offsets = vec![0];
         let mut neighbours = Vec::with_capacity(self.arcs() + 2 * owners.len());
-        let mut weights = self.weights.as_ref().map(|_| Vec::with_capacity(self.arcs() + 2 * owners.len()));
+        let mut weights =
+            self.weights.as_ref().map(|_| Vec::with_capacity(self.arcs() + 2 * owners.len()));
         for (v, leaves) in leaves.iter().enumerate() {
             neighbours.extend_from_slice(self.neighbours(v));
             neighbours.extend_from_slice(leaves);
@@ -265,7 +273,11 @@ impl Adjacency {
 
 fn check_edges(nodes: usize, edges: &[(u32, u32)], weights: Option<&[f32]>) -> Result<()> {
     if nodes > u32::MAX as usize {
-        return Err(Error::inconsistent("graph", "fewer than 2^32 nodes", format!("{nodes} nodes")));
+        return Err(Error::inconsistent(
+            "graph",
+            "fewer than 2^32 nodes",
+            format!("{nodes} nodes"),
+        ));
     }
     if let Some(at) = edges.iter().position(|&(a, b)| a.max(b) as usize >= nodes) {
         let (a, b) = edges[at];
@@ -278,9 +290,11 @@ fn check_edges(nodes: usize, edges: &[(u32, u32)], weights: Option<&[f32]>) -> R
         return Err(Error::inconsistent("edge weights", expected, weights.len().to_string()));
     }
     match weights.iter().position(|w| !(w.is_finite() && *w > 0.0)) {
-        Some(at) => {
-            Err(Error::inconsistent(format!("weight of edge {at}"), "a finite number above 0", weights[at].to_string()))
-        }
+        Some(at) => Err(Error::inconsistent(
+            format!("weight of edge {at}"),
+            "a finite number above 0",
+            weights[at].to_string(),
+        )),
         None => Ok(()),
     }
 }
@@ -292,7 +306,9 @@ mod tests {
 
     #[test]
     fn weights_of_duplicates_add_up() {
-        let (a, _) = Adjacency::from_edges(3, &[(0, 1), (1, 0), (1, 2)], Some(&[1.0, 2.5, 4.0]), false).unwrap();
+        let (a, _) =
+            Adjacency::from_edges(3, &[(0, 1), (1, 0), (1, 2)], Some(&[1.0, 2.5, 4.0]), false)
+                .unwrap();
         assert_eq!(a.neighbours(1), [0, 2]);
         assert_eq!(a.weights().unwrap()[a.arc_range(1)], [3.5, 4.0]);
         assert_eq!(a.edges(), 2);
@@ -300,8 +316,12 @@ mod tests {
 
     #[test]
     fn directed_edges_reach_the_target_only() {
-        let (a, counts) = Adjacency::from_edges(3, &[(0, 1), (1, 0), (0, 2), (0, 2)], None, true).unwrap();
-        assert_eq!((a.neighbours(0), a.neighbours(1), a.neighbours(2)), (&[1][..], &[0][..], &[0][..]));
+        let (a, counts) =
+            Adjacency::from_edges(3, &[(0, 1), (1, 0), (0, 2), (0, 2)], None, true).unwrap();
+        assert_eq!(
+            (a.neighbours(0), a.neighbours(1), a.neighbours(2)),
+            (&[1][..], &[0][..], &[0][..])
+        );
         assert_eq!((a.edges(), counts.duplicates), (3, 1));
     }
 
@@ -310,11 +330,17 @@ mod tests {
         let message = |edges: &[(u32, u32)], weights: Option<&[f32]>| {
             Adjacency::from_edges(2, edges, weights, false).unwrap_err().to_string()
         };
-        assert_eq!(message(&[(0, 1), (0, 2)], None), "edge 1: expected node indices below 2, found (0, 2)");
+        assert_eq!(
+            message(&[(0, 1), (0, 2)], None),
+            "edge 1: expected node indices below 2, found (0, 2)"
+        );
         assert!(message(&[(0, 1)], Some(&[f32::NAN])).contains("weight of edge 0"));
         assert!(message(&[(0, 1)], Some(&[])).contains("edge weights"));
         let sum = message(&[(0, 1), (1, 0)], Some(&[3e38, 3e38]));
-        assert_eq!(sum, "weights of the edges between nodes 1 and 0: expected a finite sum, found infinity");
+        assert_eq!(
+            sum,
+            "weights of the edges between nodes 1 and 0: expected a finite sum, found infinity"
+        );
     }
 
     proptest! {

@@ -7,7 +7,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Every way in which reading, checking or finding a graph fails.
 ///
-/// Each message names the place, what was expected and what was found; [`Error::advice`] says what to do.
+/// Each message names the place, what was expected and what was found; [`Error::advice`] says what
+/// to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -25,7 +26,8 @@ pub enum Error {
     Malformed {
         /// The file.
         path: PathBuf,
-        /// Where in it, as it is printed after the path, for example `, line 3, column 2` or `, array y`; may be empty.
+        /// Where in it, as it is printed after the path, for example `, line 3, column 2` or `,
+        /// array y`; may be empty.
         place: String,
         /// What should have been there.
         expected: String,
@@ -55,7 +57,8 @@ pub enum Error {
         expected: String,
     },
 
-    /// Parts that are each readable do not fit together: an edge names a node that does not exist, say.
+    /// Parts that are each readable do not fit together: an edge names a node that does not exist,
+    /// say.
     #[error("{what}: expected {expected}, found {found}")]
     Inconsistent {
         /// The part.
@@ -135,12 +138,20 @@ impl Error {
     }
 
     /// Builds an [`Error::Inconsistent`].
-    pub fn inconsistent(what: impl Into<String>, expected: impl Into<String>, found: impl Into<String>) -> Self {
+    pub fn inconsistent(
+        what: impl Into<String>,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
         Self::Inconsistent { what: what.into(), expected: expected.into(), found: found.into() }
     }
 
     /// Builds an [`Error::Unknown`], suggesting the nearest of `known`.
-    pub fn unknown<'a>(kind: &'static str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn unknown<'a>(
+        kind: &'static str,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
         let suggestion = nearest(name, known).map(str::to_owned);
         Self::Unknown { kind, name: name.to_owned(), suggestion }
     }
@@ -151,19 +162,25 @@ impl Error {
             Self::Io { .. } => "Check that the path is right and may be read.",
             Self::Malformed { .. } => "Correct the file at the place named, or export it again.",
             Self::Several { .. } => "Correct the file at the places named, or export it again.",
-            Self::Foreign { .. } => "`boostfgl data formats` lists every format with what it needs.",
+            Self::Foreign { .. } => {
+                "`boostfgl data formats` lists every format with what it needs."
+            }
             Self::Inconsistent { .. } => "Correct the input so that its parts agree.",
             Self::Checksum { .. } => {
-                "Delete the file and fetch the dataset again, or pass the path itself to use it as it is."
+                "Delete the file and fetch the dataset again, or pass the path itself to use it \
+                 as it is."
             }
             Self::Unknown { .. } => {
-                "`boostfgl data list` shows every dataset and preset; a path to your own data works too."
+                "`boostfgl data list` shows every dataset and preset; a path to your own data \
+                 works too."
             }
             Self::NotFound { .. } => {
-                "Run `boostfgl data fetch NAME`, or set BOOSTFGL_DATA (or --data-dir) to the folder that holds it."
+                "Run `boostfgl data fetch NAME`, or set BOOSTFGL_DATA (or --data-dir) to the \
+                 folder that holds it."
             }
             Self::Fetch { .. } => {
-                "Check the connection, or set BOOSTFGL_DATA to a folder or mirror that holds the dataset."
+                "Check the connection, or set BOOSTFGL_DATA to a folder or mirror that holds the \
+                 dataset."
             }
         }
     }

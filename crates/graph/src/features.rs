@@ -41,11 +41,12 @@ pub enum Scaling {
 }
 
 impl SparseRows {
-    /// Checks and takes over the three arrays of a CSR matrix. Columns inside a row are sorted, stored zeros dropped.
+    /// Checks and takes over the three arrays of a CSR matrix. Columns inside a row are sorted,
+    /// stored zeros dropped.
     ///
     /// # Errors
-    /// If offsets do not start at 0, fall or end elsewhere than at the number of indices; if an index is
-    /// ≥ `columns` or stands twice in a row; if a value is not finite.
+    /// If offsets do not start at 0, fall or end elsewhere than at the number of indices; if an
+    /// index is ≥ `columns` or stands twice in a row; if a value is not finite.
     pub fn new(columns: usize, offsets: &[usize], indices: &[u32], values: &[f32]) -> Result<Self> {
         let what = "sparse features";
         if indices.len() != values.len() {
@@ -60,7 +61,8 @@ impl SparseRows {
                 "other offsets",
             ));
         }
-        let mut sorted = Self { columns, offsets: vec![0], indices: Vec::new(), values: Vec::new() };
+        let mut sorted =
+            Self { columns, offsets: vec![0], indices: Vec::new(), values: Vec::new() };
         let mut row: Vec<(u32, f32)> = Vec::new();
         for (v, window) in offsets.windows(2).enumerate() {
             row.clear();
@@ -111,11 +113,19 @@ impl SparseRows {
 fn check_row(v: usize, columns: usize, row: &[(u32, f32)]) -> Result<()> {
     if let Some((column, _)) = row.iter().find(|(column, _)| *column as usize >= columns) {
         let expected = format!("columns below {columns}");
-        return Err(Error::inconsistent(format!("features of node {v}"), expected, column.to_string()));
+        return Err(Error::inconsistent(
+            format!("features of node {v}"),
+            expected,
+            column.to_string(),
+        ));
     }
     if let Some(pair) = row.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         let found = format!("column {} twice", pair[0].0);
-        return Err(Error::inconsistent(format!("features of node {v}"), "every column once", found));
+        return Err(Error::inconsistent(
+            format!("features of node {v}"),
+            "every column once",
+            found,
+        ));
     }
     match row.iter().find(|(_, value)| !value.is_finite()) {
         Some((column, value)) => Err(not_finite(v, *column as usize, *value)),
@@ -124,7 +134,11 @@ fn check_row(v: usize, columns: usize, row: &[(u32, f32)]) -> Result<()> {
 }
 
 fn not_finite(v: usize, column: usize, value: f32) -> Error {
-    Error::inconsistent(format!("feature {column} of node {v}"), "a finite number", value.to_string())
+    Error::inconsistent(
+        format!("feature {column} of node {v}"),
+        "a finite number",
+        value.to_string(),
+    )
 }
 
 impl Features {
@@ -171,8 +185,12 @@ impl Features {
     pub fn select(&self, nodes: &[u32]) -> Self {
         match self {
             Self::Sparse(matrix) => {
-                let mut picked =
-                    SparseRows { columns: matrix.columns, offsets: vec![0], indices: Vec::new(), values: Vec::new() };
+                let mut picked = SparseRows {
+                    columns: matrix.columns,
+                    offsets: vec![0],
+                    indices: Vec::new(),
+                    values: Vec::new(),
+                };
                 for &v in nodes {
                     let (indices, values) = matrix.row(v as usize);
                     picked.indices.extend_from_slice(indices);
@@ -255,6 +273,11 @@ mod tests {
         assert!(reason(&[0, 3], &[0], &[1.0]).contains("offsets"));
         assert!(reason(&[0, 1], &[0], &[]).contains("as many"));
         assert!(Features::dense(2, 2, vec![0.0; 3]).is_err());
-        assert!(Features::dense(1, 2, vec![0.0, f32::NAN]).unwrap_err().to_string().contains("feature 1 of node 0"));
+        assert!(
+            Features::dense(1, 2, vec![0.0, f32::NAN])
+                .unwrap_err()
+                .to_string()
+                .contains("feature 1 of node 0")
+        );
     }
 }

@@ -32,9 +32,22 @@ impl Graph {
     ///
     /// # Errors
     /// If the parts speak of different numbers of nodes, or there is no node.
-    pub fn new(name: impl Into<String>, adjacency: Adjacency, features: Features, labels: Labels) -> Result<Self> {
+    pub fn new(
+        name: impl Into<String>,
+        adjacency: Adjacency,
+        features: Features,
+        labels: Labels,
+    ) -> Result<Self> {
         let (name, ids) = (name.into(), NodeIds::Position);
-        let graph = Self { name, adjacency, features, labels, splits: Vec::new(), ids, group_columns: Vec::new() };
+        let graph = Self {
+            name,
+            adjacency,
+            features,
+            labels,
+            splits: Vec::new(),
+            ids,
+            group_columns: Vec::new(),
+        };
         if graph.is_empty() {
             return Err(Error::inconsistent(graph.name, "at least one node", "none"));
         }
@@ -71,7 +84,11 @@ impl Graph {
         for (v, id) in ids.iter().enumerate() {
             if let Some(first) = first_of.insert(id, v) {
                 let found = format!("`{id}` for nodes {first} and {v}");
-                return Err(Error::inconsistent(format!("node ids of {}", self.name), "every id once", found));
+                return Err(Error::inconsistent(
+                    format!("node ids of {}", self.name),
+                    "every id once",
+                    found,
+                ));
             }
         }
         self.ids = NodeIds::Named(ids);
@@ -81,7 +98,8 @@ impl Graph {
     /// Adds groupings of the nodes, in place of those it had.
     ///
     /// # Errors
-    /// If a column is not about as many nodes, has no name, the name of another, or refers to a value it does not have.
+    /// If a column is not about as many nodes, has no name, the name of another, or refers to a
+    /// value it does not have.
     pub fn with_group_columns(mut self, columns: Vec<GroupColumn>) -> Result<Self> {
         columns.iter().try_for_each(|column| column.check(self.len()))?;
         GroupColumn::check_names(&columns)?;
@@ -106,7 +124,11 @@ impl Graph {
             return Ok(());
         }
         let what = format!("{} of {}", what, self.name);
-        Err(Error::inconsistent(what, format!("{} rows, one per node", self.len()), rows.to_string()))
+        Err(Error::inconsistent(
+            what,
+            format!("{} rows, one per node", self.len()),
+            rows.to_string(),
+        ))
     }
 
     /// The name of the dataset.
@@ -154,7 +176,8 @@ impl Graph {
         self.splits.first()
     }
 
-    /// The split that comes with the data for a run of this seed: of k stored splits number s mod k.
+    /// The split that comes with the data for a run of this seed: of k stored splits number s mod
+    /// k.
     pub fn split_of_seed(&self, seed: u64) -> Option<&Split> {
         let count = u64::try_from(self.splits.len()).ok().filter(|&count| count > 0)?;
         self.splits.get((seed % count) as usize)
@@ -178,9 +201,9 @@ impl Graph {
         &self.group_columns
     }
 
-    /// The subgraph on `nodes` (strictly increasing), numbered in that order. Classes stay the global ones;
-    /// nodes without a name of their own are known by their new position. Group columns stay behind: what a client
-    /// trains on must not hold them.
+    /// The subgraph on `nodes` (strictly increasing), numbered in that order. Classes stay the
+    /// global ones; nodes without a name of their own are known by their new position. Group
+    /// columns stay behind: what a client trains on must not hold them.
     pub fn induced(&self, nodes: &[u32]) -> Self {
         Self {
             name: self.name.clone(),
@@ -190,7 +213,9 @@ impl Graph {
             splits: self.splits.iter().map(|split| split.select(nodes)).collect(),
             ids: match &self.ids {
                 NodeIds::Position => NodeIds::Position,
-                NodeIds::Named(names) => NodeIds::Named(nodes.iter().map(|&v| names[v as usize].clone()).collect()),
+                NodeIds::Named(names) => {
+                    NodeIds::Named(nodes.iter().map(|&v| names[v as usize].clone()).collect())
+                }
             },
             group_columns: Vec::new(),
         }

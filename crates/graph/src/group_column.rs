@@ -4,10 +4,12 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::{Error, Result};
 
-/// One text per node that says which group it is in, such as the column `group:region` of a `nodes.csv`.
+/// One text per node that says which group it is in, such as the column `group:region` of a
+/// `nodes.csv`.
 ///
-/// Group columns are for judging: they are no features, and no client's part of a graph carries them
-/// ([`Graph::induced`](crate::Graph::induced) leaves them behind), so nothing that trains can see them.
+/// Group columns are for judging: they are no features, and no client's part of a graph carries
+/// them ([`Graph::induced`](crate::Graph::induced) leaves them behind), so nothing that trains can
+/// see them.
 ///
 /// ```
 /// use boostfgl_graph::GroupColumn;
@@ -48,7 +50,8 @@ impl GroupColumn {
     /// Checks one column of a graph of `nodes` nodes.
     pub(crate) fn check(&self, nodes: usize) -> Result<()> {
         let what = format!("group column `{}`", self.name);
-        let wrong = |expected: String, found: String| Err(Error::inconsistent(&what, expected, found));
+        let wrong =
+            |expected: String, found: String| Err(Error::inconsistent(&what, expected, found));
         if let Some(expected) = Self::objection(&self.name) {
             return wrong(expected.to_owned(), format!("`{}`", self.name));
         }
@@ -69,19 +72,23 @@ impl GroupColumn {
     pub(crate) fn check_names(columns: &[Self]) -> Result<()> {
         let mut names = BTreeSet::new();
         match columns.iter().find(|column| !names.insert(&column.name)) {
-            Some(twice) => {
-                Err(Error::inconsistent("group columns", "every name once", format!("`{}` twice", twice.name)))
-            }
+            Some(twice) => Err(Error::inconsistent(
+                "group columns",
+                "every name once",
+                format!("`{}` twice", twice.name),
+            )),
             None => Ok(()),
         }
     }
 }
 
-/// The distinct texts that are not empty, by number if all are integers and by letter otherwise, and per text its
-/// position among them.
+/// The distinct texts that are not empty, by number if all are integers and by letter otherwise,
+/// and per text its position among them.
 pub(crate) fn numbered(texts: &[impl AsRef<str>]) -> (Vec<String>, Vec<Option<u32>>) {
-    let names: BTreeSet<&str> = texts.iter().map(AsRef::as_ref).filter(|text| !text.is_empty()).collect();
-    let numbers: Option<BTreeSet<(i64, &str)>> = names.iter().map(|name| Some((name.parse().ok()?, *name))).collect();
+    let names: BTreeSet<&str> =
+        texts.iter().map(AsRef::as_ref).filter(|text| !text.is_empty()).collect();
+    let numbers: Option<BTreeSet<(i64, &str)>> =
+        names.iter().map(|name| Some((name.parse().ok()?, *name))).collect();
     let names: Vec<&str> = match numbers {
         Some(numbers) => numbers.into_iter().map(|(_, name)| name).collect(),
         None => names.into_iter().collect(),
@@ -107,9 +114,15 @@ mod tests {
         let good = GroupColumn::from_texts("sex", &["f", "m", ""]);
         assert!(good.check(3).is_ok());
         let reason = |column: GroupColumn, nodes| column.check(nodes).unwrap_err().to_string();
-        assert_eq!(reason(good.clone(), 2), "group column `sex`: expected 2 rows, one per node, found 3");
+        assert_eq!(
+            reason(good.clone(), 2),
+            "group column `sex`: expected 2 rows, one per node, found 3"
+        );
         let named = |name: &str| GroupColumn { name: name.into(), ..good.clone() };
-        assert_eq!(reason(named(""), 3), "group column ``: expected a name after `group:`, found ``");
+        assert_eq!(
+            reason(named(""), 3),
+            "group column ``: expected a name after `group:`, found ``"
+        );
         assert!(reason(named("a*b"), 3).contains("expected a name without `*`"));
         let broken = GroupColumn { of_node: vec![Some(2), None, None], ..good.clone() };
         assert_eq!(reason(broken, 3), "group column `sex`: expected a value below 2, found 2");

@@ -1,7 +1,7 @@
 //! For whom we measure: minority classes, node homophily, heterophilous nodes.
 //!
-//! Groups belong to evaluation. They are computed from all labels of the whole graph (or of a client's graph) and are
-//! never shown to training.
+//! Groups belong to evaluation. They are computed from all labels of the whole graph (or of a
+//! client's graph) and are never shown to training.
 
 use std::fmt;
 
@@ -10,19 +10,22 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{Error, Graph, Labels, Result};
 
-/// The default of `homophily_threshold`: a node is heterophilous if at most half of its neighbours share its class.
+/// The default of `homophily_threshold`: a node is heterophilous if at most half of its neighbours
+/// share its class.
 pub const HOMOPHILY_THRESHOLD: f64 = 0.5;
 
-/// Which classes are minority classes: 𝒞_min(q). `Some(true)` is a minority class, `Some(false)` a majority class, `None` a
-/// class without a counted node, which is in neither group.
+/// Which classes are minority classes: 𝒞_min(q). `Some(true)` is a minority class, `Some(false)` a
+/// majority class, `None` a class without a counted node, which is in neither group.
 ///
-/// Classes with a counted node are sorted by count n_c, smallest first, equal counts by class id. The minority is the
-/// shortest prefix of that order with Σ n_c ≥ q · Σ over all classes. Where one class alone holds more than 1 − q of the
-/// nodes (fraud, churn), that prefix holds every class, and there would be no majority to compare with: then the last class
-/// of the prefix, the largest of all, is left out. A single class has no minority. If `q` ≤ 0 or nothing is counted, the
-/// empty prefix suffices.
+/// Classes with a counted node are sorted by count n_c, smallest first, equal counts by class id.
+/// The minority is the shortest prefix of that order with Σ n_c ≥ q · Σ over all classes. Where one
+/// class alone holds more than 1 − q of the nodes (fraud, churn), that prefix holds every class,
+/// and there would be no majority to compare with: then the last class of the prefix, the largest
+/// of all, is left out. A single class has no minority. If `q` ≤ 0 or nothing is counted, the empty
+/// prefix suffices.
 ///
-/// Sums that reach q up to rounding (relative 10⁻⁹) count as reaching it, so that 55 of 100 satisfies q = 0.55.
+/// Sums that reach q up to rounding (relative 10⁻⁹) count as reaching it, so that 55 of 100
+/// satisfies q = 0.55.
 ///
 /// ```
 /// use boostfgl_graph::groups::minority_classes;
@@ -51,7 +54,8 @@ fn smallest_first(counts: &[usize]) -> Vec<usize> {
 
 /// Marks the first `wanted` classes of `order` as minority, but always leaves one as majority.
 fn smallest(counts: &[usize], order: &[usize], wanted: usize) -> Vec<Option<bool>> {
-    let mut minority: Vec<Option<bool>> = counts.iter().map(|&count| (count > 0).then_some(false)).collect();
+    let mut minority: Vec<Option<bool>> =
+        counts.iter().map(|&count| (count > 0).then_some(false)).collect();
     let most = order.len().saturating_sub(1);
     order.iter().take(wanted.min(most)).for_each(|&class| minority[class] = Some(true));
     minority
@@ -59,10 +63,12 @@ fn smallest(counts: &[usize], order: &[usize], wanted: usize) -> Vec<Option<bool
 
 /// How minority classes are chosen.
 ///
-/// In a configuration file a share (`0.5`), a number of classes (`"smallest:2"`) or the names of classes (`["fraud"]`).
+/// In a configuration file a share (`0.5`), a number of classes (`"smallest:2"`) or the names of
+/// classes (`["fraud"]`).
 #[derive(Clone, Debug, PartialEq)]
 pub enum MinorityRule {
-    /// The smallest classes that together hold at least this share of the counted nodes: [`minority_classes`].
+    /// The smallest classes that together hold at least this share of the counted nodes:
+    /// [`minority_classes`].
     Ratio(f64),
     /// This many of the smallest classes with a counted node.
     Smallest(usize),
@@ -72,10 +78,11 @@ pub enum MinorityRule {
 
 impl MinorityRule {
     /// What a value may be, in words.
-    pub const EXPECTED: &str =
-        "a share above 0 and at most 1, \"smallest:N\" with N of at least 1, or a list of class names";
+    pub const EXPECTED: &str = "a share above 0 and at most 1, \"smallest:N\" with N of at least \
+        1, or a list of class names";
 
-    /// Whether the rule can choose anything: its share is a share, its number at least 1, its list not empty.
+    /// Whether the rule can choose anything: its share is a share, its number at least 1, its list
+    /// not empty.
     pub fn is_valid(&self) -> bool {
         match self {
             Self::Ratio(q) => *q > 0.0 && *q <= 1.0,
@@ -84,10 +91,12 @@ impl MinorityRule {
         }
     }
 
-    /// Marks each class: `Some(true)` minority, `Some(false)` majority, `None` without a counted node.
+    /// Marks each class: `Some(true)` minority, `Some(false)` majority, `None` without a counted
+    /// node.
     ///
     /// # Errors
-    /// If a class is named that the labels do not have, or all of them are; the nearest name is suggested.
+    /// If a class is named that the labels do not have, or all of them are; the nearest name is
+    /// suggested.
     pub fn classes(&self, counts: &[usize], names: &[String]) -> Result<Vec<Option<bool>>> {
         match self {
             Self::Ratio(q) => Ok(minority_classes(counts, *q)),
@@ -96,9 +105,14 @@ impl MinorityRule {
                 wanted.iter().try_for_each(|name| check_class(name, names))?;
                 if names.iter().all(|name| wanted.contains(name)) {
                     let found = format!("all {} classes", names.len());
-                    return Err(Error::inconsistent("groups.minority", "at least one class that is not listed", found));
+                    return Err(Error::inconsistent(
+                        "groups.minority",
+                        "at least one class that is not listed",
+                        found,
+                    ));
                 }
-                let mark = |(name, &count): (&String, &usize)| (count > 0).then(|| wanted.contains(name));
+                let mark =
+                    |(name, &count): (&String, &usize)| (count > 0).then(|| wanted.contains(name));
                 Ok(names.iter().zip(counts).map(mark).collect())
             }
         }
@@ -112,7 +126,8 @@ fn check_class(name: &str, names: &[String]) -> Result<()> {
     }
     let near = crate::nearest(name, names.iter().map(String::as_str));
     let near = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
-    let expected = format!("names of classes, such as `{}`", names.first().map_or("", String::as_str));
+    let expected =
+        format!("names of classes, such as `{}`", names.first().map_or("", String::as_str));
     Err(Error::inconsistent("groups.minority", expected, format!("`{name}`{near}")))
 }
 
@@ -156,7 +171,9 @@ impl<'de> Visitor<'de> for RuleVisitor {
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<MinorityRule, E> {
         let number = text.strip_prefix(SMALLEST).and_then(|number| number.parse().ok());
-        number.map(MinorityRule::Smallest).ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
+        number
+            .map(MinorityRule::Smallest)
+            .ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<MinorityRule, A::Error> {
@@ -172,9 +189,10 @@ const SMALLEST: &str = "smallest:";
 
 /// Node homophily φ(v) = |{u ∈ N(v) : y_u = y_v}| / |N(v)| for every node.
 ///
-/// N(v) holds the neighbours whose label is known: an unlabelled neighbour can neither agree nor disagree and is left
-/// out above and below the line. φ is `None` for a node without a label or without a labelled neighbour. In a directed
-/// graph N(v) are the nodes that send to v. Edge weights play no part. Time O(n + m).
+/// N(v) holds the neighbours whose label is known: an unlabelled neighbour can neither agree nor
+/// disagree and is left out above and below the line. φ is `None` for a node without a label or
+/// without a labelled neighbour. In a directed graph N(v) are the nodes that send to v. Edge
+/// weights play no part. Time O(n + m).
 pub fn node_homophily(graph: &Graph) -> Vec<Option<f64>> {
     (0..graph.len())
         .map(|v| {
@@ -184,12 +202,14 @@ pub fn node_homophily(graph: &Graph) -> Vec<Option<f64>> {
         .collect()
 }
 
-/// Edge homophily: the share of edges that join two nodes of one class, among edges with both labels known.
+/// Edge homophily: the share of edges that join two nodes of one class, among edges with both
+/// labels known.
 ///
 /// `None` if there is no such edge. Time O(n + m).
 pub fn edge_homophily(graph: &Graph) -> Option<f64> {
-    let (same, known) =
-        (0..graph.len()).map(|v| agreement(graph, v)).fold((0, 0), |(same, known), (s, k)| (same + s, known + k));
+    let (same, known) = (0..graph.len())
+        .map(|v| agreement(graph, v))
+        .fold((0, 0), |(same, known), (s, k)| (same + s, known + k));
     (known > 0).then(|| same as f64 / known as f64)
 }
 
@@ -204,8 +224,8 @@ fn agreement(graph: &Graph, v: usize) -> (usize, usize) {
 /// Membership of every node in the disadvantaged groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Groups {
-    /// 𝒱_min: whether the node's class is a minority class; `None` for a node without a label, and for one of a class that
-    /// is in neither group.
+    /// 𝒱_min: whether the node's class is a minority class; `None` for a node without a label, and
+    /// for one of a class that is in neither group.
     pub minority: Vec<Option<bool>>,
     /// 𝒱_hete: φ(v) ≤ threshold. Nodes for which φ is not defined are outside.
     pub heterophilous: Vec<bool>,
@@ -221,14 +241,23 @@ impl Groups {
     ///
     /// # Errors
     /// If `phi` is not about as many nodes as `labels`, or `minority` not about as many classes.
-    pub fn new(phi: &[Option<f64>], labels: &Labels, minority: &[Option<bool>], threshold: f64) -> Result<Self> {
+    pub fn new(
+        phi: &[Option<f64>],
+        labels: &Labels,
+        minority: &[Option<bool>],
+        threshold: f64,
+    ) -> Result<Self> {
         if phi.len() != labels.len() {
             let expected = format!("{} numbers, one per node", labels.len());
             return Err(Error::inconsistent("node homophily", expected, phi.len().to_string()));
         }
         if minority.len() != labels.classes() {
             let expected = format!("{} flags, one per class", labels.classes());
-            return Err(Error::inconsistent("minority classes", expected, minority.len().to_string()));
+            return Err(Error::inconsistent(
+                "minority classes",
+                expected,
+                minority.len().to_string(),
+            ));
         }
         Ok(Self {
             minority: labels.iter().map(|class| class.and_then(|c| minority[c as usize])).collect(),
@@ -239,7 +268,11 @@ impl Groups {
 
     /// 𝒱_hete-min = 𝒱_hete ∩ 𝒱_min, node by node.
     pub fn intersection(&self) -> Vec<bool> {
-        self.minority.iter().zip(&self.heterophilous).map(|(&minority, &hete)| minority == Some(true) && hete).collect()
+        self.minority
+            .iter()
+            .zip(&self.heterophilous)
+            .map(|(&minority, &hete)| minority == Some(true) && hete)
+            .collect()
     }
 
     /// Number of nodes.
@@ -282,7 +315,8 @@ mod tests {
         let (file, metrics): (Value, Value) =
             (serde_json::from_str(GRAPH).unwrap(), serde_json::from_str(METRICS).unwrap());
         let n = file["n"].as_u64().unwrap() as usize;
-        let edges: Vec<(u32, u32)> = serde_json::from_value(file["undirected_edges"].clone()).unwrap();
+        let edges: Vec<(u32, u32)> =
+            serde_json::from_value(file["undirected_edges"].clone()).unwrap();
         let labels: Vec<i64> = serde_json::from_value(file["labels"].clone()).unwrap();
         let graph = Graph::new(
             "golden",
@@ -332,7 +366,8 @@ mod tests {
         for (q, sets) in expected["minority"].as_object().unwrap() {
             let classes = minority_classes(&counts, q.parse().unwrap());
             if indices(&sets["classes"]).len() == counts.len() {
-                // By the letter of the definition everything is minority; here the largest class stays the majority.
+                // By the letter of the definition everything is minority; here the largest class
+                // stays the majority.
                 assert_eq!(classes, [Some(false), Some(true), Some(true)], "q = {q}");
                 continue;
             }
@@ -342,8 +377,13 @@ mod tests {
             assert_eq!(members(&groups.heterophilous), indices(&expected["hete_global_le"]));
             assert_eq!(members(&groups.intersection()), indices(&sets["hete_min"]));
         }
-        let local =
-            Groups::new(&local_homophily(&graph, &file), graph.labels(), &[None; 3], HOMOPHILY_THRESHOLD).unwrap();
+        let local = Groups::new(
+            &local_homophily(&graph, &file),
+            graph.labels(),
+            &[None; 3],
+            HOMOPHILY_THRESHOLD,
+        )
+        .unwrap();
         assert_eq!(members(&local.heterophilous), indices(&expected["hete_local_le"]));
     }
 
@@ -352,9 +392,17 @@ mod tests {
 
     #[test]
     fn minority_follows_the_definition_at_its_edges() {
-        assert_eq!(minority_classes(&[3, 3, 3], 0.3), [MIN, MAJ, MAJ], "ties go to the lower class id");
+        assert_eq!(
+            minority_classes(&[3, 3, 3], 0.3),
+            [MIN, MAJ, MAJ],
+            "ties go to the lower class id"
+        );
         assert_eq!(minority_classes(&[55, 45, 100], 0.5), [MIN, MIN, MAJ]);
-        assert_eq!(minority_classes(&[45, 10, 45], 0.55), [MIN, MIN, MAJ], "0.55 · 100 rounds above 55");
+        assert_eq!(
+            minority_classes(&[45, 10, 45], 0.55),
+            [MIN, MIN, MAJ],
+            "0.55 · 100 rounds above 55"
+        );
         assert_eq!(minority_classes(&[0, 0], 0.5), [None, None]);
         assert_eq!(minority_classes(&[1, 2], 0.0), [MAJ, MAJ]);
     }
@@ -365,8 +413,16 @@ mod tests {
         assert_eq!(minority_classes(&[94, 6], 0.5), [MAJ, MIN]);
         assert_eq!(minority_classes(&[4, 2, 1], 0.5), [MAJ, MIN, MIN]);
         assert_eq!(minority_classes(&[1, 2], 1.0), [MIN, MAJ]);
-        assert_eq!(minority_classes(&[5, 0, 9], 0.3), [MIN, None, MAJ], "an empty class is in no group");
-        assert_eq!(minority_classes(&[0, 9, 0], 0.5), [None, MAJ, None], "a single class has no minority");
+        assert_eq!(
+            minority_classes(&[5, 0, 9], 0.3),
+            [MIN, None, MAJ],
+            "an empty class is in no group"
+        );
+        assert_eq!(
+            minority_classes(&[0, 9, 0], 0.5),
+            [None, MAJ, None],
+            "a single class has no minority"
+        );
     }
 
     #[test]
@@ -376,16 +432,25 @@ mod tests {
         let classes = |rule: MinorityRule| rule.classes(&counts, &names);
         assert_eq!(classes(MinorityRule::Ratio(0.05)).unwrap(), [MAJ, MIN, MIN]);
         assert_eq!(classes(MinorityRule::Smallest(1)).unwrap(), [MAJ, MAJ, MIN]);
-        assert_eq!(classes(MinorityRule::Smallest(7)).unwrap(), [MAJ, MIN, MIN], "one class stays the majority");
-        let named =
-            |wanted: &[&str]| classes(MinorityRule::Named(wanted.iter().map(|&name| name.to_owned()).collect()));
+        assert_eq!(
+            classes(MinorityRule::Smallest(7)).unwrap(),
+            [MAJ, MIN, MIN],
+            "one class stays the majority"
+        );
+        let named = |wanted: &[&str]| {
+            classes(MinorityRule::Named(wanted.iter().map(|&name| name.to_owned()).collect()))
+        };
         assert_eq!(named(&["fraud"]).unwrap(), [MAJ, MIN, MAJ]);
         assert_eq!(
             named(&["frauds"]).unwrap_err().to_string(),
-            "groups.minority: expected names of classes, such as `ok`, found `frauds` (did you mean `fraud`?)"
+            "groups.minority: expected names of classes, such as `ok`, found `frauds` (did you \
+             mean `fraud`?)"
         );
         let all = named(&["ok", "fraud", "unsure"]).unwrap_err().to_string();
-        assert_eq!(all, "groups.minority: expected at least one class that is not listed, found all 3 classes");
+        assert_eq!(
+            all,
+            "groups.minority: expected at least one class that is not listed, found all 3 classes"
+        );
     }
 
     #[test]
@@ -403,15 +468,21 @@ mod tests {
             let message = serde_json::from_str::<MinorityRule>(json).unwrap_err().to_string();
             assert!(message.contains("smallest:N"), "{json}: {message}");
         }
-        let invalid = [MinorityRule::Ratio(0.0), MinorityRule::Ratio(1.1), MinorityRule::Smallest(0)];
-        assert!(invalid.iter().all(|rule| !rule.is_valid()) && !MinorityRule::Named(Vec::new()).is_valid());
+        let invalid =
+            [MinorityRule::Ratio(0.0), MinorityRule::Ratio(1.1), MinorityRule::Smallest(0)];
+        assert!(
+            invalid.iter().all(|rule| !rule.is_valid())
+                && !MinorityRule::Named(Vec::new()).is_valid()
+        );
     }
 
     #[test]
     fn unlabelled_neighbours_are_left_out() {
-        let (adjacency, _) = Adjacency::from_edges(4, &[(0, 1), (0, 2), (2, 3)], None, false).unwrap();
+        let (adjacency, _) =
+            Adjacency::from_edges(4, &[(0, 1), (0, 2), (2, 3)], None, false).unwrap();
         let labels = Labels::from_integers(&[0, 0, -1, 1], 2).unwrap();
-        let graph = Graph::new("g", adjacency, Features::dense(4, 0, Vec::new()).unwrap(), labels).unwrap();
+        let graph =
+            Graph::new("g", adjacency, Features::dense(4, 0, Vec::new()).unwrap(), labels).unwrap();
         assert_eq!(node_homophily(&graph), [Some(1.0), Some(1.0), None, None]);
         assert_eq!(edge_homophily(&graph), Some(1.0));
         assert!(Groups::new(&[None], graph.labels(), &[None; 2], 0.5).is_err());

@@ -20,13 +20,16 @@ impl Labels {
     pub fn new(class: impl IntoIterator<Item = Option<u32>>, names: Vec<String>) -> Result<Self> {
         let classes = names.len().min(UNLABELLED as usize);
         let checked = class.into_iter().enumerate().map(|(v, class)| match class {
-            Some(class) if class as usize >= classes => Err(too_large(v, classes, i64::from(class))),
+            Some(class) if class as usize >= classes => {
+                Err(too_large(v, classes, i64::from(class)))
+            }
             class => Ok(class.unwrap_or(UNLABELLED)),
         });
         Ok(Self { class: checked.collect::<Result<_>>()?, names })
     }
 
-    /// Labels as published: integers, where −1 (or any negative number) means unlabelled. Classes are named by number.
+    /// Labels as published: integers, where −1 (or any negative number) means unlabelled. Classes
+    /// are named by number.
     ///
     /// # Errors
     /// If a label is not below `classes`.
@@ -78,7 +81,10 @@ impl Labels {
 
     /// The labels of `nodes`, in that order; the classes stay the global ones.
     pub fn select(&self, nodes: &[u32]) -> Self {
-        Self { class: nodes.iter().map(|&v| self.class[v as usize]).collect(), names: self.names.clone() }
+        Self {
+            class: nodes.iter().map(|&v| self.class[v as usize]).collect(),
+            names: self.names.clone(),
+        }
     }
 
     /// How many of `nodes` are in each class.
@@ -92,7 +98,11 @@ impl Labels {
 }
 
 fn too_large(v: usize, classes: usize, class: i64) -> Error {
-    Error::inconsistent(format!("label of node {v}"), format!("a class below {classes}"), class.to_string())
+    Error::inconsistent(
+        format!("label of node {v}"),
+        format!("a class below {classes}"),
+        class.to_string(),
+    )
 }
 
 #[cfg(test)]

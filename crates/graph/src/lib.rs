@@ -1,15 +1,17 @@
 //! Graphs, and where they come from.
 //!
-//! This is the first crate of the pipeline: a file, a catalogue name or a generator preset goes in, a
-//! [`Graph`] comes out. Everything later (partition, training, metrics) sees only that type.
+//! This is the first crate of the pipeline: a file, a catalogue name or a generator preset goes in,
+//! a [`Graph`] comes out. Everything later (partition, training, metrics) sees only that type.
 //!
-//! * [`Graph`] — topology ([`Adjacency`]), [`Features`], [`Labels`] and, where published, a [`Split`].
+//! * [`Graph`] — topology ([`Adjacency`]), [`Features`], [`Labels`] and, where published, a
+//!   [`Split`].
 //! * [`readers`] — one file per format.
 //! * [`catalogue`] — the datasets known by name, with origin, checksum, licence and known flaws.
 //! * [`generator`] — seeded synthetic graphs.
 //! * [`GroupColumn`] — groupings of the nodes that come with the data, such as sex or region.
 //! * [`groups`] — minority classes, node homophily, heterophilous nodes: for whom we measure.
-//! * [`stream`] — the random numbers of the whole program, keyed so that nothing depends on call order.
+//! * [`stream`] — the random numbers of the whole program, keyed so that nothing depends on call
+//!   order.
 
 #![forbid(unsafe_code)]
 

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::{Error, Result};
 
-/// What is wrong with a table so far. The first [`Problems::SHOWN`] are kept with their places, the others are counted.
+/// What is wrong with a table so far. The first [`Problems::SHOWN`] are kept with their places, the
+/// others are counted.
 ///
 /// ```
 /// use boostfgl_graph::Problems;
@@ -29,7 +30,8 @@ pub struct Problems<'a> {
     count: usize,
 }
 
-/// One of them. Places are kept as bytes: lines are counted once, at the end, for all problems together.
+/// One of them. Places are kept as bytes: lines are counted once, at the end, for all problems
+/// together.
 #[derive(Debug)]
 struct Problem {
     byte: u64,
@@ -48,18 +50,35 @@ impl<'a> Problems<'a> {
         Self { path, kept: Vec::new(), count: 0 }
     }
 
-    /// Adds a problem of the row that begins at `byte`, in `column` (counted from 1) or in the row as a whole. What was
-    /// expected and what was found is only asked for if it will be shown.
-    pub fn add(&mut self, byte: u64, column: Option<usize>, told: impl FnOnce() -> (String, String)) {
+    /// Adds a problem of the row that begins at `byte`, in `column` (counted from 1) or in the row
+    /// as a whole. What was expected and what was found is only asked for if it will be shown.
+    pub fn add(
+        &mut self,
+        byte: u64,
+        column: Option<usize>,
+        told: impl FnOnce() -> (String, String),
+    ) {
         self.keep(byte, column, None, told);
     }
 
     /// Adds that a row repeats what stood in the row that begins at `first` already.
-    pub fn add_again(&mut self, byte: u64, column: Option<usize>, first: u64, told: impl FnOnce() -> (String, String)) {
+    pub fn add_again(
+        &mut self,
+        byte: u64,
+        column: Option<usize>,
+        first: u64,
+        told: impl FnOnce() -> (String, String),
+    ) {
         self.keep(byte, column, Some(first), told);
     }
 
-    fn keep(&mut self, byte: u64, column: Option<usize>, first: Option<u64>, told: impl FnOnce() -> (String, String)) {
+    fn keep(
+        &mut self,
+        byte: u64,
+        column: Option<usize>,
+        first: Option<u64>,
+        told: impl FnOnce() -> (String, String),
+    ) {
         self.count += 1;
         if self.kept.len() < Self::SHOWN {
             let (expected, found) = told();
@@ -73,24 +92,32 @@ impl<'a> Problems<'a> {
     /// [`Error::Malformed`] if there is one problem, [`Error::Several`] if there are more.
     pub fn finish(self) -> Result<()> {
         let Self { path, mut kept, count } = self;
-        let bytes: Vec<u64> = kept.iter().flat_map(|problem| [problem.byte, problem.first.unwrap_or(0)]).collect();
+        let bytes: Vec<u64> =
+            kept.iter().flat_map(|problem| [problem.byte, problem.first.unwrap_or(0)]).collect();
         let lines = if kept.is_empty() { Vec::new() } else { line_numbers(path, &bytes)? };
         let mut places = Vec::new();
         for (problem, lines) in kept.iter_mut().zip(lines.chunks_exact(2)) {
             if problem.first.is_some() {
                 problem.found.push_str(&format!(" again, first on line {}", lines[1]));
             }
-            let column = problem.column.map(|column| format!(", column {column}")).unwrap_or_default();
+            let column =
+                problem.column.map(|column| format!(", column {column}")).unwrap_or_default();
             places.push(format!("line {}{column}", lines[0]));
         }
         let told = |(place, problem): (&String, &Problem)| problem.told(place);
         match (places.as_slice(), kept.pop()) {
             (_, None) => Ok(()),
-            ([place], Some(only)) => Err(Error::malformed(path, format!(", {place}"), only.expected, only.found)),
+            ([place], Some(only)) => {
+                Err(Error::malformed(path, format!(", {place}"), only.expected, only.found))
+            }
             (_, Some(last)) => {
                 kept.push(last);
                 let problems: Vec<String> = places.iter().zip(&kept).map(told).collect();
-                Err(Error::Several { path: path.to_path_buf(), more: count - problems.len(), problems })
+                Err(Error::Several {
+                    path: path.to_path_buf(),
+                    more: count - problems.len(),
+                    problems,
+                })
             }
         }
     }
@@ -99,14 +126,17 @@ impl<'a> Problems<'a> {
 impl Problem {
     /// On one line, whatever the file holds.
     fn told(&self, place: &str) -> String {
-        format!("{place}: expected {}, found {}", self.expected, self.found).replace(['\n', '\r'], " ")
+        format!("{place}: expected {}, found {}", self.expected, self.found)
+            .replace(['\n', '\r'], " ")
     }
 }
 
-/// The lines, counted from 1, on which rows stand that begin at these bytes of a table. One pass over the file.
+/// The lines, counted from 1, on which rows stand that begin at these bytes of a table. One pass
+/// over the file.
 ///
-/// The csv crate's own count is off after a blank line and after `\r\n`: it takes what is left of a line's end for the start of
-/// the next row. So the line of a row is that of the first byte, at or after the given one, that ends no line.
+/// The csv crate's own count is off after a blank line and after `\r\n`: it takes what is left of a
+/// line's end for the start of the next row. So the line of a row is that of the first byte, at or
+/// after the given one, that ends no line.
 ///
 /// # Errors
 /// If the file cannot be read again.

@@ -60,7 +60,10 @@ impl Stats {
             max_degree: (0..n).map(|v| adjacency.degree(v)).max().unwrap_or(0),
             edge_homophily: edge_homophily(graph),
             node_homophily: (!phi.is_empty()).then(|| phi.iter().sum::<f64>() / phi.len() as f64),
-            heterophilous: share(phi.iter().filter(|&&phi| phi <= HOMOPHILY_THRESHOLD).count(), phi.len()),
+            heterophilous: share(
+                phi.iter().filter(|&&phi| phi <= HOMOPHILY_THRESHOLD).count(),
+                phi.len(),
+            ),
         }
     }
 }
@@ -93,7 +96,8 @@ impl Components {
         if a == b {
             return;
         }
-        let (small, large) = if self.size[a as usize] < self.size[b as usize] { (a, b) } else { (b, a) };
+        let (small, large) =
+            if self.size[a as usize] < self.size[b as usize] { (a, b) } else { (b, a) };
         self.parent[small as usize] = large;
         self.size[large as usize] += self.size[small as usize];
         self.count -= 1;
@@ -109,7 +113,9 @@ impl Components {
 
     /// Components of one node. There are no self-loops, so these nodes touch no edge.
     fn singletons(&self) -> usize {
-        (0..self.parent.len()).filter(|&v| self.parent[v] as usize == v && self.size[v] == 1).count()
+        (0..self.parent.len())
+            .filter(|&v| self.parent[v] as usize == v && self.size[v] == 1)
+            .count()
     }
 }
 
@@ -124,7 +130,9 @@ mod tests {
         Graph::new(
             "hand-made",
             Adjacency::from_edges(7, &edges, None, directed).unwrap().0,
-            Features::Sparse(SparseRows::new(2, &[0, 1, 3, 3, 3, 3, 3, 3], &[0, 0, 1], &[1.0; 3]).unwrap()),
+            Features::Sparse(
+                SparseRows::new(2, &[0, 1, 3, 3, 3, 3, 3, 3], &[0, 0, 1], &[1.0; 3]).unwrap(),
+            ),
             Labels::from_integers(&[0, 0, 1, -1, 1, 1, 0], 3).unwrap(),
         )
         .unwrap()
@@ -164,9 +172,14 @@ mod tests {
     fn a_graph_without_edges_or_features_has_no_shares() {
         let (adjacency, _) = Adjacency::from_edges(2, &[], None, false).unwrap();
         let labels = Labels::from_integers(&[0, 0], 1).unwrap();
-        let graph = Graph::new("bare", adjacency, Features::dense(2, 0, Vec::new()).unwrap(), labels).unwrap();
+        let graph =
+            Graph::new("bare", adjacency, Features::dense(2, 0, Vec::new()).unwrap(), labels)
+                .unwrap();
         let stats = Stats::of(&graph);
-        assert_eq!((stats.edge_homophily, stats.node_homophily, stats.heterophilous), (None, None, None));
+        assert_eq!(
+            (stats.edge_homophily, stats.node_homophily, stats.heterophilous),
+            (None, None, None)
+        );
         assert_eq!((stats.non_zeros, stats.isolated, stats.components), (0.0, 2, 2));
     }
 }

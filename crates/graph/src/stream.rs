@@ -1,9 +1,9 @@
 //! Random numbers that do not depend on who asks first.
 //!
-//! Every random decision of the program draws from its own ChaCha stream, keyed by the seed, the purpose and
-//! a path of counters such as (client, round, epoch, layer). Threads, resumed runs and extra forward passes
-//! therefore never shift anybody else's numbers. Sampling is written out here, because the generic
-//! distributions of `rand` may change their digits between versions.
+//! Every random decision of the program draws from its own ChaCha stream, keyed by the seed, the
+//! purpose and a path of counters such as (client, round, epoch, layer). Threads, resumed runs and
+//! extra forward passes therefore never shift anybody else's numbers. Sampling is written out here,
+//! because the generic distributions of `rand` may change their digits between versions.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
@@ -104,7 +104,10 @@ mod tests {
     #[test]
     fn digits_are_frozen() {
         let mut stream = Stream::new(42, "frozen", &[1, 2]);
-        assert_eq!([stream.next_u64(), stream.next_u64()], [13731750888253347316, 18191682797693536627]);
+        assert_eq!(
+            [stream.next_u64(), stream.next_u64()],
+            [13731750888253347316, 18191682797693536627]
+        );
         assert_eq!(key64(42, "frozen", &[1, 2]), 10747044769201640295);
     }
 

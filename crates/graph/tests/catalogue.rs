@@ -26,7 +26,11 @@ static TINY: Dataset = Dataset {
     origin: "https://origin.test/",
     archive: None,
     folder: "tiny",
-    files: &[file("one", Some(ABC), true), file("two", Some(ABC), true), file("extra", Some(ABC), false)],
+    files: &[
+        file("one", Some(ABC), true),
+        file("two", Some(ABC), true),
+        file("extra", Some(ABC), false),
+    ],
     flat: Some(Flat { name: "tiny.npz", sha256: ABC, complete: true }),
     licence: "MIT",
     counts: Counts { nodes: 2, edges: 1, edge_slack: 0, features: 0, classes: 2 },
@@ -64,7 +68,12 @@ impl Web {
 }
 
 impl Fetch for Web {
-    fn fetch(&self, url: &str, to: &mut dyn Write, progress: &mut dyn FnMut(u64, Option<u64>)) -> Result<u64, String> {
+    fn fetch(
+        &self,
+        url: &str,
+        to: &mut dyn Write,
+        progress: &mut dyn FnMut(u64, Option<u64>),
+    ) -> Result<u64, String> {
         self.asked.borrow_mut().push(url.to_owned());
         let body = self.pages.get(url).ok_or("404 not found")?;
         to.write_all(body).map_err(|e| e.to_string())?;
@@ -104,9 +113,12 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 #[test]
 fn names_aliases_and_slips_of_the_keyboard() {
     assert_eq!(find("Cora").unwrap().name, "cora");
-    for (alias, name) in
-        [("cs", "coauthor-cs"), ("physics", "coauthor-physics"), ("arxiv", "ogbn-arxiv"), ("products", "ogbn-products")]
-    {
+    for (alias, name) in [
+        ("cs", "coauthor-cs"),
+        ("physics", "coauthor-physics"),
+        ("arxiv", "ogbn-arxiv"),
+        ("products", "ogbn-products"),
+    ] {
         assert_eq!(find(alias).unwrap().name, name);
     }
     let suggestion = |name| match find(name).unwrap_err() {
@@ -121,17 +133,24 @@ fn names_aliases_and_slips_of_the_keyboard() {
 #[test]
 fn the_table_is_sound() {
     let digest = |sha256: &str| sha256.len() == 64 && sha256.bytes().all(|b| b.is_ascii_hexdigit());
-    let mut names: Vec<&str> = DATASETS.iter().flat_map(|d| d.aliases.iter().copied().chain([d.name])).collect();
+    let mut names: Vec<&str> =
+        DATASETS.iter().flat_map(|d| d.aliases.iter().copied().chain([d.name])).collect();
     names.sort_unstable();
     assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "a name stands twice");
     for dataset in DATASETS {
         let name = dataset.name;
-        assert!(["planetoid", "gnn-benchmark", "heterophilous", "ogb"].contains(&dataset.format), "{name}");
+        assert!(
+            ["planetoid", "gnn-benchmark", "heterophilous", "ogb"].contains(&dataset.format),
+            "{name}"
+        );
         assert!(dataset.origin.ends_with('/'), "{name}");
         assert!((dataset.split.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{name}");
         assert!(dataset.files.iter().any(|file| file.required), "{name}");
         assert!(dataset.files.iter().all(|file| file.sha256.is_none_or(digest)), "{name}");
-        assert!(dataset.files.iter().all(|file| file.member.is_some() == dataset.archive.is_some()), "{name}");
+        assert!(
+            dataset.files.iter().all(|file| file.member.is_some() == dataset.archive.is_some()),
+            "{name}"
+        );
         assert!(dataset.flat.is_none_or(|flat| digest(flat.sha256)), "{name}");
     }
 }
@@ -140,8 +159,11 @@ fn the_table_is_sound() {
 fn folders_are_searched_in_order_and_in_every_layout() {
     let temp = tempfile::tempdir().unwrap();
     let (given, mirror) = (temp.path().join("given"), temp.path().join("mirror"));
-    let lookup =
-        Lookup { data_dir: Some(given.clone()), mirror: Some(mirror.display().to_string()), ..lookup(temp.path()) };
+    let lookup = Lookup {
+        data_dir: Some(given.clone()),
+        mirror: Some(mirror.display().to_string()),
+        ..lookup(temp.path())
+    };
     let message = lookup.locate(&TINY).unwrap_err().to_string();
     for folder in [&given, &mirror, lookup.cache.as_ref().unwrap()] {
         assert!(message.contains(&folder.display().to_string()), "{message}");
@@ -198,10 +220,13 @@ fn a_file_mirror_is_copied_into_the_cache() {
 #[test]
 fn a_web_mirror_comes_before_the_published_address() {
     let temp = tempfile::tempdir().unwrap();
-    let lookup = Lookup { mirror: Some("http://mirror.test/data".to_owned()), ..lookup(temp.path()) };
+    let lookup =
+        Lookup { mirror: Some("http://mirror.test/data".to_owned()), ..lookup(temp.path()) };
     let web = Web::with([("http://mirror.test/data/tiny.npz", "abc")]);
     let mut seen = Vec::new();
-    let located = lookup.fetch(&TINY, &web, &mut |name, done, all| seen.push((name.to_owned(), done, all))).unwrap();
+    let located = lookup
+        .fetch(&TINY, &web, &mut |name, done, all| seen.push((name.to_owned(), done, all)))
+        .unwrap();
     assert_eq!((located.format, located.path), ("flat-npz", temp.path().join("cache/tiny.npz")));
     assert_eq!(seen, [("tiny.npz".to_owned(), 3, Some(3))]);
 }
@@ -216,7 +241,8 @@ fn the_published_address_is_the_last_resort() {
     let elsewhere = Lookup { cache: Some(temp.path().join("other")), ..lookup };
     let message = fetch(&elsewhere, &TINY, &Web::default()).unwrap_err().to_string();
     assert!(
-        message.contains("https://origin.test/one") && message.contains("http://mirror.test/tiny.npz"),
+        message.contains("https://origin.test/one")
+            && message.contains("http://mirror.test/tiny.npz"),
         "{message}"
     );
     let homeless = Lookup { cache: None, ..elsewhere };
@@ -226,14 +252,16 @@ fn the_published_address_is_the_last_resort() {
 #[test]
 fn a_corrupted_file_leaves_nothing_in_the_cache() {
     let temp = tempfile::tempdir().unwrap();
-    let web = Web::with([("https://origin.test/one", "abc"), ("https://origin.test/two", "corrupted")]);
+    let web =
+        Web::with([("https://origin.test/one", "abc"), ("https://origin.test/two", "corrupted")]);
     let error = fetch(&lookup(temp.path()), &TINY, &web).unwrap_err();
     assert!(matches!(error, Error::Checksum { ref expected, .. } if expected == ABC), "{error}");
     assert!(files_below(temp.path()).is_empty());
 
     write(temp.path().join("mirror/tiny.npz"), "corrupted");
     let address = format!("file://{}", temp.path().join("mirror").display());
-    let error = fetch(&Lookup { mirror: Some(address), ..lookup(temp.path()) }, &TINY, &web).unwrap_err();
+    let error =
+        fetch(&Lookup { mirror: Some(address), ..lookup(temp.path()) }, &TINY, &web).unwrap_err();
     assert!(matches!(error, Error::Checksum { .. }), "{error}");
     assert!(files_below(&temp.path().join("cache")).is_empty());
 }
@@ -275,10 +303,12 @@ fn zip(members: &[(&str, &str)]) -> Vec<u8> {
 fn a_published_archive_is_unpacked_and_checked() {
     let fetched = |body: Vec<u8>| {
         let temp = tempfile::tempdir().unwrap();
-        let result = fetch(&lookup(temp.path()), &ZIPPED, &Web::with([("https://origin.test/z.zip", body)]));
+        let result =
+            fetch(&lookup(temp.path()), &ZIPPED, &Web::with([("https://origin.test/z.zip", body)]));
         (result, files_below(temp.path()).len(), temp)
     };
-    let (located, files, _temp) = fetched(zip(&[("z/raw/edge", "abc"), ("z/raw/feat", "anything"), ("z/other", "")]));
+    let (located, files, _temp) =
+        fetched(zip(&[("z/raw/edge", "abc"), ("z/raw/feat", "anything"), ("z/other", "")]));
     let located = located.unwrap();
     assert_eq!((files, located.missing.len()), (2, 0));
     assert!(located.check().unwrap()[0].ends_with("feat"), "no checksum of it is known");
@@ -324,7 +354,9 @@ fn checksums_of_the_published_files_match() {
     let lookup = Lookup { data_dir: Some(folder.clone()), ..Lookup::default() };
     for dataset in DATASETS {
         match lookup.locate(dataset) {
-            Ok(located) => assert!(located.check().is_ok(), "{}: {:?}", dataset.name, located.check()),
+            Ok(located) => {
+                assert!(located.check().is_ok(), "{}: {:?}", dataset.name, located.check())
+            }
             Err(_) => eprintln!("left out: {} is not in {}", dataset.name, folder.display()),
         }
         // `locate` prefers the flat form; the published one must match as well.
@@ -340,11 +372,15 @@ fn checksums_of_the_published_files_match() {
     }
 }
 
-/// Whatever the disk does while files are brought, the cache holds none that is not whole, and the next attempt succeeds.
+/// Whatever the disk does while files are brought, the cache holds none that is not whole, and the
+/// next attempt succeeds.
 #[test]
 fn a_faulty_disk_leaves_no_half_of_a_download() {
     let body = |name| (name, "abc");
-    let web = Web::with(["https://origin.test/one", "https://origin.test/two", "https://origin.test/extra"].map(body));
+    let web = Web::with(
+        ["https://origin.test/one", "https://origin.test/two", "https://origin.test/extra"]
+            .map(body),
+    );
     for fault in Fault::ALL {
         let prepare = || tempfile::tempdir().unwrap();
         let look = |place: &Path, outcome: boostfgl_graph::Result<Located>, n: usize| {
@@ -355,11 +391,16 @@ fn a_faulty_disk_leaves_no_half_of_a_download() {
             if let Ok(located) = outcome {
                 assert_eq!(located.missing, Vec::<&str>::new(), "{told}");
             }
-            let located =
-                fetch(&lookup(place), &TINY, &web).unwrap_or_else(|error| panic!("{told}, then again: {error}"));
-            assert!(located.missing.is_empty() || located.missing == ["extra"], "{told}: {:?}", located.missing);
+            let located = fetch(&lookup(place), &TINY, &web)
+                .unwrap_or_else(|error| panic!("{told}, then again: {error}"));
+            assert!(
+                located.missing.is_empty() || located.missing == ["extra"],
+                "{told}: {:?}",
+                located.missing
+            );
         };
-        let (calls, whole) = at_every_call(fault, prepare, |place| fetch(&lookup(place), &TINY, &web), look);
+        let (calls, whole) =
+            at_every_call(fault, prepare, |place| fetch(&lookup(place), &TINY, &web), look);
         assert!(whole.unwrap().missing.is_empty());
         assert!(calls >= 12, "{fault:?}: {calls} calls");
     }
@@ -370,7 +411,12 @@ fn a_faulty_disk_leaves_no_half_of_a_download() {
 struct Endless(RefCell<u64>);
 
 impl Fetch for Endless {
-    fn fetch(&self, _: &str, to: &mut dyn Write, _: &mut dyn FnMut(u64, Option<u64>)) -> Result<u64, String> {
+    fn fetch(
+        &self,
+        _: &str,
+        to: &mut dyn Write,
+        _: &mut dyn FnMut(u64, Option<u64>),
+    ) -> Result<u64, String> {
         let page = vec![0; 4 << 20];
         *self.0.borrow_mut() = 0;
         loop {
@@ -385,7 +431,10 @@ fn a_download_that_does_not_end_is_cut() {
     let place = tempfile::tempdir().unwrap();
     let endless = Endless::default();
     let error = lookup(place.path()).fetch(&TINY, &endless, &mut |_, _, _| {}).unwrap_err();
-    assert!(matches!(&error, Error::Fetch { .. }) && error.to_string().contains("expected at most 67"), "{error}");
+    assert!(
+        matches!(&error, Error::Fetch { .. }) && error.to_string().contains("expected at most 67"),
+        "{error}"
+    );
     assert!(*endless.0.borrow() <= 68 << 20, "{:?}", endless.0);
     assert_eq!(files_below(&place.path().join("cache")), Vec::<PathBuf>::new());
 }

@@ -8,7 +8,8 @@ fn graph(nodes: usize) -> Graph {
     let edges: Vec<(u32, u32)> = (1..nodes as u32).map(|v| (v - 1, v)).collect();
     let (adjacency, _) = Adjacency::from_edges(nodes, &edges, None, false).unwrap();
     let features = Features::dense(nodes, 3, (0..nodes * 3).map(|x| x as f32).collect()).unwrap();
-    let labels = Labels::from_integers(&(0..nodes as i64).map(|v| v % 2).collect::<Vec<_>>(), 2).unwrap();
+    let labels =
+        Labels::from_integers(&(0..nodes as i64).map(|v| v % 2).collect::<Vec<_>>(), 2).unwrap();
     Graph::new("line", adjacency, features, labels).unwrap()
 }
 

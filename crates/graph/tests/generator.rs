@@ -16,8 +16,15 @@ fn preset_graph(name: &str) -> (Graph, Spec) {
 fn assert_keeps_its_promises(graph: &Graph, spec: &Spec) -> Stats {
     let stats = Stats::of(graph);
     assert_eq!((stats.nodes, stats.edges), (spec.nodes, spec.edges));
-    assert_eq!((stats.features, stats.classes, stats.unlabelled), (spec.features.columns(), spec.classes, 0));
-    assert!(stats.class_counts.windows(2).all(|pair| pair[0] >= pair[1]), "{:?}", stats.class_counts);
+    assert_eq!(
+        (stats.features, stats.classes, stats.unlabelled),
+        (spec.features.columns(), spec.classes, 0)
+    );
+    assert!(
+        stats.class_counts.windows(2).all(|pair| pair[0] >= pair[1]),
+        "{:?}",
+        stats.class_counts
+    );
     let homophily = stats.edge_homophily.unwrap();
     assert!((homophily - spec.homophily).abs() < 0.03, "edge homophily {homophily}");
     assert_eq!(stats.isolated, 0);
@@ -80,7 +87,8 @@ fn demo_is_frozen() {
     assert_ne!(graph, quiet("demo", &spec, 1));
 }
 
-/// A centroid per class from a fifth of the nodes, then the share of the other nodes nearest to their own.
+/// A centroid per class from a fifth of the nodes, then the share of the other nodes nearest to
+/// their own.
 fn nearest_centroid(graph: &Graph) -> f64 {
     let Features::Sparse(rows) = graph.features() else { panic!("sparse") };
     let (d, classes) = (rows.columns(), graph.classes());
@@ -100,7 +108,8 @@ fn nearest_centroid(graph: &Graph) -> f64 {
         2.0 * inner - centroid.iter().map(|x| x * x).sum::<f64>()
     };
     let rest: Vec<usize> = (0..graph.len()).filter(|v| v % 5 != 0).collect();
-    let nearest = |v: usize| (0..classes).max_by(|&a, &b| score(v, a).total_cmp(&score(v, b))).unwrap();
+    let nearest =
+        |v: usize| (0..classes).max_by(|&a, &b| score(v, a).total_cmp(&score(v, b))).unwrap();
     rest.iter().filter(|&&v| nearest(v) == class(v)).count() as f64 / rest.len() as f64
 }
 
@@ -113,7 +122,9 @@ fn features_of_demo_help_but_do_not_decide() {
 #[test]
 fn unknown_presets_are_named_with_the_nearest() {
     let error = preset("dmeo").unwrap_err();
-    assert!(matches!(error, Error::Unknown { kind: "preset", suggestion: Some(ref s), .. } if s == "demo"));
+    assert!(
+        matches!(error, Error::Unknown { kind: "preset", suggestion: Some(ref s), .. } if s == "demo")
+    );
     for preset in PRESETS {
         preset.spec.check().unwrap();
         assert!((preset.split.iter().sum::<f64>() - 1.0).abs() < 1e-12);
@@ -133,7 +144,8 @@ fn contradictions_are_refused_by_field() {
     let features = FeatureSpec::Sparse { columns: 20, per_node: 18, signal: 0.5 };
     assert!(reason(Spec { features, ..demo }).contains("per_node"));
     // One community of ten nodes has 45 pairs; 1,000 edges inside classes do not fit.
-    let tight = Spec { nodes: 70, edges: 1_000, communities: 1, homophily: 1.0, pockets: 0.0, ..demo };
+    let tight =
+        Spec { nodes: 70, edges: 1_000, communities: 1, homophily: 1.0, pockets: 0.0, ..demo };
     assert!(reason(tight).contains("room for"));
 }
 
@@ -142,13 +154,16 @@ fn small_and_odd_specs_work() {
     let demo = preset("demo").unwrap().spec;
     let dense = FeatureSpec::Dense { columns: 3, signal: 1.0 };
     let plain = Spec { pockets: 0.0, imbalance: 0.0, features: dense, ..demo };
-    let one_class = Spec { nodes: 40, edges: 60, classes: 1, communities: 2, homophily: 1.0, ..plain };
+    let one_class =
+        Spec { nodes: 40, edges: 60, classes: 1, communities: 2, homophily: 1.0, ..plain };
     assert_eq!(Stats::of(&quiet("g", &one_class, 3)).edge_homophily, Some(1.0));
-    let sparse = Spec { nodes: 100, edges: 30, classes: 4, communities: 2, homophily: 0.5, ..plain };
+    let sparse =
+        Spec { nodes: 100, edges: 30, classes: 4, communities: 2, homophily: 0.5, ..plain };
     assert_eq!(quiet("g", &sparse, 3).adjacency().edges(), 30);
     let bare = Spec { nodes: 5, edges: 0, classes: 5, ..plain };
     assert_eq!(quiet("g", &bare, 3).adjacency().edges(), 0);
-    let heterophilous = Spec { nodes: 300, edges: 900, classes: 3, communities: 2, homophily: 0.1, ..plain };
+    let heterophilous =
+        Spec { nodes: 300, edges: 900, classes: 3, communities: 2, homophily: 0.1, ..plain };
     assert!((Stats::of(&quiet("g", &heterophilous, 3)).edge_homophily.unwrap() - 0.1).abs() < 0.03);
 }
 
@@ -156,7 +171,8 @@ fn small_and_odd_specs_work() {
 fn progress_goes_through_every_phase_to_the_end() {
     let demo = preset("demo").unwrap();
     let mut phases: Vec<(String, f64)> = Vec::new();
-    generate(demo.name, &demo.spec, 0, &mut |phase, done| phases.push((phase.to_owned(), done))).unwrap();
+    generate(demo.name, &demo.spec, 0, &mut |phase, done| phases.push((phase.to_owned(), done)))
+        .unwrap();
     for phase in ["nodes", "edges", "rows", "features"] {
         let last = phases.iter().rfind(|(name, _)| name == phase).unwrap();
         assert_eq!(last.1, 1.0, "{phase}");
@@ -170,14 +186,23 @@ fn planted_features_say_so_and_keep_the_rest() {
     let labels = Labels::from_integers(&[0, 1, -1, 1], 2).unwrap();
     let split = Split::new(vec![Role::Train, Role::Val, Role::None, Role::Test]);
     let spec = FeatureSpec::Dense { columns: 128, signal: 5.0 };
-    let plant = || plant_features("g", adjacency.clone(), labels.clone(), vec![split.clone()], &spec, 0).unwrap();
+    let plant = || {
+        plant_features("g", adjacency.clone(), labels.clone(), vec![split.clone()], &spec, 0)
+            .unwrap()
+    };
     let graph = plant();
     assert_eq!(graph.name(), "g (planted features)");
-    assert_eq!((graph.adjacency(), graph.labels(), graph.split()), (&adjacency, &labels, Some(&split)));
+    assert_eq!(
+        (graph.adjacency(), graph.labels(), graph.split()),
+        (&adjacency, &labels, Some(&split))
+    );
     assert_eq!(graph, plant());
-    let Features::Dense { values, columns: 128, .. } = graph.features() else { panic!("dense, 128 columns") };
+    let Features::Dense { values, columns: 128, .. } = graph.features() else {
+        panic!("dense, 128 columns")
+    };
     let row = |v: usize| &values[v * 128..(v + 1) * 128];
-    let distance = |a: usize, b: usize| row(a).iter().zip(row(b)).map(|(x, y)| (x - y).powi(2)).sum::<f32>();
+    let distance =
+        |a: usize, b: usize| row(a).iter().zip(row(b)).map(|(x, y)| (x - y).powi(2)).sum::<f32>();
     assert!(distance(1, 3) < distance(1, 0), "nodes of one class are nearer to each other");
     assert!(row(2).iter().map(|x| x * x).sum::<f32>() < 200.0, "no label, no centre: noise only");
 }

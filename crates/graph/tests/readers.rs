@@ -1,7 +1,9 @@
-//! The readers on the published files themselves, where these are on the machine, and on damaged files everywhere.
+//! The readers on the published files themselves, where these are on the machine, and on damaged
+//! files everywhere.
 //!
-//! The real data are never part of the repository. They are looked for in the folder that `BOOSTFGL_DATA` names, else
-//! in `shared/data` beside the workspace; a test whose files are not there says so and passes.
+//! The real data are never part of the repository. They are looked for in the folder that
+//! `BOOSTFGL_DATA` names, else in `shared/data` beside the workspace; a test whose files are not
+//! there says so and passes.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +19,9 @@ fn real(name: &str) -> Option<PathBuf> {
     if path.exists() {
         return Some(path);
     }
-    eprintln!("left out: {name} is not on this machine (set BOOSTFGL_DATA to a folder that holds it)");
+    eprintln!(
+        "left out: {name} is not on this machine (set BOOSTFGL_DATA to a folder that holds it)"
+    );
     None
 }
 
@@ -61,7 +65,8 @@ fn planetoid_pickles_agree_with_the_flat_files() {
 
 #[test]
 fn benchmark_archives_agree_with_the_flat_files() {
-    for (name, expected) in [("coauthor-cs", [18333, 81894, 6805, 15]), ("coauthor-physics", [34493, 247_962, 8415, 5])]
+    for (name, expected) in
+        [("coauthor-cs", [18333, 81894, 6805, 15]), ("coauthor-physics", [34493, 247_962, 8415, 5])]
     {
         let pair = agree(&format!("{name}.npz"), &format!("raw/{name}"), Format::GnnBenchmark);
         let Some((flat, raw)) = pair else { continue };
@@ -72,7 +77,9 @@ fn benchmark_archives_agree_with_the_flat_files() {
 
 #[test]
 fn heterophilous_archives_agree_with_the_flat_files() {
-    for (name, expected) in [("chameleon", [2277, 31371, 2325, 5]), ("squirrel", [5201, 198_353, 2089, 5])] {
+    for (name, expected) in
+        [("chameleon", [2277, 31371, 2325, 5]), ("squirrel", [5201, 198_353, 2089, 5])]
+    {
         for raw in [format!("raw/{name}"), format!("raw/{name}/{name}_directed.npz")] {
             let pair = agree(&format!("{name}.npz"), &raw, Format::Heterophilous);
             let Some((flat, raw)) = pair else { continue };
@@ -89,14 +96,19 @@ fn heterophilous_archives_agree_with_the_flat_files() {
 #[test]
 fn geom_gcn_edges_agree_with_the_flat_files() {
     for name in ["chameleon", "squirrel"] {
-        let (Some(flat), Some(raw)) = (real(&format!("{name}.npz")), real(&format!("raw/{name}"))) else { continue };
+        let (Some(flat), Some(raw)) = (real(&format!("{name}.npz")), real(&format!("raw/{name}")))
+        else {
+            continue;
+        };
         let flat = flat_npz::read(&flat).unwrap();
         let missing = geom_gcn::read(&raw).unwrap_err().to_string();
         assert!(missing.contains("out1_node_feature_label.txt"), "{missing}");
 
         let folder = tempfile::tempdir().unwrap();
-        std::fs::copy(raw.join("out1_graph_edges.txt"), folder.path().join("out1_graph_edges.txt")).unwrap();
-        std::fs::write(folder.path().join("out1_node_feature_label.txt"), geom_gcn_nodes(&flat)).unwrap();
+        std::fs::copy(raw.join("out1_graph_edges.txt"), folder.path().join("out1_graph_edges.txt"))
+            .unwrap();
+        std::fs::write(folder.path().join("out1_node_feature_label.txt"), geom_gcn_nodes(&flat))
+            .unwrap();
         let graph = readers::read(folder.path(), None).unwrap();
         assert!(graph.adjacency() == flat.adjacency() && graph.features() == flat.features());
         assert_eq!(graph.labels(), flat.labels());
@@ -116,7 +128,9 @@ fn geom_gcn_nodes(graph: &Graph) -> String {
 
 #[test]
 fn ogb_tables_agree_with_the_flat_file() {
-    let (Some(flat), Some(raw)) = (real("ogbn-arxiv.nofeat.npz"), real("raw/ogbn-arxiv")) else { return };
+    let (Some(flat), Some(raw)) = (real("ogbn-arxiv.nofeat.npz"), real("raw/ogbn-arxiv")) else {
+        return;
+    };
     assert_eq!(readers::detect(&raw).unwrap(), Format::Ogb);
     for error in [readers::read(&raw, None).unwrap_err(), readers::read(&flat, None).unwrap_err()] {
         assert!(error.to_string().contains("a graph without features"), "{error}");
@@ -126,7 +140,10 @@ fn ogb_tables_agree_with_the_flat_file() {
     assert!(flat == raw, "edges, labels or split differ");
     assert_eq!((raw.0.len(), raw.0.edges(), raw.1.classes()), (169_343, 1_157_799, 40));
     let split = &raw.2[0];
-    assert_eq!([Role::Train, Role::Val, Role::Test].map(|role| split.count(role)), [90941, 29799, 48603]);
+    assert_eq!(
+        [Role::Train, Role::Val, Role::Test].map(|role| split.count(role)),
+        [90941, 29799, 48603]
+    );
 }
 
 #[test]
@@ -142,8 +159,12 @@ fn a_real_graph_survives_writing_and_reading() {
 /// Real files cut at a hundred places and with a hundred flipped bits.
 #[test]
 fn damaged_real_files_never_panic() {
-    for file in ["raw/cora/ind.cora.graph", "raw/cora/ind.cora.tx", "raw/chameleon/chameleon_filtered.npz", "cora.npz"]
-    {
+    for file in [
+        "raw/cora/ind.cora.graph",
+        "raw/cora/ind.cora.tx",
+        "raw/chameleon/chameleon_filtered.npz",
+        "cora.npz",
+    ] {
         let Some(original) = real(file) else { continue };
         let folder = tempfile::tempdir().unwrap();
         for entry in original.parent().unwrap().read_dir().unwrap().flatten() {
@@ -191,7 +212,8 @@ fn own_tables_survive_import() {
     .unwrap();
     std::fs::write(folder.path().join("edges.csv"), "src,dst,weight\nä,b,0.25\nb,c,3\n").unwrap();
     for directed in [false, true] {
-        let graph = csv_tables::read_with(folder.path(), csv_tables::CsvOptions { directed }).unwrap();
+        let graph =
+            csv_tables::read_with(folder.path(), csv_tables::CsvOptions { directed }).unwrap();
         let copy = folder.path().join("copy.npz");
         assert_eq!(graph.group_columns()[0].values, ["Köln", "Ulm"]);
         flat_npz::write(&graph, &copy).unwrap();

@@ -1,8 +1,9 @@
 //! The numeric core for both number types, in builds for tests compiled here.
 //!
-//! Generic code is compiled by whoever names a number type. At low levels of optimisation the compiler takes what a crate
-//! below has compiled already: without these lines every crate above and every binary of tests would compile the same kernels
-//! once more. Builds for users name one type in one place and need none of it.
+//! Generic code is compiled by whoever names a number type. At low levels of optimisation the
+//! compiler takes what a crate below has compiled already: without these lines every crate above
+//! and every binary of tests would compile the same kernels once more. Builds for users name one
+//! type in one place and need none of it.
 
 use crate::backbones::{self, Architecture};
 use crate::optim::{Adam, AdamConfig, Optimizer, Sgd, SgdConfig};
@@ -10,7 +11,12 @@ use crate::{Dropout, Inputs, Params, Pool, Real, Result, View, WeightedLoss};
 use boostfgl_graph::Graph;
 
 /// Calls what others call, and through it all the rest. Nobody calls this.
-fn step<T: Real>(graph: &Graph, sizes: Architecture, loss: &WeightedLoss<T>, dropout: Dropout) -> Result<f64> {
+fn step<T: Real>(
+    graph: &Graph,
+    sizes: Architecture,
+    loss: &WeightedLoss<T>,
+    dropout: Dropout,
+) -> Result<f64> {
     let (backbone, pool) = (backbones::build::<T>("", sizes)?, Pool::new());
     let (inputs, plan) = (Inputs::new(graph), backbone.plan());
     let mut params = Params::glorot(&backbone.shapes(), 0);

@@ -4,8 +4,8 @@ use crate::Real;
 
 /// Dropout for one forward pass: the probability and the key of the pass.
 ///
-/// The key is drawn from (seed, client, round, epoch); the layer, node and column are mixed in here, so a mask
-/// does not change when only some rows are computed.
+/// The key is drawn from (seed, client, round, epoch); the layer, node and column are mixed in
+/// here, so a mask does not change when only some rows are computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dropout {
     probability: f64,
@@ -92,7 +92,10 @@ mod tests {
 
     fn kept(dropout: Dropout, layer: usize) -> Vec<bool> {
         let mask = dropout.mask::<f32>(layer);
-        (0..400u32).flat_map(|v| (0..256).map(move |c| (v, c))).map(|(v, c)| mask.keeps(mask.row(v), c)).collect()
+        (0..400u32)
+            .flat_map(|v| (0..256).map(move |c| (v, c)))
+            .map(|(v, c)| mask.keeps(mask.row(v), c))
+            .collect()
     }
 
     #[test]
@@ -101,7 +104,9 @@ mod tests {
             let kept = kept(Dropout::new(p, 12), 0);
             let share = kept.iter().filter(|k| **k).count() as f64 / kept.len() as f64;
             assert!((share - (1.0 - p)).abs() < 0.01, "{p}: kept {share}");
-            let worst = kept.chunks(256).map(|row| row.iter().filter(|k| **k).count() as f64 / 256.0 - (1.0 - p));
+            let worst = kept
+                .chunks(256)
+                .map(|row| row.iter().filter(|k| **k).count() as f64 / 256.0 - (1.0 - p));
             assert!(worst.fold(0.0, |a: f64, d| a.max(d.abs())) < 0.15, "a row deviates");
         }
     }
@@ -110,7 +115,8 @@ mod tests {
     fn masks_of_keys_and_layers_are_unrelated() {
         let base = kept(Dropout::new(0.5, 1), 0);
         for other in [kept(Dropout::new(0.5, 2), 0), kept(Dropout::new(0.5, 1), 1)] {
-            let agree = base.iter().zip(&other).filter(|(a, b)| a == b).count() as f64 / base.len() as f64;
+            let agree =
+                base.iter().zip(&other).filter(|(a, b)| a == b).count() as f64 / base.len() as f64;
             assert!((agree - 0.5).abs() < 0.01, "agreement {agree}");
         }
     }

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 /// Shorthand for results of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Errors of the numeric core. Shape mismatches inside a backbone are bugs and panic; these are about input.
+/// Errors of the numeric core. Shape mismatches inside a backbone are bugs and panic; these are
+/// about input.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

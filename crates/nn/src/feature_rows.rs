@@ -5,8 +5,9 @@ use crate::kernels::spmm::spmm;
 use crate::{Csr, Matrix, Pool, Real};
 use std::sync::Arc;
 
-/// The features of some nodes: sparse ones first, then those of nodes that were [added](crate::Inputs::extended), in full. A
-/// sparse product of a full row would take several times as long as a dense one.
+/// The features of some nodes: sparse ones first, then those of nodes that were
+/// [added](crate::Inputs::extended), in full. A sparse product of a full row would take several
+/// times as long as a dense one.
 #[derive(Debug)]
 pub(crate) struct FeatureRows<T> {
     x: Arc<Csr<T>>,
@@ -19,7 +20,8 @@ pub(crate) struct FeatureRows<T> {
 }
 
 impl<T: Real> FeatureRows<T> {
-    /// The features of `nodes` (increasing): `x` has those of the first nodes, `full` those of the nodes after them.
+    /// The features of `nodes` (increasing): `x` has those of the first nodes, `full` those of the
+    /// nodes after them.
     pub(crate) fn new(
         x: &Arc<Csr<T>>,
         full: Option<&Arc<Matrix<T>>>,
@@ -75,7 +77,11 @@ impl<T: Real> FeatureRows<T> {
         spmm(transpose, None, gradient.data(), out.data_mut(), stride);
         if let Some(full) = &self.full {
             let mut further = pool.take(transpose.rows(), gradient.columns());
-            gemm::transposed_multiply_rows(full, &gradient.data()[self.sparse() * stride..], &mut further);
+            gemm::transposed_multiply_rows(
+                full,
+                &gradient.data()[self.sparse() * stride..],
+                &mut further,
+            );
             out.data_mut().iter_mut().zip(further.data()).for_each(|(sum, x)| *sum += *x);
             pool.put(further);
         }

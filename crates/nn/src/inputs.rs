@@ -52,7 +52,8 @@ impl<T: Real> Inputs<T> {
         }
     }
 
-    /// The same graph with other, dense features: numbers that `f32` cannot hold, or features made on the way.
+    /// The same graph with other, dense features: numbers that `f32` cannot hold, or features made
+    /// on the way.
     ///
     /// # Panics
     /// If there is not one row per node.
@@ -69,21 +70,27 @@ impl<T: Real> Inputs<T> {
         }
     }
 
-    /// Makes the plain propagation that of `operator`: the one in the [`Plan`](crate::backbones::Plan) of the network
-    /// to come. `adjacency` is the graph these inputs were made of.
+    /// Makes the plain propagation that of `operator`: the one in the
+    /// [`Plan`](crate::backbones::Plan) of the network to come. `adjacency` is the graph these
+    /// inputs were made of.
     ///
     /// # Panics
     /// If it has another number of nodes or edges.
     pub fn set_operator(&mut self, adjacency: &Adjacency, operator: Operator) {
         let entries = adjacency.arcs() + adjacency.len();
-        assert_eq!((adjacency.len(), entries), (self.nodes, self.propagation.csr().non_zeros()), "the same graph");
+        assert_eq!(
+            (adjacency.len(), entries),
+            (self.nodes, self.propagation.csr().non_zeros()),
+            "the same graph"
+        );
         if operator != self.operator {
             (self.operator, self.propagation) = (operator, Propagation::of(operator, adjacency));
         }
     }
 
-    /// The features of the same nodes and of further ones, whose rows `further` holds, on the graph `adjacency`. Where
-    /// features are sparse they stay so, and only the further rows are stored in full.
+    /// The features of the same nodes and of further ones, whose rows `further` holds, on the graph
+    /// `adjacency`. Where features are sparse they stay so, and only the further rows are stored in
+    /// full.
     ///
     /// # Panics
     /// If the widths differ or `adjacency` does not have as many nodes.
@@ -92,9 +99,15 @@ impl<T: Real> Inputs<T> {
         assert_eq!(further.columns(), self.width, "further rows of the same width");
         assert_eq!(adjacency.len(), self.nodes + further.rows(), "one row of features per node");
         let (features, full) = match (&self.features, &self.full) {
-            (FeatureMatrix::Sparse(x), None) => (FeatureMatrix::Sparse(Arc::clone(x)), Some(further.clone())),
-            (FeatureMatrix::Sparse(x), Some(full)) => (FeatureMatrix::Sparse(Arc::clone(x)), Some(full.above(further))),
-            (FeatureMatrix::Dense(x), _) => (FeatureMatrix::Dense(Arc::new(x.above(further))), None),
+            (FeatureMatrix::Sparse(x), None) => {
+                (FeatureMatrix::Sparse(Arc::clone(x)), Some(further.clone()))
+            }
+            (FeatureMatrix::Sparse(x), Some(full)) => {
+                (FeatureMatrix::Sparse(Arc::clone(x)), Some(full.above(further)))
+            }
+            (FeatureMatrix::Dense(x), _) => {
+                (FeatureMatrix::Dense(Arc::new(x.above(further))), None)
+            }
         };
         Self {
             nodes: adjacency.len(),
@@ -135,15 +148,19 @@ impl<T: Real> Inputs<T> {
         }
     }
 
-    /// Calls `visit(column, value)` for the features of node `v` that are stored: all of them if features are dense. A
-    /// column that is stored twice is visited twice, as in a product.
+    /// Calls `visit(column, value)` for the features of node `v` that are stored: all of them if
+    /// features are dense. A column that is stored twice is visited twice, as in a product.
     ///
     /// # Panics
     /// If there is no such node.
     pub fn visit_row(&self, v: usize, mut visit: impl FnMut(usize, T)) {
         match self.row(v) {
-            Row::Full(row) => row.iter().enumerate().for_each(|(column, &value)| visit(column, value)),
-            Row::Sparse(x, range) => range.for_each(|k| visit(x.indices()[k] as usize, x.values()[k])),
+            Row::Full(row) => {
+                row.iter().enumerate().for_each(|(column, &value)| visit(column, value))
+            }
+            Row::Sparse(x, range) => {
+                range.for_each(|k| visit(x.indices()[k] as usize, x.values()[k]))
+            }
         }
     }
 
@@ -213,7 +230,9 @@ impl<T: Real> Inputs<T> {
     /// The features of all nodes in one piece.
     pub(crate) fn features_together(&self) -> FeatureMatrix<T> {
         match (&self.features, &self.full) {
-            (FeatureMatrix::Sparse(x), Some(full)) => FeatureMatrix::Sparse(Arc::new(x.with_dense_rows(full))),
+            (FeatureMatrix::Sparse(x), Some(full)) => {
+                FeatureMatrix::Sparse(Arc::new(x.with_dense_rows(full)))
+            }
             (features, _) => features.clone(),
         }
     }

@@ -1,8 +1,8 @@
 //! What must survive a stop, written down and read back by the same code.
 //!
-//! Whoever has state says once, in [`Keep::keep`], what belongs to it. A [`Ledger`] that saves takes it down; one that
-//! restores puts it back. Saving and restoring so cannot fall apart: there is one list, and every entry has a name, a
-//! kind and a size that are checked when it is read.
+//! Whoever has state says once, in [`Keep::keep`], what belongs to it. A [`Ledger`] that saves
+//! takes it down; one that restores puts it back. Saving and restoring so cannot fall apart: there
+//! is one list, and every entry has a name, a kind and a size that are checked when it is read.
 //!
 //! ```
 //! use boostfgl_nn::{Keep, Ledger, Result};
@@ -41,7 +41,8 @@ pub trait Keep {
     /// Names every part of the state, in the same order whether it is saved or restored.
     ///
     /// # Errors
-    /// If it cannot be written, or what is read is not such a state. What was restored halfway is then of no use.
+    /// If it cannot be written, or what is read is not such a state. What was restored halfway is
+    /// then of no use.
     fn keep(&mut self, ledger: &mut Ledger<'_>) -> Result<()>;
 }
 
@@ -94,7 +95,11 @@ impl<'a> Ledger<'a> {
     ///
     /// # Errors
     /// Those of `work`, and if another name stands here.
-    pub fn within<R>(&mut self, name: &str, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+    pub fn within<R>(
+        &mut self,
+        name: &str,
+        work: impl FnOnce(&mut Self) -> Result<R>,
+    ) -> Result<R> {
         self.place.push(name.to_owned());
         self.name(name)?;
         let done = work(self)?;
@@ -106,7 +111,12 @@ impl<'a> Ledger<'a> {
     ///
     /// # Errors
     /// As [`Keep::keep`].
-    pub fn option<K: Keep>(&mut self, name: &str, what: &mut Option<K>, blank: impl FnOnce() -> K) -> Result<()> {
+    pub fn option<K: Keep>(
+        &mut self,
+        name: &str,
+        what: &mut Option<K>,
+        blank: impl FnOnce() -> K,
+    ) -> Result<()> {
         self.within(name, |ledger| {
             let mut there = what.is_some();
             there.keep(ledger)?;
@@ -123,7 +133,12 @@ impl<'a> Ledger<'a> {
     ///
     /// # Errors
     /// As [`Keep::keep`].
-    pub fn each<K: Keep>(&mut self, name: &str, what: &mut Vec<K>, mut blank: impl FnMut() -> K) -> Result<()> {
+    pub fn each<K: Keep>(
+        &mut self,
+        name: &str,
+        what: &mut Vec<K>,
+        mut blank: impl FnMut() -> K,
+    ) -> Result<()> {
         self.within(name, |ledger| {
             let mut count = what.len();
             count.keep(ledger)?;
@@ -132,9 +147,11 @@ impl<'a> Ledger<'a> {
             }
             what.clear();
             for _ in 0..count {
-                // Every part takes at least a byte, so that a wrong count ends with the file, not with the memory.
+                // Every part takes at least a byte, so that a wrong count ends with the file, not
+                // with the memory.
                 if ledger.unread() == 0 {
-                    return Err(ledger.unlike(format!("{count} parts"), format!("{} and the end", what.len())));
+                    return Err(ledger
+                        .unlike(format!("{count} parts"), format!("{} and the end", what.len())));
                 }
                 let mut part = blank();
                 part.keep(ledger)?;
@@ -157,7 +174,10 @@ impl<'a> Ledger<'a> {
                 let room = ledger.unread() / size_of::<T>();
                 let taken = rows.checked_mul(columns.max(1));
                 if taken.is_none_or(|count| count > room) {
-                    return Err(ledger.unlike(format!("at most {room} numbers"), format!("{rows} rows of {columns}")));
+                    return Err(ledger.unlike(
+                        format!("at most {room} numbers"),
+                        format!("{rows} rows of {columns}"),
+                    ));
                 }
                 *what = Matrix::zeros(rows, columns);
             }
@@ -169,7 +189,12 @@ impl<'a> Ledger<'a> {
     ///
     /// # Errors
     /// As [`Keep::keep`].
-    pub fn tensors_like<T: Real>(&mut self, name: &str, what: &mut Vec<Matrix<T>>, model: &Params<T>) -> Result<()> {
+    pub fn tensors_like<T: Real>(
+        &mut self,
+        name: &str,
+        what: &mut Vec<Matrix<T>>,
+        model: &Params<T>,
+    ) -> Result<()> {
         self.within(name, |ledger| {
             let mut there = !what.is_empty();
             there.keep(ledger)?;
@@ -177,7 +202,9 @@ impl<'a> Ledger<'a> {
                 let zeros = model.tensors().iter().map(|t| Matrix::zeros(t.rows(), t.columns()));
                 *what = if there { zeros.collect() } else { Vec::new() };
             }
-            what.iter_mut().enumerate().try_for_each(|(t, tensor)| ledger.keep(&t.to_string(), tensor))
+            what.iter_mut()
+                .enumerate()
+                .try_for_each(|(t, tensor)| ledger.keep(&t.to_string(), tensor))
         })
     }
 
@@ -189,7 +216,11 @@ impl<'a> Ledger<'a> {
     fn name(&mut self, name: &str) -> Result<()> {
         let mut stands = name.to_owned();
         self.text(b'n', &mut stands)?;
-        if stands == name { Ok(()) } else { Err(self.unlike(format!("`{name}`"), format!("`{stands}`"))) }
+        if stands == name {
+            Ok(())
+        } else {
+            Err(self.unlike(format!("`{name}`"), format!("`{stands}`")))
+        }
     }
 
     fn text(&mut self, kind: u8, text: &mut String) -> Result<()> {
@@ -206,7 +237,10 @@ impl<'a> Ledger<'a> {
         if stands == [kind] {
             return Ok(());
         }
-        Err(self.unlike(format!("an entry of kind `{}`", kind as char), format!("`{}`", stands[0].escape_ascii())))
+        Err(self.unlike(
+            format!("an entry of kind `{}`", kind as char),
+            format!("`{}`", stands[0].escape_ascii()),
+        ))
     }
 
     /// A list of plain numbers.
@@ -215,7 +249,8 @@ impl<'a> Ledger<'a> {
         let mut count = (numbers.len() as u64).to_le_bytes();
         self.raw(&mut count)?;
         if self.restores() {
-            let (count, room) = (u64::from_le_bytes(count), (self.unread() / size_of::<N>()) as u64);
+            let (count, room) =
+                (u64::from_le_bytes(count), (self.unread() / size_of::<N>()) as u64);
             if count > room {
                 return Err(self.unlike(format!("at most {room} numbers"), count.to_string()));
             }
@@ -224,7 +259,8 @@ impl<'a> Ledger<'a> {
         self.raw(bytemuck::cast_slice_mut(numbers))
     }
 
-    /// Bytes as they are. Numbers are little-endian, as on every system that this program is built for.
+    /// Bytes as they are. Numbers are little-endian, as on every system that this program is built
+    /// for.
     fn raw(&mut self, bytes: &mut [u8]) -> Result<()> {
         match &mut self.way {
             Way::Saving(to) => to.write_all(bytes).map_err(Error::Saving),
@@ -307,7 +343,9 @@ impl Keep for Vec<usize> {
     fn keep(&mut self, ledger: &mut Ledger<'_>) -> Result<()> {
         let mut wide: Vec<u64> = self.iter().map(|&count| count as u64).collect();
         ledger.numbers(b'C', &mut wide)?;
-        let narrow = |count: u64| usize::try_from(count).map_err(|_| ledger.unlike("a count", count.to_string()));
+        let narrow = |count: u64| {
+            usize::try_from(count).map_err(|_| ledger.unlike("a count", count.to_string()))
+        };
         *self = wide.into_iter().map(narrow).collect::<Result<_>>()?;
         Ok(())
     }
@@ -339,7 +377,8 @@ fn expect_shape(ledger: &mut Ledger<'_>, shape: &mut [u64; 3]) -> Result<()> {
     let expected = *shape;
     ledger.kind(b'm')?;
     ledger.raw(bytemuck::cast_slice_mut(shape))?;
-    let say = |[rows, columns, bytes]: [u64; 3]| format!("{rows} x {columns} numbers of {bytes} bytes");
+    let say =
+        |[rows, columns, bytes]: [u64; 3]| format!("{rows} x {columns} numbers of {bytes} bytes");
     if *shape == expected { Ok(()) } else { Err(ledger.unlike(say(expected), say(*shape))) }
 }
 
@@ -347,7 +386,10 @@ fn expect_shape(ledger: &mut Ledger<'_>, shape: &mut [u64; 3]) -> Result<()> {
 impl<T: Real> Keep for Params<T> {
     fn keep(&mut self, ledger: &mut Ledger<'_>) -> Result<()> {
         let names: Vec<String> = self.shapes().iter().map(|shape| shape.name.clone()).collect();
-        names.iter().zip(self.tensors_mut()).try_for_each(|(name, tensor)| ledger.keep(name, tensor))
+        names
+            .iter()
+            .zip(self.tensors_mut())
+            .try_for_each(|(name, tensor)| ledger.keep(name, tensor))
     }
 }
 
@@ -369,7 +411,10 @@ mod tests {
 
     fn model(x: f32) -> Params<f32> {
         let shapes = [TensorShape::weight("w", 2, 3), TensorShape::bias("b", 2)];
-        let tensors = vec![Matrix::from_rows(2, 3, &[x, 2.0, 3.0, 4.0, 5.0, -x]), Matrix::from_rows(1, 2, &[x, x])];
+        let tensors = vec![
+            Matrix::from_rows(2, 3, &[x, 2.0, 3.0, 4.0, 5.0, -x]),
+            Matrix::from_rows(1, 2, &[x, x]),
+        ];
         Params::from_tensors(&shapes, tensors)
     }
 
@@ -425,12 +470,18 @@ mod tests {
         let mut state = State { models: vec![model(1.0)], losses: vec![1.0], ..State::default() };
         let bytes = saved(&mut state);
         for length in 0..bytes.len() {
-            assert!(State::default().keep(&mut Ledger::restoring(&bytes[..length])).is_err(), "cut at {length}");
+            assert!(
+                State::default().keep(&mut Ledger::restoring(&bytes[..length])).is_err(),
+                "cut at {length}"
+            );
         }
         let mut one = Vec::new();
         Ledger::saving(&mut one).keep("w", &mut Matrix::<f32>::zeros(2, 3)).unwrap();
         let error = Ledger::restoring(&one).keep("w", &mut Matrix::<f64>::zeros(2, 3)).unwrap_err();
-        assert_eq!(error.to_string(), "w: expected 2 x 3 numbers of 8 bytes, found 2 x 3 numbers of 4 bytes");
+        assert_eq!(
+            error.to_string(),
+            "w: expected 2 x 3 numbers of 8 bytes, found 2 x 3 numbers of 4 bytes"
+        );
         let error = Ledger::restoring(&one).keep("v", &mut Matrix::<f32>::zeros(2, 3)).unwrap_err();
         assert_eq!(error.to_string(), "v: expected `v`, found `w`");
     }
@@ -445,7 +496,11 @@ mod tests {
                 0u64.keep(ledger)
             })
             .unwrap();
-        let error = Ledger::restoring(&bytes).table("table", &mut Matrix::<f32>::zeros(0, 3)).unwrap_err();
-        assert!(error.to_string().starts_with("table: expected at most 0 numbers, found "), "{error}");
+        let error =
+            Ledger::restoring(&bytes).table("table", &mut Matrix::<f32>::zeros(0, 3)).unwrap_err();
+        assert!(
+            error.to_string().starts_with("table: expected at most 0 numbers, found "),
+            "{error}"
+        );
     }
 }

@@ -6,16 +6,18 @@
 //! Params ─────────────────────────────► Backbone ──┴─► Tape ──► loss, ∇ ──► Optimizer
 //! ```
 //!
-//! * [`Matrix`] — padded, cache-line aligned, row-major; [`Real`] is `f32` in production and `f64` where
-//!   gradients are checked.
+//! * [`Matrix`] — padded, cache-line aligned, row-major; [`Real`] is `f32` in production and `f64`
+//!   where gradients are checked.
 //! * [`Tape`] — reverse mode over a handful of fused operations ([`ops`]).
 //! * [`backbones`] — one file per architecture, one line in [`backbones::BACKBONES`].
 //! * [`losses`] — further terms beside cross-entropy, as functions.
-//! * [`Inputs`] and [`View`] — a client's graph as the kernels like it, restricted to the receptive field of the loss.
+//! * [`Inputs`] and [`View`] — a client's graph as the kernels like it, restricted to the receptive
+//!   field of the loss.
 //! * [`optim`] — Adam and SGD as one fused pass.
 //!
-//! **Same digits for any thread count.** Rows are independent; the few sums over rows are cut into chunks of
-//! a fixed size that are added in index order; dropout masks and message noise are functions of (key, node, column).
+//! **Same digits for any thread count.** Rows are independent; the few sums over rows are cut into
+//! chunks of a fixed size that are added in index order; dropout masks and message noise are
+//! functions of (key, node, column).
 
 mod alike;
 pub mod backbones;

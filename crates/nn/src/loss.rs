@@ -2,7 +2,8 @@
 
 use crate::Real;
 
-/// How per-node losses become one number (Eq. node_loss writes a sum; a mean keeps λₙ = 0 equal to FedAvg).
+/// How per-node losses become one number (Eq. node_loss writes a sum; a mean keeps λₙ = 0 equal to
+/// FedAvg).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reduction {
     /// (1 / n) Σ αᵥ ℓᵥ, n the number of labelled nodes: the default.

@@ -1,13 +1,13 @@
-//! Terms of a loss beside cross-entropy, as functions: each gives its value and its gradient with respect to what a
-//! pass puts out, ready for [`Extra`](crate::backbones::Extra).
+//! Terms of a loss beside cross-entropy, as functions: each gives its value and its gradient with
+//! respect to what a pass puts out, ready for [`Extra`](crate::backbones::Extra).
 //!
 //! Gradient matrices come from the pool. Means are over the rows that take part; no rows, no loss.
 
 use crate::kernels::{contrast, diversity};
 use crate::{Matrix, Pool, Real, parallel, softmax_rows};
 
-/// Model-contrastive loss: the mean over rows of −log(e^{cos(z, near)/τ} / (e^{cos(z, near)/τ} + Σⱼ e^{cos(z, farⱼ)/τ})),
-/// and its gradient with respect to z. Without `far` it is 0.
+/// Model-contrastive loss: the mean over rows of −log(e^{cos(z, near)/τ} / (e^{cos(z, near)/τ} + Σⱼ
+/// e^{cos(z, farⱼ)/τ})), and its gradient with respect to z. Without `far` it is 0.
 ///
 /// ```
 /// use boostfgl_nn::{Matrix, Pool, losses};
@@ -35,18 +35,35 @@ pub fn contrast<T: Real>(
     let scale = T::of(1.0 / z.rows().max(1) as f64);
     let others: Vec<&[T]> = others.iter().map(|other| other.data()).collect();
     let sharpness = T::of(1.0 / tau);
-    contrast::contrast(z.data(), &others, z.stride(), sharpness, scale, gradient.data_mut(), &mut losses);
+    contrast::contrast(
+        z.data(),
+        &others,
+        z.stride(),
+        sharpness,
+        scale,
+        gradient.data_mut(),
+        &mut losses,
+    );
     (losses.iter().map(|x| x.f64()).sum(), gradient)
 }
 
-/// Distillation: the mean over `rows` of KL(teacher ‖ softmax(logits)), and its gradient with respect to the logits,
-/// (softmax(logits) − teacher) / |rows|, which is 0 in all other rows. `teacher` holds a distribution per row of the
-/// logits.
+/// Distillation: the mean over `rows` of KL(teacher ‖ softmax(logits)), and its gradient with
+/// respect to the logits, (softmax(logits) − teacher) / |rows|, which is 0 in all other rows.
+/// `teacher` holds a distribution per row of the logits.
 ///
 /// # Panics
 /// If the shapes differ or a row does not exist.
-pub fn divergence<T: Real>(teacher: &Matrix<T>, logits: &Matrix<T>, rows: &[u32], pool: &Pool<T>) -> (f64, Matrix<T>) {
-    assert_eq!((teacher.rows(), teacher.columns()), (logits.rows(), logits.columns()), "a distribution per row");
+pub fn divergence<T: Real>(
+    teacher: &Matrix<T>,
+    logits: &Matrix<T>,
+    rows: &[u32],
+    pool: &Pool<T>,
+) -> (f64, Matrix<T>) {
+    assert_eq!(
+        (teacher.rows(), teacher.columns()),
+        (logits.rows(), logits.columns()),
+        "a distribution per row"
+    );
     let mut student = pool.take(rows.len(), logits.columns());
     for (i, &r) in rows.iter().enumerate() {
         student.row_mut(i).copy_from_slice(logits.row(r as usize));
@@ -61,7 +78,8 @@ pub fn divergence<T: Real>(teacher: &Matrix<T>, logits: &Matrix<T>, rows: &[u32]
         for ((g, p), q) in gradient.row_mut(r as usize).iter_mut().zip(p).zip(q) {
             *g += (*q - *p) * scale;
             if *p > T::ZERO {
-                // A student that rules out what the teacher expects diverges only as far as a float can say.
+                // A student that rules out what the teacher expects diverges only as far as a float
+                // can say.
                 let q = q.f64().max(f64::from(f32::MIN_POSITIVE));
                 total += p.f64() * libm::log(p.f64() / q);
             }
@@ -71,12 +89,16 @@ pub fn divergence<T: Real>(teacher: &Matrix<T>, logits: &Matrix<T>, rows: &[u32]
     (total / rows.len().max(1) as f64, gradient)
 }
 
-/// Alignment: the mean over pairs (r, target) of 1 − cos(xᵣ, target), and its gradient with respect to x. A row
-/// or target of zeros has no direction: its cosine and its gradient are 0.
+/// Alignment: the mean over pairs (r, target) of 1 − cos(xᵣ, target), and its gradient with respect
+/// to x. A row or target of zeros has no direction: its cosine and its gradient are 0.
 ///
 /// # Panics
 /// If a row does not exist or a target has another width.
-pub fn misalignment<T: Real>(x: &Matrix<T>, pairs: &[(u32, &[T])], pool: &Pool<T>) -> (f64, Matrix<T>) {
+pub fn misalignment<T: Real>(
+    x: &Matrix<T>,
+    pairs: &[(u32, &[T])],
+    pool: &Pool<T>,
+) -> (f64, Matrix<T>) {
     let mut gradient = pool.take(x.rows(), x.columns());
     gradient.data_mut().fill(T::ZERO);
     let scale = 1.0 / pairs.len().max(1) as f64;
@@ -99,12 +121,16 @@ pub fn misalignment<T: Real>(x: &Matrix<T>, pairs: &[(u32, &[T])], pool: &Pool<T
     (total * scale, gradient)
 }
 
-/// Squared distance: the mean over pairs (r, target) of the mean over columns of (xᵣ − target)², and its gradient
-/// with respect to x.
+/// Squared distance: the mean over pairs (r, target) of the mean over columns of (xᵣ − target)²,
+/// and its gradient with respect to x.
 ///
 /// # Panics
 /// If a row does not exist or a target has another width.
-pub fn squared_error<T: Real>(x: &Matrix<T>, pairs: &[(u32, &[T])], pool: &Pool<T>) -> (f64, Matrix<T>) {
+pub fn squared_error<T: Real>(
+    x: &Matrix<T>,
+    pairs: &[(u32, &[T])],
+    pool: &Pool<T>,
+) -> (f64, Matrix<T>) {
     let mut gradient = pool.take(x.rows(), x.columns());
     gradient.data_mut().fill(T::ZERO);
     let scale = T::of(1.0 / (pairs.len() * x.columns()).max(1) as f64);
@@ -121,8 +147,9 @@ pub fn squared_error<T: Real>(x: &Matrix<T>, pairs: &[(u32, &[T])], pool: &Pool<
     (total * scale.f64(), gradient)
 }
 
-/// Diversity of what a generator makes of noise: exp(−mean_{i,j} ‖zᵢ − zⱼ‖²/dim(z) · ‖xᵢ − xⱼ‖₁/dim(x)) over all n² pairs of rows,
-/// and its gradient with respect to x. It falls as different noise gives different rows.
+/// Diversity of what a generator makes of noise: exp(−mean_{i,j} ‖zᵢ − zⱼ‖²/dim(z) · ‖xᵢ −
+/// xⱼ‖₁/dim(x)) over all n² pairs of rows, and its gradient with respect to x. It falls as
+/// different noise gives different rows.
 ///
 /// # Panics
 /// If there is not one row of noise per row of x.
@@ -134,13 +161,18 @@ pub fn diversity<T: Real>(noise: &Matrix<T>, x: &Matrix<T>, pool: &Pool<T>) -> (
     let mut weights = pool.take(n, n);
     for i in 0..n {
         for j in i + 1..n {
-            let apart = noise.row(i).iter().zip(noise.row(j)).map(|(a, b)| (a.f64() - b.f64()) * (a.f64() - b.f64()));
+            let apart = noise
+                .row(i)
+                .iter()
+                .zip(noise.row(j))
+                .map(|(a, b)| (a.f64() - b.f64()) * (a.f64() - b.f64()));
             weights.row_mut(i)[j] = T::of(scale * apart.sum::<f64>());
         }
     }
     let mut gradient = pool.take(n, x.columns());
     let (x, stride) = (x.data(), x.stride());
-    let mean = diversity::weighted_l1(x, stride, weights.data(), weights.stride(), gradient.data_mut());
+    let mean =
+        diversity::weighted_l1(x, stride, weights.data(), weights.stride(), gradient.data_mut());
     pool.put(weights);
     let value = libm::exp(-mean);
     self::scale(&mut gradient, -value);
@@ -150,5 +182,7 @@ pub fn diversity<T: Real>(noise: &Matrix<T>, x: &Matrix<T>, pool: &Pool<T>) -> (
 /// x ← factor · x.
 pub fn scale<T: Real>(x: &mut Matrix<T>, factor: f64) {
     let (stride, work, factor) = (x.stride(), x.data().len(), T::of(factor));
-    parallel::over_rows(x.data_mut(), stride, work, |_, rows| rows.iter_mut().for_each(|x| *x = *x * factor));
+    parallel::over_rows(x.data_mut(), stride, work, |_, rows| {
+        rows.iter_mut().for_each(|x| *x = *x * factor)
+    });
 }

@@ -4,8 +4,9 @@ use crate::Real;
 
 /// A row-major matrix whose rows start on a cache line or half of one.
 ///
-/// Rows are padded to a multiple of 16 numbers (8 if there are at most 8 columns) so that kernels need no
-/// tails; the padding is always zero, so sums over whole rows are right. The buffer is 64-byte aligned.
+/// Rows are padded to a multiple of 16 numbers (8 if there are at most 8 columns) so that kernels
+/// need no tails; the padding is always zero, so sums over whole rows are right. The buffer is
+/// 64-byte aligned.
 ///
 /// ```
 /// let m = boostfgl_nn::Matrix::<f32>::from_rows(2, 3, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
@@ -32,7 +33,13 @@ const EMPTY: Line = Line([0; 64]);
 impl<T: Real> Matrix<T> {
     /// All zeros.
     pub fn zeros(rows: usize, columns: usize) -> Self {
-        let mut matrix = Self { rows: 0, columns: 0, stride: 0, lines: Vec::new(), number: std::marker::PhantomData };
+        let mut matrix = Self {
+            rows: 0,
+            columns: 0,
+            stride: 0,
+            lines: Vec::new(),
+            number: std::marker::PhantomData,
+        };
         matrix.reshape(rows, columns);
         matrix
     }
@@ -50,7 +57,8 @@ impl<T: Real> Matrix<T> {
         matrix
     }
 
-    /// Gives the buffer another shape. Values are unspecified afterwards, except that padding is zero.
+    /// Gives the buffer another shape. Values are unspecified afterwards, except that padding is
+    /// zero.
     pub(crate) fn reshape(&mut self, rows: usize, columns: usize) {
         let stride = stride(columns);
         let lines = (rows * stride * size_of::<T>()).div_ceil(size_of::<Line>());
@@ -58,8 +66,8 @@ impl<T: Real> Matrix<T> {
             self.lines.resize(lines, EMPTY);
         }
         (self.rows, self.columns, self.stride) = (rows, columns, stride);
-        // Also where the shape is the same: numbers that overflowed leave NaN there (0 · ∞), and the next to use the buffer may be
-        // another client.
+        // Also where the shape is the same: numbers that overflowed leave NaN there (0 · ∞), and
+        // the next to use the buffer may be another client.
         if columns != stride {
             self.clear_padding();
         }
@@ -195,7 +203,10 @@ mod tests {
         for (rows, columns) in [(3, 7), (40, 7), (2, 17), (10, 17), (5, 20), (40, 3)] {
             m.reshape(rows, columns);
             let stride = m.stride();
-            assert!(m.data().chunks(stride).all(|row| row[columns..].iter().all(|x| *x == 0.0)), "{rows} x {columns}");
+            assert!(
+                m.data().chunks(stride).all(|row| row[columns..].iter().all(|x| *x == 0.0)),
+                "{rows} x {columns}"
+            );
             (0..rows).for_each(|r| m.row_mut(r).fill(1.0));
             assert_eq!(m.clone(), m);
         }

@@ -10,14 +10,15 @@ const BLOCK: usize = 2048;
 /// How a model differs from an earlier one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moved<T> {
-    /// The differences of largest magnitude with their places, counted tensor by tensor and row by row without padding,
-    /// in the order of places; of equals the first.
+    /// The differences of largest magnitude with their places, counted tensor by tensor and row by
+    /// row without padding, in the order of places; of equals the first.
     pub entries: Vec<(u32, T)>,
     /// ‖Δ‖₂ of each tensor, as by [`Params::tensor_distances`].
     pub distances: Vec<f64>,
 }
 
-/// The `count` numbers of Δ = `to` − `from` of largest magnitude and the length of Δ, in one pass over the models.
+/// The `count` numbers of Δ = `to` − `from` of largest magnitude and the length of Δ, in one pass
+/// over the models.
 ///
 /// # Panics
 /// If the models differ in shape.
@@ -95,7 +96,11 @@ mod tests {
         ];
         let number = |i: usize| libm::sinf((i * 7_919 + seed * 104_729) as f32);
         let tensor = |s: &TensorShape| {
-            Matrix::from_rows(s.rows, s.columns, &(0..s.rows * s.columns).map(number).collect::<Vec<_>>())
+            Matrix::from_rows(
+                s.rows,
+                s.columns,
+                &(0..s.rows * s.columns).map(number).collect::<Vec<_>>(),
+            )
         };
         Params::from_tensors(&shapes, shapes.iter().map(tensor).collect())
     }
@@ -113,7 +118,10 @@ mod tests {
     #[test]
     fn who_stood_still_sends_the_first_numbers() {
         let found = moved_most(&model(1), &model(1), 3);
-        assert_eq!(found, Moved { entries: vec![(0, 0.0), (1, 0.0), (2, 0.0)], distances: vec![0.0; 5] });
+        assert_eq!(
+            found,
+            Moved { entries: vec![(0, 0.0), (1, 0.0), (2, 0.0)], distances: vec![0.0; 5] }
+        );
     }
 
     #[test]

@@ -1,10 +1,12 @@
-//! Gaussian noise on messages that is a function of (key, layer, node, column), not of the order of evaluation.
+//! Gaussian noise on messages that is a function of (key, layer, node, column), not of the order of
+//! evaluation.
 
 use crate::dropout::mix64;
 use crate::kernels::reduce::inner_product;
 use crate::{Matrix, Real, parallel};
 
-/// Noise on the messages of one forward pass: its strength σ relative to the messages, and the key of the pass.
+/// Noise on the messages of one forward pass: its strength σ relative to the messages, and the key
+/// of the pass.
 ///
 /// Where a layer aggregates messages M = P·Z, networks go on with
 ///
@@ -12,15 +14,16 @@ use crate::{Matrix, Real, parallel};
 /// M + σ·ρ·G,   ρ = √(mean of M²) over all entries,   G ~ N(0, 1) for every entry
 /// ```
 ///
-/// with ρ and G constants on the way back. Z is what nodes send: with noise, networks always multiply by the weights
-/// of a layer before they propagate, whichever side is narrower, and never keep P·X from pass to pass.
+/// with ρ and G constants on the way back. Z is what nodes send: with noise, networks always
+/// multiply by the weights of a layer before they propagate, whichever side is narrower, and never
+/// keep P·X from pass to pass.
 ///
-/// G of a node does not depend on which other rows are computed; ρ is taken over those that are, so a view that is
-/// restricted has noise of nearly the same scale, and a view of all nodes ([`Reach::Everything`](crate::Reach)) has
-/// the very noise of [`View::whole`](crate::View::whole).
+/// G of a node does not depend on which other rows are computed; ρ is taken over those that are, so
+/// a view that is restricted has noise of nearly the same scale, and a view of all nodes
+/// ([`Reach::Everything`](crate::Reach)) has the very noise of [`View::whole`](crate::View::whole).
 ///
-/// This simulates the noise of a differentially private propagation. It **is not** differential privacy: nothing is
-/// clipped, the scale is read off the data, and no budget is kept.
+/// This simulates the noise of a differentially private propagation. It **is not** differential
+/// privacy: nothing is clipped, the scale is read off the data, and no budget is kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MessageNoise {
     sigma: f64,
@@ -30,8 +33,8 @@ pub struct MessageNoise {
 }
 
 impl MessageNoise {
-    /// Noise of standard deviation `sigma` times the root mean square of the messages; the key is drawn from (seed,
-    /// client, round, pass).
+    /// Noise of standard deviation `sigma` times the root mean square of the messages; the key is
+    /// drawn from (seed, client, round, pass).
     ///
     /// # Panics
     /// If σ is negative or not finite.
@@ -40,8 +43,8 @@ impl MessageNoise {
         Self { sigma, relative: true, key }
     }
 
-    /// Noise of standard deviation `deviation`, whatever the messages are: ρ = 1. With it a loss is a function of the
-    /// parameters whose gradient a tape has exactly.
+    /// Noise of standard deviation `deviation`, whatever the messages are: ρ = 1. With it a loss is
+    /// a function of the parameters whose gradient a tape has exactly.
     ///
     /// # Panics
     /// If the deviation is negative or not finite.
@@ -69,8 +72,10 @@ impl MessageNoise {
         }
         assert_eq!(nodes.len(), messages.rows(), "one node per row of messages");
         let (columns, stride) = (messages.columns(), messages.stride());
-        let scale = if self.relative { self.sigma * root_mean_square(messages) } else { self.sigma };
-        let (key, work) = (mix64(self.key ^ mix64(layer as u64)), messages.data().len() * PER_NUMBER);
+        let scale =
+            if self.relative { self.sigma * root_mean_square(messages) } else { self.sigma };
+        let (key, work) =
+            (mix64(self.key ^ mix64(layer as u64)), messages.data().len() * PER_NUMBER);
         parallel::over_rows(messages.data_mut(), stride, work, |rows, chunk| {
             for (row, &node) in chunk.chunks_exact_mut(stride).zip(&nodes[rows]) {
                 add_to_row(&mut row[..columns], mix64(key ^ mix64(u64::from(node))), T::of(scale));
@@ -87,10 +92,13 @@ fn root_mean_square<T: Real>(x: &Matrix<T>) -> f64 {
 /// What drawing a number costs, in multiply-adds.
 const PER_NUMBER: usize = 32;
 
-/// Adds scale · N(0, 1) to each entry: a Box–Muller pair for every two columns, from 64 bits of a counter.
+/// Adds scale · N(0, 1) to each entry: a Box–Muller pair for every two columns, from 64 bits of a
+/// counter.
 fn add_to_row<T: Real>(row: &mut [T], key: u64, scale: T) {
     for (counter, pair) in row.chunks_mut(2).enumerate() {
-        let draws = normal_pair(mix64(key.wrapping_add((counter as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15))));
+        let draws = normal_pair(mix64(
+            key.wrapping_add((counter as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+        ));
         for (x, draw) in pair.iter_mut().zip(draws) {
             *x = scale.mul_add(T::of(f64::from(draw)), *x);
         }
@@ -130,16 +138,24 @@ mod tests {
         dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
     }
 
-    /// Moments of N(0, (σρ)²) with ρ = 2: mean 0, variance within 5 %, 68.3 % within one deviation, kurtosis 3.
+    /// Moments of N(0, (σρ)²) with ρ = 2: mean 0, variance within 5 %, 68.3 % within one deviation,
+    /// kurtosis 3.
     #[test]
     fn draws_have_the_moments_of_a_normal_distribution() {
         for sigma in [0.1, 1.0, 30.0] {
-            let noise: Vec<f64> = drawn(MessageNoise::new(sigma, 9), 1).iter().map(|x| x / (2.0 * sigma)).collect();
-            let mean_of = |f: &dyn Fn(f64) -> f64| noise.iter().map(|x| f(*x)).sum::<f64>() / noise.len() as f64;
+            let noise: Vec<f64> =
+                drawn(MessageNoise::new(sigma, 9), 1).iter().map(|x| x / (2.0 * sigma)).collect();
+            let mean_of = |f: &dyn Fn(f64) -> f64| {
+                noise.iter().map(|x| f(*x)).sum::<f64>() / noise.len() as f64
+            };
             assert!(mean_of(&|x| x).abs() < 0.03, "mean {}", mean_of(&|x| x));
             let variance = mean_of(&|x| x * x);
             assert!((variance - 1.0).abs() < 0.05, "variance {variance}");
-            assert!((mean_of(&|x| x.powi(4)) - 3.0).abs() < 0.3, "kurtosis {}", mean_of(&|x| x.powi(4)));
+            assert!(
+                (mean_of(&|x| x.powi(4)) - 3.0).abs() < 0.3,
+                "kurtosis {}",
+                mean_of(&|x| x.powi(4))
+            );
             let within = mean_of(&|x| f64::from(u8::from(x.abs() < 1.0)));
             assert!((within - 0.6827).abs() < 0.01, "{within} within one deviation");
         }
@@ -152,7 +168,10 @@ mod tests {
             assert!(correlation(&base, &other).abs() < 0.03);
         }
         for apart in [1, 2, COLUMNS] {
-            assert!(correlation(&base[apart..], &base[..base.len() - apart]).abs() < 0.03, "{apart} apart");
+            assert!(
+                correlation(&base[apart..], &base[..base.len() - apart]).abs() < 0.03,
+                "{apart} apart"
+            );
         }
     }
 
@@ -171,9 +190,11 @@ mod tests {
 
     #[test]
     fn strength_zero_and_silence_stay_as_they_are() {
-        for (noise, value) in
-            [(MessageNoise::off(), 0.1f32), (MessageNoise::new(0.0, 7), 0.1), (MessageNoise::new(3.0, 7), 0.0)]
-        {
+        for (noise, value) in [
+            (MessageNoise::off(), 0.1f32),
+            (MessageNoise::new(0.0, 7), 0.1),
+            (MessageNoise::new(3.0, 7), 0.0),
+        ] {
             let before = Matrix::from_rows(ROWS, COLUMNS, &[value; ROWS * COLUMNS]);
             let mut after = before.clone();
             noise.add_to(&mut after, &nodes(), 0);
@@ -186,7 +207,11 @@ mod tests {
     #[test]
     fn extreme_bits_give_finite_numbers() {
         for bits in [0, u64::MAX, u64::from(u32::MAX), u64::from(u32::MAX) << 32] {
-            assert!(normal_pair(bits).iter().all(|x| x.abs() < 6.9), "{bits:x}: {:?}", normal_pair(bits));
+            assert!(
+                normal_pair(bits).iter().all(|x| x.abs() < 6.9),
+                "{bits:x}: {:?}",
+                normal_pair(bits)
+            );
         }
     }
 }

@@ -4,12 +4,12 @@ use crate::Real;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Below this many multiply-adds a kernel stays on its thread: clients are the first unit of parallelism, and
-/// waking another thread costs about as much as this.
+/// Below this many multiply-adds a kernel stays on its thread: clients are the first unit of
+/// parallelism, and waking another thread costs about as much as this.
 const WORTH_SHARING: usize = 1 << 21;
 
-/// Rows per piece of a sparse kernel or an elementwise pass: small enough to balance power-law rows over threads, large
-/// enough to amortise a task.
+/// Rows per piece of a sparse kernel or an elementwise pass: small enough to balance power-law rows
+/// over threads, large enough to amortise a task.
 const ROWS: usize = 128;
 
 /// Rows per piece of a dense product, each of which packs the right side anew.
@@ -33,7 +33,8 @@ pub(crate) fn over_rows<T: Real>(
     over_row_blocks(out, stride, ROWS, piece);
 }
 
-/// Like [`over_rows`] for kernels whose digits may depend on the cut: it is always made, every `block` rows.
+/// Like [`over_rows`] for kernels whose digits may depend on the cut: it is always made, every
+/// `block` rows.
 pub(crate) fn over_row_blocks<T: Real>(
     out: &mut [T],
     stride: usize,
@@ -72,9 +73,13 @@ pub(crate) fn over_segments<T: Real>(
     pieces.into_par_iter().for_each(|(rows, own)| piece(rows, own));
 }
 
-/// Sums over many rows: `piece(rows, out)` writes the sum over its rows into `out`; partial sums are added in
-/// index order.
-pub(crate) fn partial_sums<T: Real>(rows: usize, out: &mut [T], piece: impl Fn(Range<usize>, &mut [T]) + Sync) {
+/// Sums over many rows: `piece(rows, out)` writes the sum over its rows into `out`; partial sums
+/// are added in index order.
+pub(crate) fn partial_sums<T: Real>(
+    rows: usize,
+    out: &mut [T],
+    piece: impl Fn(Range<usize>, &mut [T]) + Sync,
+) {
     if rows <= SUM_ROWS {
         return piece(0..rows, out);
     }
@@ -107,7 +112,8 @@ pub(crate) fn over_pieces<T: Real, const N: usize>(
         return piece(0, buffers);
     }
     let mut chunks = buffers.map(|buffer| buffer.chunks_mut(PIECE));
-    let pieces: Vec<[&mut [T]; N]> =
-        (0..length.div_ceil(PIECE)).map(|_| std::array::from_fn(|i| chunks[i].next().unwrap_or_default())).collect();
+    let pieces: Vec<[&mut [T]; N]> = (0..length.div_ceil(PIECE))
+        .map(|_| std::array::from_fn(|i| chunks[i].next().unwrap_or_default()))
+        .collect();
     pieces.into_par_iter().enumerate().for_each(|(i, parts)| piece(i * PIECE, parts));
 }

@@ -39,7 +39,12 @@ impl TensorShape {
 
     /// A row of numbers that starts with these values, whatever the seed.
     pub fn starting_at(name: impl Into<String>, values: &[f64]) -> Self {
-        Self { name: name.into(), rows: 1, columns: values.len(), start: Start::Given(values.into()) }
+        Self {
+            name: name.into(),
+            rows: 1,
+            columns: values.len(),
+            start: Start::Given(values.into()),
+        }
     }
 
     /// Whether this is anything but a weight matrix.
@@ -56,8 +61,8 @@ pub struct Params<T> {
 }
 
 impl<T: Real> Params<T> {
-    /// Glorot-uniform weights, U(−a, a) with a = √(6 / (fan-in + fan-out)), from `seed`; zero biases, and given numbers
-    /// where a shape gives them.
+    /// Glorot-uniform weights, U(−a, a) with a = √(6 / (fan-in + fan-out)), from `seed`; zero
+    /// biases, and given numbers where a shape gives them.
     pub fn glorot(shapes: &[TensorShape], seed: u64) -> Self {
         let draw = |(i, shape): (usize, &TensorShape)| {
             let mut tensor = Matrix::zeros(shape.rows, shape.columns);
@@ -66,12 +71,19 @@ impl<T: Real> Params<T> {
                     let bound = libm::sqrt(6.0 / (shape.rows + shape.columns) as f64);
                     let mut stream = Stream::new(seed, "init", &[i as u64]);
                     for r in 0..shape.rows {
-                        tensor.row_mut(r).iter_mut().for_each(|x| *x = T::of(bound * (2.0 * stream.unit() - 1.0)));
+                        tensor
+                            .row_mut(r)
+                            .iter_mut()
+                            .for_each(|x| *x = T::of(bound * (2.0 * stream.unit() - 1.0)));
                     }
                 }
                 Start::Zero => {}
                 Start::Given(values) => {
-                    tensor.row_mut(0).iter_mut().zip(&**values).for_each(|(x, value)| *x = T::of(*value));
+                    tensor
+                        .row_mut(0)
+                        .iter_mut()
+                        .zip(&**values)
+                        .for_each(|(x, value)| *x = T::of(*value));
                 }
             }
             tensor
@@ -86,7 +98,12 @@ impl<T: Real> Params<T> {
     pub fn from_tensors(shapes: &[TensorShape], tensors: Vec<Matrix<T>>) -> Self {
         assert_eq!(shapes.len(), tensors.len(), "one tensor per shape");
         for (shape, tensor) in shapes.iter().zip(&tensors) {
-            assert_eq!((shape.rows, shape.columns), (tensor.rows(), tensor.columns()), "shape of {}", shape.name);
+            assert_eq!(
+                (shape.rows, shape.columns),
+                (tensor.rows(), tensor.columns()),
+                "shape of {}",
+                shape.name
+            );
         }
         Self { shapes: shapes.into(), tensors }
     }
@@ -125,7 +142,11 @@ impl<T: Real> Params<T> {
 
     /// ⟨θ, θ'⟩ over all tensors.
     pub fn dot(&self, other: &Self) -> f64 {
-        self.tensors.iter().zip(&other.tensors).map(|(a, b)| inner_product(a.data(), b.data())).sum()
+        self.tensors
+            .iter()
+            .zip(&other.tensors)
+            .map(|(a, b)| inner_product(a.data(), b.data()))
+            .sum()
     }
 
     /// ‖θ − θ'‖₂ over all tensors.
@@ -159,7 +180,8 @@ impl<T: Real> Params<T> {
 
     /// Whether every number is finite.
     pub fn is_finite(&self) -> bool {
-        // All are looked at: to stop at the first would keep the compiler from looking at several at once.
+        // All are looked at: to stop at the first would keep the compiler from looking at several
+        // at once.
         self.tensors.iter().all(|t| t.data().iter().fold(true, |finite, x| finite & x.is_finite()))
     }
 

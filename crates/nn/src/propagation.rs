@@ -5,8 +5,9 @@ use boostfgl_graph::Adjacency;
 
 /// Where each arc and each self-loop of a graph stands in its propagation matrix.
 ///
-/// The matrix has the pattern of A + I; row v holds the neighbours that send to v and v itself, in increasing
-/// order. So an arc (u → v) at position `a` of the adjacency stands at `a + v`, plus one if u > v.
+/// The matrix has the pattern of A + I; row v holds the neighbours that send to v and v itself, in
+/// increasing order. So an arc (u → v) at position `a` of the adjacency stands at `a + v`, plus one
+/// if u > v.
 #[derive(Clone, Copy, Debug)]
 pub struct Pattern<'a>(&'a Adjacency);
 
@@ -30,24 +31,28 @@ impl<'a> Pattern<'a> {
     }
 }
 
-/// Which messages a network passes: the plain values of its propagation matrix, before any boosting.
+/// Which messages a network passes: the plain values of its propagation matrix, before any
+/// boosting.
 ///
-/// Every operator has the pattern of A + I, with explicit zeros where a node does not send to itself, so that whoever
-/// weighs edges anew ([`Propagation::with_values`]) can do it for any network. A holds the edge weights where the graph
-/// has them and ones otherwise; d is the sum of a row of A.
+/// Every operator has the pattern of A + I, with explicit zeros where a node does not send to
+/// itself, so that whoever weighs edges anew ([`Propagation::with_values`]) can do it for any
+/// network. A holds the edge weights where the graph has them and ones otherwise; d is the sum of a
+/// row of A.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Operator {
     /// D̃^{-1/2} (A + I) D̃^{-1/2}, with D̃ the degrees of A + I: GCN and all that build on it.
     #[default]
     Gcn,
-    /// D⁻¹ A: the mean over neighbours, without the node itself. A node without neighbours receives 0.
+    /// D⁻¹ A: the mean over neighbours, without the node itself. A node without neighbours receives
+    /// 0.
     Mean,
     /// A: the sum over neighbours, without the node itself.
     Sum,
     /// A + I: what each neighbour and the node itself count for before attention tells them apart.
     Ones,
-    /// D^{-1/2} A D^{-1/2}: GCN's normalisation without the node itself. In a directed graph a node that only sends has
-    /// no degree of its own; it counts as one, so that its messages are not lost.
+    /// D^{-1/2} A D^{-1/2}: GCN's normalisation without the node itself. In a directed graph a node
+    /// that only sends has no degree of its own; it counts as one, so that its messages are not
+    /// lost.
     Symmetric,
 }
 
@@ -72,18 +77,24 @@ impl<T: Real> Propagation<T> {
             Operator::Gcn => Self::gcn(adjacency),
             Operator::Mean => {
                 let degree: Vec<f64> = (0..adjacency.len()).map(degree).collect();
-                Self::build(adjacency, |v, _, arc| T::of(arc.map_or(0.0, |arc| weight(arc) / degree[v])))
+                Self::build(adjacency, |v, _, arc| {
+                    T::of(arc.map_or(0.0, |arc| weight(arc) / degree[v]))
+                })
             }
             Operator::Sum => Self::build(adjacency, |_, _, arc| T::of(arc.map_or(0.0, weight))),
             Operator::Ones => Self::build(adjacency, |_, _, arc| T::of(arc.map_or(1.0, weight))),
             Operator::Symmetric => {
-                let root: Vec<f64> = (0..adjacency.len()).map(|v| inverse_root(degree(v))).collect();
-                Self::build(adjacency, |v, u, arc| T::of(arc.map_or(0.0, weight) * root[v] * root[u]))
+                let root: Vec<f64> =
+                    (0..adjacency.len()).map(|v| inverse_root(degree(v))).collect();
+                Self::build(adjacency, |v, u, arc| {
+                    T::of(arc.map_or(0.0, weight) * root[v] * root[u])
+                })
             }
         }
     }
 
-    /// The matrix of GCN (Kipf and Welling): P = D̃^{-1/2} (A + I) D̃^{-1/2}, with D̃ the degrees of A + I.
+    /// The matrix of GCN (Kipf and Welling): P = D̃^{-1/2} (A + I) D̃^{-1/2}, with D̃ the degrees
+    /// of A + I.
     ///
     /// Edge weights, where the graph has them, stand for the ones of A.
     ///
@@ -102,12 +113,13 @@ impl<T: Real> Propagation<T> {
         Self::build(adjacency, |v, u, arc| T::of(arc.map_or(1.0, weight) * root[v] * root[u]))
     }
 
-    /// The mean over a node and its neighbours: P = D̃⁻¹ (A + I). Edge weights, where the graph has them, stand for the
-    /// ones of A.
+    /// The mean over a node and its neighbours: P = D̃⁻¹ (A + I). Edge weights, where the graph has
+    /// them, stand for the ones of A.
     pub fn row_mean(adjacency: &Adjacency) -> Self {
         let weight = |arc: usize| adjacency.weights().map_or(1.0, |w| f64::from(w[arc]));
-        let degree: Vec<f64> =
-            (0..adjacency.len()).map(|v| 1.0 + adjacency.arc_range(v).map(weight).sum::<f64>()).collect();
+        let degree: Vec<f64> = (0..adjacency.len())
+            .map(|v| 1.0 + adjacency.arc_range(v).map(weight).sum::<f64>())
+            .collect();
         Self::build(adjacency, |v, _, arc| T::of(arc.map_or(1.0, weight) / degree[v]))
     }
 
@@ -150,8 +162,9 @@ impl<T: Real> Propagation<T> {
 
 /// D₂^{-1/2} A₂ D₂^{-1/2}, where A₂ marks the nodes exactly two hops apart and D₂ counts them.
 ///
-/// `pattern` is any matrix of the pattern A + I; its values, and so edge weights, do not matter. The result has
-/// Σᵥ |N₂(v)| entries, at most Σᵥ Σ_{u ∈ N(v)} d(u): a hub of degree d alone causes up to d² of them.
+/// `pattern` is any matrix of the pattern A + I; its values, and so edge weights, do not matter.
+/// The result has Σᵥ |N₂(v)| entries, at most Σᵥ Σ_{u ∈ N(v)} d(u): a hub of degree d alone causes
+/// up to d² of them.
 pub(crate) fn two_hops<T: Real>(pattern: &Csr<T>) -> Csr<T> {
     let n = pattern.rows();
     let near = |v: usize| pattern.indices()[pattern.row_range(v)].iter().copied();
@@ -172,10 +185,12 @@ pub(crate) fn two_hops<T: Real>(pattern: &Csr<T>) -> Csr<T> {
         indices[start..].sort_unstable();
         offsets.push(indices.len());
     }
-    let root: Vec<f64> = offsets.windows(2).map(|row| inverse_root((row[1] - row[0]) as f64)).collect();
+    let root: Vec<f64> =
+        offsets.windows(2).map(|row| inverse_root((row[1] - row[0]) as f64)).collect();
     let value = |v: usize, u: u32| T::of(root[v] * root[u as usize]);
-    let values =
-        (0..n).flat_map(|v| indices[offsets[v]..offsets[v + 1]].iter().map(move |&u| (v, u))).map(|(v, u)| value(v, u));
+    let values = (0..n)
+        .flat_map(|v| indices[offsets[v]..offsets[v + 1]].iter().map(move |&u| (v, u)))
+        .map(|(v, u)| value(v, u));
     let values = values.collect();
     Csr::new(n, offsets, indices, values)
 }
@@ -204,14 +219,19 @@ mod tests {
     /// By hand: 0 sends to 1 and 2 with weights 2 and 6, 2 sends to 1 with weight 2.
     #[test]
     fn operators_of_a_weighted_directed_graph() {
-        let (a, _) = Adjacency::from_edges(3, &[(0, 1), (0, 2), (2, 1)], Some(&[2.0, 6.0, 2.0]), true).unwrap();
+        let (a, _) =
+            Adjacency::from_edges(3, &[(0, 1), (0, 2), (2, 1)], Some(&[2.0, 6.0, 2.0]), true)
+                .unwrap();
         let of = |operator| dense(Propagation::<f64>::of(operator, &a).csr());
         assert_eq!(of(Operator::Sum), [[0.0, 0.0, 0.0], [2.0, 0.0, 2.0], [6.0, 0.0, 0.0]]);
         assert_eq!(of(Operator::Ones), [[1.0, 0.0, 0.0], [2.0, 1.0, 2.0], [6.0, 0.0, 1.0]]);
         assert_eq!(of(Operator::Mean), [[0.0, 0.0, 0.0], [0.5, 0.0, 0.5], [1.0, 0.0, 0.0]]);
         let (four, six) = (libm::sqrt(4.0), libm::sqrt(6.0));
-        let expected = [[0.0, 0.0, 0.0], [2.0 / four, 0.0, 2.0 / four / six], [6.0 / six, 0.0, 0.0]];
-        for (found, expected) in of(Operator::Symmetric).iter().flatten().zip(expected.iter().flatten()) {
+        let expected =
+            [[0.0, 0.0, 0.0], [2.0 / four, 0.0, 2.0 / four / six], [6.0 / six, 0.0, 0.0]];
+        for (found, expected) in
+            of(Operator::Symmetric).iter().flatten().zip(expected.iter().flatten())
+        {
             assert!((found - expected).abs() < 1e-15, "{found} is not {expected}");
         }
     }

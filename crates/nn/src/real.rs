@@ -5,8 +5,8 @@ use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
 /// A floating-point number the kernels can work on.
 ///
-/// Transcendental functions are spelled out here, once, because the standard library's may differ in the last
-/// digit between platforms.
+/// Transcendental functions are spelled out here, once, because the standard library's may differ
+/// in the last digit between platforms.
 pub trait Real:
     bytemuck::Pod
     + Debug

@@ -7,18 +7,29 @@ use std::path::Path;
 
 /// Several models (one per seed, say) as the bytes of one safetensors file.
 ///
-/// Tensor `name` of the model called `prefix` is stored as `prefix.name`. Numbers are little-endian, as the
-/// format demands.
+/// Tensor `name` of the model called `prefix` is stored as `prefix.name`. Numbers are
+/// little-endian, as the format demands.
 ///
 /// # Errors
 /// If the format refuses, which names of tensors and metadata can cause.
-pub fn to_bytes<T: Real>(models: &[(String, &Params<T>)], metadata: HashMap<String, String>) -> Result<Vec<u8>> {
+pub fn to_bytes<T: Real>(
+    models: &[(String, &Params<T>)],
+    metadata: HashMap<String, String>,
+) -> Result<Vec<u8>> {
     let tensors: Vec<(String, Vec<usize>, Vec<u8>)> = models
         .iter()
         .flat_map(|(prefix, params)| {
             params.shapes().iter().zip(params.tensors()).map(move |(shape, tensor)| {
-                let dimensions = if shape.rows == 1 { vec![shape.columns] } else { vec![shape.rows, shape.columns] };
-                (format!("{prefix}.{}", shape.name), dimensions, bytemuck::cast_slice(&tensor.to_vec()).to_vec())
+                let dimensions = if shape.rows == 1 {
+                    vec![shape.columns]
+                } else {
+                    vec![shape.rows, shape.columns]
+                };
+                (
+                    format!("{prefix}.{}", shape.name),
+                    dimensions,
+                    bytemuck::cast_slice(&tensor.to_vec()).to_vec(),
+                )
             })
         })
         .collect();
@@ -30,7 +41,8 @@ pub fn to_bytes<T: Real>(models: &[(String, &Params<T>)], metadata: HashMap<Stri
     let views = tensors
         .iter()
         .map(|(name, dimensions, bytes)| {
-            let view = TensorView::new(T::DTYPE, dimensions.clone(), bytes).map_err(|e| failed(e.to_string()))?;
+            let view = TensorView::new(T::DTYPE, dimensions.clone(), bytes)
+                .map_err(|e| failed(e.to_string()))?;
             Ok((name.as_str(), view))
         })
         .collect::<Result<Vec<_>>>()?;
@@ -38,14 +50,15 @@ pub fn to_bytes<T: Real>(models: &[(String, &Params<T>)], metadata: HashMap<Stri
     Ok(with_sorted_header(bytes))
 }
 
-/// The same file with the keys of its header in order: metadata come out of a hash map, and the same model would give
-/// another file every time.
+/// The same file with the keys of its header in order: metadata come out of a hash map, and the
+/// same model would give another file every time.
 fn with_sorted_header(mut bytes: Vec<u8>) -> Vec<u8> {
     let sorted = |bytes: &[u8]| -> Option<Vec<u8>> {
         let length = usize::try_from(u64::from_le_bytes(*bytes.first_chunk()?)).ok()?;
         // Objects of objects: metadata, and one for each tensor.
         let header = bytes.get(8..8 + length)?;
-        let header: BTreeMap<String, BTreeMap<String, serde_json::Value>> = serde_json::from_slice(header).ok()?;
+        let header: BTreeMap<String, BTreeMap<String, serde_json::Value>> =
+            serde_json::from_slice(header).ok()?;
         let mut text = serde_json::to_vec(&header).ok()?;
         (text.len() <= length).then(|| text.resize(length, b' '))?;
         Some(text)
@@ -59,22 +72,34 @@ fn with_sorted_header(mut bytes: Vec<u8>) -> Vec<u8> {
 /// The model called `prefix` out of a safetensors file made by [`to_bytes`].
 ///
 /// # Errors
-/// If the bytes are not such a file, or a tensor is missing, of another shape or of another number type.
-pub fn from_bytes<T: Real>(path: &Path, bytes: &[u8], prefix: &str, shapes: &[TensorShape]) -> Result<Params<T>> {
-    let failed = |expected: String, found: String| Error::Parameters { path: path.to_path_buf(), expected, found };
-    let file =
-        safetensors::SafeTensors::deserialize(bytes).map_err(|e| failed("a safetensors file".into(), e.to_string()))?;
+/// If the bytes are not such a file, or a tensor is missing, of another shape or of another number
+/// type.
+pub fn from_bytes<T: Real>(
+    path: &Path,
+    bytes: &[u8],
+    prefix: &str,
+    shapes: &[TensorShape],
+) -> Result<Params<T>> {
+    let failed = |expected: String, found: String| Error::Parameters {
+        path: path.to_path_buf(),
+        expected,
+        found,
+    };
+    let file = safetensors::SafeTensors::deserialize(bytes)
+        .map_err(|e| failed("a safetensors file".into(), e.to_string()))?;
     let tensors = shapes
         .iter()
         .map(|shape| {
             let name = format!("{prefix}.{}", shape.name);
-            let view = file.tensor(&name).map_err(|e| failed(format!("tensor {name}"), e.to_string()))?;
+            let view =
+                file.tensor(&name).map_err(|e| failed(format!("tensor {name}"), e.to_string()))?;
             let count: usize = view.shape().iter().product();
             if view.dtype() != T::DTYPE
                 || count != shape.rows * shape.columns
                 || view.shape().last() != Some(&shape.columns)
             {
-                let expected = format!("tensor {name} as {:?} [{}, {}]", T::DTYPE, shape.rows, shape.columns);
+                let expected =
+                    format!("tensor {name} as {:?} [{}, {}]", T::DTYPE, shape.rows, shape.columns);
                 return Err(failed(expected, format!("{:?} {:?}", view.dtype(), view.shape())));
             }
             let values: Vec<T> = bytemuck::allocation::pod_collect_to_vec(view.data());

@@ -3,7 +3,8 @@
 use crate::kernels::gemm;
 use crate::{Matrix, Pool, Real};
 
-/// The n × n cosines between all rows of x, by one dense product. A row of zeros has no direction: its cosines are 0.
+/// The n × n cosines between all rows of x, by one dense product. A row of zeros has no direction:
+/// its cosines are 0.
 ///
 /// 2n²d operations for n rows of d numbers.
 ///

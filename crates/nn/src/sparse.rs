@@ -22,8 +22,8 @@ impl<T: Real> Csr<T> {
     /// Takes over the three arrays.
     ///
     /// # Panics
-    /// If they do not form a matrix: offsets must rise from 0 to the number of indices, indices lie below
-    /// `columns`, and there is one value per index.
+    /// If they do not form a matrix: offsets must rise from 0 to the number of indices, indices lie
+    /// below `columns`, and there is one value per index.
     pub fn new(columns: usize, offsets: Vec<usize>, indices: Vec<u32>, values: Vec<T>) -> Self {
         assert_eq!(offsets.first(), Some(&0), "offsets start at 0");
         assert_eq!(offsets.last(), Some(&indices.len()), "offsets end at the number of indices");
@@ -65,7 +65,8 @@ impl<T: Real> Csr<T> {
     pub fn with_dense_rows(&self, dense: &Matrix<T>) -> Self {
         assert_eq!(dense.columns(), self.columns(), "rows of the same width");
         let Shape { columns, offsets, indices } = &*self.shape;
-        let (mut offsets, mut indices, mut values) = (offsets.clone(), indices.clone(), self.values.clone());
+        let (mut offsets, mut indices, mut values) =
+            (offsets.clone(), indices.clone(), self.values.clone());
         for r in 0..dense.rows() {
             indices.extend(0..*columns as u32);
             values.extend_from_slice(dense.row(r));
@@ -125,7 +126,8 @@ impl<T: Real> Csr<T> {
         &mut self.values
     }
 
-    /// The transpose of the rows `rows` (all if `None`), and for each of its entries the position it came from.
+    /// The transpose of the rows `rows` (all if `None`), and for each of its entries the position
+    /// it came from.
     pub(crate) fn transpose_of(&self, rows: Option<&[u32]>) -> (Self, Vec<u32>) {
         let count = rows.map_or(self.rows(), <[u32]>::len);
         let row = |i: usize| self.row_range(rows.map_or(i, |rows| rows[i] as usize));
@@ -153,7 +155,8 @@ impl<T: Real> Csr<T> {
         (Self { shape: Arc::new(Shape { columns: count, offsets, indices }), values }, from)
     }
 
-    /// The matrix of rows `rows` and columns `columns` (both increasing), and for each entry where it came from.
+    /// The matrix of rows `rows` and columns `columns` (both increasing), and for each entry where
+    /// it came from.
     ///
     /// Entries in other columns are left out.
     pub(crate) fn restricted(&self, rows: &[u32], columns: &[u32]) -> (Self, Vec<u32>) {
@@ -201,7 +204,9 @@ mod tests {
     }
 
     fn listed(a: &Csr<f64>) -> Vec<(usize, u32, f64)> {
-        (0..a.rows()).flat_map(|r| a.row_range(r).map(move |k| (r, a.indices()[k], a.values()[k]))).collect()
+        (0..a.rows())
+            .flat_map(|r| a.row_range(r).map(move |k| (r, a.indices()[k], a.values()[k])))
+            .collect()
     }
 
     proptest! {

@@ -1,8 +1,8 @@
 //! A small reverse-mode tape over 2-D matrices.
 //!
-//! Operations are recorded as they run; [`Tape::backward`] walks them in reverse. Each operation is one file in
-//! [`crate::ops`]. Buffers come from a [`Pool`] and go back to it, so that a training step allocates nothing
-//! after the first.
+//! Operations are recorded as they run; [`Tape::backward`] walks them in reverse. Each operation is
+//! one file in [`crate::ops`]. Buffers come from a [`Pool`] and go back to it, so that a training
+//! step allocates nothing after the first.
 
 use crate::{Matrix, MessageNoise, Real};
 use std::cell::RefCell;
@@ -25,7 +25,8 @@ impl<T: Real> Pool<T> {
     pub fn take(&self, rows: usize, columns: usize) -> Matrix<T> {
         let mut free = self.0.borrow_mut();
         let wanted = rows * columns * size_of::<T>();
-        let fits = (0..free.len()).filter(|&i| free[i].bytes() >= wanted).min_by_key(|&i| free[i].bytes());
+        let fits =
+            (0..free.len()).filter(|&i| free[i].bytes() >= wanted).min_by_key(|&i| free[i].bytes());
         let mut matrix = match fits {
             Some(i) => free.swap_remove(i),
             None => Matrix::zeros(0, 0),
@@ -139,7 +140,8 @@ impl<'a, T: Real> Tape<'a, T> {
         self.noise
     }
 
-    /// Lets views of [given features](crate::View::of_given_features) read them from `features`, one row per node.
+    /// Lets views of [given features](crate::View::of_given_features) read them from `features`,
+    /// one row per node.
     pub fn give_features(&mut self, features: Var) {
         self.features = Some(features);
     }
@@ -207,8 +209,14 @@ impl<'a, T: Real> Tape<'a, T> {
         self.push(Value::Owned(result), None, false)
     }
 
-    /// Records the result of an operation on `inputs`. Without a differentiable input nothing is kept for the way back.
-    pub(crate) fn record(&mut self, inputs: &[Var], result: Matrix<T>, operation: impl Operation<T> + 'a) -> Var {
+    /// Records the result of an operation on `inputs`. Without a differentiable input nothing is
+    /// kept for the way back.
+    pub(crate) fn record(
+        &mut self,
+        inputs: &[Var],
+        result: Matrix<T>,
+        operation: impl Operation<T> + 'a,
+    ) -> Var {
         let differentiable = inputs.iter().any(|input| self.differentiable[input.0]);
         let operation: Option<Box<dyn Operation<T> + 'a>> =
             if differentiable { Some(Box::new(operation)) } else { None };
@@ -234,18 +242,26 @@ impl<'a, T: Real> Tape<'a, T> {
     /// # Panics
     /// If `loss` is not 1 × 1.
     pub fn backward(self, loss: Var, parameters: &[Var]) -> Vec<Matrix<T>> {
-        assert_eq!((self.value(loss).rows(), self.value(loss).columns()), (1, 1), "a loss is one number");
+        assert_eq!(
+            (self.value(loss).rows(), self.value(loss).columns()),
+            (1, 1),
+            "a loss is one number"
+        );
         let mut seed = self.pool.take(1, 1);
         seed.row_mut(0)[0] = T::ONE;
         self.backward_from(vec![(loss, seed)], parameters)
     }
 
-    /// Gradients of a loss that is known by its own gradients: `seeds` holds ∂loss/∂value for some values of the tape,
-    /// whose sum over all ways to `parameters` is returned, in that order.
+    /// Gradients of a loss that is known by its own gradients: `seeds` holds ∂loss/∂value for some
+    /// values of the tape, whose sum over all ways to `parameters` is returned, in that order.
     ///
-    /// So a term of a loss need not be an operation: whoever can compute its gradient with respect to a value on the
-    /// tape hands that in. A parameter that reaches no seed gets zeros.
-    pub fn backward_from(mut self, seeds: Vec<(Var, Matrix<T>)>, parameters: &[Var]) -> Vec<Matrix<T>> {
+    /// So a term of a loss need not be an operation: whoever can compute its gradient with respect
+    /// to a value on the tape hands that in. A parameter that reaches no seed gets zeros.
+    pub fn backward_from(
+        mut self,
+        seeds: Vec<(Var, Matrix<T>)>,
+        parameters: &[Var],
+    ) -> Vec<Matrix<T>> {
         let mut gradients: Vec<Option<Matrix<T>>> = (0..self.values.len()).map(|_| None).collect();
         let last = seeds.iter().map(|(at, _)| at.0 + 1).max().unwrap_or(0);
         for (at, seed) in seeds {
@@ -271,7 +287,9 @@ impl<'a, T: Real> Tape<'a, T> {
         parameters
             .iter()
             .map(|&p| {
-                gradients[p.0].take().unwrap_or_else(|| Matrix::zeros(self.value(p).rows(), self.value(p).columns()))
+                gradients[p.0]
+                    .take()
+                    .unwrap_or_else(|| Matrix::zeros(self.value(p).rows(), self.value(p).columns()))
             })
             .collect()
     }
@@ -316,7 +334,11 @@ impl<'a, T: Real> Backward<'_, 'a, T> {
         match &mut self.gradients[var.0] {
             slot @ None => *slot = Some(gradient),
             Some(sum) => {
-                assert_eq!((sum.rows(), sum.columns()), (gradient.rows(), gradient.columns()), "shapes of gradients");
+                assert_eq!(
+                    (sum.rows(), sum.columns()),
+                    (gradient.rows(), gradient.columns()),
+                    "shapes of gradients"
+                );
                 for (sum, x) in sum.data_mut().iter_mut().zip(gradient.data()) {
                     *sum += *x;
                 }
@@ -350,7 +372,12 @@ mod tests {
         for (rows, columns) in [(4, 7), (3, 7), (4, 7), (2, 5)] {
             let mut matrix = pool.take(rows, columns);
             let stride = matrix.stride();
-            assert!(matrix.data().chunks_exact(stride).all(|row| row[columns..].iter().all(|x| *x == 0.0)));
+            assert!(
+                matrix
+                    .data()
+                    .chunks_exact(stride)
+                    .all(|row| row[columns..].iter().all(|x| *x == 0.0))
+            );
             matrix.data_mut().fill(f32::NAN);
             pool.put(matrix);
         }

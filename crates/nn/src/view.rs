@@ -11,11 +11,13 @@ use std::sync::Arc;
 
 /// What a forward pass reads to compute the logits of some nodes.
 ///
-/// Of an L-layer network only the L-hop neighbourhood of those nodes matters. The view holds, for each layer,
-/// the propagation matrix restricted to the rows and columns needed, and the features of the outermost hop.
+/// Of an L-layer network only the L-hop neighbourhood of those nodes matters. The view holds, for
+/// each layer, the propagation matrix restricted to the rows and columns needed, and the features
+/// of the outermost hop.
 #[derive(Debug)]
 pub struct View<T> {
-    /// `frontiers[l]` are the nodes whose representation enters layer l; the last are the output nodes.
+    /// `frontiers[l]` are the nodes whose representation enters layer l; the last are the output
+    /// nodes.
     frontiers: Vec<Arc<Vec<u32>>>,
     blocks: Vec<Arc<Block<T>>>,
     first: First<T>,
@@ -46,7 +48,8 @@ pub(crate) enum First<T> {
     Dense { x: Arc<Matrix<T>> },
     /// P·X, computed once for as long as P does not change; the first propagation is then done.
     Propagated { x: Arc<Matrix<T>>, px: Matrix<T> },
-    /// Features stand on the tape ([`Tape::give_features`](crate::Tape::give_features)), so that they can be differentiated.
+    /// Features stand on the tape ([`Tape::give_features`](crate::Tape::give_features)), so that
+    /// they can be differentiated.
     Given,
 }
 
@@ -70,15 +73,16 @@ impl<T: Real> View<T> {
 
     /// Like [`View::training`], reaching further than `nodes` need.
     ///
-    /// Hops whose nodes stay the same share one block, so a network of many hops costs little more than the hops it
-    /// takes to reach everything.
+    /// Hops whose nodes stay the same share one block, so a network of many hops costs little more
+    /// than the hops it takes to reach everything.
     ///
     /// # Panics
     /// If the inputs have another operator than the plan, see [`Inputs::set_operator`].
     pub fn reaching(inputs: &Inputs<T>, nodes: Vec<u32>, reach: Reach, plan: Plan) -> Self {
         let all = || (0..inputs.nodes() as u32).collect::<Vec<_>>();
         let everywhere = |hops: usize| reach == Reach::Hidden && plan.hidden == Some(hops);
-        let output = if everywhere(plan.hops) || reach == Reach::Everything { all() } else { nodes };
+        let output =
+            if everywhere(plan.hops) || reach == Reach::Everything { all() } else { nodes };
         // From the output inwards: the reverse of the order of layers.
         let mut frontiers = vec![Arc::new(output)];
         let mut blocks: Vec<Arc<Block<T>>> = Vec::new();
@@ -109,8 +113,8 @@ impl<T: Real> View<T> {
         Self::assemble(inputs, vec![all; plan.hops + 1], blocks, plan, false)
     }
 
-    /// The view of a graph whose features each pass is given on its tape: it computes logits of all nodes and can be
-    /// differentiated, with respect to the features too.
+    /// The view of a graph whose features each pass is given on its tape: it computes logits of all
+    /// nodes and can be differentiated, with respect to the features too.
     pub fn of_given_features(adjacency: &Adjacency, plan: Plan) -> Self {
         let propagation = Propagation::<T>::of(plan.operator, adjacency);
         let all = Arc::new((0..adjacency.len() as u32).collect());
@@ -122,7 +126,14 @@ impl<T: Real> View<T> {
         let block = Arc::new(Block { two_hops, ..differentiable(propagation.csr().clone()) });
         let blocks = (0..plan.hops).map(|_| Arc::clone(&block)).collect();
         let own = (plan.own_features && plan.hops > 0).then_some(First::Given);
-        Self { frontiers: vec![all; plan.hops + 1], blocks, first: First::Given, own, remembered: None, plan }
+        Self {
+            frontiers: vec![all; plan.hops + 1],
+            blocks,
+            first: First::Given,
+            own,
+            remembered: None,
+            plan,
+        }
     }
 
     fn assemble(
@@ -133,14 +144,20 @@ impl<T: Real> View<T> {
         differentiable: bool,
     ) -> Self {
         let matched = plan.hops == 0 || inputs.operator() == plan.operator;
-        assert!(matched, "the plan asks for {:?}, the inputs have {:?}", plan.operator, inputs.operator());
+        assert!(
+            matched,
+            "the plan asks for {:?}, the inputs have {:?}",
+            plan.operator,
+            inputs.operator()
+        );
         let first = match First::of(inputs, &frontiers[0], differentiable) {
             First::Dense { x } if plan.propagate_features && plan.hops > 0 => {
                 First::Propagated { px: propagate(&blocks[0].matrix, &x), x }
             }
             first => first,
         };
-        let own = (plan.own_features && plan.hops > 0).then(|| First::of(inputs, &frontiers[1], differentiable));
+        let own = (plan.own_features && plan.hops > 0)
+            .then(|| First::of(inputs, &frontiers[1], differentiable));
         Self { frontiers, blocks, first, own, remembered: None, plan }
     }
 
@@ -150,7 +167,9 @@ impl<T: Real> View<T> {
         while layer < self.blocks.len() {
             let mut block = Arc::clone(&self.blocks[layer]);
             // Layers may share one block: release the others' hold before changing it.
-            let sharing = (layer..self.blocks.len()).filter(|&l| Arc::ptr_eq(&self.blocks[l], &block)).count();
+            let sharing = (layer..self.blocks.len())
+                .filter(|&l| Arc::ptr_eq(&self.blocks[l], &block))
+                .count();
             self.blocks.drain(layer..layer + sharing);
             match Arc::get_mut(&mut block) {
                 Some(block) => block.refresh(propagation.csr()),
@@ -165,17 +184,18 @@ impl<T: Real> View<T> {
         }
     }
 
-    /// X·W for the nodes this view reads, if features are sparse: the first product of a forward pass, which does not
-    /// depend on the propagation.
+    /// X·W for the nodes this view reads, if features are sparse: the first product of a forward
+    /// pass, which does not depend on the propagation.
     pub fn project(&self, weights: &Matrix<T>, pool: &Pool<T>) -> Option<Matrix<T>> {
         let First::Sparse(x) = &self.first else { return None };
         Some(x.multiply(weights, pool))
     }
 
-    /// Lets forward passes take X·W of **all** nodes from here instead of computing it, until told `None`.
+    /// Lets forward passes take X·W of **all** nodes from here instead of computing it, until told
+    /// `None`.
     ///
-    /// W is the first tensor of the network. The caller vouches that it belongs to the weights of the coming passes.
-    /// Digits do not change: each row is the same sum.
+    /// W is the first tensor of the network. The caller vouches that it belongs to the weights of
+    /// the coming passes. Digits do not change: each row is the same sum.
     pub fn remember(&mut self, product: Option<Arc<Matrix<T>>>) {
         self.remembered = product;
     }
@@ -184,7 +204,8 @@ impl<T: Real> View<T> {
         self.remembered.as_deref()
     }
 
-    /// The propagation of the first layer, restricted to what this view needs; `None` if the network passes no messages.
+    /// The propagation of the first layer, restricted to what this view needs; `None` if the
+    /// network passes no messages.
     pub fn first_propagation(&self) -> Option<&Csr<T>> {
         self.blocks.first().map(|block| &block.matrix)
     }
@@ -194,7 +215,8 @@ impl<T: Real> View<T> {
         &self.frontiers[self.plan.hops]
     }
 
-    /// The nodes whose last hidden representation comes out; none if the network has no hidden layer.
+    /// The nodes whose last hidden representation comes out; none if the network has no hidden
+    /// layer.
     pub fn hidden_nodes(&self) -> &[u32] {
         self.plan.hidden.map_or(&[], |hops| self.frontier(hops))
     }
@@ -228,7 +250,9 @@ impl<T: Real> First<T> {
     /// The features of `rows`, not propagated.
     fn of(inputs: &Inputs<T>, rows: &Arc<Vec<u32>>, differentiable: bool) -> Self {
         match inputs.features() {
-            FeatureMatrix::Sparse(x) => Self::Sparse(FeatureRows::new(x, inputs.full(), rows, differentiable)),
+            FeatureMatrix::Sparse(x) => {
+                Self::Sparse(FeatureRows::new(x, inputs.full(), rows, differentiable))
+            }
             FeatureMatrix::Dense(x) if rows.len() == x.rows() => Self::Dense { x: Arc::clone(x) },
             FeatureMatrix::Dense(x) => Self::Dense { x: Arc::new(x.rows_at(rows)) },
         }
@@ -289,7 +313,8 @@ impl<T: Real> Block<T> {
     }
 }
 
-/// The nodes whose representation one hop to `rows` reads, in increasing order; `rows` are among them.
+/// The nodes whose representation one hop to `rows` reads, in increasing order; `rows` are among
+/// them.
 fn senders<T: Real>(inputs: &Inputs<T>, plan: Plan, rows: &[u32]) -> Vec<u32> {
     let mut columns = inputs.propagation().csr().columns_of(rows);
     if plan.two_hops {
@@ -300,7 +325,8 @@ fn senders<T: Real>(inputs: &Inputs<T>, plan: Plan, rows: &[u32]) -> Vec<u32> {
     columns
 }
 
-/// Where each of `nodes` stands in `among`, which holds them all, both increasing; `None` if the two are the same.
+/// Where each of `nodes` stands in `among`, which holds them all, both increasing; `None` if the
+/// two are the same.
 fn positions(nodes: &[u32], among: &[u32]) -> Option<Vec<u32>> {
     let mut at = 0;
     let place = |v: &u32| {
@@ -322,24 +348,29 @@ mod tests {
     use super::*;
     use boostfgl_graph::{Adjacency, Features, Graph, Labels};
 
-    /// From one end of a path of four nodes everything is reached in three hops; the seven further ones are alike.
+    /// From one end of a path of four nodes everything is reached in three hops; the seven further
+    /// ones are alike.
     #[test]
     fn hops_that_reach_nobody_new_share_a_block() {
         let (path, _) = Adjacency::from_edges(4, &[(0, 1), (1, 2), (2, 3)], None, false).unwrap();
         let features = Features::dense(4, 1, vec![1.0; 4]).unwrap();
-        let graph = Graph::new("path", path, features, Labels::from_integers(&[0; 4], 2).unwrap()).unwrap();
+        let graph =
+            Graph::new("path", path, features, Labels::from_integers(&[0; 4], 2).unwrap()).unwrap();
         let inputs = Inputs::<f64>::new(&graph);
         let mut view = View::training(&inputs, vec![0], Plan::new(10, Some(0)));
         let sizes: Vec<usize> = (0..=10).map(|l| view.frontier(l).len()).collect();
         assert_eq!(sizes, [4, 4, 4, 4, 4, 4, 4, 4, 3, 2, 1]);
-        let distinct = |view: &View<f64>| 1 + view.blocks.windows(2).filter(|w| !Arc::ptr_eq(&w[0], &w[1])).count();
+        let distinct = |view: &View<f64>| {
+            1 + view.blocks.windows(2).filter(|w| !Arc::ptr_eq(&w[0], &w[1])).count()
+        };
         assert_eq!(distinct(&view), 4);
         assert_eq!(view.block(9).own(), Some(&[0][..]));
         assert_eq!(view.block(0).own(), None);
         let doubled = inputs.propagation().csr().values().iter().map(|x| 2.0 * x).collect();
         view.set_propagation(&inputs.propagation().with_values(doubled));
         assert_eq!(distinct(&view), 4);
-        let (own, plain) = (view.block(6).matrix.values()[0], inputs.propagation().csr().values()[0]);
+        let (own, plain) =
+            (view.block(6).matrix.values()[0], inputs.propagation().csr().values()[0]);
         assert_eq!(own, 2.0 * plain);
     }
 }

@@ -5,18 +5,24 @@ use boostfgl_nn::ops::Candidates;
 use boostfgl_nn::{Alike, Csr, Matrix, Mixture, Pool, Real};
 use proptest::prelude::*;
 
-/// A symmetric relation: points in some clusters on a line are alike when they are near. A width of 0 leaves twins, a huge one
-/// joins everything, and a reach of 0 leaves every node alone.
+/// A symmetric relation: points in some clusters on a line are alike when they are near. A width of
+/// 0 leaves twins, a huge one joins everything, and a reach of 0 leaves every node alone.
 fn relation(nodes: usize, clusters: u64, width: f64, reach: f64, seed: u64) -> Vec<Vec<u32>> {
     let mut stream = Stream::new(seed, "alike", &[]);
-    let at: Vec<f64> = (0..nodes).map(|_| (stream.unit() * clusters as f64).floor() + width * stream.unit()).collect();
+    let at: Vec<f64> = (0..nodes)
+        .map(|_| (stream.unit() * clusters as f64).floor() + width * stream.unit())
+        .collect();
     let near = |v: usize, u: usize| v != u && (at[v] - at[u]).abs() < reach;
     (0..nodes).map(|v| (0..nodes as u32).filter(|&u| near(v, u as usize)).collect()).collect()
 }
 
 fn random<T: Real>(rows: usize, columns: usize, seed: u64) -> Matrix<T> {
     let mut stream = Stream::new(seed, "alike numbers", &[]);
-    Matrix::from_rows(rows, columns, &(0..rows * columns).map(|_| T::of(stream.normal())).collect::<Vec<_>>())
+    Matrix::from_rows(
+        rows,
+        columns,
+        &(0..rows * columns).map(|_| T::of(stream.normal())).collect::<Vec<_>>(),
+    )
 }
 
 /// The largest error of B·y, relative to the sum of magnitudes, against plain sums in f64.
@@ -26,7 +32,8 @@ fn error<T: Real>(lists: &[Vec<u32>], columns: usize, seed: u64) -> f64 {
     let mut worst = 0f64;
     for (v, list) in lists.iter().enumerate() {
         for c in 0..columns {
-            let terms = || list.iter().copied().chain([v as u32]).map(|u| y.row(u as usize)[c].f64());
+            let terms =
+                || list.iter().copied().chain([v as u32]).map(|u| y.row(u as usize)[c].f64());
             let (sum, size) = (terms().sum::<f64>(), terms().map(f64::abs).sum::<f64>());
             worst = worst.max((found.row(v)[c].f64() - sum).abs() / size.max(1.0));
         }
@@ -51,7 +58,8 @@ proptest! {
         prop_assert_eq!(alike.degrees(), &degrees[..]);
         prop_assert!(alike.differences() <= degrees.iter().sum::<u32>() as usize);
         prop_assert!(error::<f64>(&lists, columns, seed) < 1e-12);
-        // A sum takes at most twice as many operations as it has terms, on partial sums of at most twice as many.
+        // A sum takes at most twice as many operations as it has terms, on partial sums of at most
+        // twice as many.
         prop_assert!(error::<f32>(&lists, columns, seed) < 2.0 * nodes as f64 * f64::from(f32::EPSILON));
     }
 }
@@ -89,20 +97,25 @@ fn a_relation_is_symmetric() {
 #[test]
 fn a_mixture_is_the_sum_of_its_parts() {
     let lists = relation(30, 3, 0.4, 0.2, 5);
-    let entries: Vec<(usize, u32, f64)> = (0..30).map(|v| (v, (v * v % 30) as u32, 0.5 + v as f64)).collect();
+    let entries: Vec<(usize, u32, f64)> =
+        (0..30).map(|v| (v, (v * v % 30) as u32, 0.5 + v as f64)).collect();
     let scale: Vec<f64> = (0..30).map(|v| 1.0 / f64::from(v + 1)).collect();
     let entry = |v: usize, u: usize| {
-        let edges: f64 = entries.iter().filter(|e| (e.0, e.1 as usize) == (v, u)).map(|e| e.2).sum();
+        let edges: f64 =
+            entries.iter().filter(|e| (e.0, e.1 as usize) == (v, u)).map(|e| e.2).sum();
         let alike = v == u || lists[v].contains(&(u as u32));
         edges + f64::from(u8::from(alike)) * scale[v] * scale[u]
     };
-    let mixture = Mixture::new(Csr::from_entries(30, 30, &entries), scale.clone(), Alike::from_lists(&lists));
+    let mixture =
+        Mixture::new(Csr::from_entries(30, 30, &entries), scale.clone(), Alike::from_lists(&lists));
     let (y, pool) = (random::<f64>(30, 5, 6), Pool::new());
     let (there, back) = (mixture.product(&y, &pool), mixture.transposed_product(&y, &pool));
     for (v, c) in (0..30).flat_map(|v| (0..5).map(move |c| (v, c))) {
         let plain: f64 = (0..30).map(|u| entry(v, u) * y.row(u)[c]).sum();
         let transposed: f64 = (0..30).map(|u| entry(u, v) * y.row(u)[c]).sum();
-        assert!((there.row(v)[c] - plain).abs() < 1e-12 && (back.row(v)[c] - transposed).abs() < 1e-12);
+        assert!(
+            (there.row(v)[c] - plain).abs() < 1e-12 && (back.row(v)[c] - transposed).abs() < 1e-12
+        );
     }
 }
 
@@ -112,14 +125,18 @@ fn candidates_know_who_is_alike() {
     let x = random::<f64>(200, 3, 8);
     let dot = |v: usize, u: usize| x.row(v).iter().zip(x.row(u)).map(|(a, b)| a * b).sum::<f64>();
     let near = |v: usize, u: usize| v != u && dot(v, u) / (dot(v, v) * dot(u, u)).sqrt() > 0.9;
-    let expected: Vec<Vec<u32>> = (0..200).map(|v| (0..200u32).filter(|&u| near(v, u as usize)).collect()).collect();
+    let expected: Vec<Vec<u32>> =
+        (0..200).map(|v| (0..200u32).filter(|&u| near(v, u as usize)).collect()).collect();
     assert_eq!(Candidates::all(&x, 0.9).alike().lists(), expected);
     let order: Vec<u32> = (0..200).map(|place| place * 77 % 200).collect();
     let mut place = vec![0u32; 200];
     (0..).zip(&order).for_each(|(at, &v)| place[v as usize] = at);
-    let windows: Vec<(u32, u32)> = place.iter().map(|&at| (at.saturating_sub(70), (at + 71).min(200))).collect();
+    let windows: Vec<(u32, u32)> =
+        place.iter().map(|&at| (at.saturating_sub(70), (at + 71).min(200))).collect();
     let within = |v: u32, u: &u32| place[v as usize].abs_diff(place[*u as usize]) <= 70;
-    let fewer: Vec<Vec<u32>> =
-        (0..).zip(&expected).map(|(v, list)| list.iter().copied().filter(|u| within(v, u)).collect()).collect();
+    let fewer: Vec<Vec<u32>> = (0..)
+        .zip(&expected)
+        .map(|(v, list)| list.iter().copied().filter(|u| within(v, u)).collect())
+        .collect();
     assert_eq!(Candidates::within(&x, 0.9, order, &windows).alike().lists(), fewer);
 }

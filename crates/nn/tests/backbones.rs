@@ -2,7 +2,9 @@
 
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, SparseRows, Stream};
 use boostfgl_nn::backbones::{Architecture, BACKBONES, Backbone, Pass, build, gradients, logits};
-use boostfgl_nn::{Dropout, Inputs, Matrix, Operator, Params, Pool, Propagation, Reduction, View, WeightedLoss};
+use boostfgl_nn::{
+    Dropout, Inputs, Matrix, Operator, Params, Pool, Propagation, Reduction, View, WeightedLoss,
+};
 use std::sync::Arc;
 
 const NODES: usize = 14;
@@ -14,7 +16,8 @@ const HERMIT: usize = 13;
 fn edges() -> Vec<(u32, u32)> {
     let mut stream = Stream::new(4, "backbone test", &[]);
     let ring = (0..HERMIT as u32).map(|v| (v, (v + 1) % HERMIT as u32));
-    let chords: Vec<(u32, u32)> = (0..6).map(|_| (stream.below(HERMIT) as u32, stream.below(HERMIT) as u32)).collect();
+    let chords: Vec<(u32, u32)> =
+        (0..6).map(|_| (stream.below(HERMIT) as u32, stream.below(HERMIT) as u32)).collect();
     ring.chain(chords).collect()
 }
 
@@ -32,11 +35,15 @@ fn graph(edges: &[(u32, u32)], numbers: &[f32], sparse: bool) -> Graph {
     } else {
         Features::dense(NODES, WIDTH, numbers.to_vec()).unwrap()
     };
-    Graph::new("test", adjacency, features, Labels::from_integers(&[1; NODES], CLASSES).unwrap()).unwrap()
+    Graph::new("test", adjacency, features, Labels::from_integers(&[1; NODES], CLASSES).unwrap())
+        .unwrap()
 }
 
 /// Every backbone with one to three layers, and the graph with the messages it passes.
-fn each(graph: &Graph, mut promise: impl FnMut(&str, &dyn Backbone<f64>, &Params<f64>, &Inputs<f64>)) {
+fn each(
+    graph: &Graph,
+    mut promise: impl FnMut(&str, &dyn Backbone<f64>, &Params<f64>, &Inputs<f64>),
+) {
     for info in BACKBONES {
         for (layers, hidden) in [(1, 4), (2, 5), (2, 16), (3, 8)] {
             let architecture = Architecture { inputs: WIDTH, hidden, classes: CLASSES, layers };
@@ -49,11 +56,17 @@ fn each(graph: &Graph, mut promise: impl FnMut(&str, &dyn Backbone<f64>, &Params
     }
 }
 
-/// Parameters with positive biases: with none, all units of a narrow layer may be off, and nothing would pass it.
+/// Parameters with positive biases: with none, all units of a narrow layer may be off, and nothing
+/// would pass it.
 fn alive(net: &dyn Backbone<f64>) -> Params<f64> {
     let shapes = net.shapes();
     let mut params = Params::glorot(&shapes, 3);
-    for (tensor, _) in params.tensors_mut().iter_mut().zip(&shapes).filter(|(_, shape)| shape.name.contains("bias")) {
+    for (tensor, _) in params
+        .tensors_mut()
+        .iter_mut()
+        .zip(&shapes)
+        .filter(|(_, shape)| shape.name.contains("bias"))
+    {
         tensor.row_mut(0).fill(0.5);
     }
     params
@@ -77,7 +90,8 @@ fn renaming_nodes_renames_logits() {
     let moved: Vec<(u32, u32)> = plain.iter().map(|&(a, b)| (renamed(a), renamed(b))).collect();
     let mut rows = features.clone();
     for v in 0..NODES {
-        rows[renamed(v as u32) as usize * WIDTH..][..WIDTH].copy_from_slice(&features[v * WIDTH..][..WIDTH]);
+        rows[renamed(v as u32) as usize * WIDTH..][..WIDTH]
+            .copy_from_slice(&features[v * WIDTH..][..WIDTH]);
     }
     let mut before = Vec::new();
     each(&graph(&plain, &features, false), |_, net, params, inputs| {
@@ -85,8 +99,10 @@ fn renaming_nodes_renames_logits() {
     });
     let mut before = before.into_iter();
     each(&graph(&moved, &rows, true), |what, net, params, inputs| {
-        let (before, after) =
-            (before.next().unwrap(), logits(net, params, &View::whole(inputs, net.plan()), &Pool::new()));
+        let (before, after) = (
+            before.next().unwrap(),
+            logits(net, params, &View::whole(inputs, net.plan()), &Pool::new()),
+        );
         assert!(
             (0..NODES).all(|v| near(before.row(v), after.row(renamed(v as u32) as usize))),
             "{what} reads the names of nodes, or sparse features differ from dense ones"
@@ -103,7 +119,9 @@ fn a_node_without_edges_hears_nobody_and_others_hear_somebody() {
     let run = |net: &dyn Backbone<f64>, params: &Params<f64>, inputs: &Inputs<f64>| {
         logits(net, params, &View::whole(inputs, net.plan()), &Pool::new())
     };
-    each(&graph(&edges, &plain, true), |_, net, params, inputs| before.push(run(net, params, inputs)));
+    each(&graph(&edges, &plain, true), |_, net, params, inputs| {
+        before.push(run(net, params, inputs))
+    });
     let mut before = before.into_iter();
     each(&graph(&edges, &others, true), |what, net, params, inputs| {
         let (before, after) = (before.next().unwrap(), run(net, params, inputs));
@@ -131,25 +149,36 @@ fn a_remembered_product_changes_no_digit() {
     });
 }
 
-/// Another propagation, and the plain one again: what topology boosting of some strength and of strength 0 does. Views
-/// share blocks among hops, which must all change.
+/// Another propagation, and the plain one again: what topology boosting of some strength and of
+/// strength 0 does. Views share blocks among hops, which must all change.
 #[test]
 fn a_propagation_can_be_replaced_and_restored() {
     let graph = graph(&edges(), &numbers(), false);
     each(&graph, |what, net, params, inputs| {
         let plan = net.plan();
         let plain = inputs.propagation();
-        let other = plain.csr().values().iter().enumerate().map(|(i, x)| x * (1.0 + 0.3 * (i % 5) as f64)).collect();
+        let other = plain
+            .csr()
+            .values()
+            .iter()
+            .enumerate()
+            .map(|(i, x)| x * (1.0 + 0.3 * (i % 5) as f64))
+            .collect();
         let other = plain.with_values(other);
         let nodes = vec![0u32, 4, 13];
-        let (mut training, mut whole) = (View::training(inputs, nodes.clone(), plan), View::whole(inputs, plan));
-        let (before, all_before) = (step(net, params, &training), logits(net, params, &whole, &Pool::new()));
+        let (mut training, mut whole) =
+            (View::training(inputs, nodes.clone(), plan), View::whole(inputs, plan));
+        let (before, all_before) =
+            (step(net, params, &training), logits(net, params, &whole, &Pool::new()));
         training.set_propagation(&other);
         whole.set_propagation(&other);
         let boosted = logits(net, params, &whole, &Pool::new());
         assert_eq!(all_before != boosted, plan.hops > 0, "{what}");
         let part = logits(net, params, &training, &Pool::new());
-        assert!(nodes.iter().enumerate().all(|(i, &v)| near(part.row(i), boosted.row(v as usize))), "{what}");
+        assert!(
+            nodes.iter().enumerate().all(|(i, &v)| near(part.row(i), boosted.row(v as usize))),
+            "{what}"
+        );
         assert_eq!(before != step(net, params, &training), plan.hops > 0, "{what}");
         training.set_propagation(plain);
         whole.set_propagation(plain);
@@ -162,17 +191,24 @@ fn a_propagation_can_be_replaced_and_restored() {
 fn shapes_are_as_planned() {
     let graph = graph(&edges(), &numbers(), false);
     each(&graph, |what, net, params, inputs| {
-        for view in [View::whole(inputs, net.plan()), View::training(inputs, vec![1, 7], net.plan())] {
+        for view in
+            [View::whole(inputs, net.plan()), View::training(inputs, vec![1, 7], net.plan())]
+        {
             let (logits, hidden) = Pass::new(net, &view, &Pool::new()).inspect(params);
             assert_eq!((logits.rows(), logits.columns()), (view.nodes().len(), CLASSES), "{what}");
             assert_eq!(hidden.is_some(), net.plan().hidden.is_some(), "{what}");
-            assert_eq!(hidden.map_or(0, |hidden| hidden.rows()), view.hidden_nodes().len(), "{what}");
+            assert_eq!(
+                hidden.map_or(0, |hidden| hidden.rows()),
+                view.hidden_nodes().len(),
+                "{what}"
+            );
         }
         let mut names: Vec<String> = net.shapes().into_iter().map(|shape| shape.name).collect();
         names.sort();
         names.dedup();
         assert_eq!(names.len(), net.shapes().len(), "{what}: two tensors of one name");
-        let passes = BACKBONES.iter().find(|info| what.starts_with(info.name)).unwrap().passes_messages;
+        let passes =
+            BACKBONES.iter().find(|info| what.starts_with(info.name)).unwrap().passes_messages;
         assert_eq!(passes, net.plan().hops > 0, "{what}");
     });
 }
@@ -182,23 +218,33 @@ fn shapes_are_as_planned() {
 fn sage_by_hand() {
     let (adjacency, _) = Adjacency::from_edges(3, &[(0, 1), (1, 2)], None, false).unwrap();
     let features = Features::dense(3, 1, vec![1.0, 10.0, 100.0]).unwrap();
-    let graph = Graph::new("path", adjacency, features, Labels::from_integers(&[0, 1, 0], 2).unwrap()).unwrap();
-    let net = build::<f64>("sage", Architecture { inputs: 1, hidden: 4, classes: 2, layers: 1 }).unwrap();
+    let graph =
+        Graph::new("path", adjacency, features, Labels::from_integers(&[0, 1, 0], 2).unwrap())
+            .unwrap();
+    let net =
+        build::<f64>("sage", Architecture { inputs: 1, hidden: 4, classes: 2, layers: 1 }).unwrap();
     let mut inputs = Inputs::new(&graph);
     inputs.set_operator(graph.adjacency(), net.plan().operator);
     let tensor = |a: f64, b: f64| Matrix::from_rows(1, 2, &[a, b]);
-    let params = Params::from_tensors(&net.shapes(), vec![tensor(2.0, 0.0), tensor(3.0, 1.0), tensor(0.5, 0.0)]);
+    let params = Params::from_tensors(
+        &net.shapes(),
+        vec![tensor(2.0, 0.0), tensor(3.0, 1.0), tensor(0.5, 0.0)],
+    );
     let out = logits(&*net, &params, &View::whole(&inputs, net.plan()), &Pool::new());
     assert_eq!(out.to_vec(), [23.5, 1.0, 131.5, 10.0, 320.5, 100.0]);
 }
 
-/// Attention is a softmax: a common factor of a row's prior cancels, and a prior of 0 is an edge that is not there.
+/// Attention is a softmax: a common factor of a row's prior cancels, and a prior of 0 is an edge
+/// that is not there.
 #[test]
 fn the_prior_of_attention_is_relative() {
     let (all, features) = (edges(), numbers());
-    let without: Vec<(u32, u32)> = all.iter().copied().filter(|&(a, b)| (a.min(b), a.max(b)) != (3, 4)).collect();
+    let without: Vec<(u32, u32)> =
+        all.iter().copied().filter(|&(a, b)| (a.min(b), a.max(b)) != (3, 4)).collect();
     let (whole, cut) = (graph(&all, &features, false), graph(&without, &features, false));
-    let net = build::<f64>("gat", Architecture { inputs: WIDTH, hidden: 8, classes: CLASSES, layers: 2 }).unwrap();
+    let net =
+        build::<f64>("gat", Architecture { inputs: WIDTH, hidden: 8, classes: CLASSES, layers: 2 })
+            .unwrap();
     let params = Params::glorot(&net.shapes(), 2);
     let inputs = |graph: &Graph| {
         let mut inputs = Inputs::<f64>::new(graph);
@@ -236,7 +282,8 @@ fn gprgnn_starts_as_appnp() {
     let (inputs, pool) = (Inputs::<f64>::new(&graph), Pool::new());
     let run = |name: &str| {
         let net = build::<f64>(name, architecture).unwrap();
-        logits(&*net, &Params::glorot(&net.shapes(), 6), &View::whole(&inputs, net.plan()), &pool).to_vec()
+        logits(&*net, &Params::glorot(&net.shapes(), 6), &View::whole(&inputs, net.plan()), &pool)
+            .to_vec()
     };
     assert!(near(&run("appnp"), &run("gprgnn")));
 }
@@ -245,18 +292,24 @@ fn gprgnn_starts_as_appnp() {
 #[should_panic(expected = "the plan asks for Mean, the inputs have Gcn")]
 fn messages_of_another_network_are_refused() {
     let graph = graph(&edges(), &numbers(), false);
-    let net = build::<f64>("sage", Architecture { inputs: WIDTH, hidden: 5, classes: CLASSES, layers: 2 }).unwrap();
+    let net = build::<f64>(
+        "sage",
+        Architecture { inputs: WIDTH, hidden: 5, classes: CLASSES, layers: 2 },
+    )
+    .unwrap();
     let _ = View::whole(&Inputs::<f64>::new(&graph), net.plan());
 }
 
-/// The hidden representation is the ReLU of what went into the last activation, followed in H2GCN by messages.
+/// The hidden representation is the ReLU of what went into the last activation, followed in H2GCN
+/// by messages.
 #[test]
 fn what_goes_into_the_last_activation_is_the_hidden_layer_before_its_relu() {
     let graph = graph(&edges(), &numbers(), false);
     each(&graph, |what, net, params, inputs| {
         let (view, pool) = (View::whole(inputs, net.plan()), Pool::new());
         let pass = Pass::new(net, &view, &pool);
-        let (Some(before), Some(hidden)) = (pass.before_activation(params), pass.inspect(params).1) else {
+        let (Some(before), Some(hidden)) = (pass.before_activation(params), pass.inspect(params).1)
+        else {
             assert!(net.plan().hidden.is_none(), "{what} hides something");
             return;
         };

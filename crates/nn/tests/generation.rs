@@ -1,4 +1,5 @@
-//! Gradients of what a generator needs, against central finite differences in f64: features on the tape, [a ‖ b], tanh.
+//! Gradients of what a generator needs, against central finite differences in f64: features on the
+//! tape, [a ‖ b], tanh.
 
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, Stream};
 use boostfgl_nn::backbones::{Architecture, BACKBONES, Pass, build};
@@ -9,7 +10,11 @@ const WIDTH: usize = 5;
 
 fn random(rows: usize, columns: usize, which: u64) -> Matrix<f64> {
     let mut stream = Stream::new(1, "generation", &[which]);
-    Matrix::from_rows(rows, columns, &(0..rows * columns).map(|_| stream.normal()).collect::<Vec<_>>())
+    Matrix::from_rows(
+        rows,
+        columns,
+        &(0..rows * columns).map(|_| stream.normal()).collect::<Vec<_>>(),
+    )
 }
 
 /// Compares a gradient with (L(x + h) − L(x − h)) / 2h in every entry.
@@ -23,7 +28,10 @@ fn check(x: &mut Matrix<f64>, found: &Matrix<f64>, loss: impl Fn(&Matrix<f64>) -
             let numeric = (above - loss(x)) / (2.0 * h);
             x.row_mut(i)[j] = at;
             let given = found.row(i)[j];
-            assert!((numeric - given).abs() < 1e-7, "[{i}, {j}]: {given}, finite differences {numeric}");
+            assert!(
+                (numeric - given).abs() < 1e-7,
+                "[{i}, {j}]: {given}, finite differences {numeric}"
+            );
         }
     }
 }
@@ -72,11 +80,13 @@ fn tanh_is_that_of_the_library() {
 }
 
 fn ring() -> Adjacency {
-    let edges: Vec<(u32, u32)> = (0..NODES as u32).map(|v| (v, (v + 1) % NODES as u32)).chain([(0, 3)]).collect();
+    let edges: Vec<(u32, u32)> =
+        (0..NODES as u32).map(|v| (v, (v + 1) % NODES as u32)).chain([(0, 3)]).collect();
     Adjacency::from_edges(NODES, &edges, None, false).unwrap().0
 }
 
-/// On every backbone: the logits are those of the same features in the graph, and the features have a gradient.
+/// On every backbone: the logits are those of the same features in the graph, and the features have
+/// a gradient.
 #[test]
 fn features_on_the_tape_are_features_of_the_graph() {
     let pool = Pool::new();
@@ -85,7 +95,11 @@ fn features_on_the_tape_are_features_of_the_graph() {
     let blank = Features::dense(NODES, 1, vec![0.0; NODES]).unwrap();
     let graph = Graph::new("ring", ring(), blank, labels).unwrap();
     for (backbone, hidden) in BACKBONES.iter().flat_map(|b| [(b, 4), (b, 9)]) {
-        let net = build::<f64>(backbone.name, Architecture { inputs: WIDTH, hidden, classes: 3, layers: 2 }).unwrap();
+        let net = build::<f64>(
+            backbone.name,
+            Architecture { inputs: WIDTH, hidden, classes: 3, layers: 2 },
+        )
+        .unwrap();
         let model = Params::glorot(&net.shapes(), 4);
         let view = View::of_given_features(&ring(), net.plan());
         let run = |x: &Matrix<f64>| {
@@ -98,7 +112,8 @@ fn features_on_the_tape_are_features_of_the_graph() {
         let mut inputs = Inputs::with_dense_features(&graph, &x);
         inputs.set_operator(&ring(), net.plan().operator);
         let logits = Pass::new(&*net, &View::whole(&inputs, net.plan()), &pool).logits(&model);
-        let value: f64 = logits.to_vec().iter().zip(random(NODES, 3, 99).to_vec()).map(|(y, w)| y * w).sum();
+        let value: f64 =
+            logits.to_vec().iter().zip(random(NODES, 3, 99).to_vec()).map(|(y, w)| y * w).sum();
         let (found, gradient) = run(&x);
         assert!((value - found).abs() < 1e-12, "{}: {found} is not {value}", backbone.name);
         check(&mut x, &gradient, |x| run(x).0);
@@ -116,7 +131,9 @@ fn diversity_agrees_with_finite_differences_and_with_its_formula() {
         let distance: f64 = x.row(i).iter().zip(x.row(j)).map(|(a, b)| (a - b).abs()).sum();
         apart / 3.0 * distance / 11.0
     };
-    let mean = (0..4).flat_map(|i| (0..4).map(move |j| (i, j))).map(|(i, j)| pair(i, j)).sum::<f64>() / 16.0;
+    let mean =
+        (0..4).flat_map(|i| (0..4).map(move |j| (i, j))).map(|(i, j)| pair(i, j)).sum::<f64>()
+            / 16.0;
     assert!((value - libm::exp(-mean)).abs() < 1e-14);
     // Rows that are all alike are as little diverse as can be.
     let alike = Matrix::from_rows(2, 2, &[1.0, 2.0, 1.0, 2.0]);
@@ -130,7 +147,8 @@ fn cosines_have_no_length() {
     let found = cosines(&x, &pool);
     for i in 0..6 {
         for j in 0..6 {
-            let dot = |a: usize, b: usize| x.row(a).iter().zip(x.row(b)).map(|(a, b)| a * b).sum::<f64>();
+            let dot =
+                |a: usize, b: usize| x.row(a).iter().zip(x.row(b)).map(|(a, b)| a * b).sum::<f64>();
             assert!((found.row(i)[j] - dot(i, j) / (dot(i, i) * dot(j, j)).sqrt()).abs() < 1e-14);
         }
     }
@@ -142,9 +160,12 @@ fn feature_dots_are_the_same_sparse_or_dense() {
     let labels = || Labels::from_integers(&[0; 3], 2).unwrap();
     let (adjacency, _) = Adjacency::from_edges(3, &[], None, false).unwrap();
     let dense = Features::dense(3, 3, values.to_vec()).unwrap();
-    let rows = boostfgl_graph::SparseRows::new(3, &[0, 3, 6, 9], &[0, 1, 2, 0, 1, 2, 0, 1, 2], &values).unwrap();
+    let rows =
+        boostfgl_graph::SparseRows::new(3, &[0, 3, 6, 9], &[0, 1, 2, 0, 1, 2, 0, 1, 2], &values)
+            .unwrap();
     let graph = |features| Graph::new("three", adjacency.clone(), features, labels()).unwrap();
-    let [a, b] = [dense, Features::Sparse(rows)].map(|features| Inputs::<f64>::new(&graph(features)));
+    let [a, b] =
+        [dense, Features::Sparse(rows)].map(|features| Inputs::<f64>::new(&graph(features)));
     for (v, u, dot) in [(0, 1, 1.0), (0, 0, 5.0), (1, 1, 9.25), (1, 2, 0.0)] {
         assert_eq!((a.feature_dot(v, u), b.feature_dot(v, u)), (dot, dot));
     }

@@ -1,9 +1,11 @@
-//! The fixtures in `tests/golden` come from an independent dense float64 implementation in PyTorch autograd
-//! (see the README there); they must come out to 1e-10.
+//! The fixtures in `tests/golden` come from an independent dense float64 implementation in PyTorch
+//! autograd (see the README there); they must come out to 1e-10.
 
 use boostfgl_graph::{Adjacency, Features, Graph, Labels};
 use boostfgl_nn::backbones::{Architecture, Backbone, Gcn, gradients, logits};
-use boostfgl_nn::{Dropout, Inputs, Matrix, Params, Pool, Propagation, Reduction, View, WeightedLoss, softmax_rows};
+use boostfgl_nn::{
+    Dropout, Inputs, Matrix, Params, Pool, Propagation, Reduction, View, WeightedLoss, softmax_rows,
+};
 use serde_json::Value;
 
 const TOLERANCE: f64 = 1e-10;
@@ -39,19 +41,23 @@ struct Toy {
 
 fn client(k: usize) -> Toy {
     let toy = golden("graph");
-    let pairs: Vec<(u32, u32)> = indices(&toy["undirected_edges"]).chunks(2).map(|e| (e[0], e[1])).collect();
+    let pairs: Vec<(u32, u32)> =
+        indices(&toy["undirected_edges"]).chunks(2).map(|e| (e[0], e[1])).collect();
     let features: Vec<f32> = numbers(&toy["features"]).into_iter().map(|x| x as f32).collect();
     let labels: Vec<i64> = numbers(&toy["labels"]).into_iter().map(|x| x as i64).collect();
     let (adjacency, _) = Adjacency::from_edges(12, &pairs, None, false).unwrap();
     let features = Features::dense(12, 4, features).unwrap();
-    let whole = Graph::new("toy", adjacency, features, Labels::from_integers(&labels, 3).unwrap()).unwrap();
+    let whole =
+        Graph::new("toy", adjacency, features, Labels::from_integers(&labels, 3).unwrap()).unwrap();
     let nodes = indices(&toy["clients"][k]["global_ids"]);
     let split = numbers(&toy["split"]);
-    let labelled = (0..nodes.len() as u32).filter(|&v| split[nodes[v as usize] as usize] == 0.0).collect();
+    let labelled =
+        (0..nodes.len() as u32).filter(|&v| split[nodes[v as usize] as usize] == 0.0).collect();
     Toy { graph: whole.induced(&nodes), labelled }
 }
 
-/// The fixture's features are decimal fractions, which f32 cannot hold: widen the file's digits, not ours.
+/// The fixture's features are decimal fractions, which f32 cannot hold: widen the file's digits,
+/// not ours.
 fn exact_inputs(toy: &Toy, k: usize) -> Inputs<f64> {
     let file = golden("graph");
     let all = numbers(&file["features"]);
@@ -68,7 +74,8 @@ fn params(name: &str) -> Params<f64> {
     let theta = &golden("graph")["params"][name];
     let shapes = Backbone::<f64>::shapes(&backbone());
     let tensors = ["W1", "b1", "W2", "b2"].iter().zip(&shapes);
-    let tensors = tensors.map(|(t, s)| Matrix::from_rows(s.rows, s.columns, &numbers(&theta[t]))).collect();
+    let tensors =
+        tensors.map(|(t, s)| Matrix::from_rows(s.rows, s.columns, &numbers(&theta[t]))).collect();
     Params::from_tensors(&shapes, tensors)
 }
 
@@ -79,7 +86,8 @@ fn check_gradients(found: &[Matrix<f64>], expected: &Value, what: &str) {
 }
 
 fn loss_of(toy: &Toy, alpha: &[f64], reduction: Reduction) -> WeightedLoss<f64> {
-    let labels = toy.labelled.iter().map(|&v| toy.graph.labels().get(v as usize).unwrap()).collect();
+    let labels =
+        toy.labelled.iter().map(|&v| toy.graph.labels().get(v as usize).unwrap()).collect();
     let mut loss = WeightedLoss::new(labels, reduction);
     loss.set_node_weights(&toy.labelled.iter().map(|&v| alpha[v as usize]).collect::<Vec<_>>());
     loss
@@ -96,7 +104,8 @@ fn gcn_forward_and_gradients() {
         let mut dense = vec![0.0; toy.graph.len() * toy.graph.len()];
         let p = inputs.propagation().csr();
         for v in 0..p.rows() {
-            p.row_range(v).for_each(|at| dense[v * p.rows() + p.indices()[at] as usize] = p.values()[at]);
+            p.row_range(v)
+                .for_each(|at| dense[v * p.rows() + p.indices()[at] as usize] = p.values()[at]);
         }
         assert_close(&dense, &expected["propagation_matrix_rows_are_targets"], "propagation");
 
@@ -120,7 +129,8 @@ fn gcn_forward_and_gradients() {
 
 #[test]
 fn boosted_forward_and_gradients() {
-    let (expected, scores, plain) = (golden("boosted_forward"), golden("edge_scores"), golden("gcn_forward"));
+    let (expected, scores, plain) =
+        (golden("boosted_forward"), golden("edge_scores"), golden("gcn_forward"));
     let (net, theta, pool) = (backbone(), params("theta0"), Pool::new());
     let plan = Backbone::<f64>::plan(&net);
     let cases = expected["cases"].as_array().unwrap();
@@ -131,7 +141,8 @@ fn boosted_forward_and_gradients() {
         let inputs = exact_inputs(&toy, k);
         let sign = if case["sign"].as_i64() == Some(1) { "paper_sign" } else { "reliability_sign" };
         let rule = case["comb"].as_str().unwrap();
-        let matrix = numbers(&scores["clients"][k][sign][rule]["propagation_matrix_rows_are_targets"]);
+        let matrix =
+            numbers(&scores["clients"][k][sign][rule]["propagation_matrix_rows_are_targets"]);
         let propagation = from_dense(inputs.propagation(), &matrix);
 
         let mut whole = View::whole(&inputs, plan);
@@ -142,8 +153,14 @@ fn boosted_forward_and_gradients() {
         let mut view = View::training(&inputs, toy.labelled.clone(), plan);
         view.set_propagation(&propagation);
         let alpha = numbers(&plain["clients"][k]["alpha_all_nodes"]);
-        let (value, found) =
-            gradients(&net, &theta, &view, &loss_of(&toy, &alpha, Reduction::Mean), Dropout::off(), &pool);
+        let (value, found) = gradients(
+            &net,
+            &theta,
+            &view,
+            &loss_of(&toy, &alpha, Reduction::Mean),
+            Dropout::off(),
+            &pool,
+        );
         assert_close(&[value], &case["loss_mean"], &what);
         check_gradients(&found, &case["grad_mean"], &what);
     }

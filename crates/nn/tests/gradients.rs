@@ -1,9 +1,12 @@
 //! Every gradient against central finite differences, in f64.
 
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, SparseRows, Stream};
-use boostfgl_nn::backbones::{Architecture, BACKBONES, Backbone, Extra, Pass, Supervised, build, gradients};
+use boostfgl_nn::backbones::{
+    Architecture, BACKBONES, Backbone, Extra, Pass, Supervised, build, gradients,
+};
 use boostfgl_nn::{
-    Dropout, Inputs, Matrix, Params, Pool, Reach, Reduction, Tape, TensorShape, Var, View, WeightedLoss,
+    Dropout, Inputs, Matrix, Params, Pool, Reach, Reduction, Tape, TensorShape, Var, View,
+    WeightedLoss,
 };
 use proptest::prelude::*;
 
@@ -13,11 +16,14 @@ const CLASSES: usize = 3;
 
 fn graph(seed: u64, sparse: bool, weighted: bool, directed: bool) -> Graph {
     let mut stream = Stream::new(seed, "gradient test", &[]);
-    let edges: Vec<(u32, u32)> = (0..18).map(|_| (stream.below(NODES) as u32, stream.below(NODES) as u32)).collect();
+    let edges: Vec<(u32, u32)> =
+        (0..18).map(|_| (stream.below(NODES) as u32, stream.below(NODES) as u32)).collect();
     let weights: Vec<f32> = edges.iter().map(|_| 0.5 + stream.unit() as f32).collect();
-    let (adjacency, _) = Adjacency::from_edges(NODES, &edges, weighted.then_some(&weights[..]), directed).unwrap();
-    let values: Vec<f32> =
-        (0..NODES * WIDTH).map(|_| if sparse && stream.unit() < 0.6 { 0.0 } else { stream.normal() as f32 }).collect();
+    let (adjacency, _) =
+        Adjacency::from_edges(NODES, &edges, weighted.then_some(&weights[..]), directed).unwrap();
+    let values: Vec<f32> = (0..NODES * WIDTH)
+        .map(|_| if sparse && stream.unit() < 0.6 { 0.0 } else { stream.normal() as f32 })
+        .collect();
     let features = if sparse {
         let offsets: Vec<usize> = (0..=NODES).map(|v| v * WIDTH).collect();
         let columns: Vec<u32> = (0..NODES * WIDTH).map(|i| (i % WIDTH) as u32).collect();
@@ -26,10 +32,12 @@ fn graph(seed: u64, sparse: bool, weighted: bool, directed: bool) -> Graph {
         Features::dense(NODES, WIDTH, values).unwrap()
     };
     let labels: Vec<i64> = (0..NODES).map(|_| stream.below(CLASSES) as i64).collect();
-    Graph::new("random", adjacency, features, Labels::from_integers(&labels, CLASSES).unwrap()).unwrap()
+    Graph::new("random", adjacency, features, Labels::from_integers(&labels, CLASSES).unwrap())
+        .unwrap()
 }
 
-/// Parameters whose biases are not 0: a node without features would sit exactly on the kink of ReLU.
+/// Parameters whose biases are not 0: a node without features would sit exactly on the kink of
+/// ReLU.
 fn with_biases(backbone: &dyn Backbone<f64>, seed: u64) -> Params<f64> {
     let mut params = Params::glorot(&backbone.shapes(), seed);
     let mut stream = Stream::new(seed, "biases", &[]);
@@ -57,12 +65,19 @@ fn check(name: &str, backbone: &dyn Backbone<f64>, graph: &Graph, dropout: Dropo
     let mut params = with_biases(backbone, seed);
     let pool = Pool::new();
     let (_, found) = gradients(backbone, &params, &view, &loss, dropout, &pool);
-    compare(name, &mut params, &found, |params| gradients(backbone, params, &view, &loss, dropout, &pool).0);
+    compare(name, &mut params, &found, |params| {
+        gradients(backbone, params, &view, &loss, dropout, &pool).0
+    });
 }
 
-/// Central differences, and both one-sided ones: where a unit's kink lies between θ − h and θ + h, the central
-/// difference mixes two slopes, and the tape has the slope on the side where θ is.
-fn compare(name: &str, params: &mut Params<f64>, found: &[Matrix<f64>], value: impl Fn(&Params<f64>) -> f64) {
+/// Central differences, and both one-sided ones: where a unit's kink lies between θ − h and θ + h,
+/// the central difference mixes two slopes, and the tape has the slope on the side where θ is.
+fn compare(
+    name: &str,
+    params: &mut Params<f64>,
+    found: &[Matrix<f64>],
+    value: impl Fn(&Params<f64>) -> f64,
+) {
     let here = value(params);
     for (t, found) in found.iter().enumerate() {
         for i in 0..found.rows() {
@@ -76,8 +91,13 @@ fn compare(name: &str, params: &mut Params<f64>, found: &[Matrix<f64>], value: i
                 moved_to(at);
                 let slopes = [(above - below) / (2.0 * h), (above - here) / h, (here - below) / h];
                 let tape = found.row(i)[j];
-                let agrees = |slope: &f64| (slope - tape).abs() < 1e-4 * slope.abs().max(tape.abs()).max(1e-2);
-                assert!(slopes.iter().any(agrees), "{name} tensor {t} [{i}, {j}]: tape {tape}, differences {slopes:?}");
+                let agrees = |slope: &f64| {
+                    (slope - tape).abs() < 1e-4 * slope.abs().max(tape.abs()).max(1e-2)
+                };
+                assert!(
+                    slopes.iter().any(agrees),
+                    "{name} tensor {t} [{i}, {j}]: tape {tape}, differences {slopes:?}"
+                );
             }
         }
     }
@@ -108,7 +128,9 @@ proptest! {
 #[test]
 fn restriction_changes_nothing() {
     let cases = [(true, 5, 2), (false, 5, 3), (false, 9, 1), (false, 8, 2)];
-    for (info, (sparse, hidden, layers)) in BACKBONES.iter().flat_map(|b| cases.map(|case| (b, case))) {
+    for (info, (sparse, hidden, layers)) in
+        BACKBONES.iter().flat_map(|b| cases.map(|case| (b, case)))
+    {
         let graph = graph(5, sparse, false, false);
         let architecture = Architecture { inputs: WIDTH, hidden, classes: CLASSES, layers };
         let net = build::<f64>(info.name, architecture).unwrap();
@@ -127,7 +149,11 @@ fn restriction_changes_nothing() {
         let (whole, part) = (loss(&all, &only), loss(&[1, 6], &[1.0, 1.0]));
         assert!((whole.0 - part.0).abs() < 1e-12, "{}: {} is not {}", info.name, whole.0, part.0);
         for (a, b) in whole.1.iter().zip(&part.1) {
-            assert!(a.to_vec().iter().zip(b.to_vec()).all(|(a, b)| (a - b).abs() < 1e-12), "{}", info.name);
+            assert!(
+                a.to_vec().iter().zip(b.to_vec()).all(|(a, b)| (a - b).abs() < 1e-12),
+                "{}",
+                info.name
+            );
         }
     }
 }
@@ -145,14 +171,17 @@ fn quadratic(x: &Matrix<f64>) -> (f64, Matrix<f64>) {
     (value, gradient)
 }
 
-/// Terms of the loss that are given by their gradients, on logits and hidden representations of more nodes than are
-/// supervised.
+/// Terms of the loss that are given by their gradients, on logits and hidden representations of
+/// more nodes than are supervised.
 #[test]
 fn further_terms_agree_with_finite_differences() {
-    let cases = [(Reach::Output, 2), (Reach::Hidden, 2), (Reach::Everything, 3), (Reach::Everything, 1)];
+    let cases =
+        [(Reach::Output, 2), (Reach::Hidden, 2), (Reach::Everything, 3), (Reach::Everything, 1)];
     for (name, (reach, layers)) in BACKBONES.iter().flat_map(|b| cases.map(|case| (b.name, case))) {
         let graph = graph(3, true, false, false);
-        let net = build::<f64>(name, Architecture { inputs: WIDTH, hidden: 6, classes: CLASSES, layers }).unwrap();
+        let net =
+            build::<f64>(name, Architecture { inputs: WIDTH, hidden: 6, classes: CLASSES, layers })
+                .unwrap();
         let inputs = inputs_for(&*net, &graph);
         let nodes = vec![1u32, 4, 6];
         let labels = nodes.iter().map(|&v| graph.labels().get(v as usize).unwrap()).collect();
@@ -161,7 +190,9 @@ fn further_terms_agree_with_finite_differences() {
         let all: Vec<u32> = (0..NODES as u32).collect();
         match reach {
             Reach::Output => assert_eq!(view.nodes(), nodes),
-            Reach::Hidden if net.plan().hidden.is_none() => assert_eq!(view.hidden_nodes(), [0u32; 0]),
+            Reach::Hidden if net.plan().hidden.is_none() => {
+                assert_eq!(view.hidden_nodes(), [0u32; 0])
+            }
             Reach::Hidden => assert_eq!(view.hidden_nodes(), all),
             Reach::Everything => assert_eq!(view.nodes(), all),
         }
@@ -197,7 +228,9 @@ fn unknown_backbones_are_refused_with_the_nearest_name() {
 fn a_sum_sends_its_gradient_both_ways() {
     let mut stream = Stream::new(4, "sum", &[]);
     let shapes = [TensorShape::weight("a", 3, 3), TensorShape::weight("b", 3, 3)];
-    let drawn = (0..2).map(|_| Matrix::from_rows(3, 3, &(0..9).map(|_| stream.normal()).collect::<Vec<_>>())).collect();
+    let drawn = (0..2)
+        .map(|_| Matrix::from_rows(3, 3, &(0..9).map(|_| stream.normal()).collect::<Vec<_>>()))
+        .collect();
     let mut params = Params::from_tensors(&shapes, drawn);
     let (pool, loss) = (Pool::new(), WeightedLoss::new(vec![0, 2, 1], Reduction::Mean));
     let value = |params: &Params<f64>| {
@@ -216,15 +249,27 @@ fn a_sum_sends_its_gradient_both_ways() {
 #[test]
 fn a_product_with_active_units_sends_its_gradient_both_ways() {
     let mut stream = Stream::new(9, "active", &[]);
-    let shapes = [TensorShape::weight("x", 7, 70), TensorShape::bias("bias", 70), TensorShape::weight("w", 70, 3)];
+    let shapes = [
+        TensorShape::weight("x", 7, 70),
+        TensorShape::bias("bias", 70),
+        TensorShape::weight("w", 70, 3),
+    ];
     let mut draw = |rows: usize, columns: usize| {
-        Matrix::from_rows(rows, columns, &(0..rows * columns).map(|_| stream.normal()).collect::<Vec<_>>())
+        Matrix::from_rows(
+            rows,
+            columns,
+            &(0..rows * columns).map(|_| stream.normal()).collect::<Vec<_>>(),
+        )
     };
     let mut params = Params::from_tensors(&shapes, vec![draw(7, 70), draw(1, 70), draw(70, 3)]);
     let loss = WeightedLoss::new(vec![0, 2, 1, 1, 0, 2, 0], Reduction::Mean);
     let (pool, nodes) = (Pool::new(), Vec::from_iter(0..7));
     // The input passes through a product, because the hidden layer writes over what it is given.
-    let eye = Matrix::from_rows(7, 7, &(0..49).map(|i| f64::from(u8::from(i % 8 == 0))).collect::<Vec<_>>());
+    let eye = Matrix::from_rows(
+        7,
+        7,
+        &(0..49).map(|i| f64::from(u8::from(i % 8 == 0))).collect::<Vec<_>>(),
+    );
     let value = |params: &Params<f64>| {
         let mut tape = Tape::new(&pool);
         let vars: Vec<Var> = params.tensors().iter().map(|t| tape.parameter(t)).collect();

@@ -6,7 +6,11 @@ use proptest::prelude::*;
 
 fn random(rows: usize, columns: usize, seed: u64, which: u64) -> Matrix<f64> {
     let mut stream = Stream::new(seed, "losses", &[which]);
-    Matrix::from_rows(rows, columns, &(0..rows * columns).map(|_| stream.normal()).collect::<Vec<_>>())
+    Matrix::from_rows(
+        rows,
+        columns,
+        &(0..rows * columns).map(|_| stream.normal()).collect::<Vec<_>>(),
+    )
 }
 
 fn check(x: &mut Matrix<f64>, loss: impl Fn(&Matrix<f64>) -> (f64, Matrix<f64>)) {
@@ -20,7 +24,10 @@ fn check(x: &mut Matrix<f64>, loss: impl Fn(&Matrix<f64>) -> (f64, Matrix<f64>))
             let below = loss(x).0;
             x.row_mut(i)[j] = at;
             let (numeric, given) = ((above - below) / (2.0 * h), found.row(i)[j]);
-            assert!((numeric - given).abs() < 1e-7, "[{i}, {j}]: {given}, finite differences {numeric}");
+            assert!(
+                (numeric - given).abs() < 1e-7,
+                "[{i}, {j}]: {given}, finite differences {numeric}"
+            );
         }
     }
 }

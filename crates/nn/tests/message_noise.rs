@@ -2,7 +2,9 @@
 
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, SparseRows, Stream};
 use boostfgl_nn::backbones::{Architecture, BACKBONES, Backbone, Extra, Pass, Supervised, build};
-use boostfgl_nn::{Dropout, Inputs, Matrix, MessageNoise, Params, Pool, Reach, Real, Reduction, View, WeightedLoss};
+use boostfgl_nn::{
+    Dropout, Inputs, Matrix, MessageNoise, Params, Pool, Reach, Real, Reduction, View, WeightedLoss,
+};
 
 const NODES: usize = 24;
 const WIDTH: usize = 6;
@@ -13,10 +15,12 @@ const SPARSE: bool = true;
 /// A random graph with dense or sparse features.
 fn graph(nodes: usize, sparse: bool) -> Graph {
     let mut stream = Stream::new(5, "noisy graph", &[]);
-    let edges: Vec<_> = (0..2 * nodes).map(|_| (stream.below(nodes) as u32, stream.below(nodes) as u32)).collect();
+    let edges: Vec<_> =
+        (0..2 * nodes).map(|_| (stream.below(nodes) as u32, stream.below(nodes) as u32)).collect();
     let (adjacency, _) = Adjacency::from_edges(nodes, &edges, None, false).unwrap();
-    let values: Vec<f32> =
-        (0..nodes * WIDTH).map(|_| if sparse && stream.unit() < 0.6 { 0.0 } else { stream.normal() as f32 }).collect();
+    let values: Vec<f32> = (0..nodes * WIDTH)
+        .map(|_| if sparse && stream.unit() < 0.6 { 0.0 } else { stream.normal() as f32 })
+        .collect();
     let features = if sparse {
         let offsets: Vec<usize> = (0..=nodes).map(|v| v * WIDTH).collect();
         let columns: Vec<u32> = (0..nodes * WIDTH).map(|i| (i % WIDTH) as u32).collect();
@@ -25,7 +29,8 @@ fn graph(nodes: usize, sparse: bool) -> Graph {
         Features::dense(nodes, WIDTH, values).unwrap()
     };
     let labels: Vec<i64> = (0..nodes).map(|_| stream.below(CLASSES) as i64).collect();
-    Graph::new("random", adjacency, features, Labels::from_integers(&labels, CLASSES).unwrap()).unwrap()
+    Graph::new("random", adjacency, features, Labels::from_integers(&labels, CLASSES).unwrap())
+        .unwrap()
 }
 
 /// Names of the networks that pass messages.
@@ -62,7 +67,12 @@ fn loss_of<T: Real>(graph: &Graph, nodes: &[u32]) -> WeightedLoss<T> {
     WeightedLoss::new(labels, Reduction::Mean)
 }
 
-fn logits<T: Real>(net: &dyn Backbone<T>, view: &View<T>, params: &Params<T>, noise: MessageNoise) -> Matrix<T> {
+fn logits<T: Real>(
+    net: &dyn Backbone<T>,
+    view: &View<T>,
+    params: &Params<T>,
+    noise: MessageNoise,
+) -> Matrix<T> {
     Pass::new(net, view, &Pool::new()).noise(noise).logits(params)
 }
 
@@ -86,7 +96,9 @@ fn apart<T: Real>(a: &Matrix<T>, b: &Matrix<T>) -> f64 {
 
 #[test]
 fn strength_zero_is_no_noise_bit_for_bit() {
-    for (name, features) in BACKBONES.iter().flat_map(|info| [DENSE, SPARSE].map(|f| (info.name, f))) {
+    for (name, features) in
+        BACKBONES.iter().flat_map(|info| [DENSE, SPARSE].map(|f| (info.name, f)))
+    {
         let graph = graph(NODES, features);
         let net = network::<f32>(name, 8, 2);
         let (inputs, params) = (inputs_for(&*net, &graph), params(&*net));
@@ -98,7 +110,8 @@ fn strength_zero_is_no_noise_bit_for_bit() {
     }
 }
 
-/// Where there are messages there is noise, the same for the same key; where there are none, there is none.
+/// Where there are messages there is noise, the same for the same key; where there are none, there
+/// is none.
 #[test]
 fn every_network_that_passes_messages_is_disturbed() {
     for (info, features) in BACKBONES.iter().flat_map(|info| [DENSE, SPARSE].map(|f| (info, f))) {
@@ -115,7 +128,8 @@ fn every_network_that_passes_messages_is_disturbed() {
         assert!(apart(&plain, &with(0.5, 1)) > 1e-2, "{}", info.name);
         assert_eq!(with(0.5, 1), with(0.5, 1), "{}", info.name);
         assert!(apart(&with(0.5, 1), &with(0.5, 2)) > 1e-2, "{}", info.name);
-        // Whatever order of products a network takes, noise of no strength to speak of changes nothing to speak of.
+        // Whatever order of products a network takes, noise of no strength to speak of changes
+        // nothing to speak of.
         assert!(apart(&plain, &with(1e-14, 1)) < 1e-11, "{}", info.name);
     }
 }
@@ -131,7 +145,8 @@ fn the_deviation_is_the_strength_times_the_root_mean_square() {
         let square = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>() / x.len() as f64;
         let plain = logits(&*net, &view, &params, MessageNoise::off()).to_vec();
         let bias = params.tensors()[1].row(0);
-        let messages: Vec<f64> = plain.iter().zip(bias.iter().cycle()).map(|(x, b)| x - b).collect();
+        let messages: Vec<f64> =
+            plain.iter().zip(bias.iter().cycle()).map(|(x, b)| x - b).collect();
         for sigma in [0.2, 3.0] {
             let noisy = logits(&*net, &view, &params, MessageNoise::new(sigma, 6)).to_vec();
             let noise: Vec<f64> = noisy.iter().zip(&plain).map(|(x, y)| x - y).collect();
@@ -142,7 +157,12 @@ fn the_deviation_is_the_strength_times_the_root_mean_square() {
 }
 
 /// Central differences, and both one-sided ones: a unit's kink may lie between θ − h and θ + h.
-fn compare(name: &str, params: &mut Params<f64>, found: &[Matrix<f64>], value: impl Fn(&Params<f64>) -> f64) {
+fn compare(
+    name: &str,
+    params: &mut Params<f64>,
+    found: &[Matrix<f64>],
+    value: impl Fn(&Params<f64>) -> f64,
+) {
     let here = value(params);
     for (t, found) in found.iter().enumerate() {
         for (i, j) in (0..found.rows()).flat_map(|i| (0..found.columns()).map(move |j| (i, j))) {
@@ -155,18 +175,23 @@ fn compare(name: &str, params: &mut Params<f64>, found: &[Matrix<f64>], value: i
             moved_to(at);
             let slopes = [(above - below) / (2.0 * h), (above - here) / h, (here - below) / h];
             let tape = found.row(i)[j];
-            let agrees = |slope: &f64| (slope - tape).abs() < 1e-4 * slope.abs().max(tape.abs()).max(1e-2);
-            assert!(slopes.iter().any(agrees), "{name} tensor {t} [{i}, {j}]: tape {tape}, differences {slopes:?}");
+            let agrees =
+                |slope: &f64| (slope - tape).abs() < 1e-4 * slope.abs().max(tape.abs()).max(1e-2);
+            assert!(
+                slopes.iter().any(agrees),
+                "{name} tensor {t} [{i}, {j}]: tape {tape}, differences {slopes:?}"
+            );
         }
     }
 }
 
-/// With noise that does not move with the parameters, a loss is a function whose gradient the tape has. The cases take
-/// narrow and wide hidden layers, dense and sparse features, and views that are restricted.
+/// With noise that does not move with the parameters, a loss is a function whose gradient the tape
+/// has. The cases take narrow and wide hidden layers, dense and sparse features, and views that are
+/// restricted.
 #[test]
 fn gradients_with_fixed_noise_agree_with_finite_differences() {
-    for (name, (features, hidden, layers)) in
-        networks().flat_map(|name| [(DENSE, 8, 2), (SPARSE, 8, 2), (DENSE, 2, 3)].map(|case| (name, case)))
+    for (name, (features, hidden, layers)) in networks()
+        .flat_map(|name| [(DENSE, 8, 2), (SPARSE, 8, 2), (DENSE, 2, 3)].map(|case| (name, case)))
     {
         let graph = graph(NODES, features);
         let net = network::<f64>(name, hidden, layers);
@@ -176,35 +201,42 @@ fn gradients_with_fixed_noise_agree_with_finite_differences() {
         let mut params = params(&*net);
         let (value, found) = gradients(&*net, &view, &params, &loss, noise);
         assert_ne!(value, gradients(&*net, &view, &params, &loss, MessageNoise::off()).0);
-        compare(name, &mut params, &found, |params| gradients(&*net, &view, params, &loss, noise).0);
+        compare(name, &mut params, &found, |params| {
+            gradients(&*net, &view, params, &loss, noise).0
+        });
     }
 }
 
-/// No gradient flows through the root mean square: noise of strength σ has the gradient of noise of deviation σρ.
+/// No gradient flows through the root mean square: noise of strength σ has the gradient of noise of
+/// deviation σρ.
 #[test]
 fn the_scale_of_the_noise_is_a_constant() {
-    for (name, features) in ["gcn", "sgc"].into_iter().flat_map(|name| [DENSE, SPARSE].map(|f| (name, f))) {
+    for (name, features) in
+        ["gcn", "sgc"].into_iter().flat_map(|name| [DENSE, SPARSE].map(|f| (name, f)))
+    {
         let graph = graph(NODES, features);
         let net = network::<f64>(name, 8, 1);
         let (inputs, params, nodes) = (inputs_for(&*net, &graph), params(&*net), all());
         let (loss, view) = (loss_of(&graph, &nodes), View::training(&inputs, nodes, net.plan()));
         let plain = logits(&*net, &view, &params, MessageNoise::off()).to_vec();
         let bias = params.tensors()[1].row(0);
-        let squares: f64 = plain.iter().zip(bias.iter().cycle()).map(|(x, b)| (x - b) * (x - b)).sum();
+        let squares: f64 =
+            plain.iter().zip(bias.iter().cycle()).map(|(x, b)| (x - b) * (x - b)).sum();
         let deviation = 0.7 * (squares / plain.len() as f64).sqrt();
         let relative = gradients(&*net, &view, &params, &loss, MessageNoise::new(0.7, 2));
-        let absolute = gradients(&*net, &view, &params, &loss, MessageNoise::absolute(deviation, 2));
+        let absolute =
+            gradients(&*net, &view, &params, &loss, MessageNoise::absolute(deviation, 2));
         assert!((relative.0 - absolute.0).abs() < 1e-12, "{name}");
         assert!(relative.1.iter().zip(&absolute.1).all(|(a, b)| apart(a, b) < 1e-12), "{name}");
     }
 }
 
-/// A node's draws do not depend on who else is computed, and a view that reaches everybody has the very noise of the
-/// whole graph, scale and all.
+/// A node's draws do not depend on who else is computed, and a view that reaches everybody has the
+/// very noise of the whole graph, scale and all.
 #[test]
 fn restriction_changes_nothing() {
-    for (name, (features, hidden, layers)) in
-        networks().flat_map(|name| [(DENSE, 8, 2), (SPARSE, 5, 2), (DENSE, 2, 3)].map(|case| (name, case)))
+    for (name, (features, hidden, layers)) in networks()
+        .flat_map(|name| [(DENSE, 8, 2), (SPARSE, 5, 2), (DENSE, 2, 3)].map(|case| (name, case)))
     {
         let graph = graph(NODES, features);
         let net = network::<f64>(name, hidden, layers);
@@ -215,11 +247,18 @@ fn restriction_changes_nothing() {
         let fixed = MessageNoise::absolute(0.4, 3);
         let (a, b) = (logits(&*net, &whole, &params, fixed), logits(&*net, &part, &params, fixed));
         for (i, &v) in few.iter().enumerate() {
-            assert!(b.row(i).iter().zip(a.row(v as usize)).all(|(x, y)| (x - y).abs() < 1e-12), "{name}, node {v}");
+            assert!(
+                b.row(i).iter().zip(a.row(v as usize)).all(|(x, y)| (x - y).abs() < 1e-12),
+                "{name}, node {v}"
+            );
         }
         let everybody = View::reaching(&inputs, few, Reach::Everything, net.plan());
         let noise = MessageNoise::new(0.4, 3);
-        assert_eq!(logits(&*net, &whole, &params, noise), logits(&*net, &everybody, &params, noise), "{name}");
+        assert_eq!(
+            logits(&*net, &whole, &params, noise),
+            logits(&*net, &everybody, &params, noise),
+            "{name}"
+        );
     }
 }
 
@@ -239,7 +278,10 @@ fn any_number_of_threads_gives_the_same_bits() {
         let one = with(1);
         for threads in [2, 3] {
             let other = with(threads);
-            assert!(one.0.to_bits() == other.0.to_bits() && one.1 == other.1, "{name}, {threads} threads");
+            assert!(
+                one.0.to_bits() == other.0.to_bits() && one.1 == other.1,
+                "{name}, {threads} threads"
+            );
         }
     }
 }

@@ -19,7 +19,8 @@ fn gradient(step: usize) -> Vec<Matrix<f64>> {
     let draw = |(t, shape): (usize, &TensorShape)| {
         let mut stream = Stream::new(step as u64, "gradient", &[t as u64]);
         let count = shape.rows * shape.columns;
-        let number = |i: usize, x: f64| if i.is_multiple_of(4) { 0.0 } else { x * [1e-3, 1.0, 50.0][i % 3] };
+        let number =
+            |i: usize, x: f64| if i.is_multiple_of(4) { 0.0 } else { x * [1e-3, 1.0, 50.0][i % 3] };
         let values: Vec<f64> = (0..count).map(|i| number(i, stream.normal())).collect();
         Matrix::from_rows(shape.rows, shape.columns, &values)
     };
@@ -27,7 +28,10 @@ fn gradient(step: usize) -> Vec<Matrix<f64>> {
 }
 
 /// Steps both ways and compares after every step.
-fn compare(mut optimizer: impl Optimizer<f64>, mut reference: impl FnMut(usize, &mut [f64], &[f64])) {
+fn compare(
+    mut optimizer: impl Optimizer<f64>,
+    mut reference: impl FnMut(usize, &mut [f64], &[f64]),
+) {
     let mut params = Params::<f64>::glorot(&shapes(), 5);
     let mut plain = flat(&params);
     for step in 1..=STEPS {
@@ -41,7 +45,8 @@ fn compare(mut optimizer: impl Optimizer<f64>, mut reference: impl FnMut(usize, 
     }
 }
 
-/// Algorithm 1 of Kingma and Ba with the decay added to the gradient, as published, without any rearranging.
+/// Algorithm 1 of Kingma and Ba with the decay added to the gradient, as published, without any
+/// rearranging.
 fn plain_adam(c: AdamConfig) -> impl FnMut(usize, &mut [f64], &[f64]) {
     let (mut m, mut v) = (vec![0.0; 40], vec![0.0; 40]);
     move |t, w, g| {
@@ -67,8 +72,9 @@ fn adam_is_the_published_algorithm() {
     }
 }
 
-/// One number, by hand: w = 1, g = 2, no decay. The first step of Adam is lr whatever the gradient's size; the second,
-/// with g = −2: m = 0.9·0.2 − 0.2 = −0.02, v = 0.001·4·1.999, so m̂ = −0.02/0.19 and v̂ = 4.
+/// One number, by hand: w = 1, g = 2, no decay. The first step of Adam is lr whatever the
+/// gradient's size; the second, with g = −2: m = 0.9·0.2 − 0.2 = −0.02, v = 0.001·4·1.999, so m̂ =
+/// −0.02/0.19 and v̂ = 4.
 #[test]
 fn adam_by_hand() {
     let shape = [TensorShape::bias("w", 1)];
@@ -108,8 +114,10 @@ fn a_reset_forgets_everything() {
         flat(&params)
     };
     let momentum = SgdConfig { rate: 0.02, weight_decay: 5e-4, momentum: 0.9 };
-    let both: [(Box<dyn Optimizer<f64>>, &str); 2] =
-        [(Box::new(Adam::new(AdamConfig::default())), "adam"), (Box::new(Sgd::new(momentum)), "sgd")];
+    let both: [(Box<dyn Optimizer<f64>>, &str); 2] = [
+        (Box::new(Adam::new(AdamConfig::default())), "adam"),
+        (Box::new(Sgd::new(momentum)), "sgd"),
+    ];
     for (mut optimizer, name) in both {
         let fresh = after(&mut *optimizer);
         assert_ne!(fresh, after(&mut *optimizer), "{name} has no memory at all");
@@ -118,8 +126,8 @@ fn a_reset_forgets_everything() {
     }
 }
 
-/// A weight matrix with one row is still a weight matrix: a graph with a single feature, or a network with a single
-/// hidden unit, must be able to learn.
+/// A weight matrix with one row is still a weight matrix: a graph with a single feature, or a
+/// network with a single hidden unit, must be able to learn.
 #[test]
 fn only_biases_start_at_zero() {
     let shapes = [TensorShape::weight("w", 1, 6), TensorShape::bias("b", 6)];
@@ -134,10 +142,12 @@ fn only_biases_start_at_zero() {
 fn idling_is_stepping_without_gradient() {
     let config = AdamConfig { weight_decay: 0.05, ..AdamConfig::default() };
     let shapes = [TensorShape::weight("w", 70, 90), TensorShape::bias("b", 90)];
-    let zeros = || shapes.iter().map(|s| Matrix::<f32>::zeros(s.rows, s.columns)).collect::<Vec<_>>();
+    let zeros =
+        || shapes.iter().map(|s| Matrix::<f32>::zeros(s.rows, s.columns)).collect::<Vec<_>>();
     let mut push = zeros();
     push.iter_mut().for_each(|g| g.row_mut(0).fill(0.3));
-    let (mut at_once, mut one_by_one) = (Params::<f32>::glorot(&shapes, 2), Params::<f32>::glorot(&shapes, 2));
+    let (mut at_once, mut one_by_one) =
+        (Params::<f32>::glorot(&shapes, 2), Params::<f32>::glorot(&shapes, 2));
     let (mut a, mut b) = (Adam::new(config), Adam::new(config));
     for steps in [3, 0, 4] {
         a.idle(&mut at_once, steps);

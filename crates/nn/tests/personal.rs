@@ -1,5 +1,5 @@
-//! Gradients of what personal modules need, against central finite differences in f64: smoothed features, PReLU, learnt
-//! messages.
+//! Gradients of what personal modules need, against central finite differences in f64: smoothed
+//! features, PReLU, learnt messages.
 
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, SparseRows, Stream};
 use boostfgl_nn::ops::{Candidates, Smoothing};
@@ -10,7 +10,11 @@ const WIDTH: usize = 4;
 
 fn random(rows: usize, columns: usize, which: u64) -> Matrix<f64> {
     let mut stream = Stream::new(2, "personal", &[which]);
-    Matrix::from_rows(rows, columns, &(0..rows * columns).map(|_| stream.normal()).collect::<Vec<_>>())
+    Matrix::from_rows(
+        rows,
+        columns,
+        &(0..rows * columns).map(|_| stream.normal()).collect::<Vec<_>>(),
+    )
 }
 
 /// ⟨w, y⟩ of what `record` makes of some inputs, and its gradient with respect to each of them.
@@ -31,7 +35,9 @@ fn weighted<'t>(
 fn check(mut inputs: Vec<Matrix<f64>>, value: impl Fn(&[Matrix<f64>]) -> (f64, Vec<Matrix<f64>>)) {
     let (_, found) = value(&inputs);
     for t in 0..inputs.len() {
-        for (i, j) in (0..found[t].rows()).flat_map(|i| (0..found[t].columns()).map(move |j| (i, j))) {
+        for (i, j) in
+            (0..found[t].rows()).flat_map(|i| (0..found[t].columns()).map(move |j| (i, j)))
+        {
             let (h, at) = (1e-6, inputs[t].row(i)[j]);
             inputs[t].row_mut(i)[j] = at + h;
             let above = value(&inputs).0;
@@ -39,7 +45,10 @@ fn check(mut inputs: Vec<Matrix<f64>>, value: impl Fn(&[Matrix<f64>]) -> (f64, V
             let numeric = (above - value(&inputs).0) / (2.0 * h);
             inputs[t].row_mut(i)[j] = at;
             let tape = found[t].row(i)[j];
-            assert!((numeric - tape).abs() < 1e-6 * numeric.abs().max(1.0), "{t} [{i}, {j}]: {tape}, not {numeric}");
+            assert!(
+                (numeric - tape).abs() < 1e-6 * numeric.abs().max(1.0),
+                "{t} [{i}, {j}]: {tape}, not {numeric}"
+            );
         }
     }
 }
@@ -51,7 +60,9 @@ fn slope(q: f64) -> Matrix<f64> {
 #[test]
 fn prelu_agrees_with_finite_differences() {
     let pool = Pool::new();
-    for (q, dropout) in [(0.25, Dropout::off()), (-0.3, Dropout::new(0.4, 7)), (0.0, Dropout::new(0.4, 8))] {
+    for (q, dropout) in
+        [(0.25, Dropout::off()), (-0.3, Dropout::new(0.4, 7)), (0.0, Dropout::new(0.4, 8))]
+    {
         check(vec![random(4, 5, 0), random(1, 5, 1), slope(q)], |inputs| {
             weighted(inputs, &pool, |tape, vars| {
                 let x = tape.select_rows(vars[0], &[0, 1, 2, 3]);
@@ -83,37 +94,47 @@ fn learnt_messages_agree_with_finite_differences() {
     assert_eq!((all.pairs(), within.pairs(), ordered.pairs()), (49, 25, 25));
     assert_eq!(ordered.alike().lists(), all.alike().lists());
     assert_eq!(all.alike().lists()[..5], [vec![1], vec![0], vec![3], vec![2], vec![]]);
-    for (candidates, beta, q) in [(&all, 0.2, 0.25), (&all, 0.0, -0.5), (&within, 0.2, 0.25), (&ordered, 0.2, 0.25)] {
+    for (candidates, beta, q) in
+        [(&all, 0.2, 0.25), (&all, 0.0, -0.5), (&within, 0.2, 0.25), (&ordered, 0.2, 0.25)]
+    {
         // Of all nodes, or of some, one of them twice.
         for rows in [None, Some(&[5, 0, 2, 0][..])] {
             check(vec![random(NODES, 3, 5), slope(q)], |inputs| {
-                weighted(inputs, &pool, |tape, vars| tape.learned_messages(vars[0], vars[1], candidates, beta, rows))
+                weighted(inputs, &pool, |tape, vars| {
+                    tape.learned_messages(vars[0], vars[1], candidates, beta, rows)
+                })
             });
         }
     }
 }
 
-/// More nodes than one tile holds: rows are those of all nodes, and the gradient is right along a random direction.
+/// More nodes than one tile holds: rows are those of all nodes, and the gradient is right along a
+/// random direction.
 #[test]
 fn learnt_messages_go_over_many_tiles() {
     let (n, pool) = (700, Pool::new());
     let mut p = random(n, 3, 10);
     softmax_rows(&mut p);
-    let windows: Vec<(u32, u32)> = (0..n as u32).map(|v| (v.saturating_sub(290), (v + 291).min(n as u32))).collect();
+    let windows: Vec<(u32, u32)> =
+        (0..n as u32).map(|v| (v.saturating_sub(290), (v + 291).min(n as u32))).collect();
     let within = Candidates::within(&p, 0.99, (0..n as u32).collect(), &windows);
     let rows: Vec<u32> = (0..n as u32).rev().filter(|v| v % 3 == 0).collect();
     for candidates in [&Candidates::all(&p, 0.99), &within] {
         let value = |e: &Matrix<f64>, rows: Option<&[u32]>| {
             let inputs = [e.clone(), slope(0.25)];
-            weighted(&inputs, &pool, |tape, vars| tape.learned_messages(vars[0], vars[1], candidates, 0.2, rows))
+            weighted(&inputs, &pool, |tape, vars| {
+                tape.learned_messages(vars[0], vars[1], candidates, 0.2, rows)
+            })
         };
         let (e, direction) = (random(n, 3, 11), random(n, 3, 12));
         let moved = |h: f64| {
-            let x: Vec<f64> = e.to_vec().iter().zip(direction.to_vec()).map(|(e, d)| e + h * d).collect();
+            let x: Vec<f64> =
+                e.to_vec().iter().zip(direction.to_vec()).map(|(e, d)| e + h * d).collect();
             value(&Matrix::from_rows(n, 3, &x), Some(&rows)).0
         };
         let (_, gradients) = value(&e, Some(&rows));
-        let along: f64 = gradients[0].to_vec().iter().zip(direction.to_vec()).map(|(g, d)| g * d).sum();
+        let along: f64 =
+            gradients[0].to_vec().iter().zip(direction.to_vec()).map(|(g, d)| g * d).sum();
         // f jumps where r passes the mean: the step is too short for a pair to pass it.
         let numeric = (moved(1e-8) - moved(-1e-8)) / 2e-8;
         assert!((numeric - along).abs() < 1e-5 * numeric.abs().max(1.0), "{along}, not {numeric}");
@@ -139,11 +160,14 @@ fn learnt_messages_are_their_formula() {
     let mut u = e.clone();
     softmax_rows(&mut u);
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    let cosine =
-        |i: usize, j: usize| dot(u.row(i), u.row(j)) / (dot(u.row(i), u.row(i)) * dot(u.row(j), u.row(j))).sqrt();
+    let cosine = |i: usize, j: usize| {
+        dot(u.row(i), u.row(j)) / (dot(u.row(i), u.row(i)) * dot(u.row(j), u.row(j))).sqrt()
+    };
     let r = |i: usize, j: usize| match i == j {
         true => 0.0,
-        false => beta * f64::from(u8::from(alike[i].contains(&(j as u32)))) + (1.0 - beta) * cosine(i, j),
+        false => {
+            beta * f64::from(u8::from(alike[i].contains(&(j as u32)))) + (1.0 - beta) * cosine(i, j)
+        }
     };
     let pairs = || (0..NODES).flat_map(|i| (0..NODES).map(move |j| (i, j)));
     let mean = pairs().map(|(i, j)| r(i, j)).sum::<f64>() / 49.0;
@@ -155,8 +179,11 @@ fn learnt_messages_are_their_formula() {
     };
     let prelu = |x: f64| if x > 0.0 { x } else { q * x };
     let sum = |sign: f64| {
-        let cell = |i: usize, c: usize| (0..NODES).map(|j| prelu(sign * f(i, j)) * e.row(j)[c]).sum::<f64>();
-        let cells: Vec<f64> = (0..NODES).flat_map(|i| (0..3).map(move |c| (i, c))).map(|(i, c)| cell(i, c)).collect();
+        let cell = |i: usize, c: usize| {
+            (0..NODES).map(|j| prelu(sign * f(i, j)) * e.row(j)[c]).sum::<f64>()
+        };
+        let cells: Vec<f64> =
+            (0..NODES).flat_map(|i| (0..3).map(move |c| (i, c))).map(|(i, c)| cell(i, c)).collect();
         let mut out = Matrix::from_rows(NODES, 3, &cells);
         softmax_rows(&mut out);
         out
@@ -180,12 +207,15 @@ fn a_single_node_passes_messages_to_itself() {
     let pool = Pool::new();
     let candidates = Candidates::all(&Matrix::from_rows(1, 2, &[0.3, 0.7]), 0.999);
     check(vec![random(1, 2, 7), slope(0.25)], |inputs| {
-        weighted(inputs, &pool, |tape, vars| tape.learned_messages(vars[0], vars[1], &candidates, 0.2, None))
+        weighted(inputs, &pool, |tape, vars| {
+            tape.learned_messages(vars[0], vars[1], &candidates, 0.2, None)
+        })
     });
 }
 
 fn graphs() -> [Graph; 2] {
-    let edges: Vec<(u32, u32)> = (0..NODES as u32).map(|v| (v, (v * v + 1) % NODES as u32)).collect();
+    let edges: Vec<(u32, u32)> =
+        (0..NODES as u32).map(|v| (v, (v * v + 1) % NODES as u32)).collect();
     let (adjacency, _) = Adjacency::from_edges(NODES, &edges, None, false).unwrap();
     let values: Vec<f32> = random(NODES, WIDTH, 8).to_vec().iter().map(|x| *x as f32).collect();
     let offsets: Vec<usize> = (0..=NODES).map(|v| v * WIDTH).collect();
@@ -199,15 +229,17 @@ fn graphs() -> [Graph; 2] {
     [graph(sparse), graph(dense)]
 }
 
-/// Sparse or dense, y is the product with the smoothed features that are never formed, and its gradient is right.
+/// Sparse or dense, y is the product with the smoothed features that are never formed, and its
+/// gradient is right.
 #[test]
 fn smoothed_products_are_products_with_smoothed_features() {
     let pool = Pool::new();
     for graph in graphs() {
         let inputs = Inputs::<f64>::new(&graph);
         let operator = Propagation::gcn(graph.adjacency()).csr().clone();
-        let x: Vec<Vec<f64>> =
-            (0..NODES).map(|v| random(NODES, WIDTH, 8).row(v).iter().map(|x| f64::from(*x as f32)).collect()).collect();
+        let x: Vec<Vec<f64>> = (0..NODES)
+            .map(|v| random(NODES, WIDTH, 8).row(v).iter().map(|x| f64::from(*x as f32)).collect())
+            .collect();
         for steps in [0, 3] {
             let smoothing = Smoothing::new(&inputs, operator.clone(), 5).steps(steps);
             let weights = random((steps + 1) * WIDTH, 3, 9);
@@ -215,12 +247,18 @@ fn smoothed_products_are_products_with_smoothed_features() {
             let mut expected = vec![vec![0.0; 3]; NODES];
             for step in 0..=steps {
                 for (v, row) in expected.iter_mut().enumerate() {
-                    let add =
-                        |c: usize| (0..WIDTH).map(|f| level[v][f] * weights.row(step * WIDTH + f)[c]).sum::<f64>();
+                    let add = |c: usize| {
+                        (0..WIDTH)
+                            .map(|f| level[v][f] * weights.row(step * WIDTH + f)[c])
+                            .sum::<f64>()
+                    };
                     (0..3).for_each(|c| row[c] += add(c));
                 }
                 let cell = |v: usize, f: usize| {
-                    operator.row_range(v).map(|k| operator.values()[k] * level[operator.indices()[k] as usize][f]).sum()
+                    operator
+                        .row_range(v)
+                        .map(|k| operator.values()[k] * level[operator.indices()[k] as usize][f])
+                        .sum()
                 };
                 level = (0..NODES).map(|v| (0..WIDTH).map(|f| cell(v, f)).collect()).collect();
             }
@@ -230,7 +268,9 @@ fn smoothed_products_are_products_with_smoothed_features() {
             let found = tape.value(y).to_vec();
             assert!(found.iter().zip(expected.concat()).all(|(a, b)| (a - b).abs() < 1e-12));
             check(vec![weights.clone()], |inputs| {
-                weighted(inputs, &pool, |tape, vars| tape.smoothed_product(&smoothing, vars[0], None))
+                weighted(inputs, &pool, |tape, vars| {
+                    tape.smoothed_product(&smoothing, vars[0], None)
+                })
             });
         }
     }

@@ -1,5 +1,6 @@
-//! Logits and gradients against PyTorch Geometric's layers and, where it has none, dense matrices in PyTorch autograd.
-//! `tests/fixtures/pyg_backbones.json` was written by the script beside it, in float64 and without dropout.
+//! Logits and gradients against PyTorch Geometric's layers and, where it has none, dense matrices
+//! in PyTorch autograd. `tests/fixtures/pyg_backbones.json` was written by the script beside it, in
+//! float64 and without dropout.
 
 use boostfgl_graph::{Adjacency, Features, Graph, Labels};
 use boostfgl_nn::backbones::{Architecture, BACKBONES, Backbone, build, gradients, logits};
@@ -58,9 +59,15 @@ fn prepare<T: Real>(file: &Value, case: &Value) -> (Box<dyn Backbone<T>>, Params
 
 fn check<T: Real>(file: &Value, case: &Value, tolerance: f64) {
     let (net, params, inputs) = prepare::<T>(file, case);
-    let (pool, what) = (Pool::new(), format!("{} {} {}", case["backbone"], case["graph"], case["hidden"]));
+    let (pool, what) =
+        (Pool::new(), format!("{} {} {}", case["backbone"], case["graph"], case["hidden"]));
     let whole = View::whole(&inputs, net.plan());
-    close(&logits(&*net, &params, &whole, &pool), &case["logits"], tolerance, &format!("{what} logits"));
+    close(
+        &logits(&*net, &params, &whole, &pool),
+        &case["logits"],
+        tolerance,
+        &format!("{what} logits"),
+    );
 
     let judged: Vec<u32> = numbers(&case["judged"]).into_iter().map(|v| v as u32).collect();
     let labels = numbers(&case["labels"]);
@@ -69,7 +76,9 @@ fn check<T: Real>(file: &Value, case: &Value, tolerance: f64) {
     let loss = WeightedLoss::new(labels, Reduction::Mean);
     let (value, found) = gradients(&*net, &params, &view, &loss, Dropout::off(), &pool);
     assert!((value - case["loss"].as_f64().unwrap()).abs() < tolerance, "{what}: loss {value}");
-    for ((found, expected), shape) in found.iter().zip(case["gradients"].as_array().unwrap()).zip(net.shapes()) {
+    for ((found, expected), shape) in
+        found.iter().zip(case["gradients"].as_array().unwrap()).zip(net.shapes())
+    {
         close(found, expected, tolerance, &format!("{what} gradient of {}", shape.name));
     }
 }
@@ -79,7 +88,11 @@ fn cases(file: &Value) -> &[Value] {
     for info in BACKBONES.iter().filter(|info| info.passes_messages) {
         let here = cases.iter().filter(|case| case["backbone"] == info.name);
         let graphs: Vec<&str> = here.map(|case| case["graph"].as_str().unwrap()).collect();
-        assert!(graphs.contains(&"connected") && graphs.contains(&"isolated node"), "no fixture of {}", info.name);
+        assert!(
+            graphs.contains(&"connected") && graphs.contains(&"isolated node"),
+            "no fixture of {}",
+            info.name
+        );
     }
     cases
 }

@@ -64,8 +64,8 @@ proptest! {
         prop_assert!(read::<f32>(&long, "seed0", &shapes()).is_err());
     }
 
-    /// Flipped bits either make a file that is refused, or, where they hit numbers (the format has no checksum) or the
-    /// metadata, a model of the right shape.
+    /// Flipped bits either make a file that is refused, or, where they hit numbers (the format has
+    /// no checksum) or the metadata, a model of the right shape.
     #[test]
     fn flipped_bits_never_panic(flips in prop::collection::vec((any::<prop::sample::Index>(), 0u8..8), 1..6)) {
         let mut bytes = valid();
@@ -103,10 +103,16 @@ fn a_wrong_header_length_is_refused() {
 fn each_model_is_found_by_its_name() {
     let bytes = valid();
     for (seed, name) in [(1, "seed0"), (2, "seed1")] {
-        assert_eq!(bits(&read(&bytes, name, &shapes()).unwrap()), bits(&Params::glorot(&shapes(), seed)));
+        assert_eq!(
+            bits(&read(&bytes, name, &shapes()).unwrap()),
+            bits(&Params::glorot(&shapes(), seed))
+        );
     }
     let error = read::<f32>(&bytes, "seed2", &shapes()).unwrap_err();
-    assert!(error.starts_with("some.safetensors: expected tensor seed2.layer1.weight, found "), "{error}");
+    assert!(
+        error.starts_with("some.safetensors: expected tensor seed2.layer1.weight, found "),
+        "{error}"
+    );
 }
 
 #[test]
@@ -118,13 +124,17 @@ fn other_shapes_and_number_types_are_refused() {
         shapes[i] = shape;
         shapes
     };
-    let expected = "some.safetensors: expected tensor seed0.layer1.weight as F32 [4, 6], found F32 [6, 4]";
+    let expected =
+        "some.safetensors: expected tensor seed0.layer1.weight as F32 [4, 6], found F32 [6, 4]";
     assert_eq!(error(&with(0, TensorShape::weight("layer1.weight", 4, 6))), expected);
-    let expected = "some.safetensors: expected tensor seed0.layer1.bias as F32 [1, 5], found F32 [4]";
+    let expected =
+        "some.safetensors: expected tensor seed0.layer1.bias as F32 [1, 5], found F32 [4]";
     assert_eq!(error(&with(1, TensorShape::bias("layer1.bias", 5))), expected);
-    let expected = "some.safetensors: expected tensor seed0.layer2.weight as F32 [8, 3], found F32 [4, 3]";
+    let expected =
+        "some.safetensors: expected tensor seed0.layer2.weight as F32 [8, 3], found F32 [4, 3]";
     assert_eq!(error(&with(2, TensorShape::weight("layer2.weight", 8, 3))), expected);
-    let expected = "some.safetensors: expected tensor seed0.layer1.weight as F64 [6, 4], found F32 [6, 4]";
+    let expected =
+        "some.safetensors: expected tensor seed0.layer1.weight as F64 [6, 4], found F32 [6, 4]";
     assert_eq!(read::<f64>(&bytes, "seed0", &shapes()).unwrap_err(), expected);
 }
 
@@ -132,7 +142,11 @@ fn other_shapes_and_number_types_are_refused() {
 #[test]
 fn the_same_model_is_the_same_file() {
     let params = Params::<f32>::glorot(&shapes(), 1);
-    let about = || (0..20).map(|i| (format!("key{i}"), format!("value \u{fc}\n{i}"))).collect::<HashMap<_, _>>();
+    let about = || {
+        (0..20)
+            .map(|i| (format!("key{i}"), format!("value \u{fc}\n{i}")))
+            .collect::<HashMap<_, _>>()
+    };
     let file = || to_bytes(&[("seed0".to_owned(), &params)], about()).unwrap();
     let first = file();
     (0..20).for_each(|_| assert_eq!(file(), first));

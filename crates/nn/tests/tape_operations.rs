@@ -6,10 +6,15 @@ use proptest::prelude::*;
 
 fn random(rows: usize, columns: usize, seed: u64) -> Matrix<f64> {
     let mut stream = Stream::new(seed, "operations", &[rows as u64, columns as u64]);
-    Matrix::from_rows(rows, columns, &(0..rows * columns).map(|_| stream.normal()).collect::<Vec<_>>())
+    Matrix::from_rows(
+        rows,
+        columns,
+        &(0..rows * columns).map(|_| stream.normal()).collect::<Vec<_>>(),
+    )
 }
 
-/// Σ cᵢⱼ yᵢⱼ of an operation's result with some numbers c, and its gradient with respect to both inputs.
+/// Σ cᵢⱼ yᵢⱼ of an operation's result with some numbers c, and its gradient with respect to both
+/// inputs.
 fn probe<'a>(
     inputs: &'a [Matrix<f64>; 2],
     pool: &'a Pool<f64>,
@@ -36,7 +41,10 @@ fn check(mut inputs: [Matrix<f64>; 2], run: impl Fn(&[Matrix<f64>; 2]) -> (f64, 
                 let below = run(&inputs).0;
                 inputs[t].row_mut(i)[j] = at;
                 let (numeric, given) = ((above - below) / (2.0 * h), found.row(i)[j]);
-                assert!((numeric - given).abs() < 1e-7, "{t} [{i}, {j}]: {given}, finite differences {numeric}");
+                assert!(
+                    (numeric - given).abs() < 1e-7,
+                    "{t} [{i}, {j}]: {given}, finite differences {numeric}"
+                );
             }
         }
     }
@@ -53,7 +61,8 @@ proptest! {
     ) {
         let pool = Pool::new();
         let inputs = || [random(5, columns, seed), random(3, columns, seed)];
-        // The first input passes through a product, because some operations write over what they are given.
+        // The first input passes through a product, because some operations write over what they
+        // are given.
         let eye = Matrix::from_rows(5, 5, &(0..25).map(|i| f64::from(u8::from(i % 6 == 0))).collect::<Vec<_>>());
         check(inputs(), |x| probe(x, &pool, |tape, a, b| tape.stack_rows(&[a, b, a])));
         let weights: Vec<f32> = (0..edges.len()).map(|i| 0.5 + i as f32).collect();
@@ -78,7 +87,8 @@ proptest! {
 /// Rows of the mean add up to 1, and tanh is the library's to a few units of the last place.
 #[test]
 fn values_are_what_they_say() {
-    let (graph, _) = Adjacency::from_edges(6, &[(0, 1), (1, 2), (3, 1), (4, 0)], None, false).unwrap();
+    let (graph, _) =
+        Adjacency::from_edges(6, &[(0, 1), (1, 2), (3, 1), (4, 0)], None, false).unwrap();
     let (mean, pool) = (RowMean::of(&graph), Pool::new());
     let (ones, wide) = (Matrix::from_rows(6, 1, &[1.0f32; 6]), random(40, 30, 3));
     let mut tape = Tape::new(&pool);
@@ -86,7 +96,8 @@ fn values_are_what_they_say() {
     let y = tape.row_mean(&mean, x);
     assert!(tape.value(y).to_vec().iter().all(|x| (x - 1.0).abs() < 1e-6));
 
-    let x: Vec<f32> = wide.to_vec().iter().map(|x| (5.0 * x) as f32).chain([0.0, 90.0, -90.0]).collect();
+    let x: Vec<f32> =
+        wide.to_vec().iter().map(|x| (5.0 * x) as f32).chain([0.0, 90.0, -90.0]).collect();
     let matrix = Matrix::from_rows(1, x.len(), &x);
     let mut tape = Tape::new(&pool);
     let var = tape.constant(&matrix);

@@ -1,4 +1,5 @@
-//! The same digits for any number of threads, on graphs large enough that every parallel path is taken.
+//! The same digits for any number of threads, on graphs large enough that every parallel path is
+//! taken.
 
 use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
 use boostfgl_graph::{Graph, Stream};
@@ -7,8 +8,8 @@ use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer};
 use boostfgl_nn::{Dropout, Inputs, Params, Pool, Reduction, View, WeightedLoss, softmax_rows};
 use rayon::ThreadPoolBuilder;
 
-/// 12 000 · 192 numbers in a hidden layer and 90 000 · 32 multiply-adds in the last propagation are both more than
-/// the 2²¹ below which a kernel stays on its thread.
+/// 12 000 · 192 numbers in a hidden layer and 90 000 · 32 multiply-adds in the last propagation are
+/// both more than the 2²¹ below which a kernel stays on its thread.
 const NODES: usize = 12_000;
 const EDGES: usize = 40_000;
 const CLASSES: usize = 32;
@@ -26,8 +27,13 @@ fn bits(params: &Params<f32>) -> Vec<u8> {
     bytes
 }
 
-/// Everything that three steps of training compute: losses, the model, and the probabilities of all nodes.
-fn train(inputs: &Inputs<f32>, graph: &Graph, net: &dyn Backbone<f32>) -> (Vec<u64>, Vec<u8>, Vec<u32>) {
+/// Everything that three steps of training compute: losses, the model, and the probabilities of all
+/// nodes.
+fn train(
+    inputs: &Inputs<f32>,
+    graph: &Graph,
+    net: &dyn Backbone<f32>,
+) -> (Vec<u64>, Vec<u8>, Vec<u32>) {
     // More training nodes than a partial sum holds, more columns than one piece of the optimiser.
     let nodes: Vec<u32> = (0..NODES as u32).filter(|v| v % 5 != 0).collect();
     assert!(nodes.len() > 2 * 4096);
@@ -39,7 +45,8 @@ fn train(inputs: &Inputs<f32>, graph: &Graph, net: &dyn Backbone<f32>) -> (Vec<u
     let pool = Pool::new();
     let mut losses = Vec::new();
     for step in 0..3 {
-        let (value, gradient) = gradients(net, &params, &view, &loss, Dropout::new(0.5, step), &pool);
+        let (value, gradient) =
+            gradients(net, &params, &view, &loss, Dropout::new(0.5, step), &pool);
         adam.step(&mut params, &gradient);
         gradient.into_iter().for_each(|g| pool.put(g));
         losses.push(value.to_bits());
@@ -52,7 +59,8 @@ fn train(inputs: &Inputs<f32>, graph: &Graph, net: &dyn Backbone<f32>) -> (Vec<u
 fn same_for_all_thread_counts(features: FeatureSpec, propagate_features: bool) {
     let graph = large(features);
     let inputs = Inputs::<f32>::new(&graph);
-    let architecture = Architecture { inputs: inputs.width(), hidden: HIDDEN, classes: CLASSES, layers: 2 };
+    let architecture =
+        Architecture { inputs: inputs.width(), hidden: HIDDEN, classes: CLASSES, layers: 2 };
     let net = build::<f32>("gcn", architecture).unwrap();
     assert_eq!(net.plan().propagate_features, propagate_features);
     let with = |threads: usize| {
@@ -91,7 +99,8 @@ fn dense_features_wider_than_the_hidden_layer() {
     same_for_all_thread_counts(features, false);
 }
 
-/// Every other network, with 90 000 · 32 numbers in each pass over arcs and sums over more rows than one partial sum.
+/// Every other network, with 90 000 · 32 numbers in each pass over arcs and sums over more rows
+/// than one partial sum.
 #[test]
 fn all_backbones() {
     let graph = large(FeatureSpec::Dense { columns: 48, signal: 0.2 });
@@ -105,12 +114,17 @@ fn all_backbones() {
             pool.install(|| train(&inputs, &graph, &*net))
         };
         let one = with(1);
-        assert!(one.0.iter().all(|loss| f64::from_bits(*loss).is_finite()), "{} diverges", info.name);
+        assert!(
+            one.0.iter().all(|loss| f64::from_bits(*loss).is_finite()),
+            "{} diverges",
+            info.name
+        );
         assert!(one == with(3), "digits of {} depend on the number of threads", info.name);
     }
 }
 
-/// A graph read twice gives the same numbers: nothing above depends on leftovers in recycled buffers.
+/// A graph read twice gives the same numbers: nothing above depends on leftovers in recycled
+/// buffers.
 #[test]
 fn a_used_pool_changes_nothing() {
     let graph = large(FeatureSpec::Sparse { columns: 256, per_node: 16, signal: 0.5 });

@@ -7,14 +7,16 @@ use boostfgl_graph::{Graph, Role, Split};
 pub struct ClientGraph {
     /// The client's number, 0..K.
     pub id: usize,
-    /// Its nodes as the whole graph numbers them, increasing; node i of `graph` is `nodes[i]` there.
+    /// Its nodes as the whole graph numbers them, increasing; node i of `graph` is `nodes[i]`
+    /// there.
     pub nodes: Vec<u32>,
     /// The induced subgraph. Classes are the global ones.
     pub graph: Graph,
     /// The roles to train and judge by; [`Graph::split`] of `graph` is still the published one.
     pub split: Split,
-    /// Edges of its nodes that lead to other clients and were dropped. The sum over clients is twice
-    /// [`Partition::lost_edges`](crate::Partition::lost_edges), because each is lost at both ends.
+    /// Edges of its nodes that lead to other clients and were dropped. The sum over clients is
+    /// twice [`Partition::lost_edges`](crate::Partition::lost_edges), because each is lost at both
+    /// ends.
     pub lost_edges: usize,
 }
 

@@ -16,7 +16,8 @@ pub struct Description {
     pub graph: String,
     /// The names of the classes.
     pub classes: Vec<String>,
-    /// Modularity Q (γ = 1) of the clients as communities: how many more edges are kept than chance would keep.
+    /// Modularity Q (γ = 1) of the clients as communities: how many more edges are kept than chance
+    /// would keep.
     pub modularity: f64,
     /// One entry per client.
     pub clients: Vec<ClientDescription>,
@@ -45,7 +46,8 @@ pub struct ClientDescription {
     pub class_counts: Vec<usize>,
     /// Training nodes of each class.
     pub train_class_counts: Vec<usize>,
-    /// Share of the edges between labelled nodes that join the same class; none if there is no such edge.
+    /// Share of the edges between labelled nodes that join the same class; none if there is no such
+    /// edge.
     pub edge_homophily: Option<f64>,
     /// Nodes left without any edge.
     pub isolated: usize,
@@ -58,7 +60,8 @@ impl Description {
     /// If `graph` has another number of nodes than the partition.
     pub fn new(graph: &Graph, partition: &Partition) -> Self {
         assert_eq!(graph.len(), partition.len(), "a partition of another graph");
-        let mut tallies: Vec<Tally> = (0..partition.clients()).map(|_| Tally::new(graph.classes())).collect();
+        let mut tallies: Vec<Tally> =
+            (0..partition.clients()).map(|_| Tally::new(graph.classes())).collect();
         let mut connected = vec![false; graph.len()];
         for (a, b) in edges(graph.adjacency()) {
             let (a, b) = (a as usize, b as usize);
@@ -86,11 +89,16 @@ impl Description {
         }
     }
 
-    /// What a reader should know before training, one sentence each: clients and classes without training nodes,
-    /// clients without edges.
+    /// What a reader should know before training, one sentence each: clients and classes without
+    /// training nodes, clients without edges.
     pub fn notes(&self) -> Vec<String> {
         let which = |test: fn(&ClientDescription) -> bool| -> Vec<String> {
-            self.clients.iter().enumerate().filter(|(_, client)| test(client)).map(|(k, _)| k.to_string()).collect()
+            self.clients
+                .iter()
+                .enumerate()
+                .filter(|(_, client)| test(client))
+                .map(|(k, _)| k.to_string())
+                .collect()
         };
         let untrained: Vec<String> = std::iter::zip(&self.classes, &self.total.train_class_counts)
             .filter(|(_, count)| **count == 0)
@@ -101,11 +109,22 @@ impl Description {
             [name] => Some(format!("{one} {name}: {what}")),
             _ => Some(format!("{many} {}: {what}", names.join(", "))),
         };
-        let (untrainable, edgeless) = (which(|client| client.train == 0), which(|client| client.edges == 0));
+        let (untrainable, edgeless) =
+            (which(|client| client.train == 0), which(|client| client.edges == 0));
         [
-            note(untrainable, "client", "clients", "no training node; never trained on, still tested"),
+            note(
+                untrainable,
+                "client",
+                "clients",
+                "no training node; never trained on, still tested",
+            ),
             note(edgeless, "client", "clients", "no edge; nodes hear only themselves"),
-            note(untrained, "class", "classes", "no training node in any client; no model can learn it"),
+            note(
+                untrained,
+                "class",
+                "classes",
+                "no training node in any client; no model can learn it",
+            ),
         ]
         .into_iter()
         .flatten()
@@ -187,7 +206,13 @@ impl fmt::Display for Description {
         let total = &self.total;
         let edges = total.edges + total.lost_edges;
         let lost = 100.0 * total.lost_edges as f64 / edges.max(1) as f64;
-        writeln!(f, "{}: {} nodes, {edges} edges, {} clients", self.graph, total.nodes, self.clients.len())?;
+        writeln!(
+            f,
+            "{}: {} nodes, {edges} edges, {} clients",
+            self.graph,
+            total.nodes,
+            self.clients.len()
+        )?;
         writeln!(
             f,
             "{} edges between clients lost ({lost:.1} %), modularity {:.4}",
@@ -200,7 +225,11 @@ impl fmt::Display for Description {
         }
         write_row(f, "all", total)?;
         writeln!(f)?;
-        writeln!(f, "class mix: one column per class, {}; the tallest is the row's largest", self.named_classes())?;
+        writeln!(
+            f,
+            "class mix: one column per class, {}; the tallest is the row's largest",
+            self.named_classes()
+        )?;
         self.notes().iter().try_for_each(|note| writeln!(f, "note: {note}"))
     }
 }
@@ -209,7 +238,11 @@ impl Description {
     /// The classes in the order of the bars, as far as a line goes.
     fn named_classes(&self) -> String {
         let shared = self.classes.len().div_ceil(BAR);
-        let many = if shared > 1 { format!("{shared} neighbouring classes share one, ") } else { String::new() };
+        let many = if shared > 1 {
+            format!("{shared} neighbouring classes share one, ")
+        } else {
+            String::new()
+        };
         match &self.classes[..] {
             [first, .., last] if self.classes.len() > 8 => format!("{many}from {first} to {last}"),
             names => names.join(", "),
@@ -227,9 +260,11 @@ fn write_row(f: &mut fmt::Formatter<'_>, name: &str, client: &ClientDescription)
     )
 }
 
-/// One block per class, its height the class's share of the largest; classes that are absent leave a dot.
+/// One block per class, its height the class's share of the largest; classes that are absent leave
+/// a dot.
 fn bar(counts: &[usize]) -> String {
-    let columns: Vec<usize> = counts.chunks(counts.len().div_ceil(BAR).max(1)).map(|few| few.iter().sum()).collect();
+    let columns: Vec<usize> =
+        counts.chunks(counts.len().div_ceil(BAR).max(1)).map(|few| few.iter().sum()).collect();
     let largest = columns.iter().copied().max().unwrap_or(0).max(1);
     let block = |&count: &usize| match count {
         0 => '·',
@@ -250,15 +285,21 @@ mod tests {
 
     use super::*;
 
-    /// A triangle of class a with an unlabelled tail node; node 4 of class b is a client of its own.
+    /// A triangle of class a with an unlabelled tail node; node 4 of class b is a client of its
+    /// own.
     fn example() -> Description {
         let edges = [(0, 1), (1, 2), (0, 2), (2, 3), (2, 4)];
         let (adjacency, _) = Adjacency::from_edges(5, &edges, None, false).unwrap();
-        let labels = Labels::new([Some(0), Some(0), Some(0), None, Some(1)], vec!["a".into(), "b".into()]).unwrap();
+        let labels =
+            Labels::new([Some(0), Some(0), Some(0), None, Some(1)], vec!["a".into(), "b".into()])
+                .unwrap();
         let features = Features::dense(5, 1, vec![0.0; 5]).unwrap();
         let graph = Graph::new("example", adjacency, features, labels).unwrap();
         let roles = vec![Role::Train, Role::Val, Role::Test, Role::None, Role::Test];
-        Description::new(&graph, &Partition::new(2, vec![0, 0, 0, 0, 1], Split::new(roles)).unwrap())
+        Description::new(
+            &graph,
+            &Partition::new(2, vec![0, 0, 0, 0, 1], Split::new(roles)).unwrap(),
+        )
     }
 
     #[test]
@@ -267,9 +308,15 @@ mod tests {
         let [first, second] = &description.clients[..] else { panic!("two clients") };
         assert_eq!((first.nodes, first.edges, first.lost_edges, first.isolated), (4, 4, 1, 0));
         assert_eq!((first.train, first.val, first.test), (1, 1, 1));
-        assert_eq!((&first.lost_to, &second.lost_to), (&BTreeMap::from([(1, 1)]), &BTreeMap::from([(0, 1)])));
+        assert_eq!(
+            (&first.lost_to, &second.lost_to),
+            (&BTreeMap::from([(1, 1)]), &BTreeMap::from([(0, 1)]))
+        );
         assert_eq!((&first.class_counts[..], first.edge_homophily), (&[3, 0][..], Some(1.0)));
-        assert_eq!((second.nodes, second.edges, second.isolated, second.edge_homophily), (1, 0, 1, None));
+        assert_eq!(
+            (second.nodes, second.edges, second.isolated, second.edge_homophily),
+            (1, 0, 1, None)
+        );
         assert_eq!((description.total.edges, description.total.lost_edges), (4, 1));
     }
 

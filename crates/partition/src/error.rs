@@ -7,11 +7,13 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Every way in which dividing a graph fails.
 ///
-/// Each message names the place, what was expected and what was found; [`Error::advice`] says what to do.
+/// Each message names the place, what was expected and what was found; [`Error::advice`] says what
+/// to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file cannot be read or does not hold a partition of this graph, or parts do not fit together.
+    /// A file cannot be read or does not hold a partition of this graph, or parts do not fit
+    /// together.
     #[error(transparent)]
     Graph(#[from] boostfgl_graph::Error),
 
@@ -81,14 +83,21 @@ impl Error {
     pub fn advice(&self) -> &'static str {
         match self {
             Self::Graph(error) => error.advice(),
-            Self::TooManyClients { .. } => "Ask for at most as many clients as the graph has nodes.",
+            Self::TooManyClients { .. } => {
+                "Ask for at most as many clients as the graph has nodes."
+            }
             Self::NoClients => "Ask for one client or more; one client means centralised training.",
             Self::Unknown { .. } => "`boostfgl partition --help` lists the partitioners.",
-            Self::Setting { .. } => "Correct the key in the configuration file or on the command line.",
-            Self::NoPublishedSplit { .. } => {
-                "Add a `split` column to nodes.csv, or draw one by shares: --set split.source=shares."
+            Self::Setting { .. } => {
+                "Correct the key in the configuration file or on the command line."
             }
-            Self::SeedAbsent { .. } => "Run the seeds that the file holds, or give it a single seed, which serves all.",
+            Self::NoPublishedSplit { .. } => {
+                "Add a `split` column to nodes.csv, or draw one by shares: --set \
+                 split.source=shares."
+            }
+            Self::SeedAbsent { .. } => {
+                "Run the seeds that the file holds, or give it a single seed, which serves all."
+            }
             Self::Write { .. } => "Check that the folder exists, may be written and has room.",
         }
     }

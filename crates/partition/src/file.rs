@@ -6,12 +6,13 @@
 //! 0,paper-18,0,none
 //! ```
 //!
-//! * `node` is what the node was called in its source, [`Graph::id`]; `client` counts from 0 without gaps; `split` is
-//!   `train`, `val`, `test` or `none`.
-//! * One file may hold several seeds, each with every node once. If it holds a single seed, or has no `seed` column, that
-//!   partition serves **every** seed.
+//! * `node` is what the node was called in its source, [`Graph::id`]; `client` counts from 0
+//!   without gaps; `split` is `train`, `val`, `test` or `none`.
+//! * One file may hold several seeds, each with every node once. If it holds a single seed, or has
+//!   no `seed` column, that partition serves **every** seed.
 //! * Without a `split` column, the split is drawn by the ratios, for each seed anew.
-//! * The order of columns and rows is free. Other columns are ignored, so a `predictions.csv` will do too.
+//! * The order of columns and rows is free. Other columns are ignored, so a `predictions.csv` will
+//!   do too.
 
 mod reader;
 
@@ -37,7 +38,11 @@ pub struct FromFile {
 impl FromFile {
     fn read(&self, graph: &Graph, seed: u64) -> Result<Saved> {
         if self.file.as_os_str().is_empty() {
-            return Err(Error::Setting { key: "file", expected: "the path of a CSV file", found: "nothing".into() });
+            return Err(Error::Setting {
+                key: "file",
+                expected: "the path of a CSV file",
+                found: "nothing".into(),
+            });
         }
         read(&self.file, graph, seed)
     }
@@ -55,7 +60,8 @@ impl Partitioner for FromFile {
         if saved.clients == clients {
             return Ok(saved.client);
         }
-        let (expected, found) = (format!("{clients} clients, as configured"), saved.clients.to_string());
+        let (expected, found) =
+            (format!("{clients} clients, as configured"), saved.clients.to_string());
         Err(boostfgl_graph::Error::malformed(&self.file, "", expected, found).into())
     }
 
@@ -77,12 +83,20 @@ pub fn has_split(path: &Path) -> bool {
 /// # Errors
 /// If the folder cannot be written, or a partition is of a graph of another size.
 pub fn write(path: &Path, graph: &Graph, partitions: &[(u64, &Partition)]) -> Result<()> {
-    if let Some((seed, other)) = partitions.iter().find(|(_, partition)| partition.len() != graph.len()) {
+    if let Some((seed, other)) =
+        partitions.iter().find(|(_, partition)| partition.len() != graph.len())
+    {
         let (expected, found) = (format!("{} nodes", graph.len()), other.len().to_string());
-        return Err(boostfgl_graph::Error::inconsistent(format!("partition of seed {seed}"), expected, found).into());
+        return Err(boostfgl_graph::Error::inconsistent(
+            format!("partition of seed {seed}"),
+            expected,
+            found,
+        )
+        .into());
     }
     let failed = |source| Error::write(path, source);
-    let mut writer = csv::Writer::from_writer(AtomicFile::create(path).map_err(|error| failed(error.source))?);
+    let mut writer =
+        csv::Writer::from_writer(AtomicFile::create(path).map_err(|error| failed(error.source))?);
     write_rows(&mut writer, graph, partitions).map_err(|error| failed(error.into()))?;
     let file = writer.into_inner().map_err(|error| failed(error.into_error()))?;
     file.finish().map_err(|error| failed(error.source))
@@ -97,7 +111,8 @@ fn write_rows(
     for (seed, partition) in partitions {
         let seed = seed.to_string();
         for v in 0..graph.len() {
-            let (client, role) = (partition.client_of(v).to_string(), partition.split().role(v).name());
+            let (client, role) =
+                (partition.client_of(v).to_string(), partition.split().role(v).name());
             writer.write_record([seed.as_str(), &graph.id(v), &client, role])?;
         }
     }
@@ -115,12 +130,15 @@ mod tests {
         let n = ids.len();
         let (adjacency, _) = Adjacency::from_edges(n, &[], None, false).unwrap();
         let labels = Labels::from_integers(&vec![0; n], 1).unwrap();
-        let graph = Graph::new("named", adjacency, Features::dense(n, 1, vec![0.0; n]).unwrap(), labels).unwrap();
+        let graph =
+            Graph::new("named", adjacency, Features::dense(n, 1, vec![0.0; n]).unwrap(), labels)
+                .unwrap();
         graph.with_ids(ids.iter().map(|&id| id.to_owned()).collect()).unwrap()
     }
 
     fn partition(client: &[u32]) -> Partition {
-        let roles = [Role::Train, Role::Val, Role::Test].into_iter().cycle().take(client.len()).collect();
+        let roles =
+            [Role::Train, Role::Val, Role::Test].into_iter().cycle().take(client.len()).collect();
         Partition::new(2, client.to_vec(), Split::new(roles)).unwrap()
     }
 
@@ -136,7 +154,11 @@ mod tests {
         assert_eq!(Partition::from_file(&path, &graph, &rule, 7).unwrap(), second);
         let error = Partition::from_file(&path, &graph, &rule, 3).unwrap_err().to_string();
         assert!(error.ends_with("partition.csv: expected seed 3, found seeds 0, 7"), "{error}");
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file is left");
+        assert_eq!(
+            std::fs::read_dir(folder.path()).unwrap().count(),
+            1,
+            "no temporary file is left"
+        );
     }
 
     #[test]
@@ -147,9 +169,15 @@ mod tests {
         write(&file, &graph, &[(5, &saved)]).unwrap();
         let from_file = FromFile { file };
         // One seed in the file: it serves seed 1 too.
-        assert_eq!(Partition::draw(&graph, &from_file, 2, &SplitRule::default(), 1).unwrap(), saved);
+        assert_eq!(
+            Partition::draw(&graph, &from_file, 2, &SplitRule::default(), 1).unwrap(),
+            saved
+        );
         let error = from_file.assign(&graph, 3, 1).unwrap_err().to_string();
-        assert!(error.ends_with("partition.csv: expected 3 clients, as configured, found 2"), "{error}");
+        assert!(
+            error.ends_with("partition.csv: expected 3 clients, as configured, found 2"),
+            "{error}"
+        );
         let error = FromFile::default().assign(&graph, 2, 0).unwrap_err().to_string();
         assert_eq!(error, "file: expected the path of a CSV file, found nothing");
     }
@@ -157,8 +185,13 @@ mod tests {
     #[test]
     fn a_folder_that_is_not_there_is_named() {
         let graph = graph(&["a", "b"]);
-        let error = write(Path::new("not-there/partition.csv"), &graph, &[(0, &partition(&[0, 1]))]).unwrap_err();
+        let error =
+            write(Path::new("not-there/partition.csv"), &graph, &[(0, &partition(&[0, 1]))])
+                .unwrap_err();
         assert!(error.to_string().starts_with("could not write not-there"), "{error}");
-        assert!(matches!(write(Path::new("x.csv"), &graph, &[(0, &partition(&[0, 1, 1]))]), Err(Error::Graph(_))));
+        assert!(matches!(
+            write(Path::new("x.csv"), &graph, &[(0, &partition(&[0, 1, 1]))]),
+            Err(Error::Graph(_))
+        ));
     }
 }

@@ -1,4 +1,5 @@
-//! Label skew: each class is spread unevenly over the clients, by a Dirichlet draw (Hsu, Qi, Brown 2019).
+//! Label skew: each class is spread unevenly over the clients, by a Dirichlet draw (Hsu, Qi, Brown
+//! 2019).
 
 use boostfgl_graph::{Graph, Stream};
 use serde::{Deserialize, Serialize};
@@ -8,8 +9,9 @@ use crate::{Error, Partitioner, Result};
 
 /// Partitioner `label-skew`: for each class, shares p ~ Dirichlet(α, …, α) over the clients.
 ///
-/// α → 0 gives each class to one client, α → ∞ the same class mix to all. Unlabelled nodes are dealt evenly. A client
-/// that ends up empty takes one node from the largest, so that every client has at least one.
+/// α → 0 gives each class to one client, α → ∞ the same class mix to all. Unlabelled nodes are
+/// dealt evenly. A client that ends up empty takes one node from the largest, so that every client
+/// has at least one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LabelSkew {
@@ -31,7 +33,11 @@ impl Partitioner for LabelSkew {
     fn assign(&self, graph: &Graph, clients: usize, seed: u64) -> Result<Vec<u32>> {
         if !(self.alpha.is_finite() && self.alpha > 0.0) {
             let found = self.alpha.to_string();
-            return Err(Error::Setting { key: "alpha", expected: "a finite number above 0", found });
+            return Err(Error::Setting {
+                key: "alpha",
+                expected: "a finite number above 0",
+                found,
+            });
         }
         check_clients(graph.len(), clients)?;
         let mut client = vec![0u32; graph.len()];
@@ -69,7 +75,8 @@ fn cut(nodes: &[u32], shares: &[f64], client: &mut [u32]) {
     let (mut start, mut sum) = (0, 0.0);
     for (k, share) in shares.iter().enumerate() {
         sum += share;
-        let end = if k + 1 == shares.len() { nodes.len() } else { (sum * nodes.len() as f64) as usize };
+        let end =
+            if k + 1 == shares.len() { nodes.len() } else { (sum * nodes.len() as f64) as usize };
         let end = end.clamp(start, nodes.len());
         nodes[start..end].iter().for_each(|&v| client[v as usize] = k as u32);
         start = end;
@@ -89,9 +96,9 @@ fn dirichlet(alpha: f64, length: usize, stream: &mut Stream) -> Vec<f64> {
 
 /// The logarithm of a Gamma(shape, 1) number.
 ///
-/// Marsaglia & Tsang, "A simple method for generating gamma variables", 2000: with d = shape − 1/3 and
-/// c = 1/√(9d), d·v for v = (1 + c·x)³ is accepted if ln u < x²/2 + d − d·v + d·ln v. Below shape 1,
-/// Gamma(a) = Gamma(a + 1) · u^(1/a).
+/// Marsaglia & Tsang, "A simple method for generating gamma variables", 2000: with d = shape − 1/3
+/// and c = 1/√(9d), d·v for v = (1 + c·x)³ is accepted if ln u < x²/2 + d − d·v + d·ln v. Below
+/// shape 1, Gamma(a) = Gamma(a + 1) · u^(1/a).
 fn log_gamma_draw(shape: f64, stream: &mut Stream) -> f64 {
     if shape < 1.0 {
         let log_uniform = libm::log(1.0 - stream.unit());
@@ -137,18 +144,24 @@ mod tests {
         let n = labels.len();
         let (adjacency, _) = Adjacency::from_edges(n, &[], None, false).unwrap();
         let labels = Labels::from_integers(labels, classes).unwrap();
-        Graph::new("labels", adjacency, Features::dense(n, 1, vec![0.0; n]).unwrap(), labels).unwrap()
+        Graph::new("labels", adjacency, Features::dense(n, 1, vec![0.0; n]).unwrap(), labels)
+            .unwrap()
     }
 
     #[test]
     fn gamma_has_the_right_mean_and_variance() {
         for shape in [0.1, 0.7, 1.0, 3.5, 50.0] {
             let mut stream = Stream::new(0, "gamma test", &[]);
-            let draws: Vec<f64> = (0..40_000).map(|_| libm::exp(log_gamma_draw(shape, &mut stream))).collect();
+            let draws: Vec<f64> =
+                (0..40_000).map(|_| libm::exp(log_gamma_draw(shape, &mut stream))).collect();
             let mean = draws.iter().sum::<f64>() / draws.len() as f64;
-            let variance = draws.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / draws.len() as f64;
+            let variance =
+                draws.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / draws.len() as f64;
             // Four standard errors of the mean; the variance is rougher.
-            assert!((mean - shape).abs() < 4.0 * (shape / 40_000.0).sqrt(), "shape {shape}: mean {mean}");
+            assert!(
+                (mean - shape).abs() < 4.0 * (shape / 40_000.0).sqrt(),
+                "shape {shape}: mean {mean}"
+            );
             assert!((variance / shape - 1.0).abs() < 0.12, "shape {shape}: variance {variance}");
         }
     }
@@ -158,7 +171,10 @@ mod tests {
         for alpha in [f64::MIN_POSITIVE, 5e-324, 1e-9, 0.1, 1.0, 1e6, f64::MAX] {
             let shares = dirichlet(alpha, 7, &mut Stream::new(1, "shares test", &[]));
             let sum: f64 = shares.iter().sum();
-            assert!((sum - 1.0).abs() < 1e-12 && shares.iter().all(|p| *p >= 0.0), "alpha {alpha}: {shares:?}");
+            assert!(
+                (sum - 1.0).abs() < 1e-12 && shares.iter().all(|p| *p >= 0.0),
+                "alpha {alpha}: {shares:?}"
+            );
         }
     }
 
@@ -168,7 +184,8 @@ mod tests {
         let graph = graph(&labels, 4);
         let spread = |alpha| {
             let client = LabelSkew { alpha }.assign(&graph, 5, 3).unwrap();
-            let count = |k, class| (0..2000).filter(|&v| client[v] == k && labels[v] == class).count();
+            let count =
+                |k, class| (0..2000).filter(|&v| client[v] == k && labels[v] == class).count();
             let counts: Vec<usize> = (0..5).map(|k| count(k, 0)).collect();
             counts.iter().max().unwrap() - counts.iter().min().unwrap()
         };
@@ -191,7 +208,10 @@ mod tests {
     fn alpha_must_be_positive() {
         for alpha in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             let error = LabelSkew { alpha }.assign(&graph(&[0, 0], 1), 2, 0).unwrap_err();
-            assert!(error.to_string().starts_with("alpha: expected a finite number above 0"), "{error}");
+            assert!(
+                error.to_string().starts_with("alpha: expected a finite number above 0"),
+                "{error}"
+            );
         }
     }
 }

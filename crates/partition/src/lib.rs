@@ -1,10 +1,12 @@
 //! One graph becomes the graphs of K clients.
 //!
-//! The second crate of the pipeline: a [`Graph`](boostfgl_graph::Graph) goes in, one [`ClientGraph`] per client comes
-//! out. Edges between clients are dropped and counted; nothing else is lost.
+//! The second crate of the pipeline: a [`Graph`](boostfgl_graph::Graph) goes in, one
+//! [`ClientGraph`] per client comes out. Edges between clients are dropped and counted; nothing
+//! else is lost.
 //!
 //! * [`Partitioner`] — who gets which node; [`PARTITIONERS`] is the table of them, one file each.
-//! * [`louvain`] — communities of high modularity; [`merge`] cuts and merges them to K balanced clients.
+//! * [`louvain`] — communities of high modularity; [`merge`] cuts and merges them to K balanced
+//!   clients.
 //! * [`label_skew`], [`random`] — Dirichlet over classes; balanced chance.
 //! * [`split`] — training, validation and test nodes inside each client, per class.
 //! * [`Partition`] — both decisions for one seed; [`file`](mod@file) saves it and reads it back.

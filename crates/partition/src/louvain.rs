@@ -4,9 +4,10 @@
 //!
 //! > Q = Σ_c \[ in_c / 2m − γ (tot_c / 2m)² \]
 //!
-//! where 2m is the sum of all weights of A, in_c the part of it inside c, and tot_c the weighted degrees in c.
-//! Two phases take turns: single nodes move to the neighbouring community that raises Q most, in random order,
-//! until a sweep gains less than 10⁻⁷; then each community becomes one node of a smaller graph.
+//! where 2m is the sum of all weights of A, in_c the part of it inside c, and tot_c the weighted
+//! degrees in c. Two phases take turns: single nodes move to the neighbouring community that raises
+//! Q most, in random order, until a sweep gains less than 10⁻⁷; then each community becomes one
+//! node of a smaller graph.
 //!
 //! A directed graph is made symmetric first, A + Aᵀ, so an edge with its reverse weighs 2.
 //! The same seed gives the same communities on every machine: node orders come from their own
@@ -52,11 +53,11 @@ impl Communities {
 
 /// Finds communities of high modularity.
 ///
-/// A node without edges is a community of its own. Ties go to the community a node is already in, then to the
-/// lowest number.
+/// A node without edges is a community of its own. Ties go to the community a node is already in,
+/// then to the lowest number.
 ///
-/// Time O(n + m) per sweep, a dozen sweeps or so; memory O(n) beside the graph for the first level, which is read in
-/// place, and at most the size of the graph for the others.
+/// Time O(n + m) per sweep, a dozen sweeps or so; memory O(n) beside the graph for the first level,
+/// which is read in place, and at most the size of the graph for the others.
 ///
 /// ```
 /// use boostfgl_graph::Adjacency;
@@ -121,7 +122,8 @@ pub fn modularity(adjacency: &Adjacency, community: &[u32], resolution: f64) -> 
             }
         });
     }
-    let expected: f64 = degrees.iter().map(|degree| (degree / level.total()) * (degree / level.total())).sum();
+    let expected: f64 =
+        degrees.iter().map(|degree| (degree / level.total()) * (degree / level.total())).sum();
     inside / level.total() - resolution * expected
 }
 
@@ -149,7 +151,12 @@ const MIN_GAIN: f64 = 1e-7;
 mod tests {
     use super::*;
 
-    fn adjacency(nodes: usize, edges: &[(u32, u32)], weights: Option<&[f32]>, directed: bool) -> Adjacency {
+    fn adjacency(
+        nodes: usize,
+        edges: &[(u32, u32)],
+        weights: Option<&[f32]>,
+        directed: bool,
+    ) -> Adjacency {
         Adjacency::from_edges(nodes, edges, weights, directed).unwrap().0
     }
 
@@ -168,14 +175,21 @@ mod tests {
     fn weights_decide() {
         // A square whose vertical sides are heavy, then one whose horizontal sides are.
         let square = [(0, 1), (1, 2), (2, 3), (0, 3)];
-        assert_eq!(found(&adjacency(4, &square, Some(&[9.0, 1.0, 9.0, 1.0]), false), 1.0), [0, 0, 1, 1]);
-        assert_eq!(found(&adjacency(4, &square, Some(&[1.0, 9.0, 1.0, 9.0]), false), 1.0), [0, 1, 1, 0]);
+        assert_eq!(
+            found(&adjacency(4, &square, Some(&[9.0, 1.0, 9.0, 1.0]), false), 1.0),
+            [0, 0, 1, 1]
+        );
+        assert_eq!(
+            found(&adjacency(4, &square, Some(&[1.0, 9.0, 1.0, 9.0]), false), 1.0),
+            [0, 1, 1, 0]
+        );
     }
 
     #[test]
     fn directed_edges_count_from_both_ends() {
         let triangles = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (2, 3)];
-        let (one_way, both) = (adjacency(6, &triangles, None, true), adjacency(6, &triangles, None, false));
+        let (one_way, both) =
+            (adjacency(6, &triangles, None, true), adjacency(6, &triangles, None, false));
         assert_eq!(found(&one_way, 1.0), found(&both, 1.0));
         let community = [0, 0, 0, 1, 1, 1];
         assert_eq!(modularity(&one_way, &community, 1.0), modularity(&both, &community, 1.0));
@@ -188,8 +202,10 @@ mod tests {
     #[test]
     fn resolution_sets_the_grain() {
         let ring: Vec<(u32, u32)> = (0..24).map(|v| (v, (v + 1) % 24)).collect();
-        let count =
-            |resolution| communities(&adjacency(24, &ring, None, false), &LouvainOptions { resolution }, 0).count();
+        let count = |resolution| {
+            communities(&adjacency(24, &ring, None, false), &LouvainOptions { resolution }, 0)
+                .count()
+        };
         assert!(count(0.3) < count(1.0) && count(1.0) < count(4.0));
         assert_eq!(count(0.0), 1);
     }

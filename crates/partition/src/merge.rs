@@ -3,13 +3,15 @@
 //! The procedure of FedSage, FedTAD and OpenFGL, with N nodes, the limit ⌊N/K⌋ and a tolerance δ:
 //!
 //! 1. a community larger than ⌊N/K⌋ − δ is cut, in node order, into chunks of that size;
-//! 2. chunks are placed largest first, walking round the clients: clients that hold ⌊N/K⌋ nodes leave the walk (the
-//!    last one stays), and a chunk goes to the first client that stays below ⌊N/K⌋ + δ with it;
+//! 2. chunks are placed largest first, walking round the clients: clients that hold ⌊N/K⌋ nodes
+//!    leave the walk (the last one stays), and a chunk goes to the first client that stays below
+//!    ⌊N/K⌋ + δ with it;
 //! 3. a chunk that fits nowhere goes to the smallest client.
 //!
-//! The public programs differ in three corners, where this one does what they mean to do. Step 3 in FedSage walks for
-//! ever, and in OpenFGL compares a client with itself. If ⌊N/K⌋ ≤ δ no chunk size is left: chunks then have
-//! ⌊N/K⌋ nodes and fill clients up to ⌊N/K⌋. A client that ends up empty takes half of the largest one.
+//! The public programs differ in three corners, where this one does what they mean to do. Step 3 in
+//! FedSage walks for ever, and in OpenFGL compares a client with itself. If ⌊N/K⌋ ≤ δ no chunk size
+//! is left: chunks then have ⌊N/K⌋ nodes and fill clients up to ⌊N/K⌋. A client that ends up empty
+//! takes half of the largest one.
 
 use std::cmp::Reverse;
 
@@ -46,18 +48,24 @@ impl Partitioner for Louvain {
     fn assign(&self, graph: &Graph, clients: usize, seed: u64) -> Result<Vec<u32>> {
         if !(self.resolution.is_finite() && self.resolution >= 0.0) {
             let found = self.resolution.to_string();
-            return Err(Error::Setting { key: "resolution", expected: "a finite number, 0 or more", found });
+            return Err(Error::Setting {
+                key: "resolution",
+                expected: "a finite number, 0 or more",
+                found,
+            });
         }
         check_clients(graph.len(), clients)?;
-        let found = communities(graph.adjacency(), &LouvainOptions { resolution: self.resolution }, seed);
+        let found =
+            communities(graph.adjacency(), &LouvainOptions { resolution: self.resolution }, seed);
         cut_and_merge(&found.community, clients, self.delta)
     }
 }
 
-/// Cuts and merges communities to exactly `clients` clients, none of them empty; returns the client of each node.
+/// Cuts and merges communities to exactly `clients` clients, none of them empty; returns the client
+/// of each node.
 ///
-/// No client holds more than ⌊N/K⌋ + max(chunk size, δ) nodes. Deterministic: equal chunks stay in the order of
-/// their communities' numbers, equal clients are taken lowest number first.
+/// No client holds more than ⌊N/K⌋ + max(chunk size, δ) nodes. Deterministic: equal chunks stay in
+/// the order of their communities' numbers, equal clients are taken lowest number first.
 ///
 /// Time O(N log N + chunks · K), memory O(N).
 ///
@@ -73,11 +81,16 @@ impl Partitioner for Louvain {
 pub fn cut_and_merge(community: &[u32], clients: usize, delta: usize) -> Result<Vec<u32>> {
     check_clients(community.len(), clients)?;
     let limit = community.len() / clients;
-    // Without room for the tolerance, the most a client may hold is the limit itself: `below` is exclusive.
-    let (size, below) =
-        if limit > delta { (limit - delta, limit.saturating_add(delta.max(1))) } else { (limit, limit + 1) };
+    // Without room for the tolerance, the most a client may hold is the limit itself: `below` is
+    // exclusive.
+    let (size, below) = if limit > delta {
+        (limit - delta, limit.saturating_add(delta.max(1)))
+    } else {
+        (limit, limit + 1)
+    };
 
-    let mut walk = Walk { held: vec![Vec::new(); clients], open: (0..clients).collect(), at: 0, limit, below };
+    let mut walk =
+        Walk { held: vec![Vec::new(); clients], open: (0..clients).collect(), at: 0, limit, below };
     for chunk in chunks(community, size) {
         let owner = walk.owner(chunk.len());
         walk.held[owner].extend(chunk);
@@ -110,7 +123,8 @@ struct Walk {
     held: Vec<Vec<u32>>,
     /// The clients still on the round.
     open: Vec<usize>,
-    /// Where on the round we stand. A client is filled before the next one's turn, as in the public programs.
+    /// Where on the round we stand. A client is filled before the next one's turn, as in the public
+    /// programs.
     at: usize,
     limit: usize,
     below: usize,
@@ -134,11 +148,14 @@ impl Walk {
     }
 }
 
-/// Gives every empty client half of the largest one: what was placed there last, the smallest communities.
+/// Gives every empty client half of the largest one: what was placed there last, the smallest
+/// communities.
 fn fill_empty(held: &mut [Vec<u32>]) {
     while let Some(empty) = held.iter().position(Vec::is_empty) {
         // With K ≤ N and a client empty, some other one holds at least two nodes.
-        let Some(largest) = (0..held.len()).max_by_key(|&k| (held[k].len(), Reverse(k))) else { return };
+        let Some(largest) = (0..held.len()).max_by_key(|&k| (held[k].len(), Reverse(k))) else {
+            return;
+        };
         let keep = held[largest].len().div_ceil(2);
         held[empty] = held[largest].split_off(keep);
     }
@@ -159,7 +176,8 @@ mod tests {
 
     #[test]
     fn large_communities_are_cut_in_node_order() {
-        // ⌊N/K⌋ = 100, δ = 20: chunks of 80, 80 and 40. With the last one neither client stays below 120.
+        // ⌊N/K⌋ = 100, δ = 20: chunks of 80, 80 and 40. With the last one neither client stays
+        // below 120.
         let client = cut_and_merge(&vec![0; 200], 2, 20).unwrap();
         assert_eq!(sizes(&client, 2), [120, 80]);
         assert!(client[..80].iter().all(|&k| k == 0) && client[80..160].iter().all(|&k| k == 1));
@@ -167,7 +185,8 @@ mod tests {
 
     #[test]
     fn a_chunk_that_fits_nowhere_goes_to_the_smallest() {
-        // Limit 50, δ = 10, chunks 40, 40, 30: 40 + 30 is not below 60 for either, so the first of the equals takes it …
+        // Limit 50, δ = 10, chunks 40, 40, 30: 40 + 30 is not below 60 for either, so the first of
+        // the equals takes it …
         let community: Vec<u32> = [vec![0; 40], vec![1; 40], vec![2; 30]].concat();
         assert_eq!(sizes(&cut_and_merge(&community, 2, 10).unwrap(), 2), [70, 40]);
         // … and where one is smaller, that one does.
@@ -185,7 +204,8 @@ mod tests {
 
     #[test]
     fn no_client_stays_empty() {
-        // ⌊N/K⌋ = 10, δ = 4: ten chunks of 6 pair up to 12 < 14, and the last client would get nothing.
+        // ⌊N/K⌋ = 10, δ = 4: ten chunks of 6 pair up to 12 < 14, and the last client would get
+        // nothing.
         let community: Vec<u32> = (0..60).map(|v| v / 6).collect();
         assert_eq!(sizes(&cut_and_merge(&community, 6, 4).unwrap(), 6), [6, 12, 12, 12, 12, 6]);
         let mut held = vec![vec![0, 1, 2], vec![], vec![3], vec![]];

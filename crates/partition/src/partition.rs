@@ -9,8 +9,9 @@ use crate::{ClientGraph, Partitioner, Result, SplitRule, file};
 
 /// The client and the role of every node of a graph.
 ///
-/// Every client has at least one node. It may well have no edge, no labelled node or no training node; nothing here
-/// minds, [`Description::notes`](crate::Description::notes) says so, and training passes such a client over.
+/// Every client has at least one node. It may well have no edge, no labelled node or no training
+/// node; nothing here minds, [`Description::notes`](crate::Description::notes) says so, and
+/// training passes such a client over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
     clients: usize,
@@ -22,29 +23,40 @@ impl Partition {
     /// Takes over one client and one role per node.
     ///
     /// # Errors
-    /// If there are not as many roles as nodes, a node names a client that does not exist, or a client has no node.
+    /// If there are not as many roles as nodes, a node names a client that does not exist, or a
+    /// client has no node.
     pub fn new(clients: usize, client: Vec<u32>, split: Split) -> Result<Self> {
         use boostfgl_graph::Error;
         check_clients(client.len(), clients)?;
         if split.roles().len() != client.len() {
             let expected = format!("{} roles, one per node", client.len());
-            return Err(Error::inconsistent("split", expected, split.roles().len().to_string()).into());
+            return Err(
+                Error::inconsistent("split", expected, split.roles().len().to_string()).into()
+            );
         }
         let mut present = vec![false; clients];
         for (v, &k) in client.iter().enumerate() {
             let Some(seen) = present.get_mut(k as usize) else {
                 let expected = format!("a number below {clients}");
-                return Err(Error::inconsistent(format!("client of node {v}"), expected, k.to_string()).into());
+                return Err(Error::inconsistent(
+                    format!("client of node {v}"),
+                    expected,
+                    k.to_string(),
+                )
+                .into());
             };
             *seen = true;
         }
         match present.iter().position(|seen| !seen) {
-            Some(k) => Err(Error::inconsistent(format!("client {k}"), "at least one node", "none").into()),
+            Some(k) => {
+                Err(Error::inconsistent(format!("client {k}"), "at least one node", "none").into())
+            }
             None => Ok(Self { clients, client, split }),
         }
     }
 
-    /// Divides `graph` among `clients`, then splits inside each client, unless the partitioner brings a split.
+    /// Divides `graph` among `clients`, then splits inside each client, unless the partitioner
+    /// brings a split.
     ///
     /// # Errors
     /// Those of the partitioner and of the rule.
@@ -63,8 +75,8 @@ impl Partition {
         Self::new(clients, client, split)
     }
 
-    /// Reads the partition of `seed` from a file, with as many clients as the file says; `rule` is used if the file
-    /// has no `split` column. See [`file`](mod@crate::file).
+    /// Reads the partition of `seed` from a file, with as many clients as the file says; `rule` is
+    /// used if the file has no `split` column. See [`file`](mod@crate::file).
     ///
     /// # Errors
     /// Those of [`file::read`] and of the rule.
@@ -116,7 +128,9 @@ impl Partition {
     ///
     /// Counted as [`Adjacency::edges`] counts: an undirected edge once.
     pub fn lost_edges(&self, graph: &Graph) -> usize {
-        edges(graph.adjacency()).filter(|&(a, b)| self.client[a as usize] != self.client[b as usize]).count()
+        edges(graph.adjacency())
+            .filter(|&(a, b)| self.client[a as usize] != self.client[b as usize])
+            .count()
     }
 
     /// The graph of every client: its nodes, the edges among them, and the roles of its nodes.
@@ -142,7 +156,8 @@ impl Partition {
         nodes.into_iter().enumerate().map(client_graph).collect()
     }
 
-    /// The whole graph as if it were one client's, with the same roles: what centralised training sees.
+    /// The whole graph as if it were one client's, with the same roles: what centralised training
+    /// sees.
     ///
     /// # Panics
     /// If `graph` has another number of nodes than the partition.
@@ -152,7 +167,8 @@ impl Partition {
         ClientGraph { id: 0, nodes, graph: graph.clone(), split: self.split.clone(), lost_edges: 0 }
     }
 
-    /// How many edges with one end in each client are lost. Each lost edge counts at both of its clients.
+    /// How many edges with one end in each client are lost. Each lost edge counts at both of its
+    /// clients.
     pub(crate) fn lost_by_client(&self, graph: &Graph) -> Vec<usize> {
         let mut lost = vec![0; self.clients];
         for (a, b) in edges(graph.adjacency()) {
@@ -171,7 +187,11 @@ pub(crate) fn edges(adjacency: &Adjacency) -> impl Iterator<Item = (u32, u32)> +
     let directed = adjacency.is_directed();
     (0..adjacency.len()).flat_map(move |v| {
         let target = v as u32;
-        adjacency.neighbours(v).iter().map(move |&u| (u, target)).filter(move |(u, v)| directed || u < v)
+        adjacency
+            .neighbours(v)
+            .iter()
+            .map(move |&u| (u, target))
+            .filter(move |(u, v)| directed || u < v)
     })
 }
 
@@ -182,9 +202,16 @@ mod tests {
     use super::*;
 
     fn path(directed: bool) -> Graph {
-        let (adjacency, _) = Adjacency::from_edges(4, &[(0, 1), (1, 2), (2, 3)], None, directed).unwrap();
+        let (adjacency, _) =
+            Adjacency::from_edges(4, &[(0, 1), (1, 2), (2, 3)], None, directed).unwrap();
         let labels = Labels::from_integers(&[0, 1, -1, 0], 2).unwrap();
-        Graph::new("path", adjacency, Features::dense(4, 1, vec![0.0, 1.0, 2.0, 3.0]).unwrap(), labels).unwrap()
+        Graph::new(
+            "path",
+            adjacency,
+            Features::dense(4, 1, vec![0.0, 1.0, 2.0, 3.0]).unwrap(),
+            labels,
+        )
+        .unwrap()
     }
 
     fn roles() -> Split {
@@ -219,11 +246,21 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_named() {
-        let message =
-            |clients, client: &[u32], split| Partition::new(clients, client.to_vec(), split).unwrap_err().to_string();
-        assert_eq!(message(2, &[0, 0, 2, 1], roles()), "client of node 2: expected a number below 2, found 2");
-        assert_eq!(message(3, &[0, 0, 2, 2], roles()), "client 1: expected at least one node, found none");
+        let message = |clients, client: &[u32], split| {
+            Partition::new(clients, client.to_vec(), split).unwrap_err().to_string()
+        };
+        assert_eq!(
+            message(2, &[0, 0, 2, 1], roles()),
+            "client of node 2: expected a number below 2, found 2"
+        );
+        assert_eq!(
+            message(3, &[0, 0, 2, 2], roles()),
+            "client 1: expected at least one node, found none"
+        );
         assert_eq!(message(1, &[0, 0], roles()), "split: expected 2 roles, one per node, found 4");
-        assert_eq!(message(5, &[0; 4], roles()), "5 clients: K larger than the graph, which has 4 nodes");
+        assert_eq!(
+            message(5, &[0; 4], roles()),
+            "5 clients: K larger than the graph, which has 4 nodes"
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Who gets which node: the trait, and the table of those who know.
 //!
-//! A new partitioner is one file with a settings struct that implements [`Partitioner`], and one line in the table
-//! at the end of this file.
+//! A new partitioner is one file with a settings struct that implements [`Partitioner`], and one
+//! line in the table at the end of this file.
 
 use boostfgl_graph::{Graph, Split, nearest};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,8 @@ pub trait Partitioner: std::fmt::Debug + Send + Sync {
     /// The name in configuration files and on the command line.
     fn name(&self) -> &'static str;
 
-    /// The client, below `clients`, of each node. No client is empty, and the same seed gives the same clients.
+    /// The client, below `clients`, of each node. No client is empty, and the same seed gives the
+    /// same clients.
     ///
     /// # Errors
     /// If `clients` is 0 or larger than the number of nodes, or a setting makes no sense.
@@ -54,7 +55,8 @@ pub fn by_name(name: &str) -> Result<PartitionConfig> {
     let entry = PARTITIONERS.iter().find(|entry| entry.name == wanted);
     entry.map(|entry| (entry.default)()).ok_or_else(|| Error::Unknown {
         name: name.to_owned(),
-        suggestion: nearest(&wanted, PARTITIONERS.iter().map(|entry| entry.name)).map(str::to_owned),
+        suggestion: nearest(&wanted, PARTITIONERS.iter().map(|entry| entry.name))
+            .map(str::to_owned),
     })
 }
 
@@ -70,7 +72,8 @@ pub(crate) fn check_clients(nodes: usize, clients: usize) -> Result<()> {
 /// Makes the settings enum and the table from one list, so that they cannot disagree.
 macro_rules! partitioners {
     ($($(#[$attribute:meta])* $name:literal => $settings:ident, $summary:literal;)+) => {
-        /// A partitioner with its settings, as in a configuration file: `name`, and the keys of that partitioner.
+        /// A partitioner with its settings, as in a configuration file: `name`, and the keys of
+        /// that partitioner.
         ///
         /// ```
         /// # use boostfgl_partition::{LabelSkew, PartitionConfig};
@@ -133,7 +136,8 @@ impl Default for PartitionConfig {
 partitioners! {
     "louvain" => Louvain, "Louvain communities, cut and merged to balanced clients";
     #[serde(alias = "label_skew")]
-    "label-skew" => LabelSkew, "each class spread over the clients by a Dirichlet draw; the smaller alpha, the more uneven";
+    "label-skew" => LabelSkew, "each class spread over the clients by a Dirichlet draw; the \
+        smaller alpha, the more uneven";
     "random" => Random, "nodes dealt at random, clients of equal size";
     "file" => FromFile, "a partition saved before, or made by hand, as CSV";
 }

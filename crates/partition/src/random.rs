@@ -6,9 +6,11 @@ use serde::{Deserialize, Serialize};
 use crate::partitioner::check_clients;
 use crate::{Partitioner, Result};
 
-/// Partitioner `random`: nodes are shuffled and dealt one by one, so client sizes differ by at most one.
+/// Partitioner `random`: nodes are shuffled and dealt one by one, so client sizes differ by at most
+/// one.
 ///
-/// The clients look alike in their classes, but lose about (K−1)/K of all edges: the hardest case for topology.
+/// The clients look alike in their classes, but lose about (K−1)/K of all edges: the hardest case
+/// for topology.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Random {}

@@ -1,12 +1,13 @@
 //! Training, validation and test nodes inside each client, class by class.
 //!
-//! The n_c nodes of a class in a client are shuffled and cut by truncation, as in OpenFGL: training nodes are the
-//! first ⌊r_train · n_c⌋, validation nodes go up to ⌊(r_train + r_val) · n_c⌋, the rest is for testing. Products and
-//! the sum are those of f64 on the numbers as given, which is what Python computes; 0.1 + 0.05, for example, is a little
-//! above 0.15. So a class with fewer than five nodes in a client has no training node there at 20 %.
+//! The n_c nodes of a class in a client are shuffled and cut by truncation, as in OpenFGL: training
+//! nodes are the first ⌊r_train · n_c⌋, validation nodes go up to ⌊(r_train + r_val) · n_c⌋, the
+//! rest is for testing. Products and the sum are those of f64 on the numbers as given, which is
+//! what Python computes; 0.1 + 0.05, for example, is a little above 0.15. So a class with fewer
+//! than five nodes in a client has no training node there at 20 %.
 //!
-//! If the three ratios sum to less than 1, the test set ends at ⌊(r_train + r_val + r_test) · n_c⌋ and the remainder
-//! has no role. A node without a label never has one.
+//! If the three ratios sum to less than 1, the test set ends at ⌊(r_train + r_val + r_test) · n_c⌋
+//! and the remainder has no role. A node without a label never has one.
 
 use std::fmt;
 
@@ -106,14 +107,18 @@ impl Default for SplitRule {
     }
 }
 
-/// Splits every class of every client by the same ratios, each shuffled by its own stream (seed, client, class).
+/// Splits every class of every client by the same ratios, each shuffled by its own stream (seed,
+/// client, class).
 ///
 /// # Panics
 /// If there is not one client per label.
 pub fn stratified(labels: &Labels, client: &[u32], ratios: &Ratios, seed: u64) -> Split {
     assert_eq!(labels.len(), client.len(), "one client per node");
-    let mut nodes: Vec<(u32, u32, u32)> =
-        labels.iter().enumerate().filter_map(|(v, class)| class.map(|class| (client[v], class, v as u32))).collect();
+    let mut nodes: Vec<(u32, u32, u32)> = labels
+        .iter()
+        .enumerate()
+        .filter_map(|(v, class)| class.map(|class| (client[v], class, v as u32)))
+        .collect();
     nodes.sort_unstable();
 
     let mut roles = vec![Role::None; labels.len()];
@@ -136,7 +141,8 @@ fn published(graph: &Graph, seed: u64) -> Result<Split> {
     let Some(split) = graph.split_of_seed(seed) else {
         return Err(Error::NoPublishedSplit { graph: graph.name().to_owned() });
     };
-    let role = |(v, label): (usize, Option<u32>)| if label.is_some() { split.role(v) } else { Role::None };
+    let role =
+        |(v, label): (usize, Option<u32>)| if label.is_some() { split.role(v) } else { Role::None };
     Ok(Split::new(graph.labels().iter().enumerate().map(role).collect()))
 }
 
@@ -181,7 +187,9 @@ impl<'de> Visitor<'de> for RuleVisitor {
         if items.next_element::<f64>()?.is_some() {
             return Err(de::Error::invalid_length(4, &self));
         }
-        Ratios::new(ratios[0], ratios[1], ratios[2]).map(SplitRule::Ratios).map_err(de::Error::custom)
+        Ratios::new(ratios[0], ratios[1], ratios[2])
+            .map(SplitRule::Ratios)
+            .map_err(de::Error::custom)
     }
 }
 
@@ -223,7 +231,8 @@ mod tests {
 
     #[test]
     fn nonsense_ratios_are_refused() {
-        for [a, b, c] in [[0.5, 0.5, 0.1], [-0.1, 0.5, 0.5], [f64::NAN, 0.1, 0.1], [1.5, 0.0, 0.0]] {
+        for [a, b, c] in [[0.5, 0.5, 0.1], [-0.1, 0.5, 0.5], [f64::NAN, 0.1, 0.1], [1.5, 0.0, 0.0]]
+        {
             let error = Ratios::new(a, b, c).unwrap_err().to_string();
             assert!(error.starts_with("split: expected three ratios"), "{error}");
         }
@@ -231,13 +240,21 @@ mod tests {
 
     #[test]
     fn unlabelled_nodes_and_tiny_classes() {
-        // Client 0 has four nodes of class 0 and one without a label; client 1 has five nodes of class 1.
+        // Client 0 has four nodes of class 0 and one without a label; client 1 has five nodes of
+        // class 1.
         let labels = Labels::from_integers(&[0, 0, 0, 0, -1, 1, 1, 1, 1, 1], 2).unwrap();
         let client = [0, 0, 0, 0, 0, 1, 1, 1, 1, 1];
         let split = stratified(&labels, &client, &Ratios::default(), 0);
-        let count = |nodes: std::ops::Range<usize>, role| nodes.filter(|&v| split.role(v) == role).count();
-        assert_eq!([Role::Train, Role::Val, Role::Test, Role::None].map(|role| count(0..5, role)), [0, 2, 2, 1]);
-        assert_eq!([Role::Train, Role::Val, Role::Test, Role::None].map(|role| count(5..10, role)), [1, 2, 2, 0]);
+        let count =
+            |nodes: std::ops::Range<usize>, role| nodes.filter(|&v| split.role(v) == role).count();
+        assert_eq!(
+            [Role::Train, Role::Val, Role::Test, Role::None].map(|role| count(0..5, role)),
+            [0, 2, 2, 1]
+        );
+        assert_eq!(
+            [Role::Train, Role::Val, Role::Test, Role::None].map(|role| count(5..10, role)),
+            [1, 2, 2, 0]
+        );
         assert_eq!(split.role(4), Role::None);
     }
 
@@ -245,10 +262,13 @@ mod tests {
     fn published_roles_are_taken_where_there_is_a_label() {
         let (adjacency, _) = Adjacency::from_edges(3, &[], None, false).unwrap();
         let labels = Labels::from_integers(&[0, -1, 0], 1).unwrap();
-        let graph = Graph::new("mine", adjacency, Features::dense(3, 1, vec![0.0; 3]).unwrap(), labels).unwrap();
+        let graph =
+            Graph::new("mine", adjacency, Features::dense(3, 1, vec![0.0; 3]).unwrap(), labels)
+                .unwrap();
         let error = SplitRule::Published.draw(&graph, &[0; 3], 0).unwrap_err();
         assert_eq!(error.to_string(), "mine has no split of its own");
-        let graph = graph.with_split(Split::new(vec![Role::Train, Role::Train, Role::Test])).unwrap();
+        let graph =
+            graph.with_split(Split::new(vec![Role::Train, Role::Train, Role::Test])).unwrap();
         let split = SplitRule::Published.draw(&graph, &[0; 3], 0).unwrap();
         assert_eq!(split.roles(), [Role::Train, Role::None, Role::Test]);
     }

@@ -1,4 +1,5 @@
-//! Every fault at every call of writing a partition, and every damage to one that has checksums beside it.
+//! Every fault at every call of writing a partition, and every damage to one that has checksums
+//! beside it.
 
 use boostfgl_disk::Checksums;
 use boostfgl_disk::faults::{Fault, at_every_call};
@@ -33,7 +34,9 @@ fn a_partition_is_the_old_or_the_new() {
             prepare,
             |place| file::write(&place.join("p.csv"), &graph, &[(0, &new)]),
             |place, outcome, n| {
-                let left = Partition::from_file(&place.join("p.csv"), &graph, &SplitRule::default(), 0).unwrap();
+                let left =
+                    Partition::from_file(&place.join("p.csv"), &graph, &SplitRule::default(), 0)
+                        .unwrap();
                 assert!(left == new || (outcome.is_err() && left == old), "{fault:?} at {n}");
                 if let Err(error) = outcome {
                     assert!(error.to_string().contains("p.csv"), "{fault:?} at {n}: {error}");

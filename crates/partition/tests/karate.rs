@@ -15,7 +15,9 @@ fn karate() -> Adjacency {
 #[test]
 fn the_best_of_fifty_seeds_is_optimal() {
     let karate = karate();
-    let qs: Vec<f64> = (0..50).map(|seed| communities(&karate, &LouvainOptions::default(), seed).modularity).collect();
+    let qs: Vec<f64> = (0..50)
+        .map(|seed| communities(&karate, &LouvainOptions::default(), seed).modularity)
+        .collect();
     let best = qs.iter().copied().fold(f64::MIN, f64::max);
     let mean = qs.iter().sum::<f64>() / 50.0;
     println!("best {best:.6}, mean {mean:.6}");
@@ -40,8 +42,10 @@ fn digits_are_frozen() {
     assert_eq!(found.community, FROZEN);
 }
 
-const FROZEN: [u32; 34] =
-    [0, 0, 0, 0, 1, 1, 1, 0, 2, 2, 1, 0, 0, 0, 2, 2, 1, 0, 2, 0, 2, 0, 2, 3, 3, 3, 2, 3, 3, 2, 2, 3, 2, 2];
+const FROZEN: [u32; 34] = [
+    0, 0, 0, 0, 1, 1, 1, 0, 2, 2, 1, 0, 0, 0, 2, 2, 1, 0, 2, 0, 2, 0, 2, 3, 3, 3, 2, 3, 3, 2, 2, 3,
+    2, 2,
+];
 
 /// Zachary 1977, nodes counted from 0.
 const EDGES: [(u32, u32); 78] = [

@@ -5,8 +5,8 @@ use boostfgl_partition::louvain::{communities, modularity};
 use boostfgl_partition::merge::cut_and_merge;
 use boostfgl_partition::split::stratified;
 use boostfgl_partition::{
-    Description, LabelSkew, Louvain, LouvainOptions, Partition, PartitionConfig, Partitioner, Random, Ratios,
-    SplitRule, file,
+    Description, LabelSkew, Louvain, LouvainOptions, Partition, PartitionConfig, Partitioner,
+    Random, Ratios, SplitRule, file,
 };
 use proptest::prelude::*;
 
@@ -17,14 +17,16 @@ fn graphs() -> impl Strategy<Value = Graph> {
         (edges, labels).prop_map(move |(edges, labels)| {
             let (adjacency, _) = Adjacency::from_edges(n, &edges, None, directed).unwrap();
             let features = Features::dense(n, 1, vec![0.0; n]).unwrap();
-            Graph::new("any", adjacency, features, Labels::from_integers(&labels, 4).unwrap()).unwrap()
+            Graph::new("any", adjacency, features, Labels::from_integers(&labels, 4).unwrap())
+                .unwrap()
         })
     })
 }
 
 fn partitioners() -> impl Strategy<Value = PartitionConfig> {
     prop_oneof![
-        (0usize..30).prop_map(|delta| PartitionConfig::Louvain(Louvain { delta, ..Louvain::default() })),
+        (0usize..30)
+            .prop_map(|delta| PartitionConfig::Louvain(Louvain { delta, ..Louvain::default() })),
         (0.01f64..10.0).prop_map(|alpha| PartitionConfig::LabelSkew(LabelSkew { alpha })),
         Just(PartitionConfig::Random(Random {})),
     ]
@@ -33,7 +35,8 @@ fn partitioners() -> impl Strategy<Value = PartitionConfig> {
 /// Ratios in hundredths, so that sums below 1, of 1 and everything between occur.
 fn ratios() -> impl Strategy<Value = Ratios> {
     (0u32..=100).prop_flat_map(|a| (Just(a), 0..=100 - a)).prop_flat_map(|(a, b)| {
-        (0..=100 - a - b).prop_map(move |c| Ratios::new(hundredths(a), hundredths(b), hundredths(c)).unwrap())
+        (0..=100 - a - b)
+            .prop_map(move |c| Ratios::new(hundredths(a), hundredths(b), hundredths(c)).unwrap())
     })
 }
 

@@ -1,7 +1,7 @@
 //! Louvain and the merge on real graphs, where they are found.
 //!
-//! Looked for in the folder `BOOSTFGL_DATA`, else in `shared/data` beside the checkout. A graph that is not there is
-//! left out, and the test says so.
+//! Looked for in the folder `BOOSTFGL_DATA`, else in `shared/data` beside the checkout. A graph
+//! that is not there is left out, and the test says so.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -13,8 +13,10 @@ use boostfgl_partition::{Description, LouvainOptions, Partition, SplitRule, by_n
 type Archive = zip::ZipArchive<std::fs::File>;
 
 fn archive(name: &str) -> Option<Archive> {
-    let folder = std::env::var_os("BOOSTFGL_DATA")
-        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")), PathBuf::from);
+    let folder = std::env::var_os("BOOSTFGL_DATA").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")),
+        PathBuf::from,
+    );
     let path = folder.join(name);
     if !path.is_file() {
         eprintln!("left out: {} is not there", path.display());
@@ -37,7 +39,8 @@ fn graph(name: &str, file: &str) -> Option<Graph> {
     let labels = integers(&mut archive, "y");
     let ends = integers(&mut archive, "edge_index");
     let (sources, targets) = ends.split_at(ends.len() / 2);
-    let edges: Vec<(u32, u32)> = sources.iter().zip(targets).map(|(&a, &b)| (a as u32, b as u32)).collect();
+    let edges: Vec<(u32, u32)> =
+        sources.iter().zip(targets).map(|(&a, &b)| (a as u32, b as u32)).collect();
     let (adjacency, _) = Adjacency::from_edges(labels.len(), &edges, None, false).unwrap();
     let classes = labels.iter().max().map_or(0, |&last| last as usize + 1);
     let features = Features::dense(labels.len(), 0, Vec::new()).unwrap();
@@ -48,8 +51,9 @@ fn graph(name: &str, file: &str) -> Option<Graph> {
 /// `expected` is the mean of python-louvain's `best_partition` over ten seeds.
 fn mean_modularity_is(name: &str, file: &str, expected: f64) {
     let Some(graph) = graph(name, file) else { return };
-    let qs: Vec<f64> =
-        (0..10).map(|seed| communities(graph.adjacency(), &LouvainOptions::default(), seed).modularity).collect();
+    let qs: Vec<f64> = (0..10)
+        .map(|seed| communities(graph.adjacency(), &LouvainOptions::default(), seed).modularity)
+        .collect();
     let mean = qs.iter().sum::<f64>() / 10.0;
     println!("{name}: mean Q {mean:.4}, each {qs:.4?}");
     assert!((mean - expected).abs() <= 0.003, "{name}: mean Q {mean}, expected {expected} ± 0.003");
@@ -79,11 +83,14 @@ fn arxiv_takes_seconds() {
     );
     assert!(found.modularity > 0.69, "Q {}", found.modularity);
     let start = Instant::now();
-    let partition = Partition::draw(&graph, &by_name("louvain").unwrap(), 10, &SplitRule::default(), 0).unwrap();
+    let partition =
+        Partition::draw(&graph, &by_name("louvain").unwrap(), 10, &SplitRule::default(), 0)
+            .unwrap();
     println!("partition {:.2?}\n{}", start.elapsed(), Description::new(&graph, &partition));
 }
 
-/// Another Louvain made the published partition, so its clients are others; their sizes should look alike.
+/// Another Louvain made the published partition, so its clients are others; their sizes should look
+/// alike.
 #[test]
 fn cora_clients_are_about_as_large_as_openfgls() {
     let (Some(graph), Some(mut published)) =
@@ -93,13 +100,24 @@ fn cora_clients_are_about_as_large_as_openfgls() {
     };
     for clients in [10, 20] {
         let mut theirs = vec![0usize; clients];
-        integers(&mut published, &format!("client_{clients}")).iter().for_each(|&k| theirs[k as usize] += 1);
-        let partition =
-            Partition::draw(&graph, &by_name("louvain").unwrap(), clients, &SplitRule::default(), 0).unwrap();
+        integers(&mut published, &format!("client_{clients}"))
+            .iter()
+            .for_each(|&k| theirs[k as usize] += 1);
+        let partition = Partition::draw(
+            &graph,
+            &by_name("louvain").unwrap(),
+            clients,
+            &SplitRule::default(),
+            0,
+        )
+        .unwrap();
         let ours: Vec<usize> = (0..clients).map(|k| partition.nodes_of(k).len()).collect();
         println!("ours {ours:?}\ntheirs {theirs:?}");
         let largest = |sizes: &[usize]| sizes.iter().copied().max().unwrap_or(0);
-        assert!(largest(&ours).abs_diff(largest(&theirs)) <= 40, "ours {ours:?}, theirs {theirs:?}");
+        assert!(
+            largest(&ours).abs_diff(largest(&theirs)) <= 40,
+            "ours {ours:?}, theirs {theirs:?}"
+        );
         assert!(ours.iter().all(|&size| size >= graph.len() / clients / 2), "{ours:?}");
     }
 }

@@ -28,31 +28,48 @@ pub struct RoundFrames {
 }
 
 impl Course {
-    /// As text for a terminal, one row per round, ending in a newline. What does not fit beside each other comes below.
+    /// As text for a terminal, one row per round, ending in a newline. What does not fit beside
+    /// each other comes below.
     pub fn text(&self, title: &str, style: Style) -> String {
         self.sheets(title).iter().map(|sheet| sheet.text(style)).collect::<Vec<_>>().join("\n")
     }
 
     /// In Markdown, one row per round, ending in a newline.
     pub fn markdown(&self, title: &str) -> String {
-        let section =
-            |sheet: &Sheet| format!("{}\n{}. {}\n", sheet.markdown(), plain(&sheet.title), sheet.notes.join(" "));
+        let section = |sheet: &Sheet| {
+            format!("{}\n{}. {}\n", sheet.markdown(), plain(&sheet.title), sheet.notes.join(" "))
+        };
         self.sheets(title).iter().map(section).collect::<Vec<_>>().join("\n")
     }
 
     fn sheets(&self, title: &str) -> Vec<Sheet> {
-        let mut columns = vec![Column::new("all nodes", self.values(|frames| Some(frames.overall)))];
-        columns.extend(self.groups().into_iter().map(|name| Column::new(name, self.values(|frames| of(frames, name)))));
+        let mut columns =
+            vec![Column::new("all nodes", self.values(|frames| Some(frames.overall)))];
+        columns.extend(
+            self.groups()
+                .into_iter()
+                .map(|name| Column::new(name, self.values(|frames| of(frames, name)))),
+        );
         columns.push(Column::new("difference", self.values(|frames| Some(frames.difference))));
         let seeds = self.rounds.first().map_or(0, |round| round.frames.seeds.len());
-        let over = if seeds > 1 { format!(", mean ± standard deviation over {seeds} seeds") } else { String::new() };
-        let mut notes = vec![format!("Percent{over}, on the test nodes after each evaluated round.")];
+        let over = if seeds > 1 {
+            format!(", mean ± standard deviation over {seeds} seeds")
+        } else {
+            String::new()
+        };
+        let mut notes =
+            vec![format!("Percent{over}, on the test nodes after each evaluated round.")];
         notes.extend(self.small());
         let sheet = |columns: &[Column]| Sheet {
             title: format!("{title}: {} by {}, round by round", self.metric, self.grouping),
             labels: "Round",
             columns: columns.iter().map(|column| column.heading.clone()).collect(),
-            rows: self.rounds.iter().enumerate().map(|(at, round)| row(round.round, at, columns)).collect(),
+            rows: self
+                .rounds
+                .iter()
+                .enumerate()
+                .map(|(at, round)| row(round.round, at, columns))
+                .collect(),
             notes: notes.clone(),
         };
         chunks(&columns).into_iter().map(sheet).collect()
@@ -72,13 +89,18 @@ impl Course {
     /// Which groups are in no difference, if any.
     fn small(&self) -> Option<String> {
         let frames = &self.rounds.first()?.frames;
-        let small: Vec<&str> = frames.rows.iter().filter(|row| row.small).map(|row| row.group.as_str()).collect();
+        let small: Vec<&str> =
+            frames.rows.iter().filter(|row| row.small).map(|row| row.group.as_str()).collect();
         let why = format!("fewer than {} counted cases", frames.min_group);
-        (!small.is_empty()).then(|| format!("Not in the difference ({why}): {}.", plain(&small.join(", "))))
+        (!small.is_empty())
+            .then(|| format!("Not in the difference ({why}): {}.", plain(&small.join(", "))))
     }
 
     fn values(&self, pick: impl Fn(&SeedFrames) -> Option<Spread>) -> Vec<String> {
-        self.rounds.iter().map(|round| percent(pick(&round.frames), round.frames.seeds.len())).collect()
+        self.rounds
+            .iter()
+            .map(|round| percent(pick(&round.frames), round.frames.seeds.len()))
+            .collect()
     }
 }
 
@@ -134,6 +156,8 @@ fn percent(value: Option<Spread>, seeds: usize) -> String {
     match value.map(|value| (value.mean, value.std)) {
         None | Some((None, _)) => "–".to_owned(),
         Some((Some(mean), _)) if seeds == 1 => shown(mean),
-        Some((Some(mean), std)) => format!("{} ± {}", shown(mean), std.map_or_else(|| "–".to_owned(), shown)),
+        Some((Some(mean), std)) => {
+            format!("{} ± {}", shown(mean), std.map_or_else(|| "–".to_owned(), shown))
+        }
     }
 }

@@ -1,15 +1,18 @@
-//! What is known of a run besides its metrics: both rounds that papers report, how much was trained, on which nodes.
+//! What is known of a run besides its metrics: both rounds that papers report, how much was
+//! trained, on which nodes.
 
 use boostfgl_fairness::{Percent, Scores, Warning};
 use serde::{Deserialize, Serialize};
 
-/// What is known of the run of one seed, whichever round is reported. Files of earlier versions have none of it.
+/// What is known of the run of one seed, whichever round is reported. Files of earlier versions
+/// have none of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SeedDetails {
     /// The last round and what it scores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<RoundScores>,
-    /// The round with the best validation accuracy and what it scores; `None` without validation nodes.
+    /// The round with the best validation accuracy and what it scores; `None` without validation
+    /// nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best_val: Option<RoundScores>,
     /// How much training the method really did.
@@ -38,7 +41,8 @@ pub struct RoundScores {
     pub scores: Percent<Scores>,
 }
 
-/// How much training a method did. Methods differ: AdaFGL adds rounds of its own after those that were asked for.
+/// How much training a method did. Methods differ: AdaFGL adds rounds of its own after those that
+/// were asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
     /// Rounds that were asked for.

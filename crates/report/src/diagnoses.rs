@@ -35,7 +35,8 @@ impl Diagnoses {
 
     /// The file's text, ending in a newline.
     pub fn to_json(&self) -> String {
-        // Only maps with keys that are not strings and failing `Serialize` impls make this fail; there are none here.
+        // Only maps with keys that are not strings and failing `Serialize` impls make this fail;
+        // there are none here.
         let mut json = serde_json::to_string(self).expect("findings are representable as JSON");
         json.push('\n');
         json
@@ -56,7 +57,9 @@ impl Diagnoses {
 
     /// The diagnostics that watched every seed.
     pub fn recorded(&self) -> Vec<Which> {
-        let watched = |found: &Diagnosis, which: Which| found.cost.iter().any(|cost| cost.name == which.name());
+        let watched = |found: &Diagnosis, which: Which| {
+            found.cost.iter().any(|cost| cost.name == which.name())
+        };
         let everywhere = |which: &Which| self.seeds.iter().all(|seed| watched(&seed.found, *which));
         Which::ALL.into_iter().filter(everywhere).filter(|_| !self.seeds.is_empty()).collect()
     }
@@ -64,7 +67,10 @@ impl Diagnoses {
     /// The findings of these diagnostics alone.
     #[must_use]
     pub fn only(&self, wanted: &[Which]) -> Self {
-        let seeds = self.seeds.iter().map(|seed| SeedDiagnosis { seed: seed.seed, found: seed.found.only(wanted) });
+        let seeds = self
+            .seeds
+            .iter()
+            .map(|seed| SeedDiagnosis { seed: seed.seed, found: seed.found.only(wanted) });
         Self { version: self.version, seeds: seeds.collect() }
     }
 
@@ -73,11 +79,18 @@ impl Diagnoses {
         self.seeds.iter().find_map(|SeedDiagnosis { seed, found }| {
             let trust = found.trust.as_ref()?;
             let expected = trust.layers.len();
-            let clients = trust.rounds.iter().flat_map(|round| round.clients.iter().map(move |client| (round, client)));
+            let clients = trust
+                .rounds
+                .iter()
+                .flat_map(|round| round.clients.iter().map(move |client| (round, client)));
             let mut wrong = clients.filter(|(_, client)| client.layer_weights.len() != expected);
             let (round, client) = wrong.next()?;
-            let place = format!("seed {seed}, trust, round {}, client {}", round.round, client.client);
-            Some(format!("{place}: expected {expected} weights, one per layer, found {}", client.layer_weights.len()))
+            let place =
+                format!("seed {seed}, trust, round {}, client {}", round.round, client.client);
+            Some(format!(
+                "{place}: expected {expected} weights, one per layer, found {}",
+                client.layer_weights.len()
+            ))
         })
     }
 }

@@ -37,7 +37,8 @@ impl Divisions {
 
     /// The file's text, ending in a newline.
     pub fn to_json(&self) -> String {
-        // Only maps with keys that are not strings or numbers and failing `Serialize` impls make this fail.
+        // Only maps with keys that are not strings or numbers and failing `Serialize` impls make
+        // this fail.
         let mut json = serde_json::to_string(self).expect("a partition is representable as JSON");
         json.push('\n');
         json
@@ -60,7 +61,12 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        let client = ClientDescription { nodes: 3, lost_edges: 2, lost_to: [(1, 2)].into(), ..Default::default() };
+        let client = ClientDescription {
+            nodes: 3,
+            lost_edges: 2,
+            lost_to: [(1, 2)].into(),
+            ..Default::default()
+        };
         let description = Description {
             graph: "g".into(),
             classes: vec!["a".into()],
@@ -68,12 +74,14 @@ mod tests {
             clients: vec![client.clone(), client.clone()],
             total: client,
         };
-        let divisions = Divisions::new(vec![SeedDivision { seed: 7, description, minority_classes: vec![0] }]);
+        let divisions =
+            Divisions::new(vec![SeedDivision { seed: 7, description, minority_classes: vec![0] }]);
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("partition.json");
         std::fs::write(&path, divisions.to_json()).unwrap();
         assert_eq!(Divisions::read(&path).unwrap(), divisions);
-        std::fs::write(&path, divisions.to_json().replace("\"version\":1", "\"version\":9")).unwrap();
+        std::fs::write(&path, divisions.to_json().replace("\"version\":1", "\"version\":9"))
+            .unwrap();
         assert!(matches!(Divisions::read(&path), Err(Error::Newer { found: 9, .. })));
     }
 }

@@ -7,7 +7,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Every way in which writing or reading a run folder fails.
 ///
-/// Each message names the file or folder and what is wrong with it; [`Error::advice`] says what to do.
+/// Each message names the file or folder and what is wrong with it; [`Error::advice`] says what to
+/// do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -89,7 +90,9 @@ pub enum Error {
 impl From<boostfgl_disk::Error> for Error {
     fn from(refused: boostfgl_disk::Error) -> Self {
         match refused.source.kind() {
-            std::io::ErrorKind::InvalidData => Self::malformed(refused.path, refused.source.to_string()),
+            std::io::ErrorKind::InvalidData => {
+                Self::malformed(refused.path, refused.source.to_string())
+            }
             _ => Self::Io { path: refused.path, source: refused.source },
         }
     }
@@ -109,21 +112,29 @@ impl Error {
     /// Builds an [`Error::Unknown`], suggesting the nearest of `known`.
     pub(crate) fn unknown(kind: &'static str, name: &str, known: &[&'static str]) -> Self {
         let suggestion = boostfgl_graph::nearest(name, known.iter().copied());
-        let suggestion = suggestion.and_then(|near| known.iter().copied().find(|name| *name == near));
+        let suggestion =
+            suggestion.and_then(|near| known.iter().copied().find(|name| *name == near));
         Self::Unknown { kind, name: name.to_owned(), suggestion, known: known.to_vec() }
     }
 
     /// What the user can do about it, in one sentence.
     pub fn advice(&self) -> &'static str {
         match self {
-            Self::Io { .. } => "Check that the path is right, may be written, and that the disk is not full.",
+            Self::Io { .. } => {
+                "Check that the path is right, may be written, and that the disk is not full."
+            }
             Self::Busy { .. } => "Wait until it has ended, or end it; then run the command again.",
-            Self::NotEmpty { .. } => "Choose another folder with --out, or pass --overwrite to replace the run in it.",
+            Self::NotEmpty { .. } => {
+                "Choose another folder with --out, or pass --overwrite to replace the run in it."
+            }
             Self::Newer { .. } => "Install a newer boostfgl, or repeat the run with this one.",
-            Self::Malformed { .. } => "Repeat the run, or restore the file from where it was copied.",
+            Self::Malformed { .. } => {
+                "Repeat the run, or restore the file from where it was copied."
+            }
             Self::Unknown { .. } => "Name one or more of them, with commas between.",
             Self::NotBuiltIn { .. } => {
-                "Choose another format, or build with the crate's feature of that name; the program boostfgl has it."
+                "Choose another format, or build with the crate's feature of that name; the \
+                 program boostfgl has it."
             }
             Self::Picture { .. } => "Choose another width, or take the picture as SVG.",
         }

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// BLAKE3 of a graph as it was read, in small hexadecimal digits: as a whole and part by part, so that one can say what changed.
+/// BLAKE3 of a graph as it was read, in small hexadecimal digits: as a whole and part by part, so
+/// that one can say what changed.
 ///
-/// It is the same for every file format that holds the same graph, and for every scaling of its features.
+/// It is the same for every file format that holds the same graph, and for every scaling of its
+/// features.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint {
     /// Of all parts together.
@@ -42,11 +44,15 @@ impl Fingerprint {
             ("labels", &self.labels, &other.labels),
             ("split", &self.split, &other.split),
         ];
-        parts.into_iter().filter(|(_, ours, theirs)| ours != theirs).map(|(name, _, _)| name).collect()
+        parts
+            .into_iter()
+            .filter(|(_, ours, theirs)| ours != theirs)
+            .map(|(name, _, _)| name)
+            .collect()
     }
 
-    /// The group columns of `self` that have other values in `later`, or are gone. A column that only `later` has is a
-    /// question that came up afterwards, and no change.
+    /// The group columns of `self` that have other values in `later`, or are gone. A column that
+    /// only `later` has is a question that came up afterwards, and no change.
     ///
     /// ```
     /// use boostfgl_report::Fingerprint;
@@ -60,7 +66,8 @@ impl Fingerprint {
     /// assert_eq!(then.changed_groups(&with(&[("sex", "a")])), ["town"]);
     /// ```
     pub fn changed_groups(&self, later: &Self) -> Vec<&str> {
-        let changed = |(name, digest): &(&String, &String)| later.groups.get(*name) != Some(*digest);
+        let changed =
+            |(name, digest): &(&String, &String)| later.groups.get(*name) != Some(*digest);
         self.groups.iter().filter(changed).map(|(name, _)| name.as_str()).collect()
     }
 }

@@ -11,12 +11,13 @@ use crate::{AtomicFile, Error, PredictionsWriter, Result, RoundsWriter, Summary}
 
 /// The folder of one run.
 ///
-/// Every file but `rounds.jsonl` appears under its name only when whole, and `summary.json` comes last: a folder with a
-/// summary is a finished run.
+/// Every file but `rounds.jsonl` appears under its name only when whole, and `summary.json` comes
+/// last: a folder with a summary is a finished run.
 ///
-/// A folder that was [created](RunFolder::create) or [taken](RunFolder::take) belongs to this program until it is dropped,
-/// with all clones of it: the folder itself is locked, which leaves nothing behind. Reading needs no lock. File systems that
-/// know no locks on folders (NFS, and Windows as a whole) leave it to the user that two programs do not work on one run.
+/// A folder that was [created](RunFolder::create) or [taken](RunFolder::take) belongs to this
+/// program until it is dropped, with all clones of it: the folder itself is locked, which leaves
+/// nothing behind. Reading needs no lock. File systems that know no locks on folders (NFS, and
+/// Windows as a whole) leave it to the user that two programs do not work on one run.
 ///
 /// ```
 /// use boostfgl_report::RunFolder;
@@ -79,11 +80,13 @@ impl RunFolder {
 
     /// Makes the folder, with its parents, or takes over an empty one.
     ///
-    /// With `overwrite`, what an earlier run wrote is removed first, and nothing else: files of other names stay, and
-    /// so does a `checkpoint` folder that has no `rounds.jsonl` beside it, since no run made it.
+    /// With `overwrite`, what an earlier run wrote is removed first, and nothing else: files of
+    /// other names stay, and so does a `checkpoint` folder that has no `rounds.jsonl` beside it,
+    /// since no run made it.
     ///
     /// # Errors
-    /// If the folder holds something and `overwrite` is false, another program works on it, or the system refuses.
+    /// If the folder holds something and `overwrite` is false, another program works on it, or the
+    /// system refuses.
     pub fn create(path: impl Into<PathBuf>, overwrite: bool) -> Result<Self> {
         let folder = Self { path: path.into(), lock: None };
         disk::create_dir_all(&folder.path)?;
@@ -101,7 +104,8 @@ impl RunFolder {
 
     /// Makes a folder that did not exist: `base`, else `base-2`, `base-3` and so on.
     ///
-    /// Unlike [`free_name`] followed by [`RunFolder::create`], two programs never get the same folder.
+    /// Unlike [`free_name`] followed by [`RunFolder::create`], two programs never get the same
+    /// folder.
     ///
     /// # Errors
     /// If the system refuses.
@@ -129,7 +133,8 @@ impl RunFolder {
         folder.names().map(|_| folder)
     }
 
-    /// The same folder, which no other program may work on from now on; one that this program has taken already is fine.
+    /// The same folder, which no other program may work on from now on; one that this program has
+    /// taken already is fine.
     ///
     /// # Errors
     /// [`Error::Busy`] if another program has taken it.
@@ -197,8 +202,8 @@ impl RunFolder {
         self.write_atomic(Self::SUMMARY, json.as_bytes())
     }
 
-    /// Writes `report.html`, with its line in the checksums of a finished run. In between it has none: a crash never leaves a
-    /// report that its checksum contradicts.
+    /// Writes `report.html`, with its line in the checksums of a finished run. In between it has
+    /// none: a crash never leaves a report that its checksum contradicts.
     ///
     /// # Errors
     /// If the system refuses.
@@ -207,8 +212,8 @@ impl RunFolder {
         Ok(Checksums::replace(&self.file(Self::REPORT), html.as_bytes(), finished)?)
     }
 
-    /// Every file of a finished run that is not what its checksum says, and what has none, one sentence each. Folders of
-    /// earlier versions have no checksums, or none of the report.
+    /// Every file of a finished run that is not what its checksum says, and what has none, one
+    /// sentence each. Folders of earlier versions have no checksums, or none of the report.
     pub fn changes(&self) -> Vec<String> {
         let sums = match Checksums::read(&self.path) {
             Ok(Some(sums)) => sums,
@@ -219,17 +224,26 @@ impl RunFolder {
             Err(damaged) => return vec![Error::from(damaged).to_string()],
         };
         let changed = sums.names().filter_map(|name| sums.check(name).err());
-        let mut changes: Vec<String> = changed.map(|error| Error::from(error).to_string()).collect();
+        let mut changes: Vec<String> =
+            changed.map(|error| Error::from(error).to_string()).collect();
         let unlisted = |name: &&str| self.file(name).is_file() && !sums.has(name);
         let told = |name: &str| {
-            let remedy = if name == Self::REPORT { "; `boostfgl report RUN` writes it anew with one" } else { "" };
-            format!("{} has no checksum: changes of it are not noticed{remedy}", self.file(name).display())
+            let remedy = if name == Self::REPORT {
+                "; `boostfgl report RUN` writes it anew with one"
+            } else {
+                ""
+            };
+            format!(
+                "{} has no checksum: changes of it are not noticed{remedy}",
+                self.file(name).display()
+            )
         };
         changes.extend(Self::SUMMED.into_iter().filter(unlisted).map(told));
         changes
     }
 
-    /// Compares a file of a finished run with the checksum that the run left; folders of earlier versions have none.
+    /// Compares a file of a finished run with the checksum that the run left; folders of earlier
+    /// versions have none.
     ///
     /// # Errors
     /// [`Error::Malformed`] if the file was changed since, or the checksums were.
@@ -245,17 +259,20 @@ impl RunFolder {
         Summary::read(self.file(Self::SUMMARY))
     }
 
-    /// Removes the state of a run that is finished, which a crash right after its summary leaves behind.
+    /// Removes the state of a run that is finished, which a crash right after its summary leaves
+    /// behind.
     ///
     /// # Errors
     /// If the system refuses.
     pub fn tidy(&self) -> Result<()> {
         let left = self.file(Self::CHECKPOINT);
-        let over = self.file(Self::SUMMARY).exists() && self.file(Self::ROUNDS).exists() && left.exists();
+        let over =
+            self.file(Self::SUMMARY).exists() && self.file(Self::ROUNDS).exists() && left.exists();
         if over { Ok(disk::remove_dir_all(left)?) } else { Ok(()) }
     }
 
-    /// Takes back what says that a run is to be done here, if nothing of it has been done. What cannot be removed stays.
+    /// Takes back what says that a run is to be done here, if nothing of it has been done. What
+    /// cannot be removed stays.
     pub fn discard_announcement(&self) {
         let rounds = self.file(Self::ROUNDS);
         if rounds.metadata().is_ok_and(|file| file.len() > 0) || self.file(Self::SUMMARY).exists() {
@@ -270,7 +287,8 @@ impl RunFolder {
     /// The names in the folder, sorted.
     fn names(&self) -> Result<Vec<String>> {
         let names = || -> io::Result<Vec<String>> {
-            let names = fs::read_dir(&self.path)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+            let names = fs::read_dir(&self.path)?
+                .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
             names.collect()
         };
         let mut names = names().map_err(|source| Error::io(&self.path, source))?;
@@ -281,9 +299,10 @@ impl RunFolder {
     fn remove_run(&self, names: &[String]) -> Result<()> {
         let there = |name: &str| names.iter().any(|there| there == name);
         let remove = |name: &str| disk::remove_file(self.file(name));
-        // The summary goes first, so that a run taken apart halfway does not look finished; the rounds go last,
-        // because they are the sign that a run was here.
-        let unfinished = |name: &&String| name.starts_with(UNFINISHED.0) && name.ends_with(UNFINISHED.1);
+        // The summary goes first, so that a run taken apart halfway does not look finished; the
+        // rounds go last, because they are the sign that a run was here.
+        let unfinished =
+            |name: &&String| name.starts_with(UNFINISHED.0) && name.ends_with(UNFINISHED.1);
         if there(Self::SUMMARY) {
             remove(Self::SUMMARY)?;
             disk::sync_folder(&self.path)?;
@@ -314,7 +333,8 @@ impl RunFolder {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn free_name(base: impl AsRef<Path>) -> PathBuf {
-    // Going through the components drops a trailing slash, after which `-2` would be a name of its own.
+    // Going through the components drops a trailing slash, after which `-2` would be a name of its
+    // own.
     let base: PathBuf = base.as_ref().components().collect();
     // A dangling link is not free either: writing to it would end up wherever it points.
     let free = |path: &PathBuf| fs::symlink_metadata(path).is_err();

@@ -8,11 +8,12 @@ use crate::Style;
 use crate::sheet::{Line, Mark, Marked, Sheet, csv_line, plain};
 use crate::table::range;
 
-/// One metric on every group of a grouping: one row per group, the worst marked, the difference and ratio below.
+/// One metric on every group of a grouping: one row per group, the worst marked, the difference and
+/// ratio below.
 ///
-/// Of one seed each value stands beside its interval; of several, mean and standard deviation are shown.
-/// [`FrameTable::text`] is for a terminal, [`FrameTable::markdown`] and [`FrameTable::csv`] are for documents and
-/// spreadsheets.
+/// Of one seed each value stands beside its interval; of several, mean and standard deviation are
+/// shown. [`FrameTable::text`] is for a terminal, [`FrameTable::markdown`] and [`FrameTable::csv`]
+/// are for documents and spreadsheets.
 #[derive(Clone, Debug)]
 pub struct FrameTable<'a> {
     title: String,
@@ -41,25 +42,29 @@ impl<'a> FrameTable<'a> {
         Self { title: title.into(), shown }
     }
 
-    /// As text for a terminal, ending in a newline; `!` marks the worst group. The last line has difference and ratio.
+    /// As text for a terminal, ending in a newline; `!` marks the worst group. The last line has
+    /// difference and ratio.
     pub fn text(&self, style: Style) -> String {
         self.sheet("! worst group").text(style)
     }
 
-    /// In Markdown, the worst group in bold, ending in a newline. The last line has difference and ratio.
+    /// In Markdown, the worst group in bold, ending in a newline. The last line has difference and
+    /// ratio.
     pub fn markdown(&self) -> String {
         let sheet = self.sheet("worst group in bold");
         format!("{}\n{}. {}\n", sheet.markdown(), plain(&sheet.title), sheet.notes.join(" "))
     }
 
     /// As CSV with every digit, one record per seed and group:
-    /// `metric,grouping,seed,row,group,nodes,value,lo,hi,worst,counted,small`. `row` is `overall`, `group`, `difference` or
-    /// `ratio`; values are in percent but for the ratio; `worst` is 1 for the worst group of its seed; `counted` is the
-    /// denominator of the metric, and `small` is 1 for groups that count too few cases to be ranked. What has no value is
-    /// an empty field.
+    /// `metric,grouping,seed,row,group,nodes,value,lo,hi,worst,counted,small`. `row` is `overall`,
+    /// `group`, `difference` or `ratio`; values are in percent but for the ratio; `worst` is 1 for
+    /// the worst group of its seed; `counted` is the denominator of the metric, and `small` is 1
+    /// for groups that count too few cases to be ranked. What has no value is an empty field.
     pub fn csv(&self) -> String {
-        let header =
-            ["metric", "grouping", "seed", "row", "group", "nodes", "value", "lo", "hi", "worst", "counted", "small"];
+        let header = [
+            "metric", "grouping", "seed", "row", "group", "nodes", "value", "lo", "hi", "worst",
+            "counted", "small",
+        ];
         let mut text = csv_line(&header.map(str::to_owned));
         match self.shown {
             Shown::One(seed, frame) => text.push_str(&records(seed, frame)),
@@ -80,21 +85,38 @@ impl<'a> FrameTable<'a> {
 
     fn one(&self, frame: &MetricFrame, mark: &str) -> Sheet {
         let own = frame.metric.counts_one_class();
-        let line = |label: String, [nodes, counted]: [usize; 2], value: Option<f64>, interval, mark: Mark| {
+        let line = |label: String,
+                    [nodes, counted]: [usize; 2],
+                    value: Option<f64>,
+                    interval,
+                    mark: Mark| {
             let mut cells = vec![Marked::plain(range(std::iter::once(nodes)))];
             cells.extend(own.then(|| Marked::plain(range(std::iter::once(counted)))));
-            cells.push(Marked { text: value.map_or_else(|| absent(nodes), |value| percent(Some(value))), mark });
+            cells.push(Marked {
+                text: value.map_or_else(|| absent(nodes), |value| percent(Some(value))),
+                mark,
+            });
             cells.push(Marked::plain(reach(value, interval)));
             Line { label, cells: vec![cells] }
         };
         let ranked = frame.rows.iter().map(|row| row.value.filter(|_| !row.small));
         let marks = worst_marks(frame.metric.larger_is_better(), ranked);
         let sizes = [frame.nodes, frame.counted];
-        let mut rows = vec![line(ALL.to_owned(), sizes, frame.overall, frame.overall_interval, Mark::Plain)];
+        let mut rows =
+            vec![line(ALL.to_owned(), sizes, frame.overall, frame.overall_interval, Mark::Plain)];
         rows.extend(frame.rows.iter().zip(marks).map(|(row, mark)| {
-            line(labelled(&row.group, is_small(row)), [row.nodes, row.counted], row.value, row.interval, mark)
+            line(
+                labelled(&row.group, is_small(row)),
+                [row.nodes, row.counted],
+                row.value,
+                row.interval,
+                mark,
+            )
         }));
-        let interval = frame.difference_interval.map(|interval| format!(" {}", points(interval))).unwrap_or_default();
+        let interval = frame
+            .difference_interval
+            .map(|interval| format!(" {}", points(interval)))
+            .unwrap_or_default();
         let last = frame.difference.map(|difference| {
             let ratio = frame.ratio.map(|ratio| format!(", ratio {ratio:.2}")).unwrap_or_default();
             format!("Difference {}{interval} points{ratio}.", percent(Some(difference)))
@@ -113,14 +135,15 @@ impl<'a> FrameTable<'a> {
 
     fn several(&self, frames: &SeedFrames, mark: &str) -> Sheet {
         let own = frames.metric.counts_one_class();
-        let line = |label: String, nodes: &[usize], counted: &[usize], value: Spread, mark: Mark| {
-            let sizes = |sizes: &[usize]| Marked::plain(range(sizes.iter().copied()));
-            let mut cells = vec![sizes(nodes)];
-            cells.extend(own.then(|| sizes(counted)));
-            let none = || absent(nodes.iter().copied().max().unwrap_or(0));
-            cells.push(Marked { text: value.mean.map_or_else(none, |_| spread(value)), mark });
-            Line { label, cells: vec![cells] }
-        };
+        let line =
+            |label: String, nodes: &[usize], counted: &[usize], value: Spread, mark: Mark| {
+                let sizes = |sizes: &[usize]| Marked::plain(range(sizes.iter().copied()));
+                let mut cells = vec![sizes(nodes)];
+                cells.extend(own.then(|| sizes(counted)));
+                let none = || absent(nodes.iter().copied().max().unwrap_or(0));
+                cells.push(Marked { text: value.mean.map_or_else(none, |_| spread(value)), mark });
+                Line { label, cells: vec![cells] }
+            };
         let ranked = frames.rows.iter().map(|row| row.value.mean.filter(|_| !row.small));
         let marks = worst_marks(frames.metric.larger_is_better(), ranked);
         let over_seeds = |pick: fn(&MetricFrame) -> usize| -> Vec<usize> {
@@ -129,17 +152,21 @@ impl<'a> FrameTable<'a> {
         let (nodes, counted) = (over_seeds(|frame| frame.nodes), over_seeds(|frame| frame.counted));
         let mut rows = vec![line(ALL.to_owned(), &nodes, &counted, frames.overall, Mark::Plain)];
         let rest = frames.rows.iter().zip(marks);
-        rows.extend(
-            rest.map(|(row, mark)| line(labelled(&row.group, row.small), &row.nodes, &row.counted, row.value, mark)),
-        );
+        rows.extend(rest.map(|(row, mark)| {
+            line(labelled(&row.group, row.small), &row.nodes, &row.counted, row.value, mark)
+        }));
         let last = frames.difference.mean.map(|_| {
             let ratio = frames.ratio.mean.map(|mean| {
-                let std = frames.ratio.std.map_or_else(|| "–".to_owned(), |std| format!("{std:.2}"));
+                let std =
+                    frames.ratio.std.map_or_else(|| "–".to_owned(), |std| format!("{std:.2}"));
                 format!(", ratio {mean:.2} ± {std}")
             });
             format!("Difference {} points{}.", spread(frames.difference), ratio.unwrap_or_default())
         });
-        let mut notes = vec![format!("Percent, mean ± standard deviation over {} seeds; {mark}.", frames.seeds.len())];
+        let mut notes = vec![format!(
+            "Percent, mean ± standard deviation over {} seeds; {mark}.",
+            frames.seeds.len()
+        )];
         notes.extend(small_note(frames.rows.iter().any(|row| row.small), frames.min_group));
         notes.push(last.unwrap_or_else(|| lone(frames.min_group)));
         Sheet {
@@ -167,7 +194,11 @@ const ALL: &str = "all nodes";
 
 /// What stands in place of the difference.
 fn lone(min_group: usize) -> String {
-    let cases = if min_group > 1 { format!(" and at least {min_group} counted cases") } else { String::new() };
+    let cases = if min_group > 1 {
+        format!(" and at least {min_group} counted cases")
+    } else {
+        String::new()
+    };
     format!("No difference and ratio: they need two groups with a value{cases}.")
 }
 
@@ -183,7 +214,12 @@ fn labelled(group: &str, small: bool) -> String {
 
 /// What it means to be small, where some group is.
 fn small_note(any: bool, min_group: usize) -> Option<String> {
-    any.then(|| format!("(small): fewer than {min_group} counted cases; not ranked, not in difference and ratio."))
+    any.then(|| {
+        format!(
+            "(small): fewer than {min_group} counted cases; not ranked, not in \
+        difference and ratio."
+        )
+    })
 }
 
 /// Why a group has no value: it has no node, or none that the metric counts.
@@ -258,7 +294,13 @@ fn records(seed: Option<u64>, frame: &MetricFrame) -> String {
     let none = || [(); 3].map(|()| String::new());
     let whole = |row: &str, nodes: String| [row.to_owned(), String::new(), nodes];
     let all = [String::new(), frame.counted.to_string(), String::new()];
-    let mut text = record(whole("overall", frame.nodes.to_string()), frame.overall, 100.0, frame.overall_interval, all);
+    let mut text = record(
+        whole("overall", frame.nodes.to_string()),
+        frame.overall,
+        100.0,
+        frame.overall_interval,
+        all,
+    );
     for row in &frame.rows {
         let worst = frame.worst.as_ref().is_some_and(|worst| worst.group == row.group);
         let place = ["group".to_owned(), row.group.clone(), row.nodes.to_string()];

@@ -1,6 +1,7 @@
 //! What a run leaves behind: its folder, its summary and a table a person can read.
 //!
-//! * [`RunFolder`] — where a run writes, so that a crash never leaves a half-written file under a final name.
+//! * [`RunFolder`] — where a run writes, so that a crash never leaves a half-written file under a
+//!   final name.
 //! * [`RoundsWriter`] — `rounds.jsonl`, one line per seed and round, while the run goes on.
 //! * [`Rounds`] — the same file read back, also while it grows.
 //! * [`Divisions`] — `partition.json`: how the graph was divided, in numbers.
@@ -10,15 +11,19 @@
 //! * [`Summary`] — `summary.json`, written last: its presence means that the run is complete.
 //! * [`RunView`] — all that can be seen of a run folder, finished, half-written or broken.
 //! * [`page::Report`] — one self-contained page from one or more runs, drawn with [`chart`].
-//! * [`export`] — runs for other programs: CSV, JSON, Parquet, LaTeX, Markdown, TensorBoard, pictures.
+//! * [`export`] — runs for other programs: CSV, JSON, Parquet, LaTeX, Markdown, TensorBoard,
+//!   pictures.
 //! * [`Table`] — several runs side by side, as text, Markdown, LaTeX or CSV.
-//! * [`Diagnoses`] — `diagnostics.json`: what diagnostics found; [`DiagnosisReport`] — the same for people.
-//! * [`FrameTable`] — a metric by groups of nodes, with intervals and the worst group; [`Course`] — the same round by round.
+//! * [`Diagnoses`] — `diagnostics.json`: what diagnostics found; [`DiagnosisReport`] — the same for
+//!   people.
+//! * [`FrameTable`] — a metric by groups of nodes, with intervals and the worst group; [`Course`] —
+//!   the same round by round.
 //! * [`Results`] — what an experiment measured, small enough for a repository.
 //! * [`figure`] — the figures of the paper by name, from results or from runs.
 //! * [`chart`] — pictures as inline SVG, each with the table of its numbers.
-//! * [`Comparison`] — methods side by side over datasets and seeds, with how sure each difference is and its cost;
-//!   [`ComparisonView`] — its folder, with the curves of its cells ([`CellStore`]).
+//! * [`Comparison`] — methods side by side over datasets and seeds, with how sure each difference
+//!   is and its cost; [`ComparisonView`] — its folder, with the curves of its cells
+//!   ([`CellStore`]).
 
 #![forbid(unsafe_code)]
 
@@ -50,11 +55,13 @@ mod view;
 
 pub use boostfgl_disk::{AtomicFile, write_atomic};
 pub use comparison::{
-    Block, BlockRow, Cell, CellCost, CellRecord, CellStore, Comparison, ComparisonView, Contender, CostSummary,
-    Courses, Difference, FoundCell, Measured, MetricSummary, Metrics, Outcome,
+    Block, BlockRow, Cell, CellCost, CellRecord, CellStore, Comparison, ComparisonView, Contender,
+    CostSummary, Courses, Difference, FoundCell, Measured, MetricSummary, Metrics, Outcome,
 };
 pub use course::{Course, RoundFrames};
-pub use details::{Budget, MinorityUsed, RoundScores, SeedDetails, SplitOrigin, SplitUsed, StoredSplit};
+pub use details::{
+    Budget, MinorityUsed, RoundScores, SeedDetails, SplitOrigin, SplitUsed, StoredSplit,
+};
 pub use diagnoses::{Diagnoses, SeedDiagnosis};
 pub use diagnosis::DiagnosisReport;
 pub use divisions::{Divisions, SeedDivision};
@@ -63,8 +70,12 @@ pub use fingerprint::Fingerprint;
 pub use folder::{RunFolder, free_name};
 pub use frame::FrameTable;
 pub use markup::escaped;
-pub use predictions::{Prediction, Predictions, PredictionsWriter, SavedPrediction, SeedPredictions};
-pub use results::{BINS, Cause, Detail, Hardest, NOT_RUN, OVER_BUDGET, Origin, Point, RATIOS, ResultRow, Results};
+pub use predictions::{
+    Prediction, Predictions, PredictionsWriter, SavedPrediction, SeedPredictions,
+};
+pub use results::{
+    BINS, Cause, Detail, Hardest, NOT_RUN, OVER_BUDGET, Origin, Point, RATIOS, ResultRow, Results,
+};
 pub use rounds::{Round, RoundClient, RoundRefusal, Rounds, RoundsWriter};
 pub use summary::{Bytes, RunTotals, SeedSummary, Summary};
 pub use table::{Row, Style, Table};

@@ -74,8 +74,11 @@ impl Markup {
         self.open("table", &[]);
         self.open("thead", &[]);
         self.open("tr", &[]);
-        let words =
-            |at: usize| rows.first().and_then(|row| row.get(at)).is_some_and(|c| c.starts_with(char::is_alphabetic));
+        let words = |at: usize| {
+            rows.first()
+                .and_then(|row| row.get(at))
+                .is_some_and(|c| c.starts_with(char::is_alphabetic))
+        };
         for (at, name) in head.iter().enumerate() {
             let class = if words(at) { "text" } else { "number" };
             self.text("th", &[("scope", &"col"), ("class", &class)], name);
@@ -119,7 +122,10 @@ mod tests {
         markup.text("text", &[("x", &1.5), ("class", &"a\"b")], "<script>&'\u{1}");
         markup.element("br", &[]);
         let text = markup.finish();
-        assert_eq!(text, "<text x=\"1.5\" class=\"a&quot;b\">&lt;script&gt;&amp;&#39;\u{fffd}</text><br/>");
+        assert_eq!(
+            text,
+            "<text x=\"1.5\" class=\"a&quot;b\">&lt;script&gt;&amp;&#39;\u{fffd}</text><br/>"
+        );
     }
 
     proptest! {

@@ -5,12 +5,14 @@ use crate::Summary;
 /// The longest name that can be given to a run, in characters.
 pub const LONGEST: usize = 80;
 
-/// The longest name of a folder that is made from a name, in bytes. Longer ones end in a part of their BLAKE3.
+/// The longest name of a folder that is made from a name, in bytes. Longer ones end in a part of
+/// their BLAKE3.
 const LONGEST_FOLDER: usize = 80;
 
 /// The method with its boosts: `fedavg`, `fedgta + all`, `fedavg + node,model`.
 pub fn label(method: &str, boost: &[String]) -> String {
-    let all = ["node", "topology", "model"].iter().all(|name| boost.iter().any(|boost| boost == name));
+    let all =
+        ["node", "topology", "model"].iter().all(|name| boost.iter().any(|boost| boost == name));
     match (method, boost) {
         // Its name says that all boosts are on.
         ("boostfgl", []) => "boostfgl + none".to_owned(),
@@ -26,7 +28,8 @@ pub fn composed(label: &str, changed: &[String]) -> String {
     std::iter::once(label).chain(changed.iter().map(String::as_str)).collect::<Vec<_>>().join(", ")
 }
 
-/// What is wrong with a name that the user gives to a run, as what was expected; `None` if nothing is.
+/// What is wrong with a name that the user gives to a run, as what was expected; `None` if nothing
+/// is.
 ///
 /// ```
 /// use boostfgl_report::name::objection;
@@ -49,7 +52,8 @@ pub fn objection(name: &str) -> Option<String> {
     (name.chars().count() > LONGEST).then(|| format!("a name of at most {LONGEST} characters"))
 }
 
-/// A name as that of a folder: letters, digits and `-_.+,=` only, not too long, and the same for the same name.
+/// A name as that of a folder: letters, digits and `-_.+,=` only, not too long, and the same for
+/// the same name.
 ///
 /// ```
 /// use boostfgl_report::name::folder;
@@ -71,12 +75,14 @@ pub fn folder(name: &str) -> String {
 }
 
 impl Summary {
-    /// What the run is called: as the user said, or by method, boosts and the settings that were changed.
+    /// What the run is called: as the user said, or by method, boosts and the settings that were
+    /// changed.
     pub fn called(&self) -> String {
         self.name.clone().unwrap_or_else(|| composed(&self.label(), &self.changed))
     }
 
-    /// What the run is called where no other run of its method is shown: as the user said, or by method and boosts.
+    /// What the run is called where no other run of its method is shown: as the user said, or by
+    /// method and boosts.
     pub fn called_alone(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.label())
     }
@@ -87,7 +93,9 @@ pub fn distinct_labels<'a>(runs: impl IntoIterator<Item = &'a Summary>) -> Vec<S
     let runs: Vec<&Summary> = runs.into_iter().collect();
     let short: Vec<String> = runs.iter().map(|run| run.called_alone()).collect();
     let alone = |at: usize| short.iter().filter(|other| **other == short[at]).count() == 1;
-    (0..runs.len()).map(|at| if alone(at) { short[at].clone() } else { runs[at].called() }).collect()
+    (0..runs.len())
+        .map(|at| if alone(at) { short[at].clone() } else { runs[at].called() })
+        .collect()
 }
 
 #[cfg(test)]
@@ -106,7 +114,9 @@ mod tests {
         ] {
             assert_eq!(folder(name), wanted, "{name}");
         }
-        let long = |last: char| composed("fedavg", &vec!["some_key=0.125".to_owned(); 30]) + &last.to_string();
+        let long = |last: char| {
+            composed("fedavg", &vec!["some_key=0.125".to_owned(); 30]) + &last.to_string()
+        };
         let (one, other) = (folder(&long('1')), folder(&long('2')));
         assert!(one.len() <= LONGEST_FOLDER && one.starts_with("fedavg,some_key=0.125,"), "{one}");
         assert!(one != other && one == folder(&long('1')), "{one}, {other}");

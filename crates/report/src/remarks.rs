@@ -1,5 +1,5 @@
-//! What stands below every table: which round it shows, which split and which minority classes it is about, and what is
-//! wrong with a run though it ended.
+//! What stands below every table: which round it shows, which split and which minority classes it
+//! is about, and what is wrong with a run though it ended.
 
 use boostfgl_fairness::{Warning, mean, sample_std, warnings};
 
@@ -29,7 +29,9 @@ impl Remarked<'_> {
     pub(crate) fn shown(&self) -> Option<ShownRound> {
         let recorded = self.seeds.iter().all(|(_, details)| details.last.is_some());
         let is = |of: fn(&SeedDetails) -> &Option<RoundScores>| {
-            self.seeds.iter().all(|(round, details)| of(details).as_ref().is_some_and(|scores| scores.round == *round))
+            self.seeds.iter().all(|(round, details)| {
+                of(details).as_ref().is_some_and(|scores| scores.round == *round)
+            })
         };
         match (is(|details| &details.last), is(|details| &details.best_val)) {
             _ if !recorded || self.seeds.is_empty() => None,
@@ -44,15 +46,19 @@ impl Remarked<'_> {
         warnings::merge(self.seeds.iter().flat_map(|(_, details)| details.warnings.iter().cloned()))
     }
 
-    /// Whether its model answers the same for everything, under some seed: then no number of it is a success.
+    /// Whether its model answers the same for everything, under some seed: then no number of it is
+    /// a success.
     pub(crate) fn collapsed(&self) -> bool {
-        self.seeds.iter().any(|(_, details)| details.warnings.iter().any(|warning| warning.kind.is_collapse()))
+        self.seeds
+            .iter()
+            .any(|(_, details)| details.warnings.iter().any(|warning| warning.kind.is_collapse()))
     }
 }
 
 /// `Split, Minority classes, Round`: a name and its parts, for those that are known.
 pub(crate) fn about(runs: &[Remarked<'_>]) -> Vec<(&'static str, Vec<String>)> {
-    let all: Vec<&SeedDetails> = runs.iter().flat_map(|run| run.seeds.iter().map(|(_, details)| *details)).collect();
+    let all: Vec<&SeedDetails> =
+        runs.iter().flat_map(|run| run.seeds.iter().map(|(_, details)| *details)).collect();
     let parts = [(MINORITY, minority(&all)), ("Split", split(&all)), ("Round", round(runs))];
     parts.into_iter().filter(|(_, parts)| !parts.is_empty()).collect()
 }
@@ -69,7 +75,10 @@ pub(crate) fn warned(runs: &[Remarked<'_>]) -> Vec<String> {
             }
         }
     }
-    found.into_iter().map(|(labels, sentence)| format!("{}: {sentence}.", labels.join(", "))).collect()
+    found
+        .into_iter()
+        .map(|(labels, sentence)| format!("{}: {sentence}.", labels.join(", ")))
+        .collect()
 }
 
 /// What of the warnings people read: the first few, and how many more there are.
@@ -87,10 +96,12 @@ const MOST_WARNINGS: usize = 8;
 
 /// Which runs have no mark of the best, and why; nothing if all are ranked.
 pub(crate) fn not_ranked(runs: &[Remarked<'_>]) -> Option<String> {
-    let collapsed: Vec<&str> = runs.iter().filter(|run| run.collapsed()).map(|run| run.label).collect();
+    let collapsed: Vec<&str> =
+        runs.iter().filter(|run| run.collapsed()).map(|run| run.label).collect();
     (!collapsed.is_empty()).then(|| {
         format!(
-            "{}: a model that predicts one class for every node, or whose training diverged, says how common a class is, \
+            "{}: a model that predicts one class for every node, or whose training diverged, says \
+             how common a class is, \
              not what was learned.",
             collapsed.join(", ")
         )
@@ -99,7 +110,9 @@ pub(crate) fn not_ranked(runs: &[Remarked<'_>]) -> Option<String> {
 
 /// A name and a list of parts on lines of at most 100 columns, broken between parts.
 pub(crate) fn listed(name: &str, parts: &[String], indent: usize) -> Vec<String> {
-    let comma = |(at, part): (usize, &String)| if at + 1 < parts.len() { format!("{part},") } else { part.clone() };
+    let comma = |(at, part): (usize, &String)| {
+        if at + 1 < parts.len() { format!("{part},") } else { part.clone() }
+    };
     broken(name, parts.iter().enumerate().map(comma), indent)
 }
 
@@ -143,7 +156,8 @@ fn minority(all: &[&SeedDetails]) -> Vec<String> {
     }
     let differ = known().any(|used| used.classes.len() != names.len());
     let differ = if differ { " in some seed" } else { "" };
-    let mut parts: Vec<String> = names.iter().take(MOST_CLASSES).map(|name| (*name).clone()).collect();
+    let mut parts: Vec<String> =
+        names.iter().take(MOST_CLASSES).map(|name| (*name).clone()).collect();
     if names.len() > MOST_CLASSES {
         parts.push(format!("{} more", names.len() - MOST_CLASSES));
     }
@@ -203,20 +217,32 @@ impl ShownRound {
     }
 }
 
-/// Which round is shown, run by run where they differ, and what the other of the two that papers report has.
+/// Which round is shown, run by run where they differ, and what the other of the two that papers
+/// report has.
 fn round(runs: &[Remarked<'_>]) -> Vec<String> {
-    let known: Vec<(&Remarked<'_>, ShownRound)> = runs.iter().filter_map(|run| Some((run, run.shown()?))).collect();
+    let known: Vec<(&Remarked<'_>, ShownRound)> =
+        runs.iter().filter_map(|run| Some((run, run.shown()?))).collect();
     let Some(&(_, first)) = known.first() else { return Vec::new() };
     let rounds = |runs: &[&Remarked<'_>]| {
-        range(runs.iter().flat_map(|run| &run.seeds).map(|(round, _)| *round).collect::<Vec<_>>().into_iter())
+        range(
+            runs.iter()
+                .flat_map(|run| &run.seeds)
+                .map(|(round, _)| *round)
+                .collect::<Vec<_>>()
+                .into_iter(),
+        )
     };
     let alike = known.len() == runs.len() && known.iter().all(|(_, shown)| *shown == first);
     let mut parts: Vec<String> = match alike {
         true => vec![format!("{} ({})", first.words(), rounds(&runs.iter().collect::<Vec<_>>()))],
-        false => known.iter().map(|(run, s)| format!("{} {} ({})", run.label, s.words(), rounds(&[run]))).collect(),
+        false => known
+            .iter()
+            .map(|(run, s)| format!("{} {} ({})", run.label, s.words(), rounds(&[run])))
+            .collect(),
     };
     for (run, shown) in &known {
-        let values: Vec<f64> = run.seeds.iter().filter_map(|(_, details)| shown.other(details)).collect();
+        let values: Vec<f64> =
+            run.seeds.iter().filter_map(|(_, details)| shown.other(details)).collect();
         let Some(mean) = mean(&values) else { continue };
         let other = if *shown == ShownRound::Last { "best validation" } else { "last" };
         let spread = sample_std(&values).map(|std| format!(" ± {std:.1}")).unwrap_or_default();
@@ -242,7 +268,13 @@ mod tests {
         SeedDetails {
             last: scores(50, 0.5),
             best_val: scores(9, best),
-            split: Some(SplitUsed { source: SplitOrigin::Data, stored: None, train: 900, val: 300, test: 338 }),
+            split: Some(SplitUsed {
+                source: SplitOrigin::Data,
+                stored: None,
+                train: 900,
+                val: 300,
+                test: 338,
+            }),
             minority: Some(MinorityUsed { classes, train: 54, test: 20 }),
             ..SeedDetails::default()
         }
@@ -252,13 +284,15 @@ mod tests {
     fn a_table_says_what_it_is_about() {
         let (one, two) = (details(0.7, &["fraud"]), details(0.8, &["fraud"]));
         let run = Remarked { label: "fedavg", seeds: vec![(50, &one), (50, &two)] };
-        let lines: Vec<String> = about(&[run]).iter().flat_map(|(name, parts)| listed(name, parts, 18)).collect();
+        let lines: Vec<String> =
+            about(&[run]).iter().flat_map(|(name, parts)| listed(name, parts, 18)).collect();
         assert_eq!(
             lines,
             [
                 "Minority classes  fraud (20 test nodes)",
                 "Split             of the data: 900 training, 300 validation, 338 test nodes",
-                "Round             the last (50), accuracy of fedavg at the best validation round 75.0 ± 7.1",
+                "Round             the last (50), accuracy of fedavg at the best validation round \
+                 75.0 ± 7.1",
             ]
         );
     }
@@ -266,13 +300,15 @@ mod tests {
     #[test]
     fn classes_that_differ_by_seed_and_a_single_class_are_said() {
         let (one, two) = (details(0.7, &["a"]), details(0.8, &["a", "b"]));
-        let run = |first, second| vec![Remarked { label: "x", seeds: vec![(9, first), (9, second)] }];
+        let run =
+            |first, second| vec![Remarked { label: "x", seeds: vec![(9, first), (9, second)] }];
         assert_eq!(about(&run(&one, &two))[0].1, ["a", "b in some seed (20 test nodes)"]);
         assert_eq!(about(&run(&one, &two))[2].1[0], "the best on validation (9)");
         // A run that shows another round, and one of an earlier version that does not say.
         let last = Remarked { label: "y", seeds: vec![(50, &one)] };
         let old = SeedDetails::default();
-        let mixed = [run(&one, &two).remove(0), last, Remarked { label: "z", seeds: vec![(50, &old)] }];
+        let mixed =
+            [run(&one, &two).remove(0), last, Remarked { label: "z", seeds: vec![(50, &old)] }];
         assert_eq!(about(&mixed)[2].1[..2], ["x the best on validation (9)", "y the last (50)"]);
         let none = details(0.7, &[]);
         assert_eq!(about(&run(&none, &none))[0].1, ["none"]);
@@ -281,7 +317,12 @@ mod tests {
     #[test]
     fn warnings_name_the_run_and_collapse_is_noticed() {
         let mut bad = details(0.7, &["fraud"]);
-        bad.warnings.push(Warning::new(WarningKind::OneClass, "", "one class only is predicted", 0));
+        bad.warnings.push(Warning::new(
+            WarningKind::OneClass,
+            "",
+            "one class only is predicted",
+            0,
+        ));
         let run = Remarked { label: "fedavg", seeds: vec![(50, &bad)] };
         assert!(run.collapsed());
         assert_eq!(warned(&[run]), ["fedavg: one class only is predicted."]);

@@ -12,7 +12,8 @@ use crate::{Error, Fingerprint, Result, SeedDetails};
 
 /// The outcome of one run: a method on a dataset, over one or more seeds.
 ///
-/// Metrics are in percent; `null` stands for a group without nodes, and for the spread of a single seed.
+/// Metrics are in percent; `null` stands for a group without nodes, and for the spread of a single
+/// seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The version of this format: [`Summary::VERSION`].
@@ -39,7 +40,8 @@ pub struct Summary {
     pub std: Percent<Scores>,
     /// Processor time of all seeds together.
     pub cpu_seconds: f64,
-    /// Of that, what the rounds took: training, aggregation and evaluation, without dividing the graph or writing files.
+    /// Of that, what the rounds took: training, aggregation and evaluation, without dividing the
+    /// graph or writing files.
     pub train_cpu_seconds: f64,
     /// Time on the clock from start to end.
     pub wall_seconds: f64,
@@ -104,7 +106,8 @@ pub struct Bytes {
 pub struct RunTotals {
     /// Processor time of all seeds together.
     pub cpu_seconds: f64,
-    /// Of that, what the rounds took: training, aggregation and evaluation, without dividing the graph or writing files.
+    /// Of that, what the rounds took: training, aggregation and evaluation, without dividing the
+    /// graph or writing files.
     pub train_cpu_seconds: f64,
     /// Time on the clock from start to end.
     pub wall_seconds: f64,
@@ -148,7 +151,9 @@ impl Summary {
                 down: seeds.iter().map(|seed| seed.bytes_down).sum(),
             },
             refused,
-            warnings: warnings::merge(seeds.iter().flat_map(|seed| seed.details.warnings.iter().cloned())),
+            warnings: warnings::merge(
+                seeds.iter().flat_map(|seed| seed.details.warnings.iter().cloned()),
+            ),
             seeds,
             cpu_seconds: totals.cpu_seconds,
             train_cpu_seconds: totals.train_cpu_seconds,
@@ -175,8 +180,10 @@ impl Summary {
 
     /// The file's text, ending in a newline.
     pub fn to_json(&self) -> String {
-        // Only maps with keys that are not strings and failing `Serialize` impls make this fail; there are none here.
-        let mut json = serde_json::to_string_pretty(self).expect("a summary is representable as JSON");
+        // Only maps with keys that are not strings and failing `Serialize` impls make this fail;
+        // there are none here.
+        let mut json =
+            serde_json::to_string_pretty(self).expect("a summary is representable as JSON");
         json.push('\n');
         json
     }
@@ -201,7 +208,8 @@ impl Summary {
         serde_json::from_slice(text).map_err(|error| Error::malformed(path, error.to_string()))
     }
 
-    /// The method with its boosts, as tables name it: `fedavg`, `fedgta + all`, `fedavg + node,model`.
+    /// The method with its boosts, as tables name it: `fedavg`, `fedgta + all`, `fedavg +
+    /// node,model`.
     pub fn label(&self) -> String {
         crate::name::label(&self.method, &self.boost)
     }

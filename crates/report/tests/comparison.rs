@@ -6,15 +6,26 @@ use boostfgl_fairness::{Warning, WarningKind};
 use boostfgl_report::{Cell, CellCost, Comparison, Contender, Measured, Metrics, Outcome, Style};
 
 fn contender(label: &str) -> Contender {
-    Contender { label: label.into(), method: label.into(), boost: Vec::new(), evaluated: "global".into() }
+    Contender {
+        label: label.into(),
+        method: label.into(),
+        boost: Vec::new(),
+        evaluated: "global".into(),
+    }
 }
 
 /// A cell with the same percent in every metric.
 fn cell(seed: u64, percent: f64) -> Cell {
-    let same = Readings { pooled: Some(percent / 100.0), present: Some(percent / 100.0), client: None };
+    let same =
+        Readings { pooled: Some(percent / 100.0), present: Some(percent / 100.0), client: None };
     let scores = Scores { accuracy: same, overall_f1: same, hete_f1: same, hete_min_f1: same };
-    let cost =
-        CellCost { bytes_up: 4000, bytes_down: 2000, client_rounds: 10, cpu_seconds: 1.5, ..CellCost::default() };
+    let cost = CellCost {
+        bytes_up: 4000,
+        bytes_down: 2000,
+        client_rounds: 10,
+        cpu_seconds: 1.5,
+        ..CellCost::default()
+    };
     let measured = Measured {
         scores: scores.percent(),
         groups: GroupSizes::default(),
@@ -44,10 +55,13 @@ fn means_differences_and_ranks() {
     let better = &cora.rows[1].metrics["accuracy"];
     assert!((better.mean.unwrap() - 54.0).abs() < 1e-9 && (better.std.unwrap() - 3.0).abs() < 1e-9);
     let difference = better.difference.unwrap();
-    // Differences 1, 2, 3: all won, so p = 2 / 2³; both tests of the family have it, so Holm doubles it.
+    // Differences 1, 2, 3: all won, so p = 2 / 2³; both tests of the family have it, so Holm
+    // doubles it.
     assert!((difference.mean - 2.0).abs() < 1e-9);
     assert_eq!((difference.p, difference.p_holm, difference.pairs), (Some(0.25), Some(0.5), 3));
-    assert!(difference.interval.is_some_and(|i| 1.0 <= i.lo && i.lo < 2.0 && 2.0 < i.hi && i.hi <= 3.0));
+    assert!(
+        difference.interval.is_some_and(|i| 1.0 <= i.lo && i.lo < 2.0 && 2.0 < i.hi && i.hi <= 3.0)
+    );
     assert_eq!(cora.rows[0].metrics["accuracy"].difference, None);
     assert_eq!(cora.ranks["accuracy"].ranks, [Some(2.0), Some(1.0), Some(3.0)]);
     assert_eq!(cora.rows[1].cost.bytes_up, Some(400.0));
@@ -60,15 +74,25 @@ fn means_differences_and_ranks() {
 
 #[test]
 fn a_method_that_did_not_run_says_why_and_does_not_rank() {
-    let over =
-        |seed| Cell { seed, outcome: Outcome::OverBudget { needed: 13_207_024_435, budget: 1 << 30 }, peak_bytes: 0 };
-    let failed = |seed| Cell { seed, outcome: Outcome::Failed { message: "client 3 diverged".into() }, peak_bytes: 0 };
+    let over = |seed| Cell {
+        seed,
+        outcome: Outcome::OverBudget { needed: 13_207_024_435, budget: 1 << 30 },
+        peak_bytes: 0,
+    };
+    let failed = |seed| Cell {
+        seed,
+        outcome: Outcome::Failed { message: "client 3 diverged".into() },
+        peak_bytes: 0,
+    };
     let rows = vec![row(&[50.0, 52.0]), vec![over(0), over(1)], vec![cell(0, 60.0), failed(1)]];
     let methods = ["base", "huge", "shaky"].map(contender).to_vec();
     let comparison = Comparison::new(0, methods, vec![0, 1], vec![("cora".into(), rows)]);
     let text = comparison.text(Style::Plain);
     assert!(text.contains("huge on cora: over budget (estimate 12.3 GiB)."), "{text}");
-    assert!(text.contains("shaky on cora, seed 1, failed and is left out: client 3 diverged."), "{text}");
+    assert!(
+        text.contains("shaky on cora, seed 1, failed and is left out: client 3 diverged."),
+        "{text}"
+    );
     assert_eq!(comparison.failures(), [("cora", "shaky", 1, "client 3 diverged")]);
     let block = &comparison.datasets[0];
     assert_eq!(block.rows[2].metrics["accuracy"].difference.unwrap().pairs, 1);
@@ -82,7 +106,12 @@ fn a_collapsed_model_has_neither_star_nor_rank() {
     let mut dead = row(&[90.0, 91.0]);
     for cell in &mut dead {
         let Outcome::Done(measured) = &mut cell.outcome else { unreachable!("every cell ended") };
-        measured.details.warnings.push(Warning::new(WarningKind::OneClass, "", "one class only is predicted", 0));
+        measured.details.warnings.push(Warning::new(
+            WarningKind::OneClass,
+            "",
+            "one class only is predicted",
+            0,
+        ));
     }
     let rows = vec![row(&[50.0, 52.0]), dead, row(&[60.0, 61.0])];
     let methods = ["base", "dead", "alive"].map(contender).to_vec();
@@ -91,7 +120,10 @@ fn a_collapsed_model_has_neither_star_nor_rank() {
     assert_eq!(block.ranks["accuracy"].ranks, [Some(2.0), None, Some(1.0)]);
     let text = comparison.text(Style::Plain);
     assert!(!text.contains("90.5 ± 0.7*") && text.contains("60.5 ± 0.7*"), "{text}");
-    assert!(!text.contains("Friedman"), "two seeds cannot show a difference, and no p says otherwise: {text}");
+    assert!(
+        !text.contains("Friedman"),
+        "two seeds cannot show a difference, and no p says otherwise: {text}"
+    );
 }
 
 #[test]
@@ -99,7 +131,10 @@ fn latex_is_escaped_and_no_line_of_text_is_wide() {
     let comparison = two_datasets();
     let latex = comparison.latex();
     assert!(latex.contains("b\\_tter \\& more & \\textbf{54.0 $\\pm$ 3.0}"), "{latex}");
-    assert!(latex.contains("\\underline{52.0 $\\pm$ 2.0}") && latex.contains("+2.0 {[}1.0, 3.0{]}"), "{latex}");
+    assert!(
+        latex.contains("\\underline{52.0 $\\pm$ 2.0}") && latex.contains("+2.0 {[}1.0, 3.0{]}"),
+        "{latex}"
+    );
     assert_eq!(latex.matches("\\begin{table}").count(), 7);
     let text = comparison.text(Style::Plain);
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
@@ -123,7 +158,10 @@ fn methods_by_datasets_are_one_table() {
     }
     assert!(comparison.latex().contains(&latex), "it stands among the tables of the comparison");
     let one = comparison.grid_latex(&Metrics::parse("hete_min_f1_present").unwrap());
-    assert!(one.contains("{l rr}".replace(' ', "").as_str()) && one.contains("Hete-min-F1 (present)"), "{one}");
+    assert!(
+        one.contains("{l rr}".replace(' ', "").as_str()) && one.contains("Hete-min-F1 (present)"),
+        "{one}"
+    );
     let two = comparison.grid_markdown(&Metrics::parse("hete_f1,accuracy,hete_f1").unwrap());
     let head = "| Method | cora (Hete-F1) | cora (Accuracy) | other (Hete-F1) | other (Accuracy) |";
     assert_eq!(two.lines().next(), Some(head), "in the order of the list");
@@ -134,12 +172,19 @@ fn methods_by_datasets_are_one_table() {
 /// A method that could not run stands in the table with the reason, and takes no mark.
 #[test]
 fn methods_by_datasets_say_what_is_missing() {
-    let over = Cell { seed: 0, outcome: Outcome::OverBudget { needed: 1 << 40, budget: 1 << 30 }, peak_bytes: 0 };
+    let over = Cell {
+        seed: 0,
+        outcome: Outcome::OverBudget { needed: 1 << 40, budget: 1 << 30 },
+        peak_bytes: 0,
+    };
     let rows = vec![row(&[50.0]), row(&[40.0]), vec![over]];
     let methods = ["base", "other", "huge"].map(contender).to_vec();
     let comparison = Comparison::new(0, methods, vec![0], vec![("cora".into(), rows)]);
     let latex = comparison.grid_latex(&Metrics::parse("accuracy").unwrap());
-    assert!(latex.contains("huge & over budget \\\\") && latex.contains("over 1 seed, in percent"), "{latex}");
+    assert!(
+        latex.contains("huge & over budget \\\\") && latex.contains("over 1 seed, in percent"),
+        "{latex}"
+    );
     assert!(latex.contains("base & \\textbf{50.0 $\\pm$ --} \\\\"), "{latex}");
 }
 
@@ -168,22 +213,39 @@ fn json_comes_back_as_it_was() {
 /// A method that wins by a little under every one of these many seeds.
 fn wins(seeds: usize) -> Comparison {
     let base: Vec<f64> = (0..seeds).map(|seed| 50.0 + seed as f64).collect();
-    let more: Vec<f64> = base.iter().enumerate().map(|(seed, x)| x + 0.5 + 0.1 * seed as f64).collect();
+    let more: Vec<f64> =
+        base.iter().enumerate().map(|(seed, x)| x + 0.5 + 0.1 * seed as f64).collect();
     let methods = ["base", "more"].map(contender).to_vec();
-    Comparison::new(0, methods, (0..seeds as u64).collect(), vec![("cora".into(), vec![row(&base), row(&more)])])
+    Comparison::new(
+        0,
+        methods,
+        (0..seeds as u64).collect(),
+        vec![("cora".into(), vec![row(&base), row(&more)])],
+    )
 }
 
 #[test]
 fn a_verdict_is_as_sure_as_the_seeds_allow() {
     for (seeds, word, limit) in [
-        (3, "too few pairs", Some("Three seeds cannot show a difference:\nthe smallest p they allow is 0.25.")),
-        (5, "leans ahead", Some("Five seeds cannot show a difference:\nthe smallest p they allow is 0.062.")),
+        (
+            3,
+            "too few pairs",
+            Some("Three seeds cannot show a difference:\nthe smallest p they allow is 0.25."),
+        ),
+        (
+            5,
+            "leans ahead",
+            Some("Five seeds cannot show a difference:\nthe smallest p they allow is 0.062."),
+        ),
         (6, "ahead", None),
     ] {
         let comparison = wins(seeds);
         let text = comparison.text(Style::Plain);
         // The word stands alone below the four numbers of the method.
-        let line = text.lines().find(|line| line.contains(word) && !line.contains("Ahead and behind")).unwrap();
+        let line = text
+            .lines()
+            .find(|line| line.contains(word) && !line.contains("Ahead and behind"))
+            .unwrap();
         assert_eq!(
             line.split("  ").map(str::trim).filter(|word| !word.is_empty()).collect::<Vec<_>>(),
             [word; 4],
@@ -192,7 +254,10 @@ fn a_verdict_is_as_sure_as_the_seeds_allow() {
         let said = ["cannot show a difference"].iter().any(|part| text.contains(part));
         assert_eq!(said, limit.is_some(), "{text}");
         assert!(limit.is_none_or(|limit| text.contains(limit)), "{text}");
-        assert!(comparison.markdown().contains(&format!("<br>{word} |")) && comparison.latex().contains(word));
+        assert!(
+            comparison.markdown().contains(&format!("<br>{word} |"))
+                && comparison.latex().contains(word)
+        );
         let csv = comparison.summary_csv();
         assert!(csv.lines().nth(6).unwrap().ends_with(&format!(",{word}")), "{csv}");
     }

@@ -41,7 +41,9 @@ fn course(rounds: Vec<Vec<MetricFrame>>) -> Course {
 
 #[test]
 fn one_row_per_round() {
-    let values = |x| vec![frame(&[("a=x × minority", Some(x)), ("a=y × minority", None), ("a=z", Some(0.5))])];
+    let values = |x| {
+        vec![frame(&[("a=x × minority", Some(x)), ("a=y × minority", None), ("a=z", Some(0.5))])]
+    };
     let text = course(vec![values(0.25), values(0.75)]).text("demo, fedavg", Style::Plain);
     let expected = "\
 demo, fedavg: accuracy by column:a, round by round
@@ -62,7 +64,10 @@ fn groups_that_are_in_no_difference_are_named() {
     let mut small = frame(&[("a=x", Some(0.25)), ("a=y", Some(0.5))]);
     (small.min_group, small.rows[0].small) = (10, true);
     let text = course(vec![vec![small]]).text("demo, fedavg", Style::Plain);
-    assert!(text.ends_with("Not in the difference (fewer than 10 counted cases): a=x.\n"), "{text}");
+    assert!(
+        text.ends_with("Not in the difference (fewer than 10 counted cases): a=x.\n"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -74,8 +79,15 @@ fn seeds_have_a_spread_and_what_is_too_wide_comes_below() {
     // 25 % and 75 %: 50 ± 25 √2.
     assert_eq!(text.matches("50.0 ± 35.4").count(), 30, "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-    assert!(names.iter().all(|name| text.contains(name)) && text.contains("over 2 seeds"), "{text}");
-    assert!(several.markdown("demo").starts_with("| Round | all nodes |"), "{}", several.markdown("demo"));
+    assert!(
+        names.iter().all(|name| text.contains(name)) && text.contains("over 2 seeds"),
+        "{text}"
+    );
+    assert!(
+        several.markdown("demo").starts_with("| Round | all nodes |"),
+        "{}",
+        several.markdown("demo")
+    );
     let json = serde_json::to_string(&several).unwrap();
     assert_eq!(serde_json::from_str::<Course>(&json).unwrap(), several);
 }

@@ -1,7 +1,9 @@
 //! Tables of findings worked out by hand.
 
 use boostfgl_fairness::diagnostics::attribution::attribute;
-use boostfgl_fairness::diagnostics::dilution::{Alignment, ClientAlignment, Dilution, DilutionRound};
+use boostfgl_fairness::diagnostics::dilution::{
+    Alignment, ClientAlignment, Dilution, DilutionRound,
+};
 use boostfgl_fairness::diagnostics::epr::{Epr, EprClient, EprGroup, Removal};
 use boostfgl_fairness::diagnostics::gsd::{Gsd, GsdRound, Mass};
 use boostfgl_fairness::diagnostics::hardness::{ClientHardness, Hardness};
@@ -10,7 +12,8 @@ use boostfgl_fairness::diagnostics::trust::{ClientTrust, Trust, TrustRound};
 use boostfgl_fairness::diagnostics::{Cost, Diagnosis, Which};
 use boostfgl_report::{Diagnoses, DiagnosisReport, SeedDiagnosis, Style};
 
-/// Two clients; class 1 is the minority, and client 1 has none of it. Of client 0's majority half was measured.
+/// Two clients; class 1 is the minority, and client 1 has none of it. Of client 0's majority half
+/// was measured.
 fn gsd(minority: f64) -> Gsd {
     let mass = |nodes, measured, sum: f64, alpha: f64| Mass {
         nodes,
@@ -76,13 +79,19 @@ fn diagnosis(minority: f64, harmful: usize) -> Diagnosis {
         layer_weights: vec![layer],
     };
     let clients: Vec<ClientHardness> =
-        [ClientHardness::new(0, 6, 2, 3), ClientHardness::new(1, 2, 0, 0)].into_iter().flatten().collect();
+        [ClientHardness::new(0, 6, 2, 3), ClientHardness::new(1, 2, 0, 0)]
+            .into_iter()
+            .flatten()
+            .collect();
     Diagnosis {
         gsd: Some(gsd(minority)),
         epr: Some(epr(harmful)),
         khop: Some(Khop {
             round: 2,
-            curves: vec![curve("minority", vec![hop(4, 2), hop(8, 2)]), curve("heterophilous", Vec::new())],
+            curves: vec![
+                curve("minority", vec![hop(4, 2), hop(8, 2)]),
+                curve("heterophilous", Vec::new()),
+            ],
         }),
         dilution: Some(Dilution {
             layers: vec!["layer1".into()],
@@ -98,9 +107,15 @@ fn diagnosis(minority: f64, harmful: usize) -> Diagnosis {
         hardness: Some(Hardness::new(clients, None)),
         trust: Some(Trust {
             layers: vec!["layer1".into()],
-            rounds: vec![TrustRound { round: 1, clients: vec![trusted(0, 0.75, 0.5), trusted(1, 0.25, 0.5)] }],
+            rounds: vec![TrustRound {
+                round: 1,
+                clients: vec![trusted(0, 0.75, 0.5), trusted(1, 0.25, 0.5)],
+            }],
         }),
-        cost: Which::ALL.into_iter().map(|which| Cost { name: which.name().into(), seconds: 0.25 }).collect(),
+        cost: Which::ALL
+            .into_iter()
+            .map(|which| Cost { name: which.name().into(), seconds: 0.25 })
+            .collect(),
     }
 }
 
@@ -118,9 +133,13 @@ fn one_seed_by_hand() {
     let found = seeds(vec![diagnosis(1.0, 2)]);
     let text = DiagnosisReport::new("toy, fedavg", &found).text(Style::Plain);
     for which in Which::ALL {
-        assert!(text.contains(&format!("toy, fedavg: {} ({})", which.question(), which.name())), "{text}");
+        assert!(
+            text.contains(&format!("toy, fedavg: {} ({})", which.question(), which.name())),
+            "{text}"
+        );
     }
-    // G_maj is 4 · 2/2 + 2 = 6 over 6 nodes, G_min 1 over 2 nodes and then 2: GSD 0.5, 1, their mean 0.75.
+    // G_maj is 4 · 2/2 + 2 = 6 over 6 nodes, G_min 1 over 2 nodes and then 2: GSD 0.5, 1, their
+    // mean 0.75.
     has_line(&text, "all clients 2 6 0.50 0.75 1.00 0.25");
     has_line(&text, "all clients, boosted 2 6 1.00 1.50 2.00 0.50");
     has_line(&text, "client 1 0 2 – – – –");
@@ -160,7 +179,9 @@ fn several_seeds_have_a_spread() {
     has_line(&text, "hardness 0.250 ± 0.000 – all");
     let markdown = report.markdown();
     assert!(
-        markdown.starts_with("### toy: which messages harm the node that receives them? (epr)\n\n| Into |"),
+        markdown.starts_with(
+            "### toy: which messages harm the node that receives them? (epr)\n\n| Into |"
+        ),
         "{markdown}"
     );
     assert!(markdown.contains("\n| all | 8 | 8 | 37.5 ± 17.7 | 0.0 |"), "{markdown}");
@@ -169,9 +190,16 @@ fn several_seeds_have_a_spread() {
 
 #[test]
 fn nothing_found_is_nothing_but_dashes() {
-    let cost = Which::ALL.into_iter().map(|which| Cost { name: which.name().into(), seconds: 0.0 }).collect();
-    let nothing =
-        Diagnosis { cost, dilution: Some(Dilution::default()), trust: Some(Trust::default()), ..Diagnosis::default() };
+    let cost = Which::ALL
+        .into_iter()
+        .map(|which| Cost { name: which.name().into(), seconds: 0.0 })
+        .collect();
+    let nothing = Diagnosis {
+        cost,
+        dilution: Some(Dilution::default()),
+        trust: Some(Trust::default()),
+        ..Diagnosis::default()
+    };
     let found = seeds(vec![nothing]);
     assert_eq!(found.recorded(), Which::ALL);
     let text = DiagnosisReport::new("toy", &found).text(Style::Plain);
@@ -189,7 +217,16 @@ fn parts_can_be_taken_and_damage_is_named() {
     let path = place.path().join("diagnostics.json");
     std::fs::write(&path, found.to_json()).unwrap();
     assert_eq!(Diagnoses::read(&path).unwrap(), found);
-    std::fs::write(&path, found.to_json().replace("\"layer_weights\":[0.5]", "\"layer_weights\":[]")).unwrap();
+    std::fs::write(
+        &path,
+        found.to_json().replace("\"layer_weights\":[0.5]", "\"layer_weights\":[]"),
+    )
+    .unwrap();
     let error = Diagnoses::read(&path).unwrap_err().to_string();
-    assert!(error.ends_with("seed 0, trust, round 1, client 0: expected 1 weights, one per layer, found 0"), "{error}");
+    assert!(
+        error.ends_with(
+            "seed 0, trust, round 1, client 0: expected 1 weights, one per layer, found 0"
+        ),
+        "{error}"
+    );
 }

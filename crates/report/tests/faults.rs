@@ -11,7 +11,8 @@ use boostfgl_disk::faults::{Fault, at_every_call};
 use boostfgl_graph::Role;
 use boostfgl_report::export::{Format, export, export_comparisons};
 use boostfgl_report::{
-    Depth, Metrics, Prediction, Predictions, PredictionsWriter, Result, RoundsWriter, RunFolder, RunView, Summary,
+    Depth, Metrics, Prediction, Predictions, PredictionsWriter, Result, RoundsWriter, RunFolder,
+    RunView, Summary,
 };
 use common::run;
 
@@ -99,7 +100,12 @@ fn predictions_are_the_old_or_the_new() {
             let expected = if outcome.is_ok() { &[2000][..] } else { &[3, 2000] };
             assert!(expected.contains(&nodes(place)), "{fault:?} at {n}: {}", nodes(place));
         };
-        let (calls, whole) = at_every_call(fault, prepare, |place| write_predictions(&place.join("p.csv"), 2000), look);
+        let (calls, whole) = at_every_call(
+            fault,
+            prepare,
+            |place| write_predictions(&place.join("p.csv"), 2000),
+            look,
+        );
         whole.unwrap();
         assert!(calls >= 8, "{fault:?}: {calls} calls");
     }
@@ -110,7 +116,10 @@ fn predictions_are_the_old_or_the_new() {
 fn a_summary_is_there_only_with_everything_it_sums_up() {
     fn finish(place: &Path, summary: &Summary, overwrite: bool) -> Result<()> {
         let folder = RunFolder::create(place.join("run"), overwrite)?;
-        folder.write_atomic(RunFolder::CONFIG, format!("method = \"{}\"\n", summary.method).as_bytes())?;
+        folder.write_atomic(
+            RunFolder::CONFIG,
+            format!("method = \"{}\"\n", summary.method).as_bytes(),
+        )?;
         let mut rounds = folder.rounds()?;
         rounds.write(&serde_json::json!({"seed": 0, "round": 1, "loss": 1.5, "clients": [], "bytes_up": 0, "bytes_down": 0, "seconds": 0.0}))?;
         rounds.finish()?;
@@ -132,7 +141,8 @@ fn a_summary_is_there_only_with_everything_it_sums_up() {
             match &view.summary {
                 Some(summary) => {
                     assert!(*summary == new || *summary == old, "{told}");
-                    // A power cut may keep the old summary's name and lose what was beside it; that must be named.
+                    // A power cut may keep the old summary's name and lose what was beside it; that
+                    // must be named.
                     let whole = view.problems.is_empty();
                     assert!(*summary == old || whole, "{told}: {:?}", view.problems);
                     assert!(outcome.is_err() || *summary == new, "{told}");
@@ -141,8 +151,14 @@ fn a_summary_is_there_only_with_everything_it_sums_up() {
             }
             finish(place, &new, true).unwrap_or_else(|error| panic!("{told}, then again: {error}"));
             let again = RunView::read(place.join("run"), Depth::Whole).unwrap();
-            assert_eq!((again.summary.as_ref(), again.problems.len()), (Some(&new), 0), "{told}: {:?}", again.problems);
-            let left = fs::read_dir(place.join("run")).unwrap().map(|entry| entry.unwrap().file_name());
+            assert_eq!(
+                (again.summary.as_ref(), again.problems.len()),
+                (Some(&new), 0),
+                "{told}: {:?}",
+                again.problems
+            );
+            let left =
+                fs::read_dir(place.join("run")).unwrap().map(|entry| entry.unwrap().file_name());
             let left: Vec<String> = left.map(|name| name.into_string().unwrap()).collect();
             assert!(!left.iter().any(|name| name.ends_with(".tmp")), "{told}: {left:?}");
         };
@@ -167,7 +183,8 @@ fn exports_are_whole_or_not_there() {
     rounds.write(&serde_json::json!({"seed": 0, "round": 1, "loss": 1.5, "clients": [], "bytes_up": 0, "bytes_down": 0, "seconds": 0.0})).unwrap();
     rounds.finish().unwrap();
     let views = [RunView::read(folder.path(), Depth::Whole).unwrap()];
-    let formats: Vec<Format> = Format::ALL.into_iter().filter(|format| format.is_built_in()).collect();
+    let formats: Vec<Format> =
+        Format::ALL.into_iter().filter(|format| format.is_built_in()).collect();
     assert_whole_or_not_there(50, |to| export(&views, &formats, to).map(|_| ()));
 }
 
@@ -178,7 +195,9 @@ fn exports_of_comparisons_are_whole_or_not_there() {
     // What the other formats write with is hit at every call by the test above.
     let formats = [Format::Csv, Format::Latex, Format::Tensorboard];
     let metrics = Metrics::default();
-    assert_whole_or_not_there(50, |to| export_comparisons(&views, &metrics, &formats, to).map(|_| ()));
+    assert_whole_or_not_there(50, |to| {
+        export_comparisons(&views, &metrics, &formats, to).map(|_| ())
+    });
 }
 
 /// Puts every fault at every call of an export, of which there are at least so many.

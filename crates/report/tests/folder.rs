@@ -10,7 +10,10 @@ fn a_folder_with_something_in_it_is_refused_by_name() {
     fs::write(place.path().join("thesis.tex"), "years").unwrap();
     let error = RunFolder::create(place.path(), false).unwrap_err();
     let path = place.path().display();
-    assert_eq!(error.to_string(), format!("{path}: expected an empty folder, found `thesis.tex` in it"));
+    assert_eq!(
+        error.to_string(),
+        format!("{path}: expected an empty folder, found `thesis.tex` in it")
+    );
     assert!(error.advice().contains("--overwrite"));
 }
 
@@ -46,7 +49,8 @@ fn overwriting_removes_what_a_run_wrote_and_nothing_else() {
 
     RunFolder::create(place.path(), true).unwrap();
     let entries = fs::read_dir(place.path()).unwrap();
-    let mut left: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut left: Vec<_> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     left.sort();
     assert_eq!(left, [".hidden", "figures", "notes.md"]);
     assert!(place.path().join("figures/f").exists());
@@ -74,11 +78,15 @@ fn a_finished_folder_holds_final_names_only() {
     // Dropped before it is finished, as by an error on the way.
     drop(run.start(RunFolder::MODEL).unwrap());
 
-    let mut names: Vec<_> = fs::read_dir(run.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let mut names: Vec<_> =
+        fs::read_dir(run.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, ["config.toml", "predictions.csv", "rounds.jsonl"]);
     assert_eq!(fs::read(run.file(RunFolder::CONFIG)).unwrap(), b"a = 2\n");
-    assert!(matches!(run.summary(), Err(Error::Io { .. })), "a run without a summary is not finished");
+    assert!(
+        matches!(run.summary(), Err(Error::Io { .. })),
+        "a run without a summary is not finished"
+    );
 }
 
 #[test]
@@ -86,7 +94,8 @@ fn free_names_count_on() {
     let place = tempfile::tempdir().unwrap();
     let base = place.path().join("cora");
     assert_eq!(free_name(&base), base);
-    let made: Vec<_> = (0..3).map(|_| RunFolder::create_free(&base).unwrap().path().to_path_buf()).collect();
+    let made: Vec<_> =
+        (0..3).map(|_| RunFolder::create_free(&base).unwrap().path().to_path_buf()).collect();
     assert_eq!(made, [base.clone(), place.path().join("cora-2"), place.path().join("cora-3")]);
     assert_eq!(free_name(format!("{}/", base.display())), place.path().join("cora-4"));
 }
@@ -99,7 +108,10 @@ fn nobody_shares_a_free_name() {
     let made = std::thread::scope(|scope| {
         let ask = || RunFolder::create_free(&base).unwrap().path().to_path_buf();
         let threads: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect::<std::collections::BTreeSet<_>>()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect::<std::collections::BTreeSet<_>>()
     });
     assert_eq!(made.len(), 8);
 }

@@ -56,10 +56,15 @@ Difference 25.0 [12.5, 50.0] points, ratio 0.67.
     assert_eq!(table.text(Style::Plain), expected, "\n{}", table.text(Style::Plain));
     assert!(table.text(Style::Colour).contains("50.0!\u{1b}["));
     let markdown = table.markdown();
-    assert!(markdown.starts_with("| Group | Nodes | accuracy (%) | Interval (%) |\n|:--|--:|--:|--:|\n"), "{markdown}");
+    assert!(
+        markdown
+            .starts_with("| Group | Nodes | accuracy (%) | Interval (%) |\n|:--|--:|--:|--:|\n"),
+        "{markdown}"
+    );
     assert!(markdown.contains("\n| a=x\\|y | 2 | **50.0** | [0.0, 100.0] |\n"), "{markdown}");
     assert!(
-        markdown.ends_with("; worst group in bold. Difference 25.0 [12.5, 50.0] points, ratio 0.67.\n"),
+        markdown
+            .ends_with("; worst group in bold. Difference 25.0 [12.5, 50.0] points, ratio 0.67.\n"),
         "{markdown}"
     );
 }
@@ -83,22 +88,27 @@ accuracy,column:a,,ratio,,,0.6666666666666666,,,,,
 #[test]
 fn several_seeds_have_a_spread() {
     let seed = |seed, frame| SeedFrame { seed, frame };
-    let frames = SeedFrames::new(vec![seed(0, frame(0.5, 0.75)), seed(7, frame(0.375, 0.75))]).unwrap();
+    let frames =
+        SeedFrames::new(vec![seed(0, frame(0.5, 0.75)), seed(7, frame(0.375, 0.75))]).unwrap();
     let table = FrameTable::of_seeds("demo", &frames);
     let text = table.text(Style::Plain);
-    // Standard deviation of 50 and 37.5: 12.5 / √2 = 8.84; differences 25 and 37.5; ratios 2/3 and 1/2.
+    // Standard deviation of 50 and 37.5: 12.5 / √2 = 8.84; differences 25 and 37.5; ratios 2/3 and
+    // 1/2.
     for line in ["a=x|y         2     43.8 ± 8.8!", "a=z           0   no such node"] {
         assert!(text.lines().any(|found| found.trim_end() == line), "{text}");
     }
     assert!(
-        text.ends_with("over 2 seeds; ! worst group.\nDifference 31.2 ± 8.8 points, ratio 0.58 ± 0.12.\n"),
+        text.ends_with(
+            "over 2 seeds; ! worst group.\nDifference 31.2 ± 8.8 points, ratio 0.58 ± 0.12.\n"
+        ),
         "{text}"
     );
     assert!(table.csv().contains("\naccuracy,column:a,7,group,a=x|y,2,37.5,0,100,1,2,0\n"));
     let alone = SeedFrames::new(vec![seed(3, frame(0.5, 0.75))]).unwrap();
     let table = FrameTable::of_seeds("demo", &alone);
     assert!(
-        table.text(Style::Plain).contains("[50.0, 75.0]") && table.csv().contains("\naccuracy,column:a,3,overall,")
+        table.text(Style::Plain).contains("[50.0, 75.0]")
+            && table.csv().contains("\naccuracy,column:a,3,overall,")
     );
 }
 
@@ -109,9 +119,13 @@ fn nobody_is_worst_if_all_print_alike() {
     let mut error = frame(0.25, 0.5);
     error.metric = FrameMetric::Error;
     assert!(FrameTable::of_frame("demo", &error).text(Style::Plain).contains("50.0!"));
-    let lone = MetricFrame { difference: None, ratio: None, difference_interval: None, ..frame(0.5, 0.5) };
+    let lone =
+        MetricFrame { difference: None, ratio: None, difference_interval: None, ..frame(0.5, 0.5) };
     let text = FrameTable::of_frame("demo", &lone).text(Style::Plain);
-    assert!(text.ends_with("No difference and ratio: they need two groups with a value.\n"), "{text}");
+    assert!(
+        text.ends_with("No difference and ratio: they need two groups with a value.\n"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -122,7 +136,8 @@ fn small_groups_and_what_recall_counts_are_said() {
     // The first group counts two cases and is small; the third has nodes, and none of the class.
     recall.rows[0].small = true;
     (recall.rows[2].nodes, recall.rows[2].small) = (7, true);
-    (recall.difference, recall.ratio, recall.difference_interval, recall.worst) = (None, None, None, None);
+    (recall.difference, recall.ratio, recall.difference_interval, recall.worst) =
+        (None, None, None, None);
     let expected = "\
 demo: recall:fraud by column:a
 
@@ -144,7 +159,9 @@ No difference and ratio: they need two groups with a value and at least 3 counte
     let frames = SeedFrames::new(vec![seed(0), seed(1)]).unwrap();
     let text = FrameTable::of_seeds("demo", &frames).text(Style::Plain);
     assert!(
-        text.contains("a=x|y (small)") && text.contains("no counted node") && !text.contains("50.0 ± 0.0!"),
+        text.contains("a=x|y (small)")
+            && text.contains("no counted node")
+            && !text.contains("50.0 ± 0.0!"),
         "{text}"
     );
 }

@@ -35,8 +35,15 @@ fn lines() -> Chart {
         Line { name: format!("method {i}"), points: (1..=50).map(point).collect() }
     };
     let lines = (0..10).map(line).collect();
-    Lines { title: text("Accuracy"), x: text("round"), y: text("accuracy, %"), band: text("± std"), lines, mark: None }
-        .chart()
+    Lines {
+        title: text("Accuracy"),
+        x: text("round"),
+        y: text("accuracy, %"),
+        band: text("± std"),
+        lines,
+        mark: None,
+    }
+    .chart()
 }
 
 fn dots() -> Chart {
@@ -56,22 +63,36 @@ fn dots() -> Chart {
         dot("minority × heterophilous", 1, 30.0),
     ];
     let series = vec![text("fedavg"), text("boostfgl")];
-    Dots { title: text("F1"), x: text("macro-F1, %"), series, dots, mark: Some(50.0), ..Dots::default() }.chart()
+    Dots {
+        title: text("F1"),
+        x: text("macro-F1, %"),
+        series,
+        dots,
+        mark: Some(50.0),
+        ..Dots::default()
+    }
+    .chart()
 }
 
 fn bars() -> Chart {
-    let row = |i: usize| (format!("client {i}"), (0..8).map(|s| 10.0 + (s * (i + 1) % 7) as f64).collect());
+    let row = |i: usize| {
+        (format!("client {i}"), (0..8).map(|s| 10.0 + (s * (i + 1) % 7) as f64).collect())
+    };
     let series = (0..8).map(|s| format!("class {s}")).collect();
-    Bars { title: text("Classes"), x: text("nodes"), series, rows: (0..5).map(row).collect() }.chart()
+    Bars { title: text("Classes"), x: text("nodes"), series, rows: (0..5).map(row).collect() }
+        .chart()
 }
 
 fn heat() -> Chart {
-    let rows = (0..4).map(|r| (format!("0.{r}"), (0..5).map(|c| 20.0 + 4.0 * f64::from(r * c)).collect())).collect();
+    let rows = (0..4)
+        .map(|r| (format!("0.{r}"), (0..5).map(|c| 20.0 + 4.0 * f64::from(r * c)).collect()))
+        .collect();
     let columns = (1..=5).map(|c| format!("{c}")).collect();
     Heat { title: text("F1"), x: text("τ"), y: text("budget"), columns, rows }.chart()
 }
 
-/// How often each colour is seen; the picture is left in the tests' own folder for whoever wants to look.
+/// How often each colour is seen; the picture is left in the tests' own folder for whoever wants to
+/// look.
 fn seen(name: &str, chart: &Chart) -> (Pixmap, HashMap<[u8; 3], usize>) {
     let bytes = png(&chart.svg, PNG_WIDTH).unwrap();
     let place = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -99,7 +120,10 @@ fn curves_have_colours_bands_and_dashes() {
     // 16 % of the first colour on white.
     let band = [214, 232, 243];
     let near = |a: &[u8; 3]| a.iter().zip(band).all(|(a, b)| a.abs_diff(b) <= 1);
-    assert!(seen.iter().filter(|(colour, _)| near(colour)).map(|(_, count)| count).sum::<usize>() > 1000);
+    assert!(
+        seen.iter().filter(|(colour, _)| near(colour)).map(|(_, count)| count).sum::<usize>()
+            > 1000
+    );
     assert!(seen[&WHITE] * 2 > 1280 * 600, "nothing that reacts to a pointer is drawn");
 }
 
@@ -118,7 +142,8 @@ fn dots_bars_and_cells_have_their_colours() {
     assert!(near([20, 125, 184]) > 1000 && near([235, 244, 249]) > 1000, "{heat:?}");
 }
 
-/// Letters come from the built-in font: without one there would be no dark pixel in a picture of text alone.
+/// Letters come from the built-in font: without one there would be no dark pixel in a picture of
+/// text alone.
 #[test]
 fn text_is_drawn_and_anchored() {
     let of = |class: &str| {

@@ -6,7 +6,8 @@ use boostfgl_report::{Error, RunFolder, Summary};
 use serde_json::{Value, json};
 
 fn two_seeds() -> Summary {
-    let seeds = [[Some(0.75), Some(0.5), Some(0.25), None], [Some(0.25), Some(0.5), Some(0.75), None]];
+    let seeds =
+        [[Some(0.75), Some(0.5), Some(0.25), None], [Some(0.25), Some(0.5), Some(0.75), None]];
     common::run("fedgta", &["node", "model"], &seeds)
 }
 
@@ -56,9 +57,13 @@ fn a_folder_gives_back_what_it_got() {
 
 #[test]
 fn a_newer_format_is_refused_even_if_nothing_else_is_known() {
-    let error = Summary::from_json(br#"{"version": 2, "runs": []}"#, "runs/x/summary.json").unwrap_err();
+    let error =
+        Summary::from_json(br#"{"version": 2, "runs": []}"#, "runs/x/summary.json").unwrap_err();
     assert!(matches!(error, Error::Newer { found: 2, known: 1, .. }));
-    assert_eq!(error.to_string(), "runs/x/summary.json: expected format version 1 or older, found 2");
+    assert_eq!(
+        error.to_string(),
+        "runs/x/summary.json: expected format version 1 or older, found 2"
+    );
 }
 
 #[test]

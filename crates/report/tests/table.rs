@@ -54,7 +54,8 @@ Test nodes            1,083 in all, 153 heterophilous, 92–93 minority and hete
 /// One seed, an empty group, a long name, and the columns for cost.
 #[test]
 fn text_of_the_odd_cases() {
-    let runs = [run("fedsage-plus", &["node", "topology"], &[[Some(1.0), Some(0.5), Some(0.4), None]])];
+    let runs =
+        [run("fedsage-plus", &["node", "topology"], &[[Some(1.0), Some(0.5), Some(0.4), None]])];
     let expected = "\
 cora
 
@@ -102,7 +103,10 @@ fn no_line_is_wider_than_a_hundred() {
         seed.groups.hete_min = 1_000_000 + at;
     }
     wide.dataset = "d".repeat(300);
-    let empty = Summary { dataset: wide.dataset.clone(), ..run("x", &[], &[[Some(1.0), None, None, None]]) };
+    let empty = Summary {
+        dataset: wide.dataset.clone(),
+        ..run("x", &[], &[[Some(1.0), None, None, None]])
+    };
     let text = table(&[wide, empty]).with_cost(true).text(Style::Plain);
     for line in text.lines() {
         assert!(line.chars().count() <= 100, "{} wide: {line}", line.chars().count());
@@ -153,7 +157,8 @@ fn datasets_get_a_table_each() {
 #[test]
 fn markdown() {
     let expected = "\
-| Method | Accuracy (pooled) | Overall-F1 (pooled) | Hete-F1 (pooled) | Hete-min-F1 (pooled) | Hete-min-F1 (present) |
+| Method | Accuracy (pooled) | Overall-F1 (pooled) | Hete-F1 (pooled) | Hete-min-F1 (pooled) | \
+Hete-min-F1 (present) |
 |:--|--:|--:|--:|--:|--:|
 | fedavg | **82.0 ± 0.7** | **81.1 ± 0.6** | 37.4 ± 3.4 | 26.0 ± 1.4 | 91.0 ± 4.9 |
 | boostfgl | **82.0 ± 1.3** | 80.5 ± 0.8 | **40.5 ± 0.7** | **27.0 ± 2.1** | **94.5 ± 7.4** |

@@ -15,8 +15,8 @@ impl Token {
     /// The least length: 16 random letters and digits cannot be guessed.
     pub const LEAST: usize = 16;
 
-    /// A token of at least [`Token::LEAST`] letters, digits or `-._~`, which can stand in an address as they are;
-    /// nothing if it is another text.
+    /// A token of at least [`Token::LEAST`] letters, digits or `-._~`, which can stand in an
+    /// address as they are; nothing if it is another text.
     pub fn new(text: &str) -> Option<Self> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
         (text.len() >= Self::LEAST && text.chars().all(plain)).then(|| Self(text.to_owned()))
@@ -51,12 +51,16 @@ impl Access {
     /// Nothing if a request may go on, otherwise the answer to it.
     pub(crate) fn refusal(&self, request: &Request) -> Option<Response> {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
-            let page =
-                refuse(StatusCode::METHOD_NOT_ALLOWED, "Only looking is possible", "Nothing here can be changed.");
+            let page = refuse(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "Only looking is possible",
+                "Nothing here can be changed.",
+            );
             return Some(([(header::ALLOW, "GET, HEAD")], page).into_response());
         }
         if is_loopback(self.address.ip()) && !self.is_for_this_machine(request) {
-            let text = "These pages are for this machine: open them as http://127.0.0.1 or http://localhost.";
+            let text = "These pages are for this machine: open them as http://127.0.0.1 or \
+                http://localhost.";
             return Some(refuse(StatusCode::FORBIDDEN, "Not under this name", text));
         }
         if from_another_site(request.headers()) {
@@ -66,12 +70,14 @@ impl Access {
         self.token.as_ref().and_then(|token| self.without_token(token, request))
     }
 
-    /// A page elsewhere can have its own name resolved to 127.0.0.1 and so make a browser take our answers for its own
-    /// (DNS rebinding); but the name that it asked for gives it away.
+    /// A page elsewhere can have its own name resolved to 127.0.0.1 and so make a browser take our
+    /// answers for its own (DNS rebinding); but the name that it asked for gives it away.
     fn is_for_this_machine(&self, request: &Request) -> bool {
         let hosts: Vec<&HeaderValue> = request.headers().get_all(header::HOST).iter().collect();
-        let named = request.uri().authority().is_none_or(|authority| self.is_ours(authority.as_str()));
-        named && matches!(hosts.as_slice(), [host] if host.to_str().is_ok_and(|host| self.is_ours(host)))
+        let named =
+            request.uri().authority().is_none_or(|authority| self.is_ours(authority.as_str()));
+        named
+            && matches!(hosts.as_slice(), [host] if host.to_str().is_ok_and(|host| self.is_ours(host)))
     }
 
     fn is_ours(&self, host: &str) -> bool {
@@ -86,15 +92,17 @@ impl Access {
         name.eq_ignore_ascii_case("localhost") || ["127.0.0.1", "[::1]", &own].contains(&name)
     }
 
-    /// The answer to a request that did not bring the token, or brought it in the address: that one is kept as a cookie
-    /// and leaves the address, which browsers show and remember.
+    /// The answer to a request that did not bring the token, or brought it in the address: that one
+    /// is kept as a cookie and leaves the address, which browsers show and remember.
     fn without_token(&self, token: &Token, request: &Request) -> Option<Response> {
-        let pairs = Query::<Vec<(String, String)>>::try_from_uri(request.uri()).map_or_else(|_| Vec::new(), |q| q.0);
+        let pairs = Query::<Vec<(String, String)>>::try_from_uri(request.uri())
+            .map_or_else(|_| Vec::new(), |q| q.0);
         let given = pairs.iter().find(|(key, _)| key == "token").map(|(_, value)| value.as_str());
         if given.is_some_and(|given| token.is(given)) {
             return self.welcome(token, request);
         }
-        let bearer = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let bearer =
+            request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let bearer = bearer.and_then(|value| value.strip_prefix("Bearer "));
         let cookie = cookie(request.headers(), &self.cookie_name());
         if given.is_none() && [bearer, cookie].into_iter().flatten().any(|given| token.is(given)) {
@@ -107,11 +115,20 @@ impl Access {
 
     fn welcome(&self, token: &Token, request: &Request) -> Option<Response> {
         let path = request.uri().path().trim_start_matches('/');
-        let query = request.uri().query().unwrap_or_default().split('&').filter(|pair| !pair.starts_with("token="));
+        let query = request
+            .uri()
+            .query()
+            .unwrap_or_default()
+            .split('&')
+            .filter(|pair| !pair.starts_with("token="));
         let query = query.collect::<Vec<_>>().join("&");
         let place = if query.is_empty() { format!("/{path}") } else { format!("/{path}?{query}") };
-        let cookie = format!("{}={}; HttpOnly; SameSite=Strict; Path=/", self.cookie_name(), token.0);
-        Some((StatusCode::SEE_OTHER, [(header::LOCATION, place), (header::SET_COOKIE, cookie)]).into_response())
+        let cookie =
+            format!("{}={}; HttpOnly; SameSite=Strict; Path=/", self.cookie_name(), token.0);
+        Some(
+            (StatusCode::SEE_OTHER, [(header::LOCATION, place), (header::SET_COOKIE, cookie)])
+                .into_response(),
+        )
     }
 
     /// Cookies belong to a machine, not to a port: two servers must not take each other's.
@@ -125,15 +142,18 @@ pub(crate) fn is_loopback(ip: IpAddr) -> bool {
     ip.to_canonical().is_loopback()
 }
 
-/// Whether a browser says that another site asks. Following a link from there is fine: only its reader sees the page.
+/// Whether a browser says that another site asks. Following a link from there is fine: only its
+/// reader sees the page.
 fn from_another_site(headers: &HeaderMap) -> bool {
     let is = |name: &str, value: &str| headers.get(name).is_some_and(|found| found == value);
-    (is("sec-fetch-site", "cross-site") || is("sec-fetch-site", "same-site")) && !is("sec-fetch-mode", "navigate")
+    (is("sec-fetch-site", "cross-site") || is("sec-fetch-site", "same-site"))
+        && !is("sec-fetch-mode", "navigate")
 }
 
 fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = all.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let mut pairs =
+        all.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
     pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
@@ -141,7 +161,8 @@ fn refuse(status: StatusCode, title: &str, text: &str) -> Response {
     (status, Html(html::notice(title, text))).into_response()
 }
 
-/// What every answer says: nothing but our own files may run or be loaded, nobody may frame, guess or keep anything.
+/// What every answer says: nothing but our own files may run or be loaded, nobody may frame, guess
+/// or keep anything.
 pub(crate) fn forbid(headers: &mut HeaderMap) {
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
@@ -151,7 +172,8 @@ pub(crate) fn forbid(headers: &mut HeaderMap) {
 const HEADERS: [(HeaderName, &str); 5] = [
     (
         header::CONTENT_SECURITY_POLICY,
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+         connect-src 'self'; \
          base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
     ),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -168,10 +190,13 @@ mod tests {
     fn a_token_is_itself_and_nothing_else() {
         let token = Token::new("0123456789abcdef").unwrap();
         assert!(token.is("0123456789abcdef"));
-        for other in ["", "0123456789abcde", "0123456789abcdeg", "0123456789abcdef0", "x123456789abcdef"] {
+        for other in
+            ["", "0123456789abcde", "0123456789abcdeg", "0123456789abcdef0", "x123456789abcdef"]
+        {
             assert!(!token.is(other), "{other}");
         }
-        for wrong in ["short", "with a space in it", "semi;colon;semi;colon", "äääääääääääääääää"] {
+        for wrong in ["short", "with a space in it", "semi;colon;semi;colon", "äääääääääääääääää"]
+        {
             assert!(Token::new(wrong).is_none(), "{wrong}");
         }
         assert_eq!(format!("{token:?}"), "Token(…)");
@@ -180,10 +205,25 @@ mod tests {
     #[test]
     fn only_names_of_this_machine_are_ours() {
         let access = Access::new(SocketAddr::from(([127, 0, 0, 2], 8410)), None);
-        for host in ["localhost", "LocalHost:1", "127.0.0.1:8410", "127.0.0.1", "[::1]", "[::1]:80", "127.0.0.2:8410"] {
+        for host in [
+            "localhost",
+            "LocalHost:1",
+            "127.0.0.1:8410",
+            "127.0.0.1",
+            "[::1]",
+            "[::1]:80",
+            "127.0.0.2:8410",
+        ] {
             assert!(access.is_ours(host), "{host}");
         }
-        for host in ["", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "127.0.0.3", "::1"] {
+        for host in [
+            "",
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example:80",
+            "127.0.0.3",
+            "::1",
+        ] {
             assert!(!access.is_ours(host), "{host}");
         }
     }

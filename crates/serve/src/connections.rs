@@ -11,7 +11,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Connections at the same time: more than the open pages of one reader need, few enough for any machine.
+/// Connections at the same time: more than the open pages of one reader need, few enough for any
+/// machine.
 const MOST_CONNECTIONS: usize = 256;
 
 /// Listens, and bounds what open connections can cost.
@@ -36,7 +37,8 @@ impl Listener for Connections {
         async move {
             let place = room.acquire_owned().await.ok();
             let (stream, address) = Listener::accept(&mut self.listener).await;
-            // Events are small and should not wait for more; without this they only come a little later.
+            // Events are small and should not wait for more; without this they only come a little
+            // later.
             let _ = stream.set_nodelay(true);
             (Connection { stream, _place: place }, address)
         }
@@ -55,13 +57,21 @@ pub(crate) struct Connection {
 }
 
 impl AsyncRead for Connection {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(cx, buf)
     }
 }
 
 impl AsyncWrite for Connection {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(cx, buf)
     }
 

@@ -7,7 +7,12 @@ pub(crate) fn iso(moment: SystemTime) -> String {
     let seconds = moment.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
     let (year, month, day) = civil(days);
-    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", rest / 3600, rest / 60 % 60, rest % 60)
+    format!(
+        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z",
+        rest / 3600,
+        rest / 60 % 60,
+        rest % 60
+    )
 }
 
 /// `<time>` of a moment.
@@ -17,12 +22,13 @@ pub(crate) fn html(moment: SystemTime) -> String {
     format!("<time datetime=\"{iso}\">{shown} UTC</time>")
 }
 
-/// Year, month and day of a number of days since 1970, in years that begin in March so that a leap day comes last
-/// (Hinnant, "chrono-compatible low-level date algorithms").
+/// Year, month and day of a number of days since 1970, in years that begin in March so that a leap
+/// day comes last (Hinnant, "chrono-compatible low-level date algorithms").
 fn civil(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let from_march = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * from_march + 2) / 5 + 1;

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 /// Shorthand for results of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Every way in which serving fails. Each message names the place, what was expected and what was found.
+/// Every way in which serving fails. Each message names the place, what was expected and what was
+/// found.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -20,7 +21,9 @@ pub enum Error {
     },
 
     /// Others could reach the address, and nothing would keep them out.
-    #[error("{address}: expected a loopback address or a token, found an address that others can reach")]
+    #[error(
+        "{address}: expected a loopback address or a token, found an address that others can reach"
+    )]
     Exposed {
         /// The address.
         address: SocketAddr,
@@ -47,10 +50,14 @@ impl Error {
     /// What the user can do about it, in one sentence.
     pub fn advice(&self) -> &'static str {
         match self {
-            Self::Folder { .. } => "Start a run first (`boostfgl run`), or name the folder that holds your runs.",
+            Self::Folder { .. } => {
+                "Start a run first (`boostfgl run`), or name the folder that holds your runs."
+            }
             Self::Exposed { .. } => "Serve on 127.0.0.1, or ask for a token.",
             Self::Taken { .. } => "Choose another port with --port, or --port 0 for any free one.",
-            Self::Listen { .. } => "Choose an address of this machine with --host and a port above 1023 with --port.",
+            Self::Listen { .. } => {
+                "Choose an address of this machine with --host and a port above 1023 with --port."
+            }
         }
     }
 }

@@ -1,8 +1,9 @@
 //! News for open pages, as server-sent events.
 //!
-//! One task per thing that somebody looks at asks for its state and keeps the latest answer; every connection takes that
-//! answer when its client has room for it. So ten pages on one run cost no more than one, and a client that does not read
-//! misses what came in between instead of making it pile up.
+//! One task per thing that somebody looks at asks for its state and keeps the latest answer; every
+//! connection takes that answer when its client has room for it. So ten pages on one run cost no
+//! more than one, and a client that does not read misses what came in between instead of making it
+//! pile up.
 
 use crate::html;
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -101,9 +102,14 @@ impl Newsroom {
         Self { room: Arc::new(Semaphore::new(MOST_LISTENERS)), feeds: Arc::default() }
     }
 
-    /// A stream of news on a topic for a client that has the piece with mark `have`; nothing if there are too many
-    /// clients already.
-    pub(crate) fn listen(&self, topic: Topic, have: String, look: impl FnOnce() -> Look) -> Option<Response> {
+    /// A stream of news on a topic for a client that has the piece with mark `have`; nothing if
+    /// there are too many clients already.
+    pub(crate) fn listen(
+        &self,
+        topic: Topic,
+        have: String,
+        look: impl FnOnce() -> Look,
+    ) -> Option<Response> {
         let place = Arc::clone(&self.room).try_acquire_owned().ok()?;
         let news = self.subscribe(topic, look);
         let listener = Listener { news, have, _place: place };
@@ -146,7 +152,8 @@ impl Newsroom {
                 }
                 differs
             });
-            // What takes long to draw is drawn less often, so that looking leaves most of a core to the run.
+            // What takes long to draw is drawn less often, so that looking leaves most of a core to
+            // the run.
             tokio::time::sleep(topic.pause().max(4 * start.elapsed())).await;
             // Under the lock that new listeners take: nobody comes in between.
             let mut feeds = self.feeds();

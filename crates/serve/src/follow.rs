@@ -9,8 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// What was seen of a run at the last look. A look at files that did not change costs no more than asking for their
-/// stamps.
+/// What was seen of a run at the last look. A look at files that did not change costs no more than
+/// asking for their stamps.
 #[derive(Debug)]
 pub(crate) struct Follower {
     library: Arc<Library>,
@@ -43,7 +43,11 @@ impl Follower {
             return News::gone();
         }
         let Some(seen) = &self.seen else { return News::gone() };
-        if seen.view.summary.is_some() { News::end() } else { News::part(fragment(&seen.view, &files, &seen.body)) }
+        if seen.view.summary.is_some() {
+            News::end()
+        } else {
+            News::part(fragment(&seen.view, &files, &seen.body))
+        }
     }
 
     /// Reads what changed; false if the run has gone.
@@ -72,7 +76,8 @@ impl Seen {
             return false;
         }
         let new = rounds.problems.iter().skip(self.told);
-        let new: Vec<String> = new.map(|problem| format!("{}: {problem}", RunFolder::ROUNDS)).collect();
+        let new: Vec<String> =
+            new.map(|problem| format!("{}: {problem}", RunFolder::ROUNDS)).collect();
         self.told = rounds.problems.len();
         self.view.problems.extend(new);
         self.stamps.clone_from(&files.stamps);
@@ -92,9 +97,11 @@ fn body(view: &RunView) -> String {
 
 fn fragment(view: &RunView, files: &Files, body: &str) -> String {
     let changed = files.changed().unwrap_or(SystemTime::UNIX_EPOCH);
-    let standing = Standing::of(view.state(), files.has_summary() || !files.problems.is_empty(), changed);
+    let standing =
+        Standing::of(view.state(), files.has_summary() || !files.problems.is_empty(), changed);
     format!(
-        "<p class=\"serve-standing\"><strong class=\"serve-{state}\" title=\"{meaning}\">{state}</strong> {progress} \
+        "<p class=\"serve-standing\"><strong class=\"serve-{state}\" \
+         title=\"{meaning}\">{state}</strong> {progress} \
          rounds, last change {changed}</p>{body}",
         state = standing.name(),
         meaning = standing.meaning(),

@@ -24,7 +24,8 @@ impl Display for Text<'_> {
     }
 }
 
-/// A path below the folder as part of an address: everything but letters, digits, `-._~` and `/` in percents.
+/// A path below the folder as part of an address: everything but letters, digits, `-._~` and `/` in
+/// percents.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Address<'a>(pub(crate) &'a str);
 
@@ -47,7 +48,11 @@ pub(crate) fn decoded(address: &str) -> Option<String> {
     let mut bytes = address.bytes();
     let mut out = Vec::with_capacity(address.len());
     while let Some(byte) = bytes.next() {
-        out.push(if byte == b'%' { 16 * digit(bytes.next()?)? + digit(bytes.next()?)? } else { byte });
+        out.push(if byte == b'%' {
+            16 * digit(bytes.next()?)? + digit(bytes.next()?)?
+        } else {
+            byte
+        });
     }
     String::from_utf8(out).ok()
 }
@@ -81,7 +86,8 @@ pub(crate) fn problems(problems: &[String]) -> String {
     if problems.is_empty() {
         return String::new();
     }
-    let items: String = problems.iter().map(|problem| format!("<li>{}</li>", Text(problem))).collect();
+    let items: String =
+        problems.iter().map(|problem| format!("<li>{}</li>", Text(problem))).collect();
     format!("<section class=\"serve-wrong\"><h2>What is wrong</h2><ul>{items}</ul></section>")
 }
 
@@ -98,7 +104,10 @@ mod tests {
 
     #[test]
     fn nothing_in_text_is_markup() {
-        assert_eq!(Text("<b a=\"'&\u{0}\r").to_string(), "&lt;b a=&quot;&#39;&amp;\u{fffd}\u{fffd}");
+        assert_eq!(
+            Text("<b a=\"'&\u{0}\r").to_string(),
+            "&lt;b a=&quot;&#39;&amp;\u{fffd}\u{fffd}"
+        );
     }
 
     #[test]

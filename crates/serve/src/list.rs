@@ -20,15 +20,21 @@ pub(crate) fn page(library: &Library, wanted: &str) -> String {
     let notes: String = shelf.notes.iter().map(|note| format!("<p>{}</p>", Text(note))).collect();
     let main = format!(
         "<h1>Runs</h1>\
-         <form role=\"search\" action=\"/\" method=\"get\" class=\"serve-search\"><label for=\"filter\">Filter</label> \
+         <form role=\"search\" action=\"/\" method=\"get\" class=\"serve-search\"><label \
+         for=\"filter\">Filter</label> \
          <input id=\"filter\" name=\"q\" type=\"search\" value=\"{wanted}\" autocomplete=\"off\" \
-         placeholder=\"name, dataset, method, state\"> <output id=\"shown\" for=\"filter\">{count} runs</output></form>\
-         <form action=\"/compare\" method=\"get\"><p><button id=\"compare\">Compare</button> the ticked runs</p>\
+         placeholder=\"name, dataset, method, state\"> <output id=\"shown\" \
+         for=\"filter\">{count} runs</output></form>\
+         <form action=\"/compare\" method=\"get\"><p><button id=\"compare\">Compare</button> the \
+         ticked runs</p>\
          <div class=\"serve-wide\"><table class=\"serve-runs\"><thead><tr><th scope=\"col\">\
-         <span class=\"serve-unseen\">Compare</span></th><th scope=\"col\">Run</th><th scope=\"col\">Dataset</th>\
+         <span class=\"serve-unseen\">Compare</span></th><th scope=\"col\">Run</th><th \
+         scope=\"col\">Dataset</th>\
          <th scope=\"col\">Method</th><th scope=\"col\">State</th><th scope=\"col\">Rounds</th>\
-         <th scope=\"col\">Accuracy&nbsp;%</th><th scope=\"col\">Hete-min-F1&nbsp;%</th><th scope=\"col\">Last change</th>\
-         </tr></thead><tbody data-events=\"/events/list\" data-mark=\"{mark}\">{rows}</tbody></table></div></form>\
+         <th scope=\"col\">Accuracy&nbsp;%</th><th scope=\"col\">Hete-min-F1&nbsp;%</th><th \
+         scope=\"col\">Last change</th>\
+         </tr></thead><tbody data-events=\"/events/list\" \
+         data-mark=\"{mark}\">{rows}</tbody></table></div></form>\
          {EMPTY}{notes}",
         wanted = Text(wanted),
     );
@@ -36,7 +42,8 @@ pub(crate) fn page(library: &Library, wanted: &str) -> String {
 }
 
 /// Shown by the style sheet while the table has no rows.
-const EMPTY: &str = "<p class=\"serve-empty\">There is no run to show. <code>boostfgl run</code> makes one.</p>";
+const EMPTY: &str =
+    "<p class=\"serve-empty\">There is no run to show. <code>boostfgl run</code> makes one.</p>";
 
 /// Whether a run has the text that the filter asks for, in any of the columns of words.
 fn matches(run: &Glance, wanted: &str) -> bool {
@@ -48,12 +55,16 @@ fn matches(run: &Glance, wanted: &str) -> bool {
 fn row(run: &Glance) -> String {
     let name = if run.name.is_empty() { "." } else { &run.name };
     let standing = run.standing();
-    let [accuracy, hete_min] = run.scores.map_or([String::new(), String::new()], |both| both.map(score));
+    let [accuracy, hete_min] =
+        run.scores.map_or([String::new(), String::new()], |both| both.map(score));
     let cells = format!(
-        "<td><input type=\"checkbox\" name=\"run\" value=\"{value}\" aria-label=\"Compare {shown}\"></td>\
-         <th scope=\"row\"><a href=\"/run/{address}\">{shown}</a>{problems}</th><td>{dataset}</td><td>{label}</td>\
+        "<td><input type=\"checkbox\" name=\"run\" value=\"{value}\" aria-label=\"Compare \
+         {shown}\"></td>\
+         <th scope=\"row\"><a \
+         href=\"/run/{address}\">{shown}</a>{problems}</th><td>{dataset}</td><td>{label}</td>\
          <td class=\"serve-{state}\" title=\"{meaning}\">{state}</td><td>{progress}</td>\
-         <td class=\"serve-number\">{accuracy}</td><td class=\"serve-number\">{hete_min}</td><td>{changed}</td>",
+         <td class=\"serve-number\">{accuracy}</td><td \
+         class=\"serve-number\">{hete_min}</td><td>{changed}</td>",
         value = Text(&run.name),
         shown = Text(name),
         address = Address(&run.name),
@@ -65,19 +76,29 @@ fn row(run: &Glance) -> String {
         progress = done(run),
         changed = date::html(run.changed),
     );
-    format!("<tr data-run=\"{}\" data-mark=\"{}\">{cells}</tr>", Text(&run.name), html::mark(&cells))
+    format!(
+        "<tr data-run=\"{}\" data-mark=\"{}\">{cells}</tr>",
+        Text(&run.name),
+        html::mark(&cells)
+    )
 }
 
 fn first_problem(problems: &[String]) -> String {
     let Some(first) = problems.first() else { return String::new() };
-    let more = if problems.len() > 1 { format!(" (and {} more)", problems.len() - 1) } else { String::new() };
+    let more = if problems.len() > 1 {
+        format!(" (and {} more)", problems.len() - 1)
+    } else {
+        String::new()
+    };
     format!("<small class=\"serve-problem\">{}{more}</small>", Text(first))
 }
 
 /// How far it is: of a run its rounds, of a comparison its cells.
 fn done(run: &Glance) -> String {
     match (run.kind, run.rounds) {
-        (Kind::Comparison, (done, Some(of))) => format!("<span class=\"serve-number\">{done} of {of} cells</span>"),
+        (Kind::Comparison, (done, Some(of))) => {
+            format!("<span class=\"serve-number\">{done} of {of} cells</span>")
+        }
         (Kind::Comparison, _) => String::new(),
         (Kind::Run, rounds) => progress(rounds),
     }

@@ -49,7 +49,8 @@ pub(crate) fn router(library: Library, access: Access) -> Router {
 const STYLE: &str = include_str!("serve.css");
 const SCRIPT: &str = include_str!("live.js");
 
-/// Stands before everything: who may not look gets no further, and every answer has the same headers.
+/// Stands before everything: who may not look gets no further, and every answer has the same
+/// headers.
 async fn guard(State(access): State<Access>, request: Request, next: Next) -> Response {
     let mut response = match access.refusal(&request) {
         Some(refusal) => refusal,
@@ -60,13 +61,18 @@ async fn guard(State(access): State<Access>, request: Request, next: Next) -> Re
 }
 
 async fn list_page(State(site): State<Site>, Query(pairs): Pairs) -> Response {
-    let wanted = pairs.into_iter().find(|(key, _)| key == "q").map_or_else(String::new, |(_, value)| value);
+    let wanted =
+        pairs.into_iter().find(|(key, _)| key == "q").map_or_else(String::new, |(_, value)| value);
     render(move || Html(list::page(&site.library, &wanted)).into_response()).await
 }
 
 async fn run_page(State(site): State<Site>, uri: Uri) -> Response {
     let Some(name) = name(&uri, "/run/") else { return not_found() };
-    let page = move || run(&site.library, &name).or_else(|| comparison(&site.library, &name)).unwrap_or_else(not_found);
+    let page = move || {
+        run(&site.library, &name)
+            .or_else(|| comparison(&site.library, &name))
+            .unwrap_or_else(not_found)
+    };
     render(page).await
 }
 
@@ -109,7 +115,8 @@ async fn compare_page(State(site): State<Site>, Query(pairs): Pairs) -> Response
         }
     }
     if names.is_empty() || names.len() > MOST_COMPARED {
-        let text = format!("Tick 2 to {MOST_COMPARED} runs in the list; {} are asked for.", names.len());
+        let text =
+            format!("Tick 2 to {MOST_COMPARED} runs in the list; {} are asked for.", names.len());
         return (StatusCode::BAD_REQUEST, Html(html::notice("Which runs?", &text))).into_response();
     }
     let compare = move || {
@@ -120,13 +127,22 @@ async fn compare_page(State(site): State<Site>, Query(pairs): Pairs) -> Response
     render(compare).await
 }
 
-async fn list_events(State(site): State<Site>, Query(pairs): Pairs, headers: HeaderMap) -> Response {
+async fn list_events(
+    State(site): State<Site>,
+    Query(pairs): Pairs,
+    headers: HeaderMap,
+) -> Response {
     let library = Arc::clone(&site.library);
     let look = || -> Look { Box::new(move || News::part(list::rows(&library.shelf()))) };
     site.news.listen(Topic::List, have(pairs, &headers), look).unwrap_or_else(too_many)
 }
 
-async fn run_events(State(site): State<Site>, uri: Uri, Query(pairs): Pairs, headers: HeaderMap) -> Response {
+async fn run_events(
+    State(site): State<Site>,
+    uri: Uri,
+    Query(pairs): Pairs,
+    headers: HeaderMap,
+) -> Response {
     let Some(name) = name(&uri, "/events/run/") else { return not_found() };
     let library = Arc::clone(&site.library);
     // The name comes from outside: only of runs that are there is anything remembered.
@@ -138,7 +154,8 @@ async fn run_events(State(site): State<Site>, uri: Uri, Query(pairs): Pairs, hea
     site.news.listen(Topic::Run(name), have(pairs, &headers), look).unwrap_or_else(too_many)
 }
 
-/// The mark of the piece that a client has: of the last event before the connection broke, or of the page it loaded.
+/// The mark of the piece that a client has: of the last event before the connection broke, or of
+/// the page it loaded.
 fn have(pairs: Vec<(String, String)>, headers: &HeaderMap) -> String {
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
     let loaded = || pairs.into_iter().find(|(key, _)| key == "have").map(|(_, mark)| mark);
@@ -154,7 +171,8 @@ fn name(uri: &Uri, prefix: &str) -> Option<String> {
 async fn render(draw: impl FnOnce() -> Response + Send + 'static) -> Response {
     tokio::task::spawn_blocking(draw).await.unwrap_or_else(|_| {
         let text = "Drawing this page failed; the other pages still work.";
-        (StatusCode::INTERNAL_SERVER_ERROR, Html(html::notice("This page cannot be shown", text))).into_response()
+        (StatusCode::INTERNAL_SERVER_ERROR, Html(html::notice("This page cannot be shown", text)))
+            .into_response()
     })
 }
 
@@ -163,7 +181,10 @@ fn text(kind: &'static str, parts: &[&str]) -> Response {
 }
 
 fn not_found() -> Response {
-    let page = html::notice("Nothing is here", "There is no such page or run. The list has all that can be shown.");
+    let page = html::notice(
+        "Nothing is here",
+        "There is no such page or run. The list has all that can be shown.",
+    );
     (StatusCode::NOT_FOUND, Html(page)).into_response()
 }
 

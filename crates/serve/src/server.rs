@@ -29,10 +29,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes an address (port 0 is any free one) to show the runs below a folder. With a token, every request needs it.
+    /// Takes an address (port 0 is any free one) to show the runs below a folder. With a token,
+    /// every request needs it.
     ///
     /// # Errors
-    /// If there is no such folder, the address is not to be had, or others could reach it and there is no token.
+    /// If there is no such folder, the address is not to be had, or others could reach it and there
+    /// is no token.
     pub fn bind(runs: &Path, address: SocketAddr, token: Option<Token>) -> Result<Self> {
         let library = Library::open(runs)?;
         if token.is_none() && !access::is_loopback(address.ip()) {
@@ -77,7 +79,8 @@ impl Server {
         let address = self.address;
         let failed = |source| Error::Listen { address, source };
         let mut builder = tokio::runtime::Builder::new_current_thread();
-        let runtime = builder.enable_all().max_blocking_threads(DRAWING_THREADS).build().map_err(failed)?;
+        let runtime =
+            builder.enable_all().max_blocking_threads(DRAWING_THREADS).build().map_err(failed)?;
         let result = runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(self.listener).map_err(failed)?;
             let pages = pages::router(self.library, Access::new(address, self.token));

@@ -80,7 +80,8 @@ impl Figures {
 }
 
 pub(crate) fn read_json(file: &Path) -> Result<Value> {
-    let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let text =
+        fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     serde_json::from_str(&text).with_context(|| format!("{} is not JSON", file.display()))
 }
 

@@ -22,7 +22,8 @@ pub(crate) struct Machine {
 impl Machine {
     pub(crate) fn look() -> Self {
         Self {
-            cpu: first_line("/proc/cpuinfo", "model name").unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
+            cpu: first_line("/proc/cpuinfo", "model name")
+                .unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
             cores: available_parallelism().map_or(1, usize::from),
             memory_gib: first_line("/proc/meminfo", "MemTotal").and_then(|line| gib(&line)),
             load: fs::read_to_string("/proc/loadavg")
@@ -35,8 +36,15 @@ impl Machine {
 
     pub(crate) fn describe(&self) -> String {
         let memory = self.memory_gib.map(|gib| format!(", {gib:.0} GiB")).unwrap_or_default();
-        let load = self.load.as_ref().map(|load| format!(", load {load} at the start")).unwrap_or_default();
-        format!("{}, {} cores{memory}{load}; commit {}; {}", self.cpu, self.cores, self.commit, self.rustc)
+        let load = self
+            .load
+            .as_ref()
+            .map(|load| format!(", load {load} at the start"))
+            .unwrap_or_default();
+        format!(
+            "{}, {} cores{memory}{load}; commit {}; {}",
+            self.cpu, self.cores, self.commit, self.rustc
+        )
     }
 
     pub(crate) fn to_json(&self) -> Value {

@@ -18,8 +18,8 @@ pub(crate) struct Taken {
 
 /// Runs one child at a time; what it prints goes to `log`, whose end is shown if it fails.
 ///
-/// The CPU time is what /proc counts for children that have ended, so it owes nothing to what the measured
-/// program says of itself, and includes its start and its exit.
+/// The CPU time is what /proc counts for children that have ended, so it owes nothing to what the
+/// measured program says of itself, and includes its start and its exit.
 pub(crate) fn run(command: &mut Command, log: &Path) -> Result<Taken> {
     let file = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
     command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
@@ -36,7 +36,8 @@ pub(crate) fn run(command: &mut Command, log: &Path) -> Result<Taken> {
         let end = lines[lines.len().saturating_sub(20)..].join("\n  ");
         bail!("`{}` failed ({status}); the end of {}:\n  {end}", shown(command), log.display());
     }
-    let cpu_seconds = before.zip(after).map(|(before, after)| (after - before) as f64 / TICKS_PER_SECOND);
+    let cpu_seconds =
+        before.zip(after).map(|(before, after)| (after - before) as f64 / TICKS_PER_SECOND);
     Ok(Taken { wall_seconds, cpu_seconds })
 }
 
@@ -46,7 +47,8 @@ fn ended_children_ticks() -> Option<u64> {
 
 /// `cutime + cstime`, fields 16 and 17 of /proc/PID/stat.
 fn parse_stat(stat: &str) -> Option<u64> {
-    // The second field is the program's name in brackets and may hold spaces; the rest begins at field 3.
+    // The second field is the program's name in brackets and may hold spaces; the rest begins at
+    // field 3.
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_whitespace().skip(13);
     let user: u64 = fields.next()?.parse().ok()?;
@@ -78,7 +80,8 @@ mod tests {
         assert_eq!(fs::read_to_string(&log).unwrap(), "done\n");
         let mut failing = Command::new("sh");
         failing.args(["-c", "echo the reason >&2; exit 3"]);
-        let error = run(&mut failing, &log).err().map(|error| error.to_string()).unwrap_or_default();
+        let error =
+            run(&mut failing, &log).err().map(|error| error.to_string()).unwrap_or_default();
         fs::remove_file(&log).unwrap();
 
         // No upper bound: under `cargo test` the children of tests beside this one count as well.

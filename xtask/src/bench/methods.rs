@@ -1,6 +1,7 @@
 //! `cargo xtask bench methods`: what each method costs beside FedAvg, on the same clients.
 //!
-//! All methods take turns on one thread, so that a busy spell of the machine hits everybody; medians are shown.
+//! All methods take turns on one thread, so that a busy spell of the machine hits everybody;
+//! medians are shown.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,7 +49,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             bench.train(method)?;
         }
     }
-    let base = all.iter().find(|method| method.name == BASE).context("FedAvg is always measured")?;
+    let base =
+        all.iter().find(|method| method.name == BASE).context("FedAvg is always measured")?;
     let base = Figures::median(&base.runs);
     let machine = Machine::look();
     println!("{}\n", machine.describe());
@@ -65,7 +67,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         "methods": all.iter().map(Method::to_json).collect::<Vec<_>>(),
     });
     let file = target().join("bench").join("methods.json");
-    fs::write(&file, format!("{json:#}\n")).with_context(|| format!("cannot write {}", file.display()))?;
+    fs::write(&file, format!("{json:#}\n"))
+        .with_context(|| format!("cannot write {}", file.display()))?;
     eprintln!("all runs: {}", file.display());
     Ok(())
 }
@@ -80,15 +83,25 @@ struct Bench<'a> {
 impl Bench<'_> {
     /// The methods asked for, FedAvg first.
     fn names(&self) -> Result<Vec<String>> {
-        let known =
-            shell::answer(self.program().args(["methods", "--json"])).context("the program lists no methods")?;
-        let known: Value = serde_json::from_str(&known).context("the program's list of methods is not JSON")?;
-        let known: Vec<String> =
-            known.as_array().into_iter().flatten().filter_map(|m| m["name"].as_str().map(str::to_owned)).collect();
+        let known = shell::answer(self.program().args(["methods", "--json"]))
+            .context("the program lists no methods")?;
+        let known: Value =
+            serde_json::from_str(&known).context("the program's list of methods is not JSON")?;
+        let known: Vec<String> = known
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|m| m["name"].as_str().map(str::to_owned))
+            .collect();
         for name in &self.args.methods {
-            ensure!(known.contains(name), "unknown method `{name}`: expected one of {}", known.join(", "));
+            ensure!(
+                known.contains(name),
+                "unknown method `{name}`: expected one of {}",
+                known.join(", ")
+            );
         }
-        let wanted = |name: &String| self.args.methods.is_empty() || self.args.methods.contains(name);
+        let wanted =
+            |name: &String| self.args.methods.is_empty() || self.args.methods.contains(name);
         let others = known.iter().filter(|name| *name != BASE && wanted(name)).cloned();
         Ok(std::iter::once(BASE.to_owned()).chain(others).collect())
     }
@@ -100,8 +113,17 @@ impl Bench<'_> {
             fs::remove_dir_all(&run).with_context(|| format!("cannot clear {}", run.display()))?;
         }
         let mut command = self.program();
-        command.args(["run", &source(&self.args.dataset), "--method", &method.name, "--seeds", "1"]);
-        command.args(["--rounds", &self.args.rounds.to_string(), "--threads", "1", "--json", "--out"]).arg(&run);
+        command.args([
+            "run",
+            &source(&self.args.dataset),
+            "--method",
+            &method.name,
+            "--seeds",
+            "1",
+        ]);
+        command
+            .args(["--rounds", &self.args.rounds.to_string(), "--threads", "1", "--json", "--out"])
+            .arg(&run);
         let taken = measure::run(&mut command, &run.with_extension("log"))?;
         method.read(&run, &taken)
     }
@@ -130,13 +152,15 @@ impl Method {
     fn read(&mut self, run: &Path, taken: &measure::Taken) -> Result<()> {
         self.runs.push(Figures::of_ours(&run.join("summary.json"), taken)?);
         let summary = read_json(&run.join("summary.json"))?;
-        let rounds = fs::read_to_string(run.join("rounds.jsonl")).context("a run leaves rounds.jsonl")?;
+        let rounds =
+            fs::read_to_string(run.join("rounds.jsonl")).context("a run leaves rounds.jsonl")?;
         let turns: usize = rounds
             .lines()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok())
             .filter_map(|round| round["clients"].as_array().map(Vec::len))
             .sum();
-        let bytes = |way: &str| summary["seeds"][0][way].as_f64().unwrap_or(0.0) / turns.max(1) as f64;
+        let bytes =
+            |way: &str| summary["seeds"][0][way].as_f64().unwrap_or(0.0) / turns.max(1) as f64;
         (self.up, self.down) = (bytes("bytes_up"), bytes("bytes_down"));
         Ok(())
     }
@@ -154,13 +178,16 @@ impl Method {
 
 fn markdown(all: &[Method], base: &Figures) -> String {
     let mut text = String::from(
-        "| method | training CPU s | ÷ FedAvg | CPU s of the process | peak MiB | MB up | MB down | accuracy % | macro-F1 % |\n\
+        "| method | training CPU s | ÷ FedAvg | CPU s of the process | peak MiB | MB up | MB down \
+         | accuracy % | macro-F1 % |\n\
          |---|---|---|---|---|---|---|---|---|\n",
     );
     for method in all {
         let ours = Figures::median(&method.runs);
-        let (train, reference) =
-            (ours.train_cpu_seconds.unwrap_or(f64::NAN), base.train_cpu_seconds.unwrap_or(f64::NAN));
+        let (train, reference) = (
+            ours.train_cpu_seconds.unwrap_or(f64::NAN),
+            base.train_cpu_seconds.unwrap_or(f64::NAN),
+        );
         text += &format!(
             "| {} | {train:.2} | {:.2}× | {:.2} | {:.0} | {:.2} | {:.2} | {:.1} | {:.1} |\n",
             method.name,

@@ -1,8 +1,8 @@
 //! `cargo xtask bench peer`: the same FedAvg on the same clients, in PyTorch Geometric and here.
 //!
-//! Per dataset our program runs first, uncounted, and leaves the partition; `data export` leaves the graph.
-//! Then peer, our FedAvg and our BoostFGL take turns, so that a busy spell of the machine hits all three, and
-//! the medians are compared.
+//! Per dataset our program runs first, uncounted, and leaves the partition; `data export` leaves
+//! the graph. Then peer, our FedAvg and our BoostFGL take turns, so that a busy spell of the
+//! machine hits all three, and the medians are compared.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,8 @@ pub(crate) struct Args {
     /// How the peer holds a client's edges; the default is the faster way.
     #[arg(long, value_enum, default_value_t = Adjacency::Sparse)]
     adjacency: Adjacency,
-    /// An interpreter that already has torch, torch_geometric and numpy, instead of target/venv/peer.
+    /// An interpreter that already has torch, torch_geometric and numpy, instead of
+    /// target/venv/peer.
     #[arg(long)]
     python: Option<PathBuf>,
 }
@@ -72,8 +73,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let machine = Machine::look();
     let folder = target().join("bench");
     let bench = Bench { args, python, data, folder: folder.join("peer") };
-    let compared: Vec<Compared> = args.datasets.iter().map(|name| bench.compare(name)).collect::<Result<_>>()?;
-    let speedups = if args.datasets.iter().any(|name| name == SPEEDUP_DATASET) && machine.cores >= 2 {
+    let compared: Vec<Compared> =
+        args.datasets.iter().map(|name| bench.compare(name)).collect::<Result<_>>()?;
+    let speedups = if args.datasets.iter().any(|name| name == SPEEDUP_DATASET) && machine.cores >= 2
+    {
         METHODS.iter().map(|method| bench.speedup(method)).collect::<Result<_>>()?
     } else {
         Vec::new()
@@ -90,7 +93,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         "speedups": speedups.iter().map(Speedup::to_json).collect::<Vec<_>>(),
     });
     let file = folder.join("peer.json");
-    fs::write(&file, format!("{json:#}\n")).with_context(|| format!("cannot write {}", file.display()))?;
+    fs::write(&file, format!("{json:#}\n"))
+        .with_context(|| format!("cannot write {}", file.display()))?;
 
     println!("{}\n", machine.describe());
     println!("{}\n", bench.describe(&json["versions"]));
@@ -100,7 +104,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     eprintln!("all runs: {}", file.display());
     if let Some(speedup) = speedups.iter().find(|speedup| !speedup.same_digest) {
-        bail!("{}: the digests with 1 and 2 threads differ or are missing: that is a bug", speedup.method);
+        bail!(
+            "{}: the digests with 1 and 2 threads differ or are missing: that is a bug",
+            speedup.method
+        );
     }
     Ok(())
 }
@@ -144,11 +151,14 @@ impl Bench<'_> {
         ensure!(graph.is_file(), "`{}` left no such file", shell::shown(&export));
 
         let partition = run.join("partition.csv");
-        let rows = fs::read_to_string(&partition).with_context(|| format!("cannot read {}", partition.display()))?;
-        let seed = seed_of(&rows)
-            .with_context(|| format!("{}: expected a header and rows seed,node,client,split", partition.display()))?;
+        let rows = fs::read_to_string(&partition)
+            .with_context(|| format!("cannot read {}", partition.display()))?;
+        let seed = seed_of(&rows).with_context(|| {
+            format!("{}: expected a header and rows seed,node,client,split", partition.display())
+        })?;
         let config = run.join("config.toml");
-        let config = fs::read_to_string(&config).with_context(|| format!("cannot read {}", config.display()))?;
+        let config = fs::read_to_string(&config)
+            .with_context(|| format!("cannot read {}", config.display()))?;
         Ok(Exchange {
             graph,
             partition,
@@ -167,7 +177,14 @@ impl Bench<'_> {
         Ok((Figures::of_ours(&summary, &taken)?, read_json(&summary)?["digest"].take()))
     }
 
-    fn train(&self, name: &str, method: &str, rounds: usize, threads: usize, run: &Path) -> Result<measure::Taken> {
+    fn train(
+        &self,
+        name: &str,
+        method: &str,
+        rounds: usize,
+        threads: usize,
+        run: &Path,
+    ) -> Result<measure::Taken> {
         // A folder left by an earlier call must not be read in place of a new run.
         if run.exists() {
             fs::remove_dir_all(run).with_context(|| format!("cannot clear {}", run.display()))?;
@@ -175,7 +192,16 @@ impl Bench<'_> {
         let mut command = self.program();
         // `--seeds 1` is one seed, whether read as a count or as a list.
         command.args(["run", &source(name), "--method", method, "--seeds", "1"]);
-        command.args(["--rounds", &rounds.to_string(), "--threads", &threads.to_string(), "--json", "--out"]).arg(run);
+        command
+            .args([
+                "--rounds",
+                &rounds.to_string(),
+                "--threads",
+                &threads.to_string(),
+                "--json",
+                "--out",
+            ])
+            .arg(run);
         measure::run(&mut command, &run.with_extension("log"))
     }
 
@@ -194,7 +220,14 @@ impl Bench<'_> {
         }
         command.arg("-B").arg(root().join("bench/peer/pyg_fedavg.py"));
         command.arg("--graph").arg(&exchange.graph).arg("--partition").arg(&exchange.partition);
-        command.args(["--seed", &exchange.seed, "--rounds", &self.args.rounds.to_string(), "--threads", &threads]);
+        command.args([
+            "--seed",
+            &exchange.seed,
+            "--rounds",
+            &self.args.rounds.to_string(),
+            "--threads",
+            &threads,
+        ]);
         command.args(["--adjacency", self.args.adjacency.name()]);
         // Without these the script's defaults hold, which are the protocol's.
         for (flag, value) in [("--lr", &exchange.lr), ("--hidden", &exchange.hidden)] {
@@ -211,7 +244,10 @@ impl Bench<'_> {
     fn speedup(&self, method: &'static str) -> Result<Speedup> {
         let mut speedup = Speedup { method, one: Vec::new(), two: Vec::new(), same_digest: true };
         for repeat in 1..=self.args.repeats {
-            eprintln!("{SPEEDUP_DATASET}: {method} with 1 and 2 threads, turn {repeat} of {}", self.args.repeats);
+            eprintln!(
+                "{SPEEDUP_DATASET}: {method} with 1 and 2 threads, turn {repeat} of {}",
+                self.args.repeats
+            );
             let (one, digest_of_one) = self.run_ours(SPEEDUP_DATASET, method, 1)?;
             let (two, digest_of_two) = self.run_ours(SPEEDUP_DATASET, method, 2)?;
             speedup.one.push(one.wall_seconds);
@@ -234,9 +270,11 @@ impl Bench<'_> {
     }
 
     fn describe(&self, versions: &Value) -> String {
-        let version = |package: &str| versions["peer"][package].as_str().unwrap_or("unknown").to_owned();
+        let version =
+            |package: &str| versions["peer"][package].as_str().unwrap_or("unknown").to_owned();
         format!(
-            "{} rounds, {} thread(s) per program, medians of {} runs in turns; peer: Python {}, PyTorch {}, \
+            "{} rounds, {} thread(s) per program, medians of {} runs in turns; peer: Python {}, \
+             PyTorch {}, \
              PyTorch Geometric {}, adjacency as {}",
             self.args.rounds,
             self.args.threads,
@@ -278,7 +316,8 @@ impl Speedup {
         let (one, two) = self.medians();
         let ratio = one / two;
         format!(
-            "{SPEEDUP_DATASET}, {}: {one:.2} s with 1 thread, {two:.2} s with 2: {ratio:.2}× faster by the clock",
+            "{SPEEDUP_DATASET}, {}: {one:.2} s with 1 thread, {two:.2} s with 2: {ratio:.2}× \
+             faster by the clock",
             self.method
         )
     }
@@ -298,7 +337,10 @@ impl Speedup {
 
 /// A folder name for a dataset that may be a path.
 fn file_name(dataset: &str) -> String {
-    dataset.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
+    dataset
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' })
+        .collect()
 }
 
 /// The seed of the first row of a partition file.
@@ -341,7 +383,8 @@ mod tests {
 
     #[test]
     fn settings_are_found_in_any_table() {
-        let config = "rounds = 50\n[optimiser]\nlr = 5e-3\nkind = \"adam\"\n[model]\nhidden = 256\n";
+        let config =
+            "rounds = 50\n[optimiser]\nlr = 5e-3\nkind = \"adam\"\n[model]\nhidden = 256\n";
         assert_eq!(setting(config, &["lr", "learning_rate"]).as_deref(), Some("5e-3"));
         assert_eq!(setting(config, &["hidden"]).as_deref(), Some("256"));
         assert_eq!(setting(config, &["kind"]), None);

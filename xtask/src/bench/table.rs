@@ -14,7 +14,12 @@ pub(crate) struct Compared {
 
 impl Compared {
     pub(crate) fn new(dataset: &str) -> Self {
-        Self { dataset: dataset.to_owned(), peer: Vec::new(), fedavg: Vec::new(), boostfgl: Vec::new() }
+        Self {
+            dataset: dataset.to_owned(),
+            peer: Vec::new(),
+            fedavg: Vec::new(),
+            boostfgl: Vec::new(),
+        }
     }
 
     pub(crate) fn to_json(&self) -> Value {
@@ -36,8 +41,10 @@ impl Compared {
 /// One row per dataset and program, medians, with the ratios that the benchmark is about.
 pub(crate) fn markdown(all: &[Compared]) -> String {
     let mut text = String::from(
-        "| dataset | program | CPU s | of it training | wall s | peak MiB | peer ÷ this, CPU | peer ÷ this, training \
-         | this ÷ our FedAvg, CPU | accuracy % | macro-F1 % |\n|---|---|---|---|---|---|---|---|---|---|---|\n",
+        "| dataset | program | CPU s | of it training | wall s | peak MiB | peer ÷ this, CPU | \
+         peer ÷ this, training \
+         | this ÷ our FedAvg, CPU | accuracy % | macro-F1 % \
+         |\n|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for compared in all {
         let peer = Figures::median(&compared.peer);
@@ -45,22 +52,37 @@ pub(crate) fn markdown(all: &[Compared]) -> String {
         let boostfgl = Figures::median(&compared.boostfgl);
         let overhead = times(boostfgl.cpu_seconds / fedavg.cpu_seconds);
         text += &row(&compared.dataset, "PyG FedAvg", &peer, [NONE; 3]);
-        for (program, ours, overhead) in
-            [("boostfgl, FedAvg", &fedavg, NONE), ("boostfgl, BoostFGL", &boostfgl, overhead.as_str())]
-        {
+        for (program, ours, overhead) in [
+            ("boostfgl, FedAvg", &fedavg, NONE),
+            ("boostfgl, BoostFGL", &boostfgl, overhead.as_str()),
+        ] {
             let whole = times(peer.cpu_seconds / ours.cpu_seconds);
-            text += &row(&compared.dataset, program, ours, [&whole, &training_ratio(&peer, ours), overhead]);
+            text += &row(
+                &compared.dataset,
+                program,
+                ours,
+                [&whole, &training_ratio(&peer, ours), overhead],
+            );
         }
     }
     text + &format!(
-        "\nLargest spread of the CPU seconds of one row over its repeats: {:.0} % of the median. Training leaves out \
-         imports, reading and, here, the partition; ≥ compares the peer's training with our whole process.\n",
-        100.0 * all.iter().flat_map(|c| [&c.peer, &c.fedavg, &c.boostfgl]).map(|runs| spread(runs)).fold(0.0, f64::max)
+        "\nLargest spread of the CPU seconds of one row over its repeats: {:.0} % of the median. \
+         Training leaves out \
+         imports, reading and, here, the partition; ≥ compares the peer's training with our whole \
+         process.\n",
+        100.0
+            * all
+                .iter()
+                .flat_map(|c| [&c.peer, &c.fedavg, &c.boostfgl])
+                .map(|runs| spread(runs))
+                .fold(0.0, f64::max)
     )
 }
 
 fn row(dataset: &str, program: &str, figures: &Figures, ratios: [&str; 3]) -> String {
-    let training = figures.train_cpu_seconds.map_or_else(|| NONE.to_owned(), |seconds| format!("{seconds:.2}"));
+    let training = figures
+        .train_cpu_seconds
+        .map_or_else(|| NONE.to_owned(), |seconds| format!("{seconds:.2}"));
     format!(
         "| {dataset} | {program} | {:.2} | {training} | {:.2} | {:.0} | {} | {:.1} | {:.1} |\n",
         figures.cpu_seconds,
@@ -72,7 +94,8 @@ fn row(dataset: &str, program: &str, figures: &Figures, ratios: [&str; 3]) -> St
     )
 }
 
-/// Training against training; against our whole process, as a lower bound, if we do not say what is training.
+/// Training against training; against our whole process, as a lower bound, if we do not say what is
+/// training.
 fn training_ratio(peer: &Figures, ours: &Figures) -> String {
     match (peer.train_cpu_seconds, ours.train_cpu_seconds) {
         (Some(peer), Some(ours)) => times(peer / ours),
@@ -119,14 +142,19 @@ mod tests {
         };
         let text = markdown(&[compared]);
         let rows: Vec<&str> = text.lines().skip(2).take(3).collect();
-        assert_eq!(rows[0], "| cora | PyG FedAvg | 10.00 | 5.00 | 10.00 | 100 | – | – | – | 82.0 | 81.0 |");
+        assert_eq!(
+            rows[0],
+            "| cora | PyG FedAvg | 10.00 | 5.00 | 10.00 | 100 | – | – | – | 82.0 | 81.0 |"
+        );
         assert_eq!(
             rows[1],
-            "| cora | boostfgl, FedAvg | 0.50 | 0.25 | 0.50 | 100 | 20.00× | 20.00× | – | 82.0 | 81.0 |"
+            "| cora | boostfgl, FedAvg | 0.50 | 0.25 | 0.50 | 100 | 20.00× | 20.00× | – | 82.0 | \
+             81.0 |"
         );
         assert_eq!(
             rows[2],
-            "| cora | boostfgl, BoostFGL | 1.00 | – | 1.00 | 100 | 10.00× | ≥ 5.00× | 2.00× | 82.0 | 81.0 |"
+            "| cora | boostfgl, BoostFGL | 1.00 | – | 1.00 | 100 | 10.00× | ≥ 5.00× | 2.00× | \
+             82.0 | 81.0 |"
         );
         assert!(text.contains("repeats: 40 % of the median"), "{text}");
     }

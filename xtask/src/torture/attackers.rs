@@ -1,15 +1,20 @@
-//! One of five clients attacks with updates that look honest: what is left of the worst group under each rule.
+//! One of five clients attacks with updates that look honest: what is left of the worst group under
+//! each rule.
 
 use anyhow::{Context, Result};
 
 use super::program::summary;
 use super::{Finding, Trial};
 
-/// What the attacker does. With five clients the own formula of alie gives z = 0, the mean of the others.
-const ATTACKS: [&str; 5] = ["label-flip", "sign-flip", "alie --set attack.strength=1.5", "free-rider", "trust-liar"];
+/// What the attacker does. With five clients the own formula of alie gives z = 0, the mean of the
+/// others.
+const ATTACKS: [&str; 5] =
+    ["label-flip", "sign-flip", "alie --set attack.strength=1.5", "free-rider", "trust-liar"];
 
-/// The rule that is recommended comes first and is the one that is judged; then those that it is compared with.
-const RULES: [&str; 7] = ["multi-krum", "median", "trimmed-mean", "geometric-median", "norm-bounded", "krum", "mean"];
+/// The rule that is recommended comes first and is the one that is judged; then those that it is
+/// compared with.
+const RULES: [&str; 7] =
+    ["multi-krum", "median", "trimmed-mean", "geometric-median", "norm-bounded", "krum", "mean"];
 
 /// Points that the worst group may lose.
 const BOUND: f64 = 5.0;
@@ -33,7 +38,8 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
     let each = |pick: fn(&(&str, f64, f64)) -> f64, of: &[(&str, f64, f64)]| {
         of.iter().map(|row| format!("{} {:.1}", row.0, pick(row))).collect::<Vec<_>>().join(", ")
     };
-    let attacks = format!("one attacker of five, {} attacks, FedAvg and BoostFGL, 3 seeds", ATTACKS.len());
+    let attacks =
+        format!("one attacker of five, {} attacks, FedAvg and BoostFGL, 3 seeds", ATTACKS.len());
     Ok(vec![
         Finding {
             what: format!("{attacks}: Hete-min-F1 under {}", RULES[0]),
@@ -61,13 +67,16 @@ fn scores(trial: &Trial<'_>, method: &str, rule: &str, attack: Option<&str>) -> 
     let folder = trial.place.join(format!("{method}-{rule}-{name}"));
     let attack = attack.map(|attack| format!("--set attack.kind={attack}")).unwrap_or_default();
     trial.program.finish(&format!(
-        "run {} --method {method} --seeds 3 --quiet --set aggregation.rule={rule} {attack} --out {}",
+        "run {} --method {method} --seeds 3 --quiet --set aggregation.rule={rule} {attack} --out \
+         {}",
         trial.data,
         folder.display()
     ))?;
     let summary = summary(&folder)?;
     let score = |metric: &str| {
-        summary["mean"][metric]["pooled"].as_f64().with_context(|| format!("{}: no {metric}", folder.display()))
+        summary["mean"][metric]["pooled"]
+            .as_f64()
+            .with_context(|| format!("{}: no {metric}", folder.display()))
     };
     Ok(Scores { group: score("hete_min_f1")?, overall: score("overall_f1")? })
 }

@@ -1,4 +1,5 @@
-//! A bit flips, or a file is cut, in what a stopped or finished run left: found, named, and no digit differs.
+//! A bit flips, or a file is cut, in what a stopped or finished run left: found, named, and no
+//! digit differs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,17 +15,30 @@ use super::{Finding, Trial};
 
 pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
     let times = if trial.short { 6 } else { trial.kills };
-    // Enough rounds that a slow machine does not finish the second seed before the request to end arrives.
+    // Enough rounds that a slow machine does not finish the second seed before the request to end
+    // arrives.
     let size = if trial.short { "--rounds 40 --set model.hidden=16" } else { "--rounds 20" };
-    let run = format!("run {} --method boostfgl {size} --seeds 2 --quiet --checkpoint-rounds 1", trial.data);
+    let run = format!(
+        "run {} --method boostfgl {size} --seeds 2 --quiet --checkpoint-rounds 1",
+        trial.data
+    );
     let whole = trial.place.join("whole");
     trial.program.finish(&format!("{run} --out {}", whole.display()))?;
     let mut draw = Draw::new(trial.seed ^ 0xDA);
-    Ok(vec![stopped(trial, &run, &whole, times, &mut draw)?, finished(trial, &whole, times, &mut draw)?])
+    Ok(vec![
+        stopped(trial, &run, &whole, times, &mut draw)?,
+        finished(trial, &whole, times, &mut draw)?,
+    ])
 }
 
 /// Damages what a request to end left, and resumes it.
-fn stopped(trial: &Trial<'_>, run: &str, whole: &Path, times: usize, draw: &mut Draw) -> Result<Finding> {
+fn stopped(
+    trial: &Trial<'_>,
+    run: &str,
+    whole: &Path,
+    times: usize,
+    draw: &mut Draw,
+) -> Result<Finding> {
     let wanted = digest(whole)?;
     let origin = trial.place.join("stopped");
     interrupt(trial, run, &origin)?;
@@ -43,10 +57,12 @@ fn stopped(trial: &Trial<'_>, run: &str, whole: &Path, times: usize, draw: &mut 
             Some(1 | 2) if named => refused += 1,
             code => bail!("{hit}: expected it to be named, found (exit code {code:?}):\n{said}"),
         }
-        fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+        fs::remove_dir_all(&folder)
+            .with_context(|| format!("cannot remove {}", folder.display()))?;
     }
     Ok(Finding {
-        what: "a bit flipped or a cut at a random place of what a stopped run left, then resume".into(),
+        what: "a bit flipped or a cut at a random place of what a stopped run left, then resume"
+            .into(),
         aim: "named; the same digest or an error".into(),
         found: format!("{times}/{times} ({noted} passed over and done again, {refused} refused)"),
         holds: true,
@@ -65,13 +81,15 @@ fn finished(trial: &Trial<'_>, whole: &Path, times: usize, draw: &mut Draw) -> R
         let shown = fs::read_to_string(&page).unwrap_or_default();
         // A checksum that changed is told of the file that it is for, and names both.
         let told = |text: &str| {
-            text.contains(&format!("{}: ", hit.name)) || text.contains(&format!("that {} names", hit.name))
+            text.contains(&format!("{}: ", hit.name))
+                || text.contains(&format!("that {} names", hit.name))
         };
         if !told(&said) && !told(&shown) {
             bail!("{hit}: expected it to be named, found:\n{said}");
         }
         let _ = fs::remove_file(&page);
-        fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+        fs::remove_dir_all(&folder)
+            .with_context(|| format!("cannot remove {}", folder.display()))?;
     }
     Ok(Finding {
         what: "the same of a finished run, then a report of it".into(),
@@ -113,8 +131,8 @@ fn damage(folder: &Path, draw: &mut Draw) -> Result<Hit> {
     Ok(Hit { name, how })
 }
 
-/// Starts a run and asks it to end in the middle of its second seed. Not by Ctrl-C, which the program ignores if it is started
-/// from the background of a script.
+/// Starts a run and asks it to end in the middle of its second seed. Not by Ctrl-C, which the
+/// program ignores if it is started from the background of a script.
 fn interrupt(trial: &Trial<'_>, run: &str, folder: &Path) -> Result<()> {
     let mut child = trial.program.start(&format!("{run} --out {}", folder.display()))?;
     let end = Instant::now() + Duration::from_secs(100);
@@ -135,14 +153,19 @@ fn interrupt(trial: &Trial<'_>, run: &str, folder: &Path) -> Result<()> {
 }
 
 fn heard(mut command: Command) -> Result<(Option<i32>, String)> {
-    let output = command.stderr(std::process::Stdio::piped()).output().context("cannot start the program")?;
+    let output = command
+        .stderr(std::process::Stdio::piped())
+        .output()
+        .context("cannot start the program")?;
     Ok((output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned()))
 }
 
 /// All files in a folder and below that hold something.
 fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
+    for entry in
+        fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?
+    {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
             found.extend(files(&entry.path())?);

@@ -1,4 +1,5 @@
-//! kill −9 at random instants, and Ctrl-C: every run goes on to the digest of one that was left alone.
+//! kill −9 at random instants, and Ctrl-C: every run goes on to the digest of one that was left
+//! alone.
 
 use std::fs;
 use std::path::Path;
@@ -15,8 +16,13 @@ use super::{Finding, Trial};
 const EVERY: usize = 5;
 
 pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
-    let size = if trial.short { "--rounds 12 --seeds 1 --set model.hidden=16" } else { "--rounds 50 --seeds 2" };
-    let run = format!("run {} --method boostfgl {size} --quiet --checkpoint-rounds {EVERY}", trial.data);
+    let size = if trial.short {
+        "--rounds 12 --seeds 1 --set model.hidden=16"
+    } else {
+        "--rounds 50 --seeds 2"
+    };
+    let run =
+        format!("run {} --method boostfgl {size} --quiet --checkpoint-rounds {EVERY}", trial.data);
     let whole = trial.place.join("whole");
     trial.program.finish(&format!("{run} --out {}", whole.display()))?;
     // Once more for the time: the first run may have read the data from a cold disk.
@@ -28,7 +34,11 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
     for number in 0..trial.kills {
         let share = draw.share();
         let folder = trial.place.join(format!("killed-{number}"));
-        tally.add(kill_and_resume(trial, &run, &folder, length.mul_f64(share))?, &wanted, &folder)?;
+        tally.add(
+            kill_and_resume(trial, &run, &folder, length.mul_f64(share))?,
+            &wanted,
+            &folder,
+        )?;
     }
     Ok(vec![
         Finding {
@@ -93,7 +103,8 @@ fn kill_and_resume(trial: &Trial<'_>, run: &str, folder: &Path, after: Duration)
         return Ok(Hit::Late);
     }
     if !folder.join("config.toml").exists() || !folder.join("checkpoint/run").exists() {
-        // Killed while it read the data or made the folder: nothing was begun, so it is begun again.
+        // Killed while it read the data or made the folder: nothing was begun, so it is begun
+        // again.
         trial.program.finish(&format!("{run} --out {} --overwrite", folder.display()))?;
         return Ok(Hit::Stopped { saved: false, lost: 0 });
     }
@@ -117,11 +128,13 @@ fn newest_saved(folder: &Path) -> Option<usize> {
     let names = fs::read_dir(folder.join("checkpoint")).ok()?.flatten();
     let known = names.filter_map(|entry| {
         let name = entry.file_name().into_string().ok()?;
-        let (seed, round) = name.strip_prefix("seed-")?.strip_suffix(".state")?.split_once("-round-")?;
+        let (seed, round) =
+            name.strip_prefix("seed-")?.strip_suffix(".state")?.split_once("-round-")?;
         Some((seed.parse::<usize>().ok()?, round.parse::<usize>().ok()?))
     });
     let (seed, round) = known.max()?;
     let rounds = fs::read_to_string(folder.join("config.toml")).ok()?;
-    let rounds = rounds.lines().find_map(|line| line.strip_prefix("rounds = ")?.parse::<usize>().ok())?;
+    let rounds =
+        rounds.lines().find_map(|line| line.strip_prefix("rounds = ")?.parse::<usize>().ok())?;
     Some(seed * rounds + round)
 }

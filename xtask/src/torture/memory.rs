@@ -34,9 +34,13 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
             bail!("a run of {ROUNDS} rounds failed ({status})");
         }
         // The first fifth fills buffers; what comes after the last round is the report.
-        let steady: Vec<f64> =
-            samples.iter().filter(|(rounds, _)| (ROUNDS / 5..ROUNDS).contains(rounds)).map(|(_, mib)| *mib).collect();
-        let (least, most) = steady.iter().fold((f64::MAX, 0.0f64), |(a, b), x| (a.min(*x), b.max(*x)));
+        let steady: Vec<f64> = samples
+            .iter()
+            .filter(|(rounds, _)| (ROUNDS / 5..ROUNDS).contains(rounds))
+            .map(|(_, mib)| *mib)
+            .collect();
+        let (least, most) =
+            steady.iter().fold((f64::MAX, 0.0f64), |(a, b), x| (a.min(*x), b.max(*x)));
         let spread = 50.0 * (most - least) / ((most + least) / 2.0);
         findings.push(Finding {
             what: format!("memory of {method} from round {} to {ROUNDS}", ROUNDS / 5),
@@ -48,8 +52,8 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// What a process has taken for itself in MiB, where the system tells: in memory and, where the system puts idle memory
-/// aside, there. Pages of files come and go as the system likes.
+/// What a process has taken for itself in MiB, where the system tells: in memory and, where the
+/// system puts idle memory aside, there. Pages of files come and go as the system likes.
 fn resident(process: u32) -> Option<f64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let kib = |key: &str| -> Option<f64> {

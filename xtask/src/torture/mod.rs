@@ -1,4 +1,5 @@
-//! `cargo xtask torture`: kills, damages, attacks and starves the program, and prints one table of what came of it.
+//! `cargo xtask torture`: kills, damages, attacks and starves the program, and prints one table of
+//! what came of it.
 
 mod attackers;
 mod damage;
@@ -21,13 +22,16 @@ use anyhow::{Context, Result, bail};
 use crate::project::{RealData, root};
 use program::Program;
 
-/// Kills, damages, attacks and starves the program; everything must come out as if nothing had happened. About half an hour.
+/// Kills, damages, attacks and starves the program; everything must come out as if nothing had
+/// happened. About half an hour.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How often a run is killed at a random instant, and how often what it left is damaged at a random place.
+    /// How often a run is killed at a random instant, and how often what it left is damaged at a
+    /// random place.
     #[arg(long, default_value_t = 200)]
     kills: usize,
-    /// A few minutes' worth of it on the program as it is built for tests, as part of `cargo xtask test`.
+    /// A few minutes' worth of it on the program as it is built for tests, as part of `cargo xtask
+    /// test`.
     #[arg(long)]
     short: bool,
     /// Where the random instants come from.
@@ -66,7 +70,8 @@ pub(crate) struct Trial<'a> {
 
 type Try = fn(&Trial<'_>) -> Result<Vec<Finding>>;
 
-/// What is tried, in order. The short form leaves out what measures, and the readers, which have a command of their own.
+/// What is tried, in order. The short form leaves out what measures, and the readers, which have a
+/// command of their own.
 const TRIALS: [(&str, Try, bool); 9] = [
     ("threads", threads::attempt, true),
     ("kills", kills::attempt, true),
@@ -97,9 +102,17 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let begun = Instant::now();
         let place = place.join(name);
         fs::create_dir_all(&place).with_context(|| format!("cannot make {}", place.display()))?;
-        let trial =
-            Trial { program, checked: &checked, data: dataset, place, kills, seed: args.seed, short: args.short };
-        // A trial that cannot be brought to its end does not hold; the others are tried all the same.
+        let trial = Trial {
+            program,
+            checked: &checked,
+            data: dataset,
+            place,
+            kills,
+            seed: args.seed,
+            short: args.short,
+        };
+        // A trial that cannot be brought to its end does not hold; the others are tried all the
+        // same.
         let found = attempt(&trial).unwrap_or_else(|error| vec![Finding::broken(name, &error)]);
         eprintln!("{name}: {:.0} s", begun.elapsed().as_secs_f64());
         if args.document {
@@ -123,7 +136,12 @@ impl Finding {
     /// A trial that did not come to its end.
     fn broken(trial: &str, error: &anyhow::Error) -> Self {
         let found = format!("{error:#}").replace(['\n', '|'], " ");
-        Self { what: format!("the trial {trial}"), aim: "comes to its end".into(), found, holds: false }
+        Self {
+            what: format!("the trial {trial}"),
+            aim: "comes to its end".into(),
+            found,
+            holds: false,
+        }
     }
 
     fn row(&self, trial: &str) -> Row {
@@ -139,7 +157,8 @@ fn table(rows: &[Row]) -> String {
     let width = |c: usize| rows.iter().map(|row| row[c].chars().count()).max().unwrap_or(0);
     let widths = [0, 1, 2, 3, 4].map(width);
     let line = |row: &Row| {
-        let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        let cells: Vec<String> =
+            row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
         format!("| {} |", cells.join(" | "))
     };
     let rule = format!("|{}|", widths.map(|width| "-".repeat(width + 2)).join("|"));
@@ -171,13 +190,16 @@ fn merged(before: Vec<Row>, new: Vec<Row>) -> Vec<Row> {
 /// Puts the lines between their marks in docs/reliability.md.
 fn document(new: Vec<Row>, dataset: &str, args: &Args) -> Result<()> {
     let path = root().join("docs/reliability.md");
-    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let (Some((before, rest)), Some((_, after))) = (text.split_once(BEGIN), text.split_once(END)) else {
+    let text =
+        fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let (Some((before, rest)), Some((_, after))) = (text.split_once(BEGIN), text.split_once(END))
+    else {
         bail!("{}: expected the marks {BEGIN} and {END}, found at most one", path.display());
     };
     let known = rows(rest.split_once(END).map_or("", |(inside, _)| inside));
     let table = table(&merged(known, new));
-    let how = format!("`cargo xtask torture --kills {} --seed {}`, on {dataset}:", args.kills, args.seed);
+    let how =
+        format!("`cargo xtask torture --kills {} --seed {}`, on {dataset}:", args.kills, args.seed);
     fs::write(&path, format!("{before}{BEGIN}\n{how}\n\n{table}\n{END}{after}"))
         .with_context(|| format!("cannot write {}", path.display()))
 }
@@ -206,7 +228,8 @@ mod tests {
     fn a_trial_that_is_repeated_takes_the_place_of_what_it_found_before() {
         let before = [row("kills", "a", true), row("kills", "b", true), row("memory", "c", false)];
         assert_eq!(rows(&table(&before)), before);
-        let after = merged(before.to_vec(), vec![row("memory", "d", true), row("threads", "e", true)]);
+        let after =
+            merged(before.to_vec(), vec![row("memory", "d", true), row("threads", "e", true)]);
         let what: Vec<&str> = after.iter().map(|row| row[1].as_str()).collect();
         assert_eq!(what, ["e", "a", "b", "d"]);
     }

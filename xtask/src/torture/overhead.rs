@@ -10,13 +10,16 @@ const TURNS: usize = 5;
 
 pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
     // Long enough for several savings at the usual pace.
-    let run = format!("run {} --method fedavg --rounds 1500 --seeds 1 --quiet --threads 1", trial.data);
+    let run =
+        format!("run {} --method fedavg --rounds 1500 --seeds 1 --quiet --threads 1", trial.data);
     let (mut cpu, mut wall) = (Vec::new(), Vec::new());
     for turn in 0..TURNS {
         let mut took = Vec::new();
         for pace in ["off", "5"] {
             let folder = trial.place.join(format!("{turn}-{pace}"));
-            trial.program.finish(&format!("{run} --checkpoint-seconds {pace} --out {}", folder.display()))?;
+            trial
+                .program
+                .finish(&format!("{run} --checkpoint-seconds {pace} --out {}", folder.display()))?;
             let summary = summary(&folder)?;
             let seconds = |key: &str| summary[key].as_f64().unwrap_or(f64::NAN);
             took.push((seconds("cpu_seconds"), seconds("wall_seconds")));
@@ -30,7 +33,8 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
     };
     let (cpu, wall) = (percent(&mut cpu), percent(&mut wall));
     Ok(vec![Finding {
-        what: "checkpoints every 5 s against none, 1,500 rounds of FedAvg, median of 5 turns".into(),
+        what: "checkpoints every 5 s against none, 1,500 rounds of FedAvg, median of 5 turns"
+            .into(),
         aim: "under 3 % more processor time".into(),
         found: format!("{cpu:+.1} % processor time, {wall:+.1} % on the clock"),
         holds: cpu < 3.0,

@@ -38,7 +38,8 @@ impl Program {
         command.spawn().with_context(|| format!("cannot start `{}`", shown(&command)))
     }
 
-    /// Runs to whatever end under a fault of the disk, such as `crash@17`; only builds for tests know them.
+    /// Runs to whatever end under a fault of the disk, such as `crash@17`; only builds for tests
+    /// know them.
     pub(crate) fn under(&self, fault: &str, arguments: &str) -> Result<Output> {
         let mut command = self.command(arguments);
         command.env("BOOSTFGL_FAULT", fault).stderr(Stdio::piped());

@@ -12,10 +12,12 @@ const SECONDS: f64 = 20.0;
 
 pub(super) fn attempt(_: &Trial<'_>) -> Result<Vec<Finding>> {
     let mut command = fuzz::program(SECONDS)?;
-    let text = answer(command.arg("--json")).with_context(|| format!("`{}` failed", shown(&command)))?;
+    let text =
+        answer(command.arg("--json")).with_context(|| format!("`{}` failed", shown(&command)))?;
     let targets: Vec<Value> = serde_json::from_str(&text).context("the fuzzer prints JSON")?;
     let sum = |key: &str| targets.iter().filter_map(|target| target[key].as_u64()).sum::<u64>();
-    let memory = targets.iter().filter_map(|target| target["memory_mib"].as_f64()).fold(0.0, f64::max);
+    let memory =
+        targets.iter().filter_map(|target| target["memory_mib"].as_f64()).fold(0.0, f64::max);
     let (tried, crashes) = (sum("executions"), sum("crashes"));
     Ok(vec![Finding {
         what: format!("bad input for {} readers, {SECONDS:.0} s each", targets.len()),

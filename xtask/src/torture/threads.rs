@@ -1,4 +1,5 @@
-//! Every method, every boost and every backbone on 1, 2, 4 and 8 threads, with and without what watches: one digest each.
+//! Every method, every boost and every backbone on 1, 2, 4 and 8 threads, with and without what
+//! watches: one digest each.
 
 use anyhow::Result;
 
@@ -7,11 +8,13 @@ use super::{Finding, Trial};
 use crate::listed::Listed;
 
 /// What slow methods are cut to.
-const FEW: &str = "--rounds 3 --seeds 1 --quiet --set methods.adafgl.personal_epochs=3 --set methods.fedsage-plus.gen_epochs=2 \
+const FEW: &str = "--rounds 3 --seeds 1 --quiet --set methods.adafgl.personal_epochs=3 --set \
+    methods.fedsage-plus.gen_epochs=2 \
                    --set methods.fedsage-plus.wide=64 --set methods.fedtad.repetitions=1";
 
 /// The ways that must not matter.
-const WAYS: [&str; 4] = ["--threads 1", "--threads 2", "--threads 4", "--threads 8 --diagnostics all"];
+const WAYS: [&str; 4] =
+    ["--threads 1", "--threads 2", "--threads 4", "--threads 8 --diagnostics all"];
 
 pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
     let (cases, methods) = cases(trial)?;
@@ -33,11 +36,21 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
             }
         }
     }
-    let few = if trial.short { "some of them" } else { "with its own boosts and with all, FedAvg on every backbone" };
+    let few = if trial.short {
+        "some of them"
+    } else {
+        "with its own boosts and with all, FedAvg on every backbone"
+    };
     Ok(vec![Finding {
-        what: format!("{methods} methods ({few}) on 1, 2, 4, 8 threads, the last watched by all diagnostics"),
+        what: format!(
+            "{methods} methods ({few}) on 1, 2, 4, 8 threads, the last watched by all diagnostics"
+        ),
         aim: "one digest each".into(),
-        found: if odd.is_empty() { format!("{runs} runs, {} digests", cases.len()) } else { odd.join(", ") },
+        found: if odd.is_empty() {
+            format!("{runs} runs, {} digests", cases.len())
+        } else {
+            odd.join(", ")
+        },
         holds: odd.is_empty(),
     }])
 }
@@ -46,7 +59,10 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
 fn cases(trial: &Trial<'_>) -> Result<(Vec<String>, usize)> {
     let listed = Listed::of(trial.program)?;
     if trial.short {
-        return Ok((vec!["--method fedavg".into(), "--method boostfgl".into()], listed.methods.len()));
+        return Ok((
+            vec!["--method fedavg".into(), "--method boostfgl".into()],
+            listed.methods.len(),
+        ));
     }
     let mut cases = Vec::new();
     for method in &listed.methods {
@@ -56,6 +72,10 @@ fn cases(trial: &Trial<'_>) -> Result<(Vec<String>, usize)> {
         }
     }
     // The first is the one that all methods have been run on.
-    cases.extend(listed.backbones[1..].iter().map(|name| format!("--method fedavg --set model.backbone={name}")));
+    cases.extend(
+        listed.backbones[1..]
+            .iter()
+            .map(|name| format!("--method fedavg --set model.backbone={name}")),
+    );
     Ok((cases, listed.methods.len()))
 }

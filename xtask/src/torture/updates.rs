@@ -32,7 +32,8 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
     for (kind, reason) in KINDS {
         let folder = trial.place.join(kind);
         trial.program.finish(&format!(
-            "run {} --method boostfgl --rounds {rounds} --seeds 1 {hidden} --quiet --set attack.kind={kind} --out {}",
+            "run {} --method boostfgl --rounds {rounds} --seeds 1 {hidden} --quiet --set \
+             attack.kind={kind} --out {}",
             trial.data,
             folder.display()
         ))?;
@@ -43,19 +44,26 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
         sent += bad;
         refused += named;
         if named != bad || !finite {
-            through.push(format!("{kind}: {named} of {bad} refused{}", if finite { "" } else { ", model not finite" }));
+            through.push(format!(
+                "{kind}: {named} of {bad} refused{}",
+                if finite { "" } else { ", model not finite" }
+            ));
         }
     }
     let all = format!("{refused} of {sent} updates refused by client and reason, model finite");
     Ok(vec![Finding {
-        what: format!("{} kinds of bad update by one client of five, {rounds} rounds each", KINDS.len()),
+        what: format!(
+            "{} kinds of bad update by one client of five, {rounds} rounds each",
+            KINDS.len()
+        ),
         aim: "all refused".into(),
         found: if through.is_empty() { all } else { through.join("; ") },
         holds: through.is_empty(),
     }])
 }
 
-/// Whether every number of the model is; accuracy says nothing, since a model of NaN still predicts some class.
+/// Whether every number of the model is; accuracy says nothing, since a model of NaN still predicts
+/// some class.
 fn model_is_finite(folder: &Path) -> Result<bool> {
     let path = folder.join("model.safetensors");
     let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -64,17 +72,21 @@ fn model_is_finite(folder: &Path) -> Result<bool> {
     let numbers = bytes.get(8 + length..).filter(|numbers| !numbers.is_empty());
     let numbers = numbers.with_context(|| format!("{} holds no numbers", path.display()))?;
     ensure!(numbers.len().is_multiple_of(4), "{} is damaged", path.display());
-    let finite = |bytes: &[u8]| bytes.first_chunk().is_some_and(|bytes| f32::from_le_bytes(*bytes).is_finite());
+    let finite = |bytes: &[u8]| {
+        bytes.first_chunk().is_some_and(|bytes| f32::from_le_bytes(*bytes).is_finite())
+    };
     Ok(numbers.chunks_exact(4).all(finite))
 }
 
 /// How many rounds record that the attacker, and nobody else, was refused for this reason.
 fn named(folder: &Path, reason: &str) -> Result<usize> {
     let path = folder.join("rounds.jsonl");
-    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text =
+        fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut rounds = 0;
     for line in text.lines() {
-        let round: Value = serde_json::from_str(line).with_context(|| format!("{} is damaged", path.display()))?;
+        let round: Value =
+            serde_json::from_str(line).with_context(|| format!("{} is damaged", path.display()))?;
         let refused = round["refused"].as_array().map(Vec::as_slice).unwrap_or_default();
         let only = |one: &Value| one["client"] == ATTACKER && one["reason"] == reason;
         rounds += usize::from(refused.len() == 1 && only(&refused[0]));

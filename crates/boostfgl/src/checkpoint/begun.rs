@@ -13,7 +13,8 @@ const FILES: [&str; 2] = ["run", "run.copy"];
 
 const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 
-/// Program, configuration, data and diagnostics of a run, as far as they are needed to tell others from them.
+/// Program, configuration, data and diagnostics of a run, as far as they are needed to tell others
+/// from them.
 #[derive(Default)]
 pub(super) struct Begun {
     /// The version of the program.
@@ -58,7 +59,9 @@ impl Begun {
     /// # Errors
     /// If the system refuses.
     pub(super) fn write(&mut self, folder: &Path) -> Result<()> {
-        FILES.iter().try_for_each(|name| sealed::write(&folder.join(name), |ledger| ledger.keep("begun", self)))
+        FILES.iter().try_for_each(|name| {
+            sealed::write(&folder.join(name), |ledger| ledger.keep("begun", self))
+        })
     }
 
     /// Reads what a run wrote down; notes are about a damaged file whose copy is whole.
@@ -89,7 +92,10 @@ impl Begun {
     pub(super) fn check_config(&self, run: &RunFolder, config: &Config) -> Result<()> {
         if self.program != PROGRAM {
             let place = run.path().display().to_string();
-            let reason = format!("expected a run that boostfgl {PROGRAM} began, found one of {}", self.program);
+            let reason = format!(
+                "expected a run that boostfgl {PROGRAM} began, found one of {}",
+                self.program
+            );
             return Err(Error::usage(
                 place,
                 reason,
@@ -100,25 +106,39 @@ impl Begun {
             return Ok(());
         }
         let reason = "expected the configuration that the run was begun with, found another";
-        Err(other(run, reason, "Put config.toml back as it was, or begin anew with `boostfgl run --config`."))
+        Err(other(
+            run,
+            reason,
+            "Put config.toml back as it was, or begin anew with `boostfgl run --config`.",
+        ))
     }
 
     /// Whether these are the data that the run was begun with.
     ///
     /// # Errors
     /// Names the dataset or the partition file if they are not.
-    pub(super) fn check_inputs(&self, run: &RunFolder, experiment: &Experiment, inputs: &Inputs) -> Result<()> {
-        const ADVICE: &str = "Put the data back as they were, or begin anew with `boostfgl run --config`.";
+    pub(super) fn check_inputs(
+        &self,
+        run: &RunFolder,
+        experiment: &Experiment,
+        inputs: &Inputs,
+    ) -> Result<()> {
+        const ADVICE: &str =
+            "Put the data back as they were, or begin anew with `boostfgl run --config`.";
         let [whole, structure, features, labels, split] = self.data.clone();
-        let begun_with = Fingerprint { whole, structure, features, labels, split, ..Fingerprint::default() };
+        let begun_with =
+            Fingerprint { whole, structure, features, labels, split, ..Fingerprint::default() };
         let config = run.file(RunFolder::CONFIG).display().to_string();
         fingerprint::check(&config, experiment.graph().name(), &begun_with, &inputs.data, ADVICE)?;
         if self.partition == partition_of(inputs) {
             return Ok(());
         }
         let file = experiment.config().partition.file.as_ref();
-        let changed = file.map_or_else(|| "partition.file".to_owned(), |path| path.display().to_string());
-        let reason = format!("expected the data that the run was begun with, found that `{changed}` has changed");
+        let changed =
+            file.map_or_else(|| "partition.file".to_owned(), |path| path.display().to_string());
+        let reason = format!(
+            "expected the data that the run was begun with, found that `{changed}` has changed"
+        );
         Err(other(run, reason, ADVICE))
     }
 
@@ -127,7 +147,11 @@ impl Begun {
     /// # Errors
     /// If another version of the program wrote a name that this one does not know.
     pub(super) fn diagnostics(&self) -> Result<Vec<Which>> {
-        if self.diagnostics.is_empty() { Ok(Vec::new()) } else { Ok(Which::parse(&self.diagnostics)?) }
+        if self.diagnostics.is_empty() {
+            Ok(Vec::new())
+        } else {
+            Ok(Which::parse(&self.diagnostics)?)
+        }
     }
 }
 
@@ -158,9 +182,16 @@ mod tests {
     fn a_run_of_another_version_is_named() {
         let place = tempfile::tempdir().unwrap();
         let (run, config) = (RunFolder::create(place.path(), false).unwrap(), Config::default());
-        let begun = |program: &str| Begun { program: program.into(), config: digest_of(&config), ..Begun::default() };
+        let begun = |program: &str| Begun {
+            program: program.into(),
+            config: digest_of(&config),
+            ..Begun::default()
+        };
         begun(PROGRAM).check_config(&run, &config).unwrap();
         let error = begun("0.0.9").check_config(&run, &config).unwrap_err();
-        assert!(error.to_string().ends_with("began, found one of 0.0.9") && error.is_input(), "{error}");
+        assert!(
+            error.to_string().ends_with("began, found one of 0.0.9") && error.is_input(),
+            "{error}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The state of a run on the disk: `checkpoint/` in its folder, from its beginning until it is finished.
+//! The state of a run on the disk: `checkpoint/` in its folder, from its beginning until it is
+//! finished.
 //!
 //! | file | content |
 //! |---|---|
@@ -6,8 +7,9 @@
 //! | `seed-00003.done` | what the fourth seed left behind |
 //! | `seed-00004-round-000120.state` | everything that the rest of the fifth depends on; the last two are kept |
 //!
-//! Each is sealed with its length and BLAKE3, and written whole or not at all, after the lines of `rounds.jsonl` that it counts are on
-//! the disk. It belongs to one configuration, one graph and one version of the program, and says so if it meets others.
+//! Each is sealed with its length and BLAKE3, and written whole or not at all, after the lines of
+//! `rounds.jsonl` that it counts are on the disk. It belongs to one configuration, one graph and
+//! one version of the program, and says so if it meets others.
 
 mod begun;
 mod pace;
@@ -38,7 +40,8 @@ use std::time::Instant;
 pub struct Keeping<'a> {
     /// How often its state is saved.
     pub pace: Pace,
-    /// Set by somebody else, it lets the run finish its round, save its state and stop with [`Error::Stopped`].
+    /// Set by somebody else, it lets the run finish its round, save its state and stop with
+    /// [`Error::Stopped`].
     pub stop: Option<&'a AtomicBool>,
 }
 
@@ -143,7 +146,8 @@ pub(crate) struct Keeper<'a> {
     experiment: &'a Experiment,
     keeping: Keeping<'a>,
     clock: Clock,
-    /// As they were when the run was begun or taken up: what it goes on with, whatever becomes of the files.
+    /// As they were when the run was begun or taken up: what it goes on with, whatever becomes of
+    /// the files.
     inputs: Inputs,
     /// How many finished seeds are on the disk.
     stored: usize,
@@ -154,7 +158,11 @@ impl<'a> Keeper<'a> {
     ///
     /// # Errors
     /// If the folder cannot be written, or another program works on it.
-    pub(crate) fn start(run: &RunFolder, experiment: &'a Experiment, keeping: Keeping<'a>) -> Result<Self> {
+    pub(crate) fn start(
+        run: &RunFolder,
+        experiment: &'a Experiment,
+        keeping: Keeping<'a>,
+    ) -> Result<Self> {
         let keeper = Self::new(run, experiment, keeping)?;
         disk::create_dir_all(&keeper.folder)?;
         saved::clear(&keeper.folder, |_| true)?;
@@ -165,8 +173,13 @@ impl<'a> Keeper<'a> {
     /// Takes over a run that was begun before, and reads where it stands.
     ///
     /// # Errors
-    /// If there is no state, it is of another configuration or other data, or another program works on the run.
-    pub(crate) fn resume(run: &RunFolder, experiment: &'a Experiment, keeping: Keeping<'a>) -> Result<(Self, Saved)> {
+    /// If there is no state, it is of another configuration or other data, or another program works
+    /// on the run.
+    pub(crate) fn resume(
+        run: &RunFolder,
+        experiment: &'a Experiment,
+        keeping: Keeping<'a>,
+    ) -> Result<(Self, Saved)> {
         // First of all the run is taken; who had it before may have finished it meanwhile.
         let mut keeper = Self::new(run, experiment, keeping)?;
         stopped::check(run)?;
@@ -182,8 +195,9 @@ impl<'a> Keeper<'a> {
         let mut saved = Saved::read(run, experiment, &keeper.inputs)?;
         notes.append(&mut saved.notes);
         saved.notes = notes;
-        // What lies beyond the point to go on from is damaged, or follows something that is. It has to go before the rounds
-        // after that point are done again: later it would be taken for what they left.
+        // What lies beyond the point to go on from is damaged, or follows something that is. It has
+        // to go before the rounds after that point are done again: later it would be taken for what
+        // they left.
         saved::clear(&keeper.folder, |file| saved.is_beyond(file))?;
         disk::sync_folder(&keeper.folder)?;
         keeper.stored = saved.finished.len();
@@ -193,15 +207,25 @@ impl<'a> Keeper<'a> {
     fn new(run: &RunFolder, experiment: &'a Experiment, keeping: Keeping<'a>) -> Result<Self> {
         let folder = run.file(RunFolder::CHECKPOINT);
         let (run, clock) = (run.take()?, Clock::new(keeping.pace));
-        Ok(Self { run, folder, experiment, keeping, clock, inputs: Inputs::of(experiment)?, stored: 0 })
+        Ok(Self {
+            run,
+            folder,
+            experiment,
+            keeping,
+            clock,
+            inputs: Inputs::of(experiment)?,
+            stored: 0,
+        })
     }
 
-    /// Whether the state of the run is to be saved now that a round is over; then `rounds.jsonl` must be on the disk first.
+    /// Whether the state of the run is to be saved now that a round is over; then `rounds.jsonl`
+    /// must be on the disk first.
     pub(crate) fn is_due(&mut self) -> bool {
         self.clock.round() || self.keeping.is_asked_to_stop()
     }
 
-    /// Saves where the run stands, in the middle of a seed: what is finished, and what `state` takes down after `done` rounds.
+    /// Saves where the run stands, in the middle of a seed: what is finished, and what `state`
+    /// takes down after `done` rounds.
     ///
     /// # Errors
     /// If it cannot be written, and [`Error::Stopped`] if the run has been asked to stop.
@@ -214,7 +238,8 @@ impl<'a> Keeper<'a> {
         let started = Instant::now();
         self.store_all(at.finished)?;
         let index = at.finished.len();
-        let mut head = self.head(self.experiment.config().seeds[index], at.recorded, at.spent, at.refused)?;
+        let mut head =
+            self.head(self.experiment.config().seeds[index], at.recorded, at.spent, at.refused)?;
         sealed::write(&state_file(&self.folder, index, done), |ledger| {
             ledger.keep("head", &mut head)?;
             state(ledger)
@@ -224,7 +249,8 @@ impl<'a> Keeper<'a> {
         if self.keeping.is_asked_to_stop() { Err(self.stopped(index, done)) } else { Ok(()) }
     }
 
-    /// Before the first round of a seed: stops if it has been asked to, once what is finished is stored. `rounds.jsonl` must be on the disk.
+    /// Before the first round of a seed: stops if it has been asked to, once what is finished is
+    /// stored. `rounds.jsonl` must be on the disk.
     ///
     /// # Errors
     /// If it cannot be written, and [`Error::Stopped`].
@@ -255,7 +281,8 @@ impl<'a> Keeper<'a> {
     }
 
     fn store(&self, index: usize, seed: &FinishedSeed) -> Result<()> {
-        let mut head = self.head(seed.summary.seed, seed.recorded.clone(), seed.spent, &seed.run.refused)?;
+        let mut head =
+            self.head(seed.summary.seed, seed.recorded.clone(), seed.spent, &seed.run.refused)?;
         let diagnosis = seed.run.diagnosis.as_ref().map(serde_json::to_string).transpose();
         let mut done = Done {
             summary: serde_json::to_string(&seed.summary).map_err(unrepresentable)?,
@@ -268,13 +295,20 @@ impl<'a> Keeper<'a> {
         })
     }
 
-    fn head(&self, seed: u64, recorded: Recorded, spent: Spent, refused: &[Refused]) -> Result<Head> {
+    fn head(
+        &self,
+        seed: u64,
+        recorded: Recorded,
+        spent: Spent,
+        refused: &[Refused],
+    ) -> Result<Head> {
         let refused = serde_json::to_string(refused).map_err(unrepresentable)?;
         let identity = identity::of_cell(self.experiment.config(), seed, &self.inputs);
         Ok(Head { identity, recorded, spent, refused })
     }
 
-    /// States of finished seeds, and all but the last two of this one. Those that cannot be removed do no harm.
+    /// States of finished seeds, and all but the last two of this one. Those that cannot be removed
+    /// do no harm.
     fn remove_old(&self, index: usize) {
         let mut states = saved::states(&self.folder).unwrap_or_default();
         let keep = states.iter().filter(|(of, _, _)| *of == index).count().saturating_sub(KEPT);
@@ -301,7 +335,11 @@ fn state_file(folder: &Path, index: usize, round: usize) -> PathBuf {
 }
 
 /// Reads the whole of a file by a ledger.
-fn put_back<R>(path: &Path, bytes: &[u8], read: impl FnOnce(&mut Ledger<'_>) -> boostfgl_nn::Result<R>) -> Result<R> {
+fn put_back<R>(
+    path: &Path,
+    bytes: &[u8],
+    read: impl FnOnce(&mut Ledger<'_>) -> boostfgl_nn::Result<R>,
+) -> Result<R> {
     let malformed = |reason: String| boostfgl_report::Error::malformed(path, reason);
     let mut ledger = Ledger::restoring(bytes);
     let found = read(&mut ledger).map_err(|error| malformed(error.to_string()))?;

@@ -1,6 +1,8 @@
 //! What is on the disk of a run that was stopped.
 
-use super::{Done, Experiment, FinishedSeed, Head, Params, Recorded, Spent, done_file, put_back, sealed};
+use super::{
+    Done, Experiment, FinishedSeed, Head, Params, Recorded, Spent, done_file, put_back, sealed,
+};
 use crate::experiment::Refused;
 use crate::grid::identity::{self, Inputs};
 use crate::{Error, Result};
@@ -36,13 +38,20 @@ pub(crate) struct Running {
 }
 
 impl Saved {
-    /// Looks for the newest state that is whole. A damaged file is passed over with a note: some work is then done again.
+    /// Looks for the newest state that is whole. A damaged file is passed over with a note: some
+    /// work is then done again.
     ///
     /// # Errors
-    /// If a state belongs to another configuration, other data or another version of the program, or cannot be read.
+    /// If a state belongs to another configuration, other data or another version of the program,
+    /// or cannot be read.
     pub(super) fn read(run: &RunFolder, experiment: &Experiment, inputs: &Inputs) -> Result<Self> {
         let folder = run.file(RunFolder::CHECKPOINT);
-        let reader = Reader { experiment, inputs, model: model(experiment)?, rounds: run.file(RunFolder::ROUNDS) };
+        let reader = Reader {
+            experiment,
+            inputs,
+            model: model(experiment)?,
+            rounds: run.file(RunFolder::ROUNDS),
+        };
         let mut saved = Self { finished: Vec::new(), running: None, notes: Vec::new() };
         for (index, &seed) in experiment.config().seeds.iter().enumerate() {
             let path = done_file(&folder, index);
@@ -73,20 +82,25 @@ impl Saved {
         states.sort();
         for (round, path) in states.into_iter().rev() {
             if self.running.is_some() {
-                // The one before it is not needed now, so that nothing about it stops the run; that it is damaged is said.
+                // The one before it is not needed now, so that nothing about it stops the run; that
+                // it is damaged is said.
                 let spare = sealed::read(&path).map(drop);
-                let _ = spare.or_else(|error| self.note(error, "the one after it is whole, and taken"));
+                let _ =
+                    spare.or_else(|error| self.note(error, "the one after it is whole, and taken"));
                 continue;
             }
             match reader.running(path, seed, round) {
                 Ok(running) => self.running = Some(running),
-                Err(error) => self.note(error, &format!("round {round} of seed {seed} is done again"))?,
+                Err(error) => {
+                    self.note(error, &format!("round {round} of seed {seed} is done again"))?
+                }
             }
         }
         Ok(())
     }
 
-    /// Passes over a damaged file; an error about anything else stays one. One that cannot be read just now may be whole.
+    /// Passes over a damaged file; an error about anything else stays one. One that cannot be read
+    /// just now may be whole.
     fn note(&mut self, error: Error, remedy: &str) -> Result<()> {
         match error {
             Error::Report(damaged @ boostfgl_report::Error::Malformed { .. }) => {
@@ -128,23 +142,30 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn finished(&self, path: &Path, seed: u64) -> Result<FinishedSeed> {
         let (head, rest) = self.opened(path, seed)?;
-        let mut done = Done { summary: String::new(), diagnosis: String::new(), outcome: Outcome::blank(&self.model) };
+        let mut done = Done {
+            summary: String::new(),
+            diagnosis: String::new(),
+            outcome: Outcome::blank(&self.model),
+        };
         put_back(path, &rest, |ledger| ledger.keep("done", &mut done))?;
         let malformed = |reason: String| boostfgl_report::Error::malformed(path, reason);
         let (graph, found) = (self.experiment.graph(), &done.outcome.predictions);
         let classes = graph.classes();
         if found.len() != graph.len() || found.iter().any(|&class| class as usize >= classes) {
             let nodes = graph.len();
-            return Err(
-                malformed(format!("expected a class below {classes} for each of {nodes} nodes, found others")).into()
-            );
+            return Err(malformed(format!(
+                "expected a class below {classes} for each of {nodes} nodes, found others"
+            ))
+            .into());
         }
-        let summary = serde_json::from_str(&done.summary).map_err(|error| malformed(error.to_string()))?;
+        let summary =
+            serde_json::from_str(&done.summary).map_err(|error| malformed(error.to_string()))?;
         let diagnosis: Option<Diagnosis> = match done.diagnosis.as_str() {
             "" => None,
             text => Some(serde_json::from_str(text).map_err(|error| malformed(error.to_string()))?),
         };
-        let run = self.experiment.judged_again(seed, done.outcome, diagnosis, refused(&head, path)?)?;
+        let run =
+            self.experiment.judged_again(seed, done.outcome, diagnosis, refused(&head, path)?)?;
         Ok(FinishedSeed { run, summary, spent: head.spent, recorded: head.recorded })
     }
 
@@ -177,14 +198,16 @@ impl Reader<'_> {
         if head.identity == expected {
             return self.check_recorded(&head.recorded);
         }
-        let reason = "expected the configuration, the data and the version of the program that the run was begun with, \
+        let reason = "expected the configuration, the data and the version of the program that \
+            the run was begun with, \
                       found at least one of them changed";
-        let advice =
-            "Put config.toml, the data and the program back as they were, or begin anew with `boostfgl run --config`.";
+        let advice = "Put config.toml, the data and the program back as they were, or begin anew \
+            with `boostfgl run --config`.";
         Err(Error::usage(path.display().to_string(), reason, advice))
     }
 
-    /// A state goes on from the rounds that were recorded with it, so that they must still be there.
+    /// A state goes on from the rounds that were recorded with it, so that they must still be
+    /// there.
     fn check_recorded(&self, recorded: &Recorded) -> Result<()> {
         let lines = recorded.lines;
         let malformed = |found| {
@@ -195,7 +218,9 @@ impl Reader<'_> {
             _ if lines == 0 => Ok(()),
             Ok(digest) if digest == recorded.digest => Ok(()),
             Ok(_) => malformed("that they were changed"),
-            Err(boostfgl_report::Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            Err(boostfgl_report::Error::Io { source, .. })
+                if source.kind() == io::ErrorKind::NotFound =>
+            {
                 malformed("no such file")
             }
             Err(other) => Err(other.into()),
@@ -238,7 +263,8 @@ impl Kept {
 
 /// The files of a run's state.
 fn kept(folder: &Path) -> Result<Vec<(Kept, PathBuf)>> {
-    let files = named(folder, |_| true).map_err(|source| boostfgl_report::Error::io(folder, source))?;
+    let files =
+        named(folder, |_| true).map_err(|source| boostfgl_report::Error::io(folder, source))?;
     Ok(files.into_iter().filter_map(|path| Some((Kept::parse(&path)?, path))).collect())
 }
 
@@ -250,7 +276,8 @@ pub(super) fn clear(folder: &Path, like: impl Fn(Kept) -> bool) -> Result<()> {
 
 /// Removes files that were never finished. Those that cannot be removed do no harm.
 pub(super) fn remove_unfinished(folder: &Path) {
-    let unfinished = |name: &str| name.starts_with(disk::UNFINISHED.0) && name.ends_with(disk::UNFINISHED.1);
+    let unfinished =
+        |name: &str| name.starts_with(disk::UNFINISHED.0) && name.ends_with(disk::UNFINISHED.1);
     named(folder, unfinished).unwrap_or_default().into_iter().for_each(|path| {
         let _ = disk::remove_file(path);
     });

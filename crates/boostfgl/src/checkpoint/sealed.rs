@@ -4,8 +4,8 @@
 //! "boostfgl state 1\n" │ what a ledger took down │ length of that, u64 │ BLAKE3 of all before it, 32 bytes
 //! ```
 //!
-//! A byte that flipped, a file that was cut and a file of another kind are told from a whole one, and the message says
-//! which it is.
+//! A byte that flipped, a file that was cut and a file of another kind are told from a whole one,
+//! and the message says which it is.
 
 use crate::{Error, Result};
 use blake3::Hasher;
@@ -21,7 +21,10 @@ const LENGTH: usize = size_of::<u64>();
 ///
 /// # Errors
 /// If the system refuses; then whatever had the name still has it.
-pub(super) fn write(path: &Path, take_down: impl FnOnce(&mut Ledger<'_>) -> boostfgl_nn::Result<()>) -> Result<()> {
+pub(super) fn write(
+    path: &Path,
+    take_down: impl FnOnce(&mut Ledger<'_>) -> boostfgl_nn::Result<()>,
+) -> Result<()> {
     let failed = |source: io::Error| boostfgl_report::Error::io(path, source);
     let mut file = Sealing { file: AtomicFile::create(path)?, hasher: Hasher::new(), length: 0 };
     file.write_all(MARK).map_err(failed)?;
@@ -42,7 +45,8 @@ pub(super) fn write(path: &Path, take_down: impl FnOnce(&mut Ledger<'_>) -> boos
 /// # Errors
 /// If it cannot be read, is of another kind, was cut, or differs from what was written.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
-    let mut bytes = std::fs::read(path).map_err(|source| boostfgl_report::Error::io(path, source))?;
+    let mut bytes =
+        std::fs::read(path).map_err(|source| boostfgl_report::Error::io(path, source))?;
     let body = open(&bytes).map_err(|reason| boostfgl_report::Error::malformed(path, reason))?;
     let range = MARK.len()..MARK.len() + body;
     bytes.truncate(range.end);
@@ -54,11 +58,17 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
 fn open(bytes: &[u8]) -> Result<usize, String> {
     let Some(rest) = bytes.strip_prefix(MARK) else {
         let mark = MARK.escape_ascii();
-        return Err(format!("expected a file that begins with \"{mark}\", found another kind or version"));
+        return Err(format!(
+            "expected a file that begins with \"{mark}\", found another kind or version"
+        ));
     };
-    let cut = |least: usize| format!("expected at least {least} bytes, found {}: the file was cut", bytes.len());
-    let (sealed, hash) = bytes.split_last_chunk::<32>().ok_or_else(|| cut(MARK.len() + LENGTH + 32))?;
-    let length = rest.len().checked_sub(LENGTH + 32).ok_or_else(|| cut(MARK.len() + LENGTH + 32))?;
+    let cut = |least: usize| {
+        format!("expected at least {least} bytes, found {}: the file was cut", bytes.len())
+    };
+    let (sealed, hash) =
+        bytes.split_last_chunk::<32>().ok_or_else(|| cut(MARK.len() + LENGTH + 32))?;
+    let length =
+        rest.len().checked_sub(LENGTH + 32).ok_or_else(|| cut(MARK.len() + LENGTH + 32))?;
     let found = blake3::hash(sealed);
     if found.as_bytes() != hash {
         let expected = blake3::Hash::from(*hash).to_hex();
@@ -103,7 +113,8 @@ mod tests {
         write(path, |ledger| ledger.keep("numbers", &mut numbers.to_vec())).unwrap();
     }
 
-    /// Every byte flipped in every bit, every truncation and every byte too many: an error that names the file.
+    /// Every byte flipped in every bit, every truncation and every byte too many: an error that
+    /// names the file.
     #[test]
     fn whatever_happened_to_a_file_is_noticed() {
         let folder = tempfile::tempdir().unwrap();

@@ -6,8 +6,9 @@ use crate::Data;
 use toml::Value;
 
 impl Config {
-    /// The settings that differ from what the dataset and the method would have by themselves, such as
-    /// `edge_score=reliability`, in the order of the file. Settings of other methods than the chosen one have no say.
+    /// The settings that differ from what the dataset and the method would have by themselves, such
+    /// as `edge_score=reliability`, in the order of the file. Settings of other methods than the
+    /// chosen one have no say.
     ///
     /// ```
     /// use boostfgl::Experiment;
@@ -24,22 +25,36 @@ impl Config {
         let plain = values(&self.unchanged());
         let both = values(self).into_iter().zip(plain).filter(|((key, _), _)| concerns(&key.path));
         let differing = both.filter(|((_, value), (_, plain))| value != plain);
-        differing.map(|((key, value), _)| format!("{}={}", self.short(&key.path), shown(&key.path, value))).collect()
+        differing
+            .map(|((key, value), _)| {
+                format!("{}={}", self.short(&key.path), shown(&key.path, value))
+            })
+            .collect()
     }
 
-    /// What a run of this configuration is called: as the user said, or by method, boosts and what was changed.
+    /// What a run of this configuration is called: as the user said, or by method, boosts and what
+    /// was changed.
     pub fn called(&self) -> String {
-        let boosts: Vec<String> =
-            self.active_boosts().unwrap_or_default().iter().map(|boost| boost.name().to_owned()).collect();
+        let boosts: Vec<String> = self
+            .active_boosts()
+            .unwrap_or_default()
+            .iter()
+            .map(|boost| boost.name().to_owned())
+            .collect();
         let label = boostfgl_report::name::label(&self.method, &boosts);
-        self.name.clone().unwrap_or_else(|| boostfgl_report::name::composed(&label, &self.changed()))
+        self.name
+            .clone()
+            .unwrap_or_else(|| boostfgl_report::name::composed(&label, &self.changed()))
     }
 
     /// The configuration of this dataset and method with nothing set.
     fn unchanged(&self) -> Self {
-        let mut plain = Self { dataset: self.dataset.clone(), method: self.method.clone(), ..Self::default() };
+        let mut plain =
+            Self { dataset: self.dataset.clone(), method: self.method.clone(), ..Self::default() };
         // Data that have gone since have no protocol either.
-        if let Some((shares, rate)) = Data::named(&self.dataset).ok().and_then(|data| data.protocol()) {
+        if let Some((shares, rate)) =
+            Data::named(&self.dataset).ok().and_then(|data| data.protocol())
+        {
             [plain.split.train, plain.split.val, plain.split.test] = shares;
             plain.optimizer.learning_rate = rate;
         }
@@ -90,7 +105,10 @@ mod tests {
         assert_eq!(called(&[]), "fedavg");
         // The protocol of the dataset is no change, and what is set to its default is none either.
         assert_eq!(called(&["dataset=ogbn-arxiv", "rounds=50"]), "fedavg");
-        assert_eq!(called(&["dataset=ogbn-arxiv", "learning_rate=0.25"]), "fedavg, learning_rate=0.25");
+        assert_eq!(
+            called(&["dataset=ogbn-arxiv", "learning_rate=0.25"]),
+            "fedavg, learning_rate=0.25"
+        );
         assert_eq!(called(&["method=boostfgl"]), "boostfgl");
         assert_eq!(called(&["method=boostfgl", "boosts=[]"]), "boostfgl + none");
         assert_eq!(
@@ -105,7 +123,10 @@ mod tests {
     #[test]
     fn keys_are_as_long_as_they_have_to_be() {
         // The method has a key of the same name, or another method has and does not matter.
-        assert_eq!(config(&["method=afl", "boost.model.gamma=0.25"]).changed(), ["boost.model.gamma=0.25"]);
+        assert_eq!(
+            config(&["method=afl", "boost.model.gamma=0.25"]).changed(),
+            ["boost.model.gamma=0.25"]
+        );
         assert_eq!(config(&["method=afl", "afl.gamma=0.25"]).changed(), ["afl.gamma=0.25"]);
         assert_eq!(config(&["method=fedprox", "fedprox.mu=5"]).changed(), ["fedprox.mu=5.0"]);
         assert_eq!(config(&["fedprox.mu=5"]).changed(), [""; 0]);
@@ -121,6 +142,9 @@ mod tests {
         let mut layers = Layers::new();
         layers.assignment("name=a/b").unwrap();
         let told = layers.resolve().unwrap_err().to_string();
-        assert_eq!(told, "name: expected a name without / and \\, since it is not a path (--out is), found `a/b`");
+        assert_eq!(
+            told,
+            "name: expected a name without / and \\, since it is not a path (--out is), found `a/b`"
+        );
     }
 }

@@ -27,7 +27,8 @@ pub fn keys() -> &'static [Key] {
     })
 }
 
-/// Every key with its value, in the order of the file; `None` where nothing is set and nothing is default.
+/// Every key with its value, in the order of the file; `None` where nothing is set and nothing is
+/// default.
 pub fn values(config: &Config) -> Vec<(&'static Key, Option<toml::Value>)> {
     let whole = whole(config);
     let value = |path: &str| {
@@ -38,7 +39,8 @@ pub fn values(config: &Config) -> Vec<(&'static Key, Option<toml::Value>)> {
     keys().iter().map(|key| (key, value(&key.path))).collect()
 }
 
-/// A configuration, with what files leave out while it says nothing else than they would without it.
+/// A configuration, with what files leave out while it says nothing else than they would without
+/// it.
 fn whole(config: &Config) -> toml::Table {
     let Config { screen, aggregation, attack, portable, model, .. } = config.clone();
     let mut whole = toml::Table::try_from(config).unwrap_or_default();
@@ -48,19 +50,32 @@ fn whole(config: &Config) -> toml::Table {
         ("attack", toml::Value::try_from(attack)),
         ("portable", Ok(toml::Value::Boolean(portable))),
     ];
-    whole.extend(sections.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.ok()?))));
+    whole.extend(
+        sections.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.ok()?))),
+    );
     if let Some(toml::Value::Table(network)) = whole.get_mut("model") {
         network.insert("message_noise".into(), toml::Value::Float(model.message_noise));
     }
     whole
 }
 
-fn collect(root: &Value, schema: &Value, defaults: &toml::Table, prefix: &str, keys: &mut Vec<Key>) {
+fn collect(
+    root: &Value,
+    schema: &Value,
+    defaults: &toml::Table,
+    prefix: &str,
+    keys: &mut Vec<Key>,
+) {
     let Some(properties) = schema["properties"].as_object() else { return };
-    let (tables, plain): (Vec<_>, Vec<_>) =
-        properties.iter().partition(|(_, property)| resolve(root, property)["properties"].is_object());
+    let (tables, plain): (Vec<_>, Vec<_>) = properties
+        .iter()
+        .partition(|(_, property)| resolve(root, property)["properties"].is_object());
     for (name, property) in plain {
-        let meaning = property["description"].as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>();
+        let meaning = property["description"]
+            .as_str()
+            .unwrap_or_default()
+            .split_whitespace()
+            .collect::<Vec<_>>();
         let default = defaults.get(name).map(toml::Value::to_string).unwrap_or_default();
         keys.push(Key { path: format!("{prefix}{name}"), meaning: meaning.join(" "), default });
     }
@@ -93,7 +108,9 @@ mod tests {
         assert!(keys.iter().any(|k| k.path == "boost.topology.lambda_e"));
         let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
         // Methods may use the same letter, attacks the same word; what everybody shares may not.
-        let shared = keys.iter().filter(|k| !k.path.starts_with("methods.") && !k.path.starts_with("attack."));
+        let shared = keys
+            .iter()
+            .filter(|k| !k.path.starts_with("methods.") && !k.path.starts_with("attack."));
         let mut names: Vec<String> = shared.map(|k| last(&k.path)).collect();
         names.sort();
         let count = names.len();

@@ -67,8 +67,8 @@ impl Layers {
     /// Adds a TOML file.
     ///
     /// # Errors
-    /// If it cannot be read, is not TOML, or has an unknown key; the message names the line. Also if it is that of a finished
-    /// run and was changed since: who repeats a run wants that run.
+    /// If it cannot be read, is not TOML, or has an unknown key; the message names the line. Also
+    /// if it is that of a finished run and was changed since: who repeats a run wants that run.
     pub fn file(&mut self, path: &Path) -> Result<()> {
         // Elsewhere a list of checksums may be anybody's.
         if path.ends_with(RunFolder::CONFIG) && path.with_file_name(RunFolder::SUMMARY).is_file() {
@@ -84,7 +84,9 @@ impl Layers {
     /// As [`Layers::file`].
     pub fn text(&mut self, text: &str, path: &Path) -> Result<()> {
         let table: Table = toml::from_str(text).map_err(|error| Error::Config {
-            place: error.span().map_or_else(|| path.display().to_string(), |span| at_line(path, text, span.start)),
+            place: error
+                .span()
+                .map_or_else(|| path.display().to_string(), |span| at_line(path, text, span.start)),
             reason: error.message().to_owned(),
         })?;
         let given = leaves(&table).into_iter().chain(empty_tables(&table)).collect::<Vec<_>>();
@@ -136,12 +138,16 @@ impl Layers {
     pub fn assignment(&mut self, text: &str) -> Result<()> {
         let flag = format!("--set {text}");
         let Some((key, value)) = text.split_once('=') else {
-            return Err(Error::Config { place: flag, reason: "expected key=value, found no `=`".into() });
+            return Err(Error::Config {
+                place: flag,
+                reason: "expected key=value, found no `=`".into(),
+            });
         };
         let value = value.trim();
         // `nan` and `inf` are numbers in TOML, and words where they name an attack.
         let word = full_path(key.trim()).is_some_and(|path| path == "attack.kind");
-        let parsed = toml::from_str::<Table>(&format!("v = {value}")).ok().and_then(|mut t| t.remove("v"));
+        let parsed =
+            toml::from_str::<Table>(&format!("v = {value}")).ok().and_then(|mut t| t.remove("v"));
         let parsed = parsed.filter(|value| !(word && value.is_float()));
         self.set(key.trim(), parsed.unwrap_or_else(|| Value::String(value.to_owned())), &flag)
     }
@@ -153,9 +159,11 @@ impl Layers {
     /// # Errors
     /// If a value has the wrong type or is out of range, or the dataset is unknown.
     pub fn resolve(&self) -> Result<(Config, BTreeMap<String, Source>)> {
-        let named = self.layers.iter().rev().find_map(|(_, t)| t.get("dataset").and_then(Value::as_str));
+        let named =
+            self.layers.iter().rev().find_map(|(_, t)| t.get("dataset").and_then(Value::as_str));
         let name = named.unwrap_or("demo").to_owned();
-        let mut all = vec![(Source::Default, Table::try_from(Config::default()).unwrap_or_default())];
+        let mut all =
+            vec![(Source::Default, Table::try_from(Config::default()).unwrap_or_default())];
         if let Some((split, rate)) = Data::named(&name)?.protocol() {
             let mut table = Table::new();
             for (key, share) in ["split.train", "split.val", "split.test"].iter().zip(split) {
@@ -175,12 +183,14 @@ impl Layers {
                 (key, source)
             }));
         }
-        let config: Config = serde_path_to_error::deserialize(Value::Table(merged)).map_err(|error| {
-            let key = error.path().to_string();
-            let source = sources.get(key.split('[').next().unwrap_or_default());
-            let place = source.map_or_else(|| key.clone(), |source| format!("{key} (from {source})"));
-            Error::Config { place, reason: in_plain_words(error.into_inner().message()) }
-        })?;
+        let config: Config =
+            serde_path_to_error::deserialize(Value::Table(merged)).map_err(|error| {
+                let key = error.path().to_string();
+                let source = sources.get(key.split('[').next().unwrap_or_default());
+                let place =
+                    source.map_or_else(|| key.clone(), |source| format!("{key} (from {source})"));
+                Error::Config { place, reason: in_plain_words(error.into_inner().message()) }
+            })?;
         config.check().map_err(|error| located(error, &sources))?;
         self.check_shortened(&config.method)?;
         Ok((config, sources))
@@ -194,7 +204,9 @@ impl Layers {
         for Shortened { short, path, flag } in &self.shortened {
             let own = format!("methods.{method}.{short}");
             if *path != own && is_known(&own) {
-                let reason = format!("`{short}` is ambiguous with the method {method}: expected one of {path}, {own}");
+                let reason = format!(
+                    "`{short}` is ambiguous with the method {method}: expected one of {path}, {own}"
+                );
                 return Err(Error::Config { place: flag.clone(), reason });
             }
         }
@@ -237,7 +249,9 @@ fn located(error: Error, sources: &BTreeMap<String, Source>) -> Error {
         _ => return error,
     };
     match sources.get(key) {
-        Some(source @ Source::File { .. }) => Error::Config { place: format!("{key} (from {source})"), reason },
+        Some(source @ Source::File { .. }) => {
+            Error::Config { place: format!("{key} (from {source})"), reason }
+        }
         _ => error,
     }
 }
@@ -274,7 +288,9 @@ fn leaves(table: &Table) -> Vec<String> {
     table
         .iter()
         .flat_map(|(key, value)| match value {
-            Value::Table(inner) => leaves(inner).into_iter().map(|rest| format!("{key}.{rest}")).collect(),
+            Value::Table(inner) => {
+                leaves(inner).into_iter().map(|rest| format!("{key}.{rest}")).collect()
+            }
             _ => vec![key.clone()],
         })
         .collect()
@@ -286,7 +302,9 @@ fn empty_tables(table: &Table) -> Vec<String> {
         .iter()
         .flat_map(|(key, value)| match value {
             Value::Table(inner) if inner.is_empty() => vec![key.clone()],
-            Value::Table(inner) => empty_tables(inner).into_iter().map(|rest| format!("{key}.{rest}")).collect(),
+            Value::Table(inner) => {
+                empty_tables(inner).into_iter().map(|rest| format!("{key}.{rest}")).collect()
+            }
             _ => Vec::new(),
         })
         .collect()
@@ -296,7 +314,8 @@ pub(super) fn is_known(path: &str) -> bool {
     keys().iter().any(|key| key.path == path)
 }
 
-/// Whether a leaf or an empty table of `table` is where the configuration has one; if not, what is wrong with it.
+/// Whether a leaf or an empty table of `table` is where the configuration has one; if not, what is
+/// wrong with it.
 fn check_key(table: &Table, path: &str) -> Result<(), String> {
     let keys = keys();
     let leaf = path.split('.').try_fold(None, |found: Option<&Value>, part| {
@@ -306,12 +325,14 @@ fn check_key(table: &Table, path: &str) -> Result<(), String> {
     let is_table = leaf.flatten().is_some_and(Value::is_table);
     // A key that has a value stands for a table here, itself or above this one.
     let above = |key: &&Key| path.strip_prefix(&key.path).is_some_and(|rest| rest.starts_with('.'));
-    let value = keys.iter().find(above).or_else(|| keys.iter().find(|key| is_table && key.path == path));
+    let value =
+        keys.iter().find(above).or_else(|| keys.iter().find(|key| is_table && key.path == path));
     if let Some(value) = value {
         return Err(format!("expected a value for `{}`, found a table", value.path));
     }
     let inside = format!("{path}.");
-    let known = if is_table { keys.iter().any(|k| k.path.starts_with(&inside)) } else { is_known(path) };
+    let known =
+        if is_table { keys.iter().any(|k| k.path.starts_with(&inside)) } else { is_known(path) };
     match known {
         true => Ok(()),
         false if is_table => Err(unknown_table(path)),
@@ -321,9 +342,12 @@ fn check_key(table: &Table, path: &str) -> Result<(), String> {
 
 fn unknown_table(path: &str) -> String {
     let keys = keys();
-    let parents = |key: &Key| key.path.match_indices('.').map(|(at, _)| key.path[..at].to_owned()).collect::<Vec<_>>();
+    let parents = |key: &Key| {
+        key.path.match_indices('.').map(|(at, _)| key.path[..at].to_owned()).collect::<Vec<_>>()
+    };
     let tables: Vec<String> = keys.iter().flat_map(parents).collect();
-    let names = || tables.iter().map(String::as_str).chain(keys.iter().map(|key| key.path.as_str()));
+    let names =
+        || tables.iter().map(String::as_str).chain(keys.iter().map(|key| key.path.as_str()));
     let last = |path: &'_ str| path.rsplit('.').next().unwrap_or_default().to_owned();
     // The whole path may be near, or its last part may be right and stand elsewhere.
     let near = boostfgl_graph::nearest(path, names()).or_else(|| {
@@ -335,8 +359,9 @@ fn unknown_table(path: &str) -> String {
     format!("unknown table `{path}`{}", near.unwrap_or_default())
 }
 
-/// The one key that is meant by a path or the end of one. Keys of methods share names (`moon.mu`, `fedprox.mu`), and those of
-/// attacks may be named like others (`attack.clients`): these are meant only if no other key is, and only if one of them is.
+/// The one key that is meant by a path or the end of one. Keys of methods share names (`moon.mu`,
+/// `fedprox.mu`), and those of attacks may be named like others (`attack.clients`): these are meant
+/// only if no other key is, and only if one of them is.
 pub(super) fn full_path(key: &str) -> Option<String> {
     let ends = format!(".{key}");
     let keys = keys();
@@ -344,7 +369,8 @@ pub(super) fn full_path(key: &str) -> Option<String> {
         return Some(exact.path.clone());
     }
     let special = |key: &&Key| key.path.starts_with("methods.") || key.path.starts_with("attack.");
-    let (special, others): (Vec<_>, Vec<_>) = keys.iter().filter(|k| k.path.ends_with(&ends)).partition(special);
+    let (special, others): (Vec<_>, Vec<_>) =
+        keys.iter().filter(|k| k.path.ends_with(&ends)).partition(special);
     match (others.as_slice(), special.as_slice()) {
         ([one], _) | ([], [one]) => Some(one.path.clone()),
         _ => None,
@@ -354,10 +380,13 @@ pub(super) fn full_path(key: &str) -> Option<String> {
 /// What serde says of a wrong type, without the names of Rust's types.
 fn in_plain_words(message: &str) -> String {
     let message = message.trim();
-    if let Some((found, known)) = message.strip_prefix("unknown variant `").and_then(|rest| rest.split_once('`')) {
+    if let Some((found, known)) =
+        message.strip_prefix("unknown variant `").and_then(|rest| rest.split_once('`'))
+    {
         // Names stand between backquotes: every second piece.
         let names = known.split('`').skip(1).step_by(2);
-        let near = boostfgl_graph::nearest(found, names.clone()).map(|near| format!(" (did you mean `{near}`?)"));
+        let near = boostfgl_graph::nearest(found, names.clone())
+            .map(|near| format!(" (did you mean `{near}`?)"));
         let names = names.collect::<Vec<_>>().join(", ");
         return format!("expected one of {names}, found `{found}`{}", near.unwrap_or_default());
     }
@@ -382,20 +411,29 @@ fn unknown_key(key: &str) -> String {
     if let Some(inner) = keys.iter().find(|k| k.path.starts_with(&inside)) {
         let near = boostfgl_graph::nearest(key, keys.iter().map(|k| k.path.as_str()));
         let near = near.map(|near| format!(" (or did you mean `{near}`?)")).unwrap_or_default();
-        return format!("expected a table, found a value: set one of its keys, such as `{}`{near}", inner.path);
+        return format!(
+            "expected a table, found a value: set one of its keys, such as `{}`{near}",
+            inner.path
+        );
     }
     let ends = format!(".{key}");
-    let several: Vec<&str> = keys.iter().map(|k| k.path.as_str()).filter(|path| path.ends_with(&ends)).collect();
+    let several: Vec<&str> =
+        keys.iter().map(|k| k.path.as_str()).filter(|path| path.ends_with(&ends)).collect();
     if let [_, _, ..] = several.as_slice() {
-        return format!("`{key}` is a key of several methods: expected one of {}", several.join(", "));
+        return format!(
+            "`{key}` is a key of several methods: expected one of {}",
+            several.join(", ")
+        );
     }
     let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
     // The whole path may be near, or its last part may be right and stand in another table.
-    let near = boostfgl_graph::nearest(key, keys.iter().map(|k| k.path.as_str())).map(str::to_owned).or_else(|| {
-        let names: Vec<String> = keys.iter().map(|k| last(&k.path)).collect();
-        let name = boostfgl_graph::nearest(&last(key), names.iter().map(String::as_str))?;
-        full_path(name)
-    });
+    let near = boostfgl_graph::nearest(key, keys.iter().map(|k| k.path.as_str()))
+        .map(str::to_owned)
+        .or_else(|| {
+            let names: Vec<String> = keys.iter().map(|k| last(&k.path)).collect();
+            let name = boostfgl_graph::nearest(&last(key), names.iter().map(String::as_str))?;
+            full_path(name)
+        });
     let suggestion = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
     format!("unknown key `{key}`{suggestion}")
 }
@@ -404,7 +442,8 @@ fn unknown_key(key: &str) -> String {
 fn changed(error: disk::Error) -> Error {
     match error.source.kind() {
         io::ErrorKind::InvalidData => {
-            let advice = "Put the file back as it was; to run another configuration, copy it to another folder first.";
+            let advice = "Put the file back as it was; to run another configuration, copy it to \
+                another folder first.";
             Error::usage(error.path.display().to_string(), error.source.to_string(), advice)
         }
         // As without a checksum.
@@ -440,7 +479,9 @@ fn offset_of(text: &str, path: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn resolve(build: impl FnOnce(&mut Layers) -> Result<()>) -> Result<(Config, BTreeMap<String, Source>)> {
+    fn resolve(
+        build: impl FnOnce(&mut Layers) -> Result<()>,
+    ) -> Result<(Config, BTreeMap<String, Source>)> {
         let mut layers = Layers::new();
         build(&mut layers)?;
         layers.resolve()
@@ -453,7 +494,10 @@ mod tests {
     #[test]
     fn later_layers_win_and_say_where_they_came_from() {
         let (config, sources) = resolve(|layers| {
-            layers.text("dataset = \"ogbn-arxiv\"\n[fed]\nrounds = 7\nepochs = 2\n", Path::new("my.toml"))?;
+            layers.text(
+                "dataset = \"ogbn-arxiv\"\n[fed]\nrounds = 7\nepochs = 2\n",
+                Path::new("my.toml"),
+            )?;
             layers.assignment("rounds=9")?;
             layers.assignment("boost.topology.edge_score=reliability")
         })
@@ -474,22 +518,30 @@ mod tests {
             layers.assignment("participation=1")
         })
         .unwrap();
-        let (again, _) = resolve(|layers| layers.text(&config.to_toml(), Path::new("config.toml"))).unwrap();
+        let (again, _) =
+            resolve(|layers| layers.text(&config.to_toml(), Path::new("config.toml"))).unwrap();
         assert_eq!(config, again);
     }
 
-    /// Digests of finished cells are made from the text: without noise it is the text of before there was any.
+    /// Digests of finished cells are made from the text: without noise it is the text of before
+    /// there was any.
     #[test]
     fn message_noise_is_written_only_where_there_is_some() {
         assert!(!Config::default().to_toml().contains("message_noise"));
         let key = keys().iter().find(|key| key.path == "model.message_noise").unwrap();
-        assert!(key.meaning.contains("simulates differential privacy and is not"), "{}", key.meaning);
+        assert!(
+            key.meaning.contains("simulates differential privacy and is not"),
+            "{}",
+            key.meaning
+        );
         let (silent, _) = resolve(|layers| layers.assignment("message_noise=0")).unwrap();
         assert_eq!(silent.to_toml(), Config::default().to_toml());
         for (given, sigma) in [("0.25", 0.25), ("2", 2.0)] {
-            let (noisy, _) = resolve(|layers| layers.assignment(&format!("message_noise={given}"))).unwrap();
+            let (noisy, _) =
+                resolve(|layers| layers.assignment(&format!("message_noise={given}"))).unwrap();
             assert_eq!(noisy.model.message_noise, sigma);
-            let (again, _) = resolve(|layers| layers.text(&noisy.to_toml(), Path::new("config.toml"))).unwrap();
+            let (again, _) =
+                resolve(|layers| layers.text(&noisy.to_toml(), Path::new("config.toml"))).unwrap();
             assert_eq!((&again, again.to_toml()), (&noisy, noisy.to_toml()));
         }
         assert_eq!(
@@ -512,12 +564,14 @@ mod tests {
         );
         assert_eq!(
             file("optimizer_state = \"reset\""),
-            "c.toml, line 1: unknown key `optimizer_state` (did you mean `optimizer.optimizer_state`?)"
+            "c.toml, line 1: unknown key `optimizer_state` (did you mean \
+             `optimizer.optimizer_state`?)"
         );
         assert!(file("[fed\n").starts_with("c.toml, line 1: "), "{}", file("[fed\n"));
         assert_eq!(
             file("[fed]\nrounds = \"many\"\n"),
-            "fed.rounds (from c.toml, line 2): expected a whole number of at least 0, found string \"many\""
+            "fed.rounds (from c.toml, line 2): expected a whole number of at least 0, found \
+             string \"many\""
         );
         assert_eq!(
             file("method = \"fedavg\"\n[fed]\nrounds = 0\n"),
@@ -525,10 +579,17 @@ mod tests {
         );
         assert!(file("fed = 3\n").starts_with("c.toml, line 1: expected a table, found a value"));
         assert!(
-            message(|l| l.assignment("seeds=[-1]")).starts_with("seeds[0] (from --set seeds=[-1]): expected a whole")
+            message(|l| l.assignment("seeds=[-1]"))
+                .starts_with("seeds[0] (from --set seeds=[-1]): expected a whole")
         );
-        assert_eq!(message(|l| l.assignment("fed.rounds")), "--set fed.rounds: expected key=value, found no `=`");
-        assert_eq!(message(|l| l.assignment("fed.rounds=0")), "fed.rounds: expected at least 1, found 0");
+        assert_eq!(
+            message(|l| l.assignment("fed.rounds")),
+            "--set fed.rounds: expected key=value, found no `=`"
+        );
+        assert_eq!(
+            message(|l| l.assignment("fed.rounds=0")),
+            "fed.rounds: expected at least 1, found 0"
+        );
         assert!(message(|l| l.assignment("lambda_x=1")).contains("did you mean"));
         assert!(message(|l| l.assignment("method=fedavgg")).contains("did you mean `fedavg`?"));
         assert!(message(|l| l.assignment("dataset=coar")).contains("did you mean `cora`?"));
@@ -539,14 +600,23 @@ mod tests {
     fn tables_and_words_are_named_with_place_and_nearest_name() {
         let file = |text: &'static str| message(move |l| l.text(text, Path::new("c.toml")));
         assert_eq!(file("\n[fde]\n"), "c.toml, line 2: unknown table `fde` (did you mean `fed`?)");
-        assert_eq!(file("[model.node]\n"), "c.toml, line 1: unknown table `model.node` (did you mean `boost.node`?)");
+        assert_eq!(
+            file("[model.node]\n"),
+            "c.toml, line 1: unknown table `model.node` (did you mean `boost.node`?)"
+        );
         assert_eq!(
             file("[model.nois]\n"),
             "c.toml, line 1: unknown table `model.nois` (did you mean `methods.fedtad.noise`?)"
         );
         assert_eq!(file("[nothing-like-it]\n"), "c.toml, line 1: unknown table `nothing-like-it`");
-        assert_eq!(file("\n[dataset]\n"), "c.toml, line 2: expected a value for `dataset`, found a table");
-        assert_eq!(file("[dataset]\nname = 1\n"), "c.toml, line 2: expected a value for `dataset`, found a table");
+        assert_eq!(
+            file("\n[dataset]\n"),
+            "c.toml, line 2: expected a value for `dataset`, found a table"
+        );
+        assert_eq!(
+            file("[dataset]\nname = 1\n"),
+            "c.toml, line 2: expected a value for `dataset`, found a table"
+        );
         assert_eq!(
             message(|l| l.assignment("rounds={a=1}")),
             "--set rounds={a=1}: expected a value for `fed.rounds`, found a table"
@@ -559,15 +629,20 @@ mod tests {
         assert_eq!((config.fed.rounds, config.fed.epochs), (3, 2));
         assert_eq!(
             file("[aggregation]\nrule = \"medain\"\n"),
-            "aggregation.rule (from c.toml, line 2): expected one of mean, median, trimmed-mean, krum, multi-krum, bulyan, \
+            "aggregation.rule (from c.toml, line 2): expected one of mean, median, trimmed-mean, \
+             krum, multi-krum, bulyan, \
              geometric-median, norm-bounded, found `medain` (did you mean `median`?)"
         );
         assert_eq!(
             message(|l| l.assignment("optimizer.optimizer=adma")),
-            "optimizer.optimizer (from --set optimizer.optimizer=adma): expected one of adam, sgd, found `adma` (did you \
+            "optimizer.optimizer (from --set optimizer.optimizer=adma): expected one of adam, \
+             sgd, found `adma` (did you \
              mean `adam`?)"
         );
-        assert!(message(|l| l.assignment("boosts=[\"nod\"]")).ends_with("found `nod` (did you mean `node`?)"));
+        assert!(
+            message(|l| l.assignment("boosts=[\"nod\"]"))
+                .ends_with("found `nod` (did you mean `node`?)")
+        );
     }
 
     #[test]
@@ -586,7 +661,8 @@ mod tests {
         ] {
             let short = set.split('=').next().unwrap();
             let expected = format!(
-                "--set {set}: `{short}` is ambiguous with the method {method}: expected one of {other}, methods.{method}.{short}"
+                "--set {set}: `{short}` is ambiguous with the method {method}: expected one of \
+                 {other}, methods.{method}.{short}"
             );
             assert_eq!(with(method, set).unwrap_err().to_string(), expected);
         }
@@ -605,7 +681,8 @@ mod tests {
             .unwrap();
             without_effect(&config, &sources)
         };
-        let expected = "methods.fedprox.mu (from --set fedprox.mu=5) has no effect: the method is fedavg";
+        let expected =
+            "methods.fedprox.mu (from --set fedprox.mu=5) has no effect: the method is fedavg";
         assert_eq!(told("fedavg"), [expected]);
         assert_eq!(told("fedprox"), [""; 0]);
     }

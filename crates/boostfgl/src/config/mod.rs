@@ -1,8 +1,8 @@
 //! One configuration: every key, its default, its meaning, and where each value came from.
 //!
-//! Values come in layers, later ones winning: the program's defaults, the dataset's protocol, a TOML file, flags,
-//! `--set key=value`. Unknown keys are errors that name the nearest known one. [`Config::check`] looks at every range
-//! before anything runs.
+//! Values come in layers, later ones winning: the program's defaults, the dataset's protocol, a
+//! TOML file, flags, `--set key=value`. Unknown keys are errors that name the nearest known one.
+//! [`Config::check`] looks at every range before anything runs.
 
 mod changed;
 mod keys;
@@ -20,7 +20,9 @@ use boostfgl_fed::{aggregate, attack, screen};
 use boostfgl_graph::groups::MinorityRule;
 use boostfgl_graph::{Graph, Scaling};
 use boostfgl_nn::backbones::{self, Architecture};
-use boostfgl_partition::{FromFile, LabelSkew, Louvain, PartitionConfig, Random, Ratios, SplitRule};
+use boostfgl_partition::{
+    FromFile, LabelSkew, Louvain, PartitionConfig, Random, Ratios, SplitRule,
+};
 use boostfgl_report::name;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,15 +36,18 @@ pub struct Config {
     pub dataset: String,
     /// The federated method; `boostfgl methods` lists them.
     pub method: String,
-    /// The boosts that are on: node, topology, model. Left out, the method decides (boostfgl: all, others: none).
+    /// The boosts that are on: node, topology, model. Left out, the method decides (boostfgl: all,
+    /// others: none).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub boosts: Option<Vec<Boost>>,
-    /// What the run is called in tables, reports and `serve`; it decides nothing else. Left out, by what was changed.
+    /// What the run is called in tables, reports and `serve`; it decides nothing else. Left out, by
+    /// what was changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The seeds; each gives one run with its own partition, split and initial model.
     pub seeds: Vec<u64>,
-    /// Compute dense products in one fixed order, so that digits are the same on every CPU; takes longer.
+    /// Compute dense products in one fixed order, so that digits are the same on every CPU; takes
+    /// longer.
     #[serde(skip_serializing_if = "is_false")]
     pub portable: bool,
     /// How features enter.
@@ -157,7 +162,14 @@ pub struct PartitionSection {
 
 impl Default for PartitionSection {
     fn default() -> Self {
-        Self { partitioner: "louvain".into(), clients: 5, resolution: 1.0, delta: 20, alpha: 1.0, file: None }
+        Self {
+            partitioner: "louvain".into(),
+            clients: 5,
+            resolution: 1.0,
+            delta: 20,
+            alpha: 1.0,
+            file: None,
+        }
     }
 }
 
@@ -166,11 +178,15 @@ const MOST_CLIENTS: usize = u32::MAX as usize;
 
 /// The complaint about a key.
 fn wrong(place: &str, expected: &str, found: impl std::fmt::Display) -> Result<()> {
-    Err(Error::Config { place: place.into(), reason: format!("expected {expected}, found {found}") })
+    Err(Error::Config {
+        place: place.into(),
+        reason: format!("expected {expected}, found {found}"),
+    })
 }
 
 impl PartitionSection {
-    /// Checks every range, also of what the chosen partitioner does not use: it may be chosen by mistake.
+    /// Checks every range, also of what the chosen partitioner does not use: it may be chosen by
+    /// mistake.
     ///
     /// # Errors
     /// Names the first key that is out of range.
@@ -182,14 +198,17 @@ impl PartitionSection {
         if self.clients > MOST_CLIENTS {
             return wrong("partition.clients", &format!("at most {MOST_CLIENTS}"), self.clients);
         }
-        for (key, value) in [("partition.resolution", self.resolution), ("partition.alpha", self.alpha)] {
+        for (key, value) in
+            [("partition.resolution", self.resolution), ("partition.alpha", self.alpha)]
+        {
             if !(value.is_finite() && value > 0.0) {
                 return wrong(key, "a finite number above 0", value);
             }
         }
         match &self.file {
             Some(file) if self.partitioner != "file" => {
-                let found = format!("{} with partitioner = \"{}\"", file.display(), self.partitioner);
+                let found =
+                    format!("{} with partitioner = \"{}\"", file.display(), self.partitioner);
                 wrong("partition.file", "a file only with partitioner = \"file\"", found)
             }
             _ => Ok(()),
@@ -202,7 +221,9 @@ impl PartitionSection {
     /// If the name is unknown, or a file is needed and missing.
     pub fn partitioner(&self) -> Result<PartitionConfig> {
         Ok(match boostfgl_partition::by_name(&self.partitioner)? {
-            PartitionConfig::LabelSkew(_) => PartitionConfig::LabelSkew(LabelSkew { alpha: self.alpha }),
+            PartitionConfig::LabelSkew(_) => {
+                PartitionConfig::LabelSkew(LabelSkew { alpha: self.alpha })
+            }
             PartitionConfig::Random(_) => PartitionConfig::Random(Random {}),
             PartitionConfig::FromFile(_) => PartitionConfig::FromFile(FromFile {
                 file: self.file.clone().ok_or_else(|| Error::Config {
@@ -210,7 +231,9 @@ impl PartitionSection {
                     reason: "expected the path of a partition.csv, found none".into(),
                 })?,
             }),
-            _ => PartitionConfig::Louvain(Louvain { resolution: self.resolution, delta: self.delta }),
+            _ => {
+                PartitionConfig::Louvain(Louvain { resolution: self.resolution, delta: self.delta })
+            }
         })
     }
 }
@@ -219,8 +242,9 @@ impl PartitionSection {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SplitSection {
-    /// Where roles come from: file (the split that comes with the data; of k stored ones seed s takes number s mod k), shares
-    /// (drawn per client and class), or auto (file for data given by a path that have a split, shares otherwise).
+    /// Where roles come from: file (the split that comes with the data; of k stored ones seed s
+    /// takes number s mod k), shares (drawn per client and class), or auto (file for data given by
+    /// a path that have a split, shares otherwise).
     pub source: SplitSource,
     /// Share of training nodes.
     pub train: f64,
@@ -259,7 +283,8 @@ impl SplitSection {
         Ok(())
     }
 
-    /// The rule of these settings for `graph`, which is the user's own (given by a path) or a known dataset.
+    /// The rule of these settings for `graph`, which is the user's own (given by a path) or a known
+    /// dataset.
     ///
     /// # Errors
     /// If the shares are not shares.
@@ -277,8 +302,9 @@ impl SplitSection {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GroupSection {
-    /// Minority classes: 0.5 (the smallest classes that together hold at least this share of the training labels, above 0 and
-    /// at most 1; the largest class never is one), "smallest:N" (the N smallest), or a list of class names.
+    /// Minority classes: 0.5 (the smallest classes that together hold at least this share of the
+    /// training labels, above 0 and at most 1; the largest class never is one), "smallest:N" (the N
+    /// smallest), or a list of class names.
     #[schemars(with = "String")]
     pub minority: MinorityRule,
     /// A node is heterophilous if at most this share of its neighbours has its class, in [0, 1].
@@ -289,7 +315,11 @@ pub struct GroupSection {
 
 impl Default for GroupSection {
     fn default() -> Self {
-        Self { minority: MinorityRule::Ratio(0.5), homophily_threshold: 0.5, homophily_graph: HomophilyGraph::Global }
+        Self {
+            minority: MinorityRule::Ratio(0.5),
+            homophily_threshold: 0.5,
+            homophily_graph: HomophilyGraph::Global,
+        }
     }
 }
 
@@ -332,8 +362,14 @@ impl Config {
     /// Names the first key that is wrong, what it may be and what it was.
     pub fn check(&self) -> Result<()> {
         self.method()?;
-        if let Some((name, expected)) = self.name.as_deref().and_then(|n| Some((n, name::objection(n)?))) {
-            return wrong("name", &expected, format!("`{}`", name.chars().take(40).collect::<String>()));
+        if let Some((name, expected)) =
+            self.name.as_deref().and_then(|n| Some((n, name::objection(n)?)))
+        {
+            return wrong(
+                "name",
+                &expected,
+                format!("`{}`", name.chars().take(40).collect::<String>()),
+            );
         }
         self.model.check()?;
         self.optimizer.check()?;
@@ -356,7 +392,9 @@ impl Config {
         if self.seeds.is_empty() {
             return wrong("seeds", "at least one seed", "none");
         }
-        if let Some(seed) = (1..self.seeds.len()).find(|&i| self.seeds[..i].contains(&self.seeds[i])) {
+        if let Some(seed) =
+            (1..self.seeds.len()).find(|&i| self.seeds[..i].contains(&self.seeds[i]))
+        {
             return wrong("seeds", "every seed once", format!("{} twice", self.seeds[seed]));
         }
         let groups = &self.groups;
@@ -369,16 +407,21 @@ impl Config {
             return wrong("groups.minority", MinorityRule::EXPECTED, found);
         }
         if !(0.0..=1.0).contains(&groups.homophily_threshold) {
-            return wrong("groups.homophily_threshold", "a number from 0 to 1", groups.homophily_threshold);
+            return wrong(
+                "groups.homophily_threshold",
+                "a number from 0 to 1",
+                groups.homophily_threshold,
+            );
         }
         Ok(())
     }
 
-    /// The configuration as TOML: `boostfgl run --config` of it gives the same digits. Settings of other methods are
-    /// left out: they have no say.
+    /// The configuration as TOML: `boostfgl run --config` of it gives the same digits. Settings of
+    /// other methods are left out: they have no say.
     pub fn to_toml(&self) -> String {
         // Every field is a number, a string, a list or a table, which TOML can hold.
-        let mut table = toml::Table::try_from(self).expect("a configuration is representable as TOML");
+        let mut table =
+            toml::Table::try_from(self).expect("a configuration is representable as TOML");
         if let Some(toml::Value::Table(methods)) = table.get_mut("methods") {
             methods.retain(|name, _| *name == self.method);
             if methods.is_empty() {
@@ -408,10 +451,14 @@ mod tests {
             told(|c| c.partition.resolution = -1.0),
             "partition.resolution: expected a finite number above 0, found -1"
         );
-        assert_eq!(told(|c| c.partition.alpha = -3.0), "partition.alpha: expected a finite number above 0, found -3");
+        assert_eq!(
+            told(|c| c.partition.alpha = -3.0),
+            "partition.alpha: expected a finite number above 0, found -3"
+        );
         assert_eq!(
             told(|c| c.partition.file = Some("p.csv".into())),
-            "partition.file: expected a file only with partitioner = \"file\", found p.csv with partitioner = \"louvain\""
+            "partition.file: expected a file only with partitioner = \"file\", found p.csv with \
+             partitioner = \"louvain\""
         );
         assert_eq!(
             told(|c| (c.split.train, c.split.source) = (7.0, SplitSource::File)),
@@ -422,7 +469,9 @@ mod tests {
             "partition.clients: expected at most 4294967295, found 4611686018427387904"
         );
         assert!(told(|c| c.attack.rounds = Some(0)).starts_with("attack.rounds: "));
-        assert!(told(|c| c.optimizer.learning_rate = 1e300).starts_with("optimizer.learning_rate: "));
+        assert!(
+            told(|c| c.optimizer.learning_rate = 1e300).starts_with("optimizer.learning_rate: ")
+        );
         assert_eq!(told(|_| ()), "");
     }
 }

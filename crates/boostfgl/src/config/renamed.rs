@@ -35,13 +35,16 @@ pub(super) fn update(table: &mut Table, key: String) -> Result<String, String> {
     let Some(value) = take(table, renamed.old) else { return Ok(key) };
     let Renamed { old, new, .. } = renamed;
     if has(table, new) {
-        return Err(format!("`{old}` is an earlier name of `{new}`: expected one of them, found both"));
+        return Err(format!(
+            "`{old}` is an earlier name of `{new}`: expected one of them, found both"
+        ));
     }
     insert(table, new, (renamed.value)(value));
     Ok((*new).to_owned())
 }
 
-/// The key and value that are meant by `--set key=value`, where `full_path` finds a key by its last part.
+/// The key and value that are meant by `--set key=value`, where `full_path` finds a key by its last
+/// part.
 ///
 /// # Errors
 /// If the last part of an old name is now that of another key.
@@ -51,11 +54,14 @@ pub(super) fn resolve(
     full_path: impl Fn(&str) -> Option<String>,
 ) -> Result<(String, Value), String> {
     let ends = format!(".{key}");
-    let Some(renamed) = RENAMED.iter().find(|renamed| renamed.old == key || renamed.old.ends_with(&ends)) else {
+    let Some(renamed) =
+        RENAMED.iter().find(|renamed| renamed.old == key || renamed.old.ends_with(&ends))
+    else {
         return Ok((key.to_owned(), value));
     };
     if renamed.old != key && full_path(key).is_some() {
-        let others = keys().iter().map(|key| key.path.as_str()).filter(|path| path.ends_with(&ends));
+        let others =
+            keys().iter().map(|key| key.path.as_str()).filter(|path| path.ends_with(&ends));
         let all: Vec<&str> = std::iter::once(renamed.new).chain(others).collect();
         return Err(format!("`{key}` is ambiguous: expected one of {}", all.join(", ")));
     }
@@ -75,6 +81,8 @@ fn take(table: &mut Table, path: &str) -> Option<Value> {
 fn has(table: &Table, path: &str) -> bool {
     match path.split_once('.') {
         None => table.contains_key(path),
-        Some((head, rest)) => table.get(head).and_then(Value::as_table).is_some_and(|inner| has(inner, rest)),
+        Some((head, rest)) => {
+            table.get(head).and_then(Value::as_table).is_some_and(|inner| has(inner, rest))
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! Frames of every evaluated round, measured while a run goes on: predictions of all rounds are too large to keep.
+//! Frames of every evaluated round, measured while a run goes on: predictions of all rounds are too
+//! large to keep.
 
 use super::{Inquiry, Judged, join, test_nodes};
 use crate::{Error, Progress, Result};
@@ -11,7 +12,8 @@ use boostfgl_report::{Course, RoundFrames};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Passes everything on to another progress, and measures groups after every evaluated round if that is asked for.
+/// Passes everything on to another progress, and measures groups after every evaluated round if
+/// that is asked for.
 pub(super) struct Watch<'a> {
     progress: &'a mut dyn Progress,
     graph: &'a Graph,
@@ -60,10 +62,14 @@ impl<'a> Watch<'a> {
     }
 
     fn measure(&mut self, record: &RoundRecord<'_>) -> Result<()> {
-        let (Some(seed), Some(predictions)) = (&self.seed, record.predictions) else { return Ok(()) };
+        let (Some(seed), Some(predictions)) = (&self.seed, record.predictions) else {
+            return Ok(());
+        };
         let judged = Judged { partition: &seed.partition, groups: &seed.groups, nodes: &seed.test };
-        let frames =
-            self.inquiry.measure(&judged.facts(self.graph, self.degree, predictions), self.inquiry.without_draws())?;
+        let frames = self.inquiry.measure(
+            &judged.facts(self.graph, self.degree, predictions),
+            self.inquiry.without_draws(),
+        )?;
         self.rounds.entry(record.round).or_default().push((seed.seed, frames));
         Ok(())
     }

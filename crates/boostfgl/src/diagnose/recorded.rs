@@ -49,7 +49,8 @@ impl RecordedRun {
         self.folder.path()
     }
 
-    /// Its configuration, with the clients and the split of its `partition.csv`: running it gives the same digits.
+    /// Its configuration, with the clients and the split of its `partition.csv`: running it gives
+    /// the same digits.
     ///
     /// # Errors
     /// If `config.toml` is missing or damaged, or names data that are not there.
@@ -64,7 +65,8 @@ impl RecordedRun {
     /// What the diagnostics that are `wanted` found; everything that was recorded if `None`.
     ///
     /// # Errors
-    /// If nothing was recorded, or not all of it; if `diagnostics.json` is damaged. The message says how to get it.
+    /// If nothing was recorded, or not all of it; if `diagnostics.json` is damaged. The message
+    /// says how to get it.
     pub fn diagnoses(&self, wanted: Option<&[Which]>) -> Result<Diagnoses> {
         let file = self.folder.file(RunFolder::DIAGNOSTICS);
         let found = if file.exists() {
@@ -76,7 +78,9 @@ impl RecordedRun {
         };
         let recorded = found.recorded();
         let missing: Vec<Which> = match wanted {
-            Some(wanted) => wanted.iter().copied().filter(|which| !recorded.contains(which)).collect(),
+            Some(wanted) => {
+                wanted.iter().copied().filter(|which| !recorded.contains(which)).collect()
+            }
             None if recorded.is_empty() => Which::ALL.to_vec(),
             None => Vec::new(),
         };
@@ -93,7 +97,8 @@ impl RecordedRun {
         };
         let missing = names(&missing);
         let reason = format!(
-            "expected findings of {missing}, found {found}; `boostfgl run … --diagnostics {missing}` records them"
+            "expected findings of {missing}, found {found}; `boostfgl run … --diagnostics \
+             {missing}` records them"
         );
         Err(Error::usage(place, reason, REPLAY))
     }
@@ -101,25 +106,34 @@ impl RecordedRun {
     /// Every metric on every grouping of its test nodes, from `predictions.csv`.
     ///
     /// # Errors
-    /// If the data are not those of the run; if `predictions.csv` is missing, damaged or about another graph; if what is asked
-    /// for is not in the data.
+    /// If the data are not those of the run; if `predictions.csv` is missing, damaged or about
+    /// another graph; if what is asked for is not in the data.
     pub fn frames(&self, graph: &Graph, inquiry: &Inquiry) -> Result<Vec<SeedFrames>> {
         if inquiry.groupings.is_empty() {
             return Ok(Vec::new());
         }
         self.check_data(graph.name(), &fingerprint::of(graph))?;
         let file = self.folder.file(RunFolder::PREDICTIONS).display().to_string();
-        let frames = crate::frame::frames(&self.folder, graph, &inquiry.groupings, &inquiry.metrics, inquiry.options());
+        let frames = crate::frame::frames(
+            &self.folder,
+            graph,
+            &inquiry.groupings,
+            &inquiry.metrics,
+            inquiry.options(),
+        );
         frames.map_err(|error| match error {
             Error::Report(error) => readable(error),
-            // Rows that are missing or of other nodes: the file was cut off between rows, or the data are others.
-            Error::Usage { place, reason, .. } if place == file => Error::usage(place, reason, OTHER_DATA),
+            // Rows that are missing or of other nodes: the file was cut off between rows, or the
+            // data are others.
+            Error::Usage { place, reason, .. } if place == file => {
+                Error::usage(place, reason, OTHER_DATA)
+            }
             other => other,
         })
     }
 
-    /// Compares the data at hand with those that the run was made on. What is returned says why they cannot be compared, if
-    /// they cannot.
+    /// Compares the data at hand with those that the run was made on. What is returned says why
+    /// they cannot be compared, if they cannot.
     ///
     /// # Errors
     /// Names both fingerprints if the data have changed since.
@@ -127,29 +141,38 @@ impl RecordedRun {
         let file = self.folder.file(RunFolder::SUMMARY).display().to_string();
         let Some(expected) = &self.summary.data else {
             return Ok(Some(format!(
-                "{file} has no fingerprint of the data, as an earlier version wrote it: whether they have changed is not known"
+                "{file} has no fingerprint of the data, as an earlier version wrote it: whether \
+                 they have changed is not known"
             )));
         };
         fingerprint::check(&file, dataset, expected, found, CHANGED_DATA).map(|()| None)
     }
 
-    /// The files of the run that were changed since, or of which that is not known, one sentence each.
+    /// The files of the run that were changed since, or of which that is not known, one sentence
+    /// each.
     pub fn changes(&self) -> Vec<String> {
         self.folder.changes()
     }
 
-    /// Trains again to answer an inquiry, in memory. `experiment` is that of [`RecordedRun::config`].
+    /// Trains again to answer an inquiry, in memory. `experiment` is that of
+    /// [`RecordedRun::config`].
     ///
     /// # Errors
-    /// If the data are not those of the run, before anything is trained; [`Error::Differs`] if the digest is another than that
-    /// of the run; as [`train`].
-    pub fn replay(&self, experiment: &Experiment, inquiry: &Inquiry, progress: &mut dyn Progress) -> Result<Answer> {
+    /// If the data are not those of the run, before anything is trained; [`Error::Differs`] if the
+    /// digest is another than that of the run; as [`train`].
+    pub fn replay(
+        &self,
+        experiment: &Experiment,
+        inquiry: &Inquiry,
+        progress: &mut dyn Progress,
+    ) -> Result<Answer> {
         if let Some(note) = self.check_data(experiment.graph().name(), experiment.fingerprint())? {
             progress.note(&note);
         }
         let mut answer = train(experiment, inquiry, progress, None)?;
         if answer.summary.digest == self.summary.digest {
-            // It trained from partition.csv; where the split came from at first is what the run says.
+            // It trained from partition.csv; where the split came from at first is what the run
+            // says.
             let seeds = answer.summary.seeds.iter_mut().zip(&self.summary.seeds);
             seeds.for_each(|(again, first)| again.details.split.clone_from(&first.details.split));
             return Ok(answer);
@@ -160,23 +183,30 @@ impl RecordedRun {
 }
 
 /// What to do if a folder does not hold what is asked for.
-const REPLAY: &str = "Add --replay: it trains again from config.toml and partition.csv to the same digits and leaves the folder as it is.";
+const REPLAY: &str = "Add --replay: it trains again from config.toml and partition.csv to the \
+    same digits and leaves the folder as it is.";
 
 /// What to do if the data are not those of the run.
-const CHANGED_DATA: &str =
-    "Put the data back as they were, or repeat the run on these: `boostfgl run --config RUN/config.toml --out NEW`.";
+const CHANGED_DATA: &str = "Put the data back as they were, or repeat the run on these: `boostfgl \
+    run --config RUN/config.toml --out NEW`.";
 
 /// What to do if predictions are not of the data at hand.
-const OTHER_DATA: &str = "Restore the data that the run was made on; if the file was cut off, add --replay to train again, or repeat the run.";
+const OTHER_DATA: &str = "Restore the data that the run was made on; if the file was cut off, add \
+    --replay to train again, or repeat the run.";
 
 /// A file of a run that cannot be read is the input's fault, and training again helps.
 fn readable(error: boostfgl_report::Error) -> Error {
-    let advice = "Add --replay to train again from config.toml and partition.csv, or repeat the run.";
+    let advice =
+        "Add --replay to train again from config.toml and partition.csv, or repeat the run.";
     match error {
-        boostfgl_report::Error::Io { path, source } => {
-            Error::usage(path.display().to_string(), format!("expected a readable file, found: {source}"), advice)
+        boostfgl_report::Error::Io { path, source } => Error::usage(
+            path.display().to_string(),
+            format!("expected a readable file, found: {source}"),
+            advice,
+        ),
+        boostfgl_report::Error::Malformed { path, reason } => {
+            Error::usage(path.display().to_string(), reason, advice)
         }
-        boostfgl_report::Error::Malformed { path, reason } => Error::usage(path.display().to_string(), reason, advice),
         other => other.into(),
     }
 }

@@ -6,9 +6,11 @@ use boostfgl_fed::boost::Boost;
 use boostfgl_fed::methods::{self, Layout, METHODS, MethodInfo};
 use boostfgl_report::Contender;
 
-/// Reads a list such as `fedavg,fedgta+all,fedavg+node+model`; `all` stands for every method there is.
+/// Reads a list such as `fedavg,fedgta+all,fedavg+node+model`; `all` stands for every method there
+/// is.
 ///
-/// An item without boosts of its own gets `boosts`, or the method's own if these are `None`; `+none` takes all away.
+/// An item without boosts of its own gets `boosts`, or the method's own if these are `None`;
+/// `+none` takes all away.
 ///
 /// # Errors
 /// If the list is empty, a name is unknown (the nearest is suggested), or an item stands twice.
@@ -24,13 +26,21 @@ pub fn contenders(list: &str, boosts: Option<&[Boost]>) -> Result<Vec<Stacked>> 
     let items: Vec<&str> = list.split(',').map(str::trim).filter(|item| !item.is_empty()).collect();
     for item in items {
         let new = match item {
-            "all" => METHODS.iter().map(|method| Stacked::new(method, boosts.map(<[Boost]>::to_vec))).collect(),
+            "all" => METHODS
+                .iter()
+                .map(|method| Stacked::new(method, boosts.map(<[Boost]>::to_vec)))
+                .collect(),
             item => vec![stacked(item, boosts)?],
         };
         for stacked in new {
             if found.iter().any(|other| other.same(&stacked)) {
-                let reason = format!("expected every method once, found `{}` twice", stacked.label());
-                return Err(Error::usage("--methods", reason, "Leave one of them out, or give it other boosts."));
+                let reason =
+                    format!("expected every method once, found `{}` twice", stacked.label());
+                return Err(Error::usage(
+                    "--methods",
+                    reason,
+                    "Leave one of them out, or give it other boosts.",
+                ));
             }
             found.push(stacked);
         }
@@ -50,7 +60,8 @@ pub fn find(item: &str, boosts: Option<&[Boost]>, among: &[Stacked]) -> Result<u
     let wanted = stacked(item, boosts)?;
     among.iter().position(|other| other.same(&wanted)).ok_or_else(|| {
         let labels: Vec<String> = among.iter().map(Stacked::label).collect();
-        let reason = format!("expected one of the methods compared ({}), found `{item}`", labels.join("; "));
+        let reason =
+            format!("expected one of the methods compared ({}), found `{item}`", labels.join("; "));
         Error::usage("--base", reason, "Add it to --methods, or choose another base.")
     })
 }
@@ -122,7 +133,10 @@ mod tests {
         let labels = |list: &str, boosts: Option<&[Boost]>| -> Vec<String> {
             contenders(list, boosts).unwrap().iter().map(Stacked::label).collect()
         };
-        assert_eq!(labels("fedavg,boostfgl", Some(&[Boost::Node])), ["fedavg + node", "boostfgl + node"]);
+        assert_eq!(
+            labels("fedavg,boostfgl", Some(&[Boost::Node])),
+            ["fedavg + node", "boostfgl + node"]
+        );
         assert_eq!(
             labels("fedavg, fedavg+all,fedavg+model+node", None),
             ["fedavg", "fedavg + all", "fedavg + node,model"]
@@ -137,11 +151,17 @@ mod tests {
         assert_eq!(message("fedavgg"), "unknown method `fedavgg` (did you mean `fedavg`?)");
         assert_eq!(message("fedavg+nodes"), "unknown boost `nodes` (did you mean `node`?)");
         assert_eq!(message(" , "), "--methods: expected at least one method, found none");
-        assert_eq!(message("fedavg,fedavg+none"), "--methods: expected every method once, found `fedavg` twice");
+        assert_eq!(
+            message("fedavg,fedavg+none"),
+            "--methods: expected every method once, found `fedavg` twice"
+        );
         let among = contenders("fedavg,boostfgl", None).unwrap();
         assert_eq!(find("boostfgl+all", None, &among).unwrap(), 1);
         let error = find("fedavg+all", None, &among).unwrap_err().to_string();
-        assert_eq!(error, "--base: expected one of the methods compared (fedavg; boostfgl), found `fedavg+all`");
+        assert_eq!(
+            error,
+            "--base: expected one of the methods compared (fedavg; boostfgl), found `fedavg+all`"
+        );
     }
 
     #[test]

@@ -16,10 +16,11 @@ pub(super) struct Course<F> {
 }
 
 impl<F> Course<F> {
-    /// What became of the client with the largest training loss. With one local epoch that is the loss of the model that the
-    /// round starts from.
+    /// What became of the client with the largest training loss. With one local epoch that is the
+    /// loss of the model that the round starts from.
     fn hardest(&mut self, record: &RoundRecord<'_>) {
-        let honest = record.clients.iter().filter(|client| !self.attackers.contains(&client.client));
+        let honest =
+            record.clients.iter().filter(|client| !self.attackers.contains(&client.client));
         let hardest = honest.max_by(|a, b| a.loss.total_cmp(&b.loss).then(b.client.cmp(&a.client)));
         if let Some(weight) = hardest.and_then(|client| client.weight) {
             self.hardest.round(weight * record.clients.len() as f64);
@@ -31,8 +32,9 @@ impl<F: FnMut()> Progress for Course<F> {
     fn round(&mut self, record: &RoundRecord<'_>, evaluation: Option<&Evaluation>) {
         self.client_rounds += record.clients.len() as u64;
         self.hardest(record);
-        self.curve
-            .extend(evaluation.map(|evaluation| Point::new(record.round, record.loss, &evaluation.scores.percent().0)));
+        self.curve.extend(evaluation.map(|evaluation| {
+            Point::new(record.round, record.loss, &evaluation.scores.percent().0)
+        }));
         (self.ended)();
     }
 }

@@ -1,9 +1,10 @@
 //! What decides the digits of a cell, as one number.
 //!
-//! The digest of a cell covers the version of the program, the content of the graph, the resolved configuration with
-//! its one seed, method and boosts, and the content of a partition file. It does not cover names and places: a
-//! dataset under another name or a folder moved elsewhere leaves it as it is. Two builds of the same version count as
-//! the same program; across CPU models the last places of a result may differ (see ARCHITECTURE.md).
+//! The digest of a cell covers the version of the program, the content of the graph, the resolved
+//! configuration with its one seed, method and boosts, and the content of a partition file. It does
+//! not cover names and places: a dataset under another name or a folder moved elsewhere leaves it
+//! as it is. Two builds of the same version count as the same program; across CPU models the last
+//! places of a result may differ (see ARCHITECTURE.md).
 
 use crate::config::SplitSource;
 use crate::{Config, Data, Experiment, Result};
@@ -30,7 +31,10 @@ impl Inputs {
             Ok(bytes) => Ok(blake3::hash(&bytes)),
             Err(source) => Err(boostfgl_report::Error::io(path, source)),
         };
-        Ok(Self { data: experiment.fingerprint().clone(), partition: file.map(digest).transpose()? })
+        Ok(Self {
+            data: experiment.fingerprint().clone(),
+            partition: file.map(digest).transpose()?,
+        })
     }
 }
 
@@ -70,22 +74,35 @@ mod tests {
         let config = Config { method: "boostfgl".into(), ..Config::default() };
         let digest = of_cell(&config, 3, &inputs);
         // The same data bring their own split if they are given by path, wherever they are.
-        let of = |dataset: &str| of_cell(&Config { dataset: dataset.into(), ..config.clone() }, 3, &inputs);
+        let of = |dataset: &str| {
+            of_cell(&Config { dataset: dataset.into(), ..config.clone() }, 3, &inputs)
+        };
         assert_ne!(of("mine/cora.npz"), digest);
         assert_eq!((of("mine/cora.npz"), of("cora")), (of("moved/elsewhere"), digest.clone()));
         let named = boostfgl_fed::boost::Boost::ALL.to_vec();
-        for same in [Config { seeds: vec![3, 9], ..config.clone() }, Config { boosts: Some(named), ..config.clone() }] {
+        for same in [
+            Config { seeds: vec![3, 9], ..config.clone() },
+            Config { boosts: Some(named), ..config.clone() },
+        ] {
             assert_eq!(of_cell(&same, 3, &inputs), digest);
         }
         let mut rounds = config.clone();
         rounds.fed.rounds += 1;
         let mut clients = config.clone();
         clients.partition.clients += 1;
-        for other in [rounds, clients, Config { boosts: Some(vec![]), ..config.clone() }, Config::default()] {
+        for other in
+            [rounds, clients, Config { boosts: Some(vec![]), ..config.clone() }, Config::default()]
+        {
             assert_ne!(of_cell(&other, 3, &inputs), digest);
         }
         assert_ne!(of_cell(&config, 4, &inputs), digest);
-        assert_ne!(of_cell(&config, 3, &Inputs { data: data("another"), ..inputs.clone() }), digest);
-        assert_ne!(of_cell(&config, 3, &Inputs { partition: Some(blake3::hash(b"another")), ..inputs }), digest);
+        assert_ne!(
+            of_cell(&config, 3, &Inputs { data: data("another"), ..inputs.clone() }),
+            digest
+        );
+        assert_ne!(
+            of_cell(&config, 3, &Inputs { partition: Some(blake3::hash(b"another")), ..inputs }),
+            digest
+        );
     }
 }

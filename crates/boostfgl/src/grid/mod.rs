@@ -1,11 +1,13 @@
 //! Several methods on several datasets over several seeds, scheduled over the cores.
 //!
-//! A [`Grid`] is datasets × methods (with their boosts) × seeds; one of its cells is one method on one dataset under one
-//! seed. All cells of a dataset and seed share one partition and split, so that methods can be compared in pairs.
+//! A [`Grid`] is datasets × methods (with their boosts) × seeds; one of its cells is one method on
+//! one dataset under one seed. All cells of a dataset and seed share one partition and split, so
+//! that methods can be compared in pairs.
 //!
-//! Every cell has a digest of all that decides its digits ([`identity`]). A finished cell is stored under its digest
-//! ([`CellStore`]) and taken from there when it is wanted again: a grid that was interrupted, or that grows by a method, runs only
-//! what is missing. Cells do not depend on each other, so results are the same for any number of threads.
+//! Every cell has a digest of all that decides its digits ([`identity`]). A finished cell is stored
+//! under its digest ([`CellStore`]) and taken from there when it is wanted again: a grid that was
+//! interrupted, or that grows by a method, runs only what is missing. Cells do not depend on each
+//! other, so results are the same for any number of threads.
 
 mod contender;
 mod detail;
@@ -69,8 +71,8 @@ pub struct Cells {
 pub struct Resources {
     /// Threads in all.
     pub threads: NonZeroUsize,
-    /// What the cells that run at a time may be estimated to hold together, in bytes. One that alone would need more is
-    /// not run.
+    /// What the cells that run at a time may be estimated to hold together, in bytes. One that
+    /// alone would need more is not run.
     pub memory: Option<u64>,
 }
 
@@ -103,8 +105,8 @@ impl Grid {
     /// Every method of `stacked` on each of `datasets`, over the seeds of the first.
     ///
     /// # Errors
-    /// If a list is empty, two datasets have the same name, their seeds differ, a method's configuration is out of
-    /// range, or a dataset cannot be trained on.
+    /// If a list is empty, two datasets have the same name, their seeds differ, a method's
+    /// configuration is out of range, or a dataset cannot be trained on.
     pub fn new(datasets: &[Experiment], stacked: Vec<Stacked>) -> Result<Self> {
         let Some(first) = datasets.first().filter(|_| !stacked.is_empty()) else {
             return Err(Error::usage(
@@ -133,12 +135,18 @@ impl Grid {
         Self::of_variants(datasets, variants, stacked)
     }
 
-    /// Like [`Grid::new`], of experiments that may be several variants of one dataset, each with the name of its own.
+    /// Like [`Grid::new`], of experiments that may be several variants of one dataset, each with
+    /// the name of its own.
     ///
     /// # Errors
     /// If a method's configuration is out of range.
-    pub fn of_variants(experiments: &[Experiment], variants: Vec<String>, stacked: Vec<Stacked>) -> Result<Self> {
-        let seeds = experiments.first().map(|first| first.config().seeds.clone()).unwrap_or_default();
+    pub fn of_variants(
+        experiments: &[Experiment],
+        variants: Vec<String>,
+        stacked: Vec<Stacked>,
+    ) -> Result<Self> {
+        let seeds =
+            experiments.first().map(|first| first.config().seeds.clone()).unwrap_or_default();
         let stack = |dataset: &Experiment| {
             stacked
                 .iter()
@@ -154,14 +162,18 @@ impl Grid {
     pub fn examined(mut self, diagnostics: &[Which]) -> Self {
         self.examined = true;
         let watched = |experiment: Experiment| experiment.with_diagnostics(diagnostics.to_vec());
-        self.experiments =
-            self.experiments.into_iter().map(|methods| methods.into_iter().map(watched).collect()).collect();
+        self.experiments = self
+            .experiments
+            .into_iter()
+            .map(|methods| methods.into_iter().map(watched).collect())
+            .collect();
         self
     }
 
     /// Runs what the store does not hold, and compares all with method number `base`.
     ///
-    /// A cell that fails is part of the outcome and does not stop the others; it is tried again next time.
+    /// A cell that fails is part of the outcome and does not stop the others; it is tried again
+    /// next time.
     ///
     /// # Errors
     /// If the store cannot be written, or a partition file cannot be read.
@@ -176,16 +188,26 @@ impl Grid {
         progress: &mut dyn GridProgress,
     ) -> Result<GridOutcome> {
         let Cells { cells, reused, ran } = self.cells(resources, store, progress)?;
-        let threads = schedule::threads_per_cell(ran, resources.threads.get()).first().copied().unwrap_or(1);
+        let threads =
+            schedule::threads_per_cell(ran, resources.threads.get()).first().copied().unwrap_or(1);
         let outcomes = cells.into_iter().map(|cell| cell.map(|cell| cell.outcome)).collect();
-        Ok(GridOutcome { comparison: self.comparison(base, outcomes, threads), cells: self.len(), reused })
+        Ok(GridOutcome {
+            comparison: self.comparison(base, outcomes, threads),
+            cells: self.len(),
+            reused,
+        })
     }
 
     /// Runs what the store does not hold. Returns all cells by variant, method and seed.
     ///
     /// # Errors
     /// If the store cannot be written, or a partition file cannot be read.
-    pub fn cells(&self, resources: Resources, store: &CellStore, progress: &mut dyn GridProgress) -> Result<Cells> {
+    pub fn cells(
+        &self,
+        resources: Resources,
+        store: &CellStore,
+        progress: &mut dyn GridProgress,
+    ) -> Result<Cells> {
         let (mut cells, jobs) = self.search(store, progress)?;
         progress.begin(cells.len(), cells.len() - jobs.len());
         schedule::run(self, &jobs, resources, store, progress, &mut cells)?;
@@ -202,19 +224,27 @@ impl Grid {
     }
 
     /// What the store holds, and what is to do.
-    fn search(&self, store: &CellStore, progress: &mut dyn GridProgress) -> Result<(Vec<Option<Finished>>, Vec<Job>)> {
+    fn search(
+        &self,
+        store: &CellStore,
+        progress: &mut dyn GridProgress,
+    ) -> Result<(Vec<Option<Finished>>, Vec<Job>)> {
         let mut jobs = self.jobs()?;
         let mut cells = vec![None; jobs.len()];
         for job in &mut jobs {
             match store.find(&job.digest) {
                 Found::Cell(record) if self.suffices(job, &record) => {
                     let CellRecord { measured, detail, .. } = *record;
-                    cells[job.at] = Some(Finished { outcome: Outcome::Done(Box::new(measured)), detail });
+                    cells[job.at] =
+                        Some(Finished { outcome: Outcome::Done(Box::new(measured)), detail });
                 }
-                // It runs again under what watched it and what is to watch it now, so that nobody loses findings.
+                // It runs again under what watched it and what is to watch it now, so that nobody
+                // loses findings.
                 Found::Cell(record) => job.watch_also(&record),
                 Found::Nothing => {}
-                Found::Unusable(reason) => progress.note(&format!("{reason}; this cell runs again")),
+                Found::Unusable(reason) => {
+                    progress.note(&format!("{reason}; this cell runs again"))
+                }
             }
         }
         jobs.retain(|job| cells[job.at].is_none());
@@ -229,7 +259,8 @@ impl Grid {
 
     /// The dataset of a block, and its variant if there are several.
     fn block_name(&self, block: usize) -> String {
-        let name = self.experiments[block].first().map_or("", |experiment| experiment.graph().name());
+        let name =
+            self.experiments[block].first().map_or("", |experiment| experiment.graph().name());
         match self.variants[block].as_str() {
             "" => name.to_owned(),
             variant => format!("{name} ({variant})"),
@@ -246,7 +277,8 @@ impl Grid {
         self.len() == 0
     }
 
-    /// The cells with their digests: by dataset, seed and method, so that cells that share a partition come together.
+    /// The cells with their digests: by dataset, seed and method, so that cells that share a
+    /// partition come together.
     fn jobs(&self) -> Result<Vec<Job>> {
         let mut jobs = Vec::with_capacity(self.len());
         for (dataset, methods) in self.experiments.iter().enumerate() {
@@ -266,14 +298,22 @@ impl Grid {
         Ok(jobs)
     }
 
-    fn comparison(&self, base: usize, outcomes: Vec<Option<Outcome>>, threads: usize) -> Comparison {
+    fn comparison(
+        &self,
+        base: usize,
+        outcomes: Vec<Option<Outcome>>,
+        threads: usize,
+    ) -> Comparison {
         let mut outcomes = outcomes.into_iter();
         let block = |methods: &Vec<Experiment>| {
             let rows = methods.iter().map(|experiment| {
                 let peak_bytes = memory::estimate(experiment.graph(), experiment.config(), threads);
                 let cell = |&seed: &u64| {
                     let message = || "it did not run".to_owned();
-                    let outcome = outcomes.next().flatten().unwrap_or_else(|| Outcome::Failed { message: message() });
+                    let outcome = outcomes
+                        .next()
+                        .flatten()
+                        .unwrap_or_else(|| Outcome::Failed { message: message() });
                     Cell { seed, outcome, peak_bytes }
                 };
                 self.seeds.iter().map(cell).collect()
@@ -282,7 +322,12 @@ impl Grid {
             (name.to_owned(), rows.collect())
         };
         let datasets = self.experiments.iter().map(block).collect();
-        Comparison::new(base, self.stacked.iter().map(Stacked::contender).collect(), self.seeds.clone(), datasets)
+        Comparison::new(
+            base,
+            self.stacked.iter().map(Stacked::contender).collect(),
+            self.seeds.clone(),
+            datasets,
+        )
     }
 }
 
@@ -303,7 +348,8 @@ impl Job {
     /// Adds the diagnostics that watched an earlier run of the cell.
     fn watch_also(&mut self, record: &CellRecord) {
         let earlier = record.detail.iter().flat_map(|detail| &detail.diagnostics);
-        let earlier = earlier.filter_map(|name| Which::ALL.into_iter().find(|which| which.name() == name));
+        let earlier =
+            earlier.filter_map(|name| Which::ALL.into_iter().find(|which| which.name() == name));
         self.diagnostics.extend(earlier);
         self.diagnostics.sort_unstable();
         self.diagnostics.dedup();

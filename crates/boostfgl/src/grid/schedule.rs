@@ -1,8 +1,9 @@
 //! Cells over the cores.
 //!
-//! With at least as many cells as threads, each cell has one thread: cells are independent, so this is the cut without
-//! any waiting. With fewer, threads are divided among them. Either way a cell works in a pool of its own, whose
-//! threads' processor time is then exactly the cell's; drawing the partition, which cells share, is not counted.
+//! With at least as many cells as threads, each cell has one thread: cells are independent, so this
+//! is the cut without any waiting. With fewer, threads are divided among them. Either way a cell
+//! works in a pool of its own, whose threads' processor time is then exactly the cell's; drawing
+//! the partition, which cells share, is not counted.
 
 use super::detail::Course;
 use super::{CellRecord, CellStore, Finished, Grid, GridProgress, Job, Resources};
@@ -40,7 +41,8 @@ pub(super) fn run(
     finished_cells: &mut [Option<Finished>],
 ) -> Result<()> {
     let mut order: Vec<usize> = (0..jobs.len()).collect();
-    // The longest first, so that nobody waits long for the last; cells that share a partition stay together.
+    // The longest first, so that nobody waits long for the last; cells that share a partition stay
+    // together.
     order.sort_by(|&one, &other| grid.work(&jobs[other]).total_cmp(&grid.work(&jobs[one])));
     let plan = threads_per_cell(jobs.len(), resources.threads.get());
     let pools = plan.iter().map(|&threads| pool(threads)).collect::<Result<Vec<_>>>()?;
@@ -50,7 +52,11 @@ pub(super) fn run(
         order: &order,
         next: AtomicUsize::new(0),
         stopped: AtomicBool::new(false),
-        partitions: grid.experiments.iter().map(|_| grid.seeds.iter().map(|_| OnceLock::new()).collect()).collect(),
+        partitions: grid
+            .experiments
+            .iter()
+            .map(|_| grid.seeds.iter().map(|_| OnceLock::new()).collect())
+            .collect(),
         budget: Budget::new(resources.memory),
         alone: pools.len() == 1,
     };
@@ -75,9 +81,19 @@ pub(super) fn run(
                         return Err(error);
                     }
                     progress.round(share.cell(job));
-                    let cell = Cell { seed: job_info.seed, outcome: finished.outcome.clone(), peak_bytes: 0 };
+                    let cell = Cell {
+                        seed: job_info.seed,
+                        outcome: finished.outcome.clone(),
+                        peak_bytes: 0,
+                    };
                     let dataset = grid.block_name(job_info.dataset);
-                    progress.cell(&dataset, &grid.stacked[job_info.method].label(), &cell, done, jobs.len());
+                    progress.cell(
+                        &dataset,
+                        &grid.stacked[job_info.method].label(),
+                        &cell,
+                        done,
+                        jobs.len(),
+                    );
                     finished_cells[job_info.at] = Some(finished);
                 }
             }
@@ -98,12 +114,16 @@ impl Grid {
         &self.experiments[job.dataset][job.method]
     }
 
-    /// How much there is to do for a cell, in no particular unit: rounds times what is propagated in each.
+    /// How much there is to do for a cell, in no particular unit: rounds times what is propagated
+    /// in each.
     fn work(&self, job: &Job) -> f64 {
         let experiment = self.experiment(job);
         let (graph, config) = (experiment.graph(), experiment.config());
         let touched = graph.len() + graph.adjacency().arcs() + graph.features().non_zeros();
-        touched as f64 * config.model.hidden as f64 * config.fed.rounds as f64 * config.fed.epochs as f64
+        touched as f64
+            * config.model.hidden as f64
+            * config.fed.rounds as f64
+            * config.fed.epochs as f64
     }
 
     fn keep(&self, job: &Job, finished: &Finished, store: &CellStore) -> Result<()> {
@@ -119,7 +139,8 @@ impl Grid {
     }
 }
 
-/// The partition of a dataset and seed, drawn by whoever comes first. An error is kept as text: every cell reports it.
+/// The partition of a dataset and seed, drawn by whoever comes first. An error is kept as text:
+/// every cell reports it.
 type Shared = OnceLock<std::result::Result<Arc<Partition>, String>>;
 
 /// Where workers take cells from.
@@ -139,7 +160,9 @@ struct Floor<'a> {
 impl Floor<'_> {
     fn work(&self, pool: &ThreadPool, events: &Sender<Event>) {
         while !self.stopped.load(Ordering::Relaxed) {
-            let Some(&job) = self.order.get(self.next.fetch_add(1, Ordering::Relaxed)) else { return };
+            let Some(&job) = self.order.get(self.next.fetch_add(1, Ordering::Relaxed)) else {
+                return;
+            };
             let finished = self.cell(job, pool, events);
             // If nobody listens any more, the grid has failed already.
             let _ = events.send(Event::Cell { job, finished });
@@ -149,7 +172,8 @@ impl Floor<'_> {
     fn cell(&self, job: usize, pool: &ThreadPool, events: &Sender<Event>) -> Finished {
         let job_info = &self.jobs[job];
         let experiment = self.grid.experiment(job_info);
-        let needed = memory::estimate(experiment.graph(), experiment.config(), pool.current_num_threads());
+        let needed =
+            memory::estimate(experiment.graph(), experiment.config(), pool.current_num_threads());
         let Some(_held) = self.budget.enter(needed) else {
             let outcome = Outcome::OverBudget { needed, budget: self.budget.limit };
             return Finished { outcome, detail: None };
@@ -163,7 +187,10 @@ impl Floor<'_> {
             let done = self.measure(job, &experiment, &partition, pool, events);
             done.map_err(|error| error.to_string())
         });
-        measured.unwrap_or_else(|message| Finished { outcome: Outcome::Failed { message }, detail: None })
+        measured.unwrap_or_else(|message| Finished {
+            outcome: Outcome::Failed { message },
+            detail: None,
+        })
     }
 
     fn measure(
@@ -182,11 +209,19 @@ impl Floor<'_> {
             let _ = events.send(Event::Round { job });
         };
         let attackers = experiment.config().attack.attackers(partition.clients())?;
-        let mut course = Course { ended, client_rounds: 0, curve: Vec::new(), attackers, hardest: Hardest::default() };
-        let (run, summary) = pool.install(|| experiment.run_seed(self.jobs[job].seed, partition, &mut course))?;
+        let mut course = Course {
+            ended,
+            client_rounds: 0,
+            curve: Vec::new(),
+            attackers,
+            hardest: Hardest::default(),
+        };
+        let (run, summary) =
+            pool.install(|| experiment.run_seed(self.jobs[job].seed, partition, &mut course))?;
         let Course { client_rounds, curve, hardest, .. } = course;
         let detail = self.grid.examined.then(|| {
-            let diagnostics = experiment.diagnostics().iter().map(|which| which.name().to_owned()).collect();
+            let diagnostics =
+                experiment.diagnostics().iter().map(|which| which.name().to_owned()).collect();
             Box::new(Detail {
                 diagnostics,
                 curve,

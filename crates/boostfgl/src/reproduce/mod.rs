@@ -6,7 +6,8 @@
 //! ```
 //!
 //! * [`Plan`] — what an experiment runs: datasets, methods, seeds, varied settings, diagnostics.
-//! * [`Laboratory`] — runs plans; finished cells are kept under their digests and reused by every experiment.
+//! * [`Laboratory`] — runs plans; finished cells are kept under their digests and reused by every
+//!   experiment.
 //! * [`Results`] — what was measured, small enough for a repository.
 //! * [`claims`] — what the paper says, and whether the measurements bear it out.
 //! * [`document`] — all of it as one Markdown file.

@@ -14,7 +14,8 @@ pub struct Printed {
     pub std: f64,
 }
 
-/// What the paper prints for a metric, method and dataset; `None` where it has no number (out of memory) or no row.
+/// What the paper prints for a metric, method and dataset; `None` where it has no number (out of
+/// memory) or no row.
 ///
 /// ```
 /// let printed = boostfgl::reproduce::paper::table1("overall_f1", "boostfgl", "cora").unwrap();
@@ -24,7 +25,8 @@ pub fn table1(metric: &str, method: &str, dataset: &str) -> Option<Printed> {
     find(TABLE1, [metric, method, dataset])
 }
 
-/// What the paper's ablation prints for a metric, a method with its boosts as tables name it, and a dataset.
+/// What the paper's ablation prints for a metric, a method with its boosts as tables name it, and a
+/// dataset.
 pub fn ablation(metric: &str, method: &str, dataset: &str) -> Option<Printed> {
     // The file writes boosts as the command line does.
     find(ABLATION, [metric, &method.replace(" + ", "+").replace(',', "+"), dataset])
@@ -48,7 +50,8 @@ mod tests {
         assert_eq!(of("overall_f1", "adafgl", "pubmed"), Some((70.05, 0.26)));
         assert_eq!(of("overall_f1", "fedspray", "ogbn-arxiv"), Some((39.44, 0.61)));
         assert_eq!(of("overall_f1", "fedgta", "ogbn-products"), None);
-        let of = |metric, method, dataset| ablation(metric, method, dataset).map(|p| (p.mean, p.std));
+        let of =
+            |metric, method, dataset| ablation(metric, method, dataset).map(|p| (p.mean, p.std));
         assert_eq!(of("hete_min_f1", "boostfgl", "chameleon"), Some((50.02, 0.21)));
         assert_eq!(of("accuracy", "fedavg + topology,model", "cora"), Some((80.25, 0.52)));
         assert_eq!(of("hete_f1", "fedavg + node,topology", "chameleon"), Some((60.19, 0.50)));

@@ -133,7 +133,11 @@ impl Plan {
             let near = boostfgl_graph::nearest(name, NAMES.iter().copied());
             let near = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
             let reason = format!("expected an experiment, found `{name}`{near}");
-            return Err(Error::usage("reproduce", reason, "`boostfgl reproduce --list` shows them all."));
+            return Err(Error::usage(
+                "reproduce",
+                reason,
+                "`boostfgl reproduce --list` shows them all.",
+            ));
         };
         Self::parse(text, &format!("reproduce/{name}.toml"))
     }
@@ -145,8 +149,11 @@ impl Plan {
     pub fn parse(text: &str, place: &str) -> Result<Self> {
         let wrong = |reason: String| Error::Config { place: place.to_owned(), reason };
         let plan: Self = toml::from_str(text).map_err(|error| wrong(error.message().to_owned()))?;
-        for (what, found) in [("datasets", plan.datasets.len()), ("methods", plan.methods.len()), ("seeds", plan.seeds)]
-        {
+        for (what, found) in [
+            ("datasets", plan.datasets.len()),
+            ("methods", plan.methods.len()),
+            ("seeds", plan.seeds),
+        ] {
             if found == 0 {
                 return Err(wrong(format!("{what}: expected at least one, found none")));
             }
@@ -172,7 +179,8 @@ impl Plan {
         self.quick.settings.iter().map(|(key, value)| format!("{key} = {value}")).collect()
     }
 
-    /// The same plan on these datasets alone, in the order of the plan; others are added at the end.
+    /// The same plan on these datasets alone, in the order of the plan; others are added at the
+    /// end.
     #[must_use]
     pub fn on(mut self, datasets: &[String]) -> Self {
         let keep = |own: &mut Vec<String>| own.retain(|dataset| datasets.contains(dataset));
@@ -203,7 +211,12 @@ impl Plan {
     pub fn variants(&self) -> Vec<Variant> {
         if self.sweeps.is_empty() {
             let (datasets, settings) = (self.datasets.clone(), self.settings.clone());
-            return vec![Variant { sweep: String::new(), datasets, settings, varied: BTreeMap::new() }];
+            return vec![Variant {
+                sweep: String::new(),
+                datasets,
+                settings,
+                varied: BTreeMap::new(),
+            }];
         }
         self.sweeps.iter().flat_map(|sweep| self.combinations(sweep)).collect()
     }
@@ -212,7 +225,8 @@ impl Plan {
         let mut settings = self.settings.clone();
         settings.extend(sweep.settings.clone());
         let datasets = sweep.datasets.clone().unwrap_or_else(|| self.datasets.clone());
-        let first = Variant { sweep: sweep.name.clone(), datasets, settings, varied: BTreeMap::new() };
+        let first =
+            Variant { sweep: sweep.name.clone(), datasets, settings, varied: BTreeMap::new() };
         sweep.vary.iter().fold(vec![first], |variants, (key, values)| {
             let with = |variant: &Variant, value: &Value| {
                 let mut variant = variant.clone();
@@ -220,7 +234,10 @@ impl Plan {
                 variant.varied.insert(key.clone(), value.to_string());
                 variant
             };
-            variants.iter().flat_map(|variant| values.iter().map(|value| with(variant, value))).collect()
+            variants
+                .iter()
+                .flat_map(|variant| values.iter().map(|value| with(variant, value)))
+                .collect()
         })
     }
 }
@@ -235,7 +252,8 @@ mod tests {
         for name in NAMES {
             let plan = Plan::named(name).unwrap_or_else(|error| panic!("{name}: {error}"));
             for plan in [plan.clone(), plan.quickly()] {
-                grid::contenders(&plan.methods.join(","), None).unwrap_or_else(|error| panic!("{name}: {error}"));
+                grid::contenders(&plan.methods.join(","), None)
+                    .unwrap_or_else(|error| panic!("{name}: {error}"));
                 plan.examined().unwrap_or_else(|error| panic!("{name}: {error}"));
                 for variant in plan.variants() {
                     assert!(!variant.datasets.is_empty(), "{name}");
@@ -243,7 +261,9 @@ mod tests {
                         let mut layers = crate::Layers::new();
                         layers.set("dataset", dataset.as_str(), "plan").unwrap();
                         for (key, value) in &variant.settings {
-                            layers.set(key, value.clone(), "plan").unwrap_or_else(|error| panic!("{name}: {error}"));
+                            layers
+                                .set(key, value.clone(), "plan")
+                                .unwrap_or_else(|error| panic!("{name}: {error}"));
                         }
                         layers.resolve().unwrap_or_else(|error| panic!("{name}: {error}"));
                     }
@@ -266,19 +286,29 @@ mod tests {
             vary = { "boost.topology.tau" = [0.1, 0.2], "boost.topology.budget" = [0.5, 1.0] }
         "#;
         let variants = Plan::parse(text, "plan").unwrap().variants();
-        let told: Vec<Vec<&str>> = variants.iter().map(|v| v.varied.values().map(String::as_str).collect()).collect();
+        let told: Vec<Vec<&str>> =
+            variants.iter().map(|v| v.varied.values().map(String::as_str).collect()).collect();
         assert_eq!(told, [["0.5", "0.1"], ["0.5", "0.2"], ["1.0", "0.1"], ["1.0", "0.2"]]);
     }
 
     #[test]
     fn plans_say_what_is_wrong_with_them() {
         let unknown = Plan::named("tabel1").unwrap_err().to_string();
-        assert_eq!(unknown, "reproduce: expected an experiment, found `tabel1` (did you mean `table1`?)");
+        assert_eq!(
+            unknown,
+            "reproduce: expected an experiment, found `tabel1` (did you mean `table1`?)"
+        );
         let good = "title=\"t\"\npaper=\"p\"\nreading=\"\"\ndatasets=[\"cora\"]\nmethods=[\"fedavg\"]\nseeds=1\n";
         assert!(Plan::parse(good, "f.toml").is_ok());
         for (text, wanted) in [
-            (good.replace("[\"cora\"]", "[]"), "f.toml: datasets: expected at least one, found none"),
-            (good.replace("seeds=1", "seeds=0"), "f.toml: seeds: expected at least one, found none"),
+            (
+                good.replace("[\"cora\"]", "[]"),
+                "f.toml: datasets: expected at least one, found none",
+            ),
+            (
+                good.replace("seeds=1", "seeds=0"),
+                "f.toml: seeds: expected at least one, found none",
+            ),
             (format!("{good}rounds=3\n"), "unknown field `rounds`"),
         ] {
             let error = Plan::parse(&text, "f.toml").unwrap_err().to_string();

@@ -37,7 +37,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Compare {
-    /// Datasets: catalogue names (`boostfgl data list`), paths to your own files, or generate:PRESET [default: demo]
+    /// Datasets: catalogue names (`boostfgl data list`), paths to your own files, or
+    /// generate:PRESET [default: demo]
     #[arg(value_name = "DATA")]
     data: Vec<String>,
 
@@ -108,7 +109,9 @@ impl Compare {
         let store = CellStore::open(&folder).map_err(Error::from)?;
         let threads = NonZeroUsize::new(pool.current_num_threads()).unwrap_or(NonZeroUsize::MIN);
         drop(pool);
-        crate::signals::say_when_interrupted("finished cells are kept; the same command goes on with the rest");
+        crate::signals::say_when_interrupted(
+            "finished cells are kept; the same command goes on with the rest",
+        );
         let mut progress = Cells::new(self.quiet);
         let outcome = grid.run(base, Resources { threads, memory }, &store, &mut progress)?;
         drop(progress);
@@ -121,7 +124,8 @@ impl Compare {
 
     /// The configuration of each dataset; all have the same but for what their protocols set.
     fn configs(&self) -> Result<Vec<Config>> {
-        let refuse = |place: &str, reason: &str, advice| Err(Error::usage(place, reason, advice).into());
+        let refuse =
+            |place: &str, reason: &str, advice| Err(Error::usage(place, reason, advice).into());
         if self.protocol.sets("dataset") {
             return refuse(
                 "--set dataset",
@@ -133,8 +137,15 @@ impl Compare {
             return refuse("--set method", "expected methods in --methods", "Use --methods a,b,c.");
         }
         if self.protocol.partition.is_some() && self.data.len() > 1 {
-            let reason = format!("expected one dataset, since a partition is of one graph, found {}", self.data.len());
-            return refuse("--partition", &reason, "Compare on one dataset at a time, or leave --partition out.");
+            let reason = format!(
+                "expected one dataset, since a partition is of one graph, found {}",
+                self.data.len()
+            );
+            return refuse(
+                "--partition",
+                &reason,
+                "Compare on one dataset at a time, or leave --partition out.",
+            );
         }
         for (at, name) in self.data.iter().enumerate() {
             if self.data[..at].contains(name) {
@@ -157,7 +168,11 @@ impl Compare {
     }
 
     /// Reads the datasets, and what one should know about them.
-    fn load(&self, configs: Vec<Config>, pool: &rayon::ThreadPool) -> Result<(Vec<Experiment>, Vec<&'static str>)> {
+    fn load(
+        &self,
+        configs: Vec<Config>,
+        pool: &rayon::ThreadPool,
+    ) -> Result<(Vec<Experiment>, Vec<&'static str>)> {
         let (mut datasets, mut flaws) = (Vec::new(), Vec::new());
         for config in configs {
             let (data, graph) = self.protocol.data_flags.load(&config.dataset, self.quiet)?;
@@ -178,10 +193,15 @@ impl Compare {
             let found = folder.read_dir().map_err(io)?.next().transpose().map_err(io)?;
             if let Some(found) = found {
                 let found = found.file_name().to_string_lossy().into_owned();
-                let reason = format!("expected an empty folder or an earlier comparison, found `{found}` in it");
-                return Err(
-                    Error::usage(folder.display().to_string(), reason, "Choose another folder with --out.").into()
+                let reason = format!(
+                    "expected an empty folder or an earlier comparison, found `{found}` in it"
                 );
+                return Err(Error::usage(
+                    folder.display().to_string(),
+                    reason,
+                    "Choose another folder with --out.",
+                )
+                .into());
             }
         }
         boostfgl::disk::create_dir_all(&folder).map_err(unusable)?;
@@ -199,7 +219,10 @@ impl Compare {
                 let mut text = comparison.text(output::style());
                 flaws.iter().for_each(|flaw| text.push_str(&format!("Note: {flaw}\n")));
                 let GridOutcome { cells, reused, .. } = outcome;
-                text.push_str(&format!("\n{reused} of {cells} cells reused; all in {}\n", folder.display()));
+                text.push_str(&format!(
+                    "\n{reused} of {cells} cells reused; all in {}\n",
+                    folder.display()
+                ));
                 text.push_str(&format!("report: {}\n", folder.join(RunFolder::REPORT).display()));
                 text
             }
@@ -235,7 +258,8 @@ fn write_all(folder: &Path, comparison: &Comparison) -> Result<()> {
     for (name, text) in &forms {
         write_atomic(folder.join(name), text.as_bytes()).map_err(Error::from)?;
     }
-    let sums = Checksums::of(folder, forms.iter().map(|(name, _)| *name)).and_then(|sums| sums.write());
+    let sums =
+        Checksums::of(folder, forms.iter().map(|(name, _)| *name)).and_then(|sums| sums.write());
     Ok(sums.map_err(unwritten)?)
 }
 

@@ -18,7 +18,8 @@ pub(crate) struct Config {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Print every key with its value, meaning and where the value came from, as a file `run --config` accepts
+    /// Print every key with its value, meaning and where the value came from, as a file `run
+    /// --config` accepts
     Show(Box<TrainingFlags>),
     /// Check a configuration file without running it
     Check {
@@ -45,7 +46,8 @@ impl Config {
     }
 }
 
-/// Every key under a comment: what it means, and where its value came from. What is not set is a comment too.
+/// Every key under a comment: what it means, and where its value came from. What is not set is a
+/// comment too.
 fn annotated(config: &boostfgl::Config, sources: &BTreeMap<String, Source>) -> String {
     let mut out = String::new();
     let mut table = "";

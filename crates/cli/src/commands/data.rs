@@ -33,8 +33,8 @@ enum Action {
     Formats,
     /// Show what is known of a dataset and what its graph looks like
     ///
-    /// Nothing is fetched for this: of a dataset that is not on this machine, the facts of the catalogue are shown, and how to
-    /// get the rest.
+    /// Nothing is fetched for this: of a dataset that is not on this machine, the facts of the
+    /// catalogue are shown, and how to get the rest.
     Show {
         /// A catalogue name, a path, or generate:PRESET
         data: String,
@@ -42,7 +42,8 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Check the files of a dataset against their SHA-256 and its counts, or read a path and say what is wrong with it
+    /// Check the files of a dataset against their SHA-256 and its counts, or read a path and say
+    /// what is wrong with it
     Check {
         /// A catalogue name, a path, or generate:PRESET
         data: String,
@@ -54,8 +55,9 @@ enum Action {
     },
     /// Read a graph in any known format and keep it as one file that every command takes
     ///
-    /// Formats: flat-npz, planetoid, gnn-benchmark, heterophilous, geom-gcn, ogb, csv (nodes.csv with id,label,features…
-    /// and edges.csv with src,dst[,weight]); `boostfgl data formats` says what each of them needs.
+    /// Formats: flat-npz, planetoid, gnn-benchmark, heterophilous, geom-gcn, ogb, csv (nodes.csv
+    /// with id,label,features… and edges.csv with src,dst[,weight]); `boostfgl data formats` says
+    /// what each of them needs.
     Import {
         /// A file or folder
         source: PathBuf,
@@ -120,9 +122,14 @@ impl Data {
                 output::check_new_file(to, *overwrite)?;
                 let preset = generator::preset(preset).map_err(Error::from)?;
                 let mut phases = Phases::new(false);
-                let graph = generator::generate(preset.name, &preset.spec, seed.unwrap_or(preset.seed), &mut |p, s| {
-                    phases.tell(p, s);
-                });
+                let graph = generator::generate(
+                    preset.name,
+                    &preset.spec,
+                    seed.unwrap_or(preset.seed),
+                    &mut |p, s| {
+                        phases.tell(p, s);
+                    },
+                );
                 drop(phases);
                 write(&graph.map_err(Error::from)?, to)
             }
@@ -137,23 +144,36 @@ impl Data {
         );
         for d in DATASETS {
             let here = match lookup.locate(d) {
-                Ok(located) if located.missing.contains(&"node-feat.csv.gz") => "without features (planted)",
+                Ok(located) if located.missing.contains(&"node-feat.csv.gz") => {
+                    "without features (planted)"
+                }
                 Ok(_) => "yes",
                 Err(_) => "no: `boostfgl data fetch` it",
             };
             let c = &d.counts;
             let numbers = [c.nodes, c.edges, c.features, c.classes].map(thousands);
             let [nodes, edges, features, classes] = numbers;
-            let _ = writeln!(out, "{:<20} {nodes:>9} {edges:>10} {features:>8} {classes:>7}  {here}", d.name);
+            let _ = writeln!(
+                out,
+                "{:<20} {nodes:>9} {edges:>10} {features:>8} {classes:>7}  {here}",
+                d.name
+            );
         }
         out.push_str("\nGenerated (no files needed)\n");
         for p in PRESETS {
             let (s, columns) = (&p.spec, p.spec.features.columns());
-            let [nodes, edges, features, classes] = [s.nodes, s.edges, columns, s.classes].map(thousands);
-            let _ =
-                writeln!(out, "{:<20} {nodes:>9} {edges:>10} {features:>8} {classes:>7}  {}", p.name, p.description);
+            let [nodes, edges, features, classes] =
+                [s.nodes, s.edges, columns, s.classes].map(thousands);
+            let _ = writeln!(
+                out,
+                "{:<20} {nodes:>9} {edges:>10} {features:>8} {classes:>7}  {}",
+                p.name, p.description
+            );
         }
-        out.push_str("\nYour own: a folder with nodes.csv (id,label,features…) and edges.csv (src,dst[,weight]), or any format that `boostfgl data formats` lists.\n");
+        out.push_str(
+            "\nYour own: a folder with nodes.csv (id,label,features…) and edges.csv \
+            (src,dst[,weight]), or any format that `boostfgl data formats` lists.\n",
+        );
         out
     }
 
@@ -166,7 +186,8 @@ impl Data {
                 Named::Catalogued(dataset) => serde_json::to_value(dataset)?,
                 _ => serde_json::Value::Null,
             };
-            let document = serde_json::json!({"name": graph.name(), "statistics": stats, "catalogue": about});
+            let document =
+                serde_json::json!({"name": graph.name(), "statistics": stats, "catalogue": about});
             return output::print(&format!("{}\n", serde_json::to_string_pretty(&document)?));
         }
         let mut out = format!("{}\n", graph.name());
@@ -198,10 +219,15 @@ impl Data {
         let graph = read_located(&located)?;
         let wrong = catalogue::verify_counts(&graph, dataset);
         if let Some(first) = wrong.first() {
-            let error = graph::Error::inconsistent(located.path.display().to_string(), "the published counts", first);
+            let error = graph::Error::inconsistent(
+                located.path.display().to_string(),
+                "the published counts",
+                first,
+            );
             return Err(Error::from(error).into());
         }
-        let mut out = format!("{}: {} files as published", dataset.name, located.files.len() - unknown);
+        let mut out =
+            format!("{}: {} files as published", dataset.name, located.files.len() - unknown);
         if unknown > 0 {
             let _ = write!(out, ", {unknown} without a known checksum");
         }
@@ -214,15 +240,18 @@ impl Data {
 
     fn fetch(&self, name: &str) -> Result<()> {
         let Named::Catalogued(dataset) = Named::named(name)? else {
-            let reason = format!("expected a dataset of the catalogue, found `{name}`, which needs no fetching");
+            let reason = format!(
+                "expected a dataset of the catalogue, found `{name}`, which needs no fetching"
+            );
             let advice = "`boostfgl data list` shows what can be fetched.";
             return Err(Error::usage("data fetch", reason, advice).into());
         };
         let mut phases = Phases::new(false);
-        let located = self.flags.lookup().fetch(dataset, &Http::default(), &mut |file, done, total| {
-            let share = total.map_or(0.0, |total| done as f64 / total.max(1) as f64);
-            phases.tell(&format!("fetching {file}"), share);
-        });
+        let located =
+            self.flags.lookup().fetch(dataset, &Http::default(), &mut |file, done, total| {
+                let share = total.map_or(0.0, |total| done as f64 / total.max(1) as f64);
+                phases.tell(&format!("fetching {file}"), share);
+            });
         drop(phases);
         let located = located.map_err(Error::from)?;
         located.check().map_err(Error::from)?;
@@ -266,8 +295,11 @@ fn about(dataset: &Dataset, out: &mut String) {
     let _ = writeln!(out, "  origin     {}{}", dataset.origin, dataset.archive.unwrap_or_default());
     let _ = writeln!(out, "  licence    {}", dataset.licence);
     let [train, val, test] = dataset.split.map(|s| (100.0 * s).round());
-    let _ =
-        writeln!(out, "  protocol   {train}/{val}/{test} % train/val/test, learning rate {}", dataset.learning_rate);
+    let _ = writeln!(
+        out,
+        "  protocol   {train}/{val}/{test} % train/val/test, learning rate {}",
+        dataset.learning_rate
+    );
     if !dataset.flaws.is_empty() {
         let _ = writeln!(out, "  flaws      {}", dataset.flaws);
     }
@@ -278,24 +310,31 @@ fn about(dataset: &Dataset, out: &mut String) {
 fn show_catalogued(data: &Named, json: bool) -> Result<()> {
     let Named::Catalogued(dataset) = data else { return Ok(()) };
     if json {
-        let document = serde_json::json!({"name": dataset.name, "statistics": null, "catalogue": dataset});
+        let document =
+            serde_json::json!({"name": dataset.name, "statistics": null, "catalogue": dataset});
         return output::print(&format!("{}\n", serde_json::to_string_pretty(&document)?));
     }
     let mut out = format!("{}\n", dataset.name);
     about(dataset, &mut out);
     let c = &dataset.counts;
-    for (name, count) in [("nodes", c.nodes), ("edges", c.edges), ("features", c.features), ("classes", c.classes)] {
+    for (name, count) in
+        [("nodes", c.nodes), ("edges", c.edges), ("features", c.features), ("classes", c.classes)]
+    {
         let _ = writeln!(out, "  {name:<14} {} (by the catalogue)", thousands(count));
     }
-    out.push_str("\nNot on this machine, so degrees, homophily and class sizes are not known here.\n");
+    out.push_str(
+        "\nNot on this machine, so degrees, homophily and class sizes are not known here.\n",
+    );
     let _ = writeln!(out, "  to get it: boostfgl data fetch {}", dataset.name);
     output::print(&out)
 }
 
 /// Every format with what it needs.
 fn formats() -> String {
-    let mut out =
-        String::from("Formats, told from the names of files and arrays; every command takes such a path as DATA\n");
+    let mut out = String::from(
+        "Formats, told from the names of files and arrays; every command takes such a path as \
+         DATA\n",
+    );
     for format in Format::all() {
         let _ = writeln!(out, "\n{:<15} {}", format.name(), format.description());
         let _ = writeln!(out, "{:<15}   needs     {}", "", format.needs());
@@ -303,7 +342,9 @@ fn formats() -> String {
             let _ = writeln!(out, "{:<15}   may have  {}", "", format.optional());
         }
     }
-    out.push_str("\n`boostfgl data import PATH --to FILE.npz` makes one flat-npz of any of them.\n");
+    out.push_str(
+        "\n`boostfgl data import PATH --to FILE.npz` makes one flat-npz of any of them.\n",
+    );
     out
 }
 
@@ -313,14 +354,29 @@ fn describe(graph: &Graph, stats: &Stats, out: &mut String) {
         ("nodes", thousands(stats.nodes)),
         (
             "edges",
-            format!("{} (mean degree {:.2}, max {})", thousands(stats.edges), stats.mean_degree, stats.max_degree),
+            format!(
+                "{} (mean degree {:.2}, max {})",
+                thousands(stats.edges),
+                stats.mean_degree,
+                stats.max_degree
+            ),
         ),
         ("components", thousands(stats.components)),
         ("isolated", thousands(stats.isolated)),
-        ("features", format!("{} ({:.2} % not zero)", thousands(stats.features), 100.0 * stats.non_zeros)),
+        (
+            "features",
+            format!("{} ({:.2} % not zero)", thousands(stats.features), 100.0 * stats.non_zeros),
+        ),
         ("classes", thousands(stats.classes)),
         ("unlabelled", thousands(stats.unlabelled)),
-        ("homophily", format!("{} by edge, {} by node", share(stats.edge_homophily), share(stats.node_homophily))),
+        (
+            "homophily",
+            format!(
+                "{} by edge, {} by node",
+                share(stats.edge_homophily),
+                share(stats.node_homophily)
+            ),
+        ),
         ("heterophilous", share(stats.heterophilous)),
     ];
     for (name, value) in rows {

@@ -50,14 +50,17 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 #[command(
     verbatim_doc_comment,
-    mut_arg("seeds", |seeds| seeds.help("How many seeds (5 means 0,1,2,3,4), or which ones as a list [default: 1]"))
+    mut_arg("seeds", |seeds| seeds.help("How many seeds (5 means 0,1,2,3,4), or which ones as a \
+        list [default: 1]"))
 )]
 pub(crate) struct Diagnose {
-    /// Folder of a run, or a dataset: a catalogue name, a path to your own files, or generate:PRESET [default: demo]
+    /// Folder of a run, or a dataset: a catalogue name, a path to your own files, or
+    /// generate:PRESET [default: demo]
     #[arg(value_name = "RUN|DATA")]
     target: Option<String>,
 
-    /// Diagnostics, as a list of names or all [default: all; of a run what was recorded; with --by none]
+    /// Diagnostics, as a list of names or all [default: all; of a run what was recorded; with --by
+    /// none]
     #[arg(long, value_name = "LIST")]
     diagnostics: Option<String>,
 
@@ -65,12 +68,13 @@ pub(crate) struct Diagnose {
     #[arg(long, value_name = "GROUPING")]
     by: Vec<String>,
 
-    /// What to measure on groups: accuracy, error, macro_f1, macro_f1:all, recall:CLASS (a class that `boostfgl data show`
-    /// names); may be repeated [default: accuracy]
+    /// What to measure on groups: accuracy, error, macro_f1, macro_f1:all, recall:CLASS (a class
+    /// that `boostfgl data show` names); may be repeated [default: accuracy]
     #[arg(long, value_name = "NAME", requires = "by")]
     metric: Vec<String>,
 
-    /// Show groups with fewer counted nodes, but do not rank them: never worst, not in difference and ratio
+    /// Show groups with fewer counted nodes, but do not rank them: never worst, not in difference
+    /// and ratio
     #[arg(long, value_name = "N", requires = "by", default_value_t = MIN_GROUP)]
     min_group: usize,
 
@@ -78,7 +82,8 @@ pub(crate) struct Diagnose {
     #[arg(long, requires = "by")]
     per_round: bool,
 
-    /// Train a RUN again from its config.toml and partition.csv: same digits, and the folder stays as it is
+    /// Train a RUN again from its config.toml and partition.csv: same digits, and the folder stays
+    /// as it is
     #[arg(long)]
     replay: bool,
 
@@ -117,7 +122,11 @@ impl Diagnose {
             Some(path) => {
                 self.refuse_training_flags(path)?;
                 let run = RecordedRun::open(path)?;
-                if self.replay { self.replay(&run, &inquiry) } else { self.read(&run, wanted.as_deref(), &inquiry) }
+                if self.replay {
+                    self.replay(&run, &inquiry)
+                } else {
+                    self.read(&run, wanted.as_deref(), &inquiry)
+                }
             }
             None => self.train(&inquiry),
         }
@@ -128,7 +137,8 @@ impl Diagnose {
         let named = self.diagnostics.as_deref().map(parse_diagnostics).transpose()?;
         let wanted = named.or_else(|| (!self.by.is_empty()).then(Vec::new));
         let groupings = self.by.iter().map(|text| Grouping::parse(text)).collect::<Result<_, _>>();
-        let metrics = self.metric.iter().map(|name| FrameMetric::parse(name)).collect::<Result<Vec<_>, _>>();
+        let metrics =
+            self.metric.iter().map(|name| FrameMetric::parse(name)).collect::<Result<Vec<_>, _>>();
         let mut metrics = metrics.map_err(Error::from)?;
         if metrics.is_empty() {
             metrics.push(FrameMetric::Accuracy);
@@ -145,17 +155,31 @@ impl Diagnose {
 
     /// A run is what it is: flags about how to train would be passed over in silence.
     fn refuse_training_flags(&self, run: &Path) -> Result<()> {
-        let own = [("--method", self.method.is_some()), ("--out", self.out.is_some()), ("--overwrite", self.overwrite)];
+        let own = [
+            ("--method", self.method.is_some()),
+            ("--out", self.out.is_some()),
+            ("--overwrite", self.overwrite),
+        ];
         let own = own.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag);
         if let Some(flag) = own.or_else(|| self.protocol.given()) {
-            let reason = format!("expected a dataset to train on, found {}, which is a run", run.display());
-            return Err(
-                Error::usage(flag, reason, "Leave the flag out, or name the dataset instead of the run.").into()
-            );
+            let reason =
+                format!("expected a dataset to train on, found {}, which is a run", run.display());
+            return Err(Error::usage(
+                flag,
+                reason,
+                "Leave the flag out, or name the dataset instead of the run.",
+            )
+            .into());
         }
         if self.per_round && !self.replay {
-            let reason = "expected --replay beside it, since predictions.csv holds the reported round alone";
-            return Err(Error::usage("--per-round", reason, "Add --replay to train the run again.").into());
+            let reason =
+                "expected --replay beside it, since predictions.csv holds the reported round alone";
+            return Err(Error::usage(
+                "--per-round",
+                reason,
+                "Add --replay to train the run again.",
+            )
+            .into());
         }
         Ok(())
     }
@@ -171,10 +195,15 @@ impl Diagnose {
             self.compare_data(run, &graph)?;
             run.frames(&graph, inquiry)?
         };
-        let diagnoses = if wanted.is_some_and(<[_]>::is_empty) { None } else { Some(run.diagnoses(wanted)?) };
+        let diagnoses =
+            if wanted.is_some_and(<[_]>::is_empty) { None } else { Some(run.diagnoses(wanted)?) };
         let recorded = diagnoses.as_ref().map(Diagnoses::recorded).unwrap_or_default();
-        let missing: Vec<&str> =
-            inquiry.diagnostics.iter().filter(|w| !recorded.contains(w)).map(|which| which.name()).collect();
+        let missing: Vec<&str> = inquiry
+            .diagnostics
+            .iter()
+            .filter(|w| !recorded.contains(w))
+            .map(|which| which.name())
+            .collect();
         let mut last = format!("Recorded in {}", run.path().display());
         if !missing.is_empty() {
             last.push_str(&format!("; not recorded: {}, which --replay finds", missing.join(", ")));
@@ -186,12 +215,18 @@ impl Diagnose {
     /// What was recorded does not need the data: they are compared if they are on this machine.
     fn check_data(&self, run: &RecordedRun) -> Result<()> {
         let load = || -> boostfgl::Result<Graph> {
-            Data::named(&run.config()?.dataset)?.load(&self.protocol.data_flags.lookup(), None, &mut |_, _| {})
+            Data::named(&run.config()?.dataset)?.load(
+                &self.protocol.data_flags.lookup(),
+                None,
+                &mut |_, _| {},
+            )
         };
         match load() {
             Ok(graph) => self.compare_data(run, &graph),
             Err(error) => {
-                output::note(&format!("whether the data have changed is not known, as they cannot be read: {error}"));
+                output::note(&format!(
+                    "whether the data have changed is not known, as they cannot be read: {error}"
+                ));
                 Ok(())
             }
         }
@@ -205,25 +240,40 @@ impl Diagnose {
 
     /// Trains a run again.
     fn replay(&self, run: &RecordedRun, inquiry: &Inquiry) -> Result<()> {
-        let answer =
-            self.run(run.config()?, inquiry, |experiment, progress| run.replay(experiment, inquiry, progress))?;
+        let answer = self.run(run.config()?, inquiry, |experiment, progress| {
+            run.replay(experiment, inquiry, progress)
+        })?;
         let digest = &answer.summary.digest[..12];
-        let last =
-            format!("Trained again with digest {digest}, as in {}; the folder is as it was", run.path().display());
+        let last = format!(
+            "Trained again with digest {digest}, as in {}; the folder is as it was",
+            run.path().display()
+        );
         self.print(&answer, inquiry, &last)
     }
 
     /// Trains on a dataset.
     fn train(&self, inquiry: &Inquiry) -> Result<()> {
         if let Some(target) = &self.target {
-            diagnose::dataset(target).map_err(|error| match (error, output::command_instead(target)) {
-                (Error::Usage { place, reason, .. }, Some(advice)) => Error::usage(place, reason, advice),
-                (error, _) => error,
+            diagnose::dataset(target).map_err(|error| {
+                match (error, output::command_instead(target)) {
+                    (Error::Usage { place, reason, .. }, Some(advice)) => {
+                        Error::usage(place, reason, advice)
+                    }
+                    (error, _) => error,
+                }
             })?;
         }
         if self.replay {
-            let reason = format!("expected the folder of a run, found {}", self.target.as_deref().unwrap_or("none"));
-            return Err(Error::usage("--replay", reason, "Leave --replay out: a dataset is trained on anyway.").into());
+            let reason = format!(
+                "expected the folder of a run, found {}",
+                self.target.as_deref().unwrap_or("none")
+            );
+            return Err(Error::usage(
+                "--replay",
+                reason,
+                "Leave --replay out: a dataset is trained on anyway.",
+            )
+            .into());
         }
         let mut layers = self.protocol.layers(self.target.as_deref(), self.method.as_deref())?;
         if self.protocol.seeds.is_none() && !self.protocol.names("seeds") {
@@ -232,11 +282,19 @@ impl Diagnose {
         let (config, _) = layers.resolve()?;
         let answer = self.run(config, inquiry, |experiment, progress| {
             experiment.check_inputs()?;
-            let folder = self.out.as_ref().map(|out| RunFolder::create(out, self.overwrite).map_err(unusable));
+            let folder = self
+                .out
+                .as_ref()
+                .map(|out| RunFolder::create(out, self.overwrite).map_err(unusable));
             let folder = folder.transpose()?;
             // Without a folder there is nothing to save, and Ctrl-C simply ends the program.
             let keeping = || Keeping { stop: Some(signals::stop_flag()), ..Keeping::default() };
-            diagnose::train(experiment, inquiry, progress, folder.as_ref().map(|folder| (folder, keeping())))
+            diagnose::train(
+                experiment,
+                inquiry,
+                progress,
+                folder.as_ref().map(|folder| (folder, keeping())),
+            )
         })?;
         let digest = &answer.summary.digest[..12];
         let last = match &self.out {
@@ -261,7 +319,8 @@ impl Diagnose {
         let config = experiment.config();
         // Before a folder is made for it.
         inquiry.check(experiment.graph(), config.partition.clients)?;
-        let mut rounds = Rounds::new(&config.method, config.seeds.len(), config.fed.rounds, self.quiet);
+        let mut rounds =
+            Rounds::new(&config.method, config.seeds.len(), config.fed.rounds, self.quiet);
         Ok(pool.install(|| train(&experiment, &mut rounds))?)
     }
 
@@ -281,12 +340,14 @@ impl Diagnose {
         let (title, style) = (title(summary), output::style());
         let mut parts = Vec::new();
         if let Some(diagnoses) = diagnoses {
-            let report = DiagnosisReport::new(&title, diagnoses).only(&inquiry.diagnostics).beside(summary);
+            let report =
+                DiagnosisReport::new(&title, diagnoses).only(&inquiry.diagnostics).beside(summary);
             parts.push(report.text(style));
         }
         parts.extend(frames.iter().map(|frames| FrameTable::of_seeds(&title, frames).text(style)));
         parts.extend(courses.iter().map(|course| course.text(&title, style)));
-        let mut about: String = summary.about().iter().map(|(name, text)| output::explained(name, text)).collect();
+        let mut about: String =
+            summary.about().iter().map(|(name, text)| output::explained(name, text)).collect();
         for warning in &summary.warnings {
             about.push_str(&output::explained("Warning", &warning.sentence(summary.seeds.len())));
         }

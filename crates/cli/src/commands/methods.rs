@@ -30,7 +30,9 @@ impl Methods {
             (Some(method), false) => output::print(&explain(method)),
             (None, false) => output::print(&list()),
             (Some(method), true) => print_json(&described(method)),
-            (None, true) => print_json(&METHODS.iter().map(|method| described(method)).collect::<Value>()),
+            (None, true) => {
+                print_json(&METHODS.iter().map(|method| described(method)).collect::<Value>())
+            }
         }
     }
 }
@@ -43,7 +45,9 @@ fn print_json(value: &Value) -> Result<()> {
 fn described(method: &MethodInfo) -> Value {
     let refused: serde_json::Map<String, Value> = Boost::ALL
         .iter()
-        .filter_map(|boost| (method.refuses)(*boost).map(|reason| (boost.name().to_owned(), reason.into())))
+        .filter_map(|boost| {
+            (method.refuses)(*boost).map(|reason| (boost.name().to_owned(), reason.into()))
+        })
         .collect();
     let keys: Vec<Value> = keys_of(method)
         .iter()
@@ -68,7 +72,8 @@ fn described(method: &MethodInfo) -> Value {
 fn keys_of(method: &MethodInfo) -> Vec<&'static Key> {
     let own = format!("methods.{}.", method.name);
     let concerns = |path: &str| {
-        path.starts_with(&own) || method.boosts.iter().any(|b| path.starts_with(&format!("boost.{}.", b.name())))
+        path.starts_with(&own)
+            || method.boosts.iter().any(|b| path.starts_with(&format!("boost.{}.", b.name())))
     };
     boostfgl::config::keys().iter().filter(|key| concerns(&key.path)).collect()
 }
@@ -84,9 +89,15 @@ fn list() -> String {
         }
     };
     section("", &mut METHODS.iter().map(|m| (m.name, m.summary)));
-    section("Boosts (--boost), on any method", &mut Boost::ALL.iter().map(|b| (b.name(), meaning(*b))));
+    section(
+        "Boosts (--boost), on any method",
+        &mut Boost::ALL.iter().map(|b| (b.name(), meaning(*b))),
+    );
     section("Backbones (--set backbone=…)", &mut BACKBONES.iter().map(|b| (b.name, b.summary)));
-    section("Partitioners (--set partitioner=…)", &mut PARTITIONERS.iter().map(|p| (p.name, p.summary)));
+    section(
+        "Partitioners (--set partitioner=…)",
+        &mut PARTITIONERS.iter().map(|p| (p.name, p.summary)),
+    );
     out.push_str("\n`boostfgl methods NAME` explains one method.\n");
     out
 }
@@ -100,13 +111,17 @@ fn meaning(boost: Boost) -> &'static str {
 }
 
 fn explain(method: &MethodInfo) -> String {
-    let mut out = format!("{}: {}\n\n{}\n\n", method.name, method.summary, indented(method.equations, ""));
+    let mut out =
+        format!("{}: {}\n\n{}\n\n", method.name, method.summary, indented(method.equations, ""));
     let mut fact = |name: &str, text: &str| {
         let _ = writeln!(out, "{name:<12}{}", indented(text, "            "));
     };
     fact("Paper", method.paper);
     let on: Vec<&str> = method.boosts.iter().map(|b| b.name()).collect();
-    fact("Boosts", &if on.is_empty() { "none unless --boost says so".to_owned() } else { on.join(", ") });
+    fact(
+        "Boosts",
+        &if on.is_empty() { "none unless --boost says so".to_owned() } else { on.join(", ") },
+    );
     for boost in Boost::ALL {
         if let Some(reason) = (method.refuses)(boost) {
             fact("", &format!("not {}: {reason}", boost.name()));

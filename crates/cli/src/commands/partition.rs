@@ -49,7 +49,10 @@ impl Partition {
         let (_, graph) = self.training.protocol.data_flags.load(&config.dataset, self.quiet)?;
         let experiment = Experiment::new(config, graph)?;
         let seeds = &experiment.config().seeds;
-        let drawn = seeds.iter().map(|&s| Ok((s, experiment.partition(s)?))).collect::<Result<Vec<_>, Error>>()?;
+        let drawn = seeds
+            .iter()
+            .map(|&s| Ok((s, experiment.partition(s)?)))
+            .collect::<Result<Vec<_>, Error>>()?;
         if let Some(path) = &self.out {
             let parts: Vec<_> = drawn.iter().map(|(seed, partition)| (*seed, partition)).collect();
             let unwritten = |error| Error::from(boostfgl::report::Error::from(error));
@@ -58,9 +61,12 @@ impl Partition {
             file::write(path, experiment.graph(), &parts).map_err(Error::from)?;
             Checksums::write_beside(path).map_err(unwritten)?;
         }
-        let described = drawn.iter().map(|(seed, p)| (seed, Description::new(experiment.graph(), p)));
+        let described =
+            drawn.iter().map(|(seed, p)| (seed, Description::new(experiment.graph(), p)));
         if self.json {
-            let all: Vec<_> = described.map(|(seed, d)| serde_json::json!({"seed": seed, "partition": d})).collect();
+            let all: Vec<_> = described
+                .map(|(seed, d)| serde_json::json!({"seed": seed, "partition": d}))
+                .collect();
             return output::print(&format!("{}\n", serde_json::to_string_pretty(&all)?));
         }
         let mut text = String::new();

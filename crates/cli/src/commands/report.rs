@@ -38,7 +38,8 @@ pub(crate) struct Report {
     #[arg(value_name = "RUN", required_unless_present = "figure")]
     runs: Vec<PathBuf>,
 
-    /// File of the report, or folder of figures or tables [default: report.html, figures/ or export/ in RUN, or here]
+    /// File of the report, or folder of figures or tables [default: report.html, figures/ or
+    /// export/ in RUN, or here]
     #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
 
@@ -46,11 +47,14 @@ pub(crate) struct Report {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     figure: Vec<String>,
 
-    /// Write tables for other programs instead of the page: all, or a list of csv, json, parquet, latex, markdown, tensorboard
+    /// Write tables for other programs instead of the page: all, or a list of csv, json, parquet,
+    /// latex, markdown, tensorboard
     #[arg(long, value_name = "FORMATS", conflicts_with_all = ["figure", "open"])]
     export: Option<String>,
 
-    /// Metrics of the table of methods by datasets, with --export of a comparison: a list of accuracy, overall_f1, hete_f1, hete_min_f1, hete_min_f1_present, or all [default: accuracy,hete_min_f1]
+    /// Metrics of the table of methods by datasets, with --export of a comparison: a list of
+    /// accuracy, overall_f1, hete_f1, hete_min_f1, hete_min_f1_present, or all [default:
+    /// accuracy,hete_min_f1]
     #[arg(long, value_name = "NAMES", requires = "export")]
     metrics: Option<String>,
 
@@ -67,24 +71,38 @@ impl Report {
     pub(crate) fn execute(&self) -> Result<()> {
         if self.figure.iter().any(|name| name == "list") {
             let line = |figure: &Figure| {
-                let same = figure.same_as.map(|other| format!(" (of reproduce alone; of runs, see {other})"));
+                let same = figure
+                    .same_as
+                    .map(|other| format!(" (of reproduce alone; of runs, see {other})"));
                 format!("{:<12} {}{}\n", figure.name, figure.about, same.unwrap_or_default())
             };
             return output::print(&FIGURES.iter().map(line).collect::<String>());
         }
         if self.runs.is_empty() {
             let advice = "Name a folder: boostfgl report runs/cora/fedavg --figure gsd.";
-            return Err(Error::usage("RUN", "expected at least one folder, found none", advice).into());
+            return Err(
+                Error::usage("RUN", "expected at least one folder, found none", advice).into()
+            );
         }
         let figures = self.figures()?;
         let formats = self.export.as_deref().map(Format::parse).transpose().map_err(Error::from)?;
-        let metrics = self.metrics.as_deref().map_or(Ok(Metrics::default()), Metrics::parse).map_err(Error::from)?;
+        let metrics = self
+            .metrics
+            .as_deref()
+            .map_or(Ok(Metrics::default()), Metrics::parse)
+            .map_err(Error::from)?;
         let sources = Sources::find(&self.runs)?;
         sources.problems.iter().for_each(|problem| output::note(problem));
         for view in &sources.views {
-            view.problems.iter().for_each(|problem| output::note(&format!("{}: {problem}", view.path.display())));
+            view.problems
+                .iter()
+                .for_each(|problem| output::note(&format!("{}: {problem}", view.path.display())));
         }
-        sources.comparisons.iter().flat_map(|view| &view.problems).for_each(|problem| output::note(problem));
+        sources
+            .comparisons
+            .iter()
+            .flat_map(|view| &view.problems)
+            .for_each(|problem| output::note(problem));
         match &formats {
             Some(formats) => self.tables(formats, &metrics, &sources),
             None if figures.is_empty() => self.page(sources),
@@ -103,7 +121,12 @@ impl Report {
                 let near = boostfgl::graph::nearest(name, names.iter().copied());
                 let near = near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
                 let reason = format!("expected one of {}, found `{name}`{near}", names.join(", "));
-                Error::usage("--figure", reason, "boostfgl report --figure list tells what they show.").into()
+                Error::usage(
+                    "--figure",
+                    reason,
+                    "boostfgl report --figure list tells what they show.",
+                )
+                .into()
             })
         };
         self.figure.iter().map(named).collect()
@@ -119,7 +142,9 @@ impl Report {
         let what = match shown {
             (0, others) => counted(others, "comparison or experiment"),
             (runs, 0) => counted(runs, "run"),
-            (runs, others) => format!("{}, {}", counted(runs, "run"), counted(others, "comparison or experiment")),
+            (runs, others) => {
+                format!("{}, {}", counted(runs, "run"), counted(others, "comparison or experiment"))
+            }
         };
         output::print(&format!("Report of {what}: {}\n", to.display()))?;
         if self.open { open(&to) } else { Ok(()) }
@@ -136,11 +161,18 @@ impl Report {
                 return Err(nothing_to_draw(figure, sources).into());
             }
             for (at, chart) in charts.iter().enumerate() {
-                let name =
-                    if charts.len() == 1 { figure.name.to_owned() } else { format!("{}-{}", figure.name, at + 1) };
+                let name = if charts.len() == 1 {
+                    figure.name.to_owned()
+                } else {
+                    format!("{}-{}", figure.name, at + 1)
+                };
                 // One picture is there once, whatever it is called.
                 if let Some((_, same)) = drawn.iter().find(|(other, _)| other.svg == chart.svg) {
-                    told.push_str(&format!("{}  is {}\n", folder.join(&name).display(), same.display()));
+                    told.push_str(&format!(
+                        "{}  is {}\n",
+                        folder.join(&name).display(),
+                        same.display()
+                    ));
                     continue;
                 }
                 let written = write_figure(&folder, &name, chart)?;
@@ -150,7 +182,12 @@ impl Report {
         }
         if told.is_empty() {
             let advice = "Record diagnostics with the run: boostfgl run DATA --diagnostics all.";
-            return Err(Error::usage("--figure all", "expected something to draw, found nothing", advice).into());
+            return Err(Error::usage(
+                "--figure all",
+                "expected something to draw, found nothing",
+                advice,
+            )
+            .into());
         }
         output::print(&told)
     }
@@ -160,12 +197,19 @@ impl Report {
         let Sources { views, comparisons, .. } = sources;
         if views.is_empty() && comparisons.is_empty() {
             let reason = "expected runs or comparisons, found experiments alone";
-            let advice = "An experiment has its tables already: NAME.csv and NAME.json in its folder.";
+            let advice =
+                "An experiment has its tables already: NAME.csv and NAME.json in its folder.";
             return Err(Error::usage("--export", reason, advice).into());
         }
         if self.metrics.is_some() && comparisons.is_empty() {
-            let reason = "expected a comparison, whose table of methods by datasets it is about, found runs alone";
-            return Err(Error::usage("--metrics", reason, "Leave it out: tables of runs have every metric.").into());
+            let reason = "expected a comparison, whose table of methods by datasets it is about, \
+                found runs alone";
+            return Err(Error::usage(
+                "--metrics",
+                reason,
+                "Leave it out: tables of runs have every metric.",
+            )
+            .into());
         }
         let (to, mut written) = (self.place("export"), Vec::new());
         if !views.is_empty() {
@@ -175,7 +219,9 @@ impl Report {
             let more = export_comparisons(comparisons, metrics, formats, &to);
             written.extend(more.map_err(super::run::unusable)?);
         }
-        output::print(&written.iter().map(|path| format!("{}\n", path.display())).collect::<String>())
+        output::print(
+            &written.iter().map(|path| format!("{}\n", path.display())).collect::<String>(),
+        )
     }
 
     /// Where something goes: where the user says, else into the one folder, else here.
@@ -205,7 +251,8 @@ fn charts(figure: &Figure, sources: &Sources) -> Vec<Chart> {
             charts.extend(boostfgl::report::page::sweeps(&sources.views));
         }
     }
-    let of_comparison = |view: &ComparisonView| figure.charts(&Results::of_comparison(figure.experiment, view));
+    let of_comparison =
+        |view: &ComparisonView| figure.charts(&Results::of_comparison(figure.experiment, view));
     charts.extend(sources.comparisons.iter().flat_map(of_comparison));
     charts
 }
@@ -214,18 +261,25 @@ fn nothing_to_draw(figure: &Figure, sources: &Sources) -> Error {
     if let Some(same) = figure.same_as.filter(|_| sources.results.is_empty()) {
         let name = figure.name;
         let reason = format!(
-            "expected results of `boostfgl reproduce {name}`, found runs or comparisons, of which `{same}` is the same picture"
+            "expected results of `boostfgl reproduce {name}`, found runs or comparisons, of which \
+             `{same}` is the same picture"
         );
-        return Error::usage("--figure", reason, "Draw table1 instead, or give the folder of boostfgl reproduce.");
+        return Error::usage(
+            "--figure",
+            reason,
+            "Draw table1 instead, or give the folder of boostfgl reproduce.",
+        );
     }
-    let reason =
-        format!("expected what `{}` shows ({}), found nothing of it in the folders", figure.name, figure.about);
+    let reason = format!(
+        "expected what `{}` shows ({}), found nothing of it in the folders",
+        figure.name, figure.about
+    );
     let advice = match figure.name {
-        "gsd" | "gsd-q" | "epr" | "khop" | "dilution" | "alignment" | "attribution" | "hardness" => {
-            "Record it with the run: boostfgl run DATA --diagnostics all."
-        }
+        "gsd" | "gsd-q" | "epr" | "khop" | "dilution" | "alignment" | "attribution"
+        | "hardness" => "Record it with the run: boostfgl run DATA --diagnostics all.",
         "heatmap" => {
-            "Give at least three runs that differ in one or two settings, or the folder of boostfgl reproduce."
+            "Give at least three runs that differ in one or two settings, or the folder of \
+             boostfgl reproduce."
         }
         _ => "Give the folder of boostfgl reproduce that holds its results.",
     };
@@ -244,7 +298,8 @@ fn write_figure(folder: &Path, name: &str, chart: &Chart) -> Result<PathBuf> {
 
 /// Whether a page is the report of one of the runs or comparisons that it shows, in its folder.
 fn is_own(page: &Path, sources: &Sources) -> bool {
-    let finished = sources.views.iter().filter(|view| view.summary.is_some()).map(|view| &view.path);
+    let finished =
+        sources.views.iter().filter(|view| view.summary.is_some()).map(|view| &view.path);
     let mut owners = finished.chain(sources.comparisons.iter().map(|view| &view.path));
     owners.any(|owner| owner.join(RunFolder::REPORT) == page)
 }
@@ -265,9 +320,12 @@ fn write_new(to: &Path, bytes: &[u8]) -> Result<()> {
 fn ready(to: &Path) -> Result<()> {
     if to.is_dir() {
         let advice = "Name a file inside the folder.";
-        return Err(
-            Error::usage(to.display().to_string(), "expected the name of a file, found a folder", advice).into()
-        );
+        return Err(Error::usage(
+            to.display().to_string(),
+            "expected the name of a file, found a folder",
+            advice,
+        )
+        .into());
     }
     if let Some(parent) = to.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         boostfgl::disk::create_dir_all(parent).map_err(super::run::unusable)?;

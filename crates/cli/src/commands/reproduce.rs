@@ -17,12 +17,12 @@ use std::time::Instant;
 /// Run the paper's experiments, and see which of its claims hold.
 ///
 /// Each experiment is one file under reproduce/: datasets, methods, seeds, what is varied and which
-/// diagnostics watch. Finished cells are kept in the folder and shared by all experiments: a command
-/// that was interrupted goes on where it stopped. Datasets that are not on this machine are left out,
-/// and that is said. At the end stands a verdict on every claim that was measured.
+/// diagnostics watch. Finished cells are kept in the folder and shared by all experiments: a
+/// command that was interrupted goes on where it stopped. Datasets that are not on this machine are
+/// left out, and that is said. At the end stands a verdict on every claim that was measured.
 ///
-/// `all` stands for every experiment. `document` runs nothing: it writes reproduction.md anew from the
-/// result files in the folder.
+/// `all` stands for every experiment. `document` runs nothing: it writes reproduction.md anew from
+/// the result files in the folder.
 ///
 /// Examples:
 ///   boostfgl reproduce --list                         the experiments
@@ -41,7 +41,8 @@ pub(crate) struct Reproduce {
     #[arg(long)]
     list: bool,
 
-    /// A first look: one seed, fewer datasets and methods where the experiment is long, AdaFGL trained for shorter
+    /// A first look: one seed, fewer datasets and methods where the experiment is long, AdaFGL
+    /// trained for shorter
     #[arg(long)]
     quick: bool,
 
@@ -57,8 +58,8 @@ pub(crate) struct Reproduce {
     #[arg(long)]
     finished: bool,
 
-    /// Folder for cells, results and the document; an earlier one is continued [default: runs/reproduce, with --quick
-    /// runs/reproduce-quick]
+    /// Folder for cells, results and the document; an earlier one is continued [default:
+    /// runs/reproduce, with --quick runs/reproduce-quick]
     #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
 
@@ -95,15 +96,19 @@ impl Reproduce {
         }
         let out = self.folder();
         self.check_results(&names)?;
-        let plans = names.iter().map(|name| Ok((*name, self.plan(name)?))).collect::<Result<Vec<_>>>()?;
+        let plans =
+            names.iter().map(|name| Ok((*name, self.plan(name)?))).collect::<Result<Vec<_>>>()?;
         let memory = self.resources.budget()?;
         let threads = self.resources.pool()?.current_num_threads();
-        let resources = Resources { threads: NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN), memory };
+        let resources =
+            Resources { threads: NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN), memory };
         boostfgl::disk::create_dir_all(&out).map_err(unusable)?;
         let store = CellStore::open(&out).map_err(Error::from)?;
         let resources = (!self.finished).then_some(resources);
         let mut laboratory = Laboratory::new(self.data_flags.lookup(), store, resources);
-        crate::signals::say_when_interrupted("finished cells are kept; the same command goes on with the rest");
+        crate::signals::say_when_interrupted(
+            "finished cells are kept; the same command goes on with the rest",
+        );
         let begun = Instant::now();
         let (mut ran, mut failed) = (Vec::new(), None);
         for (name, plan) in &plans {
@@ -140,8 +145,15 @@ impl Reproduce {
             None => Ok(()),
             Some(name) => {
                 let place = self.folder().display().to_string();
-                let reason = format!("expected a folder for a first look, found full results of {name} in it");
-                Err(Error::usage(place, reason, "Choose another folder with --out, or leave --quick out.").into())
+                let reason = format!(
+                    "expected a folder for a first look, found full results of {name} in it"
+                );
+                Err(Error::usage(
+                    place,
+                    reason,
+                    "Choose another folder with --out, or leave --quick out.",
+                )
+                .into())
             }
         }
     }
@@ -150,7 +162,8 @@ impl Reproduce {
     fn wanted(&self) -> Result<Vec<&'static str>> {
         if self.names.is_empty() {
             let reason = "expected the name of an experiment, found none";
-            let advice = "`boostfgl reproduce --list` shows them; `boostfgl reproduce all --quick` is a first look.";
+            let advice = "`boostfgl reproduce --list` shows them; `boostfgl reproduce all \
+                --quick` is a first look.";
             return Err(Error::usage("reproduce", reason, advice).into());
         }
         let mut wanted = Vec::new();
@@ -159,10 +172,14 @@ impl Reproduce {
                 "all" => wanted.extend(NAMES),
                 DOCUMENT if self.names.len() == 1 => {}
                 DOCUMENT => {
-                    let reason = "expected `document` alone, since it runs nothing, found experiments beside it";
-                    return Err(
-                        Error::usage("reproduce", reason, "Every experiment writes the document anyway.").into()
-                    );
+                    let reason = "expected `document` alone, since it runs nothing, found \
+                        experiments beside it";
+                    return Err(Error::usage(
+                        "reproduce",
+                        reason,
+                        "Every experiment writes the document anyway.",
+                    )
+                    .into());
                 }
                 name => wanted.push(known(name)?),
             }
@@ -180,7 +197,8 @@ impl Reproduce {
     fn plan(&self, name: &str) -> Result<Plan> {
         let mut plan = Plan::named(name)?;
         if let Some(datasets) = &self.datasets {
-            let datasets = datasets.iter().map(|name| official(name)).collect::<Result<Vec<String>>>()?;
+            let datasets =
+                datasets.iter().map(|name| official(name)).collect::<Result<Vec<String>>>()?;
             // The datasets of a first look give way to those that are named.
             plan.quick.datasets = None;
             plan = plan.on(&datasets);
@@ -209,11 +227,17 @@ impl Reproduce {
         }
         let begun = Instant::now();
         let mut progress = Cells::new(self.quiet);
-        let ran = laboratory.run(name, plan, origin::here(self.command(name), self.quick), &mut progress)?;
+        let ran = laboratory.run(
+            name,
+            plan,
+            origin::here(self.command(name), self.quick),
+            &mut progress,
+        )?;
         drop(progress);
         write_atomic(self.folder().join(format!("{name}.json")), ran.results.to_json().as_bytes())
             .map_err(Error::from)?;
-        write_atomic(self.folder().join(format!("{name}.csv")), ran.results.csv().as_bytes()).map_err(Error::from)?;
+        write_atomic(self.folder().join(format!("{name}.csv")), ran.results.csv().as_bytes())
+            .map_err(Error::from)?;
         let seconds = begun.elapsed().as_secs_f64();
         if !self.json {
             let tables = document::tables(&ran.results);
@@ -244,7 +268,12 @@ impl Reproduce {
         if all.is_empty() {
             let place = out.display().to_string();
             let reason = "expected result files of experiments, such as table1.json, found none";
-            return Err(Error::usage(place, reason, "Run an experiment first, or name its folder with --out.").into());
+            return Err(Error::usage(
+                place,
+                reason,
+                "Run an experiment first, or name its folder with --out.",
+            )
+            .into());
         }
         let path = self.document.clone().unwrap_or_else(|| out.join("reproduction.md"));
         write_atomic(&path, document::write(&all)?.as_bytes()).map_err(Error::from)?;
@@ -257,7 +286,11 @@ impl Reproduce {
         }
         let mut text = format!("\nClaims of the paper\n\n{}\n", document::verdict_text(&verdicts));
         text.push_str(&spent(ran, begun));
-        text.push_str(&format!("Results and data of figures in {}; document: {}\n", out.display(), path.display()));
+        text.push_str(&format!(
+            "Results and data of figures in {}; document: {}\n",
+            out.display(),
+            path.display()
+        ));
         output::print(&text)
     }
 }
@@ -299,7 +332,12 @@ fn listed() -> Result<String> {
                 * plan.seeds
         };
         text.push_str(&format!("{name:<12} {} ({})\n", plan.title, plan.paper));
-        text.push_str(&format!("{:<12} {} cells, {} with --quick\n", "", cells(&plan), cells(&quick)));
+        text.push_str(&format!(
+            "{:<12} {} cells, {} with --quick\n",
+            "",
+            cells(&plan),
+            cells(&quick)
+        ));
     }
     Ok(text)
 }
@@ -312,16 +350,26 @@ fn spent(ran: &[Timed], begun: Instant) -> String {
     let mut text = String::from("Time\n\n");
     for Timed { ran, seconds } in ran {
         let Ran { results, cells, reused, .. } = ran;
-        text.push_str(&format!("{:<14} {seconds:8.1} s   {cells} cells, {reused} of them reused\n", results.name));
+        text.push_str(&format!(
+            "{:<14} {seconds:8.1} s   {cells} cells, {reused} of them reused\n",
+            results.name
+        ));
     }
     text.push_str(&format!("{:<14} {:8.1} s\n\n", "in all", begun.elapsed().as_secs_f64()));
     text
 }
 
-/// An error if a cell failed: the tables stand, but they are not whole. Cells over the memory budget are no failures.
+/// An error if a cell failed: the tables stand, but they are not whole. Cells over the memory
+/// budget are no failures.
 fn complete(ran: &[Timed]) -> Result<()> {
-    let failed: Vec<&(usize, String)> = ran.iter().filter_map(|timed| timed.ran.failed.as_ref()).collect();
+    let failed: Vec<&(usize, String)> =
+        ran.iter().filter_map(|timed| timed.ran.failed.as_ref()).collect();
     let Some((_, first)) = failed.first() else { return Ok(()) };
     let cells = ran.iter().map(|timed| timed.ran.cells).sum();
-    Err(Error::Incomplete { failed: failed.iter().map(|(n, _)| n).sum(), cells, first: first.clone() }.into())
+    Err(Error::Incomplete {
+        failed: failed.iter().map(|(n, _)| n).sum(),
+        cells,
+        first: first.clone(),
+    }
+    .into())
 }

@@ -73,25 +73,39 @@ impl Resume {
             let experiment = experiment.with_diagnostics(stopped.diagnostics().to_vec());
             self.resources.check(&experiment, &pool)?;
             let config = experiment.config();
-            let mut rounds = Rounds::new(&config.method, config.seeds.len(), config.fed.rounds, self.quiet);
+            let mut rounds =
+                Rounds::new(&config.method, config.seeds.len(), config.fed.rounds, self.quiet);
             let run = pool.install(|| experiment.resume(&mut rounds, stopped.folder(), keeping));
             let run = run.map_err(|error| match error {
                 // Whoever resumed several goes on with several.
-                Error::Stopped { seed, round, .. } => Error::Stopped { folder: self.run.clone(), seed, round },
+                Error::Stopped { seed, round, .. } => {
+                    Error::Stopped { folder: self.run.clone(), seed, round }
+                }
                 other => other,
             })?;
             run.refusals().iter().chain(&run.note).for_each(|note| output::note(note));
             diagnostics = stopped.diagnostics().to_vec();
-            done.push(Done { diagnoses: diagnose::diagnoses(&run.seeds), summary: run.summary, folder: path.clone() });
+            done.push(Done {
+                diagnoses: diagnose::diagnoses(&run.seeds),
+                summary: run.summary,
+                folder: path.clone(),
+            });
         }
         let together = (runs.len() > 1 || runs[0] != self.run).then_some(self.run.as_path());
         if diagnostics.is_empty() {
             // Of runs that were finished before, all that was recorded is told.
-            diagnostics =
-                done.iter().filter_map(|done| done.diagnoses.as_ref()).flat_map(Diagnoses::recorded).collect();
+            diagnostics = done
+                .iter()
+                .filter_map(|done| done.diagnoses.as_ref())
+                .flat_map(Diagnoses::recorded)
+                .collect();
         }
         let report = write_report(&done, together)?;
-        if self.json { print_json(&done, &diagnostics) } else { print_tables(&done, &diagnostics, &[], &report) }
+        if self.json {
+            print_json(&done, &diagnostics)
+        } else {
+            print_tables(&done, &diagnostics, &[], &report)
+        }
     }
 }
 

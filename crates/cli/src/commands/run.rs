@@ -10,7 +10,9 @@ use boostfgl::config::without_effect;
 use boostfgl::disk::Checksums;
 use boostfgl::fairness::diagnostics::Which;
 use boostfgl::report::page::Report;
-use boostfgl::report::{Depth, Diagnoses, DiagnosisReport, RunFolder, RunView, Summary, Table, name, write_atomic};
+use boostfgl::report::{
+    Depth, Diagnoses, DiagnosisReport, RunFolder, RunView, Summary, Table, name, write_atomic,
+};
 use boostfgl::{Error, Experiment, Keeping, Layers, Pace, diagnose};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -41,7 +43,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     pace: PaceFlags,
 
-    /// Name of the run in tables, reports and `serve` [default: by method, boosts and what was changed]
+    /// Name of the run in tables, reports and `serve` [default: by method, boosts and what was
+    /// changed]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
@@ -102,12 +105,19 @@ impl Run {
             DEFAULT_METHODS.iter().map(|m| (*m).to_owned()).collect()
         };
         if let Some(name) = config.name.as_ref().filter(|_| methods.len() > 1) {
-            let reason = format!("expected one run to call `{name}`, found two: {}", methods.join(" and "));
-            return Err(Error::usage("--name", reason, "Choose one with --method, or leave the name out.").into());
+            let reason =
+                format!("expected one run to call `{name}`, found two: {}", methods.join(" and "));
+            return Err(Error::usage(
+                "--name",
+                reason,
+                "Choose one with --method, or leave the name out.",
+            )
+            .into());
         }
         let (data, graph) = self.training.protocol.data_flags.load(&config.dataset, self.quiet)?;
         let boosts = config.boosts.clone();
-        let base = pool.install(|| Experiment::new(config, graph))?.with_diagnostics(diagnostics.clone());
+        let base =
+            pool.install(|| Experiment::new(config, graph))?.with_diagnostics(diagnostics.clone());
         self.resources.check(&base, &pool)?;
         base.check_inputs()?;
         self.check_folders(&methods)?;
@@ -123,7 +133,11 @@ impl Run {
         let runs = self.run_planned(&planned, together.as_deref(), pace, &pool)?;
         let report = write_report(&runs, together.as_deref())?;
         let notes: Vec<&str> = Some(data.flaws()).into_iter().filter(|f| !f.is_empty()).collect();
-        if self.json { print_json(&runs, &diagnostics) } else { print_tables(&runs, &diagnostics, &notes, &report) }
+        if self.json {
+            print_json(&runs, &diagnostics)
+        } else {
+            print_tables(&runs, &diagnostics, &notes, &report)
+        }
     }
 
     /// The layers of the configuration, with the name.
@@ -143,7 +157,8 @@ impl Run {
         pace: Pace,
         pool: &rayon::ThreadPool,
     ) -> Result<Vec<Done>> {
-        // What is to be done is written down before anything is trained: `resume` then does all of it.
+        // What is to be done is written down before anything is trained: `resume` then does all of
+        // it.
         if planned.len() > 1 {
             planned.iter().try_for_each(|(experiment, folder)| experiment.announce(folder))?;
         }
@@ -151,11 +166,14 @@ impl Run {
         let mut runs = Vec::new();
         for (at, (experiment, folder)) in planned.iter().enumerate() {
             let config = experiment.config();
-            let mut rounds = Rounds::new(&config.method, config.seeds.len(), config.fed.rounds, self.quiet);
+            let mut rounds =
+                Rounds::new(&config.method, config.seeds.len(), config.fed.rounds, self.quiet);
             let run = pool.install(|| experiment.run_kept(&mut rounds, folder, keeping));
             drop(rounds);
             let run = run.map_err(|error| match (error, together) {
-                (Error::Stopped { seed, round, .. }, Some(all)) => Error::Stopped { folder: all.into(), seed, round },
+                (Error::Stopped { seed, round, .. }, Some(all)) => {
+                    Error::Stopped { folder: all.into(), seed, round }
+                }
                 (stopped @ Error::Stopped { .. }, None) => stopped,
                 (failed, _) => {
                     // What cannot be done as it was asked for is not to be done later.
@@ -164,20 +182,26 @@ impl Run {
                     }
                     if is_stopped(folder.path()) {
                         let command = output::resume_command(together.unwrap_or(folder.path()));
-                        output::note(&format!("what was done is saved; once the cause is gone: {command}"));
+                        output::note(&format!(
+                            "what was done is saved; once the cause is gone: {command}"
+                        ));
                     }
                     failed
                 }
             })?;
             run.refusals().iter().chain(&run.note).for_each(|note| output::note(note));
             let diagnoses = diagnose::diagnoses(&run.seeds);
-            runs.push(Done { summary: run.summary, diagnoses, folder: folder.path().to_path_buf() });
+            runs.push(Done {
+                summary: run.summary,
+                diagnoses,
+                folder: folder.path().to_path_buf(),
+            });
         }
         Ok(runs)
     }
 
-    /// The folder that holds those of several methods: DIR, or runs/DATA, with what was changed and a number if need be; `None`
-    /// for one method.
+    /// The folder that holds those of several methods: DIR, or runs/DATA, with what was changed and
+    /// a number if need be; `None` for one method.
     fn together(&self, experiment: &Experiment, several: bool) -> Result<Option<PathBuf>> {
         if !several {
             return Ok(None);
@@ -191,7 +215,8 @@ impl Run {
             format!("boost={}", if names.is_empty() { "none".to_owned() } else { names.join("_") })
         });
         let changed: Vec<String> = boosts.into_iter().chain(config.changed()).collect();
-        let place = Path::new("runs").join(name::folder(&name::composed(experiment.graph().name(), &changed)));
+        let place = Path::new("runs")
+            .join(name::folder(&name::composed(experiment.graph().name(), &changed)));
         // Runs of single methods may be there already, which is no reason for another folder.
         let mut own = DEFAULT_METHODS.into_iter().chain([RunFolder::REPORT]);
         if place.is_dir() && !own.any(|name| place.join(name).exists()) {
@@ -214,11 +239,12 @@ impl Run {
         Ok(folder.map_err(unusable)?)
     }
 
-    /// Refuses folders that hold something, or that somebody works on, before the first method runs or replaces anything,
-    /// not when it is the second one's turn.
+    /// Refuses folders that hold something, or that somebody works on, before the first method runs
+    /// or replaces anything, not when it is the second one's turn.
     fn check_folders(&self, methods: &[String]) -> Result<()> {
         let Some(out) = self.out.as_ref().filter(|_| methods.len() > 1) else { return Ok(()) };
-        for folder in methods.iter().map(|method| out.join(method)).filter(|folder| folder.exists()) {
+        for folder in methods.iter().map(|method| out.join(method)).filter(|folder| folder.exists())
+        {
             // Taking over an empty folder changes nothing in it.
             let free = match self.overwrite {
                 true => RunFolder::open(folder).and_then(|folder| folder.take()),
@@ -230,10 +256,14 @@ impl Run {
     }
 }
 
-/// Writes one report of several methods beside their folders, and says where the report is. A method alone has its own.
+/// Writes one report of several methods beside their folders, and says where the report is. A
+/// method alone has its own.
 pub(super) fn write_report(runs: &[Done], together: Option<&Path>) -> Result<PathBuf> {
     let Some(folder) = together else { return Ok(runs[0].folder.join(RunFolder::REPORT)) };
-    let views = runs.iter().map(|run| RunView::read(&run.folder, Depth::Whole)).collect::<Result<Vec<_>, _>>();
+    let views = runs
+        .iter()
+        .map(|run| RunView::read(&run.folder, Depth::Whole))
+        .collect::<Result<Vec<_>, _>>();
     let report = Report::new(views.map_err(Error::from)?);
     let to = folder.join(RunFolder::REPORT);
     // It stands by itself, and so does its checksum.
@@ -246,7 +276,8 @@ pub(super) fn write_report(runs: &[Done], together: Option<&Path>) -> Result<Pat
     Ok(to)
 }
 
-/// A folder that cannot be made is a mistake in the command, unlike a disk that fills up while the run goes on.
+/// A folder that cannot be made is a mistake in the command, unlike a disk that fills up while the
+/// run goes on.
 pub(super) fn unusable(error: impl Into<boostfgl::report::Error>) -> Error {
     unusable_in(error, None)
 }
@@ -258,13 +289,22 @@ fn unusable_in(error: impl Into<boostfgl::report::Error>, together: Option<&Path
         boostfgl::report::Error::NotEmpty { path, .. } if is_stopped(&path) => {
             let command = output::resume_command(together.unwrap_or(&path));
             let advice = format!(
-                "`{command}` goes on where it was stopped; --out names another folder, and --overwrite begins anew."
+                "`{command}` goes on where it was stopped; --out names another folder, and \
+                 --overwrite begins anew."
             );
-            Error::usage(path.display().to_string(), "expected an empty folder, found a run that was stopped", advice)
+            Error::usage(
+                path.display().to_string(),
+                "expected an empty folder, found a run that was stopped",
+                advice,
+            )
         }
         boostfgl::report::Error::Io { path, source } => {
             let reason = format!("expected a folder that can be made and written, found: {source}");
-            Error::usage(path.display().to_string(), reason, "Choose another folder with --out, or free that path.")
+            Error::usage(
+                path.display().to_string(),
+                reason,
+                "Choose another folder with --out, or free that path.",
+            )
         }
         other => other.into(),
     }
@@ -294,7 +334,12 @@ pub(super) fn print_json(runs: &[Done], diagnostics: &[Which]) -> Result<()> {
     output::print(&text)
 }
 
-pub(super) fn print_tables(runs: &[Done], diagnostics: &[Which], notes: &[&str], report: &Path) -> Result<()> {
+pub(super) fn print_tables(
+    runs: &[Done],
+    diagnostics: &[Which],
+    notes: &[&str],
+    report: &Path,
+) -> Result<()> {
     let summaries: Vec<Summary> = runs.iter().map(|run| run.summary.clone()).collect();
     let mut text = String::new();
     for table in Table::by_dataset(&summaries) {
@@ -306,7 +351,8 @@ pub(super) fn print_tables(runs: &[Done], diagnostics: &[Which], notes: &[&str],
     }
     for Done { summary, diagnoses, .. } in runs {
         if let Some(diagnoses) = diagnoses {
-            let report = DiagnosisReport::new(title(summary), diagnoses).only(diagnostics).beside(summary);
+            let report =
+                DiagnosisReport::new(title(summary), diagnoses).only(diagnostics).beside(summary);
             text.push_str(&report.text(output::style()));
             text.push('\n');
         }

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 ///
 /// Lists every run and comparison below RUNS_DIR, up to three folders deep, newest first, and keeps
 /// the list fresh. A finished run and a comparison are shown as their reports, another run as its
-/// curves so far, which grow round by round; ticked ones are put side by side. Nothing is written and nothing is started:
-/// runs go on, and stop, where you started them. Ctrl-C stops the page.
+/// curves so far, which grow round by round; ticked ones are put side by side. Nothing is written
+/// and nothing is started: runs go on, and stop, where you started them. Ctrl-C stops the page.
 ///
 /// Only programs on this machine can look. For others, --allow-remote and --token are needed
 /// together: open the address with ?token=TOKEN once, and the browser remembers it until it is
@@ -56,7 +56,10 @@ impl Serve {
         let server = Server::bind(&self.runs, address, token).map_err(told)?;
         let folder = self.runs.display().to_string();
         let folder = folder.trim_end_matches(std::path::is_separator);
-        output::print(&format!("Serving {folder}/ at http://{}/ (read-only; Ctrl-C stops)\n", server.address()))?;
+        output::print(&format!(
+            "Serving {folder}/ at http://{}/ (read-only; Ctrl-C stops)\n",
+            server.address()
+        ))?;
         Ok(server.run()?)
     }
 
@@ -69,7 +72,9 @@ impl Serve {
                 Token::LEAST,
                 text.chars().count()
             );
-            return Err(Error::usage("--token", reason, "Make one with `openssl rand -hex 16`.").into());
+            return Err(
+                Error::usage("--token", reason, "Make one with `openssl rand -hex 16`.").into()
+            );
         };
         Ok(Some(token))
     }
@@ -78,18 +83,30 @@ impl Serve {
     fn host(&self, has_token: bool) -> Result<IpAddr> {
         let place = format!("--host {}", self.host);
         let text = self.host.trim_start_matches('[').trim_end_matches(']');
-        let ip = if text.eq_ignore_ascii_case("localhost") { Ok(Ipv4Addr::LOCALHOST.into()) } else { text.parse() };
+        let ip = if text.eq_ignore_ascii_case("localhost") {
+            Ok(Ipv4Addr::LOCALHOST.into())
+        } else {
+            text.parse()
+        };
         let Ok(ip) = ip else {
-            let reason = "expected an address in numbers, such as 127.0.0.1 or ::1, or localhost, found another text";
-            return Err(Error::usage(place, reason, "Leave --host out to serve on this machine only.").into());
+            let reason = "expected an address in numbers, such as 127.0.0.1 or ::1, or localhost, \
+                found another text";
+            return Err(Error::usage(
+                place,
+                reason,
+                "Leave --host out to serve on this machine only.",
+            )
+            .into());
         };
         let ip: IpAddr = ip;
         if ip.to_canonical().is_loopback() || (self.allow_remote && has_token) {
             return Ok(ip);
         }
-        let reason = "expected a loopback address such as 127.0.0.1, or both --allow-remote and --token, found an \
+        let reason = "expected a loopback address such as 127.0.0.1, or both --allow-remote and \
+            --token, found an \
                       address that others can reach";
-        let advice = "Leave --host out, or add --allow-remote --token TOKEN so that only those who know it can look.";
+        let advice = "Leave --host out, or add --allow-remote --token TOKEN so that only those \
+            who know it can look.";
         Err(Error::usage(place, reason, advice).into())
     }
 }

@@ -20,11 +20,15 @@ fn names_that_nothing_has() {
         ("--boost node,,model,", "unknown boost ``"),
         (
             "--set boosts=[\"nod\"]",
-            "boosts[0] (from --set boosts=[\"nod\"]): expected one of node, topology, model, found `nod` (did you mean `node`?)",
+            "boosts[0] (from --set boosts=[\"nod\"]): expected one of node, topology, model, \
+             found `nod` (did you mean `node`?)",
         ),
         ("--set backbone=gnc", "unknown backbone `gnc` (did you mean `gcn`?)"),
         ("--set partitioner=louvian", "unknown partitioner `louvian` (did you mean `louvain`?)"),
-        ("--set modle.hidden=3", "--set modle.hidden=3: unknown key `modle.hidden` (did you mean `model.hidden`?)"),
+        (
+            "--set modle.hidden=3",
+            "--set modle.hidden=3: unknown key `modle.hidden` (did you mean `model.hidden`?)",
+        ),
         ("--set hiden=3", "did you mean `model.hidden`?"),
         ("--set model=3", "expected a table, found a value"),
         ("--set rounds", "--set rounds: expected key=value, found no `=`"),
@@ -32,13 +36,18 @@ fn names_that_nothing_has() {
         ("--config gone.toml", "gone.toml: No such file"),
         (
             "--set optimizer.optimizer=adma",
-            "optimizer.optimizer (from --set optimizer.optimizer=adma): expected one of adam, sgd, found `adma` (did you mean `adam`?)",
+            "optimizer.optimizer (from --set optimizer.optimizer=adma): expected one of adam, \
+             sgd, found `adma` (did you mean `adam`?)",
         ),
         (
             "--set gamma=1 --set method=afl",
-            "`gamma` is ambiguous with the method afl: expected one of boost.model.gamma, methods.afl.gamma",
+            "`gamma` is ambiguous with the method afl: expected one of boost.model.gamma, \
+             methods.afl.gamma",
         ),
-        ("--set fed={round=3}", "--set fed={round=3}: unknown key `fed.round` (did you mean `fed.rounds`?)"),
+        (
+            "--set fed={round=3}",
+            "--set fed={round=3}: unknown key `fed.round` (did you mean `fed.rounds`?)",
+        ),
     ] {
         place.refused_with(&run(rest), &[wanted]);
     }
@@ -58,23 +67,34 @@ fn numbers_out_of_range() {
         ("--set rounds=1.5", "expected a whole number of at least 0, found floating point `1.5`"),
         ("--set rounds=abc", "expected a whole number of at least 0, found string \"abc\""),
         ("--seeds 0", "--seeds: expected a number of seeds from 1 to"),
-        ("--seeds some", "--seeds: expected a number of seeds from 1 to 10000 or a list such as 0,1,2, found `some`"),
+        (
+            "--seeds some",
+            "--seeds: expected a number of seeds from 1 to 10000 or a list such as 0,1,2, found \
+             `some`",
+        ),
         ("--seeds 4000000000", "found `4000000000`"),
         ("--seeds 1,x", "found `x`"),
         ("--seeds 1,2,1", "seeds: expected every seed once, found 1 twice"),
         ("--seeds ,", "seeds: expected at least one seed, found none"),
         (
             "--set seeds=[-1]",
-            "seeds[0] (from --set seeds=[-1]): expected a whole number of at least 0, found integer `-1`",
+            "seeds[0] (from --set seeds=[-1]): expected a whole number of at least 0, found \
+             integer `-1`",
         ),
         ("--threads 0", "--threads: expected 1 to 1024, found 0"),
         ("--threads 99999999", "--threads: expected 1 to 1024, found 99999999"),
         ("--threads two", "'two' for '--threads"),
         ("--memory 1M", "needs about"),
         ("--memory 0B", "needs about"),
-        ("--memory 2", "--memory: expected a number with a unit, such as 2GiB or 512MiB, found `2`"),
+        (
+            "--memory 2",
+            "--memory: expected a number with a unit, such as 2GiB or 512MiB, found `2`",
+        ),
         ("--memory 0", "found `0`"),
-        ("--memory lots", "--memory: expected a number with a unit, such as 2GiB or 512MiB, found `lots`"),
+        (
+            "--memory lots",
+            "--memory: expected a number with a unit, such as 2GiB or 512MiB, found `lots`",
+        ),
         ("--seeds -1", "found `-1`"),
         (
             "--set split.train=0.9",
@@ -84,18 +104,45 @@ fn numbers_out_of_range() {
         ("--set split.train=0", "no client has a training node"),
         ("--set dropout=1", "model.dropout: expected at least 0 and below 1, found 1"),
         ("--set learning_rate=-1", "optimizer.learning_rate: expected a number above 0, found -1"),
-        ("--set learning_rate=nan", "optimizer.learning_rate: expected a number above 0, found NaN"),
-        ("--set groups.minority_ratio=2", "groups.minority: expected a share above 0 and at most 1, \"smallest:N\""),
-        ("--set minority_ratio=0.2", "`minority_ratio` is ambiguous: expected one of groups.minority, boost.model"),
+        (
+            "--set learning_rate=nan",
+            "optimizer.learning_rate: expected a number above 0, found NaN",
+        ),
+        (
+            "--set groups.minority_ratio=2",
+            "groups.minority: expected a share above 0 and at most 1, \"smallest:N\"",
+        ),
+        (
+            "--set minority_ratio=0.2",
+            "`minority_ratio` is ambiguous: expected one of groups.minority, boost.model",
+        ),
         ("--set groups.minority=smallest:0", "found \"smallest:0\""),
         ("--set groups.minority=[]", "found an empty list"),
         ("--set groups.minority=[\"purple\"]", "groups.minority: expected names of classes"),
-        ("--set split.source=fiel", "expected one of auto, file, shares, found `fiel` (did you mean `file`?)"),
-        ("--set participation=0", "fed.participation: expected a number above 0 and at most 1, found 0"),
-        ("--set hidden=1000000000000", "model.hidden: expected at most 1000000, found 1000000000000"),
-        ("--set hidden=4611686018427387904", "model.hidden: expected at most 1000000, found 4611686018427387904"),
-        ("--set rounds=4611686018427387904", "fed.rounds: expected at most 1000000000, found 4611686018427387904"),
-        ("--set learning_rate=1e300", "optimizer.learning_rate: expected a number that single precision can hold"),
+        (
+            "--set split.source=fiel",
+            "expected one of auto, file, shares, found `fiel` (did you mean `file`?)",
+        ),
+        (
+            "--set participation=0",
+            "fed.participation: expected a number above 0 and at most 1, found 0",
+        ),
+        (
+            "--set hidden=1000000000000",
+            "model.hidden: expected at most 1000000, found 1000000000000",
+        ),
+        (
+            "--set hidden=4611686018427387904",
+            "model.hidden: expected at most 1000000, found 4611686018427387904",
+        ),
+        (
+            "--set rounds=4611686018427387904",
+            "fed.rounds: expected at most 1000000000, found 4611686018427387904",
+        ),
+        (
+            "--set learning_rate=1e300",
+            "optimizer.learning_rate: expected a number that single precision can hold",
+        ),
         ("--set resolution=0", "partition.resolution: expected a finite number above 0, found 0"),
         ("--set alpha=-3", "partition.alpha: expected a finite number above 0, found -3"),
         (
@@ -106,17 +153,24 @@ fn numbers_out_of_range() {
             "--set attack.kind=label-flip --set attack.rounds=1",
             "attack.rounds: expected no number of rounds with label-flip",
         ),
-        ("--set partition.file=p.csv", "partition.file: expected a file only with partitioner = \"file\", found p.csv"),
+        (
+            "--set partition.file=p.csv",
+            "partition.file: expected a file only with partitioner = \"file\", found p.csv",
+        ),
         ("--set layers=99", "model.layers: expected 1 to 8, found 99"),
         ("--set hidden=0", "model.hidden: expected at least 1, found 0"),
-        ("--set partitioner=file", "partition.file: expected the path of a partition.csv, found none"),
+        (
+            "--set partitioner=file",
+            "partition.file: expected the path of a partition.csv, found none",
+        ),
     ] {
         place.refused_with(&run(rest), &[wanted]);
     }
     place.refused_with("run --rounds 0", &["fed.rounds: expected at least 1, found 0"]);
 }
 
-/// A million is a width that can be told, and that no machine of today holds on this graph; nobody has to say `--memory`.
+/// A million is a width that can be told, and that no machine of today holds on this graph; nobody
+/// has to say `--memory`.
 #[test]
 fn runs_that_the_machine_cannot_hold() {
     if !std::path::Path::new("/proc/meminfo").exists() {
@@ -125,12 +179,19 @@ fn runs_that_the_machine_cannot_hold() {
     }
     let place = Place::new();
     let large = "--set layers=8 --set model.hidden=1000000";
-    let keys = "model.hidden = 1000000, model.layers = 8, partition.clients = 5: this run needs about";
+    let keys =
+        "model.hidden = 1000000, model.layers = 8, partition.clients = 5: this run needs about";
     for command in ["run --method fedavg --out out", "diagnose demo --out out"] {
-        place.refused_with(&format!("{command} {large}"), &[keys, "which this machine with", "MiB cannot hold"]);
+        place.refused_with(
+            &format!("{command} {large}"),
+            &[keys, "which this machine with", "MiB cannot hold"],
+        );
     }
     let own = "run --method fedtad --set fedtad.pseudo_nodes=1000000";
-    place.refused_with(own, &["partition.clients = 5 and the keys of methods.fedtad: this run needs about"]);
+    place.refused_with(
+        own,
+        &["partition.clients = 5 and the keys of methods.fedtad: this run needs about"],
+    );
 }
 
 #[test]
@@ -154,7 +215,10 @@ fn command_lines_that_are_none() {
         ("diagnose report", "help: `report` is a command: write `boostfgl report …`."),
         ("data show methods", "help: `methods` is a command: write `boostfgl methods …`."),
         ("compare cora serve", "help: `serve` is a command: write `boostfgl serve …`."),
-        ("run compare cora --rounds 2", "help: `compare` is a command: write `boostfgl compare …`."),
+        (
+            "run compare cora --rounds 2",
+            "help: `compare` is a command: write `boostfgl compare …`.",
+        ),
     ] {
         place.refused_with(arguments, &[wanted]);
     }
@@ -166,8 +230,10 @@ fn a_finished_runs_configuration_is_that_of_the_run() {
     place.ok(&format!("run {TINY} --method fedavg --out a"));
     let config = place.read("a/config.toml").replace("rounds = 2", "rounds = 3");
     place.write("a/config.toml", &config);
-    let wanted =
-        ["a/config.toml: expected the content that checksums.txt names, found other", "copy it to another folder"];
+    let wanted = [
+        "a/config.toml: expected the content that checksums.txt names, found other",
+        "copy it to another folder",
+    ];
     place.refused_with("run --config a/config.toml --out b", &wanted);
     place.write("c/config.toml", &config);
     place.write("c/checksums.txt", "of something else");
@@ -179,13 +245,20 @@ fn a_finished_runs_configuration_is_that_of_the_run() {
 fn configuration_files_name_the_line() {
     let place = Place::new();
     for (text, wanted) in [
-        ("[fed]\nrounds = 3\nround = 4\n", "c.toml, line 3: unknown key `fed.round` (did you mean `fed.rounds`?)"),
-        ("# one\n\nmethodd = \"x\"\n", "c.toml, line 3: unknown key `methodd` (did you mean `method`?)"),
+        (
+            "[fed]\nrounds = 3\nround = 4\n",
+            "c.toml, line 3: unknown key `fed.round` (did you mean `fed.rounds`?)",
+        ),
+        (
+            "# one\n\nmethodd = \"x\"\n",
+            "c.toml, line 3: unknown key `methodd` (did you mean `method`?)",
+        ),
         ("# one\n\nmethods = \"x\"\n", "c.toml, line 3: expected a table, found a value"),
         ("# one\n\nmethods = \"x\"\n", "(or did you mean `method`?)"),
         (
             "[fed]\n\nrounds = \"many\"\n",
-            "fed.rounds (from c.toml, line 3): expected a whole number of at least 0, found string \"many\"",
+            "fed.rounds (from c.toml, line 3): expected a whole number of at least 0, found \
+             string \"many\"",
         ),
         ("[fed]\nrounds = 0\n", "fed.rounds (from c.toml, line 2): expected at least 1, found 0"),
         ("seeds = 3\n", "seeds (from c.toml, line 1): expected a list"),
@@ -231,10 +304,26 @@ fn tables_name_file_line_and_column() {
         ("id,label\na,x\nb,y\n", good.1, "expected at least one feature column, found none"),
         ("id,label,f\n", good.1, "  line 2, column 1: expected an id from nodes.csv, found `a`"),
         ("", good.1, "nodes.csv, line 1"),
-        ("id,label,f\na,x,1\na,y,2\n", good.1, "nodes.csv, line 3, column 1: expected every id once, found `a` again"),
-        (good.0, "src,dst\na,zoe\n", "edges.csv, line 2, column 2: expected an id from nodes.csv, found `zoe`"),
-        (good.0, "src,dst,weight\na,b,-1\n", "edges.csv, line 2, column 3: expected a number above 0, found `-1`"),
-        (good.0, "from,to\na,b\n", "edges.csv, line 1, column 1: expected a header with a column `src`"),
+        (
+            "id,label,f\na,x,1\na,y,2\n",
+            good.1,
+            "nodes.csv, line 3, column 1: expected every id once, found `a` again",
+        ),
+        (
+            good.0,
+            "src,dst\na,zoe\n",
+            "edges.csv, line 2, column 2: expected an id from nodes.csv, found `zoe`",
+        ),
+        (
+            good.0,
+            "src,dst,weight\na,b,-1\n",
+            "edges.csv, line 2, column 3: expected a number above 0, found `-1`",
+        ),
+        (
+            good.0,
+            "from,to\na,b\n",
+            "edges.csv, line 1, column 1: expected a header with a column `src`",
+        ),
         ("id,label,f\na,,1\nb,,2\n", good.1, "bad: expected nodes with labels, found none"),
         (good.0, good.1, "no client has a training node"),
     ] {
@@ -243,15 +332,20 @@ fn tables_name_file_line_and_column() {
         place.refused_with(&run("bad --clients 1"), &[wanted]);
     }
     place.write("other/readme.txt", "nothing here");
-    place.refused_with(&run("other"), &["other: found a folder with the files readme.txt;", "boostfgl data formats"]);
+    place.refused_with(
+        &run("other"),
+        &["other: found a folder with the files readme.txt;", "boostfgl data formats"],
+    );
     place.refused_with("data check other", &["other: found a folder with the files readme.txt;"]);
     place.write("half/nodes.csv", good.0);
     place.refused_with(
         &run("half"),
         &["half: found a folder with the files nodes.csv;", "csv, which also needs edges.csv"],
     );
-    place
-        .refused_with(&run("half/nodes.csv"), &["half/nodes.csv: found one file", "expected the folder that holds it"]);
+    place.refused_with(
+        &run("half/nodes.csv"),
+        &["half/nodes.csv: found one file", "expected the folder that holds it"],
+    );
     place.write("text.txt", "nothing");
     place.refused_with(&run("text.txt"), &["text.txt: found a file that is no npz; expected"]);
 }
@@ -268,13 +362,18 @@ fn everything_wrong_with_a_table_is_told_at_once_with_its_lines() {
         let told = place.refused("data check bad");
         let lines: Vec<&str> = told.lines().collect();
         assert_eq!(lines[0], "error: bad/nodes.csv: 30 problems", "{told}");
-        assert!(lines[1].starts_with("  line 2, column 3: expected a finite number for `f`, found `x0`"), "{told}");
+        assert!(
+            lines[1]
+                .starts_with("  line 2, column 3: expected a finite number for `f`, found `x0`"),
+            "{told}"
+        );
         assert!(lines[20].starts_with("  line 21, column 3: "), "{told}");
         assert_eq!((lines[21], lines.len()), ("  and 10 more", 23), "{told}");
 
         place.write("bad/nodes.csv", "id,label,f\na,x,1\nb,y,2\n".replace('\n', end));
         place.write("bad/edges.csv", "src,dst\na,b\na,q\n\np,b\n".replace('\n', end));
-        let wanted = ["bad/edges.csv: 2 problems", "\n  line 3, column 2: ", "\n  line 5, column 1: "];
+        let wanted =
+            ["bad/edges.csv: 2 problems", "\n  line 3, column 2: ", "\n  line 5, column 1: "];
         place.refused_with("data check bad", &wanted);
 
         place.write("part.csv", "node,client\nn-0,0\nn-1,x\nn-x,0\n".replace('\n', end));
@@ -301,7 +400,10 @@ fn damaged_archives_are_refused() {
         bad[at] ^= 0x10;
         place.write("cut.npz", &bad);
         let done = place.run("data check cut.npz");
-        assert!(matches!(done.code, Some(0 | 2)) && !done.stderr.contains("panicked"), "byte {at}: {done:?}");
+        assert!(
+            matches!(done.code, Some(0 | 2)) && !done.stderr.contains("panicked"),
+            "byte {at}: {done:?}"
+        );
     }
 }
 
@@ -310,7 +412,10 @@ fn catalogued_files_that_differ_are_refused() {
     let place = Place::new();
     place.write("data/cora.npz", "not what was published");
     for arguments in [run("cora"), "data check cora".to_owned(), "data show cora".to_owned()] {
-        place.refused_with(&arguments, &["cora.npz: expected SHA-256 57247a80", "found ", "fetch the dataset again"]);
+        place.refused_with(
+            &arguments,
+            &["cora.npz: expected SHA-256 57247a80", "found ", "fetch the dataset again"],
+        );
     }
     if let Some(data) = crate::common::real_data("cora.npz") {
         let mut bytes = std::fs::read(data.join("cora.npz")).unwrap();
@@ -329,12 +434,24 @@ fn partition_files_name_what_does_not_fit() {
     let good = place.read("good.csv");
     let lines: Vec<&str> = good.lines().collect();
     let client = |at: usize| lines[at].split(',').nth(2).unwrap();
-    let without =
-        |skip: usize| lines.iter().enumerate().filter(|(at, _)| *at != skip).map(|(_, l)| format!("{l}\n")).collect();
+    let without = |skip: usize| {
+        lines
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| *at != skip)
+            .map(|(_, l)| format!("{l}\n"))
+            .collect()
+    };
     let cases: [(String, &str); 8] = [
         (good.replace("n-5,", "n-500,"), "column 2: expected a node of mine, found `n-500`"),
-        (without(6), "expected a row for each of 60 nodes, found none for 1 of them, the first being `n-5`"),
-        (good.replace(",2,", ",3,"), "column client: expected clients 0 to 3 without gaps, found no node in client 2"),
+        (
+            without(6),
+            "expected a row for each of 60 nodes, found none for 1 of them, the first being `n-5`",
+        ),
+        (
+            good.replace(",2,", ",3,"),
+            "column client: expected clients 0 to 3 without gaps, found no node in client 2",
+        ),
         (good.replace(",2,", ",x,"), "expected a client number from 0 to 59 at most, found `x`"),
         (format!("{good}{}\n", lines[1]), "expected every node once for seed 0, found `n-0`"),
         (good.replace("client", "owner"), "line 1: expected a column `client`"),
@@ -359,7 +476,10 @@ fn folders_that_cannot_be_made() {
     place.write("file", "in the way");
     let one = format!("run {TINY} --method fedavg");
     place.refused_with(&format!("{one} --out file"), &["file: expected a folder", "--out"]);
-    place.refused_with(&format!("{one} --out file/inside"), &["file/inside: expected a folder", "--out"]);
+    place.refused_with(
+        &format!("{one} --out file/inside"),
+        &["file/inside: expected a folder", "--out"],
+    );
     place.refused_with(&format!("run {TINY} --out file"), &["file/fedavg: expected a folder"]);
     place.write("runs", "in the way");
     place.refused_with(&one, &["runs"]);

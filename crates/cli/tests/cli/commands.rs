@@ -17,23 +17,84 @@ fn help_names_every_argument() {
         "--set",
         "--data-dir",
     ];
-    let run = ["--diagnostics", "--threads", "--memory", "--out", "--overwrite", "--json", "--quiet", "Examples"];
+    let run = [
+        "--diagnostics",
+        "--threads",
+        "--memory",
+        "--out",
+        "--overwrite",
+        "--json",
+        "--quiet",
+        "Examples",
+    ];
     let cases: [(&str, &[&str]); 18] = [
-        ("", &["run", "diagnose", "serve", "data", "partition", "methods", "config", "completions", "demo"]),
+        (
+            "",
+            &[
+                "run",
+                "diagnose",
+                "serve",
+                "data",
+                "partition",
+                "methods",
+                "config",
+                "completions",
+                "demo",
+            ],
+        ),
         ("run", &run),
         ("run", &training),
-        ("diagnose", &["[RUN|DATA]", "--diagnostics", "--by", "--metric", "--per-round", "--replay", "Examples"]),
+        (
+            "diagnose",
+            &[
+                "[RUN|DATA]",
+                "--diagnostics",
+                "--by",
+                "--metric",
+                "--per-round",
+                "--replay",
+                "Examples",
+            ],
+        ),
         ("diagnose", &training[1..]),
-        ("serve", &["[RUNS_DIR]", "--port", "--host", "--allow-remote", "--token", "Ctrl-C", "ssh -L", "Examples"]),
+        (
+            "serve",
+            &[
+                "[RUNS_DIR]",
+                "--port",
+                "--host",
+                "--allow-remote",
+                "--token",
+                "Ctrl-C",
+                "ssh -L",
+                "Examples",
+            ],
+        ),
         ("partition", &["--partitioner", "--out", "--overwrite", "--json"]),
         ("partition", &training),
         ("config show", &training),
         ("config check", &["<FILE>"]),
         ("methods", &["[NAME]"]),
-        ("data", &["list", "formats", "show", "check", "fetch", "import", "export", "generate", "--data-dir"]),
+        (
+            "data",
+            &[
+                "list",
+                "formats",
+                "show",
+                "check",
+                "fetch",
+                "import",
+                "export",
+                "generate",
+                "--data-dir",
+            ],
+        ),
         ("data show", &["<DATA>", "--json"]),
         ("data fetch", &["<DATA>"]),
-        ("data import", &["<SOURCE>", "--to", "--format", "--directed", "--overwrite", "nodes.csv"]),
+        (
+            "data import",
+            &["<SOURCE>", "--to", "--format", "--directed", "--overwrite", "nodes.csv"],
+        ),
         ("data export", &["<DATA>", "--to", "--overwrite"]),
         ("data generate", &["<PRESET>", "--to", "--seed", "--overwrite"]),
         ("completions", &["<SHELL>", "bash", "fish", "zsh"]),
@@ -75,7 +136,10 @@ fn methods_are_listed_and_explained() {
         "louvain",
         "label-skew",
     ] {
-        assert!(list.lines().any(|line| line.split_whitespace().next() == Some(name)), "{name}\n{list}");
+        assert!(
+            list.lines().any(|line| line.split_whitespace().next() == Some(name)),
+            "{name}\n{list}"
+        );
     }
     let told = place.ok("methods boostfgl").stdout;
     for wanted in ["Paper", "Boosts", "Wire", "boost.topology.lambda_e", "boost.model.gamma"] {
@@ -89,7 +153,9 @@ fn methods_are_listed_and_explained() {
 #[test]
 fn completions_complete_the_commands() {
     let place = Place::new();
-    for (shell, sign) in [("bash", "complete -F"), ("zsh", "#compdef boostfgl"), ("fish", "complete -c boostfgl")] {
+    for (shell, sign) in
+        [("bash", "complete -F"), ("zsh", "#compdef boostfgl"), ("fish", "complete -c boostfgl")]
+    {
         let script = place.ok(&format!("completions {shell}")).stdout;
         for wanted in [sign, "partition", "generate", "rounds"] {
             assert!(script.contains(wanted), "{shell}: {wanted}");
@@ -102,7 +168,8 @@ fn completions_complete_the_commands() {
 fn a_reader_that_goes_away_is_no_error() {
     let place = Place::new();
     let program = assert_cmd::cargo::cargo_bin!("boostfgl");
-    let line = format!("'{}' completions bash | head -n 1; echo ${{PIPESTATUS[0]}}", program.display());
+    let line =
+        format!("'{}' completions bash | head -n 1; echo ${{PIPESTATUS[0]}}", program.display());
     let mut shell = assert_cmd::Command::new("bash");
     let done = finish(shell.args(["-c", &line]).current_dir(place.path("")));
     assert!(done.stdout.ends_with("0\n") && done.stderr.is_empty(), "{done:?}");

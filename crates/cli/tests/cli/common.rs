@@ -63,15 +63,18 @@ impl Place {
         all
     }
 
-    /// The program in this folder, with nothing from outside but an empty data folder, and no way to the network: what
-    /// is not on this machine goes through a proxy that does not exist.
+    /// The program in this folder, with nothing from outside but an empty data folder, and no way
+    /// to the network: what is not on this machine goes through a proxy that does not exist.
     pub(crate) fn process(&self) -> std::process::Command {
         let mut process = std::process::Command::new(assert_cmd::cargo::cargo_bin!("boostfgl"));
         process
             .current_dir(self.folder.path())
             .env("BOOSTFGL_DATA", self.path("data"))
             .env("BOOSTFGL_CACHE", self.path("cache"))
-            .envs(["ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"].map(|v| (v, NOWHERE)))
+            .envs(
+                ["ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"]
+                    .map(|v| (v, NOWHERE)),
+            )
             .envs(["NO_PROXY", "no_proxy"].map(|name| (name, "127.0.0.1,localhost")))
             .env_remove("NO_COLOR");
         process
@@ -101,8 +104,8 @@ impl Place {
         summary["digest"].as_str().unwrap().to_owned()
     }
 
-    /// Runs it and expects a refusal: exit code 2, one line on what is wrong, one on what to do, nothing on standard
-    /// output and nothing changed on the disk. Returns what it said.
+    /// Runs it and expects a refusal: exit code 2, one line on what is wrong, one on what to do,
+    /// nothing on standard output and nothing changed on the disk. Returns what it said.
     pub(crate) fn refused(&self, arguments: &str) -> String {
         let before = self.snapshot();
         let done = self.run(arguments);
@@ -135,7 +138,9 @@ impl Done {
 
     /// One line says what is wrong and one says what to do.
     pub(crate) fn check_error(&self, what: &str) {
-        let lines = |start: &str| self.stderr.lines().filter(|line| line.trim_start().starts_with(start)).count();
+        let lines = |start: &str| {
+            self.stderr.lines().filter(|line| line.trim_start().starts_with(start)).count()
+        };
         assert!(!self.stderr.contains("panicked"), "{what}\n{}", self.stderr);
         assert_eq!((lines("error: "), lines("help: ")), (1, 1), "{what}\n{}", self.stderr);
     }
@@ -174,7 +179,8 @@ pub(crate) fn real_data(needed: &str) -> Option<PathBuf> {
     found
 }
 
-/// Sixty nodes in three classes with named ids, weighted edges, a split, and one node without a label.
+/// Sixty nodes in three classes with named ids, weighted edges, a split, and one node without a
+/// label.
 pub(crate) fn write_own_data(place: &Place, folder: &str) {
     let mut nodes = String::from("id,label,size,kind,split\n");
     let mut edges = String::from("src,dst,weight\n");
@@ -182,7 +188,11 @@ pub(crate) fn write_own_data(place: &Place, folder: &str) {
         let label = if i == 7 { "" } else { ["red", "green", "blue"][i % 3] };
         let split = ["train", "val", "test", "train", "none"][i % 5];
         nodes.push_str(&format!("n-{i},{label},{}.25,{},{split}\n", i * 7 % 11, i % 3));
-        edges.push_str(&format!("n-{i},n-{},1.5\nn-{i},n-{},0.5\n", (i + 3) % 60, (i * 7 + 1) % 60));
+        edges.push_str(&format!(
+            "n-{i},n-{},1.5\nn-{i},n-{},0.5\n",
+            (i + 3) % 60,
+            (i * 7 + 1) % 60
+        ));
     }
     place.write(&format!("{folder}/nodes.csv"), nodes);
     place.write(&format!("{folder}/edges.csv"), edges);
@@ -195,7 +205,11 @@ pub(crate) fn table(text: &str) -> Vec<BTreeMap<String, String>> {
     let row = |line: &str| {
         let fields: Vec<&str> = line.split(',').collect();
         assert_eq!(fields.len(), header.len(), "{line}");
-        header.iter().zip(fields).map(|(name, field)| ((*name).to_owned(), field.to_owned())).collect()
+        header
+            .iter()
+            .zip(fields)
+            .map(|(name, field)| ((*name).to_owned(), field.to_owned()))
+            .collect()
     };
     lines.map(row).collect()
 }

@@ -4,7 +4,8 @@ use crate::common::Place;
 use serde_json::Value;
 
 /// Two methods, two seeds, few rounds.
-const SMALL: &str = "compare --methods fedavg,boostfgl --rounds 3 --set model.hidden=16 --seeds 2 --quiet";
+const SMALL: &str =
+    "compare --methods fedavg,boostfgl --rounds 3 --set model.hidden=16 --seeds 2 --quiet";
 
 /// The same with other methods.
 fn small(methods: &str) -> String {
@@ -39,7 +40,9 @@ fn cell_files(place: &Place, folder: &str) -> Vec<std::path::PathBuf> {
 fn a_cell_is_what_run_gives_and_the_folder_has_every_form() {
     let place = Place::new();
     let done = place.ok(&format!("{SMALL} --out c"));
-    for wanted in ["demo: difference to fedavg", "demo: cost", "Two seeds cannot show a difference", "rank 1"] {
+    for wanted in
+        ["demo: difference to fedavg", "demo: cost", "Two seeds cannot show a difference", "rank 1"]
+    {
         assert!(done.stdout.contains(wanted), "{wanted}\n{}", done.stdout);
     }
     assert!(done.stdout.contains("0 of 4 cells reused"), "{}", done.stdout);
@@ -49,8 +52,10 @@ fn a_cell_is_what_run_gives_and_the_folder_has_every_form() {
     assert!(place.exists("c/comparison-summary.csv") && place.exists("c/config/demo.toml"));
     let document = place.json("c/comparison.json");
     for (at, method) in ["fedavg", "boostfgl"].iter().enumerate() {
-        let run =
-            format!("run --rounds 3 --set model.hidden=16 --seeds 2 --quiet --json --method {method} --out {method}");
+        let run = format!(
+            "run --rounds 3 --set model.hidden=16 --seeds 2 --quiet --json --method {method} \
+             --out {method}"
+        );
         let summary: Value = serde_json::from_str(&place.ok(&run).stdout).unwrap();
         for seed in 0..2 {
             let cell = &document["datasets"][0]["rows"][at]["cells"][seed];
@@ -90,14 +95,19 @@ fn finished_cells_are_reused_and_damaged_ones_run_again() {
 #[test]
 fn threads_do_not_change_the_digits() {
     let place = Place::new();
-    let run = |threads: usize| place.ok(&format!("{SMALL} --json --out t{threads} --threads {threads}")).stdout;
+    let run = |threads: usize| {
+        place.ok(&format!("{SMALL} --json --out t{threads} --threads {threads}")).stdout
+    };
     let one = run(1);
     for threads in [4, 8] {
         assert_eq!(without_cost(&run(threads)), without_cost(&one), "{threads} threads");
     }
     // Alone, a cell's memory can be told.
     let document: Value = serde_json::from_str(&one).unwrap();
-    assert!(document["datasets"][0]["rows"][0]["cells"][0]["cost"]["cpu_seconds"].as_f64().unwrap() > 0.0);
+    assert!(
+        document["datasets"][0]["rows"][0]["cells"][0]["cost"]["cpu_seconds"].as_f64().unwrap()
+            > 0.0
+    );
 }
 
 #[test]
@@ -107,7 +117,8 @@ fn a_cell_over_budget_says_so_and_one_that_fails_leaves_the_others() {
     assert!(over.stdout.contains("over budget (estimate "), "{}", over.stdout);
     assert!(cell_files(&place, "o").is_empty());
 
-    let failing = format!("{SMALL} --rounds 9 --set optimizer.learning_rate=1e30 --out f").replace("--rounds 3 ", "");
+    let failing = format!("{SMALL} --rounds 9 --set optimizer.learning_rate=1e30 --out f")
+        .replace("--rounds 3 ", "");
     let done = place.run(&failing);
     assert_eq!(done.code, Some(1), "{}", done.stderr);
     done.check_error("diverged");
@@ -120,14 +131,20 @@ fn a_cell_over_budget_says_so_and_one_that_fails_leaves_the_others() {
 fn forms_for_papers_and_programs() {
     let place = Place::new();
     let latex = place.ok(&format!("{} --out c --format latex", small("fedavg,fedavg+node"))).stdout;
-    assert!(latex.contains("\\toprule") && latex.contains("$\\pm$") && latex.contains("\\textbf{"), "{latex}");
+    assert!(
+        latex.contains("\\toprule") && latex.contains("$\\pm$") && latex.contains("\\textbf{"),
+        "{latex}"
+    );
     let csv = place.ok(&format!("{} --out c --format csv", small("fedavg,fedavg+node"))).stdout;
     assert!(
-        csv.starts_with("dataset,method,evaluated,metric,reading,seed,state,value\ndemo,fedavg,global,accuracy,"),
+        csv.starts_with(
+            "dataset,method,evaluated,metric,reading,seed,state,value\ndemo,fedavg,global,accuracy,"
+        ),
         "{csv}"
     );
     assert_eq!(csv.lines().count(), 1 + 2 * 5 * 2);
-    let markdown = place.ok(&format!("{} --out c --format markdown", small("fedavg,fedavg+node"))).stdout;
+    let markdown =
+        place.ok(&format!("{} --out c --format markdown", small("fedavg,fedavg+node"))).stdout;
     assert!(markdown.contains("| Method |") && markdown.contains("fedavg + node"), "{markdown}");
 }
 
@@ -139,7 +156,10 @@ fn what_cannot_be_compared_is_refused_before_anything_runs() {
         ("--methods fedavg,fedavg", "found `fedavg` twice"),
         ("--methods ,", "expected at least one method, found none"),
         ("--methods fedavg+nodes", "unknown boost `nodes` (did you mean `node`?)"),
-        ("--methods fedavg --base boostfgl", "--base: expected one of the methods compared (fedavg), found `boostfgl`"),
+        (
+            "--methods fedavg --base boostfgl",
+            "--base: expected one of the methods compared (fedavg), found `boostfgl`",
+        ),
         ("demo coar", "unknown dataset `coar` (did you mean `cora`?)"),
         ("demo demo", "expected every dataset once, found `demo` twice"),
         ("demo generate:demo", "found two called `demo`"),
@@ -161,14 +181,19 @@ fn what_cannot_be_compared_is_refused_before_anything_runs() {
     );
 }
 
-/// Whether federating helps at all is the first question: who names no methods sees clients alone and all data together, too.
+/// Whether federating helps at all is the first question: who names no methods sees clients alone
+/// and all data together, too.
 #[test]
 fn clients_alone_and_all_data_together_are_compared_by_default() {
     let place = Place::new();
     let done = place.ok("compare --rounds 2 --set model.hidden=8 --seeds 1 --quiet --out c");
     let methods = place.json("c/comparison.json")["methods"].clone();
-    let labels: Vec<&str> =
-        methods.as_array().unwrap().iter().map(|method| method["label"].as_str().unwrap()).collect();
+    let labels: Vec<&str> = methods
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|method| method["label"].as_str().unwrap())
+        .collect();
     assert_eq!(labels, ["fedavg", "boostfgl", "isolated", "central"]);
     assert!(done.stdout.contains("demo: the same at the best validation round"), "{}", done.stdout);
     assert!(done.stdout.contains("Rounds") && done.stdout.contains("2×1"), "{}", done.stdout);
@@ -176,7 +201,8 @@ fn clients_alone_and_all_data_together_are_compared_by_default() {
     let rows = &place.json("c/comparison.json")["datasets"][0]["rows"];
     let accuracy = |at: usize| rows[at]["metrics"]["accuracy"]["mean"].as_f64().unwrap();
     for (at, label) in labels.iter().enumerate().take(2) {
-        let said = done.stdout.contains(&format!("more accuracy than {label}: too few seeds to be sure"));
+        let said =
+            done.stdout.contains(&format!("more accuracy than {label}: too few seeds to be sure"));
         assert_eq!(accuracy(2) - accuracy(at) >= 0.05, said, "{label}\n{}", done.stdout);
     }
 }

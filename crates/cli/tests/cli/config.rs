@@ -5,7 +5,8 @@ use crate::common::{Place, TINY};
 #[test]
 fn what_is_shown_can_be_run() {
     let place = Place::new();
-    let flags = "demo --method boostfgl --rounds 2 --seeds 1 --clients 4 --set model.hidden=8 --set lambda_e=1";
+    let flags = "demo --method boostfgl --rounds 2 --seeds 1 --clients 4 --set model.hidden=8 \
+        --set lambda_e=1";
     let shown = place.ok(&format!("config show {flags}")).stdout;
     let table: toml::Table = shown.parse().unwrap();
     assert_eq!(table["fed"]["rounds"].as_integer(), Some(2));
@@ -15,7 +16,11 @@ fn what_is_shown_can_be_run() {
     assert_eq!(place.digest("run --config c.toml"), place.digest(&format!("run {flags}")));
     // A method in the file is a method named: only that one runs.
     let folder = "runs/demo/boostfgl,seeds=1,lambda_e=1.0,rounds=2,hidden=8,clients=4";
-    assert!(place.exists(folder) && place.exists(&format!("{folder}-2")) && !place.exists("runs/demo/fedavg"));
+    assert!(
+        place.exists(folder)
+            && place.exists(&format!("{folder}-2"))
+            && !place.exists("runs/demo/fedavg")
+    );
     let told = place.ok("config check c.toml").stdout;
     assert!(told.starts_with("c.toml: every key is known"), "{told}");
 }
@@ -24,7 +29,8 @@ fn what_is_shown_can_be_run() {
 fn every_value_says_where_it_came_from() {
     let place = Place::new();
     place.write("c.toml", "[fed]\nepochs = 2\nrounds = 9\n");
-    let flags = "cora --config c.toml --rounds 3 --set model.dropout=0.1 --seeds 2 --boost node --partition p.csv";
+    let flags = "cora --config c.toml --rounds 3 --set model.dropout=0.1 --seeds 2 --boost node \
+        --partition p.csv";
     let shown = place.ok(&format!("config show {flags}")).stdout;
     let comment = |line: &str| {
         let lines: Vec<&str> = shown.lines().collect();
@@ -49,11 +55,16 @@ fn every_value_says_where_it_came_from() {
     assert!(comment("kind = \"none\"").ends_with("(default)"));
     assert!(comment("# deadline_seconds is not set").ends_with("(default)"));
     for key in boostfgl::config::keys() {
-        assert!(shown.contains(&format!("# {} (", key.meaning)), "{} is missing\n{shown}", key.path);
+        assert!(
+            shown.contains(&format!("# {} (", key.meaning)),
+            "{} is missing\n{shown}",
+            key.path
+        );
     }
 }
 
-/// Defaults, a dataset's protocol, a file, flags and `--set`, with an optional key and one of another method.
+/// Defaults, a dataset's protocol, a file, flags and `--set`, with an optional key and one of
+/// another method.
 #[test]
 fn what_is_shown_reads_back_to_the_same_configuration() {
     let place = Place::new();
@@ -66,7 +77,12 @@ fn what_is_shown_reads_back_to_the_same_configuration() {
         assignments.iter().for_each(|assignment| layers.assignment(assignment).unwrap());
         layers.resolve().unwrap().0
     };
-    let sets = ["attack.kind=scale", "attack.strength=10", "screen.deadline_seconds=9.5", "message_noise=0.5"];
+    let sets = [
+        "attack.kind=scale",
+        "attack.strength=10",
+        "screen.deadline_seconds=9.5",
+        "message_noise=0.5",
+    ];
     let flags = sets.map(|set| format!("--set {set}")).join(" ");
     let shown = place.ok(&format!("config show cora --config c.toml --boost node {flags}")).stdout;
     let mut again = boostfgl::Layers::new();
@@ -93,7 +109,8 @@ fn keys_without_effect_are_told() {
     let place = Place::new();
     place.write("c.toml", "method = \"fedavg\"\n[methods.fedprox]\nmu = 5\n");
     let told = place.ok("config check c.toml").stderr;
-    let expected = "note: methods.fedprox.mu (from c.toml, line 3) has no effect: the method is fedavg\n";
+    let expected =
+        "note: methods.fedprox.mu (from c.toml, line 3) has no effect: the method is fedavg\n";
     assert_eq!(told, expected);
     let told = place.ok(&format!("run --quiet {TINY} --config c.toml")).stderr;
     assert_eq!(told, expected);
@@ -106,7 +123,8 @@ fn layers_win_in_order() {
     let place = Place::new();
     place.write(
         "c.toml",
-        "dataset = \"demo\"\nmethod = \"central\"\n[fed]\nrounds = 9\n[optimizer]\nlearning_rate = 1\n",
+        "dataset = \"demo\"\nmethod = \"central\"\n[fed]\nrounds = 9\n[optimizer]\nlearning_rate \
+         = 1\n",
     );
     let value = |flags: &str, line: &str| {
         let shown = place.ok(&format!("config show --config c.toml {flags}")).stdout;

@@ -12,8 +12,13 @@ fn parse(done: &Done) -> Value {
 fn the_list_says_what_is_here() {
     let place = Place::new();
     let list = place.ok("data list").stdout;
-    for name in ["cora", "citeseer", "pubmed", "chameleon-filtered", "ogbn-arxiv", "demo", "cora-like"] {
-        assert!(list.lines().any(|line| line.split_whitespace().next() == Some(name)), "{name}\n{list}");
+    for name in
+        ["cora", "citeseer", "pubmed", "chameleon-filtered", "ogbn-arxiv", "demo", "cora-like"]
+    {
+        assert!(
+            list.lines().any(|line| line.split_whitespace().next() == Some(name)),
+            "{name}\n{list}"
+        );
     }
     let line = |list: &str| list.lines().find(|line| line.starts_with("cora ")).unwrap().to_owned();
     assert!(line(&list).contains("2,708") && line(&list).contains("fetch"), "{list}");
@@ -37,7 +42,10 @@ fn show_describes_a_graph() {
 
     write_own_data(&place, "mine");
     let document = parse(&place.ok("data show mine --json"));
-    assert_eq!((&document["name"], &document["statistics"]["unlabelled"]), (&Value::from("mine"), &Value::from(1)));
+    assert_eq!(
+        (&document["name"], &document["statistics"]["unlabelled"]),
+        (&Value::from("mine"), &Value::from(1))
+    );
     assert!(place.ok("data show mine").stdout.contains("green"));
 }
 
@@ -46,7 +54,13 @@ fn show_describes_a_graph() {
 fn show_of_a_dataset_that_is_not_here_tells_the_facts_and_how_to_get_it() {
     let place = Place::new();
     let done = place.ok("data show cora");
-    for wanted in ["licence", "origin", "2,708 (by the catalogue)", "Not on this machine", "boostfgl data fetch cora"] {
+    for wanted in [
+        "licence",
+        "origin",
+        "2,708 (by the catalogue)",
+        "Not on this machine",
+        "boostfgl data fetch cora",
+    ] {
         assert!(done.stdout.contains(wanted), "{wanted}\n{}", done.stdout);
     }
     assert!(!done.stdout.contains("class sizes\n") && done.stderr.is_empty(), "{done:?}");
@@ -60,8 +74,13 @@ fn show_of_a_dataset_that_is_not_here_tells_the_facts_and_how_to_get_it() {
 fn formats_are_listed_and_an_npz_of_none_is_told_the_nearest() {
     let place = Place::new();
     let list = place.ok("data formats").stdout;
-    for name in ["flat-npz", "planetoid", "gnn-benchmark", "heterophilous", "geom-gcn", "ogb", "csv"] {
-        assert!(list.lines().any(|line| line.split_whitespace().next() == Some(name)), "{name}\n{list}");
+    for name in
+        ["flat-npz", "planetoid", "gnn-benchmark", "heterophilous", "geom-gcn", "ogb", "csv"]
+    {
+        assert!(
+            list.lines().any(|line| line.split_whitespace().next() == Some(name)),
+            "{name}\n{list}"
+        );
     }
     assert!(list.contains("needs     edge_index, y, x or x_indptr"), "{list}");
     place.ok("data generate demo --to whole.npz");
@@ -89,7 +108,10 @@ fn check_reads_everything() {
     let told = place.ok("data check mine").stdout;
     assert!(told.starts_with("mine: readable, 60 nodes"), "{told}");
     assert!(place.ok("data check demo").stdout.contains("2,708 nodes"));
-    place.refused_with("data check cora", &["`cora` is not on this machine; looked in", "boostfgl data fetch"]);
+    place.refused_with(
+        "data check cora",
+        &["`cora` is not on this machine; looked in", "boostfgl data fetch"],
+    );
     if let Some(data) = real_data("cora.npz") {
         let told = place.ok(&format!("data check cora --data-dir {}", data.display())).stdout;
         assert!(told.contains("as published; counts agree"), "{told}");
@@ -104,7 +126,8 @@ fn what_is_written_reads_back() {
     place.ok("data generate demo --to a.npz");
     place.ok("data export demo --to b.npz");
     place.ok("data generate demo --seed 7 --to c.npz");
-    let statistics = |name: &str| parse(&place.ok(&format!("data show {name} --json")))["statistics"].clone();
+    let statistics =
+        |name: &str| parse(&place.ok(&format!("data show {name} --json")))["statistics"].clone();
     assert_eq!(statistics("a.npz"), statistics("demo"));
     assert_eq!(statistics("b.npz"), statistics("demo"));
     assert_ne!(statistics("c.npz"), statistics("demo"));
@@ -112,7 +135,10 @@ fn what_is_written_reads_back() {
     assert_eq!(run("a.npz"), run("demo"));
     assert_eq!(run("b.npz"), run("demo"));
     for again in ["data generate demo --to a.npz", "data export demo --to a.npz"] {
-        place.refused_with(again, &["a.npz: expected a new file, found an existing one", "--overwrite"]);
+        place.refused_with(
+            again,
+            &["a.npz: expected a new file, found an existing one", "--overwrite"],
+        );
         place.ok(&format!("{again} --overwrite"));
     }
     place.refused_with("data generate dmo --to d.npz", &["did you mean `demo`?"]);
@@ -125,9 +151,15 @@ fn partitions_are_pictured_and_written() {
     let place = Place::new();
     write_own_data(&place, "mine");
     let told = place.ok("partition mine --clients 3 --seeds 2 --out p.csv").stdout;
-    for wanted in
-        ["seed 0", "seed 1", "3 clients", "edges between clients lost", "class mix", "blue", "Written to p.csv"]
-    {
+    for wanted in [
+        "seed 0",
+        "seed 1",
+        "3 clients",
+        "edges between clients lost",
+        "class mix",
+        "blue",
+        "Written to p.csv",
+    ] {
         assert!(told.contains(wanted), "{wanted}\n{told}");
     }
     let rows = table(&place.read("p.csv"));
@@ -135,17 +167,22 @@ fn partitions_are_pictured_and_written() {
     let clients: BTreeSet<&str> = rows.iter().map(|r| r["client"].as_str()).collect();
     assert_eq!(clients, BTreeSet::from(["0", "1", "2"]));
 
-    // Read and written again, it is the same file; and a run on it divides the graph as a run of its own would.
+    // Read and written again, it is the same file; and a run on it divides the graph as a run of
+    // its own would.
     place.ok("partition mine --seeds 2 --partition p.csv --out q.csv");
     assert_eq!(place.read("p.csv"), place.read("q.csv"));
     let flags = format!("run mine {TINY} --method fedavg");
-    assert_eq!(place.digest(&format!("{flags} --partition p.csv")), place.digest(&format!("{flags} --clients 3")));
+    assert_eq!(
+        place.digest(&format!("{flags} --partition p.csv")),
+        place.digest(&format!("{flags} --clients 3"))
+    );
 
     let before = place.snapshot();
     let told = place.ok("partition mine --clients 3 --seeds 1").stdout;
     assert!(told.contains("Nothing written"), "{told}");
     assert_eq!(place.snapshot(), before);
-    place.refused_with("partition mine --out p.csv", &["p.csv: expected a new file", "--overwrite"]);
+    place
+        .refused_with("partition mine --out p.csv", &["p.csv: expected a new file", "--overwrite"]);
     place.refused_with("partition mine --out no/p.csv", &["no/p.csv", "no such folder"]);
     place.refused_with("partition mine --clients 61", &["61 clients", "60 nodes"]);
     place.ok("partition mine --clients 2 --seeds 1 --out p.csv --overwrite");
@@ -178,7 +215,12 @@ fn partitioners_differ_as_they_should() {
 fn mix(clients: &[Value]) -> f64 {
     let mut spread: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
     for client in clients {
-        let counts: Vec<f64> = client["class_counts"].as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).collect();
+        let counts: Vec<f64> = client["class_counts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|n| n.as_f64().unwrap())
+            .collect();
         let total: f64 = counts.iter().sum();
         for (class, count) in counts.iter().enumerate() {
             let (low, high) = spread.entry(class).or_insert((1.0, 0.0));

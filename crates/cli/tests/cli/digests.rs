@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Digest by case, such as `fedavg gcn node,model`.
 fn recorded() -> BTreeMap<String, String> {
-    let file: serde_json::Value = serde_json::from_str(include_str!("../../../../tests/golden/digests.json")).unwrap();
+    let file: serde_json::Value =
+        serde_json::from_str(include_str!("../../../../tests/golden/digests.json")).unwrap();
     serde_json::from_value(file["digests"].clone()).unwrap()
 }
 
@@ -14,7 +15,8 @@ const SLOW: [&str; 3] = ["fedsage-plus", "fedtad", "adafgl"];
 
 #[test]
 fn every_method_is_recorded_with_all_its_boosts() {
-    let methods: serde_json::Value = serde_json::from_str(&Place::new().ok("methods --json").stdout).unwrap();
+    let methods: serde_json::Value =
+        serde_json::from_str(&Place::new().ok("methods --json").stdout).unwrap();
     let cases = recorded();
     for method in methods.as_array().unwrap() {
         let name = method["name"].as_str().unwrap();
@@ -23,7 +25,11 @@ fn every_method_is_recorded_with_all_its_boosts() {
         assert_eq!(sets, 1 << (3 - refused), "{name}: run `cargo xtask digests --write`");
     }
     let names: BTreeSet<&str> = cases.keys().filter_map(|case| case.split(' ').next()).collect();
-    assert_eq!(names.len(), methods.as_array().unwrap().len(), "a case of a method that does not exist");
+    assert_eq!(
+        names.len(),
+        methods.as_array().unwrap().len(),
+        "a case of a method that does not exist"
+    );
 }
 
 /// Every method without boosts and with all that it takes.
@@ -35,13 +41,15 @@ fn digits_are_the_recorded_ones() {
     for (case, digest) in &all {
         let [method, "gcn", boosts] = case.split(' ').collect::<Vec<_>>()[..] else { continue };
         let larger = |other: &String| {
-            other.starts_with(&format!("{method} gcn ")) && other.matches(',').count() > boosts.matches(',').count()
+            other.starts_with(&format!("{method} gcn "))
+                && other.matches(',').count() > boosts.matches(',').count()
         };
         if SLOW.contains(&method) || (boosts != "none" && all.keys().any(larger)) {
             continue;
         }
         place.ok(&format!(
-            "run --seeds 1 --rounds 3 --portable --quiet --threads 1 --method {method} --boost {boosts} --overwrite --out a"
+            "run --seeds 1 --rounds 3 --portable --quiet --threads 1 --method {method} --boost \
+             {boosts} --overwrite --out a"
         ));
         assert_eq!(place.json("a/summary.json")["digest"], **digest, "{case}");
         compared += 1;

@@ -1,4 +1,5 @@
-//! The whole program with a fault at one of its calls. Every call is tried in the library's tests; here, some.
+//! The whole program with a fault at one of its calls. Every call is tried in the library's tests;
+//! here, some.
 
 use crate::common::{Done, Place, TINY};
 
@@ -24,7 +25,11 @@ fn a_run_that_is_killed_can_be_run_again() {
         let done = run(&place, &format!("crash@{call}"));
         assert!(done.code != Some(0), "{call}: {done:?}");
         assert!(!place.exists("a/summary.json"), "{call}");
-        assert_eq!(place.digest(&format!("run demo --method fedavg {TINY} --out a --overwrite")), expected, "{call}");
+        assert_eq!(
+            place.digest(&format!("run demo --method fedavg {TINY} --out a --overwrite")),
+            expected,
+            "{call}"
+        );
         std::fs::remove_dir_all(place.path("a")).unwrap();
     }
 }
@@ -36,7 +41,11 @@ fn a_full_disk_is_an_error_that_names_the_file() {
         let done = run(&place, fault);
         assert_eq!(done.code, Some(1), "{fault}: {done:?}");
         done.check_error(fault);
-        assert!(done.stderr.contains("error: a/") || done.stderr.contains("write a/"), "{fault}: {}", done.stderr);
+        assert!(
+            done.stderr.contains("error: a/") || done.stderr.contains("write a/"),
+            "{fault}: {}",
+            done.stderr
+        );
         assert!(!place.exists("a/summary.json"), "{fault}");
     }
 }
@@ -49,7 +58,10 @@ fn a_changed_file_is_named_by_whatever_reads_the_run() {
     // One digit of one row: the file stays a readable table.
     let row = predictions.lines().nth(1).unwrap();
     let end = if row.ends_with('0') { '1' } else { '0' };
-    place.write("a/predictions.csv", predictions.replacen(row, &format!("{}{end}", &row[..row.len() - 1]), 1));
+    place.write(
+        "a/predictions.csv",
+        predictions.replacen(row, &format!("{}{end}", &row[..row.len() - 1]), 1),
+    );
     let told = "expected the content that checksums.txt names";
     place.refused_with("diagnose a --by class", &["predictions.csv", told]);
     place.ok("report a --out r.html");
@@ -66,10 +78,13 @@ fn a_changed_file_is_named_by_whatever_reads_the_run() {
 fn a_report_that_was_edited_is_named_and_made_anew() {
     let place = Place::new();
     place.ok(&format!("run demo {TINY} --quiet --out r"));
-    place.ok("compare demo --methods fedavg,fedprox --rounds 1 --seeds 1 --set model.hidden=4 --quiet --out c");
+    place.ok("compare demo --methods fedavg,fedprox --rounds 1 --seeds 1 --set model.hidden=4 \
+        --quiet --out c");
     let told = "report.html: expected the content that";
     // Of a run, of two runs side by side, of a comparison.
-    for (folder, list) in [("r/fedavg", "checksums.txt"), ("r", "report.html.b3"), ("c", "checksums.txt")] {
+    for (folder, list) in
+        [("r/fedavg", "checksums.txt"), ("r", "report.html.b3"), ("c", "checksums.txt")]
+    {
         let file = format!("{folder}/report.html");
         let whole = place.read(&file);
         assert_eq!(place.ok(&format!("report {folder} --out x.html")).stderr, "", "{folder}");
@@ -78,15 +93,22 @@ fn a_report_that_was_edited_is_named_and_made_anew() {
             let done = place.ok(&format!("report {folder} {to}"));
             assert_eq!(done.stderr.contains(told), again, "{folder} {to}: {}", done.stderr);
         }
-        assert_eq!(place.read(&file), whole, "{folder}: nothing of it is in the page that took its place");
+        assert_eq!(
+            place.read(&file),
+            whole,
+            "{folder}: nothing of it is in the page that took its place"
+        );
         assert!(place.read(&format!("{folder}/{list}")).contains("  report.html\n"), "{folder}");
         assert!(place.read("x.html").contains(told), "{folder}: a page elsewhere says so");
     }
     // Every file of a run has a line that is right, in the form of b3sum.
     let folder = place.path("r/fedavg");
     let sums = boostfgl::disk::Checksums::read(&folder).unwrap().unwrap();
-    let mut files: Vec<String> =
-        folder.read_dir().unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    let mut files: Vec<String> = folder
+        .read_dir()
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
     files.retain(|name| name != "checksums.txt");
     files.sort();
     assert_eq!(sums.names().collect::<Vec<_>>(), files);
@@ -103,19 +125,29 @@ fn a_changed_partition_or_comparison_is_named() {
     let parts = place.read("parts.csv");
     let (first, _) = parts.split_at(parts.find("\n1,").unwrap() + 1);
     place.write("parts.csv", first);
-    place.refused_with(&format!("{run} --out b"), &["parts.csv: expected the content that parts.csv.b3 names"]);
+    place.refused_with(
+        &format!("{run} --out b"),
+        &["parts.csv: expected the content that parts.csv.b3 names"],
+    );
     std::fs::remove_file(place.path("parts.csv.b3")).unwrap();
     place.ok(&format!("{run} --out b"));
 
-    place.ok("compare demo --methods fedavg,fedprox --rounds 1 --seeds 1 --set model.hidden=4 --quiet --out c");
+    place.ok("compare demo --methods fedavg,fedprox --rounds 1 --seeds 1 --set model.hidden=4 \
+        --quiet --out c");
     let json = place.read("c/comparison.json");
     place.write("c/comparison.json", json.replacen("\"accuracy\": {", "\"accuracy\":  {", 1));
     assert_ne!(json, place.read("c/comparison.json"), "something was changed");
     let done = place.run("report c --out r.html");
-    assert!(done.stderr.contains("comparison.json: expected the content that checksums.txt names"), "{done:?}");
+    assert!(
+        done.stderr.contains("comparison.json: expected the content that checksums.txt names"),
+        "{done:?}"
+    );
     // An export of a run whose file was changed says so.
     let predictions = place.read("a/predictions.csv");
     place.write("a/predictions.csv", predictions.replacen(",train,", ",val,", 1));
     let done = place.run("report a --export csv --out tables");
-    assert!(done.stderr.contains("predictions.csv: expected the content that checksums.txt names"), "{done:?}");
+    assert!(
+        done.stderr.contains("predictions.csv: expected the content that checksums.txt names"),
+        "{done:?}"
+    );
 }

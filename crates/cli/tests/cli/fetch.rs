@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// A web server for one folder, on this machine only. It answers a bounded number of requests, and stops with its
-/// owner or after a minute.
+/// A web server for one folder, on this machine only. It answers a bounded number of requests, and
+/// stops with its owner or after a minute.
 struct Mirror {
     address: String,
     stop: Arc<AtomicBool>,
@@ -62,14 +62,16 @@ fn answer(mut stream: TcpStream, folder: &Path) -> Option<String> {
         let read = stream.read(&mut buffer).ok().filter(|read| *read > 0)?;
         request.extend_from_slice(&buffer[..read]);
     }
-    let path = String::from_utf8_lossy(&request).split(' ').nth(1)?.trim_start_matches('/').to_owned();
+    let path =
+        String::from_utf8_lossy(&request).split(' ').nth(1)?.trim_start_matches('/').to_owned();
     let (status, body) = match std::fs::read(folder.join(&path)) {
         Ok(body) => ("200 OK", body),
         Err(_) => ("404 Not Found", Vec::new()),
     };
     // A file called `broken` breaks off in the middle.
     let length = if body.starts_with(b"broken") { body.len() + 1000 } else { body.len() };
-    let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+    let head =
+        format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
     stream.write_all(head.as_bytes()).ok()?;
     stream.write_all(&body).ok()?;
     Some(path)
@@ -98,10 +100,18 @@ fn other_files_than_the_published_ones_are_not_kept() {
     let mirror = Mirror::of(&place.path("mirror"));
     let over_http = fetch_from(&place, &mirror.address, "data fetch cora");
     assert!(mirror.asked().contains(&"raw/cora/ind.cora.x".to_owned()));
-    let local = fetch_from(&place, &format!("file://{}", place.path("mirror").display()), "data fetch cora");
+    let local = fetch_from(
+        &place,
+        &format!("file://{}", place.path("mirror").display()),
+        "data fetch cora",
+    );
     for done in [over_http, local] {
         done.check_refusal("data fetch cora");
-        assert!(done.stderr.contains("raw/cora/ind.cora.x: expected SHA-256 23cfa55d"), "{}", done.stderr);
+        assert!(
+            done.stderr.contains("raw/cora/ind.cora.x: expected SHA-256 23cfa55d"),
+            "{}",
+            done.stderr
+        );
         assert_eq!(cached(&place), Vec::<PathBuf>::new());
     }
 }
@@ -113,7 +123,11 @@ fn a_connection_that_breaks_is_not_a_file() {
     let mirror = Mirror::of(&place.path("mirror"));
     let done = fetch_from(&place, &mirror.address, "data fetch cora");
     done.check_refusal("data fetch cora");
-    assert!(done.stderr.contains("could not fetch") && done.stderr.contains("from the mirror"), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("could not fetch") && done.stderr.contains("from the mirror"),
+        "{}",
+        done.stderr
+    );
     assert!(mirror.asked().contains(&"cora.npz".to_owned()));
     assert_eq!(cached(&place), Vec::<PathBuf>::new());
 }

@@ -14,8 +14,12 @@ fn every_file_holds_what_the_contract_says() {
     let place = Place::new();
     place.ok(&format!("run demo {SMALL} --method boostfgl --out a"));
     let summary = place.json("a/summary.json");
-    let mut names: Vec<String> =
-        place.path("a").read_dir().unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = place
+        .path("a")
+        .read_dir()
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     let expected = [
         "checksums.txt",
@@ -38,12 +42,15 @@ fn every_file_holds_what_the_contract_says() {
     assert!(place.read("a/partition.csv").starts_with("seed,node,client,split\n"));
     let header = "seed,node,client,split,label,prediction,minority,heterophilous\n";
     assert!(place.read("a/predictions.csv").starts_with(header));
-    let (parts, predictions) = (table(&place.read("a/partition.csv")), table(&place.read("a/predictions.csv")));
+    let (parts, predictions) =
+        (table(&place.read("a/partition.csv")), table(&place.read("a/predictions.csv")));
     assert_eq!((parts.len(), predictions.len()), (2 * 2708, 2 * 2708));
     // Both name each node of each seed once, and agree on its client and split.
     let known = |rows: &[Row]| -> BTreeMap<(String, String), (String, String)> {
         rows.iter()
-            .map(|r| ((r["seed"].clone(), r["node"].clone()), (r["client"].clone(), r["split"].clone())))
+            .map(|r| {
+                ((r["seed"].clone(), r["node"].clone()), (r["client"].clone(), r["split"].clone()))
+            })
             .collect()
     };
     assert_eq!(known(&parts).len(), 2 * 2708);
@@ -65,7 +72,8 @@ fn every_file_holds_what_the_contract_says() {
 
 fn check_rounds(text: &str, summary: &Value) {
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let places: Vec<_> = lines.iter().map(|l| (l["seed"].as_u64().unwrap(), l["round"].as_u64().unwrap())).collect();
+    let places: Vec<_> =
+        lines.iter().map(|l| (l["seed"].as_u64().unwrap(), l["round"].as_u64().unwrap())).collect();
     assert_eq!(places, [(2, 1), (2, 2), (2, 3), (5, 1), (5, 2), (5, 3)]);
     for line in &lines {
         assert!(line["loss"].as_f64().unwrap() > 0.0);
@@ -85,8 +93,12 @@ fn check_rounds(text: &str, summary: &Value) {
         }
         let metrics = &line["metrics"];
         assert_eq!(metrics["clients"].as_array().unwrap().len(), 3);
-        let groups: Vec<&str> =
-            metrics["groups"].as_array().unwrap().iter().map(|g| g["group"].as_str().unwrap()).collect();
+        let groups: Vec<&str> = metrics["groups"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|g| g["group"].as_str().unwrap())
+            .collect();
         for group in ["all", "minority", "heterophilous", "hete_min"] {
             assert!(groups.contains(&group), "{group} in {groups:?}");
         }
@@ -103,7 +115,8 @@ fn check_rounds(text: &str, summary: &Value) {
         }
     }
     for direction in ["up", "down"] {
-        let sent: u64 = lines.iter().map(|l| l[format!("bytes_{direction}")].as_u64().unwrap()).sum();
+        let sent: u64 =
+            lines.iter().map(|l| l[format!("bytes_{direction}")].as_u64().unwrap()).sum();
         assert_eq!(summary["bytes"][direction].as_u64(), Some(sent));
     }
 }
@@ -127,7 +140,9 @@ fn check_model(bytes: &[u8]) {
     let data = &bytes[8 + length..];
     let mut end = 0;
     let mut per_seed: BTreeMap<&str, usize> = BTreeMap::new();
-    for (name, tensor) in header.as_object().unwrap().iter().filter(|(name, _)| *name != "__metadata__") {
+    for (name, tensor) in
+        header.as_object().unwrap().iter().filter(|(name, _)| *name != "__metadata__")
+    {
         let numbers = |key: &str| -> Vec<usize> {
             tensor[key].as_array().unwrap().iter().map(|x| x.as_u64().unwrap() as usize).collect()
         };
@@ -138,7 +153,8 @@ fn check_model(bytes: &[u8]) {
             assert!(f32::from_le_bytes(number.try_into().unwrap()).is_finite(), "{name}");
         }
         end = end.max(place[1]);
-        *per_seed.entry(name.split('.').next().unwrap()).or_default() += shape.iter().product::<usize>();
+        *per_seed.entry(name.split('.').next().unwrap()).or_default() +=
+            shape.iter().product::<usize>();
     }
     assert_eq!(end, data.len());
     let parameters = 1433 * 8 + 8 + 8 * 7 + 7;
@@ -149,7 +165,9 @@ fn check_model(bytes: &[u8]) {
 fn metrics_follow_from_the_predictions() {
     let place = Place::new();
     for (method, rounds) in [("fedavg", 3), ("boostfgl", 12)] {
-        place.ok(&format!("run demo {SMALL} --method {method} --set rounds={rounds} --out {method}"));
+        place.ok(&format!(
+            "run demo {SMALL} --method {method} --set rounds={rounds} --out {method}"
+        ));
         let summary = place.json(&format!("{method}/summary.json"));
         let rows = table(&place.read(&format!("{method}/predictions.csv")));
         let mut values: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
@@ -179,10 +197,12 @@ fn metrics_follow_from_the_predictions() {
 
 /// The four metrics in percent, each pooled, over present classes, and as the mean over clients.
 fn recompute<'a>(rows: &[&'a Row]) -> Vec<(&'static str, Vec<(&'static str, f64)>)> {
-    let classes: BTreeSet<&str> = rows.iter().map(|r| r["label"].as_str()).filter(|l| !l.is_empty()).collect();
+    let classes: BTreeSet<&str> =
+        rows.iter().map(|r| r["label"].as_str()).filter(|l| !l.is_empty()).collect();
     let mut sizes: BTreeMap<&str, f64> = BTreeMap::new();
     rows.iter().for_each(|r| *sizes.entry(&r["client"]).or_default() += 1.0);
-    let test: Vec<&'a Row> = rows.iter().copied().filter(|r| r["split"] == "test" && !r["label"].is_empty()).collect();
+    let test: Vec<&'a Row> =
+        rows.iter().copied().filter(|r| r["split"] == "test" && !r["label"].is_empty()).collect();
     let flag = |row: &Row, name: &str| row[name] == "1";
     let hete: Vec<&Row> = test.iter().copied().filter(|r| flag(r, "heterophilous")).collect();
     let hete_min: Vec<&Row> = hete.iter().copied().filter(|r| flag(r, "minority")).collect();
@@ -200,13 +220,21 @@ fn recompute<'a>(rows: &[&'a Row]) -> Vec<(&'static str, Vec<(&'static str, f64)
     let f1 = |set: &[&Row]| macro_f1(set, &classes);
     let mut all = vec![(
         "accuracy",
-        vec![("pooled", accuracy(&test)), ("present", accuracy(&test)), ("client", over_clients(&test, &accuracy))],
+        vec![
+            ("pooled", accuracy(&test)),
+            ("present", accuracy(&test)),
+            ("client", over_clients(&test, &accuracy)),
+        ],
     )];
     for (metric, set) in [("overall_f1", &test), ("hete_f1", &hete), ("hete_min_f1", &hete_min)] {
         let present: BTreeSet<&str> = set.iter().map(|r| r["label"].as_str()).collect();
         all.push((
             metric,
-            vec![("pooled", f1(set)), ("present", macro_f1(set, &present)), ("client", over_clients(set, &f1))],
+            vec![
+                ("pooled", f1(set)),
+                ("present", macro_f1(set, &present)),
+                ("client", over_clients(set, &f1)),
+            ],
         ));
     }
     all
@@ -219,9 +247,14 @@ fn accuracy(set: &[&Row]) -> f64 {
 fn macro_f1(set: &[&Row], classes: &BTreeSet<&str>) -> f64 {
     let f1 = |class: &str| {
         let count = |truth: bool, predicted: bool| {
-            set.iter().filter(|r| (r["label"] == class) == truth && (r["prediction"] == class) == predicted).count()
+            set.iter()
+                .filter(|r| {
+                    (r["label"] == class) == truth && (r["prediction"] == class) == predicted
+                })
+                .count()
         };
-        let (hits, missed, wrong) = (count(true, true) as f64, count(true, false) as f64, count(false, true) as f64);
+        let (hits, missed, wrong) =
+            (count(true, true) as f64, count(true, false) as f64, count(false, true) as f64);
         if hits == 0.0 { 0.0 } else { 2.0 * hits / (2.0 * hits + missed + wrong) }
     };
     100.0 * classes.iter().map(|class| f1(class)).sum::<f64>() / classes.len() as f64
@@ -231,7 +264,11 @@ fn macro_f1(set: &[&Row], classes: &BTreeSet<&str>) -> f64 {
 fn a_partition_file_holds_every_seed() {
     let place = Place::new();
     let first = place.digest(&format!("run demo {SMALL} --method fedavg --out a"));
-    let again = "run demo --rounds 3 --set model.hidden=8 --method fedavg --partition a/partition.csv";
+    let again =
+        "run demo --rounds 3 --set model.hidden=8 --method fedavg --partition a/partition.csv";
     assert_eq!(place.digest(&format!("{again} --seeds 2,5")), first);
-    place.refused_with(&format!("{again} --seeds 3, --out b"), &["partition.csv: expected seed 3, found seeds 2, 5"]);
+    place.refused_with(
+        &format!("{again} --seeds 3, --out b"),
+        &["partition.csv: expected seed 3, found seeds 2, 5"],
+    );
 }

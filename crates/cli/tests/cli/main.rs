@@ -1,4 +1,5 @@
-//! Starts the real program, as a user would, each time in a folder of its own and never over the network.
+//! Starts the real program, as a user would, each time in a folder of its own and never over the
+//! network.
 
 mod bad_input;
 mod commands;

@@ -26,32 +26,57 @@ fn every_method_has_a_page() {
 #[test]
 fn settings_of_methods_are_reached_by_the_methods_name() {
     let place = Place::new();
-    place.refused_with("run --method moon --set moon.tau=0", &["methods.moon.tau", "at least 0.01", "found 0"]);
-    place.refused_with("run --set methods.fedgta.epsilom=0.1", &["unknown key", "methods.fedgta.epsilon"]);
+    place.refused_with(
+        "run --method moon --set moon.tau=0",
+        &["methods.moon.tau", "at least 0.01", "found 0"],
+    );
+    place.refused_with(
+        "run --set methods.fedgta.epsilom=0.1",
+        &["unknown key", "methods.fedgta.epsilon"],
+    );
     // Two methods have a `lambda`, nobody else has.
-    place.refused_with("run --set lambda=1", &["a key of several methods", "methods.fedproto.lambda"]);
-    let usual = place.digest(&format!("run --method fedprox --set fed.epochs=3 {TINY} --out usual"));
-    let pulled =
-        place.digest(&format!("run --method fedprox --set fed.epochs=3 --set fedprox.mu=3 {TINY} --out pulled"));
+    place.refused_with(
+        "run --set lambda=1",
+        &["a key of several methods", "methods.fedproto.lambda"],
+    );
+    let usual =
+        place.digest(&format!("run --method fedprox --set fed.epochs=3 {TINY} --out usual"));
+    let pulled = place.digest(&format!(
+        "run --method fedprox --set fed.epochs=3 --set fedprox.mu=3 {TINY} --out pulled"
+    ));
     assert_ne!(usual, pulled);
     let config = place.read("pulled/config.toml");
-    assert!(config.contains("[methods.fedprox]\nmu = 3.0") && !config.contains("[methods.moon]"), "{config}");
+    assert!(
+        config.contains("[methods.fedprox]\nmu = 3.0") && !config.contains("[methods.moon]"),
+        "{config}"
+    );
     assert_eq!(place.digest("run --config pulled/config.toml --out again"), pulled);
 }
 
 #[test]
 fn what_makes_no_sense_together_is_refused_before_anything_runs() {
     let place = Place::new();
-    place.refused_with("run --method afl --boost all", &["afl cannot be combined with model boosting", "minimax"]);
-    place.refused_with("run --method boostfgl --set backbone=mlp", &["topology boosting on the backbone mlp"]);
-    place.refused_with("run --method moon --set backbone=sgc", &["moon cannot be combined with the backbone sgc"]);
+    place.refused_with(
+        "run --method afl --boost all",
+        &["afl cannot be combined with model boosting", "minimax"],
+    );
+    place.refused_with(
+        "run --method boostfgl --set backbone=mlp",
+        &["topology boosting on the backbone mlp"],
+    );
+    place.refused_with(
+        "run --method moon --set backbone=sgc",
+        &["moon cannot be combined with the backbone sgc"],
+    );
 }
 
-/// Preparation, further rounds and personal models come through the whole program, and boosts stack on them.
+/// Preparation, further rounds and personal models come through the whole program, and boosts stack
+/// on them.
 #[test]
 fn methods_with_phases_of_their_own_run_with_boosts() {
     let place = Place::new();
-    let small = "--set adafgl.personal_epochs=2 --set fedsage-plus.gen_epochs=2 --set fedsage-plus.wide=32";
+    let small =
+        "--set adafgl.personal_epochs=2 --set fedsage-plus.gen_epochs=2 --set fedsage-plus.wide=32";
     for method in ["fedsage-plus", "adafgl", "fedspray", "fairfgl", "fedtad", "fedgta"] {
         place.ok(&format!("run --method {method} --boost all {TINY} {small} --out {method}"));
         let rounds = place.read(&format!("{method}/rounds.jsonl")).lines().count();

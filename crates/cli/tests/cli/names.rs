@@ -11,14 +11,19 @@ fn runs_of_one_method_are_called_by_what_was_changed() {
     place.ok(&format!("{tiny} --set edge_score=reliability"));
     let folder = format!("runs/demo/fedavg+topology,{TINY_CHANGES}");
     let changed = "runs/demo/fedavg+topology,seeds=1,edge_score=reliability,rounds=2,hidden=8";
-    assert!(place.exists(&format!("{folder}/summary.json")) && place.exists(&format!("{changed}/summary.json")));
+    assert!(
+        place.exists(&format!("{folder}/summary.json"))
+            && place.exists(&format!("{changed}/summary.json"))
+    );
     let summary = place.json(&format!("{changed}/summary.json"));
     let settings = ["seeds=1", "edge_score=reliability", "rounds=2", "hidden=8"];
     assert_eq!(summary["changed"], serde_json::json!(settings));
     assert_eq!(summary["name"], serde_json::Value::Null);
     place.ok("report runs/demo --out page.html");
     let page = place.read("page.html");
-    for wanted in ["seeds=1, rounds=2, hidden=8", "seeds=1, edge_score=reliability, rounds=2, hidden=8"] {
+    for wanted in
+        ["seeds=1, rounds=2, hidden=8", "seeds=1, edge_score=reliability, rounds=2, hidden=8"]
+    {
         assert!(page.contains(&format!(">fedavg + topology, {wanted}<")), "{wanted}");
     }
     // The same run again takes a number.
@@ -60,7 +65,10 @@ fn names_that_are_none_are_refused() {
         place.refused_with(&format!("run --method fedavg --name {name}"), &[wanted]);
     }
     place.refused_with("run --method fedavg --name=", &["name: expected a name that is not empty"]);
-    place.refused_with("run --name two", &["--name: expected one run to call `two`, found two: fedavg and boostfgl"]);
+    place.refused_with(
+        "run --name two",
+        &["--name: expected one run to call `two`, found two: fedavg and boostfgl"],
+    );
 }
 
 /// What a program before there were names wrote.
@@ -86,5 +94,9 @@ fn a_pair_shares_the_folder_of_its_data_with_single_runs() {
     assert!(done.stdout.contains(&format!("{pair}/fedavg (digest")), "{}", done.stdout);
     let done = place.ok(&format!("run {TINY} --boost node"));
     let boosted = format!("runs/demo,boost=node,{TINY_CHANGES}/boostfgl (digest");
-    assert!(done.stdout.contains(&boosted) && done.stdout.contains("\nboostfgl + node "), "{}", done.stdout);
+    assert!(
+        done.stdout.contains(&boosted) && done.stdout.contains("\nboostfgl + node "),
+        "{}",
+        done.stdout
+    );
 }

@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 fn ids_and_class_names_come_back() {
     let place = Place::new();
     write_own_data(&place, "mine");
-    place.ok(&format!("run mine {TINY} --clients 3 --method fedavg --set split.source=shares --out a"));
+    place.ok(&format!(
+        "run mine {TINY} --clients 3 --method fedavg --set split.source=shares --out a"
+    ));
     let rows = table(&place.read("a/predictions.csv"));
     let ids: BTreeSet<&str> = rows.iter().map(|r| r["node"].as_str()).collect();
     assert_eq!((rows.len(), ids.len()), (60, 60));
@@ -28,16 +30,26 @@ fn the_split_of_the_data_is_used_unless_shares_are_asked_for() {
     let place = Place::new();
     write_own_data(&place, "mine");
     // Also by the key's earlier name.
-    for (out, setting) in [("a", ""), ("b", "--set split.source=file"), ("c", "--set split.published=true")] {
-        let done = place.ok(&format!("run mine {TINY} --clients 3 --method fedavg {setting} --out {out}"));
+    for (out, setting) in
+        [("a", ""), ("b", "--set split.source=file"), ("c", "--set split.published=true")]
+    {
+        let done =
+            place.ok(&format!("run mine {TINY} --clients 3 --method fedavg {setting} --out {out}"));
         for row in table(&place.read(&format!("{out}/predictions.csv"))) {
             let at: usize = row["node"][2..].parse().unwrap();
-            let split = if at == 7 { "none" } else { ["train", "val", "test", "train", "none"][at % 5] };
+            let split =
+                if at == 7 { "none" } else { ["train", "val", "test", "train", "none"][at % 5] };
             assert_eq!(row["split"], split, "{row:?}");
         }
-        assert!(done.stdout.contains("of the data: 24 training, 12 validation, 11 test nodes"), "{}", done.stdout);
+        assert!(
+            done.stdout.contains("of the data: 24 training, 12 validation, 11 test nodes"),
+            "{}",
+            done.stdout
+        );
     }
-    let done = place.ok(&format!("run mine {TINY} --clients 3 --method fedavg --set split.source=shares --out d"));
+    let done = place.ok(&format!(
+        "run mine {TINY} --clients 3 --method fedavg --set split.source=shares --out d"
+    ));
     assert!(done.stdout.contains("drawn by shares per client and class"), "{}", done.stdout);
     assert_eq!(place.json("d/summary.json")["seeds"][0]["split"]["source"], "shares");
     // A file of an earlier version says `published = false`, which meant shares.
@@ -45,7 +57,10 @@ fn the_split_of_the_data_is_used_unless_shares_are_asked_for() {
     place.write("old.toml", old);
     let again = place.ok("run --config old.toml --json --quiet --out e");
     let digest = |name: &str| place.json(name)["digest"].clone();
-    assert_eq!(digest("d/summary.json"), serde_json::from_str::<serde_json::Value>(&again.stdout).unwrap()["digest"]);
+    assert_eq!(
+        digest("d/summary.json"),
+        serde_json::from_str::<serde_json::Value>(&again.stdout).unwrap()["digest"]
+    );
     place.write("plain/nodes.csv", "id,label,f\na,x,1\nb,y,2\n");
     place.write("plain/edges.csv", "src,dst\na,b\n");
     place.refused_with(
@@ -59,21 +74,36 @@ fn an_imported_graph_gives_the_same_digits() {
     let place = Place::new();
     write_own_data(&place, "mine");
     let done = place.ok("data import mine --to kept.npz");
-    assert!(done.stdout.contains("kept.npz: 60 nodes") && done.stdout.contains("boostfgl run kept.npz"));
+    assert!(
+        done.stdout.contains("kept.npz: 60 nodes") && done.stdout.contains("boostfgl run kept.npz")
+    );
     for settings in ["", "--set split.source=shares"] {
-        let run = |data: &str| place.digest(&format!("run {data} {TINY} --clients 3 --method boostfgl {settings}"));
+        let run = |data: &str| {
+            place.digest(&format!("run {data} {TINY} --clients 3 --method boostfgl {settings}"))
+        };
         assert_eq!(run("mine"), run("kept.npz"), "{settings}");
     }
     place.ok(&format!("run kept.npz {TINY} --clients 3 --method fedavg --out a"));
     assert!(place.read("a/predictions.csv").contains(",n-59,"));
-    place.refused_with("data import mine --to kept.npz", &["kept.npz: expected a new file", "--overwrite"]);
+    place.refused_with(
+        "data import mine --to kept.npz",
+        &["kept.npz: expected a new file", "--overwrite"],
+    );
     place.ok("data import mine --to kept.npz --overwrite");
     place.refused_with("data import mine --to no/kept.npz", &["no/kept.npz", "no such folder"]);
-    place
-        .refused_with("data import mine --to mine --overwrite", &["mine: expected the name of a file, found a folder"]);
+    place.refused_with(
+        "data import mine --to mine --overwrite",
+        &["mine: expected the name of a file, found a folder"],
+    );
     place.refused_with("data import gone --to b.npz", &["gone"]);
-    place.refused_with("data import mine --format cvs --to b.npz", &["unknown format `cvs` (did you mean `csv`?)"]);
-    place.refused_with("data import kept.npz --directed --to b.npz", &["--directed", "csv", "flat-npz"]);
+    place.refused_with(
+        "data import mine --format cvs --to b.npz",
+        &["unknown format `cvs` (did you mean `csv`?)"],
+    );
+    place.refused_with(
+        "data import kept.npz --directed --to b.npz",
+        &["--directed", "csv", "flat-npz"],
+    );
 }
 
 #[test]
@@ -90,7 +120,9 @@ fn directed_edges_stay_directed() {
     };
     assert_eq!((edges("both.npz"), edges("one.npz")), (3, 4));
     let shares = "--set split.train=0.5 --set split.val=0 --set split.test=0.5";
-    let run = |file: &str| place.digest(&format!("run {file} {TINY} --clients 1 --method fedavg {shares}"));
+    let run = |file: &str| {
+        place.digest(&format!("run {file} {TINY} --clients 1 --method fedavg {shares}"))
+    };
     assert_ne!(run("both.npz"), run("one.npz"));
 }
 
@@ -100,7 +132,8 @@ fn groups_follow_from_labels_and_edges() {
     write_own_data(&place, "mine");
     place.ok(&format!("run mine {TINY} --clients 3 --method fedavg --out a"));
     let rows = table(&place.read("a/predictions.csv"));
-    let label: BTreeMap<&str, &str> = rows.iter().map(|r| (r["node"].as_str(), r["label"].as_str())).collect();
+    let label: BTreeMap<&str, &str> =
+        rows.iter().map(|r| (r["node"].as_str(), r["label"].as_str())).collect();
     let mut neighbours: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let edges = place.read("mine/edges.csv");
     for line in edges.lines().skip(1) {
@@ -113,7 +146,8 @@ fn groups_follow_from_labels_and_edges() {
     let mut counts: BTreeMap<&str, usize> = ["blue", "green", "red"].map(|class| (class, 0)).into();
     let train = rows.iter().filter(|r| r["split"] == "train");
     train.for_each(|r| *counts.get_mut(r["label"].as_str()).unwrap() += 1);
-    let mut order: Vec<(usize, &str)> = counts.iter().map(|(class, count)| (*count, *class)).collect();
+    let mut order: Vec<(usize, &str)> =
+        counts.iter().map(|(class, count)| (*count, *class)).collect();
     order.sort_unstable();
     let (total, mut mass, mut minority) = (counts.values().sum::<usize>(), 0, BTreeSet::new());
     for (count, class) in order {
@@ -123,8 +157,11 @@ fn groups_follow_from_labels_and_edges() {
         }
     }
     for row in rows.iter().filter(|row| !row["label"].is_empty()) {
-        let known: Vec<&str> =
-            neighbours[row["node"].as_str()].iter().map(|u| label[u]).filter(|l| !l.is_empty()).collect();
+        let known: Vec<&str> = neighbours[row["node"].as_str()]
+            .iter()
+            .map(|u| label[u])
+            .filter(|l| !l.is_empty())
+            .collect();
         let same = known.iter().filter(|l| **l == row["label"]).count();
         let heterophilous = !known.is_empty() && 2 * same <= known.len();
         assert_eq!(row["heterophilous"] == "1", heterophilous, "{row:?}");
@@ -134,7 +171,9 @@ fn groups_follow_from_labels_and_edges() {
 
 /// Nine nodes in two classes, small enough to place by hand.
 fn write_nine(place: &Place) {
-    let nodes: String = (0..9).map(|i| format!("{i},{},{i},1\n", if i % 2 == 0 { "even" } else { "odd" })).collect();
+    let nodes: String = (0..9)
+        .map(|i| format!("{i},{},{i},1\n", if i % 2 == 0 { "even" } else { "odd" }))
+        .collect();
     place.write("nine/nodes.csv", format!("id,label,f,g\n{nodes}"));
     place.write("nine/edges.csv", "src,dst\n0,1\n1,2\n2,3\n3,4\n");
 }
@@ -143,7 +182,8 @@ fn write_nine(place: &Place) {
 fn odd_clients_can_take_part() {
     let place = Place::new();
     write_nine(&place);
-    // Client 1 has no training node, client 2 a single node and no edge, client 3 two nodes and no edge.
+    // Client 1 has no training node, client 2 a single node and no edge, client 3 two nodes and no
+    // edge.
     let part = "seed,node,client,split\n0,0,0,train\n0,1,0,train\n0,2,0,test\n0,3,1,val\n0,4,1,test\n0,5,2,train\n\
                 0,6,3,train\n0,7,3,test\n0,8,0,test\n";
     place.write("part.csv", part);
@@ -162,8 +202,11 @@ fn a_graph_without_edges_runs_and_has_no_heterophilous_node() {
     write_nine(&place);
     place.write("nine/edges.csv", "src,dst\n");
     let shares = "--set split.train=0.4 --set split.val=0.2 --set split.test=0.4";
-    for (method, partitioner) in [("fedavg", "louvain"), ("boostfgl", "random"), ("boostfgl", "louvain")] {
-        let flags = format!("--method {method} --set partitioner={partitioner} --clients 1 {shares}");
+    for (method, partitioner) in
+        [("fedavg", "louvain"), ("boostfgl", "random"), ("boostfgl", "louvain")]
+    {
+        let flags =
+            format!("--method {method} --set partitioner={partitioner} --clients 1 {shares}");
         let done = place.ok(&format!("run nine {TINY} {flags} --out {method}-{partitioner}"));
         assert!(done.stdout.contains("no such node"), "{}", done.stdout);
         let summary = place.json(&format!("{method}-{partitioner}/summary.json"));
@@ -180,6 +223,9 @@ fn a_single_class_is_learnt_at_once() {
     place.write("nine/nodes.csv", place.read("nine/nodes.csv").replace("odd", "even"));
     for method in ["fedavg", "boostfgl"] {
         place.ok(&format!("run nine {TINY} --clients 1 --method {method} --out {method}"));
-        assert_eq!(place.json(&format!("{method}/summary.json"))["mean"]["accuracy"]["pooled"], 100.0);
+        assert_eq!(
+            place.json(&format!("{method}/summary.json"))["mean"]["accuracy"]["pooled"],
+            100.0
+        );
     }
 }

@@ -11,7 +11,10 @@ fn runs(more: &str) -> Place {
 
 /// A page that asks nobody for anything, with its numbers in it.
 fn check_page(html: &str) {
-    assert!(html.starts_with("<!doctype html>") && html.trim_end().ends_with("</html>"), "a whole page");
+    assert!(
+        html.starts_with("<!doctype html>") && html.trim_end().ends_with("</html>"),
+        "a whole page"
+    );
     // The name of the SVG namespace is no address that anybody visits.
     let text = html.replace("http://www.w3.org/2000/svg", "");
     for outside in ["http://", "https://", "src=", "@import", "url("] {
@@ -34,7 +37,8 @@ fn a_report_shows_what_the_summaries_say() {
         let summary = place.json(&format!("r/{method}/summary.json"));
         for metric in ["accuracy", "overall_f1", "hete_f1", "hete_min_f1"] {
             for reading in ["pooled", "present", "client"] {
-                let (mean, std) = (&summary["mean"][metric][reading], &summary["std"][metric][reading]);
+                let (mean, std) =
+                    (&summary["mean"][metric][reading], &summary["std"][metric][reading]);
                 let shown = format!("{} ± {}", two_decimals(mean), two_decimals(std));
                 assert!(html.contains(&shown), "{method} {metric} {reading}: {shown}");
             }
@@ -54,12 +58,21 @@ fn a_report_shows_what_the_summaries_say() {
         "Cost",
         "Configuration and versions",
     ];
-    let places: Vec<Option<usize>> = headings.map(|heading| html.find(&format!("<h2>{heading}</h2>"))).to_vec();
+    let places: Vec<Option<usize>> =
+        headings.map(|heading| html.find(&format!("<h2>{heading}</h2>"))).to_vec();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}");
-    for chart in ["Gradient share disparity", "Harmful messages", "Error by distance", "Dilution ratio", "Alignment"] {
+    for chart in [
+        "Gradient share disparity",
+        "Harmful messages",
+        "Error by distance",
+        "Dilution ratio",
+        "Alignment",
+    ] {
         assert!(html.contains(chart), "{chart}");
     }
-    let lost = place.json("r/fedavg/partition.json")["seeds"][0]["partition"]["total"]["lost_edges"].to_string();
+    let lost =
+        place.json("r/fedavg/partition.json")["seeds"][0]["partition"]["total"]["lost_edges"]
+            .to_string();
     assert!(html.contains(&format!("{lost} of 5429 edges")), "{lost}");
     let few = "Two seeds cannot show a difference: the smallest p they allow is 0.5.";
     assert!(
@@ -76,11 +89,18 @@ fn the_same_runs_give_the_same_page() {
     assert_eq!(place.read("a.html"), place.read("r/report.html"));
 }
 
-/// The first run is what others are compared with: what a sentence says must not depend on the names of folders.
+/// The first run is what others are compared with: what a sentence says must not depend on the
+/// names of folders.
 #[test]
 fn runs_come_as_they_are_named_and_those_of_a_folder_with_fedavg_first() {
     let place = Place::new();
-    let methods = [("a", "boostfgl"), ("b", "moon"), ("c", "fedavg --boost all"), ("d", "fedavg"), ("e", "fedprox")];
+    let methods = [
+        ("a", "boostfgl"),
+        ("b", "moon"),
+        ("c", "fedavg --boost all"),
+        ("d", "fedavg"),
+        ("e", "fedprox"),
+    ];
     for (name, method) in methods {
         place.ok(&format!("run {TINY} --method {method} --quiet --out r/{name}"));
     }
@@ -111,8 +131,14 @@ fn what_cannot_be_averaged_is_shown_apart_and_named() {
     place.ok("report a b c --out all.html");
     let html = place.read("all.html");
     check_page(&html);
-    assert!(html.contains("Shown apart") && html.contains("partition.clients = 3"), "the difference is named");
-    assert!(html.contains("<td class=\"text\">fedavg</td>") && html.matches("For whom does it work?").count() == 3);
+    assert!(
+        html.contains("Shown apart") && html.contains("partition.clients = 3"),
+        "the difference is named"
+    );
+    assert!(
+        html.contains("<td class=\"text\">fedavg</td>")
+            && html.matches("For whom does it work?").count() == 3
+    );
     assert!(!html.contains("Paired differences"), "nothing is compared");
 }
 
@@ -128,9 +154,13 @@ fn runs_of_data_that_changed_in_between_are_shown_apart() {
     place.write("mine/nodes.csv", place.read("mine/nodes.csv").replacen("0.25", "0.75", 1));
     place.ok(&format!("run mine {TINY} --clients 2 --method moon --quiet --out c"));
     place.ok("report a c --out other.html");
-    let (html, data) = (place.read("other.html"), place.json("c/summary.json")["data"]["whole"].clone());
+    let (html, data) =
+        (place.read("other.html"), place.json("c/summary.json")["data"]["whole"].clone());
     let start = &data.as_str().unwrap()[..12];
-    assert!(html.contains("Shown apart") && html.contains(&format!("data of fingerprint {start}…")), "{start}");
+    assert!(
+        html.contains("Shown apart") && html.contains(&format!("data of fingerprint {start}…")),
+        "{start}"
+    );
 }
 
 #[test]
@@ -159,14 +189,17 @@ fn a_broken_folder_shows_what_can_be_shown() {
 fn names_from_data_are_text() {
     let place = Place::new();
     let evil = "<script>alert(1)</script>";
-    let nodes: String =
-        (0..40).map(|v| format!("n{v},{},{}\n", if v % 3 == 0 { evil } else { "b&\"c" }, v % 5)).collect();
+    let nodes: String = (0..40)
+        .map(|v| format!("n{v},{},{}\n", if v % 3 == 0 { evil } else { "b&\"c" }, v % 5))
+        .collect();
     place.write("my/nodes.csv", format!("id,label,f\n{}", nodes.replace("b&\"c", "\"b&\"\"c\"")));
     let edges: String = (0..39).map(|v| format!("n{v},n{}\n", v + 1)).collect();
     place.write("my/edges.csv", format!("src,dst\n{edges}"));
     place.ok(&format!("run my {TINY} --clients 2 --method fedavg --quiet --out r"));
     let html = place.read("r/report.html");
-    assert!(html.contains("&lt;script&gt;alert(1)&lt;/script&gt;") && html.contains("b&amp;&quot;c"));
+    assert!(
+        html.contains("&lt;script&gt;alert(1)&lt;/script&gt;") && html.contains("b&amp;&quot;c")
+    );
     assert!(!html.contains(evil));
 }
 
@@ -184,10 +217,14 @@ fn figures_are_pictures_and_tables() {
     }
     let csv = place.read("f/convergence-1.csv");
     let last = csv.lines().last().unwrap().split(',').nth(1).unwrap().parse::<f64>().unwrap();
-    let mean = place.json("r/fedavg/summary.json")["mean"]["overall_f1"]["pooled"].as_f64().unwrap();
+    let mean =
+        place.json("r/fedavg/summary.json")["mean"]["overall_f1"]["pooled"].as_f64().unwrap();
     assert!((last - mean).abs() < 1e-3, "{last} {mean}");
     assert!(place.ok("report --figure list").stdout.contains("epr "));
-    place.refused_with("report r --figure epr --out g", &["expected what `epr` shows", "--diagnostics all"]);
+    place.refused_with(
+        "report r --figure epr --out g",
+        &["expected what `epr` shows", "--diagnostics all"],
+    );
     place.refused_with("report r --figure gds", &["did you mean `gsd`?"]);
 }
 
@@ -196,12 +233,17 @@ fn one_picture_is_drawn_once() {
     let place = runs("--diagnostics all");
     place.ok("report r --figure all --out f");
     let names = |ending: &str| -> Vec<String> {
-        let files = place.path("f").read_dir().unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+        let files = place
+            .path("f")
+            .read_dir()
+            .unwrap()
+            .map(|file| file.unwrap().file_name().into_string().unwrap());
         files.filter(|name| name.ends_with(ending)).collect()
     };
     assert!(names(".svg").len() > 10 && names(".svg").contains(&"table1.svg".to_owned()));
     for ending in [".svg", ".png"] {
-        let mut pictures: Vec<Vec<u8>> = names(ending).iter().map(|name| place.bytes(&format!("f/{name}"))).collect();
+        let mut pictures: Vec<Vec<u8>> =
+            names(ending).iter().map(|name| place.bytes(&format!("f/{name}"))).collect();
         let all = pictures.len();
         pictures.sort();
         pictures.dedup();
@@ -210,10 +252,18 @@ fn one_picture_is_drawn_once() {
     for name in ["ablation", "plug-in"] {
         place.refused_with(
             &format!("report r --figure {name} --out g"),
-            &[&format!("expected results of `boostfgl reproduce {name}`"), "`table1` is the same picture"],
+            &[
+                &format!("expected results of `boostfgl reproduce {name}`"),
+                "`table1` is the same picture",
+            ],
         );
     }
-    assert!(place.ok("report --figure list").stdout.contains("(of reproduce alone; of runs, see table1)"));
+    assert!(
+        place
+            .ok("report --figure list")
+            .stdout
+            .contains("(of reproduce alone; of runs, see table1)")
+    );
 }
 
 #[test]
@@ -236,15 +286,23 @@ fn exported_tables_are_taken_for_nothing_else() {
     let done = place.ok("report r");
     assert_eq!((&done.stdout[..], &done.stderr[..]), ("Report of 2 runs: r/report.html\n", ""));
     assert!(!place.read("r/report.html").contains("clients.json"));
-    place.refused_with("report r/export", &["r/export: expected a run, a comparison or results, found none"]);
+    place.refused_with(
+        "report r/export",
+        &["r/export: expected a run, a comparison or results, found none"],
+    );
     place.refused_with(
         "report r/export/clients.json",
-        &["clients.json: expected results of an experiment, found a table that `boostfgl report --export` wrote"],
+        &["clients.json: expected results of an experiment, found a table that `boostfgl report \
+            --export` wrote"],
     );
-    place.ok("compare demo --methods fedavg,fedprox --rounds 1 --seeds 1 --set model.hidden=4 --quiet --out c");
+    place.ok("compare demo --methods fedavg,fedprox --rounds 1 --seeds 1 --set model.hidden=4 \
+        --quiet --out c");
     for to in ["c", "c/export"] {
         place.ok(&format!("report r c --export all --out {to}"));
-        assert!(place.exists(&format!("{to}/clients.json")) && place.exists(&format!("{to}/cells.json")));
+        assert!(
+            place.exists(&format!("{to}/clients.json"))
+                && place.exists(&format!("{to}/cells.json"))
+        );
         let done = place.ok("report c");
         let told = "Report of 1 comparison or experiment: c/report.html\n";
         assert_eq!((&done.stdout[..], &done.stderr[..]), (told, ""), "after an export to {to}");
@@ -258,8 +316,10 @@ fn exported_tables_are_taken_for_nothing_else() {
 fn runs_that_differ_in_two_settings_are_a_heat_map() {
     let place = Place::new();
     for (node, edge) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-        let settings = format!("--set boost.node.lambda_n={node}.0 --set boost.topology.lambda_e={edge}.0");
-        place.ok(&format!("run {TINY} --method boostfgl {settings} --quiet --out r/n{node}e{edge}"));
+        let settings =
+            format!("--set boost.node.lambda_n={node}.0 --set boost.topology.lambda_e={edge}.0");
+        place
+            .ok(&format!("run {TINY} --method boostfgl {settings} --quiet --out r/n{node}e{edge}"));
     }
     place.ok("report r --out page.html");
     let html = place.read("page.html");
@@ -267,12 +327,16 @@ fn runs_that_differ_in_two_settings_are_a_heat_map() {
     assert!(html.contains("Sweeps") && html.contains("boostfgl on demo: Accuracy, %"));
     place.ok("report r --figure heatmap --out f");
     let csv = place.read("f/heatmap-1.csv");
-    let accuracy =
-        |run: &str| place.json(&format!("r/{run}/summary.json"))["mean"]["accuracy"]["pooled"].as_f64().unwrap();
+    let accuracy = |run: &str| {
+        place.json(&format!("r/{run}/summary.json"))["mean"]["accuracy"]["pooled"].as_f64().unwrap()
+    };
     let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!(rows[0], ["boost.node.lambda_n \\ boost.topology.lambda_e", "0.0", "1.0"]);
     for (row, column, run) in [(1, 1, "n0e0"), (1, 2, "n0e1"), (2, 1, "n1e0"), (2, 2, "n1e1")] {
-        assert!((rows[row][column].parse::<f64>().unwrap() - accuracy(run)).abs() < 1e-3, "{run}\n{csv}");
+        assert!(
+            (rows[row][column].parse::<f64>().unwrap() - accuracy(run)).abs() < 1e-3,
+            "{run}\n{csv}"
+        );
     }
 }
 
@@ -283,9 +347,12 @@ fn a_comparison_has_a_report_with_curves_and_ranks() {
     place.ok(&format!("compare demo {methods} --quiet --out c"));
     let html = place.read("c/report.html");
     check_page(&html);
-    for wanted in
-        ["Difference to fedavg", "mean rank over 2 pairs", "critical difference", "Hete-min-F1: heterophilous"]
-    {
+    for wanted in [
+        "Difference to fedavg",
+        "mean rank over 2 pairs",
+        "critical difference",
+        "Hete-min-F1: heterophilous",
+    ] {
         assert!(html.contains(wanted), "{wanted}");
     }
     place.ok("report c --out again.html");
@@ -296,7 +363,8 @@ fn a_comparison_has_a_report_with_curves_and_ranks() {
 fn a_comparison_has_figures_and_tables() {
     let place = Place::new();
     write_own_data(&place, "mine");
-    let methods = "--methods fedavg,fedprox,boostfgl --rounds 2 --seeds 2 --clients 3 --set model.hidden=8";
+    let methods =
+        "--methods fedavg,fedprox,boostfgl --rounds 2 --seeds 2 --clients 3 --set model.hidden=8";
     place.ok(&format!("compare demo mine {methods} --quiet --out c"));
     let tex = place.read("c/comparison.tex");
     assert!(tex.contains("& \\multicolumn{2}{c}{demo} & \\multicolumn{2}{c}{mine}"), "{tex}");
@@ -309,23 +377,43 @@ fn a_comparison_has_figures_and_tables() {
     let document = place.json("c/comparison.json");
     let mean = document["datasets"][1]["rows"][2]["metrics"]["accuracy"]["mean"].as_f64().unwrap();
     let csv = place.read("c/figures/table1-2.csv");
-    assert!(csv.lines().any(|line| line.starts_with(&format!("Accuracy,boostfgl,{mean:.2}")[..22])), "{mean}\n{csv}");
+    assert!(
+        csv.lines().any(|line| line.starts_with(&format!("Accuracy,boostfgl,{mean:.2}")[..22])),
+        "{mean}\n{csv}"
+    );
 
     let told = place.ok("report c --export all").stdout;
-    for name in ["cells.csv", "cells.json", "cells.parquet", "differences.csv", "curves.parquet", "comparisons.md"] {
-        assert!(told.contains(&format!("c/export/{name}\n")) && place.exists(&format!("c/export/{name}")), "{told}");
+    for name in [
+        "cells.csv",
+        "cells.json",
+        "cells.parquet",
+        "differences.csv",
+        "curves.parquet",
+        "comparisons.md",
+    ] {
+        assert!(
+            told.contains(&format!("c/export/{name}\n"))
+                && place.exists(&format!("c/export/{name}")),
+            "{told}"
+        );
     }
     assert!(told.contains("c/export/tensorboard/c/mine/fedprox/seed1/"), "{told}");
     assert!(!told.contains("runs.csv"), "there is no run\n{told}");
     let cells = table(&place.read("c/export/cells.csv"));
     assert_eq!(cells.len(), 2 * 3 * 2);
-    assert_eq!(cells[0]["digest"], document["datasets"][0]["rows"][0]["cells"][0]["digest"].as_str().unwrap());
+    assert_eq!(
+        cells[0]["digest"],
+        document["datasets"][0]["rows"][0]["cells"][0]["digest"].as_str().unwrap()
+    );
     assert_eq!(table(&place.read("c/export/curves.csv")).len(), 12 * 2);
     place.ok("report c --export tex --metrics hete_f1,accuracy,overall_f1 --out t");
     let tex = place.read("t/comparisons.tex");
     let head = "Method & Hete-F1 & Accuracy & Overall-F1 & Hete-F1 & Accuracy & Overall-F1 \\\\";
     assert!(tex.contains("\\multicolumn{3}{c}{mine}") && tex.contains(head), "{tex}");
-    place.refused_with("report c --export tex --metrics f1 --out u", &["unknown metric `f1`", "there are accuracy"]);
+    place.refused_with(
+        "report c --export tex --metrics f1 --out u",
+        &["unknown metric `f1`", "there are accuracy"],
+    );
     place.refused_with("report c --metrics accuracy", &["--export"]);
     place.refused_with("report c --figure gsd", &["expected what `gsd` shows"]);
 }
@@ -353,7 +441,9 @@ fn html_row(html: &str, start: &[&str]) -> Vec<String> {
             .filter(|cell| !cell.is_empty())
             .collect::<Vec<_>>()
     });
-    rows.into_iter().find(|cells| cells.len() > start.len() && cells[..start.len()] == *start).unwrap_or_default()
+    rows.into_iter()
+        .find(|cells| cells.len() > start.len() && cells[..start.len()] == *start)
+        .unwrap_or_default()
 }
 
 #[test]
@@ -362,27 +452,48 @@ fn terminal_report_and_files_say_the_same_of_a_difference() {
     for (seeds, first) in [(2, "too few pairs"), (5, "leans ahead"), (7, "ahead")] {
         let out = format!("c{seeds}");
         let protocol = format!("--rounds 4 --seeds {seeds} --set model.hidden=8 --quiet");
-        let terminal = place.ok(&format!("compare --methods fedavg,isolated,fedprox {protocol} --out {out}")).stdout;
+        let terminal = place
+            .ok(&format!("compare --methods fedavg,isolated,fedprox {protocol} --out {out}"))
+            .stdout;
         let html = place.read(&format!("{out}/report.html"));
         let json = place.json(&format!("{out}/comparison.json"));
-        let differences = &terminal[terminal.find(": difference to fedavg").unwrap()..terminal.find(": cost").unwrap()];
+        let differences = &terminal
+            [terminal.find(": difference to fedavg").unwrap()..terminal.find(": cost").unwrap()];
         for (at, method) in [(1, "isolated"), (2, "fedprox")] {
             // The words stand in the third line of the method.
             let mut lines = differences.lines().skip_while(|line| !line.starts_with(method));
-            let words: Vec<&str> = lines.nth(2).unwrap().split("  ").map(str::trim).filter(|w| !w.is_empty()).collect();
+            let words: Vec<&str> = lines
+                .nth(2)
+                .unwrap()
+                .split("  ")
+                .map(str::trim)
+                .filter(|w| !w.is_empty())
+                .collect();
             assert_eq!(words.len(), 4, "{differences}");
-            // After few rounds clients that train alone are ahead by far: only the number of seeds changes the word.
+            // After few rounds clients that train alone are ahead by far: only the number of seeds
+            // changes the word.
             assert!(method != "isolated" || words[0] == first, "{seeds} seeds\n{differences}");
             let metrics = ["Accuracy", "Overall-F1", "Hete-F1", "Hete-min-F1"];
             let keys = ["accuracy", "overall_f1", "hete_f1", "hete_min_f1"];
             for ((metric, key), word) in metrics.iter().zip(keys).zip(words) {
                 let row = html_row(&html, &[method, &format!("{metric}, pooled")]);
-                assert_eq!(row.last().map(String::as_str), Some(word), "{method}, {metric}, {seeds} seeds");
+                assert_eq!(
+                    row.last().map(String::as_str),
+                    Some(word),
+                    "{method}, {metric}, {seeds} seeds"
+                );
                 let difference = &json["datasets"][0]["rows"][at]["metrics"][key]["difference"];
                 let known = difference["verdict"].as_str().unwrap().replace('-', " ");
-                assert!(word.starts_with(&known.replace("too few", "too few pairs")), "{known}: {word}");
+                assert!(
+                    word.starts_with(&known.replace("too few", "too few pairs")),
+                    "{known}: {word}"
+                );
                 let shown = difference["p_holm"].as_f64().unwrap() < 0.05;
-                assert!(shown || !["ahead", "behind"].contains(&word), "{word} at p {}", difference["p_holm"]);
+                assert!(
+                    shown || !["ahead", "behind"].contains(&word),
+                    "{word} at p {}",
+                    difference["p_holm"]
+                );
             }
         }
         assert!(!html.contains("surely") && !terminal.contains("surely"));
@@ -399,6 +510,11 @@ fn the_verdict_of_runs_and_their_table_use_one_word() {
     let group = html_row(&html, &["all test nodes"]);
     let (word, said) = (table.last().unwrap(), group.last().unwrap());
     assert!(said.ends_with(&format!(": {word}")), "{said}: {word}");
-    assert!(!word.starts_with("ahead") && !word.starts_with("behind"), "five seeds lean at most: {word}");
-    assert!(html.contains("Five seeds cannot show a difference: the smallest p they allow is 0.062."));
+    assert!(
+        !word.starts_with("ahead") && !word.starts_with("behind"),
+        "five seeds lean at most: {word}"
+    );
+    assert!(
+        html.contains("Five seeds cannot show a difference: the smallest p they allow is 0.062.")
+    );
 }

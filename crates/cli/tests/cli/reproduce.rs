@@ -10,15 +10,26 @@ const SMALL: &str = "reproduce khop --datasets demo --seeds 1 --quiet";
 fn an_experiment_leaves_results_verdicts_and_a_document_and_is_not_run_twice() {
     let place = Place::new();
     let first = place.ok(&format!("{SMALL} --out r"));
-    for wanted in ["Error by distance", "Claims of the paper", "UNTESTED, ", "2 cells, 0 of them reused", "in all"] {
+    for wanted in [
+        "Error by distance",
+        "Claims of the paper",
+        "UNTESTED, ",
+        "2 cells, 0 of them reused",
+        "in all",
+    ] {
         assert!(first.stdout.contains(wanted), "{wanted}\n{}", first.stdout);
     }
     let results = place.json("r/khop.json");
     assert_eq!(results["rows"].as_array().unwrap().len(), 2);
     assert_eq!(results["origin"]["command"], "boostfgl reproduce khop --datasets demo --seeds 1");
-    assert!(place.read("r/khop.csv").starts_with("sweep,dataset,method,varied,seed,name,index,value\n"));
+    assert!(
+        place.read("r/khop.csv").starts_with("sweep,dataset,method,varied,seed,name,index,value\n")
+    );
     let document = place.read("r/reproduction.md");
-    assert!(document.contains("## Verdicts") && document.contains("K-hop error amplification"), "{document}");
+    assert!(
+        document.contains("## Verdicts") && document.contains("K-hop error amplification"),
+        "{document}"
+    );
 
     let second = place.ok(&format!("{SMALL} --out r"));
     assert!(second.stdout.contains("2 cells, 2 of them reused"), "{}", second.stdout);
@@ -27,7 +38,8 @@ fn an_experiment_leaves_results_verdicts_and_a_document_and_is_not_run_twice() {
     // The document comes from the files alone, wherever it goes.
     place.ok("reproduce document --out r --document elsewhere.md --quiet");
     assert_eq!(place.read("elsewhere.md"), document);
-    let json: Value = serde_json::from_str(&place.ok("reproduce document --out r --json").stdout).unwrap();
+    let json: Value =
+        serde_json::from_str(&place.ok("reproduce document --out r --json").stdout).unwrap();
     assert_eq!(json["verdicts"][0]["experiment"], "khop");
 
     // A result file that was cut off is written anew from the cells.
@@ -51,7 +63,10 @@ fn finished_runs_nothing() {
 fn a_first_look_does_not_take_the_place_of_full_results() {
     let place = Place::new();
     place.ok("reproduce table1 --datasets demo --seeds 1 --finished --out r --quiet");
-    place.refused_with("reproduce table1 --quick --finished --out r", &["found full results of table1 in it", "--out"]);
+    place.refused_with(
+        "reproduce table1 --quick --finished --out r",
+        &["found full results of table1 in it", "--out"],
+    );
 }
 
 #[test]
@@ -69,7 +84,10 @@ fn mistakes_are_named() {
     place.refused_with("reproduce tabel1", &["did you mean `table1`?"]);
     place.refused_with("reproduce khop --seeds 0", &["--seeds: expected 1 to 10000, found 0"]);
     place.refused_with("reproduce khop --datasets coar", &["coar", "cora"]);
-    place.refused_with("reproduce document --out nothing-here", &["expected result files of experiments"]);
+    place.refused_with(
+        "reproduce document --out nothing-here",
+        &["expected result files of experiments"],
+    );
     place.refused_with("reproduce document khop --out r", &["expected `document` alone"]);
 }
 

@@ -5,7 +5,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// Long enough to be hit in the middle, short enough to be done again.
-const RUN: &str = "--method boostfgl --rounds 8 --seeds 2 --set model.hidden=8 --checkpoint-rounds 2";
+const RUN: &str =
+    "--method boostfgl --rounds 8 --seeds 2 --set model.hidden=8 --checkpoint-rounds 2";
 
 impl Place {
     fn start(&self, arguments: &str) -> Child {
@@ -26,7 +27,10 @@ impl Place {
 
     fn same(&self, a: &str, b: &str) {
         for name in ["model.safetensors", "predictions.csv", "partition.csv", "config.toml"] {
-            assert!(self.bytes(&format!("{a}/{name}")) == self.bytes(&format!("{b}/{name}")), "{name} of {a} and {b}");
+            assert!(
+                self.bytes(&format!("{a}/{name}")) == self.bytes(&format!("{b}/{name}")),
+                "{name} of {a} and {b}"
+            );
         }
         let digest = |run: &str| self.json(&format!("{run}/summary.json"))["digest"].clone();
         assert_eq!(digest(a), digest(b));
@@ -37,7 +41,8 @@ impl Place {
 
 /// `kill -NAME`, which the standard library cannot do.
 fn signal(child: &Child, name: &str) {
-    let sent = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap();
+    let sent =
+        Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
 }
 
@@ -60,7 +65,10 @@ fn a_killed_run_goes_on_to_the_same_digits() {
         assert!(!place.exists(&format!("{run}/summary.json")));
         // The same command again must not lead to throwing away what was done.
         let wanted = format!("help: `boostfgl resume {run}` goes on where it was stopped");
-        place.refused_with(&format!("run {RUN} --out {run}"), &["found a run that was stopped", &wanted]);
+        place.refused_with(
+            &format!("run {RUN} --out {run}"),
+            &["found a run that was stopped", &wanted],
+        );
         let done = place.ok(&format!("resume {run}"));
         assert!(done.stdout.contains("boostfgl"), "{}", done.stdout);
         place.same("whole", &run);
@@ -80,7 +88,10 @@ fn ctrl_c_finishes_the_round_and_says_how_to_go_on() {
         signal(&child, wanted);
         let (status, said) = ended(child);
         assert_eq!(status.code(), Some(130), "{said}");
-        assert!(said.contains("stopping: the round under way is finished and saved first"), "{said}");
+        assert!(
+            said.contains("stopping: the round under way is finished and saved first"),
+            "{said}"
+        );
         assert!(said.contains(&format!("to go on: boostfgl resume {name}")), "{said}");
         let rounds = place.read(&format!("{name}/rounds.jsonl")).lines().count();
         let again = place.ok(&format!("resume {name} --json"));
@@ -90,7 +101,8 @@ fn ctrl_c_finishes_the_round_and_says_how_to_go_on() {
     }
 }
 
-/// The second Ctrl-C does not wait for the round, or for what comes before the first; what is on the disk is as good as ever.
+/// The second Ctrl-C does not wait for the round, or for what comes before the first; what is on
+/// the disk is as good as ever.
 #[test]
 #[cfg(unix)]
 fn a_second_ctrl_c_leaves_at_once() {
@@ -125,12 +137,19 @@ fn the_default_pair_is_resumed_as_a_whole() {
     child.kill().unwrap();
     child.wait().unwrap();
     let again = format!("run {few} --out pair");
-    place.refused_with(&again, &["found a run that was stopped", "help: `boostfgl resume pair` goes on"]);
+    place.refused_with(
+        &again,
+        &["found a run that was stopped", "help: `boostfgl resume pair` goes on"],
+    );
     let done = place.ok("resume pair");
     // In the order in which they were run: the base first.
     let at = |method: &str| done.stdout.find(&format!("pair/{method}")).unwrap();
     assert!(at("fedavg") < at("boostfgl"), "{}", done.stdout);
-    assert!(done.stdout.contains("pair/report.html") && place.exists("pair/report.html"), "{}", done.stdout);
+    assert!(
+        done.stdout.contains("pair/report.html") && place.exists("pair/report.html"),
+        "{}",
+        done.stdout
+    );
     for method in ["fedavg", "boostfgl"] {
         place.same(&format!("whole/{method}"), &format!("pair/{method}"));
     }
@@ -139,12 +158,14 @@ fn the_default_pair_is_resumed_as_a_whole() {
     assert!(again.stderr.contains("is finished"), "{}", again.stderr);
 }
 
-/// Systems end a session by several requests in a row: together they are one, and the round is finished and saved.
+/// Systems end a session by several requests in a row: together they are one, and the round is
+/// finished and saved.
 #[test]
 #[cfg(unix)]
 fn requests_in_a_row_are_one() {
     let place = Place::new();
-    let run = "run --method fedavg --rounds 4000 --seeds 1 --set model.hidden=8 --checkpoint-seconds off --out";
+    let run = "run --method fedavg --rounds 4000 --seeds 1 --set model.hidden=8 \
+        --checkpoint-seconds off --out";
     let child = place.start(&format!("{run} a"));
     place.wait_for_rounds("a", 3);
     ["TERM", "HUP", "TERM"].iter().for_each(|name| signal(&child, name));
@@ -152,7 +173,10 @@ fn requests_in_a_row_are_one() {
     assert_eq!(status.code(), Some(130), "{said}");
     assert!(said.contains("to go on: boostfgl resume a"), "{said}");
     let saved = place.path("a/checkpoint").read_dir().unwrap();
-    assert!(saved.flatten().any(|file| file.path().extension().is_some_and(|e| e == "state")), "{said}");
+    assert!(
+        saved.flatten().any(|file| file.path().extension().is_some_and(|e| e == "state")),
+        "{said}"
+    );
 }
 
 /// `diagnose --out` is a run like any other.
@@ -175,7 +199,10 @@ fn a_diagnosed_run_is_saved_too() {
     assert!(place.ok("resume a").stdout.contains("their share of the gradient"));
     let found = place.read("a/diagnostics.json");
     place.write("a/diagnostics.json", found.replacen("0.", "1.", 1));
-    place.refused_with("resume a", &["diagnostics.json", "expected the content that checksums.txt names"]);
+    place.refused_with(
+        "resume a",
+        &["diagnostics.json", "expected the content that checksums.txt names"],
+    );
 }
 
 /// Under `nohup` one request to end is ignored; the others are heard all the same.
@@ -183,11 +210,21 @@ fn a_diagnosed_run_is_saved_too() {
 #[cfg(unix)]
 fn a_run_that_ignores_its_terminal_still_saves_when_it_is_ended() {
     let place = Place::new();
-    let run = "run --method fedavg --rounds 400 --seeds 1 --set model.hidden=8 --checkpoint-seconds off --out a";
+    let run = "run --method fedavg --rounds 400 --seeds 1 --set model.hidden=8 \
+        --checkpoint-seconds off --out a";
     let mut shell = Command::new("sh");
     let program = place.process().get_program().to_owned();
-    shell.current_dir(place.path(".")).arg("-c").arg("trap '' HUP; exec \"$0\" \"$@\"").arg(program);
-    let child = shell.args(run.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    shell
+        .current_dir(place.path("."))
+        .arg("-c")
+        .arg("trap '' HUP; exec \"$0\" \"$@\"")
+        .arg(program);
+    let child = shell
+        .args(run.split_whitespace())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     place.wait_for_rounds("a", 3);
     signal(&child, "HUP");
     let before = place.read("a/rounds.jsonl").lines().count();
@@ -211,7 +248,10 @@ fn a_run_under_way_cannot_be_taken_or_overwritten() {
     for arguments in ["resume pair", &format!("{run} --overwrite")] {
         let done = place.run(arguments);
         done.check_refusal(arguments);
-        assert!(done.stderr.contains(busy) && done.stderr.contains("help: Wait until it has ended"), "{done:?}");
+        assert!(
+            done.stderr.contains(busy) && done.stderr.contains("help: Wait until it has ended"),
+            "{done:?}"
+        );
     }
     assert!(child.try_wait().unwrap().is_none(), "it goes on undisturbed");
     child.kill().unwrap();
@@ -231,15 +271,27 @@ fn what_a_crash_after_the_summary_left_is_put_right() {
     assert!(place.exists("a/report.html") && !place.exists("a/checkpoint"));
     let summary = place.read("a/summary.json");
     place.write("a/summary.json", summary.replacen("\"bytes_up\": ", "\"bytes_up\": 1", 1));
-    place.refused_with("resume a", &["summary.json", "expected the content that checksums.txt names"]);
+    place.refused_with(
+        "resume a",
+        &["summary.json", "expected the content that checksums.txt names"],
+    );
 }
 
 #[test]
 fn what_cannot_be_resumed_is_named() {
     let place = Place::new();
-    place.refused_with("resume nothing", &["nothing: expected the folder of a run that was stopped", "help:"]);
-    place.refused_with("run --checkpoint-rounds 0", &["--checkpoint-rounds: expected at least 1, found 0"]);
-    place.refused_with("run --checkpoint-seconds soon", &["--checkpoint-seconds: expected a number of seconds"]);
+    place.refused_with(
+        "resume nothing",
+        &["nothing: expected the folder of a run that was stopped", "help:"],
+    );
+    place.refused_with(
+        "run --checkpoint-rounds 0",
+        &["--checkpoint-rounds: expected at least 1, found 0"],
+    );
+    place.refused_with(
+        "run --checkpoint-seconds soon",
+        &["--checkpoint-seconds: expected a number of seconds"],
+    );
 }
 
 /// Digits do not depend on the CPU under --portable, and it is part of the configuration.

@@ -31,7 +31,8 @@ fn without_a_method_two_are_compared() {
 #[test]
 fn without_any_argument_it_compares_on_the_demo() {
     let place = Place::new();
-    // All five seeds take minutes in a debug build; that they would begin, and where they would go, does not.
+    // All five seeds take minutes in a debug build; that they would begin, and where they would go,
+    // does not.
     place.write("runs/demo", "taken");
     place.write("runs/demo-2", "taken");
     let mut program = place.process().stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -42,8 +43,14 @@ fn without_any_argument_it_compares_on_the_demo() {
     program.kill().unwrap();
     program.wait().unwrap();
     let config: toml::Table = place.read("runs/demo-3/fedavg/config.toml").parse().unwrap();
-    assert_eq!((config["dataset"].as_str(), config["method"].as_str()), (Some("demo"), Some("fedavg")));
-    assert_eq!((config["fed"]["rounds"].as_integer(), config["seeds"].as_array().unwrap().len()), (Some(50), 5));
+    assert_eq!(
+        (config["dataset"].as_str(), config["method"].as_str()),
+        (Some("demo"), Some("fedavg"))
+    );
+    assert_eq!(
+        (config["fed"]["rounds"].as_integer(), config["seeds"].as_array().unwrap().len()),
+        (Some(50), 5)
+    );
 }
 
 #[test]
@@ -72,7 +79,10 @@ fn nothing_but_the_configuration_changes_the_digest() {
     ] {
         assert_ne!(place.digest(other), first, "{other}");
     }
-    assert_eq!(place.digest(&format!("{method} --boost none")), place.digest(&format!("run {TINY} --method fedavg")));
+    assert_eq!(
+        place.digest(&format!("{method} --boost none")),
+        place.digest(&format!("run {TINY} --method fedavg"))
+    );
 }
 
 #[test]
@@ -111,7 +121,10 @@ fn folders_that_hold_something_are_left_alone() {
     let place = Place::new();
     place.write("a/notes.txt", "mine");
     let one = format!("run {TINY} --method fedavg --out a");
-    place.refused_with(&one, &["a: expected an empty folder, found `notes.txt` in it", "--overwrite"]);
+    place.refused_with(
+        &one,
+        &["a: expected an empty folder, found `notes.txt` in it", "--overwrite"],
+    );
 
     let first = place.digest(&format!("{one} --overwrite"));
     assert_eq!(place.read("a/notes.txt"), "mine");
@@ -129,8 +142,10 @@ fn folders_that_hold_something_are_left_alone() {
 fn a_run_that_fails_leaves_no_summary() {
     let place = Place::new();
     let done = place.run(
-        &format!("run {TINY} --rounds 9 --method fedavg --out a --set optimizer.learning_rate=1e30")
-            .replace("--rounds 2 ", ""),
+        &format!(
+            "run {TINY} --rounds 9 --method fedavg --out a --set optimizer.learning_rate=1e30"
+        )
+        .replace("--rounds 2 ", ""),
     );
     assert_eq!(done.code, Some(1), "{}", done.stderr);
     done.check_error("diverged");
@@ -139,8 +154,11 @@ fn a_run_that_fails_leaves_no_summary() {
     for whole in ["summary.json", "predictions.csv", "model.safetensors"] {
         assert!(!place.exists(&format!("a/{whole}")), "{whole}");
     }
-    let left: Vec<_> = place.path("a").read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    let may = |name: &std::ffi::OsString| ["config.toml", "rounds.jsonl", "checkpoint"].iter().any(|may| name == may);
+    let left: Vec<_> =
+        place.path("a").read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let may = |name: &std::ffi::OsString| {
+        ["config.toml", "rounds.jsonl", "checkpoint"].iter().any(|may| name == may)
+    };
     assert!(left.iter().all(may), "{left:?}");
 }
 
@@ -170,23 +188,28 @@ fn enough_memory_is_enough() {
     );
 }
 
-/// One of the clients sends NaN: the run goes on without it, stays finite and names it, wherever one may look.
+/// One of the clients sends NaN: the run goes on without it, stays finite and names it, wherever
+/// one may look.
 #[test]
 fn a_client_that_sends_nan_is_refused_and_named() {
     let place = Place::new();
     let attack = "--set attack.kind=nan --set attack.clients=1";
     let done = place.ok(&format!("run {TINY} --method fedavg --out a {attack}"));
     assert!(
-        done.stderr.contains("note: 2 updates were refused (client 4: 2); the first, seed 0, client 4, round 1: "),
+        done.stderr.contains(
+            "note: 2 updates were refused (client 4: 2); the first, seed 0, client 4, round 1: "
+        ),
         "{}",
         done.stderr
     );
     let summary = place.json("a/summary.json");
     assert_eq!(summary["refused"], serde_json::json!({ "not-finite": 2 }));
-    assert!(summary["mean"]["accuracy"]["pooled"].as_f64().is_some_and(f64::is_finite), "{summary}");
+    assert!(
+        summary["mean"]["accuracy"]["pooled"].as_f64().is_some_and(f64::is_finite),
+        "{summary}"
+    );
     let rounds = place.read("a/rounds.jsonl");
-    let refused =
-        "\"refused\":[{\"client\":4,\"reason\":\"not-finite\",\"text\":\"expected finite numbers, found a model";
+    let refused = "\"refused\":[{\"client\":4,\"reason\":\"not-finite\",\"text\":\"expected finite numbers, found a model";
     assert_eq!(rounds.matches(refused).count(), 2, "{rounds}");
     assert!(place.read("a/report.html").contains("Refused updates"));
     // The configuration of the run repeats it, and a run without attack says nothing of all this.
@@ -197,7 +220,9 @@ fn a_client_that_sends_nan_is_refused_and_named() {
     for file in ["summary.json", "rounds.jsonl", "config.toml"] {
         let text = place.read(&format!("c/{file}"));
         assert!(
-            !["refused", "[attack]", "[screen]", "[aggregation]"].iter().any(|word| text.contains(word)),
+            !["refused", "[attack]", "[screen]", "[aggregation]"]
+                .iter()
+                .any(|word| text.contains(word)),
             "{file}: {text}"
         );
     }
@@ -207,7 +232,10 @@ fn a_client_that_sends_nan_is_refused_and_named() {
 fn a_rule_that_cannot_outvote_is_refused_with_the_reason() {
     let place = Place::new();
     let one = format!("run {TINY} --method fedavg --set aggregation.rule=bulyan");
-    place.refused_with(&one, &["4f + 3 = 7", "found 5: with 5 it tolerates none", "aggregation.byzantine"]);
+    place.refused_with(
+        &one,
+        &["4f + 3 = 7", "found 5: with 5 it tolerates none", "aggregation.byzantine"],
+    );
     let other = format!("run {TINY} --method fedproto --set aggregation.rule=median");
     place.refused_with(&other, &["fedproto cannot be combined with the rule median", "prototypes"]);
 }
@@ -217,8 +245,8 @@ fn a_rule_that_cannot_outvote_is_refused_with_the_reason() {
 fn a_reader_that_goes_away_does_not_end_the_run() {
     use std::process::Stdio;
     let place = Place::new();
-    let arguments =
-        format!("run {TINY} --seeds 3 --method fedavg --out out --set fedprox.mu=5").replace("--seeds 1", "");
+    let arguments = format!("run {TINY} --seeds 3 --method fedavg --out out --set fedprox.mu=5")
+        .replace("--seeds 1", "");
     let mut process = place.process();
     process.args(arguments.split_whitespace()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = process.spawn().unwrap();

@@ -31,7 +31,13 @@ fn serve(place: &Place, arguments: &str) -> (Started, String) {
 
 /// `127.0.0.1:PORT` from the line that a server prints.
 fn address(line: &str) -> String {
-    line.split("http://").nth(1).unwrap_or_else(|| panic!("{line}")).split('/').next().unwrap().to_owned()
+    line.split("http://")
+        .nth(1)
+        .unwrap_or_else(|| panic!("{line}"))
+        .split('/')
+        .next()
+        .unwrap()
+        .to_owned()
 }
 
 fn get(address: &str, path: &str) -> TcpStream {
@@ -51,17 +57,31 @@ fn page(address: &str, path: &str) -> String {
 fn addresses_that_others_can_reach_are_asked_for_twice() {
     let place = Place::new();
     place.write("runs/notes.txt", "no run");
-    let wanted =
-        ["expected a loopback address", "--allow-remote and --token", "found an address that others can reach"];
-    for arguments in ["", "--allow-remote", "--token 0123456789abcdef", "--host ::", "--host 192.0.2.1 --allow-remote"]
-    {
+    let wanted = [
+        "expected a loopback address",
+        "--allow-remote and --token",
+        "found an address that others can reach",
+    ];
+    for arguments in [
+        "",
+        "--allow-remote",
+        "--token 0123456789abcdef",
+        "--host ::",
+        "--host 192.0.2.1 --allow-remote",
+    ] {
         let host = if arguments.contains("--host") { "" } else { "--host 0.0.0.0" };
         place.refused_with(&format!("serve {host} --port 0 {arguments}"), &wanted);
     }
     let short = "serve --host 0.0.0.0 --allow-remote --token short-secret";
-    place.refused_with(short, &["--token: expected at least 16 letters", "found 12 characters", "openssl"]);
+    place.refused_with(
+        short,
+        &["--token: expected at least 16 letters", "found 12 characters", "openssl"],
+    );
     assert!(!place.refused(short).contains("short-secret"));
-    place.refused_with("serve --host example.org", &["--host example.org: expected an address in numbers"]);
+    place.refused_with(
+        "serve --host example.org",
+        &["--host example.org: expected an address in numbers"],
+    );
     place.refused_with("serve nowhere", &["nowhere: expected a folder with runs", "boostfgl run"]);
     place.refused_with("serve runs/notes.txt", &["runs/notes.txt: expected a folder with runs"]);
     place.refused("serve --port 99999");
@@ -92,7 +112,8 @@ fn a_run_is_watched_while_it_goes_on() {
 
     let mut process = place.process();
     process.args(
-        "run --method fedavg --quiet --rounds 100 --seeds 1 --set model.hidden=8 --out runs/a".split_whitespace(),
+        "run --method fedavg --quiet --rounds 100 --seeds 1 --set model.hidden=8 --out runs/a"
+            .split_whitespace(),
     );
     let mut run = Started(process.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     let end = Instant::now() + PATIENCE;
@@ -103,14 +124,16 @@ fn a_run_is_watched_while_it_goes_on() {
     // Every event comes when something changed; the last one says that the report can be loaded.
     let events: Vec<String> =
         BufReader::new(get(&address, "/events/run/a")).lines().map(|line| line.unwrap()).collect();
-    let count = |name: &str| events.iter().filter(|line| *line == &format!("event: {name}")).count();
+    let count =
+        |name: &str| events.iter().filter(|line| *line == &format!("event: {name}")).count();
     assert!(count("part") >= 1 && count("end") == 1, "{events:#?}");
     assert!(run.0.wait().unwrap().success());
     let list = page(&address, "/");
     assert!(list.contains("100 of 100") && list.contains(">finished<"), "{list}");
     let report = page(&address, "/run/a");
     assert!(
-        report.contains("fedavg, seeds=1, rounds=100, hidden=8 on demo") && !report.contains("data-events"),
+        report.contains("fedavg, seeds=1, rounds=100, hidden=8 on demo")
+            && !report.contains("data-events"),
         "{report}"
     );
 }
@@ -121,12 +144,18 @@ fn ctrl_c_ends_it_in_peace_and_nothing_was_written() {
     let place = Place::new();
     place.ok(&format!("run {TINY} --method fedavg --quiet"));
     let before = place.snapshot();
-    let (mut server, line) = serve(&place, "serve runs/ --port 0 --host localhost --token 0123456789abcdef");
+    let (mut server, line) =
+        serve(&place, "serve runs/ --port 0 --host localhost --token 0123456789abcdef");
     let address = address(&line);
     assert!(page(&address, "/").starts_with("HTTP/1.0 401"), "a token counts on this machine too");
-    assert!(page(&address, "/run/demo?token=0123456789abcdef").contains("HttpOnly; SameSite=Strict"));
+    assert!(
+        page(&address, "/run/demo?token=0123456789abcdef").contains("HttpOnly; SameSite=Strict")
+    );
     let _open = get(&address, "/events/list");
-    let told = std::process::Command::new("kill").args(["-INT", &server.0.id().to_string()]).status().unwrap();
+    let told = std::process::Command::new("kill")
+        .args(["-INT", &server.0.id().to_string()])
+        .status()
+        .unwrap();
     assert!(told.success());
     let end = Instant::now() + PATIENCE;
     let status = loop {

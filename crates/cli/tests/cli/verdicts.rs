@@ -2,13 +2,15 @@
 
 use crate::common::Place;
 
-/// 900 customers of whom 6 % are frauds, with a split and a protected column of their own. Nothing tells a fraud apart:
-/// features and edges are drawn without looking at the label, so no honest model finds one.
+/// 900 customers of whom 6 % are frauds, with a split and a protected column of their own. Nothing
+/// tells a fraud apart: features and edges are drawn without looking at the label, so no honest
+/// model finds one.
 fn write_frauds(place: &Place) {
     let mut state = 7u64;
     // A plain linear congruential generator: the same table everywhere.
     let mut draw = |below: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % below
     };
     let mut nodes = String::from("id,label,split,group:sex,income,age\n");
@@ -17,7 +19,11 @@ fn write_frauds(place: &Place) {
         let label = if draw(100) < 6 { "fraud" } else { "ok" };
         let split = ["train", "train", "train", "val", "test"][draw(5) as usize];
         let sex = ["f", "m"][draw(2) as usize];
-        nodes.push_str(&format!("c{customer},{label},{split},{sex},{},0.{:02}\n", 20_000 + draw(90_000), draw(100)));
+        nodes.push_str(&format!(
+            "c{customer},{label},{split},{sex},{},0.{:02}\n",
+            20_000 + draw(90_000),
+            draw(100)
+        ));
         edges.push_str(&format!("c{customer},c{}\nc{customer},c{}\n", draw(900), draw(900)));
     }
     place.write("fraud/nodes.csv", nodes);
@@ -28,7 +34,8 @@ fn write_frauds(place: &Place) {
 fn a_model_that_finds_no_fraud_is_never_starred() {
     let place = Place::new();
     write_frauds(&place);
-    let done = place.ok("run fraud --clients 3 --seeds 2 --rounds 10 --set model.hidden=8 --quiet --out a");
+    let done = place
+        .ok("run fraud --clients 3 --seeds 2 --rounds 10 --set model.hidden=8 --quiet --out a");
     let text = &done.stdout;
     // The user's own split, and the class that is rare, are named.
     assert!(text.contains("Split                 of the data: "), "{text}");
@@ -42,13 +49,19 @@ fn a_model_that_finds_no_fraud_is_never_starred() {
         assert!(metrics.iter().all(|cell| !cell.contains('*')), "a dead model is starred: {line}");
     }
     let summary = place.json("a/fedavg/summary.json");
-    let kinds: Vec<&str> =
-        summary["warnings"].as_array().unwrap().iter().map(|w| w["kind"].as_str().unwrap()).collect();
+    let kinds: Vec<&str> = summary["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|w| w["kind"].as_str().unwrap())
+        .collect();
     assert!(kinds.contains(&"one-class") && kinds.contains(&"feature-scales"), "{kinds:?}");
     assert_eq!(summary["seeds"][0]["minority"]["classes"], serde_json::json!(["fraud"]));
     assert_eq!(summary["seeds"][0]["split"]["source"], "data");
     let report = place.read("a/report.html");
-    assert!(report.contains("one class only is predicted, `ok`") && report.contains("id=\"warnings\""));
+    assert!(
+        report.contains("one class only is predicted, `ok`") && report.contains("id=\"warnings\"")
+    );
     // With a majority again, the two groups of heterophilous nodes are not the same nodes.
     let groups = &summary["seeds"][0]["groups"];
     assert!(groups["majority"].as_u64().unwrap() > 0, "{groups}");
@@ -62,14 +75,16 @@ fn minority_classes_can_be_named_and_counted() {
     write_frauds(&place);
     let run = |setting: &str, out: &str| {
         place.ok(&format!(
-            "run fraud --method fedavg --clients 2 --seeds 1 --rounds 1 --set model.hidden=4 --set {setting} --quiet --out {out}"
+            "run fraud --method fedavg --clients 2 --seeds 1 --rounds 1 --set model.hidden=4 \
+             --set {setting} --quiet --out {out}"
         ));
         place.json(&format!("{out}/summary.json"))["seeds"][0]["minority"]["classes"].clone()
     };
     assert_eq!(run("groups.minority=smallest:1", "a"), serde_json::json!(["fraud"]));
     assert_eq!(run("groups.minority=[\"ok\"]", "b"), serde_json::json!(["ok"]));
     place.refused_with(
-        "run fraud --method fedavg --clients 2 --seeds 1 --rounds 1 --set groups.minority=[\"frauds\"] --quiet --out c",
+        "run fraud --method fedavg --clients 2 --seeds 1 --rounds 1 --set \
+         groups.minority=[\"frauds\"] --quiet --out c",
         &["groups.minority: expected names of classes", "`frauds` (did you mean `fraud`?)"],
     );
 }
@@ -82,7 +97,8 @@ fn groups_of_the_evaluation_change_no_digit() {
     for method in ["boostfgl", "fairfgl", "fairfed"] {
         let digest = |setting: &str| {
             place.digest(&format!(
-                "run fraud --method {method} --clients 3 --seeds 1 --rounds 3 --set model.hidden=8 {setting}"
+                "run fraud --method {method} --clients 3 --seeds 1 --rounds 3 --set \
+                 model.hidden=8 {setting}"
             ))
         };
         let plain = digest("");
@@ -94,7 +110,8 @@ fn groups_of_the_evaluation_change_no_digit() {
 #[test]
 fn both_rounds_are_kept_and_a_table_says_which_it_shows() {
     let place = Place::new();
-    let run = "run demo --method adafgl --seeds 1 --rounds 6 --set model.hidden=16 --set personal_epochs=3 --quiet";
+    let run = "run demo --method adafgl --seeds 1 --rounds 6 --set model.hidden=16 --set \
+        personal_epochs=3 --quiet";
     let done = place.ok(&format!("{run} --out a"));
     assert!(done.stdout.contains("6×1+3"), "{}", done.stdout);
     assert!(done.stdout.contains("Round                 the last"), "{}", done.stdout);
@@ -106,6 +123,9 @@ fn both_rounds_are_kept_and_a_table_says_which_it_shows() {
     let done = place.ok(&format!("{run} --set report=best-val --out b"));
     assert!(done.stdout.contains("the best on validation ("), "{}", done.stdout);
     let chosen = &place.json("b/summary.json")["seeds"][0];
-    assert_eq!((&chosen["round"], &chosen["accuracy"]), (&seed["best_val"]["round"], &seed["best_val"]["accuracy"]));
+    assert_eq!(
+        (&chosen["round"], &chosen["accuracy"]),
+        (&seed["best_val"]["round"], &seed["best_val"]["accuracy"])
+    );
     assert_eq!((&chosen["last"], &chosen["best_val"]), (&seed["last"], &seed["best_val"]));
 }

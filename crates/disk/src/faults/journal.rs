@@ -61,7 +61,10 @@ impl Journal {
                 self.safe.remove(to);
                 self.safe.extend(safe.map(|length| (to.to_path_buf(), length)));
                 let replaced = fs::read(to).ok();
-                self.change(parent(to), What::Renamed { from: from.into(), to: to.into(), replaced });
+                self.change(
+                    parent(to),
+                    What::Renamed { from: from.into(), to: to.into(), replaced },
+                );
             }
             Call::Remove(path) => {
                 self.safe.remove(path);
@@ -84,7 +87,8 @@ impl Journal {
         self.since.retain(|change| change.settled_by != path);
     }
 
-    /// The power goes: content that was not brought to the disk is lost, then every name that was not.
+    /// The power goes: content that was not brought to the disk is lost, then every name that was
+    /// not.
     pub(super) fn lose_all(&mut self) -> io::Result<()> {
         for (path, length) in self.safe.drain().filter(|(path, _)| path.exists()) {
             File::options().write(true).open(path)?.set_len(length)?;
@@ -95,7 +99,8 @@ impl Journal {
         Ok(())
     }
 
-    /// The power goes, names were kept: of the content that was not brought to the disk, half is there, as zeros.
+    /// The power goes, names were kept: of the content that was not brought to the disk, half is
+    /// there, as zeros.
     pub(super) fn lose_content(&mut self) -> io::Result<()> {
         for (path, safe) in self.safe.drain().filter(|(path, _)| path.exists()) {
             let file = File::options().write(true).open(path)?;
@@ -115,7 +120,9 @@ fn undo(what: What) -> io::Result<()> {
             gone(fs::rename(&to, from))?;
             replaced.map_or(Ok(()), |bytes| fs::write(to, bytes))
         }
-        What::Removed(path, bytes) | What::Cut(path, bytes) => File::create(path)?.write_all(&bytes),
+        What::Removed(path, bytes) | What::Cut(path, bytes) => {
+            File::create(path)?.write_all(&bytes)
+        }
         What::MadeFolder(path) => gone(fs::remove_dir_all(path)),
         What::RemovedFolder(path) => fs::create_dir(path),
     }

@@ -1,7 +1,8 @@
 //! Faults on demand: what the disk, the system or the power supply may do at any call.
 //!
-//! A test installs a [`Fault`] at the n-th call under its own folder, does its work, and looks at what is left. With
-//! n = 1, 2, … until the fault no longer fires, every state a fault can leave has been seen:
+//! A test installs a [`Fault`] at the n-th call under its own folder, does its work, and looks at
+//! what is left. With n = 1, 2, … until the fault no longer fires, every state a fault can leave
+//! has been seen:
 //!
 //! ```
 //! use boostfgl_disk::{faults::{Fault, at_every_call}, write_atomic};
@@ -24,8 +25,8 @@
 //! assert_eq!(calls, 5); // create, write, sync, rename, sync the folder
 //! ```
 //!
-//! Whole programs are given the fault by the variable `BOOSTFGL_FAULT`, such as `crash@17`: a crash then ends the
-//! process at its 17th call.
+//! Whole programs are given the fault by the variable `BOOSTFGL_FAULT`, such as `crash@17`: a crash
+//! then ends the process at its 17th call.
 
 mod journal;
 mod plan;
@@ -41,23 +42,28 @@ use plan::Plan;
 /// What happens at the n-th call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// From here on the disk is full: a write gets half of its bytes through, then nothing that needs space works.
+    /// From here on the disk is full: a write gets half of its bytes through, then nothing that
+    /// needs space works.
     Full,
     /// This one call fails with an input/output error.
     Io,
     /// This one write gets half of its bytes through, and says so; other calls are as ever.
     Short,
-    /// The program ends, in the middle of a write if this is one: nothing works from here on, nothing is tidied up.
+    /// The program ends, in the middle of a write if this is one: nothing works from here on,
+    /// nothing is tidied up.
     Crash,
-    /// The power goes: as a crash, and whatever was not brought to the disk is lost, names as well as content.
+    /// The power goes: as a crash, and whatever was not brought to the disk is lost, names as well
+    /// as content.
     PowerCut,
-    /// The power goes, and the disk had done things in another order: names are kept, the content behind them is lost.
+    /// The power goes, and the disk had done things in another order: names are kept, the content
+    /// behind them is lost.
     TornCut,
 }
 
 impl Fault {
     /// Every fault.
-    pub const ALL: [Self; 6] = [Self::Full, Self::Io, Self::Short, Self::Crash, Self::PowerCut, Self::TornCut];
+    pub const ALL: [Self; 6] =
+        [Self::Full, Self::Io, Self::Short, Self::Crash, Self::PowerCut, Self::TornCut];
 
     fn name(self) -> &'static str {
         match self {
@@ -109,8 +115,9 @@ impl Drop for Faults {
     }
 }
 
-/// Does `work` in a place that `prepare` made, with the fault at call 1, 2, … until it no longer happens, and shows
-/// `look` what came of each. Returns how many calls the work takes, and what it gives without a fault.
+/// Does `work` in a place that `prepare` made, with the fault at call 1, 2, … until it no longer
+/// happens, and shows `look` what came of each. Returns how many calls the work takes, and what it
+/// gives without a fault.
 pub fn at_every_call<P: AsRef<Path>, T>(
     fault: Fault,
     prepare: impl Fn() -> P,
@@ -153,14 +160,16 @@ pub(crate) fn pass(call: Call<'_>) -> io::Result<usize> {
     Ok(allowed)
 }
 
-/// The plan of `BOOSTFGL_FAULT`, read once; one that is not understood ends the program rather than testing nothing.
+/// The plan of `BOOSTFGL_FAULT`, read once; one that is not understood ends the program rather than
+/// testing nothing.
 fn from_environment() -> Option<&'static Mutex<Plan>> {
     static PLAN: OnceLock<Option<Mutex<Plan>>> = OnceLock::new();
     let read = || {
         let text = std::env::var("BOOSTFGL_FAULT").ok().filter(|text| !text.is_empty())?;
         let Some((fault, at)) = Fault::parse(&text) else {
             eprintln!(
-                "BOOSTFGL_FAULT={text}: expected such as crash@17, with one of full, eio, short, crash, power, torn"
+                "BOOSTFGL_FAULT={text}: expected such as crash@17, with one of full, eio, short, \
+                 crash, power, torn"
             );
             std::process::exit(2);
         };

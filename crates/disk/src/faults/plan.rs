@@ -86,7 +86,11 @@ impl Plan {
     fn aftermath(&self, call: Call<'_>, all: usize) -> io::Result<usize> {
         let needs_space = !matches!(
             call,
-            Call::Remove(_) | Call::RemoveFolder(_) | Call::Cut(..) | Call::SyncFolder(_) | Call::Rename(..)
+            Call::Remove(_)
+                | Call::RemoveFolder(_)
+                | Call::Cut(..)
+                | Call::SyncFolder(_)
+                | Call::Rename(..)
         );
         if self.fault == Fault::Full && needs_space {
             return Err(io::Error::from_raw_os_error(ENOSPC));

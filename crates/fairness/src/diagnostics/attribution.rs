@@ -1,9 +1,9 @@
 //! Attribution of the loss: whose loss did training reduce?
 //!
-//! ℓᵥ of every training node under the model of the first round's start and under the model judged after the last,
-//! without dropout; the minority's part of Σᵥ (ℓᵥ⁰ − ℓᵥᵀ), beside its parts of the nodes and of the initial loss. Each is
-//! taken under the messages of its round's training, not under those that topology boosting may compute anew for
-//! evaluation.
+//! ℓᵥ of every training node under the model of the first round's start and under the model judged
+//! after the last, without dropout; the minority's part of Σᵥ (ℓᵥ⁰ − ℓᵥᵀ), beside its parts of the
+//! nodes and of the initial loss. Each is taken under the messages of its round's training, not
+//! under those that topology boosting may compute anew for evaluation.
 
 use super::{Diagnosis, Diagnostic, Network, Subject, findings};
 use boostfgl_fed::{Inspected, Inspection, LocalData};
@@ -21,7 +21,8 @@ pub struct GroupLoss {
     pub initial: f64,
     /// Σ ℓᵥ at the end.
     pub last: f64,
-    /// The decrease of the group's loss over what it was: Σ (ℓᵥ⁰ − ℓᵥᵀ) / Σ ℓᵥ⁰; `None` without nodes.
+    /// The decrease of the group's loss over what it was: Σ (ℓᵥ⁰ − ℓᵥᵀ) / Σ ℓᵥ⁰; `None` without
+    /// nodes.
     pub normalised_decrease: Option<f64>,
 }
 
@@ -30,7 +31,12 @@ impl GroupLoss {
     fn of(losses: &[(f64, f64)]) -> Self {
         let initial = losses.iter().map(|(initial, _)| initial).sum();
         let last = losses.iter().map(|(_, last)| last).sum();
-        Self { nodes: losses.len(), initial, last, normalised_decrease: share(initial - last, initial) }
+        Self {
+            nodes: losses.len(),
+            initial,
+            last,
+            normalised_decrease: share(initial - last, initial),
+        }
     }
 
     /// Σ (ℓᵥ⁰ − ℓᵥᵀ).
@@ -58,15 +64,17 @@ impl Attribution {
     /// Whether every sum is a number.
     fn is_finite(&self) -> bool {
         let total = self.minority.decrease() + self.majority.decrease();
-        let sums = [self.minority, self.majority].map(|group| group.initial.is_finite() && group.last.is_finite());
+        let sums = [self.minority, self.majority]
+            .map(|group| group.initial.is_finite() && group.last.is_finite());
         sums == [true; 2] && total.is_finite()
     }
 }
 
-/// Attributes the decrease from the losses `initial` to the losses `last` of the same nodes, some of which are of the
-/// `minority`.
+/// Attributes the decrease from the losses `initial` to the losses `last` of the same nodes, some
+/// of which are of the `minority`.
 ///
-/// The share of the decrease is not confined to [0, 1]: where one group's loss falls and the other's rises, it leaves it.
+/// The share of the decrease is not confined to [0, 1]: where one group's loss falls and the
+/// other's rises, it leaves it.
 ///
 /// ```
 /// use boostfgl_fairness::diagnostics::attribution::attribute;
@@ -131,7 +139,8 @@ fn all_losses<'a, T: Real>(
     inspection: &'a Inspection<'a, T>,
     model: impl Fn(&'a Inspected<'a, T>) -> &'a Params<T> + Sync,
 ) -> Vec<f64> {
-    let losses = |client| training_losses(&Network::of(inspection, client, model(client)), client.data);
+    let losses =
+        |client| training_losses(&Network::of(inspection, client, model(client)), client.data);
     inspection.clients.par_iter().map(losses).collect::<Vec<_>>().concat()
 }
 
@@ -140,7 +149,9 @@ impl<T: Real> Diagnostic<T> for Watch {
         if self.initial.is_none() {
             self.initial = Some(all_losses(inspection, |client| &client.start));
             let training = |client: &Inspected<'_, T>| {
-                let minority = |v: &u32| subject.minority[client.data.nodes()[*v as usize] as usize] == Some(true);
+                let minority = |v: &u32| {
+                    subject.minority[client.data.nodes()[*v as usize] as usize] == Some(true)
+                };
                 client.data.training().iter().map(minority).collect::<Vec<_>>()
             };
             self.minority = inspection.clients.iter().flat_map(training).collect();

@@ -1,16 +1,17 @@
 //! Dilution: does averaging cancel what helps the minority?
 //!
-//! g_min = −(mean gradient over the minority training nodes of all clients at the model θ that the round starts from),
-//! Δθₖ = θₖ − θ, aₖ = ⟨Δθₖ, g_min⟩, and
-//! DR = ⟨Σₖ wₖ Δθₖ, g_min⟩ / ((1/K) Σₖ max(aₖ, 0) + ε) (Eq. dr_def_main), ε = 10⁻¹², over the clients that took part.
-//! Beside DR under the weights that the server used there are those that the same updates would have had under sizes
-//! (FedAvg) and under equal weights. Gradients are taken without dropout and under the messages of the round's training;
-//! where clients start from models of their own, each client's gradient is taken at its own. All clients with minority
-//! training nodes have a part in g_min, also those that sat the round out.
+//! g_min = −(mean gradient over the minority training nodes of all clients at the model θ that the
+//! round starts from), Δθₖ = θₖ − θ, aₖ = ⟨Δθₖ, g_min⟩, and DR = ⟨Σₖ wₖ Δθₖ, g_min⟩ / ((1/K) Σₖ
+//! max(aₖ, 0) + ε) (Eq. dr_def_main), ε = 10⁻¹², over the clients that took part. Beside DR under
+//! the weights that the server used there are those that the same updates would have had under
+//! sizes (FedAvg) and under equal weights. Gradients are taken without dropout and under the
+//! messages of the round's training; where clients start from models of their own, each client's
+//! gradient is taken at its own. All clients with minority training nodes have a part in g_min,
+//! also those that sat the round out.
 //!
-//! "The weights that the server used" are those that the method reports. Methods that do more than average (FairFGL's
-//! sparse sums by cluster, FedFV's projections, FedTAD's distillation, personal combinations) are captured by them only as
-//! far as they are a weighted mean.
+//! "The weights that the server used" are those that the method reports. Methods that do more than
+//! average (FairFGL's sparse sums by cluster, FedFV's projections, FedTAD's distillation, personal
+//! combinations) are captured by them only as far as they are a weighted mean.
 
 use super::layers::Layers;
 use super::{Diagnosis, Diagnostic, Subject, findings};
@@ -49,7 +50,8 @@ pub struct ClientAlignment {
     pub whole: Alignment,
     /// Layer by layer, as in [`Dilution::layers`].
     pub layers: Vec<Alignment>,
-    /// Its weight in the aggregation, the mean over tensors; `None` where the method does not aggregate networks.
+    /// Its weight in the aggregation, the mean over tensors; `None` where the method does not
+    /// aggregate networks.
     pub weight: Option<f64>,
 }
 
@@ -69,21 +71,22 @@ pub struct DilutionRound {
 }
 
 impl DilutionRound {
-    /// Whether some participant's update helps the minority: aₖ > 0. If none does, nothing can be diluted, and DR is a
-    /// number over ε.
+    /// Whether some participant's update helps the minority: aₖ > 0. If none does, nothing can be
+    /// diluted, and DR is a number over ε.
     pub fn helps(&self) -> bool {
         self.clients.iter().any(|client| client.whole.projection > 0.0)
     }
 
     /// Whether every projection is a number.
     fn is_finite(&self) -> bool {
-        let parts = |client: &ClientAlignment| client.layers.iter().all(|part| part.projection.is_finite());
+        let parts =
+            |client: &ClientAlignment| client.layers.iter().all(|part| part.projection.is_finite());
         self.clients.iter().all(|client| client.whole.projection.is_finite() && parts(client))
     }
 }
 
-/// Dilution along a run. Rounds in which no client has a minority training node are left out, and those of models so huge
-/// that projections overflow.
+/// Dilution along a run. Rounds in which no client has a minority training node are left out, and
+/// those of models so huge that projections overflow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Dilution {
     /// The layers' names.
@@ -93,8 +96,8 @@ pub struct Dilution {
 }
 
 impl Dilution {
-    /// Mean DR under the weights that were used, over the rounds in which somebody [helps](DilutionRound::helps): ε alone
-    /// would decide the others. `None` without such rounds.
+    /// Mean DR under the weights that were used, over the rounds in which somebody
+    /// [helps](DilutionRound::helps): ε alone would decide the others. `None` without such rounds.
     pub fn mean_dr(&self) -> Option<f64> {
         self.mean_of(|round| round.dr)
     }
@@ -119,14 +122,17 @@ impl Dilution {
         self.rounds.iter().flat_map(|round| &round.clients).filter_map(|client| client.whole.cosine)
     }
 
-    /// The share of [cosines](Self::cosines) below 0: of updates that harm the minority. `None` without any.
+    /// The share of [cosines](Self::cosines) below 0: of updates that harm the minority. `None`
+    /// without any.
     pub fn negative_share(&self) -> Option<f64> {
-        let harms: Vec<f64> = self.cosines().map(|cosine| f64::from(u8::from(cosine < 0.0))).collect();
+        let harms: Vec<f64> =
+            self.cosines().map(|cosine| f64::from(u8::from(cosine < 0.0))).collect();
         crate::mean(&harms)
     }
 
     fn mean_of(&self, dr: impl Fn(&DilutionRound) -> Option<f64>) -> Option<f64> {
-        let ratios: Vec<f64> = self.rounds.iter().filter(|round| round.helps()).filter_map(dr).collect();
+        let ratios: Vec<f64> =
+            self.rounds.iter().filter(|round| round.helps()).filter_map(dr).collect();
         crate::mean(&ratios)
     }
 }
@@ -145,12 +151,16 @@ pub fn dilution_ratio(projections: &[f64], weights: &[f64]) -> f64 {
 
 /// DR from the projection of what was aggregated.
 fn ratio(aggregated: f64, projections: &[f64]) -> f64 {
-    let helpful = projections.iter().map(|a| a.max(0.0)).sum::<f64>() / projections.len().max(1) as f64;
+    let helpful =
+        projections.iter().map(|a| a.max(0.0)).sum::<f64>() / projections.len().max(1) as f64;
     aggregated / (helpful + EPSILON)
 }
 
 /// g_min of a round, or `None` if no client has a minority training node.
-pub fn descent_direction<T: Real>(inspection: &Inspection<'_, T>, subject: &Subject<'_>) -> Option<Params<T>> {
+pub fn descent_direction<T: Real>(
+    inspection: &Inspection<'_, T>,
+    subject: &Subject<'_>,
+) -> Option<Params<T>> {
     direction(&mut minorities(inspection, subject), inspection)
 }
 
@@ -168,7 +178,8 @@ impl<T: Real> Minority<T> {
         let data = client.data;
         let minority = |v: &u32| subject.minority[data.nodes()[*v as usize] as usize] == Some(true);
         let nodes = data.training().iter().copied().filter(minority);
-        let labelled = nodes.filter_map(|v| data.training_label(v as usize).map(|label| (v, label)));
+        let labelled =
+            nodes.filter_map(|v| data.training_label(v as usize).map(|label| (v, label)));
         let (nodes, labels): (Vec<u32>, Vec<u32>) = labelled.unzip();
         (!nodes.is_empty()).then(|| Self {
             view: View::training(data.inputs(), nodes, plan),
@@ -192,16 +203,23 @@ impl<T: Real> Minority<T> {
     }
 }
 
-fn minorities<T: Real>(inspection: &Inspection<'_, T>, subject: &Subject<'_>) -> Vec<Option<Minority<T>>> {
+fn minorities<T: Real>(
+    inspection: &Inspection<'_, T>,
+    subject: &Subject<'_>,
+) -> Vec<Option<Minority<T>>> {
     let plan = inspection.backbone.plan();
     inspection.clients.par_iter().map(|client| Minority::of(client, plan, subject)).collect()
 }
 
-fn direction<T: Real>(minorities: &mut [Option<Minority<T>>], inspection: &Inspection<'_, T>) -> Option<Params<T>> {
+fn direction<T: Real>(
+    minorities: &mut [Option<Minority<T>>],
+    inspection: &Inspection<'_, T>,
+) -> Option<Params<T>> {
     let nodes: usize = minorities.iter().flatten().map(|minority| minority.loss.len()).sum();
     let clients = minorities.par_iter_mut().zip(&inspection.clients);
-    let sums: Vec<Params<T>> =
-        clients.filter_map(|(own, client)| Some(own.as_mut()?.gradient(inspection, client))).collect();
+    let sums: Vec<Params<T>> = clients
+        .filter_map(|(own, client)| Some(own.as_mut()?.gradient(inspection, client)))
+        .collect();
     let mut direction = sums.first()?.clone();
     let sums: Vec<&Params<T>> = sums.iter().collect();
     direction.set_weighted_sum(&sums, |_| vec![-1.0 / nodes as f64; sums.len()]);
@@ -221,7 +239,11 @@ struct Moved<'a> {
 
 impl<'a> Moved<'a> {
     /// `None` if the client did not take part.
-    fn of<T: Real>(client: usize, inspected: &'a Inspected<'_, T>, direction: &Params<T>) -> Option<Self> {
+    fn of<T: Real>(
+        client: usize,
+        inspected: &'a Inspected<'_, T>,
+        direction: &Params<T>,
+    ) -> Option<Self> {
         let (from, to) = (inspected.received, inspected.trained?);
         let pairs = from.tensors().iter().zip(to.tensors()).zip(direction.tensors());
         Some(Self {
@@ -247,18 +269,24 @@ impl<'a> Moved<'a> {
         let parts = parts.zip(layers.sums(direction));
         ClientAlignment {
             client: self.client,
-            whole: Alignment::new(self.projection(), self.squares.iter().sum(), direction.iter().sum()),
+            whole: Alignment::new(
+                self.projection(),
+                self.squares.iter().sum(),
+                direction.iter().sum(),
+            ),
             layers: parts.map(|((a, update), along)| Alignment::new(a, update, along)).collect(),
             weight: self.weights.and_then(crate::mean),
         }
     }
 }
 
-/// ⟨to − from, along⟩, summed in `f64` in sixteen lanes: a fixed number, so that the digits are the same everywhere.
+/// ⟨to − from, along⟩, summed in `f64` in sixteen lanes: a fixed number, so that the digits are the
+/// same everywhere.
 fn projection<T: Real>(from: &Matrix<T>, to: &Matrix<T>, along: &Matrix<T>) -> f64 {
     const LANES: usize = 16;
     let mut lanes = [0.0; LANES];
-    let chunks = from.data().chunks(LANES).zip(to.data().chunks(LANES)).zip(along.data().chunks(LANES));
+    let chunks =
+        from.data().chunks(LANES).zip(to.data().chunks(LANES)).zip(along.data().chunks(LANES));
     for ((from, to), along) in chunks {
         let numbers = from.iter().zip(to).zip(along);
         for (lane, ((from, to), along)) in lanes.iter_mut().zip(numbers) {
@@ -274,9 +302,14 @@ fn square<T: Real>(tensor: &Matrix<T>) -> f64 {
 }
 
 /// What a round does along the direction that helps the minority.
-fn dilution<T: Real>(inspection: &Inspection<'_, T>, layers: &Layers, direction: &Params<T>) -> DilutionRound {
+fn dilution<T: Real>(
+    inspection: &Inspection<'_, T>,
+    layers: &Layers,
+    direction: &Params<T>,
+) -> DilutionRound {
     let clients = inspection.clients.par_iter().enumerate();
-    let moved: Vec<Moved<'_>> = clients.filter_map(|(k, client)| Moved::of(k, client, direction)).collect();
+    let moved: Vec<Moved<'_>> =
+        clients.filter_map(|(k, client)| Moved::of(k, client, direction)).collect();
     let projections: Vec<f64> = moved.iter().map(Moved::projection).collect();
     let total: f64 = moved.iter().map(|one| one.size).sum();
     let by_size: Vec<f64> = moved.iter().map(|one| one.size / total).collect();
@@ -311,7 +344,8 @@ impl<T: Real> Diagnostic<T> for Watch<T> {
         let layers = Layers::of(&inspection.backbone.shapes());
         self.found.layers = layers.names().to_vec();
         let minorities = self.minorities.get_or_insert_with(|| minorities(inspection, subject));
-        let round = direction(minorities, inspection).map(|direction| dilution(inspection, &layers, &direction));
+        let round = direction(minorities, inspection)
+            .map(|direction| dilution(inspection, &layers, &direction));
         self.found.rounds.extend(round.filter(DilutionRound::is_finite));
     }
 

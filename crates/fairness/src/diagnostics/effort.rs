@@ -4,14 +4,16 @@ use super::Network;
 use boostfgl_graph::Stream;
 use boostfgl_nn::Real;
 
-/// Multiplications and additions of one forward pass over the local graph:
-/// 2 (nnz(X) H + arcs (H + C) + n H C) for a GCN of two layers, and in proportion to the hops for others.
+/// Multiplications and additions of one forward pass over the local graph: 2 (nnz(X) H + arcs (H +
+/// C) + n H C) for a GCN of two layers, and in proportion to the hops for others.
 pub(super) fn forward<T: Real>(network: &Network<'_, T>) -> f64 {
     let tensors = network.params.tensors();
     let (Some(first), Some(last)) = (tensors.first(), tensors.last()) else { return 0.0 };
     let (hidden, classes) = (first.columns() as f64, last.columns() as f64);
     let features = network.inputs.stored() as f64 * hidden;
-    let messages = network.adjacency.arcs() as f64 * (hidden + classes) * network.backbone.plan().hops as f64 / 2.0;
+    let messages =
+        network.adjacency.arcs() as f64 * (hidden + classes) * network.backbone.plan().hops as f64
+            / 2.0;
     let rest = network.params.count() - first.rows() * first.columns();
     2.0 * (features + messages + network.adjacency.len() as f64 * rest as f64)
 }
@@ -21,7 +23,8 @@ pub(super) fn training<T: Real>(network: &Network<'_, T>) -> f64 {
     3.0 * forward(network)
 }
 
-/// The share of the local graph that the logits of one node depend on: (mean degree + 1)^hops of n nodes, at most all.
+/// The share of the local graph that the logits of one node depend on: (mean degree + 1)^hops of n
+/// nodes, at most all.
 pub(super) fn receptive_share<T: Real>(network: &Network<'_, T>) -> f64 {
     let nodes = network.adjacency.len().max(1) as f64;
     let reach = 1.0 + network.adjacency.arcs() as f64 / nodes;

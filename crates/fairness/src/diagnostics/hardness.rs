@@ -1,8 +1,8 @@
 //! Hardness of clients: is the skew on clients with many disadvantaged nodes?
 //!
-//! Hₖ = ½ (share of minority nodes + share of heterophilous nodes) among the training nodes of client k: the paper
-//! names "a fixed combination" of the two and leaves the rest open. GSDₖ is the mean over rounds, at the run's
-//! minority ratio q.
+//! Hₖ = ½ (share of minority nodes + share of heterophilous nodes) among the training nodes of
+//! client k: the paper names "a fixed combination" of the two and leaves the rest open. GSDₖ is the
+//! mean over rounds, at the run's minority ratio q.
 
 use super::gsd::{Gsd, Weighting};
 use super::{Diagnosis, Diagnostic, Subject, findings};
@@ -33,14 +33,22 @@ pub struct ClientHardness {
 }
 
 impl ClientHardness {
-    /// A client with so many training nodes, of which so many are of a minority class and so many heterophilous; nothing
-    /// is known of its gradients yet. `None` without training nodes.
+    /// A client with so many training nodes, of which so many are of a minority class and so many
+    /// heterophilous; nothing is known of its gradients yet. `None` without training nodes.
     pub fn new(client: usize, nodes: usize, minority: usize, heterophilous: usize) -> Option<Self> {
         let share = |part: usize| part as f64 / nodes as f64;
         let (minority, heterophilous) = (share(minority), share(heterophilous));
         let hardness = (minority + heterophilous) / 2.0;
-        let bare =
-            Self { client, nodes, minority, heterophilous, hardness, gsd: None, weighted_gsd: None, hard: false };
+        let bare = Self {
+            client,
+            nodes,
+            minority,
+            heterophilous,
+            hardness,
+            gsd: None,
+            weighted_gsd: None,
+            hard: false,
+        };
         (nodes > 0).then_some(bare)
     }
 }
@@ -50,7 +58,8 @@ impl ClientHardness {
 pub struct Hardness {
     /// Clients with training nodes, in order.
     pub clients: Vec<ClientHardness>,
-    /// Spearman's correlation of Hₖ and GSDₖ over clients that have both; `None` below three of them or without spread.
+    /// Spearman's correlation of Hₖ and GSDₖ over clients that have both; `None` below three of
+    /// them or without spread.
     pub correlation: Option<f64>,
 }
 
@@ -67,9 +76,11 @@ impl Hardness {
                 let skew = gsd?.client_mean_over_rounds(client.client, &gsd?.minority(), weighting);
                 skew.map(|ratio| ratio.per_node)
             };
-            (client.gsd, client.weighted_gsd) = (over_rounds(Weighting::Plain), over_rounds(Weighting::Boosted));
+            (client.gsd, client.weighted_gsd) =
+                (over_rounds(Weighting::Plain), over_rounds(Weighting::Boosted));
         }
-        let pairs: Vec<(f64, f64)> = clients.iter().filter_map(|c| Some((c.hardness, c.gsd?))).collect();
+        let pairs: Vec<(f64, f64)> =
+            clients.iter().filter_map(|c| Some((c.hardness, c.gsd?))).collect();
         Self { clients, correlation: spearman(&pairs) }
     }
 }
@@ -81,10 +92,14 @@ pub(super) struct Watch {
     clients: Option<Vec<ClientHardness>>,
 }
 
-fn hardness<T: Real>((k, client): (usize, &Inspected<'_, T>), subject: &Subject<'_>) -> Option<ClientHardness> {
+fn hardness<T: Real>(
+    (k, client): (usize, &Inspected<'_, T>),
+    subject: &Subject<'_>,
+) -> Option<ClientHardness> {
     let (nodes, training) = (client.data.nodes(), client.data.training());
-    let count =
-        |inside: &dyn Fn(usize) -> bool| training.iter().filter(|v| inside(nodes[**v as usize] as usize)).count();
+    let count = |inside: &dyn Fn(usize) -> bool| {
+        training.iter().filter(|v| inside(nodes[**v as usize] as usize)).count()
+    };
     let minority = count(&|v| subject.minority[v] == Some(true));
     ClientHardness::new(k, training.len(), minority, count(&|v| subject.heterophilous[v]))
 }
@@ -92,7 +107,9 @@ fn hardness<T: Real>((k, client): (usize, &Inspected<'_, T>), subject: &Subject<
 impl<T: Real> Diagnostic<T> for Watch {
     fn inspect(&mut self, inspection: &Inspection<'_, T>, subject: &Subject<'_>) {
         let clients = inspection.clients.iter().enumerate();
-        self.clients.get_or_insert_with(|| clients.filter_map(|client| hardness(client, subject)).collect());
+        self.clients.get_or_insert_with(|| {
+            clients.filter_map(|client| hardness(client, subject)).collect()
+        });
     }
 
     fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
@@ -100,6 +117,7 @@ impl<T: Real> Diagnostic<T> for Watch {
     }
 
     fn conclude(self: Box<Self>, _subject: &Subject<'_>, diagnosis: &mut Diagnosis) {
-        diagnosis.hardness = self.clients.map(|clients| Hardness::new(clients, diagnosis.gsd.as_ref()));
+        diagnosis.hardness =
+            self.clients.map(|clients| Hardness::new(clients, diagnosis.gsd.as_ref()));
     }
 }

@@ -1,8 +1,9 @@
 //! Error by distance: does error spread from disadvantaged nodes?
 //!
-//! The distance of a node is the number of hops to the nearest disadvantaged node within its client's graph; the error
-//! at k hops is the share of test nodes at that distance that are predicted wrongly. Disadvantaged nodes of every split
-//! count as such; nodes that a method made up carry paths, and are neither disadvantaged nor judged.
+//! The distance of a node is the number of hops to the nearest disadvantaged node within its
+//! client's graph; the error at k hops is the share of test nodes at that distance that are
+//! predicted wrongly. Disadvantaged nodes of every split count as such; nodes that a method made up
+//! carry paths, and are neither disadvantaged nor judged.
 
 use super::{Diagnosis, Diagnostic, Subject, findings};
 use crate::Group;
@@ -32,7 +33,8 @@ impl Hop {
 
     /// The nodes of several distances together.
     fn pooled<'a>(hops: impl IntoIterator<Item = &'a Self>) -> Self {
-        let add = |a: Self, b: &Self| Self { nodes: a.nodes + b.nodes, errors: a.errors + b.errors };
+        let add =
+            |a: Self, b: &Self| Self { nodes: a.nodes + b.nodes, errors: a.errors + b.errors };
         hops.into_iter().fold(Self::default(), add)
     }
 }
@@ -59,14 +61,16 @@ impl KhopCurve {
         Hop::pooled(self.hops.iter().skip(hop)).error()
     }
 
-    /// Error outside the group over error in it: (error at ≥ 1 hop) / (error at 0 hops). Near 1, those around the group
-    /// fare as badly as the group itself; `None` if nobody is judged on one side or the group has no error.
+    /// Error outside the group over error in it: (error at ≥ 1 hop) / (error at 0 hops). Near 1,
+    /// those around the group fare as badly as the group itself; `None` if nobody is judged on one
+    /// side or the group has no error.
     pub fn amplification(&self) -> Option<f64> {
         let (inside, outside) = (self.error(0)?, self.error_from(1)?);
         (inside > 0.0).then(|| outside / inside)
     }
 
-    /// How much worse neighbours of the group fare than those further away: (error at 1 hop) − (error at ≥ 2 hops).
+    /// How much worse neighbours of the group fare than those further away: (error at 1 hop) −
+    /// (error at ≥ 2 hops).
     pub fn slope(&self) -> Option<f64> {
         Some(self.error(1)? - self.error_from(2)?)
     }
@@ -106,10 +110,11 @@ impl Khop {
     }
 }
 
-/// The number of hops from the nearest of `seeds` to every node; `None` if no path leads there. Time O(n + m).
+/// The number of hops from the nearest of `seeds` to every node; `None` if no path leads there.
+/// Time O(n + m).
 ///
-/// A hop goes from a node to its [neighbours](Adjacency::neighbours) as they are stored: in a directed graph to those
-/// that send to it. Seeds that do not exist are passed over.
+/// A hop goes from a node to its [neighbours](Adjacency::neighbours) as they are stored: in a
+/// directed graph to those that send to it. Seeds that do not exist are passed over.
 ///
 /// ```
 /// use boostfgl_fairness::diagnostics::khop::distances;
@@ -151,7 +156,9 @@ struct Judged {
 fn judged<T: Real>(client: &Inspected<'_, T>, subject: &Subject<'_>) -> Vec<Judged> {
     let nodes = client.data.nodes();
     let from = FROM.map(|group| {
-        let member = |v: &u32| group.contains(subject.minority[*v as usize], subject.heterophilous[*v as usize]);
+        let member = |v: &u32| {
+            group.contains(subject.minority[*v as usize], subject.heterophilous[*v as usize])
+        };
         distances(client.data.adjacency(), (0..nodes.len()).filter(|&i| member(&nodes[i])))
     });
     let judge = |(i, &v): (usize, &u32)| {
@@ -173,7 +180,9 @@ pub(super) struct Watch {
 impl<T: Real> Diagnostic<T> for Watch {
     fn inspect(&mut self, inspection: &Inspection<'_, T>, subject: &Subject<'_>) {
         let clients = &inspection.clients;
-        self.judged.get_or_insert_with(|| clients.iter().flat_map(|client| judged(client, subject)).collect());
+        self.judged.get_or_insert_with(|| {
+            clients.iter().flat_map(|client| judged(client, subject)).collect()
+        });
     }
 
     fn predictions(&mut self, round: usize, predictions: &[u32], _subject: &Subject<'_>) {
@@ -181,7 +190,9 @@ impl<T: Real> Diagnostic<T> for Watch {
         let curve = |(g, group): (usize, Group)| {
             let from = group.name().to_owned();
             let mut curve = KhopCurve { from, hops: Vec::new(), unreachable: Hop::default() };
-            judged.iter().for_each(|one| curve.count(one.distances[g], predictions.get(one.node) != Some(&one.label)));
+            judged.iter().for_each(|one| {
+                curve.count(one.distances[g], predictions.get(one.node) != Some(&one.label))
+            });
             curve
         };
         self.last = Some(Khop { round, curves: FROM.into_iter().enumerate().map(curve).collect() });

@@ -2,8 +2,8 @@
 
 use boostfgl_nn::TensorShape;
 
-/// Which layer each tensor belongs to: `layer1.weight` and `layer1.bias` are both of `layer1`. A tensor without a dot in
-/// its name is a layer of its own.
+/// Which layer each tensor belongs to: `layer1.weight` and `layer1.bias` are both of `layer1`. A
+/// tensor without a dot in its name is a layer of its own.
 #[derive(Debug, Default)]
 pub(super) struct Layers {
     names: Vec<String>,

@@ -1,8 +1,9 @@
 //! Where unfairness arises inside a run: in gradients, in messages, in the aggregation.
 //!
-//! Each diagnostic is one file with what it finds ([`gsd::Gsd`], [`epr::Epr`] …), the arithmetic behind it, and a
-//! [`Diagnostic`] that watches a run for it. [`Diagnostician`] is the observer that runs any of them beside training.
-//! They look at models and data and change nothing: a run has the same digits with and without them.
+//! Each diagnostic is one file with what it finds ([`gsd::Gsd`], [`epr::Epr`] …), the arithmetic
+//! behind it, and a [`Diagnostic`] that watches a run for it. [`Diagnostician`] is the observer
+//! that runs any of them beside training. They look at models and data and change nothing: a run
+//! has the same digits with and without them.
 //!
 //! | name | question | equation |
 //! |---|---|---|
@@ -16,15 +17,17 @@
 //!
 //! What they have in common:
 //!
-//! * Everything is computed without dropout and without message noise, and under the messages of the round's training:
-//!   plain, or with the β of topology boosting.
-//! * Where a method computes with other parameters than it trains (FedPUB's masks, FairFGL's mixture), gradients and losses
-//!   are taken at those that compute, and updates are of those that are trained.
-//! * Where only some clients take part in a round, GSD and g_min run over all clients with training nodes; those that sat
-//!   out have αᵥ = 1 and plain messages. Updates are those of the participants.
-//! * Rounds that a method adds after those asked for (AdaFGL's personal step) are not looked into: they train modules of
-//!   their own while the network stands still. "The last round" is the last that was asked for; only `khop` counts the
-//!   errors of the predictions that really come last.
+//! * Everything is computed without dropout and without message noise, and under the messages of
+//!   the round's training: plain, or with the β of topology boosting.
+//! * Where a method computes with other parameters than it trains (FedPUB's masks, FairFGL's
+//!   mixture), gradients and losses are taken at those that compute, and updates are of those that
+//!   are trained.
+//! * Where only some clients take part in a round, GSD and g_min run over all clients with training
+//!   nodes; those that sat out have αᵥ = 1 and plain messages. Updates are those of the
+//!   participants.
+//! * Rounds that a method adds after those asked for (AdaFGL's personal step) are not looked into:
+//!   they train modules of their own while the network stands still. "The last round" is the last
+//!   that was asked for; only `khop` counts the errors of the predictions that really come last.
 //! * What overflows in a huge model is left out, as if it had not been measured.
 
 pub mod attribution;
@@ -49,14 +52,17 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-/// What is known of the nodes of the graph that was divided: facts that judge, and that training never sees.
+/// What is known of the nodes of the graph that was divided: facts that judge, and that training
+/// never sees.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     /// The true classes.
     pub labels: &'a Labels,
-    /// Training nodes of each class, of all clients together: they define the minority for any ratio q.
+    /// Training nodes of each class, of all clients together: they define the minority for any
+    /// ratio q.
     pub training_counts: &'a [usize],
-    /// Per class, whether it is a minority class of the run; `None` for a class without a training node.
+    /// Per class, whether it is a minority class of the run; `None` for a class without a training
+    /// node.
     pub minority_classes: &'a [Option<bool>],
     /// Per node, whether its class is a minority class; `None` if it is in neither group.
     pub minority: &'a [Option<bool>],
@@ -71,8 +77,8 @@ pub struct Subject<'a> {
 /// Strengths that the trust diagnostic applies, whether or not the run boosts its server: λₛ and γ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// How much work a diagnostic may do, as a multiple of what the rounds it watches take; beyond it, it samples.
-    /// `None`: always exact.
+    /// How much work a diagnostic may do, as a multiple of what the rounds it watches take; beyond
+    /// it, it samples. `None`: always exact.
     pub effort: Option<f64>,
     /// λₛ of the trust that is reported per layer.
     pub lambda_s: f64,
@@ -127,7 +133,12 @@ impl Diagnosis {
             attribution: self.attribution.filter(|_| is(Which::Attribution)),
             hardness: self.hardness.clone().filter(|_| is(Which::Hardness)),
             trust: self.trust.clone().filter(|_| is(Which::Trust)),
-            cost: self.cost.iter().filter(|cost| wanted.iter().any(|w| w.name() == cost.name)).cloned().collect(),
+            cost: self
+                .cost
+                .iter()
+                .filter(|cost| wanted.iter().any(|w| w.name() == cost.name))
+                .cloned()
+                .collect(),
         }
     }
 }
@@ -149,8 +160,8 @@ pub trait Diagnostic<T: Real>: Send {
     /// Sees the predictions of an evaluated round, one per node of the graph that was divided.
     fn predictions(&mut self, _round: usize, _predictions: &[u32], _subject: &Subject<'_>) {}
 
-    /// Takes down what it has found so far, or puts it back into one that was just started. What can be seen again, such as
-    /// who is trained on, is no state.
+    /// Takes down what it has found so far, or puts it back into one that was just started. What
+    /// can be seen again, such as who is trained on, is no state.
     ///
     /// # Errors
     /// As [`Keep::keep`](boostfgl_nn::Keep::keep).
@@ -160,15 +171,21 @@ pub trait Diagnostic<T: Real>: Send {
     fn conclude(self: Box<Self>, subject: &Subject<'_>, diagnosis: &mut Diagnosis);
 }
 
-/// Takes down what a diagnostic found, or puts it back, as the JSON that its findings are published in.
-fn findings<F: Serialize + DeserializeOwned>(ledger: &mut Ledger<'_>, found: &mut F) -> boostfgl_nn::Result<()> {
+/// Takes down what a diagnostic found, or puts it back, as the JSON that its findings are published
+/// in.
+fn findings<F: Serialize + DeserializeOwned>(
+    ledger: &mut Ledger<'_>,
+    found: &mut F,
+) -> boostfgl_nn::Result<()> {
     let mut text = String::new();
     if !ledger.restores() {
-        text = serde_json::to_string(found).map_err(|error| ledger.unlike("findings", error.to_string()))?;
+        text = serde_json::to_string(found)
+            .map_err(|error| ledger.unlike("findings", error.to_string()))?;
     }
     ledger.keep("findings", &mut text)?;
     if ledger.restores() {
-        *found = serde_json::from_str(&text).map_err(|error| ledger.unlike("findings", error.to_string()))?;
+        *found = serde_json::from_str(&text)
+            .map_err(|error| ledger.unlike("findings", error.to_string()))?;
     }
     Ok(())
 }
@@ -182,7 +199,8 @@ pub struct Diagnostician<'a, T: Real> {
 impl<'a, T: Real> Diagnostician<'a, T> {
     /// Starts the diagnostics `wanted`, and those they build on.
     pub fn new(wanted: &[Which], subject: Subject<'a>, settings: Settings) -> Self {
-        let needed = |which: &Which| wanted.iter().any(|w| w == which || w.builds_on().contains(which));
+        let needed =
+            |which: &Which| wanted.iter().any(|w| w == which || w.builds_on().contains(which));
         let start = |which: Which| (which, which.start::<T>(settings), 0.0);
         Self { subject, at_work: Which::ALL.into_iter().filter(needed).map(start).collect() }
     }

@@ -10,7 +10,8 @@ use boostfgl_nn::{Inputs, Params, Propagation, Real};
 pub struct Network<'a, T: Real> {
     /// The architecture.
     pub backbone: &'a dyn Backbone<T>,
-    /// Whether it is relu(P X W₁ + b₁), P H W₂ + b₂: for that one there are faster ways than the tape's.
+    /// Whether it is relu(P X W₁ + b₁), P H W₂ + b₂: for that one there are faster ways than the
+    /// tape's.
     pub two_layer_gcn: bool,
     /// The parameters.
     pub params: &'a Params<T>,
@@ -24,7 +25,11 @@ pub struct Network<'a, T: Real> {
 
 impl<'a, T: Real> Network<'a, T> {
     /// The network of a client with these parameters.
-    pub fn of(inspection: &'a Inspection<'a, T>, client: &'a Inspected<'a, T>, params: &'a Params<T>) -> Self {
+    pub fn of(
+        inspection: &'a Inspection<'a, T>,
+        client: &'a Inspected<'a, T>,
+        params: &'a Params<T>,
+    ) -> Self {
         Self {
             backbone: inspection.backbone,
             two_layer_gcn: inspection.model.backbone == "gcn" && inspection.model.layers == 2,

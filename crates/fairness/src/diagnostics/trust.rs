@@ -1,8 +1,9 @@
 //! Trust per layer: would it differ from trust in the whole update?
 //!
-//! τₖ = 1 / ((1 + λₛ rₖ)(1 + γ gₖ)) with rₖ = ‖Δθₖ‖₂ and the client's fairness gap gₖ; per layer rₖ,ₗ = ‖Δθₖ,ₗ‖₂.
-//! Weights are nₖ τₖ, normalised. The gap is the one the client reported under model boosting, else 0. It is always this
-//! rational form times the size, whatever form of trust, scope or base weights the run itself uses.
+//! τₖ = 1 / ((1 + λₛ rₖ)(1 + γ gₖ)) with rₖ = ‖Δθₖ‖₂ and the client's fairness gap gₖ; per layer
+//! rₖ,ₗ = ‖Δθₖ,ₗ‖₂. Weights are nₖ τₖ, normalised. The gap is the one the client reported under
+//! model boosting, else 0. It is always this rational form times the size, whatever form of trust,
+//! scope or base weights the run itself uses.
 
 use super::layers::Layers;
 use super::{Diagnosis, Diagnostic, Settings, Subject, findings};
@@ -55,20 +56,25 @@ impl TrustRound {
         self.clients.iter().all(numbers)
     }
 
-    /// How far the weights of layer `l` are from those of the whole: ½ Σₖ |wₖ,ₗ − wₖ|, the share of the weight that is
-    /// given to somebody else.
+    /// How far the weights of layer `l` are from those of the whole: ½ Σₖ |wₖ,ₗ − wₖ|, the share of
+    /// the weight that is given to somebody else.
     fn variation(&self, l: usize) -> f64 {
-        self.clients.iter().map(|client| (client.layer_weights[l] - client.weight).abs()).sum::<f64>() / 2.0
+        self.clients
+            .iter()
+            .map(|client| (client.layer_weights[l] - client.weight).abs())
+            .sum::<f64>()
+            / 2.0
     }
 }
 
 impl Trust {
-    /// How far trust per layer is from trust in the whole: for each layer the total variation distance
-    /// ½ Σₖ |wₖ,ₗ − wₖ| of the two weightings, the mean over rounds. 0 is no difference, 1 the largest there can be;
-    /// empty without rounds.
+    /// How far trust per layer is from trust in the whole: for each layer the total variation
+    /// distance ½ Σₖ |wₖ,ₗ − wₖ| of the two weightings, the mean over rounds. 0 is no difference, 1
+    /// the largest there can be; empty without rounds.
     pub fn variation(&self) -> Vec<f64> {
         let rounds = self.rounds.len() as f64;
-        let mean = |l: usize| self.rounds.iter().map(|round| round.variation(l)).sum::<f64>() / rounds;
+        let mean =
+            |l: usize| self.rounds.iter().map(|round| round.variation(l)).sum::<f64>() / rounds;
         (0..self.layers.len()).filter(|_| rounds > 0.0).map(mean).collect()
     }
 }
@@ -81,9 +87,16 @@ impl Trust {
 /// // Two clients of the same size, one of which moved 4 and so is trusted a third as much under λₛ = 0.5.
 /// assert_eq!(trust_weights(&[5.0, 5.0], &[0.0, 4.0], &[0.0, 0.0], 0.5, 0.5), [0.75, 0.25]);
 /// ```
-pub fn trust_weights(sizes: &[f64], norms: &[f64], gaps: &[f64], lambda_s: f64, gamma: f64) -> Vec<f64> {
+pub fn trust_weights(
+    sizes: &[f64],
+    norms: &[f64],
+    gaps: &[f64],
+    lambda_s: f64,
+    gamma: f64,
+) -> Vec<f64> {
     let clients = sizes.iter().zip(norms).zip(gaps);
-    let weigh = |((n, r), g): ((&f64, &f64), &f64)| n / (1.0 + lambda_s * r) * (1.0 / (1.0 + gamma * g));
+    let weigh =
+        |((n, r), g): ((&f64, &f64), &f64)| n / (1.0 + lambda_s * r) * (1.0 / (1.0 + gamma * g));
     let weights: Vec<f64> = clients.map(weigh).collect();
     let sum: f64 = weights.iter().sum();
     // Nobody has a weight only if all are of size 0: then no one is preferred.
@@ -103,7 +116,8 @@ struct Moved {
 impl Moved {
     /// `None` if the client did not take part.
     fn of<T: Real>(k: usize, client: &Inspected<'_, T>, layers: &Layers) -> Option<Self> {
-        let squares: Vec<f64> = client.trained?.tensor_distances(client.received).iter().map(|d| d * d).collect();
+        let squares: Vec<f64> =
+            client.trained?.tensor_distances(client.received).iter().map(|d| d * d).collect();
         Some(Self { client: k, size: client.size, gap: client.gap, squares: layers.sums(&squares) })
     }
 
@@ -121,7 +135,8 @@ fn weigh(moved: &[Moved], layers: usize, settings: Settings) -> Vec<ClientTrust>
         trust_weights(&sizes, &norms, &gaps, settings.lambda_s, settings.gamma)
     };
     let whole = weights(&Moved::norm);
-    let by_layer: Vec<Vec<f64>> = (0..layers).map(|l| weights(&|one| one.squares[l].sqrt())).collect();
+    let by_layer: Vec<Vec<f64>> =
+        (0..layers).map(|l| weights(&|one| one.squares[l].sqrt())).collect();
     let trust = |(i, one): (usize, &Moved)| ClientTrust {
         client: one.client,
         gap: one.gap,
@@ -149,7 +164,8 @@ impl<T: Real> Diagnostic<T> for Watch {
     fn inspect(&mut self, inspection: &Inspection<'_, T>, _subject: &Subject<'_>) {
         let layers = Layers::of(&inspection.backbone.shapes());
         let clients = inspection.clients.iter().enumerate();
-        let moved: Vec<Moved> = clients.filter_map(|(k, client)| Moved::of(k, client, &layers)).collect();
+        let moved: Vec<Moved> =
+            clients.filter_map(|(k, client)| Moved::of(k, client, &layers)).collect();
         let clients = weigh(&moved, layers.names().len(), self.settings);
         let round = TrustRound { round: inspection.round, clients };
         self.found.rounds.extend(Some(round).filter(TrustRound::is_finite));

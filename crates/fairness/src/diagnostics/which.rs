@@ -25,8 +25,15 @@ pub enum Which {
 
 impl Which {
     /// All of them; one that builds on another comes after it.
-    pub const ALL: [Self; 7] =
-        [Self::Gsd, Self::Epr, Self::Khop, Self::Dilution, Self::Attribution, Self::Hardness, Self::Trust];
+    pub const ALL: [Self; 7] = [
+        Self::Gsd,
+        Self::Epr,
+        Self::Khop,
+        Self::Dilution,
+        Self::Attribution,
+        Self::Hardness,
+        Self::Trust,
+    ];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -62,8 +69,8 @@ impl Which {
         }
     }
 
-    /// Reads a list such as `gsd,epr`; `all` stands for every one. `alignment`, `dr` and `harmful` are other names of
-    /// what `dilution` and `epr` find.
+    /// Reads a list such as `gsd,epr`; `all` stands for every one. `alignment`, `dr` and `harmful`
+    /// are other names of what `dilution` and `epr` find.
     ///
     /// # Errors
     /// If a name is unknown; the nearest is suggested.
@@ -74,9 +81,15 @@ impl Which {
                 "all" => found.extend(Self::ALL),
                 "dr" | "alignment" => found.push(Self::Dilution),
                 "harmful" => found.push(Self::Epr),
-                _ => found.push(Self::ALL.into_iter().find(|which| which.name() == name).ok_or_else(|| {
-                    Error::unknown("diagnostic", name, Self::ALL.map(|which| which.name().to_owned()).to_vec())
-                })?),
+                _ => found.push(
+                    Self::ALL.into_iter().find(|which| which.name() == name).ok_or_else(|| {
+                        Error::unknown(
+                            "diagnostic",
+                            name,
+                            Self::ALL.map(|which| which.name().to_owned()).to_vec(),
+                        )
+                    })?,
+                ),
             }
         }
         found.sort_unstable();
@@ -115,7 +128,11 @@ mod tests {
     #[test]
     fn what_builds_on_another_comes_after_it() {
         for (at, which) in Which::ALL.into_iter().enumerate() {
-            assert!(which.builds_on().iter().all(|other| Which::ALL[..at].contains(other)), "{}", which.name());
+            assert!(
+                which.builds_on().iter().all(|other| Which::ALL[..at].contains(other)),
+                "{}",
+                which.name()
+            );
         }
     }
 }

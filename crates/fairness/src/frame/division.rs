@@ -12,14 +12,17 @@ pub(super) struct Division {
 }
 
 impl Division {
-    /// Divides the nodes. The order of the groups is that of the values of each attribute, the last changing fastest.
-    /// Judged nodes without a value of an attribute are its last group, `unknown`; there is none if all have one.
+    /// Divides the nodes. The order of the groups is that of the values of each attribute, the last
+    /// changing fastest. Judged nodes without a value of an attribute are its last group,
+    /// `unknown`; there is none if all have one.
     ///
     /// # Errors
     /// If there is no column of a name, or there would be more than [`MOST_GROUPS`] groups.
     pub(super) fn new(grouping: &Grouping, facts: &Facts<'_>) -> Result<Self> {
-        let mut whole = Self { names: vec![String::new()], of_node: vec![Some(0); facts.truth.len()] };
-        // Without `unknown`, so that what is allowed before training is allowed after it, whichever nodes are judged.
+        let mut whole =
+            Self { names: vec![String::new()], of_node: vec![Some(0); facts.truth.len()] };
+        // Without `unknown`, so that what is allowed before training is allowed after it, whichever
+        // nodes are judged.
         let mut groups = 1usize;
         for attribute in grouping.attributes() {
             let part = Self::by(attribute, facts)?;
@@ -34,14 +37,18 @@ impl Division {
 
     fn by(attribute: &Attribute, facts: &Facts<'_>) -> Result<Self> {
         let pair = |yes: Group, no: Group| vec![yes.name().to_owned(), no.name().to_owned()];
-        let sides = |sides: &[Option<bool>]| sides.iter().map(|side| side.map(|flag| u32::from(!flag))).collect();
+        let sides = |sides: &[Option<bool>]| {
+            sides.iter().map(|side| side.map(|flag| u32::from(!flag))).collect()
+        };
         Ok(match attribute {
-            Attribute::Minority => {
-                Self { names: pair(Group::Minority, Group::Majority), of_node: sides(facts.minority) }
-            }
+            Attribute::Minority => Self {
+                names: pair(Group::Minority, Group::Majority),
+                of_node: sides(facts.minority),
+            },
             Attribute::Heterophilous => {
                 let known = facts.heterophilous.iter().zip(facts.homophily_unknown);
-                let of_node = known.map(|(&yes, &unknown)| (!unknown).then_some(u32::from(!yes))).collect();
+                let of_node =
+                    known.map(|(&yes, &unknown)| (!unknown).then_some(u32::from(!yes))).collect();
                 Self { names: pair(Group::Heterophilous, Group::Homophilous), of_node }
             }
             Attribute::Degree(parts) => Self::by_degree(*parts, facts.degree),
@@ -92,23 +99,29 @@ impl Division {
         self
     }
 
-    /// Parts of as equal size as equal degrees allow: part i ends at the degree that i/N of the nodes do not exceed.
-    /// Nodes of one degree stay together, so there are fewer parts where one degree is that frequent.
+    /// Parts of as equal size as equal degrees allow: part i ends at the degree that i/N of the
+    /// nodes do not exceed. Nodes of one degree stay together, so there are fewer parts where one
+    /// degree is that frequent.
     fn by_degree(parts: usize, degree: &[usize]) -> Self {
         let mut sorted = degree.to_vec();
         sorted.sort_unstable();
         let n = sorted.len();
         // The ⌈i n / N⌉-th smallest; without nodes there is none.
-        let mut ends: Vec<usize> =
-            (1..=parts).filter_map(|i| sorted.get((i * n).div_ceil(parts).wrapping_sub(1)).copied()).collect();
+        let mut ends: Vec<usize> = (1..=parts)
+            .filter_map(|i| sorted.get((i * n).div_ceil(parts).wrapping_sub(1)).copied())
+            .collect();
         ends.dedup();
-        let starts = std::iter::once(0).chain(ends.iter().map(|&end| sorted.partition_point(|&d| d <= end)));
+        let starts =
+            std::iter::once(0).chain(ends.iter().map(|&end| sorted.partition_point(|&d| d <= end)));
         let name = |(start, &end): (usize, &usize)| match sorted[start] {
             least if least == end => format!("degree={end}"),
             least => format!("degree={least}–{end}"),
         };
         let part = |&d: &usize| Some(ends.partition_point(|&end| end < d) as u32);
-        Self { names: starts.zip(&ends).map(name).collect(), of_node: degree.iter().map(part).collect() }
+        Self {
+            names: starts.zip(&ends).map(name).collect(),
+            of_node: degree.iter().map(part).collect(),
+        }
     }
 
     fn intersect(&self, part: &Self) -> Self {
@@ -116,10 +129,16 @@ impl Division {
             "" => right.clone(),
             left => format!("{left} × {right}"),
         };
-        let names = self.names.iter().flat_map(|left| part.names.iter().map(move |right| name(left, right)));
+        let names = self
+            .names
+            .iter()
+            .flat_map(|left| part.names.iter().map(move |right| name(left, right)));
         let width = part.names.len() as u32;
         let both = self.of_node.iter().zip(&part.of_node);
-        Self { names: names.collect(), of_node: both.map(|(left, right)| Some((*left)? * width + (*right)?)).collect() }
+        Self {
+            names: names.collect(),
+            of_node: both.map(|(left, right)| Some((*left)? * width + (*right)?)).collect(),
+        }
     }
 }
 
@@ -132,7 +151,11 @@ fn unknown_column(name: &str, facts: &Facts<'_>) -> Error {
         let expected = "data with group columns (`group:NAME` in the header of nodes.csv)";
         return Error::asked(format!("grouping `column:{name}`"), expected, &"none");
     }
-    Error::unknown("group column", name, facts.columns.iter().map(|column| column.name.clone()).collect())
+    Error::unknown(
+        "group column",
+        name,
+        facts.columns.iter().map(|column| column.name.clone()).collect(),
+    )
 }
 
 #[cfg(test)]

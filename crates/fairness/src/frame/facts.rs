@@ -4,15 +4,16 @@ use boostfgl_graph::{GroupColumn, Labels};
 
 use crate::{Error, Result};
 
-/// Predictions and everything by which nodes can be grouped. Slices "per node" are indexed by the nodes of the input
-/// graph.
+/// Predictions and everything by which nodes can be grouped. Slices "per node" are indexed by the
+/// nodes of the input graph.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'a> {
     /// The true class per node, and the number of classes C.
     pub truth: &'a Labels,
     /// The predicted class per node.
     pub prediction: &'a [u32],
-    /// The nodes that are judged, each once: the test nodes. Those without a label cannot be judged and are skipped.
+    /// The nodes that are judged, each once: the test nodes. Those without a label cannot be judged
+    /// and are skipped.
     pub nodes: &'a [u32],
     /// The client that owns each node.
     pub client: &'a [u32],
@@ -40,14 +41,26 @@ impl Facts<'_> {
             ("unknown homophily", self.homophily_unknown.len()),
             ("degree", self.degree.len()),
         ];
-        let columns = self.columns.iter().map(|column| (column.name.as_str(), column.of_node.len()));
-        if let Some((what, length)) = lengths.into_iter().chain(columns).find(|(_, length)| *length != n) {
+        let columns =
+            self.columns.iter().map(|column| (column.name.as_str(), column.of_node.len()));
+        if let Some((what, length)) =
+            lengths.into_iter().chain(columns).find(|(_, length)| *length != n)
+        {
             return Err(Error::inconsistent(what, format!("{n} entries, one per node"), &length));
         }
         for column in self.columns {
-            if let Some(value) = column.of_node.iter().flatten().find(|value| **value as usize >= column.values.len()) {
+            if let Some(value) = column
+                .of_node
+                .iter()
+                .flatten()
+                .find(|value| **value as usize >= column.values.len())
+            {
                 let expected = format!("a value below {}", column.values.len());
-                return Err(Error::inconsistent(format!("group column `{}`", column.name), expected, value));
+                return Err(Error::inconsistent(
+                    format!("group column `{}`", column.name),
+                    expected,
+                    value,
+                ));
             }
         }
         for &node in self.nodes {

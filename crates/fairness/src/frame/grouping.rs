@@ -54,7 +54,8 @@ pub enum Attribute {
 }
 
 /// How groupings are written.
-const FORMS: [&str; 7] = ["minority", "heterophilous", "degree", "degree:N", "class", "client", "column:NAME"];
+const FORMS: [&str; 7] =
+    ["minority", "heterophilous", "degree", "degree:N", "class", "client", "column:NAME"];
 /// Into how many parts degrees are divided unless asked otherwise.
 const QUARTERS: usize = 4;
 /// The most parts by degree.
@@ -64,8 +65,9 @@ impl Grouping {
     /// Understands a text as in the table above; spaces around names do not count.
     ///
     /// # Errors
-    /// If an attribute is unknown, the nearest is suggested. If one is named twice, a column has no name, or N is not
-    /// from 2 to 100. Whether a column exists is only known when the grouping is used.
+    /// If an attribute is unknown, the nearest is suggested. If one is named twice, a column has no
+    /// name, or N is not from 2 to 100. Whether a column exists is only known when the grouping is
+    /// used.
     pub fn parse(text: &str) -> Result<Self> {
         let mut attributes: Vec<Attribute> = Vec::new();
         for part in text.split('*').map(str::trim) {
@@ -108,7 +110,9 @@ impl Attribute {
                 }
             },
             ("column", Some(column)) if !column.is_empty() => Ok(Self::Column(column.to_owned())),
-            ("column", _) => Err(Error::asked(format!("grouping `{text}`"), "column:NAME", &"no name")),
+            ("column", _) => {
+                Err(Error::asked(format!("grouping `{text}`"), "column:NAME", &"no name"))
+            }
             _ => Err(Error::unknown("grouping", text, FORMS.map(str::to_owned).to_vec())),
         }
     }
@@ -183,18 +187,25 @@ mod tests {
         for (text, wanted) in [
             (
                 "",
-                "unknown grouping ``; there are minority, heterophilous, degree, degree:N, class, client, column:NAME",
+                "unknown grouping ``; there are minority, heterophilous, degree, degree:N, class, \
+                 client, column:NAME",
             ),
             ("minority*", "unknown grouping ``"),
             ("clas", "unknown grouping `clas` (did you mean `class`?)"),
             ("class:3", "unknown grouping `class:3`"),
-            ("degree:1", "grouping `degree:1`: expected a number of parts from 2 to 100, found `1`"),
+            (
+                "degree:1",
+                "grouping `degree:1`: expected a number of parts from 2 to 100, found `1`",
+            ),
             ("degree:101", "found `101`"),
             ("degree:", "found ``"),
             ("degree:-2", "found `-2`"),
             ("column", "grouping `column`: expected column:NAME, found no name"),
             ("column: *class", "grouping `column:`: expected column:NAME, found no name"),
-            ("degree*degree:4", "grouping `degree*degree:4`: expected every attribute once, found `degree:4` twice"),
+            (
+                "degree*degree:4",
+                "grouping `degree*degree:4`: expected every attribute once, found `degree:4` twice",
+            ),
         ] {
             assert!(reason(text).contains(wanted), "{}\n{wanted}", reason(text));
         }

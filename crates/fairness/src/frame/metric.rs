@@ -18,9 +18,9 @@ use crate::{ClassCounts, Classes, Error, Result};
 /// | `macro_f1:all` | mean F1 over all C classes | smallest |
 /// | `recall:CLASS` | share of the nodes of a class that are predicted to be of it | smallest |
 ///
-/// `macro_f1` averages over the classes present, unlike the headline of a run: groups differ in which classes they
-/// have, and over all C classes a group with k of them cannot exceed k/C. The frame would then show who has few classes
-/// and not for whom predictions are wrong.
+/// `macro_f1` averages over the classes present, unlike the headline of a run: groups differ in
+/// which classes they have, and over all C classes a group with k of them cannot exceed k/C. The
+/// frame would then show who has few classes and not for whom predictions are wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 #[non_exhaustive]
@@ -44,7 +44,8 @@ impl FrameMetric {
     /// The metric of that name; `macro_f1:present` is `macro_f1`.
     ///
     /// # Errors
-    /// If there is none; the nearest name is suggested. Whether a class exists is only known when it is measured.
+    /// If there is none; the nearest name is suggested. Whether a class exists is only known when
+    /// it is measured.
     ///
     /// ```
     /// use boostfgl_fairness::FrameMetric;
@@ -71,7 +72,8 @@ impl FrameMetric {
         *self != Self::Error
     }
 
-    /// Whether it counts the nodes of one class alone, so that its denominator is not the size of the group.
+    /// Whether it counts the nodes of one class alone, so that its denominator is not the size of
+    /// the group.
     pub fn counts_one_class(&self) -> bool {
         matches!(self, Self::Recall(_))
     }
@@ -101,11 +103,14 @@ pub(super) enum Resolved {
 }
 
 impl Resolved {
-    /// The value on the set of which each class has these counts; `None` if there is no node it is about.
+    /// The value on the set of which each class has these counts; `None` if there is no node it is
+    /// about.
     pub(super) fn of(self, classes: &[ClassCounts]) -> Option<f64> {
         match self {
             Self::MacroF1(over) => MacroF1::EXACT.of_classes(classes, over),
-            share => share.share(classes).filter(|(_, n)| *n > 0).map(|(part, n)| part as f64 / n as f64),
+            share => {
+                share.share(classes).filter(|(_, n)| *n > 0).map(|(part, n)| part as f64 / n as f64)
+            }
         }
     }
 
@@ -171,9 +176,13 @@ mod tests {
         let counts = |truth, predicted, hits| ClassCounts { truth, predicted, hits };
         let classes = [counts(3, 2, 2), counts(1, 2, 1), counts(0, 0, 0)];
         let names = ["a", "b", "c"].map(str::to_owned);
-        let value = |name: &str| FrameMetric::parse(name).unwrap().resolve(&names).unwrap().of(&classes);
+        let value =
+            |name: &str| FrameMetric::parse(name).unwrap().resolve(&names).unwrap().of(&classes);
         assert_eq!((value("accuracy"), value("error")), (Some(0.75), Some(0.25)));
-        assert_eq!((value("recall:a"), value("recall:b"), value("recall:c")), (Some(2.0 / 3.0), Some(1.0), None));
+        assert_eq!(
+            (value("recall:a"), value("recall:b"), value("recall:c")),
+            (Some(2.0 / 3.0), Some(1.0), None)
+        );
         // F1 of a is 2·2/(3+2) = 0.8, of b 2·1/(1+2) = 2/3.
         assert!((value("macro_f1").unwrap() - (0.8 + 2.0 / 3.0) / 2.0).abs() < 1e-15);
         assert!((value("macro_f1:all").unwrap() - (0.8 + 2.0 / 3.0) / 3.0).abs() < 1e-15);
@@ -184,11 +193,21 @@ mod tests {
         for name in ["accuracy", "error", "macro_f1", "macro_f1:all", "recall:neural nets"] {
             let metric = FrameMetric::parse(name).unwrap();
             assert_eq!(metric.to_string(), name);
-            assert_eq!(serde_json::from_value::<FrameMetric>(serde_json::to_value(&metric).unwrap()).unwrap(), metric);
+            assert_eq!(
+                serde_json::from_value::<FrameMetric>(serde_json::to_value(&metric).unwrap())
+                    .unwrap(),
+                metric
+            );
         }
         let error = FrameMetric::parse("f1").unwrap_err().to_string();
-        assert_eq!(error, "unknown metric `f1`; there are accuracy, error, macro_f1, macro_f1:all, recall:CLASS");
-        let error = FrameMetric::Recall("tehory".into()).resolve(&["theory".to_owned()]).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "unknown metric `f1`; there are accuracy, error, macro_f1, macro_f1:all, recall:CLASS"
+        );
+        let error = FrameMetric::Recall("tehory".into())
+            .resolve(&["theory".to_owned()])
+            .unwrap_err()
+            .to_string();
         assert_eq!(error, "unknown class `tehory` (did you mean `theory`?); there are theory");
     }
 }

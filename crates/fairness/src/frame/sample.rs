@@ -11,8 +11,8 @@ pub(super) struct Sample {
     classes: usize,
     /// The pairs that occur, sorted.
     cells: Vec<(u32, u32)>,
-    /// Per node, sorted, the position of its pair: what is drawn from. That nodes are sorted makes draws, too,
-    /// independent of the order in which nodes come.
+    /// Per node, sorted, the position of its pair: what is drawn from. That nodes are sorted makes
+    /// draws, too, independent of the order in which nodes come.
     nodes: Vec<u32>,
 }
 
@@ -40,16 +40,22 @@ impl Sample {
         self.per_class(&counts)
     }
 
-    /// Draws as many nodes as there are, with replacement, `draws` times; per metric its value in each draw. Time
-    /// O(draws · (nodes + C)), one pass for all metrics.
-    pub(super) fn resample(&self, metrics: &[Resolved], draws: usize, stream: &mut Stream) -> Vec<Vec<Option<f64>>> {
+    /// Draws as many nodes as there are, with replacement, `draws` times; per metric its value in
+    /// each draw. Time O(draws · (nodes + C)), one pass for all metrics.
+    pub(super) fn resample(
+        &self,
+        metrics: &[Resolved],
+        draws: usize,
+        stream: &mut Stream,
+    ) -> Vec<Vec<Option<f64>>> {
         let mut values = vec![Vec::with_capacity(draws); metrics.len()];
         let n = self.nodes.len() as u64;
         let mut counts = vec![0; self.cells.len()];
         for _ in 0..draws {
             counts.fill(0);
             for _ in 0..n {
-                // Half the bits of `Stream::below`: half the time, and a bias below n / 2³² is far below the noise.
+                // Half the bits of `Stream::below`: half the time, and a bias below n / 2³² is far
+                // below the noise.
                 let at = (u64::from(stream.next_u32()) * n) >> 32;
                 counts[self.nodes[at as usize] as usize] += 1;
             }
@@ -74,12 +80,13 @@ impl Sample {
     }
 }
 
-/// From the 2.5th to the 97.5th percentile of the values there are; `None` if there is none, and if that is a point: draws
-/// that all agree know nothing about spread.
+/// From the 2.5th to the 97.5th percentile of the values there are; `None` if there is none, and if
+/// that is a point: draws that all agree know nothing about spread.
 pub(super) fn percentiles(values: impl Iterator<Item = Option<f64>>) -> Option<Interval> {
     let mut known: Vec<f64> = values.flatten().collect();
     known.sort_by(f64::total_cmp);
-    let interval = (!known.is_empty()).then(|| Interval { lo: quantile(&known, 0.025), hi: quantile(&known, 0.975) });
+    let interval = (!known.is_empty())
+        .then(|| Interval { lo: quantile(&known, 0.025), hi: quantile(&known, 0.975) });
     interval.filter(|interval| interval.lo < interval.hi)
 }
 
@@ -97,18 +104,29 @@ mod tests {
         assert_eq!(values.len(), 4000);
         let mean = crate::mean(&values).unwrap();
         let variance = crate::sample_std(&values).unwrap().powi(2);
-        // Four standard errors of the mean are 0.003; the draws are fixed, so this never fails by chance.
+        // Four standard errors of the mean are 0.003; the draws are fixed, so this never fails by
+        // chance.
         assert!((mean - 0.3).abs() < 0.003, "{mean}");
         assert!((variance / 0.0021 - 1.0).abs() < 0.1, "{variance}");
         let interval = percentiles(draws[0].iter().copied()).unwrap();
-        assert!(interval.lo > 0.2 && interval.lo < 0.23 && interval.hi > 0.37 && interval.hi < 0.41, "{interval:?}");
+        assert!(
+            interval.lo > 0.2 && interval.lo < 0.23 && interval.hi > 0.37 && interval.hi < 0.41,
+            "{interval:?}"
+        );
     }
 
     #[test]
     fn a_set_without_nodes_has_nothing() {
         let empty = Sample::new(3, Vec::new());
-        assert!([Resolved::Accuracy, Resolved::Recall(2)].iter().all(|metric| metric.of(&empty.classes()).is_none()));
-        assert_eq!(empty.resample(&[Resolved::Error], 2, &mut Stream::new(0, "test", &[])), [[None, None]]);
+        assert!(
+            [Resolved::Accuracy, Resolved::Recall(2)]
+                .iter()
+                .all(|metric| metric.of(&empty.classes()).is_none())
+        );
+        assert_eq!(
+            empty.resample(&[Resolved::Error], 2, &mut Stream::new(0, "test", &[])),
+            [[None, None]]
+        );
         assert_eq!(percentiles([None, None].into_iter()), None);
     }
 

@@ -7,8 +7,8 @@ use crate::{Error, Result, mean, sample_std};
 
 /// Frames of one metric and grouping, seed by seed, and their mean and spread.
 ///
-/// Intervals are about test nodes and the spread is about seeds: two different doubts, which are not mixed. Each seed
-/// keeps its intervals.
+/// Intervals are about test nodes and the spread is about seeds: two different doubts, which are
+/// not mixed. Each seed keeps its intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeedFrames {
     /// What is measured.
@@ -21,8 +21,8 @@ pub struct SeedFrames {
     pub rows: Vec<SeedRow>,
     /// Groups of fewer counted cases are small.
     pub min_group: usize,
-    /// The differences of the seeds, without groups that are small under any of them. Their mean is at least the difference
-    /// of the mean values.
+    /// The differences of the seeds, without groups that are small under any of them. Their mean is
+    /// at least the difference of the mean values.
     pub difference: Spread,
     /// The ratios of the seeds, without the same groups.
     pub ratio: Spread,
@@ -81,10 +81,17 @@ impl SeedFrames {
         let Some(SeedFrame { frame: first, .. }) = seeds.first() else {
             return Err(Error::inconsistent("frames", "at least one seed", &"none"));
         };
-        let (metric, grouping, min_group) = (first.metric.clone(), first.grouping.clone(), first.min_group);
-        if let Some(other) = seeds.iter().find(|s| s.frame.metric != metric || s.frame.grouping != grouping) {
+        let (metric, grouping, min_group) =
+            (first.metric.clone(), first.grouping.clone(), first.min_group);
+        if let Some(other) =
+            seeds.iter().find(|s| s.frame.metric != metric || s.frame.grouping != grouping)
+        {
             let found = format!("{} by {}", other.frame.metric, other.frame.grouping);
-            return Err(Error::inconsistent("frames", format!("{metric} by {grouping} for every seed"), &found));
+            return Err(Error::inconsistent(
+                "frames",
+                format!("{metric} by {grouping} for every seed"),
+                &found,
+            ));
         }
         let mut names: Vec<&String> = Vec::new();
         for row in seeds.iter().flat_map(|seed| &seed.frame.rows) {
@@ -93,7 +100,8 @@ impl SeedFrames {
             }
         }
         let row = |name: &String| {
-            let found = || seeds.iter().map(|seed| seed.frame.rows.iter().find(|row| row.group == *name));
+            let found =
+                || seeds.iter().map(|seed| seed.frame.rows.iter().find(|row| row.group == *name));
             SeedRow {
                 group: name.clone(),
                 nodes: found().map(|row| row.map_or(0, |row| row.nodes)).collect(),
@@ -103,14 +111,21 @@ impl SeedFrames {
             }
         };
         let rows: Vec<SeedRow> = names.into_iter().map(row).collect();
-        let ranked = |row: &&FrameRow| rows.iter().any(|known| known.group == row.group && !known.small);
-        let ends = |seed: &SeedFrame| extremes(seed.frame.rows.iter().filter(ranked).map(|row| row.value));
+        let ranked =
+            |row: &&FrameRow| rows.iter().any(|known| known.group == row.group && !known.small);
+        let ends =
+            |seed: &SeedFrame| extremes(seed.frame.rows.iter().filter(ranked).map(|row| row.value));
         let ratio = |(least, most): (f64, f64)| (most > 0.0).then(|| least / most);
         Ok(Self {
             overall: Spread::of(seeds.iter().map(|seed| seed.frame.overall)),
-            difference: Spread::of(seeds.iter().map(|seed| ends(seed).map(|(least, most)| most - least))),
+            difference: Spread::of(
+                seeds.iter().map(|seed| ends(seed).map(|(least, most)| most - least)),
+            ),
             ratio: Spread::of(seeds.iter().map(|seed| ends(seed).and_then(ratio))),
-            worst: worst(&metric, rows.iter().filter(|row| !row.small).map(|row| (&row.group, row.value.mean))),
+            worst: worst(
+                &metric,
+                rows.iter().filter(|row| !row.small).map(|row| (&row.group, row.value.mean)),
+            ),
             metric,
             grouping,
             min_group,

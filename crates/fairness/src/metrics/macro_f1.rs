@@ -9,11 +9,13 @@ use crate::{ClassCounts, Confusion};
 /// * F1_c = 2 Prec_c Rec_c / (Prec_c + Rec_c + ε)
 /// * macro-F1(S) = 1/|classes| · Σ_c F1_c
 ///
-/// With ε = 0, the default, 0/0 counts as 0: scikit-learn's `f1_score(average="macro", zero_division=0)`. A positive
-/// ε gives the paper's literal formula; it lowers an F1 by at most about 3ε/2 and is there to compare with others.
+/// With ε = 0, the default, 0/0 counts as 0: scikit-learn's `f1_score(average="macro",
+/// zero_division=0)`. A positive ε gives the paper's literal formula; it lowers an F1 by at most
+/// about 3ε/2 and is there to compare with others.
 ///
-/// A class that no node of S has cannot be hit, so its F1 is 0. Hence the value over all classes is the value over the
-/// present ones times |present| / C, always: a perfect model on a set with k of C classes reaches k/C, no more.
+/// A class that no node of S has cannot be hit, so its F1 is 0. Hence the value over all classes is
+/// the value over the present ones times |present| / C, always: a perfect model on a set with k of
+/// C classes reaches k/C, no more.
 ///
 /// ```
 /// use boostfgl_fairness::{Classes, Confusion, Metric, metrics::MacroF1};
@@ -35,7 +37,8 @@ impl MacroF1 {
 
     /// F1 of one class.
     pub fn of_class(&self, class: ClassCounts) -> f64 {
-        // Without a hit the literal formula is 0 for any ε > 0; for ε = 0 it may be 0/0, which we also call 0.
+        // Without a hit the literal formula is 0 for any ε > 0; for ε = 0 it may be 0/0, which we
+        // also call 0.
         if class.hits == 0 {
             return 0.0;
         }

@@ -1,7 +1,7 @@
 //! How good predictions are on a set of nodes, in one number.
 //!
-//! A metric is one file with a type that implements [`Metric`], and one line in [`METRICS`]. Everything in that table
-//! is computed for every group and client and stored under its name.
+//! A metric is one file with a type that implements [`Metric`], and one line in [`METRICS`].
+//! Everything in that table is computed for every group and client and stored under its name.
 
 mod accuracy;
 mod macro_f1;
@@ -22,15 +22,16 @@ pub trait Metric: Sync {
     /// What it means, in a line.
     fn meaning(&self) -> &'static str;
 
-    /// The value on the set behind `confusion`, averaged over the classes `over` where the metric averages classes.
-    /// `None` for a set without nodes.
+    /// The value on the set behind `confusion`, averaged over the classes `over` where the metric
+    /// averages classes. `None` for a set without nodes.
     fn compute(&self, confusion: &Confusion, over: Classes) -> Option<f64>;
 }
 
 /// Which classes a class average runs over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Classes {
-    /// All C classes of the dataset; a class that no node of the set has adds 0. The paper's literal definition.
+    /// All C classes of the dataset; a class that no node of the set has adds 0. The paper's
+    /// literal definition.
     All,
     /// The classes that some node of the set truly has.
     Present,
@@ -54,11 +55,19 @@ mod tests {
     #[test]
     fn names_are_unique_and_scores_find_theirs() {
         for (i, metric) in METRICS.iter().enumerate() {
-            assert!(METRICS[..i].iter().all(|earlier| earlier.name() != metric.name()), "{}", metric.name());
+            assert!(
+                METRICS[..i].iter().all(|earlier| earlier.name() != metric.name()),
+                "{}",
+                metric.name()
+            );
         }
         for (name, word) in [("accuracy", "right"), ("macro_f1", "F1")] {
             let metric = find(name).unwrap();
-            assert!(metric.name() == name && metric.meaning().contains(word), "{name}: {}", metric.meaning());
+            assert!(
+                metric.name() == name && metric.meaning().contains(word),
+                "{name}: {}",
+                metric.meaning()
+            );
         }
     }
 
@@ -66,7 +75,12 @@ mod tests {
     fn no_node_no_score() {
         for metric in METRICS {
             for (classes, over) in [(0, Classes::All), (3, Classes::All), (3, Classes::Present)] {
-                assert_eq!(metric.compute(&Confusion::new(classes), over), None, "{}", metric.name());
+                assert_eq!(
+                    metric.compute(&Confusion::new(classes), over),
+                    None,
+                    "{}",
+                    metric.name()
+                );
             }
         }
     }

@@ -19,12 +19,14 @@ pub struct Interval {
 
 /// The 95 % percentile bootstrap interval of the mean of paired `differences` (Efron 1979).
 ///
-/// n of the n differences are drawn with replacement, [`RESAMPLES`] times; the interval runs from the 2.5th to the
-/// 97.5th percentile of the means, interpolated linearly between neighbours. The draws depend on n alone, so the same
-/// differences always give the same interval, and methods with as many pairs are judged by the same draws.
+/// n of the n differences are drawn with replacement, [`RESAMPLES`] times; the interval runs from
+/// the 2.5th to the 97.5th percentile of the means, interpolated linearly between neighbours. The
+/// draws depend on n alone, so the same differences always give the same interval, and methods with
+/// as many pairs are judged by the same draws.
 ///
-/// `None` for fewer than two differences, since one says nothing about spread, and for numbers that are not finite.
-/// With few pairs the interval is too narrow: for n = 5 and normal data it covers the mean in about 84 % of cases.
+/// `None` for fewer than two differences, since one says nothing about spread, and for numbers that
+/// are not finite. With few pairs the interval is too narrow: for n = 5 and normal data it covers
+/// the mean in about 84 % of cases.
 ///
 /// ```
 /// use boostfgl_fairness::statistics::mean_interval;

@@ -1,4 +1,5 @@
-//! How sure a sentence about a difference may be: the one rule that every table, report and document follows.
+//! How sure a sentence about a difference may be: the one rule that every table, report and
+//! document follows.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,8 +8,8 @@ use super::{Interval, mean_interval, signed_rank, smallest_p};
 /// The level of significance: a test agrees if its p is below it.
 pub const LEVEL: f64 = 0.05;
 
-/// Fewer pairs than this show nothing, not even a leaning: the bootstrap interval of three differences leaves out their mean
-/// every fourth time.
+/// Fewer pairs than this show nothing, not even a leaning: the bootstrap interval of three
+/// differences leaves out their mean every fourth time.
 pub const LEAST_PAIRS: usize = 5;
 
 /// What paired differences allow to say of a method against a base.
@@ -20,7 +21,8 @@ pub const LEAST_PAIRS: usize = 5;
 /// | enough | without 0 | [`LEVEL`] or above, or none | leans ahead, leans behind |
 /// | enough | with 0 in it | any | no difference found |
 ///
-/// Five pairs can lean and never be ahead, since the smallest p of the signed-rank test is then 0.0625 ([`Limit`]).
+/// Five pairs can lean and never be ahead, since the smallest p of the signed-rank test is then
+/// 0.0625 ([`Limit`]).
 ///
 /// ```
 /// use boostfgl_fairness::statistics::{Certainty, Interval};
@@ -49,19 +51,28 @@ pub enum Certainty {
 
 impl Certainty {
     /// Every outcome, in the order in which sentences list them.
-    pub const ALL: [Self; 6] =
-        [Self::Ahead, Self::LeansAhead, Self::Behind, Self::LeansBehind, Self::NoDifference, Self::TooFew];
+    pub const ALL: [Self; 6] = [
+        Self::Ahead,
+        Self::LeansAhead,
+        Self::Behind,
+        Self::LeansBehind,
+        Self::NoDifference,
+        Self::TooFew,
+    ];
 
-    /// Judges paired `differences`. `p` is that of their signed-rank test, adjusted where several methods are tested; a test
-    /// that points the other way than the interval does not agree with it, however small p is.
+    /// Judges paired `differences`. `p` is that of their signed-rank test, adjusted where several
+    /// methods are tested; a test that points the other way than the interval does not agree with
+    /// it, however small p is.
     pub fn of(differences: &[f64], p: Option<f64>) -> Self {
         let interval = mean_interval(differences);
         let upwards = interval.is_some_and(|interval| interval.lo > 0.0);
-        let agrees = signed_rank(differences).is_some_and(|test| (test.positive > test.negative) == upwards);
+        let agrees =
+            signed_rank(differences).is_some_and(|test| (test.positive > test.negative) == upwards);
         Self::judge(differences.len(), interval, p.filter(|_| agrees))
     }
 
-    /// Judges by what is known of the differences: how many pairs, the 95 % interval of their mean, and p.
+    /// Judges by what is known of the differences: how many pairs, the 95 % interval of their mean,
+    /// and p.
     pub fn judge(pairs: usize, interval: Option<Interval>, p: Option<f64>) -> Self {
         let tested = p.is_some_and(|p| p < LEVEL);
         match interval {
@@ -124,9 +135,15 @@ impl Limit {
         let alone = format!("the smallest p {they} is {}", three_decimals(smallest_p(self.pairs)));
         let adjusted = match self.tests {
             0 | 1 => String::new(),
-            tests => format!(", and {} after Holm's adjustment over {tests} tests", three_decimals(self.smallest_p())),
+            tests => format!(
+                ", and {} after Holm's adjustment over {tests} tests",
+                three_decimals(self.smallest_p())
+            ),
         };
-        Some(format!("{} {unit}{ending} cannot show a difference: {alone}{adjusted}.", capital(self.pairs)))
+        Some(format!(
+            "{} {unit}{ending} cannot show a difference: {alone}{adjusted}.",
+            capital(self.pairs)
+        ))
     }
 }
 
@@ -136,8 +153,10 @@ fn three_decimals(p: f64) -> String {
 
 /// A number at the start of a sentence.
 fn capital(number: usize) -> String {
-    const WORDS: [&str; 13] =
-        ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve"];
+    const WORDS: [&str; 13] = [
+        "No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten",
+        "Eleven", "Twelve",
+    ];
     WORDS.get(number).map_or_else(|| number.to_string(), |word| (*word).to_owned())
 }
 
@@ -177,12 +196,17 @@ mod tests {
         }
         assert_eq!(Certainty::judge(9, None, None), Certainty::NoDifference);
         assert_eq!(Certainty::judge(1, None, None), Certainty::TooFew);
-        assert_eq!(Certainty::judge(9, Some(Interval { lo: 1.0, hi: 2.0 }), None), Certainty::LeansAhead);
+        assert_eq!(
+            Certainty::judge(9, Some(Interval { lo: 1.0, hi: 2.0 }), None),
+            Certainty::LeansAhead
+        );
     }
 
     #[test]
     fn differences_are_judged_by_their_own_interval_and_test() {
-        let of = |differences: &[f64]| Certainty::of(differences, signed_rank(differences).map(|test| test.p));
+        let of = |differences: &[f64]| {
+            Certainty::of(differences, signed_rank(differences).map(|test| test.p))
+        };
         assert_eq!(of(&[0.4, 1.0, 0.1, 0.7, 0.2]), Certainty::LeansAhead);
         assert_eq!(of(&[0.4, 1.0, 0.1, 0.7, 0.2, 0.3]), Certainty::Ahead);
         assert_eq!(of(&[-0.4, -1.0, -0.1, -0.7, -0.2, -0.3]), Certainty::Behind);
@@ -190,14 +214,19 @@ mod tests {
         assert_eq!(of(&[0.0; 9]), Certainty::NoDifference);
         assert_eq!(of(&[]), Certainty::TooFew);
         // Adjusted for eight tests, six wins of six are a leaning.
-        assert_eq!(Certainty::of(&[0.4, 1.0, 0.1, 0.7, 0.2, 0.3], Some(0.25)), Certainty::LeansAhead);
+        assert_eq!(
+            Certainty::of(&[0.4, 1.0, 0.1, 0.7, 0.2, 0.3], Some(0.25)),
+            Certainty::LeansAhead
+        );
     }
 
-    /// 4 large gains and 26 small losses: the mean is above 0, and the ranks say less, significantly.
+    /// 4 large gains and 26 small losses: the mean is above 0, and the ranks say less,
+    /// significantly.
     #[test]
     fn a_test_that_points_the_other_way_does_not_agree() {
-        let differences: Vec<f64> =
-            (0..30).map(|i| if i < 4 { 1000.0 + f64::from(i) } else { -f64::from(i) / 100.0 }).collect();
+        let differences: Vec<f64> = (0..30)
+            .map(|i| if i < 4 { 1000.0 + f64::from(i) } else { -f64::from(i) / 100.0 })
+            .collect();
         let test = signed_rank(&differences).unwrap();
         assert!(test.p < LEVEL && test.negative > test.positive, "{test:?}");
         assert!(mean_interval(&differences).unwrap().lo > 0.0);
@@ -207,10 +236,14 @@ mod tests {
     #[test]
     fn what_pairs_cannot_show_is_said() {
         let said = |pairs, tests| Limit { pairs, tests }.sentence("pair");
-        assert_eq!(said(1, 1).unwrap(), "One pair cannot show a difference: the smallest p it allows is 1.");
+        assert_eq!(
+            said(1, 1).unwrap(),
+            "One pair cannot show a difference: the smallest p it allows is 1."
+        );
         assert_eq!(
             said(6, 8).unwrap(),
-            "Six pairs cannot show a difference: the smallest p they allow is 0.031, and 0.25 after Holm's adjustment over 8 tests."
+            "Six pairs cannot show a difference: the smallest p they allow is 0.031, and 0.25 \
+             after Holm's adjustment over 8 tests."
         );
         assert_eq!((said(6, 1), said(9, 8)), (None, None));
         assert!(said(5, 0).is_some());

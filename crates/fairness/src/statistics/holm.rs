@@ -1,10 +1,12 @@
 //! Several tests at once.
 
-/// Holm's step-down adjustment (Holm 1979): p-values that may each be held against the level of the whole family.
+/// Holm's step-down adjustment (Holm 1979): p-values that may each be held against the level of the
+/// whole family.
 ///
-/// With p₍₁₎ ≤ … ≤ p₍ₘ₎ the adjusted values are p̃₍ᵢ₎ = max over j ≤ i of min(1, (m − j + 1) p₍ⱼ₎), returned in the
-/// order given. The chance of even one false alarm in the family is then at most the level, whatever depends on what.
-/// Tests without a p-value stay without one and do not count in m.
+/// With p₍₁₎ ≤ … ≤ p₍ₘ₎ the adjusted values are p̃₍ᵢ₎ = max over j ≤ i of min(1, (m − j + 1) p₍ⱼ₎),
+/// returned in the order given. The chance of even one false alarm in the family is then at most
+/// the level, whatever depends on what. Tests without a p-value stay without one and do not count
+/// in m.
 ///
 /// ```
 /// use boostfgl_fairness::statistics::holm;
@@ -12,7 +14,8 @@
 /// assert_eq!(holm(&[Some(0.03), None, Some(0.01)]), [Some(0.03), None, Some(0.02)]);
 /// ```
 pub fn holm(p: &[Option<f64>]) -> Vec<Option<f64>> {
-    let mut known: Vec<(usize, f64)> = p.iter().enumerate().filter_map(|(at, p)| Some((at, (*p)?))).collect();
+    let mut known: Vec<(usize, f64)> =
+        p.iter().enumerate().filter_map(|(at, p)| Some((at, (*p)?))).collect();
     known.sort_by(|a, b| a.1.total_cmp(&b.1));
     let tests = known.len();
     let mut adjusted = vec![None; p.len()];

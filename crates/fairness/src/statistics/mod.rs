@@ -1,19 +1,22 @@
 //! How sure a difference between methods is: intervals, tests and ranks over paired runs.
 //!
-//! Two methods that ran on the same partition, split and seed make a *pair*; what is judged is the difference of their
-//! scores. Everything here is a pure function of numbers, with the same digits on every machine.
+//! Two methods that ran on the same partition, split and seed make a *pair*; what is judged is the
+//! difference of their scores. Everything here is a pure function of numbers, with the same digits
+//! on every machine.
 //!
 //! * [`mean_interval`] — a 95 % bootstrap interval of the mean difference.
 //! * [`signed_rank`] — Wilcoxon's signed-rank test of "no difference", two-sided.
 //! * [`holm`] — p-values adjusted for having tested several methods.
 //! * [`Certainty`] — the rule for how sure a sentence about a difference may be, from these three.
 //! * [`wilson`], [`newcombe`] — intervals of a share and of the difference of two.
-//! * [`mean_ranks`] — who is first, second, … on average, with Friedman's test and Nemenyi's critical difference.
+//! * [`mean_ranks`] — who is first, second, … on average, with Friedman's test and Nemenyi's
+//!   critical difference.
 //! * [`spearman`] — whether two quantities rise together.
 //!
-//! **Few pairs cannot prove much.** With n pairs the smallest two-sided p of the signed-rank test is 2¹⁻ⁿ
-//! ([`smallest_p`]): 0.0625 with five seeds. No difference over five seeds on one dataset is significant at 5 %,
-//! however large it is; pairs over several datasets together, or at least eight seeds, can be.
+//! **Few pairs cannot prove much.** With n pairs the smallest two-sided p of the signed-rank test
+//! is 2¹⁻ⁿ ([`smallest_p`]): 0.0625 with five seeds. No difference over five seeds on one dataset
+//! is significant at 5 %, however large it is; pairs over several datasets together, or at least
+//! eight seeds, can be.
 
 mod bootstrap;
 mod certainty;
@@ -32,7 +35,8 @@ pub use ranks::{Friedman, MeanRanks, critical_difference, mean_ranks};
 pub use spearman::spearman;
 pub use wilcoxon::{EXACT_UP_TO, SignedRank, signed_rank, smallest_p};
 
-/// Ranks 1..=n of `values`, the smallest first; equal values share the mean of their ranks (mid-ranks).
+/// Ranks 1..=n of `values`, the smallest first; equal values share the mean of their ranks
+/// (mid-ranks).
 fn mid_ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));

@@ -7,8 +7,9 @@ const Z: f64 = 1.959_963_984_540_054;
 
 /// The 95 % interval of a share, `hits` of `of` cases (Wilson 1927); `None` without cases.
 ///
-/// With p̂ = hits / n it is (p̂ + z²/2n ± z √(p̂(1 − p̂)/n + z²/4n²)) / (1 + z²/n). Unlike a bootstrap's it has a width where
-/// all cases are right, or all are wrong: one right case of one leaves everything from 21 % on possible.
+/// With p̂ = hits / n it is (p̂ + z²/2n ± z √(p̂(1 − p̂)/n + z²/4n²)) / (1 + z²/n). Unlike a
+/// bootstrap's it has a width where all cases are right, or all are wrong: one right case of one
+/// leaves everything from 21 % on possible.
 ///
 /// ```
 /// use boostfgl_fairness::statistics::wilson;
@@ -31,9 +32,9 @@ pub fn wilson(hits: u64, of: u64) -> Option<Interval> {
     Some(Interval { lo, hi })
 }
 
-/// The 95 % interval of the difference of two shares, each `(hits, of)`, the first minus the second (Newcombe 1998, method
-/// 10): d − √((p₁ − l₁)² + (u₂ − p₂)²) to d + √((u₁ − p₁)² + (p₂ − l₂)²) with the ends l, u of [`wilson`]. `None` if one of
-/// them has no cases.
+/// The 95 % interval of the difference of two shares, each `(hits, of)`, the first minus the second
+/// (Newcombe 1998, method 10): d − √((p₁ − l₁)² + (u₂ − p₂)²) to d + √((u₁ − p₁)² + (p₂ − l₂)²)
+/// with the ends l, u of [`wilson`]. `None` if one of them has no cases.
 pub fn newcombe(first: (u64, u64), second: (u64, u64)) -> Option<Interval> {
     let (a, b) = (wilson(first.0, first.1)?, wilson(second.0, second.1)?);
     let share = |(hits, of): (u64, u64)| hits.min(of) as f64 / of as f64;
@@ -49,7 +50,10 @@ mod tests {
 
     #[test]
     fn no_cases_have_no_interval() {
-        assert_eq!((wilson(0, 0), newcombe((0, 0), (1, 2)), newcombe((1, 2), (0, 0))), (None, None, None));
+        assert_eq!(
+            (wilson(0, 0), newcombe((0, 0), (1, 2)), newcombe((1, 2), (0, 0))),
+            (None, None, None)
+        );
     }
 
     proptest! {

@@ -7,14 +7,16 @@ use super::{mid_ranks, tie_sizes};
 /// Mean ranks of several methods over blocks; a block is one dataset under one seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeanRanks {
-    /// The mean rank of each method, 1 being the best; `None` for a method that has no value anywhere, or without blocks.
+    /// The mean rank of each method, 1 being the best; `None` for a method that has no value
+    /// anywhere, or without blocks.
     pub ranks: Vec<Option<f64>>,
     /// How many blocks count.
     pub blocks: usize,
-    /// Friedman's test of whether methods differ at all; `None` for fewer than two methods or two blocks, or if all
-    /// values of every block are equal.
+    /// Friedman's test of whether methods differ at all; `None` for fewer than two methods or two
+    /// blocks, or if all values of every block are equal.
     pub friedman: Option<Friedman>,
-    /// Mean ranks further apart than this differ at the 5 % level (Nemenyi); see [`critical_difference`].
+    /// Mean ranks further apart than this differ at the 5 % level (Nemenyi); see
+    /// [`critical_difference`].
     pub critical_difference: Option<f64>,
 }
 
@@ -29,12 +31,12 @@ pub struct Friedman {
 
 /// Ranks the values of each block, larger being better, and averages over blocks (Demšar 2006).
 ///
-/// `blocks[b][i]` is the value of method i in block b. A method without a value in any block is left out; of the rest,
-/// only blocks in which all have a value count, so that every rank is among the same rivals. Equal values share
-/// mid-ranks.
+/// `blocks[b][i]` is the value of method i in block b. A method without a value in any block is
+/// left out; of the rest, only blocks in which all have a value count, so that every rank is among
+/// the same rivals. Equal values share mid-ranks.
 ///
-/// With b blocks, k methods and mean ranks R̄ᵢ, χ²_F = 12b / (k(k+1)) · Σᵢ (R̄ᵢ − (k+1)/2)², divided by
-/// 1 − Σ(t³ − t) / (b k (k² − 1)) over groups of t ties.
+/// With b blocks, k methods and mean ranks R̄ᵢ, χ²_F = 12b / (k(k+1)) · Σᵢ (R̄ᵢ − (k+1)/2)²,
+/// divided by 1 − Σ(t³ − t) / (b k (k² − 1)) over groups of t ties.
 ///
 /// ```
 /// use boostfgl_fairness::statistics::mean_ranks;
@@ -45,8 +47,11 @@ pub struct Friedman {
 pub fn mean_ranks(blocks: &[Vec<Option<f64>>]) -> MeanRanks {
     let width = blocks.iter().map(Vec::len).max().unwrap_or(0);
     let value = |block: &[Option<f64>], i: usize| block.get(i).copied().flatten();
-    let present: Vec<usize> = (0..width).filter(|&i| blocks.iter().any(|block| value(block, i).is_some())).collect();
-    let whole = |block: &Vec<Option<f64>>| present.iter().map(|&i| value(block, i)).collect::<Option<Vec<f64>>>();
+    let present: Vec<usize> =
+        (0..width).filter(|&i| blocks.iter().any(|block| value(block, i).is_some())).collect();
+    let whole = |block: &Vec<Option<f64>>| {
+        present.iter().map(|&i| value(block, i)).collect::<Option<Vec<f64>>>()
+    };
     let complete: Vec<Vec<f64>> = blocks.iter().filter_map(whole).collect();
 
     let mut sums = vec![0.0; present.len()];
@@ -72,18 +77,24 @@ fn friedman(blocks: &[Vec<f64>], means: &[f64]) -> Option<Friedman> {
     if blocks.len() < 2 || means.len() < 2 {
         return None;
     }
-    let ties: f64 =
-        blocks.iter().flat_map(|block| tie_sizes(block)).map(|t| t as f64).map(|t| t * t * t - t).sum::<f64>();
+    let ties: f64 = blocks
+        .iter()
+        .flat_map(|block| tie_sizes(block))
+        .map(|t| t as f64)
+        .map(|t| t * t * t - t)
+        .sum::<f64>();
     let correction = 1.0 - ties / (b * k * (k * k - 1.0));
     let spread: f64 = means.iter().map(|mean| mean - (k + 1.0) / 2.0).map(|x| x * x).sum();
     let statistic = 12.0 * b / (k * (k + 1.0)) * spread / correction;
-    (correction > 0.0).then(|| Friedman { statistic, p: chi_squared_tail(statistic, means.len() - 1) })
+    (correction > 0.0)
+        .then(|| Friedman { statistic, p: chi_squared_tail(statistic, means.len() - 1) })
 }
 
 /// P(χ²_ν > x): for whole ν a finite sum (Abramowitz and Stegun 26.4.4 and 26.4.5).
 fn chi_squared_tail(x: f64, freedom: usize) -> f64 {
     let half = x / 2.0;
-    // Even ν: e^(−x/2) Σ (x/2)^i / i!; odd ν: the same with i − ½ for i, after the tail of a normal number.
+    // Even ν: e^(−x/2) Σ (x/2)^i / i!; odd ν: the same with i − ½ for i, after the tail of a normal
+    // number.
     let (mut tail, mut term, mut at) = if freedom.is_multiple_of(2) {
         (0.0, libm::exp(-half), 0.0)
     } else {
@@ -98,10 +109,11 @@ fn chi_squared_tail(x: f64, freedom: usize) -> f64 {
     tail.clamp(0.0, 1.0)
 }
 
-/// Nemenyi's critical difference at 5 %: q √(k(k+1) / (6b)) for k methods over b blocks. Mean ranks further apart differ.
+/// Nemenyi's critical difference at 5 %: q √(k(k+1) / (6b)) for k methods over b blocks. Mean ranks
+/// further apart differ.
 ///
-/// q is the 95 % point of the studentised range of k normal numbers, over √2. `None` for one method, more than
-/// 30, or no block.
+/// q is the 95 % point of the studentised range of k normal numbers, over √2. `None` for one
+/// method, more than 30, or no block.
 pub fn critical_difference(methods: usize, blocks: usize) -> Option<f64> {
     let q = Q_05.get(methods.checked_sub(2)?)?;
     let k = methods as f64;
@@ -110,9 +122,9 @@ pub fn critical_difference(methods: usize, blocks: usize) -> Option<f64> {
 
 /// scipy: `studentized_range.ppf(0.95, k, inf) / sqrt(2)` for k = 2 to 30.
 const Q_05: [f64; 29] = [
-    1.9600, 2.3437, 2.5690, 2.7278, 2.8497, 2.9483, 3.0309, 3.1017, 3.1637, 3.2187, 3.2680, 3.3127, 3.3536, 3.3912,
-    3.4260, 3.4584, 3.4887, 3.5171, 3.5438, 3.5690, 3.5929, 3.6156, 3.6373, 3.6579, 3.6776, 3.6964, 3.7145, 3.7319,
-    3.7486,
+    1.9600, 2.3437, 2.5690, 2.7278, 2.8497, 2.9483, 3.0309, 3.1017, 3.1637, 3.2187, 3.2680, 3.3127,
+    3.3536, 3.3912, 3.4260, 3.4584, 3.4887, 3.5171, 3.5438, 3.5690, 3.5929, 3.6156, 3.6373, 3.6579,
+    3.6776, 3.6964, 3.7145, 3.7319, 3.7486,
 ];
 
 #[cfg(test)]

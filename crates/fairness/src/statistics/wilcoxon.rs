@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{mid_ranks, tie_sizes};
 
-/// With at most this many differences the null distribution is counted out; beyond, it is taken as normal.
+/// With at most this many differences the null distribution is counted out; beyond, it is taken as
+/// normal.
 pub const EXACT_UP_TO: usize = 50;
 
 /// The outcome of Wilcoxon's signed-rank test.
@@ -24,17 +25,20 @@ pub struct SignedRank {
     pub exact: bool,
 }
 
-/// Wilcoxon's signed-rank test (Wilcoxon 1945), two-sided, of whether paired `differences` lie symmetrically around 0.
+/// Wilcoxon's signed-rank test (Wilcoxon 1945), two-sided, of whether paired `differences` lie
+/// symmetrically around 0.
 ///
-/// Differences of zero are dropped, as Wilcoxon did; the magnitudes of the others are ranked, equal ones sharing
-/// mid-ranks; W⁺ and W⁻ are the rank sums of the positive and the negative ones. Under the hypothesis every one of the
-/// 2ⁿ choices of signs is equally likely:
+/// Differences of zero are dropped, as Wilcoxon did; the magnitudes of the others are ranked, equal
+/// ones sharing mid-ranks; W⁺ and W⁻ are the rank sums of the positive and the negative ones. Under
+/// the hypothesis every one of the 2ⁿ choices of signs is equally likely:
 ///
-/// * n ≤ [`EXACT_UP_TO`]: they are all counted, ties included, so p = 2 P(W ≤ min(W⁺, W⁻)), at most 1, is exact.
-/// * beyond: z = (W − n(n+1)/4) / √(n(n+1)(2n+1)/24 − Σₜ(t³ − t)/48) over groups of t ties is taken as normal, without
-///   continuity correction.
+/// * n ≤ [`EXACT_UP_TO`]: they are all counted, ties included, so p = 2 P(W ≤ min(W⁺, W⁻)), at most
+///   1, is exact.
+/// * beyond: z = (W − n(n+1)/4) / √(n(n+1)(2n+1)/24 − Σₜ(t³ − t)/48) over groups of t ties is taken
+///   as normal, without continuity correction.
 ///
-/// `None` without a difference other than zero, and for numbers that are not finite. Time O(n³) when exact.
+/// `None` without a difference other than zero, and for numbers that are not finite. Time O(n³)
+/// when exact.
 ///
 /// ```
 /// use boostfgl_fairness::statistics::signed_rank;
@@ -55,7 +59,12 @@ pub fn signed_rank(differences: &[f64]) -> Option<SignedRank> {
     let magnitudes: Vec<f64> = changed.iter().map(|d| d.abs()).collect();
     let ranks = mid_ranks(&magnitudes);
     let sum = |positive: bool| -> f64 {
-        changed.iter().zip(&ranks).filter(|(d, _)| (**d > 0.0) == positive).map(|(_, rank)| rank).sum()
+        changed
+            .iter()
+            .zip(&ranks)
+            .filter(|(d, _)| (**d > 0.0) == positive)
+            .map(|(_, rank)| rank)
+            .sum()
     };
     let (positive, negative) = (sum(true), sum(false));
     let statistic = positive.min(negative);
@@ -73,7 +82,8 @@ pub fn smallest_p(pairs: usize) -> f64 {
     if pairs == 0 { 1.0 } else { libm::exp2(1.0 - pairs as f64) }
 }
 
-/// 2 P(W ≤ w) over all choices of signs, at most 1. Twice a mid-rank is whole, so rank sums index a table.
+/// 2 P(W ≤ w) over all choices of signs, at most 1. Twice a mid-rank is whole, so rank sums index a
+/// table.
 fn counted(ranks: &[f64], statistic: f64) -> f64 {
     let doubled: Vec<usize> = ranks.iter().map(|rank| (2.0 * rank) as usize).collect();
     let mut ways = vec![0u64; doubled.iter().sum::<usize>() + 1];
@@ -94,7 +104,8 @@ fn counted(ranks: &[f64], statistic: f64) -> f64 {
 /// The normal approximation with its variance corrected for ties.
 fn normal(magnitudes: &[f64], statistic: f64) -> f64 {
     let n = magnitudes.len() as f64;
-    let ties: f64 = tie_sizes(magnitudes).into_iter().map(|t| t as f64).map(|t| t * t * t - t).sum();
+    let ties: f64 =
+        tie_sizes(magnitudes).into_iter().map(|t| t as f64).map(|t| t * t * t - t).sum();
     let variance = n * (n + 1.0) * (2.0 * n + 1.0) / 24.0 - ties / 48.0;
     let z = (statistic - n * (n + 1.0) / 4.0) / variance.sqrt();
     libm::erfc(z.abs() / std::f64::consts::SQRT_2).min(1.0)
@@ -106,7 +117,8 @@ mod tests {
 
     #[test]
     fn three_pairs_by_hand() {
-        // Ranks 1, 2, 3 with signs −, +, +: W⁻ = 1. Of eight choices two have a sum of at most 1 (none; {1}).
+        // Ranks 1, 2, 3 with signs −, +, +: W⁻ = 1. Of eight choices two have a sum of at most 1
+        // (none; {1}).
         let test = signed_rank(&[-0.1, 0.2, 0.3]).unwrap();
         assert_eq!((test.statistic, test.p, test.pairs), (1.0, 0.5, 3));
         // A tie: ranks 1.5, 1.5, 3 with signs −, +, +. Sums of at most 1.5: none, either 1.5.

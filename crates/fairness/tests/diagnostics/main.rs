@@ -1,4 +1,5 @@
-//! The diagnostics, on the toy federation of the golden fixtures, on random networks and beside real runs.
+//! The diagnostics, on the toy federation of the golden fixtures, on random networks and beside
+//! real runs.
 
 mod passes;
 mod pipeline;

@@ -1,7 +1,7 @@
 //! The toy federation of the golden fixtures: 12 nodes, 2 clients, 3 classes, three models.
 //!
-//! The files under `tests/golden` come from an independent dense float64 implementation in PyTorch autograd. Directed
-//! edges are (source, target), sorted by target, then source.
+//! The files under `tests/golden` come from an independent dense float64 implementation in PyTorch
+//! autograd. Directed edges are (source, target), sorted by target, then source.
 
 use boostfgl_fairness::diagnostics::{Diagnosis, Diagnostician, Settings, Subject, Which};
 use boostfgl_fed::config::Model;
@@ -59,14 +59,16 @@ pub(crate) struct Toy {
 impl Toy {
     /// The fixture itself, with the groups of q = 0.4.
     pub(crate) fn new() -> Self {
-        let owners: Vec<u32> = numbers(&golden("graph")["client"]).into_iter().map(|k| k as u32).collect();
+        let owners: Vec<u32> =
+            numbers(&golden("graph")["client"]).into_iter().map(|k| k as u32).collect();
         Self::divided(2, owners)
     }
 
     /// The fixture's nodes with other owners.
     pub(crate) fn divided(clients: usize, owners: Vec<u32>) -> Self {
         let (file, metrics) = (golden("graph"), golden("metrics"));
-        let edges: Vec<u32> = numbers(&file["undirected_edges"]).into_iter().map(|v| v as u32).collect();
+        let edges: Vec<u32> =
+            numbers(&file["undirected_edges"]).into_iter().map(|v| v as u32).collect();
         let edges: Vec<(u32, u32)> = edges.chunks(2).map(|e| (e[0], e[1])).collect();
         let exact = numbers(&file["features"]);
         let (adjacency, _) = Adjacency::from_edges(12, &edges, None, false).unwrap();
@@ -74,13 +76,17 @@ impl Toy {
         let classes: Vec<i64> = numbers(&file["labels"]).into_iter().map(|x| x as i64).collect();
         let labels = Labels::from_integers(&classes, 3).unwrap();
         let graph = Graph::new("toy", adjacency, features, labels.clone()).unwrap();
-        let roles: Vec<Role> =
-            indices(&file["split"]).into_iter().map(|role| [Role::Train, Role::Val, Role::Test][role]).collect();
+        let roles: Vec<Role> = indices(&file["split"])
+            .into_iter()
+            .map(|role| [Role::Train, Role::Val, Role::Test][role])
+            .collect();
         let partition = Partition::new(clients, owners, Split::new(roles.clone())).unwrap();
         let graphs = partition.client_graphs(&graph);
-        // The features are decimal fractions, which f32 cannot hold: widen the file's digits, not ours.
+        // The features are decimal fractions, which f32 cannot hold: widen the file's digits, not
+        // ours.
         let data = graphs.iter().map(|client| {
-            let rows: Vec<f64> = client.nodes.iter().flat_map(|&v| exact[v as usize * 4..][..4].to_vec()).collect();
+            let rows: Vec<f64> =
+                client.nodes.iter().flat_map(|&v| exact[v as usize * 4..][..4].to_vec()).collect();
             let matrix = Matrix::from_rows(client.nodes.len(), 4, &rows);
             LocalData::with_inputs(client, Inputs::with_dense_features(&client.graph, &matrix))
         });
@@ -90,7 +96,10 @@ impl Toy {
             data: data.collect(),
             thetas: ["theta0", "theta1", "theta2"].map(|name| params(&gcn, &file["params"][name])),
             labels,
-            minority: flags(&indices(&groups["minority"]["0.4"]["nodes"])).into_iter().map(Some).collect(),
+            minority: flags(&indices(&groups["minority"]["0.4"]["nodes"]))
+                .into_iter()
+                .map(Some)
+                .collect(),
             heterophilous: flags(&indices(&groups["hete_global_le"])),
             roles,
             model: Model { hidden: 5, dropout: 0.0, ..Model::default() },
@@ -114,9 +123,14 @@ impl Toy {
         &self.gcn
     }
 
-    /// A client that starts from one of the three models and ends at another, if it takes part; nothing is boosted and
-    /// nothing aggregated.
-    pub(crate) fn client(&self, k: usize, start: usize, trained: Option<usize>) -> Inspected<'_, f64> {
+    /// A client that starts from one of the three models and ends at another, if it takes part;
+    /// nothing is boosted and nothing aggregated.
+    pub(crate) fn client(
+        &self,
+        k: usize,
+        start: usize,
+        trained: Option<usize>,
+    ) -> Inspected<'_, f64> {
         let data = &self.data[k];
         Inspected {
             data,
@@ -132,17 +146,27 @@ impl Toy {
         }
     }
 
-    /// The round of `trust.json` and `diagnostics.json`: θ₀ goes to θ₁ at the first client and to θ₂ at the second.
+    /// The round of `trust.json` and `diagnostics.json`: θ₀ goes to θ₁ at the first client and to
+    /// θ₂ at the second.
     pub(crate) fn both(&self) -> Vec<Inspected<'_, f64>> {
         vec![self.client(0, 0, Some(1)), self.client(1, 0, Some(2))]
     }
 
-    pub(crate) fn inspection<'a>(&'a self, round: usize, clients: Vec<Inspected<'a, f64>>) -> Inspection<'a, f64> {
+    pub(crate) fn inspection<'a>(
+        &'a self,
+        round: usize,
+        clients: Vec<Inspected<'a, f64>>,
+    ) -> Inspection<'a, f64> {
         Inspection { round, rounds: 1, backbone: &self.gcn, model: &self.model, clients }
     }
 
     /// What one diagnostic finds in some rounds, after which every node is predicted.
-    pub(crate) fn diagnose(&self, which: Which, rounds: Vec<Vec<Inspected<'_, f64>>>, predicted: &[u32]) -> Diagnosis {
+    pub(crate) fn diagnose(
+        &self,
+        which: Which,
+        rounds: Vec<Vec<Inspected<'_, f64>>>,
+        predicted: &[u32],
+    ) -> Diagnosis {
         let mut watching = Diagnostician::new(&[which], self.subject(), Settings::default());
         for (round, clients) in rounds.into_iter().enumerate() {
             watching.inspect(&self.inspection(round + 1, clients));
@@ -184,6 +208,7 @@ pub(crate) fn boosted(client: &LocalData<f64>) -> Propagation<f64> {
     let (dense, plain) = (numbers(dense), client.inputs().propagation());
     let (csr, n) = (plain.csr(), client.len());
     let cell = |v: usize| csr.row_range(v).map(move |at| (v, at));
-    let values = (0..n).flat_map(cell).map(|(v, at)| dense[v * n + csr.indices()[at] as usize]).collect();
+    let values =
+        (0..n).flat_map(cell).map(|(v, at)| dense[v * n + csr.indices()[at] as usize]).collect();
     plain.with_values(values)
 }

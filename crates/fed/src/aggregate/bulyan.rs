@@ -1,7 +1,8 @@
-//! Bulyan (El Mhamdi et al., The Hidden Vulnerability of Distributed Learning in Byzantium, ICML 2018).
+//! Bulyan (El Mhamdi et al., The Hidden Vulnerability of Distributed Learning in Byzantium, ICML
+//! 2018).
 //!
-//! Krum chooses one model after the other, each time among those that are left, until there are n − 2f. Of those, every
-//! coordinate is the mean of the n − 4f values that are nearest to its median.
+//! Krum chooses one model after the other, each time among those that are left, until there are n −
+//! 2f. Of those, every coordinate is the mean of the n − 4f values that are nearest to its median.
 
 use super::coordinates::{middle, windowed};
 use super::krum::best;

@@ -7,8 +7,9 @@ use std::ops::Range;
 /// Rows of a tensor that one task takes: fixed, so that no sum depends on the number of threads.
 const ROWS: usize = 16;
 
-/// target ← for every coordinate the mean of the sorted values that `window` chooses. Returns the share that each model
-/// has in the result: at every coordinate, those whose value lies in the window share it equally.
+/// target ← for every coordinate the mean of the sorted values that `window` chooses. Returns the
+/// share that each model has in the result: at every coordinate, those whose value lies in the
+/// window share it equally.
 pub(super) fn windowed<T: Real>(
     models: &[&Params<T>],
     target: &mut Params<T>,
@@ -24,7 +25,8 @@ pub(super) fn windowed<T: Real>(
             .map(|(chunk, rows)| {
                 let mut places = Places::new(models.len());
                 for (r, row) in rows.chunks_mut(stride.max(1)).enumerate() {
-                    let sources: Vec<&[T]> = models.iter().map(|m| m.tensors()[t].row(chunk * ROWS + r)).collect();
+                    let sources: Vec<&[T]> =
+                        models.iter().map(|m| m.tensors()[t].row(chunk * ROWS + r)).collect();
                     for (some, out) in row[..columns].chunks_mut(LANES).enumerate() {
                         places.choose(&sources, some * LANES, out, &window);
                     }
@@ -43,7 +45,8 @@ pub(super) fn windowed<T: Real>(
 /// Coordinates that are looked at side by side.
 const LANES: usize = 8;
 
-/// Up to so many models are sorted by comparing neighbours, side by side; above it the n² comparisons cost more than they save.
+/// Up to so many models are sorted by comparing neighbours, side by side; above it the n²
+/// comparisons cost more than they save.
 const FEW: usize = 32;
 
 /// Some coordinates of all models.
@@ -66,7 +69,13 @@ impl<T: Real> Places<T> {
     }
 
     /// out ← the means of the windows of the coordinates from `at` on.
-    fn choose(&mut self, sources: &[&[T]], at: usize, out: &mut [T], window: impl Fn(&[f64]) -> Range<usize>) {
+    fn choose(
+        &mut self,
+        sources: &[&[T]],
+        at: usize,
+        out: &mut [T],
+        window: impl Fn(&[f64]) -> Range<usize>,
+    ) {
         for (values, source) in self.values.iter_mut().zip(sources) {
             values[..out.len()].copy_from_slice(&source[at..at + out.len()]);
         }
@@ -79,23 +88,32 @@ impl<T: Real> Places<T> {
             let chosen = &self.column[window(&self.column)];
             let (first, last) = (chosen[0], chosen[chosen.len() - 1]);
             // Of equal values the mean is the value, to the last bit.
-            *out = T::of(if first == last { first } else { chosen.iter().sum::<f64>() / chosen.len() as f64 });
+            *out = T::of(if first == last {
+                first
+            } else {
+                chosen.iter().sum::<f64>() / chosen.len() as f64
+            });
             (ends[0][lane], ends[1][lane]) = (T::of(first), T::of(last));
         }
         self.share(ends, out.len());
     }
 
-    /// Everybody whose value lies between the ends shares the coordinate: equal values are told apart by nobody.
+    /// Everybody whose value lies between the ends shares the coordinate: equal values are told
+    /// apart by nobody.
     fn share(&mut self, [first, last]: [[T; LANES]; 2], lanes: usize) {
-        let inside = |values: &[T; LANES], lane: usize| first[lane] <= values[lane] && values[lane] <= last[lane];
+        let inside = |values: &[T; LANES], lane: usize| {
+            first[lane] <= values[lane] && values[lane] <= last[lane]
+        };
         let mut counts = [0.0; LANES];
         for values in &self.values {
-            (0..LANES).for_each(|lane| counts[lane] += if inside(values, lane) { 1.0 } else { 0.0 });
+            (0..LANES)
+                .for_each(|lane| counts[lane] += if inside(values, lane) { 1.0 } else { 0.0 });
         }
         let mut each = [0.0; LANES];
         each[..lanes].iter_mut().zip(counts).for_each(|(each, count)| *each = 1.0 / count);
         for (values, sums) in self.values.iter().zip(&mut self.shares) {
-            (0..LANES).for_each(|lane| sums[lane] += if inside(values, lane) { each[lane] } else { 0.0 });
+            (0..LANES)
+                .for_each(|lane| sums[lane] += if inside(values, lane) { each[lane] } else { 0.0 });
         }
     }
 }
@@ -133,11 +151,13 @@ mod tests {
     use boostfgl_nn::{Matrix, TensorShape};
     use proptest::prelude::*;
 
-    /// More rows than a task takes and more columns than lanes: every coordinate is the median of its own values.
+    /// More rows than a task takes and more columns than lanes: every coordinate is the median of
+    /// its own values.
     #[test]
     fn every_coordinate_of_a_large_tensor_is_its_own() {
         let (rows, columns) = (2 * ROWS + 5, LANES + 3);
-        let value = |model: usize, at: usize| ((at * 31 + model * 17 + at * at * model) % 97) as f64;
+        let value =
+            |model: usize, at: usize| ((at * 31 + model * 17 + at * at * model) % 97) as f64;
         let model = |of: &dyn Fn(usize) -> f64| {
             let values: Vec<f64> = (0..rows * columns).map(of).collect();
             let shape = TensorShape::weight("w", rows, columns);
@@ -145,7 +165,9 @@ mod tests {
         };
         let models: Vec<Params<f64>> = (0..3).map(|k| model(&|at| value(k, at))).collect();
         let mut target = model(&|_| 0.0);
-        let shares = windowed(&models.iter().collect::<Vec<_>>(), &mut target, |sorted| middle(sorted.len()));
+        let shares = windowed(&models.iter().collect::<Vec<_>>(), &mut target, |sorted| {
+            middle(sorted.len())
+        });
         let mut expected = [0.0; 3];
         for (at, found) in target.tensors()[0].to_vec().into_iter().enumerate() {
             let mut values = [0, 1, 2].map(|k| value(k, at));
@@ -155,7 +177,10 @@ mod tests {
             let share = 1.0 / (equal(values[1]).count() * rows * columns) as f64;
             equal(values[1]).for_each(|k| expected[k] += share);
         }
-        assert!(shares.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-12), "{shares:?}");
+        assert!(
+            shares.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-12),
+            "{shares:?}"
+        );
     }
 
     proptest! {

@@ -3,8 +3,8 @@
 use boostfgl_nn::{Params, Real};
 use rayon::prelude::*;
 
-/// ‖θᵢ − θⱼ‖² of every pair, summed in `f64` in the order of the coordinates: one task per pair, so that no sum depends
-/// on the number of threads.
+/// ‖θᵢ − θⱼ‖² of every pair, summed in `f64` in the order of the coordinates: one task per pair, so
+/// that no sum depends on the number of threads.
 pub(super) fn squared<T: Real>(models: &[&Params<T>]) -> Vec<Vec<f64>> {
     let n = models.len();
     let pairs: Vec<(usize, usize)> = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))).collect();

@@ -1,7 +1,7 @@
 //! The geometric median (Pillutla et al., Robust Aggregation for Federated Learning, 2022).
 //!
-//! The point z = Σ λₖ θₖ with the least Σ ‖z − θₖ‖, by Weiszfeld's iteration λₖ ∝ 1/max(‖z − θₖ‖, ν). It never leaves the
-//! span of the models, so that it runs on the distances between them alone:
+//! The point z = Σ λₖ θₖ with the least Σ ‖z − θₖ‖, by Weiszfeld's iteration λₖ ∝ 1/max(‖z − θₖ‖,
+//! ν). It never leaves the span of the models, so that it runs on the distances between them alone:
 //! ‖z − θₖ‖² = Σⱼ λⱼ Dⱼₖ − ½ Σᵢⱼ λᵢ λⱼ Dᵢⱼ with D the squared distances. Models count alike.
 
 /// More iterations than it takes to settle.
@@ -15,7 +15,8 @@ const SMOOTHING: f64 = 1e-9;
 pub(super) fn weights(distances: &[Vec<f64>]) -> Vec<f64> {
     let n = distances.len();
     let mut lambda = vec![1.0 / n as f64; n];
-    let mut roots: Vec<f64> = (0..n).flat_map(|i| distances[i][i + 1..].iter().map(|d| libm::sqrt(*d))).collect();
+    let mut roots: Vec<f64> =
+        (0..n).flat_map(|i| distances[i][i + 1..].iter().map(|d| libm::sqrt(*d))).collect();
     roots.sort_unstable_by(f64::total_cmp);
     let scale = roots.get(roots.len() / 2).copied().unwrap_or(0.0);
     if scale == 0.0 && roots.last().is_none_or(|d| *d == 0.0) {
@@ -38,7 +39,8 @@ fn step(distances: &[Vec<f64>], lambda: &[f64], floor: f64) -> Vec<f64> {
     let to_all: Vec<f64> = distances.iter().map(towards).collect();
     let spread = 0.5 * to_all.iter().zip(lambda).map(|(d, l)| d * l).sum::<f64>();
     // Relative to the nearest, so that a floor far below every distance cannot overflow.
-    let apart: Vec<f64> = to_all.iter().map(|d| libm::sqrt((d - spread).max(0.0)).max(floor)).collect();
+    let apart: Vec<f64> =
+        to_all.iter().map(|d| libm::sqrt((d - spread).max(0.0)).max(floor)).collect();
     let nearest = apart.iter().copied().fold(f64::INFINITY, f64::min);
     let near: Vec<f64> = apart.iter().map(|d| nearest / d).collect();
     // At least the 1 of the nearest itself.

@@ -1,23 +1,32 @@
 //! Krum and Multi-Krum (Blanchard et al., Machine Learning with Adversaries, NeurIPS 2017).
 //!
-//! The score of a model is the sum of its squared distances to the n − f − 2 models nearest to it. Krum takes the model
-//! with the least score, whole; Multi-Krum the n − f models with the least scores, which are then averaged with the
-//! weights that the method gives them. Of equal scores the model that is nearer to all others is better, then the first.
+//! The score of a model is the sum of its squared distances to the n − f − 2 models nearest to it.
+//! Krum takes the model with the least score, whole; Multi-Krum the n − f models with the least
+//! scores, which are then averaged with the weights that the method gives them. Of equal scores the
+//! model that is nearer to all others is better, then the first.
 //!
-//! Both silence whole clients. One whose data are unlike the others' looks like an attacker to them: this is where
-//! robustness and fairness pull apart, and why the weights of a round are reported.
+//! Both silence whole clients. One whose data are unlike the others' looks like an attacker to
+//! them: this is where robustness and fairness pull apart, and why the weights of a round are
+//! reported.
 
 /// The members with the least scores, at most `keep` of them, the least first.
-pub(super) fn best(distances: &[Vec<f64>], members: &[usize], byzantine: usize, keep: usize) -> Vec<usize> {
+pub(super) fn best(
+    distances: &[Vec<f64>],
+    members: &[usize],
+    byzantine: usize,
+    keep: usize,
+) -> Vec<usize> {
     let nearest = members.len().saturating_sub(byzantine + 2).max(1);
     // Near neighbours alone are often each other's: how far all are tells them apart.
     let score = |i: usize| -> [f64; 2] {
-        let mut others: Vec<f64> = members.iter().filter(|j| **j != i).map(|&j| distances[i][j]).collect();
+        let mut others: Vec<f64> =
+            members.iter().filter(|j| **j != i).map(|&j| distances[i][j]).collect();
         others.sort_unstable_by(f64::total_cmp);
         [others.iter().take(nearest).sum(), distances[i].iter().sum()]
     };
     let mut scored: Vec<([f64; 2], usize)> = members.iter().map(|&i| (score(i), i)).collect();
-    scored.sort_by(|(a, i), (b, j)| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])).then(i.cmp(j)));
+    scored
+        .sort_by(|(a, i), (b, j)| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])).then(i.cmp(j)));
     scored.into_iter().take(keep).map(|(_, i)| i).collect()
 }
 

@@ -1,4 +1,5 @@
-//! From what clients send to the weights of an average, or to what a robust rule makes of them: one file per rule.
+//! From what clients send to the weights of an average, or to what a robust rule makes of them: one
+//! file per rule.
 
 mod bulyan;
 mod coordinates;
@@ -51,7 +52,8 @@ impl<'a, T: Real> Update<'a, T> {
     }
 }
 
-/// How the models of a set of clients are combined for one target: one weight per client, maybe per tensor.
+/// How the models of a set of clients are combined for one target: one weight per client, maybe per
+/// tensor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Combination {
     /// Σ = 1 over clients; one list per tensor, or a single list for all tensors.
@@ -63,8 +65,13 @@ impl Combination {
     /// Weights wₖ = baseₖ·τₖ / Σ baseⱼ·τⱼ, where τ = 1 without model boosting.
     ///
     /// # Errors
-    /// If there is no client, a base weight is negative or not finite, all are 0, or a trust cannot be formed.
-    pub fn new<T: Real>(updates: &[Update<'_, T>], base: &[f64], boost: Option<&ModelBoost>) -> Result<Self> {
+    /// If there is no client, a base weight is negative or not finite, all are 0, or a trust cannot
+    /// be formed.
+    pub fn new<T: Real>(
+        updates: &[Update<'_, T>],
+        base: &[f64],
+        boost: Option<&ModelBoost>,
+    ) -> Result<Self> {
         if updates.is_empty() {
             return Err(Error::NothingToTrain);
         }
@@ -77,7 +84,10 @@ impl Combination {
         let Some(boost) = boost else {
             return Ok(Self { weights: vec![normalised(base.to_vec())?], trust: None });
         };
-        let gaps = updates.iter().map(|u| u.summary.map(|summary| summary.gap)).collect::<Option<Vec<f64>>>();
+        let gaps = updates
+            .iter()
+            .map(|u| u.summary.map(|summary| summary.gap))
+            .collect::<Option<Vec<f64>>>();
         let Some(gaps) = gaps else {
             return Err(Error::setting("fairness gap of a client", "one from everybody", "none"));
         };
@@ -86,7 +96,11 @@ impl Combination {
             normalised(base.iter().zip(&trust).map(|(&w, &t)| boost.weigh(w, t)).collect())
         };
         let whole: Vec<f64> = updates.iter().map(|u| u.norm).collect();
-        let trust = whole.iter().zip(&gaps).map(|(&r, &g)| boost.trust(r, g)).collect::<Result<Vec<_>>>()?;
+        let trust = whole
+            .iter()
+            .zip(&gaps)
+            .map(|(&r, &g)| boost.trust(r, g))
+            .collect::<Result<Vec<_>>>()?;
         let weights = match boost.scope() {
             TrustScope::Model => vec![weigh(&whole)?],
             TrustScope::Tensor => {
@@ -103,8 +117,9 @@ impl Combination {
         Self { weights: vec![weights], trust: None }
     }
 
-    /// One combination of `clients` clients from those of groups of them: group `g` holds the clients `groups[g].0`,
-    /// which its combination weighs among each other, and has the share `shares[g]` of the whole.
+    /// One combination of `clients` clients from those of groups of them: group `g` holds the
+    /// clients `groups[g].0`, which its combination weighs among each other, and has the share
+    /// `shares[g]` of the whole.
     pub fn of_groups(clients: usize, groups: &[(Vec<usize>, Self)], shares: &[f64]) -> Self {
         let tensors = groups.iter().map(|(_, within)| within.weights.len()).max().unwrap_or(1);
         let mut weights = vec![vec![0.0; clients]; tensors];
@@ -127,7 +142,8 @@ impl Combination {
     /// One weight per client: the whole model's, or the mean over tensors.
     pub fn mean_weights(&self) -> Vec<f64> {
         let clients = self.weights[0].len();
-        let mean = |k: usize| self.weights.iter().map(|w| w[k]).sum::<f64>() / self.weights.len() as f64;
+        let mean =
+            |k: usize| self.weights.iter().map(|w| w[k]).sum::<f64>() / self.weights.len() as f64;
         (0..clients).map(mean).collect()
     }
 
@@ -142,12 +158,18 @@ impl Combination {
         target.set_weighted_sum(&models, |tensor| self.weights(tensor).to_vec());
     }
 
-    /// Like [`Combination::apply`], by the rule of the run: `target`, the model that the clients started from, becomes the
-    /// one that they agree on. Returns the weights that clients had in it: 0 for those that the rule silenced.
+    /// Like [`Combination::apply`], by the rule of the run: `target`, the model that the clients
+    /// started from, becomes the one that they agree on. Returns the weights that clients had in
+    /// it: 0 for those that the rule silenced.
     ///
     /// # Errors
     /// If there are too few updates for the rule to outvote as many as it shall.
-    pub fn combine<T: Real>(self, updates: &[Update<'_, T>], how: Config, target: &mut Params<T>) -> Result<Self> {
+    pub fn combine<T: Real>(
+        self,
+        updates: &[Update<'_, T>],
+        how: Config,
+        target: &mut Params<T>,
+    ) -> Result<Self> {
         how.check(updates.len())?;
         let models: Vec<&Params<T>> = updates.iter().map(Update::params).collect();
         let f = how.byzantine;
@@ -160,7 +182,9 @@ impl Combination {
             Rule::TrimmedMean => vec![trimmed_mean::combine(&models, f, target)],
             Rule::Bulyan => vec![bulyan::combine(&models, &distances::squared(&models), f, target)],
             Rule::Krum => self.among(&krum::chosen(&distances::squared(&models), f, 1))?,
-            Rule::MultiKrum => self.among(&krum::chosen(&distances::squared(&models), f, models.len() - f))?,
+            Rule::MultiKrum => {
+                self.among(&krum::chosen(&distances::squared(&models), f, models.len() - f))?
+            }
             Rule::GeometricMedian => vec![geometric_median::weights(&distances::squared(&models))],
             Rule::NormBounded => return Ok(self.bounded(updates, target)),
         };
@@ -174,7 +198,8 @@ impl Combination {
     /// These weights among the chosen alone; equal ones if the chosen have none.
     fn among(&self, chosen: &[bool]) -> Result<Vec<Vec<f64>>> {
         let only = |weights: &Vec<f64>| {
-            let kept: Vec<f64> = weights.iter().zip(chosen).map(|(w, c)| if *c { *w } else { 0.0 }).collect();
+            let kept: Vec<f64> =
+                weights.iter().zip(chosen).map(|(w, c)| if *c { *w } else { 0.0 }).collect();
             match kept.iter().any(|w| *w > 0.0) {
                 true => normalised(kept),
                 false => normalised(chosen.iter().map(|c| f64::from(u8::from(*c))).collect()),
@@ -186,7 +211,9 @@ impl Combination {
     /// target ← θ + Σₖ wₖ cₖ (θₖ − θ), where cₖ cuts long updates. Reports wₖ cₖ, normalised.
     fn bounded<T: Real>(self, updates: &[Update<'_, T>], target: &mut Params<T>) -> Self {
         let cuts = norm_bounded::cuts(&updates.iter().map(|u| u.norm).collect::<Vec<f64>>());
-        let cut = |weights: &Vec<f64>| weights.iter().zip(&cuts).map(|(w, c)| w * c).collect::<Vec<f64>>();
+        let cut = |weights: &Vec<f64>| {
+            weights.iter().zip(&cuts).map(|(w, c)| w * c).collect::<Vec<f64>>()
+        };
         let weights: Vec<Vec<f64>> = self.weights.iter().map(cut).collect();
         let before = target.clone();
         let models: Vec<&Params<T>> = updates.iter().map(Update::params).chain([&before]).collect();
@@ -196,7 +223,8 @@ impl Combination {
             parts
         });
         // Where all is cut away the model stays, and nobody had a say.
-        let reported = |weights: Vec<f64>| normalised(weights).unwrap_or_else(|_| vec![0.0; updates.len()]);
+        let reported =
+            |weights: Vec<f64>| normalised(weights).unwrap_or_else(|_| vec![0.0; updates.len()]);
         Self { weights: weights.into_iter().map(reported).collect(), ..self }
     }
 }

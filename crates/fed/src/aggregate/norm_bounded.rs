@@ -1,7 +1,9 @@
-//! The mean of updates of bounded length (Sun et al., Can You Really Backdoor Federated Learning?, 2019).
+//! The mean of updates of bounded length (Sun et al., Can You Really Backdoor Federated Learning?,
+//! 2019).
 //!
-//! Every update θₖ − θ that is longer than the median of the round's lengths is cut to it; then the method's weighted
-//! mean is taken. Nobody is silenced and nobody can shout; an attacker who whispers is heard.
+//! Every update θₖ − θ that is longer than the median of the round's lengths is cut to it; then the
+//! method's weighted mean is taken. Nobody is silenced and nobody can shout; an attacker who
+//! whispers is heard.
 
 use super::coordinates::middle;
 

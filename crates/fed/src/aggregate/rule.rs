@@ -1,4 +1,5 @@
-//! Which rule combines the clients' models, and when it can hold what it promises (`[aggregation]`).
+//! Which rule combines the clients' models, and when it can hold what it promises
+//! (`[aggregation]`).
 
 use crate::{Error, Result};
 use schemars::JsonSchema;
@@ -8,11 +9,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// mean (the method's own weighted mean), median, trimmed-mean, krum, multi-krum, bulyan, geometric-median or
-    /// norm-bounded. Rules other than the mean outvote up to `byzantine` bad updates in a round.
+    /// mean (the method's own weighted mean), median, trimmed-mean, krum, multi-krum, bulyan,
+    /// geometric-median or norm-bounded. Rules other than the mean outvote up to `byzantine` bad
+    /// updates in a round.
     pub rule: Rule,
-    /// How many participants f of a round may send anything at all without moving the result far. Krum needs
-    /// 2f + 3 updates, Bulyan 4f + 3, the others 2f + 1.
+    /// How many participants f of a round may send anything at all without moving the result far.
+    /// Krum needs 2f + 3 updates, Bulyan 4f + 3, the others 2f + 1.
     pub byzantine: usize,
 }
 
@@ -31,14 +33,15 @@ pub enum Rule {
     Mean,
     /// The median of every coordinate (Yin et al., ICML 2018).
     Median,
-    /// The mean of every coordinate without its f smallest and f largest values (Yin et al., ICML 2018).
+    /// The mean of every coordinate without its f smallest and f largest values (Yin et al., ICML
+    /// 2018).
     TrimmedMean,
     /// The one model that is nearest to its n − f − 2 neighbours (Blanchard et al., NeurIPS 2017).
     Krum,
     /// The method's weighted mean of the n − f models that Krum likes best.
     MultiKrum,
-    /// Krum chooses n − 2f models, of which every coordinate is the mean of the n − 4f values nearest to its median
-    /// (El Mhamdi et al., ICML 2018).
+    /// Krum chooses n − 2f models, of which every coordinate is the mean of the n − 4f values
+    /// nearest to its median (El Mhamdi et al., ICML 2018).
     Bulyan,
     /// The point with the least sum of distances to all models (Pillutla et al., 2022).
     GeometricMedian,
@@ -73,8 +76,8 @@ impl Rule {
         }
     }
 
-    /// Whether the weights of the method (sizes, trust) have a say. Where they have not, a client cannot win influence by
-    /// a lie about its size or its gap, and model boosting does nothing.
+    /// Whether the weights of the method (sizes, trust) have a say. Where they have not, a client
+    /// cannot win influence by a lie about its size or its gap, and model boosting does nothing.
     pub fn weighs(self) -> bool {
         matches!(self, Self::Mean | Self::MultiKrum | Self::NormBounded)
     }
@@ -86,21 +89,24 @@ impl Rule {
             Self::Median | Self::TrimmedMean | Self::GeometricMedian | Self::NormBounded => {
                 (byzantine.saturating_mul(2).saturating_add(1), "2f + 1")
             }
-            Self::Krum | Self::MultiKrum => (byzantine.saturating_mul(2).saturating_add(3), "2f + 3"),
+            Self::Krum | Self::MultiKrum => {
+                (byzantine.saturating_mul(2).saturating_add(3), "2f + 3")
+            }
             Self::Bulyan => (byzantine.saturating_mul(4).saturating_add(3), "4f + 3"),
         }
     }
 
-    /// The most bad updates among `updates` that the rule outvotes; `None` if it cannot even run with so few.
+    /// The most bad updates among `updates` that the rule outvotes; `None` if it cannot even run
+    /// with so few.
     pub fn tolerates(self, updates: usize) -> Option<usize> {
         (0..=updates).take_while(|&f| self.least(f).0 <= updates).last()
     }
 }
 
 impl Config {
-    /// What is left to outvote among so many updates, once others were refused: bad ones for certain, and doubtful ones. Bad
-    /// ones need not be outvoted any more. Doubtful ones may be honest, so that they count only as far as the rule could not
-    /// go on otherwise.
+    /// What is left to outvote among so many updates, once others were refused: bad ones for
+    /// certain, and doubtful ones. Bad ones need not be outvoted any more. Doubtful ones may be
+    /// honest, so that they count only as far as the rule could not go on otherwise.
     #[must_use]
     pub fn after(self, bad: usize, doubtful: usize, updates: usize) -> Self {
         let most = self.byzantine.saturating_sub(bad);
@@ -127,7 +133,8 @@ impl Config {
     }
 }
 
-/// Whether a configuration says what it would without this section, which is then left out of files.
+/// Whether a configuration says what it would without this section, which is then left out of
+/// files.
 pub fn is_default(config: &Config) -> bool {
     *config == Config::default()
 }

@@ -6,22 +6,40 @@ use proptest::prelude::*;
 
 /// A model of one row.
 fn model(values: &[f64]) -> Params<f64> {
-    Params::from_tensors(&[TensorShape::bias("b", values.len())], vec![Matrix::from_rows(1, values.len(), values)])
+    Params::from_tensors(
+        &[TensorShape::bias("b", values.len())],
+        vec![Matrix::from_rows(1, values.len(), values)],
+    )
 }
 
 /// What a rule makes of some models from the start `from`, with these base weights.
-fn combined(rule: Rule, byzantine: usize, models: &[Vec<f64>], weights: &[f64], from: &[f64]) -> (Vec<f64>, Vec<f64>) {
+fn combined(
+    rule: Rule,
+    byzantine: usize,
+    models: &[Vec<f64>],
+    weights: &[f64],
+    from: &[f64],
+) -> (Vec<f64>, Vec<f64>) {
     let message = Message::default();
     let models: Vec<Params<f64>> = models.iter().map(|values| model(values)).collect();
     let mut target = model(from);
     let norms: Vec<f64> = models.iter().map(|model| model.distance(&target)).collect();
     let update = |(client, model): (usize, _)| {
         let norm = norms[client];
-        Update { client, model: Some(model), message: &message, norm, tensor_norms: &[], size: 1.0, summary: None }
+        Update {
+            client,
+            model: Some(model),
+            message: &message,
+            norm,
+            tensor_norms: &[],
+            size: 1.0,
+            summary: None,
+        }
     };
     let updates: Vec<Update<'_, f64>> = models.iter().enumerate().map(update).collect();
     let combination = Combination::new(&updates, weights, None).unwrap();
-    let combination = combination.combine(&updates, Config { rule, byzantine }, &mut target).unwrap();
+    let combination =
+        combination.combine(&updates, Config { rule, byzantine }, &mut target).unwrap();
     (target.tensors()[0].to_vec(), combination.mean_weights())
 }
 
@@ -39,7 +57,11 @@ fn weights_that_cannot_be_formed_are_errors() {
         size: 1.0,
         summary,
     };
-    let boost = ModelBoost::new(&Trust { trust: TrustForm::Exponential, lambda_s: 1.0, ..Trust::default() });
+    let boost = ModelBoost::new(&Trust {
+        trust: TrustForm::Exponential,
+        lambda_s: 1.0,
+        ..Trust::default()
+    });
     let weigh = |updates: &[Update<'_, f64>], base: &[f64]| {
         Combination::new(updates, base, Some(&boost)).map_err(|error| error.to_string())
     };
@@ -62,12 +84,16 @@ fn line(values: &[f64]) -> Vec<Vec<f64>> {
 }
 
 fn close(a: &[f64], b: &[f64]) {
-    assert!(a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-9), "{a:?} is not {b:?}");
+    assert!(
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-9),
+        "{a:?} is not {b:?}"
+    );
 }
 
 #[test]
 fn the_median_is_the_middle_of_every_coordinate() {
-    let (value, weights) = plain(Rule::Median, 1, &[vec![1.0, 5.0], vec![9.0, 4.0], vec![2.0, 6.0]]);
+    let (value, weights) =
+        plain(Rule::Median, 1, &[vec![1.0, 5.0], vec![9.0, 4.0], vec![2.0, 6.0]]);
     assert_eq!(value, [2.0, 5.0]);
     // The first is the median of the second coordinate, the third of the first.
     assert_eq!(weights, [0.5, 0.0, 0.5]);
@@ -96,13 +122,17 @@ fn krum_takes_the_model_with_the_nearest_neighbours() {
     let models = line(&[100.0, 0.0, 1.0, 5.0, 2.0]);
     assert_eq!(plain(Rule::Krum, 1, &models), (vec![1.0], vec![0.0, 0.0, 1.0, 0.0, 0.0]));
     // Of equals the first client.
-    assert_eq!(plain(Rule::Krum, 1, &line(&[3.0, 3.0, 9.0, 3.0, 3.0])).1, [1.0, 0.0, 0.0, 0.0, 0.0]);
+    assert_eq!(
+        plain(Rule::Krum, 1, &line(&[3.0, 3.0, 9.0, 3.0, 3.0])).1,
+        [1.0, 0.0, 0.0, 0.0, 0.0]
+    );
 }
 
 #[test]
 fn multi_krum_weighs_the_chosen_as_the_method_does() {
     let models = line(&[100.0, 0.0, 1.0, 5.0, 2.0]);
-    let (value, weights) = combined(Rule::MultiKrum, 1, &models, &[50.0, 1.0, 1.0, 2.0, 4.0], &[0.0]);
+    let (value, weights) =
+        combined(Rule::MultiKrum, 1, &models, &[50.0, 1.0, 1.0, 2.0, 4.0], &[0.0]);
     close(&weights, &[0.0, 0.125, 0.125, 0.25, 0.5]);
     close(&value, &[(0.0 + 1.0 + 2.0 * 5.0 + 4.0 * 2.0) / 8.0]);
     // Where the chosen have no weight they count alike.
@@ -110,39 +140,51 @@ fn multi_krum_weighs_the_chosen_as_the_method_does() {
     close(&weights, &[0.0, 0.25, 0.25, 0.25, 0.25]);
 }
 
-/// n = 7, f = 1. Krum takes 3, then 4 (as good as 2, and nearer to all), 2, 8 (as good as 5, and nearer to all) and 5; of these
-/// five, three are nearest to the median.
+/// n = 7, f = 1. Krum takes 3, then 4 (as good as 2, and nearer to all), 2, 8 (as good as 5, and
+/// nearer to all) and 5; of these five, three are nearest to the median.
 #[test]
 fn bulyan_takes_the_middle_of_what_krum_chooses() {
     let (value, weights) = plain(Rule::Bulyan, 1, &line(&[1.0, 2.0, 3.0, 4.0, 5.0, 8.0, 1000.0]));
     assert_eq!(value, [4.0]);
     close(&weights, &[0.0, 0.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0, 0.0, 0.0]);
-    // n = 11, f = 2: Krum takes 7, 11, 4, 2, 16, 1 and, since 1001 stands beside it, 1000; of these seven, three are nearest to 7.
-    let (value, weights) =
-        plain(Rule::Bulyan, 2, &line(&[0.0, 1.0, 2.0, 4.0, 7.0, 11.0, 16.0, 22.0, 29.0, 1000.0, 1001.0]));
+    // n = 11, f = 2: Krum takes 7, 11, 4, 2, 16, 1 and, since 1001 stands beside it, 1000; of these
+    // seven, three are nearest to 7.
+    let (value, weights) = plain(
+        Rule::Bulyan,
+        2,
+        &line(&[0.0, 1.0, 2.0, 4.0, 7.0, 11.0, 16.0, 22.0, 29.0, 1000.0, 1001.0]),
+    );
     close(&value, &[22.0 / 3.0]);
-    assert!(weights.iter().enumerate().all(|(k, weight)| (3..6).contains(&k) == (*weight > 0.0)), "{weights:?}");
+    assert!(
+        weights.iter().enumerate().all(|(k, weight)| (3..6).contains(&k) == (*weight > 0.0)),
+        "{weights:?}"
+    );
 }
 
-/// Three points of an equilateral triangle meet in its centre; a majority at one point is the median.
+/// Three points of an equilateral triangle meet in its centre; a majority at one point is the
+/// median.
 #[test]
 fn the_geometric_median_has_the_least_sum_of_distances() {
     let root = libm::sqrt(3.0);
-    let (value, weights) = plain(Rule::GeometricMedian, 1, &[vec![0.0, 0.0], vec![2.0, 0.0], vec![1.0, root]]);
+    let (value, weights) =
+        plain(Rule::GeometricMedian, 1, &[vec![0.0, 0.0], vec![2.0, 0.0], vec![1.0, root]]);
     close(&value, &[1.0, root / 3.0]);
     close(&weights, &[1.0 / 3.0; 3]);
-    let (value, _) = plain(Rule::GeometricMedian, 1, &[vec![1.0, 1.0], vec![1.0, 1.0], vec![7.0, 9.0]]);
+    let (value, _) =
+        plain(Rule::GeometricMedian, 1, &[vec![1.0, 1.0], vec![1.0, 1.0], vec![7.0, 9.0]]);
     assert!((value[0] - 1.0).abs() < 1e-6 && (value[1] - 1.0).abs() < 1e-6, "{value:?}");
     assert_eq!(plain(Rule::GeometricMedian, 1, &line(&[4.0, 4.0, 4.0])).0, [4.0]);
 }
 
-/// Where no model lies, the pulls of all models, each of length 1, cancel out; with a majority in one place that place wins,
-/// though most distances are 0 then. Neither depends on the unit that coordinates are measured in.
+/// Where no model lies, the pulls of all models, each of length 1, cancel out; with a majority in
+/// one place that place wins, though most distances are 0 then. Neither depends on the unit that
+/// coordinates are measured in.
 #[test]
 fn pulls_towards_models_cancel_out_in_the_geometric_median() {
     let points = [[3.0, -2.0], [4.0, 0.5], [1.0, 3.0], [-2.0, 1.0], [0.5, -3.5]];
     for unit in [1.0, 1e-12, 1e12] {
-        let models: Vec<Vec<f64>> = points.iter().map(|point| point.map(|x| x * unit).to_vec()).collect();
+        let models: Vec<Vec<f64>> =
+            points.iter().map(|point| point.map(|x| x * unit).to_vec()).collect();
         let (value, weights) = plain(Rule::GeometricMedian, 2, &models);
         let apart = |model: &Vec<f64>| libm::hypot(value[0] - model[0], value[1] - model[1]);
         for j in 0..2 {
@@ -151,9 +193,13 @@ fn pulls_towards_models_cancel_out_in_the_geometric_median() {
         }
         let near: Vec<f64> = models.iter().map(|model| 1.0 / apart(model)).collect();
         let sum: f64 = near.iter().sum();
-        assert!(weights.iter().zip(&near).all(|(weight, near)| (weight - near / sum).abs() < 1e-6), "{weights:?}");
+        assert!(
+            weights.iter().zip(&near).all(|(weight, near)| (weight - near / sum).abs() < 1e-6),
+            "{weights:?}"
+        );
 
-        let majority = plain(Rule::GeometricMedian, 1, &line(&[unit, unit, unit, unit, 9.0 * unit])).0[0];
+        let majority =
+            plain(Rule::GeometricMedian, 1, &line(&[unit, unit, unit, unit, 9.0 * unit])).0[0];
         assert!((majority / unit - 1.0).abs() < 1e-6, "{majority}");
     }
 }
@@ -163,7 +209,9 @@ fn pulls_towards_models_cancel_out_in_the_geometric_median() {
 fn sizes_count_where_the_rule_says_so() {
     let models = line(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.5]);
     for rule in Rule::ALL {
-        let of = |first: f64| combined(rule, 1, &models, &[first, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], &[0.0]).0;
+        let of = |first: f64| {
+            combined(rule, 1, &models, &[first, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], &[0.0]).0
+        };
         assert_eq!(of(9.0) != of(1.0), rule.weighs(), "{rule:?}");
     }
 }
@@ -172,13 +220,17 @@ fn sizes_count_where_the_rule_says_so() {
 fn only_the_plain_mean_is_left_out_of_files() {
     assert!(is_default(&Config::default()));
     assert!(!is_default(&Config { rule: Rule::Median, ..Config::default() }));
-    assert!(!is_default(&Config { byzantine: Config::default().byzantine + 1, ..Config::default() }));
+    assert!(!is_default(&Config {
+        byzantine: Config::default().byzantine + 1,
+        ..Config::default()
+    }));
 }
 
 /// Lengths from 10 are 1, 2 and 30: the last is cut to 2.
 #[test]
 fn long_updates_are_cut_to_the_median() {
-    let (value, weights) = combined(Rule::NormBounded, 1, &line(&[11.0, 8.0, 40.0]), &[2.0, 1.0, 1.0], &[10.0]);
+    let (value, weights) =
+        combined(Rule::NormBounded, 1, &line(&[11.0, 8.0, 40.0]), &[2.0, 1.0, 1.0], &[10.0]);
     close(&value, &[10.0 + 0.5 * 1.0 - 0.25 * 2.0 + 0.25 * 2.0]);
     let left = [0.5, 0.25, 0.25 / 15.0];
     close(&weights, &left.map(|w| w / left.iter().sum::<f64>()));
@@ -190,11 +242,14 @@ fn the_mean_is_the_weighted_sum() {
     assert_eq!((value, weights), (vec![2.0], vec![0.75, 0.25]));
 }
 
-/// Two tensors whose trust differs: the first client moved far in the first, the second in the second.
+/// Two tensors whose trust differs: the first client moved far in the first, the second in the
+/// second.
 fn by_tensor(rule: Rule, trust_scope: TrustScope) -> (Vec<f64>, Combination) {
     let message = Message::default();
     let shapes = [TensorShape::bias("a", 1), TensorShape::bias("b", 1)];
-    let of = |a: f64, b: f64| Params::from_tensors(&shapes, [a, b].map(|x| Matrix::from_rows(1, 1, &[x])).to_vec());
+    let of = |a: f64, b: f64| {
+        Params::from_tensors(&shapes, [a, b].map(|x| Matrix::from_rows(1, 1, &[x])).to_vec())
+    };
     let (models, mut target) = ([of(3.0, 0.0), of(0.0, 1.0)], of(0.0, 0.0));
     let norms = [[3.0, 0.0], [0.0, 1.0]];
     let update = |client: usize| Update {
@@ -206,10 +261,15 @@ fn by_tensor(rule: Rule, trust_scope: TrustScope) -> (Vec<f64>, Combination) {
         size: 1.0,
         summary: Some(Summary::default()),
     };
-    let boost = ModelBoost::new(&crate::boost::model::Config { lambda_s: 1.0, trust_scope, ..Default::default() });
+    let boost = ModelBoost::new(&crate::boost::model::Config {
+        lambda_s: 1.0,
+        trust_scope,
+        ..Default::default()
+    });
     let updates = [update(0), update(1)];
     let combination = Combination::new(&updates, &[1.0, 1.0], Some(&boost)).unwrap();
-    let combination = combination.combine(&updates, Config { rule, byzantine: 0 }, &mut target).unwrap();
+    let combination =
+        combination.combine(&updates, Config { rule, byzantine: 0 }, &mut target).unwrap();
     (target.tensors().iter().flat_map(Matrix::to_vec).collect(), combination)
 }
 
@@ -238,15 +298,17 @@ fn each_tensor_has_its_own_weights() {
 
 #[test]
 fn conditions_are_checked_and_explained() {
-    let told = |rule, byzantine, updates| Config { rule, byzantine }.check(updates).unwrap_err().to_string();
+    let told = |rule, byzantine, updates| {
+        Config { rule, byzantine }.check(updates).unwrap_err().to_string()
+    };
     assert_eq!(
         told(Rule::Bulyan, 1, 5),
-        "the rule bulyan needs at least 4f + 3 = 7 updates in a round to outvote f = 1, found 5: with 5 it tolerates none"
+        "the rule bulyan needs at least 4f + 3 = 7 updates in a round to outvote f = 1, found 5: \
+         with 5 it tolerates none"
     );
-    assert!(
-        told(Rule::Krum, 2, 5)
-            .ends_with("2f + 3 = 7 updates in a round to outvote f = 2, found 5: with 5 it tolerates 1")
-    );
+    assert!(told(Rule::Krum, 2, 5).ends_with(
+        "2f + 3 = 7 updates in a round to outvote f = 2, found 5: with 5 it tolerates 1"
+    ));
     assert!(told(Rule::Median, 2, 4).ends_with("with 4 it tolerates 1"));
     for (rule, f, least) in [
         (Rule::Mean, 3, 1),
@@ -259,17 +321,25 @@ fn conditions_are_checked_and_explained() {
         (Rule::Bulyan, 1, 7),
     ] {
         let config = Config { rule, byzantine: f };
-        assert!(config.check(least).is_ok() && (least == 1 || config.check(least - 1).is_err()), "{rule:?}");
+        assert!(
+            config.check(least).is_ok() && (least == 1 || config.check(least - 1).is_err()),
+            "{rule:?}"
+        );
     }
     assert!(Config { rule: Rule::Bulyan, byzantine: usize::MAX }.check(9).is_err());
 }
 
-/// Four are left of five. Who was bad for certain is not outvoted again; who was doubtful is, if the rule can.
+/// Four are left of five. Who was bad for certain is not outvoted again; who was doubtful is, if
+/// the rule can.
 #[test]
 fn what_was_refused_is_outvoted_only_if_it_may_come_again() {
-    let f =
-        |rule, byzantine, bad, doubtful, updates| Config { rule, byzantine }.after(bad, doubtful, updates).byzantine;
-    assert_eq!([f(Rule::Median, 1, 1, 0, 4), f(Rule::Median, 1, 0, 1, 4), f(Rule::Median, 1, 0, 0, 4)], [0, 1, 1]);
+    let f = |rule, byzantine, bad, doubtful, updates| {
+        Config { rule, byzantine }.after(bad, doubtful, updates).byzantine
+    };
+    assert_eq!(
+        [f(Rule::Median, 1, 1, 0, 4), f(Rule::Median, 1, 0, 1, 4), f(Rule::Median, 1, 0, 0, 4)],
+        [0, 1, 1]
+    );
     // Multi-Krum needs five to outvote one: the run goes on with four.
     assert_eq!([f(Rule::MultiKrum, 1, 0, 1, 4), f(Rule::MultiKrum, 1, 0, 1, 5)], [0, 1]);
     // One doubtful client does not excuse two.
@@ -289,7 +359,8 @@ const ROBUST: [Rule; 7] = [
 ];
 
 fn models() -> impl Strategy<Value = Vec<Vec<f64>>> {
-    (7usize..10, 1usize..5).prop_flat_map(|(n, p)| prop::collection::vec(prop::collection::vec(-3.0f64..3.0, p), n))
+    (7usize..10, 1usize..5)
+        .prop_flat_map(|(n, p)| prop::collection::vec(prop::collection::vec(-3.0f64..3.0, p), n))
 }
 
 proptest! {
@@ -335,7 +406,8 @@ proptest! {
         let mut attacked = models.clone();
         attacked[at % n] = vec![1e6; p];
         let (value, _) = plain(rule, 1, &attacked);
-        // The geometric median and cut updates are within the honest spread of them, not coordinate by coordinate.
+        // The geometric median and cut updates are within the honest spread of them, not coordinate
+        // by coordinate.
         let slack = match rule {
             Rule::GeometricMedian => 12.0,
             Rule::NormBounded => 6.0,
@@ -344,7 +416,8 @@ proptest! {
         for (j, x) in value.iter().enumerate() {
             let honest = || (0..n).filter(|k| *k != at % n).map(|k| attacked[k][j]);
             let (least, most) = (honest().fold(f64::INFINITY, f64::min), honest().fold(f64::NEG_INFINITY, f64::max));
-            prop_assert!(*x >= least - slack && *x <= most + slack, "{rule:?}: {x} not in {least}..{most}");
+            prop_assert!(*x >= least - slack && *x <= most + slack, "{rule:?}: {x} not in \
+                {least}..{most}");
         }
         prop_assert!(plain(Rule::Mean, 1, &attacked).0.iter().all(|x| *x > 1e4));
     }

@@ -51,7 +51,11 @@ pub(crate) struct Forged<T> {
 
 impl<T: Real> Attack<T> {
     /// Takes down what attackers remember, or puts it back; models are like `model`.
-    pub(crate) fn keep(&mut self, model: &Params<T>, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+    pub(crate) fn keep(
+        &mut self,
+        model: &Params<T>,
+        ledger: &mut Ledger<'_>,
+    ) -> boostfgl_nn::Result<()> {
         for (k, first) in self.first.iter_mut().enumerate() {
             let (sent, said) = first.take().unzip();
             let (mut sent, (mut message, mut norms)) = (sent.flatten(), said.unzip());
@@ -74,25 +78,45 @@ impl<T: Real> Attack<T> {
         if self.config.rounds.is_some_and(|rounds| round > rounds) {
             return sent.iter().map(|_| None).collect();
         }
-        let honest: Vec<&Params<T>> =
-            sent.iter().filter(|one| !self.attackers.contains(&one.client)).filter_map(|one| one.model).collect();
-        let attackers = sent.len() - sent.iter().filter(|one| !self.attackers.contains(&one.client)).count();
+        let honest: Vec<&Params<T>> = sent
+            .iter()
+            .filter(|one| !self.attackers.contains(&one.client))
+            .filter_map(|one| one.model)
+            .collect();
+        let attackers =
+            sent.len() - sent.iter().filter(|one| !self.attackers.contains(&one.client)).count();
         sent.iter()
-            .map(|one| self.attackers.contains(&one.client).then(|| self.forged(round, one, &honest, attackers)))
+            .map(|one| {
+                self.attackers
+                    .contains(&one.client)
+                    .then(|| self.forged(round, one, &honest, attackers))
+            })
             .collect()
     }
 
-    fn forged(&mut self, round: usize, one: &Sent<'_, T>, honest: &[&Params<T>], attackers: usize) -> Forged<T> {
+    fn forged(
+        &mut self,
+        round: usize,
+        one: &Sent<'_, T>,
+        honest: &[&Params<T>],
+        attackers: usize,
+    ) -> Forged<T> {
         let mut forged = Forged::plain(round);
         let kind = self.config.kind;
         match kind {
             Kind::None | Kind::LabelFlip => {}
-            Kind::Nan | Kind::Inf => forged.spoil(one, T::of(if kind == Kind::Nan { f64::NAN } else { f64::INFINITY })),
+            Kind::Nan | Kind::Inf => {
+                forged.spoil(one, T::of(if kind == Kind::Nan { f64::NAN } else { f64::INFINITY }))
+            }
             Kind::Scale => forged.stretch(one, self.config.strength.unwrap_or(SCALE)),
             Kind::SignFlip => forged.stretch(one, -self.config.strength.unwrap_or(1.0)),
             Kind::Alie => {
-                let z = self.config.strength.unwrap_or_else(|| most_inconspicuous(honest.len() + attackers, attackers));
-                forged.model = one.model.filter(|_| !honest.is_empty()).map(|model| little(model, honest, z));
+                let z = self
+                    .config
+                    .strength
+                    .unwrap_or_else(|| most_inconspicuous(honest.len() + attackers, attackers));
+                forged.model =
+                    one.model.filter(|_| !honest.is_empty()).map(|model| little(model, honest, z));
             }
             Kind::FreeRider => forged.model = one.model.and(one.start).cloned(),
             Kind::TrustLiar => {
@@ -109,7 +133,9 @@ impl<T: Real> Attack<T> {
             }
             Kind::WrongSize => forged.oversize(one, round),
             Kind::Duplicate => forged.twice = true,
-            Kind::WrongGap => forged.summary = Some(Summary { gap: -1.0, ..one.summary.unwrap_or_default() }),
+            Kind::WrongGap => {
+                forged.summary = Some(Summary { gap: -1.0, ..one.summary.unwrap_or_default() })
+            }
         }
         // Where the model is sent the server measures how far it moved.
         if let (Some(model), Some(start)) = (&forged.model, one.start)
@@ -123,7 +149,15 @@ impl<T: Real> Attack<T> {
 
 impl<T: Real> Forged<T> {
     fn plain(round: usize) -> Self {
-        Self { round, model: None, message: None, size: None, summary: None, tensor_norms: None, twice: false }
+        Self {
+            round,
+            model: None,
+            message: None,
+            size: None,
+            summary: None,
+            tensor_norms: None,
+            twice: false,
+        }
     }
 
     /// Puts `bad` in the place of a number of everything that is sent.
@@ -142,26 +176,33 @@ impl<T: Real> Forged<T> {
         self.message = Some(message);
     }
 
-    /// Moves on by `factor` times the update, and says `factor` times what comes beside it: a change of a control goes on
-    /// from zero, modules from those that were received. Numbers stay as they are.
+    /// Moves on by `factor` times the update, and says `factor` times what comes beside it: a
+    /// change of a control goes on from zero, modules from those that were received. Numbers stay
+    /// as they are.
     fn stretch(&mut self, one: &Sent<'_, T>, factor: f64) {
         if let (Some(model), Some(start)) = (one.model, one.start) {
             let mut moved = model.clone();
             moved.set_weighted_sum(&[start, model], |_| vec![1.0 - factor, factor]);
             self.model = Some(moved);
         } else {
-            self.tensor_norms = Some(one.tensor_norms.iter().map(|norm| norm * factor.abs()).collect());
+            self.tensor_norms =
+                Some(one.tensor_norms.iter().map(|norm| norm * factor.abs()).collect());
         }
         let mut message = one.message.clone();
         let told = one.told.filter(|_| one.model.is_none());
         for (t, tensor) in message.tensors.iter_mut().enumerate() {
-            let from =
-                told.and_then(|told| told.tensors.get(t)).filter(|from| from.data().len() == tensor.data().len());
+            let from = told
+                .and_then(|told| told.tensors.get(t))
+                .filter(|from| from.data().len() == tensor.data().len());
             let from: Vec<f64> = match from {
                 Some(from) => from.data().iter().map(|x| x.f64()).collect(),
                 None => vec![0.0; tensor.data().len()],
             };
-            tensor.data_mut().iter_mut().zip(from).for_each(|(x, from)| *x = T::of(from + factor * (x.f64() - from)));
+            tensor
+                .data_mut()
+                .iter_mut()
+                .zip(from)
+                .for_each(|(x, from)| *x = T::of(from + factor * (x.f64() - from)));
         }
         message.entries.iter_mut().for_each(|(_, x)| *x = T::of(factor * x.f64()));
         self.message = Some(message);
@@ -180,24 +221,30 @@ impl<T: Real> Forged<T> {
         }
     }
 
-    /// Says what no client of the method says, another thing every round; also that it did not move, where its message shows
-    /// that it did.
+    /// Says what no client of the method says, another thing every round; also that it did not
+    /// move, where its message shows that it did.
     fn misspeak(&mut self, one: &Sent<'_, T>, round: usize) {
-        if round.is_multiple_of(6) && one.measured && one.tensor_norms.iter().any(|norm| *norm > 0.0) {
+        if round.is_multiple_of(6)
+            && one.measured
+            && one.tensor_norms.iter().any(|norm| *norm > 0.0)
+        {
             self.tensor_norms = Some(vec![0.0; one.tensor_norms.len()]);
         } else {
             self.message = Some(misspoken(one.message, round));
         }
     }
 
-    /// Says that it is larger than it is or, every other round where it counts its training nodes by class or group, that
-    /// there are as many of each as of all: no number is out of its range, only what they say together.
+    /// Says that it is larger than it is or, every other round where it counts its training nodes
+    /// by class or group, that there are as many of each as of all: no number is out of its range,
+    /// only what they say together.
     fn oversize(&mut self, one: &Sent<'_, T>, round: usize) {
         let numbers = &one.message.numbers;
-        let every = |step: usize| numbers.iter().skip(step - 1).step_by(step).sum::<f64>() == one.labelled;
+        let every =
+            |step: usize| numbers.iter().skip(step - 1).step_by(step).sum::<f64>() == one.labelled;
         let counts = (every(1) || every(2)) && numbers.iter().all(|x| x.fract() == 0.0);
         if round.is_multiple_of(2) && counts && numbers.len() > 1 {
-            self.message = Some(Message { numbers: vec![one.labelled; numbers.len()], ..one.message.clone() });
+            self.message =
+                Some(Message { numbers: vec![one.labelled; numbers.len()], ..one.message.clone() });
         } else {
             self.size = Some(one.size * 1e6);
         }
@@ -236,15 +283,20 @@ fn little<T: Real>(like: &Params<T>, honest: &[&Params<T>], z: f64) -> Params<T>
         let parts: Vec<&[T]> = honest.iter().map(|model| model.tensors()[t].data()).collect();
         for (i, out) in tensor.data_mut().iter_mut().enumerate() {
             let mean = parts.iter().map(|part| part[i].f64()).sum::<f64>() / n;
-            let variance = parts.iter().map(|part| (part[i].f64() - mean) * (part[i].f64() - mean)).sum::<f64>() / n;
+            let variance = parts
+                .iter()
+                .map(|part| (part[i].f64() - mean) * (part[i].f64() - mean))
+                .sum::<f64>()
+                / n;
             *out = T::of(mean - z * libm::sqrt(variance));
         }
     }
     forged
 }
 
-/// zᵐᵃˣ = Φ⁻¹((n − f − s)/(n − f)) with s = ⌊n/2 + 1⌋ − f, the number of honest clients that must be further out than the
-/// attackers for these to be a majority (Baruch et al., Algorithm 3); not below 0.
+/// zᵐᵃˣ = Φ⁻¹((n − f − s)/(n − f)) with s = ⌊n/2 + 1⌋ − f, the number of honest clients that must
+/// be further out than the attackers for these to be a majority (Baruch et al., Algorithm 3); not
+/// below 0.
 fn most_inconspicuous(n: usize, f: usize) -> f64 {
     let honest = n.saturating_sub(f);
     let supporters = (n / 2 + 1).saturating_sub(f);
@@ -263,7 +315,11 @@ pub(super) fn quantile(p: f64) -> f64 {
     let (mut low, mut high) = (-9.0, 9.0);
     for _ in 0..80 {
         let mid = 0.5 * (low + high);
-        if 0.5 * libm::erfc(-mid * std::f64::consts::FRAC_1_SQRT_2) < p { low = mid } else { high = mid }
+        if 0.5 * libm::erfc(-mid * std::f64::consts::FRAC_1_SQRT_2) < p {
+            low = mid
+        } else {
+            high = mid
+        }
     }
     0.5 * (low + high)
 }

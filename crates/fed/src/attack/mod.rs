@@ -1,14 +1,15 @@
 //! Clients that do harm, for tests and experiments (`[attack]`).
 //!
-//! An attack happens between a client's training and the server's screen: what the client would have sent is replaced by a
-//! forgery. Label flips happen before, to the training labels. The kinds come in two groups: bad updates that screening
-//! refuses (`nan`, `inf`, `scale`, `wrong-shape`, `wrong-message`, `wrong-round`, `replay`, `wrong-size`, `duplicate`,
-//! `wrong-gap`), and
-//! poison that looks like an update, which robust rules are for (`label-flip`, `sign-flip`, `alie`, `free-rider`,
-//! `trust-liar`).
+//! An attack happens between a client's training and the server's screen: what the client would
+//! have sent is replaced by a forgery. Label flips happen before, to the training labels. The kinds
+//! come in two groups: bad updates that screening refuses (`nan`, `inf`, `scale`, `wrong-shape`,
+//! `wrong-message`, `wrong-round`, `replay`, `wrong-size`, `duplicate`, `wrong-gap`), and poison
+//! that looks like an update, which robust rules are for (`label-flip`, `sign-flip`, `alie`,
+//! `free-rider`, `trust-liar`).
 //!
-//! Models are forged where a method sends them; `nan`, `inf`, `scale` and `sign-flip` forge the tensors and entries of its
-//! messages as well, and the poison among the other kinds leaves messages as they are.
+//! Models are forged where a method sends them; `nan`, `inf`, `scale` and `sign-flip` forge the
+//! tensors and entries of its messages as well, and the poison among the other kinds leaves
+//! messages as they are.
 
 mod forge;
 #[cfg(test)]
@@ -25,20 +26,22 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// none, nan, inf, scale, sign-flip, label-flip, alie, free-rider, trust-liar, wrong-shape, wrong-message, wrong-round, replay,
-    /// wrong-size, duplicate or wrong-gap: what the attackers do.
+    /// none, nan, inf, scale, sign-flip, label-flip, alie, free-rider, trust-liar, wrong-shape,
+    /// wrong-message, wrong-round, replay, wrong-size, duplicate or wrong-gap: what the attackers
+    /// do.
     pub kind: Kind,
     /// How many clients attack: the last ones, unless `which` names them. At least 1.
     pub clients: usize,
     /// The clients that attack, by number, in place of the last ones; at least one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub which: Option<Vec<usize>>,
-    /// Attack in the first so many rounds only, at least 1; in all by default. Not with label-flip and trust-liar, whose labels are
-    /// wrong from the start.
+    /// Attack in the first so many rounds only, at least 1; in all by default. Not with label-flip
+    /// and trust-liar, whose labels are wrong from the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounds: Option<usize>,
-    /// How strong: the factor of scale (default 1e6), the length of a flipped update as a multiple of the true one
-    /// (sign-flip, default 1), or z of alie (default: from the numbers of clients and attackers). Above 0.
+    /// How strong: the factor of scale (default 1e6), the length of a flipped update as a multiple
+    /// of the true one (sign-flip, default 1), or z of alie (default: from the numbers of clients
+    /// and attackers). Above 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strength: Option<f64>,
 }
@@ -66,24 +69,26 @@ pub enum Kind {
     SignFlip,
     /// Trained on wrong labels: class y becomes y + 1, the last one 0.
     LabelFlip,
-    /// "A little is enough" (Baruch et al., NeurIPS 2019): the others' mean, less z of their standard deviations at every
-    /// coordinate. The attackers know what the others send.
+    /// "A little is enough" (Baruch et al., NeurIPS 2019): the others' mean, less z of their
+    /// standard deviations at every coordinate. The attackers know what the others send.
     Alie,
     /// Sends back the model that it received.
     FreeRider,
-    /// Trains on wrong labels and says that its gap is 0: under model boosting nobody is trusted more.
+    /// Trains on wrong labels and says that its gap is 0: under model boosting nobody is trusted
+    /// more.
     TrustLiar,
     /// The first tensor has a column too many, or there is one where none belongs.
     WrongShape,
-    /// Says beside its model what no client of the method says: by turns a number too many, one too few, a tensor too many, an
-    /// entry of nothing, a number out of its range, and that it did not move, where its message shows that it did.
+    /// Says beside its model what no client of the method says: by turns a number too many, one too
+    /// few, a tensor too many, an entry of nothing, a number out of its range, and that it did not
+    /// move, where its message shows that it did.
     WrongMessage,
     /// Says that its update is for the round before.
     WrongRound,
     /// Sends its first update in every round, and says as much of it as then.
     Replay,
-    /// Says that it is a million times larger than it is or, every other round where it counts its training nodes by class or
-    /// group, that there are as many of each as of all.
+    /// Says that it is a million times larger than it is or, every other round where it counts its
+    /// training nodes by class or group, that there are as many of each as of all.
     WrongSize,
     /// Sends its update twice.
     Duplicate,
@@ -106,14 +111,15 @@ impl Config {
     pub fn check(&self) -> Result<()> {
         at_least_one("attack.clients", self.clients)?;
         if self.kind != Kind::None && self.which.as_ref().is_some_and(Vec::is_empty) {
-            let (expected, found) = ("the numbers of the clients that attack".into(), "none".into());
+            let (expected, found) =
+                ("the numbers of the clients that attack".into(), "none".into());
             return Err(Error::Setting { key: "attack.which", expected, found });
         }
         if let Some(rounds) = self.rounds {
             at_least_one("attack.rounds", rounds)?;
             if self.kind.mislabels() {
-                let expected =
-                    "no number of rounds with label-flip and trust-liar, whose labels are wrong before the first";
+                let expected = "no number of rounds with label-flip and trust-liar, whose labels \
+                    are wrong before the first";
                 return Err(Error::setting("attack.rounds", expected, rounds));
             }
         }
@@ -128,12 +134,16 @@ impl Config {
         let stranger = self.which.iter().flatten().find(|&&k| k >= clients);
         match (&self.which, stranger) {
             _ if self.kind == Kind::None => Ok(()),
-            (None, _) if self.clients > clients => {
-                Err(Error::setting("attack.clients", format!("at most the {clients} clients"), self.clients))
-            }
-            (_, Some(&stranger)) => {
-                Err(Error::setting("attack.which", format!("numbers below the {clients} of the clients"), stranger))
-            }
+            (None, _) if self.clients > clients => Err(Error::setting(
+                "attack.clients",
+                format!("at most the {clients} clients"),
+                self.clients,
+            )),
+            (_, Some(&stranger)) => Err(Error::setting(
+                "attack.which",
+                format!("numbers below the {clients} of the clients"),
+                stranger,
+            )),
             _ => Ok(()),
         }
     }
@@ -147,7 +157,9 @@ impl Config {
         if self.kind == Kind::None {
             return Ok(Vec::new());
         }
-        let Some(which) = &self.which else { return Ok((clients - self.clients..clients).collect()) };
+        let Some(which) = &self.which else {
+            return Ok((clients - self.clients..clients).collect());
+        };
         let mut attackers = which.clone();
         attackers.sort_unstable();
         attackers.dedup();
@@ -155,7 +167,8 @@ impl Config {
     }
 }
 
-/// Whether a configuration says what it would without this section, which is then left out of files.
+/// Whether a configuration says what it would without this section, which is then left out of
+/// files.
 pub fn is_default(config: &Config) -> bool {
     *config == Config::default()
 }

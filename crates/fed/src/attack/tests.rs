@@ -7,7 +7,10 @@ use crate::wire::Message;
 use boostfgl_nn::{Matrix, Params, TensorShape};
 
 fn model(values: &[f64]) -> Params<f64> {
-    Params::from_tensors(&[TensorShape::bias("b", values.len())], vec![Matrix::from_rows(1, values.len(), values)])
+    Params::from_tensors(
+        &[TensorShape::bias("b", values.len())],
+        vec![Matrix::from_rows(1, values.len(), values)],
+    )
 }
 
 /// What the last of some clients sends from [1, 1] in place of the last of `models`.
@@ -30,7 +33,8 @@ fn forged(kind: Kind, strength: Option<f64>, models: &[Params<f64>]) -> Forged<f
         })
         .collect();
     let config = Config { kind, strength, ..Config::default() };
-    let mut attack = Attack::new(&config, config.attackers(models.len()).unwrap(), models.len()).unwrap();
+    let mut attack =
+        Attack::new(&config, config.attackers(models.len()).unwrap(), models.len()).unwrap();
     let mut forged = attack.forge(3, &sent);
     assert!(forged[..models.len() - 1].iter().all(Option::is_none), "only attackers forge");
     forged.pop().flatten().unwrap()
@@ -78,24 +82,32 @@ fn attackers_are_the_last_or_those_that_are_named() {
 
 #[test]
 fn settings_that_would_do_nothing_are_refused() {
-    let told = |config: Config| config.check().err().map(|error| error.to_string()).unwrap_or_default();
+    let told =
+        |config: Config| config.check().err().map(|error| error.to_string()).unwrap_or_default();
     let nan = Config { kind: Kind::Nan, ..Config::default() };
     assert_eq!(
         told(Config { which: Some(Vec::new()), ..nan.clone() }),
         "attack.which: expected the numbers of the clients that attack, found none"
     );
-    assert_eq!(told(Config { rounds: Some(0), ..nan.clone() }), "attack.rounds: expected at least 1, found 0");
+    assert_eq!(
+        told(Config { rounds: Some(0), ..nan.clone() }),
+        "attack.rounds: expected at least 1, found 0"
+    );
     assert_eq!(told(Config { rounds: Some(1), ..nan.clone() }), "");
     for kind in [Kind::LabelFlip, Kind::TrustLiar] {
         assert_eq!(
             told(Config { kind, rounds: Some(3), ..Config::default() }),
-            "attack.rounds: expected no number of rounds with label-flip and trust-liar, whose labels are wrong before the \
+            "attack.rounds: expected no number of rounds with label-flip and trust-liar, whose \
+             labels are wrong before the \
              first, found 3"
         );
         assert_eq!(told(Config { kind, ..Config::default() }), "");
     }
     let strong = Config { strength: Some(1e300), ..nan };
-    assert!(told(strong.clone()).starts_with("attack.strength: expected a number that single precision can hold"));
+    assert!(
+        told(strong.clone())
+            .starts_with("attack.strength: expected a number that single precision can hold")
+    );
     // Without a list of them: there may be more clients than memory for their numbers.
     assert!(Config { clients: usize::MAX, ..strong }.check_clients(usize::MAX).is_ok());
 }

@@ -22,7 +22,8 @@ impl<T: Real> Difficulty<T> {
     pub fn update(&mut self, probabilities: &Matrix<T>, label: impl Fn(usize) -> Option<u32>) {
         for (v, mean) in self.mean.iter_mut().enumerate() {
             let d = instant(probabilities.row(v), label(v));
-            // A model that overflowed says nothing of how hard a node is, and NaN would stay for ever.
+            // A model that overflowed says nothing of how hard a node is, and NaN would stay for
+            // ever.
             if d.is_finite() {
                 *mean = (T::ONE - self.mu) * *mean + self.mu * d;
             }

@@ -23,7 +23,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One of the three boosts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Boost {
     /// Node boosting (client, loss).
@@ -63,7 +65,8 @@ impl Boost {
             "none" | "" => return Ok(Vec::new()),
             _ => {}
         }
-        let mut boosts = list.split(',').map(|name| Self::from_name(name.trim())).collect::<Result<Vec<_>>>()?;
+        let mut boosts =
+            list.split(',').map(|name| Self::from_name(name.trim())).collect::<Result<Vec<_>>>()?;
         boosts.sort_unstable();
         boosts.dedup();
         Ok(boosts)
@@ -71,11 +74,15 @@ impl Boost {
 
     fn from_name(name: &str) -> Result<Self> {
         let known = || Self::ALL.iter().map(|b| b.name()).chain(["all", "none"]);
-        Self::ALL.into_iter().find(|b| b.name() == name).ok_or_else(|| Error::unknown("boost", name, known()))
+        Self::ALL
+            .into_iter()
+            .find(|b| b.name() == name)
+            .ok_or_else(|| Error::unknown("boost", name, known()))
     }
 }
 
-/// Settings of all boosts (`[boost]`). Which of them are on is decided apart, by the method and `--boost`.
+/// Settings of all boosts (`[boost]`). Which of them are on is decided apart, by the method and
+/// `--boost`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BoostConfig {

@@ -1,8 +1,8 @@
 //! Server-side model boosting: trust-gated aggregation (Eqs. trust and agg).
 //!
-//! A client with update norm r = ‖Δθ‖₂ and fairness gap g gets the trust
-//! τ = 1/((1 + λₛ r)(1 + γ g)) (the paper's pseudo code, which its proof uses) or τ = exp(−λₛ r − γ g)
-//! (its Eq. trust). Trust multiplies the client's weight; weights are then normalised.
+//! A client with update norm r = ‖Δθ‖₂ and fairness gap g gets the trust τ = 1/((1 + λₛ r)(1 + γ
+//! g)) (the paper's pseudo code, which its proof uses) or τ = exp(−λₛ r − γ g) (its Eq. trust).
+//! Trust multiplies the client's weight; weights are then normalised.
 
 use crate::config::{not_negative, share};
 use crate::{Error, Result};
@@ -23,10 +23,12 @@ pub struct Config {
     pub trust_times_size: bool,
     /// One trust for the whole model, or one per tensor from that tensor's update norm.
     pub trust_scope: TrustScope,
-    /// Which classes are minority in a client's gap: by its own training labels, or by those of all clients together.
+    /// Which classes are minority in a client's gap: by its own training labels, or by those of all
+    /// clients together.
     pub gap_minority: GapMinority,
-    /// Minority classes in a client's gap: the smallest classes that together hold at least this share of the training
-    /// labels, above 0 and at most 1; the largest class never is one. Evaluation has a rule of its own, groups.minority.
+    /// Minority classes in a client's gap: the smallest classes that together hold at least this
+    /// share of the training labels, above 0 and at most 1; the largest class never is one.
+    /// Evaluation has a rule of its own, groups.minority.
     pub minority_ratio: f64,
 }
 
@@ -85,7 +87,8 @@ pub enum GapMinority {
 /// What a client tells the server about whom its model serves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// max(0, accuracy on majority − accuracy on minority) over training nodes; 0 if either group is empty.
+    /// max(0, accuracy on majority − accuracy on minority) over training nodes; 0 if either group
+    /// is empty.
     pub gap: f64,
     /// Mean d̄ over the minority training nodes; 0 if there are none.
     pub minority_difficulty: f64,
@@ -137,18 +140,21 @@ impl ModelBoost {
         })
     }
 
-    /// The trust of clients with these norms and gaps up to a common factor, chosen so that the largest of several
-    /// exponentials is 1: each of them alone may be too small for a float, their ratios are not.
+    /// The trust of clients with these norms and gaps up to a common factor, chosen so that the
+    /// largest of several exponentials is 1: each of them alone may be too small for a float, their
+    /// ratios are not.
     ///
     /// # Errors
     /// As [`ModelBoost::trust`].
     pub fn relative_trust(&self, norms: &[f64], gaps: &[f64]) -> Result<Vec<f64>> {
-        let trust = norms.iter().zip(gaps).map(|(&r, &g)| self.trust(r, g)).collect::<Result<Vec<_>>>()?;
+        let trust =
+            norms.iter().zip(gaps).map(|(&r, &g)| self.trust(r, g)).collect::<Result<Vec<_>>>()?;
         if self.config.trust == TrustForm::Rational {
             return Ok(trust);
         }
         let Config { lambda_s, gamma, .. } = self.config;
-        let exponents: Vec<f64> = norms.iter().zip(gaps).map(|(&r, &g)| -lambda_s * r - gamma * g).collect();
+        let exponents: Vec<f64> =
+            norms.iter().zip(gaps).map(|(&r, &g)| -lambda_s * r - gamma * g).collect();
         let largest = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         Ok(exponents.iter().map(|&x| boostfgl_nn::Real::exp(x - largest)).collect())
     }
@@ -165,7 +171,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Theorem 3's second half: ‖wₘ Δθₘ‖ ≤ 1 / (λₛ Σ τ) when weights are the normalised trust alone.
+        /// Theorem 3's second half: ‖wₘ Δθₘ‖ ≤ 1 / (λₛ Σ τ) when weights are the normalised trust
+        /// alone.
         #[test]
         fn influence_of_a_client_is_bounded(
             clients in prop::collection::vec((0.0f64..50.0, 0.0f64..1.0), 1..8),

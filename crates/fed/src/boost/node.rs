@@ -1,4 +1,5 @@
-//! Client-side node boosting: hard nodes weigh more in the local loss (Eqs. node_weight, node_loss).
+//! Client-side node boosting: hard nodes weigh more in the local loss (Eqs. node_weight,
+//! node_loss).
 
 use crate::config::not_negative;
 use crate::{Error, Result};
@@ -12,7 +13,8 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// Strength λn of αᵥ = 1 + λn·d̄ᵥ, at least 0.
     pub lambda_n: f64,
-    /// Rate μ of the difficulty's moving average, in (0, 1]; topology boosting uses the same difficulties.
+    /// Rate μ of the difficulty's moving average, in (0, 1]; topology boosting uses the same
+    /// difficulties.
     pub mu: f64,
 }
 

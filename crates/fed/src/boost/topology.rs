@@ -1,9 +1,10 @@
-//! Client-side topology boosting: messages along critical edges weigh more (Eqs. edge_score to boosted_mp).
+//! Client-side topology boosting: messages along critical edges weigh more (Eqs. edge_score to
+//! boosted_mp).
 //!
-//! Each arc u → v gets a score s = ½(d̄ᵤ + d̄ᵥ) + hᵤᵥ, with h = 1[yᵤ ≠ yᵥ] if both ends are training nodes and
-//! 1 − ⟨pᵤ, pᵥ⟩ otherwise, and β = softmax of ±λₑ s over the arcs into v. A [`Rule`] makes a propagation matrix
-//! of β. The paper's prose speaks of attenuating unreliable neighbours, its equations raise them;
-//! [`EdgeScore`] chooses.
+//! Each arc u → v gets a score s = ½(d̄ᵤ + d̄ᵥ) + hᵤᵥ, with h = 1[yᵤ ≠ yᵥ] if both ends are
+//! training nodes and 1 − ⟨pᵤ, pᵥ⟩ otherwise, and β = softmax of ±λₑ s over the arcs into v. A
+//! [`Rule`] makes a propagation matrix of β. The paper's prose speaks of attenuating unreliable
+//! neighbours, its equations raise them; [`EdgeScore`] chooses.
 
 use crate::config::{not_negative, single};
 use crate::{Error, Result};
@@ -20,17 +21,23 @@ pub struct Config {
     pub lambda_e: f64,
     /// How β becomes a propagation matrix: mulgcn, noself, selfsm, selfsep or mulgcnself.
     pub propagation_rule: Rule,
-    /// Sign of the score: criticality raises hard and heterophilous edges (the equations), reliability lowers them (what Theorem 2 assumes).
+    /// Sign of the score: criticality raises hard and heterophilous edges (the equations),
+    /// reliability lowers them (what Theorem 2 assumes).
     pub edge_score: EdgeScore,
-    /// What the threshold and the budget do to edges outside them: none ignores both, gate gives them the score that weighs least (0, under reliability 2), prune removes them.
+    /// What the threshold and the budget do to edges outside them: none ignores both, gate gives
+    /// them the score that weighs least (0, under reliability 2), prune removes them.
     pub edge_gate: EdgeGate,
-    /// Threshold τ on the score s, used by edge_gate: edges with s ≥ τ may keep it, under reliability those with s ≤ τ.
+    /// Threshold τ on the score s, used by edge_gate: edges with s ≥ τ may keep it, under
+    /// reliability those with s ≤ τ.
     pub tau: f64,
-    /// Edge budget b, the share of the directed edges that may keep their score, in [0, 1]: the highest scores, under reliability the lowest; used by edge_gate.
+    /// Edge budget b, the share of the directed edges that may keep their score, in [0, 1]: the
+    /// highest scores, under reliability the lowest; used by edge_gate.
     pub edge_budget: f64,
-    /// Whether evaluation propagates with β too (boosted), recomputed from the evaluated model, or with the plain operator.
+    /// Whether evaluation propagates with β too (boosted), recomputed from the evaluated model, or
+    /// with the plain operator.
     pub eval_propagation: EvalPropagation,
-    /// Which operator predicts when nodes and edges are scored: plain, or boosted: β of the client's last round, plain in its first.
+    /// Which operator predicts when nodes and edges are scored: plain, or boosted: β of the
+    /// client's last round, plain in its first.
     pub scoring_propagation: ScoringPropagation,
 }
 
@@ -57,13 +64,18 @@ impl Config {
         }
         single("boost.topology.tau", self.tau)?;
         if !(0.0..=1.0).contains(&self.edge_budget) {
-            return Err(Error::setting("boost.topology.edge_budget", "a number from 0 to 1", self.edge_budget));
+            return Err(Error::setting(
+                "boost.topology.edge_budget",
+                "a number from 0 to 1",
+                self.edge_budget,
+            ));
         }
         Ok(())
     }
 }
 
-/// How β becomes a propagation matrix P. d is the number of neighbours of v, `gcn` the plain coefficient.
+/// How β becomes a propagation matrix P. d is the number of neighbours of v, `gcn` the plain
+/// coefficient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
@@ -102,8 +114,8 @@ pub enum EdgeScore {
 pub enum EdgeGate {
     /// Nothing: threshold and budget are not used.
     None,
-    /// Their score becomes the one that weighs least before the softmax: 0, or 2 (the largest there can be) under
-    /// reliability.
+    /// Their score becomes the one that weighs least before the softmax: 0, or 2 (the largest there
+    /// can be) under reliability.
     Gate,
     /// They leave the softmax and carry no message.
     Prune,
@@ -125,7 +137,8 @@ pub enum EvalPropagation {
 pub enum ScoringPropagation {
     /// With the plain operator.
     Plain,
-    /// With β of the round that the client took part in last; with the plain operator before its first.
+    /// With β of the round that the client took part in last; with the plain operator before its
+    /// first.
     Boosted,
 }
 
@@ -194,15 +207,16 @@ impl TopologyBoost {
         out
     }
 
-    /// Which arcs keep their score: s ≥ τ and, of those, the ⌊b·m⌋ largest; under reliability s ≤ τ and the smallest
-    /// (earlier arcs first among equals).
+    /// Which arcs keep their score: s ≥ τ and, of those, the ⌊b·m⌋ largest; under reliability s ≤ τ
+    /// and the smallest (earlier arcs first among equals).
     pub fn eligible<T: Real>(&self, scores: &[T]) -> Vec<bool> {
         let tau = T::of(self.config.tau);
         let passes = |s: T| match self.config.edge_score {
             EdgeScore::Criticality => s >= tau,
             EdgeScore::Reliability => s <= tau,
         };
-        let mut candidates: Vec<usize> = (0..scores.len()).filter(|&arc| passes(scores[arc])).collect();
+        let mut candidates: Vec<usize> =
+            (0..scores.len()).filter(|&arc| passes(scores[arc])).collect();
         let budget = (self.config.edge_budget * scores.len() as f64) as usize;
         candidates.sort_by(|&a, &b| {
             let rising = scores[a].f64().total_cmp(&scores[b].f64());
@@ -230,16 +244,24 @@ impl TopologyBoost {
             EdgeGate::Gate | EdgeGate::Prune => Some(self.eligible(&scores)),
         };
         if let (EdgeGate::Gate, Some(kept)) = (self.config.edge_gate, &kept) {
-            let least = T::of(if self.config.edge_score == EdgeScore::Criticality { 0.0 } else { HIGHEST });
-            scores.iter_mut().zip(kept).filter(|(_, kept)| !**kept).for_each(|(score, _)| *score = least);
+            let least =
+                T::of(if self.config.edge_score == EdgeScore::Criticality { 0.0 } else { HIGHEST });
+            scores
+                .iter_mut()
+                .zip(kept)
+                .filter(|(_, kept)| !**kept)
+                .for_each(|(score, _)| *score = least);
         }
         let kept: Vec<T> = match (self.config.edge_gate, kept) {
-            (EdgeGate::Prune, Some(kept)) => kept.iter().map(|&k| if k { T::ONE } else { T::ZERO }).collect(),
+            (EdgeGate::Prune, Some(kept)) => {
+                kept.iter().map(|&k| if k { T::ONE } else { T::ZERO }).collect()
+            }
             _ => Vec::new(),
         };
         let sign = if self.config.edge_score == EdgeScore::Criticality { 1.0 } else { -1.0 };
         let own = if self.config.propagation_rule.loop_in_softmax() { difficulty } else { &[] };
-        let tilted = tilt(adjacency.offsets(), scores, own, &kept, T::of(sign * self.config.lambda_e));
+        let tilted =
+            tilt(adjacency.offsets(), scores, own, &kept, T::of(sign * self.config.lambda_e));
         let mut values = vec![T::ZERO; plain.csr().non_zeros()];
         for v in 0..adjacency.len() {
             self.fill_row(adjacency, plain, v, &tilted, &mut values);
@@ -247,8 +269,9 @@ impl TopologyBoost {
         plain.with_values(values)
     }
 
-    /// Gives every arc that touches a made-up node the mean score of the real arcs: nobody knows how such a node is
-    /// labelled, and its doubtful predictions would otherwise draw the softmax towards it.
+    /// Gives every arc that touches a made-up node the mean score of the real arcs: nobody knows
+    /// how such a node is labelled, and its doubtful predictions would otherwise draw the softmax
+    /// towards it.
     fn level<T: Real>(&self, adjacency: &Adjacency, scores: &mut [T]) {
         let real = |v: usize, arc: usize| v.max(adjacency.indices()[arc] as usize) < self.own;
         let (mut sum, mut count) = (0.0, 0usize);
@@ -303,14 +326,27 @@ mod tests {
     /// Four neighbours of one node, which no difficulty tells apart: scores are h. By hand.
     const SCORES: [f64; 4] = [0.9, 0.1, 0.5, 0.2];
 
-    fn gate(edge_score: EdgeScore, edge_gate: EdgeGate, tau: f64, edge_budget: f64) -> TopologyBoost {
+    fn gate(
+        edge_score: EdgeScore,
+        edge_gate: EdgeGate,
+        tau: f64,
+        edge_budget: f64,
+    ) -> TopologyBoost {
         let propagation_rule = Rule::Noself;
-        TopologyBoost::new(&Config { edge_score, edge_gate, tau, edge_budget, propagation_rule, ..Config::default() })
+        TopologyBoost::new(&Config {
+            edge_score,
+            edge_gate,
+            tau,
+            edge_budget,
+            propagation_rule,
+            ..Config::default()
+        })
     }
 
     /// What node 0 hears of nodes 1 to 4.
     fn heard(boost: &TopologyBoost) -> Vec<f64> {
-        let (star, _) = Adjacency::from_edges(5, &[(0, 1), (0, 2), (0, 3), (0, 4)], None, false).unwrap();
+        let (star, _) =
+            Adjacency::from_edges(5, &[(0, 1), (0, 2), (0, 3), (0, 4)], None, false).unwrap();
         let mut heterophily = vec![0.0; star.arcs()];
         heterophily[star.arc_range(0)].copy_from_slice(&SCORES);
         // So that arcs into the leaves are neither among the highest nor among the lowest.
@@ -338,7 +374,8 @@ mod tests {
 
     #[test]
     fn no_gated_edge_outweighs_one_that_was_kept() {
-        for (score, kept, gated) in [(EdgeScore::Criticality, [0, 2], [1, 3]), (EdgeScore::Reliability, [1, 3], [0, 2])]
+        for (score, kept, gated) in
+            [(EdgeScore::Criticality, [0, 2], [1, 3]), (EdgeScore::Reliability, [1, 3], [0, 2])]
         {
             let tau = if score == EdgeScore::Criticality { 0.0 } else { 2.0 };
             let found = heard(&gate(score, EdgeGate::Gate, tau, 0.25));

@@ -1,4 +1,5 @@
-//! Clients that fail, wait or sleep in one round: what a federation in one process does not do by itself.
+//! Clients that fail, wait or sleep in one round: what a federation in one process does not do by
+//! itself.
 
 use super::*;
 use crate::attack::Kind;
@@ -15,13 +16,22 @@ const CLIENTS: usize = 4;
 fn graph() -> Graph {
     let features = FeatureSpec::Sparse { columns: 40, per_node: 6, signal: 0.6 };
     let demo = preset("demo").unwrap().spec;
-    let spec = Spec { nodes: 200, edges: 500, classes: 3, communities: 3, pocket_size: 12, max_degree: 30, ..demo };
+    let spec = Spec {
+        nodes: 200,
+        edges: 500,
+        classes: 3,
+        communities: 3,
+        pocket_size: 12,
+        max_degree: 30,
+        ..demo
+    };
     generate("small", &Spec { features, ..spec }, 1, &mut |_, _| {}).unwrap()
 }
 
 fn federation(method: &str, boosts: &[Boost], change: impl Fn(&mut Setup)) -> Federation<f32> {
     let adafgl = methods::adafgl::Config { personal_epochs: 2, ..Default::default() };
-    let fedsage_plus = methods::fedsage_plus::Config { gen_epochs: 2, hidden: 8, latent: 8, ..Default::default() };
+    let fedsage_plus =
+        methods::fedsage_plus::Config { gen_epochs: 2, hidden: 8, latent: 8, ..Default::default() };
     let mut setup = Setup {
         seed: 5,
         method: methods::find(method).unwrap(),
@@ -40,7 +50,9 @@ fn federation(method: &str, boosts: &[Boost], change: impl Fn(&mut Setup)) -> Fe
     };
     change(&mut setup);
     let graph = graph();
-    let partition = Partition::draw(&graph, &by_name("louvain").unwrap(), CLIENTS, &SplitRule::default(), 0).unwrap();
+    let partition =
+        Partition::draw(&graph, &by_name("louvain").unwrap(), CLIENTS, &SplitRule::default(), 0)
+            .unwrap();
     let data = partition.client_graphs(&graph).iter().map(LocalData::new).collect();
     Federation::new(setup, data).unwrap()
 }
@@ -52,11 +64,13 @@ fn round(federation: &mut Federation<f32>, number: usize) -> (Vec<(usize, &'stat
     (done.refused.iter().map(|r| (r.client, r.reason.kind())).collect(), done.records.len())
 }
 
-/// The numbers of one client overflow in the second round, in whatever its method trains; in the third it is back.
+/// The numbers of one client overflow in the second round, in whatever its method trains; in the
+/// third it is back.
 #[test]
 fn a_client_that_overflows_once_rejoins() {
     for method in METHODS.iter().filter(|method| method.layout == Layout::Federated) {
-        let all: Vec<Boost> = Boost::ALL.into_iter().filter(|&boost| (method.refuses)(boost).is_none()).collect();
+        let all: Vec<Boost> =
+            Boost::ALL.into_iter().filter(|&boost| (method.refuses)(boost).is_none()).collect();
         for (boosts, scoring) in [
             (&[][..], ScoringPropagation::Plain),
             (&all, ScoringPropagation::Plain),
@@ -67,19 +81,28 @@ fn a_client_that_overflows_once_rejoins() {
             let mut federation = federation(method.name, boosts, score);
             federation.prepare(&mut []).unwrap();
             assert_eq!(round(&mut federation, 1), (vec![], CLIENTS), "{what}");
-            let wild = OptimizerConfig { optimizer: OptimizerKind::Sgd, learning_rate: 1e39, ..Default::default() };
+            let wild = OptimizerConfig {
+                optimizer: OptimizerKind::Sgd,
+                learning_rate: 1e39,
+                ..Default::default()
+            };
             let tame = std::mem::replace(&mut federation.clients[2].optimizer, wild.build());
             assert_eq!(round(&mut federation, 2), (vec![(2, "failed")], CLIENTS - 1), "{what}");
             federation.clients[2].optimizer = tame;
             for number in 3..=federation.rounds() {
-                assert_eq!(round(&mut federation, number), (vec![], CLIENTS), "{what}, round {number}");
+                assert_eq!(
+                    round(&mut federation, number),
+                    (vec![], CLIENTS),
+                    "{what}, round {number}"
+                );
             }
             assert!(federation.clients.iter().all(|client| client.local.is_finite()), "{what}");
         }
     }
 }
 
-/// SCAFFOLD's c is the mean of all cₖ only if a client whose change was not used goes back to the cₖ that it had.
+/// SCAFFOLD's c is the mean of all cₖ only if a client whose change was not used goes back to the
+/// cₖ that it had.
 #[test]
 fn a_control_that_was_not_used_is_taken_back() {
     for control in [methods::scaffold::Control::Gradient, methods::scaffold::Control::Difference] {
@@ -96,11 +119,15 @@ fn a_control_that_was_not_used_is_taken_back() {
         round(&mut federation, 1);
         let [honest, attacker] = [0, 3].map(|k| own(&mut federation, k));
         assert_eq!(round(&mut federation, 2).0, [(3, "wrong-round")]);
-        assert!(own(&mut federation, 3) == attacker && own(&mut federation, 0) != honest, "{control:?}");
+        assert!(
+            own(&mut federation, 3) == attacker && own(&mut federation, 0) != honest,
+            "{control:?}"
+        );
     }
 }
 
-/// Updates that are finite one by one may still overflow together: whoever lets that happen is told the round.
+/// Updates that are finite one by one may still overflow together: whoever lets that happen is told
+/// the round.
 #[test]
 fn a_server_that_overflows_is_named_with_the_round() {
     for method in ["fedavg", "scaffold", "fedsage-plus"] {
@@ -117,7 +144,8 @@ fn a_server_that_overflows_is_named_with_the_round() {
     }
 }
 
-/// Numbers that win a client weight lie within what it was enrolled with: 10 training nodes, 40 nodes and arcs.
+/// Numbers that win a client weight lie within what it was enrolled with: 10 training nodes, 40
+/// nodes and arcs.
 #[test]
 fn nobody_can_claim_more_than_it_was_enrolled_with() {
     let told = |method: &str, numbers: &[f64]| {
@@ -148,13 +176,16 @@ fn prototypes_of_another_width_are_not_put_back() {
     round(&mut narrow, 1);
     let mut bytes = Vec::new();
     narrow.server.keep(&mut Ledger::saving(&mut bytes)).unwrap();
-    assert!(federation("fedproto", &[], |_| {}).server.keep(&mut Ledger::restoring(&bytes)).is_ok());
+    assert!(
+        federation("fedproto", &[], |_| {}).server.keep(&mut Ledger::restoring(&bytes)).is_ok()
+    );
     let mut wide = federation("fedproto", &[], |setup| setup.model.hidden = 16);
     let told = wide.server.keep(&mut Ledger::restoring(&bytes)).unwrap_err().to_string();
     assert!(told.contains("(3, 16)") && told.contains("(3, 8)"), "{told}");
 }
 
-/// A client that waits for threads and takes up whatever else is to be done, as pieces of kernels do.
+/// A client that waits for threads and takes up whatever else is to be done, as pieces of kernels
+/// do.
 struct Waiting;
 
 impl<T: Real> ClientRule<T> for Waiting {
@@ -173,10 +204,12 @@ impl<T: Real> ClientRule<T> for Sleeping {
     }
 }
 
-/// Under a deadline the time of one client is no other's: the slow one is late, and not the one that waits beside it.
+/// Under a deadline the time of one client is no other's: the slow one is late, and not the one
+/// that waits beside it.
 #[test]
 fn only_the_client_that_is_slow_is_late() {
-    let mut federation = federation("fedavg", &[], |setup| setup.screen.deadline_seconds = Some(1.0));
+    let mut federation =
+        federation("fedavg", &[], |setup| setup.screen.deadline_seconds = Some(1.0));
     federation.clients[0].rule = Box::new(Waiting);
     federation.clients[3].rule = Box::new(Sleeping);
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();

@@ -1,10 +1,12 @@
-//! AFL, agnostic federated learning (Mohri, Sivek and Suresh, ICML 2019): the mixture of clients that hurts most decides.
+//! AFL, agnostic federated learning (Mohri, Sivek and Suresh, ICML 2019): the mixture of clients
+//! that hurts most decides.
 //!
-//! Minimax over mixture weights λ on the simplex, 1/K at first. A round: θ ← Σₖ λₖ θₖ, then λ ← Π(λ + γ L) with Lₖ the
-//! loss of the received model and Π the projection on the simplex. The judged model is the running mean of the iterates,
-//! which is what the guarantee is about.
+//! Minimax over mixture weights λ on the simplex, 1/K at first. A round: θ ← Σₖ λₖ θₖ, then λ ← Π(λ
+//! + γ L) with Lₖ the loss of the received model and Π the projection on the simplex. The judged
+//! model is the running mean of the iterates, which is what the guarantee is about.
 //!
-//! With plain SGD and one local step, Σ λₖ θₖ = θ − η Σ λₖ gₖ is exactly the paper's step with γ_w = η.
+//! With plain SGD and one local step, Σ λₖ θₖ = θ − η Σ λₖ gₖ is exactly the paper's step with γ_w
+//! = η.
 
 use super::{MethodInfo, Round, ServerRule, Terms, Turn};
 use crate::Result;
@@ -22,17 +24,23 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     name: "afl",
     summary: "agnostic: minimises the loss of the worst mixture of clients",
     paper: "Mohri, Sivek and Suresh, Agnostic Federated Learning, ICML 2019",
-    equations: "client k:  L_k = mean CE of the received model on its training nodes; theta_k as in FedAvg\n\
-                server:    theta = sum_k lambda_k theta_k; lambda = projection on the simplex of (lambda + gamma L)\n\
+    equations: "client k:  L_k = mean CE of the received model on its training nodes; theta_k as \
+        in FedAvg\n\
+                server:    theta = sum_k lambda_k theta_k; lambda = projection on the simplex of \
+                (lambda + gamma L)\n\
                 judged:    the mean of theta over all rounds so far",
     wire: "up P + 1 (model, loss), down P",
     evaluated: "the running mean of the global models, on every client's local graph",
-    departures: "Clients send what E local steps made of the model instead of one gradient (the pseudo-gradient of easyFL);\n\
-                 with optimizer = sgd and E = 1 it is the paper's step. Under partial participation lambda is renormalised\n\
-                 over the participants. The projection is the exact one: fair_flearn's is off by one and leaves the simplex.",
+    departures: "Clients send what E local steps made of the model instead of one gradient (the \
+        pseudo-gradient of easyFL);\n\
+                 with optimizer = sgd and E = 1 it is the paper's step. Under partial \
+                 participation lambda is renormalised\n\
+                 over the participants. The projection is the exact one: fair_flearn's is off by \
+                 one and leaves the simplex.",
     refuses: |boost| {
-        (boost == Boost::Model)
-            .then_some("its weights solve a minimax problem, and trust on top would break what they guarantee")
+        (boost == Boost::Model).then_some(
+            "its weights solve a minimax problem, and trust on top would break what they guarantee",
+        )
     },
     extra_bytes: |sizes, _| 4.0 * sizes.parameters,
     outvotes: super::lives_by_weights,
@@ -94,8 +102,13 @@ impl<T: Real> ServerRule<T> for Agnostic<T> {
         super::qffl::loss_form(self.classes)
     }
 
-    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
-        let places: Vec<usize> = updates.iter().filter_map(|u| self.members.binary_search(&u.client).ok()).collect();
+    fn aggregate(
+        &mut self,
+        updates: &[Update<'_, T>],
+        round: &Round<'_, T>,
+    ) -> Result<Option<Combination>> {
+        let places: Vec<usize> =
+            updates.iter().filter_map(|u| self.members.binary_search(&u.client).ok()).collect();
         let mut shares: Vec<f64> = places.iter().map(|&place| self.lambda[place]).collect();
         if shares.iter().all(|share| *share == 0.0) {
             // Nobody of the mixture takes part: those who do count alike.
@@ -128,8 +141,8 @@ impl<T: Real> ServerRule<T> for Agnostic<T> {
 
 /// The nearest point of the probability simplex (Duchi et al., ICML 2008).
 ///
-/// With u the numbers in decreasing order and ρ the last j with uⱼ + (1 − Σ_{i≤j} uᵢ)/j > 0, every number is moved by
-/// (1 − Σ_{i≤ρ} uᵢ)/ρ and cut off at 0.
+/// With u the numbers in decreasing order and ρ the last j with uⱼ + (1 − Σ_{i≤j} uᵢ)/j > 0, every
+/// number is moved by (1 − Σ_{i≤ρ} uᵢ)/ρ and cut off at 0.
 fn project(point: &mut [f64]) {
     let mut sorted = point.to_vec();
     sorted.sort_by(|a, b| b.total_cmp(a));

@@ -1,4 +1,5 @@
-//! Central: one place holds the whole graph, cross-client edges included. The reference without federation.
+//! Central: one place holds the whole graph, cross-client edges included. The reference without
+//! federation.
 
 use super::{Layout, MethodInfo};
 

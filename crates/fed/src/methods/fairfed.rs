@@ -1,11 +1,12 @@
-//! FairFed (Ezzeldin et al., AAAI 2023): clients whose fairness gap departs from the global one lose weight.
+//! FairFed (Ezzeldin et al., AAAI 2023): clients whose fairness gap departs from the global one
+//! lose weight.
 //!
-//! Fₖ = accuracy on minority − accuracy on majority training nodes of the received model, F the same over all clients
-//! together; δₖ = |F − Fₖ|, or |Acc − Accₖ| where a client lacks one of the groups; ωₖ ← ωₖ − β(δₖ − mean δ), from
-//! ωₖ = nₖ/Σn and cut off at 0; θ ← Σ ωₖθₖ / Σ ωₖ.
+//! Fₖ = accuracy on minority − accuracy on majority training nodes of the received model, F the
+//! same over all clients together; δₖ = |F − Fₖ|, or |Acc − Accₖ| where a client lacks one of the
+//! groups; ωₖ ← ωₖ − β(δₖ − mean δ), from ωₖ = nₖ/Σn and cut off at 0; θ ← Σ ωₖθₖ / Σ ωₖ.
 //!
-//! The paper's sensitive groups are people; here they are the client's minority and majority classes. Weights are kept in
-//! nodes (ω·Σn), so that β = 0 is FedAvg bit for bit.
+//! The paper's sensitive groups are people; here they are the client's minority and majority
+//! classes. Weights are kept in nodes (ω·Σn), so that β = 0 is FedAvg bit for bit.
 
 use super::{MethodInfo, Round, ServerRule, Terms, Turn};
 use crate::Result;
@@ -24,14 +25,20 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     name: "fairfed",
     summary: "fairness-aware weights: a client whose gap departs from the global one loses weight",
     paper: "Ezzeldin et al., FairFed: Enabling Group Fairness in Federated Learning, AAAI 2023",
-    equations: "client k:  F_k = acc(minority) - acc(majority) on training nodes, of the received model\n\
+    equations: "client k:  F_k = acc(minority) - acc(majority) on training nodes, of the received \
+        model\n\
                 server:    delta_k = |F - F_k| (|Acc - Acc_k| where a group is empty)\n\
-                \x20          omega_k = max(0, omega_k - beta (delta_k - mean delta)), from n_k / sum_j n_j\n\
+                \x20          omega_k = max(0, omega_k - beta (delta_k - mean delta)), from n_k / \
+                sum_j n_j\n\
                 \x20          theta = sum_k omega_k theta_k / sum_k omega_k",
-    wire: "up P + 5 (model, size, hits and nodes of both groups), down P + 2 (F and Acc of the round before)",
-    departures: "Groups are a client's minority and majority classes by its training labels (minority_ratio), not\n\
-                 a sensitive attribute. The server computes delta from the counts that clients send; the paper hides them\n\
-                 by secure aggregation. Weights are cut off at 0; if all reach 0 they start again from the sizes.\n\
+    wire: "up P + 5 (model, size, hits and nodes of both groups), down P + 2 (F and Acc of the \
+        round before)",
+    departures: "Groups are a client's minority and majority classes by its training labels \
+        (minority_ratio), not\n\
+                 a sensitive attribute. The server computes delta from the counts that clients \
+                 send; the paper hides them\n\
+                 by secure aggregation. Weights are cut off at 0; if all reach 0 they start again \
+                 from the sizes.\n\
                  Under model boosting the gap has no say (gamma): the method already has its own.",
     outvotes: super::lives_by_weights,
     ..MethodInfo::PLAIN
@@ -43,8 +50,8 @@ pub(super) const INFO: MethodInfo = MethodInfo {
 pub struct Config {
     /// Rate β at which weights move, at least 0; 0 is FedAvg.
     pub beta: f64,
-    /// Minority classes of a client: the smallest classes that together hold at least this share of its training labels,
-    /// above 0 and at most 1; the largest class never is one.
+    /// Minority classes of a client: the smallest classes that together hold at least this share of
+    /// its training labels, above 0 and at most 1; the largest class never is one.
     pub minority_ratio: f64,
 }
 
@@ -62,7 +69,8 @@ impl Config {
 }
 
 pub(super) fn client<T: Real>(terms: &Terms<'_, T>, data: &LocalData<T>) -> GapReporter {
-    let minority = minority_classes(&data.training_counts(), terms.setup.methods.fairfed.minority_ratio);
+    let minority =
+        minority_classes(&data.training_counts(), terms.setup.methods.fairfed.minority_ratio);
     GapReporter { minority, counts: [0.0; 4] }
 }
 
@@ -128,13 +136,22 @@ impl<T: Real> ServerRule<T> for FairWeights<T> {
 
     fn form(&self, turn: &Turn<'_, T>) -> Form {
         let counts = Part::whole("count of training nodes", 4, 0.0..=turn.labelled);
-        let form = Form::model().with(counts).adding_up("two groups of nodes", [1, 3], turn.labelled..=turn.labelled);
+        let form = Form::model().with(counts).adding_up(
+            "two groups of nodes",
+            [1, 3],
+            turn.labelled..=turn.labelled,
+        );
         let hits = "at most as many hits as there are nodes in the group,";
         form.ordered(hits, 0, 1).ordered(hits, 2, 3)
     }
 
-    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
-        let counts: Vec<Served> = updates.iter().map(|u| Served::read(&u.message.numbers)).collect();
+    fn aggregate(
+        &mut self,
+        updates: &[Update<'_, T>],
+        round: &Round<'_, T>,
+    ) -> Result<Option<Combination>> {
+        let counts: Vec<Served> =
+            updates.iter().map(|u| Served::read(&u.message.numbers)).collect();
         let all = counts.iter().fold(Served::default(), Served::and);
         let departures: Vec<f64> = counts.iter().map(|one| one.departure(&all)).collect();
         let mean = departures.iter().sum::<f64>() / departures.len() as f64;
@@ -142,7 +159,9 @@ impl<T: Real> ServerRule<T> for FairWeights<T> {
         let mut weights: Vec<f64> = updates
             .iter()
             .zip(&departures)
-            .map(|(u, delta)| self.weights[u.client].unwrap_or(u.size) - self.beta * (delta - mean) * nodes)
+            .map(|(u, delta)| {
+                self.weights[u.client].unwrap_or(u.size) - self.beta * (delta - mean) * nodes
+            })
             .map(|weight| weight.max(0.0))
             .collect();
         if weights.iter().all(|weight| *weight == 0.0) {
@@ -160,7 +179,9 @@ impl<T: Real> ServerRule<T> for FairWeights<T> {
         ledger.keep("global", &mut self.global)?;
         ledger.within("told", |ledger| self.told.keep_shaped(ledger))?;
         let weights = self.weights.iter_mut().enumerate();
-        weights.into_iter().try_for_each(|(k, weight)| ledger.option(&k.to_string(), weight, || 0.0))
+        weights
+            .into_iter()
+            .try_for_each(|(k, weight)| ledger.option(&k.to_string(), weight, || 0.0))
     }
 
     fn models(&self) -> Vec<&Params<T>> {
@@ -182,7 +203,10 @@ impl Served {
 
     fn and(self, other: &Self) -> Self {
         let add = |a: (f64, f64), b: (f64, f64)| (a.0 + b.0, a.1 + b.1);
-        Self { minority: add(self.minority, other.minority), majority: add(self.majority, other.majority) }
+        Self {
+            minority: add(self.minority, other.minority),
+            majority: add(self.majority, other.majority),
+        }
     }
 
     /// acc(minority) − acc(majority), if both have nodes.

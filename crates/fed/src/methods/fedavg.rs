@@ -1,8 +1,8 @@
 //! FedAvg (McMahan et al., AISTATS 2017): the size-weighted mean of what clients trained.
 //!
-//! θ ← Σₖ (nₖ / Σⱼ nⱼ) θₖ over the participants of the round. nₖ counts all local nodes, or training nodes with
-//! `client_weight = "labelled"`. The mean is taken of models, not of differences, so that one client alone gives
-//! exactly the model it trained.
+//! θ ← Σₖ (nₖ / Σⱼ nⱼ) θₖ over the participants of the round. nₖ counts all local nodes, or
+//! training nodes with `client_weight = "labelled"`. The mean is taken of models, not of
+//! differences, so that one client alone gives exactly the model it trained.
 
 use super::{MethodInfo, Round, ServerRule, Terms};
 use crate::Result;
@@ -14,7 +14,8 @@ use boostfgl_nn::{Ledger, Params, Real};
 pub(super) const INFO: MethodInfo = MethodInfo {
     name: "fedavg",
     summary: "size-weighted mean of the clients' models",
-    paper: "McMahan et al., Communication-Efficient Learning of Deep Networks from Decentralized Data, AISTATS 2017",
+    paper: "McMahan et al., Communication-Efficient Learning of Deep Networks from Decentralized \
+        Data, AISTATS 2017",
     equations: "client k:  theta_k = E full-batch steps on (1/n_k^L) sum_v CE_v, from theta\n\
                 server:    theta = sum_k (n_k / sum_j n_j) theta_k",
     wire: "up P + 1 (model, size), down P",
@@ -39,7 +40,11 @@ impl<T: Real> ServerRule<T> for Averaging<T> {
         Some(&self.global)
     }
 
-    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
+    fn aggregate(
+        &mut self,
+        updates: &[Update<'_, T>],
+        round: &Round<'_, T>,
+    ) -> Result<Option<Combination>> {
         let sizes: Vec<f64> = updates.iter().map(|u| u.size).collect();
         let combination = Combination::new(updates, &sizes, round.boost)?;
         let combination = combination.combine(updates, round.aggregation, &mut self.global)?;

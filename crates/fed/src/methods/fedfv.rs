@@ -1,14 +1,16 @@
-//! FedFV (Wang et al., IJCAI 2021): gradients that conflict are turned out of each other's way before they are averaged.
+//! FedFV (Wang et al., IJCAI 2021): gradients that conflict are turned out of each other's way
+//! before they are averaged.
 //!
 //! With gₖ = θ − θₖ and clients ordered by their loss under the received model:
-//! 1. the α share with the largest losses keep their gradient; every other gᵢ is taken against the original gⱼ in that
-//!    order, and where gᵢ·gⱼ < 0 its part along gⱼ is removed;
+//! 1. the α share with the largest losses keep their gradient; every other gᵢ is taken against the
+//!    original gⱼ in that order, and where gᵢ·gⱼ < 0 its part along gⱼ is removed;
 //! 2. g = mean gᵢ;
-//! 3. clients that are absent now but took part at most τ rounds ago: the sum of those last gradients that conflict with
-//!    g is removed from g the same way, the oldest round first;
+//! 3. clients that are absent now but took part at most τ rounds ago: the sum of those last
+//!    gradients that conflict with g is removed from g the same way, the oldest round first;
 //! 4. g is stretched to the length of the plain mean, and θ ← θ − g.
 //!
-//! All of this happens in the span of the gradients, so that only their Gram matrix and one weighted sum touch P numbers.
+//! All of this happens in the span of the gradients, so that only their Gram matrix and one
+//! weighted sum touch P numbers.
 
 use super::qffl::{loss_form, step};
 use super::{MethodInfo, Round, ServerRule, Terms, Turn};
@@ -25,15 +27,22 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     name: "fedfv",
     summary: "fair averaging: conflicting client gradients are projected out of each other's way",
     paper: "Wang et al., Federated Learning with Fair Averaging, IJCAI 2021",
-    equations: "client k:  F_k = mean CE of the received model on its training nodes; g_k = theta - theta_k\n\
-                server:    but for the alpha share with the largest F: g_i = g_i - (g_i.g_j/|g_j|^2) g_j where g_i.g_j < 0\n\
-                \x20          g = mean g_i; absent clients of the last tau rounds likewise; theta = theta - g |mean g_k|/|g|",
+    equations: "client k:  F_k = mean CE of the received model on its training nodes; g_k = theta \
+        - theta_k\n\
+                server:    but for the alpha share with the largest F: g_i = g_i - \
+                (g_i.g_j/|g_j|^2) g_j where g_i.g_j < 0\n\
+                \x20          g = mean g_i; absent clients of the last tau rounds likewise; theta \
+                = theta - g |mean g_k|/|g|",
     wire: "up P + 1 (model, loss), down P",
-    departures: "The stage against earlier gradients looks at clients that are absent now, as the paper says; public code also\n\
-                 looks at the current ones. Under full participation the stage does nothing. Exactly opposite gradients\n\
+    departures: "The stage against earlier gradients looks at clients that are absent now, as the \
+        paper says; public code also\n\
+                 looks at the current ones. Under full participation the stage does nothing. \
+                 Exactly opposite gradients\n\
                  leave no direction: the model then stays where it is.",
     extra_bytes: |sizes, _| 4.0 * (2.0 * sizes.clients() + 1.0) * sizes.parameters,
-    outvotes: |_| Some("the server takes a step along projected updates instead of a mean of models"),
+    outvotes: |_| {
+        Some("the server takes a step along projected updates instead of a mean of models")
+    },
     ..MethodInfo::PLAIN
 };
 
@@ -41,7 +50,8 @@ pub(super) const INFO: MethodInfo = MethodInfo {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Share α of the clients, those with the largest losses, whose gradient is not projected, from 0 to 1.
+    /// Share α of the clients, those with the largest losses, whose gradient is not projected, from
+    /// 0 to 1.
     pub alpha: f64,
     /// How many rounds τ back the gradients of absent clients still count; 0 for none.
     pub tau: usize,
@@ -89,9 +99,14 @@ impl<T: Real> ServerRule<T> for FairAveraging<T> {
         loss_form(self.classes)
     }
 
-    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
+    fn aggregate(
+        &mut self,
+        updates: &[Update<'_, T>],
+        round: &Round<'_, T>,
+    ) -> Result<Option<Combination>> {
         for update in updates {
-            let (_, gradient) = self.last[update.client].get_or_insert_with(|| (0, update.params().clone()));
+            let (_, gradient) =
+                self.last[update.client].get_or_insert_with(|| (0, update.params().clone()));
             gradient.set_weighted_sum(&[&self.global, update.params()], |_| vec![1.0, -1.0]);
             self.last[update.client].as_mut().into_iter().for_each(|last| last.0 = round.done);
         }
@@ -107,8 +122,9 @@ impl<T: Real> ServerRule<T> for FairAveraging<T> {
         let mut mean = gram.mean(&self.config, &losses, &trusted.mean_weights());
         let ages: Vec<usize> = absent.iter().map(|(_, age)| *age).collect();
         gram.avoid_absent(&mut mean, updates.len(), &ages);
-        let plain: Vec<f64> =
-            (0..gram.len()).map(|i| if i < updates.len() { 1.0 / updates.len() as f64 } else { 0.0 }).collect();
+        let plain: Vec<f64> = (0..gram.len())
+            .map(|i| if i < updates.len() { 1.0 / updates.len() as f64 } else { 0.0 })
+            .collect();
         let length = gram.norm(&mean);
         let stretch = if length > 0.0 { gram.norm(&plain) / length } else { 0.0 };
         mean.iter_mut().for_each(|c| *c *= stretch);
@@ -141,7 +157,8 @@ impl<T: Real> ServerRule<T> for FairAveraging<T> {
 }
 
 impl<T: Real> FairAveraging<T> {
-    /// Clients that are absent now and took part 1 to τ rounds ago, with that age, the oldest first.
+    /// Clients that are absent now and took part 1 to τ rounds ago, with that age, the oldest
+    /// first.
     fn absent(&self, updates: &[Update<'_, T>], done: usize) -> Vec<(usize, usize)> {
         let mut absent: Vec<(usize, usize)> = (0..self.last.len())
             .filter(|k| updates.iter().all(|u| u.client != *k))
@@ -194,7 +211,8 @@ impl Gram {
         }
     }
 
-    /// Steps 1 and 2: the weighted mean of the current clients' gradients, conflicts among them removed.
+    /// Steps 1 and 2: the weighted mean of the current clients' gradients, conflicts among them
+    /// removed.
     fn mean(&self, config: &Config, losses: &[f64], weights: &[f64]) -> Vec<f64> {
         let n = losses.len();
         let mut order: Vec<usize> = (0..n).collect();
@@ -206,7 +224,10 @@ impl Gram {
         for (i, weight) in weights.iter().enumerate() {
             let mut own = self.unit(i);
             if !spared.contains(&i) {
-                order.iter().filter(|&&j| j != i).for_each(|&j| self.avoid(&mut own, &self.unit(j)));
+                order
+                    .iter()
+                    .filter(|&&j| j != i)
+                    .for_each(|&j| self.avoid(&mut own, &self.unit(j)));
             }
             mean.iter_mut().zip(own).for_each(|(mean, own)| *mean += weight * own);
         }
@@ -220,7 +241,8 @@ impl Gram {
             let same = ages[at..].iter().take_while(|age| **age == ages[at]).count();
             let round = first + at..first + at + same;
             let conflicts = |i: usize| round.contains(&i) && self.dot(mean, &self.unit(i)) < 0.0;
-            let sum: Vec<f64> = (0..self.len()).map(|i| f64::from(u8::from(conflicts(i)))).collect();
+            let sum: Vec<f64> =
+                (0..self.len()).map(|i| f64::from(u8::from(conflicts(i)))).collect();
             self.avoid(mean, &sum);
             at += same;
         }

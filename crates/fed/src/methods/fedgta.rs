@@ -1,16 +1,21 @@
-//! FedGTA (Li et al., VLDB 2024): every client gets the mean of the clients whose graphs look like its own.
+//! FedGTA (Li et al., VLDB 2024): every client gets the mean of the clients whose graphs look like
+//! its own.
 //!
 //! Local training is FedAvg's. Afterwards a client
 //! 1. predicts Ŷ = softmax(logits) for all its nodes;
-//! 2. propagates labels for `steps` rounds: F⁰ is the truth on training nodes and Ŷ elsewhere, F ← ½ÂF + ½F⁰, then F⁰ is
-//!    added once more on training nodes;
+//! 2. propagates labels for `steps` rounds: F⁰ is the truth on training nodes and Ŷ elsewhere, F ←
+//!    ½ÂF + ½F⁰, then F⁰ is added once more on training nodes;
 //! 3. takes Y = softmax(F) and Y' = softmax(F/temperature), with the truth on training nodes;
-//! 4. sends the mixed moments: for every class and order q ≤ M the mean of Y^q and of (Y − mean Y)^q;
-//! 5. sends the local smoothing confidence H = Σᵥ (dᵥ + 1) Σ_c (1/e + Y'ᵥ_c ln(Y'ᵥ_c + 10⁻⁸)), which is above 0.
+//! 4. sends the mixed moments: for every class and order q ≤ M the mean of Y^q and of (Y − mean
+//!    Y)^q;
+//! 5. sends the local smoothing confidence H = Σᵥ (dᵥ + 1) Σ_c (1/e + Y'ᵥ_c ln(Y'ᵥ_c + 10⁻⁸)),
+//!    which is above 0.
 //!
-//! The server gives client i the model Σ_{j∈Aᵢ} (Hⱼ/Σ_{Aᵢ} H) θⱼ with Aᵢ = {j : cos(momentsᵢ, momentsⱼ) > ε} ∪ {i}.
+//! The server gives client i the model Σ_{j∈Aᵢ} (Hⱼ/Σ_{Aᵢ} H) θⱼ with Aᵢ = {j : cos(momentsᵢ,
+//! momentsⱼ) > ε} ∪ {i}.
 //!
-//! Propagation of labels uses Â of the graph itself whatever the boosts, or clients would not be comparable.
+//! Propagation of labels uses Â of the graph itself whatever the boosts, or clients would not be
+//! comparable.
 
 use super::{Judged, MethodInfo, Round, ServerRule, Terms, Turn};
 use crate::aggregate::{Combination, Update};
@@ -30,14 +35,21 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     name: "fedgta",
     summary: "personal models: each client averages the clients with similar label propagation",
     paper: "Li et al., FedGTA: Topology-aware Averaging for Federated Graph Learning, VLDB 2024",
-    equations: "client k:  F = label propagation (5 steps) of truth and softmax predictions; Y = softmax F\n\
-                \x20          moments m_k = [mean Y^q, mean (Y - mean Y)^q], q = 1..M; H_k = sum_v d_v sum_c (1/e + Y' ln Y')\n\
-                server:    A_i = {j: cos(m_i, m_j) > epsilon} and i;  theta_i = sum_{j in A_i} (H_j / sum_A H) theta_j",
-    wire: "up P + 2CM + 1 (model, moments, confidence; CM with one kind of moment), down P (personal)",
+    equations: "client k:  F = label propagation (5 steps) of truth and softmax predictions; Y = \
+        softmax F\n\
+                \x20          moments m_k = [mean Y^q, mean (Y - mean Y)^q], q = 1..M; H_k = \
+                sum_v d_v sum_c (1/e + Y' ln Y')\n\
+                server:    A_i = {j: cos(m_i, m_j) > epsilon} and i;  theta_i = sum_{j in A_i} \
+                (H_j / sum_A H) theta_j",
+    wire: "up P + 2CM + 1 (model, moments, confidence; CM with one kind of moment), down P \
+        (personal)",
     evaluated: "each client's personal model right after aggregation, on its local graph",
-    departures: "The shared backbone replaces GAMLP. Label propagation is seeded with training labels as in the official code;\n\
-                 OpenFGL seeds with predictions and starts the rest at zero. A client always accepts itself, which a strict\n\
-                 comparison at epsilon = 1 would not. Degrees count the node itself, so that a client without edges has a\n\
+    departures: "The shared backbone replaces GAMLP. Label propagation is seeded with training \
+        labels as in the official code;\n\
+                 OpenFGL seeds with predictions and starts the rest at zero. A client always \
+                 accepts itself, which a strict\n\
+                 comparison at epsilon = 1 would not. Degrees count the node itself, so that a \
+                 client without edges has a\n\
                  confidence too.",
     judged: Judged::Personal,
     extra_bytes: |sizes, _| {
@@ -45,7 +57,12 @@ pub(super) const INFO: MethodInfo = MethodInfo {
         let padded = (sizes.classes / 8.0).ceil() * 8.0;
         4.0 * (sizes.clients() * sizes.parameters + 4.0 * nodes * padded) + 8.0 * (arcs + nodes)
     },
-    outvotes: |_| Some("every client gets a mean of its own, of those that are like it: too few to be outvoted"),
+    outvotes: |_| {
+        Some(
+            "every client gets a mean of its own, of those that are like it: too few to be \
+             outvoted",
+        )
+    },
     ..MethodInfo::PLAIN
 };
 
@@ -53,7 +70,8 @@ pub(super) const INFO: MethodInfo = MethodInfo {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Least cosine ε of two clients' moments to be averaged, from -1 (everybody) to 1 (nobody else).
+    /// Least cosine ε of two clients' moments to be averaged, from -1 (everybody) to 1 (nobody
+    /// else).
     pub epsilon: f64,
     /// Steps of label propagation, 1 to 1000000000.
     pub steps: usize,
@@ -79,14 +97,24 @@ pub enum MomentKind {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { epsilon: 0.5, steps: 5, moments: 10, moment_kind: MomentKind::Hybrid, temperature: 20.0 }
+        Self {
+            epsilon: 0.5,
+            steps: 5,
+            moments: 10,
+            moment_kind: MomentKind::Hybrid,
+            temperature: 20.0,
+        }
     }
 }
 
 impl Config {
     pub(super) fn check(&self) -> Result<()> {
         if !(-1.0..=1.0).contains(&self.epsilon) {
-            return Err(Error::setting("methods.fedgta.epsilon", "a number from -1 to 1", self.epsilon));
+            return Err(Error::setting(
+                "methods.fedgta.epsilon",
+                "a number from -1 to 1",
+                self.epsilon,
+            ));
         }
         steps("methods.fedgta.steps", 1, self.steps)?;
         if !(1..=50).contains(&self.moments) {
@@ -146,11 +174,15 @@ impl<T: Real> Smoothing<T> {
         labels.copy_from(seeds);
         let mut next = desk.pool().take(seeds.rows(), seeds.columns());
         // Labels are messages too: they go up as moments.
-        let (noise, nodes) = (desk.noise(Occasion::Rule(0)), Vec::from_iter(0..seeds.rows() as u32));
+        let (noise, nodes) =
+            (desk.noise(Occasion::Rule(0)), Vec::from_iter(0..seeds.rows() as u32));
         for step in 0..self.config.steps {
             self.operator.csr().multiply(&labels, &mut next);
             noise.add_to(&mut next, &nodes, step);
-            next.data_mut().iter_mut().zip(seeds.data()).for_each(|(f, f0)| *f = half * *f + half * *f0);
+            next.data_mut()
+                .iter_mut()
+                .zip(seeds.data())
+                .for_each(|(f, f0)| *f = half * *f + half * *f0);
             for &v in desk.data().training() {
                 let row = next.row_mut(v as usize).iter_mut();
                 row.zip(seeds.row(v as usize)).for_each(|(f, f0)| *f += *f0);
@@ -182,7 +214,10 @@ fn moments<T: Real>(labels: &Matrix<T>, config: &Config) -> Vec<f64> {
             let first = some * SIDE_BY_SIDE;
             let powers = power_sums(labels, first, centre, config.moments);
             for (order, powers) in sums.chunks_exact_mut(classes).zip(&powers) {
-                order[first..].iter_mut().zip(powers).for_each(|(sum, power)| *sum = power / n as f64);
+                order[first..]
+                    .iter_mut()
+                    .zip(powers)
+                    .for_each(|(sum, power)| *sum = power / n as f64);
             }
         }
         sums
@@ -203,7 +238,12 @@ fn moments<T: Real>(labels: &Matrix<T>, config: &Config) -> Vec<f64> {
 const SIDE_BY_SIDE: usize = 8;
 
 /// Σᵥ (y − centre)ᵖ of a few classes from `first` on, for p = 1, 2, …, `orders`.
-fn power_sums<T: Real>(labels: &Matrix<T>, first: usize, centre: &[f64], orders: usize) -> Vec<[f64; SIDE_BY_SIDE]> {
+fn power_sums<T: Real>(
+    labels: &Matrix<T>,
+    first: usize,
+    centre: &[f64],
+    orders: usize,
+) -> Vec<[f64; SIDE_BY_SIDE]> {
     let mut sums = vec![[0.0; SIDE_BY_SIDE]; orders];
     for v in 0..labels.rows() {
         let (mut x, mut power) = ([0.0; SIDE_BY_SIDE], [1.0; SIDE_BY_SIDE]);
@@ -219,7 +259,8 @@ fn power_sums<T: Real>(labels: &Matrix<T>, first: usize, centre: &[f64], orders:
     sums
 }
 
-/// Σᵥ (dᵥ + 1) Σ_c (1/e + y ln(y + 10⁻⁸)). Since −y ln y ≤ 1/e no summand is below 0 but for the 10⁻⁸.
+/// Σᵥ (dᵥ + 1) Σ_c (1/e + y ln(y + 10⁻⁸)). Since −y ln y ≤ 1/e no summand is below 0 but for the
+/// 10⁻⁸.
 fn confidence<T: Real>(labels: &Matrix<T>, reach: &[f64]) -> f64 {
     let sharpness = |y: &T| 1.0 / std::f64::consts::E + y.f64() * libm::log(y.f64() + 1e-8);
     (0..labels.rows()).map(|v| reach[v] * labels.row(v).iter().map(sharpness).sum::<f64>()).sum()
@@ -230,10 +271,17 @@ pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> TopologyAware<T> {
     let config = &terms.setup.methods.fedgta;
     let moments = config.numbers_per_class() * terms.classes;
     let models = vec![initial; terms.clients];
-    TopologyAware { epsilon: config.epsilon, moments, classes: terms.classes, models, spare: Vec::new() }
+    TopologyAware {
+        epsilon: config.epsilon,
+        moments,
+        classes: terms.classes,
+        models,
+        spare: Vec::new(),
+    }
 }
 
-/// Moments of what lies between 0 and 1 do so too, up to rounding, or between −1 and 1 about a mean.
+/// Moments of what lies between 0 and 1 do so too, up to rounding, or between −1 and 1 about a
+/// mean.
 const LARGEST_MOMENT: f64 = 1.0 + 1e-6;
 /// 1/e + y ln(y + 10⁻⁸) is at most 1/e from 0 to 1, up to rounding.
 const LARGEST_SHARPNESS: f64 = 1.0 / std::f64::consts::E + 1e-4;
@@ -261,17 +309,24 @@ impl<T: Real> ServerRule<T> for TopologyAware<T> {
         Form::model().with(moments).with(Part::new("confidence", 1, -1.0..=most))
     }
 
-    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
-        let described: Vec<(&[f64], f64)> = updates.iter().filter_map(|u| split(&u.message.numbers)).collect();
+    fn aggregate(
+        &mut self,
+        updates: &[Update<'_, T>],
+        round: &Round<'_, T>,
+    ) -> Result<Option<Combination>> {
+        let described: Vec<(&[f64], f64)> =
+            updates.iter().filter_map(|u| split(&u.message.numbers)).collect();
         let accepted = |i: usize| -> Vec<usize> {
-            let like = |j: &usize| *j == i || cosine(described[i].0, described[*j].0) > self.epsilon;
+            let like =
+                |j: &usize| *j == i || cosine(described[i].0, described[*j].0) > self.epsilon;
             (0..updates.len()).filter(like).collect()
         };
         let sets: Vec<Vec<usize>> = (0..updates.len()).map(accepted).collect();
         let mut influence = vec![0.0; updates.len()];
         for (i, set) in sets.iter().enumerate() {
             let chosen: Vec<Update<'_, T>> = set.iter().map(|&j| updates[j]).collect();
-            let confidences: Vec<f64> = set.iter().map(|&j| described[j].1.max(f64::MIN_POSITIVE)).collect();
+            let confidences: Vec<f64> =
+                set.iter().map(|&j| described[j].1.max(f64::MIN_POSITIVE)).collect();
             let combination = Combination::new(&chosen, &confidences, round.boost)?;
             for (j, weight) in set.iter().zip(combination.mean_weights()) {
                 influence[*j] += weight / updates.len() as f64;
@@ -293,7 +348,8 @@ impl<T: Real> ServerRule<T> for TopologyAware<T> {
 
     fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
         // Clients that share a model share it on the disk, too, and afterwards.
-        let same = |k: usize| (0..k).find(|&j| Arc::ptr_eq(&self.models[j], &self.models[k])).unwrap_or(k);
+        let same =
+            |k: usize| (0..k).find(|&j| Arc::ptr_eq(&self.models[j], &self.models[k])).unwrap_or(k);
         let owners: Vec<usize> = (0..self.models.len()).map(same).collect();
         for (k, mut owner) in owners.into_iter().enumerate() {
             ledger.keep(&format!("owner of {k}"), &mut owner)?;

@@ -1,12 +1,14 @@
 //! FedProto (Tan et al., AAAI 2022): only class prototypes travel.
 //!
-//! Local objective CE + λ · mean over training nodes v of MSE(hᵥ, p_{yᵥ}), hᵥ the hidden representation and p the global
-//! prototypes of the last round. After training a client sends the mean hidden vector (without dropout) of its training
-//! nodes of each class, and their number; the server averages each class over the clients that own it. No parameter is
-//! ever sent; each client keeps its own model. Before the first exchange there is no prototype and no term.
+//! Local objective CE + λ · mean over training nodes v of MSE(hᵥ, p_{yᵥ}), hᵥ the hidden
+//! representation and p the global prototypes of the last round. After training a client sends the
+//! mean hidden vector (without dropout) of its training nodes of each class, and their number; the
+//! server averages each class over the clients that own it. No parameter is ever sent; each client
+//! keeps its own model. Before the first exchange there is no prototype and no term.
 //!
-//! A class may have no prototype yet because its owners have not taken part. So the server says with the prototypes which of
-//! them exist (a number per class), and nodes of other classes are not drawn anywhere; the mean is over all training nodes.
+//! A class may have no prototype yet because its owners have not taken part. So the server says
+//! with the prototypes which of them exist (a number per class), and nodes of other classes are not
+//! drawn anywhere; the mean is over all training nodes.
 
 use super::isolated::Nobody;
 use super::{Judged, MethodInfo, Round, ServerRule, Terms, Turn, needs_hidden};
@@ -26,17 +28,24 @@ use serde::{Deserialize, Serialize};
 pub(super) const INFO: MethodInfo = MethodInfo {
     name: "fedproto",
     summary: "only class prototypes are shared; every client keeps its own model",
-    paper: "Tan et al., FedProto: Federated Prototype Learning across Heterogeneous Clients, AAAI 2022",
-    equations: "client k:  CE + lambda mean_v |h_v - p_{y_v}|^2 / h, over training nodes (0 for classes without p_c yet)\n\
+    paper: "Tan et al., FedProto: Federated Prototype Learning across Heterogeneous Clients, AAAI \
+        2022",
+    equations: "client k:  CE + lambda mean_v |h_v - p_{y_v}|^2 / h, over training nodes (0 for \
+        classes without p_c yet)\n\
                 \x20          p_kc = mean of h_v over its class c\n\
                 server:    p_c = sum_k n_kc p_kc / sum_k n_kc over the clients that own class c",
-    wire: "up C h + C (prototypes, counts), from the second round on down C h + C (prototypes, which of them exist);\n\
+    wire: "up C h + C (prototypes, counts), from the second round on down C h + C (prototypes, \
+        which of them exist);\n\
            no parameter travels",
     evaluated: "each client's own model, on its local graph",
-    departures: "Prototypes come from a pass without dropout after training, not from the last training pass. Classes are\n\
-                 averaged over their owners only: OpenFGL counts missing classes as zero vectors, which shrinks the\n\
-                 prototypes of rare classes. fedproto.prototype_weight = \"uniform\" is the official code's mean.\n\
-                 Under model boosting the update norm has no say (lambda_s): no parameter is combined.",
+    departures: "Prototypes come from a pass without dropout after training, not from the last \
+        training pass. Classes are\n\
+                 averaged over their owners only: OpenFGL counts missing classes as zero vectors, \
+                 which shrinks the\n\
+                 prototypes of rare classes. fedproto.prototype_weight = \"uniform\" is the \
+                 official code's mean.\n\
+                 Under model boosting the update norm has no say (lambda_s): no parameter is \
+                 combined.",
     judged: Judged::Personal,
     network: needs_hidden,
     outvotes: |_| Some("prototypes are combined, not models"),
@@ -49,7 +58,8 @@ pub(super) const INFO: MethodInfo = MethodInfo {
 pub struct Config {
     /// Strength λ of the pull towards prototypes, at least 0.
     pub lambda: f64,
-    /// How a class's prototypes are averaged over its owners: by their training nodes of the class, or alike.
+    /// How a class's prototypes are averaged over its owners: by their training nodes of the class,
+    /// or alike.
     pub prototype_weight: PrototypeWeight,
 }
 
@@ -89,7 +99,10 @@ pub(super) struct Prototyped<T> {
 impl<T: Real> Prototyped<T> {
     /// The global prototype of a class, if there is one yet.
     fn prototype(&self, class: usize) -> Option<&[T]> {
-        self.heard.as_ref().filter(|heard| heard.numbers[class] > 0.0).map(|heard| heard.tensors[0].row(class))
+        self.heard
+            .as_ref()
+            .filter(|heard| heard.numbers[class] > 0.0)
+            .map(|heard| heard.tensors[0].row(class))
     }
 }
 
@@ -105,9 +118,14 @@ impl<T: Real> ClientRule<T> for Prototyped<T> {
         };
         let training = desk.data().training();
         let rows = desk.hidden_rows(training);
-        let target = |v: &u32| desk.data().training_label(*v as usize).and_then(|label| self.prototype(label as usize));
-        let pairs: Vec<(u32, &[T])> =
-            rows.into_iter().zip(training).filter_map(|(row, v)| target(v).map(|target| (row, target))).collect();
+        let target = |v: &u32| {
+            desk.data().training_label(*v as usize).and_then(|label| self.prototype(label as usize))
+        };
+        let pairs: Vec<(u32, &[T])> = rows
+            .into_iter()
+            .zip(training)
+            .filter_map(|(row, v)| target(v).map(|target| (row, target)))
+            .collect();
         let (value, mut gradient) = losses::squared_error(hidden, &pairs, desk.pool());
         // The mean is over all training nodes: those of a class without a prototype add 0.
         let strength = self.lambda * (pairs.len() as f64 / training.len().max(1) as f64);
@@ -118,16 +136,24 @@ impl<T: Real> ClientRule<T> for Prototyped<T> {
     fn finish(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
         let (logits, hidden) = desk.inspect(local);
         desk.pool().put(logits);
-        let Some(hidden) = hidden else { unreachable!("networks without a hidden layer are refused") };
+        let Some(hidden) = hidden else {
+            unreachable!("networks without a hidden layer are refused")
+        };
         let counts = desk.data().training_counts();
         let mut sums = vec![vec![0.0; hidden.columns()]; counts.len()];
         for &v in desk.data().training() {
             let Some(label) = desk.data().training_label(v as usize) else { continue };
-            sums[label as usize].iter_mut().zip(hidden.row(v as usize)).for_each(|(sum, x)| *sum += x.f64());
+            sums[label as usize]
+                .iter_mut()
+                .zip(hidden.row(v as usize))
+                .for_each(|(sum, x)| *sum += x.f64());
         }
         let mut own = Matrix::zeros(counts.len(), hidden.columns());
         for (c, sum) in sums.iter().enumerate() {
-            own.row_mut(c).iter_mut().zip(sum).for_each(|(p, sum)| *p = T::of(sum / counts[c].max(1) as f64));
+            own.row_mut(c)
+                .iter_mut()
+                .zip(sum)
+                .for_each(|(p, sum)| *p = T::of(sum / counts[c].max(1) as f64));
         }
         desk.pool().put(hidden);
         let numbers = counts.iter().map(|count| *count as f64).collect();
@@ -145,7 +171,8 @@ pub(super) struct Prototypes<T> {
     weight: PrototypeWeight,
     /// Classes and the width of the hidden representation.
     shape: (usize, usize),
-    /// What clients are told: a prototype per class, and 1 for each class that has one, 0 for the others.
+    /// What clients are told: a prototype per class, and 1 for each class that has one, 0 for the
+    /// others.
     global: Option<Message<T>>,
 }
 
@@ -164,9 +191,14 @@ impl<T: Real> ServerRule<T> for Prototypes<T> {
         form.adding_up("counts of training nodes", 0..self.shape.0, turn.labelled..=turn.labelled)
     }
 
-    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
+    fn aggregate(
+        &mut self,
+        updates: &[Update<'_, T>],
+        round: &Round<'_, T>,
+    ) -> Result<Option<Combination>> {
         let boost = round.boost.map(ModelBoost::without_norm);
-        let trusted = Combination::new(updates, &vec![1.0; updates.len()], boost.as_ref())?.mean_weights();
+        let trusted =
+            Combination::new(updates, &vec![1.0; updates.len()], boost.as_ref())?.mean_weights();
         let (classes, width) = self.shape;
         let mut global = self.global.take().unwrap_or_else(|| Message {
             numbers: vec![0.0; classes],
@@ -177,12 +209,16 @@ impl<T: Real> ServerRule<T> for Prototypes<T> {
                 PrototypeWeight::Counts => u.message.numbers[c],
                 PrototypeWeight::Uniform => u.message.numbers[c].min(1.0),
             };
-            let weights: Vec<f64> = updates.iter().zip(&trusted).map(|(u, trust)| owned(u) * trust).collect();
+            let weights: Vec<f64> =
+                updates.iter().zip(&trusted).map(|(u, trust)| owned(u) * trust).collect();
             let sum: f64 = weights.iter().sum();
             // A class that nobody owns now keeps the prototype it had.
             if sum > 0.0 {
                 let column = |j: usize| {
-                    let parts = updates.iter().zip(&weights).map(|(u, w)| w * u.message.tensors[0].row(c)[j].f64());
+                    let parts = updates
+                        .iter()
+                        .zip(&weights)
+                        .map(|(u, w)| w * u.message.tensors[0].row(c)[j].f64());
                     T::of(parts.sum::<f64>() / sum)
                 };
                 (0..width).for_each(|j| global.tensors[0].row_mut(c)[j] = column(j));

@@ -1,7 +1,8 @@
 //! FedProx (Li et al., MLSys 2020): local training that does not stray from the global model.
 //!
-//! Local objective CE + (μ/2)‖θ − θ_g‖², so that every gradient gets μ(θ − θ_g); everything else is FedAvg. At the first
-//! step of a round θ = θ_g and the term is 0: with one full-batch epoch a round FedProx *is* FedAvg, whatever μ.
+//! Local objective CE + (μ/2)‖θ − θ_g‖², so that every gradient gets μ(θ − θ_g); everything else is
+//! FedAvg. At the first step of a round θ = θ_g and the term is 0: with one full-batch epoch a
+//! round FedProx *is* FedAvg, whatever μ.
 
 use super::{MethodInfo, Terms};
 use crate::Result;
@@ -21,8 +22,10 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     equations: "client k:  CE + (mu/2) |theta_k - theta|^2, over all parameters\n\
                 server:    theta = sum_k (n_k / sum_j n_j) theta_k",
     wire: "up P + 1 (model, size), down P",
-    departures: "The paper also allows unequal local work and samples clients by size; here every client does E epochs and the\n\
-                 mean is weighted by size. With E = 1 the term's gradient is 0: FedProx is then FedAvg.",
+    departures: "The paper also allows unequal local work and samples clients by size; here every \
+        client does E epochs and the\n\
+                 mean is weighted by size. With E = 1 the term's gradient is 0: FedProx is then \
+                 FedAvg.",
     ..MethodInfo::PLAIN
 };
 
@@ -63,7 +66,11 @@ impl<T: Real> ClientRule<T> for Proximal<T> {
         let pairs = model.tensors().iter().zip(desk.start().tensors());
         for (gradient, (now, start)) in gradients.iter_mut().zip(pairs) {
             let terms = now.data().iter().zip(start.data());
-            gradient.data_mut().iter_mut().zip(terms).for_each(|(g, (now, start))| *g += self.mu * (*now - *start));
+            gradient
+                .data_mut()
+                .iter_mut()
+                .zip(terms)
+                .for_each(|(g, (now, start))| *g += self.mu * (*now - *start));
         }
     }
 }

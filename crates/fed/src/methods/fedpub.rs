@@ -1,17 +1,20 @@
-//! Fed-PUB (Baek et al., ICML 2023): personal models from clients that behave alike, under personal sparse masks.
+//! Fed-PUB (Baek et al., ICML 2023): personal models from clients that behave alike, under personal
+//! sparse masks.
 //!
-//! A client multiplies its weights by a mask m of the same shapes, 1 at first and never sent, and minimises
-//! CE + λ₁‖m‖₁ + λ₂ Σ_tensors ‖θ − θ̄‖₂ (from its second round on), θ̄ the model it received. Judged is θ∘m with entries
+//! A client multiplies its weights by a mask m of the same shapes, 1 at first and never sent, and
+//! minimises CE + λ₁‖m‖₁ + λ₂ Σ_tensors ‖θ − θ̄‖₂ (from its second round on), θ̄ the model it
+//! received. Judged is θ∘m with entries
 //! |m| < λ₁ set to 0.
 //!
-//! After training it sends its functional embedding: the mean over a random proxy graph that all share (blocks of nodes,
-//! features N(0, 1)) of what goes into the last activation of its judged model. The server gives client i Σⱼ aᵢⱼ θⱼ with
-//! aᵢⱼ = softmax over j of τ·cos(embᵢ, embⱼ).
+//! After training it sends its functional embedding: the mean over a random proxy graph that all
+//! share (blocks of nodes, features N(0, 1)) of what goes into the last activation of its judged
+//! model. The server gives client i Σⱼ aᵢⱼ θⱼ with aᵢⱼ = softmax over j of τ·cos(embᵢ, embⱼ).
 //!
-//! The published network is two convolutions and a linear classifier; its embedding is the second convolution's output
-//! before the ReLU that stands in front of the classifier. The shared networks have no such third layer, so here it is the
-//! same place in them: what the last layer reads, before its ReLU. After the ReLU no coordinate is negative, all cosines are
-//! near 1 and every client gets about the same mean.
+//! The published network is two convolutions and a linear classifier; its embedding is the second
+//! convolution's output before the ReLU that stands in front of the classifier. The shared networks
+//! have no such third layer, so here it is the same place in them: what the last layer reads,
+//! before its ReLU. After the ReLU no coordinate is negative, all cosines are near 1 and every
+//! client gets about the same mean.
 
 use super::{Judged, MethodInfo, Round, ServerRule, Terms, Turn, needs_hidden};
 use crate::aggregate::{Combination, Update};
@@ -32,22 +35,29 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     name: "fedpub",
     summary: "personal models: functional similarity on a proxy graph, personal sparse masks",
     paper: "Baek et al., Personalized Subgraph Federated Learning, ICML 2023",
-    equations: "client k:  weights theta*m; CE + lambda1 |m|_1 + lambda2 sum_tensors |theta - theta_received|_2\n\
-                \x20          e_k = mean over a shared random proxy graph of the hidden layer before its ReLU\n\
+    equations: "client k:  weights theta*m; CE + lambda1 |m|_1 + lambda2 sum_tensors |theta - \
+        theta_received|_2\n\
+                \x20          e_k = mean over a shared random proxy graph of the hidden layer \
+                before its ReLU\n\
                 server:    a_ij = softmax_j(tau cos(e_i, e_j));  theta_i = sum_j a_ij theta_j",
     wire: "up P + h (model, functional embedding), down P (personal); masks never travel",
     evaluated: "each client's personal model under its mask, on its local graph",
-    departures: "In the official code and in OpenFGL both penalties are computed on detached tensors and give no gradient; here\n\
-                 they do. The published network is two convolutions and a linear classifier, and its embedding is the second\n\
-                 convolution's output before the ReLU; the shared networks have no third layer, so the embedding is what their\n\
-                 last layer reads, before its ReLU (in h2gcn before messages, too). Masks cover weights, not biases.",
+    departures: "In the official code and in OpenFGL both penalties are computed on detached \
+        tensors and give no gradient; here\n\
+                 they do. The published network is two convolutions and a linear classifier, and \
+                 its embedding is the second\n\
+                 convolution's output before the ReLU; the shared networks have no third layer, \
+                 so the embedding is what their\n\
+                 last layer reads, before its ReLU (in h2gcn before messages, too). Masks cover \
+                 weights, not biases.",
     judged: Judged::Personal,
     network: needs_hidden,
     extra_bytes: |sizes, configs| {
         let proxy = configs.fedpub.proxy_blocks as f64 * configs.fedpub.proxy_nodes as f64;
         // Both directions of an edge, in a list, in the graph and in the operator made of it.
         let arcs = proxy * configs.fedpub.proxy_nodes as f64 * configs.fedpub.proxy_density;
-        sizes.clients() * (4.0 * (6.0 * sizes.parameters + 2.0 * proxy * sizes.features) + 24.0 * arcs)
+        sizes.clients()
+            * (4.0 * (6.0 * sizes.parameters + 2.0 * proxy * sizes.features) + 24.0 * arcs)
     },
     outvotes: |_| Some("every client gets a mean of its own, weighted by who is like it"),
     ..MethodInfo::PLAIN
@@ -62,7 +72,8 @@ const MOST_PAIRS: u64 = 1_000_000_000;
 pub struct Config {
     /// Sharpness τ of the similarity weights, at least 0; 0 averages everybody alike.
     pub tau: f64,
-    /// Strength λ₁ of the masks' sparsity, and the size below which a judged entry is 0; at least 0.
+    /// Strength λ₁ of the masks' sparsity, and the size below which a judged entry is 0; at least
+    /// 0.
     pub lambda1: f64,
     /// Strength λ₂ of the pull towards the received model, at least 0.
     pub lambda2: f64,
@@ -102,11 +113,18 @@ impl Config {
             return Err(Error::setting("methods.fedpub.proxy_nodes", expected, self.proxy_nodes));
         }
         if self.proxy_blocks as u64 * (self.proxy_nodes as u64).pow(2) > MOST_PAIRS {
-            let expected = format!("at most {MOST_PAIRS} pairs of nodes within all {} blocks", self.proxy_blocks);
+            let expected = format!(
+                "at most {MOST_PAIRS} pairs of nodes within all {} blocks",
+                self.proxy_blocks
+            );
             return Err(Error::setting("methods.fedpub.proxy_nodes", expected, self.proxy_nodes));
         }
         if !(0.0..=1.0).contains(&self.proxy_density) {
-            return Err(Error::setting("methods.fedpub.proxy_density", "a number from 0 to 1", self.proxy_density));
+            return Err(Error::setting(
+                "methods.fedpub.proxy_density",
+                "a number from 0 to 1",
+                self.proxy_density,
+            ));
         }
         Ok(())
     }
@@ -177,7 +195,9 @@ impl<T: Real> Masked<T> {
     fn apply(&self, model: &Params<T>, least: f64, out: &mut Params<T>) {
         let least = T::of(least);
         let masks = self.mask.tensors().iter().zip(self.mask.shapes());
-        for ((out, (mask, shape)), weights) in out.tensors_mut().iter_mut().zip(masks).zip(model.tensors()) {
+        for ((out, (mask, shape)), weights) in
+            out.tensors_mut().iter_mut().zip(masks).zip(model.tensors())
+        {
             let numbers = mask.data().iter().zip(weights.data());
             let masked = |m: T, w: T| if m < least && -m < least { T::ZERO } else { m * w };
             out.data_mut().iter_mut().zip(numbers).for_each(|(out, (m, w))| {
@@ -188,12 +208,16 @@ impl<T: Real> Masked<T> {
 
     /// The mean over the proxy graph of what goes into the last activation.
     fn embedding(&self, model: &Params<T>, desk: &Desk<'_, T>) -> Vec<f64> {
-        let Some(before) = Pass::new(desk.backbone(), &self.proxy, desk.pool()).before_activation(model) else {
+        let Some(before) =
+            Pass::new(desk.backbone(), &self.proxy, desk.pool()).before_activation(model)
+        else {
             unreachable!("networks without a hidden layer are refused")
         };
         let mut mean = vec![0.0; before.columns()];
         for v in 0..before.rows() {
-            mean.iter_mut().zip(before.row(v)).for_each(|(mean, x)| *mean += x.f64() / before.rows() as f64);
+            mean.iter_mut()
+                .zip(before.row(v))
+                .for_each(|(mean, x)| *mean += x.f64() / before.rows() as f64);
         }
         desk.pool().put(before);
         mean
@@ -202,7 +226,8 @@ impl<T: Real> Masked<T> {
 
 impl<T: Real> ClientRule<T> for Masked<T> {
     fn reparametrise(&mut self, _: &Desk<'_, T>, model: &Params<T>) {
-        let mut effective = std::mem::replace(&mut self.effective, Params::from_tensors(&[], Vec::new()));
+        let mut effective =
+            std::mem::replace(&mut self.effective, Params::from_tensors(&[], Vec::new()));
         self.apply(model, 0.0, &mut effective);
         self.effective = effective;
     }
@@ -271,10 +296,16 @@ impl<T: Real> ClientRule<T> for Masked<T> {
 fn pull<T: Real>(model: &Params<T>, towards: &Params<T>, lambda: f64, gradients: &mut [Matrix<T>]) {
     let distances = model.tensor_distances(towards);
     let tensors = model.tensors().iter().zip(towards.tensors()).zip(distances);
-    for (gradient, ((now, there), distance)) in gradients.iter_mut().zip(tensors).filter(|(_, (_, d))| *d > 0.0) {
+    for (gradient, ((now, there), distance)) in
+        gradients.iter_mut().zip(tensors).filter(|(_, (_, d))| *d > 0.0)
+    {
         let scale = T::of(lambda / distance);
         let numbers = now.data().iter().zip(there.data());
-        gradient.data_mut().iter_mut().zip(numbers).for_each(|(g, (now, there))| *g += scale * (*now - *there));
+        gradient
+            .data_mut()
+            .iter_mut()
+            .zip(numbers)
+            .for_each(|(g, (now, there))| *g += scale * (*now - *there));
     }
 }
 
@@ -306,15 +337,23 @@ impl<T: Real> ServerRule<T> for Functional<T> {
         Form::model().with(Part::new("number of the embedding", self.width, -LARGEST..=LARGEST))
     }
 
-    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
+    fn aggregate(
+        &mut self,
+        updates: &[Update<'_, T>],
+        round: &Round<'_, T>,
+    ) -> Result<Option<Combination>> {
         let mut influence = vec![0.0; updates.len()];
         for target in updates {
-            let similar = |u: &Update<'_, T>| super::fedgta::cosine(&target.message.numbers, &u.message.numbers);
+            let similar = |u: &Update<'_, T>| {
+                super::fedgta::cosine(&target.message.numbers, &u.message.numbers)
+            };
             // The cosine is at most 1, so that no exponential overflows.
-            let weights: Vec<f64> = updates.iter().map(|u| Real::exp(self.tau * (similar(u) - 1.0))).collect();
+            let weights: Vec<f64> =
+                updates.iter().map(|u| Real::exp(self.tau * (similar(u) - 1.0))).collect();
             let combination = Combination::new(updates, &weights, round.boost)?;
             combination.apply(updates, &mut self.models[target.client]);
-            let mean = combination.mean_weights().into_iter().map(|weight| weight / updates.len() as f64);
+            let mean =
+                combination.mean_weights().into_iter().map(|weight| weight / updates.len() as f64);
             influence.iter_mut().zip(mean).for_each(|(sum, weight)| *sum += weight);
         }
         Ok(Some(Combination::of_weights(influence)))

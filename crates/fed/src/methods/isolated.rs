@@ -12,7 +12,8 @@ use boostfgl_nn::{Ledger, Params, Real};
 pub(super) const INFO: MethodInfo = MethodInfo {
     name: "isolated",
     summary: "every client trains alone; nothing is sent",
-    equations: "client k:  theta_k = E full-batch steps on (1/n_k^L) sum_v CE_v, from its own last theta_k",
+    equations: "client k:  theta_k = E full-batch steps on (1/n_k^L) sum_v CE_v, from its own \
+        last theta_k",
     wire: "nothing",
     evaluated: "each client's own model, on its local graph",
     judged: Judged::Personal,
@@ -23,7 +24,8 @@ pub(super) const INFO: MethodInfo = MethodInfo {
 
 /// Trust weighs what a server combines.
 pub(super) fn nothing_is_combined(boost: Boost) -> Option<&'static str> {
-    (boost == Boost::Model).then_some("trust weighs the models that a server combines, and here nothing is combined")
+    (boost == Boost::Model)
+        .then_some("trust weighs the models that a server combines, and here nothing is combined")
 }
 
 pub(super) fn server<T: Real>(_: &Terms<'_, T>) -> Nobody {

@@ -1,12 +1,13 @@
 //! Federated methods: one file each, one line in [`METHODS`].
 //!
-//! A method has two sides: a [`ServerRule`] says which model each client starts a round from, how updates are combined
-//! and which model is judged; a [`ClientRule`] says what a client adds to local training and what it
-//! sends beside its model. Boosts are not methods; they hook into the client's loss, its propagation and the server's
-//! weights, whatever the method.
+//! A method has two sides: a [`ServerRule`] says which model each client starts a round from, how
+//! updates are combined and which model is judged; a [`ClientRule`] says what a client adds to
+//! local training and what it sends beside its model. Boosts are not methods; they hook into the
+//! client's loss, its propagation and the server's weights, whatever the method.
 //!
 //! A file `methods/NAME.rs` holds
-//! * `INFO`, a [`MethodInfo`]: what `boostfgl methods NAME` prints and what the program must know before it runs;
+//! * `INFO`, a [`MethodInfo`]: what `boostfgl methods NAME` prints and what the program must know
+//!   before it runs;
 //! * `server(&Terms)` and `client(&Terms, &LocalData)`, the two sides;
 //! * if it has settings, a documented `Config` with `check`, whose keys are `methods.NAME.KEY`.
 
@@ -57,13 +58,14 @@ pub trait ServerRule<T: Real>: Send + Sync {
         None
     }
 
-    /// What an update has to be like: the screen refuses every other one. A model and nothing else by default.
+    /// What an update has to be like: the screen refuses every other one. A model and nothing else
+    /// by default.
     fn form(&self, _turn: &Turn<'_, T>) -> Form {
         Form::model()
     }
 
-    /// From what to what each tensor of what is combined can have moved, where a message of this form shows it in place of
-    /// a model. What a client says of that is then no more than a check.
+    /// From what to what each tensor of what is combined can have moved, where a message of this
+    /// form shows it in place of a model. What a client says of that is then no more than a check.
     fn moved(&self, _message: &Message<T>) -> Option<Vec<Moved>> {
         None
     }
@@ -73,13 +75,19 @@ pub trait ServerRule<T: Real>: Send + Sync {
         self.start(client)
     }
 
-    /// Takes in the updates of a round, in client order. Returns how they were weighted, if they were combined.
+    /// Takes in the updates of a round, in client order. Returns how they were weighted, if they
+    /// were combined.
     ///
     /// # Errors
     /// If the updates cannot be combined.
-    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>>;
+    fn aggregate(
+        &mut self,
+        updates: &[Update<'_, T>],
+        round: &Round<'_, T>,
+    ) -> Result<Option<Combination>>;
 
-    /// Takes down what the server remembers from round to round, or puts it back into one that was just made.
+    /// Takes down what the server remembers from round to round, or puts it back into one that was
+    /// just made.
     ///
     /// # Errors
     /// As [`Keep::keep`](boostfgl_nn::Keep::keep).
@@ -117,7 +125,8 @@ pub struct Round<'a, T: Real> {
     pub aggregation: aggregate::Config,
 }
 
-/// What both sides of a method are made from. Nothing here comes from a client's data but their sizes.
+/// What both sides of a method are made from. Nothing here comes from a client's data but their
+/// sizes.
 pub struct Terms<'a, T: Real> {
     /// The settings of the run.
     pub setup: &'a Setup,
@@ -138,7 +147,8 @@ pub struct Terms<'a, T: Real> {
 }
 
 impl<T: Real> Terms<'_, T> {
-    /// The width of the network's hidden representation, which a pass over a graph of one node shows; 0 if it has none.
+    /// The width of the network's hidden representation, which a pass over a graph of one node
+    /// shows; 0 if it has none.
     pub fn hidden_width(&self) -> usize {
         self.alone(|pass| pass.inspect(self.initial).1.map_or(0, |hidden| hidden.columns()))
     }
@@ -226,12 +236,14 @@ pub struct MethodInfo {
     pub outvotes: fn(Rule) -> Option<&'static str>,
     /// Rounds that the method adds after the T that were asked for.
     pub further_rounds: fn(&MethodConfigs) -> usize,
-    /// Bytes that the method holds beside what FedAvg does, at its peak, for all clients and the server together.
+    /// Bytes that the method holds beside what FedAvg does, at its peak, for all clients and the
+    /// server together.
     pub extra_bytes: fn(&Sizes, &MethodConfigs) -> f64,
 }
 
 impl MethodInfo {
-    /// Where every method begins: a global model, every boost, every network and all data welcome, nothing extra.
+    /// Where every method begins: a global model, every boost, every network and all data welcome,
+    /// nothing extra.
     pub(crate) const PLAIN: Self = Self {
         name: "",
         summary: "",
@@ -252,7 +264,8 @@ impl MethodInfo {
     };
 }
 
-/// The sizes that decide what a method needs: whole numbers whose products may be too large for any integer.
+/// The sizes that decide what a method needs: whole numbers whose products may be too large for any
+/// integer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sizes {
     /// Nodes of each client.
@@ -290,7 +303,9 @@ pub(crate) fn lives_by_weights(rule: Rule) -> Option<&'static str> {
 
 /// A reason for [`MethodInfo::network`] of methods that look at the hidden representation.
 pub(crate) fn needs_hidden(plan: Plan) -> Option<&'static str> {
-    plan.hidden.is_none().then_some("it works on the hidden representation, and this network has no hidden layer")
+    plan.hidden
+        .is_none()
+        .then_some("it works on the hidden representation, and this network has no hidden layer")
 }
 
 macro_rules! methods {
@@ -388,7 +403,11 @@ configs![
 /// If there is none; the nearest name is suggested.
 pub fn find(name: &str) -> Result<&'static MethodInfo> {
     let known = METHODS.iter().map(|m| m.name);
-    METHODS.iter().find(|m| m.name == name).copied().ok_or_else(|| Error::unknown("method", name, known))
+    METHODS
+        .iter()
+        .find(|m| m.name == name)
+        .copied()
+        .ok_or_else(|| Error::unknown("method", name, known))
 }
 
 /// Whether the method can run with these boosts on this network, which has this plan.
@@ -397,7 +416,8 @@ pub fn find(name: &str) -> Result<&'static MethodInfo> {
 /// The reason, if it cannot.
 pub fn check(method: &MethodInfo, boosts: &[Boost], model: &Model, plan: Plan) -> Result<()> {
     let backbone = &model.backbone;
-    let refused = |what: String, reason: &'static str| Error::Refused { method: method.name, what, reason };
+    let refused =
+        |what: String, reason: &'static str| Error::Refused { method: method.name, what, reason };
     for &boost in boosts {
         if let Some(reason) = (method.refuses)(boost) {
             return Err(refused(format!("{} boosting", boost.name()), reason));
@@ -429,7 +449,11 @@ pub fn check(method: &MethodInfo, boosts: &[Boost], model: &Model, plan: Plan) -
 ///
 /// # Errors
 /// The reason, if it cannot.
-pub fn check_rule(method: &MethodInfo, aggregation: aggregate::Config, participants: usize) -> Result<()> {
+pub fn check_rule(
+    method: &MethodInfo,
+    aggregation: aggregate::Config,
+    participants: usize,
+) -> Result<()> {
     let rule = aggregation.rule;
     if rule == Rule::Mean {
         return Ok(());
@@ -447,7 +471,11 @@ pub fn check_rule(method: &MethodInfo, aggregation: aggregate::Config, participa
 ///
 /// # Errors
 /// As [`check_attack`].
-pub fn attackers(method: &MethodInfo, attack: &attack::Config, clients: usize) -> Result<Vec<usize>> {
+pub fn attackers(
+    method: &MethodInfo,
+    attack: &attack::Config,
+    clients: usize,
+) -> Result<Vec<usize>> {
     check_attack(method, attack, clients)?;
     attack.attackers(clients)
 }
@@ -459,7 +487,11 @@ pub fn attackers(method: &MethodInfo, attack: &attack::Config, clients: usize) -
 pub fn check_attack(method: &MethodInfo, attack: &attack::Config, clients: usize) -> Result<()> {
     if attack.kind != attack::Kind::None && method.layout == Layout::Whole {
         let reason = "one place holds all data: there is no client that could attack";
-        return Err(Error::Refused { method: method.name, what: "an attack (attack.kind)".into(), reason });
+        return Err(Error::Refused {
+            method: method.name,
+            what: "an attack (attack.kind)".into(),
+            reason,
+        });
     }
     attack.check_clients(clients)
 }

@@ -1,16 +1,18 @@
-//! MOON (Li, He and Song, CVPR 2021): local training that stays near the global model's representation and moves away
-//! from the client's own last one.
+//! MOON (Li, He and Song, CVPR 2021): local training that stays near the global model's
+//! representation and moves away from the client's own last one.
 //!
-//! Local objective CE + μ·L_con with, for every node, z under the model in training, z_g under the received model and
-//! z_p under the model this client last trained, both frozen and without dropout:
+//! Local objective CE + μ·L_con with, for every node, z under the model in training, z_g under the
+//! received model and z_p under the model this client last trained, both frozen and without
+//! dropout:
 //!
 //! L_con = mean_v −log( e^{cos(z, z_g)/τ} / (e^{cos(z, z_g)/τ} + e^{cos(z, z_p)/τ}) ).
 //!
-//! In a client's first round there is no z_p, and L_con is 0. With one full-batch epoch and no dropout z = z_g at the only
-//! step, so that only the repulsion acts: MOON is then near FedAvg by construction.
+//! In a client's first round there is no z_p, and L_con is 0. With one full-batch epoch and no
+//! dropout z = z_g at the only step, so that only the repulsion acts: MOON is then near FedAvg by
+//! construction.
 //!
-//! The previous *model* is kept, not its embedding: under topology boosting the propagation changes every round, and all
-//! three representations must be made with the same one.
+//! The previous *model* is kept, not its embedding: under topology boosting the propagation changes
+//! every round, and all three representations must be made with the same one.
 
 use super::{MethodInfo, Terms, needs_hidden};
 use crate::config::{not_negative, single};
@@ -29,15 +31,21 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     name: "moon",
     summary: "FedAvg with a contrast between global, local and previous representations",
     paper: "Li, He and Song, Model-Contrastive Federated Learning, CVPR 2021",
-    equations: "client k:  CE + mu L_con, L_con = mean_v -log( e^{cos(z,zg)/tau} / (e^{cos(z,zg)/tau} + e^{cos(z,zp)/tau}) )\n\
-                \x20          z, zg, zp: hidden layer under the local, the received and the client's previous model\n\
+    equations: "client k:  CE + mu L_con, L_con = mean_v -log( e^{cos(z,zg)/tau} / \
+        (e^{cos(z,zg)/tau} + e^{cos(z,zp)/tau}) )\n\
+                \x20          z, zg, zp: hidden layer under the local, the received and the \
+                client's previous model\n\
                 server:    theta = sum_k (n_k / sum_j n_j) theta_k",
     wire: "up P + 1 (model, size), down P",
-    departures: "The original contrasts the output of a projection head on labelled images; as in OpenFGL, z is the shared\n\
+    departures: "The original contrasts the output of a projection head on labelled images; as in \
+        OpenFGL, z is the shared\n\
                  network's hidden layer (after dropout), over all local nodes (contrast_nodes = \"all\" | \"training\").\n\
-                 The original resets its optimiser every round; here optimizer_state decides, as for every method.",
+                 The original resets its optimiser every round; here optimizer_state decides, as \
+                 for every method.",
     network: needs_hidden,
-    extra_bytes: |sizes, _| 4.0 * (sizes.clients() * sizes.parameters + 2.0 * sizes.all_nodes() * sizes.hidden),
+    extra_bytes: |sizes, _| {
+        4.0 * (sizes.clients() * sizes.parameters + 2.0 * sizes.all_nodes() * sizes.hidden)
+    },
     ..MethodInfo::PLAIN
 };
 
@@ -133,10 +141,13 @@ impl<T: Real> ClientRule<T> for Contrast<T> {
             ContrastNodes::All => losses::contrast(z, near, &[far], self.config.tau, desk.pool()),
             ContrastNodes::Training => {
                 let rows = desk.hidden_rows(desk.data().training());
-                let (value, some) = losses::contrast(&z.rows_at(&rows), near, &[far], self.config.tau, desk.pool());
+                let (value, some) =
+                    losses::contrast(&z.rows_at(&rows), near, &[far], self.config.tau, desk.pool());
                 let mut gradient = desk.pool().take(z.rows(), z.columns());
                 gradient.data_mut().fill(T::ZERO);
-                rows.iter().enumerate().for_each(|(i, &r)| gradient.row_mut(r as usize).copy_from_slice(some.row(i)));
+                rows.iter()
+                    .enumerate()
+                    .for_each(|(i, &r)| gradient.row_mut(r as usize).copy_from_slice(some.row(i)));
                 (value, gradient)
             }
         };

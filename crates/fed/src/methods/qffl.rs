@@ -1,11 +1,12 @@
 //! q-FFL with q-FedAvg (Li et al., ICLR 2020): clients with a larger loss pull harder.
 //!
-//! Objective Σₖ (pₖ/(q+1)) Fₖ^{q+1}. With L = 1/η, gₖ = L(θ − θₖ) and Fₖ the loss of the received model:
-//! Δₖ = Fₖ^q gₖ, hₖ = q Fₖ^{q−1}‖gₖ‖² + L Fₖ^q, θ ← θ − ΣΔₖ / Σhₖ. With q = 0 this is the uniform mean of models.
+//! Objective Σₖ (pₖ/(q+1)) Fₖ^{q+1}. With L = 1/η, gₖ = L(θ − θₖ) and Fₖ the loss of the received
+//! model: Δₖ = Fₖ^q gₖ, hₖ = q Fₖ^{q−1}‖gₖ‖² + L Fₖ^q, θ ← θ − ΣΔₖ / Σhₖ. With q = 0 this is the
+//! uniform mean of models.
 //!
-//! L = 1/η stands for a Lipschitz constant, which means nothing under Adam: its steps are long whatever the gradient,
-//! ‖gₖ‖² then dwarfs Fₖ and nothing is learnt. So by default the published step is taken under SGD, and under Adam the
-//! mean Σ Fₖ^q θₖ / Σ Fₖ^q, which weighs clients alike.
+//! L = 1/η stands for a Lipschitz constant, which means nothing under Adam: its steps are long
+//! whatever the gradient, ‖gₖ‖² then dwarfs Fₖ and nothing is learnt. So by default the published
+//! step is taken under SGD, and under Adam the mean Σ Fₖ^q θₖ / Σ Fₖ^q, which weighs clients alike.
 //!
 //! Since Δₖ/Σh = cₖ(θ − θₖ) with cₖ = L Fₖ^q / Σh, the step is a weighted sum of θ and the θₖ.
 
@@ -28,16 +29,23 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     name: "qffl",
     summary: "fair aggregation: clients with a larger loss get a larger say (q-FedAvg)",
     paper: "Li et al., Fair Resource Allocation in Federated Learning, ICLR 2020",
-    equations: "client k:  F_k = mean CE of the received model on its training nodes; theta_k as in FedAvg\n\
-                server:    g_k = (theta - theta_k)/eta; D_k = F_k^q g_k; h_k = q F_k^(q-1) |g_k|^2 + F_k^q / eta\n\
+    equations: "client k:  F_k = mean CE of the received model on its training nodes; theta_k as \
+        in FedAvg\n\
+                server:    g_k = (theta - theta_k)/eta; D_k = F_k^q g_k; h_k = q F_k^(q-1) \
+                |g_k|^2 + F_k^q / eta\n\
                 \x20          theta = theta - (sum_k D_k) / (sum_k h_k)",
     wire: "up P + 1 (model, loss), down P",
-    departures: "1/eta stands for a Lipschitz constant under SGD. Under Adam it means nothing and the published step all but\n\
-                 stands still, so that server_step = \"auto\" then takes sum_k F_k^q theta_k / sum_k F_k^q instead;\n\
-                 server_step = \"lipschitz\" is the published step always. Full participation replaces sampling by size;\n\
+    departures: "1/eta stands for a Lipschitz constant under SGD. Under Adam it means nothing and \
+        the published step all but\n\
+                 stands still, so that server_step = \"auto\" then takes sum_k F_k^q theta_k / \
+                 sum_k F_k^q instead;\n\
+                 server_step = \"lipschitz\" is the published step always. Full participation \
+                 replaces sampling by size;\n\
                  qffl.by_size = true weighs D_k and h_k by n_k instead.",
     extra_bytes: |sizes, _| 4.0 * sizes.parameters,
-    outvotes: |_| Some("the server takes a step that is weighted by losses instead of a mean of models"),
+    outvotes: |_| {
+        Some("the server takes a step that is weighted by losses instead of a mean of models")
+    },
     ..MethodInfo::PLAIN
 };
 
@@ -49,7 +57,8 @@ pub struct Config {
     pub q: f64,
     /// Whether a client's terms are also weighed by its size.
     pub by_size: bool,
-    /// The server's step: as published, a mean with weights F^q, or whichever suits the local optimiser.
+    /// The server's step: as published, a mean with weights F^q, or whichever suits the local
+    /// optimiser.
     pub server_step: ServerStep,
 }
 
@@ -74,7 +83,11 @@ impl Default for Config {
 impl Config {
     pub(super) fn check(&self) -> Result<()> {
         not_negative("methods.qffl.q", self.q)?;
-        if self.q > 20.0 { Err(Error::setting("methods.qffl.q", "a number from 0 to 20", self.q)) } else { Ok(()) }
+        if self.q > 20.0 {
+            Err(Error::setting("methods.qffl.q", "a number from 0 to 20", self.q))
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -122,7 +135,8 @@ pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Stepping<T> {
 /// A model that came to a larger loss has diverged, and its powers would soon be infinite.
 const LARGEST_LOSS: f64 = 1e6;
 
-/// A model and the loss of the received one, which wins influence: a guess among C classes costs ln C.
+/// A model and the loss of the received one, which wins influence: a guess among C classes costs ln
+/// C.
 pub(super) fn loss_form(classes: usize) -> Form {
     let guess = libm::log(classes.max(2) as f64);
     Form::model().with(Part::new("training loss", 1, 0.0..=LARGEST_LOSS).told_by_others(guess))
@@ -149,8 +163,13 @@ impl<T: Real> ServerRule<T> for Stepping<T> {
         loss_form(self.classes)
     }
 
-    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
-        let base: Vec<f64> = updates.iter().map(|u| if self.config.by_size { u.size } else { 1.0 }).collect();
+    fn aggregate(
+        &mut self,
+        updates: &[Update<'_, T>],
+        round: &Round<'_, T>,
+    ) -> Result<Option<Combination>> {
+        let base: Vec<f64> =
+            updates.iter().map(|u| if self.config.by_size { u.size } else { 1.0 }).collect();
         // A common factor of numerator and denominator cancels, so that normalised weights do.
         let trusted = Combination::new(updates, &base, round.boost)?;
         let lipschitz = 1.0 / self.rate;
@@ -161,7 +180,8 @@ impl<T: Real> ServerRule<T> for Stepping<T> {
             let square = lipschitz * lipschitz * update.norm * update.norm;
             denominator += pull;
             if self.published {
-                denominator += weight * self.config.q * libm::pow(loss, self.config.q - 1.0) * square;
+                denominator +=
+                    weight * self.config.q * libm::pow(loss, self.config.q - 1.0) * square;
             }
             pulls.push(pull);
         }
@@ -180,10 +200,16 @@ impl<T: Real> ServerRule<T> for Stepping<T> {
 }
 
 /// global ← global + Σₖ pullₖ (θₖ − global), using `next` as a buffer.
-pub(super) fn step<T: Real>(global: &mut Params<T>, next: &mut Params<T>, updates: &[Update<'_, T>], pulls: &[f64]) {
+pub(super) fn step<T: Real>(
+    global: &mut Params<T>,
+    next: &mut Params<T>,
+    updates: &[Update<'_, T>],
+    pulls: &[f64],
+) {
     let rest = 1.0 - pulls.iter().sum::<f64>();
     let weights: Vec<f64> = std::iter::once(rest).chain(pulls.iter().copied()).collect();
-    let models: Vec<&Params<T>> = std::iter::once(&*global).chain(updates.iter().map(Update::params)).collect();
+    let models: Vec<&Params<T>> =
+        std::iter::once(&*global).chain(updates.iter().map(Update::params)).collect();
     next.set_weighted_sum(&models, |_| weights.clone());
     std::mem::swap(global, next);
 }

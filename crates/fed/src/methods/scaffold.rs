@@ -1,10 +1,12 @@
 //! SCAFFOLD (Karimireddy et al., ICML 2020): control variates against client drift.
 //!
-//! Server and clients keep a control c and cₖ, all 0 at first. A local step uses g − cₖ + c. Afterwards cₖ⁺ is the
-//! gradient at the received model (the paper's option I; the first step has just computed it), or, after τ steps of rate
-//! η, cₖ − c + (θ_g − θₖ)/(τη) (option II). The server adds (1/K) Σ (cₖ⁺ − cₖ) over the participants to c.
+//! Server and clients keep a control c and cₖ, all 0 at first. A local step uses g − cₖ + c.
+//! Afterwards cₖ⁺ is the gradient at the received model (the paper's option I; the first step has
+//! just computed it), or, after τ steps of rate η, cₖ − c + (θ_g − θₖ)/(τη) (option II). The server
+//! adds (1/K) Σ (cₖ⁺ − cₖ) over the participants to c.
 //!
-//! Option II estimates a gradient only under plain SGD; with Adam it is merely a direction, and of another size.
+//! Option II estimates a gradient only under plain SGD; with Adam it is merely a direction, and of
+//! another size.
 
 use super::{MethodInfo, Round, ServerRule, Terms, Turn, fedavg};
 use crate::Result;
@@ -20,14 +22,21 @@ use serde::{Deserialize, Serialize};
 pub(super) const INFO: MethodInfo = MethodInfo {
     name: "scaffold",
     summary: "FedAvg with control variates that correct client drift",
-    paper: "Karimireddy et al., SCAFFOLD: Stochastic Controlled Averaging for Federated Learning, ICML 2020",
-    equations: "client k:  steps on g - c_k + c;  c_k' = g(theta), or c_k - c + (theta - theta_k)/(tau eta) (tau steps)\n\
-                server:    theta = sum_k (n_k / sum_j n_j) theta_k;  c = c + (1/K) sum_k (c_k' - c_k)",
+    paper: "Karimireddy et al., SCAFFOLD: Stochastic Controlled Averaging for Federated Learning, \
+        ICML 2020",
+    equations: "client k:  steps on g - c_k + c;  c_k' = g(theta), or c_k - c + (theta - \
+        theta_k)/(tau eta) (tau steps)\n\
+                server:    theta = sum_k (n_k / sum_j n_j) theta_k;  c = c + (1/K) sum_k (c_k' - \
+                c_k)",
     wire: "up 2P (model, change of control), down 2P (model, control)",
-    departures: "The default control is the paper's option I, the gradient at the received model, which holds for any\n\
-                 optimiser; option II (control = \"difference\", as in OpenFGL and easyFL) assumes plain SGD and with Adam is\n\
-                 not a gradient at all. Models are averaged by size, as for every method here, with server rate 1.\n\
-                 OpenFGL replaces c by the mean over participants, which is wrong under partial participation.",
+    departures: "The default control is the paper's option I, the gradient at the received model, \
+        which holds for any\n\
+                 optimiser; option II (control = \"difference\", as in OpenFGL and easyFL) \
+                 assumes plain SGD and with Adam is\n\
+                 not a gradient at all. Models are averaged by size, as for every method here, \
+                 with server rate 1.\n\
+                 OpenFGL replaces c by the mean over participants, which is wrong under partial \
+                 participation.",
     extra_bytes: |sizes, _| 4.0 * (3.0 * sizes.clients() + 2.0) * sizes.parameters,
     outvotes: |_| Some("the control variates of the clients would still be averaged plainly"),
     ..MethodInfo::PLAIN
@@ -37,7 +46,8 @@ pub(super) const INFO: MethodInfo = MethodInfo {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// A client's control: the gradient at the received model, or the difference of models over the steps (SGD only).
+    /// A client's control: the gradient at the received model, or the difference of models over the
+    /// steps (SGD only).
     pub control: Control,
 }
 
@@ -58,7 +68,11 @@ impl Default for Config {
 }
 
 impl Config {
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "every method's settings are checked alike")]
+    #[expect(
+        clippy::unused_self,
+        clippy::unnecessary_wraps,
+        reason = "every method's settings are checked alike"
+    )]
     pub(super) fn check(&self) -> Result<()> {
         Ok(())
     }
@@ -67,7 +81,11 @@ impl Config {
 pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Controlled<T> {
     let zeros = |t: &Matrix<T>| Matrix::zeros(t.rows(), t.columns());
     let control = Message::tensors(terms.initial.tensors().iter().map(zeros).collect());
-    Controlled { averaging: fedavg::server(terms), control, clients: terms.able.iter().filter(|able| **able).count() }
+    Controlled {
+        averaging: fedavg::server(terms),
+        control,
+        clients: terms.able.iter().filter(|able| **able).count(),
+    }
 }
 
 /// FedAvg's server with a control.
@@ -88,11 +106,16 @@ impl<T: Real> ServerRule<T> for Controlled<T> {
     }
 
     fn form(&self, _: &Turn<'_, T>) -> Form {
-        let changes = self.control.tensors.iter().map(|tensor| (tensor.rows(), tensor.columns())).collect();
+        let changes =
+            self.control.tensors.iter().map(|tensor| (tensor.rows(), tensor.columns())).collect();
         Form::model().tensors(changes)
     }
 
-    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
+    fn aggregate(
+        &mut self,
+        updates: &[Update<'_, T>],
+        round: &Round<'_, T>,
+    ) -> Result<Option<Combination>> {
         // Trust weighs models; the control stays an unweighted mean.
         let share = T::of(1.0 / self.clients as f64);
         for update in updates {
@@ -115,7 +138,13 @@ impl<T: Real> ServerRule<T> for Controlled<T> {
 
 pub(super) fn client<T: Real>(terms: &Terms<'_, T>, _: &LocalData<T>) -> Drifting<T> {
     let control = terms.setup.methods.scaffold.control;
-    Drifting { control, own: Vec::new(), before: Vec::new(), correction: Vec::new(), gradient: None }
+    Drifting {
+        control,
+        own: Vec::new(),
+        before: Vec::new(),
+        correction: Vec::new(),
+        gradient: None,
+    }
 }
 
 /// A client with a control cₖ.
@@ -123,7 +152,8 @@ pub(super) struct Drifting<T> {
     control: Control,
     /// cₖ; empty while it is 0.
     own: Vec<Matrix<T>>,
-    /// cₖ as it was before this round: the server moves c by what it accepts, and c is the mean of all cₖ.
+    /// cₖ as it was before this round: the server moves c by what it accepts, and c is the mean of
+    /// all cₖ.
     before: Vec<Matrix<T>>,
     /// c − cₖ of this round.
     correction: Vec<Matrix<T>>,
@@ -135,7 +165,12 @@ impl<T: Real> ClientRule<T> for Drifting<T> {
     fn begin(&mut self, desk: &Desk<'_, T>, heard: Option<&Message<T>>) -> Result<()> {
         let Some(heard) = heard else { unreachable!("the server tells its control") };
         if self.own.is_empty() {
-            self.own = desk.start().tensors().iter().map(|t| Matrix::zeros(t.rows(), t.columns())).collect();
+            self.own = desk
+                .start()
+                .tensors()
+                .iter()
+                .map(|t| Matrix::zeros(t.rows(), t.columns()))
+                .collect();
         }
         self.before.clone_from(&self.own);
         self.gradient = None;
@@ -160,7 +195,10 @@ impl<T: Real> ClientRule<T> for Drifting<T> {
             Some(mut gradient) => {
                 for (change, own) in gradient.iter_mut().zip(&mut self.own) {
                     change.data_mut().iter_mut().zip(own.data()).for_each(|(g, own)| *g -= *own);
-                    own.data_mut().iter_mut().zip(change.data()).for_each(|(own, change)| *own += *change);
+                    own.data_mut()
+                        .iter_mut()
+                        .zip(change.data())
+                        .for_each(|(own, change)| *own += *change);
                 }
                 gradient
             }

@@ -5,8 +5,8 @@ use crate::boost::Summary;
 use crate::wire::Message;
 use boostfgl_nn::{Params, Real, TensorShape};
 
-/// What arrives from a client in a round. Everything but `from`, `seconds` and, where the model is sent, the norms is what
-/// the client says.
+/// What arrives from a client in a round. Everything but `from`, `seconds` and, where the model is
+/// sent, the norms is what the client says.
 #[derive(Clone, Copy, Debug)]
 pub struct Envelope<'a, T> {
     /// Whose connection it came over.
@@ -19,7 +19,8 @@ pub struct Envelope<'a, T> {
     pub model: Option<&'a Params<T>>,
     /// What it says beside the model.
     pub message: &'a Message<T>,
-    /// How far what is combined moved from what the client started from; measured by the server where the model is sent.
+    /// How far what is combined moved from what the client started from; measured by the server
+    /// where the model is sent.
     pub norm: f64,
     /// The same for each tensor.
     pub tensor_norms: &'a [f64],
@@ -50,7 +51,8 @@ pub struct Expected<'a, T> {
     pub given: Vec<Given<'a, T>>,
     /// The form that an update must have.
     pub form: &'a dyn Fn(&Envelope<'_, T>) -> Form,
-    /// From what to what each tensor of what is combined can have moved, where the message shows it in place of a model.
+    /// From what to what each tensor of what is combined can have moved, where the message shows it
+    /// in place of a model.
     pub moved: &'a dyn Fn(&Envelope<'_, T>) -> Option<Vec<Moved>>,
     /// Whether everybody must say whom its model serves.
     pub summaries: bool,
@@ -83,7 +85,9 @@ pub(super) fn formal<T>(
     if one.round != expected.round {
         return Some(Reason::WrongRound { expected: expected.round, found: one.round });
     }
-    deadline.filter(|&allowed| one.seconds > allowed).map(|allowed| Reason::Late { allowed, took: one.seconds })
+    deadline
+        .filter(|&allowed| one.seconds > allowed)
+        .map(|allowed| Reason::Late { allowed, took: one.seconds })
 }
 
 impl<T: Real> Envelope<'_, T> {
@@ -100,7 +104,8 @@ impl<T: Real> Envelope<'_, T> {
         }
         let not_finite = |what| Some(Reason::NotFinite { what });
         if !(self.norm.is_finite() && self.norm >= 0.0) {
-            // From a finite start the distance is finite exactly if the model is, and it has been measured already.
+            // From a finite start the distance is finite exactly if the model is, and it has been
+            // measured already.
             return not_finite(if self.model.is_some() { "model" } else { "update norm" });
         }
         if !self.message.is_finite() {
@@ -119,7 +124,8 @@ impl<T: Real> Envelope<'_, T> {
         match self.summary {
             Some(summary) => implausible(summary),
             None if expected.summaries => {
-                let (expected, found) = ("a fairness gap beside the update".to_owned(), "none".to_owned());
+                let (expected, found) =
+                    ("a fairness gap beside the update".to_owned(), "none".to_owned());
                 Some(Reason::Message { expected, found })
             }
             None => None,
@@ -128,28 +134,38 @@ impl<T: Real> Envelope<'_, T> {
 
     /// Whether it claims to have moved by other lengths than its message shows.
     fn misjudged(&self, moved: &[Moved]) -> Option<Reason> {
-        let all = |end: fn(&Moved) -> f64| libm::sqrt(moved.iter().map(|one| end(one) * end(one)).sum());
+        let all =
+            |end: fn(&Moved) -> f64| libm::sqrt(moved.iter().map(|one| end(one) * end(one)).sum());
         let claims = self.tensor_norms.iter().copied().chain([self.norm]);
         let shown = moved.iter().copied().chain([(all(|one| one.0), all(|one| one.1))]);
         let fits = |(claim, (least, most)): &(f64, Moved)| {
             (least * (1.0 - ROUNDING)..=most * (1.0 + ROUNDING)).contains(claim)
         };
-        let expected = |(least, most): Moved| format!("an update that moved by {least:.3e} to {most:.3e}");
+        let expected =
+            |(least, most): Moved| format!("an update that moved by {least:.3e} to {most:.3e}");
         if self.tensor_norms.len() != moved.len() {
-            let (expected, found) =
-                (format!("{} lengths of an update", moved.len()), self.tensor_norms.len().to_string());
+            let (expected, found) = (
+                format!("{} lengths of an update", moved.len()),
+                self.tensor_norms.len().to_string(),
+            );
             return Some(Reason::Message { expected, found });
         }
         let (claim, shown) = claims.zip(shown).find(|one| !fits(one))?;
-        Some(Reason::Message { expected: expected(shown), found: format!("one that says {claim:.3e}") })
+        Some(Reason::Message {
+            expected: expected(shown),
+            found: format!("one that says {claim:.3e}"),
+        })
     }
 }
 
 fn misshapen<T: Real>(model: &Params<T>, shapes: &[TensorShape]) -> Option<Reason> {
-    let wanted: Vec<(usize, usize)> = shapes.iter().map(|shape| (shape.rows, shape.columns)).collect();
-    let sent: Vec<(usize, usize)> = model.tensors().iter().map(|t| (t.rows(), t.columns())).collect();
+    let wanted: Vec<(usize, usize)> =
+        shapes.iter().map(|shape| (shape.rows, shape.columns)).collect();
+    let sent: Vec<(usize, usize)> =
+        model.tensors().iter().map(|t| (t.rows(), t.columns())).collect();
     let told = |shapes: &[(usize, usize)]| -> String {
-        let each: Vec<String> = shapes.iter().map(|(rows, columns)| format!("{rows}×{columns}")).collect();
+        let each: Vec<String> =
+            shapes.iter().map(|(rows, columns)| format!("{rows}×{columns}")).collect();
         each.join(", ")
     };
     (wanted != sent).then(|| Reason::Shape { expected: told(&wanted), found: told(&sent) })

@@ -5,8 +5,8 @@ use crate::wire::Message;
 use boostfgl_nn::Real;
 use std::ops::RangeInclusive;
 
-/// The form of an update: whether a model comes with it, and what its message holds. A server that was given an update of its
-/// form may read it without a look at its lengths.
+/// The form of an update: whether a model comes with it, and what its message holds. A server that
+/// was given an update of its form may read it without a look at its lengths.
 ///
 /// ```
 /// use boostfgl_fed::screen::{Form, Part};
@@ -38,12 +38,16 @@ impl Relation {
     fn misfit(&self, numbers: &[f64]) -> Option<Reason> {
         let (expected, found) = match self {
             Self::Sum { what, places, range } => {
-                let sum: f64 = places.iter().map(|&place| numbers.get(place)).sum::<Option<f64>>()?;
+                let sum: f64 =
+                    places.iter().map(|&place| numbers.get(place)).sum::<Option<f64>>()?;
                 if range.contains(&sum) {
                     return None;
                 }
-                let from =
-                    if range.start() < range.end() { format!("from {} to ", range.start()) } else { String::new() };
+                let from = if range.start() < range.end() {
+                    format!("from {} to ", range.start())
+                } else {
+                    String::new()
+                };
                 (format!("{what} whose sum is {from}{}", range.end()), sum.to_string())
             }
             Self::Order { what, less, more } => {
@@ -58,7 +62,8 @@ impl Relation {
     }
 }
 
-/// A number that a client says of itself and that wins it influence, to be judged by those of the others.
+/// A number that a client says of itself and that wins it influence, to be judged by those of the
+/// others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Claim {
     pub(super) what: &'static str,
@@ -95,7 +100,8 @@ impl Part {
         Self { optional, ..self }
     }
 
-    /// The same numbers, which win influence by being large: none may be far above both `usual` and what the others say.
+    /// The same numbers, which win influence by being large: none may be far above both `usual` and
+    /// what the others say.
     #[must_use]
     pub fn told_by_others(self, usual: f64) -> Self {
         Self { usual: Some(usual), ..self }
@@ -163,14 +169,16 @@ impl Form {
         Self { most, places, ..self }
     }
 
-    /// Why an update is not of this form, if it is not. What is not finite is left to another check.
+    /// Why an update is not of this form, if it is not. What is not finite is left to another
+    /// check.
     pub fn misfit<T: Real>(&self, model: bool, message: &Message<T>) -> Option<Reason> {
         let not = |expected: String, found: String| Some(Reason::Message { expected, found });
         if model != self.model {
             let say = |model: bool| if model { "a model" } else { "no model" }.to_owned();
             return not(say(self.model), say(model));
         }
-        let tensors: Vec<(usize, usize)> = message.tensors.iter().map(|t| (t.rows(), t.columns())).collect();
+        let tensors: Vec<(usize, usize)> =
+            message.tensors.iter().map(|t| (t.rows(), t.columns())).collect();
         if tensors != self.tensors {
             return not(shapes(&self.tensors), shapes(&tensors));
         }
@@ -179,10 +187,12 @@ impl Form {
 
     fn numbers_misfit(&self, numbers: &[f64]) -> Option<Reason> {
         let all: usize = self.parts.iter().map(|part| part.count).sum();
-        let needed: usize = self.parts.iter().filter(|part| !part.optional).map(|part| part.count).sum();
+        let needed: usize =
+            self.parts.iter().filter(|part| !part.optional).map(|part| part.count).sum();
         if numbers.len() != all && numbers.len() != needed {
             let also = if needed < all { format!("{needed} or ") } else { String::new() };
-            let (expected, found) = (format!("a message of {also}{all} numbers"), numbers.len().to_string());
+            let (expected, found) =
+                (format!("a message of {also}{all} numbers"), numbers.len().to_string());
             return Some(Reason::Message { expected, found });
         }
         let misfit = self.sorted(numbers).find_map(|(part, these)| part.misfit(these));
@@ -199,26 +209,37 @@ impl Form {
         })
     }
 
-    /// What a message of this form claims that the others have to bear out: the largest, if there are several.
+    /// What a message of this form claims that the others have to bear out: the largest, if there
+    /// are several.
     pub(super) fn claim(&self, numbers: &[f64]) -> Option<Claim> {
-        let claims = self.sorted(numbers).filter_map(|(part, these)| Some((part.what, part.usual?, these)));
-        let each = claims.flat_map(|(what, usual, these)| these.iter().map(move |&found| Claim { what, usual, found }));
+        let claims =
+            self.sorted(numbers).filter_map(|(part, these)| Some((part.what, part.usual?, these)));
+        let each = claims.flat_map(|(what, usual, these)| {
+            these.iter().map(move |&found| Claim { what, usual, found })
+        });
         each.max_by(|a, b| a.found.total_cmp(&b.found))
     }
 
     fn entries_misfit<T: Real>(&self, entries: &[(u32, T)]) -> Option<Reason> {
         if entries.len() > self.most {
-            let (expected, found) = (format!("at most {} entries", self.most), entries.len().to_string());
+            let (expected, found) =
+                (format!("at most {} entries", self.most), entries.len().to_string());
             return Some(Reason::Message { expected, found });
         }
         let last = entries.last().map_or(0, |(place, _)| *place as usize);
-        // All are looked at: to stop at the first would keep the compiler from looking at several at once.
-        let increasing = entries.windows(2).fold(true, |so_far, pair| so_far & (pair[0].0 < pair[1].0));
+        // All are looked at: to stop at the first would keep the compiler from looking at several
+        // at once.
+        let increasing =
+            entries.windows(2).fold(true, |so_far, pair| so_far & (pair[0].0 < pair[1].0));
         if increasing && (entries.is_empty() || last < self.places) {
             return None;
         }
-        let found = if increasing { format!("place {last}") } else { "places out of order".to_owned() };
-        Some(Reason::Message { expected: format!("entries at increasing places below {}", self.places), found })
+        let found =
+            if increasing { format!("place {last}") } else { "places out of order".to_owned() };
+        Some(Reason::Message {
+            expected: format!("entries at increasing places below {}", self.places),
+            found,
+        })
     }
 }
 
@@ -226,7 +247,8 @@ fn shapes(shapes: &[(usize, usize)]) -> String {
     if shapes.is_empty() {
         return "a message without tensors".to_owned();
     }
-    let each: Vec<String> = shapes.iter().map(|(rows, columns)| format!("{rows}×{columns}")).collect();
+    let each: Vec<String> =
+        shapes.iter().map(|(rows, columns)| format!("{rows}×{columns}")).collect();
     format!("a message with tensors of {}", each.join(", "))
 }
 
@@ -254,32 +276,57 @@ mod tests {
     #[test]
     fn tensors_have_their_shapes() {
         let form = Form::message().tensors(vec![(2, 3), (1, 3)]);
-        let sent =
-            |shapes: &[(usize, usize)]| Message::tensors(shapes.iter().map(|s| Matrix::zeros(s.0, s.1)).collect());
+        let sent = |shapes: &[(usize, usize)]| {
+            Message::tensors(shapes.iter().map(|s| Matrix::zeros(s.0, s.1)).collect())
+        };
         assert_eq!(told(&form, false, &sent(&[(2, 3), (1, 3)])), None);
         let wanted = "a message with tensors of 2×3, 1×3";
         assert_eq!(
             told(&form, false, &sent(&[(3, 2), (1, 3)])),
             expected(wanted, "a message with tensors of 3×2, 1×3")
         );
-        assert_eq!(told(&form, false, &sent(&[(2, 3)])), expected(wanted, "a message with tensors of 2×3"));
+        assert_eq!(
+            told(&form, false, &sent(&[(2, 3)])),
+            expected(wanted, "a message with tensors of 2×3")
+        );
         assert_eq!(told(&form, false, &sent(&[])), expected(wanted, "a message without tensors"));
     }
 
     #[test]
     fn numbers_are_counted_and_lie_in_their_ranges() {
         let once = Part::whole("count", 2, 0.0..=9.0);
-        let form =
-            |known| Form::message().with(Part::new("loss", 1, 0.0..=f64::MAX)).with(once.clone().optional_if(known));
+        let form = |known| {
+            Form::message()
+                .with(Part::new("loss", 1, 0.0..=f64::MAX))
+                .with(once.clone().optional_if(known))
+        };
         let sent = |numbers: &[f64]| Message::numbers(numbers.to_vec());
         assert_eq!(told(&form(false), false, &sent(&[0.5, 9.0, 0.0])), None);
-        assert_eq!(told(&form(false), false, &sent(&[0.5])), expected("a message of 3 numbers", "1"));
+        assert_eq!(
+            told(&form(false), false, &sent(&[0.5])),
+            expected("a message of 3 numbers", "1")
+        );
         assert_eq!(told(&form(true), false, &sent(&[0.5])), None);
-        assert_eq!(told(&form(true), false, &sent(&[0.5, 1.0])), expected("a message of 1 or 3 numbers", "2"));
-        assert_eq!(told(&form(true), false, &sent(&[-0.5])), expected("a loss of at least 0", "-0.5"));
-        assert_eq!(told(&form(true), false, &sent(&[1.0, 2.0, 9.5])), expected("a whole count from 0 to 9", "9.5"));
-        assert_eq!(told(&form(true), false, &sent(&[1.0, 10.0, 0.0])), expected("a whole count from 0 to 9", "10"));
-        assert_eq!(told(&form(true), false, &sent(&[1.0, 1.0, 0.5])), expected("a whole count from 0 to 9", "0.5"));
+        assert_eq!(
+            told(&form(true), false, &sent(&[0.5, 1.0])),
+            expected("a message of 1 or 3 numbers", "2")
+        );
+        assert_eq!(
+            told(&form(true), false, &sent(&[-0.5])),
+            expected("a loss of at least 0", "-0.5")
+        );
+        assert_eq!(
+            told(&form(true), false, &sent(&[1.0, 2.0, 9.5])),
+            expected("a whole count from 0 to 9", "9.5")
+        );
+        assert_eq!(
+            told(&form(true), false, &sent(&[1.0, 10.0, 0.0])),
+            expected("a whole count from 0 to 9", "10")
+        );
+        assert_eq!(
+            told(&form(true), false, &sent(&[1.0, 1.0, 0.5])),
+            expected("a whole count from 0 to 9", "0.5")
+        );
         let any = Form::message().with(Part::new("coordinate", 1, f64::MIN..=f64::MAX));
         assert_eq!(told(&any, false, &sent(&[-1e300])), None);
         assert_eq!(told(&any, false, &sent(&[f64::NAN])), expected("a coordinate", "NaN"));
@@ -290,16 +337,27 @@ mod tests {
     fn counts_agree_with_each_other() {
         let counts = Part::whole("count", 4, 0.0..=9.0);
         let form = Form::message().with(counts).adding_up("groups of nodes", [1, 3], 9.0..=9.0);
-        let form = form.ordered("at most as many hits as nodes,", 0, 1).ordered("at most as many hits as nodes,", 2, 3);
+        let form = form.ordered("at most as many hits as nodes,", 0, 1).ordered(
+            "at most as many hits as nodes,",
+            2,
+            3,
+        );
         let sent = |numbers: [f64; 4]| Message::numbers(numbers.to_vec());
         assert_eq!(told(&form, false, &sent([2.0, 2.0, 0.0, 7.0])), None);
-        assert_eq!(told(&form, false, &sent([2.0, 9.0, 0.0, 9.0])), expected("groups of nodes whose sum is 9", "18"));
+        assert_eq!(
+            told(&form, false, &sent([2.0, 9.0, 0.0, 9.0])),
+            expected("groups of nodes whose sum is 9", "18")
+        );
         let hits = expected("at most as many hits as nodes, 2", "9");
         assert_eq!(told(&form, false, &sent([9.0, 2.0, 0.0, 7.0])), hits);
         assert_eq!(told(&form, false, &sent([0.0, 7.0, 9.0, 2.0])), hits);
         let at_most = Form::message().with(Part::new("number", 2, 0.0..=9.0).optional_if(true));
         let at_most = at_most.adding_up("numbers", 0..2, 0.0..=9.0);
-        assert_eq!(told(&at_most, false, &Message::numbers(vec![])), None, "what is left out is not added up");
+        assert_eq!(
+            told(&at_most, false, &Message::numbers(vec![])),
+            None,
+            "what is left out is not added up"
+        );
         assert_eq!(
             told(&at_most, false, &Message::numbers(vec![5.0, 4.5])),
             expected("numbers whose sum is from 0 to 9", "9.5")
@@ -319,9 +377,14 @@ mod tests {
     #[test]
     fn entries_are_few_and_in_order() {
         let form = Form::message().entries(3, 10);
-        let sent =
-            |places: &[u32]| Message { entries: places.iter().map(|&p| (p, 1.0)).collect(), ..Message::default() };
-        assert_eq!([told(&form, false, &sent(&[])), told(&form, false, &sent(&[0, 5, 9]))], [None, None]);
+        let sent = |places: &[u32]| Message {
+            entries: places.iter().map(|&p| (p, 1.0)).collect(),
+            ..Message::default()
+        };
+        assert_eq!(
+            [told(&form, false, &sent(&[])), told(&form, false, &sent(&[0, 5, 9]))],
+            [None, None]
+        );
         assert_eq!(told(&form, false, &sent(&[0, 1, 2, 3])), expected("at most 3 entries", "4"));
         let wanted = "entries at increasing places below 10";
         assert_eq!(told(&form, false, &sent(&[0, 10])), expected(wanted, "place 10"));

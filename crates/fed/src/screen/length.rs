@@ -1,14 +1,16 @@
 //! How long an update may be: judged by those of the round and of the rounds before.
 //!
-//! The scale is a median, which fewer than half of the participants cannot move. With at least three updates in the round
-//! it is the larger of the medians of the round and of the rounds before: when all grow, all may. With fewer, one of them
-//! alone would be its own measure, so that the rounds before decide, with the bound squared, and before there are any the
-//! model that the client started from. An update that is no longer than that model is never too long: clients that stand
-//! still do not condemn one that moves.
+//! The scale is a median, which fewer than half of the participants cannot move. With at least
+//! three updates in the round it is the larger of the medians of the round and of the rounds
+//! before: when all grow, all may. With fewer, one of them alone would be its own measure, so that
+//! the rounds before decide, with the bound squared, and before there are any the model that the
+//! client started from. An update that is no longer than that model is never too long: clients that
+//! stand still do not condemn one that moves.
 //!
-//! A message whose tensors are like those of the model (a control, a gradient) is held to the same bound; it has no start
-//! to be compared with, but is never too long while it is no longer than what the server said, or than the median of some
-//! earlier round. Messages of other kinds differ more among honest clients: only what is far off is refused.
+//! A message whose tensors are like those of the model (a control, a gradient) is held to the same
+//! bound; it has no start to be compared with, but is never too long while it is no longer than
+//! what the server said, or than the median of some earlier round. Messages of other kinds differ
+//! more among honest clients: only what is far off is refused.
 
 use super::form::Claim;
 use super::{Envelope, Expected, Reason};
@@ -30,7 +32,8 @@ pub(super) struct Lengths {
     claims: Accepted,
 }
 
-/// What was accepted in the last rounds, the oldest first, and the largest median that any round has had.
+/// What was accepted in the last rounds, the oldest first, and the largest median that any round
+/// has had.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Accepted {
     rounds: Vec<Vec<f64>>,
@@ -61,8 +64,9 @@ impl Lengths {
         expected: &Expected<'_, T>,
         verdicts: &mut [Option<Reason>],
     ) {
-        let started_from =
-            |one: &Envelope<'_, T>| model_length(expected, one.from).max(message_length_given(expected, one.from));
+        let started_from = |one: &Envelope<'_, T>| {
+            model_length(expected, one.from).max(message_length_given(expected, one.from))
+        };
         let update = |one: &Envelope<'_, T>| (one.combined && one.sends()).then_some(one.norm);
         let found = judged(arrived, verdicts, update);
         let bound = self.updates.bound(&flat(&found), factor, factor * factor);
@@ -84,31 +88,57 @@ impl Lengths {
         expected: &Expected<'_, T>,
         verdicts: &mut [Option<Reason>],
     ) {
-        let found = judged(arrived, verdicts, |one| message_length(one.message).filter(|length| *length > 0.0));
+        let found = judged(arrived, verdicts, |one| {
+            message_length(one.message).filter(|length| *length > 0.0)
+        });
         // What was refused for its form says nothing about the form of the others.
         let open = arrived.iter().zip(&*verdicts).filter(|(_, verdict)| verdict.is_none());
         let like_models = open.into_iter().any(|(one, _)| is_like_the_model(one, expected));
         let (bound, least) = match like_models {
-            true => (self.messages.bound(&flat(&found), factor, factor * factor), self.messages.largest),
-            false => (self.messages.bound(&flat(&found), factor * factor * factor, factor * factor * factor), 0.0),
+            true => {
+                (self.messages.bound(&flat(&found), factor, factor * factor), self.messages.largest)
+            }
+            false => (
+                self.messages.bound(
+                    &flat(&found),
+                    factor * factor * factor,
+                    factor * factor * factor,
+                ),
+                0.0,
+            ),
         };
-        let floor = |one: &Envelope<'_, T>| message_length_given(expected, one.from).max(factor * least);
+        let floor =
+            |one: &Envelope<'_, T>| message_length_given(expected, one.from).max(factor * least);
         refuse("a message", arrived, &found, verdicts, |one, found| {
             bound.filter(|bound| found > *bound).map(|bound| bound.max(floor(one)))
         });
         self.messages.remember(&found, verdicts);
     }
 
-    /// Refuses claims far above both what is usual and what the others say. Of two that differ the smaller is the measure.
-    pub(super) fn judge_claims(&mut self, factor: f64, claims: &[Option<Claim>], verdicts: &mut [Option<Reason>]) {
-        let open = verdicts.iter().zip(claims).map(|(verdict, claim)| claim.filter(|_| verdict.is_none()));
+    /// Refuses claims far above both what is usual and what the others say. Of two that differ the
+    /// smaller is the measure.
+    pub(super) fn judge_claims(
+        &mut self,
+        factor: f64,
+        claims: &[Option<Claim>],
+        verdicts: &mut [Option<Reason>],
+    ) {
+        let open =
+            verdicts.iter().zip(claims).map(|(verdict, claim)| claim.filter(|_| verdict.is_none()));
         let found: Vec<Option<f64>> = open.map(|claim| claim.map(|claim| claim.found)).collect();
         let now = flat(&found);
         let before = self.claims.rounds.concat();
-        let said = if now.len() < ENOUGH { now.iter().copied().reduce(f64::min) } else { Some(median(&now)) };
-        let scale = said.unwrap_or(0.0).max(if before.len() < ENOUGH { 0.0 } else { median(&before) });
+        let said = if now.len() < ENOUGH {
+            now.iter().copied().reduce(f64::min)
+        } else {
+            Some(median(&now))
+        };
+        let scale =
+            said.unwrap_or(0.0).max(if before.len() < ENOUGH { 0.0 } else { median(&before) });
         for (verdict, claim) in verdicts.iter_mut().zip(claims) {
-            let Some(Claim { what, usual, found }) = claim.filter(|_| verdict.is_none()) else { continue };
+            let Some(Claim { what, usual, found }) = claim.filter(|_| verdict.is_none()) else {
+                continue;
+            };
             let bound = factor * scale.max(usual);
             *verdict = (found > bound).then_some(Reason::Implausible { what, bound, found });
         }
@@ -117,8 +147,8 @@ impl Lengths {
 }
 
 impl Accepted {
-    /// The longest that is used, if there is something to compare with: `factor` times the usual length, or `alone` times
-    /// with fewer than three updates in the round.
+    /// The longest that is used, if there is something to compare with: `factor` times the usual
+    /// length, or `alone` times with fewer than three updates in the round.
     fn bound(&self, now: &[f64], factor: f64, alone: f64) -> Option<f64> {
         let of = |lengths: &[f64]| (lengths.len() >= ENOUGH).then(|| median(lengths));
         match (of(now), of(&self.rounds.concat())) {
@@ -149,7 +179,11 @@ fn judged<'a, T: Real>(
     verdicts: &[Option<Reason>],
     length: impl Fn(&Envelope<'a, T>) -> Option<f64>,
 ) -> Vec<Option<f64>> {
-    arrived.iter().zip(verdicts).map(|(one, verdict)| length(one).filter(|_| verdict.is_none())).collect()
+    arrived
+        .iter()
+        .zip(verdicts)
+        .map(|(one, verdict)| length(one).filter(|_| verdict.is_none()))
+        .collect()
 }
 
 fn flat(found: &[Option<f64>]) -> Vec<f64> {
@@ -199,7 +233,9 @@ pub(crate) fn message_length<T: Real>(message: &Message<T>) -> Option<f64> {
 
 fn model_length<T: Real>(expected: &Expected<'_, T>, client: usize) -> f64 {
     let model = expected.given[client].0;
-    libm::sqrt(model.into_iter().flat_map(Params::tensors).map(|tensor| squares(tensor.data())).sum())
+    libm::sqrt(
+        model.into_iter().flat_map(Params::tensors).map(|tensor| squares(tensor.data())).sum(),
+    )
 }
 
 fn message_length_given<T: Real>(expected: &Expected<'_, T>, client: usize) -> f64 {
@@ -213,6 +249,7 @@ fn squares<T: Real>(numbers: &[T]) -> f64 {
     let mut sums = [0.0; LANES];
     let whole = numbers.chunks_exact(LANES);
     whole.remainder().iter().zip(&mut sums).for_each(|(x, sum)| *sum += x.f64() * x.f64());
-    whole.for_each(|some| some.iter().zip(&mut sums).for_each(|(x, sum)| *sum += x.f64() * x.f64()));
+    whole
+        .for_each(|some| some.iter().zip(&mut sums).for_each(|(x, sum)| *sum += x.f64() * x.f64()));
     sums.iter().sum()
 }

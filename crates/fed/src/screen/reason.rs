@@ -74,7 +74,8 @@ pub enum Reason {
         /// The one that it names.
         found: f64,
     },
-    /// The fairness gap is not between 0 and 1, or the minority's difficulty not a number of at least 0.
+    /// The fairness gap is not between 0 and 1, or the minority's difficulty not a number of at
+    /// least 0.
     Summary {
         /// `fairness gap` or `difficulty of the minority`.
         what: &'static str,
@@ -129,8 +130,9 @@ impl Reason {
         }
     }
 
-    /// Whether it counts among the f bad updates that a robust rule is told to expect: what no honest client sends. Who
-    /// failed, was late or far from the others may be as honest as anybody, and has it hardest.
+    /// Whether it counts among the f bad updates that a robust rule is told to expect: what no
+    /// honest client sends. Who failed, was late or far from the others may be as honest as
+    /// anybody, and has it hardest.
     pub fn is_suspect(&self) -> bool {
         match self {
             Self::Stranger { .. } | Self::Duplicate | Self::WrongRound { .. } => true,
@@ -156,8 +158,12 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Failed(error) => write!(f, "expected an update, found a failure: {error}"),
-            Self::NotInvited => f.write_str("expected a participant of the round, found a client that is none"),
-            Self::Stranger { claimed } => write!(f, "expected its own number, found that of client {claimed}"),
+            Self::NotInvited => {
+                f.write_str("expected a participant of the round, found a client that is none")
+            }
+            Self::Stranger { claimed } => {
+                write!(f, "expected its own number, found that of client {claimed}")
+            }
             Self::Duplicate => f.write_str("expected one update in a round, found another"),
             Self::WrongRound { expected, found } => {
                 write!(f, "expected an update for round {expected}, found one for round {found}")
@@ -165,19 +171,38 @@ impl fmt::Display for Reason {
             Self::Late { allowed, took } => {
                 write!(f, "expected an update within {allowed} s, found it after {took:.3} s")
             }
-            Self::Shape { expected, found } => write!(f, "expected tensors of {expected}, found {found}"),
-            Self::Message { expected, found } => write!(f, "expected {expected}, found {found}"),
-            Self::NotFinite { what } => write!(f, "expected finite numbers, found a {what} with infinity or NaN"),
-            Self::Size { enrolled, found } => {
-                write!(f, "expected a whole size from 1 to the {enrolled} it was enrolled with, found {found}")
+            Self::Shape { expected, found } => {
+                write!(f, "expected tensors of {expected}, found {found}")
             }
-            Self::Summary { what, expected, found } => write!(f, "expected a {what} {expected}, found {found}"),
-            Self::Replay { round } => write!(f, "expected a new update, found its update of round {round} once more"),
+            Self::Message { expected, found } => write!(f, "expected {expected}, found {found}"),
+            Self::NotFinite { what } => {
+                write!(f, "expected finite numbers, found a {what} with infinity or NaN")
+            }
+            Self::Size { enrolled, found } => {
+                write!(
+                    f,
+                    "expected a whole size from 1 to the {enrolled} it was enrolled with, found \
+                     {found}"
+                )
+            }
+            Self::Summary { what, expected, found } => {
+                write!(f, "expected a {what} {expected}, found {found}")
+            }
+            Self::Replay { round } => {
+                write!(f, "expected a new update, found its update of round {round} once more")
+            }
             Self::Implausible { what, bound, found } => {
-                write!(f, "expected a {what} of at most {bound:.3e}, by what the others say, found {found:.3e}")
+                write!(
+                    f,
+                    "expected a {what} of at most {bound:.3e}, by what the others say, found \
+                     {found:.3e}"
+                )
             }
             Self::TooLong { what, bound, found } => {
-                write!(f, "expected {what} no longer than {bound:.3e}, found one of length {found:.3e}")
+                write!(
+                    f,
+                    "expected {what} no longer than {bound:.3e}, found one of length {found:.3e}"
+                )
             }
         }
     }
@@ -214,7 +239,16 @@ mod tests {
     /// As docs/robustness.md has them.
     #[test]
     fn what_no_honest_client_sends_is_suspect_and_what_is_far_off_is_doubtful() {
-        let suspect = ["stranger", "duplicate", "wrong-round", "shape", "message", "not-finite", "size", "summary"];
+        let suspect = [
+            "stranger",
+            "duplicate",
+            "wrong-round",
+            "shape",
+            "message",
+            "not-finite",
+            "size",
+            "summary",
+        ];
         assert_eq!(kinds(Reason::is_suspect), suspect);
         assert_eq!(kinds(Reason::is_doubtful), ["replay", "implausible", "too-long"]);
         assert_eq!(kinds(Reason::is_numeric), ["failed", "not-finite", "too-long"]);

@@ -1,4 +1,5 @@
-//! What every method of the registry must do, with every boost: a method that is added there is tested here.
+//! What every method of the registry must do, with every boost: a method that is added there is
+//! tested here.
 
 use crate::every::{for_all, with_threads};
 use crate::small::*;
@@ -21,7 +22,9 @@ fn any_number_of_threads_gives_the_same_bits() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     for_all(|method, setup, what| {
-        let with = |threads| with_threads(threads, || run::<f32>(&setup, data(method.name, &graph, &partition)));
+        let with = |threads| {
+            with_threads(threads, || run::<f32>(&setup, data(method.name, &graph, &partition)))
+        };
         let one = with(1);
         for threads in [2, 3, 4, 8] {
             assert_same(&one, &with(threads), &format!("{what}, {threads} threads"));
@@ -29,28 +32,43 @@ fn any_number_of_threads_gives_the_same_bits() {
     });
 }
 
-/// A client of more than 4096 nodes: dense and sparse products are cut into pieces for several threads, and so are sums over
-/// rows, which the small graph is too small for.
+/// A client of more than 4096 nodes: dense and sparse products are cut into pieces for several
+/// threads, and so are sums over rows, which the small graph is too small for.
 #[test]
 fn large_clients_give_the_same_bits_on_any_number_of_threads() {
     let features = FeatureSpec::Dense { columns: 16, signal: 0.5 };
     let small = Spec { features, ..small_spec() };
-    let spec = Spec { nodes: 4_600, edges: 22_000, communities: 8, pocket_size: 40, max_degree: 100, ..small };
+    let spec = Spec {
+        nodes: 4_600,
+        edges: 22_000,
+        communities: 8,
+        pocket_size: 40,
+        max_degree: 100,
+        ..small
+    };
     let graph = generate("large", &spec, 1, &mut |_, _| {}).unwrap();
-    let drawn = Partition::draw(&graph, &by_name("louvain").unwrap(), 2, &SplitRule::default(), 0).unwrap();
+    let drawn =
+        Partition::draw(&graph, &by_name("louvain").unwrap(), 2, &SplitRule::default(), 0).unwrap();
     let assignment = (0..graph.len()).map(|v| u32::from(v.is_multiple_of(20))).collect();
     let partition = Partition::new(2, assignment, drawn.split().clone()).unwrap();
     let first = &partition.client_graphs(&graph)[0].graph;
     // What a product must come to before it is shared, and the rows of a part of a sum.
     assert!(first.adjacency().arcs() * 64 > 1 << 21 && first.len() > 4_096);
     for backbone in BACKBONES {
-        let boosts: Vec<Boost> =
-            Boost::ALL.into_iter().filter(|boost| backbone.name != "mlp" || *boost != Boost::Topology).collect();
+        let boosts: Vec<Boost> = Boost::ALL
+            .into_iter()
+            .filter(|boost| backbone.name != "mlp" || *boost != Boost::Topology)
+            .collect();
         let mut setup = setup("fedavg", &boosts);
-        (setup.model.backbone, setup.model.hidden, setup.protocol.rounds) = (backbone.name.into(), 64, 1);
-        let with = |threads| with_threads(threads, || run::<f32>(&setup, data("fedavg", &graph, &partition)));
+        (setup.model.backbone, setup.model.hidden, setup.protocol.rounds) =
+            (backbone.name.into(), 64, 1);
+        let with = |threads| {
+            with_threads(threads, || run::<f32>(&setup, data("fedavg", &graph, &partition)))
+        };
         let one = with(1);
-        [2, 4, 8].iter().for_each(|&n| assert_same(&one, &with(n), &format!("{}, {n} threads", backbone.name)));
+        [2, 4, 8]
+            .iter()
+            .for_each(|&n| assert_same(&one, &with(n), &format!("{}, {n} threads", backbone.name)));
     }
 }
 
@@ -72,38 +90,54 @@ fn strength_zero_is_the_base_method() {
         for (participation, epochs) in [(1.0, 1), (0.5, 3)] {
             for_all(|method, mut boosted, what| {
                 (boosted.protocol.participation, boosted.protocol.epochs) = (participation, epochs);
-                let base =
-                    run::<f32>(&Setup { boosts: Vec::new(), ..boosted.clone() }, data(method.name, &graph, &partition));
+                let base = run::<f32>(
+                    &Setup { boosts: Vec::new(), ..boosted.clone() },
+                    data(method.name, &graph, &partition),
+                );
                 let of = |setup: &Setup| run::<f32>(setup, data(method.name, &graph, &partition));
                 assert_same(
                     &base,
                     &of(&without_strength(&boosted)),
                     &format!("{what}, {participation}, {epochs} epochs"),
                 );
-                // The comparison would be empty if the boosts did nothing at their usual strength either. (Where FairFGL has
-                // two participants, each may be a cluster of its own, and trust within it says nothing.)
-                let parted = method.name == "fairfgl" && participation < 1.0 && boosted.boosts == [Boost::Model];
+                // The comparison would be empty if the boosts did nothing at their usual strength
+                // either. (Where FairFGL has two participants, each may be a cluster of its own,
+                // and trust within it says nothing.)
+                let parted = method.name == "fairfgl"
+                    && participation < 1.0
+                    && boosted.boosts == [Boost::Model];
                 if !boosted.boosts.is_empty() && !parted {
-                    assert!(bits(&base.models) != bits(&of(&boosted).models), "{what} does nothing");
+                    assert!(
+                        bits(&base.models) != bits(&of(&boosted).models),
+                        "{what} does nothing"
+                    );
                 }
             });
         }
     }
 }
 
-/// The operator of strength 0 for nodes of every degree up to 300: 1/d · d is not always 1 to a float.
+/// The operator of strength 0 for nodes of every degree up to 300: 1/d · d is not always 1 to a
+/// float.
 #[test]
 fn strength_zero_is_the_plain_operator_for_any_degree() {
     fn check<T: Real>() {
         for leaves in 1..300u32 {
             let edges: Vec<(u32, u32)> = (1..=leaves).map(|u| (u, 0)).collect();
-            let (star, _) = Adjacency::from_edges(leaves as usize + 1, &edges, None, false).unwrap();
-            let numbers = |count: usize| (0..count).map(|i| T::of(0.37 * (i % 7) as f64)).collect::<Vec<T>>();
+            let (star, _) =
+                Adjacency::from_edges(leaves as usize + 1, &edges, None, false).unwrap();
+            let numbers =
+                |count: usize| (0..count).map(|i| T::of(0.37 * (i % 7) as f64)).collect::<Vec<T>>();
             let plain = Propagation::<T>::gcn(&star);
             for edge_score in [EdgeScore::Criticality, EdgeScore::Reliability] {
-                let off = topology::Config { lambda_e: 0.0, edge_score, ..topology::Config::default() };
+                let off =
+                    topology::Config { lambda_e: 0.0, edge_score, ..topology::Config::default() };
                 let (h, d) = (numbers(star.arcs()), numbers(star.len()));
-                assert_eq!(TopologyBoost::new(&off).propagation(&star, &plain, &h, &d), plain, "degree {leaves}");
+                assert_eq!(
+                    TopologyBoost::new(&off).propagation(&star, &plain, &h, &d),
+                    plain,
+                    "degree {leaves}"
+                );
             }
         }
     }
@@ -131,19 +165,29 @@ fn shuffled(graph: &Graph, split: &Split, role: Role) -> Graph {
 fn labels_for_judging_never_reach_training() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
-    let (test, val) = (shuffled(&graph, partition.split(), Role::Test), shuffled(&graph, partition.split(), Role::Val));
+    let (test, val) = (
+        shuffled(&graph, partition.split(), Role::Test),
+        shuffled(&graph, partition.split(), Role::Val),
+    );
     for_all(|method, setup, what| {
-        let on = |graph: &Graph, setup: &Setup| watch::<f32>(setup, data(method.name, graph, &partition));
+        let on = |graph: &Graph, setup: &Setup| {
+            watch::<f32>(setup, data(method.name, graph, &partition))
+        };
         let (base, rounds) = on(&graph, &setup);
         assert_same(&base, &on(&test, &setup).0, &format!("{what}, test labels"));
         let (other, judged) = on(&val, &setup);
         assert_same(&base, &other, &format!("{what}, validation labels"));
         // They do reach what they are for.
-        let accuracy = |rounds: &[Round]| rounds.iter().map(|r| r.val_accuracy.unwrap()).collect::<Vec<_>>();
+        let accuracy =
+            |rounds: &[Round]| rounds.iter().map(|r| r.val_accuracy.unwrap()).collect::<Vec<_>>();
         assert_ne!(accuracy(&rounds), accuracy(&judged), "{what}");
         let mut best = setup.clone();
         best.protocol.report = ReportedRound::BestVal;
-        assert_same(&on(&graph, &best).0, &on(&test, &best).0, &format!("{what}, test labels, best round"));
+        assert_same(
+            &on(&graph, &best).0,
+            &on(&test, &best).0,
+            &format!("{what}, test labels, best round"),
+        );
     });
 }
 
@@ -186,15 +230,19 @@ fn messages(method: &str, wire: &Wire) -> (u64, u64) {
         "qffl" | "afl" | "fedfv" => (p + 1, p),
         "fairfed" => (p + 5, p + 2),
         "fedpub" => (p + hidden, p),
-        // Prototypes and counts up, prototypes and which of them exist down; nothing is known before the first round.
-        "fedproto" => (classes * hidden + classes, if done == 0 { 0 } else { classes * hidden + classes }),
+        // Prototypes and counts up, prototypes and which of them exist down; nothing is known
+        // before the first round.
+        "fedproto" => {
+            (classes * hidden + classes, if done == 0 { 0 } else { classes * hidden + classes })
+        }
         "fedspray" => {
             // Encoder, two heads and class proxies, all of width 64; class counts once.
             let shared = (features + 1) * 64 + 2 * (64 + 1) * classes + classes * 64;
             (shared + if done == 0 { classes } else { 0 }, shared)
         }
         "fairfgl" => {
-            // Places and values of 30 %, size and norm; a gradient per majority class, whose numbers are said once.
+            // Places and values of 30 %, size and norm; a gradient per majority class, whose
+            // numbers are said once.
             let sparse = 2 * (3 * p).div_ceil(10) + 1 + u64::from(trusted);
             let experts = majority * (hidden + 1) + if done == 0 { majority } else { 0 };
             (sparse + experts, p + if done == 0 { 0 } else { classes * (hidden + 1) })
@@ -203,7 +251,8 @@ fn messages(method: &str, wire: &Wire) -> (u64, u64) {
     }
 }
 
-/// How many classes are left when the rarest that hold less than a share q together, and absent ones, are taken away.
+/// How many classes are left when the rarest that hold less than a share q together, and absent
+/// ones, are taken away.
 fn majority_classes(counts: &[usize], q: f64) -> u64 {
     let mut present: Vec<usize> = counts.iter().copied().filter(|&n| n > 0).collect();
     present.sort_unstable();
@@ -245,7 +294,12 @@ fn messages_have_the_size_that_the_method_states() {
                 if up > 0 && wire.trusted {
                     up += 2;
                 }
-                assert_eq!((client.bytes_up, client.bytes_down), (4 * up, 4 * down), "{what}, round {}", done + 1);
+                assert_eq!(
+                    (client.bytes_up, client.bytes_down),
+                    (4 * up, 4 * down),
+                    "{what}, round {}",
+                    done + 1
+                );
                 total = (total.0 + 4 * up, total.1 + 4 * down);
             }
         }
@@ -255,7 +309,8 @@ fn messages_have_the_size_that_the_method_states() {
     });
 }
 
-/// Methods whose clients talk to each other before the first round; their own tests count those messages.
+/// Methods whose clients talk to each other before the first round; their own tests count those
+/// messages.
 const TALK_BEFORE: [&str; 1] = ["fedsage-plus"];
 
 #[test]
@@ -265,12 +320,19 @@ fn refused_boosts_are_named_with_the_reason() {
     let mut refused = 0;
     for method in METHODS {
         for boost in Boost::ALL {
-            let made = Federation::<f32>::new(setup(method.name, &[boost]), data(method.name, &graph, &partition));
+            let made = Federation::<f32>::new(
+                setup(method.name, &[boost]),
+                data(method.name, &graph, &partition),
+            );
             match (method.refuses)(boost) {
                 None => assert!(made.is_ok(), "{} with {boost:?}", method.name),
                 Some(reason) => {
                     let message = made.err().unwrap().to_string();
-                    let start = format!("{} cannot be combined with {} boosting: ", method.name, boost.name());
+                    let start = format!(
+                        "{} cannot be combined with {} boosting: ",
+                        method.name,
+                        boost.name()
+                    );
                     assert_eq!(message, format!("{start}{reason}"));
                     refused += 1;
                 }
@@ -293,7 +355,12 @@ fn every_backbone_runs_or_is_refused_with_a_reason() {
             match Federation::<f32>::new(setup.clone(), data(method.name, &graph, &partition)) {
                 Ok(federation) => {
                     let outcome = federation.run(&mut []).unwrap();
-                    assert!(outcome.models.iter().all(Params::is_finite), "{} on {}", method.name, backbone.name);
+                    assert!(
+                        outcome.models.iter().all(Params::is_finite),
+                        "{} on {}",
+                        method.name,
+                        backbone.name
+                    );
                 }
                 Err(Error::Refused { what, reason, .. }) => {
                     assert_eq!(what, format!("the backbone {}", backbone.name));
@@ -321,12 +388,17 @@ fn weights_are_a_distribution_in_every_round() {
             setup.boost.model.trust_times_size = times_size;
             let (_, rounds) = watch::<f32>(&setup, data(method.name, &graph, &partition));
             for (done, round) in rounds.iter().enumerate() {
-                let weights: Vec<f64> = round.clients.iter().filter_map(|client| client.weight).collect();
+                let weights: Vec<f64> =
+                    round.clients.iter().filter_map(|client| client.weight).collect();
                 assert!(weights.is_empty() || weights.len() == round.clients.len(), "{what}");
                 assert!(weights.iter().all(|w| *w >= 0.0), "{what}: {weights:?}");
                 // In rounds that a method adds there may be nothing to combine.
                 let further = done >= setup.protocol.rounds;
-                assert_eq!(weights.is_empty(), NOT_COMBINED.contains(&method.name) || further, "{what}");
+                assert_eq!(
+                    weights.is_empty(),
+                    NOT_COMBINED.contains(&method.name) || further,
+                    "{what}"
+                );
                 let sum = weights.iter().sum::<f64>();
                 assert!(
                     weights.is_empty() || (sum - 1.0).abs() < 1e-12 || STEPS.contains(&method.name),
@@ -337,8 +409,8 @@ fn weights_are_a_distribution_in_every_round() {
     });
 }
 
-/// Looking, and looking more often, changes nothing, neither for clients that train in every round nor for those that
-/// are judged by a model, sit a round out and train from another.
+/// Looking, and looking more often, changes nothing, neither for clients that train in every round
+/// nor for those that are judged by a model, sit a round out and train from another.
 #[test]
 fn observers_cannot_change_a_digit() {
     let graph = graph(WORDS);
@@ -355,7 +427,11 @@ fn observers_cannot_change_a_digit() {
                 let mut rarely = setup.clone();
                 rarely.protocol.eval_every = eval_every;
                 let (late, rounds) = watch(&rarely, data());
-                assert_same(&alone, &late, &format!("{what}, participation {participation}, every {eval_every}"));
+                assert_same(
+                    &alone,
+                    &late,
+                    &format!("{what}, participation {participation}, every {eval_every}"),
+                );
                 for (round, seen) in (1..).zip(&rounds) {
                     let due = round % eval_every == 0 || round == rounds.len();
                     assert_eq!(seen.predictions.is_some(), due, "{what}, round {round}");
@@ -373,7 +449,8 @@ fn propagation_in_evaluation_leaves_training_alone() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     for method in METHODS {
-        let boosts: Vec<Boost> = Boost::ALL.into_iter().filter(|&boost| (method.refuses)(boost).is_none()).collect();
+        let boosts: Vec<Boost> =
+            Boost::ALL.into_iter().filter(|&boost| (method.refuses)(boost).is_none()).collect();
         let boosted = setup(method.name, &boosts);
         let mut plain = boosted.clone();
         plain.boost.topology.eval_propagation = EvalPropagation::Plain;

@@ -9,7 +9,9 @@ use boostfgl_fed::{Combination, Federation, LocalData, Message, Setup, Update, m
 use boostfgl_graph::stream::key64;
 use boostfgl_graph::{Graph, Role};
 use boostfgl_nn::backbones::{Architecture, Backbone, Gcn, gradients, logits};
-use boostfgl_nn::{Dropout, Inputs, Matrix, Params, Pool, Real, TensorShape, View, WeightedLoss, softmax_rows};
+use boostfgl_nn::{
+    Dropout, Inputs, Matrix, Params, Pool, Real, TensorShape, View, WeightedLoss, softmax_rows,
+};
 use boostfgl_partition::{ClientGraph, Partition};
 use proptest::prelude::*;
 
@@ -22,7 +24,12 @@ fn alone() -> (Graph, Partition) {
 }
 
 fn network(client: &ClientGraph) -> Gcn {
-    Gcn::new(Architecture { inputs: client.graph.features().columns(), hidden: HIDDEN, classes: CLASSES, layers: 2 })
+    Gcn::new(Architecture {
+        inputs: client.graph.features().columns(),
+        hidden: HIDDEN,
+        classes: CLASSES,
+        layers: 2,
+    })
 }
 
 /// Training as one would write it without any federation.
@@ -48,13 +55,16 @@ fn plain_training<T: Real>(setup: &Setup, client: &ClientGraph) -> Params<T> {
 #[test]
 fn fedavg_with_one_client_is_central_training() {
     let (graph, partition) = alone();
-    for (epochs, kind) in [(1, OptimizerKind::Adam), (3, OptimizerKind::Adam), (2, OptimizerKind::Sgd)] {
+    for (epochs, kind) in
+        [(1, OptimizerKind::Adam), (3, OptimizerKind::Adam), (2, OptimizerKind::Sgd)]
+    {
         let change = |mut setup: Setup| {
             (setup.protocol.epochs, setup.optimizer.optimizer) = (epochs, kind);
             setup
         };
-        let [fedavg, central] = ["fedavg", "central"]
-            .map(|method| run::<f32>(&change(setup(method, &[])), data(method, &graph, &partition)));
+        let [fedavg, central] = ["fedavg", "central"].map(|method| {
+            run::<f32>(&change(setup(method, &[])), data(method, &graph, &partition))
+        });
         assert_same(&fedavg, &central, "fedavg and central");
         let plain = plain_training::<f32>(&change(setup("central", &[])), &partition.whole(&graph));
         assert_eq!(central.models[0], plain, "central and a plain loop");
@@ -107,14 +117,17 @@ fn identical_clients_agree_with_each_of_them() {
     let client = &partition(&graph).client_graphs(&graph)[1];
     // Local numbers are global ones here: the copies are about the same nodes.
     let copy = ClientGraph { id: 0, nodes: (0..client.len() as u32).collect(), ..client.clone() };
-    let copies = |count: usize| (0..count).map(|_| LocalData::<f32>::new(&copy)).collect::<Vec<_>>();
+    let copies =
+        |count: usize| (0..count).map(|_| LocalData::<f32>::new(&copy)).collect::<Vec<_>>();
     for boosts in [vec![], vec![Boost::Node], Boost::ALL.to_vec()] {
         let setup = setup("fedavg", &boosts);
         let [one, three] = [1, 3].map(|count| run(&setup, copies(count)).models.remove(0));
         assert!(one.distance(&three) < 1e-6, "{boosts:?}: {}", one.distance(&three));
         // Trust cancels out between equals; alone there is nothing to trust.
-        let boosts: Vec<Boost> = boosts.into_iter().filter(|boost| *boost != Boost::Model).collect();
-        let alone = Setup { method: methods::find("isolated").unwrap(), boosts: boosts.clone(), ..setup };
+        let boosts: Vec<Boost> =
+            boosts.into_iter().filter(|boost| *boost != Boost::Model).collect();
+        let alone =
+            Setup { method: methods::find("isolated").unwrap(), boosts: boosts.clone(), ..setup };
         let own = run(&alone, copies(3));
         assert!(own.models.iter().all(|own| own.distance(&three) < 1e-6), "{boosts:?}");
     }
@@ -134,15 +147,21 @@ fn weights_without_trust_are_sizes() {
         let mut setup = setup("fedavg", &Boost::ALL);
         change(&mut setup);
         let (_, rounds) = watch::<f32>(&setup, data("fedavg", &graph, &partition));
-        let of = |round: &Round| round.clients.iter().map(|client| client.weight.unwrap()).collect::<Vec<_>>();
+        let of = |round: &Round| {
+            round.clients.iter().map(|client| client.weight.unwrap()).collect::<Vec<_>>()
+        };
         rounds.iter().map(of).collect::<Vec<_>>()
     };
     let nodes = sizes(&clients, ClientGraph::len);
     let labelled = sizes(&clients, |client| client.training_nodes().len());
-    assert!(nodes.iter().zip(&labelled).any(|(a, b)| (a - b).abs() > 1e-3), "the two must be told apart");
+    assert!(
+        nodes.iter().zip(&labelled).any(|(a, b)| (a - b).abs() > 1e-3),
+        "the two must be told apart"
+    );
     for trust in [TrustForm::Rational, TrustForm::Exponential] {
         let off = move |setup: &mut Setup| {
-            (setup.boost.model.lambda_s, setup.boost.model.gamma, setup.boost.model.trust) = (0.0, 0.0, trust);
+            (setup.boost.model.lambda_s, setup.boost.model.gamma, setup.boost.model.trust) =
+                (0.0, 0.0, trust);
         };
         assert_eq!(weights(&off), vec![nodes.clone(); 3], "{trust:?}");
     }
@@ -154,7 +173,10 @@ fn weights_without_trust_are_sizes() {
     };
     assert_eq!(weights(&bare(ClientWeight::Nodes)), vec![nodes.clone(); 3]);
     assert_eq!(weights(&bare(ClientWeight::Labelled)), vec![labelled; 3]);
-    assert!(weights(&|_| {}).iter().flatten().zip(nodes.iter().cycle()).any(|(a, b)| a != b), "trust does nothing");
+    assert!(
+        weights(&|_| {}).iter().flatten().zip(nodes.iter().cycle()).any(|(a, b)| a != b),
+        "trust does nothing"
+    );
 }
 
 /// An update from the origin, of that length, in a direction that depends on the client.
@@ -185,11 +207,13 @@ fn combined(clients: &[(f64, f64, f64)], config: &model::Config) -> Vec<f64> {
 }
 
 fn trust_config() -> impl Strategy<Value = model::Config> {
-    (0.0f64..5.0, 0.0f64..5.0, any::<bool>()).prop_map(|(lambda_s, gamma, exponential)| model::Config {
-        lambda_s,
-        gamma,
-        trust: if exponential { TrustForm::Exponential } else { TrustForm::Rational },
-        ..model::Config::default()
+    (0.0f64..5.0, 0.0f64..5.0, any::<bool>()).prop_map(|(lambda_s, gamma, exponential)| {
+        model::Config {
+            lambda_s,
+            gamma,
+            trust: if exponential { TrustForm::Exponential } else { TrustForm::Rational },
+            ..model::Config::default()
+        }
     })
 }
 
@@ -245,10 +269,18 @@ fn an_only_client_makes_trust_irrelevant() {
     for trust in [TrustForm::Rational, TrustForm::Exponential] {
         for (times_size, lambda_s) in [(true, 0.5), (false, 0.5), (true, 1e4), (false, 1e4)] {
             let mut setup = setup("fedavg", &[Boost::Model]);
-            setup.boost.model =
-                model::Config { trust, trust_times_size: times_size, lambda_s, ..model::Config::default() };
+            setup.boost.model = model::Config {
+                trust,
+                trust_times_size: times_size,
+                lambda_s,
+                ..model::Config::default()
+            };
             let boosted = run::<f32>(&setup, data("fedavg", &graph, &partition));
-            assert_same(&base, &boosted, &format!("{trust:?}, size {times_size}, strength {lambda_s}"));
+            assert_same(
+                &base,
+                &boosted,
+                &format!("{trust:?}, size {times_size}, strength {lambda_s}"),
+            );
         }
     }
 }
@@ -256,7 +288,8 @@ fn an_only_client_makes_trust_irrelevant() {
 /// Per training node of a client: loss and difficulty under a model, by plain propagation.
 fn losses_and_difficulties(client: &ClientGraph, model: &Params<f64>) -> Vec<(f64, f64)> {
     let (net, inputs) = (network(client), Inputs::<f64>::new(&client.graph));
-    let mut p = logits(&net, model, &View::whole(&inputs, Backbone::<f64>::plan(&net)), &Pool::new());
+    let mut p =
+        logits(&net, model, &View::whole(&inputs, Backbone::<f64>::plan(&net)), &Pool::new());
     softmax_rows(&mut p);
     let of = |v: u32| {
         let label = client.graph.labels().get(v as usize).unwrap();
@@ -266,8 +299,8 @@ fn losses_and_difficulties(client: &ClientGraph, model: &Params<f64>) -> Vec<(f6
     client.training_nodes().into_iter().map(of).collect()
 }
 
-/// The loss of round t weighs node v by 1 + λn d̄, where d̄ is the difficulty under the model of round t − 1 if μ = 1,
-/// and remembers earlier rounds otherwise.
+/// The loss of round t weighs node v by 1 + λn d̄, where d̄ is the difficulty under the model of
+/// round t − 1 if μ = 1, and remembers earlier rounds otherwise.
 #[test]
 fn difficulty_follows_at_once_with_mu_one() {
     let graph = graph(WORDS);
@@ -280,10 +313,15 @@ fn difficulty_follows_at_once_with_mu_one() {
             setup.boost.node = node::Config { lambda_n, mu };
             setup
         };
-        let initial = Params::<f64>::glorot(&Backbone::<f64>::shapes(&network(&clients[0])), of_rounds(1).seed);
+        let initial = Params::<f64>::glorot(
+            &Backbone::<f64>::shapes(&network(&clients[0])),
+            of_rounds(1).seed,
+        );
         let after = |rounds: usize| match rounds {
             0 => initial.clone(),
-            _ => run::<f64>(&of_rounds(rounds), data("fedavg", &graph, &partition)).models.remove(0),
+            _ => {
+                run::<f64>(&of_rounds(rounds), data("fedavg", &graph, &partition)).models.remove(0)
+            }
         };
         let models: Vec<Params<f64>> = (0..3).map(after).collect();
         let (_, rounds) = watch::<f64>(&of_rounds(3), data("fedavg", &graph, &partition));
@@ -291,11 +329,14 @@ fn difficulty_follows_at_once_with_mu_one() {
             let mut mean = vec![0.0; client.training_nodes().len()];
             for (round, model) in rounds.iter().zip(&models) {
                 let nodes = losses_and_difficulties(client, model);
-                mean.iter_mut().zip(&nodes).for_each(|(mean, (_, d))| *mean = (1.0 - mu) * *mean + mu * d);
+                mean.iter_mut()
+                    .zip(&nodes)
+                    .for_each(|(mean, (_, d))| *mean = (1.0 - mu) * *mean + mu * d);
                 if mu == 1.0 {
                     assert!(mean.iter().zip(&nodes).all(|(mean, (_, d))| mean == d));
                 }
-                let weighted = mean.iter().zip(&nodes).map(|(mean, (loss, _))| (1.0 + lambda_n * mean) * loss);
+                let weighted =
+                    mean.iter().zip(&nodes).map(|(mean, (loss, _))| (1.0 + lambda_n * mean) * loss);
                 let expected = weighted.sum::<f64>() / nodes.len() as f64;
                 assert!((round.clients[k].loss - expected).abs() < 1e-10, "μ = {mu}, client {k}");
             }
@@ -309,10 +350,12 @@ fn participation_is_a_seeded_choice_of_the_right_size() {
     let partition = partition(&graph);
     let chosen = |participation: f64, seed: u64| {
         let mut setup = setup("fedavg", &[]);
-        (setup.seed, setup.protocol.rounds, setup.protocol.participation) = (seed, 12, participation);
+        (setup.seed, setup.protocol.rounds, setup.protocol.participation) =
+            (seed, 12, participation);
         setup.protocol.eval_every = 12;
         let (_, rounds) = watch::<f32>(&setup, data("fedavg", &graph, &partition));
-        let of = |round: &Round| round.clients.iter().map(|client| client.client).collect::<Vec<_>>();
+        let of =
+            |round: &Round| round.clients.iter().map(|client| client.client).collect::<Vec<_>>();
         rounds.iter().map(of).collect::<Vec<_>>()
     };
     for (participation, count) in [(0.01, 1), (0.25, 1), (0.5, 2), (0.75, 3), (1.0, 4)] {
@@ -326,7 +369,10 @@ fn participation_is_a_seeded_choice_of_the_right_size() {
         if count < CLIENTS {
             assert_ne!(rounds, chosen(participation, 1), "another seed");
             assert!(rounds.iter().any(|clients| *clients != rounds[0]), "another round");
-            assert!((0..CLIENTS).all(|k| rounds.iter().flatten().any(|&c| c == k)), "everybody's turn comes");
+            assert!(
+                (0..CLIENTS).all(|k| rounds.iter().flatten().any(|&c| c == k)),
+                "everybody's turn comes"
+            );
         }
     }
 }
@@ -352,8 +398,14 @@ fn moments_are_kept_or_forgotten_between_rounds() {
         // Alone it is the only client, so that its nodes are all there are.
         let own = ClientGraph { nodes: (0..client.len() as u32).collect(), ..client };
         let (net, start) = (Box::new(network(&own)), &first.models[own.id]);
-        let again = Federation::from_model(once.clone(), vec![LocalData::new(&own)], net, start).unwrap();
-        assert_eq!(again.run(&mut []).unwrap().models[0], reset.models[own.id], "client {}", own.id);
+        let again =
+            Federation::from_model(once.clone(), vec![LocalData::new(&own)], net, start).unwrap();
+        assert_eq!(
+            again.run(&mut []).unwrap().models[0],
+            reset.models[own.id],
+            "client {}",
+            own.id
+        );
     }
 }
 
@@ -364,20 +416,26 @@ fn the_best_round_is_reported_as_it_was() {
     for (eval_every, boosts) in [(1, vec![]), (1, Boost::ALL.to_vec()), (2, vec![])] {
         let with = |rounds: usize, report: ReportedRound| {
             let mut setup = setup("fedavg", &boosts);
-            (setup.protocol.rounds, setup.protocol.report, setup.protocol.eval_every) = (rounds, report, eval_every);
+            (setup.protocol.rounds, setup.protocol.report, setup.protocol.eval_every) =
+                (rounds, report, eval_every);
             // Large steps, so that the last round is not the best one.
             setup.optimizer.learning_rate = 0.3;
             setup
         };
-        let (best, rounds) = watch::<f32>(&with(9, ReportedRound::BestVal), data("fedavg", &graph, &partition));
+        let (best, rounds) =
+            watch::<f32>(&with(9, ReportedRound::BestVal), data("fedavg", &graph, &partition));
         let top = rounds.iter().filter_map(|round| round.val_accuracy).fold(0.0, f64::max);
         let first = rounds.iter().position(|round| round.val_accuracy == Some(top)).unwrap();
         assert!(first + 1 < 9 && top < 1.0, "round {} of 9 is too easy a case", first + 1);
         assert_eq!(best.round, first + 1);
         assert_eq!(Some(&best.predictions), rounds[first].predictions.as_ref());
-        let hits = partition.split().nodes(Role::Val).filter(|&v| Some(best.predictions[v]) == graph.labels().get(v));
+        let hits = partition
+            .split()
+            .nodes(Role::Val)
+            .filter(|&v| Some(best.predictions[v]) == graph.labels().get(v));
         assert_eq!(hits.count() as f64 / partition.split().count(Role::Val) as f64, top);
-        let stopped = run::<f32>(&with(best.round, ReportedRound::Last), data("fedavg", &graph, &partition));
+        let stopped =
+            run::<f32>(&with(best.round, ReportedRound::Last), data("fedavg", &graph, &partition));
         assert_same(&stopped, &best, "stopping there");
         let last = run::<f32>(&with(9, ReportedRound::Last), data("fedavg", &graph, &partition));
         assert_eq!((last.round, Some(&last.predictions)), (9, rounds[8].predictions.as_ref()));

@@ -11,7 +11,8 @@ fn boost_sets() -> Vec<Vec<Boost>> {
     std::iter::once(Vec::new()).chain(alone).chain([Boost::ALL.to_vec()]).collect()
 }
 
-/// Whether the method takes all these boosts. What it refuses is held by `refused_boosts_are_named_with_the_reason`.
+/// Whether the method takes all these boosts. What it refuses is held by
+/// `refused_boosts_are_named_with_the_reason`.
 fn accepts(method: &MethodInfo, boosts: &[Boost]) -> bool {
     boosts.iter().all(|&boost| (method.refuses)(boost).is_none())
 }

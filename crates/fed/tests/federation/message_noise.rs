@@ -1,4 +1,5 @@
-//! Noise on messages (`model.message_noise`): nothing where there is none, and the same digits every time where there is.
+//! Noise on messages (`model.message_noise`): nothing where there is none, and the same digits
+//! every time where there is.
 
 use crate::conformance::NARROW;
 use crate::every::with_threads;
@@ -36,7 +37,9 @@ fn setups(sigma: f64) -> Vec<(String, Setup)> {
 #[test]
 fn strength_zero_is_no_noise_bit_for_bit() {
     // A configuration that never heard of noise, and one that says 0 in either way.
-    for (method, features) in ["fedavg", "boostfgl"].into_iter().flat_map(|m| [WORDS, NARROW].map(|f| (m, f))) {
+    for (method, features) in
+        ["fedavg", "boostfgl"].into_iter().flat_map(|m| [WORDS, NARROW].map(|f| (m, f)))
+    {
         let method = boostfgl_fed::methods::find(method).unwrap();
         let plain = outcome::<f32>(&setup(method.name, method.boosts), features);
         for zero in [0.0, -0.0] {
@@ -45,29 +48,41 @@ fn strength_zero_is_no_noise_bit_for_bit() {
     }
 }
 
-/// Every method: noise changes the model, by the same digits for any number of threads and in every run.
+/// Every method: noise changes the model, by the same digits for any number of threads and in every
+/// run.
 #[test]
 fn noise_changes_the_model_and_is_the_same_every_time() {
     for (name, setup) in setups(0.5) {
         let once = with_threads(1, || outcome::<f32>(&setup, WORDS));
-        assert_same(&once, &with_threads(3, || outcome(&setup, WORDS)), &format!("{name}, 3 threads"));
+        assert_same(
+            &once,
+            &with_threads(3, || outcome(&setup, WORDS)),
+            &format!("{name}, 3 threads"),
+        );
         assert_same(&once, &with_threads(1, || outcome(&setup, WORDS)), &format!("{name}, again"));
         let mut silent = setup.clone();
         silent.model.message_noise = 0.0;
-        assert!(bits(&once.models) != bits(&outcome::<f32>(&silent, WORDS).models), "{name} ignores the noise");
+        assert!(
+            bits(&once.models) != bits(&outcome::<f32>(&silent, WORDS).models),
+            "{name} ignores the noise"
+        );
         let mut other = setup;
         other.seed += 1;
-        assert!(bits(&once.models) != bits(&outcome::<f32>(&other, WORDS).models), "{name} ignores the seed");
+        assert!(
+            bits(&once.models) != bits(&outcome::<f32>(&other, WORDS).models),
+            "{name} ignores the seed"
+        );
     }
 }
 
-/// With noise, products are taken in another order and training passes compute all nodes: noise that no digit shows
-/// must leave the run that it was, whatever the method makes of its passes.
+/// With noise, products are taken in another order and training passes compute all nodes: noise
+/// that no digit shows must leave the run that it was, whatever the method makes of its passes.
 #[test]
 fn noise_of_no_strength_to_speak_of_changes_nothing_to_speak_of() {
     for features in [WORDS, NARROW] {
         for ((name, silent), (_, faint)) in setups(0.0).into_iter().zip(setups(1e-25)) {
-            let (silent, faint) = (outcome::<f64>(&silent, features), outcome::<f64>(&faint, features));
+            let (silent, faint) =
+                (outcome::<f64>(&silent, features), outcome::<f64>(&faint, features));
             for (a, b) in silent.models.iter().zip(&faint.models) {
                 assert!(a.distance(b) < 1e-6, "{name}: {}", a.distance(b));
             }
@@ -76,7 +91,8 @@ fn noise_of_no_strength_to_speak_of_changes_nothing_to_speak_of() {
     }
 }
 
-/// Evaluation has noise as well: one that drowns everything leaves predictions at chance, from a model that has learnt.
+/// Evaluation has noise as well: one that drowns everything leaves predictions at chance, from a
+/// model that has learnt.
 #[test]
 fn evaluation_is_disturbed_too() {
     let method = boostfgl_fed::methods::find("fedavg").unwrap();
@@ -84,20 +100,29 @@ fn evaluation_is_disturbed_too() {
         let graph = graph(WORDS);
         let partition = partition(&graph);
         let mut setup = noisy(method, sigma);
-        // One round, and a step too small to matter: both runs judge the model that both begin with.
+        // One round, and a step too small to matter: both runs judge the model that both begin
+        // with.
         (setup.protocol.rounds, setup.optimizer.learning_rate) = (1, 1e-12);
         run::<f32>(&setup, data("fedavg", &graph, &partition)).predictions
     };
     let (plain, faint, loud) = (accuracy(0.0), accuracy(1e-6), accuracy(50.0));
-    let same = |other: &[u32]| plain.iter().zip(other).filter(|(a, b)| a == b).count() as f64 / plain.len() as f64;
+    let same = |other: &[u32]| {
+        plain.iter().zip(other).filter(|(a, b)| a == b).count() as f64 / plain.len() as f64
+    };
     assert!(same(&faint) > 0.99, "{}", same(&faint));
     assert!(same(&loud) < 0.6, "{}", same(&loud));
 }
 
-/// Per training node of a client: loss and difficulty under a model, each from a noisy pass of its own.
-fn losses_and_difficulties(client: &ClientGraph, model: &Params<f64>, setup: &Setup) -> Vec<(f64, f64)> {
+/// Per training node of a client: loss and difficulty under a model, each from a noisy pass of its
+/// own.
+fn losses_and_difficulties(
+    client: &ClientGraph,
+    model: &Params<f64>,
+    setup: &Setup,
+) -> Vec<(f64, f64)> {
     let columns = client.graph.features().columns();
-    let net = Gcn::new(Architecture { inputs: columns, hidden: HIDDEN, classes: CLASSES, layers: 2 });
+    let net =
+        Gcn::new(Architecture { inputs: columns, hidden: HIDDEN, classes: CLASSES, layers: 2 });
     let (inputs, pool) = (Inputs::<f64>::new(&client.graph), Pool::new());
     let view = View::whole(&inputs, Backbone::<f64>::plan(&net));
     // Round 0; training is occasion 0, here of epoch 0, and scoring occasion 1.
@@ -110,12 +135,16 @@ fn losses_and_difficulties(client: &ClientGraph, model: &Params<f64>, setup: &Se
     });
     let of = |v: u32| {
         let label = client.graph.labels().get(v as usize).unwrap();
-        (-trained.row(v as usize)[label as usize].ln(), instant(scored.row(v as usize), Some(label)))
+        (
+            -trained.row(v as usize)[label as usize].ln(),
+            instant(scored.row(v as usize), Some(label)),
+        )
     };
     client.training_nodes().into_iter().map(of).collect()
 }
 
-/// The loss of the first round by a few lines of plain code: scoring and training have noise, each its own.
+/// The loss of the first round by a few lines of plain code: scoring and training have noise, each
+/// its own.
 #[test]
 fn scoring_and_training_draw_noise_of_their_own() {
     for features in [WORDS, NARROW] {
@@ -129,8 +158,14 @@ fn scoring_and_training_draw_noise_of_their_own() {
         let initial = Params::<f64>::glorot(outcome.models[0].shapes(), setup.seed);
         for (client, record) in partition.client_graphs(&graph).iter().zip(&rounds[0].clients) {
             let nodes = losses_and_difficulties(client, &initial, &setup);
-            let expected = nodes.iter().map(|(loss, d)| (1.0 + 2.0 * d) * loss).sum::<f64>() / nodes.len() as f64;
-            assert!((record.loss - expected).abs() < 1e-10, "client {}: {} is not {expected}", client.id, record.loss);
+            let expected = nodes.iter().map(|(loss, d)| (1.0 + 2.0 * d) * loss).sum::<f64>()
+                / nodes.len() as f64;
+            assert!(
+                (record.loss - expected).abs() < 1e-10,
+                "client {}: {} is not {expected}",
+                client.id,
+                record.loss
+            );
         }
     }
 }
@@ -158,7 +193,10 @@ fn what_has_no_noise_to_add_is_refused_with_the_reason() {
     for method in METHODS {
         assert_eq!(refusal(noisy(method, 0.0)), None, "{}", method.name);
         let expected = method.noise.map(|reason| {
-            format!("{} cannot be combined with noise on messages (model.message_noise): {reason}", method.name)
+            format!(
+                "{} cannot be combined with noise on messages (model.message_noise): {reason}",
+                method.name
+            )
         });
         assert_eq!(refusal(noisy(method, 0.1)), expected);
     }
@@ -167,7 +205,8 @@ fn what_has_no_noise_to_add_is_refused_with_the_reason() {
         setup.model = Model { backbone: info.name.into(), message_noise: 0.1, ..setup.model };
         let expected = (!info.passes_messages).then(|| {
             format!(
-                "fedavg cannot be combined with noise on the messages (model.message_noise) of the backbone {}: there \
+                "fedavg cannot be combined with noise on the messages (model.message_noise) of \
+                 the backbone {}: there \
                  would be nothing to disturb: this network passes no messages",
                 info.name
             )
@@ -178,9 +217,14 @@ fn what_has_no_noise_to_add_is_refused_with_the_reason() {
 
 #[test]
 fn strengths_out_of_range_are_refused_by_name() {
-    for (sigma, shown) in [(-0.1, "-0.1"), (100.5, "100.5"), (f64::NAN, "NaN"), (f64::INFINITY, "inf")] {
+    for (sigma, shown) in
+        [(-0.1, "-0.1"), (100.5, "100.5"), (f64::NAN, "NaN"), (f64::INFINITY, "inf")]
+    {
         let found = refusal(noisy(boostfgl_fed::methods::find("fedavg").unwrap(), sigma)).unwrap();
-        assert_eq!(found, format!("model.message_noise: expected a number from 0 to 100, found {shown}"));
+        assert_eq!(
+            found,
+            format!("model.message_noise: expected a number from 0 to 100, found {shown}")
+        );
     }
     assert_eq!(refusal(noisy(boostfgl_fed::methods::find("fedavg").unwrap(), 100.0)), None);
 }

@@ -32,9 +32,18 @@ fn settings_out_of_range_are_refused_by_name() {
         ),
         (|s| s.model.dropout = 1.0, "model.dropout: expected at least 0 and below 1, found 1"),
         (|s| s.model.layers = 9, "model.layers: expected 1 to 8, found 9"),
-        (|s| s.optimizer.learning_rate = 0.0, "optimizer.learning_rate: expected a number above 0, found 0"),
-        (|s| s.boost.node.lambda_n = -0.5, "boost.node.lambda_n: expected a number of at least 0, found -0.5"),
-        (|s| s.boost.node.mu = 0.0, "boost.node.mu: expected a number above 0 and at most 1, found 0"),
+        (
+            |s| s.optimizer.learning_rate = 0.0,
+            "optimizer.learning_rate: expected a number above 0, found 0",
+        ),
+        (
+            |s| s.boost.node.lambda_n = -0.5,
+            "boost.node.lambda_n: expected a number of at least 0, found -0.5",
+        ),
+        (
+            |s| s.boost.node.mu = 0.0,
+            "boost.node.mu: expected a number above 0 and at most 1, found 0",
+        ),
         (
             |s| s.boost.topology.edge_budget = 1.5,
             "boost.topology.edge_budget: expected a number from 0 to 1, found 1.5",
@@ -72,9 +81,18 @@ fn settings_out_of_range_are_refused_by_name() {
         assert!(message.starts_with(&format!("{key}: expected ")), "{key}: {message}");
     }
     let unknown = |e: Error| e.to_string();
-    assert_eq!(unknown(methods::find("fedavgg").unwrap_err()), "unknown method `fedavgg` (did you mean `fedavg`?)");
-    assert_eq!(unknown(Boost::parse("node,modell").unwrap_err()), "unknown boost `modell` (did you mean `model`?)");
-    assert_eq!(methods::find("xyzzy-plugh").unwrap_err().to_string(), "unknown method `xyzzy-plugh`");
+    assert_eq!(
+        unknown(methods::find("fedavgg").unwrap_err()),
+        "unknown method `fedavgg` (did you mean `fedavg`?)"
+    );
+    assert_eq!(
+        unknown(Boost::parse("node,modell").unwrap_err()),
+        "unknown boost `modell` (did you mean `model`?)"
+    );
+    assert_eq!(
+        methods::find("xyzzy-plugh").unwrap_err().to_string(),
+        "unknown method `xyzzy-plugh`"
+    );
 }
 
 /// A model that is given does not excuse the settings of the network that training still uses.
@@ -86,8 +104,12 @@ fn a_given_model_does_not_bypass_the_checks() {
     let initial = Params::<f32>::glorot(&Backbone::<f32>::shapes(&net), 0);
     let mut setup = setup("fedavg", &[]);
     setup.model.dropout = 1.0;
-    let refused = Federation::from_model(setup, data("fedavg", &graph, &partition), Box::new(net), &initial);
-    assert_eq!(refused.err().unwrap().to_string(), "model.dropout: expected at least 0 and below 1, found 1");
+    let refused =
+        Federation::from_model(setup, data("fedavg", &graph, &partition), Box::new(net), &initial);
+    assert_eq!(
+        refused.err().unwrap().to_string(),
+        "model.dropout: expected at least 0 and below 1, found 1"
+    );
 }
 
 /// Everybody diverges at once: the first client is named, whoever noticed first.
@@ -100,7 +122,10 @@ fn divergence_is_reported_for_the_first_client() {
     (setup.optimizer.learning_rate, setup.protocol.epochs) = (3e38, 2);
     for _ in 0..25 {
         let error = with_threads(4, || {
-            Federation::<f32>::new(setup.clone(), data("fedavg", &graph, &partition)).unwrap().run(&mut []).unwrap_err()
+            Federation::<f32>::new(setup.clone(), data("fedavg", &graph, &partition))
+                .unwrap()
+                .run(&mut [])
+                .unwrap_err()
         });
         assert_eq!(error.to_string(), "client 0 diverged in round 1: its loss is not finite");
     }

@@ -1,5 +1,5 @@
-//! A run that was stopped after any round and continued ends with the bits of one that was not, for every method of the
-//! registry: a method whose `keep` forgets something is found here.
+//! A run that was stopped after any round and continued ends with the bits of one that was not, for
+//! every method of the registry: a method whose `keep` forgets something is found here.
 
 use crate::conformance::NARROW;
 use crate::every::for_all;
@@ -9,7 +9,9 @@ use boostfgl_fed::boost::Boost;
 use boostfgl_fed::boost::topology::ScoringPropagation;
 use boostfgl_fed::config::{OptimizerKind, OptimizerState, ReportedRound};
 use boostfgl_fed::methods::METHODS;
-use boostfgl_fed::{ClientRecord, Course, Federation, LocalData, Outcome, Refusal, RoundRecord, Rule, Setup};
+use boostfgl_fed::{
+    ClientRecord, Course, Federation, LocalData, Outcome, Refusal, RoundRecord, Rule, Setup,
+};
 use boostfgl_nn::backbones::BACKBONES;
 use boostfgl_nn::{Error, Ledger, Real};
 
@@ -43,10 +45,14 @@ fn saved<T: Real>(course: &mut Course<T>) -> Vec<u8> {
 }
 
 /// Runs, and takes the state down after every round but the last.
-fn undisturbed<T: Real>(setup: &Setup, data: Vec<LocalData<T>>) -> (Outcome<T>, Vec<Seen>, Vec<Vec<u8>>) {
+fn undisturbed<T: Real>(
+    setup: &Setup,
+    data: Vec<LocalData<T>>,
+) -> (Outcome<T>, Vec<Seen>, Vec<Vec<u8>>) {
     let (mut rounds, mut states) = (Vec::new(), Vec::new());
     let mut watch = |record: &RoundRecord<'_>| rounds.push(seen(record));
-    let mut course = Federation::new(setup.clone(), data).unwrap().begin(&mut [&mut watch]).unwrap();
+    let mut course =
+        Federation::new(setup.clone(), data).unwrap().begin(&mut [&mut watch]).unwrap();
     while !course.is_over() {
         states.push(saved(&mut course));
         course.step(&mut [&mut watch]).unwrap();
@@ -55,11 +61,18 @@ fn undisturbed<T: Real>(setup: &Setup, data: Vec<LocalData<T>>) -> (Outcome<T>, 
 }
 
 /// Goes on from a state, in a federation that was just made.
-fn resumed<T: Real>(setup: &Setup, data: Vec<LocalData<T>>, state: &[u8]) -> (Outcome<T>, Vec<Seen>) {
+fn resumed<T: Real>(
+    setup: &Setup,
+    data: Vec<LocalData<T>>,
+    state: &[u8],
+) -> (Outcome<T>, Vec<Seen>) {
     let mut rounds = Vec::new();
     let mut watch = |record: &RoundRecord<'_>| rounds.push(seen(record));
     let mut ledger = Ledger::restoring(state);
-    let mut course = Federation::new(setup.clone(), data).unwrap().resume(&mut ledger, &mut [&mut watch]).unwrap();
+    let mut course = Federation::new(setup.clone(), data)
+        .unwrap()
+        .resume(&mut ledger, &mut [&mut watch])
+        .unwrap();
     assert_eq!(ledger.unread(), 0, "everything that was taken down is put back");
     // What is put back is what was taken down.
     assert!(saved(&mut course) == state, "a state that is saved again differs");
@@ -74,7 +87,11 @@ fn check(setup: &Setup, data: impl Fn() -> Vec<LocalData<f32>>, what: &str) {
     for (done, state) in states.iter().enumerate() {
         let (outcome, rest) = resumed(setup, data(), state);
         assert_same(&whole, &outcome, &format!("{what}, stopped after {done}"));
-        assert_eq!((whole.bytes_up, whole.bytes_down), (outcome.bytes_up, outcome.bytes_down), "{what}");
+        assert_eq!(
+            (whole.bytes_up, whole.bytes_down),
+            (outcome.bytes_up, outcome.bytes_down),
+            "{what}"
+        );
         assert!(rounds[done..] == rest, "{what}, stopped after {done}: what observers see differs");
     }
 }
@@ -85,10 +102,15 @@ fn a_stopped_run_ends_with_the_same_bits() {
     let partition = partition(&graph);
     for_all(|method, mut setup, what| {
         check(&setup, || data(method.name, &graph, &partition), what);
-        // Clients that sit rounds out, remember for longer; looking rarely, less is known when a round begins.
+        // Clients that sit rounds out, remember for longer; looking rarely, less is known when a
+        // round begins.
         (setup.protocol.participation, setup.protocol.eval_every) = (0.5, 2);
         (setup.protocol.rounds, setup.protocol.report) = (5, ReportedRound::BestVal);
-        check(&setup, || data(method.name, &graph, &partition), &format!("{what}, half of the clients"));
+        check(
+            &setup,
+            || data(method.name, &graph, &partition),
+            &format!("{what}, half of the clients"),
+        );
     });
 }
 
@@ -97,13 +119,18 @@ fn a_stopped_run_ends_with_the_same_bits_whatever_the_optimiser_and_features() {
     let graph = graph(NARROW);
     let partition = partition(&graph);
     for_all(|method, setup, what| {
-        for (kind, momentum, state) in
-            [(OptimizerKind::Sgd, 0.9, OptimizerState::Keep), (OptimizerKind::Adam, 0.0, OptimizerState::Reset)]
-        {
+        for (kind, momentum, state) in [
+            (OptimizerKind::Sgd, 0.9, OptimizerState::Keep),
+            (OptimizerKind::Adam, 0.0, OptimizerState::Reset),
+        ] {
             let mut setup = setup.clone();
             (setup.optimizer.optimizer, setup.optimizer.momentum) = (kind, momentum);
             (setup.optimizer.optimizer_state, setup.protocol.epochs) = (state, 2);
-            check(&setup, || data(method.name, &graph, &partition), &format!("{what}, {kind:?}, {state:?}"));
+            check(
+                &setup,
+                || data(method.name, &graph, &partition),
+                &format!("{what}, {kind:?}, {state:?}"),
+            );
         }
     });
 }
@@ -114,7 +141,8 @@ fn a_stopped_run_ends_with_the_same_bits_on_every_backbone() {
     let partition = partition(&graph);
     for method in METHODS {
         for backbone in BACKBONES {
-            let boosts: Vec<Boost> = Boost::ALL.into_iter().filter(|&b| (method.refuses)(b).is_none()).collect();
+            let boosts: Vec<Boost> =
+                Boost::ALL.into_iter().filter(|&b| (method.refuses)(b).is_none()).collect();
             let mut setup = setup(method.name, &boosts);
             setup.model.backbone = backbone.name.into();
             setup.protocol.rounds = 2;
@@ -132,10 +160,12 @@ fn a_stopped_run_that_scores_with_its_last_messages_ends_with_the_same_bits() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     for method in METHODS.iter().filter(|method| (method.refuses)(Boost::Topology).is_none()) {
-        let boosts: Vec<Boost> = Boost::ALL.into_iter().filter(|&b| (method.refuses)(b).is_none()).collect();
+        let boosts: Vec<Boost> =
+            Boost::ALL.into_iter().filter(|&b| (method.refuses)(b).is_none()).collect();
         let mut setup = setup(method.name, &boosts);
         setup.boost.topology.scoring_propagation = ScoringPropagation::Boosted;
-        (setup.protocol.participation, setup.protocol.eval_every, setup.protocol.rounds) = (0.5, 2, 4);
+        (setup.protocol.participation, setup.protocol.eval_every, setup.protocol.rounds) =
+            (0.5, 2, 4);
         check(&setup, || data(method.name, &graph, &partition), method.name);
     }
 }
@@ -155,7 +185,11 @@ fn a_stopped_run_under_attack_ends_with_the_same_bits() {
             let mut setup = setup(method, &[Boost::Model]);
             (setup.attack.kind, setup.protocol.rounds) = (kind, 6);
             setup.aggregation.rule = if method == "fedavg" { rule } else { Rule::Mean };
-            check(&setup, || data(method, &graph, &partition), &format!("{method}, {kind:?}, {rule:?}"));
+            check(
+                &setup,
+                || data(method, &graph, &partition),
+                &format!("{method}, {kind:?}, {rule:?}"),
+            );
         }
     }
 }
@@ -176,7 +210,10 @@ fn a_state_of_something_else_is_refused() {
             Ok(_) => panic!("it was accepted"),
         }
     };
-    assert_eq!(refused(&moon, &state), "client 0.rule.previous: expected `previous`, found `client 1`");
+    assert_eq!(
+        refused(&moon, &state),
+        "client 0.rule.previous: expected `previous`, found `client 1`"
+    );
     let mut wider = fedavg.clone();
     wider.model.hidden += 1;
     let error = refused(&wider, &state);

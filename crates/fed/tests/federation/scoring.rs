@@ -36,12 +36,14 @@ fn watched(setup: &Setup) -> Vec<(Params<f64>, Propagation<f64>)> {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     let mut seen = Seen::default();
-    let federation = Federation::new(setup.clone(), data(setup.method.name, &graph, &partition)).unwrap();
+    let federation =
+        Federation::new(setup.clone(), data(setup.method.name, &graph, &partition)).unwrap();
     federation.run(&mut [&mut seen]).unwrap();
     seen.0
 }
 
-/// β of every round, put together from its parts: the first pass that scores is plain, each further one takes the β before.
+/// β of every round, put together from its parts: the first pass that scores is plain, each further
+/// one takes the β before.
 #[test]
 fn each_round_is_scored_with_the_messages_of_the_one_before() {
     let setup = boosted("boostfgl");
@@ -65,8 +67,10 @@ fn each_round_is_scored_with_the_messages_of_the_one_before() {
         difficulty.update(&probabilities, label);
         let heterophily = TopologyBoost::heterophily(data.adjacency(), &probabilities, label);
         let topology = TopologyBoost::new(&setup.boost.topology);
-        let expected = topology.propagation(data.adjacency(), plain, &heterophily, difficulty.mean());
-        let apart = expected.csr().values().iter().zip(found.csr().values()).map(|(a, b)| (a - b).abs());
+        let expected =
+            topology.propagation(data.adjacency(), plain, &heterophily, difficulty.mean());
+        let apart =
+            expected.csr().values().iter().zip(found.csr().values()).map(|(a, b)| (a - b).abs());
         assert!(apart.fold(0.0, f64::max) < 1e-12, "round {round}");
         view.set_propagation(found);
     }

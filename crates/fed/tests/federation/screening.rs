@@ -5,7 +5,9 @@ use crate::small::*;
 use boostfgl_fed::attack::Kind;
 use boostfgl_fed::boost::Boost;
 use boostfgl_fed::methods::{self, Layout, METHODS};
-use boostfgl_fed::{Error, Federation, Inspection, LocalData, Observer, Outcome, Refusal, RoundRecord, Rule, Setup};
+use boostfgl_fed::{
+    Error, Federation, Inspection, LocalData, Observer, Outcome, Refusal, RoundRecord, Rule, Setup,
+};
 use boostfgl_graph::{Features, Graph, Role, Split};
 use boostfgl_nn::backbones::BACKBONES;
 use boostfgl_nn::{Inputs, Params};
@@ -13,9 +15,12 @@ use boostfgl_partition::ClientGraph;
 
 const ATTACKER: usize = CLIENTS - 1;
 
-/// Runs, and returns what was refused as (round, client, kind, text), and who was used in every round.
+/// Runs, and returns what was refused as (round, client, kind, text), and who was used in every
+/// round.
 #[expect(clippy::type_complexity, reason = "the lines of a small table")]
-fn screened(setup: &Setup) -> (Result<Outcome<f32>, Error>, Vec<(usize, usize, String, String)>, Vec<Vec<usize>>) {
+fn screened(
+    setup: &Setup,
+) -> (Result<Outcome<f32>, Error>, Vec<(usize, usize, String, String)>, Vec<Vec<usize>>) {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     screened_on(setup, data(setup.method.name, &graph, &partition))
@@ -28,7 +33,8 @@ fn screened_on(
 ) -> (Result<Outcome<f32>, Error>, Vec<(usize, usize, String, String)>, Vec<Vec<usize>>) {
     let (mut refused, mut used) = (Vec::new(), Vec::new());
     let mut observer = |record: &RoundRecord<'_>| {
-        let line = |r: &Refusal| (r.round, r.client, r.reason.kind().to_owned(), r.reason.to_string());
+        let line =
+            |r: &Refusal| (r.round, r.client, r.reason.kind().to_owned(), r.reason.to_string());
         refused.extend(record.refused.iter().map(line));
         used.push(record.clients.iter().map(|client| client.client).collect());
         assert!(record.loss.is_finite());
@@ -43,7 +49,8 @@ fn attacked(method: &str, boosts: &[Boost], kind: Kind) -> Setup {
     setup
 }
 
-/// The kinds of bad update with what is told of them: all refused by default, and the model stays finite.
+/// The kinds of bad update with what is told of them: all refused by default, and the model stays
+/// finite.
 #[test]
 fn every_bad_update_is_refused_with_its_reason() {
     for (kind, reason, told) in [
@@ -60,11 +67,17 @@ fn every_bad_update_is_refused_with_its_reason() {
         let (outcome, refused, used) = screened(&attacked("fedavg", &Boost::ALL, kind));
         let outcome = outcome.unwrap_or_else(|error| panic!("{kind:?}: {error}"));
         assert!(outcome.models.iter().all(Params::is_finite), "{kind:?}");
-        let by_round: Vec<(usize, usize, &str)> = refused.iter().map(|(r, c, k, _)| (*r, *c, k.as_str())).collect();
-        assert_eq!(by_round, [(1, ATTACKER, reason), (2, ATTACKER, reason), (3, ATTACKER, reason)], "{kind:?}");
+        let by_round: Vec<(usize, usize, &str)> =
+            refused.iter().map(|(r, c, k, _)| (*r, *c, k.as_str())).collect();
+        assert_eq!(
+            by_round,
+            [(1, ATTACKER, reason), (2, ATTACKER, reason), (3, ATTACKER, reason)],
+            "{kind:?}"
+        );
         assert!(refused[0].3.contains(told), "{kind:?}: {}", refused[0].3);
         // Of a duplicate the first is used.
-        let wanted: Vec<usize> = (0..CLIENTS).filter(|k| kind == Kind::Duplicate || *k != ATTACKER).collect();
+        let wanted: Vec<usize> =
+            (0..CLIENTS).filter(|k| kind == Kind::Duplicate || *k != ATTACKER).collect();
         assert!(used.iter().all(|round| *round == wanted), "{kind:?}: {used:?}");
     }
     let (outcome, refused, _) = screened(&attacked("fedavg", &[], Kind::Replay));
@@ -90,20 +103,24 @@ fn every_method_refuses_messages_that_are_none_of_its_own() {
         let (outcome, refused, _) = screened_on(&setup, data(method.name, &graph, &partition));
         let outcome = outcome.unwrap_or_else(|error| panic!("{what}: {error}"));
         assert!(outcome.models.iter().all(Params::is_finite), "{what}");
-        let kinds: Vec<(usize, usize, &str)> = refused.iter().map(|(r, c, k, _)| (*r, *c, k.as_str())).collect();
+        let kinds: Vec<(usize, usize, &str)> =
+            refused.iter().map(|(r, c, k, _)| (*r, *c, k.as_str())).collect();
         let rounds = 6 + (method.further_rounds)(&setup.methods);
-        let wanted: Vec<(usize, usize, &str)> = (1..=rounds).map(|round| (round, ATTACKER, "message")).collect();
+        let wanted: Vec<(usize, usize, &str)> =
+            (1..=rounds).map(|round| (round, ATTACKER, "message")).collect();
         assert_eq!(kinds, wanted, "{what}: {refused:?}");
     });
 }
 
-/// No bad update of any kind touches a model of any method, with every boost that it takes, and where that matters without.
+/// No bad update of any kind touches a model of any method, with every boost that it takes, and
+/// where that matters without.
 #[test]
 fn every_bad_update_is_refused_by_every_method() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     for method in METHODS.iter().filter(|method| method.layout == Layout::Federated) {
-        let all: Vec<Boost> = Boost::ALL.into_iter().filter(|&boost| (method.refuses)(boost).is_none()).collect();
+        let all: Vec<Boost> =
+            Boost::ALL.into_iter().filter(|&boost| (method.refuses)(boost).is_none()).collect();
         for (kind, reasons) in [
             (Kind::Nan, &["not-finite"][..]),
             (Kind::Inf, &["not-finite"]),
@@ -121,19 +138,28 @@ fn every_bad_update_is_refused_by_every_method() {
             for boosts in [&all[..], &[]].iter().take(1 + usize::from(more)) {
                 let what = format!("{} with {boosts:?} under {kind:?}", method.name);
                 // Who sends nothing can send nothing bad.
-                if method.name == "isolated" && !matches!(kind, Kind::WrongRound | Kind::Duplicate) {
+                if method.name == "isolated" && !matches!(kind, Kind::WrongRound | Kind::Duplicate)
+                {
                     continue;
                 }
                 let mut setup = attacked(method.name, boosts, kind);
                 setup.protocol.rounds = 4;
-                let (outcome, refused, used) = screened_on(&setup, data(method.name, &graph, &partition));
+                let (outcome, refused, used) =
+                    screened_on(&setup, data(method.name, &graph, &partition));
                 let outcome = outcome.unwrap_or_else(|error| panic!("{what}: {error}"));
                 assert!(outcome.models.iter().all(Params::is_finite), "{what}");
                 let first = if kind == Kind::Replay { 2 } else { 1 };
-                let named: Vec<usize> = refused.iter().map(|(round, ..)| *round).filter(|round| *round <= 4).collect();
+                let named: Vec<usize> =
+                    refused.iter().map(|(round, ..)| *round).filter(|round| *round <= 4).collect();
                 assert_eq!(named, (first..=4).collect::<Vec<_>>(), "{what}: {refused:?}");
-                assert!(refused.iter().all(|(_, client, ..)| *client == ATTACKER), "{what}: {refused:?}");
-                assert!(refused.iter().all(|(_, _, kind, _)| reasons.contains(&kind.as_str())), "{what}: {refused:?}");
+                assert!(
+                    refused.iter().all(|(_, client, ..)| *client == ATTACKER),
+                    "{what}: {refused:?}"
+                );
+                assert!(
+                    refused.iter().all(|(_, _, kind, _)| reasons.contains(&kind.as_str())),
+                    "{what}: {refused:?}"
+                );
                 let left = if kind == Kind::Duplicate { CLIENTS } else { CLIENTS - 1 };
                 assert!(used[first - 1..4].iter().all(|round| round.len() == left), "{what}");
             }
@@ -141,19 +167,24 @@ fn every_bad_update_is_refused_by_every_method() {
     }
 }
 
-/// Counts that lie in their ranges and do not add up to the training nodes that a client was enrolled with.
+/// Counts that lie in their ranges and do not add up to the training nodes that a client was
+/// enrolled with.
 #[test]
 fn counts_that_do_not_add_up_are_refused() {
     for method in ["fedspray", "fedproto", "fairfed"] {
         let (outcome, refused, _) = screened(&attacked(method, &[], Kind::WrongSize));
         assert!(outcome.is_ok());
         let told = &refused[1];
-        assert!((told.0, told.1, told.2.as_str()) == (2, ATTACKER, "message"), "{method}: {refused:?}");
+        assert!(
+            (told.0, told.1, told.2.as_str()) == (2, ATTACKER, "message"),
+            "{method}: {refused:?}"
+        );
         assert!(told.3.contains("whose sum is "), "{method}: {}", told.3);
     }
 }
 
-/// A client whose update is refused leaves no trace: the others' run is as if it had nothing to train on.
+/// A client whose update is refused leaves no trace: the others' run is as if it had nothing to
+/// train on.
 #[test]
 fn a_refused_client_leaves_no_trace_in_the_model() {
     let graph = graph(WORDS);
@@ -180,13 +211,18 @@ fn nobody_honest_is_refused_and_no_digit_changes() {
             let (screened, refused, _) = screened_on(&setup, data(method.name, &graph, &partition));
             assert_eq!(refused, [], "{what}");
             setup.screen.enabled = false;
-            assert_same(&screened.unwrap(), &run(&setup, data(method.name, &graph, &partition)), what);
+            assert_same(
+                &screened.unwrap(),
+                &run(&setup, data(method.name, &graph, &partition)),
+                what,
+            );
         }
     });
 }
 
-/// Controls shrink, losses part and prototypes grow as training goes on: nobody comes to look like a liar by it, least of all
-/// the client that has it hardest, whose features no other client has seen.
+/// Controls shrink, losses part and prototypes grow as training goes on: nobody comes to look like
+/// a liar by it, least of all the client that has it hardest, whose features no other client has
+/// seen.
 #[test]
 fn nobody_honest_is_refused_in_a_long_run() {
     let graph = graph(WORDS);
@@ -201,17 +237,26 @@ fn nobody_honest_is_refused_in_a_long_run() {
         let mut loud = vec![0.0; nodes * 60];
         for v in 0..nodes {
             let (places, values) = words.row(v);
-            places.iter().zip(values).for_each(|(place, x)| loud[v * 60 + 59 - *place as usize] = 3.0 * x);
+            places
+                .iter()
+                .zip(values)
+                .for_each(|(place, x)| loud[v * 60 + 59 - *place as usize] = 3.0 * x);
         }
         let (adjacency, labels) = (client.graph.adjacency().clone(), client.graph.labels().clone());
         let features = Features::dense(nodes, 60, loud).unwrap();
-        LocalData::with_inputs(client, Inputs::new(&Graph::new("rare", adjacency, features, labels).unwrap()))
+        LocalData::with_inputs(
+            client,
+            Inputs::new(&Graph::new("rare", adjacency, features, labels).unwrap()),
+        )
     };
-    for method in ["scaffold", "qffl", "afl", "fedfv", "fedgta", "fedspray", "fairfgl", "fedproto", "fairfed", "fedtad"]
-    {
+    for method in [
+        "scaffold", "qffl", "afl", "fedfv", "fedgta", "fedspray", "fairfgl", "fedproto", "fairfed",
+        "fedtad",
+    ] {
         for participation in [1.0, 0.5] {
             let mut setup = setup(method, &[]);
-            (setup.protocol.rounds, setup.protocol.participation, setup.protocol.epochs) = (40, participation, 3);
+            (setup.protocol.rounds, setup.protocol.participation, setup.protocol.epochs) =
+                (40, participation, 3);
             setup.methods.fedtad.repetitions = 1;
             let data = clients.iter().enumerate().map(rare).collect();
             let (outcome, refused, _) = screened_on(&setup, data);
@@ -231,7 +276,8 @@ fn without_screening_one_bad_update_ruins_the_model() {
     assert_eq!(refused, []);
 }
 
-/// What cannot be computed with is refused whether numbers are screened or not: no attack makes a server panic.
+/// What cannot be computed with is refused whether numbers are screened or not: no attack makes a
+/// server panic.
 #[test]
 fn without_screening_forms_are_still_checked() {
     let graph = graph(WORDS);
@@ -257,8 +303,9 @@ fn without_screening_forms_are_still_checked() {
     }
 }
 
-/// With one or two participants there is nobody to compare with: an update a million times too long is refused all the same,
-/// from the first round on, and honest ones are not, whatever the method and the network.
+/// With one or two participants there is nobody to compare with: an update a million times too long
+/// is refused all the same, from the first round on, and honest ones are not, whatever the method
+/// and the network.
 #[test]
 fn lengths_are_judged_with_one_or_two_participants() {
     let graph = graph(WORDS);
@@ -266,16 +313,20 @@ fn lengths_are_judged_with_one_or_two_participants() {
     let mut longest = 0.0f64;
     for participation in [0.25, 0.5] {
         let mut setup = attacked("fedavg", &[], Kind::Scale);
-        (setup.protocol.participation, setup.attack.clients, setup.screen.quorum) = (participation, CLIENTS, 1.0);
+        (setup.protocol.participation, setup.attack.clients, setup.screen.quorum) =
+            (participation, CLIENTS, 1.0);
         let told = screened(&setup).0.unwrap_err().to_string();
         assert!(told.starts_with("round 1: ") && told.contains("no longer than"), "{told}");
         for method in METHODS {
             for backbone in BACKBONES {
                 let mut setup = setup_of(method.name, backbone.name);
                 // Ten times the usual rate.
-                (setup.protocol.participation, setup.optimizer.learning_rate) = (participation, 0.1);
+                (setup.protocol.participation, setup.optimizer.learning_rate) =
+                    (participation, 0.1);
                 setup.protocol.epochs = 3;
-                let Ok(federation) = Federation::<f32>::new(setup, data(method.name, &graph, &partition)) else {
+                let Ok(federation) =
+                    Federation::<f32>::new(setup, data(method.name, &graph, &partition))
+                else {
                     continue;
                 };
                 let mut steps = Steps::default();
@@ -286,7 +337,9 @@ fn lengths_are_judged_with_one_or_two_participants() {
         }
     }
     // The bound is 100.
-    println!("the longest honest update of a first round has {longest:.2} times the length of its start");
+    println!(
+        "the longest honest update of a first round has {longest:.2} times the length of its start"
+    );
     assert!(longest < 10.0);
 }
 
@@ -329,7 +382,9 @@ fn a_round_goes_on_down_to_the_quorum() {
     let error = screened(&setup).0.unwrap_err();
     let told = error.to_string();
     assert!(
-        told.starts_with("round 1: expected usable updates of at least 2 of 4 participants, found 1; client 1, "),
+        told.starts_with(
+            "round 1: expected usable updates of at least 2 of 4 participants, found 1; client 1, "
+        ),
         "{told}"
     );
     assert_eq!(told.matches("found a model with infinity or NaN").count(), 3, "{told}");
@@ -350,22 +405,26 @@ fn who_is_late_is_refused() {
     assert_same(&screened(&late).0.unwrap(), &plain, "a generous deadline");
 }
 
-/// One client's numbers overflow in its own training; the others go on, round after round, and it is named each time.
+/// One client's numbers overflow in its own training; the others go on, round after round, and it
+/// is named each time.
 #[test]
 fn a_client_that_diverges_does_not_end_the_run() {
     let (outcome, refused, used) = screened_on(&setup("fedavg", &[]), with_broken(&[2]));
     assert!(outcome.unwrap().models[0].is_finite());
-    let named: Vec<(usize, usize, &str)> = refused.iter().map(|(r, c, k, _)| (*r, *c, k.as_str())).collect();
+    let named: Vec<(usize, usize, &str)> =
+        refused.iter().map(|(r, c, k, _)| (*r, *c, k.as_str())).collect();
     assert_eq!(named, [(1, 2, "failed"), (2, 2, "failed"), (3, 2, "failed")]);
     assert!(
-        refused[0].3.starts_with("expected an update, found a failure: client 2 diverged in round 1"),
+        refused[0]
+            .3
+            .starts_with("expected an update, found a failure: client 2 diverged in round 1"),
         "{refused:?}"
     );
     assert_eq!(used, [[0, 1, 3], [0, 1, 3], [0, 1, 3]]);
 }
 
-/// Refused in the first round, used in the next. What a client says once it says again: otherwise the server of some methods
-/// would never hear it.
+/// Refused in the first round, used in the next. What a client says once it says again: otherwise
+/// the server of some methods would never hear it.
 #[test]
 fn a_refused_client_rejoins() {
     for method in METHODS.iter().filter(|method| method.layout == Layout::Federated) {
@@ -373,12 +432,26 @@ fn a_refused_client_rejoins() {
             let mut setup = attacked(method.name, &[], kind);
             setup.attack.rounds = Some(1);
             let (outcome, refused, used) = screened(&setup);
-            assert!(outcome.unwrap().models.iter().all(Params::is_finite), "{} after {kind:?}", method.name);
+            assert!(
+                outcome.unwrap().models.iter().all(Params::is_finite),
+                "{} after {kind:?}",
+                method.name
+            );
             // Who sends nothing cannot send NaN.
             let silent = method.name == "isolated" && kind == Kind::Nan;
-            let named: Vec<(usize, usize)> = refused.iter().map(|(round, client, ..)| (*round, *client)).collect();
-            assert_eq!(named, if silent { vec![] } else { vec![(1, ATTACKER)] }, "{} after {kind:?}", method.name);
-            assert!(used[1..].iter().all(|round| round.len() == CLIENTS), "{} after {kind:?}", method.name);
+            let named: Vec<(usize, usize)> =
+                refused.iter().map(|(round, client, ..)| (*round, *client)).collect();
+            assert_eq!(
+                named,
+                if silent { vec![] } else { vec![(1, ATTACKER)] },
+                "{} after {kind:?}",
+                method.name
+            );
+            assert!(
+                used[1..].iter().all(|round| round.len() == CLIENTS),
+                "{} after {kind:?}",
+                method.name
+            );
         }
     }
 }
@@ -394,7 +467,8 @@ fn every_rule_runs_or_is_refused_with_a_reason() {
             let mut setup = setup(method.name, &[]);
             // Four clients: what Krum needs for none, and the others for one.
             setup.aggregation.rule = rule;
-            setup.aggregation.byzantine = usize::from(!matches!(rule, Rule::Krum | Rule::MultiKrum | Rule::Bulyan));
+            setup.aggregation.byzantine =
+                usize::from(!matches!(rule, Rule::Krum | Rule::MultiKrum | Rule::Bulyan));
             match Federation::<f32>::new(setup, data(method.name, &graph, &partition)) {
                 Ok(federation) => {
                     let mut sums = Vec::new();
@@ -402,7 +476,11 @@ fn every_rule_runs_or_is_refused_with_a_reason() {
                         sums.extend(record.clients.iter().map(|c| c.weight).sum::<Option<f64>>());
                     };
                     let outcome = federation.run(&mut [&mut observer]).unwrap();
-                    assert!(outcome.models.iter().all(Params::is_finite), "{} by {rule:?}", method.name);
+                    assert!(
+                        outcome.models.iter().all(Params::is_finite),
+                        "{} by {rule:?}",
+                        method.name
+                    );
                     if rule != Rule::Mean {
                         ran += 1;
                         assert!(
@@ -414,13 +492,18 @@ fn every_rule_runs_or_is_refused_with_a_reason() {
                 }
                 Err(Error::Refused { what, reason, .. }) => {
                     assert_eq!(what, format!("the rule {} (aggregation.rule)", rule.name()));
-                    assert!(rule != Rule::Mean && reason.len() > 15, "{} by {rule:?}: {reason}", method.name);
+                    assert!(
+                        rule != Rule::Mean && reason.len() > 15,
+                        "{} by {rule:?}: {reason}",
+                        method.name
+                    );
                 }
                 Err(other) => panic!("{} by {rule:?}: {other}", method.name),
             }
         }
     }
-    // fedavg, fedprox, moon, fedsage-plus, adafgl and boostfgl by seven rules, afl and fairfed by two.
+    // fedavg, fedprox, moon, fedsage-plus, adafgl and boostfgl by seven rules, afl and fairfed by
+    // two.
     assert_eq!(ran, 6 * 7 + 2 * 2);
 }
 
@@ -436,23 +519,34 @@ fn settings_that_cannot_work_are_refused_before_anything_runs() {
     };
     assert_eq!(
         refusal(|s| s.aggregation.rule = Rule::Krum),
-        "the rule krum needs at least 2f + 3 = 5 updates in a round to outvote f = 1, found 4: with 4 it tolerates none"
+        "the rule krum needs at least 2f + 3 = 5 updates in a round to outvote f = 1, found 4: \
+         with 4 it tolerates none"
     );
     let halved = refusal(|s| (s.aggregation.rule, s.protocol.participation) = (Rule::Median, 0.5));
     assert!(halved.ends_with("found 2: with 2 it tolerates none"), "{halved}");
-    assert_eq!(refusal(|s| s.screen.quorum = 0.0), "screen.quorum: expected a number above 0 and at most 1, found 0");
-    assert_eq!(refusal(|s| s.screen.norm_bound = 1.0), "screen.norm_bound: expected a number above 1, found 1");
+    assert_eq!(
+        refusal(|s| s.screen.quorum = 0.0),
+        "screen.quorum: expected a number above 0 and at most 1, found 0"
+    );
+    assert_eq!(
+        refusal(|s| s.screen.norm_bound = 1.0),
+        "screen.norm_bound: expected a number above 1, found 1"
+    );
     assert_eq!(
         refusal(|s| s.screen.deadline_seconds = Some(-1.0)),
         "screen.deadline_seconds: expected a number above 0, found -1"
     );
     assert_eq!(refusal(|s| s.attack.clients = 0), "attack.clients: expected at least 1, found 0");
-    assert_eq!(refusal(|s| s.attack.strength = Some(0.0)), "attack.strength: expected a number above 0, found 0");
+    assert_eq!(
+        refusal(|s| s.attack.strength = Some(0.0)),
+        "attack.strength: expected a number above 0, found 0"
+    );
     let many = refusal(|s| (s.attack.kind, s.attack.clients) = (Kind::Nan, 9));
     assert_eq!(many, "attack.clients: expected at most the 4 clients, found 9");
     let stranger = refusal(|s| (s.attack.kind, s.attack.which) = (Kind::Nan, Some(vec![4])));
     assert_eq!(stranger, "attack.which: expected numbers below the 4 of the clients, found 4");
-    let central = refusal(|s| (s.attack.kind, s.method) = (Kind::Nan, methods::find("central").unwrap()));
+    let central =
+        refusal(|s| (s.attack.kind, s.method) = (Kind::Nan, methods::find("central").unwrap()));
     assert!(central.starts_with("central cannot be combined with an attack"), "{central}");
 }
 
@@ -463,13 +557,17 @@ fn who_is_refused_need_not_be_outvoted() {
     setup.aggregation.rule = Rule::TrimmedMean;
     (setup.attack.clients, setup.screen.quorum) = (2, 0.5);
     assert!(screened(&setup).0.is_ok(), "two are left, of whom none has to be outvoted");
-    // A client that is too long may be the one that has it hardest: it counts where the rule could not go on otherwise.
+    // A client that is too long may be the one that has it hardest: it counts where the rule could
+    // not go on otherwise.
     (setup.attack.kind, setup.attack.clients) = (Kind::Scale, 1);
     assert!(screened_on(&setup, with_broken(&[1])).0.is_ok(), "two are left, and one was doubtful");
     // Clients whose own training failed never count.
     setup.attack.kind = Kind::None;
     let told = screened_on(&setup, with_broken(&[1, 2])).0.unwrap_err().to_string();
-    assert!(told.starts_with("round 1: the rule trimmed-mean needs at least 2f + 1 = 3 updates"), "{told}");
+    assert!(
+        told.starts_with("round 1: the rule trimmed-mean needs at least 2f + 1 = 3 updates"),
+        "{told}"
+    );
     assert!(screened_on(&setup, with_broken(&[2])).0.is_ok(), "three outvote one");
 }
 
@@ -484,12 +582,16 @@ fn with_broken(broken: &[usize]) -> Vec<LocalData<f32>> {
         let nodes = client.graph.len();
         let huge = Features::dense(nodes, 60, vec![f32::MAX; nodes * 60]).unwrap();
         let (adjacency, labels) = (client.graph.adjacency().clone(), client.graph.labels().clone());
-        LocalData::with_inputs(client, Inputs::new(&Graph::new("broken", adjacency, huge, labels).unwrap()))
+        LocalData::with_inputs(
+            client,
+            Inputs::new(&Graph::new("broken", adjacency, huge, labels).unwrap()),
+        )
     };
     clients.iter().enumerate().map(of).collect()
 }
 
-/// A client whose generator overflows keeps the graph that it has and is named; the others mend theirs and go on.
+/// A client whose generator overflows keeps the graph that it has and is named; the others mend
+/// theirs and go on.
 #[test]
 fn a_generator_that_diverges_does_not_end_the_run() {
     // On one thread all clients use the same buffers, one after the other.
@@ -497,14 +599,29 @@ fn a_generator_that_diverges_does_not_end_the_run() {
         let broken = || screened_on(&setup("fedsage-plus", &[]), with_broken(&[2]));
         let (outcome, refused, used) = with_threads(threads, broken);
         assert!(outcome.unwrap().models[0].is_finite());
-        let told = "expected an update, found a failure: client 2 diverged in round 1: its generator is not finite";
+        let told = "expected an update, found a failure: client 2 diverged in round 1: its \
+            generator is not finite";
         assert_eq!(refused[0], (1, 2, "failed".to_owned(), told.to_owned()));
-        assert!(refused.iter().all(|(_, client, ..)| *client == 2), "{threads} threads: {refused:?}");
+        assert!(
+            refused.iter().all(|(_, client, ..)| *client == 2),
+            "{threads} threads: {refused:?}"
+        );
         assert_eq!(used, [[0, 1, 3], [0, 1, 3], [0, 1, 3]]);
     }
-    let told = screened_on(&setup("fedsage-plus", &[]), with_broken(&[0, 1, 2])).0.unwrap_err().to_string();
-    assert!(told.starts_with("round 1: expected usable updates of at least 2 of 4 participants, found 1"), "{told}");
-    let all = screened_on(&setup("fedsage-plus", &[]), with_broken(&[0, 1, 2, 3])).0.unwrap_err().to_string();
+    let told = screened_on(&setup("fedsage-plus", &[]), with_broken(&[0, 1, 2]))
+        .0
+        .unwrap_err()
+        .to_string();
+    assert!(
+        told.starts_with(
+            "round 1: expected usable updates of at least 2 of 4 participants, found 1"
+        ),
+        "{told}"
+    );
+    let all = screened_on(&setup("fedsage-plus", &[]), with_broken(&[0, 1, 2, 3]))
+        .0
+        .unwrap_err()
+        .to_string();
     assert_eq!(all, "client 0 diverged in round 1: its generator is not finite");
 }
 
@@ -530,7 +647,8 @@ impl Observer<f32> for Watcher {
     }
 }
 
-/// Records show what arrived, from which weights and trust were made, and not what an attacker knows of itself.
+/// Records show what arrived, from which weights and trust were made, and not what an attacker
+/// knows of itself.
 #[test]
 fn records_show_what_arrived() {
     let graph = graph(WORDS);
@@ -538,7 +656,10 @@ fn records_show_what_arrived() {
     let watched = |kind: Kind| {
         let setup = attacked("boostfgl", &Boost::ALL, kind);
         let mut watcher = Watcher::default();
-        Federation::new(setup, data("boostfgl", &graph, &partition)).unwrap().run(&mut [&mut watcher]).unwrap();
+        Federation::new(setup, data("boostfgl", &graph, &partition))
+            .unwrap()
+            .run(&mut [&mut watcher])
+            .unwrap();
         watcher
     };
     assert_eq!(watched(Kind::FreeRider).stands_still, [true; 3]);
@@ -557,7 +678,9 @@ fn attacks_and_rules_do_not_depend_on_threads() {
             let mut setup = attacked("boostfgl", &Boost::ALL, kind);
             setup.aggregation.rule = rule;
             setup.attack.strength = Some(1.5);
-            let with = |threads| with_threads(threads, || run::<f32>(&setup, data("boostfgl", &graph, &partition)));
+            let with = |threads| {
+                with_threads(threads, || run::<f32>(&setup, data("boostfgl", &graph, &partition)))
+            };
             assert_same(&with(1), &with(4), &format!("{kind:?} against {rule:?}"));
         }
     }

@@ -35,7 +35,11 @@ pub(crate) fn partition(graph: &Graph) -> Partition {
 }
 
 /// What the clients of `method` hold.
-pub(crate) fn data<T: Real>(method: &str, graph: &Graph, partition: &Partition) -> Vec<LocalData<T>> {
+pub(crate) fn data<T: Real>(
+    method: &str,
+    graph: &Graph,
+    partition: &Partition,
+) -> Vec<LocalData<T>> {
     match methods::find(method).unwrap().layout {
         Layout::Federated => partition.client_graphs(graph).iter().map(LocalData::new).collect(),
         Layout::Whole => vec![LocalData::new(&partition.whole(graph))],

@@ -39,7 +39,8 @@ pub(crate) fn assert_close(found: &[f64], expected: &Value, what: &str) {
 
 pub(crate) fn graph() -> Graph {
     let toy = golden("graph");
-    let edges: Vec<(u32, u32)> = indices(&toy["undirected_edges"]).chunks(2).map(|e| (e[0], e[1])).collect();
+    let edges: Vec<(u32, u32)> =
+        indices(&toy["undirected_edges"]).chunks(2).map(|e| (e[0], e[1])).collect();
     let features = numbers(&toy["features"]).into_iter().map(|x| x as f32).collect();
     let labels: Vec<i64> = numbers(&toy["labels"]).into_iter().map(|x| x as i64).collect();
     let (adjacency, _) = Adjacency::from_edges(12, &edges, None, false).unwrap();
@@ -62,7 +63,8 @@ pub(crate) fn clients() -> Vec<ClientGraph> {
 pub(crate) fn exact_data() -> Vec<LocalData<f64>> {
     let all = numbers(&golden("graph")["features"]);
     let exact = |client: &ClientGraph| {
-        let rows: Vec<f64> = client.nodes.iter().flat_map(|&v| all[v as usize * 4..][..4].to_vec()).collect();
+        let rows: Vec<f64> =
+            client.nodes.iter().flat_map(|&v| all[v as usize * 4..][..4].to_vec()).collect();
         Inputs::with_dense_features(&client.graph, &Matrix::from_rows(client.nodes.len(), 4, &rows))
     };
     clients().iter().map(|c| LocalData::with_inputs(c, exact(c))).collect()
@@ -75,7 +77,8 @@ pub(crate) fn backbone() -> Gcn {
 pub(crate) fn params(theta: &Value) -> Params<f64> {
     let shapes = Backbone::<f64>::shapes(&backbone());
     let tensors = ["W1", "b1", "W2", "b2"].iter().zip(&shapes);
-    let tensors = tensors.map(|(t, s)| Matrix::from_rows(s.rows, s.columns, &numbers(&theta[t]))).collect();
+    let tensors =
+        tensors.map(|(t, s)| Matrix::from_rows(s.rows, s.columns, &numbers(&theta[t]))).collect();
     Params::from_tensors(&shapes, tensors)
 }
 

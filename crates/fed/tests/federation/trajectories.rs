@@ -1,4 +1,5 @@
-//! Difficulties, edge scores, trust and whole trajectories against an independent float64 implementation.
+//! Difficulties, edge scores, trust and whole trajectories against an independent float64
+//! implementation.
 
 use crate::toy::*;
 use boostfgl_fed::boost::difficulty::{Difficulty, instant};
@@ -15,7 +16,8 @@ use serde_json::Value;
 
 fn inputs(client: &ClientGraph) -> Inputs<f64> {
     let all = numbers(&golden("graph")["features"]);
-    let rows: Vec<f64> = client.nodes.iter().flat_map(|&v| all[v as usize * 4..][..4].to_vec()).collect();
+    let rows: Vec<f64> =
+        client.nodes.iter().flat_map(|&v| all[v as usize * 4..][..4].to_vec()).collect();
     Inputs::with_dense_features(&client.graph, &Matrix::from_rows(client.nodes.len(), 4, &rows))
 }
 
@@ -54,7 +56,8 @@ fn dense(p: &Propagation<f64>) -> Vec<f64> {
     let csr = p.csr();
     let mut out = vec![0.0; csr.rows() * csr.rows()];
     for v in 0..csr.rows() {
-        csr.row_range(v).for_each(|at| out[v * csr.rows() + csr.indices()[at] as usize] = csr.values()[at]);
+        csr.row_range(v)
+            .for_each(|at| out[v * csr.rows() + csr.indices()[at] as usize] = csr.values()[at]);
     }
     out
 }
@@ -69,9 +72,12 @@ fn edge_scores_and_propagation_rules() {
         assert_close(&h, &expected["heterophily"], "h");
         assert_close(&TopologyBoost::scores(adjacency, &h, &dbar), &expected["score"], "s");
         let plain = inputs(client).propagation().clone();
-        let matrix =
-            |config: topology::Config| dense(&TopologyBoost::new(&config).propagation(adjacency, &plain, &h, &dbar));
-        for (score, sign) in [(EdgeScore::Criticality, "paper_sign"), (EdgeScore::Reliability, "reliability_sign")] {
+        let matrix = |config: topology::Config| {
+            dense(&TopologyBoost::new(&config).propagation(adjacency, &plain, &h, &dbar))
+        };
+        for (score, sign) in
+            [(EdgeScore::Criticality, "paper_sign"), (EdgeScore::Reliability, "reliability_sign")]
+        {
             for (rule, name) in [
                 (Rule::Noself, "noself"),
                 (Rule::Selfsm, "selfsm"),
@@ -79,7 +85,11 @@ fn edge_scores_and_propagation_rules() {
                 (Rule::Mulgcn, "mulgcn"),
                 (Rule::Mulgcnself, "mulgcnself"),
             ] {
-                let config = topology::Config { propagation_rule: rule, edge_score: score, ..Default::default() };
+                let config = topology::Config {
+                    propagation_rule: rule,
+                    edge_score: score,
+                    ..Default::default()
+                };
                 let expected = &expected[sign][name]["propagation_matrix_rows_are_targets"];
                 assert_close(&matrix(config), expected, &format!("client {k} {sign} {name}"));
             }
@@ -87,7 +97,11 @@ fn edge_scores_and_propagation_rules() {
         let config = topology::Config { edge_gate: EdgeGate::Gate, ..Default::default() };
         let gated = &expected["gated_tau0.4_b0.75_paper_sign_mulgcn"];
         let eligible = TopologyBoost::new(&config).eligible(&numbers(&expected["score"]));
-        assert_close(&eligible.iter().map(|&e| f64::from(u8::from(e))).collect::<Vec<_>>(), &gated["eligible"], "gate");
+        assert_close(
+            &eligible.iter().map(|&e| f64::from(u8::from(e))).collect::<Vec<_>>(),
+            &gated["eligible"],
+            "gate",
+        );
         assert_close(&matrix(config), &gated["propagation_matrix_rows_are_targets"], "gated");
     }
 }
@@ -122,7 +136,12 @@ fn trust_weights_and_aggregates() {
         combination
     };
     let boost = |trust, trust_times_size, trust_scope| {
-        Some(ModelBoost::new(&model::Config { trust, trust_times_size, trust_scope, ..Default::default() }))
+        Some(ModelBoost::new(&model::Config {
+            trust,
+            trust_times_size,
+            trust_scope,
+            ..Default::default()
+        }))
     };
     check("fedavg_size", None);
     let exponential = check("exp", boost(TrustForm::Exponential, false, TrustScope::Model));
@@ -145,7 +164,9 @@ fn trust_weights_and_aggregates() {
 fn check_trajectory(name: &str, setup: impl Fn(usize) -> Setup) {
     let (expected, theta0) = (golden("trajectory"), params(&golden("graph")["params"]["theta0"]));
     for (i, expected) in expected[name].as_array().unwrap().iter().enumerate() {
-        let federation = Federation::from_model(setup(i + 1), exact_data(), Box::new(backbone()), &theta0).unwrap();
+        let federation =
+            Federation::from_model(setup(i + 1), exact_data(), Box::new(backbone()), &theta0)
+                .unwrap();
         let mut last: Vec<ClientRecord> = Vec::new();
         let mut watch = |record: &RoundRecord<'_>| last = record.clients.to_vec();
         let outcome = federation.run(&mut [&mut watch]).unwrap();
@@ -190,7 +211,10 @@ fn boostfgl_trajectories() {
         "boost_mulgcn_reliability_sign_rational",
         with(|s| s.boost.topology.edge_score = EdgeScore::Reliability),
     );
-    check_trajectory("boost_noself_paper_sign_rational", with(|s| s.boost.topology.propagation_rule = Rule::Noself));
+    check_trajectory(
+        "boost_noself_paper_sign_rational",
+        with(|s| s.boost.topology.propagation_rule = Rule::Noself),
+    );
     check_trajectory(
         "boost_mulgcn_paper_sign_exp",
         with(|s| {

@@ -1,5 +1,5 @@
-//! Every method, with every boost, on data that real federations have and papers have not: clients with one node, without
-//! an edge, with one class, without anything to train on.
+//! Every method, with every boost, on data that real federations have and papers have not: clients
+//! with one node, without an edge, with one class, without anything to train on.
 
 use crate::conformance::{NARROW, STEPS};
 use crate::every::for_all;
@@ -13,7 +13,8 @@ use boostfgl_nn::backbones::{Architecture, Backbone, Gcn, logits};
 use boostfgl_nn::{Inputs, Params, Pool, View};
 use boostfgl_partition::{ClientGraph, Partition};
 
-/// Runs every method with every set of boosts, and topology boosting with every rule, and hands the results over.
+/// Runs every method with every set of boosts, and topology boosting with every rule, and hands the
+/// results over.
 fn survives(
     graph: &Graph,
     partition: &Partition,
@@ -22,7 +23,10 @@ fn survives(
     let mut one = |method: &'static MethodInfo, setup: &Setup, what: &str| {
         let (outcome, rounds) = watch::<f32>(setup, data(method.name, graph, partition));
         assert_eq!(outcome.predictions.len(), graph.len(), "{what}");
-        assert!(outcome.predictions.iter().all(|&class| (class as usize) < graph.classes()), "{what}");
+        assert!(
+            outcome.predictions.iter().all(|&class| (class as usize) < graph.classes()),
+            "{what}"
+        );
         assert!(outcome.models.iter().all(Params::is_finite), "{what}");
         for client in rounds.iter().flat_map(|round| &round.clients) {
             assert!(client.loss.is_finite() && client.update_norm > 0.0, "{what}: {client:?}");
@@ -42,23 +46,31 @@ fn survives(
 fn altered(graph: &Graph, last: &[usize], role: impl Fn(usize, Role) -> Role) -> Partition {
     let base = partition(graph);
     let keep = |v: usize| base.assignment()[v] % (CLIENTS as u32 - 1);
-    let assignment = (0..graph.len()).map(|v| if last.contains(&v) { CLIENTS as u32 - 1 } else { keep(v) }).collect();
+    let assignment = (0..graph.len())
+        .map(|v| if last.contains(&v) { CLIENTS as u32 - 1 } else { keep(v) })
+        .collect();
     let roles = (0..graph.len()).map(|v| role(v, base.split().role(v))).collect();
     Partition::new(CLIENTS, assignment, Split::new(roles)).unwrap()
 }
 
-/// Where one class holds most of every client's training nodes, the others are the minority, and the gap has a say.
+/// Where one class holds most of every client's training nodes, the others are the minority, and
+/// the gap has a say.
 #[test]
 fn clients_with_one_large_class_have_a_gap() {
     let plain = graph(WORDS);
     // Three of four nodes are of class 0, whatever they were.
-    let label = |v: usize| if v.is_multiple_of(4) { plain.labels().get(v).map_or(-1, i64::from) } else { 0 };
-    let labels = Labels::from_integers(&(0..plain.len()).map(label).collect::<Vec<_>>(), CLASSES).unwrap();
-    let skewed = Graph::new("skewed", plain.adjacency().clone(), plain.features().clone(), labels).unwrap();
+    let label = |v: usize| {
+        if v.is_multiple_of(4) { plain.labels().get(v).map_or(-1, i64::from) } else { 0 }
+    };
+    let labels =
+        Labels::from_integers(&(0..plain.len()).map(label).collect::<Vec<_>>(), CLASSES).unwrap();
+    let skewed =
+        Graph::new("skewed", plain.adjacency().clone(), plain.features().clone(), labels).unwrap();
     let partition = partition(&skewed);
     let with = |gamma: f64| {
         let mut setup = setup("boostfgl", &Boost::ALL);
-        (setup.boost.model.gamma, setup.boost.model.minority_ratio, setup.protocol.rounds) = (gamma, 0.5, 6);
+        (setup.boost.model.gamma, setup.boost.model.minority_ratio, setup.protocol.rounds) =
+            (gamma, 0.5, 6);
         watch::<f32>(&setup, data("boostfgl", &skewed, &partition))
     };
     let (gated, rounds) = with(5.0);
@@ -66,7 +78,11 @@ fn clients_with_one_large_class_have_a_gap() {
         let counts = client.class_counts(Role::Train);
         let gap = rounds.iter().filter_map(|round| round.clients[k].gap).fold(0.0, f64::max);
         let several = counts.iter().filter(|&&count| count > 0).count() > 1;
-        assert_eq!(gap > 0.0, several, "client {k} with {counts:?} training nodes per class has gap {gap}");
+        assert_eq!(
+            gap > 0.0,
+            several,
+            "client {k} with {counts:?} training nodes per class has gap {gap}"
+        );
     }
     assert!(bits(&gated.models) != bits(&with(0.0).0.models), "the gap has no say");
 }
@@ -126,13 +142,20 @@ fn a_client_without_an_edge() {
 /// What a model says of a client's nodes by plain propagation.
 fn plain_predictions(client: &ClientGraph, model: &Params<f32>) -> Vec<u32> {
     let inputs = Inputs::new(&client.graph);
-    let net = Gcn::new(Architecture { inputs: inputs.width(), hidden: HIDDEN, classes: CLASSES, layers: 2 });
+    let net = Gcn::new(Architecture {
+        inputs: inputs.width(),
+        hidden: HIDDEN,
+        classes: CLASSES,
+        layers: 2,
+    });
     let out = logits(&net, model, &View::whole(&inputs, Backbone::<f32>::plan(&net)), &Pool::new());
-    let best = |row: &[f32]| (0..row.len()).fold(0, |best, c| if row[c] > row[best] { c } else { best });
+    let best =
+        |row: &[f32]| (0..row.len()).fold(0, |best, c| if row[c] > row[best] { c } else { best });
     (0..out.rows()).map(|v| best(out.row(v)) as u32).collect()
 }
 
-/// It is left out of every round, and everything is as if it were not there, except that it is judged as well.
+/// It is left out of every round, and everything is as if it were not there, except that it is
+/// judged as well.
 #[test]
 fn a_client_without_a_training_node() {
     let graph = graph(WORDS);
@@ -149,19 +172,32 @@ fn a_client_without_a_training_node() {
             return;
         }
         for round in rounds {
-            assert_eq!(round.clients.iter().map(|client| client.client).collect::<Vec<_>>(), [0, 1, 2]);
+            assert_eq!(
+                round.clients.iter().map(|client| client.client).collect::<Vec<_>>(),
+                [0, 1, 2]
+            );
             if ["fedavg", "moon"].contains(&method.name) && !setup.boosts.contains(&Boost::Model) {
                 let expected = |k: usize| sizes[k] / others;
-                assert!(round.clients.iter().all(|c| c.weight.is_none_or(|w| (w - expected(c.client)).abs() < 1e-15)));
+                assert!(
+                    round
+                        .clients
+                        .iter()
+                        .all(|c| c.weight.is_none_or(|w| (w - expected(c.client)).abs() < 1e-15))
+                );
             }
         }
         // The other clients do not notice it.
         let trained = run_only(setup, &clients[..idle]);
-        assert!(bits(&trained.models) == bits(&outcome.models[..trained.models.len()]), "{}", method.name);
+        assert!(
+            bits(&trained.models) == bits(&outcome.models[..trained.models.len()]),
+            "{}",
+            method.name
+        );
         // It is judged by its own model, which is the initial one, or by everybody's.
         if setup.boosts.is_empty() {
             let judged = outcome.models.get(idle).unwrap_or(&outcome.models[0]);
-            let found: Vec<u32> = clients[idle].nodes.iter().map(|&v| outcome.predictions[v as usize]).collect();
+            let found: Vec<u32> =
+                clients[idle].nodes.iter().map(|&v| outcome.predictions[v as usize]).collect();
             assert_eq!(found, plain_predictions(&clients[idle], judged), "{}", method.name);
             if outcome.models.len() > 1 {
                 assert_eq!(judged, &Params::glorot(judged.shapes(), setup.seed));
@@ -183,7 +219,8 @@ fn run_only(setup: &Setup, clients: &[ClientGraph]) -> Outcome<f32> {
 #[test]
 fn a_client_with_one_class() {
     let graph = graph(WORDS);
-    let nodes: Vec<usize> = (0..graph.len()).filter(|&v| graph.labels().get(v) == Some(2)).take(30).collect();
+    let nodes: Vec<usize> =
+        (0..graph.len()).filter(|&v| graph.labels().get(v) == Some(2)).take(30).collect();
     let uniform = altered(&graph, &nodes, |_, role| role);
     let client = &uniform.client_graphs(&graph)[CLIENTS - 1];
     assert!(client.class_counts(Role::Train)[2] > 0);
@@ -212,15 +249,22 @@ fn a_class_without_a_training_node() {
     }
 }
 
-/// Runs every method on data that not every method can serve. Returns who refused them, each with a reason.
+/// Runs every method on data that not every method can serve. Returns who refused them, each with a
+/// reason.
 fn served(graph: &Graph, partition: &Partition) -> Vec<&'static str> {
     let mut refused = Vec::new();
     for method in METHODS {
         match Federation::<f32>::new(setup(method.name, &[]), data(method.name, graph, partition)) {
             Ok(federation) => {
-                let outcome = federation.run(&mut []).unwrap_or_else(|error| panic!("{}: {error}", method.name));
+                let outcome = federation
+                    .run(&mut [])
+                    .unwrap_or_else(|error| panic!("{}: {error}", method.name));
                 assert!(outcome.models.iter().all(Params::is_finite), "{}", method.name);
-                assert!(outcome.predictions.iter().all(|&class| (class as usize) < graph.classes()), "{}", method.name);
+                assert!(
+                    outcome.predictions.iter().all(|&class| (class as usize) < graph.classes()),
+                    "{}",
+                    method.name
+                );
             }
             Err(Error::Refused { what, reason, .. }) => {
                 assert_eq!(what, "these data", "{}", method.name);
@@ -250,7 +294,8 @@ fn a_graph_without_an_edge() {
         let graph = graph(features);
         let base = partition(&graph);
         let (bare, _) = Adjacency::from_edges(graph.len(), &[], None, false).unwrap();
-        let graph = Graph::new("bare", bare, graph.features().clone(), graph.labels().clone()).unwrap();
+        let graph =
+            Graph::new("bare", bare, graph.features().clone(), graph.labels().clone()).unwrap();
         assert!(served(&graph, &base).is_empty());
     }
 }
@@ -260,7 +305,8 @@ fn a_graph_with_one_class() {
     let graph = graph(WORDS);
     let base = partition(&graph);
     let labels = Labels::from_integers(&vec![0; graph.len()], 1).unwrap();
-    let graph = Graph::new("uniform", graph.adjacency().clone(), graph.features().clone(), labels).unwrap();
+    let graph =
+        Graph::new("uniform", graph.adjacency().clone(), graph.features().clone(), labels).unwrap();
     assert!(served(&graph, &base).is_empty());
 }
 
@@ -269,7 +315,9 @@ fn a_graph_without_features() {
     let graph = graph(WORDS);
     let base = partition(&graph);
     let nothing = Features::dense(graph.len(), 0, Vec::new()).unwrap();
-    let graph = Graph::new("featureless", graph.adjacency().clone(), nothing, graph.labels().clone()).unwrap();
+    let graph =
+        Graph::new("featureless", graph.adjacency().clone(), nothing, graph.labels().clone())
+            .unwrap();
     assert_eq!(served(&graph, &base), METHODS.iter().map(|method| method.name).collect::<Vec<_>>());
 }
 
@@ -280,8 +328,13 @@ fn nobody_has_a_training_node() {
     let split = Split::new(vec![Role::Test; graph.len()]);
     let partition = Partition::new(CLIENTS, base.assignment().to_vec(), split).unwrap();
     for_all(|method, setup, what| {
-        let error = Federation::<f32>::new(setup.clone(), data(method.name, &graph, &partition)).err().unwrap();
+        let error = Federation::<f32>::new(setup.clone(), data(method.name, &graph, &partition))
+            .err()
+            .unwrap();
         assert!(matches!(error, Error::NothingToTrain), "{what}: {error}");
-        assert!(matches!(Federation::<f32>::new(setup, Vec::new()).err(), Some(Error::NothingToTrain)), "{what}");
+        assert!(
+            matches!(Federation::<f32>::new(setup, Vec::new()).err(), Some(Error::NothingToTrain)),
+            "{what}"
+        );
     });
 }

@@ -22,8 +22,8 @@ const MARK: &[u8] = b"boostfgl state 1\n";
 /// What stands at its end: a length and a BLAKE3.
 const END: usize = 8 + 32;
 
-/// In seeds this takes the place of every digest: of configuration, data and program, so that a new version of the program
-/// needs no new seeds, and of rounds, which say how long they took.
+/// In seeds this takes the place of every digest: of configuration, data and program, so that a new
+/// version of the program needs no new seeds, and of rounds, which say how long they took.
 const SOMEBODY: [u8; 64] = [b'?'; 64];
 
 thread_local! {
@@ -46,7 +46,8 @@ impl Stopped {
         let edges: String = (0..24).map(|v| format!("{v},{}\n", (v + 1) % 24)).collect();
         fs::write(tables.join("nodes.csv"), format!("id,label,a\n{nodes}"))?;
         fs::write(tables.join("edges.csv"), format!("src,dst\n{edges}"))?;
-        let experiment = Experiment::on(&tables.display().to_string()).method("fedavg").clients(2).seeds([0, 1]);
+        let experiment =
+            Experiment::on(&tables.display().to_string()).method("fedavg").clients(2).seeds([0, 1]);
         let experiment = experiment.set("fed.rounds", 3).set("model.hidden", 2).build()?;
         let experiment = experiment.with_diagnostics(vec![Which::ALL[0]]);
         let folder = RunFolder::create(place("checkpoint-first").join("run"), true)?;
@@ -60,7 +61,12 @@ impl Stopped {
             Ok(sealed[MARK.len()..sealed.len() - END].to_vec())
         };
         let contents = [content(FILES[0])?, content(FILES[1])?, content(FILES[2])?];
-        Ok(Self { experiment, config: read(RunFolder::CONFIG)?, rounds: read(RunFolder::ROUNDS)?, contents })
+        Ok(Self {
+            experiment,
+            config: read(RunFolder::CONFIG)?,
+            rounds: read(RunFolder::ROUNDS)?,
+            contents,
+        })
     }
 
     /// Puts the folder of the run there, with these files as its state.
@@ -70,7 +76,8 @@ impl Stopped {
         fs::create_dir_all(&states)?;
         fs::write(folder.join(RunFolder::CONFIG), &self.config)?;
         fs::write(folder.join(RunFolder::ROUNDS), &self.rounds)?;
-        let present = FILES.iter().zip(files).filter_map(|(name, bytes)| Some((name, bytes.as_ref()?)));
+        let present =
+            FILES.iter().zip(files).filter_map(|(name, bytes)| Some((name, bytes.as_ref()?)));
         for (name, bytes) in present {
             fs::write(states.join(name), bytes)?;
             if *name == FILES[0] {
@@ -107,7 +114,8 @@ impl Progress for StopSecond<'_> {
     }
 }
 
-/// Remembers what is said, and asks the run to stop as soon as a seed begins: its state has to be put back for a round.
+/// Remembers what is said, and asks the run to stop as soon as a seed begins: its state has to be
+/// put back for a round.
 struct Notes<'a> {
     told: Vec<String>,
     stop: &'a AtomicBool,
@@ -123,15 +131,17 @@ impl Progress for Notes<'_> {
     }
 }
 
-/// Each piece as the content of a sealed file, so that what is behind the seal is reached; then as the file itself.
+/// Each piece as the content of a sealed file, so that what is behind the seal is reached; then as
+/// the file itself.
 pub(crate) fn checkpoint(input: &[u8]) -> String {
     STOPPED.with(|stopped| {
         let stopped = stopped.get_or_init(|| Stopped::new().expect("a small run can be stopped"));
         let folder = place("checkpoint").join("run");
         let pieces = pieces(input);
         let given = |at: usize| pieces.get(at).copied();
-        let sealed: Vec<_> =
-            (0..FILES.len()).map(|at| given(at).map(|piece| seal(&named(piece, &stopped.contents[at])))).collect();
+        let sealed: Vec<_> = (0..FILES.len())
+            .map(|at| given(at).map(|piece| seal(&named(piece, &stopped.contents[at]))))
+            .collect();
         let unsealed: Vec<_> = (0..FILES.len()).map(|at| given(at).map(<[u8]>::to_vec)).collect();
         let mut said = [sealed, unsealed].map(|files| {
             stopped.lay_out(&folder, &files).expect("the folder for the input can be written");
@@ -156,7 +166,9 @@ fn digests(content: &[u8]) -> Vec<usize> {
 fn named(piece: &[u8], content: &[u8]) -> Vec<u8> {
     let mut bytes = piece.to_vec();
     for digest in digests(content) {
-        let Some(at) = bytes.windows(SOMEBODY.len()).position(|window| window == SOMEBODY) else { break };
+        let Some(at) = bytes.windows(SOMEBODY.len()).position(|window| window == SOMEBODY) else {
+            break;
+        };
         bytes[at..at + SOMEBODY.len()].copy_from_slice(&content[digest..digest + SOMEBODY.len()]);
     }
     bytes
@@ -193,12 +205,18 @@ mod tests {
         let pieces = pieces(&whole);
         let cut = [pieces[0], &pieces[1][..pieces[1].len() - 1], pieces[2]].join(SCISSORS);
         let said = checkpoint(&cut);
-        assert!(said.contains("seed-00000.done") && said.contains("seed 0 is trained again"), "{said}");
+        assert!(
+            said.contains("seed-00000.done") && said.contains("seed 0 is trained again"),
+            "{said}"
+        );
         assert!(!said.contains("BLAKE3"), "{said}");
         // The state of the seed under way is read when the seed begins.
         let cut = [pieces[0], pieces[1], &pieces[2][..pieces[2].len() - 1]].join(SCISSORS);
         let said = checkpoint(&cut);
-        assert!(said.contains("seed-00001-round-000001.state") && !said.contains("BLAKE3"), "{said}");
+        assert!(
+            said.contains("seed-00001-round-000001.state") && !said.contains("BLAKE3"),
+            "{said}"
+        );
         assert!(checkpoint(b"").contains("checkpoint"), "{}", checkpoint(b""));
     }
 }

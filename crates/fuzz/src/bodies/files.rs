@@ -16,7 +16,8 @@ use super::{as_it_is, said, spread};
 pub(crate) fn four() -> &'static Graph {
     static FOUR: OnceLock<Graph> = OnceLock::new();
     FOUR.get_or_init(|| {
-        let (adjacency, _) = Adjacency::from_edges(4, &[(0, 1), (1, 2)], None, false).expect("edges of four nodes");
+        let (adjacency, _) =
+            Adjacency::from_edges(4, &[(0, 1), (1, 2)], None, false).expect("edges of four nodes");
         let labels = Labels::from_integers(&[0, 1, 0, -1], 2).expect("labels of two classes");
         let features = Features::dense(4, 1, vec![0.5; 4]).expect("four rows");
         Graph::new("four", adjacency, features, labels).expect("the parts agree")
@@ -66,7 +67,10 @@ pub(crate) fn run_folder(input: &[u8]) -> String {
         Ok(view) => {
             let problems = view.problems.join("; ");
             let page = Report::new(vec![view]).html();
-            assert!(page.ends_with("</html>\n") || page.trim_end().ends_with("</html>"), "the page is whole");
+            assert!(
+                page.ends_with("</html>\n") || page.trim_end().ends_with("</html>"),
+                "the page is whole"
+            );
             if problems.is_empty() { "ok".to_owned() } else { problems }
         }
         Err(error) => error.to_string(),
@@ -75,7 +79,8 @@ pub(crate) fn run_folder(input: &[u8]) -> String {
 
 pub(crate) fn cell(input: &[u8]) -> String {
     let folder = super::place("cell");
-    std::fs::create_dir_all(folder.join(CellStore::FOLDER)).expect("the folder for the input can be written");
+    std::fs::create_dir_all(folder.join(CellStore::FOLDER))
+        .expect("the folder for the input can be written");
     spread("cell/cells", &["d.json"], input, as_it_is);
     match CellStore::at(&folder).find("d") {
         Found::Cell(_) => "ok".to_owned(),
@@ -90,7 +95,11 @@ pub(crate) fn checksums(input: &[u8]) -> String {
     match Checksums::read(&folder) {
         Ok(Some(sums)) => {
             let names: Vec<&str> = sums.names().collect();
-            names.iter().map(|name| said(sums.check(name))).find(|said| said != "ok").unwrap_or_else(|| "ok".to_owned())
+            names
+                .iter()
+                .map(|name| said(sums.check(name)))
+                .find(|said| said != "ok")
+                .unwrap_or_else(|| "ok".to_owned())
         }
         Ok(None) => "none".to_owned(),
         Err(error) => error.to_string(),
@@ -102,7 +111,12 @@ pub(crate) fn comparison(input: &[u8]) -> String {
     let folder = spread("comparison", &["comparison.json"], input, as_it_is);
     match Comparison::read(folder.join("comparison.json")) {
         Ok(comparison) => {
-            let drawn = [comparison.csv(), comparison.summary_csv(), comparison.markdown(), comparison.to_json()];
+            let drawn = [
+                comparison.csv(),
+                comparison.summary_csv(),
+                comparison.markdown(),
+                comparison.to_json(),
+            ];
             drop(drawn);
             "ok".to_owned()
         }

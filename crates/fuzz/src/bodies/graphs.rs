@@ -8,8 +8,16 @@ use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
 use super::{as_it_is, pieces, place, said, spread};
 
-pub(crate) const PLANETOID: [&str; 8] =
-    ["ind.t.x", "ind.t.y", "ind.t.tx", "ind.t.ty", "ind.t.allx", "ind.t.ally", "ind.t.graph", "ind.t.test.index"];
+pub(crate) const PLANETOID: [&str; 8] = [
+    "ind.t.x",
+    "ind.t.y",
+    "ind.t.tx",
+    "ind.t.ty",
+    "ind.t.allx",
+    "ind.t.ally",
+    "ind.t.graph",
+    "ind.t.test.index",
+];
 
 pub(crate) fn planetoid(input: &[u8]) -> String {
     graph(&spread("planetoid", &PLANETOID, input, as_it_is), Format::Planetoid)
@@ -48,8 +56,9 @@ fn packed(piece: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory takes what is written")
 }
 
-/// A whole archive, or arrays to be put into one: each piece is a name, an end of line and the array. After a first piece
-/// [`DEFLATED`] they are packed, with a checksum that is right: behind a wrong one no mutation would be seen.
+/// A whole archive, or arrays to be put into one: each piece is a name, an end of line and the
+/// array. After a first piece [`DEFLATED`] they are packed, with a checksum that is right: behind a
+/// wrong one no mutation would be seen.
 pub(crate) fn npz(input: &[u8]) -> String {
     let path = place("npz").join("g.npz");
     let bytes = if input.starts_with(b"PK") { input.to_vec() } else { archive(input) };
@@ -70,7 +79,8 @@ fn archive(input: &[u8]) -> Vec<u8> {
         let name = String::from_utf8_lossy(&piece[..end]).into_owned();
         let options = SimpleFileOptions::default().compression_method(method);
         if name.len() < 60_000 && zip.start_file(name, options).is_ok() {
-            zip.write_all(piece.get(end + 1..).unwrap_or_default()).expect("memory takes what is written");
+            zip.write_all(piece.get(end + 1..).unwrap_or_default())
+                .expect("memory takes what is written");
         }
     }
     zip.finish().map(Cursor::into_inner).unwrap_or_default()

@@ -17,13 +17,17 @@ fn ring() -> &'static (Graph, Partition) {
     static RING: OnceLock<(Graph, Partition)> = OnceLock::new();
     RING.get_or_init(|| {
         let edges: Vec<(u32, u32)> = (0..12).map(|v| (v, (v + 1) % 12)).collect();
-        let (adjacency, _) = Adjacency::from_edges(12, &edges, None, false).expect("edges of twelve nodes");
+        let (adjacency, _) =
+            Adjacency::from_edges(12, &edges, None, false).expect("edges of twelve nodes");
         let labels: Vec<i64> = (0..12).map(|v| v % 2).collect();
         let labels = Labels::from_integers(&labels, 2).expect("labels of two classes");
-        let features = Features::dense(12, 2, (0..24).map(|i| (i % 5) as f32).collect()).expect("twelve rows");
+        let features =
+            Features::dense(12, 2, (0..24).map(|i| (i % 5) as f32).collect()).expect("twelve rows");
         let graph = Graph::new("ring", adjacency, features, labels).expect("the parts agree");
-        let split = Split::new((0..12).map(|v| [Role::Train, Role::Val, Role::Test][v % 3]).collect());
-        let partition = Partition::new(2, (0..12).map(|v| v / 6).collect(), split).expect("two clients");
+        let split =
+            Split::new((0..12).map(|v| [Role::Train, Role::Val, Role::Test][v % 3]).collect());
+        let partition =
+            Partition::new(2, (0..12).map(|v| v / 6).collect(), split).expect("two clients");
         (graph, partition)
     })
 }
@@ -89,8 +93,8 @@ fn to_the_end(mut course: Course<f32>) -> Result<String, boostfgl::fed::Error> {
     Ok(refused.into_iter().next().unwrap_or_else(|| "ok".to_owned()))
 }
 
-/// What one of the clients says in the first round, changed: screen and server refuse or use it, and the run goes on to its
-/// end. Each three bytes are one change.
+/// What one of the clients says in the first round, changed: screen and server refuse or use it,
+/// and the run goes on to its end. Each three bytes are one change.
 pub(crate) fn upload(input: &[u8]) -> String {
     let Some((method, changes)) = of_method(input) else { return "no method".to_owned() };
     let changes: Vec<[u8; 3]> = changes.as_chunks().0.to_vec();
@@ -102,7 +106,8 @@ pub(crate) fn upload(input: &[u8]) -> String {
 }
 
 /// What no client would say, and what one might.
-const NUMBERS: [f64; 12] = [0.0, -0.0, 1.0, -1.0, 0.5, 1e-40, 12.0, 1e9, 3e38, -1e300, f64::NAN, f64::INFINITY];
+const NUMBERS: [f64; 12] =
+    [0.0, -0.0, 1.0, -1.0, 0.5, 1e-40, 12.0, 1e9, 3e38, -1e300, f64::NAN, f64::INFINITY];
 
 /// One change to a message: what kind of, where, and to what.
 fn change(message: &mut Message<f32>, [kind, place, value]: [u8; 3]) {
@@ -115,14 +120,20 @@ fn change(message: &mut Message<f32>, [kind, place, value]: [u8; 3]) {
         1 => numbers.insert(at % (numbers.len() + 1), x),
         2 => one(numbers.len()).into_iter().for_each(|at| drop(numbers.drain(at..=at))),
         3 => {
-            if let Some(tensor) = one(tensors.len()).map(|at| &mut tensors[at]).filter(|tensor| tensor.rows() > 0) {
+            if let Some(tensor) =
+                one(tensors.len()).map(|at| &mut tensors[at]).filter(|tensor| tensor.rows() > 0)
+            {
                 let row = usize::from(value) % tensor.rows();
                 tensor.row_mut(row).fill(NUMBERS[at % NUMBERS.len()] as f32);
             }
         }
-        4 => tensors.insert(at % (tensors.len() + 1), Matrix::zeros(at % 5, usize::from(value) % 5)),
+        4 => {
+            tensors.insert(at % (tensors.len() + 1), Matrix::zeros(at % 5, usize::from(value) % 5))
+        }
         5 => one(tensors.len()).into_iter().for_each(|at| drop(tensors.remove(at))),
-        6 => one(entries.len()).into_iter().for_each(|place| entries[place].0 = u32::from(value) << (at % 25)),
+        6 => one(entries.len())
+            .into_iter()
+            .for_each(|place| entries[place].0 = u32::from(value) << (at % 25)),
         7 => one(entries.len()).into_iter().for_each(|at| entries[at].1 = x as f32),
         8 => entries.push((u32::from(place) << 4, x as f32)),
         _ => drop(entries.pop()),
@@ -132,7 +143,8 @@ fn change(message: &mut Message<f32>, [kind, place, value]: [u8; 3]) {
 /// An upload in which nothing is changed, and one of each method with a change of every other kind.
 pub(crate) fn uploads() -> Vec<(&'static str, Vec<u8>)> {
     let changed = |method: &&'static MethodInfo| {
-        let changes = [0, 3, 6, 7, 0, 3].iter().zip(1u8..).flat_map(|(kind, at)| [*kind, at, 2 * at]);
+        let changes =
+            [0, 3, 6, 7, 0, 3].iter().zip(1u8..).flat_map(|(kind, at)| [*kind, at, 2 * at]);
         (method.name, [method.name.as_bytes(), b"\n", &changes.collect::<Vec<u8>>()].concat())
     };
     METHODS.iter().map(changed).chain([("plain", b"fedproto\n".to_vec())]).collect()
@@ -157,15 +169,17 @@ fn whole(method: &'static MethodInfo) -> Vec<u8> {
     bytes
 }
 
-/// What of the state of a method is not in its seed. The generator of FedTAD has half a megabyte of weights whatever the
-/// settings, more than an input may have: of them all but the first are always as they were.
+/// What of the state of a method is not in its seed. The generator of FedTAD has half a megabyte of
+/// weights whatever the settings, more than an input may have: of them all but the first are always
+/// as they were.
 fn rest(method: &MethodInfo) -> &'static [u8] {
     static REST: OnceLock<Vec<u8>> = OnceLock::new();
     if method.name != "fedtad" {
         return &[];
     }
     REST.get_or_init(|| {
-        let fedtad = METHODS.iter().find(|method| method.name == "fedtad").expect("it is in the registry");
+        let fedtad =
+            METHODS.iter().find(|method| method.name == "fedtad").expect("it is in the registry");
         whole(fedtad).split_off(SEED)
     })
 }
@@ -198,7 +212,8 @@ mod tests {
         let _alone = crate::alone();
         for method in METHODS {
             let path = crate::seeds::folder().join("state").join(method.name);
-            let seed = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            let seed =
+                std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
             assert_eq!(state(&seed), "ok", "{}", method.name);
         }
     }

@@ -18,7 +18,8 @@ pub fn sha256_of(path: &Path) -> Result<String> {
     Ok(hashing.finish().0)
 }
 
-/// Fails with [`Error::Checksum`] if `found` is not what the catalogue says; `path` is who is to blame.
+/// Fails with [`Error::Checksum`] if `found` is not what the catalogue says; `path` is who is to
+/// blame.
 pub(super) fn compare(path: &Path, expected: Option<&str>, found: String) -> Result<()> {
     match expected {
         Some(expected) if !expected.eq_ignore_ascii_case(&found) => {
@@ -56,7 +57,10 @@ impl<W: Write> Hashing<W> {
 impl<W: Write> Write for Hashing<W> {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         if self.bytes.saturating_add(buffer.len() as u64) > self.most {
-            let reason = format!("expected at most {} bytes, more than the dataset can have, found more", self.most);
+            let reason = format!(
+                "expected at most {} bytes, more than the dataset can have, found more",
+                self.most
+            );
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
         }
         let written = self.inner.write(buffer)?;

@@ -8,15 +8,16 @@ use super::files::{compare, sha256_of};
 use super::{Dataset, Flat};
 use crate::{Error, Result};
 
-/// Places to look for datasets, in this order: `data_dir`, `mirror` if it is a folder, `cache`; and, for
-/// [`Lookup::fetch`], `mirror` if it is an address, then the published address.
+/// Places to look for datasets, in this order: `data_dir`, `mirror` if it is a folder, `cache`;
+/// and, for [`Lookup::fetch`], `mirror` if it is an address, then the published address.
 ///
 /// A folder holds `NAME.npz` files, or the published files in `raw/<dataset>/` or `<dataset>/`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lookup {
     /// The folder given by `--data-dir`.
     pub data_dir: Option<PathBuf>,
-    /// What `BOOSTFGL_DATA` says: a folder, or an `http://`, `https://` or `file://` address of one.
+    /// What `BOOSTFGL_DATA` says: a folder, or an `http://`, `https://` or `file://` address of
+    /// one.
     pub mirror: Option<String>,
     /// Where fetched files are kept; `None` if this user has no home.
     pub cache: Option<PathBuf>,
@@ -29,34 +30,42 @@ pub struct Located {
     pub dataset: &'static Dataset,
     /// How to read it: `flat-npz`, or the dataset's published format.
     pub format: &'static str,
-    /// What to hand to a reader of that format: the file if there is just one, otherwise the folder.
+    /// What to hand to a reader of that format: the file if there is just one, otherwise the
+    /// folder.
     pub path: PathBuf,
     /// The files, each with its SHA-256 where one is known.
     pub files: Vec<(PathBuf, Option<&'static str>)>,
-    /// Names of published files that are absent; the dataset can be used without them, but is not complete.
+    /// Names of published files that are absent; the dataset can be used without them, but is not
+    /// complete.
     pub missing: Vec<&'static str>,
 }
 
 impl Lookup {
-    /// The places that the command line and the environment name: `BOOSTFGL_DATA`, and `BOOSTFGL_CACHE` or else
-    /// `boostfgl` in the user's cache folder.
+    /// The places that the command line and the environment name: `BOOSTFGL_DATA`, and
+    /// `BOOSTFGL_CACHE` or else `boostfgl` in the user's cache folder.
     pub fn from_env(data_dir: Option<PathBuf>) -> Self {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         let cache = set("BOOSTFGL_CACHE").map(PathBuf::from).or_else(|| {
             let user = etcetera::choose_base_strategy().ok()?;
             Some(user.cache_dir().join("boostfgl"))
         });
-        Self { data_dir, mirror: set("BOOSTFGL_DATA").map(|value| value.to_string_lossy().into_owned()), cache }
+        Self {
+            data_dir,
+            mirror: set("BOOSTFGL_DATA").map(|value| value.to_string_lossy().into_owned()),
+            cache,
+        }
     }
 
-    /// Finds the files without touching the network. Checksums are not looked at: see [`Located::check`].
+    /// Finds the files without touching the network. Checksums are not looked at: see
+    /// [`Located::check`].
     ///
     /// # Errors
     /// [`Error::NotFound`] with the places looked at.
     pub fn locate(&self, dataset: &'static Dataset) -> Result<Located> {
         let folders = self.folders();
         folders.iter().find_map(|folder| in_folder(folder, dataset)).ok_or_else(|| {
-            let mut looked: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+            let mut looked: Vec<String> =
+                folders.iter().map(|folder| folder.display().to_string()).collect();
             if looked.is_empty() {
                 looked.push("no folder: neither a data folder nor a cache is set".to_owned());
             }
@@ -80,7 +89,8 @@ fn is_address(mirror: &str) -> bool {
 }
 
 impl Located {
-    /// Compares every file with its published SHA-256, reading each once. Returns the files for which none is known.
+    /// Compares every file with its published SHA-256, reading each once. Returns the files for
+    /// which none is known.
     ///
     /// # Errors
     /// [`Error::Checksum`] for the first file that differs, [`Error::Io`] if one cannot be read.
@@ -97,7 +107,13 @@ impl Located {
 
     fn flat(dataset: &'static Dataset, flat: &Flat, path: PathBuf) -> Self {
         let missing = if flat.complete { Vec::new() } else { optional(dataset).collect() };
-        Self { dataset, format: FLAT_NPZ, files: vec![(path.clone(), Some(flat.sha256))], path, missing }
+        Self {
+            dataset,
+            format: FLAT_NPZ,
+            files: vec![(path.clone(), Some(flat.sha256))],
+            path,
+            missing,
+        }
     }
 }
 
@@ -108,7 +124,9 @@ fn optional(dataset: &'static Dataset) -> impl Iterator<Item = &'static str> {
 /// The best form of `dataset` in `folder`: the first complete one, otherwise the first usable one.
 pub(super) fn in_folder(folder: &Path, dataset: &'static Dataset) -> Option<Located> {
     let flat = dataset.flat.as_ref().map(|flat| (flat, folder.join(flat.name)));
-    let flat = flat.filter(|(_, path)| path.is_file()).map(|(flat, path)| Located::flat(dataset, flat, path));
+    let flat = flat
+        .filter(|(_, path)| path.is_file())
+        .map(|(flat, path)| Located::flat(dataset, flat, path));
     let published = [folder.join("raw").join(dataset.folder), folder.join(dataset.folder)];
     let published = published.iter().filter_map(|folder| published_in(folder, dataset));
     let found: Vec<Located> = flat.into_iter().chain(published).collect();
@@ -116,12 +134,17 @@ pub(super) fn in_folder(folder: &Path, dataset: &'static Dataset) -> Option<Loca
     found.into_iter().nth(best)
 }
 
-/// The published files, if all required ones are in `folder`, by name or where their archive unpacks them.
+/// The published files, if all required ones are in `folder`, by name or where their archive
+/// unpacks them.
 fn published_in(folder: &Path, dataset: &'static Dataset) -> Option<Located> {
     let (mut files, mut missing) = (Vec::new(), Vec::new());
     for file in dataset.files {
-        let unpacked = file.member.and_then(|member| member.split_once('/')).map(|(_, inner)| folder.join(inner));
-        let path = std::iter::once(folder.join(file.name)).chain(unpacked).find(|path| path.is_file());
+        let unpacked = file
+            .member
+            .and_then(|member| member.split_once('/'))
+            .map(|(_, inner)| folder.join(inner));
+        let path =
+            std::iter::once(folder.join(file.name)).chain(unpacked).find(|path| path.is_file());
         match path {
             Some(path) => files.push((path, file.sha256)),
             None if file.required => return None,

@@ -1,7 +1,8 @@
 //! The datasets known by name: origin, checksums, licence, flaws, and where to find them.
 //!
-//! [`DATASETS`] is the table. [`Lookup`] finds a dataset's files on this machine or brings them here; reading them is the
-//! readers' business, so a [`Located`] only names the format and the path.
+//! [`DATASETS`] is the table. [`Lookup`] finds a dataset's files on this machine or brings them
+//! here; reading them is the readers' business, so a [`Located`] only names the format and the
+//! path.
 
 mod files;
 mod lookup;
@@ -55,7 +56,8 @@ pub struct Dataset {
 pub struct File {
     /// Its name in the dataset's folder, and under the origin where there is no archive.
     pub name: &'static str,
-    /// Its SHA-256 in hexadecimal; `None` where no checksum is known and the file is taken as it is.
+    /// Its SHA-256 in hexadecimal; `None` where no checksum is known and the file is taken as it
+    /// is.
     pub sha256: Option<&'static str>,
     /// Its path in the archive, where there is one.
     pub member: Option<&'static str>,
@@ -82,8 +84,8 @@ pub struct Flat {
 }
 
 impl Dataset {
-    /// More bytes than any file of it has: 64 MiB, 16 bytes for a feature as text and 32 for an edge. A server that sends
-    /// more would fill the disk before a checksum could be compared.
+    /// More bytes than any file of it has: 64 MiB, 16 bytes for a feature as text and 32 for an
+    /// edge. A server that sends more would fill the disk before a checksum could be compared.
     pub(crate) fn most_bytes(&self) -> u64 {
         let Counts { nodes, edges, features, .. } = self.counts;
         let numbers = (nodes as u64).saturating_mul(features as u64).saturating_mul(16);
@@ -119,11 +121,17 @@ pub struct Counts {
 /// [`Error::Unknown`] with the nearest name, be it of a dataset or of a generator preset.
 pub fn find(name: &str) -> Result<&'static Dataset> {
     let named = |dataset: &&Dataset| {
-        dataset.name.eq_ignore_ascii_case(name) || dataset.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))
+        dataset.name.eq_ignore_ascii_case(name)
+            || dataset.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))
     };
     DATASETS.iter().find(named).ok_or_else(|| {
-        let datasets = DATASETS.iter().flat_map(|d| std::iter::once(&d.name).chain(d.aliases)).copied();
-        Error::unknown("dataset", name, datasets.chain(generator::PRESETS.iter().map(|preset| preset.name)))
+        let datasets =
+            DATASETS.iter().flat_map(|d| std::iter::once(&d.name).chain(d.aliases)).copied();
+        Error::unknown(
+            "dataset",
+            name,
+            datasets.chain(generator::PRESETS.iter().map(|preset| preset.name)),
+        )
     })
 }
 
@@ -138,6 +146,8 @@ pub fn verify_counts(graph: &Graph, dataset: &Dataset) -> Vec<String> {
     ]
     .into_iter()
     .filter(|&(_, expected, found, slack)| found > expected || found + slack < expected)
-    .map(|(what, expected, found, _)| format!("{}: expected {expected} {what}, found {found}", dataset.name))
+    .map(|(what, expected, found, _)| {
+        format!("{}: expected {expected} {what}, found {found}", dataset.name)
+    })
     .collect()
 }

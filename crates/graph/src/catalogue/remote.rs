@@ -17,8 +17,8 @@ pub trait Fetch {
     /// Writes what is at `url` to `to`, telling `progress` the bytes so far and in all, if known.
     ///
     /// # Errors
-    /// A sentence saying why it failed, also where the server answered with anything but the file, or the connection
-    /// broke before the end.
+    /// A sentence saying why it failed, also where the server answered with anything but the file,
+    /// or the connection broke before the end.
     fn fetch(
         &self,
         url: &str,
@@ -31,16 +31,23 @@ pub trait Fetch {
 type Progress<'a> = &'a mut dyn FnMut(&str, u64, Option<u64>);
 
 impl Lookup {
-    /// Finds the files, and brings them into the cache if they are not on this machine: from the mirror if
-    /// `BOOSTFGL_DATA` is an address, otherwise (or if the mirror does not have them) from where they are published.
+    /// Finds the files, and brings them into the cache if they are not on this machine: from the
+    /// mirror if `BOOSTFGL_DATA` is an address, otherwise (or if the mirror does not have them)
+    /// from where they are published.
     ///
-    /// Files are checked against their SHA-256 before any of them appears in the cache. A file that is not required
-    /// and cannot be had is listed in [`Located::missing`].
+    /// Files are checked against their SHA-256 before any of them appears in the cache. A file that
+    /// is not required and cannot be had is listed in [`Located::missing`].
     ///
     /// # Errors
-    /// [`Error::Fetch`] if a required file cannot be had, [`Error::Checksum`] if it is not the published one,
-    /// [`Error::Io`] if the cache cannot be written, [`Error::NotFound`] if there is no cache.
-    pub fn fetch(&self, dataset: &'static Dataset, fetch: &dyn Fetch, progress: Progress) -> Result<Located> {
+    /// [`Error::Fetch`] if a required file cannot be had, [`Error::Checksum`] if it is not the
+    /// published one, [`Error::Io`] if the cache cannot be written, [`Error::NotFound`] if there is
+    /// no cache.
+    pub fn fetch(
+        &self,
+        dataset: &'static Dataset,
+        fetch: &dyn Fetch,
+        progress: Progress,
+    ) -> Result<Located> {
         let missing = match self.locate(dataset) {
             Ok(located) => return Ok(located),
             Err(missing) => missing,
@@ -51,12 +58,15 @@ impl Lookup {
 
         let result = match self.address().map(|address| bring.mirrored(address, dataset)) {
             Some(Ok(())) => Ok(()),
-            Some(Err(Error::Fetch { url, reason })) => bring.published(dataset).map_err(|error| match error {
-                Error::Fetch { url: origin, reason: also } => {
-                    Error::Fetch { url: origin, reason: format!("{also} (and from the mirror {url}: {reason})") }
-                }
-                other => other,
-            }),
+            Some(Err(Error::Fetch { url, reason })) => {
+                bring.published(dataset).map_err(|error| match error {
+                    Error::Fetch { url: origin, reason: also } => Error::Fetch {
+                        url: origin,
+                        reason: format!("{also} (and from the mirror {url}: {reason})"),
+                    },
+                    other => other,
+                })
+            }
             Some(Err(other)) => Err(other),
             None => bring.published(dataset),
         };
@@ -93,7 +103,9 @@ impl Bring<'_> {
                     self.one(&url, flat.name.as_ref(), Some(flat.sha256)).map(|staged| vec![staged])
                 }
                 (Form::Flat, None) => continue,
-                (Form::Published(prefix), _) => self.each(&format!("{address}/{prefix}{}", dataset.folder), dataset),
+                (Form::Published(prefix), _) => {
+                    self.each(&format!("{address}/{prefix}{}", dataset.folder), dataset)
+                }
             };
             match result {
                 Ok(staged) => return keep(staged),
@@ -102,7 +114,10 @@ impl Bring<'_> {
             }
         }
         // The first form is the one a mirror should have: its failure says most.
-        Err(first.unwrap_or_else(|| Error::Fetch { url: address.to_owned(), reason: "no such dataset".to_owned() }))
+        Err(first.unwrap_or_else(|| Error::Fetch {
+            url: address.to_owned(),
+            reason: "no such dataset".to_owned(),
+        }))
     }
 
     fn published(&mut self, dataset: &Dataset) -> Result<()> {
@@ -152,11 +167,13 @@ impl Bring<'_> {
         let url = format!("{}{archive}", dataset.origin);
         let mut zip = self.one(&url, archive.as_ref(), None)?;
         let broken = |reason: String| Error::Fetch { url: url.clone(), reason };
-        let mut archive = Archive::new(zip.reopen()?).map_err(|e| broken(format!("not a zip archive: {e}")))?;
+        let mut archive =
+            Archive::new(zip.reopen()?).map_err(|e| broken(format!("not a zip archive: {e}")))?;
         let mut staged = Vec::new();
         for file in dataset.files {
             let member = file.member.unwrap_or(file.name);
-            let in_archive = |reason: &dyn Display| broken(format!("{member} in the archive: {reason}"));
+            let in_archive =
+                |reason: &dyn Display| broken(format!("{member} in the archive: {reason}"));
             let inside = match archive.entry(member).map_err(|e| in_archive(&e))? {
                 Some(inside) => inside,
                 None if !file.required => continue,
@@ -179,7 +196,8 @@ impl Bring<'_> {
         Ok(temporary)
     }
 
-    /// A file that vanishes unless it is kept, on the cache's own disk so that keeping it is a rename.
+    /// A file that vanishes unless it is kept, on the cache's own disk so that keeping it is a
+    /// rename.
     fn temporary(&self, target: &Path) -> Result<Staged> {
         Ok(AtomicFile::create_in(self.cache, self.cache.join(target))?)
     }
@@ -227,7 +245,8 @@ fn file_path(url: &str) -> Option<PathBuf> {
     let mut bytes = Vec::with_capacity(encoded.len());
     let mut rest = encoded.as_bytes();
     while let Some((&byte, tail)) = rest.split_first() {
-        let hex = tail.get(..2).filter(|_| byte == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
+        let hex =
+            tail.get(..2).filter(|_| byte == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
         match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
             Some(decoded) => {
                 bytes.push(decoded);

@@ -13,14 +13,38 @@ pub const DATASETS: &[Dataset] = &[
         archive: None,
         folder: "cora",
         files: &[
-            File::plain("ind.cora.x", "23cfa55d91c6f624233f5eb7b6e3f141f1bd2b2ae39608a63cf5d084bb27baab"),
-            File::plain("ind.cora.y", "94465c14eb53e04ca262198dcbb2521ee8af60fb3f3d546cd6ca24a511b0e7d1"),
-            File::plain("ind.cora.tx", "b9afbaa4a400df991f6f02ef677e1e44da55ffc04801fd02f9e673987829226a"),
-            File::plain("ind.cora.ty", "41f5ac76596a1699cc33f53084a2419e92961c42bb75f36fc38e616d348532ad"),
-            File::plain("ind.cora.allx", "9419ba2f26f5c35243db64aba110e0f35a04851609e0dc5433450676ca6b8543"),
-            File::plain("ind.cora.ally", "2b998f5cc7fedc86e7f97ca2498f47a1ffc1462c29e2d578b23bf3f62b6e7d71"),
-            File::plain("ind.cora.graph", "58f13302f39dde8852dad6fe6d15b89b077b6d7f837626bce671ef80344b383d"),
-            File::plain("ind.cora.test.index", "297ce89af2b51a6a194181c7dbe1796c6a1cf9cd9349a88383b1b1e227867875"),
+            File::plain(
+                "ind.cora.x",
+                "23cfa55d91c6f624233f5eb7b6e3f141f1bd2b2ae39608a63cf5d084bb27baab",
+            ),
+            File::plain(
+                "ind.cora.y",
+                "94465c14eb53e04ca262198dcbb2521ee8af60fb3f3d546cd6ca24a511b0e7d1",
+            ),
+            File::plain(
+                "ind.cora.tx",
+                "b9afbaa4a400df991f6f02ef677e1e44da55ffc04801fd02f9e673987829226a",
+            ),
+            File::plain(
+                "ind.cora.ty",
+                "41f5ac76596a1699cc33f53084a2419e92961c42bb75f36fc38e616d348532ad",
+            ),
+            File::plain(
+                "ind.cora.allx",
+                "9419ba2f26f5c35243db64aba110e0f35a04851609e0dc5433450676ca6b8543",
+            ),
+            File::plain(
+                "ind.cora.ally",
+                "2b998f5cc7fedc86e7f97ca2498f47a1ffc1462c29e2d578b23bf3f62b6e7d71",
+            ),
+            File::plain(
+                "ind.cora.graph",
+                "58f13302f39dde8852dad6fe6d15b89b077b6d7f837626bce671ef80344b383d",
+            ),
+            File::plain(
+                "ind.cora.test.index",
+                "297ce89af2b51a6a194181c7dbe1796c6a1cf9cd9349a88383b1b1e227867875",
+            ),
         ],
         flat: Some(Flat {
             name: "cora.npz",
@@ -42,14 +66,38 @@ pub const DATASETS: &[Dataset] = &[
         archive: None,
         folder: "citeseer",
         files: &[
-            File::plain("ind.citeseer.x", "d20de19150741e555de0ed037195630fc194114ebc7fd72ced62810148aa22f6"),
-            File::plain("ind.citeseer.y", "8ba87e515d8e3ee3cf52f6d2c5b86aa73f11ecad825a808455209ec26cd54924"),
-            File::plain("ind.citeseer.tx", "539a8906a2da97628d212f2fdd668c109a8b3f0d36574b59e5d3fd5b5303da21"),
-            File::plain("ind.citeseer.ty", "55e5bd1ba1e733a04598753ad1a8d57957f4b8f89e74519f41f4f4938767e4ce"),
-            File::plain("ind.citeseer.allx", "2ac30345d95c9ec933a817ee0bdd6a5f077f8c184a20e696910192d534414668"),
-            File::plain("ind.citeseer.ally", "f704b2d986dde6c2669934de1f3ae5696a6cf9455c0f6b2646a2d135ea0a1c95"),
-            File::plain("ind.citeseer.graph", "d79a4ef9d3e7169aee8946145f6b7306e35bc79bffad26346cfb94e10e9912a7"),
-            File::plain("ind.citeseer.test.index", "2af990671580b6b2df5d158d1038f8292e30c9cd821b5453f399659b25b723d4"),
+            File::plain(
+                "ind.citeseer.x",
+                "d20de19150741e555de0ed037195630fc194114ebc7fd72ced62810148aa22f6",
+            ),
+            File::plain(
+                "ind.citeseer.y",
+                "8ba87e515d8e3ee3cf52f6d2c5b86aa73f11ecad825a808455209ec26cd54924",
+            ),
+            File::plain(
+                "ind.citeseer.tx",
+                "539a8906a2da97628d212f2fdd668c109a8b3f0d36574b59e5d3fd5b5303da21",
+            ),
+            File::plain(
+                "ind.citeseer.ty",
+                "55e5bd1ba1e733a04598753ad1a8d57957f4b8f89e74519f41f4f4938767e4ce",
+            ),
+            File::plain(
+                "ind.citeseer.allx",
+                "2ac30345d95c9ec933a817ee0bdd6a5f077f8c184a20e696910192d534414668",
+            ),
+            File::plain(
+                "ind.citeseer.ally",
+                "f704b2d986dde6c2669934de1f3ae5696a6cf9455c0f6b2646a2d135ea0a1c95",
+            ),
+            File::plain(
+                "ind.citeseer.graph",
+                "d79a4ef9d3e7169aee8946145f6b7306e35bc79bffad26346cfb94e10e9912a7",
+            ),
+            File::plain(
+                "ind.citeseer.test.index",
+                "2af990671580b6b2df5d158d1038f8292e30c9cd821b5453f399659b25b723d4",
+            ),
         ],
         flat: Some(Flat {
             name: "citeseer.npz",
@@ -58,7 +106,9 @@ pub const DATASETS: &[Dataset] = &[
         }),
         licence: "MIT",
         counts: Counts { nodes: 3_327, edges: 4_552, edge_slack: 0, features: 3_703, classes: 6 },
-        flaws: "15 test nodes are missing from the published index: they have neither features nor label (the flat npz, like many copies, gives them class 0). 48 nodes touch no edge; the published lists hold self-loops and repetitions.",
+        flaws: "15 test nodes are missing from the published index: they have neither features \
+            nor label (the flat npz, like many copies, gives them class 0). 48 nodes touch no \
+            edge; the published lists hold self-loops and repetitions.",
         split: [0.2, 0.4, 0.4],
         learning_rate: 1e-2,
     },
@@ -71,14 +121,38 @@ pub const DATASETS: &[Dataset] = &[
         archive: None,
         folder: "pubmed",
         files: &[
-            File::plain("ind.pubmed.x", "fbe9cb5c47200d1b7769a26e579be3b7130b556831f9d850e77c4c74f2599b33"),
-            File::plain("ind.pubmed.y", "e6c807633307a07ed659249006536a147c7999c797f11a2560752990181b41b3"),
-            File::plain("ind.pubmed.tx", "4eb5f5d0f30f26497eb0ac6ac9719d09c67e284f1ed0385c93f3ef27a671da3d"),
-            File::plain("ind.pubmed.ty", "ee2e0d4819d9fbcc403689c3bf2e49face401b605932f093bc58ab6461130fdd"),
-            File::plain("ind.pubmed.allx", "508e538e2abdccdd54c4d3e9f49d638b4af7107d85845f66ddea5a5152658b7e"),
-            File::plain("ind.pubmed.ally", "0c37bbe3b5014ec365e9d393cf4791925e5ed94fb194305d74f064a8d7b50f0e"),
-            File::plain("ind.pubmed.graph", "5b89f0036ca22909471f1e6558eb42fa06e0c730a577bde5b058b40638f81dc9"),
-            File::plain("ind.pubmed.test.index", "b101d421688bbaecbd82e8a18f1e282378d6830f3a37666f28ebc47f844341b5"),
+            File::plain(
+                "ind.pubmed.x",
+                "fbe9cb5c47200d1b7769a26e579be3b7130b556831f9d850e77c4c74f2599b33",
+            ),
+            File::plain(
+                "ind.pubmed.y",
+                "e6c807633307a07ed659249006536a147c7999c797f11a2560752990181b41b3",
+            ),
+            File::plain(
+                "ind.pubmed.tx",
+                "4eb5f5d0f30f26497eb0ac6ac9719d09c67e284f1ed0385c93f3ef27a671da3d",
+            ),
+            File::plain(
+                "ind.pubmed.ty",
+                "ee2e0d4819d9fbcc403689c3bf2e49face401b605932f093bc58ab6461130fdd",
+            ),
+            File::plain(
+                "ind.pubmed.allx",
+                "508e538e2abdccdd54c4d3e9f49d638b4af7107d85845f66ddea5a5152658b7e",
+            ),
+            File::plain(
+                "ind.pubmed.ally",
+                "0c37bbe3b5014ec365e9d393cf4791925e5ed94fb194305d74f064a8d7b50f0e",
+            ),
+            File::plain(
+                "ind.pubmed.graph",
+                "5b89f0036ca22909471f1e6558eb42fa06e0c730a577bde5b058b40638f81dc9",
+            ),
+            File::plain(
+                "ind.pubmed.test.index",
+                "b101d421688bbaecbd82e8a18f1e282378d6830f3a37666f28ebc47f844341b5",
+            ),
         ],
         flat: Some(Flat {
             name: "pubmed.npz",
@@ -99,14 +173,23 @@ pub const DATASETS: &[Dataset] = &[
         origin: "https://raw.githubusercontent.com/shchur/gnn-benchmark/master/data/npz/",
         archive: None,
         folder: "coauthor-cs",
-        files: &[File::plain("ms_academic_cs.npz", "68fa28e570b9abf8f0e890fbd446d03f052ba2a757e5e5853ec3b546eee9aef6")],
+        files: &[File::plain(
+            "ms_academic_cs.npz",
+            "68fa28e570b9abf8f0e890fbd446d03f052ba2a757e5e5853ec3b546eee9aef6",
+        )],
         flat: Some(Flat {
             name: "coauthor-cs.npz",
             sha256: "c2152d62be632694d046b4c6e2c138bd22c24f5fc7402d4e247dabb49f4216fb",
             complete: true,
         }),
         licence: "MIT",
-        counts: Counts { nodes: 18_333, edges: 81_894, edge_slack: 0, features: 6_805, classes: 15 },
+        counts: Counts {
+            nodes: 18_333,
+            edges: 81_894,
+            edge_slack: 0,
+            features: 6_805,
+            classes: 15,
+        },
         flaws: "Features are raw word counts; PyTorch Geometric makes them binary.",
         split: [0.2, 0.4, 0.4],
         learning_rate: 1e-2,
@@ -129,7 +212,13 @@ pub const DATASETS: &[Dataset] = &[
             complete: true,
         }),
         licence: "MIT",
-        counts: Counts { nodes: 34_493, edges: 247_962, edge_slack: 0, features: 8_415, classes: 5 },
+        counts: Counts {
+            nodes: 34_493,
+            edges: 247_962,
+            edge_slack: 0,
+            features: 8_415,
+            classes: 5,
+        },
         flaws: "Features are raw word counts; PyTorch Geometric makes them binary.",
         split: [0.2, 0.4, 0.4],
         learning_rate: 1e-2,
@@ -142,7 +231,10 @@ pub const DATASETS: &[Dataset] = &[
         origin: "https://raw.githubusercontent.com/yandex-research/heterophilous-graphs/main/data/",
         archive: None,
         folder: "chameleon",
-        files: &[File::plain("chameleon.npz", "4c640bd2877fc4f9f101531e2f977bc16445a54e09a5cb01178df608e552f3fd")],
+        files: &[File::plain(
+            "chameleon.npz",
+            "4c640bd2877fc4f9f101531e2f977bc16445a54e09a5cb01178df608e552f3fd",
+        )],
         flat: Some(Flat {
             name: "chameleon.npz",
             sha256: "2eea83763f185a2a8b80a4317e8fcd1246a2da09c2837583dbcd257bdacdc3b1",
@@ -150,7 +242,8 @@ pub const DATASETS: &[Dataset] = &[
         }),
         licence: "MIT",
         counts: Counts { nodes: 2_277, edges: 31_371, edge_slack: 0, features: 2_325, classes: 5 },
-        flaws: "Contains duplicated nodes: 68 % of test nodes have a twin among the training nodes, so results are inflated. Prefer chameleon-filtered.",
+        flaws: "Contains duplicated nodes: 68 % of test nodes have a twin among the training \
+            nodes, so results are inflated. Prefer chameleon-filtered.",
         split: [0.48, 0.32, 0.2],
         learning_rate: 1e-2,
     },
@@ -181,7 +274,10 @@ pub const DATASETS: &[Dataset] = &[
         origin: "https://raw.githubusercontent.com/yandex-research/heterophilous-graphs/main/data/",
         archive: None,
         folder: "squirrel",
-        files: &[File::plain("squirrel.npz", "d436e3b42c0546b105241c0ab0766097074e68e55f67b133eeb9b0162e55cbd9")],
+        files: &[File::plain(
+            "squirrel.npz",
+            "d436e3b42c0546b105241c0ab0766097074e68e55f67b133eeb9b0162e55cbd9",
+        )],
         flat: Some(Flat {
             name: "squirrel.npz",
             sha256: "30ad6c709d844d402c63a982aed53016d9d3fb4703cbbb601d63f841c1a735fc",
@@ -189,7 +285,8 @@ pub const DATASETS: &[Dataset] = &[
         }),
         licence: "MIT",
         counts: Counts { nodes: 5_201, edges: 198_353, edge_slack: 0, features: 2_089, classes: 5 },
-        flaws: "Contains duplicated nodes that leak from training to test, so results are inflated. Prefer squirrel-filtered.",
+        flaws: "Contains duplicated nodes that leak from training to test, so results are \
+            inflated. Prefer squirrel-filtered.",
         split: [0.48, 0.32, 0.2],
         learning_rate: 1e-2,
     },
@@ -282,8 +379,15 @@ pub const DATASETS: &[Dataset] = &[
             complete: false,
         }),
         licence: "ODC-BY-1.0",
-        counts: Counts { nodes: 169_343, edges: 1_157_799, edge_slack: 0, features: 128, classes: 40 },
-        flaws: "Copies without node-feat.csv.gz are common; features are then planted from the labels and the graph's name says so. No checksum of node-feat.csv.gz is known here.",
+        counts: Counts {
+            nodes: 169_343,
+            edges: 1_157_799,
+            edge_slack: 0,
+            features: 128,
+            classes: 40,
+        },
+        flaws: "Copies without node-feat.csv.gz are common; features are then planted from the \
+            labels and the graph's name says so. No checksum of node-feat.csv.gz is known here.",
         split: [0.6, 0.2, 0.2],
         learning_rate: 5e-3,
     },
@@ -296,7 +400,12 @@ pub const DATASETS: &[Dataset] = &[
         archive: Some("products.zip"),
         folder: "ogbn-products",
         files: &[
-            File { name: "edge.csv.gz", sha256: None, member: Some("products/raw/edge.csv.gz"), required: true },
+            File {
+                name: "edge.csv.gz",
+                sha256: None,
+                member: Some("products/raw/edge.csv.gz"),
+                required: true,
+            },
             File {
                 name: "node-label.csv.gz",
                 sha256: None,
@@ -342,8 +451,15 @@ pub const DATASETS: &[Dataset] = &[
         ],
         flat: None,
         licence: "Amazon licence",
-        counts: Counts { nodes: 2_449_029, edges: 61_859_140, edge_slack: 512, features: 100, classes: 47 },
-        flaws: "No checksum is known here, so files are taken as they are. The published list of 61,859,140 pairs holds a few repetitions and self-loops.",
+        counts: Counts {
+            nodes: 2_449_029,
+            edges: 61_859_140,
+            edge_slack: 512,
+            features: 100,
+            classes: 47,
+        },
+        flaws: "No checksum is known here, so files are taken as they are. The published list of \
+            61,859,140 pairs holds a few repetitions and self-loops.",
         split: [0.1, 0.05, 0.85],
         learning_rate: 5e-3,
     },

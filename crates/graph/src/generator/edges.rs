@@ -16,7 +16,12 @@ const TRIES: usize = 32;
 const ROUNDS: u64 = 400;
 
 /// `spec.edges` distinct pairs (u, v) with u < v, in increasing order.
-pub(super) fn draw(spec: &Spec, nodes: &Nodes, seed: u64, progress: Progress) -> Result<Vec<(u32, u32)>> {
+pub(super) fn draw(
+    spec: &Spec,
+    nodes: &Nodes,
+    seed: u64,
+    progress: Progress,
+) -> Result<Vec<(u32, u32)>> {
     let sampler = Sampler { nodes, mix: spec.mix(), locality: spec.locality };
     let wanted_other = libm::round((1.0 - spec.homophily) * spec.edges as f64) as usize;
     let mut edges = Vec::with_capacity(spec.edges);
@@ -37,7 +42,11 @@ pub(super) fn draw(spec: &Spec, nodes: &Nodes, seed: u64, progress: Progress) ->
         sort_distinct(&mut edges);
     }
     let expected = format!("room for {} distinct edges of this mix", spec.edges);
-    Err(Error::inconsistent("generator spec, edges", expected, format!("room for about {}", edges.len())))
+    Err(Error::inconsistent(
+        "generator spec, edges",
+        expected,
+        format!("room for about {}", edges.len()),
+    ))
 }
 
 fn sort_distinct(edges: &mut Vec<(u32, u32)>) {
@@ -75,29 +84,43 @@ impl Sampler<'_> {
             for u in start..nodes.min(start + CHUNK) {
                 let u = u as u32;
                 let same = stream.unit() < if self.nodes.in_pocket(u) { pocket } else { regular };
-                edges.extend(self.edge(u, if same { Colour::Same } else { Colour::Other }, &mut stream));
+                edges.extend(self.edge(
+                    u,
+                    if same { Colour::Same } else { Colour::Other },
+                    &mut stream,
+                ));
             }
         }
     }
 
     /// Appends up to `count` edges of one colour, shared out between pockets and the rest.
-    fn fill(&self, edges: &mut Vec<(u32, u32)>, colour: Colour, count: usize, seed: u64, round: u64) {
+    fn fill(
+        &self,
+        edges: &mut Vec<(u32, u32)>,
+        colour: Colour,
+        count: usize,
+        seed: u64,
+        round: u64,
+    ) {
         let (pocket, regular) = match colour {
             Colour::Other => (self.mix.pocket_other, self.mix.regular_other),
             Colour::Same => (self.mix.pocket_same, self.mix.regular_same),
         };
-        let pocket = libm::round(count as f64 * pocket / (pocket + regular).max(f64::MIN_POSITIVE)) as usize;
+        let pocket =
+            libm::round(count as f64 * pocket / (pocket + regular).max(f64::MIN_POSITIVE)) as usize;
         let parts = [(&self.nodes.pockets, pocket), (&self.nodes.regular, count - pocket)];
         for (part, (wheel, count)) in (0..).zip(parts) {
-            let stream = |chunk| Stream::new(seed, "generator/edges", &[round, colour as u64, part, chunk]);
+            let stream =
+                |chunk| Stream::new(seed, "generator/edges", &[round, colour as u64, part, chunk]);
             self.fill_from(edges, wheel, colour, count, stream);
         }
     }
 
     /// Appends up to `count` edges with their first end on `wheel`.
     ///
-    /// First ends are stratified, the i-th drawn from the i-th of `count` equal parts of the weight: in proportion to
-    /// weight all the same, but in the order of the wheel, so that memory is read forwards instead of at random.
+    /// First ends are stratified, the i-th drawn from the i-th of `count` equal parts of the
+    /// weight: in proportion to weight all the same, but in the order of the wheel, so that memory
+    /// is read forwards instead of at random.
     fn fill_from(
         &self,
         edges: &mut Vec<(u32, u32)>,
@@ -131,7 +154,8 @@ impl Sampler<'_> {
         self.nodes.regular.draw(range, stream).filter(|&v| v != u)
     }
 
-    /// Another end for `u` outside its class: in its pocket, or among all regular nodes; `None` if the draw is not.
+    /// Another end for `u` outside its class: in its pocket, or among all regular nodes; `None` if
+    /// the draw is not.
     fn stranger(&self, u: u32, stream: &mut Stream) -> Option<u32> {
         let v = if self.nodes.in_pocket(u) {
             self.nodes.pockets.draw(self.nodes.neighbourhood(u), stream)

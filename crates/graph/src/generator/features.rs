@@ -29,7 +29,12 @@ pub(super) struct Topics<'a> {
 }
 
 /// One row per node, as [`FeatureSpec`] says.
-pub(super) fn draw(spec: &FeatureSpec, topics: &Topics, seed: u64, progress: Progress) -> Result<Features> {
+pub(super) fn draw(
+    spec: &FeatureSpec,
+    topics: &Topics,
+    seed: u64,
+    progress: Progress,
+) -> Result<Features> {
     match *spec {
         FeatureSpec::Sparse { columns, per_node, signal } => {
             Words::new(columns, topics.classes, signal, seed).draw(per_node, topics, seed, progress)
@@ -43,10 +48,17 @@ fn chunk_stream(seed: u64, chunk: usize) -> Stream {
 }
 
 /// x_v = signal · ((1 − δ) μ_c + δ μ_s) + ε; without a label x_v = ε.
-fn dense(columns: usize, signal: f64, topics: &Topics, seed: u64, progress: Progress) -> Result<Features> {
+fn dense(
+    columns: usize,
+    signal: f64,
+    topics: &Topics,
+    seed: u64,
+    progress: Progress,
+) -> Result<Features> {
     let n = topics.nodes;
     let mut stream = Stream::new(seed, "generator/centres", &[]);
-    let centres: Vec<f64> = (0..topics.classes * columns).map(|_| signal * stream.normal()).collect();
+    let centres: Vec<f64> =
+        (0..topics.classes * columns).map(|_| signal * stream.normal()).collect();
     let mut values = Vec::with_capacity(n * columns);
     for (chunk, start) in (0..n).step_by(CHUNK).enumerate() {
         progress("features", start as f64 / n as f64);
@@ -57,7 +69,9 @@ fn dense(columns: usize, signal: f64, topics: &Topics, seed: u64, progress: Prog
             match class {
                 Some(class) => {
                     let pairs = centre(class).iter().zip(centre(second));
-                    values.extend(pairs.map(|(c, s)| ((1.0 - drift) * c + drift * s + noise.next()) as f32));
+                    values.extend(
+                        pairs.map(|(c, s)| ((1.0 - drift) * c + drift * s + noise.next()) as f32),
+                    );
                 }
                 None => values.extend((0..columns).map(|_| noise.next() as f32)),
             }
@@ -121,7 +135,13 @@ impl Words {
         Self { columns, signal, preferred: preferred.collect(), by_rank: shuffled(&[]), cumulative }
     }
 
-    fn draw(&self, per_node: usize, topics: &Topics, seed: u64, progress: Progress) -> Result<Features> {
+    fn draw(
+        &self,
+        per_node: usize,
+        topics: &Topics,
+        seed: u64,
+        progress: Progress,
+    ) -> Result<Features> {
         let n = topics.nodes;
         let (mut offsets, mut indices) = (vec![0], Vec::new());
         let mut row: Vec<u32> = Vec::new();
@@ -132,7 +152,8 @@ impl Words {
                 let length = per_node - per_node / 2 + stream.below(2 * (per_node / 2) + 1);
                 let topic = (topics.of)(v);
                 row.clear();
-                // A class has fewer words than a long row may ask for; the bound ends what could not be filled.
+                // A class has fewer words than a long row may ask for; the bound ends what could
+                // not be filled.
                 for _ in 0..64 * length {
                     if row.len() == length {
                         break;

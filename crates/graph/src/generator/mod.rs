@@ -1,17 +1,19 @@
 //! Seeded synthetic graphs: degree-corrected planted partitions with heterophilous pockets.
 //!
 //! # The model
-//! **Classes.** n_c ∝ (c + 1)^−a nodes of class c, rounded to whole nodes that sum to n ([`Spec::imbalance`] a).
+//! **Classes.** n_c ∝ (c + 1)^−a nodes of class c, rounded to whole nodes that sum to n
+//! ([`Spec::imbalance`] a).
 //!
-//! **Communities.** A share π of the nodes ([`Spec::pockets`]), drawn from all classes alike, is spread over *pockets*.
-//! The other nodes of a class are *regular* and spread over its [`Spec::communities`] communities, the k-th of size
-//! ∝ (k + 1)^−½.
+//! **Communities.** A share π of the nodes ([`Spec::pockets`]), drawn from all classes alike, is
+//! spread over *pockets*. The other nodes of a class are *regular* and spread over its
+//! [`Spec::communities`] communities, the k-th of size ∝ (k + 1)^−½.
 //!
-//! **Degrees.** Node v has weight w_v = (1 − U)^(−1/(γ−1)), U uniform: a Pareto tail with exponent γ
-//! ([`Spec::degree_exponent`]), cut so that no expected degree exceeds [`Spec::max_degree`].
+//! **Degrees.** Node v has weight w_v = (1 − U)^(−1/(γ−1)), U uniform: a Pareto tail with exponent
+//! γ ([`Spec::degree_exponent`]), cut so that no expected degree exceeds [`Spec::max_degree`].
 //!
-//! **Edges.** Of m edges exactly ⌊h·m⌉ join two nodes of one class, h being [`Spec::homophily`]. With P = π the share of
-//! edge ends at pocket nodes and ρ the mean homophily of those ([`Spec::pocket_homophily`]), they come in four kinds:
+//! **Edges.** Of m edges exactly ⌊h·m⌉ join two nodes of one class, h being [`Spec::homophily`].
+//! With P = π the share of edge ends at pocket nodes and ρ the mean homophily of those
+//! ([`Spec::pocket_homophily`]), they come in four kinds:
 //!
 //! | kind | number | how |
 //! |---|---|---|
@@ -20,17 +22,20 @@
 //! | regular, other class | m (1 − h) − x | two regular nodes of different classes |
 //! | regular, same class | m h − y | a regular node and one of its community (share [`Spec::locality`]) or of its class |
 //!
-//! Every end is drawn ∝ w among the nodes allowed. Where m ≥ n, each node first opens one edge, so that hardly any is isolated.
-//! Loops are redrawn, duplicates removed and drawn again until exactly m distinct edges stand.
+//! Every end is drawn ∝ w among the nodes allowed. Where m ≥ n, each node first opens one edge, so
+//! that hardly any is isolated. Loops are redrawn, duplicates removed and drawn again until exactly
+//! m distinct edges stand.
 //!
-//! **Features.** See [`FeatureSpec`]. They depend on the class, so that in a pocket the neighbourhood misleads, and on the
-//! community: each drifts towards a second class by a share δ uniform in [0, [`Spec::drift`]], a pocket by all of it.
-//! Neighbours drift alike, so averaging over them does not help, and where δ is near ½ the class stays ambiguous, as it
-//! does in real data. On `demo`, nearest centroids find 57 % of the classes from a fifth of the labels, a 2-layer GCN 85 %,
-//! and 37 % on heterophilous nodes.
+//! **Features.** See [`FeatureSpec`]. They depend on the class, so that in a pocket the
+//! neighbourhood misleads, and on the community: each drifts towards a second class by a share δ
+//! uniform in [0, [`Spec::drift`]], a pocket by all of it. Neighbours drift alike, so averaging
+//! over them does not help, and where δ is near ½ the class stays ambiguous, as it does in real
+//! data. On `demo`, nearest centroids find 57 % of the classes from a fifth of the labels, a
+//! 2-layer GCN 85 %, and 37 % on heterophilous nodes.
 //!
-//! Time and memory are linear in n·d + m (8 bytes per sampled edge). Random numbers come in chunks of fixed size with a
-//! [`Stream`](crate::Stream) each, transcendentals from `libm`: a spec and a seed give the same bits everywhere.
+//! Time and memory are linear in n·d + m (8 bytes per sampled edge). Random numbers come in chunks
+//! of fixed size with a [`Stream`](crate::Stream) each, transcendentals from `libm`: a spec and a
+//! seed give the same bits everywhere.
 
 mod edges;
 mod features;
@@ -60,7 +65,8 @@ pub type Progress<'a> = &'a mut dyn FnMut(&str, f64);
 /// ```
 ///
 /// # Errors
-/// If the spec contradicts itself (see [`Spec::check`]) or leaves too little room for the edges it asks for.
+/// If the spec contradicts itself (see [`Spec::check`]) or leaves too little room for the edges it
+/// asks for.
 pub fn generate(name: &str, spec: &Spec, seed: u64, progress: Progress) -> Result<Graph> {
     spec.check()?;
     progress("nodes", 0.0);
@@ -95,7 +101,8 @@ pub fn plant_features(
     let of = |v| Topic { class: labels.get(v), second: 0, drift: 0.0 };
     let topics = Topics { nodes: labels.len(), classes: labels.classes(), of: &of };
     let features = features::draw(spec, &topics, seed, &mut |_, _| {})?;
-    Graph::new(format!("{name} (planted features)"), adjacency, features, labels)?.with_splits(splits)
+    Graph::new(format!("{name} (planted features)"), adjacency, features, labels)?
+        .with_splits(splits)
 }
 
 fn class_names(classes: usize) -> Vec<String> {

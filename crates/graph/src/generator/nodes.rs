@@ -34,7 +34,8 @@ impl Nodes {
         let mut ids: Vec<u32> = (0..spec.nodes as u32).collect();
         Stream::new(seed, "generator/nodes", &[]).shuffle(&mut ids);
 
-        let within: Vec<f64> = (0..spec.communities).map(|k| 1.0 / libm::sqrt((k + 1) as f64)).collect();
+        let within: Vec<f64> =
+            (0..spec.communities).map(|k| 1.0 / libm::sqrt((k + 1) as f64)).collect();
         let mut class = vec![0; spec.nodes];
         let (mut sizes, mut regular, mut pocketed) = (Vec::new(), Vec::new(), Vec::new());
         let mut start = 0;
@@ -101,7 +102,8 @@ impl Nodes {
     }
 }
 
-/// A second class and a share δ for every place: uniform in [0, drift] for communities, the full drift for pockets.
+/// A second class and a share δ for every place: uniform in [0, drift] for communities, the full
+/// drift for pockets.
 fn drifts(spec: &Spec, regular_places: usize, places: usize, seed: u64) -> Vec<(u32, f64)> {
     let mut stream = Stream::new(seed, "generator/drift", &[]);
     let mut draw = |place: usize| {
@@ -115,7 +117,8 @@ fn drifts(spec: &Spec, regular_places: usize, places: usize, seed: u64) -> Vec<(
     (0..places).map(&mut draw).collect()
 }
 
-/// Splits `total` in proportion to `shares`: whole parts that sum to it, the largest remainders rounded up.
+/// Splits `total` in proportion to `shares`: whole parts that sum to it, the largest remainders
+/// rounded up.
 ///
 /// Where there is enough for all, nobody goes empty.
 fn apportion(total: usize, shares: &[f64]) -> Vec<usize> {
@@ -124,7 +127,9 @@ fn apportion(total: usize, shares: &[f64]) -> Vec<usize> {
     let exact: Vec<f64> = shares.iter().map(|share| rest as f64 * share / sum).collect();
     let mut parts: Vec<usize> = exact.iter().map(|&x| libm::floor(x) as usize).collect();
     let mut order: Vec<usize> = (0..shares.len()).collect();
-    order.sort_by(|&a, &b| (exact[b] - libm::floor(exact[b])).total_cmp(&(exact[a] - libm::floor(exact[a]))));
+    order.sort_by(|&a, &b| {
+        (exact[b] - libm::floor(exact[b])).total_cmp(&(exact[a] - libm::floor(exact[a])))
+    });
     let short = rest.saturating_sub(parts.iter().sum());
     for &i in order.iter().cycle().take(short) {
         parts[i] += 1;
@@ -132,7 +137,8 @@ fn apportion(total: usize, shares: &[f64]) -> Vec<usize> {
     parts.iter().map(|part| part + least).collect()
 }
 
-/// Consecutive stretches of the given sizes; counting starts again at `restart`, where the second list begins.
+/// Consecutive stretches of the given sizes; counting starts again at `restart`, where the second
+/// list begins.
 fn stretches(sizes: &[usize], restart: usize) -> Vec<Range<usize>> {
     let mut start = 0;
     let stretch = |(place, &size): (usize, &usize)| {

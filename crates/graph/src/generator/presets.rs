@@ -31,8 +31,9 @@ pub fn preset(name: &str) -> Result<&'static Preset> {
         .ok_or_else(|| Error::unknown("preset", name, PRESETS.iter().map(|preset| preset.name)))
 }
 
-/// What [`plant_features`](super::plant_features) puts on the topology of ogbn-arxiv where the published features are
-/// absent. The strength is chosen so that a 2-layer GCN comes near the accuracy it has on the published ones, about 70 %.
+/// What [`plant_features`](super::plant_features) puts on the topology of ogbn-arxiv where the
+/// published features are absent. The strength is chosen so that a 2-layer GCN comes near the
+/// accuracy it has on the published ones, about 70 %.
 pub const PLANTED: FeatureSpec = FeatureSpec::Dense { columns: 128, signal: 0.15 };
 
 /// Every preset. Changing a number here changes published digits.

@@ -45,10 +45,11 @@ pub struct Spec {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum FeatureSpec {
-    /// Bags of words with values 1. Every class prefers d / C words, chosen at random for each class, so that classes
-    /// share some. A node has between ½ and 1½ of `per_node` distinct words; each is drawn with probability `signal`
-    /// uniformly from its class's words (with probability δ from the second class's) and otherwise from all words by
-    /// Zipf's law, P(word of rank r) ∝ 1 / r.
+    /// Bags of words with values 1. Every class prefers d / C words, chosen at random for each
+    /// class, so that classes share some. A node has between ½ and 1½ of `per_node` distinct words;
+    /// each is drawn with probability `signal` uniformly from its class's words (with probability δ
+    /// from the second class's) and otherwise from all words by Zipf's law, P(word of rank r) ∝ 1 /
+    /// r.
     Sparse {
         /// Number of words d.
         columns: usize,
@@ -57,8 +58,8 @@ pub enum FeatureSpec {
         /// Share of words that speak of the class.
         signal: f64,
     },
-    /// x_v = signal · ((1 − δ) μ_c + δ μ_s) + ε, with centres μ and noise ε standard normal in d dimensions, c the class
-    /// and s the second class.
+    /// x_v = signal · ((1 − δ) μ_c + δ μ_s) + ε, with centres μ and noise ε standard normal in d
+    /// dimensions, c the class and s the second class.
     Dense {
         /// Number of dimensions d.
         columns: usize,
@@ -76,14 +77,24 @@ impl Spec {
         let pairs = self.nodes as f64 * (self.nodes as f64 - 1.0) / 2.0;
         let nodes = (1..=u32::MAX as usize - 1).contains(&self.nodes);
         require("nodes", nodes, "between 1 and 2^32 - 2", self.nodes)?;
-        require("edges", self.edges as f64 <= pairs / 2.0, "at most half of all pairs", self.edges)?;
+        require(
+            "edges",
+            self.edges as f64 <= pairs / 2.0,
+            "at most half of all pairs",
+            self.edges,
+        )?;
         require(
             "classes",
             (1..=self.nodes).contains(&self.classes),
             "between 1 and the number of nodes",
             self.classes,
         )?;
-        require("imbalance", (0.0..=10.0).contains(&self.imbalance), "between 0 and 10", self.imbalance)?;
+        require(
+            "imbalance",
+            (0.0..=10.0).contains(&self.imbalance),
+            "between 0 and 10",
+            self.imbalance,
+        )?;
         require("communities", self.communities > 0, "at least 1", self.communities)?;
         require("pocket_size", self.pocket_size > 1, "at least 2", self.pocket_size)?;
         for (field, share) in [
@@ -100,9 +111,11 @@ impl Spec {
         require("max_degree", self.max_degree > 0, "at least 1", self.max_degree)?;
 
         let mix = self.mix();
-        let room = "small enough that pockets alone do not exceed the edges between classes, (1 - homophily)";
+        let room = "small enough that pockets alone do not exceed the edges between classes, (1 - \
+            homophily)";
         require("pockets", mix.regular_other >= 0.0, room, self.pockets)?;
-        let room = "small enough that pockets alone do not exceed the edges inside classes, homophily";
+        let room =
+            "small enough that pockets alone do not exceed the edges inside classes, homophily";
         require("pockets", mix.regular_same >= 0.0, room, self.pockets)?;
         self.features.check(self.classes)
     }
@@ -144,10 +157,21 @@ impl FeatureSpec {
     pub fn check(&self, classes: usize) -> Result<()> {
         match *self {
             Self::Sparse { columns, per_node, signal } => {
-                require("features.columns", columns >= classes.max(1), "at least one per class", columns)?;
-                // Rows are filled by drawing until enough distinct words are found, which is slow if they need most of them.
+                require(
+                    "features.columns",
+                    columns >= classes.max(1),
+                    "at least one per class",
+                    columns,
+                )?;
+                // Rows are filled by drawing until enough distinct words are found, which is slow
+                // if they need most of them.
                 let fits = (1..=columns / 4).contains(&per_node);
-                require("features.per_node", fits, "between 1 and a quarter of the columns", per_node)?;
+                require(
+                    "features.per_node",
+                    fits,
+                    "between 1 and a quarter of the columns",
+                    per_node,
+                )?;
                 require("features.signal", (0.0..=1.0).contains(&signal), "between 0 and 1", signal)
             }
             Self::Dense { columns, signal } => {

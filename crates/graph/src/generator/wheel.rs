@@ -1,4 +1,5 @@
-//! Drawing nodes in proportion to their weights, from any stretch of an ordered list, in constant time.
+//! Drawing nodes in proportion to their weights, from any stretch of an ordered list, in constant
+//! time.
 
 use std::ops::Range;
 
@@ -6,10 +7,11 @@ use crate::Stream;
 
 /// Nodes in a fixed order with cumulative weights, and a guide table into them.
 ///
-/// To draw from positions a..b, take x uniform in [W_a, W_b), W being the cumulative weights, and find the position i
-/// with W_i ≤ x < W_{i+1}. The guide table cuts [0, W_n) into n equal cells and remembers the first position of each, so
-/// that a short walk finds i: O(1) expected, for whichever stretch. One table therefore serves the whole graph, each
-/// class and each community, as long as those are stretches of the order.
+/// To draw from positions a..b, take x uniform in [W_a, W_b), W being the cumulative weights, and
+/// find the position i with W_i ≤ x < W_{i+1}. The guide table cuts [0, W_n) into n equal cells and
+/// remembers the first position of each, so that a short walk finds i: O(1) expected, for whichever
+/// stretch. One table therefore serves the whole graph, each class and each community, as long as
+/// those are stretches of the order.
 pub(super) struct Wheel {
     nodes: Vec<u32>,
     cumulative: Vec<f64>,
@@ -49,7 +51,8 @@ impl Wheel {
         (!all.is_empty()).then(|| self.node(all, fraction * self.cumulative[self.len()]))
     }
 
-    /// A node at one of the positions `range`, in proportion to weight; `None` if the range is empty.
+    /// A node at one of the positions `range`, in proportion to weight; `None` if the range is
+    /// empty.
     pub(super) fn draw(&self, range: Range<usize>, stream: &mut Stream) -> Option<u32> {
         if range.is_empty() {
             return None;
@@ -61,7 +64,8 @@ impl Wheel {
     /// The node of `range` whose stretch of the cumulative weights holds `x`.
     fn node(&self, range: Range<usize>, x: f64) -> u32 {
         let cell = (x / self.cumulative[self.len()] * self.len() as f64) as usize;
-        // Rounding may put the cell one too far; the walk goes both ways, and never leaves the range.
+        // Rounding may put the cell one too far; the walk goes both ways, and never leaves the
+        // range.
         let mut at = self.guide[cell.min(self.len() - 1)] as usize;
         while at > range.start && self.cumulative[at] > x {
             at -= 1;

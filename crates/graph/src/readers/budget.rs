@@ -1,12 +1,13 @@
 //! How much a packed file may unpack to.
 //!
-//! Deflate can make a thousand bytes of one, and a zip archive can name the same bytes many times, so the size of a file
-//! alone says little about the memory that reading it takes. All that is unpacked from an archive, or from the packed
-//! tables of a folder, is therefore paid from one budget of 32 MiB and 128 times the packed bytes. What counts is the
-//! larger of the bytes unpacked and the numbers kept of them; a reader holds at most a few copies of these.
+//! Deflate can make a thousand bytes of one, and a zip archive can name the same bytes many times,
+//! so the size of a file alone says little about the memory that reading it takes. All that is
+//! unpacked from an archive, or from the packed tables of a folder, is therefore paid from one
+//! budget of 32 MiB and 128 times the packed bytes. What counts is the larger of the bytes unpacked
+//! and the numbers kept of them; a reader holds at most a few copies of these.
 //!
-//! Of the published files the tightest is chameleon.npz, dense bags of words, which takes two fifths of its budget (122
-//! times its size, 21.8 MB); most take a few hundredths.
+//! Of the published files the tightest is chameleon.npz, dense bags of words, which takes two
+//! fifths of its budget (122 times its size, 21.8 MB); most take a few hundredths.
 
 use std::cell::Cell;
 
@@ -40,7 +41,9 @@ impl Budget {
         if spent <= granted {
             return Ok(());
         }
-        let expected = format!("at most {granted} bytes unpacked in all (32 MiB and {RATIO} times the packed bytes)");
+        let expected = format!(
+            "at most {granted} bytes unpacked in all (32 MiB and {RATIO} times the packed bytes)"
+        );
         Err((expected, format!("at least {spent}")))
     }
 }
@@ -62,7 +65,10 @@ mod tests {
         assert_eq!(budget.left(), (32 << 20) + 256);
         budget.pay((32 << 20) + 256).unwrap();
         let (expected, found) = budget.pay(1).unwrap_err();
-        assert!(expected.starts_with("at most 33554688 bytes unpacked in all (32 MiB and 128 times"), "{expected}");
+        assert!(
+            expected.starts_with("at most 33554688 bytes unpacked in all (32 MiB and 128 times"),
+            "{expected}"
+        );
         assert_eq!(found, "at least 33554689");
         budget.admit(u64::MAX);
         assert!(budget.pay(u64::MAX).is_ok());

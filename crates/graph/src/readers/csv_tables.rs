@@ -7,12 +7,13 @@
 //! ben,,40,,none                    ben,carl,2
 //! ```
 //!
-//! In `nodes.csv` the columns `id` and `label` are required, `split` (`train`, `val`, `test`, `none` or empty) is
-//! optional, a column `group:NAME` puts nodes into groups of that name ([`GroupColumn`]; an empty field means none), and
-//! every other column is a feature; their order is free. Ids and labels are any texts; an empty label
-//! means unlabelled, and such a node has no role in the split. Classes are ordered by number if all labels are
-//! integers and by letter otherwise. In `edges.csv`, `weight` is optional and above 0. Spaces around a field do not
-//! count. Features are stored sparse if less than a quarter of them is not zero.
+//! In `nodes.csv` the columns `id` and `label` are required, `split` (`train`, `val`, `test`,
+//! `none` or empty) is optional, a column `group:NAME` puts nodes into groups of that name
+//! ([`GroupColumn`]; an empty field means none), and every other column is a feature; their order
+//! is free. Ids and labels are any texts; an empty label means unlabelled, and such a node has no
+//! role in the split. Classes are ordered by number if all labels are integers and by letter
+//! otherwise. In `edges.csv`, `weight` is optional and above 0. Spaces around a field do not count.
+//! Features are stored sparse if less than a quarter of them is not zero.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -33,7 +34,8 @@ pub struct CsvOptions {
 /// Reads an undirected graph from a folder with `nodes.csv` and `edges.csv`.
 ///
 /// # Errors
-/// If a table is missing or malformed; the message names file, line and column of everything that is wrong with it.
+/// If a table is missing or malformed; the message names file, line and column of everything that
+/// is wrong with it.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;
@@ -57,9 +59,13 @@ pub fn read_with(folder: &Path, options: CsvOptions) -> Result<Graph> {
     let adjacency = read_edges(&folder.join(EDGE_FILE), &nodes.position, options)?;
     let features = parts::compact(&path, nodes.ids.len(), nodes.columns, nodes.features)?;
     let labels = name_classes(&nodes.labels)?;
-    let graph =
-        Graph::new(parts::name_of(folder), adjacency, features, labels).map_err(|e| parts::in_file(&path, e))?;
-    let columns = nodes.groups.into_iter().map(|(name, texts)| GroupColumn::from_texts(name, &texts)).collect();
+    let graph = Graph::new(parts::name_of(folder), adjacency, features, labels)
+        .map_err(|e| parts::in_file(&path, e))?;
+    let columns = nodes
+        .groups
+        .into_iter()
+        .map(|(name, texts)| GroupColumn::from_texts(name, &texts))
+        .collect();
     let graph = graph.with_ids(nodes.ids)?.with_group_columns(columns)?;
     match nodes.roles {
         Some(roles) => graph.with_split(Split::new(roles)),
@@ -86,11 +92,21 @@ impl Nodes {
         let (id, label) = (table.required("id")?, table.required("label")?);
         let split = table.column("split");
         let groups = table.group_columns()?;
-        let reserved: HashSet<usize> =
-            [id, label].into_iter().chain(split).chain(groups.iter().map(|group| group.0)).collect();
-        let feature_columns: Vec<usize> = (0..table.header.len()).filter(|at| !reserved.contains(at)).collect();
+        let reserved: HashSet<usize> = [id, label]
+            .into_iter()
+            .chain(split)
+            .chain(groups.iter().map(|group| group.0))
+            .collect();
+        let feature_columns: Vec<usize> =
+            (0..table.header.len()).filter(|at| !reserved.contains(at)).collect();
         if feature_columns.is_empty() {
-            return Err(malformed(path, 1, table.header.len(), "at least one feature column", "none"));
+            return Err(malformed(
+                path,
+                1,
+                table.header.len(),
+                "at least one feature column",
+                "none",
+            ));
         }
         let mut nodes = Self {
             ids: Vec::new(),
@@ -108,8 +124,11 @@ impl Nodes {
             if let (Some(roles), Some(split)) = (&mut nodes.roles, split) {
                 roles.push(role(&table, split, label, &mut problems));
             }
-            // What stands in for a field that is wrong is never used: the problems are an error in the end.
-            let features = feature_columns.iter().map(|&column| table.feature(column, &mut problems).unwrap_or(0.0));
+            // What stands in for a field that is wrong is never used: the problems are an error in
+            // the end.
+            let features = feature_columns
+                .iter()
+                .map(|&column| table.feature(column, &mut problems).unwrap_or(0.0));
             nodes.features.extend(features);
             for ((column, _), (_, texts)) in groups.iter().zip(&mut nodes.groups) {
                 texts.push(table.field(*column).to_owned());
@@ -122,7 +141,8 @@ impl Nodes {
     fn push_id(&mut self, table: &Table, column: usize, problems: &mut Problems<'_>) -> Result<()> {
         let id = table.field(column);
         let position = u32::try_from(self.ids.len());
-        let position = position.map_err(|_| malformed(table.path, 1, column + 1, "fewer than 2^32 nodes", "more"))?;
+        let position = position
+            .map_err(|_| malformed(table.path, 1, column + 1, "fewer than 2^32 nodes", "more"))?;
         if id.is_empty() {
             table.problem(problems, column, || ("an id".to_owned(), "an empty field".to_owned()));
         } else if let Some(&(_, first)) = self.position.get(id) {
@@ -141,7 +161,9 @@ fn role(table: &Table, split: usize, label: usize, problems: &mut Problems<'_>) 
     let text = table.field(split);
     let role = Role::from_name(text);
     if role.is_none() {
-        table.problem(problems, split, || ("train, val, test, none or nothing".to_owned(), quoted(text)));
+        table.problem(problems, split, || {
+            ("train, val, test, none or nothing".to_owned(), quoted(text))
+        });
     }
     role.filter(|_| !table.field(label).is_empty()).unwrap_or(Role::None)
 }
@@ -152,7 +174,11 @@ fn name_classes(labels: &[String]) -> Result<Labels> {
     Labels::new(class, names)
 }
 
-fn read_edges(path: &Path, position: &HashMap<String, (u32, u64)>, options: CsvOptions) -> Result<Adjacency> {
+fn read_edges(
+    path: &Path,
+    position: &HashMap<String, (u32, u64)>,
+    options: CsvOptions,
+) -> Result<Adjacency> {
     let mut table = Table::open(path)?;
     let (source, target) = (table.required("src")?, table.required("dst")?);
     let weight = table.column("weight");
@@ -189,7 +215,8 @@ fn read_edges(path: &Path, position: &HashMap<String, (u32, u64)>, options: CsvO
         }
     }
     problems.finish()?;
-    let adjacency = Adjacency::from_edges(position.len(), &edges, weights.as_deref(), options.directed);
+    let adjacency =
+        Adjacency::from_edges(position.len(), &edges, weights.as_deref(), options.directed);
     adjacency.map(|(adjacency, _)| adjacency).map_err(|e| parts::in_file(path, e))
 }
 
@@ -219,7 +246,10 @@ mod tests {
     fn tables_become_a_graph() {
         let graph = parse(NODES.as_bytes(), EDGES.as_bytes(), false).unwrap();
         assert_eq!((graph.len(), graph.adjacency().edges(), graph.id(1).as_str()), (3, 2, "y, z"));
-        assert_eq!(graph.adjacency().weights().unwrap()[graph.adjacency().arc_range(0)], [3.0, 0.5]);
+        assert_eq!(
+            graph.adjacency().weights().unwrap()[graph.adjacency().arc_range(0)],
+            [3.0, 0.5]
+        );
         assert_eq!(graph.labels().names(), ["9", "10"]);
         assert_eq!(graph.labels().iter().collect::<Vec<_>>(), [Some(1), Some(0), None]);
         assert_eq!(graph.split().unwrap().roles(), [Role::Train, Role::Test, Role::None]);
@@ -228,7 +258,8 @@ mod tests {
         assert_eq!(parse(NODES.as_bytes(), EDGES.as_bytes(), true).unwrap().adjacency().edges(), 3);
     }
 
-    /// Comparing every name with every other would take minutes: 60,000² are 3,600 million comparisons.
+    /// Comparing every name with every other would take minutes: 60,000² are 3,600 million
+    /// comparisons.
     #[test]
     fn many_groupings_take_time_in_proportion() {
         let count = 60_000;
@@ -254,37 +285,54 @@ mod tests {
     fn group_columns_are_no_features() {
         let nodes = "id,group:age,label,a,group: sex \nx,10,0,1,f\ny,9,1,2,\nz,,0,3,m\n";
         let graph = parse(nodes.as_bytes(), b"src,dst\nx,y\n", false).unwrap();
-        let columns =
-            [GroupColumn::from_texts("age", &["10", "9", ""]), GroupColumn::from_texts("sex", &["f", "", "m"])];
+        let columns = [
+            GroupColumn::from_texts("age", &["10", "9", ""]),
+            GroupColumn::from_texts("sex", &["f", "", "m"]),
+        ];
         assert_eq!(graph.group_columns(), columns);
         assert_eq!(graph.group_columns()[0].values, ["9", "10"]);
         let plain = parse(b"id,label,a\nx,0,1\ny,1,2\nz,0,3\n", b"src,dst\nx,y\n", false).unwrap();
         assert_eq!(graph.features(), plain.features());
-        assert_eq!(graph.clone().renamed("r").scaled(crate::Scaling::Binary).group_columns(), columns);
+        assert_eq!(
+            graph.clone().renamed("r").scaled(crate::Scaling::Binary).group_columns(),
+            columns
+        );
         assert!(graph.induced(&[0, 1]).group_columns().is_empty());
     }
 
     #[test]
     fn errors_name_file_line_and_column() {
-        let nodes = |text: &str| parse(text.as_bytes(), b"src,dst\n", false).unwrap_err().to_string();
-        let edges = |text: &str| parse(NODES.as_bytes(), text.as_bytes(), false).unwrap_err().to_string();
+        let nodes =
+            |text: &str| parse(text.as_bytes(), b"src,dst\n", false).unwrap_err().to_string();
+        let edges =
+            |text: &str| parse(NODES.as_bytes(), text.as_bytes(), false).unwrap_err().to_string();
         for (message, wanted) in [
             (
                 nodes("id,label,a\nx,0,1\ny,0,1\nx,0,1\n"),
-                "nodes.csv, line 4, column 1: expected every id once, found `x` again, first on line 2",
+                "nodes.csv, line 4, column 1: expected every id once, found `x` again, first on \
+                 line 2",
             ),
             (
                 nodes("id,label,a\nx,0,one\n"),
                 "nodes.csv, line 2, column 3: expected a finite number for `a`, found `one`",
             ),
-            (nodes("id,label,a\nx,0,NaN\n"), "line 2, column 3: expected a finite number for `a`, found `NaN`"),
-            (nodes("id,label,a\nx,0,1\ny,0\n"), "line 3, column 3: expected 3 fields, as in the header, found 2"),
+            (
+                nodes("id,label,a\nx,0,NaN\n"),
+                "line 2, column 3: expected a finite number for `a`, found `NaN`",
+            ),
+            (
+                nodes("id,label,a\nx,0,1\ny,0\n"),
+                "line 3, column 3: expected 3 fields, as in the header, found 2",
+            ),
             (nodes("id,label,a\n,0,1\n"), "line 2, column 1: expected an id"),
             (
                 nodes("id,label,a,split\nx,0,1,tain\n"),
                 "line 2, column 4: expected train, val, test, none or nothing, found `tain`",
             ),
-            (nodes("x,0,1\n"), "line 1, column 1: expected a header with a column `id`, found `x,0,1`"),
+            (
+                nodes("x,0,1\n"),
+                "line 1, column 1: expected a header with a column `id`, found `x,0,1`",
+            ),
             (nodes("id,label\nx,0\n"), "expected at least one feature column"),
             (nodes("id,label,a,a\n"), "line 1, column 4: expected every column name once"),
             (nodes("id,label,group:a\nx,0,1\n"), "expected at least one feature column"),
@@ -292,17 +340,30 @@ mod tests {
                 nodes("id,label,town\nx,0,Ulm\n"),
                 "found `Ulm` (a column of names is a grouping if it is called `group:town`)",
             ),
-            (nodes("id,label,a,group:\n"), "line 1, column 4: expected a name after `group:`, found `group:`"),
+            (
+                nodes("id,label,a,group:\n"),
+                "line 1, column 4: expected a name after `group:`, found `group:`",
+            ),
             (nodes("id,label,a,group:b*c\n"), "line 1, column 4: expected a name without `*`"),
             (
                 nodes("id,label,a,group:b,group: b\n"),
-                "line 1, column 5: expected every name of a grouping once, found `b` again, first in column 4",
+                "line 1, column 5: expected every name of a grouping once, found `b` again, first \
+                 in column 4",
             ),
             (nodes("id,label,a\n"), "expected at least one node"),
             (nodes(""), "line 1, column 1: expected a header"),
-            (edges("src,dst\nx,w\nx,q\n"), "edges.csv, line 3, column 2: expected an id from nodes.csv, found `q`"),
-            (edges("src,dst,weight\nx,w,-1\n"), "edges.csv, line 2, column 3: expected a number above 0, found `-1`"),
-            (edges("src,dst,colour\n"), "edges.csv, line 1, column 3: expected the columns src, dst and weight only"),
+            (
+                edges("src,dst\nx,w\nx,q\n"),
+                "edges.csv, line 3, column 2: expected an id from nodes.csv, found `q`",
+            ),
+            (
+                edges("src,dst,weight\nx,w,-1\n"),
+                "edges.csv, line 2, column 3: expected a number above 0, found `-1`",
+            ),
+            (
+                edges("src,dst,colour\n"),
+                "edges.csv, line 1, column 3: expected the columns src, dst and weight only",
+            ),
             (edges("source,dst\n"), "expected a header with a column `src`"),
         ] {
             assert!(message.contains(wanted), "{message}\n{wanted}");
@@ -315,13 +376,23 @@ mod tests {
     fn lines_are_those_of_an_editor_whatever_ends_them() {
         let nodes = "id,label,a\nx,0,1\n\ny,0,one\nx,1,2\n";
         for end in ["\n", "\r\n"] {
-            let told = parse(nodes.replace('\n', end).as_bytes(), b"src,dst\n", false).unwrap_err().to_string();
-            assert!(told.contains("\n  line 4, column 3: expected a finite number for `a`, found `one`"), "{told}");
-            assert!(told.ends_with("\n  line 5, column 1: expected every id once, found `x` again, first on line 2"));
+            let told = parse(nodes.replace('\n', end).as_bytes(), b"src,dst\n", false)
+                .unwrap_err()
+                .to_string();
+            assert!(
+                told.contains(
+                    "\n  line 4, column 3: expected a finite number for `a`, found `one`"
+                ),
+                "{told}"
+            );
+            assert!(told.ends_with(
+                "\n  line 5, column 1: expected every id once, found `x` again, first on line 2"
+            ));
             let edges = "src,dst\nx,w\nx,q\n".replace('\n', end);
             let told = parse(NODES.as_bytes(), edges.as_bytes(), false).unwrap_err().to_string();
             assert!(told.contains("edges.csv, line 3, column 2"), "{told}");
-            let told = parse(format!("id,label,a{end}x,0,1{end}y,0{end}").as_bytes(), b"src,dst\n", false);
+            let told =
+                parse(format!("id,label,a{end}x,0,1{end}y,0{end}").as_bytes(), b"src,dst\n", false);
             assert!(told.unwrap_err().to_string().contains("nodes.csv, line 3, column 3"));
         }
     }
@@ -329,15 +400,25 @@ mod tests {
     #[test]
     fn everything_wrong_with_a_table_is_told_at_once() {
         let rows: String = (0..30).map(|at| format!("n{at},0,x{at}\n")).collect();
-        let told = parse(format!("id,label,a\n{rows},0,1\n").as_bytes(), b"src,dst\n", false).unwrap_err().to_string();
+        let told = parse(format!("id,label,a\n{rows},0,1\n").as_bytes(), b"src,dst\n", false)
+            .unwrap_err()
+            .to_string();
         let lines: Vec<&str> = told.lines().collect();
         assert!(lines[0].ends_with("nodes.csv: 31 problems") && lines.len() == 22, "{told}");
-        assert!(lines[1].starts_with("  line 2, column 3: ") && lines[20].starts_with("  line 21, "), "{told}");
+        assert!(
+            lines[1].starts_with("  line 2, column 3: ") && lines[20].starts_with("  line 21, "),
+            "{told}"
+        );
         assert_eq!(lines[21], "  and 11 more");
         let edges = b"src,dst,weight\nx,q,1\np,x,-1\nx,w\n\xff,w,1\nx,w,1\n";
         let told = parse(NODES.as_bytes(), edges, false).unwrap_err().to_string();
-        let places =
-            ["line 2, column 2: ", "line 3, column 1: ", "line 3, column 3: ", "line 4, column 3: ", "line 5, "];
+        let places = [
+            "line 2, column 2: ",
+            "line 3, column 1: ",
+            "line 3, column 3: ",
+            "line 4, column 3: ",
+            "line 5, ",
+        ];
         assert!(told.contains("edges.csv: 5 problems"), "{told}");
         for (line, place) in told.lines().skip(1).zip(places) {
             assert!(line.trim_start().starts_with(place), "{told}");

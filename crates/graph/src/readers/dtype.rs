@@ -1,7 +1,8 @@
 //! The number types of numpy arrays, as they occur in `.npy` headers and in pickled arrays.
 //!
-//! A type string such as `<i4` holds the byte order (`<` little, `>` big, `|` none), the kind (`b` bool, `i`, `u`, `f`)
-//! and the size in bytes. Complex numbers, strings, dates and Python objects are not understood on purpose.
+//! A type string such as `<i4` holds the byte order (`<` little, `>` big, `|` none), the kind (`b`
+//! bool, `i`, `u`, `f`) and the size in bytes. Complex numbers, strings, dates and Python objects
+//! are not understood on purpose.
 
 /// How one number is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +77,8 @@ impl DType {
             (Kind::Bool, _) => Number::Integer(i128::from(bits != 0)),
             (Kind::Unsigned, _) => Number::Integer(i128::from(bits)),
             (Kind::Signed, size) => {
-                // Move the sign bit to the top and back, which copies it into the unused upper bytes.
+                // Move the sign bit to the top and back, which copies it into the unused upper
+                // bytes.
                 let unused = 64 - 8 * size as u32;
                 Number::Integer(i128::from((bits << unused) as i64 >> unused))
             }
@@ -142,7 +144,8 @@ mod tests {
 
     #[test]
     fn other_types_are_not_understood() {
-        for text in ["", "<", "|O", "<U7", "|S3", "<c8", "<f2", "<i16", "<i3", "i4 ", "<b2", "é4"] {
+        for text in ["", "<", "|O", "<U7", "|S3", "<c8", "<f2", "<i16", "<i3", "i4 ", "<b2", "é4"]
+        {
             assert_eq!(DType::parse(text), None, "{text}");
         }
     }

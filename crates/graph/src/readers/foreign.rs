@@ -1,4 +1,5 @@
-//! What to say of a file or folder that is of no known format: what it holds, and which format is nearest.
+//! What to say of a file or folder that is of no known format: what it holds, and which format is
+//! nearest.
 
 use std::path::Path;
 
@@ -39,8 +40,13 @@ pub(super) fn of_parts(path: &Path, container: Container, names: &[String]) -> E
     };
     let expected = match nearest(container, names) {
         Some((format, missing)) => {
-            let missing: Vec<String> = missing.iter().map(|need| need.replace('|', " or ")).collect();
-            format!("those of a known format; the nearest is {}, which also needs {}", format.name(), listed(&missing))
+            let missing: Vec<String> =
+                missing.iter().map(|need| need.replace('|', " or ")).collect();
+            format!(
+                "those of a known format; the nearest is {}, which also needs {}",
+                format.name(),
+                listed(&missing)
+            )
         }
         None => format!("the {parts} of a known format, and none has any of these"),
     };
@@ -50,14 +56,18 @@ pub(super) fn of_parts(path: &Path, container: Container, names: &[String]) -> E
 /// The error for a file that is no npz.
 pub(super) fn of_file(path: &Path) -> Error {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let part_of =
-        TABLE.iter().find(|row| row.container == Container::Folder && row.needs.iter().any(|n| has(&name, n)));
+    let part_of = TABLE
+        .iter()
+        .find(|row| row.container == Container::Folder && row.needs.iter().any(|n| has(&name, n)));
     let (found, expected) = match part_of {
         Some(row) => (
             format!("one file of the format {}", row.name),
             format!("the folder that holds it, with {}", row.needs.join(", ").replace('|', " or ")),
         ),
-        None => ("a file that is no npz".to_owned(), "an npz, or a folder with the files of a known format".to_owned()),
+        None => (
+            "a file that is no npz".to_owned(),
+            "an npz, or a folder with the files of a known format".to_owned(),
+        ),
     };
     foreign(path, found, expected)
 }
@@ -66,7 +76,8 @@ fn foreign(path: &Path, found: String, expected: String) -> Error {
     Error::Foreign { path: path.to_path_buf(), found, expected }
 }
 
-/// The format that has the largest share of what it needs among these names, with what is missing; `None` if none has any.
+/// The format that has the largest share of what it needs among these names, with what is missing;
+/// `None` if none has any.
 fn nearest(container: Container, names: &[String]) -> Option<(Format, Vec<&'static str>)> {
     let there = |need: &&&'static str| names.iter().any(|name| has(name, need));
     let candidates = TABLE.iter().filter(|row| row.container == container);
@@ -80,11 +91,14 @@ fn nearest(container: Container, names: &[String]) -> Option<(Format, Vec<&'stat
     Some((best.0.format, missing))
 }
 
-/// Whether a name is the one that is needed: one of several with `|` between, in which NAME stands for anything.
+/// Whether a name is the one that is needed: one of several with `|` between, in which NAME stands
+/// for anything.
 fn has(name: &str, need: &str) -> bool {
     need.split('|').any(|need| match need.split_once("NAME") {
         Some((before, after)) => {
-            name.len() > before.len() + after.len() && name.starts_with(before) && name.ends_with(after)
+            name.len() > before.len() + after.len()
+                && name.starts_with(before)
+                && name.ends_with(after)
         }
         None => name == need,
     })
@@ -114,23 +128,27 @@ mod tests {
     fn what_was_found_comes_first_and_the_nearest_format_next() {
         assert_eq!(
             npz(&["edges", "node_labels", "weights"]),
-            "a.npz: found an npz with the arrays edges, node_labels, weights; expected those of a known format; the \
+            "a.npz: found an npz with the arrays edges, node_labels, weights; expected those of a \
+             known format; the \
              nearest is heterophilous, which also needs node_features"
         );
         assert_eq!(
             npz(&["y"]),
-            "a.npz: found an npz with the arrays y; expected those of a known format; the nearest is flat-npz, which \
+            "a.npz: found an npz with the arrays y; expected those of a known format; the nearest \
+             is flat-npz, which \
              also needs edge_index, x or x_indptr"
         );
         assert_eq!(
             npz(&["z"]),
-            "a.npz: found an npz with the arrays z; expected the arrays of a known format, and none has any of these"
+            "a.npz: found an npz with the arrays z; expected the arrays of a known format, and \
+             none has any of these"
         );
     }
 
     #[test]
     fn a_message_stays_short_however_much_there_is() {
-        let names: Vec<String> = (0..500).map(|at| format!("{}{at}", "long_name_".repeat(20))).collect();
+        let names: Vec<String> =
+            (0..500).map(|at| format!("{}{at}", "long_name_".repeat(20))).collect();
         let told = of_parts(Path::new("a.npz"), Container::Npz, &names).to_string();
         assert!(told.contains("… and 492 more; expected") && told.chars().count() < 500, "{told}");
         assert!(npz(&[]).starts_with("a.npz: found an npz without arrays; "));
@@ -143,7 +161,8 @@ mod tests {
         let told = of_file(Path::new("mine/nodes.csv")).to_string();
         assert_eq!(
             told,
-            "mine/nodes.csv: found one file of the format csv; expected the folder that holds it, with nodes.csv, edges.csv"
+            "mine/nodes.csv: found one file of the format csv; expected the folder that holds it, \
+             with nodes.csv, edges.csv"
         );
     }
 }

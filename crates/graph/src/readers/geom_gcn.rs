@@ -1,9 +1,10 @@
 //! The text files of Geom-GCN: Chameleon, Squirrel, Cornell, Texas, Wisconsin.
 //!
-//! `out1_graph_edges.txt` has a header and then one edge per line, two node numbers with a tab between.
-//! `out1_node_feature_label.txt` has a header and then, per node, its number, its features as `0,1,0,…` and its class,
-//! separated by tabs. Edges are read as undirected. (The *film* dataset lists the indices of its non-zero features
-//! instead; its lines differ in length and are refused for that.)
+//! `out1_graph_edges.txt` has a header and then one edge per line, two node numbers with a tab
+//! between. `out1_node_feature_label.txt` has a header and then, per node, its number, its features
+//! as `0,1,0,…` and its class, separated by tabs. Edges are read as undirected. (The *film* dataset
+//! lists the indices of its non-zero features instead; its lines differ in length and are refused
+//! for that.)
 
 use std::path::Path;
 
@@ -26,7 +27,8 @@ pub fn read(path: &Path) -> Result<Graph> {
     let adjacency = parts::undirected(&folder.join(EDGE_FILE), nodes.labels.len(), &edges)?;
     let features = parts::compact(&nodes_path, nodes.labels.len(), nodes.columns, nodes.values)?;
     let labels = parts::labels(&nodes_path, &nodes.labels)?;
-    Graph::new(parts::name_of(folder), adjacency, features, labels).map_err(|e| parts::in_file(&nodes_path, e))
+    Graph::new(parts::name_of(folder), adjacency, features, labels)
+        .map_err(|e| parts::in_file(&nodes_path, e))
 }
 
 /// What the node file says, in order of node number.
@@ -59,14 +61,22 @@ impl Nodes {
         let before = self.values.len();
         for feature in features.split(',') {
             let value = feature.trim().parse::<f32>().ok().filter(|x| x.is_finite());
-            self.values.push(value.ok_or_else(|| lines.malformed(2, "finite numbers", quoted(feature)))?);
+            self.values
+                .push(value.ok_or_else(|| lines.malformed(2, "finite numbers", quoted(feature)))?);
         }
         let columns = self.values.len() - before;
         if before > 0 && columns != self.columns {
-            return Err(lines.malformed(2, format!("{} features", self.columns), columns.to_string()));
+            return Err(lines.malformed(
+                2,
+                format!("{} features", self.columns),
+                columns.to_string(),
+            ));
         }
         self.columns = columns;
-        let class = label.trim().parse().map_err(|_| lines.malformed(3, "an integer class", quoted(label)))?;
+        let class = label
+            .trim()
+            .parse()
+            .map_err(|_| lines.malformed(3, "an integer class", quoted(label)))?;
         self.labels.push(class);
         id.trim().parse().map_err(|_| lines.malformed(1, "a node number", quoted(id)))
     }
@@ -77,8 +87,9 @@ impl Nodes {
         for (line, &v) in order.iter().enumerate() {
             let free = line_of.get_mut(v).filter(|slot| slot.is_none());
             let expected = || format!("every node number from 0 to {} once", order.len() - 1);
-            *free.ok_or_else(|| lines.malformed(1, expected(), format!("node {v} twice or out of range")))? =
-                Some(line);
+            *free.ok_or_else(|| {
+                lines.malformed(1, expected(), format!("node {v} twice or out of range"))
+            })? = Some(line);
         }
         let lines_in_order = || line_of.iter().flatten().copied();
         let row = |line: usize| &self.values[line * self.columns..(line + 1) * self.columns];
@@ -102,7 +113,8 @@ mod tests {
     use crate::{Error, Features};
 
     const EDGES: &str = "node_id\tnode_id\n0\t1\n1\t0\n2\t2\n";
-    const NODES: &str = "node_id\tfeature\tlabel\n2\t0,0,0,0,0\t1\n0\t1,0,0,0,0\t0\n1\t0,0,0,0,1\t1\n";
+    const NODES: &str =
+        "node_id\tfeature\tlabel\n2\t0,0,0,0,0\t1\n0\t1,0,0,0,0\t0\n1\t0,0,0,0,1\t1\n";
 
     fn parse(edges: &str, nodes: &str) -> Result<Graph> {
         let folder = Folder::new();
@@ -117,7 +129,10 @@ mod tests {
         assert_eq!((graph.len(), graph.adjacency().edges(), graph.classes()), (3, 1, 2));
         assert_eq!(graph.labels().iter().collect::<Vec<_>>(), [Some(0), Some(1), Some(1)]);
         let Features::Sparse(matrix) = graph.features() else { panic!("two of fifteen is sparse") };
-        assert_eq!((matrix.row(0).0, matrix.row(1).0, matrix.row(2).0), (&[0][..], &[4][..], &[][..]));
+        assert_eq!(
+            (matrix.row(0).0, matrix.row(1).0, matrix.row(2).0),
+            (&[0][..], &[4][..], &[][..])
+        );
     }
 
     #[test]
@@ -129,7 +144,9 @@ mod tests {
         assert!(nodes("1\t0,0,0,0,0\t0").contains("node 1 twice"));
         assert!(nodes("9\t0,0,0,0,0\t0").contains("out of range"));
         assert!(nodes("3\t0,0\t0").contains("line 5, column 2: expected 5 features, found 2"));
-        assert!(nodes("3\t0,0,NaN,0,0\t0").contains("column 2: expected finite numbers, found `NaN`"));
+        assert!(
+            nodes("3\t0,0,NaN,0,0\t0").contains("column 2: expected finite numbers, found `NaN`")
+        );
         assert!(nodes("3\t0,0,0,0,0\tx").contains("column 3"));
         assert!(nodes("3").contains("found 1 fields"));
         assert!(parse(EDGES, "").is_err());
@@ -141,6 +158,9 @@ mod tests {
         let folder = Folder::new();
         folder.write(EDGE_FILE, EDGES.as_bytes());
         let error = read(&folder.path(EDGE_FILE)).unwrap_err();
-        assert!(matches!(&error, Error::Io { .. }) && error.to_string().contains(NODE_FILE), "{error}");
+        assert!(
+            matches!(&error, Error::Io { .. }) && error.to_string().contains(NODE_FILE),
+            "{error}"
+        );
     }
 }

@@ -1,8 +1,9 @@
 //! The npz of shchur/gnn-benchmark: Coauthor CS and Physics, Amazon Computers and Photo.
 //!
-//! Two CSR matrices and a list: `adj_shape`, `adj_indptr`, `adj_indices`, `adj_data` hold the n × n adjacency, `attr_*`
-//! the n × d features, `labels` one class per node. There is no split. Edges are read as undirected and without the
-//! weights in `adj_data`, as the benchmark itself does; features stay as published (counts of words).
+//! Two CSR matrices and a list: `adj_shape`, `adj_indptr`, `adj_indices`, `adj_data` hold the n × n
+//! adjacency, `attr_*` the n × d features, `labels` one class per node. There is no split. Edges
+//! are read as undirected and without the weights in `adj_data`, as the benchmark itself does;
+//! features stay as published (counts of words).
 
 use std::path::Path;
 
@@ -22,7 +23,8 @@ pub fn read(path: &Path) -> Result<Graph> {
     let edges = edges(&npz.csr("adj")?, npz.path())?;
     let features = npz.csr("attr")?.features(npz.path())?;
     let adjacency = parts::undirected(npz.path(), labels.len(), &edges)?;
-    Graph::new(parts::name_of(npz.path()), adjacency, features, labels).map_err(|e| parts::in_file(npz.path(), e))
+    Graph::new(parts::name_of(npz.path()), adjacency, features, labels)
+        .map_err(|e| parts::in_file(npz.path(), e))
 }
 
 fn edges(adjacency: &Csr, path: &Path) -> Result<Vec<(u32, u32)>> {
@@ -68,8 +70,12 @@ mod tests {
 
     #[test]
     fn parts_must_agree() {
-        let reason = |shape, labels: &[i64]| read(&folder(shape, labels).path("")).unwrap_err().to_string();
-        assert!(reason([3, 4], &[0, 0, 0]).contains("array adj_shape: expected a square matrix, found 3 x 4"));
+        let reason =
+            |shape, labels: &[i64]| read(&folder(shape, labels).path("")).unwrap_err().to_string();
+        assert!(
+            reason([3, 4], &[0, 0, 0])
+                .contains("array adj_shape: expected a square matrix, found 3 x 4")
+        );
         assert!(reason([4, 4], &[0, 0, 0]).contains("arrays adj_*: expected 4 rows"));
         assert!(reason([3, 3], &[0, 0]).contains("edge 2: expected node indices below 2"));
         assert!(reason([3, 3], &[0, 0, 0, 0]).contains("features of tiny: expected 4 rows"));

@@ -1,9 +1,10 @@
-//! The npz of yandex-research/heterophilous-graphs: Chameleon and Squirrel (plain, directed, filtered),
-//! roman-empire, amazon-ratings, minesweeper, tolokers, questions.
+//! The npz of yandex-research/heterophilous-graphs: Chameleon and Squirrel (plain, directed,
+//! filtered), roman-empire, amazon-ratings, minesweeper, tolokers, questions.
 //!
-//! `node_features` (n × d), `node_labels` (n), `edges` (E × 2), and ten published splits in `train_masks`, `val_masks`
-//! and `test_masks` (10 × n); a run of seed s takes number s mod 10. Edges are read as undirected, also those of the `_directed`
-//! files. Features of which less than a quarter is not zero are kept as sparse rows.
+//! `node_features` (n × d), `node_labels` (n), `edges` (E × 2), and ten published splits in
+//! `train_masks`, `val_masks` and `test_masks` (10 × n); a run of seed s takes number s mod 10.
+//! Edges are read as undirected, also those of the `_directed` files. Features of which less than a
+//! quarter is not zero are kept as sparse rows.
 
 use std::path::Path;
 
@@ -46,7 +47,9 @@ mod tests {
         npz.array("node_features", &[2, 3], features).unwrap();
         npz.array("node_labels", &[2], vec![1i64, 0]).unwrap();
         npz.array("edges", &edge_shape, edges.to_vec()).unwrap();
-        for (name, mask) in [("train_masks", [1u8, 0]), ("val_masks", [0, 0]), ("test_masks", [0, 1])] {
+        for (name, mask) in
+            [("train_masks", [1u8, 0]), ("val_masks", [0, 0]), ("test_masks", [0, 1])]
+        {
             npz.array(name, &[1, 2], mask).unwrap();
         }
         npz.finish().unwrap();
@@ -65,10 +68,16 @@ mod tests {
 
     #[test]
     fn wrong_arrays_are_named() {
-        let reason =
-            |edges: &[i64], shape, features| read(&folder(edges, shape, features).path("")).unwrap_err().to_string();
+        let reason = |edges: &[i64], shape, features| {
+            read(&folder(edges, shape, features).path("")).unwrap_err().to_string()
+        };
         assert!(reason(&[0, 1, 1], [1, 3], [1.0; 6]).contains("array edges: expected two columns"));
-        assert!(reason(&[0, 2], [1, 2], [1.0; 6]).contains("edge 0: expected node indices below 2"));
-        assert!(reason(&[0, 1], [1, 2], [1.0, 1.0, 1.0, 1.0, f32::NAN, 1.0]).contains("feature 1 of node 1"));
+        assert!(
+            reason(&[0, 2], [1, 2], [1.0; 6]).contains("edge 0: expected node indices below 2")
+        );
+        assert!(
+            reason(&[0, 1], [1, 2], [1.0, 1.0, 1.0, 1.0, f32::NAN, 1.0])
+                .contains("feature 1 of node 1")
+        );
     }
 }

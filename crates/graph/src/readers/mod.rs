@@ -8,9 +8,10 @@
 //! # Ok::<(), boostfgl_graph::Error>(())
 //! ```
 //!
-//! To add a format, write a file with a `read` function and add a variant to [`Format`] and a line to its table.
-//! Whatever the bytes on disk, a reader returns a graph or an [`Error`]; it never panics, never runs anything it
-//! finds, and takes memory in proportion to what the file can really hold.
+//! To add a format, write a file with a `read` function and add a variant to [`Format`] and a line
+//! to its table. Whatever the bytes on disk, a reader returns a graph or an [`Error`]; it never
+//! panics, never runs anything it finds, and takes memory in proportion to what the file can really
+//! hold.
 
 mod budget;
 pub mod csv_tables;
@@ -63,14 +64,16 @@ struct Row {
     name: &'static str,
     description: &'static str,
     container: Container,
-    /// The arrays or files that it needs; alternatives have `|` between, and NAME stands for any name.
+    /// The arrays or files that it needs; alternatives have `|` between, and NAME stands for any
+    /// name.
     needs: &'static [&'static str],
     /// What else it may have.
     optional: &'static str,
     read: fn(&Path) -> Result<Graph>,
 }
 
-/// All formats. Names, help, detection errors and [`read`] come from here; the order is that of [`Format`].
+/// All formats. Names, help, detection errors and [`read`] come from here; the order is that of
+/// [`Format`].
 const TABLE: [Row; 7] = [
     Row {
         format: Format::FlatNpz,
@@ -78,7 +81,9 @@ const TABLE: [Row; 7] = [
         description: "one npz with edge_index, x or x_indptr…, y",
         container: Container::Npz,
         needs: &["edge_index", "y", "x|x_indptr"],
-        optional: "x_indices, x_data, x_shape (with x_indptr); a split: train_idx, val_idx, test_idx, or train_masks, val_masks, test_masks; unlabelled_idx, edge_weight, directed, class_names, node_ids, group_names",
+        optional: "x_indices, x_data, x_shape (with x_indptr); a split: train_idx, val_idx, \
+            test_idx, or train_masks, val_masks, test_masks; unlabelled_idx, edge_weight, \
+            directed, class_names, node_ids, group_names",
         read: flat_npz::read,
     },
     Row {
@@ -139,19 +144,23 @@ const TABLE: [Row; 7] = [
     Row {
         format: Format::Ogb,
         name: "ogb",
-        description: "a folder with edge.csv.gz, node-label.csv.gz, node-feat.csv.gz, in raw/ or not",
+        description: "a folder with edge.csv.gz, node-label.csv.gz, node-feat.csv.gz, in raw/ or \
+            not",
         container: Container::Folder,
         needs: &["edge.csv.gz", "node-label.csv.gz", "node-feat.csv.gz"],
-        optional: "num-node-list.csv.gz, num-edge-list.csv.gz; a split: train.csv.gz, valid.csv.gz, test.csv.gz",
+        optional: "num-node-list.csv.gz, num-edge-list.csv.gz; a split: train.csv.gz, \
+            valid.csv.gz, test.csv.gz",
         read: ogb::read,
     },
     Row {
         format: Format::Csv,
         name: "csv",
-        description: "a folder with nodes.csv (id,label,<feature>…[,group:NAME…]) and edges.csv (src,dst[,weight])",
+        description: "a folder with nodes.csv (id,label,<feature>…[,group:NAME…]) and edges.csv \
+            (src,dst[,weight])",
         container: Container::Folder,
         needs: &[csv_tables::NODE_FILE, csv_tables::EDGE_FILE],
-        optional: "in nodes.csv a column split (train, val, test or none) and columns group:NAME; in edges.csv a column weight",
+        optional: "in nodes.csv a column split (train, val, test or none) and columns group:NAME; \
+            in edges.csv a column weight",
         read: csv_tables::read,
     },
 ];
@@ -196,7 +205,8 @@ impl Format {
     /// ```
     pub fn from_name(name: &str) -> Result<Self> {
         let row = TABLE.iter().find(|row| row.name == name);
-        row.map(|row| row.format).ok_or_else(|| Error::unknown("format", name, TABLE.iter().map(|row| row.name)))
+        row.map(|row| row.format)
+            .ok_or_else(|| Error::unknown("format", name, TABLE.iter().map(|row| row.name)))
     }
 
     fn row(self) -> &'static Row {
@@ -204,7 +214,8 @@ impl Format {
     }
 }
 
-/// Reads the graph at `path`, a file or folder, in the given format or in the one that [`detect`] finds.
+/// Reads the graph at `path`, a file or folder, in the given format or in the one that [`detect`]
+/// finds.
 ///
 /// # Errors
 /// If the format cannot be found out, or the reader of the format finds fault with the files.
@@ -218,7 +229,8 @@ pub fn read(path: &Path, format: Option<Format>) -> Result<Graph> {
 /// Finds out the format of a file or folder by its contents.
 ///
 /// # Errors
-/// If the path does not exist or holds nothing that is understood; the message names the nearest format.
+/// If the path does not exist or holds nothing that is understood; the message names the nearest
+/// format.
 pub fn detect(path: &Path) -> Result<Format> {
     let kind = path.metadata().map_err(|e| Error::io(path, e))?;
     if kind.is_dir() {
@@ -274,7 +286,12 @@ fn detect_npz(path: &Path) -> Result<Format> {
 fn names_in(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = folder
         .read_dir()
-        .map(|entries| entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
+        .map(|entries| {
+            entries
+                .flatten()
+                .map(|entry| entry.file_name().to_string_lossy().into_owned())
+                .collect()
+        })
         .unwrap_or_default();
     names.sort();
     names
@@ -290,7 +307,8 @@ fn contents(folder: &Path) -> String {
     }
 }
 
-/// The npz that a path stands for: itself, or in a folder the only one, or the one named like the folder.
+/// The npz that a path stands for: itself, or in a folder the only one, or the one named like the
+/// folder.
 fn npz_in(path: &Path) -> Result<PathBuf> {
     if !path.is_dir() {
         return Ok(path.to_path_buf());
@@ -304,7 +322,9 @@ fn npz_in(path: &Path) -> Result<PathBuf> {
     files.retain(|file| file.extension().is_some_and(|ending| ending == "npz"));
     match (files.pop(), files.len()) {
         (Some(file), 0) => Ok(file),
-        _ => Err(Error::malformed(path, "", "one npz, or one named like the folder", contents(path))),
+        _ => {
+            Err(Error::malformed(path, "", "one npz, or one named like the folder", contents(path)))
+        }
     }
 }
 
@@ -359,7 +379,9 @@ mod tests {
     fn what_is_not_understood_is_told_with_the_nearest_format() {
         let message = detected(&["readme.txt"]).unwrap_err().to_string();
         assert!(
-            message.contains("found a folder with the files readme.txt; expected the files of a known"),
+            message.contains(
+                "found a folder with the files readme.txt; expected the files of a known"
+            ),
             "{message}"
         );
         let message = detected(&["nodes.csv", "readme.txt"]).unwrap_err().to_string();

@@ -1,10 +1,12 @@
 //! Arrays by name from a numpy `.npz` archive.
 //!
-//! An npz is a zip archive with one `NAME.npy` per array. A npy starts with the bytes `\x93NUMPY`, a version and a
-//! Python dictionary as text, `{'descr': '<i4', 'fortran_order': False, 'shape': (2, 10), }`; then follow the numbers.
+//! An npz is a zip archive with one `NAME.npy` per array. A npy starts with the bytes `\x93NUMPY`,
+//! a version and a Python dictionary as text, `{'descr': '<i4', 'fortran_order': False, 'shape':
+//! (2, 10), }`; then follow the numbers.
 //!
-//! The memory of an array is bounded twice: the shape must fit the size of the entry to the byte before anything is
-//! read, and all arrays that are read are paid from one [`Budget`]. Python objects (pickles) inside an npz are refused.
+//! The memory of an array is bounded twice: the shape must fit the size of the entry to the byte
+//! before anything is read, and all arrays that are read are paid from one [`Budget`]. Python
+//! objects (pickles) inside an npz are refused.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -59,8 +61,8 @@ impl Npz {
     /// Reads an array of any shape.
     ///
     /// # Errors
-    /// If it is missing, broken, of a type that is not a number, holds a number that is not a `T`, or if more was read
-    /// from this file than its budget allows.
+    /// If it is missing, broken, of a type that is not a number, holds a number that is not a `T`,
+    /// or if more was read from this file than its budget allows.
     pub(super) fn array<T: Element>(&mut self, name: &str) -> Result<Array<T>> {
         if !self.has(name) {
             let found = format!("only {}", self.names().take(20).collect::<Vec<_>>().join(", "));
@@ -75,7 +77,8 @@ impl Npz {
         let paid = self.budget.pay(entry.size().max(kept));
         paid.map_err(|(expected, found)| Error::malformed(&self.path, &place, expected, found))?;
         let values = read_values(&mut entry, &header).map_err(|e| unreadable(&e))?;
-        let values = values.map_err(|found| Error::malformed(&self.path, &place, T::WANTED, found))?;
+        let values =
+            values.map_err(|found| Error::malformed(&self.path, &place, T::WANTED, found))?;
         entry.finish().map_err(|e| unreadable(&e))?;
         Ok(Array { values: header.row_major(values), shape: header.shape })
     }
@@ -103,11 +106,16 @@ impl Npz {
         }
     }
 
-    /// Reads the four arrays `PREFIX_shape`, `PREFIX_indptr`, `PREFIX_indices` and `PREFIX_data` of a CSR matrix.
+    /// Reads the four arrays `PREFIX_shape`, `PREFIX_indptr`, `PREFIX_indices` and `PREFIX_data` of
+    /// a CSR matrix.
     pub(super) fn csr(&mut self, prefix: &str) -> Result<Csr> {
         let shape = self.list(&format!("{prefix}_shape"))?;
         let &[rows, columns] = &shape[..] else {
-            return Err(self.wrong_shape(&format!("{prefix}_shape"), "two numbers", &[shape.len()]));
+            return Err(self.wrong_shape(
+                &format!("{prefix}_shape"),
+                "two numbers",
+                &[shape.len()],
+            ));
         };
         let csr = Csr {
             rows,
@@ -121,8 +129,18 @@ impl Npz {
     }
 
     /// The error for an array that is readable but has the wrong shape.
-    pub(super) fn wrong_shape(&self, name: &str, expected: impl Into<String>, shape: &[usize]) -> Error {
-        Error::malformed(&self.path, format!(", array {name}"), expected, format!("shape {shape:?}"))
+    pub(super) fn wrong_shape(
+        &self,
+        name: &str,
+        expected: impl Into<String>,
+        shape: &[usize],
+    ) -> Error {
+        Error::malformed(
+            &self.path,
+            format!(", array {name}"),
+            expected,
+            format!("shape {shape:?}"),
+        )
     }
 }
 
@@ -160,21 +178,32 @@ impl Header {
     }
 
     fn parse(text: &str, data_bytes: u64) -> io::Result<Self> {
-        let bad = |key: &str| broken(format!("a header without a `{key}` that is understood: {}", text.trim_end()));
-        let value = |key: &str| text.split_once(&format!("'{key}':")).map(|(_, after)| after.trim_start());
-        let quoted = value("descr").and_then(|v| v.strip_prefix('\'')).and_then(|v| v.split_once('\''));
-        let dtype = quoted.and_then(|(descr, _)| DType::parse(descr)).ok_or_else(|| bad("descr"))?;
+        let bad = |key: &str| {
+            broken(format!("a header without a `{key}` that is understood: {}", text.trim_end()))
+        };
+        let value =
+            |key: &str| text.split_once(&format!("'{key}':")).map(|(_, after)| after.trim_start());
+        let quoted =
+            value("descr").and_then(|v| v.strip_prefix('\'')).and_then(|v| v.split_once('\''));
+        let dtype =
+            quoted.and_then(|(descr, _)| DType::parse(descr)).ok_or_else(|| bad("descr"))?;
         let column_major = match value("fortran_order") {
             Some(v) if v.starts_with("True") => true,
             Some(v) if v.starts_with("False") => false,
             _ => return Err(bad("fortran_order")),
         };
-        let inside = value("shape").and_then(|v| v.strip_prefix('(')).and_then(|v| v.split_once(')'));
-        let shape = inside.and_then(|(numbers, _)| parse_shape(numbers)).ok_or_else(|| bad("shape"))?;
+        let inside =
+            value("shape").and_then(|v| v.strip_prefix('(')).and_then(|v| v.split_once(')'));
+        let shape =
+            inside.and_then(|(numbers, _)| parse_shape(numbers)).ok_or_else(|| bad("shape"))?;
         let count = shape.iter().try_fold(1usize, |product, &n| product.checked_mul(n));
-        let fits = |count: usize| count.checked_mul(dtype.size()).is_some_and(|bytes| bytes as u64 == data_bytes);
+        let fits = |count: usize| {
+            count.checked_mul(dtype.size()).is_some_and(|bytes| bytes as u64 == data_bytes)
+        };
         let Some(count) = count.filter(|&count| fits(count)) else {
-            return Err(broken(format!("shape {shape:?}, which does not fit {data_bytes} bytes of data")));
+            return Err(broken(format!(
+                "shape {shape:?}, which does not fit {data_bytes} bytes of data"
+            )));
         };
         if column_major && shape.len() > 2 {
             return Err(broken("a column-major array of more than two dimensions"));
@@ -202,7 +231,10 @@ fn parse_shape(text: &str) -> Option<Vec<usize>> {
 }
 
 /// The inner error is the number that is not a `T`.
-fn read_values<T: Element>(entry: &mut Entry<'_>, header: &Header) -> io::Result<Result<Vec<T>, String>> {
+fn read_values<T: Element>(
+    entry: &mut Entry<'_>,
+    header: &Header,
+) -> io::Result<Result<Vec<T>, String>> {
     let size = header.dtype.size();
     // The budget has paid for all of them; growing step by step would hold two copies at times.
     let mut values = Vec::with_capacity(header.count);
@@ -232,7 +264,10 @@ pub(super) fn from_io(path: &Path, place: &str, error: &io::Error, expected: &st
         UnexpectedEof => Error::malformed(path, place, expected, "the end of the data"),
         InvalidData | InvalidInput => Error::malformed(path, place, expected, error.to_string()),
         NotFound if !place.is_empty() => Error::malformed(path, place, expected, "nothing"),
-        kind => Error::io(path, error.raw_os_error().map_or_else(|| kind.into(), io::Error::from_raw_os_error)),
+        kind => Error::io(
+            path,
+            error.raw_os_error().map_or_else(|| kind.into(), io::Error::from_raw_os_error),
+        ),
     }
 }
 
@@ -263,7 +298,12 @@ mod tests {
         let (_keep, mut npz) = one("|u1", "(2L, 3L, )", true, &[1, 4, 2, 5, 3, 6]);
         assert_eq!(npz.array::<i64>("a").unwrap(), rows);
         assert_eq!(npz.matrix::<f32>("a").unwrap(), (2, 3, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
-        assert!(npz.list::<i64>("a").unwrap_err().to_string().contains("one dimension, found shape [2, 3]"));
+        assert!(
+            npz.list::<i64>("a")
+                .unwrap_err()
+                .to_string()
+                .contains("one dimension, found shape [2, 3]")
+        );
         let missing = npz.list::<i64>("b").unwrap_err().to_string();
         assert!(missing.ends_with("expected an array `b`, found only a"), "{missing}");
     }
@@ -272,7 +312,9 @@ mod tests {
     fn a_shape_must_fit_the_data() {
         let message = reason("<i8", "(1000000000000,)", &[0; 16]);
         assert!(
-            message.contains("a.npz, array a: expected a readable npy array, found shape [1000000000000]"),
+            message.contains(
+                "a.npz, array a: expected a readable npy array, found shape [1000000000000]"
+            ),
             "{message}"
         );
         assert!(reason("<i8", "(4294967296, 4294967296)", &[]).contains("does not fit"));
@@ -284,14 +326,16 @@ mod tests {
     #[test]
     fn numbers_must_be_of_the_wanted_kind() {
         assert!(
-            reason("<f4", "(1,)", &1f32.to_le_bytes()).contains("expected an integer, found Float(1.0) at position 0")
+            reason("<f4", "(1,)", &1f32.to_le_bytes())
+                .contains("expected an integer, found Float(1.0) at position 0")
         );
         let (_keep, mut npz) = one("|i1", "(2,)", false, &[1, 0xff]);
         let message = npz.list::<u32>("a").unwrap_err().to_string();
         assert!(message.contains("Integer(-1) at position 1"), "{message}");
     }
 
-    /// Sixteen million small numbers that were packed into a few kilobytes; kept as i64 they are 128 MiB.
+    /// Sixteen million small numbers that were packed into a few kilobytes; kept as i64 they are
+    /// 128 MiB.
     #[test]
     fn what_unpacks_out_of_proportion_is_refused() {
         let count = 16 << 20;
@@ -302,7 +346,10 @@ mod tests {
         let mut npz = Npz::open(&folder.path("a.npz")).unwrap();
         let message = npz.list::<i64>("a").unwrap_err().to_string();
         let granted = (32 << 20) + 128 * length;
-        assert!(message.contains(&format!("array a: expected at most {granted} bytes unpacked in all")), "{message}");
+        assert!(
+            message.contains(&format!("array a: expected at most {granted} bytes unpacked in all")),
+            "{message}"
+        );
         assert!(message.ends_with(&format!("found at least {}", 8 * count)), "{message}");
         // As bytes it fits twice, and not a third time: the budget is one of the whole archive.
         let mut npz = Npz::open(&folder.path("a.npz")).unwrap();

@@ -18,7 +18,10 @@ pub(super) struct NpzWriter {
 impl NpzWriter {
     /// Starts the file.
     pub(super) fn create(path: &Path) -> Result<Self> {
-        Ok(Self { path: path.to_path_buf(), zip: ZipWriter::new(Remembering::new(AtomicFile::create(path)?)) })
+        Ok(Self {
+            path: path.to_path_buf(),
+            zip: ZipWriter::new(Remembering::new(AtomicFile::create(path)?)),
+        })
     }
 
     /// Adds an array of `shape`, row by row.
@@ -30,7 +33,8 @@ impl NpzWriter {
     ) -> Result<()> {
         let write = || {
             self.zip.start_file(format!("{name}.npy"), options())?;
-            let builder = npyz::WriteOptions::new().default_dtype().shape(shape).writer(&mut self.zip);
+            let builder =
+                npyz::WriteOptions::new().default_dtype().shape(shape).writer(&mut self.zip);
             let mut array = builder.begin_nd()?;
             array.extend(values)?;
             array.finish()
@@ -41,13 +45,15 @@ impl NpzWriter {
     /// Moves the file to its place.
     pub(super) fn finish(self) -> Result<()> {
         let Self { path, zip } = self;
-        let Remembering { file, failed, .. } = zip.finish().map_err(|e| Error::io(&path, e.into()))?;
+        let Remembering { file, failed, .. } =
+            zip.finish().map_err(|e| Error::io(&path, e.into()))?;
         failed.map_or(Ok(()), |e| Err(Error::io(&path, e)))?;
         Ok(file.finish()?)
     }
 }
 
-/// A fixed date, so that equal graphs give equal files; zip64 headers, so that an array may exceed 4 GiB.
+/// A fixed date, so that equal graphs give equal files; zip64 headers, so that an array may exceed
+/// 4 GiB.
 fn options() -> SimpleFileOptions {
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
     options.last_modified_time(DateTime::default()).large_file(true)
@@ -55,8 +61,9 @@ fn options() -> SimpleFileOptions {
 
 /// A file that never fails, and says at the end whether it did.
 ///
-/// The zip writer cannot be dropped after a failed write: it tries to complete the archive, prints that it could not,
-/// and computes with positions that no longer agree. So it is shown a file where everything goes well.
+/// The zip writer cannot be dropped after a failed write: it tries to complete the archive, prints
+/// that it could not, and computes with positions that no longer agree. So it is shown a file where
+/// everything goes well.
 struct Remembering {
     file: AtomicFile,
     at: u64,

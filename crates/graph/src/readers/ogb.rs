@@ -1,11 +1,13 @@
-//! The gzipped tables of the Open Graph Benchmark: ogbn-arxiv, ogbn-products and others for node classification.
+//! The gzipped tables of the Open Graph Benchmark: ogbn-arxiv, ogbn-products and others for node
+//! classification.
 //!
-//! No file has a header. `num-node-list.csv.gz` holds n; `edge.csv.gz` one `source,target` per line;
-//! `node-label.csv.gz` one class per line; `node-feat.csv.gz` d numbers per line; `train.csv.gz`, `valid.csv.gz` and
-//! `test.csv.gz` one node per line. OGB's own layout has the tables in `raw/` and the split in `split/SCHEME/`; all
-//! files side by side in one folder are understood too. Everything is read as a stream, and all tables together are paid
-//! from one `Budget`. Edges are read as undirected, although some datasets publish a direction, because that is how
-//! they are used for classification.
+//! No file has a header. `num-node-list.csv.gz` holds n; `edge.csv.gz` one `source,target` per
+//! line; `node-label.csv.gz` one class per line; `node-feat.csv.gz` d numbers per line;
+//! `train.csv.gz`, `valid.csv.gz` and `test.csv.gz` one node per line. OGB's own layout has the
+//! tables in `raw/` and the split in `split/SCHEME/`; all files side by side in one folder are
+//! understood too. Everything is read as a stream, and all tables together are paid from one
+//! `Budget`. Edges are read as undirected, although some datasets publish a direction, because that
+//! is how they are used for classification.
 
 use std::path::{Path, PathBuf};
 
@@ -42,7 +44,11 @@ fn all_but_features(folder: &Path, budget: &Budget) -> Result<(Adjacency, Labels
     let nodes = count(folder, "num-node-list.csv.gz", budget)?;
     let label_path = table(folder, "node-label.csv.gz")?;
     let wanted = "one integer class";
-    let classes = Lines::unpack(&label_path, budget)?.numbers::<i64, 1>(',', wanted, nodes.unwrap_or(usize::MAX))?;
+    let classes = Lines::unpack(&label_path, budget)?.numbers::<i64, 1>(
+        ',',
+        wanted,
+        nodes.unwrap_or(usize::MAX),
+    )?;
     let classes: Vec<i64> = classes.into_iter().map(|[class]| class).collect();
     if nodes.is_some_and(|nodes| nodes != classes.len()) {
         let expected = format!("{} lines, one per node", nodes.unwrap_or_default());
@@ -85,12 +91,17 @@ fn adjacency(folder: &Path, nodes: usize, budget: &Budget) -> Result<Adjacency> 
     let path = table(folder, EDGE_FILE)?;
     let limit = count(folder, "num-edge-list.csv.gz", budget)?;
     let wanted = "two node numbers with a comma between";
-    let edges = Lines::unpack(&path, budget)?.numbers::<u32, 2>(',', wanted, limit.unwrap_or(usize::MAX))?;
+    let edges = Lines::unpack(&path, budget)?.numbers::<u32, 2>(
+        ',',
+        wanted,
+        limit.unwrap_or(usize::MAX),
+    )?;
     if limit.is_some_and(|limit| limit != edges.len()) {
         let expected = format!("{} edges, as num-edge-list.csv.gz says", limit.unwrap_or_default());
         return Err(Error::malformed(&path, "", expected, edges.len().to_string()));
     }
-    let edges: Vec<(u32, u32)> = edges.into_iter().map(|[source, target]| (source, target)).collect();
+    let edges: Vec<(u32, u32)> =
+        edges.into_iter().map(|[source, target]| (source, target)).collect();
     parts::undirected(&path, nodes, &edges)
 }
 
@@ -121,7 +132,12 @@ fn features(path: &Path, nodes: usize, budget: &Budget) -> Result<Features> {
         }
     }
     if rows != nodes {
-        return Err(Error::malformed(path, "", format!("{nodes} lines, one per node"), rows.to_string()));
+        return Err(Error::malformed(
+            path,
+            "",
+            format!("{nodes} lines, one per node"),
+            rows.to_string(),
+        ));
     }
     Features::dense(rows, columns, values).map_err(|e| parts::in_file(path, e))
 }
@@ -129,8 +145,14 @@ fn features(path: &Path, nodes: usize, budget: &Budget) -> Result<Features> {
 fn split(folder: &Path, nodes: usize, budget: &Budget) -> Result<Option<Split>> {
     let Some(folder) = split_folder(folder)? else { return Ok(None) };
     let mut lists = Vec::new();
-    for (role, name) in [(Role::Train, "train.csv.gz"), (Role::Val, "valid.csv.gz"), (Role::Test, "test.csv.gz")] {
-        let list = Lines::unpack(&folder.join(name), budget)?.numbers::<u32, 1>(',', "one node number", nodes)?;
+    for (role, name) in
+        [(Role::Train, "train.csv.gz"), (Role::Val, "valid.csv.gz"), (Role::Test, "test.csv.gz")]
+    {
+        let list = Lines::unpack(&folder.join(name), budget)?.numbers::<u32, 1>(
+            ',',
+            "one node number",
+            nodes,
+        )?;
         let list: Vec<u32> = list.into_iter().map(|[v]| v).collect();
         lists.push((role, name, list));
     }
@@ -148,8 +170,11 @@ fn split_folder(folder: &Path) -> Result<Option<PathBuf>> {
         return Ok(None);
     }
     let entries = schemes.read_dir().map_err(|e| Error::io(&schemes, e))?;
-    let mut found: Vec<PathBuf> =
-        entries.flatten().map(|entry| entry.path()).filter(|path| path.join("train.csv.gz").is_file()).collect();
+    let mut found: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.join("train.csv.gz").is_file())
+        .collect();
     found.sort();
     match found.len() {
         0 | 1 => Ok(found.pop()),
@@ -174,7 +199,8 @@ mod tests {
         ("node-label.csv.gz", "0\n1\n1\n"),
         ("node-feat.csv.gz", "0.5,1\n-1,2e-3\n0,0\n"),
     ];
-    const LISTS: [(&str, &str); 3] = [("train.csv.gz", "0\n"), ("valid.csv.gz", "2\n"), ("test.csv.gz", "1\n")];
+    const LISTS: [(&str, &str); 3] =
+        [("train.csv.gz", "0\n"), ("valid.csv.gz", "2\n"), ("test.csv.gz", "1\n")];
 
     fn folder(raw: &str, split: &str) -> Folder {
         let folder = Folder::new();
@@ -191,7 +217,12 @@ mod tests {
         assert_eq!((graph.len(), graph.adjacency().edges(), graph.features().columns()), (3, 2, 2));
         assert_eq!(graph.split().unwrap().roles(), [Role::Train, Role::Test, Role::Val]);
         LISTS.iter().for_each(|(name, text)| deep.write_gz(&format!("split/sales/{name}"), text));
-        assert!(read(&deep.path("")).unwrap_err().to_string().contains("one way to split, found sales, time"));
+        assert!(
+            read(&deep.path(""))
+                .unwrap_err()
+                .to_string()
+                .contains("one way to split, found sales, time")
+        );
     }
 
     #[test]
@@ -202,15 +233,29 @@ mod tests {
             read(&folder.path("")).unwrap_err().to_string()
         };
         assert!(reason("edge.csv.gz", "0,1\n1\n2,1\n").contains("edge.csv.gz, line 2, column 1"));
-        assert!(reason("edge.csv.gz", "0,1\n1,2\n2,3\n").contains("edge 2: expected node indices below 3"));
+        assert!(
+            reason("edge.csv.gz", "0,1\n1,2\n2,3\n")
+                .contains("edge 2: expected node indices below 3")
+        );
         assert!(reason("edge.csv.gz", "0,1\n").contains("expected 3 edges"));
-        assert!(reason("node-label.csv.gz", "0\n1\n").contains("expected 3 lines, one per node, found 2"));
+        assert!(
+            reason("node-label.csv.gz", "0\n1\n")
+                .contains("expected 3 lines, one per node, found 2")
+        );
         assert!(reason("num-node-list.csv.gz", "1000000000000\n").contains("1000000000000 lines"));
         assert!(reason("num-node-list.csv.gz", "").contains("an empty file"));
-        assert!(reason("node-feat.csv.gz", "1,1\n1,nan\n1,1\n").contains("node-feat.csv.gz, line 2, column 2"));
-        assert!(reason("node-feat.csv.gz", "1,1\n1\n1,1\n").contains("line 2, column 1: expected 2 numbers, found 1"));
+        assert!(
+            reason("node-feat.csv.gz", "1,1\n1,nan\n1,1\n")
+                .contains("node-feat.csv.gz, line 2, column 2")
+        );
+        assert!(
+            reason("node-feat.csv.gz", "1,1\n1\n1,1\n")
+                .contains("line 2, column 1: expected 2 numbers, found 1")
+        );
         assert!(reason("node-feat.csv.gz", "1,1\n1,1\n").contains("expected 3 lines"));
-        assert!(reason("test.csv.gz", "3\n").contains("test.csv.gz: expected node indices below 3"));
+        assert!(
+            reason("test.csv.gz", "3\n").contains("test.csv.gz: expected node indices below 3")
+        );
         assert!(reason("test.csv.gz", "0\n").contains("also as train"));
     }
 
@@ -221,14 +266,23 @@ mod tests {
         folder.write_gz("num-edge-list.csv.gz", &format!("{edges}\n"));
         folder.write_gz("edge.csv.gz", &"0,1\n".repeat(edges));
         let reason = read(&folder.path("")).unwrap_err().to_string();
-        assert!(reason.contains("edge.csv.gz, line ") && reason.contains("bytes unpacked in all (32 MiB"), "{reason}");
+        assert!(
+            reason.contains("edge.csv.gz, line ")
+                && reason.contains("bytes unpacked in all (32 MiB"),
+            "{reason}"
+        );
     }
 
     #[test]
     fn features_may_be_absent_if_nobody_wants_them() {
         let folder = folder("", "");
         std::fs::remove_file(folder.path("node-feat.csv.gz")).unwrap();
-        assert!(read(&folder.path("")).unwrap_err().to_string().contains("node-feat.csv.gz, found a graph without"));
+        assert!(
+            read(&folder.path(""))
+                .unwrap_err()
+                .to_string()
+                .contains("node-feat.csv.gz, found a graph without")
+        );
         let (adjacency, labels, split) = read_without_features(&folder.path("")).unwrap();
         assert_eq!((adjacency.edges(), labels.len(), split.len()), (2, 3, 1));
     }

@@ -17,23 +17,35 @@ pub(super) struct Csr {
 impl Csr {
     /// Checks all that allows indexing: lengths agree, offsets rise, columns exist.
     pub(super) fn check(&self, path: &Path, place: &str) -> Result<()> {
-        let malformed = |expected: String, found: String| Err(Error::malformed(path, place, expected, found));
+        let malformed =
+            |expected: String, found: String| Err(Error::malformed(path, place, expected, found));
         if self.rows.checked_add(1) != Some(self.offsets.len()) {
-            return malformed(format!("{} rows", self.rows), format!("{} row offsets", self.offsets.len()));
+            return malformed(
+                format!("{} rows", self.rows),
+                format!("{} row offsets", self.offsets.len()),
+            );
         }
         if self.columns > u32::MAX as usize {
             return malformed("fewer than 2^32 columns".into(), self.columns.to_string());
         }
         let rising = self.offsets.windows(2).all(|w| w[0] <= w[1]);
-        if self.offsets.first() != Some(&0) || self.offsets.last() != Some(&self.indices.len()) || !rising {
-            return malformed("row offsets rising from 0 to the number of indices".into(), "other offsets".into());
+        if self.offsets.first() != Some(&0)
+            || self.offsets.last() != Some(&self.indices.len())
+            || !rising
+        {
+            return malformed(
+                "row offsets rising from 0 to the number of indices".into(),
+                "other offsets".into(),
+            );
         }
         if self.indices.len() != self.values.len() {
             let found = format!("{} indices, {} values", self.indices.len(), self.values.len());
             return malformed("as many values as indices".into(), found);
         }
         match self.indices.iter().find(|column| **column as usize >= self.columns) {
-            Some(column) => malformed(format!("column indices below {}", self.columns), column.to_string()),
+            Some(column) => {
+                malformed(format!("column indices below {}", self.columns), column.to_string())
+            }
             None => Ok(()),
         }
     }
@@ -56,7 +68,12 @@ pub(super) fn check_columns(path: &Path, place: &str, columns: usize) -> Result<
     if columns <= MAX_COLUMNS {
         return Ok(());
     }
-    Err(Error::malformed(path, place, format!("at most {MAX_COLUMNS} feature columns"), columns.to_string()))
+    Err(Error::malformed(
+        path,
+        place,
+        format!("at most {MAX_COLUMNS} feature columns"),
+        columns.to_string(),
+    ))
 }
 
 /// Refuses what no model can be trained on, whatever the format and however it says so.
@@ -66,7 +83,12 @@ pub(super) fn check_size(path: &Path, graph: &Graph) -> Result<()> {
         classes if classes <= MAX_CLASSES => Ok(()),
         classes => {
             let expected = format!("at most {MAX_CLASSES} classes");
-            Err(Error::malformed(path, ", labels", expected, format!("{classes}: are labels ids of nodes?")))
+            Err(Error::malformed(
+                path,
+                ", labels",
+                expected,
+                format!("{classes}: are labels ids of nodes?"),
+            ))
         }
     }
 }
@@ -74,7 +96,9 @@ pub(super) fn check_size(path: &Path, graph: &Graph) -> Result<()> {
 /// Names the file in an error about parts that do not fit together.
 pub(super) fn in_file(path: &Path, error: Error) -> Error {
     match error {
-        Error::Inconsistent { what, expected, found } => Error::malformed(path, format!(", {what}"), expected, found),
+        Error::Inconsistent { what, expected, found } => {
+            Error::malformed(path, format!(", {what}"), expected, found)
+        }
         other => other,
     }
 }
@@ -88,7 +112,8 @@ pub(super) fn name_of(path: &Path) -> String {
 
 /// Undirected edges without weights, which is how every published dataset is used.
 pub(super) fn undirected(path: &Path, nodes: usize, edges: &[(u32, u32)]) -> Result<Adjacency> {
-    let (adjacency, _) = Adjacency::from_edges(nodes, edges, None, false).map_err(|e| in_file(path, e))?;
+    let (adjacency, _) =
+        Adjacency::from_edges(nodes, edges, None, false).map_err(|e| in_file(path, e))?;
     Ok(adjacency)
 }
 
@@ -107,14 +132,17 @@ pub(super) fn split(path: &Path, nodes: usize, lists: &[(Role, &str, &[u32])]) -
     let mut roles = vec![Role::None; nodes];
     for &(role, name, list) in lists {
         for &v in list {
-            let malformed = |expected, found| Error::malformed(path, format!(", {name}"), expected, found);
+            let malformed =
+                |expected, found| Error::malformed(path, format!(", {name}"), expected, found);
             match roles.get_mut(v as usize) {
                 Some(free @ Role::None) => *free = role,
                 Some(taken) => {
                     let found = format!("node {v} twice, also as {}", taken.name());
                     return Err(malformed("every node in one role".to_owned(), found));
                 }
-                None => return Err(malformed(format!("node indices below {nodes}"), v.to_string())),
+                None => {
+                    return Err(malformed(format!("node indices below {nodes}"), v.to_string()));
+                }
             }
         }
     }
@@ -122,7 +150,12 @@ pub(super) fn split(path: &Path, nodes: usize, lists: &[(Role, &str, &[u32])]) -
 }
 
 /// A matrix as sparse rows if less than a quarter of it is not zero, dense otherwise.
-pub(super) fn compact(path: &Path, rows: usize, columns: usize, values: Vec<f32>) -> Result<Features> {
+pub(super) fn compact(
+    path: &Path,
+    rows: usize,
+    columns: usize,
+    values: Vec<f32>,
+) -> Result<Features> {
     let non_zeros = values.iter().filter(|x| **x != 0.0).count();
     if values.is_empty() || non_zeros >= values.len().div_ceil(4) {
         return Features::dense(rows, columns, values).map_err(|e| in_file(path, e));
@@ -138,11 +171,13 @@ pub(super) fn compact(path: &Path, rows: usize, columns: usize, values: Vec<f32>
     csr.features(path)
 }
 
-/// More classes than any dataset has; without a bound one absurd label would allocate that many class names.
+/// More classes than any dataset has; without a bound one absurd label would allocate that many
+/// class names.
 pub(super) const MAX_CLASSES: usize = 1 << 16;
 
-/// A hundred times more feature columns than any published dataset has. A sparse matrix takes no byte of its file for a
-/// column, but every client's first layer takes a row of weights for it: without a bound a kilobyte would ask for terabytes.
+/// A hundred times more feature columns than any published dataset has. A sparse matrix takes no
+/// byte of its file for a column, but every client's first layer takes a row of weights for it:
+/// without a bound a kilobyte would ask for terabytes.
 const MAX_COLUMNS: usize = 1 << 20;
 
 #[cfg(test)]
@@ -152,7 +187,10 @@ mod tests {
     #[test]
     fn a_quarter_of_non_zeros_is_dense() {
         let path = Path::new("f");
-        assert!(matches!(compact(path, 2, 2, vec![0.0, 1.0, 0.0, 0.0]).unwrap(), Features::Dense { .. }));
+        assert!(matches!(
+            compact(path, 2, 2, vec![0.0, 1.0, 0.0, 0.0]).unwrap(),
+            Features::Dense { .. }
+        ));
         let sparse = compact(path, 1, 5, vec![0.0, 0.0, 0.0, 3.0, 0.0]).unwrap();
         let Features::Sparse(matrix) = sparse else { panic!("one of five is sparse") };
         assert_eq!(matrix.row(0), (&[3][..], &[3.0][..]));
@@ -162,19 +200,28 @@ mod tests {
     #[test]
     fn roles_must_not_overlap() {
         let path = Path::new("f");
-        let overlap = split(path, 3, &[(Role::Train, "train", &[0, 1]), (Role::Test, "test", &[1])]).unwrap_err();
-        assert_eq!(overlap.to_string(), "f, test: expected every node in one role, found node 1 twice, also as train");
+        let overlap =
+            split(path, 3, &[(Role::Train, "train", &[0, 1]), (Role::Test, "test", &[1])])
+                .unwrap_err();
+        assert_eq!(
+            overlap.to_string(),
+            "f, test: expected every node in one role, found node 1 twice, also as train"
+        );
         assert!(split(path, 3, &[(Role::Train, "train", &[3])]).is_err());
     }
 
     #[test]
     fn columns_that_no_model_can_hold_are_refused() {
         let features = |columns| {
-            Csr { rows: 1, columns, offsets: vec![0, 1], indices: vec![0], values: vec![1.0] }.features(Path::new("f"))
+            Csr { rows: 1, columns, offsets: vec![0, 1], indices: vec![0], values: vec![1.0] }
+                .features(Path::new("f"))
         };
         assert_eq!(features(1 << 20).unwrap().columns(), 1 << 20);
         let message = features(u32::MAX as usize).unwrap_err().to_string();
-        assert_eq!(message, "f, features: expected at most 1048576 feature columns, found 4294967295");
+        assert_eq!(
+            message,
+            "f, features: expected at most 1048576 feature columns, found 4294967295"
+        );
     }
 
     #[test]

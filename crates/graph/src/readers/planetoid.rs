@@ -1,6 +1,7 @@
 //! The files of kimiyoung/planetoid: Cora, CiteSeer and PubMed as most papers use them.
 //!
-//! A dataset NAME is eight files. Seven are Python 2 pickles, read by a machine that runs nothing (`pickle`):
+//! A dataset NAME is eight files. Seven are Python 2 pickles, read by a machine that runs nothing
+//! (`pickle`):
 //!
 //! | file | holds |
 //! |---|---|
@@ -10,10 +11,12 @@
 //! | `ind.NAME.graph` | a dictionary from each node to the list of its neighbours |
 //! | `ind.NAME.test.index` | text: the number of each tested node, one per line |
 //!
-//! The published split is: train on the nodes of `y`, validate on the next 500, test on `test.index`.
+//! The published split is: train on the nodes of `y`, validate on the next 500, test on
+//! `test.index`.
 //!
-//! CiteSeer's index has gaps: 15 nodes appear in the graph only. As everywhere else they get features of zeros; unlike
-//! in some loaders, which put them into class 0, they stay unlabelled here.
+//! CiteSeer's index has gaps: 15 nodes appear in the graph only. As everywhere else they get
+//! features of zeros; unlike in some loaders, which put them into class 0, they stay unlabelled
+//! here.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +28,8 @@ use crate::{Error, Features, Graph, Labels, Result, Role, SparseRows, Split};
 /// Reads a graph from the folder of such files, or from the path of its `ind.NAME.graph`.
 ///
 /// # Errors
-/// If a file is missing or malformed, holds anything but plain data, or the files do not fit together.
+/// If a file is missing or malformed, holds anything but plain data, or the files do not fit
+/// together.
 pub fn read(path: &Path) -> Result<Graph> {
     let files = Files::find(path)?;
     let known = Part::read(&files, "allx", "ally")?;
@@ -34,13 +38,24 @@ pub fn read(path: &Path) -> Result<Graph> {
     let test = test_index(&files, &known, &tested)?;
     let nodes = test.iter().map(|&v| v as usize + 1).max().unwrap_or(0).max(known.features.rows);
     if nodes == 0 {
-        return Err(Error::malformed(files.path("allx"), "", "at least one node here or in .tx", "none"));
+        return Err(Error::malformed(
+            files.path("allx"),
+            "",
+            "at least one node here or in .tx",
+            "none",
+        ));
     }
     let graph_path = files.path("graph");
     let lists = pickle::read(&graph_path)?.neighbour_lists()?;
-    let edges: Vec<(u32, u32)> = lists.iter().flat_map(|(v, list)| list.iter().map(|u| (*v, *u))).collect();
+    let edges: Vec<(u32, u32)> =
+        lists.iter().flat_map(|(v, list)| list.iter().map(|u| (*v, *u))).collect();
     if let Some((v, _)) = lists.iter().find(|(v, _)| *v as usize >= nodes) {
-        return Err(Error::malformed(&graph_path, "", format!("nodes below {nodes}"), v.to_string()));
+        return Err(Error::malformed(
+            &graph_path,
+            "",
+            format!("nodes below {nodes}"),
+            v.to_string(),
+        ));
     }
     let adjacency = parts::undirected(&graph_path, nodes, &edges)?;
 
@@ -63,13 +78,19 @@ struct Files {
 impl Files {
     fn find(path: &Path) -> Result<Self> {
         let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
-        let mut names = if path.is_dir() { names_in(path)? } else { name_in(path).into_iter().collect() };
+        let mut names =
+            if path.is_dir() { names_in(path)? } else { name_in(path).into_iter().collect() };
         match (names.pop(), names.len()) {
             (Some(name), 0) => Ok(Self { folder: folder.to_path_buf(), name }),
             (None, _) => Err(Error::malformed(path, "", "a file ind.NAME.graph", "none")),
             (Some(last), _) => {
                 let found = format!("{}, {last}", names.join(", "));
-                Err(Error::malformed(path, "", "one dataset; name its ind.NAME.graph to choose", found))
+                Err(Error::malformed(
+                    path,
+                    "",
+                    "one dataset; name its ind.NAME.graph to choose",
+                    found,
+                ))
             }
         }
     }
@@ -82,7 +103,8 @@ impl Files {
 /// The datasets in a folder, sorted by name.
 pub(super) fn names_in(folder: &Path) -> Result<Vec<String>> {
     let entries = folder.read_dir().map_err(|e| Error::io(folder, e))?;
-    let mut names: Vec<String> = entries.flatten().filter_map(|entry| name_in(&entry.path())).collect();
+    let mut names: Vec<String> =
+        entries.flatten().filter_map(|entry| name_in(&entry.path())).collect();
     names.sort();
     Ok(names)
 }
@@ -107,15 +129,30 @@ impl Part {
         };
         if part.features.rows != part.classes.rows {
             let expected = format!("{} rows, as in .{features}", part.features.rows);
-            return Err(Error::malformed(files.path(classes), "", expected, part.classes.rows.to_string()));
+            return Err(Error::malformed(
+                files.path(classes),
+                "",
+                expected,
+                part.classes.rows.to_string(),
+            ));
         }
         parts::check_columns(&files.path(features), "", part.features.columns)?;
         if part.classes.columns > MAX_CLASSES {
             let expected = format!("at most {MAX_CLASSES} columns, one per class");
-            return Err(Error::malformed(files.path(classes), "", expected, part.classes.columns.to_string()));
+            return Err(Error::malformed(
+                files.path(classes),
+                "",
+                expected,
+                part.classes.columns.to_string(),
+            ));
         }
         check_one_hot(&part.classes).map_err(|(row, found)| {
-            Error::malformed(files.path(classes), format!(", row {row}"), "a single 1 at most", found)
+            Error::malformed(
+                files.path(classes),
+                format!(", row {row}"),
+                "a single 1 at most",
+                found,
+            )
         })?;
         Ok(part)
     }
@@ -157,15 +194,23 @@ fn test_index(files: &Files, known: &Part, tested: &Part) -> Result<Vec<u32>> {
     let test = Lines::open(&path)?.numbers::<u32, 1>(',', "one node number", rows)?;
     let test: Vec<u32> = test.into_iter().map(|[v]| v).collect();
     if test.len() != rows {
-        return Err(Error::malformed(&path, "", format!("{rows} lines, as in .tx"), test.len().to_string()));
+        return Err(Error::malformed(
+            &path,
+            "",
+            format!("{rows} lines, as in .tx"),
+            test.len().to_string(),
+        ));
     }
     // Gaps are legitimate, but a number far away would make a graph of mostly nothing.
     let (first, known_and_tested) = (known.features.rows, known.features.rows + rows);
     let range = first..2 * known_and_tested;
     match test.iter().find(|v| !range.contains(&(**v as usize))) {
-        Some(v) => {
-            Err(Error::malformed(&path, "", format!("node numbers from {first} on, with few gaps"), v.to_string()))
-        }
+        Some(v) => Err(Error::malformed(
+            &path,
+            "",
+            format!("node numbers from {first} on, with few gaps"),
+            v.to_string(),
+        )),
         None => Ok(test),
     }
 }
@@ -197,7 +242,11 @@ fn split(files: &Files, nodes: usize, train: usize, known: usize, test: &[u32]) 
     }
     let val: Vec<u32> = (train as u32..known.min(train + VALIDATION) as u32).collect();
     let train: Vec<u32> = (0..train as u32).collect();
-    let lists = [(Role::Train, "x", &train[..]), (Role::Val, "allx", &val[..]), (Role::Test, "test.index", test)];
+    let lists = [
+        (Role::Train, "x", &train[..]),
+        (Role::Val, "allx", &val[..]),
+        (Role::Test, "test.index", test),
+    ];
     parts::split(&files.path("test.index"), nodes, &lists)
 }
 
@@ -207,7 +256,9 @@ const VALIDATION: usize = 500;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::readers::testing::{Folder, pickled_array, pickled_csr, pickled_graph, pickled_matrix, survives_damage};
+    use crate::readers::testing::{
+        Folder, pickled_array, pickled_csr, pickled_graph, pickled_matrix, survives_damage,
+    };
 
     /// Known nodes 0 and 1, tested nodes 4 and 2; node 3 is in the graph only.
     fn folder() -> Folder {
@@ -218,7 +269,10 @@ mod tests {
         folder.write("ind.t.ally", &pickled_matrix(2, 2, &[1, 0, 0, 1]));
         folder.write("ind.t.tx", &pickled_csr(2, 2, &[0, 2, 3], &[1, 0, 1], &[4.0, 5.0, 6.0]));
         folder.write("ind.t.ty", &pickled_matrix(2, 2, &[0, 1, 0, 0]));
-        folder.write("ind.t.graph", &pickled_graph(&[(0, &[1, 4]), (1, &[0, 0]), (3, &[3]), (4, &[0])]));
+        folder.write(
+            "ind.t.graph",
+            &pickled_graph(&[(0, &[1, 4]), (1, &[0, 0]), (3, &[3]), (4, &[0])]),
+        );
         folder.write("ind.t.test.index", b"4\n2\n");
         folder
     }
@@ -234,7 +288,10 @@ mod tests {
         let Features::Sparse(matrix) = graph.features() else { panic!("stays sparse") };
         assert_eq!(matrix.row(4), (&[0, 1][..], &[5.0, 4.0][..]));
         assert_eq!((matrix.row(2), matrix.row(3).0.len()), ((&[1][..], &[6.0][..]), 0));
-        assert_eq!(graph.split().unwrap().roles(), [Role::Train, Role::Val, Role::Test, Role::None, Role::Test]);
+        assert_eq!(
+            graph.split().unwrap().roles(),
+            [Role::Train, Role::Val, Role::Test, Role::None, Role::Test]
+        );
     }
 
     #[test]
@@ -245,18 +302,38 @@ mod tests {
             read(&folder.path("")).unwrap_err().to_string()
         };
         assert!(reason("ind.t.test.index", b"4\n1\n").contains("node numbers from 2 on"));
-        assert!(reason("ind.t.test.index", b"4\n4000000000\n").contains("with few gaps, found 4000000000"));
+        assert!(
+            reason("ind.t.test.index", b"4\n4000000000\n")
+                .contains("with few gaps, found 4000000000")
+        );
         assert!(reason("ind.t.test.index", b"4\n4\n").contains("node 4 twice"));
         assert!(reason("ind.t.test.index", b"4\n").contains("expected 2 lines"));
         assert!(reason("ind.t.test.index", b"4\nx\n").contains("line 2"));
-        assert!(reason("ind.t.graph", &pickled_graph(&[(0, &[9])])).contains("edge 0: expected node indices below 5"));
-        assert!(reason("ind.t.graph", &pickled_graph(&[(9, &[])])).contains("nodes below 5, found 9"));
+        assert!(
+            reason("ind.t.graph", &pickled_graph(&[(0, &[9])]))
+                .contains("edge 0: expected node indices below 5")
+        );
+        assert!(
+            reason("ind.t.graph", &pickled_graph(&[(9, &[])])).contains("nodes below 5, found 9")
+        );
         assert!(reason("ind.t.ally", &pickled_matrix(1, 2, &[1, 0])).contains("expected 2 rows"));
-        assert!(reason("ind.t.ally", &pickled_matrix(2, 2, &[1, 1, 0, 1])).contains("ind.t.ally, row 0"));
+        assert!(
+            reason("ind.t.ally", &pickled_matrix(2, 2, &[1, 1, 0, 1]))
+                .contains("ind.t.ally, row 0")
+        );
         assert!(reason("ind.t.ty", &pickled_matrix(2, 1, &[1, 1])).contains("classes of t"));
-        assert!(reason("ind.t.allx", &pickled_csr(2, 2, &[0, 1, 2], &[1, 0], &[1.0, f32::NAN])).contains("finite"));
-        assert!(reason("ind.t.allx", &pickled_csr(2, 2, &[0, 1, 2], &[1, 2], &[1.0, 1.0])).contains("below 2"));
-        assert!(reason("ind.t.allx", &pickled_csr(2, 2, &[0, 1, 2], &[1, 0], &[1.0])).contains("as many"));
+        assert!(
+            reason("ind.t.allx", &pickled_csr(2, 2, &[0, 1, 2], &[1, 0], &[1.0, f32::NAN]))
+                .contains("finite")
+        );
+        assert!(
+            reason("ind.t.allx", &pickled_csr(2, 2, &[0, 1, 2], &[1, 2], &[1.0, 1.0]))
+                .contains("below 2")
+        );
+        assert!(
+            reason("ind.t.allx", &pickled_csr(2, 2, &[0, 1, 2], &[1, 0], &[1.0]))
+                .contains("as many")
+        );
         assert!(reason("ind.t.graph", b"cos\nsystem\n(S'ls'\ntR.").contains("`os.system`"));
         assert!(reason("ind.u.graph", b"").contains("expected one dataset"));
     }
@@ -281,11 +358,15 @@ mod tests {
             folder.write("ind.t.test.index", b"");
             read(&folder.path("")).unwrap_err().to_string()
         };
-        assert!(
-            reason(1 << 62).contains("a pickle of plain data, found an empty array of shape [0, 4611686018427387904]")
-        );
+        assert!(reason(1 << 62).contains(
+            "a pickle of plain data, found an empty array of shape [0, 4611686018427387904]"
+        ));
         assert!(reason(1 << 40).contains("an empty array of shape"));
-        assert!(reason(1 << 20).contains("ind.t.ally: expected at most 65536 columns, one per class, found 1048576"));
+        assert!(
+            reason(1 << 20).contains(
+                "ind.t.ally: expected at most 65536 columns, one per class, found 1048576"
+            )
+        );
         assert!(reason(2).contains("ind.t.allx: expected at least one node"));
     }
 
@@ -299,14 +380,20 @@ mod tests {
             folder.write(&format!("ind.t.{part}"), &csr);
         }
         let reason = read(&folder.path("")).unwrap_err().to_string();
-        assert!(reason.contains("ind.t.allx: expected at most 1048576 feature columns, found 2147483647"), "{reason}");
+        assert!(
+            reason
+                .contains("ind.t.allx: expected at most 1048576 feature columns, found 2147483647"),
+            "{reason}"
+        );
     }
 
     #[test]
     fn damage_never_panics() {
         let folder = folder();
         for part in ["tx", "ty", "graph"] {
-            survives_damage(&folder.path(&format!("ind.t.{part}")), |path| read(path.parent().unwrap()).is_ok());
+            survives_damage(&folder.path(&format!("ind.t.{part}")), |path| {
+                read(path.parent().unwrap()).is_ok()
+            });
         }
     }
 }

@@ -24,7 +24,8 @@ impl<'a> Table<'a> {
         // Rows of another length are refused below, with a message that says which.
         let mut reader = csv::ReaderBuilder::new().flexible(true).trim(Trim::All).from_reader(file);
         let header = reader.headers().map_err(|e| unreadable(path, &e))?;
-        let header: Vec<String> = header.iter().map(|name| name.trim_start_matches('\u{feff}').to_owned()).collect();
+        let header: Vec<String> =
+            header.iter().map(|name| name.trim_start_matches('\u{feff}').to_owned()).collect();
         let mut columns = HashMap::new();
         for (at, name) in header.iter().enumerate() {
             if let Some(first) = columns.insert(name, at) {
@@ -57,14 +58,21 @@ impl<'a> Table<'a> {
             }
             if let Some(first) = first_of.insert(name, at) {
                 let found = format!("{} again, first in column {}", quoted(name), first + 1);
-                return Err(malformed(self.path, 1, at + 1, "every name of a grouping once", found));
+                return Err(malformed(
+                    self.path,
+                    1,
+                    at + 1,
+                    "every name of a grouping once",
+                    found,
+                ));
             }
             groups.push((at, name.to_owned()));
         }
         Ok(groups)
     }
 
-    /// Reads the next row that is text and as long as the header; the others are problems. False after the last.
+    /// Reads the next row that is text and as long as the header; the others are problems. False
+    /// after the last.
     pub(super) fn next(&mut self, problems: &mut Problems<'_>) -> Result<bool> {
         loop {
             match self.reader.read_record(&mut self.row) {
@@ -100,14 +108,19 @@ impl<'a> Table<'a> {
         number
     }
 
-    /// A number that is a feature. A text in its place may be meant as a group, so the message says how to have that.
+    /// A number that is a feature. A text in its place may be meant as a group, so the message says
+    /// how to have that.
     pub(super) fn feature(&self, column: usize, problems: &mut Problems<'_>) -> Option<f32> {
         let number = self.parsed(column);
         if number.is_none() {
             self.problem(problems, column, || {
                 let (text, name) = (self.field(column), &self.header[column]);
-                let hint = format!(" (a column of names is a grouping if it is called `group:{name}`)");
-                (self.wanted(column), format!("{}{}", quoted(text), if is_text(text) { &hint } else { "" }))
+                let hint =
+                    format!(" (a column of names is a grouping if it is called `group:{name}`)");
+                (
+                    self.wanted(column),
+                    format!("{}{}", quoted(text), if is_text(text) { &hint } else { "" }),
+                )
             });
         }
         number
@@ -127,7 +140,12 @@ impl<'a> Table<'a> {
     }
 
     /// Adds a problem with a field of the row read last.
-    pub(super) fn problem(&self, problems: &mut Problems<'_>, column: usize, told: impl FnOnce() -> (String, String)) {
+    pub(super) fn problem(
+        &self,
+        problems: &mut Problems<'_>,
+        column: usize,
+        told: impl FnOnce() -> (String, String),
+    ) {
         problems.add(self.start(), Some(column + 1), told);
     }
 }

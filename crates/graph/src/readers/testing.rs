@@ -54,8 +54,8 @@ pub(super) fn npy_bytes(descr: &str, shape: &str, fortran: bool, data: &[u8]) ->
     bytes
 }
 
-/// Cuts the file at every byte, and flips one bit and then all bits of every byte, one after the other. No reader may
-/// panic, and a file that is cut short may not pass for whole.
+/// Cuts the file at every byte, and flips one bit and then all bits of every byte, one after the
+/// other. No reader may panic, and a file that is cut short may not pass for whole.
 pub(super) fn survives_damage(path: &Path, reads: impl Fn(&Path) -> bool) {
     let whole = std::fs::read(path).unwrap();
     assert!(reads(path), "the undamaged file is read");
@@ -76,41 +76,61 @@ pub(super) fn survives_damage(path: &Path, reads: impl Fn(&Path) -> bool) {
     std::fs::write(path, &whole).unwrap();
 }
 
-/// Graphs of every kind: sparse or dense, weighted or not, directed or not, with and without split and names.
+/// Graphs of every kind: sparse or dense, weighted or not, directed or not, with and without split
+/// and names.
 pub(super) fn graph() -> impl Strategy<Value = Graph> {
     (1usize..8, 1usize..4, any::<[bool; 5]>()).prop_flat_map(
         |(nodes, columns, [sparse, weighted, directed, split, named])| {
-            let edges = prop::collection::vec((0..nodes as u32, 0..nodes as u32, 0.001f32..1e6), 0..20);
-            let values = prop::collection::vec(prop_oneof![Just(0f32), -1e30f32..1e30], nodes * columns);
+            let edges =
+                prop::collection::vec((0..nodes as u32, 0..nodes as u32, 0.001f32..1e6), 0..20);
+            let values =
+                prop::collection::vec(prop_oneof![Just(0f32), -1e30f32..1e30], nodes * columns);
             let labels = prop::collection::vec(prop::option::of(0u32..3), nodes);
             let roles = prop::collection::vec(0usize..4, nodes);
             let ids = prop::collection::vec(".{0,5}", nodes);
-            (edges, values, labels, roles, ids, ".{1,8}").prop_map(move |(edges, values, labels, roles, ids, name)| {
-                let pairs: Vec<_> = edges.iter().map(|e| (e.0, e.1)).collect();
-                let weights: Vec<_> = edges.iter().map(|e| e.2).collect();
-                let weights = weighted.then_some(&weights[..]);
-                let (adjacency, _) = Adjacency::from_edges(nodes, &pairs, weights, directed).unwrap();
-                let features = if sparse {
-                    let offsets: Vec<usize> = (0..=nodes).map(|v| v * columns).collect();
-                    let indices: Vec<u32> = (0..nodes * columns).map(|at| (at % columns) as u32).collect();
-                    Features::Sparse(SparseRows::new(columns, &offsets, &indices, &values).unwrap())
-                } else {
-                    Features::dense(nodes, columns, values).unwrap()
-                };
-                let classes = ["a", "ß", ""].map(str::to_owned).to_vec();
-                let mut graph = Graph::new(name, adjacency, features, Labels::new(labels, classes).unwrap()).unwrap();
-                if split {
-                    let role = |r: &usize| [Role::Train, Role::Val, Role::Test, Role::None][*r];
-                    graph = graph.with_split(Split::new(roles.iter().map(role).collect())).unwrap();
-                }
-                if named {
-                    // Any texts will do as groups, too.
-                    let columns = vec![GroupColumn::from_texts("any", &ids), GroupColumn::from_texts("ö", &ids)];
-                    let ids = ids.iter().enumerate().map(|(v, id)| format!("{id}{v}")).collect();
-                    graph = graph.with_group_columns(columns).unwrap().with_ids(ids).unwrap();
-                }
-                graph
-            })
+            (edges, values, labels, roles, ids, ".{1,8}").prop_map(
+                move |(edges, values, labels, roles, ids, name)| {
+                    let pairs: Vec<_> = edges.iter().map(|e| (e.0, e.1)).collect();
+                    let weights: Vec<_> = edges.iter().map(|e| e.2).collect();
+                    let weights = weighted.then_some(&weights[..]);
+                    let (adjacency, _) =
+                        Adjacency::from_edges(nodes, &pairs, weights, directed).unwrap();
+                    let features = if sparse {
+                        let offsets: Vec<usize> = (0..=nodes).map(|v| v * columns).collect();
+                        let indices: Vec<u32> =
+                            (0..nodes * columns).map(|at| (at % columns) as u32).collect();
+                        Features::Sparse(
+                            SparseRows::new(columns, &offsets, &indices, &values).unwrap(),
+                        )
+                    } else {
+                        Features::dense(nodes, columns, values).unwrap()
+                    };
+                    let classes = ["a", "ß", ""].map(str::to_owned).to_vec();
+                    let mut graph = Graph::new(
+                        name,
+                        adjacency,
+                        features,
+                        Labels::new(labels, classes).unwrap(),
+                    )
+                    .unwrap();
+                    if split {
+                        let role = |r: &usize| [Role::Train, Role::Val, Role::Test, Role::None][*r];
+                        graph =
+                            graph.with_split(Split::new(roles.iter().map(role).collect())).unwrap();
+                    }
+                    if named {
+                        // Any texts will do as groups, too.
+                        let columns = vec![
+                            GroupColumn::from_texts("any", &ids),
+                            GroupColumn::from_texts("ö", &ids),
+                        ];
+                        let ids =
+                            ids.iter().enumerate().map(|(v, id)| format!("{id}{v}")).collect();
+                        graph = graph.with_group_columns(columns).unwrap().with_ids(ids).unwrap();
+                    }
+                    graph
+                },
+            )
         },
     )
 }
@@ -128,14 +148,23 @@ pub(super) fn pickled_graph(lists: &[(u8, &[u8])]) -> Vec<u8> {
 }
 
 /// What Python 2 wrote for a scipy CSR matrix, without the memo.
-pub(super) fn pickled_csr(rows: u8, columns: u8, offsets: &[i32], indices: &[i32], values: &[f32]) -> Vec<u8> {
-    let integers = |values: &[i32]| values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
+pub(super) fn pickled_csr(
+    rows: u8,
+    columns: u8,
+    offsets: &[i32],
+    indices: &[i32],
+    values: &[f32],
+) -> Vec<u8> {
+    let integers =
+        |values: &[i32]| values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
     let data: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
     let mut bytes = b"\x80\x02cscipy.sparse.csr\ncsr_matrix\n)\x81}(U\x06_shape".to_vec();
     bytes.extend([b'K', rows, b'K', columns, 0x86]);
-    for (name, dtype, data) in
-        [("indptr", "i4", integers(offsets)), ("indices", "i4", integers(indices)), ("data", "f4", data)]
-    {
+    for (name, dtype, data) in [
+        ("indptr", "i4", integers(offsets)),
+        ("indices", "i4", integers(indices)),
+        ("data", "f4", data),
+    ] {
         bytes.extend([b'U', name.len() as u8]);
         bytes.extend(name.as_bytes());
         bytes.extend(array_instructions(&[b'K', (data.len() / 4) as u8], dtype, &data));
@@ -159,7 +188,9 @@ pub(super) fn pickled_array(shape: &[u8], dtype: &str, data: &[u8]) -> Vec<u8> {
 }
 
 fn array_instructions(shape: &[u8], dtype: &str, data: &[u8]) -> Vec<u8> {
-    let mut bytes = b"cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\x00\x85U\x01b\x87R(K\x01(".to_vec();
+    let mut bytes =
+        b"cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\x00\x85U\x01b\x87R(K\x01("
+            .to_vec();
     bytes.extend(shape);
     bytes.extend(b"tcnumpy\ndtype\nU\x02");
     bytes.extend(dtype.as_bytes());

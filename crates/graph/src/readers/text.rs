@@ -38,7 +38,13 @@ impl<'a> Lines<'a> {
         let file = File::open(path).map_err(|e| Error::io(path, e))?;
         budget.admit(file.metadata().map_err(|e| Error::io(path, e))?.len());
         let reader = Box::new(BufReader::new(MultiGzDecoder::new(file)));
-        Ok(Self { path: path.to_path_buf(), budget: Some(budget), reader, line: Vec::new(), number: 0 })
+        Ok(Self {
+            path: path.to_path_buf(),
+            budget: Some(budget),
+            reader,
+            line: Vec::new(),
+            number: 0,
+        })
     }
 
     /// The next line without its end; `None` after the last.
@@ -47,11 +53,22 @@ impl<'a> Lines<'a> {
         let place = format!(", line {}", self.number + 1);
         let unreadable = |e| from_io(&self.path, &place, &e, "readable text");
         // One byte more than the budget holds, so that a line which does not fit is noticed.
-        let most = self.budget.map_or(MAX_LINE, |budget| budget.left().saturating_add(1).min(MAX_LINE));
-        let read = self.reader.by_ref().take(most).read_until(b'\n', &mut self.line).map_err(unreadable)?;
+        let most =
+            self.budget.map_or(MAX_LINE, |budget| budget.left().saturating_add(1).min(MAX_LINE));
+        let read = self
+            .reader
+            .by_ref()
+            .take(most)
+            .read_until(b'\n', &mut self.line)
+            .map_err(unreadable)?;
         self.hold(read)?;
         if read as u64 == MAX_LINE {
-            return Err(Error::malformed(&self.path, place, format!("lines below {MAX_LINE} bytes"), "a longer one"));
+            return Err(Error::malformed(
+                &self.path,
+                place,
+                format!("lines below {MAX_LINE} bytes"),
+                "a longer one",
+            ));
         }
         if read == 0 {
             return Ok(None);
@@ -72,11 +89,17 @@ impl<'a> Lines<'a> {
     }
 
     /// An error about `column` (counted from 1) of the line read last.
-    pub(super) fn malformed(&self, column: usize, expected: impl Into<String>, found: impl Into<String>) -> Error {
+    pub(super) fn malformed(
+        &self,
+        column: usize,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Error {
         malformed(&self.path, self.number, column, expected, found)
     }
 
-    /// Reads numbers, `N` to a line and separated by `separator`, until the file ends; at most `limit` lines.
+    /// Reads numbers, `N` to a line and separated by `separator`, until the file ends; at most
+    /// `limit` lines.
     pub(super) fn numbers<T: FromStr + Copy, const N: usize>(
         mut self,
         separator: char,
@@ -87,7 +110,8 @@ impl<'a> Lines<'a> {
         loop {
             self.hold(size_of::<[T; N]>())?;
             let Some(line) = self.next()? else { break };
-            let parsed: Option<Vec<T>> = line.split(separator).map(|field| field.trim().parse().ok()).collect();
+            let parsed: Option<Vec<T>> =
+                line.split(separator).map(|field| field.trim().parse().ok()).collect();
             match parsed.and_then(|fields| <[T; N]>::try_from(fields).ok()) {
                 Some(row) if rows.len() < limit => rows.push(row),
                 Some(_) => return Err(self.malformed(1, format!("{limit} lines"), "more lines")),
@@ -120,7 +144,8 @@ pub(super) fn quoted(text: &str) -> String {
     }
 }
 
-/// Longer than any line of a dataset (one node's features); a bound for files that unpack to one endless line.
+/// Longer than any line of a dataset (one node's features); a bound for files that unpack to one
+/// endless line.
 const MAX_LINE: u64 = 1 << 26;
 
 #[cfg(test)]
@@ -145,9 +170,14 @@ mod tests {
     fn errors_name_the_line() {
         let folder = Folder::new();
         folder.write("a.txt", b"1,2\nx\n");
-        let read = |limit| Lines::open(&folder.path("a.txt")).unwrap().numbers::<u32, 2>(',', "two numbers", limit);
+        let read = |limit| {
+            Lines::open(&folder.path("a.txt")).unwrap().numbers::<u32, 2>(',', "two numbers", limit)
+        };
         let message = read(9).unwrap_err().to_string();
-        assert!(message.ends_with("a.txt, line 2, column 1: expected two numbers, found `x`"), "{message}");
+        assert!(
+            message.ends_with("a.txt, line 2, column 1: expected two numbers, found `x`"),
+            "{message}"
+        );
         folder.write("a.txt", b"1,2\n1,2\n");
         assert!(read(1).unwrap_err().to_string().contains("more lines"));
         folder.write("a.txt", b"1,2\n\xff\n");
@@ -167,7 +197,10 @@ mod tests {
             lines.numbers::<i64, 1>(',', "a number", usize::MAX).unwrap_err().to_string()
         };
         let short = read(&"0\n".repeat(6 << 20));
-        assert!(short.contains("a.txt.gz, line ") && short.contains("bytes unpacked in all (32 MiB"), "{short}");
+        assert!(
+            short.contains("a.txt.gz, line ") && short.contains("bytes unpacked in all (32 MiB"),
+            "{short}"
+        );
         let endless = read(&"0".repeat(48 << 20));
         assert!(endless.contains("a.txt.gz, line 1: expected at most"), "{endless}");
     }

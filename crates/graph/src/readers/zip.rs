@@ -1,10 +1,12 @@
-//! Reading the entries of a zip archive: the container of `.npz`, and of datasets that are published as one file.
+//! Reading the entries of a zip archive: the container of `.npz`, and of datasets that are
+//! published as one file.
 //!
-//! Only what numpy and they need is understood: one volume, entries stored or deflated, zip64 where needed. Files from
-//! strangers are expected here, so nothing is believed before it is checked: every offset and length is compared with
-//! the length of the file, and an entry that claims to unpack to more than deflate can produce is refused. So are two
-//! entries of one name, of which others take the last, and entries that share bytes, with which a small file could
-//! promise the same bytes again and again.
+//! Only what numpy and they need is understood: one volume, entries stored or deflated, zip64 where
+//! needed. Files from strangers are expected here, so nothing is believed before it is checked:
+//! every offset and length is compared with the length of the file, and an entry that claims to
+//! unpack to more than deflate can produce is refused. So are two entries of one name, of which
+//! others take the last, and entries that share bytes, with which a small file could promise the
+//! same bytes again and again.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -72,7 +74,9 @@ impl Archive {
 
     /// Starts reading an entry; `None` if there is none of that name.
     pub(crate) fn entry(&mut self, name: &str) -> io::Result<Option<Entry<'_>>> {
-        let Some(contents) = self.position.get(name).map(|at| &self.entries[*at]) else { return Ok(None) };
+        let Some(contents) = self.position.get(name).map(|at| &self.entries[*at]) else {
+            return Ok(None);
+        };
         self.file.seek(SeekFrom::Start(contents.header_at))?;
         let mut header = [0u8; LOCAL_HEADER];
         self.file.read_exact(&mut header)?;
@@ -81,9 +85,17 @@ impl Archive {
         }
         self.file.seek_relative(i64::from(u16_at(&header, 26)) + i64::from(u16_at(&header, 28)))?;
         let packed = self.file.by_ref().take(contents.packed);
-        let unpacked: Box<dyn Read + '_> =
-            if contents.deflated { Box::new(DeflateDecoder::new(packed)) } else { Box::new(packed) };
-        Ok(Some(Entry { unpacked, size: contents.size, expected_crc: contents.crc, crc: Crc::new() }))
+        let unpacked: Box<dyn Read + '_> = if contents.deflated {
+            Box::new(DeflateDecoder::new(packed))
+        } else {
+            Box::new(packed)
+        };
+        Ok(Some(Entry {
+            unpacked,
+            size: contents.size,
+            expected_crc: contents.crc,
+            crc: Crc::new(),
+        }))
     }
 }
 
@@ -123,7 +135,8 @@ impl Read for Entry<'_> {
 
 /// Finds the table of contents by the record at the end of the file and returns its bytes.
 fn find_directory(file: &mut BufReader<File>, length: u64) -> io::Result<Vec<u8>> {
-    // The end record is followed by a comment of at most 64 KiB and preceded, in zip64, by a 20-byte locator.
+    // The end record is followed by a comment of at most 64 KiB and preceded, in zip64, by a
+    // 20-byte locator.
     let tail_at = length.saturating_sub((END_RECORD + LOCATOR + usize::from(u16::MAX)) as u64);
     let tail = read_at(file, tail_at, length - tail_at)?;
     let is_end = |&at: &usize| {
@@ -134,7 +147,8 @@ fn find_directory(file: &mut BufReader<File>, length: u64) -> io::Result<Vec<u8>
     let at = (0..=last_start).rev().find(is_end).ok_or_else(not_a_zip)?;
     let end = &tail[at..];
     let (mut size, mut start) = (u64::from(u32_at(end, 12)), u64::from(u32_at(end, 16)));
-    if let Some(locator) = at.checked_sub(LOCATOR).map(|from| &tail[from..at]).filter(|l| l.starts_with(b"PK\x06\x07"))
+    if let Some(locator) =
+        at.checked_sub(LOCATOR).map(|from| &tail[from..at]).filter(|l| l.starts_with(b"PK\x06\x07"))
     {
         let record = read_at(file, u64_at(locator, 8), END_RECORD_64)?;
         if record.len() as u64 != END_RECORD_64 || !record.starts_with(b"PK\x06\x06") {
@@ -180,12 +194,17 @@ fn read_contents(header: &[u8], name: &[u8], extra: &[u8]) -> io::Result<Content
     let deflated = match u16_at(header, 10) {
         0 => false,
         8 => true,
-        other => return Err(broken(format!("entry {name} is packed by method {other}, not stored or deflated"))),
+        other => {
+            return Err(broken(format!(
+                "entry {name} is packed by method {other}, not stored or deflated"
+            )));
+        }
     };
     Ok(Contents { name, deflated, crc: u32_at(header, 16), packed, size, header_at })
 }
 
-/// The packed size, size and offset of an entry, taken from the zip64 field where 32 bits were too few.
+/// The packed size, size and offset of an entry, taken from the zip64 field where 32 bits were too
+/// few.
 ///
 /// The field holds only the numbers that did not fit, in the order size, packed size, offset.
 fn wide_fields([packed, size, header_at]: [u32; 3], mut extra: &[u8]) -> io::Result<[u64; 3]> {
@@ -215,21 +234,32 @@ fn check_contents(contents: &Contents, length: u64) -> io::Result<()> {
     if header_at.checked_add(*packed).is_none_or(|end| end > length) {
         return Err(broken(format!("entry {name} reaches past the end of the file")));
     }
-    let most = if *deflated { packed.saturating_mul(MAX_RATIO).saturating_add(MAX_RATIO) } else { *packed };
+    let most = if *deflated {
+        packed.saturating_mul(MAX_RATIO).saturating_add(MAX_RATIO)
+    } else {
+        *packed
+    };
     if *size > most {
-        return Err(broken(format!("entry {name} claims {size} bytes, more than its {packed} packed bytes can hold")));
+        return Err(broken(format!(
+            "entry {name} claims {size} bytes, more than its {packed} packed bytes can hold"
+        )));
     }
     Ok(())
 }
 
-/// Refuses entries that share bytes of the file. What stands between an entry's header and its packed bytes is not known
-/// yet, so it is taken as nothing: entries that are apart are never refused.
+/// Refuses entries that share bytes of the file. What stands between an entry's header and its
+/// packed bytes is not known yet, so it is taken as nothing: entries that are apart are never
+/// refused.
 fn check_apart(entries: &[Contents]) -> io::Result<()> {
     let mut in_order: Vec<&Contents> = entries.iter().collect();
     in_order.sort_by_key(|entry| entry.header_at);
-    let end = |entry: &Contents| entry.header_at.saturating_add(LOCAL_HEADER as u64).saturating_add(entry.packed);
+    let end = |entry: &Contents| {
+        entry.header_at.saturating_add(LOCAL_HEADER as u64).saturating_add(entry.packed)
+    };
     match in_order.windows(2).find(|pair| end(pair[0]) > pair[1].header_at) {
-        Some(pair) => Err(broken(format!("entries {} and {} that share bytes", pair[0].name, pair[1].name))),
+        Some(pair) => {
+            Err(broken(format!("entries {} and {} that share bytes", pair[0].name, pair[1].name)))
+        }
         None => Ok(()),
     }
 }
@@ -276,7 +306,11 @@ mod tests {
     fn sample(method: CompressionMethod, wide: bool) -> Vec<u8> {
         let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
         for (name, text) in [("a", "first"), ("b", "second, second, second")] {
-            zip.start_file(name, SimpleFileOptions::default().compression_method(method).large_file(wide)).unwrap();
+            zip.start_file(
+                name,
+                SimpleFileOptions::default().compression_method(method).large_file(wide),
+            )
+            .unwrap();
             zip.write_all(text.as_bytes()).unwrap();
         }
         zip.set_comment("a comment").unwrap();
@@ -322,7 +356,9 @@ mod tests {
     fn claims_that_cannot_be_true_are_refused() {
         let original = sample(CompressionMethod::Deflated, false);
         let directory = original.windows(4).position(|w| w == b"PK\x01\x02").unwrap();
-        for (field, reason) in [(24, "can hold"), (20, "past the end"), (42, "past the end"), (8, "encrypted")] {
+        for (field, reason) in
+            [(24, "can hold"), (20, "past the end"), (42, "past the end"), (8, "encrypted")]
+        {
             let mut bytes = original.clone();
             bytes[directory + field..directory + field + 3].fill(0x7f);
             let found = open(&bytes).err().expect("refused").to_string();
@@ -341,7 +377,10 @@ mod tests {
         for header_at in [0u32, 8] {
             let mut shared = original.clone();
             shared[second + 42..second + 46].copy_from_slice(&header_at.to_le_bytes());
-            assert_eq!(open(&shared).err().unwrap().to_string(), "entries a and b that share bytes");
+            assert_eq!(
+                open(&shared).err().unwrap().to_string(),
+                "entries a and b that share bytes"
+            );
         }
     }
 }

@@ -4,8 +4,8 @@ use super::Alike;
 use crate::kernels::spmm::spmm;
 use crate::{Csr, Matrix, Pool, Real};
 
-/// Â = E + diag(s)·B·diag(s), with a sparse E and a symmetric 0/1 relation B. E has few entries and B many, which are never
-/// multiplied.
+/// Â = E + diag(s)·B·diag(s), with a sparse E and a symmetric 0/1 relation B. E has few entries and
+/// B many, which are never multiplied.
 #[derive(Clone, Debug)]
 pub struct Mixture<T> {
     edges: Csr<T>,

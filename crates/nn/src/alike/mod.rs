@@ -1,7 +1,8 @@
 //! Who is alike: a symmetric 0/1 relation B between nodes, and B·Y without the multiplications.
 //!
-//! Nodes that look the same to a model are alike to the same nodes, so rows of B resemble each other. A row is kept as its differences
-//! from another one, and (BY)ᵢ = (BY)ⱼ + Σ added − Σ removed: work is the number of differences instead of the number of 1s.
+//! Nodes that look the same to a model are alike to the same nodes, so rows of B resemble each
+//! other. A row is kept as its differences from another one, and (BY)ᵢ = (BY)ⱼ + Σ added − Σ
+//! removed: work is the number of differences instead of the number of 1s.
 
 mod bits;
 mod mixture;
@@ -16,7 +17,8 @@ use crate::{Matrix, Pool, Real};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 
-/// Rows that are told from each other. Blocks are independent: the unit of parallelism, and what bounds the search to n·BLOCK pairs.
+/// Rows that are told from each other. Blocks are independent: the unit of parallelism, and what
+/// bounds the search to n·BLOCK pairs.
 const BLOCK: usize = 2048;
 
 /// Stands for the empty row.
@@ -35,9 +37,11 @@ pub struct Alike {
 /// Rows as differences, a block after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct Told {
-    /// The place, counted from the start of the block, that a place is told from; [`EMPTY`] is the empty row.
+    /// The place, counted from the start of the block, that a place is told from; [`EMPTY`] is the
+    /// empty row.
     pub(crate) from: Vec<u32>,
-    /// Where the nodes of each place start that come in, and those that go; both end where the next start.
+    /// Where the nodes of each place start that come in, and those that go; both end where the next
+    /// start.
     pub(crate) starts: Vec<[usize; 2]>,
     pub(crate) nodes: Vec<u32>,
 }
@@ -53,7 +57,10 @@ impl Alike {
         for (v, (first, row)) in bits.rows_mut().into_iter().enumerate() {
             set(row, first, v);
             for &u in &lists[v] {
-                assert!(u as usize == v || lists[u as usize].contains(&(v as u32)), "{u} is alike to {v}");
+                assert!(
+                    u as usize == v || lists[u as usize].contains(&(v as u32)),
+                    "{u} is alike to {v}"
+                );
                 set(row, first, u as usize);
             }
         }
@@ -63,8 +70,10 @@ impl Alike {
     /// From bits whose rows and columns are nodes in the order `order`.
     pub(crate) fn new(bits: &Bits, order: &[u32]) -> Self {
         let starts: Vec<usize> = (0..bits.rows()).step_by(BLOCK).collect();
-        let links: Vec<Vec<tree::Link>> =
-            starts.par_iter().map(|&start| tree::links(bits, start..(start + BLOCK).min(bits.rows()))).collect();
+        let links: Vec<Vec<tree::Link>> = starts
+            .par_iter()
+            .map(|&start| tree::links(bits, start..(start + BLOCK).min(bits.rows())))
+            .collect();
         let mut told = Told { from: Vec::new(), starts: Vec::new(), nodes: Vec::new() };
         for block in &links {
             for link in block {
@@ -100,9 +109,11 @@ impl Alike {
     pub fn lists(&self) -> Vec<Vec<u32>> {
         let mut rows: Vec<BTreeSet<u32>> = Vec::with_capacity(self.len());
         for (place, &from) in self.told.from.iter().enumerate() {
-            let ([start, middle], [end, _]) = (self.told.starts[place], self.told.starts[place + 1]);
+            let ([start, middle], [end, _]) =
+                (self.told.starts[place], self.told.starts[place + 1]);
             let base = place / BLOCK * BLOCK;
-            let mut row = if from == EMPTY { BTreeSet::new() } else { rows[base + from as usize].clone() };
+            let mut row =
+                if from == EMPTY { BTreeSet::new() } else { rows[base + from as usize].clone() };
             row.extend(&self.told.nodes[start..middle]);
             self.told.nodes[middle..end].iter().for_each(|u| _ = row.remove(u));
             rows.push(row);
@@ -137,7 +148,13 @@ impl Alike {
     ///
     /// # Panics
     /// If the shapes do not fit.
-    pub(crate) fn add_scaled_product<T: Real>(&self, scale: &[T], y: &Matrix<T>, out: &mut Matrix<T>, pool: &Pool<T>) {
+    pub(crate) fn add_scaled_product<T: Real>(
+        &self,
+        scale: &[T],
+        y: &Matrix<T>,
+        out: &mut Matrix<T>,
+        pool: &Pool<T>,
+    ) {
         let mut scaled = pool.take(y.rows(), y.columns());
         for (v, factor) in scale.iter().enumerate() {
             let row = scaled.row_mut(v).iter_mut().zip(y.row(v));

@@ -1,11 +1,12 @@
-//! Rows of bits as differences from each other: a minimum spanning tree over the rows of a block and the empty row.
+//! Rows of bits as differences from each other: a minimum spanning tree over the rows of a block
+//! and the empty row.
 
 use super::bits::{Bits, ones};
 use crate::kernels::differences;
 use std::ops::Range;
 
-/// How many additions and subtractions may lie between the empty row and a row, per 1 of the row; a longer chain starts anew. So
-/// rounding errors stay of the order of a plain sum's.
+/// How many additions and subtractions may lie between the empty row and a row, per 1 of the row; a
+/// longer chain starts anew. So rounding errors stay of the order of a plain sum's.
 const CHAIN: usize = 2;
 
 /// A row without its leading and trailing zeros.
@@ -33,15 +34,16 @@ impl<'a> Trimmed<'a> {
     }
 }
 
-/// A row of a block, and the one before it in the block that it is told from; none is the empty row.
+/// A row of a block, and the one before it in the block that it is told from; none is the empty
+/// row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
     pub(crate) row: u32,
     pub(crate) from: Option<u32>,
 }
 
-/// The rows `block` in an order in which each is told from an earlier one with few differences: Prim's algorithm from the empty
-/// row. `from` counts places of that order.
+/// The rows `block` in an order in which each is told from an earlier one with few differences:
+/// Prim's algorithm from the empty row. `from` counts places of that order.
 pub(crate) fn links(bits: &Bits, block: Range<usize>) -> Vec<Link> {
     let rows: Vec<Trimmed<'_>> = block.clone().map(|r| Trimmed::new(bits, r)).collect();
     let mut waiting: Vec<u32> = (0..rows.len() as u32).collect();
@@ -64,9 +66,16 @@ pub(crate) fn links(bits: &Bits, block: Range<usize>) -> Vec<Link> {
 }
 
 /// Calls `each(column, added)` for every bit in which `row` differs from `from`.
-pub(crate) fn differences(bits: &Bits, row: usize, from: Option<usize>, mut each: impl FnMut(u32, bool)) {
+pub(crate) fn differences(
+    bits: &Bits,
+    row: usize,
+    from: Option<usize>,
+    mut each: impl FnMut(u32, bool),
+) {
     let own = Trimmed::new(bits, row);
-    let other = from.map_or(Trimmed { first: own.first, words: &[], length: 0 }, |from| Trimmed::new(bits, from));
+    let other = from.map_or(Trimmed { first: own.first, words: &[], length: 0 }, |from| {
+        Trimmed::new(bits, from)
+    });
     let start = if other.words.is_empty() { own.first } else { own.first.min(other.first) };
     let end = (own.first + own.words.len()).max(other.first + other.words.len());
     for k in start..end {

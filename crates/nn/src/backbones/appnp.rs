@@ -1,10 +1,11 @@
 //! Predict then propagate: APPNP (Gasteiger, Bojchevski and Günnemann, ICLR 2019).
 //!
-//! H = MLP(X), Z⁰ = H, Zᵏ⁺¹ = (1 − α) P Zᵏ + α H for k < K, logits = Zᴷ, with K = 10, α = 0.1 and P =
-//! D̃^{-1/2}(A+I)D̃^{-1/2} or, under topology boosting, any matrix of that pattern.
+//! H = MLP(X), Z⁰ = H, Zᵏ⁺¹ = (1 − α) P Zᵏ + α H for k < K, logits = Zᴷ, with K = 10, α = 0.1 and P
+//! = D̃^{-1/2}(A+I)D̃^{-1/2} or, under topology boosting, any matrix of that pattern.
 //!
-//! The perceptron has the parameters of `mlp`; the hidden representation is its hidden layer, so it stands before any
-//! hop. Departures from the paper: dropout on hidden layers only, neither on the features nor on P.
+//! The perceptron has the parameters of `mlp`; the hidden representation is its hidden layer, so it
+//! stands before any hop. Departures from the paper: dropout on hidden layers only, neither on the
+//! features nor on P.
 
 use super::mlp::perceptron;
 use super::{Architecture, Backbone, Output, Plan};
@@ -35,8 +36,15 @@ impl<T: Real> Backbone<T> for Appnp {
         Plan::new(HOPS, (self.0.layers > 1).then_some(0))
     }
 
-    fn forward<'a>(&self, tape: &mut Tape<'a, T>, params: &[Var], view: &'a View<T>, dropout: Dropout) -> Output {
-        let Output { logits: mut own, hidden } = perceptron(tape, params, view, dropout, self.0.layers);
+    fn forward<'a>(
+        &self,
+        tape: &mut Tape<'a, T>,
+        params: &[Var],
+        view: &'a View<T>,
+        dropout: Dropout,
+    ) -> Output {
+        let Output { logits: mut own, hidden } =
+            perceptron(tape, params, view, dropout, self.0.layers);
         let (stay, leave) = (T::of(TELEPORT), T::of(1.0 - TELEPORT));
         let mut z = own;
         for l in 0..HOPS {

@@ -1,16 +1,16 @@
 //! Graph attention network (Veličković et al., ICLR 2018).
 //!
-//! Per layer and head, with Z = H W cut into heads: eᵤᵥ = LeakyReLU(⟨a, zᵤ⟩ + ⟨b, zᵥ⟩) with slope 0.2, αᵤᵥ = Pᵥᵤ
-//! exp(eᵤᵥ) / Σ_w Pᵥ_w exp(e_wᵥ) over the neighbours of v and v itself, h'ᵥ = Σᵤ αᵤᵥ zᵤ. Hidden layers put their
-//! heads side by side; the last layer has one head.
+//! Per layer and head, with Z = H W cut into heads: eᵤᵥ = LeakyReLU(⟨a, zᵤ⟩ + ⟨b, zᵥ⟩) with slope
+//! 0.2, αᵤᵥ = Pᵥᵤ exp(eᵤᵥ) / Σ_w Pᵥ_w exp(e_wᵥ) over the neighbours of v and v itself, h'ᵥ = Σᵤ αᵤᵥ
+//! zᵤ. Hidden layers put their heads side by side; the last layer has one head.
 //!
-//! P has ones on A + I, which is the paper's attention exactly. Edge weights, where the graph has them, and topology
-//! boosting make it a prior: a message of weight 2 counts like two of weight 1.
+//! P has ones on A + I, which is the paper's attention exactly. Edge weights, where the graph has
+//! them, and topology boosting make it a prior: a message of weight 2 counts like two of weight 1.
 //!
-//! W: width × width, a and b: heads × width of a head, by Glorot's rule; bias 0. Departures from the paper, to share
-//! one protocol with all other networks: relu instead of ELU, dropout on hidden layers only, neither on the features
-//! nor on attention. The hidden width is the width of all heads together: 8 of them, or the most of 4, 2, 1 that
-//! divide it.
+//! W: width × width, a and b: heads × width of a head, by Glorot's rule; bias 0. Departures from
+//! the paper, to share one protocol with all other networks: relu instead of ELU, dropout on hidden
+//! layers only, neither on the features nor on attention. The hidden width is the width of all
+//! heads together: 8 of them, or the most of 4, 2, 1 that divide it.
 //!
 //! Memory is O(arcs · heads + nodes · width).
 
@@ -37,7 +37,8 @@ impl Gat {
 impl<T: Real> Backbone<T> for Gat {
     fn shapes(&self) -> Vec<TensorShape> {
         let layer = |l: usize| {
-            let (from, to, name) = (self.0.width(l), self.0.width(l + 1), format!("layer{}", l + 1));
+            let (from, to, name) =
+                (self.0.width(l), self.0.width(l + 1), format!("layer{}", l + 1));
             let heads = self.heads(l);
             [
                 TensorShape::weight(format!("{name}.weight"), from, to),
@@ -53,7 +54,13 @@ impl<T: Real> Backbone<T> for Gat {
         Plan { operator: Operator::Ones, ..Plan::new(self.0.layers, self.0.hidden_hops()) }
     }
 
-    fn forward<'a>(&self, tape: &mut Tape<'a, T>, params: &[Var], view: &'a View<T>, dropout: Dropout) -> Output {
+    fn forward<'a>(
+        &self,
+        tape: &mut Tape<'a, T>,
+        params: &[Var],
+        view: &'a View<T>,
+        dropout: Dropout,
+    ) -> Output {
         let last = self.0.layers - 1;
         let mut h = None;
         for l in 0..=last {

@@ -1,9 +1,10 @@
 //! Graph convolutional network (Kipf and Welling, ICLR 2017).
 //!
-//! H⁰ = X, Hˡ⁺¹ = dropout(relu(P Hˡ Wˡ + bˡ)), logits = P Hᴸ⁻¹ Wᴸ⁻¹ + bᴸ⁻¹, with P = D̃^{-1/2}(A+I)D̃^{-1/2}
-//! or, under topology boosting, any matrix of that pattern.
+//! H⁰ = X, Hˡ⁺¹ = dropout(relu(P Hˡ Wˡ + bˡ)), logits = P Hᴸ⁻¹ Wᴸ⁻¹ + bᴸ⁻¹, with P =
+//! D̃^{-1/2}(A+I)D̃^{-1/2} or, under topology boosting, any matrix of that pattern.
 //!
-//! P(HW) and (PH)W are the same; whichever side is narrower is propagated. With noise on the messages it is always HW.
+//! P(HW) and (PH)W are the same; whichever side is narrower is propagated. With noise on the
+//! messages it is always HW.
 
 use super::{Architecture, Backbone, Output, Plan, first_product, propagate};
 use crate::{Dropout, Real, Tape, TensorShape, Var, View};
@@ -29,7 +30,13 @@ impl<T: Real> Backbone<T> for Gcn {
         Plan { propagate_features, ..Plan::new(self.0.layers, self.0.hidden_hops()) }
     }
 
-    fn forward<'a>(&self, tape: &mut Tape<'a, T>, params: &[Var], view: &'a View<T>, dropout: Dropout) -> Output {
+    fn forward<'a>(
+        &self,
+        tape: &mut Tape<'a, T>,
+        params: &[Var],
+        view: &'a View<T>,
+        dropout: Dropout,
+    ) -> Output {
         let last = self.0.layers - 1;
         let mut h = None;
         for l in 0..=last {

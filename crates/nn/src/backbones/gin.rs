@@ -1,14 +1,15 @@
 //! Graph isomorphism network (Xu, Hu, Leskovec and Jegelka, ICLR 2019).
 //!
-//! H⁰ = X, Hˡ⁺¹ = dropout(relu(MLPˡ((1 + εˡ) Hˡ + P Hˡ))) with P = A, the sum over neighbours (by edge weight where
-//! there are weights), ε learnt from 0, and MLP(M) = relu(M W₁ + b₁) W₂ + b₂. In the last layer the MLP is one linear
-//! map, the classifier: logits = ((1 + ε) H + P H) W + b.
+//! H⁰ = X, Hˡ⁺¹ = dropout(relu(MLPˡ((1 + εˡ) Hˡ + P Hˡ))) with P = A, the sum over neighbours (by
+//! edge weight where there are weights), ε learnt from 0, and MLP(M) = relu(M W₁ + b₁) W₂ + b₂. In
+//! the last layer the MLP is one linear map, the classifier: logits = ((1 + ε) H + P H) W + b.
 //!
-//! W by Glorot's rule, b = 0. Departures from the paper: no batch normalisation, whose statistics belong to one
-//! client's graph; the classifier reads the last layer alone, for it names nodes, not graphs.
+//! W by Glorot's rule, b = 0. Departures from the paper: no batch normalisation, whose statistics
+//! belong to one client's graph; the classifier reads the last layer alone, for it names nodes, not
+//! graphs.
 //!
-//! The first map of an MLP is linear, so ((1 + ε) H + P H) W₁ = (1 + ε) H W₁ + P(H W₁): sparse features stay sparse,
-//! and messages are as narrow as they can be.
+//! The first map of an MLP is linear, so ((1 + ε) H + P H) W₁ = (1 + ε) H W₁ + P(H W₁): sparse
+//! features stay sparse, and messages are as narrow as they can be.
 
 use super::{Architecture, Backbone, Output, Plan, first_product};
 use crate::{Dropout, Operator, Real, Tape, TensorShape, Var, View};
@@ -30,7 +31,8 @@ impl Gin {
 impl<T: Real> Backbone<T> for Gin {
     fn shapes(&self) -> Vec<TensorShape> {
         let layer = |l: usize| {
-            let (from, to, name) = (self.0.width(l), self.0.width(l + 1), format!("layer{}", l + 1));
+            let (from, to, name) =
+                (self.0.width(l), self.0.width(l + 1), format!("layer{}", l + 1));
             let second = [
                 TensorShape::weight(format!("{name}.weight2"), to, to),
                 TensorShape::bias(format!("{name}.bias2"), to),
@@ -50,7 +52,13 @@ impl<T: Real> Backbone<T> for Gin {
         Plan { operator: Operator::Sum, ..Plan::new(self.0.layers, self.0.hidden_hops()) }
     }
 
-    fn forward<'a>(&self, tape: &mut Tape<'a, T>, params: &[Var], view: &'a View<T>, dropout: Dropout) -> Output {
+    fn forward<'a>(
+        &self,
+        tape: &mut Tape<'a, T>,
+        params: &[Var],
+        view: &'a View<T>,
+        dropout: Dropout,
+    ) -> Output {
         let last = self.0.layers - 1;
         let mut h = None;
         for l in 0..=last {
@@ -73,7 +81,13 @@ impl<T: Real> Backbone<T> for Gin {
 }
 
 /// P Z + (1 + ε) Z.
-fn aggregate<'a, T: Real>(tape: &mut Tape<'a, T>, view: &'a View<T>, l: usize, sent: Var, epsilon: Var) -> Var {
+fn aggregate<'a, T: Real>(
+    tape: &mut Tape<'a, T>,
+    view: &'a View<T>,
+    l: usize,
+    sent: Var,
+    epsilon: Var,
+) -> Var {
     let heard = tape.propagate(view, l, sent);
     let own = tape.own_rows(view.block(l), sent);
     if own != sent {

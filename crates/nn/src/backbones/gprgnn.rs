@@ -1,12 +1,13 @@
 //! Generalised PageRank: GPR-GNN (Chien, Peng, Li and Milenkovic, ICLR 2021).
 //!
-//! H = MLP(X), logits = Σₖ γₖ Pᵏ H for k = 0, …, K, with K = 10, P = D̃^{-1/2}(A+I)D̃^{-1/2} or, under topology
-//! boosting, any matrix of that pattern, and learnt γ, which may become negative: a filter that can pass what differs
-//! between neighbours, not only what they share.
+//! H = MLP(X), logits = Σₖ γₖ Pᵏ H for k = 0, …, K, with K = 10, P = D̃^{-1/2}(A+I)D̃^{-1/2} or,
+//! under topology boosting, any matrix of that pattern, and learnt γ, which may become negative: a
+//! filter that can pass what differs between neighbours, not only what they share.
 //!
-//! γ starts as personalised PageRank, γₖ = α(1 − α)ᵏ and γ_K = (1 − α)ᴷ with α = 0.1; the perceptron has the
-//! parameters of `mlp`, and its hidden layer is the hidden representation. Departures from the paper: dropout on
-//! hidden layers only; weight decay, where the optimiser has any, treats γ like every other tensor.
+//! γ starts as personalised PageRank, γₖ = α(1 − α)ᵏ and γ_K = (1 − α)ᴷ with α = 0.1; the
+//! perceptron has the parameters of `mlp`, and its hidden layer is the hidden representation.
+//! Departures from the paper: dropout on hidden layers only; weight decay, where the optimiser has
+//! any, treats γ like every other tensor.
 
 use super::mlp::perceptron;
 use super::{Architecture, Backbone, Output, Plan};
@@ -39,8 +40,15 @@ impl<T: Real> Backbone<T> for GprGnn {
         Plan::new(HOPS, (self.0.layers > 1).then_some(0))
     }
 
-    fn forward<'a>(&self, tape: &mut Tape<'a, T>, params: &[Var], view: &'a View<T>, dropout: Dropout) -> Output {
-        let Output { logits: mut z, hidden } = perceptron(tape, params, view, dropout, self.0.layers);
+    fn forward<'a>(
+        &self,
+        tape: &mut Tape<'a, T>,
+        params: &[Var],
+        view: &'a View<T>,
+        dropout: Dropout,
+    ) -> Output {
+        let Output { logits: mut z, hidden } =
+            perceptron(tape, params, view, dropout, self.0.layers);
         let gamma = params[2 * self.0.layers];
         let mut sum = tape.add_scaled(None, z, T::ZERO, (gamma, 0));
         for l in 0..HOPS {

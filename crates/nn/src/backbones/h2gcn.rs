@@ -1,17 +1,18 @@
 //! H2GCN (Zhu et al., NeurIPS 2020): for graphs whose neighbours differ.
 //!
-//! R⁰ = relu(X Wₑ + bₑ), Rᵏ⁺¹ = [P₁ Rᵏ | P₂ Rᵏ] for k < K, logits = dropout([R⁰ | R¹ | … | Rᴷ]) W + b, with K the
-//! number of layers (2 is the paper's). P₁ = D₁^{-1/2} A₁ D₁^{-1/2} for neighbours and P₂ the same for nodes exactly
-//! two hops apart; neither has loops. So a node and its two neighbourhoods keep columns of their own up to the
-//! classifier, which may weigh them with opposite signs.
+//! R⁰ = relu(X Wₑ + bₑ), Rᵏ⁺¹ = [P₁ Rᵏ | P₂ Rᵏ] for k < K, logits = dropout([R⁰ | R¹ | … | Rᴷ]) W +
+//! b, with K the number of layers (2 is the paper's). P₁ = D₁^{-1/2} A₁ D₁^{-1/2} for neighbours
+//! and P₂ the same for nodes exactly two hops apart; neither has loops. So a node and its two
+//! neighbourhoods keep columns of their own up to the classifier, which may weigh them with
+//! opposite signs.
 //!
-//! Rᵏ is 2ᵏ·h wide and the classifier reads (2ᴷ⁺¹ − 1)·h columns: that is the hidden representation, after all hops.
-//! Weights by Glorot's rule, biases 0. Departure from the paper: both maps have a bias, like those of all other
-//! networks here.
+//! Rᵏ is 2ᵏ·h wide and the classifier reads (2ᴷ⁺¹ − 1)·h columns: that is the hidden
+//! representation, after all hops. Weights by Glorot's rule, biases 0. Departure from the paper:
+//! both maps have a bias, like those of all other networks here.
 //!
-//! Topology boosting weighs the edges of P₁. P₂ is the graph's own, unweighted: no edge lies between nodes two hops
-//! apart. It has Σᵥ |N₂(v)| entries, up to Σᵥ d(v)², which on graphs with hubs is far more than there are edges;
-//! nothing caps it.
+//! Topology boosting weighs the edges of P₁. P₂ is the graph's own, unweighted: no edge lies
+//! between nodes two hops apart. It has Σᵥ |N₂(v)| entries, up to Σᵥ d(v)², which on graphs with
+//! hubs is far more than there are edges; nothing caps it.
 
 use super::{Architecture, Backbone, Output, Plan, first_product};
 use crate::{Dropout, Operator, Real, Tape, TensorShape, Var, View};
@@ -43,7 +44,13 @@ impl<T: Real> Backbone<T> for H2Gcn {
         Plan { operator: Operator::Symmetric, two_hops: true, ..Plan::new(rounds, Some(rounds)) }
     }
 
-    fn forward<'a>(&self, tape: &mut Tape<'a, T>, params: &[Var], view: &'a View<T>, dropout: Dropout) -> Output {
+    fn forward<'a>(
+        &self,
+        tape: &mut Tape<'a, T>,
+        params: &[Var],
+        view: &'a View<T>,
+        dropout: Dropout,
+    ) -> Output {
         let z = first_product(tape, view, params[0]).0;
         let embedded = tape.hidden(z, params[1], view.frontier(0), Dropout::off(), 0);
         let (mut round, mut all) = (embedded, embedded);
@@ -57,7 +64,8 @@ impl<T: Real> Backbone<T> for H2Gcn {
             let own = tape.own_rows(block, all);
             round = tape.concat(&[near, far]);
             let joined = tape.concat(&[own, near, far]);
-            // Products and copies do not read their operands on the way back; relu reads what it put out.
+            // Products and copies do not read their operands on the way back; relu reads what it
+            // put out.
             let done = [near, far, own, all];
             done.into_iter().filter(|var| *var != embedded).for_each(|var| tape.release(var));
             all = joined;

@@ -23,12 +23,19 @@ impl<T: Real> Backbone<T> for Mlp {
         Plan::new(0, (self.0.layers > 1).then_some(0))
     }
 
-    fn forward<'a>(&self, tape: &mut Tape<'a, T>, params: &[Var], view: &'a View<T>, dropout: Dropout) -> Output {
+    fn forward<'a>(
+        &self,
+        tape: &mut Tape<'a, T>,
+        params: &[Var],
+        view: &'a View<T>,
+        dropout: Dropout,
+    ) -> Output {
         perceptron(tape, params, view, dropout, self.0.layers)
     }
 }
 
-/// The perceptron of all nodes whose features the view reads; its parameters are the first of the network.
+/// The perceptron of all nodes whose features the view reads; its parameters are the first of the
+/// network.
 pub(super) fn perceptron<'a, T: Real>(
     tape: &mut Tape<'a, T>,
     params: &[Var],

@@ -43,7 +43,14 @@ impl<T> Default for Extra<T> {
 impl<'a, T: Real> Pass<'a, T> {
     /// A pass without dropout and without noise that computes everything anew.
     pub fn new(backbone: &'a dyn Backbone<T>, view: &'a View<T>, pool: &'a Pool<T>) -> Self {
-        Self { backbone, view, pool, dropout: Dropout::off(), noise: MessageNoise::off(), recalls: false }
+        Self {
+            backbone,
+            view,
+            pool,
+            dropout: Dropout::off(),
+            noise: MessageNoise::off(),
+            recalls: false,
+        }
     }
 
     /// With dropout.
@@ -58,8 +65,8 @@ impl<'a, T: Real> Pass<'a, T> {
         Self { noise, ..self }
     }
 
-    /// With what the view remembers ([`View::remember`]), if `recalls`: the caller vouches that it belongs to the
-    /// parameters of this pass.
+    /// With what the view remembers ([`View::remember`]), if `recalls`: the caller vouches that it
+    /// belongs to the parameters of this pass.
     #[must_use]
     pub fn recalling(self, recalls: bool) -> Self {
         Self { recalls, ..self }
@@ -72,7 +79,8 @@ impl<'a, T: Real> Pass<'a, T> {
         logits
     }
 
-    /// Logits of `view.nodes()` and the hidden representation of `view.hidden_nodes()`, if the network has one.
+    /// Logits of `view.nodes()` and the hidden representation of `view.hidden_nodes()`, if the
+    /// network has one.
     pub fn inspect(self, params: &Params<T>) -> (Matrix<T>, Option<Matrix<T>>) {
         let mut tape = Tape::new(self.pool).recalling(self.recalls).noisy(self.noise);
         let vars: Vec<Var> = params.tensors().iter().map(|t| tape.constant(t)).collect();
@@ -80,20 +88,21 @@ impl<'a, T: Real> Pass<'a, T> {
         (tape.take(out.logits), out.hidden.map(|hidden| tape.take(hidden)))
     }
 
-    /// What went into the network's last activation: the representation that its last layer reads, before the ReLU that
-    /// leaves nothing negative in it. `None` if the network has no activation.
+    /// What went into the network's last activation: the representation that its last layer reads,
+    /// before the ReLU that leaves nothing negative in it. `None` if the network has no activation.
     ///
-    /// Where messages are passed after the last activation (H2GCN) it stands before them, and is narrower than the hidden
-    /// representation.
+    /// Where messages are passed after the last activation (H2GCN) it stands before them, and is
+    /// narrower than the hidden representation.
     pub fn before_activation(self, params: &Params<T>) -> Option<Matrix<T>> {
-        let mut tape = Tape::new(self.pool).recalling(self.recalls).noisy(self.noise).keeping_activated();
+        let mut tape =
+            Tape::new(self.pool).recalling(self.recalls).noisy(self.noise).keeping_activated();
         let vars: Vec<Var> = params.tensors().iter().map(|t| tape.constant(t)).collect();
         self.backbone.forward(&mut tape, &vars, self.view, self.dropout);
         tape.take_activated()
     }
 
-    /// The loss of the supervised rows plus a further term, which `extra` computes from logits and hidden
-    /// representation, and the gradient of the sum with respect to every parameter.
+    /// The loss of the supervised rows plus a further term, which `extra` computes from logits and
+    /// hidden representation, and the gradient of the sum with respect to every parameter.
     ///
     /// Matrices that `extra` makes should come from the pool, to which they return.
     ///
@@ -107,7 +116,8 @@ impl<'a, T: Real> Pass<'a, T> {
     ) -> (f64, Vec<Matrix<T>>) {
         let mut tape = Tape::new(self.pool).recalling(self.recalls).noisy(self.noise);
         let vars: Vec<Var> = params.tensors().iter().map(|t| tape.parameter(t)).collect();
-        let Output { logits, hidden } = self.backbone.forward(&mut tape, &vars, self.view, self.dropout);
+        let Output { logits, hidden } =
+            self.backbone.forward(&mut tape, &vars, self.view, self.dropout);
         let extra = extra(tape.value(logits), hidden.map(|hidden| tape.value(hidden)));
         let judged = match supervised.rows {
             Some(rows) => tape.select_rows(logits, rows),

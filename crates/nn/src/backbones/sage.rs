@@ -1,13 +1,14 @@
 //! GraphSAGE with mean aggregation (Hamilton, Ying and Leskovec, NeurIPS 2017).
 //!
-//! H⁰ = X, Hˡ⁺¹ = dropout(relu(P Hˡ Wˡ + Hˡ Vˡ + bˡ)), the last layer without relu and dropout, with P = D⁻¹A: per
-//! node, h'ᵥ = Wᵀ·mean of hᵤ over the neighbours u + Vᵀhᵥ + b. What a node is and what it hears have weights of their
-//! own. A node without neighbours hears 0.
+//! H⁰ = X, Hˡ⁺¹ = dropout(relu(P Hˡ Wˡ + Hˡ Vˡ + bˡ)), the last layer without relu and dropout,
+//! with P = D⁻¹A: per node, h'ᵥ = Wᵀ·mean of hᵤ over the neighbours u + Vᵀhᵥ + b. What a node is
+//! and what it hears have weights of their own. A node without neighbours hears 0.
 //!
-//! W, V: width × width by Glorot's rule, b = 0. Departures from the paper: all neighbours, not a sample (training is
-//! full-batch); the rows are not normalised to length 1.
+//! W, V: width × width by Glorot's rule, b = 0. Departures from the paper: all neighbours, not a
+//! sample (training is full-batch); the rows are not normalised to length 1.
 //!
-//! P(HW) and (PH)W are the same; whichever side is narrower is propagated. With noise on the messages it is always HW.
+//! P(HW) and (PH)W are the same; whichever side is narrower is propagated. With noise on the
+//! messages it is always HW.
 
 use super::{Architecture, Backbone, Output, Plan, first_product, own_product, propagate};
 use crate::{Dropout, Operator, Real, Tape, TensorShape, Var, View};
@@ -24,10 +25,12 @@ impl Sage {
 }
 
 impl<T: Real> Backbone<T> for Sage {
-    /// The weights of neighbours come first: it is their product with the features that a view may remember.
+    /// The weights of neighbours come first: it is their product with the features that a view may
+    /// remember.
     fn shapes(&self) -> Vec<TensorShape> {
         let layer = |l: usize| {
-            let (from, to, name) = (self.0.width(l), self.0.width(l + 1), format!("layer{}", l + 1));
+            let (from, to, name) =
+                (self.0.width(l), self.0.width(l + 1), format!("layer{}", l + 1));
             [
                 TensorShape::weight(format!("{name}.neighbours"), from, to),
                 TensorShape::weight(format!("{name}.own"), from, to),
@@ -46,11 +49,19 @@ impl<T: Real> Backbone<T> for Sage {
         }
     }
 
-    fn forward<'a>(&self, tape: &mut Tape<'a, T>, params: &[Var], view: &'a View<T>, dropout: Dropout) -> Output {
+    fn forward<'a>(
+        &self,
+        tape: &mut Tape<'a, T>,
+        params: &[Var],
+        view: &'a View<T>,
+        dropout: Dropout,
+    ) -> Output {
         let last = self.0.layers - 1;
         let mut h = None;
         for l in 0..=last {
-            let &[neighbours, own, bias] = &params[3 * l..3 * l + 3] else { unreachable!("three tensors per layer") };
+            let &[neighbours, own, bias] = &params[3 * l..3 * l + 3] else {
+                unreachable!("three tensors per layer")
+            };
             let (heard, kept) = match h {
                 None => (self.first_messages(tape, view, neighbours), own_product(tape, view, own)),
                 Some(h) => {
@@ -71,7 +82,12 @@ impl<T: Real> Backbone<T> for Sage {
 
 impl Sage {
     /// P X W.
-    fn first_messages<'a, T: Real>(&self, tape: &mut Tape<'a, T>, view: &'a View<T>, weight: Var) -> Var {
+    fn first_messages<'a, T: Real>(
+        &self,
+        tape: &mut Tape<'a, T>,
+        view: &'a View<T>,
+        weight: Var,
+    ) -> Var {
         match first_product(tape, view, weight) {
             (z, true) => z,
             (z, false) => propagate(tape, view, 0, z),
@@ -79,7 +95,14 @@ impl Sage {
     }
 
     /// P H W.
-    fn messages<'a, T: Real>(&self, tape: &mut Tape<'a, T>, view: &'a View<T>, l: usize, h: Var, weight: Var) -> Var {
+    fn messages<'a, T: Real>(
+        &self,
+        tape: &mut Tape<'a, T>,
+        view: &'a View<T>,
+        l: usize,
+        h: Var,
+        weight: Var,
+    ) -> Var {
         if self.0.width(l) < self.0.width(l + 1) && tape.noise().is_off() {
             let z = tape.propagate(view, l, h);
             return tape.matmul(z, weight);

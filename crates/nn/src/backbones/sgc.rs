@@ -1,12 +1,12 @@
 //! Simple graph convolution (Wu et al., ICML 2019).
 //!
-//! logits = Pᴷ X W + b with P = D̃^{-1/2}(A+I)D̃^{-1/2} (or, under topology boosting, any matrix of that pattern) and
-//! K the number of layers: GCN without what stands between its layers. There is no hidden representation and no
-//! dropout.
+//! logits = Pᴷ X W + b with P = D̃^{-1/2}(A+I)D̃^{-1/2} (or, under topology boosting, any matrix of
+//! that pattern) and K the number of layers: GCN without what stands between its layers. There is
+//! no hidden representation and no dropout.
 //!
-//! W: features × classes by Glorot's rule, b = 0. The paper computes PᴷX once; here it is Pᴷ(XW), because X is sparse
-//! and wide, and P may change every round: K products of classes columns. Only dense features narrower than the
-//! classes go through the first P once.
+//! W: features × classes by Glorot's rule, b = 0. The paper computes PᴷX once; here it is Pᴷ(XW),
+//! because X is sparse and wide, and P may change every round: K products of classes columns. Only
+//! dense features narrower than the classes go through the first P once.
 
 use super::{Architecture, Backbone, Output, Plan, first_product, propagate};
 use crate::{Dropout, Real, Tape, TensorShape, Var, View};
@@ -24,14 +24,26 @@ impl Sgc {
 
 impl<T: Real> Backbone<T> for Sgc {
     fn shapes(&self) -> Vec<TensorShape> {
-        vec![TensorShape::weight("weight", self.0.inputs, self.0.classes), TensorShape::bias("bias", self.0.classes)]
+        vec![
+            TensorShape::weight("weight", self.0.inputs, self.0.classes),
+            TensorShape::bias("bias", self.0.classes),
+        ]
     }
 
     fn plan(&self) -> Plan {
-        Plan { propagate_features: self.0.inputs <= self.0.classes, ..Plan::new(self.0.layers, None) }
+        Plan {
+            propagate_features: self.0.inputs <= self.0.classes,
+            ..Plan::new(self.0.layers, None)
+        }
     }
 
-    fn forward<'a>(&self, tape: &mut Tape<'a, T>, params: &[Var], view: &'a View<T>, _: Dropout) -> Output {
+    fn forward<'a>(
+        &self,
+        tape: &mut Tape<'a, T>,
+        params: &[Var],
+        view: &'a View<T>,
+        _: Dropout,
+    ) -> Output {
         let (mut z, propagated) = first_product(tape, view, params[0]);
         for l in usize::from(propagated)..self.0.layers {
             z = propagate(tape, view, l, z);

@@ -1,10 +1,13 @@
-//! Products with a matrix that is mostly zero, yet not nearly empty: what ReLU and dropout leave of a wide layer.
+//! Products with a matrix that is mostly zero, yet not nearly empty: what ReLU and dropout leave of
+//! a wide layer.
 //!
-//! Of such a matrix a quarter is *active*, not zero. A dense product multiplies all of it; a plain sparse one fetches a
-//! row of the other side for every active number from far away. Here the other side is cut into tiles of [`DEEP`] rows by
-//! [`WIDE`] columns, which stay in the first cache while many rows of the active side pass by.
+//! Of such a matrix a quarter is *active*, not zero. A dense product multiplies all of it; a plain
+//! sparse one fetches a row of the other side for every active number from far away. Here the other
+//! side is cut into tiles of [`DEEP`] rows by [`WIDE`] columns, which stay in the first cache while
+//! many rows of the active side pass by.
 //!
-//! Every output number is one sequence of fused multiply-adds in order of the inner index: the cut does not matter.
+//! Every output number is one sequence of fused multiply-adds in order of the inner index: the cut
+//! does not matter.
 
 use super::dispatch;
 use crate::parallel::over_row_blocks;
@@ -13,9 +16,11 @@ use std::ops::Range;
 
 /// Rows of a tile.
 const DEEP: usize = 64;
-/// Columns of a tile: as many accumulators as fit the registers of AVX2, and enough to hide the latency of an addition.
+/// Columns of a tile: as many accumulators as fit the registers of AVX2, and enough to hide the
+/// latency of an addition.
 const WIDE: usize = 64;
-/// Columns of a tile whose rows are multiplied number by number: a long way between two sums over lanes.
+/// Columns of a tile whose rows are multiplied number by number: a long way between two sums over
+/// lanes.
 const LONG: usize = 256;
 /// Rows of the active side that pass by a tile at a time.
 const TOGETHER: usize = 128;
@@ -46,7 +51,12 @@ impl<T: Real> Active<T> {
     }
 
     /// `turn` says where number (r, c) of the matrix stands.
-    fn by(matrix: &Matrix<T>, rows: usize, columns: usize, turn: impl Fn(usize, usize) -> (usize, usize)) -> Self {
+    fn by(
+        matrix: &Matrix<T>,
+        rows: usize,
+        columns: usize,
+        turn: impl Fn(usize, usize) -> (usize, usize),
+    ) -> Self {
         let blocks = columns.div_ceil(DEEP);
         let mut cursor = vec![0u32; rows * blocks + 1];
         let each = |visit: &mut dyn FnMut(usize, u8, T)| {
@@ -87,7 +97,11 @@ impl<T: Real> Active<T> {
 /// # Panics
 /// If the shapes do not fit.
 pub(crate) fn multiply<T: Real>(a: &Active<T>, b: &Matrix<T>, out: &mut Matrix<T>) {
-    assert_eq!((a.columns, a.rows, b.columns()), (b.rows(), out.rows(), out.columns()), "shapes of a · b");
+    assert_eq!(
+        (a.columns, a.rows, b.columns()),
+        (b.rows(), out.rows(), out.columns()),
+        "shapes of a · b"
+    );
     let stride = out.stride();
     over_row_blocks(out.data_mut(), stride, TASK, |rows, out| {
         let mut tiles = vec![[[T::ZERO; WIDE]; DEEP]; a.blocks()];
@@ -102,7 +116,8 @@ pub(crate) fn multiply<T: Real>(a: &Active<T>, b: &Matrix<T>, out: &mut Matrix<T
                 }
                 let width = WIDE.min(stride - first);
                 for (sum, r) in sums.iter().zip(some) {
-                    out[(r - rows.start) * stride + first..][..width].copy_from_slice(&sum[..width]);
+                    out[(r - rows.start) * stride + first..][..width]
+                        .copy_from_slice(&sum[..width]);
                 }
             }
         }
@@ -113,8 +128,17 @@ pub(crate) fn multiply<T: Real>(a: &Active<T>, b: &Matrix<T>, out: &mut Matrix<T
 ///
 /// # Panics
 /// If the shapes do not fit.
-pub(crate) fn multiply_where_active<T: Real>(a: &Active<T>, g: &Matrix<T>, b: &Matrix<T>, out: &mut Matrix<T>) {
-    assert_eq!((g.rows(), b.rows(), g.columns()), (a.rows, a.columns, b.columns()), "shapes of g · bᵀ");
+pub(crate) fn multiply_where_active<T: Real>(
+    a: &Active<T>,
+    g: &Matrix<T>,
+    b: &Matrix<T>,
+    out: &mut Matrix<T>,
+) {
+    assert_eq!(
+        (g.rows(), b.rows(), g.columns()),
+        (a.rows, a.columns, b.columns()),
+        "shapes of g · bᵀ"
+    );
     assert_eq!((out.rows(), out.columns()), (a.rows, a.columns), "the shape of what is active");
     let (stride, inner) = (out.stride(), g.stride());
     over_row_blocks(out.data_mut(), stride, TASK, |rows, out| {
@@ -140,7 +164,8 @@ pub(crate) fn multiply_where_active<T: Real>(a: &Active<T>, g: &Matrix<T>, b: &M
         for r in rows.clone() {
             for block in 0..a.blocks() {
                 for at in a.range(r, block) {
-                    out[(r - rows.start) * stride + block * DEEP + a.places[at] as usize] = dots[at - base];
+                    out[(r - rows.start) * stride + block * DEEP + a.places[at] as usize] =
+                        dots[at - base];
                 }
             }
         }
@@ -218,10 +243,13 @@ mod tests {
     use crate::kernels::{Level, gemm};
     use proptest::prelude::*;
 
-    /// A matrix of which about `share` is not zero, of whole numbers so small that every order of adding gives the same.
+    /// A matrix of which about `share` is not zero, of whole numbers so small that every order of
+    /// adding gives the same.
     fn matrix(rows: usize, columns: usize, seed: u32, share: f64) -> Matrix<f32> {
         let number = |i: u32| {
-            let hash = (i ^ seed).wrapping_mul(2_654_435_761).rotate_left(13).wrapping_mul(2_246_822_519) >> 8;
+            let hash =
+                (i ^ seed).wrapping_mul(2_654_435_761).rotate_left(13).wrapping_mul(2_246_822_519)
+                    >> 8;
             if f64::from(hash % 1000) < 1000.0 * share { (hash % 7) as f32 - 3.0 } else { 0.0 }
         };
         let values: Vec<f32> = (0..(rows * columns) as u32).map(number).collect();
@@ -230,7 +258,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
-        /// All three products of a layer are those of dense matrices, at every level, across the borders of tiles.
+        /// All three products of a layer are those of dense matrices, at every level, across the
+        /// borders of tiles.
         #[test]
         fn products_are_those_of_dense_matrices(
             rows in 1usize..700, inner in 1usize..150, columns in 1usize..150, seed in 0u32..1000, share in 0.0f64..1.0,

@@ -1,8 +1,9 @@
 //! Attention over the arcs of a graph, several heads side by side.
 //!
-//! A row of representations holds its heads one after the other. Numbers that belong to an arc and a head lie arc by
-//! arc, `arcs[k · H + h]`, in the order of the propagation matrix: O(arcs · heads) memory, never O(arcs · width).
-//! Numbers that belong to a node and a head are a [`Matrix`] with at most [`LANES`] columns.
+//! A row of representations holds its heads one after the other. Numbers that belong to an arc and
+//! a head lie arc by arc, `arcs[k · H + h]`, in the order of the propagation matrix: O(arcs ·
+//! heads) memory, never O(arcs · width). Numbers that belong to a node and a head are a [`Matrix`]
+//! with at most [`LANES`] columns.
 
 use super::dispatch;
 use crate::{Csr, Matrix, Real, parallel};
@@ -70,15 +71,27 @@ pub(crate) struct Attended<'a, T> {
 }
 
 /// out[i, h] = ⟨z[rows[i]]ʰ, aʰ⟩, for all rows if `None`.
-pub(crate) fn scores<T: Real>(z: &Matrix<T>, a: &Matrix<T>, rows: Option<&[u32]>, out: &mut Matrix<T>) {
+pub(crate) fn scores<T: Real>(
+    z: &Matrix<T>,
+    a: &Matrix<T>,
+    rows: Option<&[u32]>,
+    out: &mut Matrix<T>,
+) {
     let (heads, work) = (Heads::of(z, a), out.rows() * z.stride());
     parallel::over_rows(out.data_mut(), LANES, work, |range, out| {
         head_dots(z.data(), heads, a, rows, range, out);
     });
 }
 
-/// αᵤᵥ = Pᵥᵤ·exp(e) / Σ Pᵥᵤ·exp(e) over the arcs into v, e = LeakyReLU(sᵤ + tᵥ); all 0 if every Pᵥᵤ is.
-pub(crate) fn weights<T: Real>(p: &Csr<T>, source: &Matrix<T>, target: &Matrix<T>, heads: Heads, out: &mut [T]) {
+/// αᵤᵥ = Pᵥᵤ·exp(e) / Σ Pᵥᵤ·exp(e) over the arcs into v, e = LeakyReLU(sᵤ + tᵥ); all 0 if every Pᵥᵤ
+/// is.
+pub(crate) fn weights<T: Real>(
+    p: &Csr<T>,
+    source: &Matrix<T>,
+    target: &Matrix<T>,
+    heads: Heads,
+    out: &mut [T],
+) {
     over_arcs(p, heads, out, |range, out| match heads.count {
         1 => soften::<T, 1>(p, range, source.data(), target.data(), out),
         2 => soften::<T, 2>(p, range, source.data(), target.data(), out),
@@ -90,7 +103,9 @@ pub(crate) fn weights<T: Real>(p: &Csr<T>, source: &Matrix<T>, target: &Matrix<T
 /// out[v]ʰ = Σ over the entries (v, u) of the pattern of arcʰ · z[u]ʰ.
 pub(crate) fn gather<T: Real>(arcs: Arcs<'_, T>, z: &Matrix<T>, heads: Heads, out: &mut Matrix<T>) {
     let (stride, work) = (heads.stride, arcs.pattern.non_zeros() * heads.stride);
-    let lanes = [16, 8, 4, 2].into_iter().find(|w| heads.width.is_multiple_of(*w) && stride.is_multiple_of(*w));
+    let lanes = [16, 8, 4, 2]
+        .into_iter()
+        .find(|w| heads.width.is_multiple_of(*w) && stride.is_multiple_of(*w));
     parallel::over_rows(out.data_mut(), stride, work, |range, out| match lanes {
         Some(16) => gather_rows::<T, 16>(arcs, range, z.data(), heads, out),
         Some(8) => gather_rows::<T, 8>(arcs, range, z.data(), heads, out),
@@ -100,8 +115,8 @@ pub(crate) fn gather<T: Real>(arcs: Arcs<'_, T>, z: &Matrix<T>, heads: Heads, ou
     });
 }
 
-/// ∂(sᵤ + tᵥ) of every arc and head, given the gradient of the gathered rows: with a = ⟨gᵥʰ, zᵤʰ⟩ and ā its mean under
-/// α, it is α·(a − ā)·LeakyReLU'(sᵤ + tᵥ).
+/// ∂(sᵤ + tᵥ) of every arc and head, given the gradient of the gathered rows: with a = ⟨gᵥʰ, zᵤʰ⟩
+/// and ā its mean under α, it is α·(a − ā)·LeakyReLU'(sᵤ + tᵥ).
 pub(crate) fn arc_gradients<T: Real>(
     p: &Csr<T>,
     attended: Attended<'_, T>,
@@ -121,7 +136,9 @@ pub(crate) fn arc_gradients<T: Real>(
 /// out[v, h] = Σ over the entries of row v of the pattern.
 pub(crate) fn sum_arcs<T: Real>(arcs: Arcs<'_, T>, heads: Heads, out: &mut Matrix<T>) {
     let work = arcs.pattern.non_zeros() * heads.count;
-    parallel::over_rows(out.data_mut(), LANES, work, |range, out| sum_rows(arcs, range, heads.count, out));
+    parallel::over_rows(out.data_mut(), LANES, work, |range, out| {
+        sum_rows(arcs, range, heads.count, out)
+    });
 }
 
 /// out[i]ʰ += scores[i, h] · aʰ.
@@ -136,14 +153,21 @@ pub(crate) fn add_outer<T: Real>(scores: &Matrix<T>, a: &Matrix<T>, out: &mut Ma
 pub(crate) fn outer_sum<T: Real>(scores: &Matrix<T>, z: &Matrix<T>, out: &mut Matrix<T>) {
     let (heads, stride) = (Heads::of(z, out), out.stride());
     parallel::partial_sums(z.rows(), out.data_mut(), |rows, out| {
-        let (scores, z) =
-            (&scores.data()[rows.start * LANES..rows.end * LANES], &z.data()[rows.start * heads.stride..]);
+        let (scores, z) = (
+            &scores.data()[rows.start * LANES..rows.end * LANES],
+            &z.data()[rows.start * heads.stride..],
+        );
         outer_sum_rows(scores, z, heads, stride, out);
     });
 }
 
 /// Calls `piece(rows, out)` for pieces of the numbers of all arcs.
-fn over_arcs<T: Real>(p: &Csr<T>, heads: Heads, out: &mut [T], piece: impl Fn(Range<usize>, &mut [T]) + Sync) {
+fn over_arcs<T: Real>(
+    p: &Csr<T>,
+    heads: Heads,
+    out: &mut [T],
+    piece: impl Fn(Range<usize>, &mut [T]) + Sync,
+) {
     let end = |row: usize| p.row_range(row).end * heads.count;
     // An exponential or a product of two rows for each number.
     let work = out.len() * heads.width.max(16);
@@ -354,7 +378,8 @@ mod tests {
     use crate::Level;
 
     fn matrix(rows: usize, columns: usize, salt: usize) -> Matrix<f32> {
-        let values: Vec<f32> = (0..rows * columns).map(|i| ((i * 29 + salt) % 23) as f32 * 0.17 - 1.9).collect();
+        let values: Vec<f32> =
+            (0..rows * columns).map(|i| ((i * 29 + salt) % 23) as f32 * 0.17 - 1.9).collect();
         Matrix::from_rows(rows, columns, &values)
     }
 
@@ -363,7 +388,8 @@ mod tests {
         let entries: Vec<(usize, u32, f32)> =
             (0..40).map(|i| ((i * 7) % 9, ((i * 5) % 11) as u32, (i % 4) as f32 * 0.5)).collect();
         let p = Csr::from_entries(10, 11, &entries);
-        let (z, a, g) = (matrix(11, heads * width, 3), matrix(heads, width, 8), matrix(10, heads * width, 5));
+        let (z, a, g) =
+            (matrix(11, heads * width, 3), matrix(heads, width, 8), matrix(10, heads * width, 5));
         let shape = Heads::of(&z, &a);
         let (mut source, mut target) = (Matrix::zeros(11, heads), Matrix::zeros(10, heads));
         scores(&z, &a, None, &mut source);
@@ -378,9 +404,18 @@ mod tests {
         for v in 0..10 {
             let sum: f32 = p.row_range(v).map(|k| alpha[k * heads]).sum();
             let prior: f32 = p.row_range(v).map(|k| p.values()[k]).sum();
-            assert!((sum - if prior > 0.0 { 1.0 } else { 0.0 }).abs() < 1e-6, "row {v} sums to {sum}");
+            assert!(
+                (sum - if prior > 0.0 { 1.0 } else { 0.0 }).abs() < 1e-6,
+                "row {v} sums to {sum}"
+            );
         }
-        assert!(alpha.iter().step_by(heads).zip(p.values()).all(|(alpha, prior)| *prior > 0.0 || *alpha == 0.0));
+        assert!(
+            alpha
+                .iter()
+                .step_by(heads)
+                .zip(p.values())
+                .all(|(alpha, prior)| *prior > 0.0 || *alpha == 0.0)
+        );
         [alpha, out.to_vec(), back].concat()
     }
 

@@ -7,8 +7,9 @@ use crate::Real;
 const LANES: usize = 8;
 
 dispatch! {
-    /// The contrastive loss of each row of `z` against the same row of `others`, the first of which is to be near:
-    /// ℓ = −log(e^{c₀/τ} / Σⱼ e^{cⱼ/τ}), cⱼ = cos(z, otherⱼ), times `scale`, and its gradient with respect to z.
+    /// The contrastive loss of each row of `z` against the same row of `others`, the first of which
+    /// is to be near: ℓ = −log(e^{c₀/τ} / Σⱼ e^{cⱼ/τ}), cⱼ = cos(z, otherⱼ), times `scale`, and its
+    /// gradient with respect to z.
     ///
     /// A row of zeros has no direction: its cosines are 0, and so is its gradient.
     fn contrast<T: Real>(
@@ -30,7 +31,8 @@ dispatch! {
                 inverse[j] = inverse_norm(dot(other, other));
                 cosines[j] = dot(row, other) * own * inverse[j];
             }
-            // The softmax of c/τ; cosines are at most 1, so that nothing overflows for any sensible τ.
+            // The softmax of c/τ; cosines are at most 1, so that nothing overflows for any sensible
+            // τ.
             let top = cosines.iter().fold(cosines[0], |top, c| if *c > top { *c } else { top });
             let mut sum = T::ZERO;
             for c in &cosines {

@@ -1,4 +1,5 @@
-//! Sums of rows that are told by their differences from each other, and the search for rows that differ little.
+//! Sums of rows that are told by their differences from each other, and the search for rows that
+//! differ little.
 
 use super::dispatch;
 use super::spmm::block_width;
@@ -6,8 +7,15 @@ use crate::Real;
 use crate::alike::{EMPTY, Told, Trimmed};
 use std::ops::Range;
 
-/// out[i] = out[from(i)] + Σ added − Σ removed for the places `rows` of one block, whose sums `out` holds.
-pub(crate) fn sums<T: Real>(told: &Told, rows: Range<usize>, y: &[T], out: &mut [T], stride: usize) {
+/// out[i] = out[from(i)] + Σ added − Σ removed for the places `rows` of one block, whose sums `out`
+/// holds.
+pub(crate) fn sums<T: Real>(
+    told: &Told,
+    rows: Range<usize>,
+    y: &[T],
+    out: &mut [T],
+    stride: usize,
+) {
     let width = block_width(stride);
     for block in 0..stride / width {
         let (rows, per_row) = (rows.clone(), stride / width);
@@ -58,7 +66,8 @@ dispatch! {
 }
 
 dispatch! {
-    /// Lets those who wait know that a row has its place: who is nearer to it than to all before is told from it.
+    /// Lets those who wait know that a row has its place: who is nearer to it than to all before is
+    /// told from it.
     fn nearer(
         own: Trimmed<'_>,
         place: u32,

@@ -3,8 +3,9 @@
 use super::dispatch;
 use crate::Real;
 
-/// Σ_{i<j} w[i,j] · ‖xᵢ − xⱼ‖₁, and its gradient with respect to x (0 where two numbers are equal). `weights` has
-/// `x.len() / stride` rows of `weight_stride` numbers, of which those right of the diagonal are read.
+/// Σ_{i<j} w[i,j] · ‖xᵢ − xⱼ‖₁, and its gradient with respect to x (0 where two numbers are equal).
+/// `weights` has `x.len() / stride` rows of `weight_stride` numbers, of which those right of the
+/// diagonal are read.
 pub(crate) fn weighted_l1<T: Real>(
     x: &[T],
     stride: usize,

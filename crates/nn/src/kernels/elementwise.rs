@@ -5,7 +5,8 @@ use crate::Real;
 use crate::dropout::Mask;
 
 dispatch! {
-    /// In place h = dropout(relu(h + bias)) for rows whose nodes are `nodes` (or `first..` if empty).
+    /// In place h = dropout(relu(h + bias)) for rows whose nodes are `nodes` (or `first..` if
+    /// empty).
     fn bias_relu_dropout<T: Real>(h: &mut [T], bias: &[T], nodes: &[u32], mask: Mask<T>) {
         let stride = bias.len();
         if mask.keeps_everything() {

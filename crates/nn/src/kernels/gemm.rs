@@ -1,8 +1,9 @@
 //! Dense products, by the `gemm` crate, in pieces of fixed size.
 //!
-//! A product's digits depend on the CPU (the crate chooses blocking by instruction set and cache) but not on
-//! the number of threads: rows are cut at fixed places, and AᵀB is a sum of partial products over fixed row
-//! ranges, added in order. Under [`Dense::Ordered`] they do not depend on the CPU either.
+//! A product's digits depend on the CPU (the crate chooses blocking by instruction set and cache)
+//! but not on the number of threads: rows are cut at fixed places, and AᵀB is a sum of partial
+//! products over fixed row ranges, added in order. Under [`Dense::Ordered`] they do not depend on
+//! the CPU either.
 
 use crate::Real;
 use crate::matrix::Matrix;
@@ -43,12 +44,21 @@ pub(crate) fn multiply_rows<T: Real>(a: &Matrix<T>, b: &Matrix<T>, out: &mut [T]
 /// # Panics
 /// If the shapes do not fit.
 pub(crate) fn multiply_transposed<T: Real>(a: &Matrix<T>, b: &Matrix<T>, out: &mut Matrix<T>) {
-    assert_eq!((a.columns(), a.rows(), b.rows()), (b.columns(), out.rows(), out.columns()), "shapes of a · bᵀ");
+    assert_eq!(
+        (a.columns(), a.rows(), b.rows()),
+        (b.columns(), out.rows(), out.columns()),
+        "shapes of a · bᵀ"
+    );
     let (depth, stride, columns) = (a.columns(), out.stride(), out.columns());
     let (a_view, b_view) = (View::of(a), View::of(b).transposed());
     parallel::over_row_blocks(out.data_mut(), stride, PRODUCT_ROWS, |rows, out| {
         let target = Target { out, stride, add: false };
-        product(Shape { rows: rows.len(), columns, depth }, a_view.starting_at(rows.start), b_view, target);
+        product(
+            Shape { rows: rows.len(), columns, depth },
+            a_view.starting_at(rows.start),
+            b_view,
+            target,
+        );
     });
     if columns != stride {
         out.clear_padding();
@@ -74,7 +84,8 @@ pub(crate) fn transposed_multiply_rows<T: Real>(a: &Matrix<T>, b: &[T], out: &mu
     let (a_view, b_view) = (View::of(a), View { data: b, row: stride, column: 1 });
     parallel::partial_sums(a.rows(), out.data_mut(), |range, out| {
         let shape = Shape { rows, columns, depth: range.len() };
-        let (a, b) = (a_view.starting_at(range.start).transposed(), b_view.starting_at(range.start));
+        let (a, b) =
+            (a_view.starting_at(range.start).transposed(), b_view.starting_at(range.start));
         product(shape, a, b, Target { out, stride, add: false });
     });
 }
@@ -84,15 +95,16 @@ pub(crate) fn transposed_multiply_rows<T: Real>(a: &Matrix<T>, b: &[T], out: &mu
 pub enum Dense {
     /// By the `gemm` crate, as this CPU likes it: digits are the same on CPUs of the same kind.
     Fastest,
-    /// Every number is a chain of fused multiply-adds in the order of its terms: digits are the same on every CPU, for a
-    /// few times the time.
+    /// Every number is a chain of fused multiply-adds in the order of its terms: digits are the
+    /// same on every CPU, for a few times the time.
     Ordered,
 }
 
 static ORDERED: AtomicBool = AtomicBool::new(false);
 
 impl Dense {
-    /// Makes all dense products of the process be computed so. Not while others compute: they would mix both.
+    /// Makes all dense products of the process be computed so. Not while others compute: they would
+    /// mix both.
     pub fn install(self) {
         ORDERED.store(self == Self::Ordered, Ordering::Relaxed);
     }
@@ -152,7 +164,9 @@ impl<'a, T: Real> View<'a, T> {
 
     /// Whether a `rows` x `columns` matrix lies inside the data.
     fn holds(&self, rows: usize, columns: usize) -> bool {
-        let last = || (rows - 1).checked_mul(self.row)?.checked_add((columns - 1).checked_mul(self.column)?);
+        let last = || {
+            (rows - 1).checked_mul(self.row)?.checked_add((columns - 1).checked_mul(self.column)?)
+        };
         rows == 0 || columns == 0 || last().is_some_and(|last| last < self.data.len())
     }
 }
@@ -161,15 +175,23 @@ impl<'a, T: Real> View<'a, T> {
 ///
 /// # Panics
 /// If one of them is too short for the shape.
-pub(crate) fn product<T: Real>(shape: Shape, a: View<'_, T>, b: View<'_, T>, target: Target<'_, T>) {
+pub(crate) fn product<T: Real>(
+    shape: Shape,
+    a: View<'_, T>,
+    b: View<'_, T>,
+    target: Target<'_, T>,
+) {
     let (Shape { rows, columns, depth }, Target { out, stride, add }) = (shape, target);
     let target = View { data: &*out, row: stride, column: 1 };
-    assert!(a.holds(rows, depth) && b.holds(depth, columns) && target.holds(rows, columns), "product out of bounds");
+    assert!(
+        a.holds(rows, depth) && b.holds(depth, columns) && target.holds(rows, columns),
+        "product out of bounds"
+    );
     if Dense::current() == Dense::Ordered {
         return super::ordered::product(shape, a, b, Target { out, stride, add });
     }
-    // SAFETY: the three views were just checked to lie inside their slices for these shapes, `out` is borrowed
-    // mutably so that nothing aliases it, and `T` is f32 or f64, which the crate knows.
+    // SAFETY: the three views were just checked to lie inside their slices for these shapes, `out`
+    // is borrowed mutably so that nothing aliases it, and `T` is f32 or f64, which the crate knows.
     unsafe {
         gemm::gemm(
             rows,
@@ -201,18 +223,24 @@ mod tests {
     use proptest::prelude::*;
 
     fn matrix(rows: usize, columns: usize, salt: usize) -> Matrix<f64> {
-        let values: Vec<f64> = (0..rows * columns).map(|i| ((i * 31 + salt) % 17) as f64 * 0.25 - 2.0).collect();
+        let values: Vec<f64> =
+            (0..rows * columns).map(|i| ((i * 31 + salt) % 17) as f64 * 0.25 - 2.0).collect();
         Matrix::from_rows(rows, columns, &values)
     }
 
     fn transpose(m: &Matrix<f64>) -> Matrix<f64> {
-        let values: Vec<f64> = (0..m.columns()).flat_map(|c| (0..m.rows()).map(move |r| m.row(r)[c])).collect();
+        let values: Vec<f64> =
+            (0..m.columns()).flat_map(|c| (0..m.rows()).map(move |r| m.row(r)[c])).collect();
         Matrix::from_rows(m.columns(), m.rows(), &values)
     }
 
     fn plain(a: &Matrix<f64>, b: &Matrix<f64>) -> Vec<f64> {
-        let cell = |r: usize, c: usize| (0..a.columns()).map(|d| a.row(r)[d] * b.row(d)[c]).sum::<f64>();
-        (0..a.rows()).flat_map(|r| (0..b.columns()).map(move |c| (r, c))).map(|(r, c)| cell(r, c)).collect()
+        let cell =
+            |r: usize, c: usize| (0..a.columns()).map(|d| a.row(r)[d] * b.row(d)[c]).sum::<f64>();
+        (0..a.rows())
+            .flat_map(|r| (0..b.columns()).map(move |c| (r, c)))
+            .map(|(r, c)| cell(r, c))
+            .collect()
     }
 
     fn near(x: &[f64], y: &[f64]) -> bool {

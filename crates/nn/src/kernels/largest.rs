@@ -9,10 +9,12 @@ pub(crate) const SAMPLE: usize = 4096;
 /// Numbers whose magnitudes are compared at once, one bit of a word each.
 const WORD: usize = 64;
 
-/// The `count` numbers of largest magnitude with their places, in the order of places; of equals the first are kept.
+/// The `count` numbers of largest magnitude with their places, in the order of places; of equals
+/// the first are kept.
 ///
-/// Time O(P): a sample tells between which two magnitudes the threshold lies, what is not below is gathered in one pass,
-/// and the few numbers between them are sorted out. NaN counts as larger than any number.
+/// Time O(P): a sample tells between which two magnitudes the threshold lies, what is not below is
+/// gathered in one pass, and the few numbers between them are sorted out. NaN counts as larger than
+/// any number.
 ///
 /// ```
 /// let found = boostfgl_nn::largest(&[0.5f32, -2.0, 1.0, -1.0], 2);
@@ -62,7 +64,8 @@ impl<T: Real> Selection<T> {
         let mut between = Vec::with_capacity(self.entries.len() / 2);
         split(&self.entries, self.high, &mut between);
         let above = self.entries.len() - between.len();
-        let wanted = self.count.checked_sub(above).filter(|wanted| (1..=between.len()).contains(wanted))?;
+        let wanted =
+            self.count.checked_sub(above).filter(|wanted| (1..=between.len()).contains(wanted))?;
         let descending = |a: &T, b: &T| b.f64().total_cmp(&a.f64());
         let (larger, &mut threshold, _) = between.select_nth_unstable_by(wanted - 1, descending);
         let equals = wanted - larger.iter().filter(|x| **x > threshold).count();
@@ -77,11 +80,12 @@ impl<T: Real> Selection<T> {
     }
 }
 
-/// Two magnitudes that have a share `share` of the numbers between them: three standard deviations either side of where
-/// the sample has it.
+/// Two magnitudes that have a share `share` of the numbers between them: three standard deviations
+/// either side of where the sample has it.
 fn bracket<T: Real>(mut sample: Vec<T>, share: f64) -> (T, T) {
     let length = sample.len() as f64;
-    let (expected, margin) = (share * length, 3.0 * libm::sqrt(share * (1.0 - share) * length) + 2.0);
+    let (expected, margin) =
+        (share * length, 3.0 * libm::sqrt(share * (1.0 - share) * length) + 2.0);
     let descending = |a: &T, b: &T| b.f64().total_cmp(&a.f64());
     let mut at = |rank: f64| *sample.select_nth_unstable_by(rank as usize, descending).1;
     // The ends of the sample are not the ends of the vector.
@@ -91,8 +95,9 @@ fn bracket<T: Real>(mut sample: Vec<T>, share: f64) -> (T, T) {
 }
 
 dispatch! {
-    /// Appends the numbers whose magnitude is not below `low`, with their places from `first` on. Which they are is
-    /// known for a word of them at once, so that nothing has to be foreseen number by number.
+    /// Appends the numbers whose magnitude is not below `low`, with their places from `first` on.
+    /// Which they are is known for a word of them at once, so that nothing has to be foreseen
+    /// number by number.
     fn sift<T: Real>(numbers: &[T], first: u32, low: T, out: &mut Vec<(u32, T)>) {
         let mut buffer = [(0, T::ZERO); WORD];
         for (word, numbers) in numbers.chunks(WORD).enumerate() {
@@ -124,8 +129,8 @@ fn bits(flags: &[u8; WORD]) -> u64 {
 }
 
 dispatch! {
-    /// Collects the magnitudes up to `high`. Every one is written, and the place moves on if it is: whether it is, no CPU
-    /// could foresee.
+    /// Collects the magnitudes up to `high`. Every one is written, and the place moves on if it is:
+    /// whether it is, no CPU could foresee.
     fn split<T: Real>(entries: &[(u32, T)], high: T, between: &mut Vec<T>) {
         let mut buffer = [T::ZERO; WORD];
         for entries in entries.chunks(WORD) {
@@ -152,7 +157,8 @@ dispatch! {
 }
 
 dispatch! {
-    /// Moves to the front, in their order, what is above the threshold and the first `equals` at it.
+    /// Moves to the front, in their order, what is above the threshold and the first `equals` at
+    /// it.
     fn keep_some<T: Real>(entries: &mut [(u32, T)], threshold: T, equals: usize) {
         let (mut at, mut equals) = (0, equals);
         for i in 0..entries.len() {
@@ -167,7 +173,8 @@ dispatch! {
     }
 }
 
-/// The same by choosing among places: for vectors with a NaN or many equals, and where the sample misled.
+/// The same by choosing among places: for vectors with a NaN or many equals, and where the sample
+/// misled.
 fn by_places<T: Real>(numbers: &[T], count: usize) -> Vec<(u32, T)> {
     let size = |place: &u32| numbers[*place as usize].f64().abs();
     let mut places: Vec<u32> = (0..numbers.len() as u32).collect();
@@ -183,7 +190,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn same_as_sorting(numbers: &[f32], count: usize) {
-        let bits = |found: Vec<(u32, f32)>| found.into_iter().map(|(i, x)| (i, x.to_bits())).collect::<Vec<_>>();
+        let bits = |found: Vec<(u32, f32)>| {
+            found.into_iter().map(|(i, x)| (i, x.to_bits())).collect::<Vec<_>>()
+        };
         let mut order: Vec<u32> = (0..numbers.len() as u32).collect();
         order.sort_by(|a, b| numbers[*b as usize].abs().total_cmp(&numbers[*a as usize].abs()));
         order.truncate(count);
@@ -193,7 +202,8 @@ mod tests {
     }
 
     proptest! {
-        /// Exactly as many are kept, none smaller than one that is dropped, of equals the first; short vectors.
+        /// Exactly as many are kept, none smaller than one that is dropped, of equals the first;
+        /// short vectors.
         #[test]
         fn the_largest_are_kept(
             numbers in prop::collection::vec(prop_oneof![-1.0f32..1.0, Just(0.25), Just(-0.25), Just(0.0)], 1..200),
@@ -215,11 +225,13 @@ mod tests {
     #[test]
     fn odd_vectors_are_sorted_out() {
         let stride = 20_000usize.div_ceil(SAMPLE);
-        let mut numbers: Vec<f32> = (0..20_000).map(|i| if i % stride == 0 { 9.0 } else { i as f32 * 1e-5 }).collect();
+        let mut numbers: Vec<f32> =
+            (0..20_000).map(|i| if i % stride == 0 { 9.0 } else { i as f32 * 1e-5 }).collect();
         for count in [1, 500, 1_001, 6_000, 20_000] {
             same_as_sorting(&numbers, count);
         }
-        let plateau: Vec<f32> = (0..20_000).map(|i| if i % 9 == 0 { i as f32 } else { -1.5 }).collect();
+        let plateau: Vec<f32> =
+            (0..20_000).map(|i| if i % 9 == 0 { i as f32 } else { -1.5 }).collect();
         for count in [1, 2_000, 6_000] {
             same_as_sorting(&plateau, count);
         }

@@ -1,7 +1,9 @@
-//! What a tile of similarities says: passes over stretches of rows whose products with unit vectors are there already.
+//! What a tile of similarities says: passes over stretches of rows whose products with unit vectors
+//! are there already.
 //!
-//! Nothing n × n is stored. A stretch is one node (a row) with up to [`CHUNK`] places in a row, the first of which is a multiple of
-//! 64: so eight of them at a time meet one byte of the bits that say who is alike.
+//! Nothing n × n is stored. A stretch is one node (a row) with up to [`CHUNK`] places in a row, the
+//! first of which is a multiple of 64: so eight of them at a time meet one byte of the bits that
+//! say who is alike.
 
 use super::dispatch;
 use crate::Real;
@@ -9,20 +11,25 @@ use crate::alike::Bits;
 
 /// Rows of a tile.
 pub(crate) const TILE: usize = 64;
-/// Places of a tile, and the length of its rows. A tile of four matrices fits the second-level cache.
+/// Places of a tile, and the length of its rows. A tile of four matrices fits the second-level
+/// cache.
 pub(crate) const CHUNK: usize = 256;
 /// Places handled side by side: a byte of bits.
 const W: usize = 8;
 
-/// The share of being alike in the similarity of eight places, for every byte that says who of them is.
+/// The share of being alike in the similarity of eight places, for every byte that says who of them
+/// is.
 pub(crate) type Shares<T> = [[T; W]; 256];
 
 /// β for those who are alike.
 pub(crate) fn shares<T: Real>(beta: T) -> Shares<T> {
-    std::array::from_fn(|byte| std::array::from_fn(|l| if (byte >> l) & 1 == 1 { beta } else { T::ZERO }))
+    std::array::from_fn(|byte| {
+        std::array::from_fn(|l| if (byte >> l) & 1 == 1 { beta } else { T::ZERO })
+    })
 }
 
-/// How a similarity becomes a weight: β and 1 − β, mean and largest similarity, and the slope q of PReLU.
+/// How a similarity becomes a weight: β and 1 − β, mean and largest similarity, and the slope q of
+/// PReLU.
 #[derive(Clone, Copy)]
 pub(crate) struct Scale<'a, T> {
     pub(crate) shares: &'a Shares<T>,
@@ -50,7 +57,8 @@ impl Stretch<'_> {
     /// Which numbers of the stretch belong to candidates of the node.
     #[inline(always)]
     pub(crate) fn inside(&self) -> std::ops::Range<usize> {
-        let at = |place: u32| (place as usize).clamp(self.first, self.first + self.length) - self.first;
+        let at =
+            |place: u32| (place as usize).clamp(self.first, self.first + self.length) - self.first;
         at(self.range.0)..at(self.range.1)
     }
 
@@ -124,7 +132,8 @@ fn confine<T: Real>(stretch: Stretch<'_>, row: &mut [T], own: T) {
 }
 
 dispatch! {
-    /// Turns cosines into similarities, 0 outside the candidates and for the node itself, and finds the largest.
+    /// Turns cosines into similarities, 0 outside the candidates and for the node itself, and finds
+    /// the largest.
     fn similarities<T: Real>(scale: Scale<'_, T>, stretch: Stretch<'_>, row: &mut [T], largest: &mut T) {
         scale.blend(stretch, row);
         confine(stretch, row, T::ZERO);
@@ -139,7 +148,8 @@ dispatch! {
 }
 
 dispatch! {
-    /// Turns cosines into PReLU(f) in `positive` and PReLU(−f) in `negative`. f of a node with itself is 1.
+    /// Turns cosines into PReLU(f) in `positive` and PReLU(−f) in `negative`. f of a node with
+    /// itself is 1.
     fn weights<T: Real>(scale: Scale<'_, T>, stretch: Stretch<'_>, positive: &mut [T], negative: &mut [T]) {
         let (above, below) = scale.steepness();
         scale.blend(stretch, positive);
@@ -177,7 +187,8 @@ dispatch! {
         let mut totals = [[T::ZERO; W]; 3];
         let to = to_positive.as_chunks_mut::<W>().0.iter_mut().zip(to_negative.as_chunks_mut::<W>().0);
         for (r, (p, n)) in positive.as_chunks_mut::<W>().0.iter_mut().zip(to) {
-            // Copies, and a loop for each quantity: so that every lane is computed, none is branched around.
+            // Copies, and a loop for each quantity: so that every lane is computed, none is
+            // branched around.
             let (to_p, to_n, (f, steep)) = (*p, *n, scale.levels(*r, above, below));
             let (up, down) = scale.slopes(f);
             let (mut to_f, mut high, mut to_slope) = ([T::ZERO; W], [T::ZERO; W], [T::ZERO; W]);
@@ -191,7 +202,8 @@ dispatch! {
                 let (above, below) = (-to_n[l], to_p[l]);
                 to_slope[l] = if f[l] > T::ZERO { above } else { below };
             }
-            // f = (r − m)/(max − m): ∂f/∂m = (f − 1)/(max − m), ∂f/∂max = −f/(max − m); f = −r/m: ∂f/∂m = −f/m.
+            // f = (r − m)/(max − m): ∂f/∂m = (f − 1)/(max − m), ∂f/∂max = −f/(max − m); f = −r/m:
+            // ∂f/∂m = −f/m.
             for l in 0..W {
                 let to_r = to_f[l] * steep[l];
                 totals[0][l] = to_r.mul_add(f[l] - high[l], totals[0][l]);
@@ -226,7 +238,8 @@ pub(crate) struct Fixed<'a, T> {
 }
 
 dispatch! {
-    /// Sets the bits of those in the range of each place whose similarity lies above the threshold, and of the place itself.
+    /// Sets the bits of those in the range of each place whose similarity lies above the threshold,
+    /// and of the place itself.
     fn alike<T: Real>(fixed: Fixed<'_, T>, first: usize, out: &mut [(usize, &mut [u64])]) {
         let Fixed { ranges, lines, stride, threshold } = fixed;
         for (i, (start, words)) in (first..).zip(out) {

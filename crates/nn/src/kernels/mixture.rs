@@ -20,20 +20,27 @@ pub fn sigmoid<T: Real>(a: &[T], out: &mut [T]) {
 /// # Panics
 /// If the lengths differ.
 pub fn mix<T: Real>(alpha: &[T], first: &[T], second: &[T], out: &mut [T]) {
-    assert!([alpha.len(), first.len(), second.len()] == [out.len(); 3], "vectors of the same length");
+    assert!(
+        [alpha.len(), first.len(), second.len()] == [out.len(); 3],
+        "vectors of the same length"
+    );
     over_pieces([out], |start, [out]| {
         let range = start..start + out.len();
         mix_piece(&alpha[range.clone()], &first[range.clone()], &second[range], out);
     });
 }
 
-/// The way back through [`mix`] and [`sigmoid`]: `gradient`, with respect to the mixture, becomes that with respect to
-/// `second`, (1 − α)·g, and `by_a` that with respect to a, α(1 − α)(first − second)·g.
+/// The way back through [`mix`] and [`sigmoid`]: `gradient`, with respect to the mixture, becomes
+/// that with respect to `second`, (1 − α)·g, and `by_a` that with respect to a, α(1 − α)(first −
+/// second)·g.
 ///
 /// # Panics
 /// If the lengths differ.
 pub fn unmix<T: Real>(alpha: &[T], first: &[T], second: &[T], gradient: &mut [T], by_a: &mut [T]) {
-    assert!([alpha.len(), first.len(), second.len(), by_a.len()] == [gradient.len(); 4], "vectors of the same length");
+    assert!(
+        [alpha.len(), first.len(), second.len(), by_a.len()] == [gradient.len(); 4],
+        "vectors of the same length"
+    );
     over_pieces([gradient, by_a], |start, [gradient, by_a]| {
         let range = start..start + gradient.len();
         unmix_piece(&alpha[range.clone()], &first[range.clone()], &second[range], gradient, by_a);
@@ -74,7 +81,8 @@ mod tests {
     /// Against finite differences of f(a, second) = ⟨weights, mix⟩.
     #[test]
     fn the_way_back_agrees_with_finite_differences() {
-        let numbers = |seed: f64| (0..20).map(|i| libm::sin(seed + 1.7 * f64::from(i))).collect::<Vec<f64>>();
+        let numbers =
+            |seed: f64| (0..20).map(|i| libm::sin(seed + 1.7 * f64::from(i))).collect::<Vec<f64>>();
         let (a, first, second, weights) = (numbers(0.1), numbers(0.7), numbers(1.9), numbers(2.3));
         let value = |a: &[f64], second: &[f64]| {
             let (mut alpha, mut out) = (vec![0.0; 20], vec![0.0; 20]);
@@ -92,9 +100,13 @@ mod tests {
             x
         };
         for i in 0..20 {
-            let numeric = (value(&shifted(&a, i, h), &second) - value(&shifted(&a, i, -h), &second)) / (2.0 * h);
+            let numeric = (value(&shifted(&a, i, h), &second)
+                - value(&shifted(&a, i, -h), &second))
+                / (2.0 * h);
             assert!((numeric - by_a[i]).abs() < 1e-9, "a[{i}]");
-            let numeric = (value(&a, &shifted(&second, i, h)) - value(&a, &shifted(&second, i, -h))) / (2.0 * h);
+            let numeric = (value(&a, &shifted(&second, i, h))
+                - value(&a, &shifted(&second, i, -h)))
+                / (2.0 * h);
             assert!((numeric - gradient[i]).abs() < 1e-9, "second[{i}]");
         }
     }

@@ -1,14 +1,15 @@
 //! The inner loops, and the only `unsafe` code of the workspace.
 //!
-//! Every kernel is written once, in plain Rust, and compiled three times by [`dispatch!`]: for any CPU, for
-//! AVX2+FMA and for AVX-512. The best one the CPU has is chosen at run time. All three give the same digits,
-//! because each output number is computed by the same sequence of fused multiply-adds: vectorising runs
-//! columns side by side and never re-orders a sum. (Dense products are the exception: the `gemm` crate picks
-//! its own blocking for each CPU, see [`gemm`]; on demand they are ordered, too.)
+//! Every kernel is written once, in plain Rust, and compiled three times by [`dispatch!`]: for any
+//! CPU, for AVX2+FMA and for AVX-512. The best one the CPU has is chosen at run time. All three
+//! give the same digits, because each output number is computed by the same sequence of fused
+//! multiply-adds: vectorising runs columns side by side and never re-orders a sum. (Dense products
+//! are the exception: the `gemm` crate picks its own blocking for each CPU, see [`gemm`]; on demand
+//! they are ordered, too.)
 //!
-//! `unsafe` appears for two reasons only: calling a function compiled for a CPU feature after checking that
-//! the CPU has it, and calling the pointer interface of `gemm` after checking the shapes. A prefetch hint,
-//! which cannot fault, is the third line of it.
+//! `unsafe` appears for two reasons only: calling a function compiled for a CPU feature after
+//! checking that the CPU has it, and calling the pointer interface of `gemm` after checking the
+//! shapes. A prefetch hint, which cannot fault, is the third line of it.
 
 #![expect(unsafe_code, reason = "the one kernel module; every block says why it is sound")]
 
@@ -35,7 +36,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Level {
-    /// Plain code for any CPU. On x86 without FMA this is slow: it exists for reference and for old machines.
+    /// Plain code for any CPU. On x86 without FMA this is slow: it exists for reference and for old
+    /// machines.
     Portable = 1,
     /// AVX2 and FMA: x86 since about 2013.
     Avx2 = 2,
@@ -60,7 +62,10 @@ impl Level {
 
     /// The levels this CPU can run, slowest first.
     pub fn available() -> Vec<Self> {
-        [Self::Portable, Self::Avx2, Self::Avx512].into_iter().filter(|level| *level <= Self::best()).collect()
+        [Self::Portable, Self::Avx2, Self::Avx512]
+            .into_iter()
+            .filter(|level| *level <= Self::best())
+            .collect()
     }
 
     /// The best level this CPU can run.
@@ -78,7 +83,8 @@ impl Level {
         Self::Portable
     }
 
-    /// Makes all kernels of the process run at this level, or at the best available one if the CPU lacks it.
+    /// Makes all kernels of the process run at this level, or at the best available one if the CPU
+    /// lacks it.
     pub fn install(self) -> Self {
         let level = self.min(Self::best());
         CURRENT.store(level as u8, Ordering::Relaxed);
@@ -108,7 +114,8 @@ macro_rules! dispatch {
             }
 
             match crate::kernels::Level::current() {
-                // SAFETY: `Level::install` never stores a level above what the CPU was detected to have.
+                // SAFETY: `Level::install` never stores a level above what the CPU was detected to
+                // have.
                 #[cfg(target_arch = "x86_64")]
                 crate::kernels::Level::Avx512 => unsafe { avx512$(::<T $(, $n)*>)?($($arg),*) },
                 // SAFETY: as above.
@@ -121,14 +128,16 @@ macro_rules! dispatch {
 }
 pub(crate) use dispatch;
 
-/// Asks the CPU to bring `data[at..]` into the cache. `at` may lie outside: a prefetch never faults.
+/// Asks the CPU to bring `data[at..]` into the cache. `at` may lie outside: a prefetch never
+/// faults.
 #[inline(always)]
 pub(crate) fn prefetch<T>(data: &[T], at: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         let address = data.as_ptr().wrapping_add(at).cast::<i8>();
-        // SAFETY: the instruction is a hint and does not access memory architecturally; the pointer is only computed.
+        // SAFETY: the instruction is a hint and does not access memory architecturally; the pointer
+        // is only computed.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -138,5 +147,7 @@ pub(crate) fn prefetch<T>(data: &[T], at: usize) {
 /// Turns logits into probabilities in place.
 pub fn softmax_rows<T: crate::Real>(logits: &mut crate::Matrix<T>) {
     let (stride, classes, work) = (logits.stride(), logits.columns(), logits.data().len() * 8);
-    crate::parallel::over_rows(logits.data_mut(), stride, work, |_, rows| softmax::softmax(rows, stride, classes));
+    crate::parallel::over_rows(logits.data_mut(), stride, work, |_, rows| {
+        softmax::softmax(rows, stride, classes)
+    });
 }

@@ -1,5 +1,5 @@
-//! Dense products whose digits are the same on every CPU: each number is a chain of fused multiply-adds in the order of
-//! the terms.
+//! Dense products whose digits are the same on every CPU: each number is a chain of fused
+//! multiply-adds in the order of the terms.
 
 use super::dispatch;
 use super::gemm::{Shape, Target, View};
@@ -9,14 +9,20 @@ use crate::Real;
 const ROWS: usize = 4;
 
 /// out[i, j] = Σ_d a[i, d] · b[d, j] on one thread, where everything lies inside its slice.
-pub(super) fn product<T: Real>(shape: Shape, a: View<'_, T>, b: View<'_, T>, target: Target<'_, T>) {
+pub(super) fn product<T: Real>(
+    shape: Shape,
+    a: View<'_, T>,
+    b: View<'_, T>,
+    target: Target<'_, T>,
+) {
     let Shape { rows, columns, depth } = shape;
     let Target { out, stride, add } = target;
     // Rows of the right side side by side, whichever way it lies.
     let right: Vec<T> = (0..depth).flat_map(|d| (0..columns).map(move |j| b.at(d, j))).collect();
     for first in (0..rows).step_by(ROWS) {
         let count = ROWS.min(rows - first);
-        let left: Vec<T> = (0..depth).flat_map(|d| (0..count).map(move |i| a.at(first + i, d))).collect();
+        let left: Vec<T> =
+            (0..depth).flat_map(|d| (0..count).map(move |i| a.at(first + i, d))).collect();
         let out = &mut out[first * stride..];
         if !add {
             (0..count).for_each(|i| out[i * stride..][..columns].fill(T::ZERO));
@@ -44,14 +50,21 @@ mod tests {
     use proptest::prelude::*;
 
     fn matrix(rows: usize, columns: usize, salt: u32) -> Matrix<f32> {
-        let draw = |i: usize| ((i as u32).wrapping_mul(2_654_435_761).wrapping_add(salt) >> 8) as f32 / 1e6 - 8.0;
+        let draw = |i: usize| {
+            ((i as u32).wrapping_mul(2_654_435_761).wrapping_add(salt) >> 8) as f32 / 1e6 - 8.0
+        };
         Matrix::from_rows(rows, columns, &(0..rows * columns).map(draw).collect::<Vec<_>>())
     }
 
     /// The one chain that defines it.
     fn chain(a: &Matrix<f32>, b: &Matrix<f32>) -> Vec<f32> {
-        let cell = |r: usize, c: usize| (0..a.columns()).fold(0.0f32, |sum, d| a.row(r)[d].mul_add(b.row(d)[c], sum));
-        (0..a.rows()).flat_map(|r| (0..b.columns()).map(move |c| (r, c))).map(|(r, c)| cell(r, c)).collect()
+        let cell = |r: usize, c: usize| {
+            (0..a.columns()).fold(0.0f32, |sum, d| a.row(r)[d].mul_add(b.row(d)[c], sum))
+        };
+        (0..a.rows())
+            .flat_map(|r| (0..b.columns()).map(move |c| (r, c)))
+            .map(|(r, c)| cell(r, c))
+            .collect()
     }
 
     proptest! {

@@ -18,8 +18,8 @@ pub fn squared_distance<T: Real>(a: &[T], b: &[T]) -> f64 {
     distance.sum()
 }
 
-/// ‖a − b‖² of vectors that come piece by piece. The digits are those of [`squared_distance`] if the pieces, but for the
-/// last, are whole lanes.
+/// ‖a − b‖² of vectors that come piece by piece. The digits are those of [`squared_distance`] if
+/// the pieces, but for the last, are whole lanes.
 #[derive(Default)]
 pub(crate) struct SquaredDistance([f64; LANES]);
 
@@ -42,8 +42,8 @@ pub(crate) fn inner_product<T: Real>(a: &[T], b: &[T]) -> f64 {
     lanes.iter().sum()
 }
 
-/// Adds ⟨vᵢ, vⱼ⟩ to `sums[i][j]` for all j ≤ i. The vectors are pieces of long ones: within a piece the sum is of type
-/// `T`, over pieces it is an `f64`.
+/// Adds ⟨vᵢ, vⱼ⟩ to `sums[i][j]` for all j ≤ i. The vectors are pieces of long ones: within a piece
+/// the sum is of type `T`, over pieces it is an `f64`.
 ///
 /// # Panics
 /// If the vectors differ in length or there are less sums than pairs.
@@ -57,29 +57,41 @@ pub fn add_inner_products<T: Real>(vectors: &[&[T]], sums: &mut [Vec<f64>]) {
 /// ⟨a, row⟩ for each of the rows `rows` of a matrix, in their order. `a` is padded as the rows are.
 ///
 /// # Panics
-/// If `a` does not have the length of a padded row, there is no such row, or `out` has another length than `rows`.
+/// If `a` does not have the length of a padded row, there is no such row, or `out` has another
+/// length than `rows`.
 pub fn row_dots<T: Real>(a: &[T], matrix: &Matrix<T>, rows: &[u32], out: &mut [T]) {
-    assert_eq!((a.len(), out.len()), (matrix.stride(), rows.len()), "one padded row, one number per row");
+    assert_eq!(
+        (a.len(), out.len()),
+        (matrix.stride(), rows.len()),
+        "one padded row, one number per row"
+    );
     dots_of_rows(a, matrix.data(), rows, out);
 }
 
 /// out = Σᵢ weightᵢ · vectorᵢ, in the order given.
 pub fn weighted_sum<T: Real>(vectors: &[&[T]], weights: &[f64], out: &mut [T]) {
-    assert!(!vectors.is_empty() && vectors.len() == weights.len(), "one weight per vector, at least one");
+    assert!(
+        !vectors.is_empty() && vectors.len() == weights.len(),
+        "one weight per vector, at least one"
+    );
     over_pieces([out], |start, [out]| {
         // Block by block, so that the running sum stays in the cache while the vectors stream by.
         for (block, out) in out.chunks_mut(BLOCK).enumerate() {
             let first = start + block * BLOCK;
             for (i, (vector, weight)) in vectors.iter().zip(weights).enumerate() {
                 let part = &vector[first..first + out.len()];
-                if i == 0 { scale(out, part, T::of(*weight)) } else { add_scaled(out, part, T::of(*weight)) }
+                if i == 0 {
+                    scale(out, part, T::of(*weight))
+                } else {
+                    add_scaled(out, part, T::of(*weight))
+                }
             }
         }
     });
 }
 
-/// The mean of several vectors as newest + Σ (vectorᵢ − newest) / count, the newest being the last: as many equal
-/// vectors have exactly that mean.
+/// The mean of several vectors as newest + Σ (vectorᵢ − newest) / count, the newest being the last:
+/// as many equal vectors have exactly that mean.
 ///
 /// # Panics
 /// If there is no vector, or their lengths differ from that of `out`.
@@ -212,22 +224,31 @@ dispatch! {
 mod tests {
     use super::*;
 
-    /// With small whole numbers every order of adding gives the same; 5 columns are less than a lane, 40 more than two.
+    /// With small whole numbers every order of adding gives the same; 5 columns are less than a
+    /// lane, 40 more than two.
     #[test]
     fn dots_of_chosen_rows() {
         for columns in [5, 16, 40] {
             let values: Vec<f32> = (0..3 * columns).map(|i| (i % 7) as f32 - 3.0).collect();
             let matrix = Matrix::from_rows(3, columns, &values);
-            let plain = |a: usize, b: usize| matrix.row(a).iter().zip(matrix.row(b)).map(|(x, y)| x * y).sum::<f32>();
+            let plain = |a: usize, b: usize| {
+                matrix.row(a).iter().zip(matrix.row(b)).map(|(x, y)| x * y).sum::<f32>()
+            };
             let mut out = [9.0; 2];
-            row_dots(&matrix.data()[matrix.stride()..][..matrix.stride()], &matrix, &[2, 1], &mut out);
+            row_dots(
+                &matrix.data()[matrix.stride()..][..matrix.stride()],
+                &matrix,
+                &[2, 1],
+                &mut out,
+            );
             assert_eq!(out, [plain(1, 2), plain(1, 1)]);
         }
     }
 
     #[test]
     fn inner_products_of_all_pairs() {
-        let vector = |i: usize| (0..37).map(|x| ((x * (i + 2)) % 5) as f32 - 2.0).collect::<Vec<_>>();
+        let vector =
+            |i: usize| (0..37).map(|x| ((x * (i + 2)) % 5) as f32 - 2.0).collect::<Vec<_>>();
         let vectors: Vec<Vec<f32>> = (0..3).map(vector).collect();
         let mut sums = vec![vec![10.0; 3]; 3];
         add_inner_products(&vectors.iter().map(|v| &v[..]).collect::<Vec<_>>(), &mut sums);
@@ -250,7 +271,11 @@ mod tests {
         assert!((inner_product(&a, &b) - plain).abs() < 1e-9 * plain);
         let mut out = vec![9.0; 1003];
         weighted_sum(&[&a, &b], &[0.25, 0.75], &mut out);
-        assert!(out.iter().zip(a.iter().zip(&b)).all(|(o, (a, b))| (o - (0.25 * a + 0.75 * b)).abs() < 1e-6));
+        assert!(
+            out.iter()
+                .zip(a.iter().zip(&b))
+                .all(|(o, (a, b))| (o - (0.25 * a + 0.75 * b)).abs() < 1e-6)
+        );
     }
 
     /// One model with weight 1 comes back bit for bit: FedAvg over one client is training on it.

@@ -25,12 +25,18 @@ pub struct Tilted<T> {
     pub sums: Vec<T>,
 }
 
-/// Tilts the scores of all arcs. `own` are scores of the targets themselves, empty if they do not take part; `kept` is
-/// 1 for arcs that take part and 0 for others, empty if all do.
+/// Tilts the scores of all arcs. `own` are scores of the targets themselves, empty if they do not
+/// take part; `kept` is 1 for arcs that take part and 0 for others, empty if all do.
 ///
 /// # Panics
 /// If the lengths do not fit.
-pub fn tilt<T: Real>(offsets: &[usize], scores: Vec<T>, own: &[T], kept: &[T], tilt: T) -> Tilted<T> {
+pub fn tilt<T: Real>(
+    offsets: &[usize],
+    scores: Vec<T>,
+    own: &[T],
+    kept: &[T],
+    tilt: T,
+) -> Tilted<T> {
     let nodes = offsets.len() - 1;
     assert!(own.is_empty() || own.len() == nodes, "one own score per node, or none");
     assert!(kept.is_empty() || kept.len() == scores.len(), "one mark per arc, or none");

@@ -13,9 +13,11 @@ dispatch! {
 }
 
 dispatch! {
-    /// Turns each row of logits into the gradient of its weighted cross-entropy, and writes the row's loss.
+    /// Turns each row of logits into the gradient of its weighted cross-entropy, and writes the
+    /// row's loss.
     ///
-    /// Row i has label `labels[i]` and weight `weights[i]`: loss = w · (log Σⱼ e^{zⱼ} − z_y), gradient = w · (p − e_y).
+    /// Row i has label `labels[i]` and weight `weights[i]`: loss = w · (log Σⱼ e^{zⱼ} − z_y),
+    /// gradient = w · (p − e_y).
     fn cross_entropy<T: Real>(
         rows: &mut [T],
         stride: usize,

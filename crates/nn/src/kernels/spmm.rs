@@ -9,7 +9,8 @@ use std::ops::Range;
 /// How many neighbours ahead rows are prefetched; measured best between 8 and 16.
 const AHEAD: usize = 12;
 
-/// Matrices up to this many bytes are found in the second-level cache, a block of columns at a time.
+/// Matrices up to this many bytes are found in the second-level cache, a block of columns at a
+/// time.
 const NEAR: usize = 2 << 20;
 
 /// `out = a · b` for a row-major `b` and `out` of the same stride.
@@ -18,16 +19,23 @@ const NEAR: usize = 2 << 20;
 ///
 /// # Panics
 /// If the lengths do not fit.
-pub(crate) fn spmm<T: Real>(a: &Csr<T>, rows: Option<&[u32]>, b: &[T], out: &mut [T], stride: usize) {
+pub(crate) fn spmm<T: Real>(
+    a: &Csr<T>,
+    rows: Option<&[u32]>,
+    b: &[T],
+    out: &mut [T],
+    stride: usize,
+) {
     assert!(b.len() >= a.columns() * stride, "right side too short");
     assert_eq!(out.len(), rows.map_or(a.rows(), <[u32]>::len) * stride, "output shape");
     let work = match rows {
         Some(rows) => rows.iter().map(|&r| a.row_range(r as usize).len()).sum::<usize>(),
         None => a.non_zeros(),
     } * stride;
-    let piece = |range: Range<usize>, chunk: &mut [T]| block_columns(a, rows, range, b, chunk, stride);
-    // One thread takes all rows at once where that leaves a block of columns in the cache: the next piece of rows would
-    // have to fetch all blocks again.
+    let piece =
+        |range: Range<usize>, chunk: &mut [T]| block_columns(a, rows, range, b, chunk, stride);
+    // One thread takes all rows at once where that leaves a block of columns in the cache: the next
+    // piece of rows would have to fetch all blocks again.
     if size_of_val(b) <= NEAR && rayon::current_num_threads() == 1 {
         return piece(0..out.len() / stride.max(1), out);
     }
@@ -74,7 +82,8 @@ pub(crate) struct Columns {
     /// Which block of W columns.
     block: usize,
     stride: usize,
-    /// Whether the matrix is too large for the near caches, so that rows are worth asking for early.
+    /// Whether the matrix is too large for the near caches, so that rows are worth asking for
+    /// early.
     far: bool,
 }
 

@@ -4,7 +4,8 @@ use super::dispatch;
 use crate::Real;
 
 dispatch! {
-    /// In place x = tanh(x), as 1 − 2 / (e²ˣ + 1): right to a unit in the last place of 1, and 0 stays 0.
+    /// In place x = tanh(x), as 1 − 2 / (e²ˣ + 1): right to a unit in the last place of 1, and 0
+    /// stays 0.
     fn tanh<T: Real>(x: &mut [T]) {
         let two = T::ONE + T::ONE;
         for x in x {

@@ -1,7 +1,8 @@
 //! Product with the output of a ReLU: y = a·b, ∂b = aᵀ·g, and ∂a = g·bᵀ where a is not zero.
 //!
-//! Where a ReLU or dropout gave 0 no gradient passes, so that nothing is lost by not computing it there; and zeros need
-//! not be multiplied. Behind ReLU and dropout of ½ that is three quarters of the work.
+//! Where a ReLU or dropout gave 0 no gradient passes, so that nothing is lost by not computing it
+//! there; and zeros need not be multiplied. Behind ReLU and dropout of ½ that is three quarters of
+//! the work.
 
 use crate::kernels::active::{Active, multiply, multiply_where_active};
 use crate::tape::{Backward, Operation};

@@ -10,7 +10,11 @@ impl<T: Real> Tape<'_, T> {
     /// If the shapes differ.
     pub fn add(&mut self, a: Var, b: Var) -> Var {
         let (left, right) = (self.value(a), self.value(b));
-        assert_eq!((left.rows(), left.columns()), (right.rows(), right.columns()), "shapes of a + b");
+        assert_eq!(
+            (left.rows(), left.columns()),
+            (right.rows(), right.columns()),
+            "shapes of a + b"
+        );
         let mut out = self.pool().take(left.rows(), left.columns());
         let terms = left.data().iter().zip(right.data());
         out.data_mut().iter_mut().zip(terms).for_each(|(out, (a, b))| *out = *a + *b);

@@ -1,4 +1,5 @@
-//! y = x + (c + wₖ)·z with a learnt number wₖ, in place of x; ∂x = g, ∂z = (c + wₖ)·g, ∂wₖ = ⟨g, z⟩.
+//! y = x + (c + wₖ)·z with a learnt number wₖ, in place of x; ∂x = g, ∂z = (c + wₖ)·g, ∂wₖ = ⟨g,
+//! z⟩.
 
 use crate::kernels::reduce;
 use crate::parallel;
@@ -6,7 +7,8 @@ use crate::tape::{Backward, Operation};
 use crate::{Matrix, Real, Tape, Var};
 
 impl<T: Real> Tape<'_, T> {
-    /// x + (c + wₖ)·z, where wₖ is number `k` of the row `weights`; without x it is taken as 0. Overwrites x.
+    /// x + (c + wₖ)·z, where wₖ is number `k` of the row `weights`; without x it is taken as 0.
+    /// Overwrites x.
     ///
     /// # Panics
     /// If the shapes do not fit.
@@ -16,11 +18,19 @@ impl<T: Real> Tape<'_, T> {
             None => self.pool().take(self.value(z).rows(), self.value(z).columns()),
         };
         let (other, scale) = (self.value(z), c + self.value(weights).row(0)[k]);
-        assert_eq!((out.rows(), out.columns()), (other.rows(), other.columns()), "shapes of x + w·z");
+        assert_eq!(
+            (out.rows(), out.columns()),
+            (other.rows(), other.columns()),
+            "shapes of x + w·z"
+        );
         let (stride, work) = (out.stride(), out.data().len());
         parallel::over_rows(out.data_mut(), stride, work, |rows, chunk| {
             let other = &other.data()[rows.start * stride..rows.end * stride];
-            if x.is_some() { reduce::add_scaled(chunk, other, scale) } else { reduce::scale(chunk, other, scale) }
+            if x.is_some() {
+                reduce::add_scaled(chunk, other, scale)
+            } else {
+                reduce::scale(chunk, other, scale)
+            }
         });
         let inputs = [weights, z, x.unwrap_or(z)];
         self.record(&inputs, out, AddScaled { x, z, c, weights, k })

@@ -1,7 +1,9 @@
-//! Attention: yᵥʰ = Σᵤ αᵤᵥʰ zᵤʰ, α = softmax over the arcs into v of ln Pᵥᵤ + LeakyReLU(⟨aʰ, zᵤʰ⟩ + ⟨bʰ, zᵥʰ⟩).
+//! Attention: yᵥʰ = Σᵤ αᵤᵥʰ zᵤʰ, α = softmax over the arcs into v of ln Pᵥᵤ + LeakyReLU(⟨aʰ, zᵤʰ⟩ +
+//! ⟨bʰ, zᵥʰ⟩).
 //!
-//! The propagation P is a prior: an arc of weight 0 carries nothing, equal weights leave plain attention. On the way
-//! back α and the scores are read again, O(arcs · heads) numbers; z must still be there.
+//! The propagation P is a prior: an arc of weight 0 carries nothing, equal weights leave plain
+//! attention. On the way back α and the scores are read again, O(arcs · heads) numbers; z must
+//! still be there.
 
 use crate::kernels::attention::{self, Arcs, Attended, Heads};
 use crate::tape::{Backward, Operation};
@@ -9,11 +11,19 @@ use crate::view::Block;
 use crate::{Matrix, Pool, Real, Tape, Var, View};
 
 impl<'a, T: Real> Tape<'a, T> {
-    /// The attended messages of layer `l` of a view, with the noise of the tape, which is a constant. `source` (a) and `target` (b) have one row per head.
+    /// The attended messages of layer `l` of a view, with the noise of the tape, which is a
+    /// constant. `source` (a) and `target` (b) have one row per head.
     ///
     /// # Panics
     /// If the shapes do not fit.
-    pub(crate) fn attention(&mut self, view: &'a View<T>, l: usize, z: Var, source: Var, target: Var) -> Var {
+    pub(crate) fn attention(
+        &mut self,
+        view: &'a View<T>,
+        l: usize,
+        z: Var,
+        source: Var,
+        target: Var,
+    ) -> Var {
         let block = view.block(l);
         let (pool, p) = (self.pool(), &block.matrix);
         let (sent, heads) = (self.value(z), Heads::of(self.value(z), self.value(source)));
@@ -24,7 +34,12 @@ impl<'a, T: Real> Tape<'a, T> {
         let mut weights = pool.take(1, p.non_zeros() * heads.count);
         attention::weights(p, &sources, &targets, heads, weights.row_mut(0));
         let mut out = pool.take(p.rows(), sent.columns());
-        attention::gather(Arcs { pattern: p, from: None, values: weights.row(0) }, sent, heads, &mut out);
+        attention::gather(
+            Arcs { pattern: p, from: None, values: weights.row(0) },
+            sent,
+            heads,
+            &mut out,
+        );
         self.noise().add_to(&mut out, view.frontier(l + 1), 2 * l);
         let operation = Attention { block, z, source, target, sources, targets, weights };
         if [z, source, target].iter().any(|&var| self.is_differentiable(var)) {
@@ -63,14 +78,23 @@ impl<T: Real> Operation<T> for Attention<'_, T> {
         let (z, a, b) = (to.value(self.z), to.value(self.source), to.value(self.target));
         let heads = Heads::of(z, a);
         let mut arcs = pool.take(1, p.non_zeros() * heads.count);
-        let attended = Attended { source: &self.sources, target: &self.targets, weights: self.weights.row(0) };
+        let attended =
+            Attended { source: &self.sources, target: &self.targets, weights: self.weights.row(0) };
         attention::arc_gradients(p, attended, &gradient, z, heads, arcs.row_mut(0));
 
         let mut targets = pool.take(p.rows(), heads.count);
-        attention::sum_arcs(Arcs { pattern: p, from: None, values: arcs.row(0) }, heads, &mut targets);
+        attention::sum_arcs(
+            Arcs { pattern: p, from: None, values: arcs.row(0) },
+            heads,
+            &mut targets,
+        );
         let targets = spread(targets, self.block.own(), z.rows(), pool);
         let mut sources = pool.take(z.rows(), heads.count);
-        attention::sum_arcs(Arcs { pattern: transpose, from: Some(from), values: arcs.row(0) }, heads, &mut sources);
+        attention::sum_arcs(
+            Arcs { pattern: transpose, from: Some(from), values: arcs.row(0) },
+            heads,
+            &mut sources,
+        );
 
         let of_vector = |scores: &Matrix<T>, vector: &Matrix<T>| {
             let mut out = pool.take(vector.rows(), vector.columns());
@@ -87,7 +111,8 @@ impl<T: Real> Operation<T> for Attention<'_, T> {
             attention::add_outer(&targets, b, &mut out);
             out
         });
-        for (var, gradient) in [(self.source, of_source), (self.target, of_target), (self.z, of_z)] {
+        for (var, gradient) in [(self.source, of_source), (self.target, of_target), (self.z, of_z)]
+        {
             gradient.into_iter().for_each(|gradient| to.add(var, gradient));
         }
         [arcs, targets, sources, gradient].into_iter().for_each(|matrix| to.recycle(matrix));
@@ -96,7 +121,12 @@ impl<T: Real> Operation<T> for Attention<'_, T> {
 }
 
 /// The scores of targets as scores of all `rows` senders, among which they stand at `own`.
-fn spread<T: Real>(scores: Matrix<T>, own: Option<&[u32]>, rows: usize, pool: &Pool<T>) -> Matrix<T> {
+fn spread<T: Real>(
+    scores: Matrix<T>,
+    own: Option<&[u32]>,
+    rows: usize,
+    pool: &Pool<T>,
+) -> Matrix<T> {
     let Some(own) = own else { return scores };
     let mut out = pool.take(rows, scores.columns());
     out.data_mut().fill(T::ZERO);

@@ -13,7 +13,11 @@ impl<T: Real> Tape<'_, T> {
     pub fn blend(&mut self, (a, x): (T, Var), (b, z): (T, Var)) -> Var {
         let mut out = self.take(x);
         let other = self.value(z);
-        assert_eq!((out.rows(), out.columns()), (other.rows(), other.columns()), "shapes of a·x + b·z");
+        assert_eq!(
+            (out.rows(), out.columns()),
+            (other.rows(), other.columns()),
+            "shapes of a·x + b·z"
+        );
         let (stride, work) = (out.stride(), out.data().len());
         parallel::over_rows(out.data_mut(), stride, work, |rows, chunk| {
             elementwise::blend(chunk, &other.data()[rows.start * stride..rows.end * stride], a, b);
@@ -44,7 +48,11 @@ impl<T: Real> Operation<T> for Blend<T> {
 }
 
 /// `scale` · gradient in a buffer of its own.
-pub(super) fn scaled<T: Real>(gradient: &Matrix<T>, scale: T, to: &Backward<'_, '_, T>) -> Matrix<T> {
+pub(super) fn scaled<T: Real>(
+    gradient: &Matrix<T>,
+    scale: T,
+    to: &Backward<'_, '_, T>,
+) -> Matrix<T> {
     let mut out = to.pool().take(gradient.rows(), gradient.columns());
     let (stride, work) = (out.stride(), out.data().len());
     parallel::over_rows(out.data_mut(), stride, work, |rows, chunk| {

@@ -1,4 +1,5 @@
-//! The supervised loss: Σᵢ wᵢ · CE(softmax(zᵢ), yᵢ), loss and gradient in one pass, in place of the logits.
+//! The supervised loss: Σᵢ wᵢ · CE(softmax(zᵢ), yᵢ), loss and gradient in one pass, in place of the
+//! logits.
 
 use crate::kernels::softmax;
 use crate::parallel;

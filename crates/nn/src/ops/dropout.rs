@@ -1,4 +1,5 @@
-//! y = dropout(x), in place of x. The mask is a function of (key, node, column) and is computed again on the way back.
+//! y = dropout(x), in place of x. The mask is a function of (key, node, column) and is computed
+//! again on the way back.
 
 use crate::dropout::Mask;
 use crate::kernels::elementwise;

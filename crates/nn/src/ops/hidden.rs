@@ -10,7 +10,14 @@ impl<T: Real> Tape<'_, T> {
     ///
     /// # Panics
     /// If the shapes do not fit.
-    pub fn hidden(&mut self, x: Var, bias: Var, nodes: &[u32], dropout: Dropout, layer: usize) -> Var {
+    pub fn hidden(
+        &mut self,
+        x: Var,
+        bias: Var,
+        nodes: &[u32],
+        dropout: Dropout,
+        layer: usize,
+    ) -> Var {
         let mut out = self.take(x);
         if self.keeps_activated() {
             let mut input = self.pool().take(out.rows(), out.columns());
@@ -21,7 +28,11 @@ impl<T: Real> Tape<'_, T> {
         let mask = dropout.mask::<T>(layer);
         {
             let bias = self.value(bias);
-            assert_eq!((bias.columns(), nodes.len()), (out.columns(), out.rows()), "shapes of x + b");
+            assert_eq!(
+                (bias.columns(), nodes.len()),
+                (out.columns(), out.rows()),
+                "shapes of x + b"
+            );
             let (stride, work) = (out.stride(), out.data().len());
             parallel::over_rows(out.data_mut(), stride, work, |rows, chunk| {
                 elementwise::bias_relu_dropout(chunk, bias.data(), &nodes[rows], mask);
@@ -38,7 +49,12 @@ struct Hidden<T> {
 }
 
 impl<T: Real> Operation<T> for Hidden<T> {
-    fn backward(self: Box<Self>, output: Var, mut gradient: Matrix<T>, to: &mut Backward<'_, '_, T>) {
+    fn backward(
+        self: Box<Self>,
+        output: Var,
+        mut gradient: Matrix<T>,
+        to: &mut Backward<'_, '_, T>,
+    ) {
         {
             let output = to.value(output);
             let (stride, work) = (gradient.stride(), gradient.data().len());

@@ -1,22 +1,37 @@
-//! Between the layers of a perceptron: y = dropout(prelu(x + b)), prelu(z) = z where z > 0 and q·z elsewhere, with a learnt q.
+//! Between the layers of a perceptron: y = dropout(prelu(x + b)), prelu(z) = z where z > 0 and q·z
+//! elsewhere, with a learnt q.
 
 use crate::tape::{Backward, Operation};
 use crate::{Dropout, Matrix, Real, Tape, Var};
 
 impl<T: Real> Tape<'_, T> {
-    /// dropout(prelu(x + bias)) with a 1 × 1 `slope`, for hidden layer `layer` whose rows are `nodes`. Overwrites x.
+    /// dropout(prelu(x + bias)) with a 1 × 1 `slope`, for hidden layer `layer` whose rows are
+    /// `nodes`. Overwrites x.
     ///
     /// # Panics
     /// If the shapes do not fit.
-    pub fn prelu(&mut self, x: Var, bias: Var, slope: Var, nodes: &[u32], dropout: Dropout, layer: usize) -> Var {
+    pub fn prelu(
+        &mut self,
+        x: Var,
+        bias: Var,
+        slope: Var,
+        nodes: &[u32],
+        dropout: Dropout,
+        layer: usize,
+    ) -> Var {
         let mut before = self.take(x);
         let (q, mask) = (self.value(slope).row(0)[0], dropout.mask::<T>(layer));
         let bias_row = self.value(bias);
-        assert_eq!((bias_row.columns(), nodes.len()), (before.columns(), before.rows()), "shapes of x + b");
+        assert_eq!(
+            (bias_row.columns(), nodes.len()),
+            (before.columns(), before.rows()),
+            "shapes of x + b"
+        );
         let mut out = self.pool().take(before.rows(), before.columns());
         for (r, &node) in nodes.iter().enumerate() {
             let counter = mask.row(node);
-            let rows = before.row_mut(r).iter_mut().zip(out.row_mut(r)).zip(bias_row.row(0)).enumerate();
+            let rows =
+                before.row_mut(r).iter_mut().zip(out.row_mut(r)).zip(bias_row.row(0)).enumerate();
             for (c, ((z, y), b)) in rows {
                 let sum = *z + *b;
                 let keep = if mask.keeps(counter, c as u32) { mask.scale } else { T::ZERO };

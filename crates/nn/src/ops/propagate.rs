@@ -1,4 +1,5 @@
-//! Message passing: y = P·x, ∂x = Pᵀ·g. P itself is a constant, and so is the noise on y where a tape is noisy.
+//! Message passing: y = P·x, ∂x = Pᵀ·g. P itself is a constant, and so is the noise on y where a
+//! tape is noisy.
 
 use crate::kernels::spmm::spmm;
 use crate::tape::{Backward, Operation};

@@ -5,7 +5,8 @@ use crate::tape::{Backward, Operation};
 use crate::{Csr, Matrix, Propagation, Real, Tape, Var};
 use boostfgl_graph::Adjacency;
 
-/// The operator D̃⁻¹(A + I) of a graph, which need not be that of a [`View`](crate::View), and its transpose.
+/// The operator D̃⁻¹(A + I) of a graph, which need not be that of a [`View`](crate::View), and its
+/// transpose.
 #[derive(Debug)]
 pub struct RowMean<T> {
     matrix: Csr<T>,
@@ -13,7 +14,8 @@ pub struct RowMean<T> {
 }
 
 impl<T: Real> RowMean<T> {
-    /// Of every node and those that send to it. Edge weights, where the graph has them, stand for the ones of A.
+    /// Of every node and those that send to it. Edge weights, where the graph has them, stand for
+    /// the ones of A.
     ///
     /// ```
     /// use boostfgl_nn::{Matrix, Pool, RowMean, Tape};

@@ -21,7 +21,8 @@ impl<'a, T: Real> Tape<'a, T> {
         self.record(&[x], out, SelectRows { x, rows, of })
     }
 
-    /// Of the rows of x, which belong to the senders of a layer, those of its receivers: x itself if these are all.
+    /// Of the rows of x, which belong to the senders of a layer, those of its receivers: x itself
+    /// if these are all.
     pub(crate) fn own_rows(&mut self, block: &'a Block<T>, x: Var) -> Var {
         match block.own() {
             Some(rows) => self.select_rows(x, rows),

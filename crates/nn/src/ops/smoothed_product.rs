@@ -1,7 +1,9 @@
-//! Smoothed features times weights: y = [X ‖ ÂX ‖ … ‖ ÂᵏX]·W, without forming the smoothed features.
+//! Smoothed features times weights: y = [X ‖ ÂX ‖ … ‖ ÂᵏX]·W, without forming the smoothed
+//! features.
 //!
-//! With W cut into k + 1 blocks of d rows, y = XW₀ + Â(XW₁ + Â(XW₂ + …)): k products with Â on as many columns as W has, and
-//! k + 1 products with X, which stays sparse if it is. Back: Gⱼ₊₁ = ÂᵀGⱼ, ∂Wⱼ = XᵀGⱼ.
+//! With W cut into k + 1 blocks of d rows, y = XW₀ + Â(XW₁ + Â(XW₂ + …)): k products with Â on as
+//! many columns as W has, and k + 1 products with X, which stays sparse if it is. Back: Gⱼ₊₁ =
+//! ÂᵀGⱼ, ∂Wⱼ = XᵀGⱼ.
 
 use crate::inputs::FeatureMatrix;
 use crate::kernels::{gemm, spmm::spmm};
@@ -39,7 +41,10 @@ impl<T: Real> Smoothing<T> {
             FeatureMatrix::Sparse(x) => Some(x.transpose_of(None).0),
             FeatureMatrix::Dense(_) => None,
         };
-        Self { given: Arc::new(Given { features, transpose, operator, width: inputs.width() }), steps }
+        Self {
+            given: Arc::new(Given { features, transpose, operator, width: inputs.width() }),
+            steps,
+        }
     }
 
     /// The same features and operator, smoothed another number of times.
@@ -104,18 +109,28 @@ impl<T: Real> Given<T> {
                 out.data_mut()[block].copy_from_slice(part.data());
                 pool.put(part);
             }
-            (_, Some(transpose)) => spmm(transpose, None, gradient.data(), &mut out.data_mut()[block], stride),
-            (FeatureMatrix::Sparse(_), None) => unreachable!("sparse features come with their transpose"),
+            (_, Some(transpose)) => {
+                spmm(transpose, None, gradient.data(), &mut out.data_mut()[block], stride)
+            }
+            (FeatureMatrix::Sparse(_), None) => {
+                unreachable!("sparse features come with their transpose")
+            }
         }
     }
 }
 
 impl<'a, T: Real> Tape<'a, T> {
-    /// [X ‖ ÂX ‖ … ‖ ÂᵏX]·W for all nodes. Whoever knows the [product](Smoothing::product) already says so.
+    /// [X ‖ ÂX ‖ … ‖ ÂᵏX]·W for all nodes. Whoever knows the [product](Smoothing::product) already
+    /// says so.
     ///
     /// # Panics
     /// If W does not have [`Smoothing::width`] rows.
-    pub fn smoothed_product(&mut self, smoothing: &'a Smoothing<T>, weights: Var, known: Option<Matrix<T>>) -> Var {
+    pub fn smoothed_product(
+        &mut self,
+        smoothing: &'a Smoothing<T>,
+        weights: Var,
+        known: Option<Matrix<T>>,
+    ) -> Var {
         let out = known.unwrap_or_else(|| smoothing.product(self.value(weights), self.pool()));
         self.record(&[weights], out, SmoothedProduct { smoothing, weights })
     }

@@ -12,7 +12,12 @@ impl<'a, T: Real> Tape<'a, T> {
     }
 
     /// The same product taken from `product`, which holds X·W of all nodes.
-    pub(crate) fn remembered_features(&mut self, product: &Matrix<T>, x: &'a FeatureRows<T>, weights: Var) -> Var {
+    pub(crate) fn remembered_features(
+        &mut self,
+        product: &Matrix<T>,
+        x: &'a FeatureRows<T>,
+        weights: Var,
+    ) -> Var {
         let mut out = self.pool().take(x.nodes().len(), product.columns());
         for (i, &v) in x.nodes().iter().enumerate() {
             out.row_mut(i).copy_from_slice(product.row(v as usize));

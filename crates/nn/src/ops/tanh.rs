@@ -23,7 +23,12 @@ struct Tanh {
 }
 
 impl<T: Real> Operation<T> for Tanh {
-    fn backward(self: Box<Self>, output: Var, mut gradient: Matrix<T>, to: &mut Backward<'_, '_, T>) {
+    fn backward(
+        self: Box<Self>,
+        output: Var,
+        mut gradient: Matrix<T>,
+        to: &mut Backward<'_, '_, T>,
+    ) {
         let (stride, work) = (gradient.stride(), gradient.data().len());
         let output = to.value(output);
         parallel::over_rows(gradient.data_mut(), stride, work, |rows, chunk| {

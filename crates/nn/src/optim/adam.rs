@@ -45,8 +45,9 @@ impl<T: Real> Adam<T> {
         Self { config, first: Vec::new(), second: Vec::new(), powers: (1.0, 1.0) }
     }
 
-    /// As many steps with a gradient of zero, as if taken one by one: only the weight decay and what the moments
-    /// remember move the parameters. Each piece of them takes all its steps at once, while it is in the cache.
+    /// As many steps with a gradient of zero, as if taken one by one: only the weight decay and
+    /// what the moments remember move the parameters. Each piece of them takes all its steps at
+    /// once, while it is in the cache.
     pub fn idle(&mut self, params: &mut Params<T>, steps: usize) {
         let steps: Vec<AdamStep<T>> = (0..steps).map(|_| self.next_step(params)).collect();
         let state = self.first.iter_mut().zip(&mut self.second);
@@ -61,9 +62,10 @@ impl<T: Real> Adam<T> {
         }
     }
 
-    /// A step whose gradient is made where it is used, block by block while all of it is in the first cache:
-    /// `gradient(t, start, out)` writes that of the numbers from `start` on of tensor t, as stored, into `out`, and
-    /// `then(t, start, numbers)` sees what has become of them. The numbers are those of [`Optimizer::step`].
+    /// A step whose gradient is made where it is used, block by block while all of it is in the
+    /// first cache: `gradient(t, start, out)` writes that of the numbers from `start` on of tensor
+    /// t, as stored, into `out`, and `then(t, start, numbers)` sees what has become of them. The
+    /// numbers are those of [`Optimizer::step`].
     pub fn step_in_blocks(
         &mut self,
         params: &mut Params<T>,

@@ -13,8 +13,8 @@ pub trait Optimizer<T: Real>: Send {
     /// One step. `gradients` has the shapes of the parameters.
     fn step(&mut self, params: &mut Params<T>, gradients: &[Matrix<T>]);
 
-    /// One step away from `from` into `params`, whose old numbers do not matter: what a client does first in a round,
-    /// without copying the broadcast model.
+    /// One step away from `from` into `params`, whose old numbers do not matter: what a client does
+    /// first in a round, without copying the broadcast model.
     fn step_from(&mut self, from: &Params<T>, params: &mut Params<T>, gradients: &[Matrix<T>]) {
         params.copy_from(from);
         self.step(params, gradients);

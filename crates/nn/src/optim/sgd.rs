@@ -34,7 +34,14 @@ impl<T: Real> Optimizer<T> for Sgd<T> {
         like(&mut self.velocity, params);
         let SgdConfig { rate, weight_decay, momentum } = self.config;
         for ((w, g), u) in params.tensors_mut().iter_mut().zip(gradients).zip(&mut self.velocity) {
-            sgd(w.data_mut(), g.data(), u.data_mut(), T::of(rate), T::of(momentum), T::of(weight_decay));
+            sgd(
+                w.data_mut(),
+                g.data(),
+                u.data_mut(),
+                T::of(rate),
+                T::of(momentum),
+                T::of(weight_decay),
+            );
         }
     }
 

@@ -24,18 +24,21 @@ pub struct Saved {
 /// Rows are read one by one: memory O(n), however many seeds the file holds.
 ///
 /// # Errors
-/// If the file cannot be read; if a column is missing; if a row names an unknown node, client or role, gives a role to
-/// a node without a label, or repeats a node; if a node is missing; if clients are not 0..K without gaps; if the file
-/// holds several seeds but not this one. Messages name file, line and column of all rows that are wrong.
+/// If the file cannot be read; if a column is missing; if a row names an unknown node, client or
+/// role, gives a role to a node without a label, or repeats a node; if a node is missing; if
+/// clients are not 0..K without gaps; if the file holds several seeds but not this one. Messages
+/// name file, line and column of all rows that are wrong.
 pub fn read(path: &Path, graph: &Graph, seed: u64) -> Result<Saved> {
-    let source = std::fs::File::open(path).map_err(|error| boostfgl_graph::Error::io(path, error))?;
+    let source =
+        std::fs::File::open(path).map_err(|error| boostfgl_graph::Error::io(path, error))?;
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(source);
     let header = reader.headers().map_err(|error| unreadable(path, error))?;
     let columns = Columns::find(path, header)?;
     let nodes = Nodes::of(graph)?;
 
     let mut seeds = BTreeSet::new();
-    // The rows of the wanted seed or, until one is met, of the first seed: it may turn out to be the only one.
+    // The rows of the wanted seed or, until one is met, of the first seed: it may turn out to be
+    // the only one.
     let mut chosen = Rows::new(graph.len(), seed);
     let mut record = csv::StringRecord::new();
     let mut problems = Problems::new(path);
@@ -44,7 +47,8 @@ pub fn read(path: &Path, graph: &Graph, seed: u64) -> Result<Saved> {
             Ok(false) => break,
             Ok(true) => {}
             Err(error) => {
-                let (at, (expected, found)) = row_fault(&error).ok_or_else(|| unreadable(path, error))?;
+                let (at, (expected, found)) =
+                    row_fault(&error).ok_or_else(|| unreadable(path, error))?;
                 problems.add(at, None, || (expected, found));
                 continue;
             }
@@ -61,7 +65,11 @@ pub fn read(path: &Path, graph: &Graph, seed: u64) -> Result<Saved> {
     }
     problems.finish()?;
     if chosen.seed != seed && seeds.len() > 1 {
-        return Err(Error::SeedAbsent { path: path.to_path_buf(), seed, present: seeds.into_iter().collect() });
+        return Err(Error::SeedAbsent {
+            path: path.to_path_buf(),
+            seed,
+            present: seeds.into_iter().collect(),
+        });
     }
     let saved = chosen.finish(path, graph, columns.split.is_some())?;
     // In the folder of a run, the file must still be what the run wrote.
@@ -80,9 +88,12 @@ struct Columns {
 impl Columns {
     fn find(path: &Path, header: &csv::StringRecord) -> Result<Self> {
         let position = |name: &str| {
-            let mut at = header.iter().enumerate().filter(|(_, title)| *title == name).map(|(at, _)| at);
+            let mut at =
+                header.iter().enumerate().filter(|(_, title)| *title == name).map(|(at, _)| at);
             match (at.next(), at.next()) {
-                (Some(_), Some(_)) => Err(in_header(path, format!("column `{name}` once"), "it twice")),
+                (Some(_), Some(_)) => {
+                    Err(in_header(path, format!("column `{name}` once"), "it twice"))
+                }
                 (first, _) => Ok(first),
             }
         };
@@ -115,7 +126,9 @@ impl<'a> Nodes<'a> {
             if nodes.insert(name.trim(), v as u32).is_some() {
                 let what = format!("node ids of {}", graph.name());
                 let found = format!("`{name}` twice");
-                return Err(boostfgl_graph::Error::inconsistent(what, "every name once", found).into());
+                return Err(
+                    boostfgl_graph::Error::inconsistent(what, "every name once", found).into()
+                );
             }
         }
         Ok(Self::Named(nodes))
@@ -138,8 +151,14 @@ struct Row {
 }
 
 impl Row {
-    /// `any_seed` stands in for the seed if the file has no such column. `None` if a field is wrong, which is then a problem.
-    fn parse(place: &mut Place<'_, '_>, graph: &Graph, nodes: &Nodes<'_>, any_seed: u64) -> Option<Self> {
+    /// `any_seed` stands in for the seed if the file has no such column. `None` if a field is
+    /// wrong, which is then a problem.
+    fn parse(
+        place: &mut Place<'_, '_>,
+        graph: &Graph,
+        nodes: &Nodes<'_>,
+        any_seed: u64,
+    ) -> Option<Self> {
         let columns = place.columns;
         let seed = match columns.seed {
             Some(at) => {
@@ -150,8 +169,10 @@ impl Row {
         };
         let node = nodes.find(place.field(columns.node));
         let node = place.known(node, columns.node, || format!("a node of {}", graph.name()));
-        // As many clients as nodes at most, which also bounds what a corrupt number can make us allocate.
-        let client = place.field(columns.client).parse::<u32>().ok().filter(|&k| (k as usize) < graph.len());
+        // As many clients as nodes at most, which also bounds what a corrupt number can make us
+        // allocate.
+        let client =
+            place.field(columns.client).parse::<u32>().ok().filter(|&k| (k as usize) < graph.len());
         let wanted = || format!("a client number from 0 to {} at most", graph.len() - 1);
         let client = place.known(client, columns.client, wanted);
         let role = match (columns.split, node) {
@@ -195,7 +216,9 @@ impl Rows {
         if let Some(gap) = present.iter().position(|seen| !seen) {
             let expected = format!("clients 0 to {} without gaps", clients - 1);
             let found = format!("no node in client {gap}");
-            return Err(boostfgl_graph::Error::malformed(path, ", column client", expected, found).into());
+            return Err(
+                boostfgl_graph::Error::malformed(path, ", column client", expected, found).into()
+            );
         }
         Ok(Saved { clients, client, split: has_split.then(|| Split::new(self.roles)) })
     }
@@ -214,7 +237,12 @@ impl<'a> Place<'a, '_> {
     }
 
     /// The value of a field, if it has one.
-    fn known<T>(&mut self, value: Option<T>, at: usize, wanted: impl FnOnce() -> String) -> Option<T> {
+    fn known<T>(
+        &mut self,
+        value: Option<T>,
+        at: usize,
+        wanted: impl FnOnce() -> String,
+    ) -> Option<T> {
         if value.is_none() {
             self.problem(at, wanted);
         }
@@ -239,11 +267,14 @@ fn in_header(path: &Path, expected: String, found: impl Into<String>) -> Error {
     boostfgl_graph::Error::malformed(path, ", line 1", expected, found).into()
 }
 
-/// Where a row begins that cannot be read as one, what was expected and what was found. `None` if more than a row is at fault.
+/// Where a row begins that cannot be read as one, what was expected and what was found. `None` if
+/// more than a row is at fault.
 fn row_fault(error: &csv::Error) -> Option<(u64, (String, String))> {
     let told = match error.kind() {
         csv::ErrorKind::Utf8 { .. } => ("UTF-8 text".to_owned(), "other bytes".to_owned()),
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => (format!("{expected_len} fields"), len.to_string()),
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            (format!("{expected_len} fields"), len.to_string())
+        }
         _ => return None,
     };
     Some((error.position()?.byte(), told))
@@ -251,7 +282,9 @@ fn row_fault(error: &csv::Error) -> Option<(u64, (String, String))> {
 
 fn unreadable(path: &Path, error: csv::Error) -> Error {
     match row_fault(&error) {
-        Some((_, (expected, found))) => boostfgl_graph::Error::malformed(path, ", line 1", expected, found).into(),
+        Some((_, (expected, found))) => {
+            boostfgl_graph::Error::malformed(path, ", line 1", expected, found).into()
+        }
         None => boostfgl_graph::Error::io(path, error.into()).into(),
     }
 }
@@ -279,7 +312,8 @@ mod tests {
 
     #[test]
     fn columns_in_any_order_with_others_between() {
-        let text = "client,score,split,node,seed\n1,9,train,0,3\n0,9,val,1,3\n\n0,9,test,2,3\n1,9,,3,3\n";
+        let text =
+            "client,score,split,node,seed\n1,9,train,0,3\n0,9,val,1,3\n\n0,9,test,2,3\n1,9,,3,3\n";
         let saved = read_text(text, 8).unwrap();
         assert_eq!((saved.clients, &saved.client[..]), (2, &[1, 0, 0, 1][..]));
         assert_eq!(saved.split.unwrap().roles(), [Role::Train, Role::Val, Role::Test, Role::None]);
@@ -287,7 +321,8 @@ mod tests {
 
     #[test]
     fn seed_and_split_may_be_absent() {
-        let saved = read_text("\u{feff}node, client\r\n3, 0\r\n2, 1\r\n1, 0\r\n0, 1\r\n", 8).unwrap();
+        let saved =
+            read_text("\u{feff}node, client\r\n3, 0\r\n2, 1\r\n1, 0\r\n0, 1\r\n", 8).unwrap();
         assert_eq!(saved, Saved { clients: 2, client: vec![1, 0, 1, 0], split: None });
     }
 
@@ -304,25 +339,49 @@ mod tests {
         let head = "seed,node,client,split\n0,0,0,train\n0,1,0,val\n";
         for (rest, message) in [
             ("0,9,0,test\n", "p.csv, line 4, column 2: expected a node of four, found `9`"),
-            ("0,1,0,test\n", "p.csv, line 4, column 2: expected every node once for seed 0, found `1`"),
-            ("0,2,x,test\n", "p.csv, line 4, column 3: expected a client number from 0 to 3 at most, found `x`"),
-            ("0,2,4,test\n", "p.csv, line 4, column 3: expected a client number from 0 to 3 at most, found `4`"),
-            ("0,2,0,tset\n", "p.csv, line 4, column 4: expected train, val, test or none, found `tset`"),
-            ("0,3,0,test\n", "p.csv, line 4, column 4: expected none, because the node has no label, found `test`"),
-            ("-1,2,0,test\n", "p.csv, line 4, column 1: expected a seed, 0 or a larger integer, found `-1`"),
+            (
+                "0,1,0,test\n",
+                "p.csv, line 4, column 2: expected every node once for seed 0, found `1`",
+            ),
+            (
+                "0,2,x,test\n",
+                "p.csv, line 4, column 3: expected a client number from 0 to 3 at most, found `x`",
+            ),
+            (
+                "0,2,4,test\n",
+                "p.csv, line 4, column 3: expected a client number from 0 to 3 at most, found `4`",
+            ),
+            (
+                "0,2,0,tset\n",
+                "p.csv, line 4, column 4: expected train, val, test or none, found `tset`",
+            ),
+            (
+                "0,3,0,test\n",
+                "p.csv, line 4, column 4: expected none, because the node has no label, found \
+                 `test`",
+            ),
+            (
+                "-1,2,0,test\n",
+                "p.csv, line 4, column 1: expected a seed, 0 or a larger integer, found `-1`",
+            ),
             ("0,2,0\n", "p.csv, line 4: expected 4 fields, found 3"),
             (
                 "0,2,0,test\n",
-                "p.csv: expected a row for each of 4 nodes, found none for 1 of them, the first being `3`",
+                "p.csv: expected a row for each of 4 nodes, found none for 1 of them, the first \
+                 being `3`",
             ),
             (
                 "0,2,2,test\n0,3,0,\n",
-                "p.csv, column client: expected clients 0 to 2 without gaps, found no node in client 1",
+                "p.csv, column client: expected clients 0 to 2 without gaps, found no node in \
+                 client 1",
             ),
         ] {
             assert_eq!(read_text(format!("{head}{rest}"), 0).unwrap_err(), message);
         }
-        assert_eq!(read_text("", 0).unwrap_err(), "p.csv, line 1: expected a column `node`, found ``");
+        assert_eq!(
+            read_text("", 0).unwrap_err(),
+            "p.csv, line 1: expected a column `node`, found ``"
+        );
         assert_eq!(
             read_text("node,klient\n", 0).unwrap_err(),
             "p.csv, line 1: expected a column `client`, found `node,klient`"
@@ -342,8 +401,11 @@ mod tests {
 
     #[test]
     fn everything_wrong_with_a_file_is_told_at_once() {
-        let told =
-            read_text("seed,node,client,split\r\nx,9,7,tset\r\n0,1,0\r\n0,1,0,val\r\n0,1,0,val\r\n", 0).unwrap_err();
+        let told = read_text(
+            "seed,node,client,split\r\nx,9,7,tset\r\n0,1,0\r\n0,1,0,val\r\n0,1,0,val\r\n",
+            0,
+        )
+        .unwrap_err();
         let expected = [
             "p.csv: 5 problems",
             "  line 2, column 1: expected a seed, 0 or a larger integer, found `x`",
@@ -357,12 +419,18 @@ mod tests {
 
     #[test]
     fn lines_are_counted_past_blank_ones() {
-        for text in
-            ["node,client\r\n0,0\r\n\r\n1,x\r\n", "node,client\n\n0,0\n1,x", "\u{feff}node,client\n0,0\n2,0\n1,x"]
-        {
+        for text in [
+            "node,client\r\n0,0\r\n\r\n1,x\r\n",
+            "node,client\n\n0,0\n1,x",
+            "\u{feff}node,client\n0,0\n2,0\n1,x",
+        ] {
             let error = read_text(text, 0).unwrap_err();
             assert!(error.starts_with("p.csv, line 4, column 2"), "{text:?}: {error}");
         }
-        assert!(read_text("node,client\r\n\r\n0\r\n", 0).unwrap_err().starts_with("p.csv, line 3: expected 2 fields"));
+        assert!(
+            read_text("node,client\r\n\r\n0\r\n", 0)
+                .unwrap_err()
+                .starts_with("p.csv, line 3: expected 2 fields")
+        );
     }
 }

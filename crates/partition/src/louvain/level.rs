@@ -6,8 +6,8 @@ use boostfgl_graph::Adjacency;
 
 /// A symmetric weighted graph with self-loops.
 ///
-/// The first level reads the rows of the input where they are: at the size of ogbn-products a copy with weights
-/// would cost 1.5 GB.
+/// The first level reads the rows of the input where they are: at the size of ogbn-products a copy
+/// with weights would cost 1.5 GB.
 pub(super) struct Level<'a> {
     offsets: Cow<'a, [usize]>,
     neighbours: Cow<'a, [u32]>,
@@ -31,8 +31,15 @@ impl<'a> Level<'a> {
     }
 
     fn borrowed(adjacency: &'a Adjacency) -> Self {
-        let weights = adjacency.weights().map_or(Weights::Unit, |weights| Weights::Given(Cow::Borrowed(weights)));
-        Self::new(Cow::Borrowed(adjacency.offsets()), Cow::Borrowed(adjacency.indices()), weights, adjacency.len())
+        let weights = adjacency
+            .weights()
+            .map_or(Weights::Unit, |weights| Weights::Given(Cow::Borrowed(weights)));
+        Self::new(
+            Cow::Borrowed(adjacency.offsets()),
+            Cow::Borrowed(adjacency.indices()),
+            weights,
+            adjacency.len(),
+        )
     }
 
     fn symmetric(directed: &Adjacency) -> Self {
@@ -49,12 +56,19 @@ impl<'a> Level<'a> {
         };
         let (both, _) = Adjacency::from_edges(directed.len(), &edges, Some(weights), false)
             .expect("edges and weights come from an adjacency that was checked");
-        let weights = both.weights().map_or(Weights::Unit, |weights| Weights::Given(Cow::Owned(weights.to_vec())));
+        let weights = both
+            .weights()
+            .map_or(Weights::Unit, |weights| Weights::Given(Cow::Owned(weights.to_vec())));
         let (offsets, neighbours) = (both.offsets().to_vec(), both.indices().to_vec());
         Self::new(Cow::Owned(offsets), Cow::Owned(neighbours), weights, directed.len())
     }
 
-    fn new(offsets: Cow<'a, [usize]>, neighbours: Cow<'a, [u32]>, weights: Weights<'a>, nodes: usize) -> Self {
+    fn new(
+        offsets: Cow<'a, [usize]>,
+        neighbours: Cow<'a, [u32]>,
+        weights: Weights<'a>,
+        nodes: usize,
+    ) -> Self {
         Self::with_loops(offsets, neighbours, weights, vec![0.0; nodes])
     }
 
@@ -64,7 +78,8 @@ impl<'a> Level<'a> {
         weights: Weights<'a>,
         loops: Vec<f64>,
     ) -> Self {
-        let mut level = Self { offsets, neighbours, weights, degrees: loops.clone(), loops, total: 0.0 };
+        let mut level =
+            Self { offsets, neighbours, weights, degrees: loops.clone(), loops, total: 0.0 };
         for v in 0..level.len() {
             let mut degree = level.loops[v];
             level.each_arc(v, |_, weight| degree += weight);
@@ -102,7 +117,10 @@ impl<'a> Level<'a> {
         match &self.weights {
             Weights::Unit => neighbours.iter().for_each(|&u| visit(u, 1.0)),
             Weights::Given(weights) => {
-                neighbours.iter().zip(&weights[range]).for_each(|(&u, &weight)| visit(u, f64::from(weight)));
+                neighbours
+                    .iter()
+                    .zip(&weights[range])
+                    .for_each(|(&u, &weight)| visit(u, f64::from(weight)));
             }
             Weights::Merged(weights) => {
                 neighbours.iter().zip(&weights[range]).for_each(|(&u, &weight)| visit(u, weight));
@@ -138,7 +156,12 @@ impl<'a> Level<'a> {
             }
             offsets.push(neighbours.len());
         }
-        Level::with_loops(Cow::Owned(offsets), Cow::Owned(neighbours), Weights::Merged(weights), loops)
+        Level::with_loops(
+            Cow::Owned(offsets),
+            Cow::Owned(neighbours),
+            Weights::Merged(weights),
+            loops,
+        )
     }
 }
 

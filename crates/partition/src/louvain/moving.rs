@@ -7,8 +7,8 @@ use super::level::Level;
 
 /// Communities under construction.
 ///
-/// `link` is dense scratch: the weight between the node at hand and each community. Weights are positive, so 0
-/// means that no edge leads there, and only what `touched` lists needs clearing.
+/// `link` is dense scratch: the weight between the node at hand and each community. Weights are
+/// positive, so 0 means that no edge leads there, and only what `touched` lists needs clearing.
 pub(super) struct Moving<'a> {
     level: &'a Level<'a>,
     resolution: f64,
@@ -42,9 +42,10 @@ impl<'a> Moving<'a> {
 
     /// Sweeps until little is gained; returns how much Q rose.
     ///
-    /// The first sweep visits every node, later ones only nodes with a neighbour that went elsewhere since their last
-    /// visit: the others rarely move, and the last sweeps, which move a handful, then cost next to nothing (Ozaki,
-    /// Tezuka, Inaba 2016). Before a level ends, one more full sweep makes sure that nobody wants to move.
+    /// The first sweep visits every node, later ones only nodes with a neighbour that went
+    /// elsewhere since their last visit: the others rarely move, and the last sweeps, which move a
+    /// handful, then cost next to nothing (Ozaki, Tezuka, Inaba 2016). Before a level ends, one
+    /// more full sweep makes sure that nobody wants to move.
     pub(super) fn run(&mut self, seed: u64, level: u64) -> f64 {
         let mut gained = 0.0;
         let mut full = true;
@@ -52,7 +53,8 @@ impl<'a> Moving<'a> {
             if full {
                 self.stale.fill(true);
             }
-            let mut order: Vec<u32> = (0..self.level.len() as u32).filter(|&v| self.stale[v as usize]).collect();
+            let mut order: Vec<u32> =
+                (0..self.level.len() as u32).filter(|&v| self.stale[v as usize]).collect();
             Stream::new(seed, "louvain", &[level, sweep]).shuffle(&mut order);
             let rise: f64 = order.iter().map(|&v| self.visit(v as usize)).sum();
             // Q rises by 2/(2m) for each unit of what a visit gains.
@@ -82,8 +84,8 @@ impl<'a> Moving<'a> {
         gain
     }
 
-    /// Moves `v` to the neighbouring community c with the largest w(v, c) − γ k_v tot_c / 2m, `v` itself taken
-    /// out, and returns by how much that beats staying.
+    /// Moves `v` to the neighbouring community c with the largest w(v, c) − γ k_v tot_c / 2m, `v`
+    /// itself taken out, and returns by how much that beats staying.
     fn settle(&mut self, v: usize) -> f64 {
         let Self { level, community, totals, link, touched, .. } = self;
         level.each_arc(v, |u, weight| {
@@ -115,5 +117,6 @@ impl<'a> Moving<'a> {
     }
 }
 
-/// Never reached on real graphs, which need about ten; a guarantee that rounding cannot keep nodes moving for ever.
+/// Never reached on real graphs, which need about ten; a guarantee that rounding cannot keep nodes
+/// moving for ever.
 const MAX_SWEEPS: u64 = 1000;

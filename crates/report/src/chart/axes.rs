@@ -32,8 +32,12 @@ impl Room {
         self.name_x(drawing, x);
         let (at, middle) = (11.0, f64::midpoint(self.top, self.bottom));
         let turn = format!("rotate(-90 {} {})", place(at), place(middle));
-        let attributes: &[(&str, &dyn std::fmt::Display)] =
-            &[("x", &place(at)), ("y", &place(middle)), ("transform", &turn), ("class", &"name middle")];
+        let attributes: &[(&str, &dyn std::fmt::Display)] = &[
+            ("x", &place(at)),
+            ("y", &place(middle)),
+            ("transform", &turn),
+            ("class", &"name middle"),
+        ];
         drawing.text("text", attributes, y);
     }
 
@@ -55,7 +59,8 @@ impl Room {
 /// A straight line from (x1, y1) to (x2, y2).
 pub(super) fn line(drawing: &mut Markup, ends: [f64; 4], class: &str) {
     let [x1, y1, x2, y2] = ends.map(place);
-    drawing.element("line", &[("x1", &x1), ("y1", &y1), ("x2", &x2), ("y2", &y2), ("class", &class)]);
+    drawing
+        .element("line", &[("x1", &x1), ("y1", &y1), ("x2", &x2), ("y2", &y2), ("class", &class)]);
 }
 
 /// A text.
@@ -65,15 +70,26 @@ pub(super) fn text(drawing: &mut Markup, x: f64, y: f64, class: &str, text: &str
 
 /// A circle that tells its number.
 pub(super) fn circle(drawing: &mut Markup, [x, y, radius]: [f64; 3], class: &str, told: &str) {
-    drawing.open("circle", &[("cx", &place(x)), ("cy", &place(y)), ("r", &place(radius)), ("class", &class)]);
+    drawing.open(
+        "circle",
+        &[("cx", &place(x)), ("cy", &place(y)), ("r", &place(radius)), ("class", &class)],
+    );
     drawing.text("title", &[], told);
     drawing.close("circle");
 }
 
 /// A rectangle that tells its number.
-pub(super) fn rectangle(drawing: &mut Markup, [x, y, width, height]: [f64; 4], class: &str, told: &str) {
+pub(super) fn rectangle(
+    drawing: &mut Markup,
+    [x, y, width, height]: [f64; 4],
+    class: &str,
+    told: &str,
+) {
     let (x, y, width, height) = (place(x), place(y), place(width.max(0.0)), place(height.max(0.0)));
-    drawing.open("rect", &[("x", &x), ("y", &y), ("width", &width), ("height", &height), ("class", &class)]);
+    drawing.open(
+        "rect",
+        &[("x", &x), ("y", &y), ("width", &width), ("height", &height), ("class", &class)],
+    );
     drawing.text("title", &[], told);
     drawing.close("rect");
 }

@@ -25,7 +25,8 @@ impl Bars {
         let mut drawing = Markup::default();
         let names: Vec<&str> = self.series.iter().map(|name| &name[..]).collect();
         let top = legend(&mut drawing, &names, 8.0, 0);
-        let longest = self.rows.iter().map(|(name, _)| text_width(&shortened(name, 40))).fold(0.0, f64::max);
+        let longest =
+            self.rows.iter().map(|(name, _)| text_width(&shortened(name, 40))).fold(0.0, f64::max);
         let left = (16.0 + longest).clamp(60.0, WIDTH / 2.0);
         let shown = |row: &[f64]| row.iter().filter(|x| x.is_finite() && **x > 0.0).sum::<f64>();
         let largest = self.rows.iter().map(|(_, row)| shown(row)).fold(0.0, f64::max);
@@ -37,7 +38,12 @@ impl Bars {
             for (s, &length) in row.iter().enumerate().filter(|(_, x)| x.is_finite() && **x > 0.0) {
                 let part = names.get(s).copied().unwrap_or_default();
                 let told = format!("{name}\n{part}: {}", number(length));
-                rectangle(&mut drawing, [x, y + 3.0, length * unit, STEP - 6.0], &format!("part {}", colour(s)), &told);
+                rectangle(
+                    &mut drawing,
+                    [x, y + 3.0, length * unit, STEP - 6.0],
+                    &format!("part {}", colour(s)),
+                    &told,
+                );
                 x += length * unit;
             }
             text(&mut drawing, x + 6.0, y + STEP / 2.0 + 4.0, "tick", &number(shown(row)));
@@ -46,7 +52,8 @@ impl Bars {
         text(&mut drawing, WIDTH / 2.0, bottom + 18.0, "name middle", &self.x);
         let head = std::iter::once(self.x.clone()).chain(self.series.iter().cloned()).collect();
         let row = |(name, row): &(String, Vec<f64>)| -> Vec<String> {
-            let cells = (0..self.series.len()).map(|s| number(row.get(s).copied().unwrap_or(f64::NAN)));
+            let cells =
+                (0..self.series.len()).map(|s| number(row.get(s).copied().unwrap_or(f64::NAN)));
             std::iter::once(name.clone()).chain(cells).collect()
         };
         Chart::new(&self.title, drawing, bottom + 26.0, head, self.rows.iter().map(row).collect())

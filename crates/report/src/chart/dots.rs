@@ -14,7 +14,8 @@ pub struct Dot {
     pub series: usize,
     /// The number.
     pub mean: f64,
-    /// Its interval; equal ends are not drawn, and ends that are no numbers mean that there is none.
+    /// Its interval; equal ends are not drawn, and ends that are no numbers mean that there is
+    /// none.
     pub interval: [f64; 2],
     /// A wider one, drawn thinner.
     pub wide: Option<[f64; 2]>,
@@ -53,7 +54,8 @@ impl Dots {
                 groups.push(&dot.group);
             }
         }
-        let longest = groups.iter().map(|group| text_width(&shortened(group, 44))).fold(0.0, f64::max);
+        let longest =
+            groups.iter().map(|group| text_width(&shortened(group, 44))).fold(0.0, f64::max);
         let mut drawing = Markup::default();
         let names: Vec<&str> = self.series.iter().map(|name| &name[..]).collect();
         let top = legend(&mut drawing, &names, 8.0, self.first_colour);
@@ -69,14 +71,29 @@ impl Dots {
         self.axis(&mut drawing, xs, room);
         for (g, group) in groups.iter().enumerate() {
             let start = top + per_group * g as f64;
-            text(&mut drawing, room.left - 8.0, start + per_group / 2.0 + 4.0, "tick end", &shortened(group, 44));
+            text(
+                &mut drawing,
+                room.left - 8.0,
+                start + per_group / 2.0 + 4.0,
+                "tick end",
+                &shortened(group, 44),
+            );
             for dot in self.dots.iter().filter(|dot| dot.group == **group) {
-                self.draw(&mut drawing, dot, xs, start + GAP / 2.0 + STEP * (dot.series as f64 + 0.5));
+                self.draw(
+                    &mut drawing,
+                    dot,
+                    xs,
+                    start + GAP / 2.0 + STEP * (dot.series as f64 + 0.5),
+                );
             }
         }
         let wide = self.dots.iter().any(|dot| dot.wide.is_some());
         let rows = self.dots.iter().map(|dot| self.row(dot, wide)).collect();
-        let note = if self.interval.is_empty() { String::new() } else { format!("Line: {}.", self.interval) };
+        let note = if self.interval.is_empty() {
+            String::new()
+        } else {
+            format!("Line: {}.", self.interval)
+        };
         Chart::new(&self.title, drawing, room.bottom + 42.0, self.head(wide), rows).noted(note)
     }
 
@@ -180,10 +197,20 @@ mod tests {
 
     #[test]
     fn a_number_without_an_interval_says_so() {
-        let dot = Dot { group: "few".into(), series: 0, mean: 100.0, interval: [f64::NAN; 2], wide: None };
+        let dot = Dot {
+            group: "few".into(),
+            series: 0,
+            mean: 100.0,
+            interval: [f64::NAN; 2],
+            wide: None,
+        };
         let dots = Dots { series: vec!["fedavg".into()], dots: vec![dot], ..Dots::default() };
         let chart = dots.chart();
         assert!(chart.svg.contains("few\nfedavg: 100 (interval not available)"), "{}", chart.svg);
-        assert!(!chart.svg.contains("NaN") && chart.rows[0] == ["few", "fedavg", "100", "–", "–"], "{:?}", chart.rows);
+        assert!(
+            !chart.svg.contains("NaN") && chart.rows[0] == ["few", "fedavg", "100", "–", "–"],
+            "{:?}",
+            chart.rows
+        );
     }
 }

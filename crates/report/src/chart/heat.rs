@@ -24,9 +24,12 @@ const CELL: f64 = 30.0;
 impl Heat {
     /// Draws it.
     pub fn chart(&self) -> Chart {
-        let numbers = || self.rows.iter().flat_map(|(_, row)| row).copied().filter(|x| x.is_finite());
-        let (low, high) = (numbers().fold(f64::INFINITY, f64::min), numbers().fold(f64::NEG_INFINITY, f64::max));
-        let longest = self.rows.iter().map(|(name, _)| text_width(&shortened(name, 30))).fold(0.0, f64::max);
+        let numbers =
+            || self.rows.iter().flat_map(|(_, row)| row).copied().filter(|x| x.is_finite());
+        let (low, high) =
+            (numbers().fold(f64::INFINITY, f64::min), numbers().fold(f64::NEG_INFINITY, f64::max));
+        let longest =
+            self.rows.iter().map(|(name, _)| text_width(&shortened(name, 30))).fold(0.0, f64::max);
         let left = (20.0 + longest).clamp(90.0, WIDTH / 2.0);
         let wide = (WIDTH - left - 8.0) / self.columns.len().max(1) as f64;
         let top = 44.0;
@@ -35,7 +38,13 @@ impl Heat {
         text(&mut drawing, left - 8.0, top - 8.0, "name end", &self.y);
         for (c, name) in self.columns.iter().enumerate() {
             let most = ((wide / 6.4) as usize).max(3);
-            text(&mut drawing, left + (c as f64 + 0.5) * wide, top - 8.0, "tick middle", &shortened(name, most));
+            text(
+                &mut drawing,
+                left + (c as f64 + 0.5) * wide,
+                top - 8.0,
+                "tick middle",
+                &shortened(name, most),
+            );
         }
         for (r, (name, row)) in self.rows.iter().enumerate() {
             let y = top + r as f64 * CELL;
@@ -43,12 +52,21 @@ impl Heat {
             for (c, &number) in row.iter().enumerate().filter(|(_, number)| number.is_finite()) {
                 let share = if high > low { (number - low) / (high - low) } else { 0.5 };
                 let column = self.columns.get(c).map_or("", |c| &c[..]);
-                cell(&mut drawing, [left + c as f64 * wide, y, wide], share, number, &self.told(name, column, number));
+                cell(
+                    &mut drawing,
+                    [left + c as f64 * wide, y, wide],
+                    share,
+                    number,
+                    &self.told(name, column, number),
+                );
             }
         }
-        let head = std::iter::once(format!("{} \\ {}", self.y, self.x)).chain(self.columns.iter().cloned()).collect();
+        let head = std::iter::once(format!("{} \\ {}", self.y, self.x))
+            .chain(self.columns.iter().cloned())
+            .collect();
         let row = |(name, row): &(String, Vec<f64>)| -> Vec<String> {
-            let cells = (0..self.columns.len()).map(|c| number(row.get(c).copied().unwrap_or(f64::NAN)));
+            let cells =
+                (0..self.columns.len()).map(|c| number(row.get(c).copied().unwrap_or(f64::NAN)));
             std::iter::once(name.clone()).chain(cells).collect()
         };
         let bottom = top + CELL * self.rows.len() as f64;
@@ -66,8 +84,14 @@ fn cell(drawing: &mut Markup, [x, y, wide]: [f64; 3], share: f64, value: f64, to
     drawing.open("g", &[]);
     drawing.text("title", &[], told);
     let (x0, y0, w, h) = (place(x + 1.0), place(y + 1.0), place(wide - 2.0), place(CELL - 2.0));
-    let attributes: &[(&str, &dyn std::fmt::Display)] =
-        &[("x", &x0), ("y", &y0), ("width", &w), ("height", &h), ("class", &"heat"), ("fill-opacity", &opacity)];
+    let attributes: &[(&str, &dyn std::fmt::Display)] = &[
+        ("x", &x0),
+        ("y", &y0),
+        ("width", &w),
+        ("height", &h),
+        ("class", &"heat"),
+        ("fill-opacity", &opacity),
+    ];
     drawing.element("rect", attributes);
     let class = if share > 0.55 { "tick middle inverse" } else { "tick middle" };
     let printed = if value.abs() >= 10.0 { format!("{value:.1}") } else { format!("{value:.2}") };

@@ -5,7 +5,8 @@ use super::scale::Scale;
 use super::{Chart, colour, legend, number, place};
 use crate::markup::Markup;
 
-/// One curve: (x, mean, low, high) of each point, x increasing. Without spread low and high are the mean.
+/// One curve: (x, mean, low, high) of each point, x increasing. Without spread low and high are the
+/// mean.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     /// Name in the legend.
@@ -32,7 +33,8 @@ pub struct Lines {
 }
 
 const HEIGHT: f64 = 300.0;
-/// More points on a curve are thinned out: an eye cannot tell them apart, and every one is a row of the table.
+/// More points on a curve are thinned out: an eye cannot tell them apart, and every one is a row of
+/// the table.
 const MOST_POINTS: usize = 120;
 
 impl Lines {
@@ -60,14 +62,19 @@ impl Lines {
         let (steps, told) = self.slices(&thin);
         slices(&mut drawing, room, xs, &steps, &told);
         let (head, rows) = self.table(&thin, &steps);
-        let note = if self.band.is_empty() { String::new() } else { format!("Band: {}.", self.band) };
+        let note =
+            if self.band.is_empty() { String::new() } else { format!("Band: {}.", self.band) };
         Chart::new(&self.title, drawing, HEIGHT, head, rows).noted(note)
     }
 
     /// Every x, increasing, with what all curves have there.
     fn slices(&self, lines: &[Line]) -> (Vec<f64>, Vec<String>) {
-        let mut steps: Vec<f64> =
-            lines.iter().flat_map(|line| &line.points).map(|p| p[0]).filter(|x| x.is_finite()).collect();
+        let mut steps: Vec<f64> = lines
+            .iter()
+            .flat_map(|line| &line.points)
+            .map(|p| p[0])
+            .filter(|x| x.is_finite())
+            .collect();
         steps.sort_by(f64::total_cmp);
         steps.dedup();
         let of = |line: &Line, x: f64| {
@@ -121,8 +128,8 @@ fn slices(drawing: &mut Markup, room: Room, xs: Scale, steps: &[f64], told: &[St
 }
 
 impl Line {
-    /// The curve through the means of some numbers at each x, with one standard deviation around them; `None` where
-    /// there is no number leaves a gap.
+    /// The curve through the means of some numbers at each x, with one standard deviation around
+    /// them; `None` where there is no number leaves a gap.
     pub fn of(name: impl Into<String>, points: impl IntoIterator<Item = (f64, Vec<f64>)>) -> Self {
         let point = |(x, values): (f64, Vec<f64>)| match boostfgl_fairness::mean(&values) {
             None => [x, f64::NAN, f64::NAN, f64::NAN],
@@ -148,22 +155,39 @@ impl Line {
         Self { name: self.name.clone(), points: kept.collect() }
     }
 
-    fn draw(&self, drawing: &mut Markup, series: usize, [xs, ys]: [Scale; 2], floor: f64, band: bool) {
+    fn draw(
+        &self,
+        drawing: &mut Markup,
+        series: usize,
+        [xs, ys]: [Scale; 2],
+        floor: f64,
+        band: bool,
+    ) {
         let class = colour(series);
-        for run in self.points.split(|p| !p.iter().all(|x| x.is_finite())).filter(|run| !run.is_empty()) {
+        for run in
+            self.points.split(|p| !p.iter().all(|x| x.is_finite())).filter(|run| !run.is_empty())
+        {
             let path = |value: usize| {
-                run.iter().map(move |p| format!("{},{}", place(xs.at(p[0])), place(ys.at(p[value].max(floor)))))
+                run.iter().map(move |p| {
+                    format!("{},{}", place(xs.at(p[0])), place(ys.at(p[value].max(floor))))
+                })
             };
             if band && run.len() > 1 {
                 let around: Vec<String> = path(3).chain(path(2).rev()).collect();
-                drawing.element("polygon", &[("points", &around.join(" ")), ("class", &format!("band {class}"))]);
+                drawing.element(
+                    "polygon",
+                    &[("points", &around.join(" ")), ("class", &format!("band {class}"))],
+                );
             }
             if let [p] = run {
                 let told = format!("{}: {}", self.name, number(p[1]));
                 circle(drawing, [xs.at(p[0]), ys.at(p[1]), 3.0], &format!("dot {class}"), &told);
             } else {
                 let along: Vec<String> = path(1).collect();
-                drawing.element("polyline", &[("points", &along.join(" ")), ("class", &format!("line {class}"))]);
+                drawing.element(
+                    "polyline",
+                    &[("points", &along.join(" ")), ("class", &format!("line {class}"))],
+                );
             }
         }
     }
@@ -189,7 +213,11 @@ mod tests {
     fn every_point_is_in_the_picture_and_in_the_table() {
         let chart = lines(&[[1.0, 50.0, 48.0, 52.0], [2.0, 60.0, 59.0, 61.0]]).chart();
         assert_eq!(chart.svg.matches("<title>").count(), 2, "one slice per round");
-        assert!(chart.svg.contains("round 2\na&lt;b: 60 (59 to 61)\nc: 60 (59 to 61)"), "{}", chart.svg);
+        assert!(
+            chart.svg.contains("round 2\na&lt;b: 60 (59 to 61)\nc: 60 (59 to 61)"),
+            "{}",
+            chart.svg
+        );
         assert_eq!(chart.head, ["round", "a<b", "a<b low", "a<b high", "c", "c low", "c high"]);
         assert_eq!(chart.rows[1], ["2", "60", "59", "61", "60", "59", "61"]);
         assert_eq!((&chart.title[..], &chart.note[..]), ("accuracy", "Band: ± std."));
@@ -199,8 +227,12 @@ mod tests {
     #[test]
     fn what_is_missing_is_left_out() {
         let nan = [2.0, f64::NAN, f64::NAN, f64::NAN];
-        let chart = lines(&[[1.0, 5.0, 5.0, 5.0], nan, [3.0, 6.0, 6.0, 6.0], [4.0, 6.0, 6.0, 6.0]]).chart();
-        assert_eq!((chart.svg.matches("<polyline").count(), chart.svg.matches("<circle").count()), (2, 2));
+        let chart =
+            lines(&[[1.0, 5.0, 5.0, 5.0], nan, [3.0, 6.0, 6.0, 6.0], [4.0, 6.0, 6.0, 6.0]]).chart();
+        assert_eq!(
+            (chart.svg.matches("<polyline").count(), chart.svg.matches("<circle").count()),
+            (2, 2)
+        );
         assert!(!chart.svg.contains("NaN") && !lines(&[]).chart().svg.contains("NaN"));
         assert_eq!(chart.rows[1][1], "–");
     }

@@ -1,8 +1,9 @@
 //! Charts as inline SVG, each with the table of its numbers.
 //!
-//! A chart is a value: series in, one self-contained `<figure>` out. Marks carry their numbers as `<title>` (shown on
-//! hover and read aloud) and the same numbers stand in a table behind the picture. Colours come from classes of the page,
-//! `c0` to `c7` (Okabe and Ito, told apart by colour-blind readers), so that a dark page needs no other picture.
+//! A chart is a value: series in, one self-contained `<figure>` out. Marks carry their numbers as
+//! `<title>` (shown on hover and read aloud) and the same numbers stand in a table behind the
+//! picture. Colours come from classes of the page, `c0` to `c7` (Okabe and Ito, told apart by
+//! colour-blind readers), so that a dark page needs no other picture.
 
 mod axes;
 mod bars;
@@ -83,10 +84,17 @@ impl Chart {
         String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
     }
 
-    fn new(title: &str, drawing: Markup, height: f64, head: Vec<String>, rows: Vec<Vec<String>>) -> Self {
+    fn new(
+        title: &str,
+        drawing: Markup,
+        height: f64,
+        head: Vec<String>,
+        rows: Vec<Vec<String>>,
+    ) -> Self {
         let (width, height, label) = (place(WIDTH), place(height), escaped(title));
         let svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{label}\">\
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+             role=\"img\" aria-label=\"{label}\">\
              {}</svg>",
             drawing.finish()
         );
@@ -134,11 +142,15 @@ fn text_width(text: &str) -> f64 {
 
 /// A text that is cut if it is longer than a drawing can show.
 fn shortened(text: &str, most: usize) -> String {
-    if text.chars().count() <= most { text.to_owned() } else { text.chars().take(most - 1).chain(['…']).collect() }
+    if text.chars().count() <= most {
+        text.to_owned()
+    } else {
+        text.chars().take(most - 1).chain(['…']).collect()
+    }
 }
 
-/// Names of series with their colours from the first on, from left to right and line by line above a drawing; returns
-/// the height taken.
+/// Names of series with their colours from the first on, from left to right and line by line above
+/// a drawing; returns the height taken.
 fn legend(drawing: &mut Markup, names: &[&str], left: f64, first: usize) -> f64 {
     const LINE: f64 = 17.0;
     if names.len() < 2 {
@@ -153,8 +165,15 @@ fn legend(drawing: &mut Markup, names: &[&str], left: f64, first: usize) -> f64 
         }
         let (from, to, at) = (place(x), place(x + 16.0), place(y));
         let class = format!("line {}", colour(i + first));
-        drawing.element("line", &[("x1", &from), ("x2", &to), ("y1", &at), ("y2", &at), ("class", &class)]);
-        drawing.text("text", &[("x", &place(x + 21.0)), ("y", &place(y + 4.0)), ("class", &"legend")], &name);
+        drawing.element(
+            "line",
+            &[("x1", &from), ("x2", &to), ("y1", &at), ("y2", &at), ("class", &class)],
+        );
+        drawing.text(
+            "text",
+            &[("x", &place(x + 21.0)), ("y", &place(y + 4.0)), ("class", &"legend")],
+            &name,
+        );
         x += room;
     }
     y + LINE / 2.0 + 6.0
@@ -175,10 +194,18 @@ mod tests {
     fn a_figure_has_its_table_behind_it() {
         let mut drawing = Markup::default();
         drawing.text("text", &[], "x");
-        let chart =
-            Chart::new("a < b", drawing, 10.0, vec!["p,q".into(), "v".into()], vec![vec!["1".into(), "2".into()]]);
+        let chart = Chart::new(
+            "a < b",
+            drawing,
+            10.0,
+            vec!["p,q".into(), "v".into()],
+            vec![vec!["1".into(), "2".into()]],
+        );
         let html = chart.clone().noted("so & so").html();
-        assert!(html.contains("<figcaption>a &lt; b</figcaption>") && html.contains("so &amp; so"), "{html}");
+        assert!(
+            html.contains("<figcaption>a &lt; b</figcaption>") && html.contains("so &amp; so"),
+            "{html}"
+        );
         assert!(html.contains("<th scope=\"row\">1</th><td>2</td>"), "{html}");
         assert_eq!(chart.csv(), "\"p,q\",v\n1,2\n");
     }

@@ -43,11 +43,24 @@ impl Points {
         let xs = Scale::over(along(0), room.left, room.right).rounded(8);
         let ys = Scale::over(along(1), room.bottom, room.top).rounded(5);
         room.axes(&mut drawing, [xs, ys], [&self.x, &self.y]);
-        let (mut rows, head) = (Vec::new(), ["point", "series", &self.x, &self.y].map(str::to_owned).to_vec());
+        let (mut rows, head) =
+            (Vec::new(), ["point", "series", &self.x, &self.y].map(str::to_owned).to_vec());
         for (i, (cloud, points)) in self.clouds.iter().zip(&clouds).enumerate() {
             for (name, [x, y]) in points {
-                let told = format!("{}, {name}\n{}: {}\n{}: {}", cloud.name, self.x, number(*x), self.y, number(*y));
-                circle(&mut drawing, [xs.at(*x), ys.at(*y), 4.0], &format!("dot light {}", colour(i)), &told);
+                let told = format!(
+                    "{}, {name}\n{}: {}\n{}: {}",
+                    cloud.name,
+                    self.x,
+                    number(*x),
+                    self.y,
+                    number(*y)
+                );
+                circle(
+                    &mut drawing,
+                    [xs.at(*x), ys.at(*y), 4.0],
+                    &format!("dot light {}", colour(i)),
+                    &told,
+                );
                 rows.push(vec![name.clone(), cloud.name.clone(), number(*x), number(*y)]);
             }
         }
@@ -61,11 +74,16 @@ mod tests {
 
     #[test]
     fn points_without_both_numbers_are_left_out() {
-        let points = vec![("client 0".to_owned(), [0.5, 2.0]), ("client 1".to_owned(), [0.5, f64::NAN])];
+        let points =
+            vec![("client 0".to_owned(), [0.5, 2.0]), ("client 1".to_owned(), [0.5, f64::NAN])];
         let clouds = vec![Cloud { name: "fedavg".into(), points }];
         let chart = Points { title: "t".into(), x: "H".into(), y: "GSD".into(), clouds }.chart();
         assert_eq!((chart.svg.matches("<circle").count(), chart.rows.len()), (1, 1));
-        assert!(chart.svg.contains("fedavg, client 0\nH: 0.5\nGSD: 2") && !chart.svg.contains("NaN"), "{}", chart.svg);
+        assert!(
+            chart.svg.contains("fedavg, client 0\nH: 0.5\nGSD: 2") && !chart.svg.contains("NaN"),
+            "{}",
+            chart.svg
+        );
         assert!(!Points::default().chart().svg.contains("NaN"));
     }
 }

@@ -44,7 +44,8 @@ impl Ring {
         let largest = self.pies.iter().map(Slices::total).fold(0.0, f64::max);
         // Neighbours on the ring do not touch, and one pie alone is not huge.
         let around = 138.0;
-        let room = if n < 2 { 90.0 } else { (around * libm::sin(TAU / 2.0 / n as f64) * 0.82).min(70.0) };
+        let room =
+            if n < 2 { 90.0 } else { (around * libm::sin(TAU / 2.0 / n as f64) * 0.82).min(70.0) };
         let spot = |i: usize| {
             let angle = TAU * (i as f64 / n as f64 - 0.25);
             let away = if n < 2 { 0.0 } else { around };
@@ -55,15 +56,25 @@ impl Ring {
             let radius = if largest > 0.0 { room * (pie.total() / largest).sqrt() } else { 0.0 };
             self.pie(&mut drawing, pie, spot(i), radius.max(3.0));
         }
-        Chart::new(&self.title, drawing, height, self.head(), self.pies.iter().map(|pie| self.row(pie)).collect())
+        Chart::new(
+            &self.title,
+            drawing,
+            height,
+            self.head(),
+            self.pies.iter().map(|pie| self.row(pie)).collect(),
+        )
     }
 
     /// Lines between pies, as thick as what joins them.
     fn joints(&self, drawing: &mut Markup, spot: &impl Fn(usize) -> [f64; 2]) {
         let pairs = || {
             let of = |(i, pie): (usize, &Slices)| {
-                let later: Vec<_> =
-                    pie.joined.iter().filter(|(j, _)| *j > i && *j < self.pies.len()).copied().collect();
+                let later: Vec<_> = pie
+                    .joined
+                    .iter()
+                    .filter(|(j, _)| *j > i && *j < self.pies.len())
+                    .copied()
+                    .collect();
                 later.into_iter().map(move |(j, strength)| (i, j, strength))
             };
             self.pies.iter().enumerate().flat_map(of)
@@ -71,10 +82,17 @@ impl Ring {
         let strongest = pairs().map(|(_, _, strength)| strength).fold(0.0, f64::max);
         for (i, j, strength) in pairs().filter(|(_, _, strength)| *strength > 0.0) {
             let ([x1, y1], [x2, y2]) = (spot(i), spot(j));
-            let (width, told) = (place(0.8 + 11.0 * strength / strongest), self.told(i, j, strength));
+            let (width, told) =
+                (place(0.8 + 11.0 * strength / strongest), self.told(i, j, strength));
             let (x1, y1, x2, y2) = (place(x1), place(y1), place(x2), place(y2));
-            let attributes: &[(&str, &dyn std::fmt::Display)] =
-                &[("x1", &x1), ("y1", &y1), ("x2", &x2), ("y2", &y2), ("class", &"lost"), ("stroke-width", &width)];
+            let attributes: &[(&str, &dyn std::fmt::Display)] = &[
+                ("x1", &x1),
+                ("y1", &y1),
+                ("x2", &x2),
+                ("y2", &y2),
+                ("class", &"lost"),
+                ("stroke-width", &width),
+            ];
             drawing.open("line", attributes);
             drawing.text("title", &[], &told);
             drawing.close("line");
@@ -82,17 +100,37 @@ impl Ring {
     }
 
     fn told(&self, i: usize, j: usize, strength: f64) -> String {
-        format!("{} – {}\n{}: {}", self.pies[i].name, self.pies[j].name, self.joint, number(strength))
+        format!(
+            "{} – {}\n{}: {}",
+            self.pies[i].name,
+            self.pies[j].name,
+            self.joint,
+            number(strength)
+        )
     }
 
     fn pie(&self, drawing: &mut Markup, pie: &Slices, [x, y]: [f64; 2], radius: f64) {
         let total = pie.total();
         let mut from = -TAU / 4.0;
-        for (s, &part) in pie.parts.iter().enumerate().filter(|(_, part)| part.is_finite() && **part > 0.0) {
+        for (s, &part) in
+            pie.parts.iter().enumerate().filter(|(_, part)| part.is_finite() && **part > 0.0)
+        {
             let to = from + TAU * part / total;
             let name = self.series.get(s).map_or("", |name| &name[..]);
-            let told = format!("{}\n{name}: {} of {} {}", pie.name, number(part), number(total), self.unit);
-            drawing.open("path", &[("d", &wedge([x, y], radius, from, to)), ("class", &format!("part {}", colour(s)))]);
+            let told = format!(
+                "{}\n{name}: {} of {} {}",
+                pie.name,
+                number(part),
+                number(total),
+                self.unit
+            );
+            drawing.open(
+                "path",
+                &[
+                    ("d", &wedge([x, y], radius, from, to)),
+                    ("class", &format!("part {}", colour(s))),
+                ],
+            );
             drawing.text("title", &[], &told);
             drawing.close("path");
             from = to;
@@ -104,13 +142,20 @@ impl Ring {
 
     fn head(&self) -> Vec<String> {
         let parts = self.series.iter().cloned();
-        std::iter::once("client".to_owned()).chain(parts).chain([self.unit.clone(), self.joint.clone()]).collect()
+        std::iter::once("client".to_owned())
+            .chain(parts)
+            .chain([self.unit.clone(), self.joint.clone()])
+            .collect()
     }
 
     fn row(&self, pie: &Slices) -> Vec<String> {
-        let parts = (0..self.series.len()).map(|s| number(pie.parts.get(s).copied().unwrap_or(0.0)));
+        let parts =
+            (0..self.series.len()).map(|s| number(pie.parts.get(s).copied().unwrap_or(0.0)));
         let joined = pie.joined.iter().map(|(_, strength)| strength).sum();
-        std::iter::once(pie.name.clone()).chain(parts).chain([number(pie.total()), number(joined)]).collect()
+        std::iter::once(pie.name.clone())
+            .chain(parts)
+            .chain([number(pie.total()), number(joined)])
+            .collect()
     }
 }
 
@@ -132,10 +177,13 @@ fn wedge([x, y]: [f64; 2], radius: f64, from: f64, to: f64) -> String {
     let (x, y, radius_text) = (place(x), place(y), place(radius));
     if to - from > TAU * 0.9999 {
         // An arc from a point to itself is none: two halves.
-        let (low, high) =
-            (place(y.parse::<f64>().unwrap_or(0.0) + radius), place(y.parse::<f64>().unwrap_or(0.0) - radius));
+        let (low, high) = (
+            place(y.parse::<f64>().unwrap_or(0.0) + radius),
+            place(y.parse::<f64>().unwrap_or(0.0) - radius),
+        );
         return format!(
-            "M{x},{high}A{radius_text},{radius_text} 0 1 1 {x},{low}A{radius_text},{radius_text} 0 1 1 {x},{high}Z"
+            "M{x},{high}A{radius_text},{radius_text} 0 1 1 {x},{low}A{radius_text},{radius_text} \
+             0 1 1 {x},{high}Z"
         );
     }
     let large = u8::from(to - from > TAU / 2.0);
@@ -158,12 +206,18 @@ mod tests {
             series: vec!["a".into(), "<b>".into()],
             unit: "nodes".into(),
             joint: "lost edges".into(),
-            pies: vec![pie("client 0", &[3.0, 1.0], &[(1, 7.0)]), pie("client 1", &[0.0, 2.0], &[(0, 7.0)])],
+            pies: vec![
+                pie("client 0", &[3.0, 1.0], &[(1, 7.0)]),
+                pie("client 1", &[0.0, 2.0], &[(0, 7.0)]),
+            ],
         };
         let chart = ring.chart();
         assert_eq!(chart.svg.matches("<path").count(), 3);
         assert_eq!(chart.svg.matches("class=\"lost\"").count(), 1, "once per pair");
-        assert!(chart.svg.contains("client 0\n&lt;b&gt;: 1 of 4 nodes") && chart.svg.contains("lost edges: 7"));
+        assert!(
+            chart.svg.contains("client 0\n&lt;b&gt;: 1 of 4 nodes")
+                && chart.svg.contains("lost edges: 7")
+        );
         assert_eq!(chart.rows[1], ["client 1", "0", "2", "2", "7"]);
         let alone = Ring { pies: vec![Slices::default()], ..ring };
         assert!(!alone.chart().svg.contains("NaN") && !Ring::default().chart().svg.contains("NaN"));

@@ -13,7 +13,8 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// The scale that shows all `numbers`; those that are not finite are left out. Equal numbers stand in the middle.
+    /// The scale that shows all `numbers`; those that are not finite are left out. Equal numbers
+    /// stand in the middle.
     pub(crate) fn over(numbers: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
         let ends = numbers.filter(|x| x.is_finite()).fold(None, |ends: Option<(f64, f64)>, x| {
             Some(ends.map_or((x, x), |(low, high)| (low.min(x), high.max(x))))
@@ -32,7 +33,8 @@ impl Scale {
     /// The same with its ends moved out to ticks.
     pub(crate) fn rounded(self, ticks: usize) -> Self {
         let step = step(self.high - self.low, ticks);
-        let (low, high) = ((self.low / step + 1e-9).floor() * step, (self.high / step - 1e-9).ceil() * step);
+        let (low, high) =
+            ((self.low / step + 1e-9).floor() * step, (self.high / step - 1e-9).ceil() * step);
         Self { low, high, step: Some(step), ..self }
     }
 
@@ -70,7 +72,9 @@ fn step(length: f64, count: usize) -> f64 {
 pub(crate) fn label(x: f64, ticks: &[f64]) -> String {
     let exact = |decimals: usize| {
         let unit = libm::pow(10.0, decimals as f64);
-        ticks.iter().all(|tick| (tick * unit - (tick * unit).round()).abs() < 1e-6 * (tick * unit).abs().max(1.0))
+        ticks.iter().all(|tick| {
+            (tick * unit - (tick * unit).round()).abs() < 1e-6 * (tick * unit).abs().max(1.0)
+        })
     };
     let decimals = (0..6).find(|decimals| exact(*decimals)).unwrap_or(6);
     format!("{x:.decimals$}")

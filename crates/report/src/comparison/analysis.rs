@@ -60,14 +60,16 @@ pub struct Difference {
     pub p: Option<f64>,
     /// The same, adjusted for the other methods of the family.
     pub p_holm: Option<f64>,
-    /// What that allows to say; `None` in files of earlier versions (see [`Difference::certainty`]).
+    /// What that allows to say; `None` in files of earlier versions (see
+    /// [`Difference::certainty`]).
     #[serde(default)]
     pub verdict: Option<Certainty>,
 }
 
 impl Difference {
-    /// One difference per entry of `differences`, each being what a method is ahead of the base in every pair. Together they
-    /// are a family of tests: p-values are adjusted for each other. No difference without a pair.
+    /// One difference per entry of `differences`, each being what a method is ahead of the base in
+    /// every pair. Together they are a family of tests: p-values are adjusted for each other. No
+    /// difference without a pair.
     pub(crate) fn family(differences: &[Vec<f64>]) -> Vec<Option<Self>> {
         let p: Vec<Option<f64>> = differences.iter().map(|d| p_value(d)).collect();
         let of = |((differences, p), p_holm): ((&Vec<f64>, &Option<f64>), Option<f64>)| {
@@ -109,7 +111,8 @@ impl Block {
     pub(super) fn new(name: &str, labels: &[&str], base: usize, rows: Vec<Vec<Cell>>) -> Self {
         let mut summaries = vec![BTreeMap::new(); rows.len()];
         for column in metrics() {
-            let values: Vec<Vec<Option<f64>>> = rows.iter().map(|cells| values(column, cells)).collect();
+            let values: Vec<Vec<Option<f64>>> =
+                rows.iter().map(|cells| values(column, cells)).collect();
             for (summary, metric) in summaries.iter_mut().zip(summarise(&values, base)) {
                 summary.insert(column.key.to_owned(), metric);
             }
@@ -125,7 +128,8 @@ impl Block {
         Self { name: name.to_owned(), rows, ranks }
     }
 
-    /// The most pairs that a difference has, and how many methods are tested: together they bound every p.
+    /// The most pairs that a difference has, and how many methods are tested: together they bound
+    /// every p.
     pub(crate) fn limit(&self) -> Option<Limit> {
         let metrics = self.rows.iter().flat_map(|row| row.metrics.values());
         let pairs = metrics.filter_map(|metric| Some(metric.difference?.pairs)).max()?;
@@ -149,12 +153,17 @@ pub(crate) fn metrics() -> impl Iterator<Item = &'static Column> {
 }
 
 pub(super) fn values(column: &Column, cells: &[Cell]) -> Vec<Option<f64>> {
-    cells.iter().map(|cell| cell.measured().and_then(|measured| column.pick(&measured.scores))).collect()
+    cells
+        .iter()
+        .map(|cell| cell.measured().and_then(|measured| column.pick(&measured.scores)))
+        .collect()
 }
 
-/// Mean ranks on one metric. A collapsed model has no rank: it would push the others down or up by an answer that is no answer.
+/// Mean ranks on one metric. A collapsed model has no rank: it would push the others down or up by
+/// an answer that is no answer.
 fn ranks(column: &Column, rows: &[BlockRow]) -> MeanRanks {
-    let ranked = |row: &BlockRow| if row.is_ranked() { values(column, &row.cells) } else { Vec::new() };
+    let ranked =
+        |row: &BlockRow| if row.is_ranked() { values(column, &row.cells) } else { Vec::new() };
     let values: Vec<Vec<Option<f64>>> = rows.iter().map(ranked).collect();
     let pairs = values.iter().map(Vec::len).max().unwrap_or(0);
     let block = |at: usize| values.iter().map(|row| row.get(at).copied().flatten()).collect();
@@ -175,8 +184,8 @@ fn summarise(values: &[Vec<Option<f64>>], base: usize) -> Vec<MetricSummary> {
     values.iter().zip(Difference::family(&differences)).map(summary).collect()
 }
 
-/// The p-value of the signed-rank test. Pairs of which none differs say nothing against the hypothesis: then it is 1, and
-/// the method still counts in its family.
+/// The p-value of the signed-rank test. Pairs of which none differs say nothing against the
+/// hypothesis: then it is 1, and the method still counts in its family.
 fn p_value(differences: &[f64]) -> Option<f64> {
     let none_differs = (!differences.is_empty()).then_some(1.0);
     signed_rank(differences).map(|test| test.p).or(none_differs)
@@ -188,15 +197,16 @@ fn paired(row: &[Option<f64>], base: &[Option<f64>]) -> Vec<f64> {
     row.iter().zip(base).filter_map(difference).collect()
 }
 
-/// a − b, cut to nine decimals: two differences that come from the same counts of nodes must tie, whatever the last bits of
-/// their quotients are.
+/// a − b, cut to nine decimals: two differences that come from the same counts of nodes must tie,
+/// whatever the last bits of their quotients are.
 pub(crate) fn apart(a: f64, b: f64) -> f64 {
     ((a - b) * 1e9).round() / 1e9
 }
 
 impl CostSummary {
     fn of(cells: &[Cell]) -> Self {
-        let measured: Vec<CellCost> = cells.iter().filter_map(Cell::measured).map(|measured| measured.cost).collect();
+        let measured: Vec<CellCost> =
+            cells.iter().filter_map(Cell::measured).map(|measured| measured.cost).collect();
         let over_cells = |value: fn(&CellCost) -> Option<f64>| {
             let values: Option<Vec<f64>> = measured.iter().map(value).collect();
             values.filter(|values| !values.is_empty())
@@ -206,12 +216,14 @@ impl CostSummary {
             _ => cell.peak_bytes,
         };
         Self {
-            bytes_up: over_cells(|c| Some(c.bytes_up as f64 / c.client_rounds.max(1) as f64)).and_then(|v| mean(&v)),
+            bytes_up: over_cells(|c| Some(c.bytes_up as f64 / c.client_rounds.max(1) as f64))
+                .and_then(|v| mean(&v)),
             bytes_down: over_cells(|c| Some(c.bytes_down as f64 / c.client_rounds.max(1) as f64))
                 .and_then(|v| mean(&v)),
             cpu_seconds: over_cells(|c| Some(c.cpu_seconds)).and_then(|v| mean(&v)),
             peak_bytes: cells.iter().map(needed).max().unwrap_or(0),
-            peak_rss_mib: over_cells(|c| c.peak_rss_mib).and_then(|v| v.into_iter().reduce(f64::max)),
+            peak_rss_mib: over_cells(|c| c.peak_rss_mib)
+                .and_then(|v| v.into_iter().reduce(f64::max)),
         }
     }
 }

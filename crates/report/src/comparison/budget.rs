@@ -1,4 +1,5 @@
-//! What methods in a comparison really did: which round is shown, how much they trained, and whether federating helped.
+//! What methods in a comparison really did: which round is shown, how much they trained, and
+//! whether federating helped.
 
 use boostfgl_fairness::statistics::Certainty;
 use boostfgl_fairness::{mean, sample_std};
@@ -16,17 +17,24 @@ impl BlockRow {
     }
 
     pub(crate) fn remarked(&self) -> Remarked<'_> {
-        Remarked { label: &self.label, seeds: self.measured().map(|cell| (cell.round, &cell.details)).collect() }
+        Remarked {
+            label: &self.label,
+            seeds: self.measured().map(|cell| (cell.round, &cell.details)).collect(),
+        }
     }
 
-    /// Whether its metrics are compared with others: not those of a model that answers the same for every node.
+    /// Whether its metrics are compared with others: not those of a model that answers the same for
+    /// every node.
     pub(crate) fn is_ranked(&self) -> bool {
         !self.remarked().collapsed()
     }
 
     /// Bytes in both directions per seed.
     pub(crate) fn traffic(&self) -> Option<f64> {
-        let bytes: Vec<f64> = self.measured().map(|cell| (cell.cost.bytes_up + cell.cost.bytes_down) as f64).collect();
+        let bytes: Vec<f64> = self
+            .measured()
+            .map(|cell| (cell.cost.bytes_up + cell.cost.bytes_down) as f64)
+            .collect();
         mean(&bytes)
     }
 }
@@ -36,23 +44,33 @@ impl Block {
         self.rows.iter().map(BlockRow::remarked).collect()
     }
 
-    /// Where clients alone do better than a federated method: one sentence per method, as sure as the pairs allow.
+    /// Where clients alone do better than a federated method: one sentence per method, as sure as
+    /// the pairs allow.
     pub(crate) fn cost_of_federating(&self) -> Vec<String> {
         let isolated = |row: &&BlockRow| row.label == "isolated";
         let Some(alone) = self.rows.iter().find(isolated) else { return Vec::new() };
-        let others: Vec<&BlockRow> =
-            self.rows.iter().filter(|row| !isolated(row) && !row.label.starts_with("central")).collect();
+        let others: Vec<&BlockRow> = self
+            .rows
+            .iter()
+            .filter(|row| !isolated(row) && !row.label.starts_with("central"))
+            .collect();
         let pairs: Vec<Vec<f64>> = others.iter().map(|row| paired_accuracies(alone, row)).collect();
-        let found = others.iter().zip(Difference::family(&pairs)).filter_map(|(row, found)| Some((row, found?)));
+        let found = others
+            .iter()
+            .zip(Difference::family(&pairs))
+            .filter_map(|(row, found)| Some((row, found?)));
         let sentence = |(row, found): (&&BlockRow, Difference)| {
             let words = match found.certainty() {
                 Certainty::Ahead => "federating costs",
                 Certainty::LeansAhead => "federating leans to cost",
-                Certainty::TooFew if found.mean >= 0.05 => "too few seeds to be sure, but federating may cost",
+                Certainty::TooFew if found.mean >= 0.05 => {
+                    "too few seeds to be sure, but federating may cost"
+                }
                 _ => return None,
             };
             Some(format!(
-                "{}: clients alone (isolated) have {:.1} points more accuracy than {}: {words} {:.1} points here.",
+                "{}: clients alone (isolated) have {:.1} points more accuracy than {}: {words} \
+                 {:.1} points here.",
                 self.name, found.mean, row.label, found.mean
             ))
         };
@@ -68,7 +86,8 @@ fn paired_accuracies(a: &BlockRow, b: &BlockRow) -> Vec<f64> {
 }
 
 impl Comparison {
-    /// The same metrics at the other of the two rounds that papers report; `None` if it was not recorded.
+    /// The same metrics at the other of the two rounds that papers report; `None` if it was not
+    /// recorded.
     pub(super) fn other_round(&self, block: &Block) -> Option<Sheet> {
         let last = !block.remarked().iter().any(|run| run.shown() == Some(ShownRound::BestVal));
         let pick = |details: &SeedDetails| -> Option<RoundScores> {
@@ -78,12 +97,16 @@ impl Comparison {
         let of_row = |row: &BlockRow, column: &Column| -> Vec<f64> {
             row.measured().filter_map(|cell| column.pick(&pick(&cell.details)?.scores)).collect()
         };
-        let values: Vec<Vec<Vec<f64>>> =
-            block.rows.iter().map(|row| columns.iter().map(|column| of_row(row, column)).collect()).collect();
+        let values: Vec<Vec<Vec<f64>>> = block
+            .rows
+            .iter()
+            .map(|row| columns.iter().map(|column| of_row(row, column)).collect())
+            .collect();
         if values.iter().flatten().all(Vec::is_empty) {
             return None;
         }
-        let ranked = |at: usize, c: usize| mean(&values[at][c]).filter(|_| block.rows[at].is_ranked());
+        let ranked =
+            |at: usize, c: usize| mean(&values[at][c]).filter(|_| block.rows[at].is_ranked());
         let marked: Vec<Vec<_>> = (0..columns.len())
             .map(|c| marks(&(0..block.rows.len()).map(|at| ranked(at, c)).collect::<Vec<_>>()))
             .collect();
@@ -95,9 +118,14 @@ impl Comparison {
         Some(Sheet {
             title: format!("{}: the same at the {which}", block.name),
             labels: "Method",
-            columns: columns.iter().map(|column| [column.title.to_owned(), column.unit.to_owned()]).collect(),
+            columns: columns
+                .iter()
+                .map(|column| [column.title.to_owned(), column.unit.to_owned()])
+                .collect(),
             rows: block.rows.iter().enumerate().map(line).collect(),
-            notes: vec!["Percent, mean ± standard deviation; * best and ' second of the column.".to_owned()],
+            notes: vec![
+                "Percent, mean ± standard deviation; * best and ' second of the column.".to_owned(),
+            ],
         })
     }
 }

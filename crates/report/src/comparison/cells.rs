@@ -41,7 +41,8 @@ pub enum Found {
 struct File {
     version: u32,
     digest: String,
-    /// BLAKE3 of `cell` as compact JSON: numbers survive a file exactly, so it can be made again from what was read.
+    /// BLAKE3 of `cell` as compact JSON: numbers survive a file exactly, so it can be made again
+    /// from what was read.
     checksum: String,
     cell: CellRecord,
 }
@@ -72,7 +73,9 @@ impl CellStore {
     pub fn records(&self) -> Vec<CellRecord> {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten();
         let mut digests: Vec<String> = entries
-            .filter_map(|entry| Some(entry.ok()?.file_name().to_str()?.strip_suffix(".json")?.to_owned()))
+            .filter_map(|entry| {
+                Some(entry.ok()?.file_name().to_str()?.strip_suffix(".json")?.to_owned())
+            })
             .collect();
         digests.sort_unstable();
         let whole = |digest: &String| match self.find(digest) {
@@ -116,7 +119,8 @@ impl CellStore {
     /// # Errors
     /// If the folder cannot be written.
     pub fn keep(&self, digest: &str, cell: CellRecord) -> Result<()> {
-        let file = File { version: VERSION, digest: digest.to_owned(), checksum: checksum(&cell), cell };
+        let file =
+            File { version: VERSION, digest: digest.to_owned(), checksum: checksum(&cell), cell };
         // A record holds numbers, strings and structures of them.
         let text = serde_json::to_string_pretty(&file).expect("a cell is representable as JSON");
         Ok(write_atomic(self.path(digest), format!("{text}\n").as_bytes())?)
@@ -145,7 +149,13 @@ mod tests {
             digest: "abc".into(),
             cost: CellCost { seconds: value / 7.0, ..CellCost::default() },
         };
-        CellRecord { dataset: "demo".into(), method: "fedavg".into(), seed: 4, measured, detail: None }
+        CellRecord {
+            dataset: "demo".into(),
+            method: "fedavg".into(),
+            seed: 4,
+            measured,
+            detail: None,
+        }
     }
 
     proptest! {
@@ -171,7 +181,10 @@ mod tests {
         let cases = [
             (good[..good.len() / 2].to_owned(), "expected a finished cell"),
             (String::new(), "expected a finished cell"),
-            (good.replace("\"version\": 1", "\"version\": 2"), "expected format version 1, found 2"),
+            (
+                good.replace("\"version\": 1", "\"version\": 2"),
+                "expected format version 1, found 2",
+            ),
             (good.replace("\"digest\": \"d\"", "\"digest\": \"e\""), "found that of another"),
             (good.replace("50.0", "50.5"), "expected the checksum"),
         ];

@@ -6,10 +6,11 @@ use crate::sheet::csv_line;
 
 impl Comparison {
     /// The long form with every digit, one record per dataset, method, metric and seed:
-    /// `dataset,method,evaluated,metric,reading,seed,state,value`. A group without nodes, and a cell that did not end,
-    /// has an empty value.
+    /// `dataset,method,evaluated,metric,reading,seed,state,value`. A group without nodes, and a
+    /// cell that did not end, has an empty value.
     pub fn csv(&self) -> String {
-        let header = ["dataset", "method", "evaluated", "metric", "reading", "seed", "state", "value"];
+        let header =
+            ["dataset", "method", "evaluated", "metric", "reading", "seed", "state", "value"];
         let mut text = csv_line(&header.map(str::to_owned));
         for block in &self.datasets {
             for (row, method) in block.rows.iter().zip(&self.methods) {
@@ -32,8 +33,9 @@ impl Comparison {
         text
     }
 
-    /// One record per dataset, method and metric: mean, spread, difference to the base with interval and p-values, mean
-    /// rank, costs, and the verdict in a word. All datasets together come last, without mean and spread, which mean nothing there.
+    /// One record per dataset, method and metric: mean, spread, difference to the base with
+    /// interval and p-values, mean rank, costs, and the verdict in a word. All datasets together
+    /// come last, without mean and spread, which mean nothing there.
     pub fn summary_csv(&self) -> String {
         let header = "dataset,method,evaluated,metric,mean,std,difference,lo,hi,pairs,p,p_holm,rank,\
                       bytes_up,bytes_down,cpu_seconds,peak_bytes,peak_rss_mib,verdict";
@@ -52,7 +54,10 @@ impl Comparison {
             for (metric, summary) in &row.metrics {
                 let difference = summary.difference.as_ref();
                 let interval = difference.and_then(|d| d.interval);
-                let rank = block.ranks.get(metric).and_then(|ranks| ranks.ranks.get(at).copied().flatten());
+                let rank = block
+                    .ranks
+                    .get(metric)
+                    .and_then(|ranks| ranks.ranks.get(at).copied().flatten());
                 text.push_str(&csv_line(&[
                     block.name.clone(),
                     row.label.clone(),

@@ -5,8 +5,8 @@ use crate::{OVER_BUDGET, ResultRow, Results};
 use boostfgl_fairness::{GroupSizes, Percent, Readings, Scores};
 
 impl Comparison {
-    /// Methods side by side from the rows of an experiment that varies nothing else; the first method is the base. `None`
-    /// for fewer than two methods, or if settings vary.
+    /// Methods side by side from the rows of an experiment that varies nothing else; the first
+    /// method is the base. `None` for fewer than two methods, or if settings vary.
     pub fn of_results(results: &Results) -> Option<Self> {
         if results.rows.iter().any(|row| !row.varied.is_empty()) {
             return None;
@@ -18,19 +18,24 @@ impl Comparison {
         seeds.dedup();
         let cells = |dataset: &String, method: &String| -> Vec<Cell> {
             let find = |seed: &u64| {
-                let here = |row: &&ResultRow| row.dataset == *dataset && row.method == *method && row.seed == *seed;
+                let here = |row: &&ResultRow| {
+                    row.dataset == *dataset && row.method == *method && row.seed == *seed
+                };
                 cell(results, results.rows.iter().find(here), *seed)
             };
             seeds.iter().map(find).collect()
         };
-        let block = |dataset: &String| (dataset.clone(), methods.iter().map(|method| cells(dataset, method)).collect());
+        let block = |dataset: &String| {
+            (dataset.clone(), methods.iter().map(|method| cells(dataset, method)).collect())
+        };
         let contender = |label: &String| {
             let (method, boost, evaluated) = (label.clone(), Vec::new(), String::new());
             Contender { label: label.clone(), method, boost, evaluated }
         };
         let contenders: Vec<Contender> = methods.iter().map(contender).collect();
-        (methods.len() > 1)
-            .then(|| Self::new(0, contenders, seeds.clone(), datasets.iter().map(block).collect::<Vec<_>>()))
+        (methods.len() > 1).then(|| {
+            Self::new(0, contenders, seeds.clone(), datasets.iter().map(block).collect::<Vec<_>>())
+        })
     }
 }
 
@@ -38,10 +43,14 @@ impl Comparison {
 fn cell(results: &Results, row: Option<&ResultRow>, seed: u64) -> Cell {
     let outcome = match row {
         Some(row) if row.missing.is_none() => Outcome::Done(Box::new(measured(results, row))),
-        Some(row) if row.missing.as_deref().is_some_and(|reason| reason.starts_with(OVER_BUDGET)) => {
+        Some(row)
+            if row.missing.as_deref().is_some_and(|reason| reason.starts_with(OVER_BUDGET)) =>
+        {
             Outcome::OverBudget { needed: 0, budget: 0 }
         }
-        row => Outcome::Failed { message: row.and_then(|row| row.missing.clone()).unwrap_or_else(|| "not run".into()) },
+        row => Outcome::Failed {
+            message: row.and_then(|row| row.missing.clone()).unwrap_or_else(|| "not run".into()),
+        },
     };
     Cell { seed, outcome, peak_bytes: 0 }
 }

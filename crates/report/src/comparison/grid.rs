@@ -38,7 +38,8 @@ impl Metrics {
         let known: Vec<&'static str> = metrics().map(|column| column.key).collect();
         let mut found: Vec<&'static str> = Vec::new();
         for name in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-            let named: Vec<&'static str> = known.iter().copied().filter(|key| name == "all" || *key == name).collect();
+            let named: Vec<&'static str> =
+                known.iter().copied().filter(|key| name == "all" || *key == name).collect();
             if named.is_empty() {
                 return Err(Error::unknown("metric", name, &known));
             }
@@ -54,13 +55,14 @@ impl Metrics {
 }
 
 impl Comparison {
-    /// Methods by datasets in LaTeX, for the package booktabs: under every dataset the metrics, mean ± standard deviation, the
-    /// best of each column in bold and the second underlined.
+    /// Methods by datasets in LaTeX, for the package booktabs: under every dataset the metrics,
+    /// mean ± standard deviation, the best of each column in bold and the second underlined.
     pub fn grid_latex(&self, metrics: &Metrics) -> String {
         let sheet = self.grid(metrics);
         let (width, datasets) = (metrics.0.len(), &self.datasets);
         let caption = format!(
-            "Methods by datasets: mean ± standard deviation over {}, in percent; best in bold, second underlined.",
+            "Methods by datasets: mean ± standard deviation over {}, in percent; best in bold, \
+             second underlined.",
             seeds(self.seeds.len())
         );
         let mut text = format!(
@@ -81,7 +83,8 @@ impl Comparison {
         }
         text.push_str(" \\\\\n    \\midrule\n");
         for row in &sheet.rows {
-            let cells: String = row.cells[0].iter().map(|cell| format!(" & {}", emphasised(cell))).collect();
+            let cells: String =
+                row.cells[0].iter().map(|cell| format!(" & {}", emphasised(cell))).collect();
             let _ = writeln!(text, "    {}{cells} \\\\", escape(&row.label));
         }
         text.push_str("    \\bottomrule\n  \\end{tabular}\n\\end{table*}\n");
@@ -95,9 +98,14 @@ impl Comparison {
 
     /// One row per method, one column per dataset and metric.
     fn grid(&self, metrics: &Metrics) -> Sheet {
-        let value = |row: &BlockRow, column: &Column| row.metrics.get(column.key).cloned().unwrap_or_default();
-        let mut rows: Vec<Line> =
-            self.methods.iter().map(|method| Line { label: method.label.clone(), cells: vec![Vec::new()] }).collect();
+        let value = |row: &BlockRow, column: &Column| {
+            row.metrics.get(column.key).cloned().unwrap_or_default()
+        };
+        let mut rows: Vec<Line> = self
+            .methods
+            .iter()
+            .map(|method| Line { label: method.label.clone(), cells: vec![Vec::new()] })
+            .collect();
         let mut columns = Vec::new();
         for block in &self.datasets {
             for column in metrics.columns() {
@@ -117,7 +125,11 @@ impl Comparison {
 
 /// `Accuracy`, or `Hete-min-F1 (present)` for another reading than the pooled one.
 fn heading(column: &Column) -> String {
-    if column.unit == "pooled" { column.title.to_owned() } else { format!("{} ({})", column.title, column.unit) }
+    if column.unit == "pooled" {
+        column.title.to_owned()
+    } else {
+        format!("{} ({})", column.title, column.unit)
+    }
 }
 
 fn seeds(count: usize) -> String {

@@ -1,11 +1,13 @@
-//! Methods side by side over datasets and seeds, with how sure each difference is and what each costs.
+//! Methods side by side over datasets and seeds, with how sure each difference is and what each
+//! costs.
 //!
 //! * [`Comparison::new`] takes the cells of a grid and works out everything that is shown.
 //! * [`Comparison::text`], [`Comparison::markdown`], [`Comparison::latex`] — for people.
 //! * [`Comparison::csv`], [`Comparison::summary_csv`], [`Comparison::to_json`] — for programs.
 //!
-//! Methods are compared with one of them, the base, on pairs: the same dataset, seed, partition and split. A family of
-//! tests, for Holm's adjustment, is all methods against the base on one metric of one dataset (or of all of them).
+//! Methods are compared with one of them, the base, on pairs: the same dataset, seed, partition and
+//! split. A family of tests, for Holm's adjustment, is all methods against the base on one metric
+//! of one dataset (or of all of them).
 
 mod analysis;
 mod budget;
@@ -45,8 +47,8 @@ pub struct Contender {
 
 /// Methods side by side.
 ///
-/// Metrics are in percent. What was measured of time and memory stands under keys called `cost`; everything else is the
-/// same on every repetition.
+/// Metrics are in percent. What was measured of time and memory stands under keys called `cost`;
+/// everything else is the same on every repetition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The version of this format: [`Comparison::VERSION`].
@@ -73,18 +75,29 @@ impl Comparison {
     pub const FILE: &str = "comparison.json";
 
     /// What else stands in the folder: the same in other forms.
-    pub const FORMS: [&str; 5] =
-        ["comparison.txt", "comparison.md", "comparison.csv", "comparison-summary.csv", "comparison.tex"];
+    pub const FORMS: [&str; 5] = [
+        "comparison.txt",
+        "comparison.md",
+        "comparison.csv",
+        "comparison-summary.csv",
+        "comparison.tex",
+    ];
 
-    /// Works out a comparison with method number `base`; `datasets` holds, under each name, the cells of each method,
-    /// and those of each seed.
+    /// Works out a comparison with method number `base`; `datasets` holds, under each name, the
+    /// cells of each method, and those of each seed.
     ///
     /// # Panics
     /// If `base` is not the number of a method.
-    pub fn new(base: usize, methods: Vec<Contender>, seeds: Vec<u64>, datasets: Vec<(String, Vec<Vec<Cell>>)>) -> Self {
+    pub fn new(
+        base: usize,
+        methods: Vec<Contender>,
+        seeds: Vec<u64>,
+        datasets: Vec<(String, Vec<Vec<Cell>>)>,
+    ) -> Self {
         let labels: Vec<&str> = methods.iter().map(|method| method.label.as_str()).collect();
         let pooled = (datasets.len() > 1).then(|| {
-            let rows = (0..methods.len()).map(|at| datasets.iter().flat_map(|(_, rows)| rows[at].clone()).collect());
+            let rows = (0..methods.len())
+                .map(|at| datasets.iter().flat_map(|(_, rows)| rows[at].clone()).collect());
             Block::new("all datasets", &labels, base, rows.collect())
         });
         let block = |(name, rows): (String, Vec<Vec<Cell>>)| Block::new(&name, &labels, base, rows);
@@ -103,7 +116,8 @@ impl Comparison {
     /// The document as JSON, ending in a newline.
     pub fn to_json(&self) -> String {
         // Every field is a number, a string, a list or a structure of them.
-        let mut json = serde_json::to_string_pretty(self).expect("a comparison is representable as JSON");
+        let mut json =
+            serde_json::to_string_pretty(self).expect("a comparison is representable as JSON");
         json.push('\n');
         json
     }
@@ -111,7 +125,8 @@ impl Comparison {
     /// Reads `comparison.json`.
     ///
     /// # Errors
-    /// If it cannot be read, is not a comparison, has a newer version, or differs from the checksum beside it.
+    /// If it cannot be read, is not a comparison, has a newer version, or differs from the checksum
+    /// beside it.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         Checksums::check_beside(path.as_ref())?;
         crate::version::read(path.as_ref(), Self::VERSION)
@@ -119,7 +134,8 @@ impl Comparison {
 
     /// How many cells ran, and how many there are.
     pub fn progress(&self) -> (usize, usize) {
-        let cells = || self.datasets.iter().flat_map(|block| &block.rows).flat_map(|row| &row.cells);
+        let cells =
+            || self.datasets.iter().flat_map(|block| &block.rows).flat_map(|row| &row.cells);
         (cells().filter(|cell| cell.measured().is_some()).count(), cells().count())
     }
 
@@ -130,7 +146,12 @@ impl Comparison {
             for row in &block.rows {
                 for cell in &row.cells {
                     if let Outcome::Failed { message } = &cell.outcome {
-                        all.push((block.name.as_str(), row.label.as_str(), cell.seed, message.as_str()));
+                        all.push((
+                            block.name.as_str(),
+                            row.label.as_str(),
+                            cell.seed,
+                            message.as_str(),
+                        ));
                     }
                 }
             }

@@ -13,12 +13,18 @@ use crate::table::{Column, range};
 const NAME: usize = 18;
 
 impl Comparison {
-    /// For a terminal: per dataset the scores, the differences to the base and the costs; then all datasets together.
+    /// For a terminal: per dataset the scores, the differences to the base and the costs; then all
+    /// datasets together.
     pub fn text(&self, style: Style) -> String {
         let mut text: Vec<String> = Vec::new();
         for block in &self.datasets {
             let other = self.other_round(block);
-            let sheets = [Some(self.scores(block)), other, Some(self.differences(block)), Some(self.costs(block))];
+            let sheets = [
+                Some(self.scores(block)),
+                other,
+                Some(self.differences(block)),
+                Some(self.costs(block)),
+            ];
             text.extend(sheets.into_iter().flatten().map(|sheet| sheet.text(style)));
         }
         text.extend(self.pooled.iter().map(|block| self.differences(block).text(style)));
@@ -38,7 +44,11 @@ impl Comparison {
             _ => format!("## Methods by datasets\n\n{}\n", self.grid_markdown(metrics)),
         };
         let add = |text: &mut String, sheet: &Sheet, level: &str| {
-            text.push_str(&format!("{level} {}\n\n{}\n", sheet.title.replace(['\n', '\r'], " "), sheet.markdown()));
+            text.push_str(&format!(
+                "{level} {}\n\n{}\n",
+                sheet.title.replace(['\n', '\r'], " "),
+                sheet.markdown()
+            ));
         };
         for block in &self.datasets {
             add(&mut text, &self.scores(block), "##");
@@ -55,8 +65,8 @@ impl Comparison {
         text
     }
 
-    /// In LaTeX, for the package booktabs: methods by datasets first, then a table of scores, of differences and of costs per
-    /// dataset.
+    /// In LaTeX, for the package booktabs: methods by datasets first, then a table of scores, of
+    /// differences and of costs per dataset.
     pub fn latex(&self) -> String {
         self.latex_with(&Metrics::default())
     }
@@ -67,7 +77,9 @@ impl Comparison {
         let over = format!("mean ± standard deviation over {} seeds, in percent", self.seeds.len());
         for block in &self.datasets {
             let scores = self.scores(block);
-            text.push_str(&scores.latex(&format!("{}: {over}; best in bold, second underlined.", block.name)));
+            text.push_str(
+                &scores.latex(&format!("{}: {over}; best in bold, second underlined.", block.name)),
+            );
             let other = self.other_round(block);
             for sheet in other.into_iter().chain([self.differences(block), self.costs(block)]) {
                 text.push_str(&sheet.latex(&format!("{}.", sheet.title)));
@@ -86,7 +98,9 @@ impl Comparison {
     /// The metrics, mean ± standard deviation.
     fn scores(&self, block: &Block) -> Sheet {
         let columns: Vec<&Column> = metrics().collect();
-        let summary = |row: &BlockRow, column: &Column| row.metrics.get(column.key).cloned().unwrap_or_default();
+        let summary = |row: &BlockRow, column: &Column| {
+            row.metrics.get(column.key).cloned().unwrap_or_default()
+        };
         let marked: Vec<Vec<_>> = columns
             .iter()
             .map(|column| {
@@ -101,14 +115,20 @@ impl Comparison {
             });
             Line { label: row.label.clone(), cells: vec![cells.collect()] }
         };
-        let mut notes = vec!["Percent, mean ± standard deviation; * best and ' second of the column.".to_owned()];
+        let mut notes = vec![
+            "Percent, mean ± standard deviation; * best and ' second of the column.".to_owned(),
+        ];
         notes.extend(block.sizes());
         let runs = block.remarked();
         let about = remarks::about(&runs);
         notes.extend(about.iter().flat_map(|(name, parts)| remarks::listed(name, parts, NAME)));
         let warned = remarks::shortened(remarks::warned(&runs));
         notes.extend(warned.iter().flat_map(|text| remarks::sentence("Warning", text, NAME)));
-        notes.extend(remarks::not_ranked(&runs).iter().flat_map(|text| remarks::sentence("Not ranked", text, NAME)));
+        notes.extend(
+            remarks::not_ranked(&runs)
+                .iter()
+                .flat_map(|text| remarks::sentence("Not ranked", text, NAME)),
+        );
         Sheet {
             title: format!("{}: {} seeds, test nodes", block.name, self.seeds.len()),
             labels: "Method",
@@ -138,15 +158,19 @@ impl Comparison {
                 cells: [first, second].into_iter().chain(words.then_some(third)).collect(),
             }
         };
-        let mut notes = vec![
-            format!("Mean paired difference to {} with 95 % bootstrap interval, in points; below, the p of", self.base),
-            "Wilcoxon's signed-rank test after Holm's adjustment, and the mean rank (1 is best).".to_owned(),
-            "Ahead and behind: interval and test agree (p below 0.05). Leans: the interval alone says so.".to_owned(),
+        let mut notes =
+            vec![
+            format!("Mean paired difference to {} with 95 % bootstrap interval, in points; below, \
+                the p of", self.base),
+            "Wilcoxon's signed-rank test after Holm's adjustment, and the mean rank (1 is \
+             best).".to_owned(),
+            "Ahead and behind: interval and test agree (p below 0.05). Leans: the interval alone \
+             says so.".to_owned(),
         ];
         // In lines that fit a terminal.
         let power = block.limit().and_then(|limit| limit.sentence(block.unit()));
-        // Friedman's test asks another question (does any method differ from any other?) of as few pairs: no p of it may
-        // stand below the sentence that they show nothing.
+        // Friedman's test asks another question (does any method differ from any other?) of as few
+        // pairs: no p of it may stand below the sentence that they show nothing.
         match power {
             Some(sentence) => notes.push(sentence.replacen(": ", ":\n", 1)),
             None => notes.extend(columns.iter().filter_map(|column| friedman(block, column))),
@@ -185,13 +209,20 @@ impl Comparison {
                 cost.cpu_seconds.map_or_else(|| "–".to_owned(), |s| format!("{s:.2}")),
                 size(cost.peak_bytes as f64),
             ];
-            cells.extend(measured.then(|| bytes(cost.peak_rss_mib.map(|mib| mib * f64::from(1 << 20)))));
-            Line { label: row.label.clone(), cells: vec![cells.into_iter().map(Marked::plain).collect()] }
+            cells.extend(
+                measured.then(|| bytes(cost.peak_rss_mib.map(|mib| mib * f64::from(1 << 20)))),
+            );
+            Line {
+                label: row.label.clone(),
+                cells: vec![cells.into_iter().map(Marked::plain).collect()],
+            }
         };
         let memory = if measured {
-            "Memory is that of the whole program while no other cell ran, beside the estimate per run."
+            "Memory is that of the whole program while no other cell ran, beside the estimate per \
+             run."
         } else {
-            "Memory is estimated: cells share one program, so what one holds is measured only with --threads 1."
+            "Memory is estimated: cells share one program, so what one holds is measured only \
+             with --threads 1."
         };
         Sheet {
             title: format!("{}: cost", block.name),
@@ -205,19 +236,29 @@ impl Comparison {
     /// What stands at the end.
     fn remarks(&self) -> Vec<String> {
         let mut remarks = vec![
-            "Every method ran on the same partition, split and seed; differences are between such pairs.".to_owned(),
+            "Every method ran on the same partition, split and seed; differences are between such \
+             pairs."
+                .to_owned(),
         ];
-        let judged: std::collections::BTreeSet<&str> = self.methods.iter().map(|m| m.evaluated.as_str()).collect();
+        let judged: std::collections::BTreeSet<&str> =
+            self.methods.iter().map(|m| m.evaluated.as_str()).collect();
         if judged.len() > 1 {
             remarks.push(
-                "Methods differ in which model is judged (see cost): this alone moves scores by points.".to_owned(),
+                "Methods differ in which model is judged (see cost): this alone moves scores by \
+                 points."
+                    .to_owned(),
             );
         }
         for block in &self.datasets {
             remarks.extend(block.cost_of_federating());
             for row in &block.rows {
                 remarks.extend(row.over_budget().map(|needed| {
-                    format!("{} on {}: over budget (estimate {}).", row.label, block.name, size(needed as f64))
+                    format!(
+                        "{} on {}: over budget (estimate {}).",
+                        row.label,
+                        block.name,
+                        size(needed as f64)
+                    )
                 }));
             }
         }
@@ -233,16 +274,26 @@ impl Comparison {
 fn below(block: &Block) -> String {
     let runs = block.remarked();
     let about = remarks::about(&runs);
-    let mut text: String = about.iter().map(|(name, parts)| format!("{name}: {}.\n", parts.join(", "))).collect();
-    remarks::warned(&runs).iter().for_each(|warning| text.push_str(&format!("\n**Warning** {warning}\n")));
-    remarks::not_ranked(&runs).iter().for_each(|note| text.push_str(&format!("\n**Not ranked** {note}\n")));
+    let mut text: String =
+        about.iter().map(|(name, parts)| format!("{name}: {}.\n", parts.join(", "))).collect();
+    remarks::warned(&runs)
+        .iter()
+        .for_each(|warning| text.push_str(&format!("\n**Warning** {warning}\n")));
+    remarks::not_ranked(&runs)
+        .iter()
+        .for_each(|note| text.push_str(&format!("\n**Not ranked** {note}\n")));
     text.push('\n');
     text
 }
 
 impl Block {
     fn sizes(&self) -> Option<String> {
-        let groups = || self.rows.iter().flat_map(|row| &row.cells).filter_map(|cell| Some(cell.measured()?.groups));
+        let groups = || {
+            self.rows
+                .iter()
+                .flat_map(|row| &row.cells)
+                .filter_map(|cell| Some(cell.measured()?.groups))
+        };
         groups().next()?;
         Some(format!(
             "Test nodes: {} in all, {} heterophilous, {} minority and heterophilous.",
@@ -290,8 +341,10 @@ pub(super) fn score(metric: &MetricSummary) -> String {
 
 /// `+1.2 [0.3, 2.1]`.
 fn gain(difference: &Difference) -> String {
-    let interval =
-        difference.interval.map(|i| format!(" [{:.1}, {:.1}]", tenths(i.lo), tenths(i.hi))).unwrap_or_default();
+    let interval = difference
+        .interval
+        .map(|i| format!(" [{:.1}, {:.1}]", tenths(i.lo), tenths(i.hi)))
+        .unwrap_or_default();
     format!("{:+.1}{interval}", tenths(difference.mean))
 }
 
@@ -311,9 +364,15 @@ fn test(difference: Option<&Difference>, rank: Option<f64>) -> String {
 fn friedman(block: &Block, column: &Column) -> Option<String> {
     let ranks = block.ranks.get(column.key)?;
     let test = ranks.friedman?;
-    let apart = ranks.critical_difference.map(|cd| format!("; ranks {cd:.2} apart differ (Nemenyi, 5 %)"));
+    let apart =
+        ranks.critical_difference.map(|cd| format!("; ranks {cd:.2} apart differ (Nemenyi, 5 %)"));
     let apart = apart.filter(|_| test.p < LEVEL).unwrap_or_default();
-    Some(format!("{}: Friedman p {} over {} blocks{apart}.", column.title, decimal(test.p), ranks.blocks))
+    Some(format!(
+        "{}: Friedman p {} over {} blocks{apart}.",
+        column.title,
+        decimal(test.p),
+        ranks.blocks
+    ))
 }
 
 /// A p-value with two digits that count.
@@ -328,7 +387,12 @@ fn decimal(p: f64) -> String {
 /// Bytes in the unit that leaves at most four digits.
 fn size(bytes: f64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let at = units.iter().enumerate().map(|(at, _)| at).find(|&at| bytes < 1024f64.powi(at as i32 + 1)).unwrap_or(4);
+    let at = units
+        .iter()
+        .enumerate()
+        .map(|(at, _)| at)
+        .find(|&at| bytes < 1024f64.powi(at as i32 + 1))
+        .unwrap_or(4);
     let value = bytes / 1024f64.powi(at as i32);
     if at == 0 { format!("{value:.0} B") } else { format!("{value:.1} {}", units[at]) }
 }
@@ -339,14 +403,27 @@ mod tests {
 
     #[test]
     fn no_difference_has_no_sign_of_its_own() {
-        let difference = Difference { mean: -0.04, interval: None, pairs: 1, p: None, p_holm: None, verdict: None };
+        let difference = Difference {
+            mean: -0.04,
+            interval: None,
+            pairs: 1,
+            p: None,
+            p_holm: None,
+            verdict: None,
+        };
         assert_eq!(gain(&difference), "+0.0");
         assert_eq!(gain(&Difference { mean: -0.06, ..difference }), "-0.1");
     }
 
     #[test]
     fn sizes_and_chances_are_easy_to_read() {
-        assert_eq!([0.0, 1023.0, 1024.0, 13_207_024_435.0].map(size), ["0 B", "1023 B", "1.0 KiB", "12.3 GiB"]);
-        assert_eq!([0.0625, 0.5, 0.05, 0.0000123, 1.0].map(decimal), ["0.0625", "0.50", "0.05", "1e-5", "1.00"]);
+        assert_eq!(
+            [0.0, 1023.0, 1024.0, 13_207_024_435.0].map(size),
+            ["0 B", "1023 B", "1.0 KiB", "12.3 GiB"]
+        );
+        assert_eq!(
+            [0.0625, 0.5, 0.05, 0.0000123, 1.0].map(decimal),
+            ["0.0625", "0.50", "0.05", "1e-5", "1.00"]
+        );
     }
 }

@@ -51,8 +51,12 @@ impl ComparisonView {
 /// What was changed beside `comparison.json`. A damaged list is found by who reads that.
 fn problems(folder: &Path) -> Vec<String> {
     let Ok(Some(sums)) = Checksums::read(folder) else { return Vec::new() };
-    let others = Comparison::FORMS.into_iter().chain([RunFolder::REPORT]).filter(|name| sums.has(name));
-    others.filter_map(|name| sums.check(name).err()).map(|changed| Error::from(changed).to_string()).collect()
+    let others =
+        Comparison::FORMS.into_iter().chain([RunFolder::REPORT]).filter(|name| sums.has(name));
+    others
+        .filter_map(|name| sums.check(name).err())
+        .map(|changed| Error::from(changed).to_string())
+        .collect()
 }
 
 /// The curves of the cells of a comparison, where they were kept.
@@ -71,7 +75,10 @@ fn courses(folder: &Path, comparison: &Comparison) -> Courses {
                 let detail = records.iter().find(same)?.detail.as_ref()?;
                 Some((cell.seed, detail.curve.clone()))
             };
-            Curve { label: row.label.clone(), seeds: row.cells.iter().filter_map(of_cell).collect() }
+            Curve {
+                label: row.label.clone(),
+                seeds: row.cells.iter().filter_map(of_cell).collect(),
+            }
         };
         (block.name.clone(), block.rows.iter().map(of_row).collect())
     };

@@ -12,7 +12,9 @@ use crate::table::range;
 pub(super) fn sheets(found: &[&Attribution]) -> Vec<Sheet> {
     // The majority's share of anything is what the minority leaves.
     let rest = |share: Option<f64>| share.map(|share| 1.0 - share);
-    let shares = |found: &Attribution| [found.share_of_nodes, found.share_of_initial_loss, found.share_of_decrease];
+    let shares = |found: &Attribution| {
+        [found.share_of_nodes, found.share_of_initial_loss, found.share_of_decrease]
+    };
     let rows = vec![
         row(found, "minority", |found| &found.minority, &shares),
         row(found, "majority", |found| &found.majority, &|found| shares(found).map(rest)),
@@ -25,9 +27,12 @@ pub(super) fn sheets(found: &[&Attribution]) -> Vec<Sheet> {
         ["own decrease", "% of own loss"],
     ];
     let mut told = notes(&[
-        "Who had less of the decrease than of the first loss was served less; own decrease is of the group's",
-        "own loss. A share leaves 0 to 100 % where the loss of one group fell and that of the other rose.",
-        "Losses are under the messages of training, not those that are computed anew for evaluation.",
+        "Who had less of the decrease than of the first loss was served less; own decrease is of \
+         the group's",
+        "own loss. A share leaves 0 to 100 % where the loss of one group fell and that of the \
+         other rose.",
+        "Losses are under the messages of training, not those that are computed anew for \
+         evaluation.",
     ]);
     if found.is_empty() {
         told.push("There is nothing to attribute: the losses overflow.".to_owned());
@@ -47,8 +52,10 @@ fn row(
     group: fn(&Attribution) -> &GroupLoss,
     shares: &dyn Fn(&Attribution) -> [Option<f64>; 3],
 ) -> Line {
-    let share = |at: usize| percent(&found.iter().map(|found| shares(found)[at]).collect::<Vec<_>>());
-    let own: Vec<Option<f64>> = found.iter().map(|found| group(found).normalised_decrease).collect();
+    let share =
+        |at: usize| percent(&found.iter().map(|found| shares(found)[at]).collect::<Vec<_>>());
+    let own: Vec<Option<f64>> =
+        found.iter().map(|found| group(found).normalised_decrease).collect();
     let nodes = range(found.iter().map(|found| group(found).nodes));
     line(label, vec![nodes, share(0), share(1), share(2), percent(&own)])
 }

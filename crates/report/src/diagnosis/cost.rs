@@ -7,9 +7,12 @@ use super::{DiagnosisReport, epr, gsd, headings, line, notes};
 use crate::SeedDiagnosis;
 use crate::sheet::Sheet;
 
-/// Seconds of each diagnostic that is shown or that one of these builds on, beside those of the run.
+/// Seconds of each diagnostic that is shown or that one of these builds on, beside those of the
+/// run.
 pub(super) fn sheet(report: &DiagnosisReport<'_>) -> Sheet {
-    let needed = |which: &Which| report.shown.iter().any(|shown| shown == which || shown.builds_on().contains(which));
+    let needed = |which: &Which| {
+        report.shown.iter().any(|shown| shown == which || shown.builds_on().contains(which))
+    };
     let seconds = |seed: &SeedDiagnosis, which: Which| {
         seed.found.cost.iter().find(|cost| cost.name == which.name()).map(|cost| cost.seconds)
     };
@@ -17,8 +20,14 @@ pub(super) fn sheet(report: &DiagnosisReport<'_>) -> Sheet {
     let rest: Vec<Option<f64>> = seeds.iter().map(|seed| without(report, seed)).collect();
     let row = |which: Which| {
         let taken: Vec<Option<f64>> = seeds.iter().map(|seed| seconds(seed, which)).collect();
-        let times = taken.iter().zip(&rest).map(|(taken, rest)| Some((*taken)? / rest.filter(|rest| *rest > 0.0)?));
-        line(which.name(), vec![spread(&taken, 3), middle(&times.collect::<Vec<_>>(), 2), measured(report, which)])
+        let times = taken
+            .iter()
+            .zip(&rest)
+            .map(|(taken, rest)| Some((*taken)? / rest.filter(|rest| *rest > 0.0)?));
+        line(
+            which.name(),
+            vec![spread(&taken, 3), middle(&times.collect::<Vec<_>>(), 2), measured(report, which)],
+        )
     };
     let mut rows: Vec<_> = Which::ALL.into_iter().filter(needed).map(row).collect();
     if rest.iter().any(Option::is_some) {
@@ -29,7 +38,10 @@ pub(super) fn sheet(report: &DiagnosisReport<'_>) -> Sheet {
         labels: "Diagnostic",
         columns: headings(&[["Time", "s"], ["Time", "÷ run"], ["Measured", ""]]),
         rows,
-        notes: notes(&["Seconds on the clock per seed; the run itself is all but these, which change no digit of it."]),
+        notes: notes(&[
+            "Seconds on the clock per seed; the run itself is all but these, which change no \
+             digit of it.",
+        ]),
     }
 }
 

@@ -1,7 +1,9 @@
 //! Dilution ratio and alignment of updates.
 
 use boostfgl_fairness::diagnostics::Which;
-use boostfgl_fairness::diagnostics::dilution::{Alignment, ClientAlignment, Dilution, DilutionRound};
+use boostfgl_fairness::diagnostics::dilution::{
+    Alignment, ClientAlignment, Dilution, DilutionRound,
+};
 use boostfgl_fairness::mean;
 
 use super::number::{percent, spread};
@@ -21,16 +23,24 @@ fn ratios(found: &[&Dilution]) -> Sheet {
         row(found, "equal weights", Dilution::mean_dr_uniform, |round| round.dr_uniform),
     ];
     let mut told = notes(&[
-        "DR = ⟨aggregated update, g_min⟩ / mean of what clients do for the minority: near 1 nothing is lost,",
-        "near 0 averaging cancels it, below 0 the minority is worse off. g_min lowers the minority's loss.",
-        "As it was aggregated: by the weights that the method reports, without what it does beyond them.",
+        "DR = ⟨aggregated update, g_min⟩ / mean of what clients do for the minority: near 1 \
+         nothing is lost,",
+        "near 0 averaging cancels it, below 0 the minority is worse off. g_min lowers the \
+         minority's loss.",
+        "As it was aggregated: by the weights that the method reports, without what it does \
+         beyond them.",
     ]);
     let helpless = range(found.iter().map(|dilution| dilution.helpless_rounds()));
     if helpless != "0" {
-        told.push(format!("Left out: {helpless} rounds in which no client's update helps the minority."));
+        told.push(format!(
+            "Left out: {helpless} rounds in which no client's update helps the minority."
+        ));
     }
     if found.iter().all(|dilution| dilution.rounds.is_empty()) {
-        told.push("No round has a DR: no client has a minority training node, or the numbers overflow.".to_owned());
+        told.push(
+            "No round has a DR: no client has a minority training node, or the numbers overflow."
+                .to_owned(),
+        );
     }
     Sheet {
         title: question(Which::Dilution),
@@ -61,19 +71,29 @@ fn row(
 fn cosines(found: &[&Dilution]) -> Sheet {
     let layers = found.first().map_or(&[][..], |dilution| &dilution.layers);
     let mut rows = vec![alignment(found, "whole update", &|client| Some(client.whole))];
-    rows.extend(layers.iter().enumerate().map(|(l, name)| alignment(found, name, &|c| c.layers.get(l).copied())));
+    rows.extend(
+        layers
+            .iter()
+            .enumerate()
+            .map(|(l, name)| alignment(found, name, &|c| c.layers.get(l).copied())),
+    );
     Sheet {
         title: "do updates go where it helps the minority? (dilution)".to_owned(),
         labels: "Part",
         columns: headings(&[["Mean cosine", ""], ["Below 0", "%"]]),
         rows,
         notes: notes(&[
-            "Cosine of a client's update and g_min, over all rounds and clients: below 0 it harms the minority.",
+            "Cosine of a client's update and g_min, over all rounds and clients: below 0 it harms \
+             the minority.",
         ]),
     }
 }
 
-fn alignment(found: &[&Dilution], label: &str, part: &dyn Fn(&ClientAlignment) -> Option<Alignment>) -> Line {
+fn alignment(
+    found: &[&Dilution],
+    label: &str,
+    part: &dyn Fn(&ClientAlignment) -> Option<Alignment>,
+) -> Line {
     let cosines = |dilution: &&Dilution| -> Vec<f64> {
         let clients = dilution.rounds.iter().flat_map(|round| &round.clients);
         clients.filter_map(|client| part(client)?.cosine).collect()

@@ -24,16 +24,23 @@ fn group<'a>(found: &[&'a Epr], name: &str) -> Vec<Option<&'a EprGroup>> {
 }
 
 fn harmful(found: &[&Epr]) -> Sheet {
-    let mut rows: Vec<Line> = groups(found).map(|name| of_group(&group(found, name), name)).collect();
+    let mut rows: Vec<Line> =
+        groups(found).map(|name| of_group(&group(found, name), name)).collect();
     let clients = found.iter().map(|epr| epr.clients.len()).max().unwrap_or(0);
     rows.extend((0..clients).map(|client| of_client(found, client)));
     let mut told = notes(&[
-        "A message u→v is harmful if the loss of v is smaller without it: R = ℓ without it − ℓ with it < 0.",
-        "Groups are of the receiving node v, whose label must be known; the model is that of the last round.",
-        "Messages are those of that round's training, not those that are computed anew for evaluation.",
+        "A message u→v is harmful if the loss of v is smaller without it: R = ℓ without it − ℓ \
+         with it < 0.",
+        "Groups are of the receiving node v, whose label must be known; the model is that of the \
+         last round.",
+        "Messages are those of that round's training, not those that are computed anew for \
+         evaluation.",
     ]);
     if measured(found).is_some_and(|share| share < 1.0) {
-        told.push("Sampling: standard error of the share, because not every message was measured.".to_owned());
+        told.push(
+            "Sampling: standard error of the share, because not every message was measured."
+                .to_owned(),
+        );
     }
     Sheet {
         title: question(Which::Epr),
@@ -51,9 +58,13 @@ fn harmful(found: &[&Epr]) -> Sheet {
 }
 
 fn of_group(seeds: &[Option<&EprGroup>], name: &str) -> Line {
-    let each = |pick: fn(&EprGroup) -> Option<f64>| seeds.iter().map(|group| pick((*group)?)).collect::<Vec<_>>();
-    let count = |pick: fn(&EprGroup) -> usize| range(seeds.iter().map(|group| group.map_or(0, pick)));
-    let points: Vec<Option<f64>> = each(|group| group.sampling_error).iter().map(|e| e.map(|e| 100.0 * e)).collect();
+    let each = |pick: fn(&EprGroup) -> Option<f64>| {
+        seeds.iter().map(|group| pick((*group)?)).collect::<Vec<_>>()
+    };
+    let count =
+        |pick: fn(&EprGroup) -> usize| range(seeds.iter().map(|group| group.map_or(0, pick)));
+    let points: Vec<Option<f64>> =
+        each(|group| group.sampling_error).iter().map(|e| e.map(|e| 100.0 * e)).collect();
     line(
         name,
         vec![
@@ -67,35 +78,52 @@ fn of_group(seeds: &[Option<&EprGroup>], name: &str) -> Line {
 }
 
 fn of_client(found: &[&Epr], client: usize) -> Line {
-    let seeds: Vec<_> = found.iter().map(|epr| epr.clients.iter().find(|one| one.client == client)).collect();
+    let seeds: Vec<_> =
+        found.iter().map(|epr| epr.clients.iter().find(|one| one.client == client)).collect();
     let share = |one: &boostfgl_fairness::diagnostics::epr::EprClient| {
         (one.measured > 0).then(|| one.negative as f64 / one.measured as f64)
     };
     let measured = range(seeds.iter().map(|one| one.map_or(0, |one| one.measured)));
     let harmful = percent(&seeds.iter().map(|one| share((*one)?)).collect::<Vec<_>>());
-    line(format!("client {client}"), vec![String::new(), measured, harmful, String::new(), String::new()])
+    line(
+        format!("client {client}"),
+        vec![String::new(), measured, harmful, String::new(), String::new()],
+    )
 }
 
 fn quantiles(found: &[&Epr]) -> Sheet {
     let row = |name: &str| {
         let seeds = group(found, name);
         let at = |q: usize| {
-            middle(&seeds.iter().map(|g| g.and_then(|g| g.quantiles.get(q).copied())).collect::<Vec<_>>(), 4)
+            middle(
+                &seeds
+                    .iter()
+                    .map(|g| g.and_then(|g| g.quantiles.get(q).copied()))
+                    .collect::<Vec<_>>(),
+                4,
+            )
         };
         line(name, (0..Epr::QUANTILES.len()).map(at).collect())
     };
     Sheet {
         title: "how reliable are messages? (epr)".to_owned(),
         labels: "Into",
-        columns: Epr::QUANTILES.iter().map(|q| [format!("{:.0} %", 100.0 * q), "R".to_owned()]).collect(),
+        columns: Epr::QUANTILES
+            .iter()
+            .map(|q| [format!("{:.0} %", 100.0 * q), "R".to_owned()])
+            .collect(),
         rows: groups(found).map(row).collect(),
-        notes: notes(&["The quantiles of R, mean over seeds: so many percent of the messages have at most this R."]),
+        notes: notes(&[
+            "The quantiles of R, mean over seeds: so many percent of the messages have at most \
+             this R.",
+        ]),
     }
 }
 
 /// The share of the messages that was measured.
 pub(super) fn measured(found: &[&Epr]) -> Option<f64> {
     let all: Vec<&EprGroup> = group(found, "all").into_iter().flatten().collect();
-    let (measured, edges) = all.iter().fold((0, 0), |(m, e), group| (m + group.measured, e + group.edges));
+    let (measured, edges) =
+        all.iter().fold((0, 0), |(m, e), group| (m + group.measured, e + group.edges));
     (edges > 0).then(|| measured as f64 / edges as f64)
 }

@@ -10,23 +10,29 @@ use crate::table::range;
 
 /// All clients together, and each alone.
 pub(super) fn sheets(found: &[&Gsd]) -> Vec<Sheet> {
-    let clients = found.iter().filter_map(|gsd| gsd.rounds.first()).map(|round| round.clients.len()).max();
+    let clients =
+        found.iter().filter_map(|gsd| gsd.rounds.first()).map(|round| round.clients.len()).max();
     let whose = std::iter::once(None).chain((0..clients.unwrap_or(0)).map(Some));
     let boosted = found.iter().any(|gsd| is_boosted(gsd));
     let mut rows = Vec::new();
     for client in whose {
-        let label = client.map_or_else(|| "all clients".to_owned(), |client| format!("client {client}"));
+        let label =
+            client.map_or_else(|| "all clients".to_owned(), |client| format!("client {client}"));
         rows.push(row(found, client, Weighting::Plain, label.clone()));
         if boosted {
             rows.push(row(found, client, Weighting::Boosted, format!("{label}, boosted")));
         }
     }
     let mut told = notes(&[
-        "GSD = (G_min / N_min) / (G_maj / N_maj): below 1 a minority node gets less gradient than a majority",
-        "node, above 1 more. G sums the gradient norms of N training nodes, G_min / G_maj is not per node.",
+        "GSD = (G_min / N_min) / (G_maj / N_maj): below 1 a minority node gets less gradient than \
+         a majority",
+        "node, above 1 more. G sums the gradient norms of N training nodes, G_min / G_maj is not \
+         per node.",
     ]);
     if boosted {
-        told.push("Boosted: norms times the weights that node boosting gives the nodes.".to_owned());
+        told.push(
+            "Boosted: norms times the weights that node boosting gives the nodes.".to_owned(),
+        );
     }
     told.extend(sampling(found));
     Vec::from([Sheet {
@@ -72,7 +78,8 @@ fn row(found: &[&Gsd], client: Option<usize>, weighting: Weighting, label: Strin
     )
 }
 
-/// The masses of the first round, with the number of their class; who is trained on does not change later.
+/// The masses of the first round, with the number of their class; who is trained on does not change
+/// later.
 fn masses(gsd: &Gsd, client: Option<usize>) -> impl Iterator<Item = (usize, &Mass)> {
     let clients = gsd.rounds.first().into_iter().flat_map(|round| round.clients.iter().enumerate());
     let wanted = clients.filter(move |(at, _)| client.is_none_or(|client| client == *at));
@@ -105,5 +112,8 @@ fn sampling(found: &[&Gsd]) -> Option<String> {
     let error = |gsd: &&Gsd| Some(gsd.mean_over_rounds(&gsd.minority(), Weighting::Plain)?.error);
     let largest = found.iter().filter_map(error).fold(0.0, f64::max);
     let share = 100.0 * share;
-    Some(format!("Sampled: {share:.1} % of the nodes were measured; standard error of the mean by that {largest:.3}."))
+    Some(format!(
+        "Sampled: {share:.1} % of the nodes were measured; standard error of the mean by that \
+         {largest:.3}."
+    ))
 }

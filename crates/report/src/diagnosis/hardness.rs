@@ -10,20 +10,33 @@ use crate::table::range;
 
 /// The clients, and how their hardness goes with their skew.
 pub(super) fn sheets(found: &[&Hardness]) -> Vec<Sheet> {
-    let last = found.iter().flat_map(|hardness| &hardness.clients).map(|client| client.client).max();
-    let differs = |client: &ClientHardness| client.gsd.map(f64::to_bits) != client.weighted_gsd.map(f64::to_bits);
+    let last =
+        found.iter().flat_map(|hardness| &hardness.clients).map(|client| client.client).max();
+    let differs = |client: &ClientHardness| {
+        client.gsd.map(f64::to_bits) != client.weighted_gsd.map(f64::to_bits)
+    };
     let boosted = found.iter().flat_map(|hardness| &hardness.clients).any(differs);
-    let rows = (0..last.map_or(0, |last| last + 1)).map(|client| row(found, client, boosted)).collect();
-    let correlation = spread(&found.iter().map(|hardness| hardness.correlation).collect::<Vec<_>>(), 2);
+    let rows =
+        (0..last.map_or(0, |last| last + 1)).map(|client| row(found, client, boosted)).collect();
+    let correlation =
+        spread(&found.iter().map(|hardness| hardness.correlation).collect::<Vec<_>>(), 2);
     let mut told = notes(&[
-        "Hardness is the mean of both shares of training nodes; hard are the hardest fifth of the clients.",
-        "A dash: the client has no minority or no majority training node. Seeds divide the graph anew.",
+        "Hardness is the mean of both shares of training nodes; hard are the hardest fifth of the \
+         clients.",
+        "A dash: the client has no minority or no majority training node. Seeds divide the graph \
+         anew.",
     ]);
     told.push(format!(
-        "Spearman's correlation of hardness and GSD over clients: {correlation}; below 0 the harder get less."
+        "Spearman's correlation of hardness and GSD over clients: {correlation}; below 0 the \
+         harder get less."
     ));
-    let mut columns =
-        vec![["Nodes", ""], ["Minority", "%"], ["Heterophilous", "%"], ["Hardness", ""], ["Hard", "seeds"]];
+    let mut columns = vec![
+        ["Nodes", ""],
+        ["Minority", "%"],
+        ["Heterophilous", "%"],
+        ["Hardness", ""],
+        ["Hard", "seeds"],
+    ];
     columns.push(["GSD", "mean"]);
     if boosted {
         columns.push(["GSD", "boosted"]);
@@ -39,9 +52,13 @@ pub(super) fn sheets(found: &[&Hardness]) -> Vec<Sheet> {
 
 /// The skew under node boosting has a column where nodes are weighted.
 fn row(found: &[&Hardness], client: usize, boosted: bool) -> Line {
-    let of_seeds: Vec<Option<&ClientHardness>> =
-        found.iter().map(|hardness| hardness.clients.iter().find(|one| one.client == client)).collect();
-    let each = |pick: fn(&ClientHardness) -> Option<f64>| of_seeds.iter().map(|one| pick((*one)?)).collect::<Vec<_>>();
+    let of_seeds: Vec<Option<&ClientHardness>> = found
+        .iter()
+        .map(|hardness| hardness.clients.iter().find(|one| one.client == client))
+        .collect();
+    let each = |pick: fn(&ClientHardness) -> Option<f64>| {
+        of_seeds.iter().map(|one| pick((*one)?)).collect::<Vec<_>>()
+    };
     let hard = of_seeds.iter().flatten().filter(|one| one.hard).count();
     let mut cells = vec![
         range(of_seeds.iter().map(|one| one.map_or(0, |one| one.nodes))),

@@ -13,24 +13,37 @@ const FAR: usize = 6;
 
 /// Error and number of nodes by hops from each group.
 pub(super) fn sheets(found: &[&Khop]) -> Vec<Sheet> {
-    let from: Vec<&str> =
-        found.first().into_iter().flat_map(|khop| &khop.curves).map(|curve| curve.from.as_str()).collect();
-    let hops = found.iter().flat_map(|khop| &khop.curves).map(|curve| curve.hops.len()).max().unwrap_or(0);
+    let from: Vec<&str> = found
+        .first()
+        .into_iter()
+        .flat_map(|khop| &khop.curves)
+        .map(|curve| curve.from.as_str())
+        .collect();
+    let hops =
+        found.iter().flat_map(|khop| &khop.curves).map(|curve| curve.hops.len()).max().unwrap_or(0);
     let mut rows: Vec<Line> = (0..hops.min(FAR))
-        .map(|hop| row(found, &from, &hop_name(hop), &|curve| curve.hops.get(hop).copied().unwrap_or_default()))
+        .map(|hop| {
+            row(found, &from, &hop_name(hop), &|curve| {
+                curve.hops.get(hop).copied().unwrap_or_default()
+            })
+        })
         .collect();
     if hops > FAR {
-        rows.push(row(found, &from, &format!("{FAR} or more"), &|curve| pooled(curve.hops.iter().skip(FAR))));
+        rows.push(row(found, &from, &format!("{FAR} or more"), &|curve| {
+            pooled(curve.hops.iter().skip(FAR))
+        }));
     }
     rows.push(row(found, &from, "no path", &|curve| curve.unreachable));
     let mut told = notes(&[
-        "Error of test nodes by the hops from each to the nearest node of the group, within its client. If it",
-        "falls with distance, error sits around the group; outside / inside near 1: it does not stay there.",
+        "Error of test nodes by the hops from each to the nearest node of the group, within its \
+         client. If it",
+        "falls with distance, error sits around the group; outside / inside near 1: it does not \
+         stay there.",
     ]);
     told.extend(from.iter().map(|name| summary(found, name)));
-    let columns = from
-        .iter()
-        .flat_map(|name| [["Nodes".to_owned(), String::new()], [format!("from {name}"), "error %".to_owned()]]);
+    let columns = from.iter().flat_map(|name| {
+        [["Nodes".to_owned(), String::new()], [format!("from {name}"), "error %".to_owned()]]
+    });
     Vec::from([Sheet {
         title: question(Which::Khop),
         labels: "Distance",
@@ -50,7 +63,8 @@ fn hop_name(hop: usize) -> String {
 
 fn row(found: &[&Khop], from: &[&str], label: &str, pick: &dyn Fn(&KhopCurve) -> Hop) -> Line {
     let cells = from.iter().flat_map(|name| {
-        let hops: Vec<Hop> = found.iter().map(|khop| khop.curve(name).map(pick).unwrap_or_default()).collect();
+        let hops: Vec<Hop> =
+            found.iter().map(|khop| khop.curve(name).map(pick).unwrap_or_default()).collect();
         let error: Vec<Option<f64>> = hops.iter().map(|hop| hop.error()).collect();
         [range(hops.iter().map(|hop| hop.nodes)), percent(&error)]
     });

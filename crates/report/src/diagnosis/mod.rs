@@ -1,4 +1,5 @@
-//! What diagnostics found, for people: one file per diagnostic, numbers as mean ± standard deviation over seeds.
+//! What diagnostics found, for people: one file per diagnostic, numbers as mean ± standard
+//! deviation over seeds.
 
 mod attribution;
 mod cost;
@@ -15,8 +16,8 @@ use boostfgl_fairness::diagnostics::{Diagnosis, Which};
 use crate::sheet::{Line, Marked, Sheet, plain};
 use crate::{Diagnoses, Style, Summary};
 
-/// The headline numbers of diagnostics over seeds, each table with a line on how to read it, and at the end what they
-/// took.
+/// The headline numbers of diagnostics over seeds, each table with a line on how to read it, and at
+/// the end what they took.
 ///
 /// What has no value is a dash: a client without a minority node has no GSD.
 ///
@@ -67,13 +68,19 @@ impl<'a> DiagnosisReport<'a> {
     /// In Markdown, a section per table, ending in a newline; empty if nothing is shown.
     pub fn markdown(&self) -> String {
         let section = |sheet: &Sheet| {
-            format!("### {}\n\n{}\n{}\n", plain(&sheet.title), sheet.markdown(), plain(&sheet.notes.join(" ")))
+            format!(
+                "### {}\n\n{}\n{}\n",
+                plain(&sheet.title),
+                sheet.markdown(),
+                plain(&sheet.notes.join(" "))
+            )
         };
         self.sheets().iter().map(section).collect::<Vec<_>>().join("\n")
     }
 
     fn sheets(&self) -> Vec<Sheet> {
-        let mut sheets: Vec<Sheet> = self.shown.iter().flat_map(|&which| self.sheets_of(which)).collect();
+        let mut sheets: Vec<Sheet> =
+            self.shown.iter().flat_map(|&which| self.sheets_of(which)).collect();
         if !self.shown.is_empty() {
             sheets.push(cost::sheet(self));
         }
@@ -89,7 +96,9 @@ impl<'a> DiagnosisReport<'a> {
             Which::Epr => epr::sheets(&self.found(|found| found.epr.as_ref())),
             Which::Khop => khop::sheets(&self.found(|found| found.khop.as_ref())),
             Which::Dilution => dilution::sheets(&self.found(|found| found.dilution.as_ref())),
-            Which::Attribution => attribution::sheets(&self.found(|found| found.attribution.as_ref())),
+            Which::Attribution => {
+                attribution::sheets(&self.found(|found| found.attribution.as_ref()))
+            }
             Which::Hardness => hardness::sheets(&self.found(|found| found.hardness.as_ref())),
             Which::Trust => trust::sheets(&self.found(|found| found.trust.as_ref())),
         }

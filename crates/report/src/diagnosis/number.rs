@@ -5,13 +5,16 @@ use boostfgl_fairness::{mean, sample_std};
 /// What has no value.
 pub(super) const DASH: &str = "–";
 
-/// Mean ± standard deviation with so many decimals over the seeds that have a value; of one seed its value alone.
+/// Mean ± standard deviation with so many decimals over the seeds that have a value; of one seed
+/// its value alone.
 pub(super) fn spread(values: &[Option<f64>], decimals: usize) -> String {
     let known: Vec<f64> = values.iter().flatten().copied().collect();
     let Some(middle) = mean(&known) else { return DASH.to_owned() };
-    // A spread that shows nothing beside its mean is 0 to the eye; beside a power of ten it is another.
-    let of_std =
-        |std: f64| if is_plain(middle, decimals) { format!("{std:.decimals$}") } else { number(std, decimals) };
+    // A spread that shows nothing beside its mean is 0 to the eye; beside a power of ten it is
+    // another.
+    let of_std = |std: f64| {
+        if is_plain(middle, decimals) { format!("{std:.decimals$}") } else { number(std, decimals) }
+    };
     let shown = number(middle, decimals);
     match sample_std(&known) {
         _ if values.len() == 1 => shown,
@@ -54,7 +57,10 @@ mod tests {
     #[test]
     fn numbers_by_hand() {
         assert_eq!(spread(&[Some(1.0), None, Some(2.0)], 2), "1.50 ± 0.71");
-        assert_eq!((spread(&[Some(1.0)], 1), spread(&[Some(1.0), None], 1)), ("1.0".into(), "1.0 ± –".into()));
+        assert_eq!(
+            (spread(&[Some(1.0)], 1), spread(&[Some(1.0), None], 1)),
+            ("1.0".into(), "1.0 ± –".into())
+        );
         assert_eq!((spread(&[None, None], 1), spread(&[], 1)), ("–".into(), "–".into()));
         assert_eq!(percent(&[Some(0.125)]), "12.5");
         assert_eq!(spread(&[Some(1.0), Some(1.001)], 1), "1.0 ± 0.0");

@@ -8,7 +8,8 @@ use crate::{Round, RoundClient};
 use boostfgl_fairness::ClientScores;
 use std::collections::BTreeMap;
 
-/// One client in one round. One that took no part may still be judged, and one that took part need not be.
+/// One client in one round. One that took no part may still be judged, and one that took part need
+/// not be.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     run: &'a Run<'a>,
@@ -19,16 +20,21 @@ struct Place<'a> {
 }
 
 pub(super) fn records<'a>(runs: &'a [Run<'a>]) -> Parts<'a> {
-    let rows: Vec<Place<'a>> =
-        runs.iter().flat_map(|run| rounds::of(run).flat_map(move |round| clients(run, round))).collect();
+    let rows: Vec<Place<'a>> = runs
+        .iter()
+        .flat_map(|run| rounds::of(run).flat_map(move |round| clients(run, round)))
+        .collect();
     let did = |name: &str, value: fn(&RoundClient) -> Option<f64>| {
         Column::number(name, rows.iter().map(|row| value(row.did?)))
     };
-    let sent =
-        |name: &str, value: fn(&RoundClient) -> u64| Column::count(name, rows.iter().map(|row| row.did.map(value)));
+    let sent = |name: &str, value: fn(&RoundClient) -> u64| {
+        Column::count(name, rows.iter().map(|row| row.did.map(value)))
+    };
     let mut columns = keys(rows.iter().map(|row| row.run));
     columns.push(Column::seed("seed", rows.iter().map(|row| Some(row.round.seed))).required());
-    columns.push(Column::count("round", rows.iter().map(|row| Some(row.round.round as u64))).required());
+    columns.push(
+        Column::count("round", rows.iter().map(|row| Some(row.round.round as u64))).required(),
+    );
     columns.push(Column::count("client", rows.iter().map(|row| Some(row.client))).required());
     columns.push(did("loss", |client| Some(client.loss)));
     columns.push(did("update_norm", |client| Some(client.update_norm)));

@@ -55,20 +55,26 @@ fn keys<'a>(places: impl Iterator<Item = Place<'a>> + Clone) -> Vec<Column<'a>> 
 /// One row per cell: what it reached and what it cost.
 pub(super) fn cells<'a>(all: &'a [Named<'a>]) -> Parts<'a> {
     let places = places(all, false);
-    let rows: Vec<(Place<'a>, &'a Cell)> =
-        places.into_iter().flat_map(|place| place.row.cells.iter().map(move |cell| (place, cell))).collect();
+    let rows: Vec<(Place<'a>, &'a Cell)> = places
+        .into_iter()
+        .flat_map(|place| place.row.cells.iter().map(move |cell| (place, cell)))
+        .collect();
     let measured = || rows.iter().map(|(_, cell)| cell.measured());
     let mut columns = keys(rows.iter().map(|(place, _)| *place));
     columns.push(Column::seed("seed", rows.iter().map(|(_, cell)| Some(cell.seed))).required());
-    columns.push(Column::text("state", rows.iter().map(|(_, cell)| Some(state(&cell.outcome)))).required());
+    columns.push(
+        Column::text("state", rows.iter().map(|(_, cell)| Some(state(&cell.outcome)))).required(),
+    );
     for ((metric, of), (reading, read)) in readings() {
         let values = measured().map(|found| read(of(&found?.scores.0)));
         columns.push(Column::number(format!("{metric}_{reading}"), values));
     }
-    let number =
-        |name: &str, value: fn(&Measured) -> Option<f64>| Column::number(name, measured().map(|found| value(found?)));
-    let count =
-        |name: &str, value: fn(&Measured) -> u64| Column::count(name, measured().map(|found| Some(value(found?))));
+    let number = |name: &str, value: fn(&Measured) -> Option<f64>| {
+        Column::number(name, measured().map(|found| value(found?)))
+    };
+    let count = |name: &str, value: fn(&Measured) -> u64| {
+        Column::count(name, measured().map(|found| Some(value(found?))))
+    };
     columns.push(count("round", |found| found.round as u64));
     columns.push(number("seconds", |found| Some(found.cost.seconds)));
     columns.push(number("cpu_seconds", |found| Some(found.cost.cpu_seconds)));
@@ -79,23 +85,39 @@ pub(super) fn cells<'a>(all: &'a [Named<'a>]) -> Parts<'a> {
     Box::new(std::iter::once(Records { columns }))
 }
 
-/// One row per dataset, method and metric: mean, spread, difference to the base. All datasets together come last, without mean
-/// and spread, which mean nothing there.
+/// One row per dataset, method and metric: mean, spread, difference to the base. All datasets
+/// together come last, without mean and spread, which mean nothing there.
 pub(super) fn differences<'a>(all: &'a [Named<'a>]) -> Parts<'a> {
     let rows: Vec<(Place<'a>, &'a str, &'a MetricSummary)> = places(all, true)
         .into_iter()
-        .flat_map(|place| place.row.metrics.iter().map(move |(metric, found)| (place, &metric[..], found)))
+        .flat_map(|place| {
+            place.row.metrics.iter().map(move |(metric, found)| (place, &metric[..], found))
+        })
         .collect();
-    let own = |place: &Place<'_>| place.of.view.comparison.datasets.iter().any(|block| block.name == place.block.name);
-    let rank = |place: &Place<'_>, metric: &str| place.block.ranks.get(metric)?.ranks.get(place.at).copied().flatten();
+    let own = |place: &Place<'_>| {
+        place.of.view.comparison.datasets.iter().any(|block| block.name == place.block.name)
+    };
+    let rank = |place: &Place<'_>, metric: &str| {
+        place.block.ranks.get(metric)?.ranks.get(place.at).copied().flatten()
+    };
     let number = |name: &str, value: fn(&MetricSummary) -> Option<f64>| {
         Column::number(name, rows.iter().map(|(_, _, found)| value(found)))
     };
     let mut columns = keys(rows.iter().map(|(place, _, _)| *place));
-    columns.push(Column::text("metric", rows.iter().map(|(_, metric, _)| Some(*metric))).required());
-    columns.push(Column::text("base", rows.iter().map(|(place, _, _)| Some(&place.of.view.comparison.base[..]))));
-    columns.push(Column::number("mean", rows.iter().map(|(place, _, found)| found.mean.filter(|_| own(place)))));
-    columns.push(Column::number("std", rows.iter().map(|(place, _, found)| found.std.filter(|_| own(place)))));
+    columns
+        .push(Column::text("metric", rows.iter().map(|(_, metric, _)| Some(*metric))).required());
+    columns.push(Column::text(
+        "base",
+        rows.iter().map(|(place, _, _)| Some(&place.of.view.comparison.base[..])),
+    ));
+    columns.push(Column::number(
+        "mean",
+        rows.iter().map(|(place, _, found)| found.mean.filter(|_| own(place))),
+    ));
+    columns.push(Column::number(
+        "std",
+        rows.iter().map(|(place, _, found)| found.std.filter(|_| own(place))),
+    ));
     columns.push(number("difference", |found| Some(found.difference?.mean)));
     columns.push(number("lo", |found| Some(found.difference?.interval?.lo)));
     columns.push(number("hi", |found| Some(found.difference?.interval?.hi)));
@@ -111,17 +133,25 @@ pub(super) fn differences<'a>(all: &'a [Named<'a>]) -> Parts<'a> {
 type Course<'a> = (Place<'a>, u64, &'a [Point]);
 
 /// The curves of the cells, where they were kept.
-pub(super) fn courses<'a>(all: &'a [Named<'a>]) -> Vec<(&'a Named<'a>, &'a str, &'a str, u64, &'a [Point])> {
-    let of = |(place, seed, points): Course<'a>| (place.of, &place.block.name[..], &place.row.label[..], seed, points);
+pub(super) fn courses<'a>(
+    all: &'a [Named<'a>],
+) -> Vec<(&'a Named<'a>, &'a str, &'a str, u64, &'a [Point])> {
+    let of = |(place, seed, points): Course<'a>| {
+        (place.of, &place.block.name[..], &place.row.label[..], seed, points)
+    };
     kept(all).into_iter().map(of).collect()
 }
 
 fn kept<'a>(all: &'a [Named<'a>]) -> Vec<Course<'a>> {
     let mut found = Vec::new();
     for place in places(all, false) {
-        let curves = place.of.view.courses.iter().filter(|(dataset, _)| *dataset == place.block.name);
-        let own = curves.flat_map(|(_, curves)| curves).filter(|curve| curve.label == place.row.label);
-        found.extend(own.flat_map(|curve| &curve.seeds).map(|(seed, points)| (place, *seed, &points[..])));
+        let curves =
+            place.of.view.courses.iter().filter(|(dataset, _)| *dataset == place.block.name);
+        let own =
+            curves.flat_map(|(_, curves)| curves).filter(|curve| curve.label == place.row.label);
+        found.extend(
+            own.flat_map(|curve| &curve.seeds).map(|(seed, points)| (place, *seed, &points[..])),
+        );
     }
     found
 }
@@ -140,7 +170,10 @@ pub(super) fn curves<'a>(all: &'a [Named<'a>]) -> Parts<'a> {
     };
     let mut columns = keys(rows.iter().map(|(place, _, _)| *place));
     columns.push(Column::seed("seed", rows.iter().map(|(_, seed, _)| Some(*seed))).required());
-    columns.push(Column::count("round", rows.iter().map(|(_, _, point)| Some(point.round as u64))).required());
+    columns.push(
+        Column::count("round", rows.iter().map(|(_, _, point)| Some(point.round as u64)))
+            .required(),
+    );
     columns.push(number("loss", |point| Some(point.loss)));
     columns.push(number("accuracy_pooled", |point| point.accuracy));
     columns.push(number("overall_f1_pooled", |point| point.overall_f1));

@@ -21,7 +21,8 @@ pub enum Format {
 
 impl Format {
     /// All of them.
-    pub const ALL: [Self; 6] = [Self::Csv, Self::Json, Self::Parquet, Self::Latex, Self::Markdown, Self::Tensorboard];
+    pub const ALL: [Self; 6] =
+        [Self::Csv, Self::Json, Self::Parquet, Self::Latex, Self::Markdown, Self::Tensorboard];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -52,8 +53,8 @@ impl Format {
         self != Self::Parquet || cfg!(feature = "parquet")
     }
 
-    /// Reads a list such as `csv,parquet`; `all` stands for every one that is built in, `tex` and `md` for `latex` and
-    /// `markdown`.
+    /// Reads a list such as `csv,parquet`; `all` stands for every one that is built in, `tex` and
+    /// `md` for `latex` and `markdown`.
     ///
     /// ```
     /// use boostfgl_report::export::Format;
@@ -75,7 +76,9 @@ impl Format {
                 "md" => found.push(Self::Markdown),
                 _ => {
                     let known = Self::ALL.into_iter().find(|format| format.name() == name);
-                    found.push(known.ok_or_else(|| Error::unknown("format", name, &Self::ALL.map(Self::name)))?);
+                    found.push(known.ok_or_else(|| {
+                        Error::unknown("format", name, &Self::ALL.map(Self::name))
+                    })?);
                 }
             }
         }
@@ -91,7 +94,10 @@ mod tests {
 
     #[test]
     fn lists_are_sets_and_unknown_names_get_the_nearest() {
-        assert_eq!(Format::parse("tensorboard, tex,latex").unwrap(), [Format::Latex, Format::Tensorboard]);
+        assert_eq!(
+            Format::parse("tensorboard, tex,latex").unwrap(),
+            [Format::Latex, Format::Tensorboard]
+        );
         assert!(Format::parse("").unwrap().is_empty());
         let all = Format::parse("all").unwrap();
         assert_eq!(all.contains(&Format::Parquet), cfg!(feature = "parquet"));

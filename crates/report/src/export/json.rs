@@ -37,7 +37,9 @@ impl Serialize for Row<'_> {
         for column in &self.part.columns {
             match &column.cells {
                 Cells::Text(cells) => object.serialize_entry(&column.name, &cells[self.row])?,
-                Cells::Seed(cells) | Cells::Count(cells) => object.serialize_entry(&column.name, &cells[self.row])?,
+                Cells::Seed(cells) | Cells::Count(cells) => {
+                    object.serialize_entry(&column.name, &cells[self.row])?
+                }
                 // JSON has no number that is not finite; the serialiser writes null.
                 Cells::Number(cells) => object.serialize_entry(&column.name, &cells[self.row])?,
                 Cells::Flag(cells) => object.serialize_entry(&column.name, &cells[self.row])?,

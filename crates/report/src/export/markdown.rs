@@ -10,7 +10,10 @@ pub(super) fn document(runs: &[Run<'_>]) -> String {
     for table in tables(runs) {
         let title = plain(table.title());
         sections.push(format!("## {title}\n\n{}", table.markdown()));
-        sections.push(format!("### {title}: other readings\n\n{}", table.with_other_readings().markdown()));
+        sections.push(format!(
+            "### {title}: other readings\n\n{}",
+            table.with_other_readings().markdown()
+        ));
     }
     sections.extend(not_shown(runs).map(|sentence| plain(&sentence) + "\n"));
     sections.join("\n")

@@ -18,8 +18,9 @@
 //! | `comparisons.*` | methods by datasets, then all tables of the comparison | LaTeX, Markdown |
 //! | `tensorboard/COMPARISON/DATASET/METHOD/seedN/` | one event per evaluated round | TensorBoard |
 //!
-//! Metrics are in percent and carry their reading in their names: `hete_f1_pooled`. What was not measured is an empty field,
-//! `null`, or a missing value of a nullable column, never a number that stands for it.
+//! Metrics are in percent and carry their reading in their names: `hete_f1_pooled`. What was not
+//! measured is an empty field, `null`, or a missing value of a nullable column, never a number that
+//! stands for it.
 
 mod clients;
 mod comparisons;
@@ -51,11 +52,12 @@ use records::Records;
 use runs::{Run, runs};
 use std::path::{Path, PathBuf};
 
-/// Writes `views` in each of `formats` into the folder `to`, which is made if it is not there, and returns what was
-/// written. Each file is whole or not there; files that had their names are replaced.
+/// Writes `views` in each of `formats` into the folder `to`, which is made if it is not there, and
+/// returns what was written. Each file is whole or not there; files that had their names are
+/// replaced.
 ///
-/// What a view does not hold is left out: predictions need [`Depth::Whole`](crate::Depth::Whole), rounds
-/// [`Depth::Course`](crate::Depth::Course).
+/// What a view does not hold is left out: predictions need [`Depth::Whole`](crate::Depth::Whole),
+/// rounds [`Depth::Course`](crate::Depth::Course).
 ///
 /// ```
 /// use boostfgl_report::export::{Format, export};
@@ -68,7 +70,8 @@ use std::path::{Path, PathBuf};
 /// ```
 ///
 /// # Errors
-/// If the system refuses, or a format is asked for that the program was built without; then nothing is written.
+/// If the system refuses, or a format is asked for that the program was built without; then nothing
+/// is written.
 pub fn export(views: &[RunView], formats: &[Format], to: &Path) -> Result<Vec<PathBuf>> {
     prepare(formats, to)?;
     let runs = runs(views);
@@ -84,15 +87,19 @@ pub fn export(views: &[RunView], formats: &[Format], to: &Path) -> Result<Vec<Pa
             #[cfg(not(feature = "parquet"))]
             Format::Parquet => {}
             Format::Latex => document(&to.join("runs.tex"), &latex::document(&runs), &mut written)?,
-            Format::Markdown => document(&to.join("runs.md"), &markdown::document(&runs), &mut written)?,
-            Format::Tensorboard => written.extend(tensorboard::write(&runs, &to.join("tensorboard"))?),
+            Format::Markdown => {
+                document(&to.join("runs.md"), &markdown::document(&runs), &mut written)?
+            }
+            Format::Tensorboard => {
+                written.extend(tensorboard::write(&runs, &to.join("tensorboard"))?)
+            }
         }
     }
     Ok(written)
 }
 
-/// Writes comparisons in each of `formats` into the folder `to`, as [`export`] does with runs; `metrics` are those of the tables of
-/// methods by datasets.
+/// Writes comparisons in each of `formats` into the folder `to`, as [`export`] does with runs;
+/// `metrics` are those of the tables of methods by datasets.
 ///
 /// # Errors
 /// As [`export`].
@@ -117,27 +124,37 @@ pub fn export_comparisons(
             Format::Parquet => {}
             Format::Latex => {
                 let of = |view: &ComparisonView| view.comparison.latex_with(metrics);
-                document(&to.join("comparisons.tex"), &views.iter().map(of).collect::<String>(), &mut written)?;
+                document(
+                    &to.join("comparisons.tex"),
+                    &views.iter().map(of).collect::<String>(),
+                    &mut written,
+                )?;
             }
             Format::Markdown => {
                 let of = |view: &ComparisonView| view.comparison.markdown_with(metrics);
                 let all: Vec<String> = views.iter().map(of).collect();
                 document(&to.join("comparisons.md"), &all.join("\n"), &mut written)?;
             }
-            Format::Tensorboard => written.extend(tensorboard::write_courses(&named, &to.join("tensorboard"))?),
+            Format::Tensorboard => {
+                written.extend(tensorboard::write_courses(&named, &to.join("tensorboard"))?)
+            }
         }
     }
     Ok(written)
 }
 
-/// Whether a file is a table in JSON that an export wrote: a list of rows that say first of what they are.
+/// Whether a file is a table in JSON that an export wrote: a list of rows that say first of what
+/// they are.
 ///
 /// One of them is called `clients.json`, as the results of an experiment are.
 pub fn is_table(path: &Path) -> bool {
     let mut start = [0; 32];
-    let read = std::fs::File::open(path).and_then(|mut file| std::io::Read::read(&mut file, &mut start));
+    let read =
+        std::fs::File::open(path).and_then(|mut file| std::io::Read::read(&mut file, &mut start));
     let start = &start[..read.unwrap_or(0)];
-    [&b"[]\n"[..], b"[\n{\"run\":", b"[\n{\"comparison\":"].iter().any(|table| start.starts_with(table))
+    [&b"[]\n"[..], b"[\n{\"run\":", b"[\n{\"comparison\":"]
+        .iter()
+        .any(|table| start.starts_with(table))
 }
 
 /// Makes the folder, if all formats can be written.
@@ -165,8 +182,11 @@ const TABLES: [Source; 4] = [
 /// A table of comparisons.
 type Compared = (&'static str, for<'a> fn(&'a [Named<'a>]) -> Parts<'a>);
 
-const COMPARED: [Compared; 3] =
-    [("cells", comparisons::cells), ("differences", comparisons::differences), ("curves", comparisons::curves)];
+const COMPARED: [Compared; 3] = [
+    ("cells", comparisons::cells),
+    ("differences", comparisons::differences),
+    ("curves", comparisons::curves),
+];
 
 /// Writes every table that has parts.
 fn tables<'a>(

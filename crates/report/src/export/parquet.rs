@@ -66,16 +66,25 @@ fn row_group(file: &mut SerializedFileWriter<AtomicFile>, records: &Records<'_>)
 fn cells(writer: &mut SerializedColumnWriter<'_>, column: &Column<'_>) -> Written<()> {
     match &column.cells {
         Cells::Text(cells) => {
-            let bytes = |text: &std::borrow::Cow<'_, str>| Ok(ByteArray::from(text.as_bytes().to_vec()));
+            let bytes =
+                |text: &std::borrow::Cow<'_, str>| Ok(ByteArray::from(text.as_bytes().to_vec()));
             values::<ByteArrayType, _>(writer, column, cells, bytes)
         }
         // The format keeps unsigned numbers in the bits of signed ones.
-        Cells::Seed(cells) => values::<Int64Type, _>(writer, column, cells, |seed| Ok(seed.cast_signed())),
+        Cells::Seed(cells) => {
+            values::<Int64Type, _>(writer, column, cells, |seed| Ok(seed.cast_signed()))
+        }
         Cells::Count(cells) => values::<Int64Type, _>(writer, column, cells, |&count| {
-            i64::try_from(count)
-                .map_err(|_| ParquetError::General(format!("expected `{}` below 2^63, found {count}", column.name)))
+            i64::try_from(count).map_err(|_| {
+                ParquetError::General(format!(
+                    "expected `{}` below 2^63, found {count}",
+                    column.name
+                ))
+            })
         }),
-        Cells::Number(cells) => values::<DoubleType, _>(writer, column, cells, |&number| Ok(number)),
+        Cells::Number(cells) => {
+            values::<DoubleType, _>(writer, column, cells, |&number| Ok(number))
+        }
         Cells::Flag(cells) => values::<BoolType, _>(writer, column, cells, |&flag| Ok(flag)),
     }
 }

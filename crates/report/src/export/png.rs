@@ -11,14 +11,15 @@ pub const PNG_WIDTH: u32 = 1280;
 /// No picture is larger than this many pixels: a wrong width should be an error, not all memory.
 const MOST_PIXELS: f64 = 1e8;
 
-/// A chart's `svg`, with or without its own style, as PNG of `width` pixels on white. Letters are those of one built-in
-/// font, so that every machine makes the same picture.
+/// A chart's `svg`, with or without its own style, as PNG of `width` pixels on white. Letters are
+/// those of one built-in font, so that every machine makes the same picture.
 ///
 /// # Errors
 /// If `svg` is none, or the picture would be empty or too large.
 pub fn png(svg: &str, width: u32) -> Result<Vec<u8>> {
     let refused = |reason: String| Error::Picture { reason };
-    let tree = Tree::from_str(&standalone(svg), &options()).map_err(|error| refused(error.to_string()))?;
+    let tree =
+        Tree::from_str(&standalone(svg), &options()).map_err(|error| refused(error.to_string()))?;
     let scale = width as f32 / tree.size().width();
     let height = (tree.size().height() * scale).round().max(1.0);
     if f64::from(width) * f64::from(height) > MOST_PIXELS {

@@ -19,10 +19,13 @@ fn of_seed<'a>(run: &'a Run<'a>, seed: &'a SeedPredictions) -> Records<'a> {
     let mut columns = keys(rows.iter().map(move |_| run));
     columns.push(Column::seed("seed", rows.iter().map(|_| Some(seed.seed))).required());
     columns.push(Column::text("node", rows.iter().map(|row| Some(&row.node[..]))).required());
-    columns.push(Column::count("client", rows.iter().map(|row| Some(row.client.into()))).required());
+    columns
+        .push(Column::count("client", rows.iter().map(|row| Some(row.client.into()))).required());
     columns.push(Column::text("split", rows.iter().map(|row| Some(row.split.name()))).required());
     columns.push(Column::text("label", rows.iter().map(|row| row.label.as_deref())));
-    columns.push(Column::text("prediction", rows.iter().map(|row| Some(&row.prediction[..]))).required());
+    columns.push(
+        Column::text("prediction", rows.iter().map(|row| Some(&row.prediction[..]))).required(),
+    );
     columns.push(Column::flag("minority", rows.iter().map(|row| row.minority)));
     columns.push(Column::flag("heterophilous", rows.iter().map(|row| row.heterophilous)));
     Records { columns }

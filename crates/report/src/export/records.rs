@@ -15,7 +15,10 @@ pub(super) struct Records<'a> {
 pub(super) struct Column<'a> {
     pub(super) name: String,
     /// Whether every row has a value: what identifies a row always has.
-    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only Parquet says so in the file"))]
+    #[cfg_attr(
+        not(feature = "parquet"),
+        expect(dead_code, reason = "only Parquet says so in the file")
+    )]
     pub(super) required: bool,
     pub(super) cells: Cells<'a>,
 }
@@ -68,7 +71,10 @@ impl<'a> Column<'a> {
         Self::new(name, Cells::Count(cells.collect()))
     }
 
-    pub(super) fn number(name: impl Into<String>, cells: impl Iterator<Item = Option<f64>>) -> Self {
+    pub(super) fn number(
+        name: impl Into<String>,
+        cells: impl Iterator<Item = Option<f64>>,
+    ) -> Self {
         Self::new(name, Cells::Number(cells.collect()))
     }
 
@@ -111,5 +117,7 @@ pub(super) const READINGS: [Reading; 3] =
 
 /// Every metric in every reading.
 pub(super) fn readings() -> impl Iterator<Item = (Metric, Reading)> {
-    METRICS.into_iter().flat_map(|metric| READINGS.into_iter().map(move |reading| (metric, reading)))
+    METRICS
+        .into_iter()
+        .flat_map(|metric| READINGS.into_iter().map(move |reading| (metric, reading)))
 }

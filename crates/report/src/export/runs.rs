@@ -30,7 +30,9 @@ impl Run<'_> {
 pub(super) fn runs(views: &[RunView]) -> Vec<Run<'_>> {
     let names = distinct(views.iter().map(|view| &view.name[..]));
     let named = views.iter().zip(names);
-    named.map(|(view, name)| Run { view, name, dataset: view.dataset(), method: view.label() }).collect()
+    named
+        .map(|(view, name)| Run { view, name, dataset: view.dataset(), method: view.label() })
+        .collect()
 }
 
 /// The same names, those that stood before with a number.
@@ -39,8 +41,10 @@ pub(super) fn distinct<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Vec<
     let mut taken: HashSet<String> = HashSet::new();
     let own: HashSet<&str> = names.clone().collect();
     let named = |name: &str| {
-        let numbered = (2u64..).map(|n| format!("{name}-{n}")).filter(|name| !own.contains(&name[..]));
-        let free = std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken.contains(name));
+        let numbered =
+            (2u64..).map(|n| format!("{name}-{n}")).filter(|name| !own.contains(&name[..]));
+        let free =
+            std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken.contains(name));
         let free = free.unwrap_or_default();
         taken.insert(free.clone());
         free

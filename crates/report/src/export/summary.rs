@@ -11,7 +11,8 @@ pub(super) fn records<'a>(runs: &'a [Run<'a>]) -> Parts<'a> {
     let summaries = || runs.iter().map(|run| run.view.summary.as_ref());
     let mut columns = keys(runs.iter());
     columns.push(Column::text("state", runs.iter().map(|run| Some(run.state()))).required());
-    columns.push(Column::count("seeds", summaries().map(|summary| Some(summary?.seeds.len() as u64))));
+    columns
+        .push(Column::count("seeds", summaries().map(|summary| Some(summary?.seeds.len() as u64))));
     columns.push(Column::owned("seed_list", summaries().map(|summary| Some(seeds(summary?)))));
     for ((metric, of), (reading, read)) in readings() {
         let name = format!("{metric}_{reading}");
@@ -20,8 +21,9 @@ pub(super) fn records<'a>(runs: &'a [Run<'a>]) -> Parts<'a> {
         columns.push(Column::number(format!("{name}_mean"), mean));
         columns.push(Column::number(format!("{name}_std"), std));
     }
-    let number =
-        |name: &str, value: fn(&Summary) -> f64| Column::number(name, summaries().map(|summary| summary.map(value)));
+    let number = |name: &str, value: fn(&Summary) -> f64| {
+        Column::number(name, summaries().map(|summary| summary.map(value)))
+    };
     let per_seed = |value: fn(&SeedSummary) -> f64| {
         summaries().map(move |summary| mean(&summary?.seeds.iter().map(value).collect::<Vec<_>>()))
     };
@@ -43,8 +45,8 @@ fn seeds(summary: &Summary) -> String {
     summary.seeds.iter().map(|seed| seed.seed.to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// One table per dataset, both in the order in which they come. Runs whose methods are called the same are told apart by
-/// the names of their folders.
+/// One table per dataset, both in the order in which they come. Runs whose methods are called the
+/// same are told apart by the names of their folders.
 pub(super) fn tables(runs: &[Run<'_>]) -> Vec<Table> {
     let finished: Vec<(&Run<'_>, &Summary)> =
         runs.iter().filter_map(|run| Some((run, run.view.summary.as_ref()?))).collect();
@@ -58,7 +60,11 @@ pub(super) fn tables(runs: &[Run<'_>]) -> Vec<Table> {
         let here = || finished.iter().filter(|(_, summary)| summary.dataset == dataset);
         let row = |(run, summary): &(&Run<'_>, &Summary)| {
             let alike = here().filter(|(other, _)| other.method == run.method).count();
-            let label = if alike > 1 { format!("{} ({})", run.method, run.name) } else { run.method.clone() };
+            let label = if alike > 1 {
+                format!("{} ({})", run.method, run.name)
+            } else {
+                run.method.clone()
+            };
             Row { label, ..Row::from(*summary) }
         };
         Table::new(dataset, here().map(row).collect()).with_cost(true)
@@ -69,6 +75,8 @@ pub(super) fn tables(runs: &[Run<'_>]) -> Vec<Table> {
 /// The runs that no table shows, and why, in a sentence.
 pub(super) fn not_shown(runs: &[Run<'_>]) -> Option<String> {
     let missing = runs.iter().filter(|run| run.view.summary.is_none());
-    let missing: Vec<String> = missing.map(|run| format!("{} ({})", run.name, run.state())).collect();
-    (!missing.is_empty()).then(|| format!("Without a summary, and so in no table: {}.", missing.join(", ")))
+    let missing: Vec<String> =
+        missing.map(|run| format!("{} ({})", run.name, run.state())).collect();
+    (!missing.is_empty())
+        .then(|| format!("Without a summary, and so in no table: {}.", missing.join(", ")))
 }

@@ -8,7 +8,8 @@ pub(super) fn draw(results: &Results) -> Vec<Chart> {
     let chart = |dataset: String| {
         let mut lines = along(results, &dataset, "histogram", 0.0);
         for line in &mut lines {
-            let total: f64 = line.points.iter().map(|point| point[1]).filter(|count| count.is_finite()).sum();
+            let total: f64 =
+                line.points.iter().map(|point| point[1]).filter(|count| count.is_finite()).sum();
             for point in &mut line.points {
                 // From the number of a bin to its middle, from counts to percent.
                 point[0] = (point[0] + 0.5) * 2.0 / BINS as f64 - 1.0;
@@ -17,7 +18,8 @@ pub(super) fn draw(results: &Results) -> Vec<Chart> {
             }
         }
         let title = format!("Alignment of updates with what helps the minority, {dataset}");
-        let (x, y) = ("cosine of an update and the minority's descent".to_owned(), "updates, %".to_owned());
+        let (x, y) =
+            ("cosine of an update and the minority's descent".to_owned(), "updates, %".to_owned());
         let chart = Lines { title, x, y, lines, ..Lines::default() };
         (!chart.lines.is_empty())
             .then(|| chart.chart().noted("All clients, rounds and seeds together, in bins of 0.1."))

@@ -12,7 +12,8 @@ pub(super) fn draw(results: &Results) -> Vec<Chart> {
             // Rounds between evaluations are no gaps.
             lines.iter_mut().for_each(|line| line.points.retain(|point| point[1].is_finite()));
             let (title, y) = (format!("{name} over rounds, {dataset}"), format!("{name}, %"));
-            let chart = Lines { title, x: "round".into(), y, band: band(results), lines, mark: None };
+            let chart =
+                Lines { title, x: "round".into(), y, band: band(results), lines, mark: None };
             (!chart.lines.is_empty()).then(|| chart.chart())
         };
         datasets(results).into_iter().filter_map(chart).collect::<Vec<_>>()

@@ -17,8 +17,10 @@ const GROUPS: [(&str, &str); 6] = [
 
 pub(super) fn draw(results: &Results) -> Vec<Chart> {
     let columns = GROUPS.map(|(group, name)| (format!("negative.{group}"), name.to_owned()));
-    let note = "A message is harmful if the loss of the node that receives it would be smaller without it.";
-    let harmful = marks(results, "Harmful messages by receiver", "harmful messages, %", &columns, None);
+    let note = "A message is harmful if the loss of the node that receives it would be smaller \
+        without it.";
+    let harmful =
+        marks(results, "Harmful messages by receiver", "harmful messages, %", &columns, None);
     harmful.into_iter().map(|chart| chart.noted(note)).chain(distributions(results)).collect()
 }
 
@@ -29,17 +31,25 @@ fn distributions(results: &Results) -> Vec<Chart> {
         let mut dots = Vec::new();
         for (group, name) in GROUPS {
             for (series, method) in methods.iter().enumerate() {
-                // The 1st, 5th, 10th, 25th, 50th, 75th, 90th, 95th and 99th percentile, averaged over seeds.
+                // The 1st, 5th, 10th, 25th, 50th, 75th, 90th, 95th and 99th percentile, averaged
+                // over seeds.
                 let key = format!("quantiles.{group}");
                 let at = |place: usize| {
-                    let known = rows(results, &dataset, method).filter_map(|row| *row.series.get(&key)?.get(place)?);
+                    let known = rows(results, &dataset, method)
+                        .filter_map(|row| *row.series.get(&key)?.get(place)?);
                     mean(&known.collect::<Vec<f64>>())
                 };
                 if let (Some(low), Some(q1), Some(median), Some(q3), Some(high)) =
                     (at(1), at(3), at(4), at(6 - 1), at(7))
                 {
                     let group = name.to_owned();
-                    dots.push(Dot { group, series, mean: median, interval: [q1, q3], wide: Some([low, high]) });
+                    dots.push(Dot {
+                        group,
+                        series,
+                        mean: median,
+                        interval: [q1, q3],
+                        wide: Some([low, high]),
+                    });
                 }
             }
         }

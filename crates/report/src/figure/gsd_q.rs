@@ -12,7 +12,10 @@ pub(super) fn draw(results: &Results) -> Vec<Chart> {
         };
         let lines: Vec<Line> = labels(results).iter().map(line).collect();
         let known = lines.iter().any(|line| line.points.iter().any(|point| point[1].is_finite()));
-        let (x, y) = ("share of nodes that counts as minority, q".to_owned(), "GSD of the last round".to_owned());
+        let (x, y) = (
+            "share of nodes that counts as minority, q".to_owned(),
+            "GSD of the last round".to_owned(),
+        );
         let title = format!("Gradient share disparity by minority ratio, {dataset}");
         known.then(|| Lines { title, x, y, band: band(results), lines, mark: Some(1.0) }.chart())
     };

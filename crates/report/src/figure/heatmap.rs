@@ -13,10 +13,9 @@ pub(super) fn draw(results: &Results) -> Vec<Chart> {
     for sweep in results.distinct(|row| row.sweep.clone()) {
         let of_sweep = results.rows.iter().filter(|row| row.sweep == sweep).cloned().collect();
         let part = Results { rows: of_sweep, ..results.clone() };
-        let keys: Vec<String> = part
-            .rows
-            .first()
-            .map_or(Vec::new(), |row| row.varied.keys().filter(|key| *key != "run").cloned().collect());
+        let keys: Vec<String> = part.rows.first().map_or(Vec::new(), |row| {
+            row.varied.keys().filter(|key| *key != "run").cloned().collect()
+        });
         match &keys[..] {
             [key] => {
                 let about = ["Overall-F1", &key[..], "Overall-F1, %"];
@@ -37,8 +36,10 @@ fn maps(results: &Results, down: &str, across: &str) -> Vec<Chart> {
     for dataset in datasets(results) {
         for method in labels(results) {
             let cell = |a: &String, b: &String| {
-                let here = rows(results, &dataset, &method).filter(|row| of(row, down) == *a && of(row, across) == *b);
-                mean(&here.filter_map(|row| results.value(row, COLUMN)).collect::<Vec<f64>>()).unwrap_or(f64::NAN)
+                let here = rows(results, &dataset, &method)
+                    .filter(|row| of(row, down) == *a && of(row, across) == *b);
+                mean(&here.filter_map(|row| results.value(row, COLUMN)).collect::<Vec<f64>>())
+                    .unwrap_or(f64::NAN)
             };
             let line = |a: &String| (a.clone(), columns.iter().map(|b| cell(a, b)).collect());
             let lines: Vec<(String, Vec<f64>)> = rows_of.iter().map(line).collect();

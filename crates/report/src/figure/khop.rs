@@ -12,7 +12,13 @@ pub(super) fn draw(results: &Results) -> Vec<Chart> {
     ];
     let chart = |(key, name): (&str, &str)| {
         let title = format!("Error by distance from {name}");
-        curves(results, &format!("error.{key}"), [&title, "hops", "test nodes predicted wrongly, %"], 0.0, None)
+        curves(
+            results,
+            &format!("error.{key}"),
+            [&title, "hops", "test nodes predicted wrongly, %"],
+            0.0,
+            None,
+        )
     };
     from.into_iter().flat_map(chart).collect()
 }

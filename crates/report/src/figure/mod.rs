@@ -1,8 +1,8 @@
 //! The figures of the paper, by name, drawn from what experiments measured — or from runs, as
 //! [`Results::of_runs`] sees them.
 //!
-//! A figure is one file and one line in [`FIGURES`]: results in, charts out, one per dataset or more. What was not
-//! measured leaves no chart.
+//! A figure is one file and one line in [`FIGURES`]: results in, charts out, one per dataset or
+//! more. What was not measured leaves no chart.
 
 mod alignment;
 mod attribution;
@@ -33,7 +33,8 @@ pub struct Figure {
     pub experiment: &'static str,
     /// What it shows, in a line.
     pub about: &'static str,
-    /// The figure that would be the same picture of runs and comparisons; this one is then drawn of its experiment alone.
+    /// The figure that would be the same picture of runs and comparisons; this one is then drawn of
+    /// its experiment alone.
     pub same_as: Option<&'static str>,
     draw: fn(&Results) -> Vec<Chart>,
 }
@@ -44,19 +45,50 @@ pub const FIGURES: [Figure; 17] = [
     figure("gsd-q", "gsd-q", "the same for any definition of the minority", gsd_q::draw),
     figure("epr", "epr", "which messages harm the node that receives them?", epr::draw),
     figure("khop", "khop", "does error spread from disadvantaged nodes?", khop::draw),
-    figure("dilution", "dilution", "does averaging cancel what helps the minority?", dilution::draw),
-    figure("alignment", "alignment", "do updates point where the minority wants to go?", alignment::draw),
+    figure(
+        "dilution",
+        "dilution",
+        "does averaging cancel what helps the minority?",
+        dilution::draw,
+    ),
+    figure(
+        "alignment",
+        "alignment",
+        "do updates point where the minority wants to go?",
+        alignment::draw,
+    ),
     figure("attribution", "attribution", "whose loss did training reduce?", attribution::draw),
-    figure("hardness", "hardness", "is the skew on clients with many disadvantaged nodes?", hardness::draw),
+    figure(
+        "hardness",
+        "hardness",
+        "is the skew on clients with many disadvantaged nodes?",
+        hardness::draw,
+    ),
     figure("heatmap", "sensitivity", "how much do strengths and thresholds matter?", heatmap::draw),
-    figure("convergence", "convergence", "how fast do methods get where they end?", convergence::draw),
+    figure(
+        "convergence",
+        "convergence",
+        "how fast do methods get where they end?",
+        convergence::draw,
+    ),
     figure("runtime", "runtime", "what do methods cost?", runtime::draw),
     figure("clients", "clients", "what do more clients cost?", clients::draw),
     figure("privacy", "privacy", "what does noise in messages cost?", privacy::draw),
-    figure("robustness", "robustness", "what do attacks cost, and whom do robust rules silence?", robustness::draw),
+    figure(
+        "robustness",
+        "robustness",
+        "what do attacks cost, and whom do robust rules silence?",
+        robustness::draw,
+    ),
     figure("table1", "table1", "the four metrics of all methods", scores::draw),
-    of_experiment("table1", figure("ablation", "ablation", "what does each boost do?", scores::draw)),
-    of_experiment("table1", figure("plug-in", "plug-in", "what do boosts do on other methods?", scores::draw)),
+    of_experiment(
+        "table1",
+        figure("ablation", "ablation", "what does each boost do?", scores::draw),
+    ),
+    of_experiment(
+        "table1",
+        figure("plug-in", "plug-in", "what do boosts do on other methods?", scores::draw),
+    ),
 ];
 
 const fn figure(

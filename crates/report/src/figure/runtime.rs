@@ -7,8 +7,9 @@ use crate::chart::{Chart, Dots};
 pub(super) fn draw(results: &Results) -> Vec<Chart> {
     let chart = |dataset: String| {
         let methods = labels(results);
-        let dots =
-            methods.iter().filter_map(|method| dot(method, 0, &values(results, &dataset, method, "cpu_seconds")));
+        let dots = methods
+            .iter()
+            .filter_map(|method| dot(method, 0, &values(results, &dataset, method, "cpu_seconds")));
         let chart = Dots {
             title: format!("Processor time, {dataset}"),
             x: "processor seconds per seed".to_owned(),

@@ -1,4 +1,5 @@
-//! What must be known before a number is believed: warnings first, then which nodes, split and round the numbers are about.
+//! What must be known before a number is believed: warnings first, then which nodes, split and
+//! round the numbers are about.
 
 use super::Family;
 use crate::Block;
@@ -26,8 +27,10 @@ pub(super) fn warnings(family: &Family) -> Option<String> {
 /// Minority classes, split, round and budget of the numbers that follow.
 pub(super) fn section(family: &Family) -> Option<String> {
     let runs = remarked(family);
-    let mut facts: Vec<(String, String)> =
-        remarks::about(&runs).into_iter().map(|(name, parts)| (name.to_owned(), parts.join(", "))).collect();
+    let mut facts: Vec<(String, String)> = remarks::about(&runs)
+        .into_iter()
+        .map(|(name, parts)| (name.to_owned(), parts.join(", ")))
+        .collect();
     let budgets: Vec<String> = runs.iter().filter_map(budget).collect();
     if !budgets.is_empty() {
         facts.push(("Rounds × epochs".to_owned(), budgets.join(", ")));

@@ -26,9 +26,17 @@ struct Other<'a> {
 /// The verdict on several runs.
 pub(super) fn against(family: &Family, base: &Judged, page: &mut Markup) -> Option<()> {
     let others = others(family, base);
-    let sentences: Vec<String> = others.iter().take(4).map(|other| other.sentence(&family.base)).collect();
-    let pairs = others.iter().map(|other| other.changes.iter().map(|c| c.difference.pairs).max().unwrap_or(0)).min();
-    verdict(page, &sentences.join(" "), &note(Limit { pairs: pairs.unwrap_or(0), tests: others.len() }));
+    let sentences: Vec<String> =
+        others.iter().take(4).map(|other| other.sentence(&family.base)).collect();
+    let pairs = others
+        .iter()
+        .map(|other| other.changes.iter().map(|c| c.difference.pairs).max().unwrap_or(0))
+        .min();
+    verdict(
+        page,
+        &sentences.join(" "),
+        &note(Limit { pairs: pairs.unwrap_or(0), tests: others.len() }),
+    );
     table(family, base, &others, page);
     Some(())
 }
@@ -36,14 +44,20 @@ pub(super) fn against(family: &Family, base: &Judged, page: &mut Markup) -> Opti
 /// Every other run whose groups are known. On each group all of them are one family of tests.
 fn others<'a>(family: &'a Family, base: &Judged) -> Vec<Other<'a>> {
     let rest = family.judged.iter().zip(family.labels()).skip(1);
-    let known: Vec<(&Judged, &str)> = rest.filter_map(|(judged, label)| Some((judged.as_ref()?, &label[..]))).collect();
+    let known: Vec<(&Judged, &str)> =
+        rest.filter_map(|(judged, label)| Some((judged.as_ref()?, &label[..]))).collect();
     let seeds = shared_seeds(family, base);
-    let mut others: Vec<Other> = known.iter().map(|(_, label)| Other { label, changes: Vec::new() }).collect();
+    let mut others: Vec<Other> =
+        known.iter().map(|(_, label)| Other { label, changes: Vec::new() }).collect();
     for group in &base.groups {
-        let same: Vec<Option<&Fared>> =
-            known.iter().map(|(judged, _)| judged.groups.iter().find(|other| other.name == group.name)).collect();
+        let same: Vec<Option<&Fared>> = known
+            .iter()
+            .map(|(judged, _)| judged.groups.iter().find(|other| other.name == group.name))
+            .collect();
         let ahead = |other: &Option<&Fared>| {
-            let pair = |seed: &u64| Some(apart(*(*other)?.accuracy.seeds.get(seed)?, *group.accuracy.seeds.get(seed)?));
+            let pair = |seed: &u64| {
+                Some(apart(*(*other)?.accuracy.seeds.get(seed)?, *group.accuracy.seeds.get(seed)?))
+            };
             seeds.iter().filter_map(pair).collect::<Vec<f64>>()
         };
         let differences = Difference::family(&same.iter().map(ahead).collect::<Vec<_>>());
@@ -74,7 +88,9 @@ fn note(limit: Limit) -> String {
     if pairs < LEAST_PAIRS {
         return format!("{few} Run at least {LEAST_PAIRS} for a leaning and eight for more.");
     }
-    format!("Paired over {pairs} seeds: same graph, partition and split. {RULE} {few}").trim_end().to_owned()
+    format!("Paired over {pairs} seeds: same graph, partition and split. {RULE} {few}")
+        .trim_end()
+        .to_owned()
 }
 
 impl Other<'_> {
@@ -86,11 +102,13 @@ impl Other<'_> {
             let named: Vec<String> = groups.map(Change::named).collect();
             (!named.is_empty()).then(|| format!("{} on {}", wanted.word(), named.join(", ")))
         };
-        let all = self.changes.iter().find(|change| change.name == ALL).map(|change| &change.difference);
+        let all =
+            self.changes.iter().find(|change| change.name == ALL).map(|change| &change.difference);
         let Some(all) = all else {
             return format!("{label} and {base} have no seed in common and cannot be compared.");
         };
-        let differ = [Certainty::Ahead, Certainty::LeansAhead, Certainty::Behind, Certainty::LeansBehind];
+        let differ =
+            [Certainty::Ahead, Certainty::LeansAhead, Certainty::Behind, Certainty::LeansBehind];
         let said: Vec<String> = differ.into_iter().filter_map(list).collect();
         if said.is_empty() {
             let points = signed(all.mean);
@@ -119,7 +137,8 @@ impl Change {
             Certainty::LeansBehind => "loss lean",
             Certainty::NoDifference | Certainty::TooFew => "same",
         };
-        let ends = self.difference.interval.map(|i| format!(" ({} to {})", signed(i.lo), signed(i.hi)));
+        let ends =
+            self.difference.interval.map(|i| format!(" ({} to {})", signed(i.lo), signed(i.hi)));
         let word = if self.small { "group too small" } else { certainty.word() };
         (class, format!("{}{}: {word}", signed(self.difference.mean), ends.unwrap_or_default()))
     }
@@ -135,9 +154,12 @@ fn signed(points: f64) -> String {
 /// The differences of every group, coloured where something can be said.
 fn table(family: &Family, base: &Judged, others: &[Other<'_>], page: &mut Markup) {
     page.raw("<div class=\"scroll\"><table class=\"changes\"><thead><tr>");
-    let heads = ["group".to_owned(), "test nodes".to_owned(), format!("{}, accuracy %", family.base)];
+    let heads =
+        ["group".to_owned(), "test nodes".to_owned(), format!("{}, accuracy %", family.base)];
     heads.iter().for_each(|head| page.text("th", &[("scope", &"col")], head));
-    others.iter().for_each(|other| page.text("th", &[("scope", &"col")], &format!("{}, difference", other.label)));
+    others.iter().for_each(|other| {
+        page.text("th", &[("scope", &"col")], &format!("{}, difference", other.label))
+    });
     page.raw("</tr></thead><tbody>");
     for group in &base.groups {
         page.raw("<tr>");
@@ -145,7 +167,8 @@ fn table(family: &Family, base: &Judged, others: &[Other<'_>], page: &mut Markup
         page.text("td", &[], &format!("{:.0}", group.nodes));
         page.text("td", &[], &group.accuracy.shown());
         for other in others {
-            let found = other.changes.iter().find(|change| change.name == group.name).map(Change::shown);
+            let found =
+                other.changes.iter().find(|change| change.name == group.name).map(Change::shown);
             let (class, text) = found.unwrap_or(("same", "–".to_owned()));
             page.text("td", &[("class", &class)], &text);
         }

@@ -33,7 +33,10 @@ fn differences(block: &Block, base: &str) -> String {
     let mut dots = Vec::new();
     for metric in metrics() {
         for (series, row) in others.iter().enumerate() {
-            let Some(difference) = row.metrics.get(metric.key).and_then(|metric| metric.difference) else { continue };
+            let Some(difference) = row.metrics.get(metric.key).and_then(|metric| metric.difference)
+            else {
+                continue;
+            };
             let interval = difference.interval.map_or([f64::NAN; 2], |i| [i.lo, i.hi]);
             let group = format!("{}, {}", metric.title, metric.unit);
             dots.push(Dot { group, series, mean: difference.mean, interval, wide: None });
@@ -53,7 +56,10 @@ fn differences(block: &Block, base: &str) -> String {
         page.raw(&chart.chart().html());
     }
     for metric in metrics() {
-        page.raw(&ranks(block, metric.key, &format!("{}, {}", metric.title, metric.unit)).unwrap_or_default());
+        page.raw(
+            &ranks(block, metric.key, &format!("{}, {}", metric.title, metric.unit))
+                .unwrap_or_default(),
+        );
     }
     page.raw("</div>");
     page.finish()
@@ -62,19 +68,26 @@ fn differences(block: &Block, base: &str) -> String {
 /// The critical-difference diagram of a metric; with two methods the difference itself says more.
 fn ranks(block: &Block, key: &str, title: &str) -> Option<String> {
     let ranks = block.ranks.get(key).filter(|ranks| ranks.blocks > 1 && block.rows.len() > 2)?;
-    let named = block.rows.iter().zip(&ranks.ranks).filter_map(|(row, rank)| Some((row.label.clone(), (*rank)?)));
+    let named = block
+        .rows
+        .iter()
+        .zip(&ranks.ranks)
+        .filter_map(|(row, rank)| Some((row.label.clone(), (*rank)?)));
     let chart = Ranks {
         title: format!("{title}: mean rank over {} pairs of dataset and seed", ranks.blocks),
         ranks: named.collect(),
         critical_difference: ranks.critical_difference,
     };
     let joint = match ranks.critical_difference {
-        Some(_) => " A thick line joins methods whose ranks do not differ at the 5 % level (Nemenyi).",
+        Some(_) => {
+            " A thick line joins methods whose ranks do not differ at the 5 % level (Nemenyi)."
+        }
         None => " For so many methods no critical difference is known.",
     };
     let enough = block.limit().is_some_and(|limit| limit.sentence(block.unit()).is_none());
     let friedman = ranks.friedman.filter(|_| enough);
-    let friedman = friedman.map_or(String::new(), |test| format!(" Friedman's test: p = {}.", p_value(test.p)));
+    let friedman = friedman
+        .map_or(String::new(), |test| format!(" Friedman's test: p = {}.", p_value(test.p)));
     let note = format!("1 is best.{joint}{friedman}");
     Some(chart.chart().noted(note).html())
 }
@@ -83,19 +96,23 @@ fn ranks(block: &Block, key: &str, title: &str) -> Option<String> {
 fn table(block: &Block, base: &str) -> String {
     let mut page = Markup::default();
     let head =
-        ["method", "metric", "mean ± std", "difference", "95 % interval", "p (Holm)", "verdict"].map(str::to_owned);
+        ["method", "metric", "mean ± std", "difference", "95 % interval", "p (Holm)", "verdict"]
+            .map(str::to_owned);
     let mut rows = Vec::new();
     for row in &block.rows {
         for metric in metrics() {
             let name = format!("{}, {}", metric.title, metric.unit);
-            rows.push([row.label.clone(), name].into_iter().chain(cells(row, metric.key)).collect());
+            rows.push(
+                [row.label.clone(), name].into_iter().chain(cells(row, metric.key)).collect(),
+            );
         }
     }
     page.raw("<details open><summary>All numbers</summary>");
     page.table(&head, &rows);
     let least = block.limit().and_then(|limit| limit.sentence(block.unit())).unwrap_or_default();
     let note = format!(
-        "Percent; differences to {base} on the same dataset, seed, partition and split; p by Wilcoxon's signed-rank test, \
+        "Percent; differences to {base} on the same dataset, seed, partition and split; p by \
+         Wilcoxon's signed-rank test, \
          adjusted after Holm over the methods. {RULE} {least}"
     );
     page.text("p", &[("class", &"note")], note.trim_end());

@@ -28,9 +28,17 @@ fn charts(curves: &[Curve]) -> Option<String> {
     }
     let chart = |(title, y, pick): Shown| {
         let lines = curves.iter().map(|curve| line(curve, pick)).collect();
-        let band = if seeds > 1 { format!("± one standard deviation over {seeds} seeds") } else { String::new() };
+        let band = if seeds > 1 {
+            format!("± one standard deviation over {seeds} seeds")
+        } else {
+            String::new()
+        };
         let (title, x, y) = (title.to_owned(), "round".to_owned(), y.to_owned());
-        let note = if y == "loss" { "Methods may weigh nodes differently: compare shapes, not heights." } else { "" };
+        let note = if y == "loss" {
+            "Methods may weigh nodes differently: compare shapes, not heights."
+        } else {
+            ""
+        };
         Lines { title, x, y, band, lines, mark: None }.chart().noted(note).html()
     };
     Some(format!("<div class=\"charts\">{}</div>", SHOWN.map(chart).concat()))
@@ -55,16 +63,20 @@ pub(super) fn live(view: &RunView) -> String {
     let stands = of.map_or(format!("{done} rounds"), |of| format!("{done} of {of} rounds"));
     page.text("p", &[("class", &"stands")], &stands);
     let curve = Curve::of(view, &view.label());
-    let rows: Vec<Vec<String>> = curve.seeds.iter().filter_map(|(seed, points)| latest(*seed, points)).collect();
-    let head = ["seed", "round", "loss", "Accuracy", "Overall-F1", "Hete-F1", "Hete-min-F1"].map(str::to_owned);
+    let rows: Vec<Vec<String>> =
+        curve.seeds.iter().filter_map(|(seed, points)| latest(*seed, points)).collect();
+    let head = ["seed", "round", "loss", "Accuracy", "Overall-F1", "Hete-F1", "Hete-min-F1"]
+        .map(str::to_owned);
     if rows.is_empty() {
         page.text("p", &[("class", &"note")], "No round has been evaluated yet.");
     } else {
         page.table(&head, &rows);
     }
     // Seed by seed: they are not equally far.
-    let apart =
-        |(seed, points): (u64, Vec<Point>)| Curve { label: format!("seed {seed}"), seeds: vec![(seed, points)] };
+    let apart = |(seed, points): (u64, Vec<Point>)| Curve {
+        label: format!("seed {seed}"),
+        seeds: vec![(seed, points)],
+    };
     let curves: Vec<Curve> = curve.seeds.into_iter().map(apart).collect();
     page.raw(&charts(&curves).unwrap_or_default());
     page.finish()
@@ -73,7 +85,8 @@ pub(super) fn live(view: &RunView) -> String {
 /// The last evaluated round of a seed.
 fn latest(seed: u64, points: &[Point]) -> Option<Vec<String>> {
     let point = points.last()?;
-    let percent = |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.2}"));
+    let percent =
+        |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.2}"));
     let mut row = vec![seed.to_string(), point.round.to_string(), format!("{:.4}", point.loss)];
     row.extend([point.accuracy, point.overall_f1, point.hete_f1, point.hete_min_f1].map(percent));
     Some(row)

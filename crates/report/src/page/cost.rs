@@ -10,7 +10,8 @@ pub(super) fn section(family: &Family) -> Option<String> {
         .summaries()
         .map(|(at, label, summary)| {
             let seeds = summary.seeds.len().max(1) as f64;
-            let rounds = family.views[at].rounds.as_ref().map_or(&[][..], |rounds| &rounds.rounds[..]);
+            let rounds =
+                family.views[at].rounds.as_ref().map_or(&[][..], |rounds| &rounds.rounds[..]);
             let share = |bytes: u64| per_round(bytes, rounds);
             vec![
                 label.to_owned(),
@@ -41,7 +42,8 @@ pub(super) fn section(family: &Family) -> Option<String> {
     page.text(
         "p",
         &[("class", &"note")],
-        "Times include diagnostics, if any watched, and depend on what else the machine did; bytes do not.",
+        "Times include diagnostics, if any watched, and depend on what else the machine did; \
+         bytes do not.",
     );
     Some(page.finish())
 }
@@ -59,7 +61,9 @@ fn per_round(bytes: u64, rounds: &[Round]) -> String {
 /// The cost of the cells of a comparison.
 fn of_cells(block: &Block) -> String {
     let mut page = Markup::default();
-    let known = |value: Option<f64>, digits: usize| value.map_or("–".to_owned(), |value| format!("{value:.digits$}"));
+    let known = |value: Option<f64>, digits: usize| {
+        value.map_or("–".to_owned(), |value| format!("{value:.digits$}"))
+    };
     let row = |row: &crate::BlockRow| {
         let cost = &row.cost;
         vec![

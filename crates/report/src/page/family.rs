@@ -3,7 +3,8 @@
 use super::judged::Judged;
 use crate::view::distinct_names;
 use crate::{
-    Block, Cell, CellCost, Comparison, Contender, Measured, Outcome, Point, RunView, SeedSummary, Settings, Summary,
+    Block, Cell, CellCost, Comparison, Contender, Measured, Outcome, Point, RunView, SeedSummary,
+    Settings, Summary,
 };
 use boostfgl_fairness::frame::MIN_GROUP;
 
@@ -59,13 +60,18 @@ pub(super) fn families(views: Vec<RunView>) -> Vec<Family> {
         .map(|family| {
             // What any other of its dataset has otherwise, with the value that this one has.
             let others = sorted.iter().filter(|other| dataset(&other[0]) == dataset(&family[0]));
-            let mut found: Vec<String> = others.flat_map(|other| protocol(&other[0], &family[0])).collect();
+            let mut found: Vec<String> =
+                others.flat_map(|other| protocol(&other[0], &family[0])).collect();
             found.sort();
             found.dedup();
             found
         })
         .collect();
-    sorted.into_iter().zip(apart).map(|(views, apart)| Family::of_runs(dataset(&views[0]), views, apart)).collect()
+    sorted
+        .into_iter()
+        .zip(apart)
+        .map(|(views, apart)| Family::of_runs(dataset(&views[0]), views, apart))
+        .collect()
 }
 
 fn alike(a: &RunView, b: &RunView) -> bool {
@@ -74,16 +80,26 @@ fn alike(a: &RunView, b: &RunView) -> bool {
 
 /// What b's protocol has that a's has not; data of one name that are not the same count as such.
 fn protocol(a: &RunView, b: &RunView) -> Vec<String> {
-    let data = |view: &'_ RunView| view.summary.as_ref().and_then(|summary| Some(summary.data.as_ref()?.whole.clone()));
-    let other = data(a).zip(data(b)).filter(|(a, b)| a != b).map(|(_, b)| b.chars().take(12).collect::<String>());
+    let data = |view: &'_ RunView| {
+        view.summary.as_ref().and_then(|summary| Some(summary.data.as_ref()?.whole.clone()))
+    };
+    let other = data(a)
+        .zip(data(b))
+        .filter(|(a, b)| a != b)
+        .map(|(_, b)| b.chars().take(12).collect::<String>());
     let other = other.map(|start| format!("data of fingerprint {start}…"));
     let none = Settings::default();
     let (a, b) = (a.settings.as_ref().unwrap_or(&none), b.settings.as_ref().unwrap_or(&none));
     let differences = a.differences(b).into_iter();
-    let ours = |key: &str| !OF_METHODS.iter().any(|own| key == *own || (own.ends_with('.') && key.starts_with(own)));
+    let ours = |key: &str| {
+        !OF_METHODS.iter().any(|own| key == *own || (own.ends_with('.') && key.starts_with(own)))
+    };
     let told = |value: &str| if value.is_empty() { "not set".to_owned() } else { value.to_owned() };
     let settings = differences.filter(|(key, _, _)| ours(key));
-    other.into_iter().chain(settings.map(|(key, _, value)| format!("{key} = {}", told(value)))).collect()
+    other
+        .into_iter()
+        .chain(settings.map(|(key, _, value)| format!("{key} = {}", told(value))))
+        .collect()
 }
 
 impl Family {
@@ -91,12 +107,24 @@ impl Family {
         let labels = labels(&views);
         let judged = views.iter().map(Judged::of).collect();
         let block = block(&dataset, &views, &labels);
-        let curves = views.iter().zip(&labels).map(|(view, label)| Curve::of(view, label)).collect();
+        let curves =
+            views.iter().zip(&labels).map(|(view, label)| Curve::of(view, label)).collect();
         // Differences are to the first run that has an outcome.
         let finished = views.iter().position(|view| view.summary.is_some()).unwrap_or(0);
         let base = labels.get(finished).cloned().unwrap_or_default();
         let min_group = MIN_GROUP;
-        Self { dataset, protocol, views, labels, judged, block, base, curves, min_group, facts: Vec::new() }
+        Self {
+            dataset,
+            protocol,
+            views,
+            labels,
+            judged,
+            block,
+            base,
+            curves,
+            min_group,
+            facts: Vec::new(),
+        }
     }
 
     /// A dataset of a comparison, of which cells alone were kept.
@@ -142,18 +170,24 @@ impl Family {
     }
 
     pub(super) fn heading(&self) -> String {
-        let apart = if self.protocol.is_empty() { String::new() } else { format!(" ({})", self.protocol.join(", ")) };
+        let apart = if self.protocol.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", self.protocol.join(", "))
+        };
         format!("{}{apart}", self.dataset)
     }
 
     /// Dataset, methods, and what sets the family apart.
     pub(super) fn told(&self) -> Vec<String> {
-        let apart = if self.protocol.is_empty() { "–".to_owned() } else { self.protocol.join(", ") };
+        let apart =
+            if self.protocol.is_empty() { "–".to_owned() } else { self.protocol.join(", ") };
         vec![self.dataset.clone(), self.labels.join(", "), apart]
     }
 }
 
-/// Runs by the name that the user gave or by method; runs of the same method also by what was changed, or by folder.
+/// Runs by the name that the user gave or by method; runs of the same method also by what was
+/// changed, or by folder.
 fn labels(views: &[RunView]) -> Vec<String> {
     let short = |view: &RunView| match (&view.summary, &view.settings) {
         (Some(summary), _) => summary.called_alone(),
@@ -162,22 +196,29 @@ fn labels(views: &[RunView]) -> Vec<String> {
     };
     let short: Vec<String> = views.iter().map(short).collect();
     let alone = |at: usize| short.iter().filter(|other| **other == short[at]).count() == 1;
-    let plain: Vec<String> =
-        (0..views.len()).map(|at| if alone(at) { short[at].clone() } else { views[at].called() }).collect();
+    let plain: Vec<String> = (0..views.len())
+        .map(|at| if alone(at) { short[at].clone() } else { views[at].called() })
+        .collect();
     let twins = |at: usize| plain.iter().filter(|other| **other == plain[at]).count() > 1;
     let names = distinct_names(views);
-    let label = |at: usize| if twins(at) { format!("{} ({})", plain[at], names[at]) } else { plain[at].clone() };
+    let label = |at: usize| {
+        if twins(at) { format!("{} ({})", plain[at], names[at]) } else { plain[at].clone() }
+    };
     (0..views.len()).map(label).collect()
 }
 
 /// The runs as cells on the seeds that all of them have.
 fn block(dataset: &str, views: &[RunView], labels: &[String]) -> Option<Block> {
-    let finished: Vec<(&Summary, &String)> =
-        views.iter().zip(labels).filter_map(|(view, label)| Some((view.summary.as_ref()?, label))).collect();
+    let finished: Vec<(&Summary, &String)> = views
+        .iter()
+        .zip(labels)
+        .filter_map(|(view, label)| Some((view.summary.as_ref()?, label)))
+        .collect();
     let has = |summary: &Summary, seed: u64| summary.seeds.iter().any(|known| known.seed == seed);
     let (first, _) = finished.first().filter(|_| finished.len() > 1)?;
     let seeds: Vec<u64> = first.seeds.iter().map(|seed| seed.seed).collect();
-    let seeds: Vec<u64> = seeds.into_iter().filter(|seed| finished.iter().all(|(run, _)| has(run, *seed))).collect();
+    let seeds: Vec<u64> =
+        seeds.into_iter().filter(|seed| finished.iter().all(|(run, _)| has(run, *seed))).collect();
     let contender = |(summary, label): &(&Summary, &String)| Contender {
         label: (*label).clone(),
         method: summary.method.clone(),
@@ -185,7 +226,8 @@ fn block(dataset: &str, views: &[RunView], labels: &[String]) -> Option<Block> {
         evaluated: String::new(),
     };
     let cells = |(summary, _): &(&Summary, &String)| -> Vec<Cell> {
-        let known = seeds.iter().filter_map(|seed| summary.seeds.iter().find(|known| known.seed == *seed));
+        let known =
+            seeds.iter().filter_map(|seed| summary.seeds.iter().find(|known| known.seed == *seed));
         known.map(|seed| cell(seed, summary.peak_rss_mib)).collect()
     };
     let rows = finished.iter().map(cells).collect();
@@ -204,14 +246,22 @@ fn cell(seed: &SeedSummary, peak_rss_mib: f64) -> Cell {
         peak_rss_mib: Some(peak_rss_mib),
     };
     let (scores, digest) = (seed.scores.clone(), seed.digest.clone());
-    let measured =
-        Measured { scores, groups: seed.groups, round: seed.round, details: seed.details.clone(), digest, cost };
+    let measured = Measured {
+        scores,
+        groups: seed.groups,
+        round: seed.round,
+        details: seed.details.clone(),
+        digest,
+        cost,
+    };
     Cell { seed: seed.seed, outcome: Outcome::Done(Box::new(measured)), peak_bytes: 0 }
 }
 
 impl Curve {
     pub(super) fn of(view: &RunView, label: &str) -> Self {
-        let Some(rounds) = &view.rounds else { return Self { label: label.to_owned(), seeds: Vec::new() } };
+        let Some(rounds) = &view.rounds else {
+            return Self { label: label.to_owned(), seeds: Vec::new() };
+        };
         let points = |seed: u64| {
             let of_seed = rounds.rounds.iter().filter(move |round| round.seed == seed);
             let point = |round: &crate::Round| {

@@ -6,7 +6,13 @@ use crate::chart::{Dot, Dots};
 
 pub(super) fn section(family: &Family) -> Option<String> {
     let charts = [
-        draw(family, "Accuracy by group", "accuracy, %", |judged| &judged.groups, |group| &group.accuracy)?,
+        draw(
+            family,
+            "Accuracy by group",
+            "accuracy, %",
+            |judged| &judged.groups,
+            |group| &group.accuracy,
+        )?,
         draw(
             family,
             "Macro-F1 by group",
@@ -30,23 +36,33 @@ pub(super) fn draw(
     number: fn(&Fared) -> &Known,
 ) -> Option<String> {
     let (mut dots, mut empty) = (Vec::new(), Vec::new());
-    let judged = || family.judged.iter().enumerate().filter_map(|(series, judged)| Some((series, judged.as_ref()?)));
+    let judged = || {
+        family
+            .judged
+            .iter()
+            .enumerate()
+            .filter_map(|(series, judged)| Some((series, judged.as_ref()?)))
+    };
     let (_, first) = judged().next()?;
     let of = groups(first).len();
     // Runs of one family share their groups, but a broken one may lack some.
     for name in groups(first).iter().take(MOST).map(|group| &group.name) {
         for (series, judged) in judged() {
-            let Some(group) = groups(judged).iter().find(|group| group.name == *name) else { continue };
+            let Some(group) = groups(judged).iter().find(|group| group.name == *name) else {
+                continue;
+            };
             if group.nodes == 0.0 {
                 empty.push(name.as_str());
                 continue;
             }
-            let (mean, interval) = (number(group).mean(), number(group).interval().unwrap_or([f64::NAN; 2]));
+            let (mean, interval) =
+                (number(group).mean(), number(group).interval().unwrap_or([f64::NAN; 2]));
             let small = if group.is_small(family.min_group) { ", too small to rank" } else { "" };
             let group = format!("{name} ({:.0}{small})", group.nodes);
             let last: Option<&Dot> = dots.last();
-            let group =
-                last.filter(|dot| dot.group.starts_with(&format!("{name} ("))).map_or(group, |dot| dot.group.clone());
+            let group = last
+                .filter(|dot| dot.group.starts_with(&format!("{name} (")))
+                .map_or(group, |dot| dot.group.clone());
             dots.push(Dot { group, series, mean, interval, wide: None });
         }
     }
@@ -59,16 +75,20 @@ pub(super) fn draw(
         mark: None,
         first_colour: 0,
     };
-    let seeds = judged().map(|(_, judged)| judged.groups[0].accuracy.seeds.len()).max().unwrap_or(1);
+    let seeds =
+        judged().map(|(_, judged)| judged.groups[0].accuracy.seeds.len()).max().unwrap_or(1);
     empty.dedup();
     let empty = match &empty[..] {
         [] => String::new(),
         names => format!(" No test node is in these groups: {}.", names.join(", ")),
     };
     let note = format!(
-        "Mean over {seeds} seed{}; in brackets the number of test nodes. The interval says what another sample of test nodes might \
-         have given with the same models, not what other seeds would (accuracy: Wilson; macro-F1: bootstrap, if there are not \
-         too many nodes and its draws do not all agree). Groups of fewer than {} test nodes are too small to rank.{empty}",
+        "Mean over {seeds} seed{}; in brackets the number of test nodes. The interval says what \
+         another sample of test nodes might \
+         have given with the same models, not what other seeds would (accuracy: Wilson; macro-F1: \
+         bootstrap, if there are not \
+         too many nodes and its draws do not all agree). Groups of fewer than {} test nodes are \
+         too small to rank.{empty}",
         if seeds == 1 { "" } else { "s" },
         family.min_group
     );

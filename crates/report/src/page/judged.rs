@@ -6,8 +6,9 @@ use boostfgl_fairness::{Facts, FrameMetric, Grouping, MetricFrame, mean, sample_
 use boostfgl_graph::{Labels, Role};
 use std::collections::BTreeMap;
 
-/// Draws of the bootstrap over all that is drawn, and the most and least per interval. A report may cost a few percent of
-/// its run and no more: where fewer draws than the least would remain, macro-F1 has no intervals.
+/// Draws of the bootstrap over all that is drawn, and the most and least per interval. A report may
+/// cost a few percent of its run and no more: where fewer draws than the least would remain,
+/// macro-F1 has no intervals.
 const DRAWN: usize = 60_000_000;
 const MOST: usize = 200;
 const LEAST: usize = 60;
@@ -28,7 +29,8 @@ const GROUPS: [(&str, &str); 6] = [
 /// What all nodes together are called.
 pub(super) const ALL: &str = "all test nodes";
 
-/// What nodes are called of which nothing says whether they are heterophilous. Where there are none, the group is not shown.
+/// What nodes are called of which nothing says whether they are heterophilous. Where there are
+/// none, the group is not shown.
 pub(super) const UNKNOWN: &str = "of unknown homophily";
 
 /// Groups and clients of one run.
@@ -100,15 +102,23 @@ impl Known {
 impl Judged {
     /// Judges the predictions of a run; `None` if there are none, or they make no sense.
     pub(super) fn of(view: &RunView) -> Option<Self> {
-        let predictions = view.predictions.as_ref().filter(|predictions| !predictions.seeds.is_empty())?;
-        let test = |seed: &SeedPredictions| seed.rows.iter().filter(|row| row.split == Role::Test).count();
+        let predictions =
+            view.predictions.as_ref().filter(|predictions| !predictions.seeds.is_empty())?;
+        let test =
+            |seed: &SeedPredictions| seed.rows.iter().filter(|row| row.split == Role::Test).count();
         // All nodes, the two halves of three groupings, and the clients, for every seed.
         let nodes: usize = predictions.seeds.iter().map(test).sum::<usize>() * 8;
-        let draws = Some((DRAWN / nodes.max(1)).min(MOST)).filter(|draws| *draws >= LEAST).unwrap_or(0);
-        let classes = view.divisions.as_ref().and_then(|known| Some(known.seeds.first()?.description.classes.clone()));
+        let draws =
+            Some((DRAWN / nodes.max(1)).min(MOST)).filter(|draws| *draws >= LEAST).unwrap_or(0);
+        let classes = view
+            .divisions
+            .as_ref()
+            .and_then(|known| Some(known.seeds.first()?.description.classes.clone()));
         let mut judged = Self { groups: Vec::new(), clients: Vec::new() };
         judged.groups.push(Fared { name: ALL.to_owned(), ..Fared::default() });
-        judged.groups.extend(GROUPS.map(|(name, _)| Fared { name: name.to_owned(), ..Fared::default() }));
+        judged
+            .groups
+            .extend(GROUPS.map(|(name, _)| Fared { name: name.to_owned(), ..Fared::default() }));
         for seed in &predictions.seeds {
             judged.seed(seed, classes.as_deref(), draws)?;
         }
@@ -119,7 +129,12 @@ impl Judged {
         Some(judged)
     }
 
-    fn seed(&mut self, seed: &SeedPredictions, classes: Option<&[String]>, draws: usize) -> Option<()> {
+    fn seed(
+        &mut self,
+        seed: &SeedPredictions,
+        classes: Option<&[String]>,
+        draws: usize,
+    ) -> Option<()> {
         let answers = Answers::of(seed, classes)?;
         let facts = answers.facts();
         for (at, grouping) in GROUPINGS.into_iter().enumerate() {
@@ -137,10 +152,11 @@ impl Judged {
         let Some(frames) = measure(&facts, "client", draws) else { return Some(()) };
         for (accuracy, f1) in frames[0].rows.iter().zip(&frames[1].rows) {
             let name = accuracy.group.replace('=', " ");
-            let at = self.clients.iter().position(|client| client.name == name).unwrap_or_else(|| {
-                self.clients.push(Fared { name, ..Fared::default() });
-                self.clients.len() - 1
-            });
+            let at =
+                self.clients.iter().position(|client| client.name == name).unwrap_or_else(|| {
+                    self.clients.push(Fared { name, ..Fared::default() });
+                    self.clients.len() - 1
+                });
             self.clients[at].add(seed.seed, accuracy, f1);
         }
         Some(())
@@ -151,7 +167,8 @@ impl Fared {
     fn add(&mut self, seed: u64, accuracy: &FrameRow, macro_f1: &FrameRow) {
         self.nodes += accuracy.nodes as f64;
         if accuracy.counted > 0 {
-            self.least = Some(self.least.map_or(accuracy.counted, |least| least.min(accuracy.counted)));
+            self.least =
+                Some(self.least.map_or(accuracy.counted, |least| least.min(accuracy.counted)));
         }
         self.accuracy.add(seed, accuracy);
         self.macro_f1.add(seed, macro_f1);
@@ -174,7 +191,8 @@ impl Fared {
 
 /// All nodes together as a row.
 fn overall(frame: &MetricFrame) -> FrameRow {
-    let (nodes, counted, value, interval) = (frame.nodes, frame.counted, frame.overall, frame.overall_interval);
+    let (nodes, counted, value, interval) =
+        (frame.nodes, frame.counted, frame.overall, frame.overall_interval);
     FrameRow { group: ALL.to_owned(), nodes, counted, value, interval, small: false }
 }
 
@@ -202,14 +220,16 @@ impl Answers {
     fn of(seed: &SeedPredictions, classes: Option<&[String]>) -> Option<Self> {
         let rows: Vec<_> = seed.rows.iter().filter(|row| row.split == Role::Test).collect();
         let mut names: Vec<String> = classes.unwrap_or_default().to_vec();
-        let mut number: BTreeMap<String, u32> = (0..).zip(&names).map(|(class, name)| (name.clone(), class)).collect();
+        let mut number: BTreeMap<String, u32> =
+            (0..).zip(&names).map(|(class, name)| (name.clone(), class)).collect();
         let mut class = |name: &str| {
             *number.entry(name.to_owned()).or_insert_with(|| {
                 names.push(name.to_owned());
                 names.len() as u32 - 1
             })
         };
-        let truth: Vec<Option<u32>> = rows.iter().map(|row| row.label.as_deref().map(&mut class)).collect();
+        let truth: Vec<Option<u32>> =
+            rows.iter().map(|row| row.label.as_deref().map(&mut class)).collect();
         let prediction = rows.iter().map(|row| class(&row.prediction)).collect();
         Some(Self {
             truth: Labels::new(truth, names).ok()?,

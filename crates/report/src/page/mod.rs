@@ -1,7 +1,8 @@
 //! The report: one self-contained page from one or more runs.
 //!
-//! Runs of one dataset under one protocol make a [`Family`]; each family gets the sections of `SECTIONS`, in order. A
-//! section is one file that turns a family into charts and tables, or into nothing if what it needs was not recorded.
+//! Runs of one dataset under one protocol make a [`Family`]; each family gets the sections of
+//! `SECTIONS`, in order. A section is one file that turns a family into charts and tables, or into
+//! nothing if what it needs was not recorded.
 
 mod about;
 mod against;
@@ -35,10 +36,13 @@ pub const STYLE: &str = include_str!("style.css");
 pub const SCRIPT: &str = include_str!("hover.js");
 
 /// What the words of every verdict mean.
-const RULE: &str = "Ahead and behind: the 95 % bootstrap interval of the paired differences leaves out 0 and the signed-rank test, \
-    adjusted after Holm over the methods, agrees (p below 0.05). Leans: the interval alone leaves out 0.";
+const RULE: &str = "Ahead and behind: the 95 % bootstrap interval of the paired differences \
+    leaves out 0 and the signed-rank test, \
+    adjusted after Holm over the methods, agrees (p below 0.05). Leans: the interval alone leaves \
+    out 0.";
 
-/// A part of the page: where links lead, its heading, and how it is made; `None` if there is nothing to show.
+/// A part of the page: where links lead, its heading, and how it is made; `None` if there is
+/// nothing to show.
 type Section = (&'static str, &'static str, fn(&Family) -> Option<String>);
 
 /// A section that was made: where links lead, its heading, its content.
@@ -78,34 +82,57 @@ impl Report {
     pub fn new(views: Vec<RunView>) -> Self {
         let named = |view: &RunView| {
             let name = view.name.clone();
-            view.problems.iter().map(move |problem| format!("{name}: {problem}")).collect::<Vec<_>>()
+            view.problems
+                .iter()
+                .map(move |problem| format!("{name}: {problem}"))
+                .collect::<Vec<_>>()
         };
         let problems = views.iter().flat_map(named).collect();
-        Self { problems, sweeps: sweep::charts(&views), families: family::families(views), ..Self::default() }
+        Self {
+            problems,
+            sweeps: sweep::charts(&views),
+            families: family::families(views),
+            ..Self::default()
+        }
     }
 
-    /// The same where groups of fewer counted test nodes than `min_group` are shown, but not ranked.
+    /// The same where groups of fewer counted test nodes than `min_group` are shown, but not
+    /// ranked.
     #[must_use]
     pub fn with_min_group(mut self, min_group: usize) -> Self {
         self.families.iter_mut().for_each(|family| family.min_group = min_group);
         self
     }
 
-    /// Adds a comparison: one family per dataset, with the curves of its cells where they were kept.
+    /// Adds a comparison: one family per dataset, with the curves of its cells where they were
+    /// kept.
     pub fn compare(&mut self, comparison: Comparison, curves: &[(String, Vec<Curve>)]) {
         let Comparison { base, seeds, methods, datasets, pooled, program, .. } = comparison;
         self.pooled.extend(pooled.map(|block| (block, base.clone())));
         for block in datasets {
-            let curves = curves.iter().find(|(name, _)| *name == block.name).map(|(_, curves)| curves.clone());
-            let family = Family::of_block(block, &base, &seeds, &methods, &program, curves.unwrap_or_default());
+            let curves = curves
+                .iter()
+                .find(|(name, _)| *name == block.name)
+                .map(|(_, curves)| curves.clone());
+            let family = Family::of_block(
+                block,
+                &base,
+                &seeds,
+                &methods,
+                &program,
+                curves.unwrap_or_default(),
+            );
             self.families.push(family);
         }
     }
 
-    /// Adds the results of an experiment: its figure, and its methods side by side if nothing else varies.
+    /// Adds the results of an experiment: its figure, and its methods side by side if nothing else
+    /// varies.
     pub fn experiment(&mut self, results: &Results) {
         if results.name == "table1" {
-            Comparison::of_results(results).into_iter().for_each(|comparison| self.compare(comparison, &[]));
+            Comparison::of_results(results)
+                .into_iter()
+                .for_each(|comparison| self.compare(comparison, &[]));
         }
         let charts = figure::charts(results);
         if !charts.is_empty() {
@@ -127,7 +154,8 @@ impl Report {
             [] => "Experiments".to_owned(),
             [one] => of(one),
             several => {
-                let mut names: Vec<&str> = several.iter().map(|family| &family.dataset[..]).collect();
+                let mut names: Vec<&str> =
+                    several.iter().map(|family| &family.dataset[..]).collect();
                 names.dedup();
                 format!("{} on {}", several[0].labels().join(", "), names.join(", "))
             }
@@ -142,7 +170,8 @@ impl Report {
     /// The sections of every family.
     fn rendered(&self) -> Vec<Vec<Rendered>> {
         let of = |family: &Family| {
-            let made = SECTIONS.iter().filter_map(|(id, title, make)| Some((*id, *title, make(family)?)));
+            let made =
+                SECTIONS.iter().filter_map(|(id, title, make)| Some((*id, *title, make(family)?)));
             made.collect()
         };
         self.families.iter().map(of).collect()
@@ -178,7 +207,8 @@ impl Report {
         page.text(
             "p",
             &[],
-            "Runs of different datasets or protocols cannot be averaged or compared in pairs. Each has its own part below.",
+            "Runs of different datasets or protocols cannot be averaged or compared in pairs. \
+             Each has its own part below.",
         );
         let rows: Vec<Vec<String>> = self.families.iter().map(Family::told).collect();
         page.table(&["dataset", "methods", "what sets it apart"].map(str::to_owned), &rows);
@@ -204,7 +234,8 @@ impl Report {
     fn links(&self, rendered: &[Vec<Rendered>]) -> String {
         let mut page = Markup::default();
         if let [only] = rendered {
-            only.iter().for_each(|(id, title, _)| page.text("a", &[("href", &format!("#{id}"))], title));
+            only.iter()
+                .for_each(|(id, title, _)| page.text("a", &[("href", &format!("#{id}"))], title));
         } else {
             for (at, family) in self.families.iter().enumerate() {
                 page.text("a", &[("href", &format!("#family-{at}"))], &family.heading());
@@ -213,19 +244,23 @@ impl Report {
         page.finish()
     }
 
-    /// The whole page, with style and script in it: it opens from disk and asks nobody for anything.
+    /// The whole page, with style and script in it: it opens from disk and asks nobody for
+    /// anything.
     pub fn html(&self) -> String {
         let (title, rendered) = (escaped(&self.title()), self.rendered());
-        let mut html = String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
+        let mut html =
+            String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
         // Strings never fail to grow.
         let _ = writeln!(
             html,
             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
              <meta name=\"generator\" content=\"boostfgl {}\"><title>{title}</title>\
              <link rel=\"icon\" href=\"data:,\"><style>{STYLE}</style></head><body>\
-             <header><h1>{title}</h1><p class=\"sub\">Federated graph learning: who is served how well, and how sure that is.</p>\
+             <header><h1>{title}</h1><p class=\"sub\">Federated graph learning: who is served how \
+             well, and how sure that is.</p>\
              </header><nav aria-label=\"Sections\">{}</nav><main>{}</main>\
-             <footer><p>Made by boostfgl {}. This file holds everything it shows; point at a mark for its numbers, or open \
+             <footer><p>Made by boostfgl {}. This file holds everything it shows; point at a mark \
+             for its numbers, or open \
              “Numbers” below a picture.</p></footer><script>{SCRIPT}</script></body></html>",
             env!("CARGO_PKG_VERSION"),
             self.links(&rendered),
@@ -236,7 +271,8 @@ impl Report {
     }
 }
 
-/// Curves and heat maps of runs that differ in one or two settings alone; nothing for fewer than three of them.
+/// Curves and heat maps of runs that differ in one or two settings alone; nothing for fewer than
+/// three of them.
 pub fn sweeps(views: &[RunView]) -> Vec<Chart> {
     sweep::charts(views)
 }

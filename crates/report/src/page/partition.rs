@@ -20,7 +20,14 @@ pub(super) fn section(family: &Family) -> Option<String> {
     let mix = Mix::of(&first.description);
     if first.description.clients.len() <= MOST_PIES {
         let ring = ring(first, &mix).chart();
-        page.raw(&ring.noted("A pie is a client, as large as its number of nodes; a line between two is as thick as the number of edges between them, which neither sees.").html());
+        page.raw(
+            &ring
+                .noted(
+                    "A pie is a client, as large as its number of nodes; a line between \
+            two is as thick as the number of edges between them, which neither sees.",
+                )
+                .html(),
+        );
     }
     page.raw(&bars(first, &mix).chart().html());
     page.raw("</div>");
@@ -50,11 +57,15 @@ fn lost(description: &Description) -> f64 {
 
 fn told(division: &SeedDivision) -> String {
     let (description, total) = (&division.description, &division.description.total);
-    let names: Vec<&str> =
-        division.minority_classes.iter().filter_map(|class| Some(&description.classes.get(*class)?[..])).collect();
+    let names: Vec<&str> = division
+        .minority_classes
+        .iter()
+        .filter_map(|class| Some(&description.classes.get(*class)?[..]))
+        .collect();
     let minority = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     format!(
-        "Seed {}: {} nodes over {} clients; {} of {} edges joined nodes of different clients and were lost ({:.1} %). Minority \
+        "Seed {}: {} nodes over {} clients; {} of {} edges joined nodes of different clients and \
+         were lost ({:.1} %). Minority \
          classes: {minority}.",
         division.seed,
         total.nodes,
@@ -80,7 +91,8 @@ fn seed(division: &SeedDivision) -> Vec<String> {
     ]
 }
 
-/// Which classes have a colour of their own: all, or the largest if there are too many, the rest together.
+/// Which classes have a colour of their own: all, or the largest if there are too many, the rest
+/// together.
 struct Mix {
     series: Vec<String>,
     /// Per class, its series.
@@ -100,8 +112,11 @@ impl Mix {
         let own = COLOURS - 1;
         let mut of_class = vec![own; classes];
         order.iter().take(own).enumerate().for_each(|(at, &class)| of_class[class] = at);
-        let mut series: Vec<String> =
-            order.iter().take(own).map(|&class| format!("class {}", description.classes[class])).collect();
+        let mut series: Vec<String> = order
+            .iter()
+            .take(own)
+            .map(|&class| format!("class {}", description.classes[class]))
+            .collect();
         series.push(format!("{} other classes", classes - own));
         Self { series, of_class }
     }
@@ -139,7 +154,8 @@ fn bars(division: &SeedDivision, mix: &Mix) -> Bars {
         (format!("client {k}"), mix.parts(&client.train_class_counts))
     };
     let of = division.description.clients.len();
-    let some = if of > MOST_BARS { format!(", first {MOST_BARS} of {of} clients") } else { String::new() };
+    let some =
+        if of > MOST_BARS { format!(", first {MOST_BARS} of {of} clients") } else { String::new() };
     Bars {
         title: format!("Training nodes by class (seed {}{some})", division.seed),
         x: "training nodes".to_owned(),

@@ -5,7 +5,8 @@ use crate::figure;
 use crate::{Results, RunView};
 
 pub(super) fn section(family: &Family) -> Option<String> {
-    let watched = |view: &RunView| view.diagnoses.as_ref().is_some_and(|found| !found.seeds.is_empty());
+    let watched =
+        |view: &RunView| view.diagnoses.as_ref().is_some_and(|found| !found.seeds.is_empty());
     if !family.views.iter().any(watched) {
         return None;
     }

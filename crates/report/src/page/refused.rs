@@ -14,13 +14,21 @@ pub(super) fn section(family: &Family) -> Option<String> {
         let mut found: BTreeMap<(usize, &str), (usize, String)> = BTreeMap::new();
         for round in view.rounds.iter().flat_map(|rounds| &rounds.rounds) {
             for one in &round.refused {
-                let first = || (0, format!("seed {}, round {}: {}", round.seed, round.round, one.text));
+                let first =
+                    || (0, format!("seed {}, round {}: {}", round.seed, round.round, one.text));
                 found.entry((one.client, one.reason.as_str())).or_insert_with(first).0 += 1;
             }
         }
         for ((client, reason), (count, first)) in found {
             rows.push(
-                [label.clone(), reason.to_owned(), format!("client {client}"), count.to_string(), first].to_vec(),
+                [
+                    label.clone(),
+                    reason.to_owned(),
+                    format!("client {client}"),
+                    count.to_string(),
+                    first,
+                ]
+                .to_vec(),
             );
         }
     }
@@ -30,7 +38,11 @@ pub(super) fn section(family: &Family) -> Option<String> {
     let mut page = Markup::default();
     let left = rows.len().saturating_sub(MOST);
     rows.truncate(MOST);
-    page.text("p", &[], "Updates that screening kept from the model. The rounds went on without them.");
+    page.text(
+        "p",
+        &[],
+        "Updates that screening kept from the model. The rounds went on without them.",
+    );
     page.table(&["run", "reason", "whose", "how many", "the first"].map(str::to_owned), &rows);
     if left > 0 {
         page.text("p", &[], &format!("{left} more lines are in rounds.jsonl."));

@@ -18,10 +18,16 @@ pub(super) fn section(family: &Family) -> Option<String> {
             let rows: Vec<Vec<String>> = summary
                 .seeds
                 .iter()
-                .map(|seed| vec![seed.seed.to_string(), seed.round.to_string(), seed.digest.clone()])
+                .map(|seed| {
+                    vec![seed.seed.to_string(), seed.round.to_string(), seed.digest.clone()]
+                })
                 .collect();
             page.raw("<details><summary>Digests of the seeds</summary>");
-            page.table(&["seed", "reported round", "BLAKE3 of parameters and predictions"].map(str::to_owned), &rows);
+            page.table(
+                &["seed", "reported round", "BLAKE3 of parameters and predictions"]
+                    .map(str::to_owned),
+                &rows,
+            );
             page.raw("</details>");
         }
         if let Some(settings) = &view.settings {
@@ -46,17 +52,23 @@ fn of_run(view: &RunView) -> Vec<(String, String)> {
     let mut facts = vec![("run", view.name.clone())];
     if let Some(summary) = &view.summary {
         let seeds: Vec<String> = summary.seeds.iter().map(|seed| seed.seed.to_string()).collect();
-        let boosts = if summary.boost.is_empty() { "none".to_owned() } else { summary.boost.join(", ") };
+        let boosts =
+            if summary.boost.is_empty() { "none".to_owned() } else { summary.boost.join(", ") };
         facts.extend([
             ("dataset", summary.dataset.clone()),
             ("method", summary.method.clone()),
             ("boosts", boosts),
             ("seeds", seeds.join(", ")),
             ("digest", summary.digest.clone()),
-            ("program", format!("boostfgl {}, format of summary.json {}", summary.program, summary.version)),
+            (
+                "program",
+                format!("boostfgl {}, format of summary.json {}", summary.program, summary.version),
+            ),
             ("again", format!("boostfgl run --config {}/config.toml", view.name)),
         ]);
-        facts.extend(summary.data.as_ref().map(|data| ("fingerprint of the data", data.whole.clone())));
+        facts.extend(
+            summary.data.as_ref().map(|data| ("fingerprint of the data", data.whole.clone())),
+        );
     } else {
         let (done, of) = view.progress();
         let of = of.map_or(String::new(), |of| format!(" of {of}"));

@@ -15,15 +15,23 @@ const SHOWN: [(&str, Pick); 3] = [
     ("Hete-min-F1, %", |scores| scores.hete_min_f1.pooled),
 ];
 
-/// The sweeps among some runs: same dataset and method, at least three runs, one or two settings that vary.
+/// The sweeps among some runs: same dataset and method, at least three runs, one or two settings
+/// that vary.
 pub(super) fn charts(views: &[RunView]) -> Vec<Chart> {
     let mut sorted: BTreeMap<(String, String), Vec<(&Settings, &Summary)>> = BTreeMap::new();
     for view in views {
         if let (Some(settings), Some(summary)) = (&view.settings, &view.summary) {
-            sorted.entry((summary.dataset.clone(), summary.label())).or_default().push((settings, summary));
+            sorted
+                .entry((summary.dataset.clone(), summary.label()))
+                .or_default()
+                .push((settings, summary));
         }
     }
-    sorted.into_iter().filter(|(_, runs)| runs.len() > 2).flat_map(|(of, runs)| sweep(&of, &runs)).collect()
+    sorted
+        .into_iter()
+        .filter(|(_, runs)| runs.len() > 2)
+        .flat_map(|(of, runs)| sweep(&of, &runs))
+        .collect()
 }
 
 /// A setting of the varied keys, with the scores that its runs have under each seed.
@@ -33,7 +41,8 @@ type Spot<'a> = (&'a Settings, BTreeMap<u64, Scores>);
 fn spots<'a>(runs: &[(&'a Settings, &Summary)], keys: &[&str]) -> Vec<Spot<'a>> {
     let mut spots: Vec<Spot<'a>> = Vec::new();
     for (settings, summary) in runs {
-        let same = |spot: &&mut Spot<'a>| keys.iter().all(|key| spot.0.get(key) == settings.get(key));
+        let same =
+            |spot: &&mut Spot<'a>| keys.iter().all(|key| spot.0.get(key) == settings.get(key));
         let scores = summary.seeds.iter().map(|seed| (seed.seed, seed.scores.0));
         match spots.iter_mut().find(same) {
             Some(spot) => scores.for_each(|(seed, scores)| {
@@ -42,9 +51,12 @@ fn spots<'a>(runs: &[(&'a Settings, &Summary)], keys: &[&str]) -> Vec<Spot<'a>> 
             None => spots.push((settings, scores.collect())),
         }
     }
-    let common: BTreeSet<u64> = spots.first().map_or(BTreeSet::new(), |spot| spot.1.keys().copied().collect());
     let common: BTreeSet<u64> =
-        common.into_iter().filter(|seed| spots.iter().all(|spot| spot.1.contains_key(seed))).collect();
+        spots.first().map_or(BTreeSet::new(), |spot| spot.1.keys().copied().collect());
+    let common: BTreeSet<u64> = common
+        .into_iter()
+        .filter(|seed| spots.iter().all(|spot| spot.1.contains_key(seed)))
+        .collect();
     spots.iter_mut().for_each(|spot| spot.1.retain(|seed, _| common.contains(seed)));
     spots.retain(|spot| !spot.1.is_empty());
     spots
@@ -64,12 +76,17 @@ fn sweep((dataset, label): &(String, String), runs: &[(&Settings, &Summary)]) ->
         return Vec::new();
     }
     let seeds = spots[0].1.len();
-    let note = format!("Mean over the {seeds} seed{} that all runs have.", if seeds == 1 { "" } else { "s" });
+    let note = format!(
+        "Mean over the {seeds} seed{} that all runs have.",
+        if seeds == 1 { "" } else { "s" }
+    );
     let charts = match keys[..] {
         [key] if spots.iter().all(|(settings, _)| settings.number(key).is_some()) => {
             SHOWN.map(|(metric, pick)| curve(title(metric), key, metric, &spots, pick)).to_vec()
         }
-        [rows, columns] => SHOWN.map(|(metric, pick)| map(title(metric), [rows, columns], &spots, pick)).to_vec(),
+        [rows, columns] => {
+            SHOWN.map(|(metric, pick)| map(title(metric), [rows, columns], &spots, pick)).to_vec()
+        }
         _ => Vec::new(),
     };
     charts.into_iter().map(|chart| chart.noted(&note)).collect()
@@ -79,7 +96,9 @@ fn sweep((dataset, label): &(String, String), runs: &[(&Settings, &Summary)]) ->
 fn curve(title: String, key: &str, y: &str, spots: &[Spot<'_>], pick: Pick) -> Chart {
     let mut points: Vec<(f64, Vec<f64>)> = spots
         .iter()
-        .filter_map(|(settings, seeds)| Some((settings.number(key)?, seeds.values().filter_map(pick).collect())))
+        .filter_map(|(settings, seeds)| {
+            Some((settings.number(key)?, seeds.values().filter_map(pick).collect()))
+        })
         .collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     let band = "± one standard deviation over seeds".to_owned();
@@ -101,9 +120,15 @@ fn map(title: String, keys: [&str; 2], spots: &[Spot<'_>], pick: Pick) -> Chart 
         found
     };
     let cell = |row: &str, column: &str| {
-        let at = |settings: &Settings, key: &str, wanted: &str| settings.get(key).unwrap_or("not set") == wanted;
-        let found = spots.iter().find(|(settings, _)| at(settings, keys[0], row) && at(settings, keys[1], column));
-        found.and_then(|(_, seeds)| mean(&seeds.values().filter_map(pick).collect::<Vec<f64>>())).unwrap_or(f64::NAN)
+        let at = |settings: &Settings, key: &str, wanted: &str| {
+            settings.get(key).unwrap_or("not set") == wanted
+        };
+        let found = spots
+            .iter()
+            .find(|(settings, _)| at(settings, keys[0], row) && at(settings, keys[1], column));
+        found
+            .and_then(|(_, seeds)| mean(&seeds.values().filter_map(pick).collect::<Vec<f64>>()))
+            .unwrap_or(f64::NAN)
     };
     let columns = values(keys[1]);
     let row = |row: String| {
@@ -111,5 +136,6 @@ fn map(title: String, keys: [&str; 2], spots: &[Spot<'_>], pick: Pick) -> Chart 
         (row, numbers)
     };
     let rows = values(keys[0]).into_iter().map(row).collect();
-    Heat { title, x: keys[1].to_owned(), y: keys[0].to_owned(), columns: columns.clone(), rows }.chart()
+    Heat { title, x: keys[1].to_owned(), y: keys[0].to_owned(), columns: columns.clone(), rows }
+        .chart()
 }

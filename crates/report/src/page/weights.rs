@@ -27,7 +27,8 @@ pub(super) fn section(family: &Family) -> Option<String> {
     (!charts.is_empty()).then(|| format!("<div class=\"charts\">{charts}</div>"))
 }
 
-/// The first seed alone: under each seed clients are other sets of nodes, and a mean over them would be of nobody.
+/// The first seed alone: under each seed clients are other sets of nodes, and a mean over them
+/// would be of nobody.
 fn chart(view: &RunView, title: &str, y: &str, pick: Pick) -> Option<String> {
     let rounds = view.rounds.as_ref()?;
     let seed = rounds.rounds.first()?.seed;
@@ -36,15 +37,25 @@ fn chart(view: &RunView, title: &str, y: &str, pick: Pick) -> Option<String> {
     for round in rounds.rounds.iter().filter(|round| round.seed == seed) {
         for client in &round.clients {
             of = of.max(client.client + 1);
-            if let Some(value) = pick(client).filter(|value| value.is_finite() && client.client < MOST) {
-                clients.entry(client.client).or_default().push([round.round as f64, value, value, value]);
+            if let Some(value) =
+                pick(client).filter(|value| value.is_finite() && client.client < MOST)
+            {
+                clients.entry(client.client).or_default().push([
+                    round.round as f64,
+                    value,
+                    value,
+                    value,
+                ]);
             }
         }
     }
     if clients.is_empty() {
         return None;
     }
-    let line = |(client, points): (usize, Vec<[f64; 4]>)| Line { name: format!("client {client}"), points };
+    let line = |(client, points): (usize, Vec<[f64; 4]>)| Line {
+        name: format!("client {client}"),
+        points,
+    };
     let lines = clients.into_iter().map(line).collect();
     let some = if of > MOST { format!(", first {MOST} of {of} clients") } else { String::new() };
     let title = format!("{title}, seed {seed}{some}");

@@ -10,7 +10,8 @@ use boostfgl_graph::Role;
 
 use crate::{AtomicFile, Error, Result};
 
-/// Streams one row per seed and node; the file gets its name when [`PredictionsWriter::finish`] is called.
+/// Streams one row per seed and node; the file gets its name when [`PredictionsWriter::finish`] is
+/// called.
 ///
 /// ```
 /// use boostfgl_graph::Role;
@@ -108,7 +109,8 @@ impl PredictionsWriter {
     }
 }
 
-const HEADER: [&str; 8] = ["seed", "node", "client", "split", "label", "prediction", "minority", "heterophilous"];
+const HEADER: [&str; 8] =
+    ["seed", "node", "client", "split", "label", "prediction", "minority", "heterophilous"];
 
 #[cfg(test)]
 mod tests {

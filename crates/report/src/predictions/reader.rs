@@ -63,17 +63,18 @@ pub struct SavedPrediction {
 }
 
 impl Predictions {
-    /// Reads a file that [`PredictionsWriter`](crate::PredictionsWriter) wrote. Columns are found by name; others are
-    /// passed over.
+    /// Reads a file that [`PredictionsWriter`](crate::PredictionsWriter) wrote. Columns are found
+    /// by name; others are passed over.
     ///
     /// # Errors
-    /// If the file cannot be read, a column is missing, a row has another number of fields than the header, or a field
-    /// does not hold what it should. Messages name file, line and column.
+    /// If the file cannot be read, a column is missing, a row has another number of fields than the
+    /// header, or a field does not hold what it should. Messages name file, line and column.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let mut file = File::open(path).map_err(|source| Error::io(path, source))?;
         let ends = ends_in_newline(&mut file).map_err(|source| Error::io(path, source))?;
-        // Rows of another length are refused below. Nothing is trimmed: names are those of the source.
+        // Rows of another length are refused below. Nothing is trimmed: names are those of the
+        // source.
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(file);
         let header = reader.headers().map_err(|error| unreadable(path, error))?.clone();
         let columns = find_columns(path, &header)?;
@@ -85,9 +86,19 @@ impl Predictions {
         while reader.read_record(&mut record).map_err(|error| unreadable(path, error))? {
             let row = Row { path, columns: &columns, record: &record };
             if record.len() != header.len() {
-                let cut = if record.len() < header.len() { ": the file may have been cut off" } else { "" };
+                let cut = if record.len() < header.len() {
+                    ": the file may have been cut off"
+                } else {
+                    ""
+                };
                 let found = format!("{}{cut}", record.len());
-                return Err(expected(path, record.position(), "", &format!("{} fields", header.len()), &found));
+                return Err(expected(
+                    path,
+                    record.position(),
+                    "",
+                    &format!("{} fields", header.len()),
+                    &found,
+                ));
             }
             let seed = row.number(0, "a seed, 0 or a larger integer")?;
             let saved = row.parse(&mut names)?;
@@ -96,7 +107,9 @@ impl Predictions {
         }
         match unknown {
             // Not a node of which it is unknown: the file was cut off before the last field.
-            Some(position) if !ends => Err(expected(path, position.as_ref(), ", column heterophilous", "0 or 1", "``")),
+            Some(position) if !ends => {
+                Err(expected(path, position.as_ref(), ", column heterophilous", "0 or 1", "``"))
+            }
             _ => Ok(predictions),
         }
     }
@@ -131,7 +144,10 @@ fn find_columns(path: &Path, header: &csv::StringRecord) -> Result<[usize; 8]> {
         *column = header.iter().position(|title| title == name).ok_or_else(|| {
             let near = nearest(name, header.iter()).filter(|near| !HEADER.contains(near));
             let near = near.map(|near| format!(" but `{near}`")).unwrap_or_default();
-            let wanted = format!("line 1: expected the columns {}, found no `{name}`{near}", HEADER.join(","));
+            let wanted = format!(
+                "line 1: expected the columns {}, found no `{name}`{near}",
+                HEADER.join(",")
+            );
             Error::malformed(path, wanted)
         })?;
     }
@@ -201,12 +217,21 @@ impl Row<'_> {
     }
 }
 
-fn expected(path: &Path, position: Option<&csv::Position>, place: &str, wanted: &str, found: &str) -> Error {
-    Error::malformed(path, format!("{}{place}: expected {wanted}, found {found}", line(path, position)))
+fn expected(
+    path: &Path,
+    position: Option<&csv::Position>,
+    place: &str,
+    wanted: &str,
+    found: &str,
+) -> Error {
+    Error::malformed(
+        path,
+        format!("{}{place}: expected {wanted}, found {found}", line(path, position)),
+    )
 }
 
-/// `line 3`. The csv crate's own count is off after a blank line and after `\r\n`; so, this once, we count ourselves up
-/// to the record's first byte.
+/// `line 3`. The csv crate's own count is off after a blank line and after `\r\n`; so, this once,
+/// we count ourselves up to the record's first byte.
 fn line(path: &Path, position: Option<&csv::Position>) -> String {
     let Some(position) = position else { return "end".to_owned() };
     let Ok(text) = std::fs::read(path) else { return format!("line {}", position.line()) };
@@ -218,7 +243,9 @@ fn line(path: &Path, position: Option<&csv::Position>) -> String {
 
 fn unreadable(path: &Path, error: csv::Error) -> Error {
     match error.kind() {
-        csv::ErrorKind::Utf8 { pos, .. } => expected(path, pos.as_ref(), "", "UTF-8 text", "other bytes"),
+        csv::ErrorKind::Utf8 { pos, .. } => {
+            expected(path, pos.as_ref(), "", "UTF-8 text", "other bytes")
+        }
         _ => Error::io(path, error.into()),
     }
 }
@@ -242,51 +269,106 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("predictions.csv");
         let mut writer = PredictionsWriter::create(&path).unwrap();
-        let rows =
-            [(4, " a,\"b\"\nc", Role::None, None), (4, "d", Role::Val, Some("x")), (9, "d", Role::Test, Some("y"))];
+        let rows = [
+            (4, " a,\"b\"\nc", Role::None, None),
+            (4, "d", Role::Val, Some("x")),
+            (9, "d", Role::Test, Some("y")),
+        ];
         for (seed, node, split, label) in rows {
-            let (minority, heterophilous) = (label.map(|_| seed == 9), label.map(|label| label == "x"));
-            let row = Prediction { seed, node, client: 2, split, label, prediction: "x", minority, heterophilous };
+            let (minority, heterophilous) =
+                (label.map(|_| seed == 9), label.map(|label| label == "x"));
+            let row = Prediction {
+                seed,
+                node,
+                client: 2,
+                split,
+                label,
+                prediction: "x",
+                minority,
+                heterophilous,
+            };
             writer.write(&row).unwrap();
         }
         writer.finish().unwrap();
         let read = Predictions::read(&path).unwrap();
-        assert_eq!(read.seeds.iter().map(|seed| (seed.seed, seed.rows.len())).collect::<Vec<_>>(), [(4, 2), (9, 1)]);
-        let saved = |node: &str, split, label: Option<&str>, minority, heterophilous| SavedPrediction {
-            node: node.into(),
-            client: 2,
-            split,
-            label: label.map(Into::into),
-            prediction: "x".into(),
-            minority,
-            heterophilous,
-        };
+        assert_eq!(
+            read.seeds.iter().map(|seed| (seed.seed, seed.rows.len())).collect::<Vec<_>>(),
+            [(4, 2), (9, 1)]
+        );
+        let saved =
+            |node: &str, split, label: Option<&str>, minority, heterophilous| SavedPrediction {
+                node: node.into(),
+                client: 2,
+                split,
+                label: label.map(Into::into),
+                prediction: "x".into(),
+                minority,
+                heterophilous,
+            };
         assert_eq!(read.seeds[0].rows[0], saved(" a,\"b\"\nc", Role::None, None, None, None));
-        assert_eq!(read.seeds[0].rows[1], saved("d", Role::Val, Some("x"), Some(false), Some(true)));
-        assert_eq!(read.seeds[1].rows[0], saved("d", Role::Test, Some("y"), Some(true), Some(false)));
+        assert_eq!(
+            read.seeds[0].rows[1],
+            saved("d", Role::Val, Some("x"), Some(false), Some(true))
+        );
+        assert_eq!(
+            read.seeds[1].rows[0],
+            saved("d", Role::Test, Some("y"), Some(true), Some(false))
+        );
     }
 
     #[test]
     fn errors_name_file_and_line() {
-        let reason =
-            |rows: &str| parse(format!("{HEAD}\n0,a,0,test,x,x,0,0\n{rows}").as_bytes()).unwrap_err().to_string();
+        let reason = |rows: &str| {
+            parse(format!("{HEAD}\n0,a,0,test,x,x,0,0\n{rows}").as_bytes()).unwrap_err().to_string()
+        };
         for (rows, wanted) in [
-            ("0,b,0,test,x", "predictions.csv: line 3: expected 8 fields, found 5: the file may have been cut off"),
+            (
+                "0,b,0,test,x",
+                "predictions.csv: line 3: expected 8 fields, found 5: the file may have been cut \
+                 off",
+            ),
             ("0,b,0,test,x,x,0,", "line 3, column heterophilous: expected 0 or 1, found ``"),
-            ("0,b,0,test,x,\"x,0,0\n", "line 3: expected 8 fields, found 6: the file may have been cut off"),
+            (
+                "0,b,0,test,x,\"x,0,0\n",
+                "line 3: expected 8 fields, found 6: the file may have been cut off",
+            ),
             ("0,b,0,test,x,x,0,0,9\n", "line 3: expected 8 fields, found 9"),
-            ("\r\n\n-1,b,0,test,x,x,0,0\n", "line 5, column seed: expected a seed, 0 or a larger integer, found `-1`"),
-            ("0,b,x,test,x,x,0,0\n", "line 3, column client: expected a client number, 0 or larger, found `x`"),
-            ("0,b,0,tset,x,x,0,0\n", "line 3, column split: expected train, val, test or none, found `tset`"),
-            ("0,b,0,,x,x,0,0\n", "line 3, column split: expected train, val, test or none, found ``"),
-            ("0,b,0,test,x,x,true,0\n", "line 3, column minority: expected 0, 1 or nothing, found `true`"),
+            (
+                "\r\n\n-1,b,0,test,x,x,0,0\n",
+                "line 5, column seed: expected a seed, 0 or a larger integer, found `-1`",
+            ),
+            (
+                "0,b,x,test,x,x,0,0\n",
+                "line 3, column client: expected a client number, 0 or larger, found `x`",
+            ),
+            (
+                "0,b,0,tset,x,x,0,0\n",
+                "line 3, column split: expected train, val, test or none, found `tset`",
+            ),
+            (
+                "0,b,0,,x,x,0,0\n",
+                "line 3, column split: expected train, val, test or none, found ``",
+            ),
+            (
+                "0,b,0,test,x,x,true,0\n",
+                "line 3, column minority: expected 0, 1 or nothing, found `true`",
+            ),
         ] {
             assert!(reason(rows).contains(wanted), "{}\n{wanted}", reason(rows));
         }
-        let bytes = parse(&[HEAD.as_bytes(), b"\n0,\xff,0,test,x,x,0,0\n"].concat()).unwrap_err().to_string();
+        let bytes = parse(&[HEAD.as_bytes(), b"\n0,\xff,0,test,x,x,0,0\n"].concat())
+            .unwrap_err()
+            .to_string();
         assert!(bytes.ends_with("line 2: expected UTF-8 text, found other bytes"), "{bytes}");
         let header = parse(HEAD.replace("client", "clients").as_bytes()).unwrap_err().to_string();
-        assert!(header.ends_with("line 1: expected the columns seed,node,client,split,label,prediction,minority,heterophilous, found no `client` but `clients`"), "{header}");
+        assert!(
+            header.ends_with(
+                "line 1: expected the columns \
+            seed,node,client,split,label,prediction,minority,heterophilous, found no `client` but \
+            `clients`"
+            ),
+            "{header}"
+        );
         assert!(parse(b"").unwrap_err().to_string().ends_with("found no `seed`"));
         assert!(matches!(Predictions::read("/nowhere/at/all"), Err(Error::Io { .. })));
     }
@@ -303,11 +385,19 @@ mod tests {
 
     #[test]
     fn whether_a_node_is_heterophilous_may_be_unknown() {
-        let read =
-            parse(format!("{HEAD}\n0,a,0,test,x,x,0,\n0,b,0,test,x,x,0,1\n0,c,0,test,x,x,0,\n").as_bytes()).unwrap();
-        let found: Vec<Option<bool>> = read.seeds[0].rows.iter().map(|row| row.heterophilous).collect();
+        let read = parse(
+            format!("{HEAD}\n0,a,0,test,x,x,0,\n0,b,0,test,x,x,0,1\n0,c,0,test,x,x,0,\n")
+                .as_bytes(),
+        )
+        .unwrap();
+        let found: Vec<Option<bool>> =
+            read.seeds[0].rows.iter().map(|row| row.heterophilous).collect();
         assert_eq!(found, [None, Some(true), None]);
-        let odd = parse(format!("{HEAD}\n0,a,0,test,x,x,0,maybe\n").as_bytes()).unwrap_err().to_string();
-        assert!(odd.ends_with("line 2, column heterophilous: expected 0, 1 or nothing, found `maybe`"), "{odd}");
+        let odd =
+            parse(format!("{HEAD}\n0,a,0,test,x,x,0,maybe\n").as_bytes()).unwrap_err().to_string();
+        assert!(
+            odd.ends_with("line 2, column heterophilous: expected 0, 1 or nothing, found `maybe`"),
+            "{odd}"
+        );
     }
 }

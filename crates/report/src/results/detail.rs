@@ -18,8 +18,8 @@ pub struct Detail {
     pub hardest: Option<Hardest>,
 }
 
-/// What became of the hardest client of every round: among those that do not attack and whose updates arrived, the one
-/// with the largest training loss.
+/// What became of the hardest client of every round: among those that do not attack and whose
+/// updates arrived, the one with the largest training loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Hardest {
     /// Rounds in which clients had weights.

@@ -62,7 +62,10 @@ impl Found {
     }
 
     fn line(&mut self, name: impl Into<String>, values: impl IntoIterator<Item = Option<f64>>) {
-        let values = values.into_iter().map(|value| value.filter(|value| value.is_finite()).map(short)).collect();
+        let values = values
+            .into_iter()
+            .map(|value| value.filter(|value| value.is_finite()).map(short))
+            .collect();
         self.series.insert(name.into(), values);
     }
 
@@ -85,7 +88,8 @@ impl Found {
 
     fn cost(&mut self, measured: &Measured) {
         let cost = &measured.cost;
-        let per_round = |bytes: u64| (cost.client_rounds > 0).then(|| bytes as f64 / cost.client_rounds as f64);
+        let per_round =
+            |bytes: u64| (cost.client_rounds > 0).then(|| bytes as f64 / cost.client_rounds as f64);
         self.put("cpu_seconds", Some(cost.cpu_seconds));
         self.put("bytes_up", per_round(cost.bytes_up));
         self.put("bytes_down", per_round(cost.bytes_down));
@@ -102,13 +106,18 @@ impl Found {
             "robustness" => {
                 let hardest = detail.hardest.filter(|hardest| hardest.rounds > 0);
                 let share = |part: f64, hardest: Hardest| part / hardest.rounds as f64;
-                self.put("silenced", hardest.map(|hardest| 100.0 * share(hardest.silenced as f64, hardest)));
+                self.put(
+                    "silenced",
+                    hardest.map(|hardest| 100.0 * share(hardest.silenced as f64, hardest)),
+                );
                 self.put("weight", hardest.map(|hardest| share(hardest.weight, hardest)));
             }
             "gsd" => found.gsd.iter().for_each(|gsd| self.gsd(gsd)),
             "gsd-q" => found.gsd.iter().for_each(|gsd| self.ratios(gsd)),
             "epr" => self.epr(detail),
-            "khop" => found.khop.iter().flat_map(|khop| &khop.curves).for_each(|curve| self.khop(curve)),
+            "khop" => {
+                found.khop.iter().flat_map(|khop| &khop.curves).for_each(|curve| self.khop(curve))
+            }
             "attribution" => self.attribution(detail),
             "hardness" => self.hardness(detail),
             "alignment" => found.dilution.iter().for_each(|dilution| self.alignment(dilution)),
@@ -119,14 +128,22 @@ impl Found {
 
     fn gsd(&mut self, gsd: &Gsd) {
         for (name, weighting) in [("gsd", Weighting::Plain), ("gsd.boosted", Weighting::Boosted)] {
-            let rounds: Vec<_> = (0..gsd.rounds.len()).map(|at| gsd.pooled(at, &gsd.minority(), weighting)).collect();
+            let rounds: Vec<_> = (0..gsd.rounds.len())
+                .map(|at| gsd.pooled(at, &gsd.minority(), weighting))
+                .collect();
             let of = |pick: fn(&boostfgl_fairness::diagnostics::gsd::Ratio) -> f64| {
                 rounds.iter().flatten().map(pick).collect::<Vec<f64>>()
             };
             self.put(format!("{name}.mean"), mean(&of(|ratio| ratio.per_node)));
             self.put(format!("{name}.mass.mean"), mean(&of(|ratio| ratio.mass)));
-            self.put(format!("{name}.first"), rounds.first().copied().flatten().map(|ratio| ratio.per_node));
-            self.put(format!("{name}.last"), rounds.last().copied().flatten().map(|ratio| ratio.per_node));
+            self.put(
+                format!("{name}.first"),
+                rounds.first().copied().flatten().map(|ratio| ratio.per_node),
+            );
+            self.put(
+                format!("{name}.last"),
+                rounds.last().copied().flatten().map(|ratio| ratio.per_node),
+            );
             self.put(format!("{name}.sampling_error"), mean(&of(|ratio| ratio.error)));
             self.line(name, rounds.iter().map(|ratio| ratio.as_ref().map(|ratio| ratio.per_node)));
         }
@@ -135,7 +152,9 @@ impl Found {
     fn ratios(&mut self, gsd: &Gsd) {
         let Some(last) = gsd.rounds.len().checked_sub(1) else { return };
         for (name, weighting) in [("gsd", Weighting::Plain), ("gsd.boosted", Weighting::Boosted)] {
-            let ratios = RATIOS.map(|q| gsd.pooled(last, &gsd.minority_at(q), weighting).map(|ratio| ratio.per_node));
+            let ratios = RATIOS.map(|q| {
+                gsd.pooled(last, &gsd.minority_at(q), weighting).map(|ratio| ratio.per_node)
+            });
             for (q, ratio) in RATIOS.iter().zip(ratios) {
                 self.put(format!("{name}.q{q}"), ratio);
             }
@@ -145,10 +164,19 @@ impl Found {
     fn epr(&mut self, detail: &Detail) {
         let Some(epr) = &detail.diagnosis.epr else { return };
         for group in &epr.groups {
-            self.put(format!("negative.{}", group.group), group.negative_share.map(|share| 100.0 * share));
-            self.put(format!("negative.{}.error", group.group), group.sampling_error.map(|error| 100.0 * error));
+            self.put(
+                format!("negative.{}", group.group),
+                group.negative_share.map(|share| 100.0 * share),
+            );
+            self.put(
+                format!("negative.{}.error", group.group),
+                group.sampling_error.map(|error| 100.0 * error),
+            );
             self.put(format!("mean.{}", group.group), group.mean);
-            self.line(format!("quantiles.{}", group.group), group.quantiles.iter().map(|&q| Some(q)));
+            self.line(
+                format!("quantiles.{}", group.group),
+                group.quantiles.iter().map(|&q| Some(q)),
+            );
         }
         let harmful = epr.groups.iter().map(|group| (group.group.as_str(), group.negative_share));
         let harmful: BTreeMap<&str, Option<f64>> = harmful.collect();
@@ -161,9 +189,13 @@ impl Found {
     }
 
     fn khop(&mut self, curve: &KhopCurve) {
-        let error = |hop: &Hop| (hop.nodes > 0).then(|| 100.0 * hop.errors as f64 / hop.nodes as f64);
+        let error =
+            |hop: &Hop| (hop.nodes > 0).then(|| 100.0 * hop.errors as f64 / hop.nodes as f64);
         self.line(format!("error.{}", curve.from), curve.hops.iter().map(error));
-        self.line(format!("nodes.{}", curve.from), curve.hops.iter().map(|hop| Some(hop.nodes as f64)));
+        self.line(
+            format!("nodes.{}", curve.from),
+            curve.hops.iter().map(|hop| Some(hop.nodes as f64)),
+        );
         self.put(format!("slope.{}", curve.from), slope(&curve.hops));
     }
 
@@ -173,7 +205,10 @@ impl Found {
         self.put("share_of_decrease", percent(found.share_of_decrease));
         self.put("share_of_nodes", percent(found.share_of_nodes));
         self.put("share_of_initial_loss", percent(found.share_of_initial_loss));
-        self.put("excess", found.share_of_decrease.zip(found.share_of_nodes).map(|(d, n)| 100.0 * (d - n)));
+        self.put(
+            "excess",
+            found.share_of_decrease.zip(found.share_of_nodes).map(|(d, n)| 100.0 * (d - n)),
+        );
         self.put("normalised.minority", found.minority.normalised_decrease);
         self.put("normalised.majority", found.majority.normalised_decrease);
     }
@@ -184,7 +219,8 @@ impl Found {
         self.line("hardness", found.clients.iter().map(|client| Some(client.hardness)));
         self.line("gsd", found.clients.iter().map(|client| client.gsd));
         self.line("gsd.boosted", found.clients.iter().map(|client| client.weighted_gsd));
-        let skews: Vec<f64> = found.clients.iter().filter_map(|client| client.weighted_gsd).collect();
+        let skews: Vec<f64> =
+            found.clients.iter().filter_map(|client| client.weighted_gsd).collect();
         self.put("gsd.boosted.mean", mean(&skews));
         self.put("gsd.boosted.spread", boostfgl_fairness::sample_std(&skews));
     }
@@ -193,7 +229,10 @@ impl Found {
         let clients = || dilution.rounds.iter().flat_map(|round| &round.clients);
         let cosines: Vec<f64> = clients().filter_map(|client| client.whole.cosine).collect();
         let negative = cosines.iter().filter(|cosine| **cosine < 0.0).count();
-        self.put("negative", (!cosines.is_empty()).then(|| 100.0 * negative as f64 / cosines.len() as f64));
+        self.put(
+            "negative",
+            (!cosines.is_empty()).then(|| 100.0 * negative as f64 / cosines.len() as f64),
+        );
         self.put("cosine.mean", mean(&cosines));
         let mut counts = vec![0.0; BINS];
         for cosine in &cosines {
@@ -201,28 +240,35 @@ impl Found {
         }
         self.line("histogram", counts.into_iter().map(Some));
         for (at, layer) in dilution.layers.iter().enumerate() {
-            let of_layer: Vec<f64> = clients().filter_map(|client| client.layers.get(at)?.cosine).collect();
+            let of_layer: Vec<f64> =
+                clients().filter_map(|client| client.layers.get(at)?.cosine).collect();
             self.put(format!("cosine.{layer}"), mean(&of_layer));
         }
     }
 
-    /// DR over all rounds in three ways: mean and median of the rounds' own ratios, and pooled, the sum of the numerators
-    /// over that of the denominators. Where no update helps the minority, a round's own ratio is a number over ε and says
-    /// nothing: mean and median leave it out, pooled it counts as what it is, a loss.
+    /// DR over all rounds in three ways: mean and median of the rounds' own ratios, and pooled, the
+    /// sum of the numerators over that of the denominators. Where no update helps the minority, a
+    /// round's own ratio is a number over ε and says nothing: mean and median leave it out, pooled
+    /// it counts as what it is, a loss.
     fn dilution(&mut self, dilution: &Dilution) {
         let helped = |round: &DilutionRound| {
-            let positive: f64 = round.clients.iter().map(|client| client.whole.projection.max(0.0)).sum();
+            let positive: f64 =
+                round.clients.iter().map(|client| client.whole.projection.max(0.0)).sum();
             positive / round.clients.len().max(1) as f64 + EPSILON
         };
-        let kinds: [(&str, Pick); 3] =
-            [("dr", |round| round.dr), ("dr.size", |round| round.dr_size), ("dr.uniform", |round| round.dr_uniform)];
+        let kinds: [(&str, Pick); 3] = [
+            ("dr", |round| round.dr),
+            ("dr.size", |round| round.dr_size),
+            ("dr.uniform", |round| round.dr_uniform),
+        ];
         for (name, pick) in kinds {
             let rounds: Vec<(f64, f64)> = dilution
                 .rounds
                 .iter()
                 .filter_map(|round| Some((pick(round)? * helped(round), helped(round))))
                 .collect();
-            let (survived, there) = rounds.iter().fold((0.0, 0.0), |sum, round| (sum.0 + round.0, sum.1 + round.1));
+            let (survived, there) =
+                rounds.iter().fold((0.0, 0.0), |sum, round| (sum.0 + round.0, sum.1 + round.1));
             self.put(format!("{name}.pooled"), (!rounds.is_empty()).then(|| survived / there));
             let shown = |round: &DilutionRound| pick(round).filter(|_| round.helps());
             let mut alone: Vec<f64> = dilution.rounds.iter().filter_map(shown).collect();
@@ -237,12 +283,14 @@ impl Found {
     }
 }
 
-/// The slope of the error over hops, in points per hop, by least squares with the number of nodes as weights; `None`
-/// with nodes at a single distance.
+/// The slope of the error over hops, in points per hop, by least squares with the number of nodes
+/// as weights; `None` with nodes at a single distance.
 fn slope(hops: &[Hop]) -> Option<f64> {
     let points = || {
         let nonempty = hops.iter().enumerate().filter(|(_, hop)| hop.nodes > 0);
-        nonempty.map(|(k, hop)| (hop.nodes as f64, k as f64, 100.0 * hop.errors as f64 / hop.nodes as f64))
+        nonempty.map(|(k, hop)| {
+            (hop.nodes as f64, k as f64, 100.0 * hop.errors as f64 / hop.nodes as f64)
+        })
     };
     let total: f64 = points().map(|(n, _, _)| n).sum();
     let mean_hop = points().map(|(n, k, _)| n * k).sum::<f64>() / total;

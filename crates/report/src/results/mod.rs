@@ -1,4 +1,5 @@
-//! What an experiment measured: one row per dataset, method, variant and seed, small enough to keep in a repository.
+//! What an experiment measured: one row per dataset, method, variant and seed, small enough to keep
+//! in a repository.
 
 mod comparisons;
 mod detail;
@@ -14,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// How the reason of a cell begins that did not run because it would need more memory than it may use.
+/// How the reason of a cell begins that did not run because it would need more memory than it may
+/// use.
 pub const OVER_BUDGET: &str = "over budget";
 
 /// The reason of a cell that was not asked to run.
@@ -84,7 +86,8 @@ pub struct ResultRow {
 }
 
 impl Results {
-    /// The version of the format that this program writes, and the newest it reads. Since version 2 a file ends in a checksum.
+    /// The version of the format that this program writes, and the newest it reads. Since version 2
+    /// a file ends in a checksum.
     pub const VERSION: u32 = 2;
 
     /// The number called `column` of a row.
@@ -110,7 +113,8 @@ impl Results {
         found
     }
 
-    /// Puts the numbers of cells into rows: what became of each and how it came about, `None` if it did not run.
+    /// Puts the numbers of cells into rows: what became of each and how it came about, `None` if it
+    /// did not run.
     pub fn fill(&mut self, cells: Vec<(ResultRow, Option<Cause>)>) {
         let mut numbers = Vec::new();
         for (mut row, finished) in cells {
@@ -126,8 +130,10 @@ impl Results {
                     BTreeMap::new()
                 }
                 Some((Outcome::OverBudget { needed, .. }, _)) => {
-                    row.missing =
-                        Some(format!("{OVER_BUDGET} (estimate {:.1} GiB)", needed as f64 / f64::from(1 << 30)));
+                    row.missing = Some(format!(
+                        "{OVER_BUDGET} (estimate {:.1} GiB)",
+                        needed as f64 / f64::from(1 << 30)
+                    ));
                     BTreeMap::new()
                 }
                 None => {
@@ -137,7 +143,8 @@ impl Results {
             };
             numbers.push((row, found));
         }
-        let mut columns: Vec<String> = numbers.iter().flat_map(|(_, found)| found.keys().cloned()).collect();
+        let mut columns: Vec<String> =
+            numbers.iter().flat_map(|(_, found)| found.keys().cloned()).collect();
         columns.sort_unstable();
         columns.dedup();
         let row = |(mut row, found): (ResultRow, BTreeMap<String, f64>)| {
@@ -148,11 +155,13 @@ impl Results {
         self.columns = columns;
     }
 
-    /// The file's text: one line per row, so that changes are easy to see, and a checksum of all of them.
+    /// The file's text: one line per row, so that changes are easy to see, and a checksum of all of
+    /// them.
     pub fn to_json(&self) -> String {
         let rows: Vec<String> = self.rows.iter().map(line).collect();
         seal::sealed(&format!(
-            "{{\n\"version\": {},\n\"name\": {},\n\"origin\": {},\n\"left_out\": {},\n\"columns\": {},\n\"rows\": [\n{}\n],\n",
+            "{{\n\"version\": {},\n\"name\": {},\n\"origin\": {},\n\"left_out\": \
+             {},\n\"columns\": {},\n\"rows\": [\n{}\n],\n",
             Self::VERSION,
             line(&self.name),
             line(&self.origin),
@@ -169,7 +178,8 @@ impl Results {
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).map_err(|source| Error::io(path, source))?;
         let malformed = |reason: String| Error::malformed(path, reason);
-        let results: Self = serde_json::from_str(&text).map_err(|error| malformed(error.to_string()))?;
+        let results: Self =
+            serde_json::from_str(&text).map_err(|error| malformed(error.to_string()))?;
         let width = results.columns.len();
         if results.version > Self::VERSION {
             let (known, found) = (Self::VERSION, u64::from(results.version));
@@ -179,18 +189,23 @@ impl Results {
             seal::check(&text).map_err(malformed)?;
         }
         if let Some(row) = results.rows.iter().find(|row| row.values.len() != width) {
-            let reason = format!("expected {width} numbers in every row, found {}", row.values.len());
+            let reason =
+                format!("expected {width} numbers in every row, found {}", row.values.len());
             return Err(Error::malformed(path, reason));
         }
         Ok(results)
     }
 
-    /// One record per row and number: dataset, method, settings, seed, name, place in its series, value.
+    /// One record per row and number: dataset, method, settings, seed, name, place in its series,
+    /// value.
     pub fn csv(&self) -> String {
         let mut text = String::from("sweep,dataset,method,varied,seed,name,index,value\n");
         for row in &self.rows {
-            let varied: Vec<String> = row.varied.iter().map(|(key, value)| format!("{key}={value}")).collect();
-            let head = [&row.sweep, &row.dataset, &row.method, &varied.join(" ")].map(|field| quoted(field)).join(",");
+            let varied: Vec<String> =
+                row.varied.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            let head = [&row.sweep, &row.dataset, &row.method, &varied.join(" ")]
+                .map(|field| quoted(field))
+                .join(",");
             for (name, value) in self.columns.iter().zip(&row.values) {
                 if let Some(value) = value {
                     text.push_str(&format!("{head},{},{name},,{value}\n", row.seed));
@@ -210,7 +225,11 @@ impl Results {
 
 /// A field that may hold a comma.
 fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\n']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field.to_owned() }
+    if field.contains([',', '"', '\n']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_owned()
+    }
 }
 
 /// Anything as one line of JSON.
@@ -266,7 +285,11 @@ mod tests {
         assert!(error.ends_with("expected 2 numbers in every row, found 1"), "{error}");
         assert!(read(&text.replace("\"version\": 2", "\"version\": 3")).contains("version"));
         // The first version had no checksum.
-        std::fs::write(&path, first.split(",\n\"checksum").next().unwrap_or_default().to_owned() + "\n}\n").unwrap();
+        std::fs::write(
+            &path,
+            first.split(",\n\"checksum").next().unwrap_or_default().to_owned() + "\n}\n",
+        )
+        .unwrap();
         assert_eq!(Results::read(&path).unwrap(), Results { version: 1, ..results() });
     }
 

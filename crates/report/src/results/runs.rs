@@ -5,18 +5,23 @@ use crate::view::distinct_names;
 use crate::{CellCost, Measured, Outcome, RunView, SeedSummary};
 
 impl Results {
-    /// What the experiment `name` would have measured in these runs: one row per run and seed. Runs without a summary
-    /// have no rows. If several runs have the same method on the same dataset, `varied` says by `run` which is which.
+    /// What the experiment `name` would have measured in these runs: one row per run and seed. Runs
+    /// without a summary have no rows. If several runs have the same method on the same dataset,
+    /// `varied` says by `run` which is which.
     pub fn of_runs(name: &str, views: &[RunView]) -> Self {
         let origin = Origin { command: "boostfgl run".to_owned(), ..Origin::default() };
         let (columns, rows, left_out) = (Vec::new(), Vec::new(), Vec::new());
-        let mut results = Self { version: Self::VERSION, name: name.to_owned(), origin, left_out, columns, rows };
+        let mut results =
+            Self { version: Self::VERSION, name: name.to_owned(), origin, left_out, columns, rows };
         let same = |a: &RunView, b: &RunView| a.label() == b.label() && a.dataset() == b.dataset();
         let mut cells = Vec::new();
         for (view, name) in views.iter().zip(distinct_names(views)) {
             let Some(summary) = &view.summary else { continue };
-            let mut row =
-                ResultRow { dataset: summary.dataset.clone(), method: summary.label(), ..ResultRow::default() };
+            let mut row = ResultRow {
+                dataset: summary.dataset.clone(),
+                method: summary.label(),
+                ..ResultRow::default()
+            };
             if views.iter().filter(|other| same(view, other)).count() > 1 {
                 row.varied.insert("run".to_owned(), name);
             }
@@ -33,7 +38,11 @@ impl Results {
 
 /// What a run measured under one seed.
 fn measured(seed: &SeedSummary, peak_rss_mib: f64, view: &RunView) -> Measured {
-    let rounds = view.rounds.iter().flat_map(|rounds| &rounds.rounds).filter(|round| round.seed == seed.seed);
+    let rounds = view
+        .rounds
+        .iter()
+        .flat_map(|rounds| &rounds.rounds)
+        .filter(|round| round.seed == seed.seed);
     let cost = CellCost {
         seconds: seed.seconds,
         cpu_seconds: seed.cpu_seconds,
@@ -48,12 +57,14 @@ fn measured(seed: &SeedSummary, peak_rss_mib: f64, view: &RunView) -> Measured {
 
 /// How the scores of one seed came about.
 fn detail(seed: u64, view: &RunView) -> Detail {
-    let rounds = view.rounds.iter().flat_map(|rounds| &rounds.rounds).filter(|round| round.seed == seed);
+    let rounds =
+        view.rounds.iter().flat_map(|rounds| &rounds.rounds).filter(|round| round.seed == seed);
     let curve = rounds.filter_map(|round| {
         let evaluation = round.metrics.as_ref()?;
         Some(Point::new(round.round, round.loss, &evaluation.0.scores))
     });
-    let found = view.diagnoses.iter().flat_map(|found| &found.seeds).find(|found| found.seed == seed);
+    let found =
+        view.diagnoses.iter().flat_map(|found| &found.seeds).find(|found| found.seed == seed);
     let diagnosis = found.map(|found| found.found.clone()).unwrap_or_default();
     let diagnostics = diagnosis.cost.iter().map(|cost| cost.name.clone()).collect();
     Detail { diagnostics, curve: curve.collect(), diagnosis, hardest: None }

@@ -1,4 +1,5 @@
-//! The last line of a result file: the BLAKE3 of everything before it, so that a digit that flips is found.
+//! The last line of a result file: the BLAKE3 of everything before it, so that a digit that flips
+//! is found.
 
 /// The key of the line.
 const KEY: &str = "\"checksum\": \"";
@@ -21,7 +22,8 @@ pub(super) fn check(text: &str) -> Result<(), String> {
     let expected = blake3::hash(before.as_bytes()).to_hex();
     match line.strip_prefix(KEY).and_then(|line| line.strip_suffix(END)) {
         Some(found) if found == expected.as_str() => Ok(()),
-        _ => Err("expected the content that its checksum names, found other: the file was changed".to_owned()),
+        _ => Err("expected the content that its checksum names, found other: the file was changed"
+            .to_owned()),
     }
 }
 
@@ -38,7 +40,10 @@ mod tests {
             for bit in 0..7 {
                 let mut bytes = whole.clone().into_bytes();
                 bytes[at] ^= 1 << bit;
-                assert!(check(&String::from_utf8(bytes).unwrap()).is_err(), "bit {bit} of byte {at}");
+                assert!(
+                    check(&String::from_utf8(bytes).unwrap()).is_err(),
+                    "bit {bit} of byte {at}"
+                );
             }
         }
     }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 /// The rounds of a run so far. [`Rounds::follow`] reads what has been added since the last look.
 ///
-/// The file grows line by line, so what is behind the last newline is not there yet. A line that is not a round is named
-/// once in [`Rounds::problems`] and passed over: the others are worth showing.
+/// The file grows line by line, so what is behind the last newline is not there yet. A line that is
+/// not a round is named once in [`Rounds::problems`] and passed over: the others are worth showing.
 #[derive(Debug)]
 pub struct Rounds {
     path: PathBuf,
@@ -33,8 +33,14 @@ impl Rounds {
     /// # Errors
     /// If the file cannot be read.
     pub fn read(path: impl Into<PathBuf>) -> Result<Self> {
-        let mut rounds =
-            Self { path: path.into(), rounds: Vec::new(), problems: Vec::new(), read: 0, lines: 0, cut: false };
+        let mut rounds = Self {
+            path: path.into(),
+            rounds: Vec::new(),
+            problems: Vec::new(),
+            read: 0,
+            lines: 0,
+            cut: false,
+        };
         rounds.follow()?;
         Ok(rounds)
     }
@@ -44,8 +50,8 @@ impl Rounds {
         &self.path
     }
 
-    /// Reads what has been added since, and says how many rounds that was. A file that has become shorter is another
-    /// one: it is read from the start.
+    /// Reads what has been added since, and says how many rounds that was. A file that has become
+    /// shorter is another one: it is read from the start.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -138,11 +144,16 @@ mod tests {
     fn broken_lines_are_named_and_the_others_read() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("rounds.jsonl");
-        std::fs::write(&path, format!("{}nonsense\n{}{}", line(1), "\u{0}\n".repeat(9), line(2))).unwrap();
+        std::fs::write(&path, format!("{}nonsense\n{}{}", line(1), "\u{0}\n".repeat(9), line(2)))
+            .unwrap();
         let rounds = Rounds::read(&path).unwrap();
         assert_eq!(rounds.rounds.len(), 2);
         assert_eq!(rounds.problems.len(), MOST_PROBLEMS);
-        assert!(rounds.problems[0].starts_with("line 2: expected a round, found"), "{:?}", rounds.problems);
+        assert!(
+            rounds.problems[0].starts_with("line 2: expected a round, found"),
+            "{:?}",
+            rounds.problems
+        );
         assert!(matches!(Rounds::read("/nowhere/at/all"), Err(Error::Io { .. })));
     }
 }

@@ -11,9 +11,9 @@ use crate::{Error, Result};
 
 /// Appends one line of JSON per seed and round.
 ///
-/// This is the one file that has its final name while it grows, so that others can follow a run. A line goes to the
-/// system in one piece and right away; what a crash can leave is an incomplete last line, which
-/// [`RoundsWriter::resume`] cuts off.
+/// This is the one file that has its final name while it grows, so that others can follow a run. A
+/// line goes to the system in one piece and right away; what a crash can leave is an incomplete
+/// last line, which [`RoundsWriter::resume`] cuts off.
 ///
 /// ```
 /// use boostfgl_report::RoundsWriter;
@@ -41,10 +41,16 @@ impl RoundsWriter {
     /// # Errors
     /// If the file is already there, or the system refuses.
     pub fn create(path: impl Into<PathBuf>) -> Result<Self> {
-        Ok(Self { file: AppendFile::create(path)?, line: Vec::new(), lines: 0, hasher: blake3::Hasher::new() })
+        Ok(Self {
+            file: AppendFile::create(path)?,
+            line: Vec::new(),
+            lines: 0,
+            hasher: blake3::Hasher::new(),
+        })
     }
 
-    /// Continues the file of a stopped run: keeps its first `lines` lines, cuts off whatever came after.
+    /// Continues the file of a stopped run: keeps its first `lines` lines, cuts off whatever came
+    /// after.
     ///
     /// # Errors
     /// If the file has fewer whole lines, or the system refuses.
@@ -55,7 +61,8 @@ impl RoundsWriter {
         Ok(Self { file, line: Vec::new(), lines, hasher })
     }
 
-    /// BLAKE3 of the first `lines` lines of a file, in hexadecimal: what [`RoundsWriter::digest`] said when they were all.
+    /// BLAKE3 of the first `lines` lines of a file, in hexadecimal: what [`RoundsWriter::digest`]
+    /// said when they were all.
     ///
     /// # Errors
     /// If there is no such file, it has fewer whole lines, or the system refuses.
@@ -70,8 +77,9 @@ impl RoundsWriter {
     /// If the record is not representable as JSON, or the system refuses.
     pub fn write(&mut self, record: &impl Serialize) -> Result<()> {
         self.line.clear();
-        serde_json::to_writer(&mut self.line, record)
-            .map_err(|error| Error::malformed(self.file.path(), format!("line {}: {error}", self.lines + 1)))?;
+        serde_json::to_writer(&mut self.line, record).map_err(|error| {
+            Error::malformed(self.file.path(), format!("line {}: {error}", self.lines + 1))
+        })?;
         self.line.push(b'\n');
         self.file.append(&self.line)?;
         self.hasher.update(&self.line);
@@ -84,13 +92,15 @@ impl RoundsWriter {
         self.lines
     }
 
-    /// BLAKE3 of all lines, in hexadecimal: a checkpoint remembers it, too, so that a line that changed is noticed.
+    /// BLAKE3 of all lines, in hexadecimal: a checkpoint remembers it, too, so that a line that
+    /// changed is noticed.
     pub fn digest(&self) -> String {
         self.hasher.finalize().to_hex().to_string()
     }
 
-    /// Brings what was written to the disk. Do this before a checkpoint that remembers [`RoundsWriter::lines`], so that
-    /// a power failure cannot keep the checkpoint and lose the lines.
+    /// Brings what was written to the disk. Do this before a checkpoint that remembers
+    /// [`RoundsWriter::lines`], so that a power failure cannot keep the checkpoint and lose the
+    /// lines.
     ///
     /// # Errors
     /// If the system refuses.
@@ -118,9 +128,13 @@ fn first_lines(file: &File, path: &Path, lines: usize) -> Result<(u64, blake3::H
     let (mut hasher, mut end, mut line) = (blake3::Hasher::new(), 0, Vec::new());
     for found in 0..lines {
         line.clear();
-        let length = reader.read_until(b'\n', &mut line).map_err(|source| Error::io(path, source))?;
+        let length =
+            reader.read_until(b'\n', &mut line).map_err(|source| Error::io(path, source))?;
         if line.last() != Some(&b'\n') {
-            return Err(Error::malformed(path, format!("expected at least {lines} whole lines, found {found}")));
+            return Err(Error::malformed(
+                path,
+                format!("expected at least {lines} whole lines, found {found}"),
+            ));
         }
         hasher.update(&line);
         end += length as u64;
@@ -160,7 +174,10 @@ mod tests {
         rounds.write(&2).unwrap();
         assert_eq!(RoundsWriter::digest_of(&path, 1).unwrap(), one);
         assert_eq!(RoundsWriter::digest_of(&path, 2).unwrap(), rounds.digest());
-        assert!(RoundsWriter::digest_of(&path, 3).is_err() && RoundsWriter::digest_of(place.path(), 1).is_err());
+        assert!(
+            RoundsWriter::digest_of(&path, 3).is_err()
+                && RoundsWriter::digest_of(place.path(), 1).is_err()
+        );
         // Who goes on says what one that was never stopped says.
         let mut again = RoundsWriter::resume(&path, 1).unwrap();
         again.write(&2).unwrap();

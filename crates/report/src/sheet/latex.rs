@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use super::{Mark, Marked, Sheet};
 
 impl Sheet {
-    /// As a LaTeX `table` with rules of the package booktabs, the best of each column in bold and the second
-    /// underlined, ending in a newline.
+    /// As a LaTeX `table` with rules of the package booktabs, the best of each column in bold and
+    /// the second underlined, ending in a newline.
     pub(crate) fn latex(&self, caption: &str) -> String {
         let mut text = format!(
             "\\begin{{table}}\n  \\centering\n  \\caption{{{}}}\n  \\begin{{tabular}}{{l{}}}\n    \\toprule\n    {}",
@@ -25,7 +25,8 @@ impl Sheet {
         for row in &self.rows {
             for (at, cells) in row.cells.iter().enumerate() {
                 let label = if at == 0 { escape(&row.label) } else { String::new() };
-                let cells: String = cells.iter().map(|cell| format!(" & {}", emphasised(cell))).collect();
+                let cells: String =
+                    cells.iter().map(|cell| format!(" & {}", emphasised(cell))).collect();
                 let _ = writeln!(text, "    {label}{cells} \\\\");
             }
         }

@@ -6,7 +6,8 @@ use super::text::plain;
 use super::{Mark, Marked, Sheet};
 
 impl Sheet {
-    /// In Markdown, the best (or worst) of each column in bold and the second in italics, ending in a newline.
+    /// In Markdown, the best (or worst) of each column in bold and the second in italics, ending in
+    /// a newline.
     pub(crate) fn markdown(&self) -> String {
         let mut text = format!("| {} |", self.labels);
         for [title, unit] in &self.columns {
@@ -19,7 +20,11 @@ impl Sheet {
             let _ = write!(text, "\n| {} |", field(&row.label));
             for column in 0..self.columns.len() {
                 let lines = row.cells.iter().filter_map(|line| line.get(column)).map(emphasised);
-                let _ = write!(text, " {} |", lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("<br>"));
+                let _ = write!(
+                    text,
+                    " {} |",
+                    lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("<br>")
+                );
             }
         }
         text.push('\n');

@@ -51,8 +51,9 @@ impl Marked {
     }
 }
 
-/// Marks the best and the second best of values that are larger the better. What prints alike is marked alike, since
-/// a difference that cannot be seen should not decide; if all print alike, none is marked.
+/// Marks the best and the second best of values that are larger the better. What prints alike is
+/// marked alike, since a difference that cannot be seen should not decide; if all print alike, none
+/// is marked.
 pub(crate) fn marks(values: &[Option<f64>]) -> Vec<Mark> {
     let tenths = |value: f64| (value * 10.0).round();
     let mut known: Vec<f64> = values.iter().flatten().map(|&value| tenths(value)).collect();
@@ -75,7 +76,10 @@ mod tests {
     fn best_and_second_as_printed() {
         use Mark::{Best, Plain, Second};
         assert_eq!(marks(&[Some(80.04), Some(80.0), Some(79.0), None]), [Best, Best, Plain, Plain]);
-        assert_eq!(marks(&[Some(3.0), Some(2.0), Some(1.0), Some(2.01)]), [Best, Second, Plain, Second]);
+        assert_eq!(
+            marks(&[Some(3.0), Some(2.0), Some(1.0), Some(2.01)]),
+            [Best, Second, Plain, Second]
+        );
         assert_eq!(marks(&[Some(3.0), Some(3.0)]), [Plain, Plain]);
         assert_eq!(marks(&[Some(3.0), Some(1.0)]), [Best, Plain]);
     }

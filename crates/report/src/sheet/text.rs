@@ -13,8 +13,8 @@ const GAP: usize = 2;
 const LABEL: usize = 6;
 
 impl Sheet {
-    /// As text, at most 100 columns wide where the cells allow it, ending in a newline. `*` marks the best of a column,
-    /// `'` the second and `!` the worst.
+    /// As text, at most 100 columns wide where the cells allow it, ending in a newline. `*` marks
+    /// the best of a column, `'` the second and `!` the worst.
     pub(crate) fn text(&self, style: Style) -> String {
         let paint = Paint(style);
         let layout = Layout::of(self);
@@ -60,7 +60,8 @@ impl Layout {
     fn of(sheet: &Sheet) -> Self {
         let width = |(at, heading): (usize, &[String; 2])| {
             // One more for the mark.
-            let cells = sheet.rows.iter().flat_map(|row| &row.cells).filter_map(|cells| cells.get(at));
+            let cells =
+                sheet.rows.iter().flat_map(|row| &row.cells).filter_map(|cells| cells.get(at));
             let cells = cells.map(|cell| width(&cell.text) + 1);
             cells.chain(heading.iter().map(|text| width(text))).max().unwrap_or(0)
         };
@@ -116,7 +117,8 @@ impl Paint {
         self.with(anstyle::Style::new().dimmed(), text)
     }
 
-    /// A cell, right-aligned in `width`, with its mark. Escape codes have no width, so spaces are added outside.
+    /// A cell, right-aligned in `width`, with its mark. Escape codes have no width, so spaces are
+    /// added outside.
     fn cell(&self, cell: &Marked, width: usize) -> String {
         let Marked { text, mark } = cell;
         let spaces = " ".repeat(width.saturating_sub(self::width(text) + 1));

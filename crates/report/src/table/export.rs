@@ -12,7 +12,8 @@ impl Table {
         let mut text = self.sheet(false).markdown();
         let _ = write!(
             text,
-            "\nPercent on the test nodes of {}, mean ± standard deviation over {}. Test nodes: {}.\n",
+            "\nPercent on the test nodes of {}, mean ± standard deviation over {}. Test nodes: \
+             {}.\n",
             plain(&self.title),
             self.seeds(),
             self.sizes().join(", ")
@@ -27,16 +28,19 @@ impl Table {
         text
     }
 
-    /// The table in LaTeX for the package booktabs, the best of each column in bold and the second underlined, ending in a
-    /// newline.
+    /// The table in LaTeX for the package booktabs, the best of each column in bold and the second
+    /// underlined, ending in a newline.
     pub fn latex(&self) -> String {
-        let over = format!("percent on the test nodes, mean ± standard deviation over {}", self.seeds());
+        let over =
+            format!("percent on the test nodes, mean ± standard deviation over {}", self.seeds());
         let readings = if self.other_readings { ", other readings" } else { "" };
-        self.sheet(true).latex(&format!("{}{readings}: {over}; best in bold, second underlined.", self.title))
+        self.sheet(true)
+            .latex(&format!("{}{readings}: {over}; best in bold, second underlined.", self.title))
     }
 
-    /// The table as CSV with every digit: `dataset,method,seeds`, then `<metric>_mean` and `<metric>_std` of each
-    /// metric, then costs. A group without nodes, and the spread of one seed, are empty fields.
+    /// The table as CSV with every digit: `dataset,method,seeds`, then `<metric>_mean` and
+    /// `<metric>_std` of each metric, then costs. A group without nodes, and the spread of one
+    /// seed, are empty fields.
     pub fn csv(&self) -> String {
         let mut header: Vec<String> = ["dataset", "method", "seeds"].map(str::to_owned).to_vec();
         for column in self.columns() {
@@ -48,7 +52,8 @@ impl Table {
         }
         let mut text = csv_line(&header);
         for row in &self.rows {
-            let mut fields = vec![self.title.clone(), row.label.clone(), row.groups.len().to_string()];
+            let mut fields =
+                vec![self.title.clone(), row.label.clone(), row.groups.len().to_string()];
             for column in self.columns() {
                 let field = |number: Option<f64>| number.map(|x| x.to_string()).unwrap_or_default();
                 fields.push(match column.is_text() {

@@ -11,11 +11,11 @@ use crate::{SeedDetails, Summary};
 
 /// A comparison of runs on one dataset: one row per run, one column per metric.
 ///
-/// The headline columns are the `pooled` readings; `present` stands beside Hete-min-F1, because there the pooled
-/// reading cannot reach 100. The best value of each column, as printed, is marked.
+/// The headline columns are the `pooled` readings; `present` stands beside Hete-min-F1, because
+/// there the pooled reading cannot reach 100. The best value of each column, as printed, is marked.
 ///
-/// [`Table::text`] is for a terminal, [`Table::markdown`], [`Table::latex`] and [`Table::csv`] are for documents, papers and
-/// spreadsheets.
+/// [`Table::text`] is for a terminal, [`Table::markdown`], [`Table::latex`] and [`Table::csv`] are
+/// for documents, papers and spreadsheets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     title: String,
@@ -73,7 +73,10 @@ impl From<&Summary> for Row {
 
 impl Row {
     fn remarked(&self) -> Remarked<'_> {
-        Remarked { label: &self.label, seeds: self.seeds.iter().map(|(round, details)| (*round, details)).collect() }
+        Remarked {
+            label: &self.label,
+            seeds: self.seeds.iter().map(|(round, details)| (*round, details)).collect(),
+        }
     }
 
     /// Rounds and epochs of training, as they were under every seed.
@@ -124,14 +127,18 @@ impl Table {
         // Summaries of earlier versions do not say how much was trained.
         let budget = self.rows.iter().any(|row| row.budget().is_some());
         let columns: &[Column] = if self.other_readings { &OTHER_READINGS } else { &COLUMNS };
-        columns.iter().filter(move |column| (cost || !column.is_cost()) && (budget || !column.is_text()))
+        columns
+            .iter()
+            .filter(move |column| (cost || !column.is_cost()) && (budget || !column.is_text()))
     }
 
     /// The table as headings and marked text; the second of each column is marked on request.
     fn sheet(&self, second: bool) -> Sheet {
-        let marked: Vec<(&Column, Vec<Mark>)> = self.columns().map(|column| (column, self.marks(column))).collect();
+        let marked: Vec<(&Column, Vec<Mark>)> =
+            self.columns().map(|column| (column, self.marks(column))).collect();
         let row = |(at, row): (usize, &Row)| {
-            let shown = |mark: Mark| if mark == Mark::Second && !second { Mark::Plain } else { mark };
+            let shown =
+                |mark: Mark| if mark == Mark::Second && !second { Mark::Plain } else { mark };
             let cell = |(column, marks): &(&Column, Vec<Mark>)| Marked {
                 text: Self::cell(column, row),
                 mark: shown(marks[at]),
@@ -141,7 +148,10 @@ impl Table {
         Sheet {
             title: self.title.clone(),
             labels: "Method",
-            columns: self.columns().map(|column| [column.title.to_owned(), column.unit.to_owned()]).collect(),
+            columns: self
+                .columns()
+                .map(|column| [column.title.to_owned(), column.unit.to_owned()])
+                .collect(),
             rows: self.rows.iter().enumerate().map(row).collect(),
             notes: self.notes(),
         }
@@ -164,8 +174,12 @@ impl Table {
         let sign = if column.is_cost() { -1.0 } else { 1.0 };
         // A model that answers the same for everything is not ranked, however good a number looks.
         let ranked = |row: &&Row| column.is_cost() || !row.remarked().collapsed();
-        let printed = |row: &Row| Some(row).filter(ranked).and_then(|row| column.printed(row)?.parse::<f64>().ok());
-        marks(&self.rows.iter().map(|row| printed(row).map(|value| sign * value)).collect::<Vec<_>>())
+        let printed = |row: &Row| {
+            Some(row).filter(ranked).and_then(|row| column.printed(row)?.parse::<f64>().ok())
+        };
+        marks(
+            &self.rows.iter().map(|row| printed(row).map(|value| sign * value)).collect::<Vec<_>>(),
+        )
     }
 
     /// `5 seeds`, or `3–5 seeds` if runs differ.
@@ -177,7 +191,9 @@ impl Table {
 
     /// How many test nodes each group has, in words.
     fn sizes(&self) -> [String; 3] {
-        let size = |of: fn(&GroupSizes) -> usize| range(self.rows.iter().flat_map(|row| &row.groups).map(of));
+        let size = |of: fn(&GroupSizes) -> usize| {
+            range(self.rows.iter().flat_map(|row| &row.groups).map(of))
+        };
         [
             format!("{} in all", size(|groups| groups.all)),
             format!("{} heterophilous", size(|groups| groups.heterophilous)),
@@ -242,7 +258,11 @@ impl Column {
     fn printed(&self, row: &Row) -> Option<String> {
         let mean = self.mean(row)?;
         // Decimals of large costs mean nothing, and take space.
-        Some(if self.is_cost() && mean >= 1000.0 { format!("{mean:.0}") } else { format!("{mean:.1}") })
+        Some(if self.is_cost() && mean >= 1000.0 {
+            format!("{mean:.0}")
+        } else {
+            format!("{mean:.1}")
+        })
     }
 }
 
@@ -354,7 +374,9 @@ const OTHER_READINGS: [Column; 6] = [
 /// `7`, or `5–7` if values differ; thousands apart: `1,083`.
 pub(crate) fn range(values: impl Iterator<Item = usize> + Clone) -> String {
     match (values.clone().min(), values.max()) {
-        (Some(least), Some(most)) if least < most => format!("{}–{}", thousands(least), thousands(most)),
+        (Some(least), Some(most)) if least < most => {
+            format!("{}–{}", thousands(least), thousands(most))
+        }
         (least, _) => thousands(least.unwrap_or(0)),
     }
 }

@@ -10,8 +10,8 @@ pub(crate) const NAME: usize = 22;
 impl Table {
     /// The table as text for a terminal, at most 100 columns wide, ending in a newline.
     ///
-    /// `*` marks the best of each column, in every style. Below stand the unit, a line on what each column means, and
-    /// the sizes of the groups.
+    /// `*` marks the best of each column, in every style. Below stand the unit, a line on what each
+    /// column means, and the sizes of the groups.
     pub fn text(&self, style: Style) -> String {
         self.sheet(false).text(style)
     }
@@ -22,7 +22,8 @@ impl Table {
         let mark = if marked { "; * best of its column" } else { "" };
         let lone = self.rows.iter().any(|row| row.groups.len() == 1);
         let spread = if lone { "; one seed has no spread (–)" } else { "" };
-        let unit = format!("Percent, mean ± standard deviation over {}{spread}{mark}.", self.seeds());
+        let unit =
+            format!("Percent, mean ± standard deviation over {}{spread}{mark}.", self.seeds());
         let runs: Vec<Remarked<'_>> = self.rows.iter().map(Row::remarked).collect();
         let mut notes = vec![unit];
         // What is wrong with a run comes before what its numbers mean.
@@ -30,8 +31,11 @@ impl Table {
         if !warned.is_empty() {
             notes.push(String::new());
             notes.extend(warned.iter().flat_map(|text| remarks::sentence("Warning", text, NAME)));
-            notes
-                .extend(remarks::not_ranked(&runs).iter().flat_map(|text| remarks::sentence("Not ranked", text, NAME)));
+            notes.extend(
+                remarks::not_ranked(&runs)
+                    .iter()
+                    .flat_map(|text| remarks::sentence("Not ranked", text, NAME)),
+            );
         }
         notes.push(String::new());
         for column in self.columns() {

@@ -30,7 +30,8 @@ pub enum State {
     Broken,
 }
 
-/// A run as far as it can be seen. What cannot be read is missing here and named in [`RunView::problems`].
+/// A run as far as it can be seen. What cannot be read is missing here and named in
+/// [`RunView::problems`].
 #[derive(Debug)]
 pub struct RunView {
     /// The folder.
@@ -74,11 +75,14 @@ impl RunView {
         };
         if depth >= Depth::Course {
             view.rounds = optional(&folder, RunFolder::ROUNDS, Rounds::read, &mut view.problems);
-            view.divisions = optional(&folder, RunFolder::DIVISIONS, Divisions::read, &mut view.problems);
-            view.diagnoses = optional(&folder, RunFolder::DIAGNOSTICS, Diagnoses::read, &mut view.problems);
+            view.divisions =
+                optional(&folder, RunFolder::DIVISIONS, Divisions::read, &mut view.problems);
+            view.diagnoses =
+                optional(&folder, RunFolder::DIAGNOSTICS, Diagnoses::read, &mut view.problems);
         }
         if depth >= Depth::Whole {
-            view.predictions = optional(&folder, RunFolder::PREDICTIONS, Predictions::read, &mut view.problems);
+            view.predictions =
+                optional(&folder, RunFolder::PREDICTIONS, Predictions::read, &mut view.problems);
         }
         let broken = view.rounds.iter().flat_map(|rounds| &rounds.problems);
         view.problems.extend(broken.map(|problem| format!("{}: {problem}", RunFolder::ROUNDS)));
@@ -108,7 +112,8 @@ impl RunView {
                 let told = format!("seed {}: expected {most} rounds, found {found}", seed.seed);
                 self.problems.push(format!("{}: {told}: the file was cut off", RunFolder::ROUNDS));
             } else if cut {
-                self.problems.push(format!("{}: the file was cut off in its last line", RunFolder::ROUNDS));
+                self.problems
+                    .push(format!("{}: the file was cut off in its last line", RunFolder::ROUNDS));
             }
         }
     }
@@ -122,14 +127,24 @@ impl RunView {
         };
         // A file that a list names under a changed name would pass for one that has no line.
         let nowhere = |name: &&str| !RunFolder::is_of_run(name) && !folder.file(name).exists();
-        let told = |name: &str| format!("{}: expected `{name}`, found no such file", RunFolder::CHECKSUMS);
+        let told =
+            |name: &str| format!("{}: expected `{name}`, found no such file", RunFolder::CHECKSUMS);
         self.problems.extend(sums.names().filter(nowhere).map(told));
         let read = [
             (Depth::Glance, &[RunFolder::SUMMARY, RunFolder::CONFIG][..]),
             (Depth::Course, &[RunFolder::ROUNDS, RunFolder::DIVISIONS, RunFolder::DIAGNOSTICS]),
-            (Depth::Whole, &[RunFolder::PREDICTIONS, RunFolder::PARTITION, RunFolder::MODEL, RunFolder::REPORT]),
+            (
+                Depth::Whole,
+                &[
+                    RunFolder::PREDICTIONS,
+                    RunFolder::PARTITION,
+                    RunFolder::MODEL,
+                    RunFolder::REPORT,
+                ],
+            ),
         ];
-        for name in read.iter().filter(|(needed, _)| depth >= *needed).flat_map(|(_, names)| *names) {
+        for name in read.iter().filter(|(needed, _)| depth >= *needed).flat_map(|(_, names)| *names)
+        {
             // Earlier versions gave the report no line.
             if *name == RunFolder::REPORT && !sums.has(name) {
                 continue;
@@ -153,7 +168,9 @@ impl RunView {
 
     /// Where the run stands.
     pub fn state(&self) -> State {
-        let begun = self.settings.is_some() || self.rounds.is_some() || self.path.join(RunFolder::ROUNDS).is_file();
+        let begun = self.settings.is_some()
+            || self.rounds.is_some()
+            || self.path.join(RunFolder::ROUNDS).is_file();
         match &self.summary {
             Some(_) => State::Finished,
             None if begun => State::Unfinished,
@@ -187,7 +204,8 @@ impl RunView {
         self.summary.as_ref().map(|summary| summary.method.as_str()).or(setting)
     }
 
-    /// Whether it is FedAvg without boosts: what others are compared with where no order of runs was given.
+    /// Whether it is FedAvg without boosts: what others are compared with where no order of runs
+    /// was given.
     pub fn is_base(&self) -> bool {
         let boosted = self.summary.as_ref().is_some_and(|summary| !summary.boost.is_empty());
         self.method() == Some("fedavg") && !boosted
@@ -199,7 +217,8 @@ impl RunView {
         self.summary.as_ref().map(|summary| summary.dataset.as_str()).or(setting)
     }
 
-    /// Rounds that are over, and how many there will be over all seeds, if the configuration says so.
+    /// Rounds that are over, and how many there will be over all seeds, if the configuration says
+    /// so.
     pub fn progress(&self) -> (usize, Option<usize>) {
         let settings = self.settings.as_ref();
         let seeds = settings.and_then(|s| s.keys.get("seeds")).map(|list| list.split(',').count());
@@ -212,12 +231,17 @@ impl RunView {
     }
 }
 
-/// What runs are called beside each other: by their folders, and by the folder above where two would be called the same.
+/// What runs are called beside each other: by their folders, and by the folder above where two
+/// would be called the same.
 pub(crate) fn distinct_names(views: &[RunView]) -> Vec<String> {
     let count = |name: &str| views.iter().filter(|view| view.name == name).count();
     let mut names: Vec<String> = Vec::new();
     for view in views {
-        let above = view.path.parent().and_then(Path::file_name).map(|above| above.to_string_lossy().into_owned());
+        let above = view
+            .path
+            .parent()
+            .and_then(Path::file_name)
+            .map(|above| above.to_string_lossy().into_owned());
         let name = match above.filter(|_| count(&view.name) > 1) {
             Some(above) => format!("{above}/{}", view.name),
             None => view.name.clone(),
@@ -231,7 +255,11 @@ pub(crate) fn distinct_names(views: &[RunView]) -> Vec<String> {
 /// What a folder is called: the last part of its path.
 pub(crate) fn name_of(path: &Path) -> String {
     let last = path.file_name().map(|name| name.to_string_lossy().into_owned());
-    let full = || path.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+    let full = || {
+        path.canonicalize()
+            .ok()
+            .and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+    };
     last.or_else(full).unwrap_or_else(|| path.display().to_string())
 }
 

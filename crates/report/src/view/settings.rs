@@ -41,7 +41,8 @@ impl Settings {
 
     /// The keys in which two configurations differ, with both values; a missing one is empty.
     pub fn differences<'a>(&'a self, other: &'a Self) -> Vec<(&'a str, &'a str, &'a str)> {
-        let all: std::collections::BTreeSet<&String> = self.keys.keys().chain(other.keys.keys()).collect();
+        let all: std::collections::BTreeSet<&String> =
+            self.keys.keys().chain(other.keys.keys()).collect();
         let of = |settings: &'a Self, key: &str| settings.keys.get(key).map_or("", String::as_str);
         let both = all.into_iter().map(|key| (&key[..], of(self, key), of(other, key)));
         both.filter(|(_, a, b)| a != b).collect()

@@ -2,12 +2,14 @@
 
 use boostfgl_fairness::{GroupSizes, Percent, Readings, Scores};
 use boostfgl_report::{
-    Cell, CellCost, CellRecord, CellStore, Comparison, ComparisonView, Contender, Detail, Measured, Outcome, Point,
+    Cell, CellCost, CellRecord, CellStore, Comparison, ComparisonView, Contender, Detail, Measured,
+    Outcome, Point,
 };
 use std::path::Path;
 
-/// The folder of a comparison of `base` and `other` on `cora` and `small`, two seeds and two rounds each. The accuracy of the last
-/// round is 50 and one more for every step of dataset, method and seed; that of the first is half of it.
+/// The folder of a comparison of `base` and `other` on `cora` and `small`, two seeds and two rounds
+/// each. The accuracy of the last round is 50 and one more for every step of dataset, method and
+/// seed; that of the first is half of it.
 pub(crate) fn compared(folder: &Path) -> ComparisonView {
     let methods = ["base", "other"].map(|label| Contender {
         label: label.into(),
@@ -19,8 +21,13 @@ pub(crate) fn compared(folder: &Path) -> ComparisonView {
     let cell = |dataset: usize, method: usize, seed: u64| {
         let accuracy = (50 + 4 * dataset + 2 * method) as f64 + seed as f64;
         let pooled = |value: f64| Readings { pooled: Some(value), present: None, client: None };
-        let scores = Scores { accuracy: pooled(accuracy), hete_min_f1: pooled(accuracy / 2.0), ..Scores::default() };
-        let cost = CellCost { cpu_seconds: 1.0, bytes_up: 10, client_rounds: 2, ..CellCost::default() };
+        let scores = Scores {
+            accuracy: pooled(accuracy),
+            hete_min_f1: pooled(accuracy / 2.0),
+            ..Scores::default()
+        };
+        let cost =
+            CellCost { cpu_seconds: 1.0, bytes_up: 10, client_rounds: 2, ..CellCost::default() };
         let digest = format!("{dataset}-{method}-{seed}");
         let measured = Measured {
             scores: Percent(scores),
@@ -49,8 +56,9 @@ pub(crate) fn compared(folder: &Path) -> ComparisonView {
         store.keep(&digest, record).unwrap();
         Cell { seed, outcome: Outcome::Done(Box::new(measured)), peak_bytes: 0 }
     };
-    let cells =
-        |dataset: usize| (0..2).map(|method| (0..2).map(|seed| cell(dataset, method, seed)).collect()).collect();
+    let cells = |dataset: usize| {
+        (0..2).map(|method| (0..2).map(|seed| cell(dataset, method, seed)).collect()).collect()
+    };
     let datasets = vec![("cora".to_owned(), cells(0)), ("small".to_owned(), cells(1))];
     let comparison = Comparison::new(0, methods.to_vec(), vec![0, 1], datasets);
     std::fs::write(folder.join(Comparison::FILE), comparison.to_json()).unwrap();

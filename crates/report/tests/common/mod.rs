@@ -3,8 +3,8 @@
 use boostfgl_fairness::{GroupSizes, Readings, Scores};
 use boostfgl_report::{RunTotals, SeedSummary, Summary};
 
-/// A run on `cora`; per seed accuracy, Overall-F1, Hete-F1 and Hete-min-F1 as fractions. Two of seven classes are
-/// present in the last group, or no node at all if its value is `None`.
+/// A run on `cora`; per seed accuracy, Overall-F1, Hete-F1 and Hete-min-F1 as fractions. Two of
+/// seven classes are present in the last group, or no node at all if its value is `None`.
 pub(crate) fn run(method: &str, boost: &[&str], seeds: &[[Option<f64>; 4]]) -> Summary {
     let seeds = seeds.iter().enumerate().map(|(seed, &[accuracy, overall, hete, hete_min])| {
         let same = |value| Readings { pooled: value, present: value, client: value };

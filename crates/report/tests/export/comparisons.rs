@@ -14,10 +14,13 @@ fn every_cell_metric_and_round_is_a_row() {
     let formats = Format::parse("csv,json,latex,markdown,tensorboard").unwrap();
     let written = export_comparisons(&views, &Metrics::default(), &formats, &to).unwrap();
     let read = |name: &str| fs::read_to_string(to.join(name)).unwrap();
-    let rows = |name: &str| read(name).lines().map(|line| line.split(',').map(str::to_owned).collect()).collect();
+    let rows = |name: &str| {
+        read(name).lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
+    };
 
     let cells: Vec<Vec<String>> = rows("cells.csv");
-    let expected = ["comparison", "dataset", "method", "evaluated", "seed", "state", "accuracy_pooled"];
+    let expected =
+        ["comparison", "dataset", "method", "evaluated", "seed", "state", "accuracy_pooled"];
     assert_eq!(cells[0][..7], expected);
     // Two datasets, methods and seeds of each of two comparisons.
     assert_eq!(cells.len(), 1 + 2 * 8);
@@ -27,7 +30,11 @@ fn every_cell_metric_and_round_is_a_row() {
     let differences: Vec<Vec<String>> = rows("differences.csv");
     let row = |dataset: &str, method: &str, metric: &str| {
         let same = |row: &&Vec<String>| row[..3] == ["c", dataset, method] && row[4] == metric;
-        differences.iter().find(same).unwrap_or_else(|| panic!("{dataset} {method} {metric}")).clone()
+        differences
+            .iter()
+            .find(same)
+            .unwrap_or_else(|| panic!("{dataset} {method} {metric}"))
+            .clone()
     };
     assert_eq!(differences[0][4..9], ["metric", "base", "mean", "std", "difference"]);
     assert_eq!(row("cora", "other", "accuracy")[5..7], ["base", "52.5"]);
@@ -43,13 +50,22 @@ fn every_cell_metric_and_round_is_a_row() {
     assert_eq!(curves.len(), 1 + 2 * 8 * 2);
     assert_eq!(curves[1][..8], ["c", "cora", "base", "global", "0", "1", "1", "25"]);
     let json: serde_json::Value = serde_json::from_str(&read("curves.json")).unwrap();
-    assert_eq!((json.as_array().unwrap().len(), &json[1]["accuracy_pooled"]), (32, &serde_json::json!(50.0)));
+    assert_eq!(
+        (json.as_array().unwrap().len(), &json[1]["accuracy_pooled"]),
+        (32, &serde_json::json!(50.0))
+    );
 
     assert!(read("comparisons.tex").contains("\\multicolumn{2}{c}{cora}"));
-    assert!(read("comparisons.md").starts_with("## Methods by datasets\n\n| Method | cora (Accuracy) |"));
+    assert!(
+        read("comparisons.md")
+            .starts_with("## Methods by datasets\n\n| Method | cora (Accuracy) |")
+    );
     let events = written.iter().filter(|path| path.starts_with(to.join("tensorboard")));
     assert_eq!(events.count(), 16);
-    assert!(to.join("tensorboard/c-2/small/other/seed1/events.out.tfevents.0000000000.boostfgl").is_file());
+    assert!(
+        to.join("tensorboard/c-2/small/other/seed1/events.out.tfevents.0000000000.boostfgl")
+            .is_file()
+    );
     for table in ["cells.json", "differences.json", "curves.json"] {
         assert!(is_table(&to.join(table)), "{table}");
     }
@@ -62,9 +78,11 @@ fn figures_show_what_a_comparison_measured_each_picture_once() {
     let view = compared(&place.path().join("c"));
     let drawn = |figure: &Figure| figure.charts(&Results::of_comparison(figure.experiment, &view));
     let own: Vec<&Figure> = FIGURES.iter().filter(|figure| figure.same_as.is_none()).collect();
-    let named: Vec<&str> = own.iter().filter(|figure| !drawn(figure).is_empty()).map(|figure| figure.name).collect();
+    let named: Vec<&str> =
+        own.iter().filter(|figure| !drawn(figure).is_empty()).map(|figure| figure.name).collect();
     assert_eq!(named, ["convergence", "runtime", "table1"]);
-    let mut pictures: Vec<String> = own.iter().flat_map(|figure| drawn(figure)).map(|chart| chart.svg).collect();
+    let mut pictures: Vec<String> =
+        own.iter().flat_map(|figure| drawn(figure)).map(|chart| chart.svg).collect();
     let all = pictures.len();
     pictures.sort();
     pictures.dedup();
@@ -72,10 +90,20 @@ fn figures_show_what_a_comparison_measured_each_picture_once() {
     // What is left out would be a picture that is there.
     for figure in FIGURES.iter().filter(|figure| figure.same_as.is_some()) {
         let other = Figure::named(figure.same_as.unwrap()).unwrap();
-        assert!(other.same_as.is_none() && drawn(figure)[0].svg == drawn(other)[0].svg, "{}", figure.name);
+        assert!(
+            other.same_as.is_none() && drawn(figure)[0].svg == drawn(other)[0].svg,
+            "{}",
+            figure.name
+        );
     }
     let accuracy = &drawn(Figure::named("convergence").unwrap())[0];
     let csv = accuracy.csv();
-    assert!(accuracy.title.starts_with("Accuracy over rounds, cora") && csv.starts_with("round,"), "{csv}");
-    assert!(csv.lines().nth(2).unwrap().starts_with("2,50.5,"), "mean of 50 and 51 in the last round\n{csv}");
+    assert!(
+        accuracy.title.starts_with("Accuracy over rounds, cora") && csv.starts_with("round,"),
+        "{csv}"
+    );
+    assert!(
+        csv.lines().nth(2).unwrap().starts_with("2,50.5,"),
+        "mean of 50 and 51 in the last round\n{csv}"
+    );
 }

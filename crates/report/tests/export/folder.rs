@@ -2,7 +2,9 @@
 
 use boostfgl_fairness::{Evaluation, Percent, Question};
 use boostfgl_graph::{Labels, Role};
-use boostfgl_report::{Depth, Prediction, PredictionsWriter, Round, RoundClient, RoundsWriter, RunView, Summary};
+use boostfgl_report::{
+    Depth, Prediction, PredictionsWriter, Round, RoundClient, RoundsWriter, RunView, Summary,
+};
 use std::path::Path;
 
 /// Writes the folder `name` of a finished run with three rounds per seed and reads it whole.

@@ -37,7 +37,9 @@ fn views(place: &Path) -> Vec<RunView> {
 
 fn exported(views: &[RunView], formats: &str, to: &Path) -> Vec<String> {
     let written = export(views, &Format::parse(formats).unwrap(), to).unwrap();
-    let name = |path: &std::path::PathBuf| path.strip_prefix(to).unwrap().to_str().unwrap().replace('\\', "/");
+    let name = |path: &std::path::PathBuf| {
+        path.strip_prefix(to).unwrap().to_str().unwrap().replace('\\', "/")
+    };
     written.iter().map(name).collect()
 }
 

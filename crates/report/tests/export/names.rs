@@ -25,7 +25,9 @@ fn named(place: &Path, [name, method, dataset, node, class]: &[String; 5]) -> Ru
         settings: None,
         rounds: None,
         divisions: None,
-        predictions: Some(Predictions { seeds: vec![SeedPredictions { seed: u64::MAX, rows: vec![row] }] }),
+        predictions: Some(Predictions {
+            seeds: vec![SeedPredictions { seed: u64::MAX, rows: vec![row] }],
+        }),
         diagnoses: None,
         problems: Vec::new(),
     }

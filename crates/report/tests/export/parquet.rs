@@ -9,7 +9,10 @@ use serde_json::json as value;
 pub(super) fn rows(path: &Path) -> Vec<BTreeMap<String, Value>> {
     let file = SerializedFileReader::new(std::fs::File::open(path).unwrap()).unwrap();
     let rows = file.get_row_iter(None).unwrap().map(Result::unwrap);
-    rows.map(|row| row.get_column_iter().map(|(name, field)| (name.clone(), typed(field))).collect()).collect()
+    rows.map(|row| {
+        row.get_column_iter().map(|(name, field)| (name.clone(), typed(field))).collect()
+    })
+    .collect()
 }
 
 fn typed(field: &Field) -> Value {
@@ -57,6 +60,10 @@ fn files_are_the_same_every_time() {
     let written = exported(&views, "all", &a);
     assert_eq!(exported(&views, "all", &b), written);
     for name in written {
-        assert_eq!(std::fs::read(a.join(&name)).unwrap(), std::fs::read(b.join(&name)).unwrap(), "{name}");
+        assert_eq!(
+            std::fs::read(a.join(&name)).unwrap(),
+            std::fs::read(b.join(&name)).unwrap(),
+            "{name}"
+        );
     }
 }

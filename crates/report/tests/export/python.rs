@@ -1,6 +1,7 @@
 //! The programs that exports are for, asked what they read.
 //!
-//! `cargo xtask test` makes a Python environment with them and names its interpreter in `BOOSTFGL_PYTHON`.
+//! `cargo xtask test` makes a Python environment with them and names its interpreter in
+//! `BOOSTFGL_PYTHON`.
 
 use super::*;
 use std::process::Command;
@@ -10,7 +11,10 @@ const VARIABLE: &str = "BOOSTFGL_PYTHON";
 /// What a script prints as JSON, or `None` after saying what is left out.
 fn python(what: &str, script: &str, arguments: &[&Path]) -> Option<Value> {
     let Some(python) = std::env::var_os(VARIABLE).filter(|python| !python.is_empty()) else {
-        eprintln!("left out: {what} is not asked what it reads (set {VARIABLE} to an interpreter that has it)");
+        eprintln!(
+            "left out: {what} is not asked what it reads (set {VARIABLE} to an interpreter that \
+             has it)"
+        );
         return None;
     };
     let output = Command::new(python).arg("-c").arg(script).args(arguments).output().unwrap();
@@ -33,16 +37,24 @@ print(json.dumps([table(path) for path in sys.argv[1:]]))
     exported(&views(place.path()), "json,parquet", place.path());
     let names = ["runs", "rounds", "clients", "predictions"];
     let paths = names.map(|name| place.path().join(format!("{name}.parquet")));
-    let Some(read) = python("pyarrow", SCRIPT, &paths.each_ref().map(std::path::PathBuf::as_path)) else { return };
+    let Some(read) = python("pyarrow", SCRIPT, &paths.each_ref().map(std::path::PathBuf::as_path))
+    else {
+        return;
+    };
     for (at, name) in names[..3].iter().enumerate() {
-        let rows: Value = serde_json::to_value(json(place.path().join(format!("{name}.json")))).unwrap();
+        let rows: Value =
+            serde_json::to_value(json(place.path().join(format!("{name}.json")))).unwrap();
         assert_eq!(read[at]["rows"], rows, "{name}");
     }
     assert_eq!(read[3]["rows"], serde_json::to_value(parquet::rows(&paths[3])).unwrap());
     let schema = &read[3]["schema"];
     assert_eq!(schema["seed"], serde_json::json!(["uint64", false]));
     assert_eq!(schema["label"], serde_json::json!(["string", true]));
-    assert_eq!(schema["minority"], serde_json::json!(["bool", true]), "a node may be in neither group");
+    assert_eq!(
+        schema["minority"],
+        serde_json::json!(["bool", true]),
+        "a node may be in neither group"
+    );
     assert_eq!(read[1]["schema"]["round"], serde_json::json!(["int64", false]));
     assert_eq!(read[1]["schema"]["hete_f1_pooled"], serde_json::json!(["double", true]));
 }
@@ -62,19 +74,29 @@ print(json.dumps([curves(folder) for folder in sys.argv[1:]]))
     let place = tempfile::tempdir().unwrap();
     let views = views(place.path());
     exported(&views, "tensorboard", place.path());
-    let seeds = [0, 1].map(|seed| place.path().join(format!("tensorboard/cora-boostfgl/seed{seed}")));
-    let Some(read) = python("TensorBoard", SCRIPT, &seeds.each_ref().map(std::path::PathBuf::as_path)) else { return };
+    let seeds =
+        [0, 1].map(|seed| place.path().join(format!("tensorboard/cora-boostfgl/seed{seed}")));
+    let Some(read) =
+        python("TensorBoard", SCRIPT, &seeds.each_ref().map(std::path::PathBuf::as_path))
+    else {
+        return;
+    };
     for (seed, read) in (0u64..).zip(read.as_array().unwrap()) {
         assert_eq!(read["version"], 2.0);
         let rounds = views[1].rounds.as_ref().unwrap();
         let rounds: Vec<_> = rounds.rounds.iter().filter(|round| round.seed == seed).collect();
         let curve = |value: &dyn Fn(&boostfgl_report::Round) -> Option<f64>| -> Value {
-            let point = |round: &&boostfgl_report::Round| Some((round.round, f64::from(value(round)? as f32)));
+            let point = |round: &&boostfgl_report::Round| {
+                Some((round.round, f64::from(value(round)? as f32)))
+            };
             serde_json::to_value(rounds.iter().filter_map(point).collect::<Vec<_>>()).unwrap()
         };
         let scalars = &read["scalars"];
         assert_eq!(scalars["loss"], curve(&|round| Some(round.loss)));
-        assert_eq!(scalars["hete_f1/pooled"], curve(&|round| round.metrics.as_ref()?.0.scores.hete_f1.pooled));
+        assert_eq!(
+            scalars["hete_f1/pooled"],
+            curve(&|round| round.metrics.as_ref()?.0.scores.hete_f1.pooled)
+        );
         assert_eq!(scalars["accuracy/validation"], curve(&|round| round.val_accuracy));
         assert_eq!(scalars["trust/client1"], curve(&|round| round.clients.get(1)?.trust));
         assert_eq!(scalars["bytes/down"], curve(&|round| Some(round.bytes_down as f64)));

@@ -11,7 +11,9 @@ fn every_row_is_there_in_csv_and_json() {
     let written = exported(&views, "csv,json", &to);
     let tables = ["runs.csv", "rounds.csv", "clients.csv", "predictions.csv"];
     assert_eq!(written, [&tables[..], &["runs.json", "rounds.json", "clients.json"]].concat());
-    for (name, rows) in [("runs", 3), ("rounds", 3 * 2 * 3), ("clients", 3 * 2 * 3 * 2), ("predictions", 3 * 2 * 5)] {
+    for (name, rows) in
+        [("runs", 3), ("rounds", 3 * 2 * 3), ("clients", 3 * 2 * 3 * 2), ("predictions", 3 * 2 * 5)]
+    {
         let text = csv(to.join(format!("{name}.csv")));
         assert_eq!(text.len(), rows, "{name}");
         if name == "predictions" {
@@ -48,13 +50,19 @@ fn numbers_are_those_of_the_run() {
     assert_eq!(summary["bytes_up"], value!(whole.bytes.up));
 
     let round = &json(place.path().join("rounds.json"))[2 * 3 + 3 + 2];
-    assert_eq!([&round["run"], &round["seed"], &round["round"]], [&value!("cora-boostfgl"), &value!(1), &value!(3)]);
+    assert_eq!(
+        [&round["run"], &round["seed"], &round["round"]],
+        [&value!("cora-boostfgl"), &value!(1), &value!(3)]
+    );
     let known = &views[1].rounds.as_ref().unwrap().rounds[5];
     let scores = &known.metrics.as_ref().unwrap().0.scores;
     assert_eq!(round["overall_f1_present"], value!(scores.overall_f1.present));
     assert_eq!(round["loss"], value!(known.loss));
     let unevaluated = &json(place.path().join("rounds.json"))[1];
-    assert_eq!((&unevaluated["val_accuracy"], &unevaluated["accuracy_pooled"]), (&Value::Null, &Value::Null));
+    assert_eq!(
+        (&unevaluated["val_accuracy"], &unevaluated["accuracy_pooled"]),
+        (&Value::Null, &Value::Null)
+    );
 
     // Client 1 takes no part in the third round, yet is judged.
     let client = &csv(place.path().join("clients.csv"))[5];
@@ -82,14 +90,27 @@ fn datasets_are_apart_in_latex_and_markdown() {
     assert_eq!(latex.matches("\\begin{table}").count(), 4, "{latex}");
     assert!(latex.contains("\\caption{wiki\\_cs: percent"), "{latex}");
     assert!(latex.contains("\\caption{wiki\\_cs, other readings: percent"), "{latex}");
-    assert!(latex.contains("boostfgl & \\textbf{85.5 $\\pm$ 0.7} & \\textbf{75.5 $\\pm$ 0.7}"), "{latex}");
-    assert!(latex.contains("    fedavg (twin) & 80.5") && latex.contains("    fedavg (again\\_1) & 80.5"), "{latex}");
+    assert!(
+        latex.contains("boostfgl & \\textbf{85.5 $\\pm$ 0.7} & \\textbf{75.5 $\\pm$ 0.7}"),
+        "{latex}"
+    );
+    assert!(
+        latex.contains("    fedavg (twin) & 80.5")
+            && latex.contains("    fedavg (again\\_1) & 80.5"),
+        "{latex}"
+    );
     assert!(latex.contains("    fedavg & 80.5"), "alone on its dataset: {latex}");
-    assert!(latex.ends_with("% Without a summary, and so in no table: empty \\& broken (broken).\n"), "{latex}");
+    assert!(
+        latex.ends_with("% Without a summary, and so in no table: empty \\& broken (broken).\n"),
+        "{latex}"
+    );
 
     let markdown = std::fs::read_to_string(place.path().join("runs.md")).unwrap();
     let heads: Vec<&str> = markdown.lines().filter(|line| line.starts_with('#')).collect();
-    assert_eq!(heads, ["## cora", "### cora: other readings", "## wiki_cs", "### wiki_cs: other readings"]);
+    assert_eq!(
+        heads,
+        ["## cora", "### cora: other readings", "## wiki_cs", "### wiki_cs: other readings"]
+    );
     assert!(markdown.contains("| boostfgl | **85.5 ± 0.7** |"), "{markdown}");
 }
 
@@ -119,7 +140,10 @@ fn unfinished_runs_have_what_they_have() {
     let written = exported(&views, "all", place.path());
     assert!(!written.iter().any(|name| name.starts_with("predictions")), "{written:?}");
     let summary = json(place.path().join("runs.json"));
-    assert_eq!((&summary[1]["state"], &summary[1]["accuracy_pooled_mean"]), (&value!("unfinished"), &Value::Null));
+    assert_eq!(
+        (&summary[1]["state"], &summary[1]["accuracy_pooled_mean"]),
+        (&value!("unfinished"), &Value::Null)
+    );
     assert_eq!(json(place.path().join("rounds.json")).len(), 12);
     let nothing = place.path().join("nothing");
     let written = exported(&[], "all", &nothing);

@@ -8,13 +8,16 @@ const FILE: &str = "events.out.tfevents.0000000000.boostfgl";
 /// The events of a file; every length and checksum must be right.
 fn events(path: &Path) -> Vec<Vec<u8>> {
     let bytes = std::fs::read(path).unwrap();
-    let masked = |bytes: &[u8]| crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8).to_le_bytes();
+    let masked = |bytes: &[u8]| {
+        crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8).to_le_bytes()
+    };
     let mut rest = &bytes[..];
     let mut events = Vec::new();
     while !rest.is_empty() {
         let (length, after) = rest.split_at(8);
         assert_eq!(after[..4], masked(length));
-        let (event, after) = after[4..].split_at(u64::from_le_bytes(length.try_into().unwrap()) as usize);
+        let (event, after) =
+            after[4..].split_at(u64::from_le_bytes(length.try_into().unwrap()) as usize);
         assert_eq!(after[..4], masked(event));
         events.push(event.to_vec());
         rest = &after[4..];
@@ -36,7 +39,8 @@ fn fields(mut bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
         let content = match key & 7 {
             0 => varint(&mut bytes).to_le_bytes().to_vec(),
             wire => {
-                let length = [0, 8, varint_if(wire == 2, &mut bytes, varint), 0, 0, 4][wire as usize];
+                let length =
+                    [0, 8, varint_if(wire == 2, &mut bytes, varint), 0, 0, 4][wire as usize];
                 let (content, rest) = bytes.split_at(length as usize);
                 bytes = rest;
                 content.to_vec()
@@ -56,7 +60,10 @@ fn scalars(event: &[u8]) -> (f64, u64, BTreeMap<String, f32>) {
     let [(1, time), (2, step), (5, summary)] = &fields(event)[..] else { panic!("{event:?}") };
     let value = |(_, value): &(u64, Vec<u8>)| {
         let [(1, tag), (2, number)] = &fields(value)[..] else { panic!("{value:?}") };
-        (String::from_utf8(tag.clone()).unwrap(), f32::from_le_bytes(number[..].try_into().unwrap()))
+        (
+            String::from_utf8(tag.clone()).unwrap(),
+            f32::from_le_bytes(number[..].try_into().unwrap()),
+        )
     };
     let number = |bytes: &[u8]| <[u8; 8]>::try_from(bytes).unwrap();
     let values = fields(summary).iter().map(value).collect();
@@ -68,7 +75,8 @@ fn every_round_is_an_event_of_its_seed() {
     let place = tempfile::tempdir().unwrap();
     let views = views(place.path());
     let changed = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
-    let rounds = std::fs::File::options().append(true).open(place.path().join("wiki/rounds.jsonl")).unwrap();
+    let rounds =
+        std::fs::File::options().append(true).open(place.path().join("wiki/rounds.jsonl")).unwrap();
     rounds.set_modified(changed).unwrap();
     let written = exported(&views, "tensorboard", place.path());
     assert_eq!(written.len(), 6);
@@ -85,7 +93,11 @@ fn every_round_is_an_event_of_its_seed() {
         assert!((time - (1e9 - 0.3 * (2 - at) as f64)).abs() < 1e-6, "{time}");
         assert_eq!(values["loss"], round.loss as f32);
         assert_eq!((values["bytes/up"], values["weight/client0"]), (2001.0, 1.0 / 3.0));
-        assert_eq!(values.contains_key("trust/client1"), at != 2, "client 1 takes no part in the third");
+        assert_eq!(
+            values.contains_key("trust/client1"),
+            at != 2,
+            "client 1 takes no part in the third"
+        );
         let scores = round.metrics.as_ref().map(|metrics| metrics.0.scores);
         let client = scores.and_then(|scores| scores.hete_f1.client);
         assert_eq!(values.get("hete_f1/client").copied(), client.map(|x| x as f32));

@@ -28,7 +28,13 @@ impl Compared {
 }
 
 fn read(folder: &Run, files: &Files) -> Glance {
-    let changed = files.stamps.iter().flatten().map(|stamp| stamp.modified).max().unwrap_or(SystemTime::UNIX_EPOCH);
+    let changed = files
+        .stamps
+        .iter()
+        .flatten()
+        .map(|stamp| stamp.modified)
+        .max()
+        .unwrap_or(SystemTime::UNIX_EPOCH);
     let mut glance = Glance {
         name: folder.name.clone(),
         kind: Kind::Comparison,
@@ -47,8 +53,10 @@ fn read(folder: &Run, files: &Files) -> Glance {
     match Comparison::read(folder.path.join(Comparison::FILE)) {
         Ok(comparison) => {
             let names = |of: Vec<&str>| of.join(", ");
-            glance.dataset = Some(names(comparison.datasets.iter().map(|block| &block.name[..]).collect()));
-            glance.label = names(comparison.methods.iter().map(|method| &method.label[..]).collect());
+            glance.dataset =
+                Some(names(comparison.datasets.iter().map(|block| &block.name[..]).collect()));
+            glance.label =
+                names(comparison.methods.iter().map(|method| &method.label[..]).collect());
             let (ran, cells) = comparison.progress();
             glance.rounds = (ran, Some(cells));
             glance.state = State::Finished;

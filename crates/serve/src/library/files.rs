@@ -77,8 +77,11 @@ impl Files {
     pub(super) fn of_comparison(root: &Path, folder: &Path) -> Self {
         let mut files = Self::look(root, folder, &COMPARISON);
         let cells = folder.join(CellStore::FOLDER).read_dir().into_iter().flatten().flatten();
-        let mut names: Vec<String> =
-            cells.filter_map(|cell| Some(format!("{}/{}", CellStore::FOLDER, cell.file_name().to_str()?))).collect();
+        let mut names: Vec<String> = cells
+            .filter_map(|cell| {
+                Some(format!("{}/{}", CellStore::FOLDER, cell.file_name().to_str()?))
+            })
+            .collect();
         names.sort();
         let cells = Self::look(root, folder, &names.iter().map(String::as_str).collect::<Vec<_>>());
         files.stamps.extend(cells.stamps);
@@ -106,14 +109,16 @@ impl Files {
     }
 }
 
-/// A file that may be read, nothing if there is none, or why it must not: a link could show a file from elsewhere as the
-/// configuration of a run, and a pipe would keep its reader waiting for ever.
+/// A file that may be read, nothing if there is none, or why it must not: a link could show a file
+/// from elsewhere as the configuration of a run, and a pipe would keep its reader waiting for ever.
 fn inspect(root: &Path, path: &Path) -> Result<Option<Metadata>, &'static str> {
     let Ok(mut file) = path.symlink_metadata() else { return Ok(None) };
     if file.is_symlink() {
         let Ok(target) = path.canonicalize() else { return Ok(None) };
         if !target.starts_with(root) {
-            return Err("expected a file, found a link that leads out of the folder; the run is not read");
+            return Err(
+                "expected a file, found a link that leads out of the folder; the run is not read",
+            );
         }
         let Ok(behind) = target.metadata() else { return Ok(None) };
         file = behind;

@@ -60,7 +60,9 @@ impl Standing {
             State::Broken => Self::Broken,
             State::Unfinished if has_summary => Self::Broken,
             // A file from the future was written just now by a clock that is ahead.
-            State::Unfinished if changed.elapsed().map_or(true, |age| age < RECENT) => Self::Running,
+            State::Unfinished if changed.elapsed().map_or(true, |age| age < RECENT) => {
+                Self::Running
+            }
             State::Unfinished => Self::Stopped,
         }
     }
@@ -80,7 +82,9 @@ impl Standing {
             Self::Finished => "It has its summary.",
             Self::Compared => "Methods side by side, as boostfgl compare wrote them.",
             Self::Running => "It wrote something within the last minute.",
-            Self::Stopped => "It wrote nothing for a minute or more: stopped, failed, or in a long round.",
+            Self::Stopped => {
+                "It wrote nothing for a minute or more: stopped, failed, or in a long round."
+            }
             Self::Broken => "It, or its summary, cannot be read.",
         }
     }
@@ -129,7 +133,8 @@ impl Remembered {
             [] => RunView::read(&run.path, Depth::Glance).ok()?,
             problems => super::unread(run.path.clone(), &run.name, problems.to_vec()),
         };
-        let unreadable = view.summary.is_none() && files.has_summary() || !files.problems.is_empty();
+        let unreadable =
+            view.summary.is_none() && files.has_summary() || !files.problems.is_empty();
         let state = if unreadable { State::Broken } else { view.state() };
         let scores = view.summary.as_ref().map(|summary| {
             let (mean, std) = (summary.mean.0, summary.std.0);
@@ -138,7 +143,11 @@ impl Remembered {
         });
         let total = view.progress().1;
         // Of a file that may lead elsewhere, not even the lines are counted.
-        let rounds = if files.problems.is_empty() { self.rounds(state, total, &run.path) } else { (0, total) };
+        let rounds = if files.problems.is_empty() {
+            self.rounds(state, total, &run.path)
+        } else {
+            (0, total)
+        };
         Some(Glance {
             name: run.name.clone(),
             kind: Kind::Run,
@@ -161,7 +170,8 @@ impl Remembered {
     }
 }
 
-/// Whole lines of a file that grows. Counting them is enough for a list and leaves the rounds unread.
+/// Whole lines of a file that grows. Counting them is enough for a list and leaves the rounds
+/// unread.
 #[derive(Debug, Default)]
 struct Lines {
     read: u64,

@@ -58,10 +58,16 @@ impl Library {
             path.canonicalize()
         };
         let root = open().map_err(|source| Error::Folder { path: path.to_path_buf(), source })?;
-        Ok(Self { root, glances: Mutex::default(), compared: Mutex::default(), reports: Mutex::default() })
+        Ok(Self {
+            root,
+            glances: Mutex::default(),
+            compared: Mutex::default(),
+            reports: Mutex::default(),
+        })
     }
 
-    /// Every run and comparison below the folder. Only folders that changed since the last look are read.
+    /// Every run and comparison below the folder. Only folders that changed since the last look are
+    /// read.
     pub(crate) fn shelf(&self) -> Shelf {
         let found = search::search(&self.root);
         let mut remembered = lock(&self.glances);
@@ -90,7 +96,8 @@ impl Library {
         self.place(name).filter(|path| search::is_run(path))
     }
 
-    /// Where a comparison is, by its path below the folder; nothing if that leads elsewhere or to no comparison.
+    /// Where a comparison is, by its path below the folder; nothing if that leads elsewhere or to
+    /// no comparison.
     pub(crate) fn locate_comparison(&self, name: &str) -> Option<PathBuf> {
         self.place(name).filter(|path| search::is_comparison(path))
     }
@@ -120,9 +127,11 @@ impl Library {
         }
     }
 
-    /// The report of these runs and comparisons, its title first; nothing if one of them is not there.
+    /// The report of these runs and comparisons, its title first; nothing if one of them is not
+    /// there.
     pub(crate) fn report(&self, names: &[String]) -> Option<(String, Arc<str>)> {
-        let stamps: Vec<Stamps> = names.iter().map(|name| self.stamps(name)).collect::<Option<_>>()?;
+        let stamps: Vec<Stamps> =
+            names.iter().map(|name| self.stamps(name)).collect::<Option<_>>()?;
         let same = |rendered: &Rendered| rendered.names == names && rendered.stamps == stamps;
         if let Some(rendered) = lock(&self.reports).iter().find(|rendered| same(rendered)) {
             return Some((rendered.title.clone(), Arc::clone(&rendered.main)));
@@ -134,7 +143,12 @@ impl Library {
         if reports.len() >= REMEMBERED_REPORTS {
             reports.remove(0);
         }
-        reports.push(Rendered { names: names.to_vec(), stamps, title: title.clone(), main: Arc::clone(&main) });
+        reports.push(Rendered {
+            names: names.to_vec(),
+            stamps,
+            title: title.clone(),
+            main: Arc::clone(&main),
+        });
         Some((title, main))
     }
 }
@@ -143,21 +157,26 @@ impl Library {
     /// The stamps of all files that a report of a run or a comparison is made from.
     fn stamps(&self, name: &str) -> Option<Stamps> {
         let of_run = self.locate(name).map(|path| self.files(&path));
-        let of_comparison = || Some(Files::of_comparison(&self.root, &self.locate_comparison(name)?));
+        let of_comparison =
+            || Some(Files::of_comparison(&self.root, &self.locate_comparison(name)?));
         Some(of_run.or_else(of_comparison)?.stamps)
     }
 
     fn put_together(&self, names: &[String]) -> Option<Report> {
         let (compared, runs): (Vec<&String>, Vec<&String>) =
             names.iter().partition(|name| self.locate_comparison(name).is_some());
-        let mut views = runs.into_iter().map(|name| self.view(name, Depth::Whole)).collect::<Option<Vec<_>>>()?;
+        let mut views = runs
+            .into_iter()
+            .map(|name| self.view(name, Depth::Whole))
+            .collect::<Option<Vec<_>>>()?;
         // The list has the newest run first; what others are compared with must not depend on that.
         views.sort_by_key(|view| !view.is_base());
         let mut report = Report::new(views);
         for name in compared {
             let path = self.locate_comparison(name)?;
             let files = Files::of_comparison(&self.root, &path);
-            // A link may lead elsewhere, and a pipe would keep its reader waiting: nothing is read then.
+            // A link may lead elsewhere, and a pipe would keep its reader waiting: nothing is read
+            // then.
             let read = files.problems.is_empty().then(|| ComparisonView::read(&path));
             let problems = match read {
                 None => files.problems,

@@ -32,14 +32,17 @@ pub(super) struct Found {
     pub(super) notes: Vec<String>,
 }
 
-/// All runs and comparisons below a folder. Links are passed over: what they lead to is outside, or found where it is.
+/// All runs and comparisons below a folder. Links are passed over: what they lead to is outside, or
+/// found where it is.
 pub(super) fn search(root: &Path) -> Found {
     let mut found = Found::default();
     let (mut visited, mut odd) = (0, 0);
     let mut ahead = vec![(Run { name: String::new(), path: root.to_path_buf() }, 0)];
     while let Some((folder, depth)) = ahead.pop() {
         if visited == MOST_FOLDERS {
-            found.notes.push(format!("Only the first {MOST_FOLDERS} folders were looked at; there are more."));
+            found.notes.push(format!(
+                "Only the first {MOST_FOLDERS} folders were looked at; there are more."
+            ));
             break;
         }
         visited += 1;
@@ -68,13 +71,16 @@ pub(super) fn search(root: &Path) -> Found {
         }
     }
     if odd > 0 {
-        found.notes.push(format!("Folders whose names cannot stand in an address are not listed: {odd}."));
+        found
+            .notes
+            .push(format!("Folders whose names cannot stand in an address are not listed: {odd}."));
     }
     found
 }
 
 fn below(folder: &Run, name: &str) -> Run {
-    let full = if folder.name.is_empty() { name.to_owned() } else { format!("{}/{name}", folder.name) };
+    let full =
+        if folder.name.is_empty() { name.to_owned() } else { format!("{}/{name}", folder.name) };
     Run { name: full, path: folder.path.join(name) }
 }
 
@@ -94,6 +100,7 @@ fn has(folder: &Path, name: &str) -> bool {
 
 /// Whether a part of a path names something right there: not another folder, drive or stream.
 pub(super) fn is_plain(part: &str) -> bool {
-    let special = |c: char| matches!(c, '/' | '\\') || c.is_control() || (cfg!(windows) && c == ':');
+    let special =
+        |c: char| matches!(c, '/' | '\\') || c.is_control() || (cfg!(windows) && c == ':');
     !matches!(part, "" | "." | "..") && !part.contains(special)
 }

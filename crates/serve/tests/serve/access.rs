@@ -11,7 +11,8 @@ fn every_answer_forbids_what_pages_do_not_need() {
     place.finished("a", "fedavg");
     place.unfinished("b", 1);
     let server = place.serve();
-    let policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+    let policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+        connect-src 'self'; \
                   base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
     let expected = [
         ("content-security-policy", policy),
@@ -45,14 +46,20 @@ fn every_answer_forbids_what_pages_do_not_need() {
 
 /// Nothing that the policy would block, and what a reader's browser and screen reader need.
 fn check_page(path: &str, page: &str) {
-    for wanted in ["<!doctype html>", "<html lang=\"en\">", "name=\"viewport\"", "<main>", "<h1>", "</html>"] {
+    for wanted in
+        ["<!doctype html>", "<html lang=\"en\">", "name=\"viewport\"", "<main>", "<h1>", "</html>"]
+    {
         assert!(page.contains(wanted), "{path}: {wanted}\n{page}");
     }
     for inline in [" style=", "<style", " onclick=", " onload=", " onerror=", "javascript:"] {
         assert!(!page.contains(inline), "{path}: {inline}");
     }
     let scripts = page.matches("<script").count();
-    assert_eq!(scripts, page.matches("<script src=\"/").count(), "{path}: a script that is not a file");
+    assert_eq!(
+        scripts,
+        page.matches("<script src=\"/").count(),
+        "{path}: a script that is not a file"
+    );
 }
 
 #[test]
@@ -64,7 +71,11 @@ fn nothing_but_looking_is_possible() {
     for path in ["/", "/run/a", "/events/list", "/nothing"] {
         for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"] {
             let reply = server.ask(method, path, &[("Content-Length", "0")]);
-            assert_eq!((reply.status, reply.header("allow")), (405, Some("GET, HEAD")), "{method} {path}");
+            assert_eq!(
+                (reply.status, reply.header("allow")),
+                (405, Some("GET, HEAD")),
+                "{method} {path}"
+            );
         }
     }
     let head = server.ask("HEAD", "/run/a", &[]);
@@ -84,8 +95,14 @@ fn other_names_for_this_machine_are_refused() {
     for host in ["localhost", "localhost:1", "127.0.0.1", "127.0.0.1:9999", "[::1]", "[::1]:8410"] {
         assert_eq!(status(&[("Host", host)]), 200, "{host}");
     }
-    for host in ["", "evil.example", "evil.example:8410", "localhost.evil.example", "127.0.0.1.evil.example", "0.0.0.0"]
-    {
+    for host in [
+        "",
+        "evil.example",
+        "evil.example:8410",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example",
+        "0.0.0.0",
+    ] {
         assert_eq!(status(&[("Host", host)]), 403, "{host}");
     }
     assert_eq!(status(&[("Host", "localhost"), ("Host", "evil.example")]), 403, "two names");
@@ -96,7 +113,9 @@ fn other_names_for_this_machine_are_refused() {
 fn other_sites_cannot_take_places_but_may_link() {
     let place = Place::new();
     let server = place.serve();
-    let ask = |site, mode| server.ask("HEAD", "/events/list", &[("Sec-Fetch-Site", site), ("Sec-Fetch-Mode", mode)]);
+    let ask = |site, mode| {
+        server.ask("HEAD", "/events/list", &[("Sec-Fetch-Site", site), ("Sec-Fetch-Mode", mode)])
+    };
     assert_eq!(ask("cross-site", "cors").status, 403);
     assert_eq!(ask("same-site", "no-cors").status, 403);
     assert_eq!(ask("same-origin", "cors").status, 200);
@@ -109,9 +128,21 @@ fn with_a_token_nothing_is_shown_without_it() {
     place.finished("a b", "fedavg");
     let server = Running::start(&place.runs(), Token::new(TOKEN));
     let wrong = "0123456789abcdef-.__";
-    for path in ["/", "/run/a%20b", "/style.css", "/events/list", "/nothing", &format!("/?token={wrong}"), "/?token="] {
+    for path in [
+        "/",
+        "/run/a%20b",
+        "/style.css",
+        "/events/list",
+        "/nothing",
+        &format!("/?token={wrong}"),
+        "/?token=",
+    ] {
         let reply = server.get(path);
-        assert_eq!((reply.status, reply.header("www-authenticate")), (401, Some("Bearer")), "{path}");
+        assert_eq!(
+            (reply.status, reply.header("www-authenticate")),
+            (401, Some("Bearer")),
+            "{path}"
+        );
         assert!(!reply.body.contains("a b"), "{path}");
     }
     let cookie = format!("boostfgl-{}", server.address.port());
@@ -123,7 +154,9 @@ fn with_a_token_nothing_is_shown_without_it() {
     ] {
         assert_eq!(server.ask("GET", "/", &[(name, &value)]).status, 401, "{name}: {value}");
     }
-    for (name, value) in [("Authorization", format!("Bearer {TOKEN}")), ("Cookie", format!("x=y; {cookie}={TOKEN}"))] {
+    for (name, value) in
+        [("Authorization", format!("Bearer {TOKEN}")), ("Cookie", format!("x=y; {cookie}={TOKEN}"))]
+    {
         let reply = server.ask("GET", "/", &[(name, &value)]);
         assert!(reply.status == 200 && reply.body.contains("a b"), "{name}");
     }
@@ -135,7 +168,8 @@ fn a_token_in_the_address_becomes_a_cookie_and_leaves_it() {
     let server = Running::start(&place.runs(), Token::new(TOKEN));
     let reply = server.get(&format!("/compare?run=a%20b&token={TOKEN}&run=c"));
     assert_eq!((reply.status, reply.header("location")), (303, Some("/compare?run=a%20b&run=c")));
-    let cookie = format!("boostfgl-{}={TOKEN}; HttpOnly; SameSite=Strict; Path=/", server.address.port());
+    let cookie =
+        format!("boostfgl-{}={TOKEN}; HttpOnly; SameSite=Strict; Path=/", server.address.port());
     assert_eq!(reply.header("set-cookie"), Some(cookie.as_str()));
     let reply = server.get(&format!("//evil.example/?token={TOKEN}"));
     assert_eq!(reply.header("location"), Some("/evil.example/"), "it never leads to another site");
@@ -151,7 +185,10 @@ fn an_address_that_others_can_reach_needs_a_token() {
     }
     let server = place.serve();
     let error = Server::bind(&place.runs(), server.address, None).unwrap_err();
-    assert_eq!(error.to_string(), format!("{}: expected a free port, found one in use", server.address));
+    assert_eq!(
+        error.to_string(),
+        format!("{}: expected a free port, found one in use", server.address)
+    );
     let error = Server::bind(&place.outside("nowhere"), server.address, None).unwrap_err();
     assert!(matches!(error, Error::Folder { .. }), "{error}");
 }

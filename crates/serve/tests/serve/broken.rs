@@ -35,7 +35,10 @@ fn what_cannot_be_read_is_named_and_the_rest_is_shown() {
         assert!(row.contains(&format!(">{state}<")), "{name}: {state}\n{row}");
         let page = server.page(&format!("/run/{name}"));
         for wanted in wanted {
-            assert!(page.contains("What is wrong") && page.contains(wanted), "{name}: {wanted}\n{page}");
+            assert!(
+                page.contains("What is wrong") && page.contains(wanted),
+                "{name}: {wanted}\n{page}"
+            );
         }
     }
     let both = server.page("/compare?run=whole&run=foreign&run=torn-summary");
@@ -73,12 +76,18 @@ fn links_out_and_pipes_are_not_read() {
     std::fs::create_dir(place.runs().join("link")).unwrap();
     symlink(place.outside("secret.toml"), place.runs().join("link/config.toml")).unwrap();
     place.write("pipe/config.toml", "method = \"fedavg\"\n");
-    let made = std::process::Command::new("mkfifo").arg(place.runs().join("pipe/rounds.jsonl")).status().unwrap();
+    let made = std::process::Command::new("mkfifo")
+        .arg(place.runs().join("pipe/rounds.jsonl"))
+        .status()
+        .unwrap();
     assert!(made.success());
     place.write("inside/real.toml", "method = \"fedprox\"\n");
-    symlink(place.runs().join("inside/real.toml"), place.runs().join("inside/config.toml")).unwrap();
+    symlink(place.runs().join("inside/real.toml"), place.runs().join("inside/config.toml"))
+        .unwrap();
     let server = place.serve();
-    for (name, wanted) in [("link", "a link that leads out of the folder"), ("pipe", "found something that is none")] {
+    for (name, wanted) in
+        [("link", "a link that leads out of the folder"), ("pipe", "found something that is none")]
+    {
         let page = server.page(&format!("/run/{name}"));
         assert!(page.contains(wanted) && page.contains(">broken<"), "{page}");
         assert!(!page.contains("top-secret"), "{page}");

@@ -44,7 +44,8 @@ impl Place {
     /// A run that has done `rounds` of four rounds.
     pub(crate) fn unfinished(&self, name: &str, rounds: usize) -> RoundsWriter {
         let run = RunFolder::create(self.runs().join(name), false).unwrap();
-        let config = "dataset = \"cora\"\nmethod = \"fedavg\"\nseeds = [0, 1]\n\n[fed]\nrounds = 2\n";
+        let config =
+            "dataset = \"cora\"\nmethod = \"fedavg\"\nseeds = [0, 1]\n\n[fed]\nrounds = 2\n";
         run.write_atomic(RunFolder::CONFIG, config.as_bytes()).unwrap();
         let mut writer = run.rounds().unwrap();
         (0..rounds).for_each(|at| writer.write(&round(at)).unwrap());
@@ -114,7 +115,11 @@ pub(crate) fn round(at: usize) -> Round {
 
 fn summary(method: &str) -> Summary {
     let seed = |seed: u64, accuracy: f64| {
-        let same = |value: f64| Readings { pooled: Some(value), present: Some(value), client: Some(value) };
+        let same = |value: f64| Readings {
+            pooled: Some(value),
+            present: Some(value),
+            client: Some(value),
+        };
         let scores = Scores {
             accuracy: same(accuracy),
             overall_f1: same(0.75),
@@ -233,7 +238,8 @@ pub(crate) struct Reply {
 
 impl Reply {
     fn parse(text: &str) -> Self {
-        let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text}"));
+        let (head, body) =
+            text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text}"));
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         Self { status, head: head.to_owned(), body: body.to_owned() }
     }

@@ -17,13 +17,24 @@ fn comparisons_are_listed_and_shown_as_their_reports() {
     assert_eq!(page.matches("<tr data-run").count(), 2, "{page}");
     let row = &page[page.find("<tr data-run=\"all/compare-cora\"").expect("it is listed")..];
     let row = &row[..row.find("</tr>").unwrap()];
-    for wanted in ["href=\"/run/all/compare-cora\"", "cora, small", "base, other", "comparison", "8 of 8 cells"] {
+    for wanted in [
+        "href=\"/run/all/compare-cora\"",
+        "cora, small",
+        "base, other",
+        "comparison",
+        "8 of 8 cells",
+    ] {
         assert!(row.contains(wanted), "{wanted}\n{row}");
     }
     assert_eq!(server.page("/?q=comparison").matches("<tr data-run").count(), 1);
 
     let report = server.page("/run/all/compare-cora");
-    for wanted in ["<h1>all/compare-cora</h1>", "base, other on cora, small", "Difference to base", "Accuracy"] {
+    for wanted in [
+        "<h1>all/compare-cora</h1>",
+        "base, other on cora, small",
+        "Difference to base",
+        "Accuracy",
+    ] {
         assert!(report.contains(wanted), "{wanted}");
     }
     assert!(report.contains("Training loss"), "curves come from its cells");
@@ -60,12 +71,19 @@ fn nothing_outside_is_read_for_a_comparison() {
     std::fs::remove_file(&cell).unwrap();
     std::os::unix::fs::symlink(secret.path.join("cells/0-0-0.json"), &cell).unwrap();
     std::fs::create_dir(place.runs().join("linked")).unwrap();
-    std::os::unix::fs::symlink(secret.path.join(Comparison::FILE), place.runs().join("linked").join(Comparison::FILE))
-        .unwrap();
+    std::os::unix::fs::symlink(
+        secret.path.join(Comparison::FILE),
+        place.runs().join("linked").join(Comparison::FILE),
+    )
+    .unwrap();
     let server = place.serve();
     for name in ["c", "linked"] {
         let page = server.page(&format!("/run/{name}"));
-        assert!(page.contains("a link that leads out of the folder") && !page.contains("Difference to base"), "{page}");
+        assert!(
+            page.contains("a link that leads out of the folder")
+                && !page.contains("Difference to base"),
+            "{page}"
+        );
     }
     assert!(server.page("/").contains("a link that leads out of the folder"));
 }

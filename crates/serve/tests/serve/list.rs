@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 /// The row of a run.
 fn row<'a>(page: &'a str, name: &str) -> &'a str {
-    let start = page.find(&format!("<tr data-run=\"{name}\"")).unwrap_or_else(|| panic!("{name} is not in\n{page}"));
+    let start = page
+        .find(&format!("<tr data-run=\"{name}\""))
+        .unwrap_or_else(|| panic!("{name} is not in\n{page}"));
     &page[start..start + page[start..].find("</tr>").unwrap()]
 }
 
@@ -23,7 +25,18 @@ fn runs_are_listed_with_how_they_stand() {
     let server = place.serve();
     let page = server.page("/");
     let wanted: [(&str, &[&str]); 3] = [
-        ("done", &["finished", "cora", "fedavg", "4 of 4", "82.00 ± 2.83", "41.00 ± 1.41", "href=\"/run/done\""]),
+        (
+            "done",
+            &[
+                "finished",
+                "cora",
+                "fedavg",
+                "4 of 4",
+                "82.00 ± 2.83",
+                "41.00 ± 1.41",
+                "href=\"/run/done\"",
+            ],
+        ),
         ("group/now", &["running", "1 of 4", "value=\"1\"", "href=\"/run/group/now\""]),
         ("group/deep/old", &["stopped", "3 of 4"]),
     ];
@@ -33,10 +46,16 @@ fn runs_are_listed_with_how_they_stand() {
         }
     }
     assert_eq!(page.matches("<tr data-run").count(), 3, "{page}");
-    let places =
-        ["group/now", "group/deep/old", "done"].map(|name| page.find(&format!("data-run=\"{name}\"")).unwrap());
+    let places = ["group/now", "group/deep/old", "done"]
+        .map(|name| page.find(&format!("data-run=\"{name}\"")).unwrap());
     assert!(places.is_sorted(), "newest first");
-    for wanted in ["type=\"search\"", "action=\"/compare\"", "<button", "type=\"checkbox\"", "<time datetime="] {
+    for wanted in [
+        "type=\"search\"",
+        "action=\"/compare\"",
+        "<button",
+        "type=\"checkbox\"",
+        "<time datetime=",
+    ] {
         assert!(page.contains(wanted), "{wanted}");
     }
 
@@ -91,7 +110,12 @@ fn several_runs_are_put_side_by_side() {
     place.finished("b", "boostfgl");
     let server = place.serve();
     let page = server.page("/compare?run=a&run=b&run=a");
-    assert!(page.contains("<h1>Comparison</h1>") && page.contains("fedavg") && page.contains("boostfgl"), "{page}");
+    assert!(
+        page.contains("<h1>Comparison</h1>")
+            && page.contains("fedavg")
+            && page.contains("boostfgl"),
+        "{page}"
+    );
     assert_eq!(server.get("/compare?run=a&run=nowhere").status, 404);
     let none = server.get("/compare");
     assert!(none.status == 400 && none.body.contains("Tick 2 to 32 runs"), "{}", none.body);
@@ -119,5 +143,8 @@ fn two_hundred_runs_come_in_one_answer() {
     let warm = start.elapsed();
     assert_eq!(again.matches("<tr data-run").count(), 200);
     eprintln!("200 runs: {cold:?} cold, {warm:?} warm");
-    assert!(cold < Duration::from_secs(10) && warm < Duration::from_secs(5), "{cold:?} cold, {warm:?} warm");
+    assert!(
+        cold < Duration::from_secs(10) && warm < Duration::from_secs(5),
+        "{cold:?} cold, {warm:?} warm"
+    );
 }

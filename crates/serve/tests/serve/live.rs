@@ -30,7 +30,10 @@ fn a_run_page_gets_each_round_and_the_end() {
 
     // Half a line is no round yet; a line that is none is a problem and the next one still counts.
     let line = serde_json::to_string(&round(2)).unwrap();
-    let mut file = std::fs::File::options().append(true).open(place.runs().join("x/a b/rounds.jsonl")).unwrap();
+    let mut file = std::fs::File::options()
+        .append(true)
+        .open(place.runs().join("x/a b/rounds.jsonl"))
+        .unwrap();
     file.write_all(&line.as_bytes()[..30]).unwrap();
     std::thread::sleep(Duration::from_millis(1200));
     file.write_all(&line.as_bytes()[30..]).unwrap();
@@ -39,7 +42,10 @@ fn a_run_page_gets_each_round_and_the_end() {
     while data.contains("2 of 4") {
         (event, data) = events.next();
     }
-    assert!(event == "part" && data.contains("3 of 4") && data.contains("rounds.jsonl: line 4"), "{event}: {data}");
+    assert!(
+        event == "part" && data.contains("3 of 4") && data.contains("rounds.jsonl: line 4"),
+        "{event}: {data}"
+    );
     assert!(!data.contains("<nonsense>"));
 
     place.finish("x/a b", "fedavg");
@@ -67,7 +73,10 @@ fn a_page_that_is_up_to_date_gets_nothing() {
 
     place.unfinished("new", 1);
     let fresh = server.listen("/events/run/new").next();
-    assert!(fresh.0 == "part" && fresh.1.contains("1 of 4"), "who has nothing gets what is there: {fresh:?}");
+    assert!(
+        fresh.0 == "part" && fresh.1.contains("1 of 4"),
+        "who has nothing gets what is there: {fresh:?}"
+    );
 }
 
 #[test]
@@ -110,7 +119,8 @@ fn there_is_room_for_so_many_pages_and_places_are_given_back() {
     let place = Place::new();
     place.unfinished("a", 1);
     let server = place.serve();
-    let mut open: Vec<_> = (0..64).map(|i| server.listen(["/events/list", "/events/run/a"][i % 2])).collect();
+    let mut open: Vec<_> =
+        (0..64).map(|i| server.listen(["/events/list", "/events/run/a"][i % 2])).collect();
     open.iter_mut().for_each(|events| assert_eq!(events.next().0, "part"));
     let refused = server.get("/events/list");
     assert_eq!((refused.status, refused.header("retry-after")), (503, Some("10")));

@@ -63,13 +63,22 @@ fn no_address_leads_out_of_the_folder() {
         for prefix in ["/run/", "/events/run/"] {
             let reply = server.get(&format!("{prefix}{name}"));
             assert!(matches!(reply.status, 400 | 404), "{prefix}{name}: {}", reply.status);
-            assert!(!reply.body.contains("top-secret") && !reply.body.contains("root:"), "{prefix}{name}");
+            assert!(
+                !reply.body.contains("top-secret") && !reply.body.contains("root:"),
+                "{prefix}{name}"
+            );
         }
         let reply = server.get(&format!("/compare?run={name}"));
         assert!(matches!(reply.status, 400 | 404), "compare {name}: {}", reply.status);
     }
-    for path in ["/a/config.toml", "/runs/a", "/../outside/config.toml", "/style.css/../../outside", "/run", "/events"]
-    {
+    for path in [
+        "/a/config.toml",
+        "/runs/a",
+        "/../outside/config.toml",
+        "/style.css/../../outside",
+        "/run",
+        "/events",
+    ] {
         assert_eq!(server.get(path).status, 404, "{path}");
     }
     assert_eq!(server.get("/run/a").status, 200);

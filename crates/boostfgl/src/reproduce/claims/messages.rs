@@ -7,42 +7,50 @@ use boostfgl_fairness::mean;
 pub(super) const CLAIMS: &[Claim] = &[
     Claim {
         experiment: "epr",
-        text: "Under FedAvg minority nodes receive a larger share of harmful messages than majority nodes (points)",
+        text: "Under FedAvg minority nodes receive a larger share of harmful messages than \
+            majority nodes (points)",
         paper: "Sec. 3.2, App. B.4",
         bound: Bound::Above(0.0),
         measure: |results| of_method(results, "fedavg", "gap.minority"),
     },
     Claim {
         experiment: "epr",
-        text: "Under FedAvg heterophilous nodes receive a larger share of harmful messages than the others (points)",
+        text: "Under FedAvg heterophilous nodes receive a larger share of harmful messages than \
+            the others (points)",
         paper: "Sec. 3.2, App. B.4",
         bound: Bound::Above(0.0),
         measure: |results| of_method(results, "fedavg", "gap.heterophilous"),
     },
     Claim {
         experiment: "epr",
-        text: "Topology boosting suppresses harmful messages: their share under FedAvg + topology minus FedAvg < 0 (points)",
+        text: "Topology boosting suppresses harmful messages: their share under FedAvg + topology \
+            minus FedAvg < 0 (points)",
         paper: "after Theorem 3.2, which assumes scores that rise with reliability",
         bound: Bound::Below(0.0),
-        measure: |results| differences(results, ("fedavg + topology", "negative.all"), ("fedavg", "negative.all")),
+        measure: |results| {
+            differences(results, ("fedavg + topology", "negative.all"), ("fedavg", "negative.all"))
+        },
     },
     Claim {
         experiment: "khop",
-        text: "Under FedAvg error grows with the distance from minority nodes: slope > 0 (points per hop)",
+        text: "Under FedAvg error grows with the distance from minority nodes: slope > 0 (points \
+            per hop)",
         paper: "Sec. 3.2, Fig. 3",
         bound: Bound::Above(0.0),
         measure: |results| of_method(results, "fedavg", "slope.minority"),
     },
     Claim {
         experiment: "khop",
-        text: "Under FedAvg error grows with the distance from heterophilous nodes: slope > 0 (points per hop)",
+        text: "Under FedAvg error grows with the distance from heterophilous nodes: slope > 0 \
+            (points per hop)",
         paper: "Sec. 3.2, Fig. 3",
         bound: Bound::Above(0.0),
         measure: |results| of_method(results, "fedavg", "slope.heterophilous"),
     },
     Claim {
         experiment: "khop",
-        text: "BoostFGL suppresses the growth, where FedAvg's mean slope is > 0: its slope minus FedAvg's < 0 (points per hop)",
+        text: "BoostFGL suppresses the growth, where FedAvg's mean slope is > 0: its slope minus \
+            FedAvg's < 0 (points per hop)",
         paper: "Fig. 3",
         bound: Bound::Below(0.0),
         measure: suppression,

@@ -1,15 +1,16 @@
 //! What the paper claims, and whether the measurements bear it out.
 //!
-//! A claim is about one or more cases, usually datasets. For each case there is one number per seed, and the claim says
-//! on which side of a bound it lies. It *holds* on a case if the 95 % bootstrap interval of the mean lies wholly on that
-//! side, *fails* if it lies wholly on the other, and is *unclear* otherwise; with a single number per case there is no
-//! interval, and the number decides. A claim *holds* if it holds on every case, *depends* if it holds on some, *does not
-//! hold* if it holds on none and fails on some, and is *unclear* if it is so on every case. Where the paper gives no bound
-//! ("stable", "often"), ours is part of the wording.
+//! A claim is about one or more cases, usually datasets. For each case there is one number per
+//! seed, and the claim says on which side of a bound it lies. It *holds* on a case if the 95 %
+//! bootstrap interval of the mean lies wholly on that side, *fails* if it lies wholly on the other,
+//! and is *unclear* otherwise; with a single number per case there is no interval, and the number
+//! decides. A claim *holds* if it holds on every case, *depends* if it holds on some, *does not
+//! hold* if it holds on none and fails on some, and is *unclear* if it is so on every case. Where
+//! the paper gives no bound ("stable", "often"), ours is part of the wording.
 //!
-//! The words are no surer than [`Certainty`] allows ([`Verdict::word`]): a claim is said to hold or not to hold only where the
-//! signed-rank test agrees with the intervals. Where it does not, the claim *leans* to it; where there are too few numbers to
-//! test, it is *untested*.
+//! The words are no surer than [`Certainty`] allows ([`Verdict::word`]): a claim is said to hold or
+//! not to hold only where the signed-rank test agrees with the intervals. Where it does not, the
+//! claim *leans* to it; where there are too few numbers to test, it is *untested*.
 
 mod aggregation;
 mod gradients;
@@ -67,7 +68,8 @@ pub struct Evidence {
     pub seeds: usize,
     /// What follows.
     pub ruling: Side,
-    /// How sure that is: ahead means that numbers lie on the claimed side. Adjusted for the other cases of the claim.
+    /// How sure that is: ahead means that numbers lie on the claimed side. Adjusted for the other
+    /// cases of the claim.
     pub certainty: Certainty,
 }
 
@@ -111,15 +113,21 @@ pub enum Ruling {
 impl Ruling {
     /// In words, no surer than the evidence is.
     fn word(self, evidence: &[Evidence]) -> &'static str {
-        let deciding = |side: Side| evidence.iter().filter(move |one| one.ruling == side).map(|one| one.certainty);
+        let deciding = |side: Side| {
+            evidence.iter().filter(move |one| one.ruling == side).map(|one| one.certainty)
+        };
         match self {
             Self::Holds if deciding(Side::Holds).all(Certainty::is_shown) => "holds",
-            Self::Holds if deciding(Side::Holds).any(|found| found == Certainty::TooFew) => "untested, yes",
+            Self::Holds if deciding(Side::Holds).any(|found| found == Certainty::TooFew) => {
+                "untested, yes"
+            }
             Self::Holds => "leans to hold",
             Self::Depends => "depends",
             // On no case it holds: one on which that is shown is enough.
             Self::DoesNotHold if deciding(Side::Fails).any(Certainty::is_shown) => "does not hold",
-            Self::DoesNotHold if deciding(Side::Fails).all(|found| found == Certainty::TooFew) => "untested, no",
+            Self::DoesNotHold if deciding(Side::Fails).all(|found| found == Certainty::TooFew) => {
+                "untested, no"
+            }
             Self::DoesNotHold => "leans against",
             Self::Unclear => "unclear",
         }
@@ -145,9 +153,15 @@ pub struct Verdict {
 
 /// Every claim, in the order of the paper.
 pub fn all() -> impl Iterator<Item = &'static Claim> {
-    [performance::CLAIMS, gradients::CLAIMS, messages::CLAIMS, aggregation::CLAIMS, robustness::CLAIMS]
-        .into_iter()
-        .flatten()
+    [
+        performance::CLAIMS,
+        gradients::CLAIMS,
+        messages::CLAIMS,
+        aggregation::CLAIMS,
+        robustness::CLAIMS,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// The verdicts on all claims that these results can measure.
@@ -163,11 +177,18 @@ impl Claim {
     /// The verdict; `None` if there is no case to judge.
     pub fn judge(&self, results: &Results) -> Option<Verdict> {
         let cases = (self.measure)(results);
-        let ahead: Vec<Vec<f64>> = cases.iter().map(|case| self.bound.ahead(&case.numbers)).collect();
-        let p = holm(&ahead.iter().map(|numbers| signed_rank(numbers).map(|test| test.p)).collect::<Vec<_>>());
+        let ahead: Vec<Vec<f64>> =
+            cases.iter().map(|case| self.bound.ahead(&case.numbers)).collect();
+        let p = holm(
+            &ahead
+                .iter()
+                .map(|numbers| signed_rank(numbers).map(|test| test.p))
+                .collect::<Vec<_>>(),
+        );
         let weighed = cases.iter().zip(ahead.iter().zip(p));
-        let evidence: Vec<Evidence> =
-            weighed.filter_map(|(case, (ahead, p))| self.bound.weigh(case, Certainty::of(ahead, p))).collect();
+        let evidence: Vec<Evidence> = weighed
+            .filter_map(|(case, (ahead, p))| self.bound.weigh(case, Certainty::of(ahead, p)))
+            .collect();
         let count = |side: Side| evidence.iter().filter(|evidence| evidence.ruling == side).count();
         let ruling = match (count(Side::Holds), count(Side::Fails)) {
             _ if evidence.is_empty() => return None,
@@ -176,7 +197,8 @@ impl Claim {
             (all, _) if all == evidence.len() => Ruling::Holds,
             _ => Ruling::Depends,
         };
-        let (experiment, claim, paper, word) = (self.experiment, self.text, self.paper, ruling.word(&evidence));
+        let (experiment, claim, paper, word) =
+            (self.experiment, self.text, self.paper, ruling.word(&evidence));
         Some(Verdict { experiment, claim, paper, ruling, word, evidence })
     }
 }
@@ -202,7 +224,14 @@ impl Bound {
             Self::Below(bound) if lo > bound => Side::Fails,
             _ => Side::Unclear,
         };
-        Some(Evidence { case: case.name.clone(), mean: middle, interval, seeds: case.numbers.len(), ruling, certainty })
+        Some(Evidence {
+            case: case.name.clone(),
+            mean: middle,
+            interval,
+            seeds: case.numbers.len(),
+            ruling,
+            certainty,
+        })
     }
 }
 
@@ -217,12 +246,16 @@ fn of_method(results: &Results, method: &str, column: &str) -> Vec<Case> {
 }
 
 /// `column` of a method minus `base_column` of a base, paired by seed, on each dataset.
-fn differences(results: &Results, (method, column): (&str, &str), (base, base_column): (&str, &str)) -> Vec<Case> {
+fn differences(
+    results: &Results,
+    (method, column): (&str, &str),
+    (base, base_column): (&str, &str),
+) -> Vec<Case> {
     let case = |dataset: String| {
         let pair = |row: &super::Row| {
-            let other = results
-                .of_method(base)
-                .find(|other| other.dataset == row.dataset && other.seed == row.seed && other.varied == row.varied)?;
+            let other = results.of_method(base).find(|other| {
+                other.dataset == row.dataset && other.seed == row.seed && other.varied == row.varied
+            })?;
             Some(results.value(row, column)? - results.value(other, base_column)?)
         };
         let rows = results.of_method(method).filter(|row| row.dataset == dataset);
@@ -276,7 +309,8 @@ mod tests {
     #[test]
     fn a_word_is_no_surer_than_interval_and_test_together() {
         let word = |seeds: u64, bound: Bound| {
-            let rows: Vec<_> = (0..seeds).map(|seed| ("a", "fedavg", seed, 2.0 + 0.1 * seed as f64)).collect();
+            let rows: Vec<_> =
+                (0..seeds).map(|seed| ("a", "fedavg", seed, 2.0 + 0.1 * seed as f64)).collect();
             claim(bound).judge(&results("e", &rows)).unwrap().word
         };
         for (seeds, yes, no) in [
@@ -285,28 +319,46 @@ mod tests {
             (5, "leans to hold", "leans against"),
             (6, "holds", "does not hold"),
         ] {
-            assert_eq!((word(seeds, Bound::Above(1.0)), word(seeds, Bound::Below(1.0))), (yes, no), "{seeds} seeds");
+            assert_eq!(
+                (word(seeds, Bound::Above(1.0)), word(seeds, Bound::Below(1.0))),
+                (yes, no),
+                "{seeds} seeds"
+            );
         }
         assert_eq!(word(9, Bound::Above(2.4)), "unclear");
         // Two cases are two tests: with six seeds each, the smallest p is then 0.0625.
-        let two: Vec<_> =
-            (0..6).flat_map(|s| ["a", "b"].map(|name| (name, "fedavg", s, 2.0 + 0.1 * s as f64))).collect();
-        assert_eq!(claim(Bound::Above(1.0)).judge(&results("e", &two)).unwrap().word, "leans to hold");
+        let two: Vec<_> = (0..6)
+            .flat_map(|s| ["a", "b"].map(|name| (name, "fedavg", s, 2.0 + 0.1 * s as f64)))
+            .collect();
+        assert_eq!(
+            claim(Bound::Above(1.0)).judge(&results("e", &two)).unwrap().word,
+            "leans to hold"
+        );
     }
 
     #[test]
     fn an_interval_around_the_bound_decides_nothing() {
-        let spread = results("e", &[("a", "fedavg", 0, -1.0), ("a", "fedavg", 1, 1.2), ("a", "fedavg", 2, 0.1)]);
+        let spread = results(
+            "e",
+            &[("a", "fedavg", 0, -1.0), ("a", "fedavg", 1, 1.2), ("a", "fedavg", 2, 0.1)],
+        );
         let verdict = claim(Bound::Above(0.0)).judge(&spread).unwrap();
         assert_eq!((verdict.evidence[0].ruling, verdict.ruling), (Side::Unclear, Ruling::Unclear));
-        let tight = results("e", &[("a", "fedavg", 0, -1.0), ("a", "fedavg", 1, -1.2), ("a", "fedavg", 2, -0.1)]);
+        let tight = results(
+            "e",
+            &[("a", "fedavg", 0, -1.0), ("a", "fedavg", 1, -1.2), ("a", "fedavg", 2, -0.1)],
+        );
         assert_eq!(claim(Bound::Above(0.0)).judge(&tight).unwrap().evidence[0].ruling, Side::Fails);
     }
 
     #[test]
     fn differences_are_paired_by_seed() {
-        let rows =
-            [("a", "fedavg", 0, 1.0), ("a", "fedavg", 1, 5.0), ("a", "boostfgl", 1, 5.5), ("a", "boostfgl", 0, 1.25)];
+        let rows = [
+            ("a", "fedavg", 0, 1.0),
+            ("a", "fedavg", 1, 5.0),
+            ("a", "boostfgl", 1, 5.5),
+            ("a", "boostfgl", 0, 1.25),
+        ];
         let cases = differences(&results("e", &rows), ("boostfgl", "x"), ("fedavg", "x"));
         assert_eq!(cases.len(), 1);
         assert_eq!(cases[0].numbers, [0.5, 0.25]);

@@ -17,7 +17,8 @@ use table::Table;
 /// # Errors
 /// If a file that is there cannot be read or is damaged.
 pub fn read_all(folder: &Path) -> Result<Vec<Results>> {
-    let files = NAMES.iter().map(|name| folder.join(format!("{name}.json"))).filter(|path| path.is_file());
+    let files =
+        NAMES.iter().map(|name| folder.join(format!("{name}.json"))).filter(|path| path.is_file());
     Ok(files.map(|path| Results::read(&path)).collect::<boostfgl_report::Result<_>>()?)
 }
 
@@ -32,7 +33,12 @@ pub fn verdict_table(verdicts: &[Verdict]) -> String {
     for verdict in verdicts {
         let measured: Vec<String> = verdict.evidence.iter().map(told).collect();
         let ruling = format!("**{}** ({})", verdict.word, counted(&verdict.evidence));
-        table.row([verdict.claim.to_owned(), verdict.paper.to_owned(), measured.join("; "), ruling]);
+        table.row([
+            verdict.claim.to_owned(),
+            verdict.paper.to_owned(),
+            measured.join("; "),
+            ruling,
+        ]);
     }
     table.markdown()
 }
@@ -42,7 +48,13 @@ pub fn verdict_text(verdicts: &[Verdict]) -> String {
     let mut text = String::new();
     for verdict in verdicts {
         let ruling = verdict.word.to_uppercase();
-        let _ = writeln!(text, "{ruling:<14} {} ({}; {})", verdict.claim, verdict.paper, counted(&verdict.evidence));
+        let _ = writeln!(
+            text,
+            "{ruling:<14} {} ({}; {})",
+            verdict.claim,
+            verdict.paper,
+            counted(&verdict.evidence)
+        );
         for evidence in &verdict.evidence {
             let _ = writeln!(text, "               {}", told(evidence));
         }
@@ -53,7 +65,9 @@ pub fn verdict_text(verdicts: &[Verdict]) -> String {
 /// On how many cases a claim holds, fails and is unclear.
 fn counted(evidence: &[Evidence]) -> String {
     let count = |side: Side| evidence.iter().filter(|one| one.ruling == side).count();
-    [Side::Holds, Side::Fails, Side::Unclear].map(|side| format!("{} {}", side.sign(), count(side))).join(", ")
+    [Side::Holds, Side::Fails, Side::Unclear]
+        .map(|side| format!("{} {}", side.sign(), count(side)))
+        .join(", ")
 }
 
 /// `cora 1.31 [1.25, 1.38]`, with a cross where it fails and a question mark where it is unclear.
@@ -86,7 +100,11 @@ pub fn write(all: &[Results]) -> Result<String> {
         let _ = write!(text, "\n## {}\n\n{}. {}\n\n", plan.title, plan.paper, plan.reading.trim());
         let _ = writeln!(text, "`{}`\n", results.origin.command);
         if !results.left_out.is_empty() {
-            let _ = writeln!(text, "Left out, because the data were not at hand: {}.\n", results.left_out.join(", "));
+            let _ = writeln!(
+                text,
+                "Left out, because the data were not at hand: {}.\n",
+                results.left_out.join(", ")
+            );
         }
         text.push_str(&tables(results));
         text.push_str(&missing(results));
@@ -105,28 +123,46 @@ fn missing(results: &Results) -> String {
             None => reasons.push((told, 1)),
         }
     }
-    let told: Vec<String> = reasons.iter().map(|(reason, count)| format!("{reason} ({count})")).collect();
-    if told.is_empty() { String::new() } else { format!("Cells without numbers: {}.\n", told.join("; ")) }
+    let told: Vec<String> =
+        reasons.iter().map(|(reason, count)| format!("{reason} ({count})")).collect();
+    if told.is_empty() {
+        String::new()
+    } else {
+        format!("Cells without numbers: {}.\n", told.join("; "))
+    }
 }
 
 const HEAD: &str = "# Reproduction of the paper\n\n\
-    The experiments of BoostFGL, run by this program, beside what the paper prints. This file is written by \
-    `boostfgl reproduce` from result files (one JSON per experiment); nothing in it is typed by hand. Settings are \
-    the paper's. Where it leaves one open, `boostfgl config show` and `boostfgl methods NAME` say what was chosen; none was \
-    chosen to come near the paper's results but one: it does not give the minority ratio q, and q = 0.5 is the value at \
+    The experiments of BoostFGL, run by this program, beside what the paper prints. This file is \
+    written by \
+    `boostfgl reproduce` from result files (one JSON per experiment); nothing in it is typed by \
+    hand. Settings are \
+    the paper's. Where it leaves one open, `boostfgl config show` and `boostfgl methods NAME` say \
+    what was chosen; none was \
+    chosen to come near the paper's results but one: it does not give the minority ratio q, and q \
+    = 0.5 is the value at \
     which FedAvg's Hete-min-F1 is nearest to the paper's.\n\n";
 
-const READING: &str = "A claim *holds* on a case (✓) if the 95 % bootstrap interval over seeds lies wholly on the claimed \
-    side of the bound, *fails* (✗) if wholly on the other, and is *unclear* (?) if the bound is inside. A case without an \
-    interval (n = 1) is a single number, of one seed or of means over seeds, which decides alone. A claim holds if it holds on every case, depends if on some, \
-    does not hold if it holds on none and fails on some, and is unclear if every case is. With five seeds such an interval is \
-    too narrow: it covers the mean in about 84 % of cases. So the words *holds* and *does not hold* stand only where \
-    Wilcoxon's signed-rank test, adjusted after Holm over the cases, agrees (p below 0.05), which five seeds cannot reach: the \
-    smallest p they allow is 0.062. Where the intervals alone decide, a claim *leans to hold* or *leans against*; with fewer \
+const READING: &str = "A claim *holds* on a case (✓) if the 95 % bootstrap interval over seeds \
+    lies wholly on the claimed \
+    side of the bound, *fails* (✗) if wholly on the other, and is *unclear* (?) if the bound is \
+    inside. A case without an \
+    interval (n = 1) is a single number, of one seed or of means over seeds, which decides alone. \
+    A claim holds if it holds on every case, depends if on some, \
+    does not hold if it holds on none and fails on some, and is unclear if every case is. With \
+    five seeds such an interval is \
+    too narrow: it covers the mean in about 84 % of cases. So the words *holds* and *does not \
+    hold* stand only where \
+    Wilcoxon's signed-rank test, adjusted after Holm over the cases, agrees (p below 0.05), which \
+    five seeds cannot reach: the \
+    smallest p they allow is 0.062. Where the intervals alone decide, a claim *leans to hold* or \
+    *leans against*; with fewer \
     than five numbers per case it is *untested*.\n\n";
 
-const REUSE: &str = "The commit is that of the source in whose folder the results were put together. Cells that had finished before \
-    are reused and may come from an earlier build of the same version; the rows of a result file name the digest of each \
+const REUSE: &str = "The commit is that of the source in whose folder the results were put \
+    together. Cells that had finished before \
+    are reused and may come from an earlier build of the same version; the rows of a result file \
+    name the digest of each \
     cell's parameters and predictions.";
 
 /// What is less in a first look than in the full experiments.
@@ -143,7 +179,8 @@ fn first_look(all: &[Results]) -> String {
         some => format!("; where methods are slow, smaller settings too: {some}"),
     };
     format!(
-        "Experiments marked as a first look have one seed, and fewer datasets and methods where they are long{smaller}.\n"
+        "Experiments marked as a first look have one seed, and fewer datasets and methods where \
+         they are long{smaller}.\n"
     )
 }
 
@@ -153,7 +190,12 @@ fn origins(all: &[Results]) -> String {
     for results in all {
         let same = |origin: &Origin| {
             (&origin.machine, &origin.commit, &origin.program, origin.quick)
-                == (&results.origin.machine, &results.origin.commit, &results.origin.program, results.origin.quick)
+                == (
+                    &results.origin.machine,
+                    &results.origin.commit,
+                    &results.origin.program,
+                    results.origin.quick,
+                )
         };
         match seen.iter_mut().find(|(origin, _)| same(origin)) {
             Some((_, names)) => names.push(&results.name),
@@ -164,7 +206,13 @@ fn origins(all: &[Results]) -> String {
     for (origin, names) in seen {
         let kind = if origin.quick { "first look (--quick)" } else { "full" };
         let commit = origin.commit.clone().unwrap_or_else(|| "unknown".to_owned());
-        let cells = [names.join(", "), origin.program.clone(), commit, origin.machine.clone(), kind.to_owned()];
+        let cells = [
+            names.join(", "),
+            origin.program.clone(),
+            commit,
+            origin.machine.clone(),
+            kind.to_owned(),
+        ];
         table.row(cells);
     }
     format!("{}\n{}{REUSE}\n", table.markdown(), first_look(all))

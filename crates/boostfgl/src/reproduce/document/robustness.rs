@@ -4,15 +4,18 @@ use super::super::{Results, Row};
 use super::table::{Table, middle, spread};
 use std::fmt::Write as _;
 
-/// Per dataset, number of clients and method: points lost by rule and attack, the two metrics behind them, and what became of the
-/// hardest client.
+/// Per dataset, number of clients and method: points lost by rule and attack, the two metrics
+/// behind them, and what became of the hardest client.
 pub(super) fn tables(results: &Results) -> String {
     let mut text = String::new();
     for dataset in results.distinct(|row| row.dataset.clone()) {
         for clients in results.distinct(|row| setting(row, CLIENTS)) {
             for method in results.distinct(|row| row.method.clone()) {
-                let of =
-                    |row: &&Row| row.dataset == dataset && setting(row, CLIENTS) == clients && row.method == method;
+                let of = |row: &&Row| {
+                    row.dataset == dataset
+                        && setting(row, CLIENTS) == clients
+                        && row.method == method
+                };
                 let rows: Vec<&Row> = results.rows.iter().filter(of).collect();
                 if !rows.is_empty() {
                     let name = format!("{dataset}, {clients} clients, {method}");
@@ -57,29 +60,40 @@ impl Situation<'_> {
     /// Rules by attacks.
     fn by_attack(&self, what: &str, column: &str, digits: usize) -> Table {
         let attacks = self.distinct(ATTACK);
-        let mut table = Table::new(std::iter::once(format!("{}: {what}", self.name)).chain(attacks.iter().cloned()));
+        let mut table = Table::new(
+            std::iter::once(format!("{}: {what}", self.name)).chain(attacks.iter().cloned()),
+        );
         for rule in self.distinct(RULE) {
-            let numbers = |attack: &String| self.numbers(&rule, attack, |row| self.results.value(row, column));
+            let numbers = |attack: &String| {
+                self.numbers(&rule, attack, |row| self.results.value(row, column))
+            };
             table.row(
-                std::iter::once(rule.clone()).chain(attacks.iter().map(|attack| spread(&numbers(attack), digits))),
+                std::iter::once(rule.clone())
+                    .chain(attacks.iter().map(|attack| spread(&numbers(attack), digits))),
             );
         }
         table
     }
 
-    /// Points lost against the mean that nobody attacks, and how often the hardest client is silenced though nobody does. The
-    /// worst attack on Hete-min-F1 is that with the largest mean.
+    /// Points lost against the mean that nobody attacks, and how often the hardest client is
+    /// silenced though nobody does. The worst attack on Hete-min-F1 is that with the largest mean.
     fn lost(&self) -> Table {
         let attacks = self.distinct(ATTACK);
         let overall = attacks.iter().map(|attack| format!("Overall-F1: {attack}"));
-        let further = ["Hete-min-F1: none", "Hete-min-F1: worst attack", "hardest silenced, none, %"];
+        let further =
+            ["Hete-min-F1: none", "Hete-min-F1: worst attack", "hardest silenced, none, %"];
         let heading = std::iter::once(format!("{}: points lost", self.name)).chain(overall);
         let mut table = Table::new(heading.chain(further.map(str::to_owned)));
         for rule in self.distinct(RULE) {
-            let lost = |attack: &str, metric: &str| self.numbers(&rule, attack, |row| self.loss(row, metric));
+            let lost = |attack: &str, metric: &str| {
+                self.numbers(&rule, attack, |row| self.loss(row, metric))
+            };
             let mean = |attack: &&String| boostfgl_fairness::mean(&lost(attack, "hete_min_f1"));
-            let worst =
-                attacks.iter().filter(|attack| *attack != NONE).filter_map(|attack| mean(&attack)).reduce(f64::max);
+            let worst = attacks
+                .iter()
+                .filter(|attack| *attack != NONE)
+                .filter_map(|attack| mean(&attack))
+                .reduce(f64::max);
             let cells = attacks.iter().map(|attack| middle(&lost(attack, "overall_f1"), 1));
             let further = [
                 middle(&lost(NONE, "hete_min_f1"), 1),

@@ -9,13 +9,21 @@ use boostfgl_report::RATIOS;
 use std::fmt::Write as _;
 
 /// The four headline metrics: key and heading.
-const METRICS: [(&str, &str); 4] =
-    [("accuracy", "Accuracy"), ("overall_f1", "Overall-F1"), ("hete_f1", "Hete-F1"), ("hete_min_f1", "Hete-min-F1")];
+const METRICS: [(&str, &str); 4] = [
+    ("accuracy", "Accuracy"),
+    ("overall_f1", "Overall-F1"),
+    ("hete_f1", "Hete-F1"),
+    ("hete_min_f1", "Hete-min-F1"),
+];
 
 /// The tables of an experiment, each ending in an empty line.
 pub(super) fn of(results: &Results) -> String {
     match results.name.as_str() {
-        "table1" => format!("Last round:\n\n{}{}", scores(results, Some(paper::table1)), best_rounds(results)),
+        "table1" => format!(
+            "Last round:\n\n{}{}",
+            scores(results, Some(paper::table1)),
+            best_rounds(results)
+        ),
         "ablation" => scores(results, Some(paper::ablation)),
         "plug-in" => scores(results, None),
         "sensitivity" => sensitivity(results),
@@ -56,7 +64,9 @@ type InPaper = fn(&str, &str, &str) -> Option<Printed>;
 fn scores(results: &Results, printed: Option<InPaper>) -> String {
     let mut text = String::new();
     for dataset in datasets(results) {
-        let mut table = Table::new(std::iter::once(dataset.as_str()).chain(METRICS.map(|(_, heading)| heading)));
+        let mut table = Table::new(
+            std::iter::once(dataset.as_str()).chain(METRICS.map(|(_, heading)| heading)),
+        );
         for method in methods(results) {
             let cell = |(metric, _): &(&str, &str)| {
                 let ours = spread(&numbers(results, metric, is(&dataset, &method)), 1);
@@ -74,7 +84,9 @@ fn scores(results: &Results, printed: Option<InPaper>) -> String {
                     cells[0] = format!("{method} ({} of {all} seeds)", all - some);
                     cells.extend(METRICS.iter().map(cell));
                 }
-                _ => cells.extend(missing.take(1).cloned().chain(["–", "–", "–"].map(str::to_owned))),
+                _ => {
+                    cells.extend(missing.take(1).cloned().chain(["–", "–", "–"].map(str::to_owned)))
+                }
             }
             table.row(cells);
         }
@@ -83,24 +95,34 @@ fn scores(results: &Results, printed: Option<InPaper>) -> String {
     text
 }
 
-/// The same metrics at the best validation round, which is what many papers report; nothing where it was not recorded.
+/// The same metrics at the best validation round, which is what many papers report; nothing where
+/// it was not recorded.
 fn best_rounds(results: &Results) -> String {
     let mut text = String::new();
     for dataset in datasets(results) {
         let head = METRICS.map(|(_, heading)| heading).into_iter().chain(["Round"]);
         let mut table = Table::new(std::iter::once(dataset.as_str()).chain(head));
         for method in methods(results) {
-            let found = |column: &str| numbers(results, &format!("best.{column}"), is(&dataset, &method));
+            let found =
+                |column: &str| numbers(results, &format!("best.{column}"), is(&dataset, &method));
             if !found("accuracy").is_empty() {
                 let metrics = METRICS.iter().map(|(metric, _)| spread(&found(metric), 1));
-                table.row(std::iter::once(method.clone()).chain(metrics).chain([middle(&found("round"), 0)]));
+                table.row(
+                    std::iter::once(method.clone())
+                        .chain(metrics)
+                        .chain([middle(&found("round"), 0)]),
+                );
             }
         }
         if !table.rows.is_empty() {
             let _ = writeln!(text, "{}", table.markdown());
         }
     }
-    if text.is_empty() { text } else { format!("Best validation round, and the mean of its number:\n\n{text}") }
+    if text.is_empty() {
+        text
+    } else {
+        format!("Best validation round, and the mean of its number:\n\n{text}")
+    }
 }
 
 /// What the varied key of a one-dimensional sweep takes, in order.
@@ -115,7 +137,8 @@ fn values(results: &Results, sweep: &str) -> Vec<String> {
     found
 }
 
-/// How a sweep is shown: the Overall-F1 itself, or in percent of that under the first value and the same seed.
+/// How a sweep is shown: the Overall-F1 itself, or in percent of that under the first value and the
+/// same seed.
 #[derive(Clone, Copy, PartialEq)]
 enum Shown {
     Itself,
@@ -130,7 +153,8 @@ fn sweep(results: &Results, name: &str, heading: &str, shown: Shown) -> String {
     for dataset in datasets(results) {
         for method in methods(results) {
             let rows = |value: &str| {
-                let wanted = |row: &&Row| row.varied.values().next().is_some_and(|found| found == value);
+                let wanted =
+                    |row: &&Row| row.varied.values().next().is_some_and(|found| found == value);
                 let of = |row: &&Row| row.sweep == name && is(&dataset, &method)(row);
                 results.rows.iter().filter(of).filter(wanted).collect::<Vec<&Row>>()
             };
@@ -146,7 +170,9 @@ fn sweep(results: &Results, name: &str, heading: &str, shown: Shown) -> String {
                     }
                 }
             };
-            let cell = |value: &String| spread(&rows(value).iter().filter_map(number).collect::<Vec<f64>>(), 1);
+            let cell = |value: &String| {
+                spread(&rows(value).iter().filter_map(number).collect::<Vec<f64>>(), 1)
+            };
             let cells: Vec<String> = values.iter().map(cell).collect();
             table.row([dataset.clone(), method.clone()].into_iter().chain(cells));
         }
@@ -155,11 +181,13 @@ fn sweep(results: &Results, name: &str, heading: &str, shown: Shown) -> String {
 }
 
 fn sensitivity(results: &Results) -> String {
-    let mut text = format!("Node-boosting strength:\n\n{}", sweep(results, "lambda_n", "λₙ =", Shown::Itself));
+    let mut text =
+        format!("Node-boosting strength:\n\n{}", sweep(results, "lambda_n", "λₙ =", Shown::Itself));
     let (tau, budget) = ("boost.topology.tau", "boost.topology.edge_budget");
     let heat = || results.rows.iter().filter(|row| row.sweep == "heat map");
     let along = |key: &str| {
-        let mut found: Vec<String> = heat().filter_map(|row| row.varied.get(key).cloned()).collect();
+        let mut found: Vec<String> =
+            heat().filter_map(|row| row.varied.get(key).cloned()).collect();
         let number = |text: &String| text.parse::<f64>().unwrap_or(0.0);
         found.sort_by(|a, b| number(a).total_cmp(&number(b)));
         found.dedup();
@@ -174,7 +202,9 @@ fn sensitivity(results: &Results) -> String {
         for share in along(budget) {
             let cell = |threshold: &String| {
                 let keep = |row: &Row| {
-                    let varied = |key: &str, value: &str| row.varied.get(key).is_some_and(|found| found == value);
+                    let varied = |key: &str, value: &str| {
+                        row.varied.get(key).is_some_and(|found| found == value)
+                    };
                     row.sweep == "heat map"
                         && row.dataset == dataset
                         && varied(tau, threshold)
@@ -192,12 +222,15 @@ fn sensitivity(results: &Results) -> String {
 
 fn runtime(results: &Results) -> String {
     let datasets = datasets(results);
-    let mut table = Table::new(std::iter::once("Method".to_owned()).chain(datasets.iter().cloned()));
+    let mut table =
+        Table::new(std::iter::once("Method".to_owned()).chain(datasets.iter().cloned()));
     for method in methods(results) {
         let cell = |dataset: &String| {
             let seconds = |method: &str| numbers(results, "cpu_seconds", is(dataset, method));
-            let ratio = boostfgl_fairness::mean(&seconds(&method)).zip(boostfgl_fairness::mean(&seconds("fedavg")));
-            let ratio = ratio.map(|(own, base)| format!(" ({:.1}×)", own / base)).unwrap_or_default();
+            let ratio = boostfgl_fairness::mean(&seconds(&method))
+                .zip(boostfgl_fairness::mean(&seconds("fedavg")));
+            let ratio =
+                ratio.map(|(own, base)| format!(" ({:.1}×)", own / base)).unwrap_or_default();
             format!("{} s{ratio}", middle(&seconds(&method), 2))
         };
         let cells: Vec<String> = datasets.iter().map(cell).collect();
@@ -208,11 +241,14 @@ fn runtime(results: &Results) -> String {
 
 fn convergence(results: &Results) -> String {
     const ROUNDS: [usize; 8] = [1, 2, 5, 10, 20, 30, 40, 50];
-    let mut table =
-        Table::new(std::iter::once("Method".to_owned()).chain(ROUNDS.map(|round| format!("round {round}"))));
+    let mut table = Table::new(
+        std::iter::once("Method".to_owned()).chain(ROUNDS.map(|round| format!("round {round}"))),
+    );
     for dataset in datasets(results) {
         for method in methods(results) {
-            let cell = |round: usize| middle(&at(results, "overall_f1", round - 1, is(&dataset, &method)), 1);
+            let cell = |round: usize| {
+                middle(&at(results, "overall_f1", round - 1, is(&dataset, &method)), 1)
+            };
             table.row(std::iter::once(method.clone()).chain(ROUNDS.map(cell)));
         }
     }
@@ -221,9 +257,12 @@ fn convergence(results: &Results) -> String {
 
 /// Datasets by columns, each a heading, a method and the name of a number.
 fn by_dataset(results: &Results, columns: &[[&str; 3]], digits: usize) -> String {
-    let mut table = Table::new(std::iter::once("Dataset").chain(columns.iter().map(|[heading, ..]| *heading)));
+    let mut table =
+        Table::new(std::iter::once("Dataset").chain(columns.iter().map(|[heading, ..]| *heading)));
     for dataset in datasets(results) {
-        let cell = |[_, method, column]: &[&str; 3]| spread(&numbers(results, column, is(&dataset, method)), digits);
+        let cell = |[_, method, column]: &[&str; 3]| {
+            spread(&numbers(results, column, is(&dataset, method)), digits)
+        };
         let cells: Vec<String> = columns.iter().map(cell).collect();
         table.row(std::iter::once(dataset).chain(cells));
     }
@@ -233,9 +272,11 @@ fn by_dataset(results: &Results, columns: &[[&str; 3]], digits: usize) -> String
 /// Datasets by methods, of one number.
 fn by_method(results: &Results, column: &str, digits: usize) -> String {
     let methods = methods(results);
-    let mut table = Table::new(std::iter::once("Dataset").chain(methods.iter().map(String::as_str)));
+    let mut table =
+        Table::new(std::iter::once("Dataset").chain(methods.iter().map(String::as_str)));
     for dataset in datasets(results) {
-        let cell = |method: &String| spread(&numbers(results, column, is(&dataset, method)), digits);
+        let cell =
+            |method: &String| spread(&numbers(results, column, is(&dataset, method)), digits);
         let cells: Vec<String> = methods.iter().map(cell).collect();
         table.row(std::iter::once(dataset).chain(cells));
     }
@@ -268,8 +309,11 @@ fn gsd(results: &Results) -> String {
 }
 
 fn ratios(results: &Results) -> String {
-    let mut table =
-        Table::new(["Dataset".to_owned(), "Method".to_owned()].into_iter().chain(RATIOS.map(|q| format!("q = {q}"))));
+    let mut table = Table::new(
+        ["Dataset".to_owned(), "Method".to_owned()]
+            .into_iter()
+            .chain(RATIOS.map(|q| format!("q = {q}"))),
+    );
     for dataset in datasets(results) {
         for method in methods(results) {
             let column = |q: f64| match method.as_str() {
@@ -284,27 +328,38 @@ fn ratios(results: &Results) -> String {
 }
 
 fn epr(results: &Results) -> String {
-    const GROUPS: [&str; 6] = ["all", "minority", "majority", "heterophilous", "homophilous", "hete_min"];
+    const GROUPS: [&str; 6] =
+        ["all", "minority", "majority", "heterophilous", "homophilous", "hete_min"];
     let mut table = Table::new(["Dataset", "Method"].into_iter().chain(GROUPS));
     for dataset in datasets(results) {
         for method in methods(results) {
-            let cell = |group: &str| spread(&numbers(results, &format!("negative.{group}"), is(&dataset, &method)), 1);
+            let cell = |group: &str| {
+                spread(&numbers(results, &format!("negative.{group}"), is(&dataset, &method)), 1)
+            };
             table.row([dataset.clone(), method.clone()].into_iter().chain(GROUPS.map(cell)));
         }
     }
     let quantiles = Epr::QUANTILES;
     let head = quantiles.map(|q| format!("{:.0} %", 100.0 * q));
-    let mut spread_table = Table::new(["FedAvg: R".to_owned(), "Group".to_owned()].into_iter().chain(head));
+    let mut spread_table =
+        Table::new(["FedAvg: R".to_owned(), "Group".to_owned()].into_iter().chain(head));
     for dataset in datasets(results) {
         for group in ["majority", "minority", "homophilous", "heterophilous"] {
-            let cell =
-                |place: usize| middle(&at(results, &format!("quantiles.{group}"), place, is(&dataset, "fedavg")), 4);
+            let cell = |place: usize| {
+                middle(
+                    &at(results, &format!("quantiles.{group}"), place, is(&dataset, "fedavg")),
+                    4,
+                )
+            };
             let cells = (0..quantiles.len()).map(cell);
             spread_table.row([dataset.clone(), group.to_owned()].into_iter().chain(cells));
         }
     }
     let tables = (table.markdown(), spread_table.markdown());
-    format!("{}\nThe distribution of R under FedAvg, at these quantiles:\n\n{}\n", tables.0, tables.1)
+    format!(
+        "{}\nThe distribution of R under FedAvg, at these quantiles:\n\n{}\n",
+        tables.0, tables.1
+    )
 }
 
 fn khop(results: &Results) -> String {
@@ -314,8 +369,10 @@ fn khop(results: &Results) -> String {
         for method in methods(results) {
             for from in ["minority", "heterophilous", "hete_min"] {
                 let series = format!("error.{from}");
-                let cell = |hop: usize| middle(&at(results, &series, hop, is(&dataset, &method)), 1);
-                let slope = spread(&numbers(results, &format!("slope.{from}"), is(&dataset, &method)), 1);
+                let cell =
+                    |hop: usize| middle(&at(results, &series, hop, is(&dataset, &method)), 1);
+                let slope =
+                    spread(&numbers(results, &format!("slope.{from}"), is(&dataset, &method)), 1);
                 let cells = [dataset.clone(), method.clone(), from.to_owned()];
                 table.row(cells.into_iter().chain((0..5).map(cell)).chain([slope]));
             }
@@ -327,7 +384,10 @@ fn khop(results: &Results) -> String {
 fn attribution(results: &Results) -> String {
     let shares = by_dataset(
         results,
-        &[["Share of nodes", "fedavg", "share_of_nodes"], ["Share of initial loss", "fedavg", "share_of_initial_loss"]],
+        &[
+            ["Share of nodes", "fedavg", "share_of_nodes"],
+            ["Share of initial loss", "fedavg", "share_of_initial_loss"],
+        ],
         1,
     );
     let methods = by_method(results, "share_of_decrease", 1);
@@ -336,7 +396,8 @@ fn attribution(results: &Results) -> String {
 
 fn hardness(results: &Results) -> String {
     format!(
-        "Correlation of hardness and GSD over clients:\n\n{}\nSpread of the boosted GSD over clients:\n\n{}",
+        "Correlation of hardness and GSD over clients:\n\n{}\nSpread of the boosted GSD over \
+         clients:\n\n{}",
         by_method(results, "correlation", 2),
         by_method(results, "gsd.boosted.spread", 2)
     )
@@ -344,7 +405,8 @@ fn hardness(results: &Results) -> String {
 
 fn alignment(results: &Results) -> String {
     format!(
-        "Updates with a negative cosine, in percent:\n\n{}\nMean cosine:\n\n{}\nFirst layer:\n\n{}\nSecond layer:\n\n{}",
+        "Updates with a negative cosine, in percent:\n\n{}\nMean cosine:\n\n{}\nFirst \
+         layer:\n\n{}\nSecond layer:\n\n{}",
         by_method(results, "negative", 1),
         by_method(results, "cosine.mean", 3),
         by_method(results, "cosine.layer1", 3),
@@ -362,7 +424,10 @@ fn dilution(results: &Results) -> String {
         ("Under weights by size", "dr.size.median"),
         ("Pooled over rounds, under the weights that were used", "dr.pooled"),
         ("Under weights by size", "dr.size.pooled"),
-        ("Rounds in which no update helps the minority, which mean and median leave out", "helpless_rounds"),
+        (
+            "Rounds in which no update helps the minority, which mean and median leave out",
+            "helpless_rounds",
+        ),
     ] {
         let _ = writeln!(text, "{title}:\n\n{}", by_method(results, column, 3));
     }

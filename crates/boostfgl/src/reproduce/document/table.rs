@@ -30,19 +30,24 @@ impl Table {
             .map(|row| row.iter().map(|cell| field(cell)).collect())
             .collect();
         let width = |column: usize| {
-            let cells = lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count());
+            let cells =
+                lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count());
             // A column of sentences is not padded: nobody reads those by their column.
             cells.max().filter(|width| *width <= WIDEST).unwrap_or(0).max(3)
         };
         let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
-        let is_number = |cell: &String| cell.starts_with(|c: char| c.is_ascii_digit() || "-–".contains(c));
-        let left = |column: usize| column == 0 || !lines[1..].iter().filter_map(|line| line.get(column)).all(is_number);
+        let is_number =
+            |cell: &String| cell.starts_with(|c: char| c.is_ascii_digit() || "-–".contains(c));
+        let left = |column: usize| {
+            column == 0 || !lines[1..].iter().filter_map(|line| line.get(column)).all(is_number)
+        };
         let pad = |(column, cell): (usize, &String)| {
             let fill = " ".repeat(widths[column].saturating_sub(cell.chars().count()));
             if left(column) { format!("{cell}{fill}") } else { format!("{fill}{cell}") }
         };
-        let show =
-            |line: &Vec<String>| format!("| {} |\n", line.iter().enumerate().map(pad).collect::<Vec<_>>().join(" | "));
+        let show = |line: &Vec<String>| {
+            format!("| {} |\n", line.iter().enumerate().map(pad).collect::<Vec<_>>().join(" | "))
+        };
         let rule = widths.iter().enumerate().map(|(column, width)| match left(column) {
             true => format!(":{}", "-".repeat(width + 1)),
             false => format!("{}:", "-".repeat(width + 1)),
@@ -71,11 +76,21 @@ pub(super) fn middle(numbers: &[f64], digits: usize) -> String {
 
 /// The numbers called `column` of the rows that `keep` keeps.
 pub(super) fn numbers(results: &Results, column: &str, keep: impl Fn(&Row) -> bool) -> Vec<f64> {
-    results.rows.iter().filter(|row| keep(row)).filter_map(|row| results.value(row, column)).collect()
+    results
+        .rows
+        .iter()
+        .filter(|row| keep(row))
+        .filter_map(|row| results.value(row, column))
+        .collect()
 }
 
 /// The numbers at one place of a series of the rows that `keep` keeps.
-pub(super) fn at(results: &Results, series: &str, place: usize, keep: impl Fn(&Row) -> bool) -> Vec<f64> {
+pub(super) fn at(
+    results: &Results,
+    series: &str,
+    place: usize,
+    keep: impl Fn(&Row) -> bool,
+) -> Vec<f64> {
     let rows = results.rows.iter().filter(|row| keep(row));
     rows.filter_map(|row| row.series.get(series)?.get(place).copied().flatten()).collect()
 }

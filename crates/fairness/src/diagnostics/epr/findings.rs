@@ -14,22 +14,30 @@ pub(super) struct Messages {
 impl Messages {
     pub(super) fn client(&self, client: usize) -> EprClient {
         let measured = self.reliability.iter().flatten();
-        EprClient { client, measured: measured.clone().count(), negative: measured.filter(|r| **r < 0.0).count() }
+        EprClient {
+            client,
+            measured: measured.clone().count(),
+            negative: measured.filter(|r| **r < 0.0).count(),
+        }
     }
 
     /// The number of messages that reach a group, and what was measured of them.
     fn reaching(&self, group: Group) -> (usize, Vec<f64>) {
         let inside = |receiver: &(Option<bool>, bool)| group.contains(receiver.0, receiver.1);
         let edges = self.receivers.iter().filter(|receiver| inside(receiver)).count();
-        let pairs = self.receivers.iter().zip(&self.reliability).filter(|(receiver, _)| inside(receiver));
+        let pairs =
+            self.receivers.iter().zip(&self.reliability).filter(|(receiver, _)| inside(receiver));
         (edges, pairs.filter_map(|(_, r)| *r).collect())
     }
 }
 
-/// What is known of one group. Clients are strata: each counts by its messages, however many were measured.
+/// What is known of one group. Clients are strata: each counts by its messages, however many were
+/// measured.
 pub(super) fn group(clients: &[Messages], group: Group) -> EprGroup {
-    let strata: Vec<(usize, Vec<f64>)> = clients.iter().map(|client| client.reaching(group)).collect();
-    let (edges, measured) = (strata.iter().map(|s| s.0).sum(), strata.iter().map(|s| s.1.len()).sum());
+    let strata: Vec<(usize, Vec<f64>)> =
+        clients.iter().map(|client| client.reaching(group)).collect();
+    let (edges, measured) =
+        (strata.iter().map(|s| s.0).sum(), strata.iter().map(|s| s.1.len()).sum());
     let negative = |values: &[f64]| values.iter().filter(|r| **r < 0.0).count();
     let (mut counted, mut harmful, mut variance, mut total) = (0.0, 0.0, 0.0, 0.0);
     let mut weighted: Vec<(f64, f64)> = Vec::with_capacity(measured);
@@ -39,7 +47,8 @@ pub(super) fn group(clients: &[Messages], group: Group) -> EprGroup {
         counted += all;
         harmful += all * share;
         total += all * (values.iter().sum::<f64>() / seen);
-        // N² (1 − m/N) s²/m with s² = m/(m − 1) p(1 − p); one message alone says nothing of the spread: take the widest.
+        // N² (1 − m/N) s²/m with s² = m/(m − 1) p(1 − p); one message alone says nothing of the
+        // spread: take the widest.
         let spread = if values.len() == 1 { 0.25 } else { share * (1.0 - share) / (seen - 1.0) };
         variance += all * (all - seen) * spread;
         weighted.extend(values.iter().map(|&r| (r, all / seen)));
@@ -57,7 +66,8 @@ pub(super) fn group(clients: &[Messages], group: Group) -> EprGroup {
     }
 }
 
-/// For each of [`Epr::QUANTILES`] the smallest value such that at least that share of the weight is not above it.
+/// For each of [`Epr::QUANTILES`] the smallest value such that at least that share of the weight is
+/// not above it.
 fn quantiles(mut weighted: Vec<(f64, f64)>) -> Vec<f64> {
     weighted.sort_by(|a, b| a.0.total_cmp(&b.0));
     let total: f64 = weighted.iter().map(|(_, weight)| weight).sum();
@@ -66,7 +76,9 @@ fn quantiles(mut weighted: Vec<(f64, f64)>) -> Vec<f64> {
     for (value, weight) in &weighted {
         passed += weight;
         // Shares that are reached up to rounding are reached.
-        while found.len() < Epr::QUANTILES.len() && passed >= Epr::QUANTILES[found.len()] * total * (1.0 - 1e-12) {
+        while found.len() < Epr::QUANTILES.len()
+            && passed >= Epr::QUANTILES[found.len()] * total * (1.0 - 1e-12)
+        {
             found.push(*value);
         }
     }
@@ -86,12 +98,16 @@ mod tests {
         assert!(quantiles(Vec::new()).is_empty());
     }
 
-    /// By hand: half of client 0's four messages were measured, one of them harmful; client 1 has two, both harmless.
+    /// By hand: half of client 0's four messages were measured, one of them harmful; client 1 has
+    /// two, both harmless.
     #[test]
     fn clients_count_by_their_messages() {
         let receivers = |n| vec![(Some(false), false); n];
         let clients = [
-            Messages { receivers: receivers(4), reliability: vec![Some(-1.0), None, Some(3.0), None] },
+            Messages {
+                receivers: receivers(4),
+                reliability: vec![Some(-1.0), None, Some(3.0), None],
+            },
             Messages { receivers: receivers(2), reliability: vec![Some(0.0), Some(1.0)] },
         ];
         let found = group(&clients, Group::All);
@@ -101,7 +117,10 @@ mod tests {
         assert_eq!(found.sampling_error, Some(libm::sqrt(4.0 * 2.0 * 0.25) / 6.0));
         assert_eq!(clients[0].client(7), EprClient { client: 7, measured: 2, negative: 1 });
         let nobody = group(&clients, Group::Minority);
-        assert_eq!((nobody.edges, nobody.negative_share, nobody.sampling_error, nobody.mean), (0, None, None, None));
+        assert_eq!(
+            (nobody.edges, nobody.negative_share, nobody.sampling_error, nobody.mean),
+            (0, None, None, None)
+        );
         assert!(nobody.quantiles.is_empty());
     }
 }

@@ -42,7 +42,8 @@ impl Removal {
 /// The messages that reach one group of nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EprGroup {
-    /// The group of the receiving node: `all`, `minority`, `majority`, `heterophilous`, `homophilous`, `hete_min`.
+    /// The group of the receiving node: `all`, `minority`, `majority`, `heterophilous`,
+    /// `homophilous`, `hete_min`.
     pub group: String,
     /// Directed edges into labelled nodes of the group.
     pub edges: usize,
@@ -71,8 +72,9 @@ pub struct EprClient {
     pub negative: usize,
 }
 
-/// The reliability of messages at the end of a run: under the model that is judged after the last round asked for, and under
-/// the messages of that round's training. Where topology boosting computes messages anew for evaluation, these are others.
+/// The reliability of messages at the end of a run: under the model that is judged after the last
+/// round asked for, and under the messages of that round's training. Where topology boosting
+/// computes messages anew for evaluation, these are others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Epr {
     /// The round whose model was looked at.
@@ -90,13 +92,15 @@ impl Epr {
     pub const QUANTILES: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99];
 }
 
-/// Rᵤᵥ = ℓᵥ without the message u→v − ℓᵥ with it, for every arc in the order of `network.adjacency`; `None` where
-/// `label` knows no class of the receiving node v, and where a loss is no number because the logits overflow.
+/// Rᵤᵥ = ℓᵥ without the message u→v − ℓᵥ with it, for every arc in the order of
+/// `network.adjacency`; `None` where `label` knows no class of the receiving node v, and where a
+/// loss is no number because the logits overflow.
 ///
-/// The GCN of two layers takes O(H + H C) per message. Any other network takes a forward pass over the receptive field
-/// of v; there "both layers" are all of them, and a message cannot be taken from the output layer alone: every R of
-/// [`Removal::Last`] and [`Removal::LastRenormalised`] is `None`, as is every R of a network without messages. H2GCN also
-/// hears nodes two hops away; those messages stay where they are, including what u sends to v over a third node.
+/// The GCN of two layers takes O(H + H C) per message. Any other network takes a forward pass over
+/// the receptive field of v; there "both layers" are all of them, and a message cannot be taken
+/// from the output layer alone: every R of [`Removal::Last`] and [`Removal::LastRenormalised`] is
+/// `None`, as is every R of a network without messages. H2GCN also hears nodes two hops away; those
+/// messages stay where they are, including what u sends to v over a third node.
 pub fn reliability<T: Real>(
     network: &Network<'_, T>,
     label: impl Fn(usize) -> Option<u32> + Sync,

@@ -7,8 +7,8 @@ use boostfgl_nn::backbones::logits;
 use boostfgl_nn::{Pattern, Pool, Propagation, Real, View};
 use rayon::prelude::*;
 
-/// R of the arcs into labelled nodes that are `wanted`, in the order of arcs; `None` for the others. Messages are taken
-/// away in every layer.
+/// R of the arcs into labelled nodes that are `wanted`, in the order of arcs; `None` for the
+/// others. Messages are taken away in every layer.
 pub(super) fn reliability<T: Real>(
     network: &Network<'_, T>,
     label: &(impl Fn(usize) -> Option<u32> + Sync),
@@ -21,7 +21,9 @@ pub(super) fn reliability<T: Real>(
     }
     let of_node = |pool: &mut Pool<T>, v: usize| -> Vec<Option<f64>> {
         let arcs = adjacency.arc_range(v);
-        let Some(y) = label(v).filter(|_| arcs.clone().any(wanted)) else { return vec![None; arcs.len()] };
+        let Some(y) = label(v).filter(|_| arcs.clone().any(wanted)) else {
+            return vec![None; arcs.len()];
+        };
         let mut view = View::training(network.inputs, vec![v as u32], network.backbone.plan());
         let mut loss = |propagation: &Propagation<T>| {
             view.set_propagation(propagation);
@@ -31,14 +33,20 @@ pub(super) fn reliability<T: Real>(
             super::cross_entropy(&row, y as usize)
         };
         let with = loss(network.propagation);
-        arcs.map(|arc| wanted(arc).then(|| loss(&without(network, v, arc, removal)) - with)).collect()
+        arcs.map(|arc| wanted(arc).then(|| loss(&without(network, v, arc, removal)) - with))
+            .collect()
     };
     let rows: Vec<_> = (0..adjacency.len()).into_par_iter().map_init(Pool::new, of_node).collect();
     rows.concat()
 }
 
 /// The propagation without the message of `arc`, which lies in row `v`.
-fn without<T: Real>(network: &Network<'_, T>, v: usize, arc: usize, removal: Removal) -> Propagation<T> {
+fn without<T: Real>(
+    network: &Network<'_, T>,
+    v: usize,
+    arc: usize,
+    removal: Removal,
+) -> Propagation<T> {
     let p = network.propagation.csr();
     let at = Pattern::of(network.adjacency).arc(v, arc);
     let mut values = p.values().to_vec();

@@ -1,15 +1,17 @@
 //! Reliability of messages in the GCN of two layers, without a forward pass per message.
 //!
-//! With M = X W₁ and N = relu(P M + b₁) W₂, the logits of v are zᵥ = Σᵤ Pᵥᵤ Nᵤ + b₂. Taking u→v away changes row v of P
-//! alone: in the first layer it changes the hidden row of v and no other, which enters zᵥ through Pᵥᵥ; in the second it
-//! takes Pᵥᵤ Nᵤ from the sum. So each message costs O(H + H C).
+//! With M = X W₁ and N = relu(P M + b₁) W₂, the logits of v are zᵥ = Σᵤ Pᵥᵤ Nᵤ + b₂. Taking u→v
+//! away changes row v of P alone: in the first layer it changes the hidden row of v and no other,
+//! which enters zᵥ through Pᵥᵥ; in the second it takes Pᵥᵤ Nᵤ from the sum. So each message costs
+//! O(H + H C).
 
 use super::super::Network;
 use super::Removal;
 use boostfgl_nn::{Matrix, Pattern, Real};
 use rayon::prelude::*;
 
-/// The parts of a forward pass that messages are made of. Differences of losses are small: sums are in `f64`.
+/// The parts of a forward pass that messages are made of. Differences of losses are small: sums are
+/// in `f64`.
 struct Parts<'a, T: Real> {
     network: &'a Network<'a, T>,
     /// X W₁.
@@ -19,7 +21,8 @@ struct Parts<'a, T: Real> {
     biases: [Vec<f64>; 2],
 }
 
-/// R of the arcs into labelled nodes that are `wanted`, in the order of arcs; `None` for the others.
+/// R of the arcs into labelled nodes that are `wanted`, in the order of arcs; `None` for the
+/// others.
 pub(super) fn reliability<T: Real>(
     network: &Network<'_, T>,
     label: &(impl Fn(usize) -> Option<u32> + Sync),
@@ -39,7 +42,9 @@ pub(super) fn reliability<T: Real>(
 
 impl<'a, T: Real> Parts<'a, T> {
     fn new(network: &'a Network<'a, T>) -> Self {
-        let [w1, b1, _, b2] = network.params.tensors() else { unreachable!("two layers have four tensors") };
+        let [w1, b1, _, b2] = network.params.tensors() else {
+            unreachable!("two layers have four tensors")
+        };
         let (nodes, width) = (network.adjacency.len(), w1.columns());
         let mut first = Matrix::zeros(nodes, width);
         let stride = first.stride();
@@ -49,7 +54,8 @@ impl<'a, T: Real> Parts<'a, T> {
             to.iter_mut().zip(row).for_each(|(to, x)| *to = T::of(x));
         });
         let numbers = |bias: &Matrix<T>| bias.row(0).iter().map(|x| x.f64()).collect::<Vec<f64>>();
-        let mut parts = Self { network, first, second: Vec::new(), biases: [numbers(b1), numbers(b2)] };
+        let mut parts =
+            Self { network, first, second: Vec::new(), biases: [numbers(b1), numbers(b2)] };
         let out = |v: usize| parts.output(&parts.heard(v), 1.0);
         let second = (0..nodes).into_par_iter().map(out).collect::<Vec<_>>().concat();
         parts.second = second;
@@ -60,7 +66,9 @@ impl<'a, T: Real> Parts<'a, T> {
     fn heard(&self, v: usize) -> Vec<f64> {
         let p = self.network.propagation.csr();
         let mut sum = vec![0.0; self.first.columns()];
-        p.row_range(v).for_each(|k| add_scaled(&mut sum, self.first.row(p.indices()[k] as usize), p.values()[k].f64()));
+        p.row_range(v).for_each(|k| {
+            add_scaled(&mut sum, self.first.row(p.indices()[k] as usize), p.values()[k].f64())
+        });
         sum
     }
 
@@ -82,17 +90,26 @@ impl<'a, T: Real> Parts<'a, T> {
         &self.second[u * classes..][..classes]
     }
 
-    fn of_node(&self, v: usize, y: usize, removal: Removal, wanted: &impl Fn(usize) -> bool) -> Vec<Option<f64>> {
+    fn of_node(
+        &self,
+        v: usize,
+        y: usize,
+        removal: Removal,
+        wanted: &impl Fn(usize) -> bool,
+    ) -> Vec<Option<f64>> {
         let (p, adjacency) = (self.network.propagation.csr(), self.network.adjacency);
         let pattern = Pattern::of(adjacency);
         let own = p.values()[pattern.own(v)].f64();
         let total: f64 = p.values()[p.row_range(v)].iter().map(|x| x.f64()).sum();
         let heard = self.heard(v);
         let mut sum = vec![0.0; self.biases[1].len()];
-        p.row_range(v).for_each(|k| add_scaled(&mut sum, self.second(p.indices()[k] as usize), p.values()[k].f64()));
+        p.row_range(v).for_each(|k| {
+            add_scaled(&mut sum, self.second(p.indices()[k] as usize), p.values()[k].f64())
+        });
         let with = self.loss(&sum, 1.0, y);
         let of_arc = |arc: usize| {
-            let (u, weight) = (adjacency.indices()[arc] as usize, p.values()[pattern.arc(v, arc)].f64());
+            let (u, weight) =
+                (adjacency.indices()[arc] as usize, p.values()[pattern.arc(v, arc)].f64());
             let scale = if removal.renormalises() { rescaling(total, weight) } else { 1.0 };
             let mut without = sum.clone();
             add_scaled(&mut without, self.second(u), -weight);
@@ -109,12 +126,14 @@ impl<'a, T: Real> Parts<'a, T> {
 
     /// Cross-entropy of the logits scale · sum + b₂.
     fn loss(&self, sum: &[f64], scale: f64, y: usize) -> f64 {
-        let logits: Vec<f64> = sum.iter().zip(&self.biases[1]).map(|(x, bias)| scale * x + bias).collect();
+        let logits: Vec<f64> =
+            sum.iter().zip(&self.biases[1]).map(|(x, bias)| scale * x + bias).collect();
         super::cross_entropy(&logits, y)
     }
 }
 
-/// s / (s − p): what the rest of a row of sum s is multiplied by when p leaves it. A row of which nothing is left stays.
+/// s / (s − p): what the rest of a row of sum s is multiplied by when p leaves it. A row of which
+/// nothing is left stays.
 pub(super) fn rescaling(sum: f64, gone: f64) -> f64 {
     let rest = sum - gone;
     if rest.abs() <= 1e-6 * sum.abs() { 1.0 } else { sum / rest }

@@ -9,8 +9,8 @@ use boostfgl_graph::Stream;
 use boostfgl_nn::{Ledger, Real};
 use rayon::prelude::*;
 
-/// At least so many messages of each client are measured, if there are as many: where each costs a forward pass, and
-/// where it does not.
+/// At least so many messages of each client are measured, if there are as many: where each costs a
+/// forward pass, and where it does not.
 const LEAST: [usize; 2] = [300, 2000];
 
 /// Watches a run for it.
@@ -33,11 +33,18 @@ impl<T: Real> Diagnostic<T> for Watch {
         let removal = Removal::Both;
         let look = |client: &Inspected<'_, T>| {
             let network = Network::of(inspection, client, &client.judged);
-            messages(&network, client.data.nodes(), client.data.id(), subject, removal, |messages| {
-                self.settings
-                    .effort
-                    .map_or(messages, |effort| affordable(&network, messages, effort, inspection.rounds))
-            })
+            messages(
+                &network,
+                client.data.nodes(),
+                client.data.id(),
+                subject,
+                removal,
+                |messages| {
+                    self.settings.effort.map_or(messages, |effort| {
+                        affordable(&network, messages, effort, inspection.rounds)
+                    })
+                },
+            )
         };
         let clients: Vec<Messages> = inspection.clients.par_iter().map(look).collect();
         self.found = Some(Epr {
@@ -57,8 +64,9 @@ impl<T: Real> Diagnostic<T> for Watch {
     }
 }
 
-/// The messages into labelled nodes of one client, whose own nodes are `ids` in the graph that was divided; nodes that
-/// a method made up have no label. `count` says how many of so many are to be measured.
+/// The messages into labelled nodes of one client, whose own nodes are `ids` in the graph that was
+/// divided; nodes that a method made up have no label. `count` says how many of so many are to be
+/// measured.
 fn messages<T: Real>(
     network: &Network<'_, T>,
     ids: &[u32],
@@ -79,15 +87,23 @@ fn messages<T: Real>(
         receivers.resize(arcs.len(), (subject.minority[id], subject.heterophilous[id]));
     }
     let mut wanted = vec![false; adjacency.arcs()];
-    let drawn =
-        effort::sample(&arcs, count(arcs.len()), &mut Stream::new(subject.seed, "epr sample", &[client as u64]));
+    let drawn = effort::sample(
+        &arcs,
+        count(arcs.len()),
+        &mut Stream::new(subject.seed, "epr sample", &[client as u64]),
+    );
     drawn.into_iter().for_each(|arc| wanted[arc] = true);
     let found = measure(network, &label, removal, &|arc| wanted[arc]);
     Messages { receivers, reliability: arcs.into_iter().map(|arc| found[arc]).collect() }
 }
 
 /// How many of `messages` can be measured in `effort` times the training of all rounds.
-fn affordable<T: Real>(network: &Network<'_, T>, messages: usize, effort: f64, rounds: usize) -> usize {
+fn affordable<T: Real>(
+    network: &Network<'_, T>,
+    messages: usize,
+    effort: f64,
+    rounds: usize,
+) -> usize {
     let budget = effort * rounds as f64 * effort::training(network);
     let tensors = network.params.tensors();
     let fixed = effort::forward(network);

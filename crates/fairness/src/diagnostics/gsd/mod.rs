@@ -1,13 +1,14 @@
 //! Gradient share disparity: do minority nodes get their share of the gradient?
 //!
-//! GSD = (G_min / N_min) / (G_maj / N_maj) with G = Σᵥ ‖∇_θ ℓ(v; θ)‖₂ over labelled nodes, at the model θ that a round
-//! starts from, without dropout. Below 1 the minority gets less gradient per node than the majority; under node boosting
-//! the weighted form has αᵥ‖∇ℓᵥ‖ in place of ‖∇ℓᵥ‖.
+//! GSD = (G_min / N_min) / (G_maj / N_maj) with G = Σᵥ ‖∇_θ ℓ(v; θ)‖₂ over labelled nodes, at the
+//! model θ that a round starts from, without dropout. Below 1 the minority gets less gradient per
+//! node than the majority; under node boosting the weighted form has αᵥ‖∇ℓᵥ‖ in place of ‖∇ℓᵥ‖.
 //!
-//! All clients with training nodes are measured in every round, whether they take part in it or not; those that sat out
-//! have αᵥ = 1 and plain messages.
+//! All clients with training nodes are measured in every round, whether they take part in it or
+//! not; those that sat out have αᵥ = 1 and plain messages.
 //!
-//! Masses are kept per client and class, so that the ratio follows for any minority ratio q, pooled or per client.
+//! Masses are kept per client and class, so that the ratio follows for any minority ratio q, pooled
+//! or per client.
 
 mod norms;
 mod products;
@@ -51,7 +52,8 @@ pub struct GsdRound {
 pub struct Gsd {
     /// Training nodes of each class, which define the minority for any ratio q.
     pub training_counts: Vec<usize>,
-    /// Per class, whether it is a minority class of the run; `None` for a class without a training node.
+    /// Per class, whether it is a minority class of the run; `None` for a class without a training
+    /// node.
     #[serde(default)]
     pub minority: Vec<Option<bool>>,
     /// The minority ratio q of the run, in files that do not name its minority classes.

@@ -1,11 +1,12 @@
 //! ‖∇_θ ℓ(v; θ)‖₂ for many nodes v.
 //!
-//! One backward pass per node is right for any network ([`one_by_one`]). For the GCN of two layers there is no need to
-//! write a gradient down to know its length. With δ = softmax(zᵥ) − onehot(yᵥ) and g = W₂ δ:
+//! One backward pass per node is right for any network ([`one_by_one`]). For the GCN of two layers
+//! there is no need to write a gradient down to know its length. With δ = softmax(zᵥ) − onehot(yᵥ)
+//! and g = W₂ δ:
 //!
 //! * ∇W₂ = (PH)ᵥ δᵀ has rank one, so ‖∇W₂‖ = ‖(PH)ᵥ‖ ‖δ‖, and ∇b₂ = δ;
-//! * the hidden row of a node u that sends to v receives dᵤ = Pᵥᵤ (g ⊙ mᵤ) with mᵤ = 1[Z₁ᵤ > 0], so ∇b₁ = Σᵤ dᵤ and
-//!   ‖∇W₁‖² = ‖Σᵤ (PX)ᵤ dᵤᵀ‖² = Σᵤᵤ' ⟨(PX)ᵤ, (PX)ᵤ'⟩ ⟨dᵤ, dᵤ'⟩.
+//! * the hidden row of a node u that sends to v receives dᵤ = Pᵥᵤ (g ⊙ mᵤ) with mᵤ = 1[Z₁ᵤ > 0], so
+//!   ∇b₁ = Σᵤ dᵤ and ‖∇W₁‖² = ‖Σᵤ (PX)ᵤ dᵤᵀ‖² = Σᵤᵤ' ⟨(PX)ᵤ, (PX)ᵤ'⟩ ⟨dᵤ, dᵤ'⟩.
 //!
 //! The first factor depends on the graph alone and is kept for as long as P stays the same.
 
@@ -18,12 +19,17 @@ use rayon::prelude::*;
 /// Memory that inner products may take, where nobody says otherwise.
 pub(super) const MEMORY: usize = 256 << 20;
 
-/// ‖∇_θ ℓ(v; θ)‖₂ over all parameters for each v of `nodes` with its class in `labels`, without dropout, under the
-/// messages of `network`. Exact; for a GCN of two layers much faster than a backward pass per node.
+/// ‖∇_θ ℓ(v; θ)‖₂ over all parameters for each v of `nodes` with its class in `labels`, without
+/// dropout, under the messages of `network`. Exact; for a GCN of two layers much faster than a
+/// backward pass per node.
 ///
 /// # Panics
 /// If there is not one label per node, or a node or class does not exist.
-pub fn gradient_norms<T: Real>(network: &Network<'_, T>, nodes: &[u32], labels: &[u32]) -> Vec<f64> {
+pub fn gradient_norms<T: Real>(
+    network: &Network<'_, T>,
+    nodes: &[u32],
+    labels: &[u32],
+) -> Vec<f64> {
     assert_eq!(nodes.len(), labels.len(), "one label per node");
     if network.two_layer_gcn {
         Neighbourhoods::new(network, nodes, MEMORY).norms(network, labels)
@@ -33,13 +39,18 @@ pub fn gradient_norms<T: Real>(network: &Network<'_, T>, nodes: &[u32], labels: 
 }
 
 /// One backward pass per node.
-pub(super) fn one_by_one<T: Real>(network: &Network<'_, T>, nodes: &[u32], labels: &[u32]) -> Vec<f64> {
+pub(super) fn one_by_one<T: Real>(
+    network: &Network<'_, T>,
+    nodes: &[u32],
+    labels: &[u32],
+) -> Vec<f64> {
     let plan = network.backbone.plan();
     let norm = |pool: &mut Pool<T>, (&v, &label): (&u32, &u32)| {
         let mut view = View::training(network.inputs, vec![v], plan);
         view.set_propagation(network.propagation);
         let loss = WeightedLoss::new(vec![label], Reduction::Sum);
-        let (_, found) = gradients(network.backbone, network.params, &view, &loss, Dropout::off(), pool);
+        let (_, found) =
+            gradients(network.backbone, network.params, &view, &loss, Dropout::off(), pool);
         let squares = found.iter().flat_map(|g| g.data().chunks(g.stride())).map(row_squares).sum();
         found.into_iter().for_each(|g| pool.put(g));
         libm::sqrt(squares)
@@ -93,23 +104,36 @@ impl<T: Real> Neighbourhoods<T> {
 
     /// The norms of the nodes, whose classes are `labels`.
     pub(super) fn norms(&self, network: &Network<'_, T>, labels: &[u32]) -> Vec<f64> {
-        let (logits, hidden) = Pass::new(network.backbone, &self.view, &Pool::new()).inspect(network.params);
-        let Some(hidden) = hidden else { unreachable!("two layers have a hidden representation between them") };
+        let (logits, hidden) =
+            Pass::new(network.backbone, &self.view, &Pool::new()).inspect(network.params);
+        let Some(hidden) = hidden else {
+            unreachable!("two layers have a hidden representation between them")
+        };
         let mut active = Matrix::zeros(hidden.rows(), hidden.columns());
         for (to, from) in active.data_mut().iter_mut().zip(hidden.data()) {
             *to = if *from > T::ZERO { T::ONE } else { T::ZERO };
         }
         let forward = Forward { logits, hidden, active, weights: &network.params.tensors()[2] };
         let width = network.inputs.width();
-        let norm = |scratch: &mut Vec<f64>, i: usize| self.norm(network, &forward, i, labels[i] as usize, scratch);
+        let norm = |scratch: &mut Vec<f64>, i: usize| {
+            self.norm(network, &forward, i, labels[i] as usize, scratch)
+        };
         (0..self.nodes.len()).into_par_iter().map_init(|| vec![0.0; width], norm).collect()
     }
 
-    fn norm(&self, network: &Network<'_, T>, to: &Forward<'_, T>, i: usize, y: usize, scratch: &mut [f64]) -> f64 {
+    fn norm(
+        &self,
+        network: &Network<'_, T>,
+        to: &Forward<'_, T>,
+        i: usize,
+        y: usize,
+        scratch: &mut [f64],
+    ) -> f64 {
         let (p, v) = (network.propagation.csr(), self.nodes[i] as usize);
         let (senders, weights) = (&p.indices()[p.row_range(v)], &p.values()[p.row_range(v)]);
         let delta = residual(to.logits.row(v), y);
-        let g: Vec<f64> = (0..to.hidden.columns()).map(|h| product(to.weights.row(h), &delta)).collect();
+        let g: Vec<f64> =
+            (0..to.hidden.columns()).map(|h| product(to.weights.row(h), &delta)).collect();
         let (mut heard, mut shares) = (vec![0.0; g.len()], vec![0.0; g.len()]);
         for (&u, weight) in senders.iter().zip(weights) {
             add_scaled(&mut heard, to.hidden.row(u as usize), weight.f64());
@@ -131,8 +155,9 @@ impl<T: Real> Neighbourhoods<T> {
     }
 }
 
-/// ‖∇W₁‖² = Σᵤᵤ' ⟨(PX)ᵤ, (PX)ᵤ'⟩ Pᵥᵤ Pᵥᵤ' Σₕ gₕ² mᵤₕ mᵤ'ₕ. For sender u in turn, `pairs` gets Σₕ gₕ² mᵤₕ mᵤ'ₕ of the
-/// senders u' up to u and returns Σᵤ' Pᵥᵤ' ⟨(PX)ᵤ, (PX)ᵤ'⟩ times that, where u' ≠ u counts twice.
+/// ‖∇W₁‖² = Σᵤᵤ' ⟨(PX)ᵤ, (PX)ᵤ'⟩ Pᵥᵤ Pᵥᵤ' Σₕ gₕ² mᵤₕ mᵤ'ₕ. For sender u in turn, `pairs` gets Σₕ
+/// gₕ² mᵤₕ mᵤ'ₕ of the senders u' up to u and returns Σᵤ' Pᵥᵤ' ⟨(PX)ᵤ, (PX)ᵤ'⟩ times that, where u'
+/// ≠ u counts twice.
 fn first_weights<T: Real>(
     to: &Forward<'_, T>,
     g: &[f64],
@@ -152,7 +177,10 @@ fn first_weights<T: Real>(
     let (mut own, mut overlaps) = (vec![T::ZERO; stride], vec![T::ZERO; senders.len()]);
     let mut sum = 0.0;
     for (a, &u) in senders.iter().enumerate() {
-        own.iter_mut().zip(&squared).zip(active(u)).for_each(|((own, square), active)| *own = *square * *active);
+        own.iter_mut()
+            .zip(&squared)
+            .zip(active(u))
+            .for_each(|((own, square), active)| *own = *square * *active);
         row_dots(&own, &to.active, &senders[..=a], &mut overlaps[..=a]);
         sum += weights[a].f64() * pairs(a, &overlaps[..=a]);
     }

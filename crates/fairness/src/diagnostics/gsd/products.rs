@@ -9,9 +9,11 @@ pub(super) const SPARSE_PENALTY: usize = 8;
 
 /// The inner products, as they are kept.
 pub(super) enum Products<T> {
-    /// For each node in turn the lower triangle of its own neighbourhood: for sparse neighbourhoods.
+    /// For each node in turn the lower triangle of its own neighbourhood: for sparse
+    /// neighbourhoods.
     Triangles { starts: Vec<usize>, values: Vec<T> },
-    /// The lower triangle of all nodes that send to any: where neighbourhoods are so dense that they share most pairs.
+    /// The lower triangle of all nodes that send to any: where neighbourhoods are so dense that
+    /// they share most pairs.
     Whole { place: Vec<u32>, values: Vec<T> },
     /// Too many to keep: P X, from which they are computed each time.
     Fresh { place: Vec<u32>, rows: Rows<T> },
@@ -30,7 +32,9 @@ impl<T: Real> Products<T> {
     pub(super) fn new(network: &Network<'_, T>, nodes: &[u32], bytes: usize) -> Self {
         let p = network.propagation.csr();
         let mut place = vec![u32::MAX; p.rows()];
-        nodes.iter().for_each(|&v| p.row_range(v as usize).for_each(|k| place[p.indices()[k] as usize] = 0));
+        nodes.iter().for_each(|&v| {
+            p.row_range(v as usize).for_each(|k| place[p.indices()[k] as usize] = 0)
+        });
         let senders: Vec<u32> = (0..p.rows() as u32).filter(|&u| place[u as usize] == 0).collect();
         senders.iter().enumerate().for_each(|(i, &u)| place[u as usize] = i as u32);
         let rows = Rows::new(network, &senders, bytes);
@@ -46,18 +50,23 @@ impl<T: Real> Products<T> {
         let width = network.inputs.width();
         if together < apart {
             let row = |scratch: &mut Vec<f64>, a: usize| rows.against(a, 0..=a, scratch);
-            let values = (0..senders.len()).into_par_iter().map_init(|| vec![0.0; width], row).collect::<Vec<_>>();
+            let values = (0..senders.len())
+                .into_par_iter()
+                .map_init(|| vec![0.0; width], row)
+                .collect::<Vec<_>>();
             return Self::Whole { place, values: values.concat() };
         }
-        let one =
-            |scratch: &mut Vec<f64>, v: &u32| rows.triangle(&p.indices()[p.row_range(*v as usize)], &place, scratch);
+        let one = |scratch: &mut Vec<f64>, v: &u32| {
+            rows.triangle(&p.indices()[p.row_range(*v as usize)], &place, scratch)
+        };
         let values = nodes.par_iter().map_init(|| vec![0.0; width], one).collect::<Vec<_>>();
         Self::Triangles { starts, values: values.concat() }
     }
 
-    /// Row `a` of the lower triangle of products among `senders`, all those that send to the node at position `i`: those
-    /// of sender `a` with the senders up to itself. A row at a time, because a hub has many senders and their pairs would
-    /// not fit. `room` may hold anything, before and after.
+    /// Row `a` of the lower triangle of products among `senders`, all those that send to the node
+    /// at position `i`: those of sender `a` with the senders up to itself. A row at a time, because
+    /// a hub has many senders and their pairs would not fit. `room` may hold anything, before and
+    /// after.
     pub(super) fn row<'r>(
         &'r self,
         (i, a): (usize, usize),
@@ -84,7 +93,8 @@ impl<T: Real> Products<T> {
 }
 
 impl<T: Real> Rows<T> {
-    /// The rows `nodes` of P X: sparse if that is less work, or if a dense copy would take more than `bytes`.
+    /// The rows `nodes` of P X: sparse if that is less work, or if a dense copy would take more
+    /// than `bytes`.
     fn new(network: &Network<'_, T>, nodes: &[u32], bytes: usize) -> Self {
         let (p, inputs) = (network.propagation.csr(), network.inputs);
         let width = inputs.width();
@@ -94,17 +104,20 @@ impl<T: Real> Rows<T> {
                 let weight = p.values()[k].f64();
                 inputs.visit_row(p.indices()[k] as usize, |column, x| {
                     let part = weight * x.f64();
-                    // A sum that passes through 0 lists its column twice; the second entry is then 0.
+                    // A sum that passes through 0 lists its column twice; the second entry is then
+                    // 0.
                     if scratch[column] == 0.0 && part != 0.0 {
                         columns.push(column as u32);
                     }
                     scratch[column] += part;
                 });
             }
-            let values: Vec<T> = columns.iter().map(|&c| T::of(std::mem::take(&mut scratch[c as usize]))).collect();
+            let values: Vec<T> =
+                columns.iter().map(|&c| T::of(std::mem::take(&mut scratch[c as usize]))).collect();
             (columns, values)
         };
-        let rows: Vec<(Vec<u32>, Vec<T>)> = nodes.par_iter().map_init(|| vec![0.0; width], row).collect();
+        let rows: Vec<(Vec<u32>, Vec<T>)> =
+            nodes.par_iter().map_init(|| vec![0.0; width], row).collect();
         let stored: usize = rows.iter().map(|(columns, _)| columns.len()).sum();
         let full = nodes.len() * width;
         if stored * SPARSE_PENALTY > full && full * size_of::<T>() <= bytes {
@@ -135,8 +148,14 @@ impl<T: Real> Rows<T> {
         products
     }
 
-    /// The products of row `a` with `others`. `scratch` holds as many zeros as there are features, before and after.
-    fn against(&self, a: usize, others: impl Iterator<Item = usize>, scratch: &mut [f64]) -> Vec<T> {
+    /// The products of row `a` with `others`. `scratch` holds as many zeros as there are features,
+    /// before and after.
+    fn against(
+        &self,
+        a: usize,
+        others: impl Iterator<Item = usize>,
+        scratch: &mut [f64],
+    ) -> Vec<T> {
         match self {
             Self::Dense(x) => {
                 let others: Vec<u32> = others.map(|b| b as u32).collect();
@@ -145,9 +164,12 @@ impl<T: Real> Rows<T> {
                 products
             }
             Self::Sparse(x) => {
-                x.row_range(a).for_each(|k| scratch[x.indices()[k] as usize] += x.values()[k].f64());
+                x.row_range(a)
+                    .for_each(|k| scratch[x.indices()[k] as usize] += x.values()[k].f64());
                 let product = |b: usize| {
-                    x.row_range(b).map(|k| scratch[x.indices()[k] as usize] * x.values()[k].f64()).sum::<f64>()
+                    x.row_range(b)
+                        .map(|k| scratch[x.indices()[k] as usize] * x.values()[k].f64())
+                        .sum::<f64>()
                 };
                 let products = others.map(|b| T::of(product(b))).collect();
                 x.row_range(a).for_each(|k| scratch[x.indices()[k] as usize] = 0.0);
@@ -169,7 +191,8 @@ mod tests {
     use boostfgl_nn::backbones::{Architecture, Backbone, Gcn};
     use boostfgl_nn::{Inputs, Params};
 
-    /// All ways of keeping products agree with (P X)(P X)ᵀ, whether neighbourhoods share nodes or not.
+    /// All ways of keeping products agree with (P X)(P X)ᵀ, whether neighbourhoods share nodes or
+    /// not.
     #[test]
     fn products_are_the_same_however_they_are_kept() {
         let clique: Vec<(u32, u32)> = (0..6).flat_map(|v| (0..v).map(move |u| (u, v))).collect();
@@ -178,9 +201,13 @@ mod tests {
             let (adjacency, _) = Adjacency::from_edges(8, &edges, None, false).unwrap();
             let features = (0..8 * 3).map(|i| [0.0, 1.5, -0.5, 0.0, 2.0][i % 5]).collect();
             let labels = Labels::from_integers(&[0; 8], 2).unwrap();
-            let graph = Graph::new("small", adjacency, Features::dense(8, 3, features).unwrap(), labels).unwrap();
-            let (backbone, inputs) =
-                (Gcn::new(Architecture { inputs: 3, hidden: 2, classes: 2, layers: 2 }), Inputs::<f64>::new(&graph));
+            let graph =
+                Graph::new("small", adjacency, Features::dense(8, 3, features).unwrap(), labels)
+                    .unwrap();
+            let (backbone, inputs) = (
+                Gcn::new(Architecture { inputs: 3, hidden: 2, classes: 2, layers: 2 }),
+                Inputs::<f64>::new(&graph),
+            );
             let params = Params::glorot(&Backbone::<f64>::shapes(&backbone), 0);
             let network = Network {
                 backbone: &backbone,
@@ -191,7 +218,8 @@ mod tests {
                 propagation: inputs.propagation(),
             };
             let nodes: Vec<u32> = (0..8).step_by(if shared { 1 } else { 3 }).collect();
-            let (kept, fresh) = (Products::new(&network, &nodes, 1 << 20), Products::new(&network, &nodes, 0));
+            let (kept, fresh) =
+                (Products::new(&network, &nodes, 1 << 20), Products::new(&network, &nodes, 0));
             assert_eq!(matches!(kept, Products::Whole { .. }), shared);
             assert_eq!(matches!(kept, Products::Triangles { .. }), !shared);
             assert!(matches!(fresh, Products::Fresh { rows: Rows::Sparse(_), .. }));
@@ -199,7 +227,9 @@ mod tests {
             let row = |u: u32| {
                 let mut row = vec![0.0; 3];
                 p.row_range(u as usize).for_each(|k| {
-                    inputs.visit_row(p.indices()[k] as usize, |column, x| row[column] += p.values()[k] * x);
+                    inputs.visit_row(p.indices()[k] as usize, |column, x| {
+                        row[column] += p.values()[k] * x
+                    });
                 });
                 row
             };
@@ -207,13 +237,18 @@ mod tests {
                 let senders = &p.indices()[p.row_range(v as usize)];
                 let mut scratch = vec![0.0; 3];
                 let mut all = |products: &Products<f64>| -> Vec<f64> {
-                    let mut row = |a| products.row((i, a), senders, &mut scratch, &mut Vec::new()).to_vec();
+                    let mut row =
+                        |a| products.row((i, a), senders, &mut scratch, &mut Vec::new()).to_vec();
                     (0..senders.len()).flat_map(&mut row).collect()
                 };
                 let (kept, fresh) = (all(&kept), all(&fresh));
-                let pairs = senders.iter().enumerate().flat_map(|(a, &u)| senders[..=a].iter().map(move |&w| (u, w)));
-                let expected: Vec<f64> =
-                    pairs.map(|(u, w)| row(u).iter().zip(row(w)).map(|(x, y)| x * y).sum()).collect();
+                let pairs = senders
+                    .iter()
+                    .enumerate()
+                    .flat_map(|(a, &u)| senders[..=a].iter().map(move |&w| (u, w)));
+                let expected: Vec<f64> = pairs
+                    .map(|(u, w)| row(u).iter().zip(row(w)).map(|(x, y)| x * y).sum())
+                    .collect();
                 assert_eq!((kept.len(), fresh.len()), (expected.len(), expected.len()));
                 for ((kept, fresh), expected) in kept.iter().zip(&fresh).zip(&expected) {
                     assert!((kept - expected).abs() < 1e-14 && (fresh - expected).abs() < 1e-14);

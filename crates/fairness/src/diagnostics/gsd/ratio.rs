@@ -40,10 +40,16 @@ impl Gsd {
         minority_classes(&self.training_counts, q)
     }
 
-    /// GSD over the training nodes of all clients in one round, for these minority classes: [`Gsd::minority`], or those of
-    /// another ratio. `None` if there is no such round, one of the groups has no node, the majority has no gradient, of some class nothing was
-    /// measured, or the numbers are too large.
-    pub fn pooled(&self, round_index: usize, minority: &[Option<bool>], weighting: Weighting) -> Option<Ratio> {
+    /// GSD over the training nodes of all clients in one round, for these minority classes:
+    /// [`Gsd::minority`], or those of another ratio. `None` if there is no such round, one of the
+    /// groups has no node, the majority has no gradient, of some class nothing was measured, or the
+    /// numbers are too large.
+    pub fn pooled(
+        &self,
+        round_index: usize,
+        minority: &[Option<bool>],
+        weighting: Weighting,
+    ) -> Option<Ratio> {
         let clients = &self.rounds.get(round_index)?.clients;
         self.ratio(clients.iter().map(Vec::as_slice), minority, weighting)
     }
@@ -60,9 +66,13 @@ impl Gsd {
         self.ratio(std::iter::once(classes.as_slice()), minority, weighting)
     }
 
-    /// The mean of [`Gsd::pooled`] over the rounds that have one. The nodes of a sample are the same in each round, so
-    /// the error is the mean of the rounds' errors.
-    pub fn mean_over_rounds(&self, minority: &[Option<bool>], weighting: Weighting) -> Option<Ratio> {
+    /// The mean of [`Gsd::pooled`] over the rounds that have one. The nodes of a sample are the
+    /// same in each round, so the error is the mean of the rounds' errors.
+    pub fn mean_over_rounds(
+        &self,
+        minority: &[Option<bool>],
+        weighting: Weighting,
+    ) -> Option<Ratio> {
         mean((0..self.rounds.len()).filter_map(|round| self.pooled(round, minority, weighting)))
     }
 
@@ -73,7 +83,10 @@ impl Gsd {
         minority: &[Option<bool>],
         weighting: Weighting,
     ) -> Option<Ratio> {
-        mean((0..self.rounds.len()).filter_map(|round| self.of_client(round, client, minority, weighting)))
+        mean(
+            (0..self.rounds.len())
+                .filter_map(|round| self.of_client(round, client, minority, weighting)),
+        )
     }
 
     /// [`Gsd::pooled`] of the last round.
@@ -102,7 +115,8 @@ impl Gsd {
         let error = libm::sqrt(minority.variance + mass * mass * majority.variance) / majority.sum;
         let per_node = majority.nodes as f64 / minority.nodes as f64;
         let found = Ratio { per_node: mass * per_node, mass, error: error * per_node };
-        Some(found).filter(|found| [found.per_node, found.mass, found.error].iter().all(|x| x.is_finite()))
+        Some(found)
+            .filter(|found| [found.per_node, found.mass, found.error].iter().all(|x| x.is_finite()))
     }
 }
 
@@ -115,7 +129,8 @@ struct Total {
 }
 
 impl Total {
-    /// Adds a stratum: N x̄, and its variance N² (1 − m/N) s²/m. `None` if nothing of it was measured.
+    /// Adds a stratum: N x̄, and its variance N² (1 − m/N) s²/m. `None` if nothing of it was
+    /// measured.
     fn add(&mut self, mass: &Mass, weighting: Weighting) -> Option<()> {
         if mass.nodes == 0 {
             return Some(());
@@ -135,7 +150,11 @@ impl Total {
         }
         self.sum += nodes * (sum / measured);
         // A single node says nothing of the spread: take one as large as itself.
-        let spread = if mass.measured == 1 { squares } else { (squares - sum * sum / measured) / (measured - 1.0) };
+        let spread = if mass.measured == 1 {
+            squares
+        } else {
+            (squares - sum * sum / measured) / (measured - 1.0)
+        };
         self.variance += nodes * (nodes - measured) * spread.max(0.0) / measured;
         Some(())
     }
@@ -150,6 +169,7 @@ fn mean(ratios: impl Iterator<Item = Ratio>) -> Option<Ratio> {
         sum.mass += ratio.mass;
         sum.error += ratio.error;
     }
-    let mean = Ratio { per_node: sum.per_node / count, mass: sum.mass / count, error: sum.error / count };
+    let mean =
+        Ratio { per_node: sum.per_node / count, mass: sum.mass / count, error: sum.error / count };
     (count > 0.0).then_some(mean)
 }

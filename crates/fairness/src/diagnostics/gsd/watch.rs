@@ -12,11 +12,12 @@ use rayon::prelude::*;
 /// Of a class that has as many, at least so many nodes are measured.
 const LEAST: usize = 8;
 
-/// Clearing, writing and reading one number of a gradient takes about as long as so many operations.
+/// Clearing, writing and reading one number of a gradient takes about as long as so many
+/// operations.
 const WRITTEN: f64 = 10.0;
 
-/// A number of the overlap of two hidden rows takes about as long as so many operations of training: rows are short and
-/// lie far apart.
+/// A number of the overlap of two hidden rows takes about as long as so many operations of
+/// training: rows are short and lie far apart.
 const SCATTERED: f64 = 6.0;
 
 /// Watches a run for it.
@@ -48,7 +49,15 @@ impl<T: Real> Diagnostic<T> for Watch<T> {
         let settings = self.settings;
         let look = |(known, client): (&mut Option<Measured<T>>, &Inspected<'_, T>)| {
             let network = Network::of(inspection, client, &client.start);
-            let choose = || Measured::choose(&network, client.data, settings.effort, inspection.rounds, subject.seed);
+            let choose = || {
+                Measured::choose(
+                    &network,
+                    client.data,
+                    settings.effort,
+                    inspection.rounds,
+                    subject.seed,
+                )
+            };
             let measured = known.get_or_insert_with(choose);
             let norms = measured.norms(&network, MEMORY / clients.len());
             measured.masses(&norms, client)
@@ -72,10 +81,18 @@ impl<T: Real> Diagnostic<T> for Watch<T> {
 }
 
 impl<T: Real> Measured<T> {
-    /// All training nodes, or a sample of each class if all would take more than `effort` times the training.
-    fn choose(network: &Network<'_, T>, data: &LocalData<T>, effort: Option<f64>, rounds: usize, seed: u64) -> Self {
+    /// All training nodes, or a sample of each class if all would take more than `effort` times the
+    /// training.
+    fn choose(
+        network: &Network<'_, T>,
+        data: &LocalData<T>,
+        effort: Option<f64>,
+        rounds: usize,
+        seed: u64,
+    ) -> Self {
         let label = |v: u32| data.training_label(v as usize);
-        let share = effort.map_or(1.0, |effort| affordable(network, data.training(), effort, rounds));
+        let share =
+            effort.map_or(1.0, |effort| affordable(network, data.training(), effort, rounds));
         let mut of_class = vec![Vec::new(); data.classes()];
         for (at, &v) in data.training().iter().enumerate() {
             label(v).into_iter().for_each(|y| of_class[y as usize].push(at));
@@ -106,7 +123,8 @@ impl<T: Real> Measured<T> {
 
     fn masses(&self, norms: &[f64], client: &Inspected<'_, T>) -> Vec<Mass> {
         let counts = client.data.training_counts();
-        let mut masses: Vec<Mass> = counts.into_iter().map(|nodes| Mass { nodes, ..Mass::default() }).collect();
+        let mut masses: Vec<Mass> =
+            counts.into_iter().map(|nodes| Mass { nodes, ..Mass::default() }).collect();
         for ((&at, &y), &norm) in self.positions.iter().zip(&self.labels).zip(norms) {
             let weighted = norm * client.node_weights.map_or(1.0, |alpha| alpha[at].f64());
             let known = masses[y as usize];
@@ -118,7 +136,8 @@ impl<T: Real> Measured<T> {
                 weighted_sum: known.weighted_sum + weighted,
                 weighted_squares: known.weighted_squares + weighted * weighted,
             };
-            // A huge model may overflow: such a node is not measured. Sums are finite where those of squares are.
+            // A huge model may overflow: such a node is not measured. Sums are finite where those
+            // of squares are.
             if mass.squares.is_finite() && mass.weighted_squares.is_finite() {
                 masses[y as usize] = mass;
             }
@@ -139,11 +158,13 @@ fn affordable<T: Real>(network: &Network<'_, T>, nodes: &[u32], effort: f64, rou
     if fixed + all <= budget { 1.0 } else { ((budget - fixed) / all).clamp(0.0, 1.0) }
 }
 
-/// Arithmetic of one round's norms by inner products; those of features are shared by all rounds if messages are plain.
+/// Arithmetic of one round's norms by inner products; those of features are shared by all rounds if
+/// messages are plain.
 fn by_products<T: Real>(network: &Network<'_, T>, nodes: &[u32], rounds: usize) -> f64 {
     let p = network.propagation.csr();
     let all = p.rows().max(1) as f64;
-    let (hidden, width) = (network.params.tensors()[0].columns() as f64, network.inputs.width() as f64);
+    let (hidden, width) =
+        (network.params.tensors()[0].columns() as f64, network.inputs.width() as f64);
     // A row of P X has about as many entries as the rows of X it is a sum of.
     let entries = network.inputs.stored() as f64 / all * (p.non_zeros() as f64 / all);
     let row = (entries * SPARSE_PENALTY as f64).min(width);
@@ -151,7 +172,8 @@ fn by_products<T: Real>(network: &Network<'_, T>, nodes: &[u32], rounds: usize) 
     let product = if plain { row / rounds.max(1) as f64 } else { row };
     let of_node = |&v: &u32| {
         let senders = p.row_range(v as usize).len();
-        2.0 * (triangle(senders) as f64 * (SCATTERED * hidden + product) + 2.0 * senders as f64 * hidden)
+        2.0 * (triangle(senders) as f64 * (SCATTERED * hidden + product)
+            + 2.0 * senders as f64 * hidden)
     };
     nodes.iter().map(of_node).sum()
 }

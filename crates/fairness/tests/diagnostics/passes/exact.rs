@@ -19,8 +19,8 @@ const GCN: Kind = Kind {
     directed: false,
 };
 
-/// Sparse and dense features, fewer or more of them than hidden units; few and many neighbours (few neighbours keep
-/// products apart, many keep them together); plain and other messages.
+/// Sparse and dense features, fewer or more of them than hidden units; few and many neighbours (few
+/// neighbours keep products apart, many keep them together); plain and other messages.
 fn kinds() -> impl Iterator<Item = Kind> {
     (0..64).map(|seed| Kind {
         seed,
@@ -38,7 +38,10 @@ fn assert_near(found: &[f64], expected: &[f64], relative: f64, what: &str) {
     assert_eq!(found.len(), expected.len());
     let scale = expected.iter().fold(0.0f64, |scale, x| scale.max(x.abs()));
     for (found, expected) in found.iter().zip(expected) {
-        assert!((found - expected).abs() <= relative * expected.abs().max(1e-3 * scale), "{what}: {found}, {expected}");
+        assert!(
+            (found - expected).abs() <= relative * expected.abs().max(1e-3 * scale),
+            "{what}: {found}, {expected}"
+        );
     }
 }
 
@@ -65,12 +68,24 @@ fn norms_in_single_precision_are_close() {
         let (double, single): (Case<f64>, Case<f32>) = (kind.draw(), kind.draw());
         let (nodes, labels) = double.labelled();
         let expected = gradient_norms(&double.network(), &nodes, &labels);
-        assert_near(&gradient_norms(&single.network(), &nodes, &labels), &expected, 1e-4, &format!("{kind:?}"));
+        assert_near(
+            &gradient_norms(&single.network(), &nodes, &labels),
+            &expected,
+            1e-4,
+            &format!("{kind:?}"),
+        );
     }
 }
 
-/// ℓ of node `v` and class `y` by the definition, on dense matrices: without the message at `gone`, if any.
-fn loss<T: Real>(network: &Network<'_, T>, v: usize, y: u32, gone: Option<usize>, removal: Removal) -> f64 {
+/// ℓ of node `v` and class `y` by the definition, on dense matrices: without the message at `gone`,
+/// if any.
+fn loss<T: Real>(
+    network: &Network<'_, T>,
+    v: usize,
+    y: u32,
+    gone: Option<usize>,
+    removal: Removal,
+) -> f64 {
     let n = network.adjacency.len();
     let p = network.propagation.csr();
     let mut whole = vec![vec![0.0; n]; n];
@@ -84,17 +99,21 @@ fn loss<T: Real>(network: &Network<'_, T>, v: usize, y: u32, gone: Option<usize>
     if matches!(removal, Removal::BothRenormalised | Removal::LastRenormalised) && rest > 0.0 {
         cut[v].iter_mut().for_each(|x| *x *= sum / rest);
     }
-    let first = if matches!(removal, Removal::Last | Removal::LastRenormalised) { &whole } else { &cut };
+    let first =
+        if matches!(removal, Removal::Last | Removal::LastRenormalised) { &whole } else { &cut };
     let tensor = |i: usize| {
         let tensor = &network.params.tensors()[i];
-        (0..tensor.rows()).map(|r| tensor.row(r).iter().map(|x| x.f64()).collect()).collect::<Vec<Vec<f64>>>()
+        (0..tensor.rows())
+            .map(|r| tensor.row(r).iter().map(|x| x.f64()).collect())
+            .collect::<Vec<Vec<f64>>>()
     };
     let mut x = vec![vec![T::ZERO; network.inputs.width()]; n];
     x.iter_mut().enumerate().for_each(|(u, row)| network.inputs.write_row(u, row));
     let x: Vec<Vec<f64>> = x.iter().map(|row| row.iter().map(|x| x.f64()).collect()).collect();
     let layer = |p: &[Vec<f64>], h: &[Vec<f64>], i: usize| {
         let mut out = product(p, &product(h, &tensor(i)));
-        out.iter_mut().for_each(|row| row.iter_mut().zip(&tensor(i + 1)[0]).for_each(|(x, bias)| *x += bias));
+        out.iter_mut()
+            .for_each(|row| row.iter_mut().zip(&tensor(i + 1)[0]).for_each(|(x, bias)| *x += bias));
         out
     };
     let mut hidden = layer(first, &x, 0);
@@ -108,7 +127,8 @@ fn product(a: &[Vec<f64>], b: &[Vec<f64>]) -> Vec<Vec<f64>> {
     a.iter().map(|row| (0..b[0].len()).map(|c| cell(row, c)).collect()).collect()
 }
 
-const REMOVALS: [Removal; 4] = [Removal::Both, Removal::BothRenormalised, Removal::Last, Removal::LastRenormalised];
+const REMOVALS: [Removal; 4] =
+    [Removal::Both, Removal::BothRenormalised, Removal::Last, Removal::LastRenormalised];
 
 #[test]
 fn reliability_is_what_its_definition_says() {
@@ -128,7 +148,10 @@ fn reliability_is_what_its_definition_says() {
                     let without = loss(&network, v, y, Some(pattern.arc(v, arc)), removal);
                     let with = loss(&network, v, y, None, removal);
                     let (found, expected) = (found[arc].unwrap(), without - with);
-                    assert!((found - expected).abs() < 1e-9, "{kind:?} {removal:?}: {found}, {expected}");
+                    assert!(
+                        (found - expected).abs() < 1e-9,
+                        "{kind:?} {removal:?}: {found}, {expected}"
+                    );
                 }
             }
         }
@@ -142,7 +165,11 @@ fn reliability_is_that_of_a_forward_pass_per_message() {
         let network = case.network();
         for removal in &REMOVALS[..2] {
             let fast = reliability(&network, |v| case.label(v), *removal);
-            let slow = reliability(&Network { two_layer_gcn: false, ..network }, |v| case.label(v), *removal);
+            let slow = reliability(
+                &Network { two_layer_gcn: false, ..network },
+                |v| case.label(v),
+                *removal,
+            );
             assert_eq!(
                 fast.iter().map(Option::is_some).collect::<Vec<_>>(),
                 slow.iter().map(Option::is_some).collect::<Vec<_>>()
@@ -164,7 +191,10 @@ fn reliability_in_single_precision_is_close() {
             reliability(&single.network(), label, Removal::Both),
         );
         for (found, expected) in found.iter().flatten().zip(expected.iter().flatten()) {
-            assert!((found - expected).abs() < 1e-4 * (1.0 + expected.abs()), "{kind:?}: {found}, {expected}");
+            assert!(
+                (found - expected).abs() < 1e-4 * (1.0 + expected.abs()),
+                "{kind:?}: {found}, {expected}"
+            );
         }
     }
 }
@@ -184,7 +214,10 @@ fn every_backbone_is_measured() {
             assert!(found.iter().flatten().all(|r| r.is_finite()), "{kind:?}");
             assert_eq!(found.iter().flatten().any(|r| *r != 0.0), info.passes_messages, "{kind:?}");
             let known = network.two_layer_gcn && info.passes_messages;
-            assert_eq!(reliability(&network, |v| case.label(v), Removal::Last).iter().any(Option::is_some), known);
+            assert_eq!(
+                reliability(&network, |v| case.label(v), Removal::Last).iter().any(Option::is_some),
+                known
+            );
         }
     }
 }
@@ -196,7 +229,10 @@ fn digits_do_not_depend_on_the_number_of_threads() {
     let on = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            (gradient_norms(&network, &nodes, &labels), reliability(&network, |v| case.label(v), Removal::Both))
+            (
+                gradient_norms(&network, &nodes, &labels),
+                reliability(&network, |v| case.label(v), Removal::Both),
+            )
         })
     };
     assert_eq!(on(1), on(3));

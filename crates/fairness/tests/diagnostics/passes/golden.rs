@@ -21,23 +21,34 @@ fn with_network<R>(
     look: impl FnOnce(&Network<'_, f64>) -> R,
 ) -> R {
     let (adjacency, inputs, params) = (client.adjacency(), client.inputs(), &toy.thetas[0]);
-    look(&Network { backbone: toy.backbone(), two_layer_gcn: true, params, adjacency, inputs, propagation })
+    look(&Network {
+        backbone: toy.backbone(),
+        two_layer_gcn: true,
+        params,
+        adjacency,
+        inputs,
+        propagation,
+    })
 }
 
 #[test]
 fn losses_and_gradient_norms_of_nodes() {
     let (expected, toy) = (golden("diagnostics"), Toy::new());
-    for (client, expected) in toy.data.iter().zip(expected["per_node_gradient"].as_array().unwrap()) {
+    for (client, expected) in toy.data.iter().zip(expected["per_node_gradient"].as_array().unwrap())
+    {
         let expected = expected.as_array().unwrap();
-        let nodes: Vec<u32> = expected.iter().map(|node| node["local_id"].as_u64().unwrap() as u32).collect();
+        let nodes: Vec<u32> =
+            expected.iter().map(|node| node["local_id"].as_u64().unwrap() as u32).collect();
         assert_eq!(nodes, client.training());
-        let labels: Vec<u32> = nodes.iter().map(|&v| client.training_label(v as usize).unwrap()).collect();
+        let labels: Vec<u32> =
+            nodes.iter().map(|&v| client.training_label(v as usize).unwrap()).collect();
         with_network(&toy, client, client.inputs().propagation(), |network| {
             let view = View::whole(network.inputs, network.backbone.plan());
             let mut probabilities = logits(network.backbone, network.params, &view, &Pool::new());
             softmax_rows(&mut probabilities);
             let norms = gradient_norms(network, &nodes, &labels);
-            let slow = gradient_norms(&Network { two_layer_gcn: false, ..*network }, &nodes, &labels);
+            let slow =
+                gradient_norms(&Network { two_layer_gcn: false, ..*network }, &nodes, &labels);
             for (i, expected) in expected.iter().enumerate() {
                 let loss = -probabilities.row(nodes[i] as usize)[labels[i] as usize].ln();
                 close(loss, &expected["ce"], "cross-entropy");
@@ -52,10 +63,13 @@ fn losses_and_gradient_norms_of_nodes() {
 fn check_reliability(variant: &str, removal: Removal, is_boosted: bool) {
     let (expected, toy) = (golden("diagnostics"), Toy::new());
     for (client, expected) in toy.data.iter().zip(expected["epr"].as_array().unwrap()) {
-        let propagation = if is_boosted { boosted(client) } else { client.inputs().propagation().clone() };
+        let propagation =
+            if is_boosted { boosted(client) } else { client.inputs().propagation().clone() };
         let label = |v: usize| toy.labels.get(client.nodes()[v] as usize);
         let adjacency = client.adjacency();
-        let found = with_network(&toy, client, &propagation, |network| reliability(network, label, removal));
+        let found = with_network(&toy, client, &propagation, |network| {
+            reliability(network, label, removal)
+        });
         let arcs = |v: usize| adjacency.neighbours(v).iter().flat_map(move |&u| [u as usize, v]);
         let edges: Vec<usize> = (0..adjacency.len()).flat_map(arcs).collect();
         assert_eq!(edges, indices(&expected["edges_src_dst"]));
@@ -85,7 +99,8 @@ fn diagnosis() -> Diagnosis {
     };
     let alpha: Vec<Vec<f64>> = toy.data.iter().map(alpha).collect();
     let weighted = |(k, alpha)| Inspected { node_weights: Some(alpha), ..toy.client(k, 0, None) };
-    let inspection = toy.inspection(1, alpha.iter().map(Vec::as_slice).enumerate().map(weighted).collect());
+    let inspection =
+        toy.inspection(1, alpha.iter().map(Vec::as_slice).enumerate().map(weighted).collect());
     let settings = Settings { effort: None, ..Settings::default() };
     let mut diagnostician = Diagnostician::new(&[Which::Gsd, Which::Epr], toy.subject(), settings);
     diagnostician.inspect(&inspection);
@@ -98,10 +113,13 @@ fn gradient_shares_pooled_and_per_client() {
     let q = expected["minority_q"].as_f64().unwrap();
     let gsd = diagnosis().gsd.unwrap();
     let exact = |ratio: Option<Ratio>| ratio.filter(|ratio| ratio.error == 0.0).unwrap();
-    for (name, weighting) in [("gsd_unweighted", Weighting::Plain), ("gsd_alpha_weighted", Weighting::Boosted)] {
+    for (name, weighting) in
+        [("gsd_unweighted", Weighting::Plain), ("gsd_alpha_weighted", Weighting::Boosted)]
+    {
         let pooled = exact(gsd.pooled(0, &gsd.minority_at(q), weighting));
         close(pooled.per_node, &expected[name]["pooled"], name);
-        let (few, many) = (numbers(&expected[name]["n_min"])[0], numbers(&expected[name]["n_maj"])[0]);
+        let (few, many) =
+            (numbers(&expected[name]["n_min"])[0], numbers(&expected[name]["n_maj"])[0]);
         assert!((pooled.mass - pooled.per_node * few / many).abs() < 1e-14);
         for k in 0..2 {
             close(
@@ -117,14 +135,18 @@ fn gradient_shares_pooled_and_per_client() {
         assert_eq!(gsd.last(&gsd.minority_at(q), weighting), Some(pooled));
         assert_eq!(gsd.mean_over_rounds(&gsd.minority_at(q), weighting), Some(pooled));
     }
-    // There is no minority at q = 0, no second round and no third client. At q = 1 the largest class stays the majority.
+    // There is no minority at q = 0, no second round and no third client. At q = 1 the largest
+    // class stays the majority.
     assert_eq!(gsd.pooled(0, &gsd.minority_at(0.0), Weighting::Plain), None);
     assert_eq!(gsd.mean_over_rounds(&gsd.minority_at(0.0), Weighting::Plain), None);
     assert_eq!(gsd.minority_at(1.0), [Some(false), Some(true), Some(true)]);
     assert!(gsd.pooled(0, &gsd.minority_at(1.0), Weighting::Plain).is_some());
     assert_eq!(gsd.pooled(1, &gsd.minority_at(q), Weighting::Plain), None);
     assert_eq!(gsd.of_client(0, 2, &gsd.minority_at(q), Weighting::Plain), None);
-    assert_eq!(Gsd { rounds: Vec::new(), ..gsd.clone() }.last(&gsd.minority_at(q), Weighting::Plain), None);
+    assert_eq!(
+        Gsd { rounds: Vec::new(), ..gsd.clone() }.last(&gsd.minority_at(q), Weighting::Plain),
+        None
+    );
 }
 
 /// Counted from the fixture's own list of R.
@@ -142,7 +164,10 @@ fn harmful_messages_by_group_and_client() {
             minority.extend(classes.contains(&(class as usize)).then_some(*r));
         }
         let negative = values.iter().filter(|r| **r < 0.0).count();
-        assert_eq!((epr.clients[client.id()].measured, epr.clients[client.id()].negative), (values.len(), negative));
+        assert_eq!(
+            (epr.clients[client.id()].measured, epr.clients[client.id()].negative),
+            (values.len(), negative)
+        );
         all.extend(values);
     }
     for (name, mut values) in [("all", all), ("minority", minority)] {

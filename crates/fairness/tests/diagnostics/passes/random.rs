@@ -1,4 +1,5 @@
-//! Small random networks: some nodes isolated, features sparse or dense, messages plain or weighed anew.
+//! Small random networks: some nodes isolated, features sparse or dense, messages plain or weighed
+//! anew.
 
 use boostfgl_fairness::diagnostics::Network;
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, SparseRows, Stream};
@@ -35,23 +36,30 @@ pub(crate) struct Case<T: Real> {
 impl Kind {
     pub(crate) fn draw<T: Real>(self) -> Case<T> {
         let graph = self.graph();
-        let architecture = Architecture { inputs: self.columns, hidden: 6, classes: CLASSES, layers: self.layers };
+        let architecture =
+            Architecture { inputs: self.columns, hidden: 6, classes: CLASSES, layers: self.layers };
         let backbone = build::<T>(self.backbone, architecture).unwrap();
         let mut inputs = Inputs::new(&graph);
         inputs.set_operator(graph.adjacency(), backbone.plan().operator);
-        // Small enough that no softmax is saturated: 1 − p would have few digits in a backward pass.
+        // Small enough that no softmax is saturated: 1 − p would have few digits in a backward
+        // pass.
         let mut stream = Stream::new(self.seed, "params", &[]);
         let shapes = backbone.shapes();
         let tensors = shapes.iter().map(|shape| {
-            let values: Vec<T> = (0..shape.rows * shape.columns).map(|_| T::of(0.4 * stream.normal())).collect();
+            let values: Vec<T> =
+                (0..shape.rows * shape.columns).map(|_| T::of(0.4 * stream.normal())).collect();
             Matrix::from_rows(shape.rows, shape.columns, &values)
         });
         let params = Params::from_tensors(&shapes, tensors.collect());
         // Some messages are silenced, as a gate would.
         let mut stream = Stream::new(self.seed, "boost", &[]);
-        let factor = |x: &T| T::of(x.f64() * if stream.below(8) == 0 { 0.0 } else { 0.2 + 2.0 * stream.unit() });
+        let factor = |x: &T| {
+            T::of(x.f64() * if stream.below(8) == 0 { 0.0 } else { 0.2 + 2.0 * stream.unit() })
+        };
         let propagation = match self.boosted {
-            true => inputs.propagation().with_values(inputs.propagation().csr().values().iter().map(factor).collect()),
+            true => inputs
+                .propagation()
+                .with_values(inputs.propagation().csr().values().iter().map(factor).collect()),
             false => inputs.propagation().clone(),
         };
         let two_layer_gcn = self.backbone == "gcn" && self.layers == 2;
@@ -65,7 +73,8 @@ impl Kind {
         let probability = self.degree / f64::from(joined.max(1));
         let pairs = (0..joined).flat_map(|v| (0..v).map(move |u| (u, v)));
         let edges: Vec<(u32, u32)> = pairs.filter(|_| stream.unit() < probability).collect();
-        let (adjacency, _) = Adjacency::from_edges(self.nodes, &edges, None, self.directed).unwrap();
+        let (adjacency, _) =
+            Adjacency::from_edges(self.nodes, &edges, None, self.directed).unwrap();
         let labels: Vec<i64> = (0..self.nodes).map(|_| stream.below(CLASSES) as i64).collect();
         let labels = Labels::from_integers(&labels, CLASSES).unwrap();
         Graph::new("random", adjacency, self.features(&mut stream), labels).unwrap()

@@ -17,7 +17,15 @@ const ROUNDS: usize = 3;
 fn graph() -> Graph {
     let features = FeatureSpec::Sparse { columns: 60, per_node: 8, signal: 0.6 };
     let demo = preset("demo").unwrap().spec;
-    let sizes = Spec { nodes: 300, edges: 700, classes: 4, communities: 3, pocket_size: 12, max_degree: 30, ..demo };
+    let sizes = Spec {
+        nodes: 300,
+        edges: 700,
+        classes: 4,
+        communities: 3,
+        pocket_size: 12,
+        max_degree: 30,
+        ..demo
+    };
     generate("small", &Spec { features, ..sizes }, 1, &mut |_, _| {}).unwrap()
 }
 
@@ -45,12 +53,19 @@ fn setup(backbone: &str, boosts: &[Boost]) -> Setup {
     }
 }
 
-fn watched(graph: &Graph, partition: &Partition, setup: Setup, effort: Option<f64>) -> (Outcome<f32>, Diagnosis) {
+fn watched(
+    graph: &Graph,
+    partition: &Partition,
+    setup: Setup,
+    effort: Option<f64>,
+) -> (Outcome<f32>, Diagnosis) {
     let roles = partition.split().roles();
-    let training_counts = graph.labels().counts((0..graph.len()).filter(|&v| roles[v] == Role::Train));
+    let training_counts =
+        graph.labels().counts((0..graph.len()).filter(|&v| roles[v] == Role::Train));
     let classes = minority_classes(&training_counts, Q);
     let minority: Vec<Option<bool>> = graph.labels().iter().map(|y| classes[y? as usize]).collect();
-    let heterophilous: Vec<bool> = node_homophily(graph).iter().map(|phi| phi.is_some_and(|phi| phi <= 0.5)).collect();
+    let heterophilous: Vec<bool> =
+        node_homophily(graph).iter().map(|phi| phi.is_some_and(|phi| phi <= 0.5)).collect();
     let subject = Subject {
         labels: graph.labels(),
         training_counts: &training_counts,
@@ -62,7 +77,8 @@ fn watched(graph: &Graph, partition: &Partition, setup: Setup, effort: Option<f6
     };
     let settings = Settings { effort, ..Settings::default() };
     let mut diagnostician = Diagnostician::new(&[Which::Gsd, Which::Epr], subject, settings);
-    let data: Vec<LocalData<f32>> = partition.client_graphs(graph).iter().map(LocalData::new).collect();
+    let data: Vec<LocalData<f32>> =
+        partition.client_graphs(graph).iter().map(LocalData::new).collect();
     let outcome = Federation::new(setup, data).unwrap().run(&mut [&mut diagnostician]).unwrap();
     (outcome, diagnostician.conclude())
 }
@@ -76,7 +92,9 @@ fn exact_findings_count_every_node_and_message() {
         let gsd = diagnosis.gsd.unwrap();
         assert_eq!(gsd.rounds.iter().map(|round| round.round).collect::<Vec<_>>(), [1, 2, 3]);
         for round in &gsd.rounds {
-            let nodes = |class: usize| round.clients.iter().map(|client| client[class].nodes).sum::<usize>();
+            let nodes = |class: usize| {
+                round.clients.iter().map(|client| client[class].nodes).sum::<usize>()
+            };
             assert_eq!((0..4).map(nodes).collect::<Vec<_>>(), gsd.training_counts);
             assert!(round.clients.iter().flatten().all(|mass| mass.measured == mass.nodes));
         }
@@ -87,9 +105,13 @@ fn exact_findings_count_every_node_and_message() {
         assert_eq!((plain.error, boosted.error), (0.0, 0.0));
         assert_eq!(plain == boosted, boosts.is_empty(), "α is 1 exactly without node boosting");
         let epr = diagnosis.epr.unwrap();
-        let arcs: usize = partition.client_graphs(&graph).iter().map(|c| c.graph.adjacency().arcs()).sum();
+        let arcs: usize =
+            partition.client_graphs(&graph).iter().map(|c| c.graph.adjacency().arcs()).sum();
         assert_eq!((epr.round, epr.groups[0].edges, epr.groups[0].measured), (ROUNDS, arcs, arcs));
-        assert_eq!(epr.clients.iter().map(|client| client.negative).sum::<usize>(), epr.groups[0].negative);
+        assert_eq!(
+            epr.clients.iter().map(|client| client.negative).sum::<usize>(),
+            epr.groups[0].negative
+        );
     }
 }
 
@@ -116,7 +138,10 @@ fn little_effort_means_samples_of_the_same_nodes() {
         exact.last(&exact.minority_at(Q), Weighting::Plain).unwrap(),
     );
     assert!(estimate.error > 0.0);
-    assert!((estimate.per_node - truth.per_node).abs() < 4.0 * estimate.error, "{estimate:?}, {truth:?}");
+    assert!(
+        (estimate.per_node - truth.per_node).abs() < 4.0 * estimate.error,
+        "{estimate:?}, {truth:?}"
+    );
 }
 
 #[test]
@@ -125,8 +150,11 @@ fn other_backbones_are_sampled_and_one_without_messages_has_no_edges() {
     let partition = partition(&graph);
     let epr = watched(&graph, &partition, setup("sage", &[]), Some(1e-3)).1.epr.unwrap();
     let all = &epr.groups[0];
-    let expected: Vec<usize> =
-        partition.client_graphs(&graph).iter().map(|c| c.graph.adjacency().arcs().min(300)).collect();
+    let expected: Vec<usize> = partition
+        .client_graphs(&graph)
+        .iter()
+        .map(|c| c.graph.adjacency().arcs().min(300))
+        .collect();
     assert_eq!(epr.clients.iter().map(|client| client.measured).collect::<Vec<_>>(), expected);
     assert_eq!(all.measured, expected.iter().sum::<usize>());
     assert_eq!(all.sampling_error == Some(0.0), all.measured == all.edges);
@@ -140,7 +168,8 @@ fn a_run_has_the_same_digits_when_watched() {
     let graph = graph();
     let partition = partition(&graph);
     let setup = setup("gcn", &[Boost::Node, Boost::Topology, Boost::Model]);
-    let data: Vec<LocalData<f32>> = partition.client_graphs(&graph).iter().map(LocalData::new).collect();
+    let data: Vec<LocalData<f32>> =
+        partition.client_graphs(&graph).iter().map(LocalData::new).collect();
     let alone = Federation::new(setup.clone(), data).unwrap().run(&mut []).unwrap();
     let (watched, _) = watched(&graph, &partition, setup, Some(1.0));
     assert!(alone.models == watched.models && alone.predictions == watched.predictions);
@@ -159,7 +188,8 @@ fn clients_without_training_minority_or_edges() {
         (1, Role::Train, Some(y)) if y != 0 => Role::Test,
         (_, role, _) => role,
     };
-    let partition = Partition::new(4, of.clone(), Split::new((0..graph.len()).map(role).collect())).unwrap();
+    let partition =
+        Partition::new(4, of.clone(), Split::new((0..graph.len()).map(role).collect())).unwrap();
     for backbone in ["gcn", "sage"] {
         for effort in [None, Some(0.1)] {
             let (_, diagnosis) = watched(&graph, &partition, setup(backbone, &[]), effort);

@@ -8,14 +8,23 @@ fn norms() -> Vec<Vec<Vec<f64>>> {
     let sizes = [[60, 25, 14], [45, 30, 9]];
     let mut stream = Stream::new(11, "norms", &[]);
     let mut class = |(c, &n): (usize, &usize)| {
-        (0..n).map(|_| (1.0 + c as f64) * (0.3 + stream.unit() * stream.unit() * 3.0)).collect::<Vec<f64>>()
+        (0..n)
+            .map(|_| (1.0 + c as f64) * (0.3 + stream.unit() * stream.unit() * 3.0))
+            .collect::<Vec<f64>>()
     };
     sizes.iter().map(|client| client.iter().enumerate().map(&mut class).collect()).collect()
 }
 
 fn mass(nodes: usize, norms: &[f64]) -> Mass {
     let (sum, squares) = (norms.iter().sum(), norms.iter().map(|x| x * x).sum());
-    Mass { nodes, measured: norms.len(), sum, squares, weighted_sum: 2.0 * sum, weighted_squares: 4.0 * squares }
+    Mass {
+        nodes,
+        measured: norms.len(),
+        sum,
+        squares,
+        weighted_sum: 2.0 * sum,
+        weighted_squares: 4.0 * squares,
+    }
 }
 
 fn gsd(clients: Vec<Vec<Mass>>) -> Gsd {
@@ -44,7 +53,8 @@ fn sampled(norms: &[Vec<Vec<f64>>], share: f64, draw: u64) -> Gsd {
 #[test]
 fn sampled_ratios_are_unbiased_and_know_their_error() {
     let norms = norms();
-    let all = |client: &Vec<Vec<f64>>| client.iter().map(|class| mass(class.len(), class)).collect();
+    let all =
+        |client: &Vec<Vec<f64>>| client.iter().map(|class| mass(class.len(), class)).collect();
     let exact = gsd(norms.iter().map(all).collect());
     let exact = exact.pooled(0, &exact.minority_at(0.3), Weighting::Plain).unwrap();
     assert_eq!(exact.error, 0.0);
@@ -66,7 +76,11 @@ fn sampled_ratios_are_unbiased_and_know_their_error() {
     let (mean, error) = (sum / DRAWS as f64, errors / DRAWS as f64);
     assert!(within >= 170, "{within} of {DRAWS} within two errors");
     // Four standard errors of the mean of the draws.
-    assert!((mean - exact.per_node).abs() < 4.0 * error / (DRAWS as f64).sqrt(), "{mean} is not {}", exact.per_node);
+    assert!(
+        (mean - exact.per_node).abs() < 4.0 * error / (DRAWS as f64).sqrt(),
+        "{mean} is not {}",
+        exact.per_node
+    );
 }
 
 #[test]

@@ -6,7 +6,9 @@ use boostfgl_fed::boost::{Boost, BoostConfig};
 use boostfgl_fed::config::{Model, Optimizer, Protocol};
 use boostfgl_fed::methods::fairfgl::Judge;
 use boostfgl_fed::methods::{self, Layout, METHODS, MethodConfigs};
-use boostfgl_fed::{ClientRecord, Federation, Inspection, LocalData, Observer, Outcome, RoundRecord, Setup};
+use boostfgl_fed::{
+    ClientRecord, Federation, Inspection, LocalData, Observer, Outcome, RoundRecord, Setup,
+};
 use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
 use boostfgl_graph::groups::{Groups, HOMOPHILY_THRESHOLD, minority_classes, node_homophily};
 use boostfgl_graph::{Graph, Role};
@@ -37,11 +39,19 @@ impl Small {
             ..preset("demo").unwrap().spec
         };
         let graph = generate("small", &spec, 1, &mut |_, _| {}).unwrap();
-        let partition =
-            Partition::draw(&graph, &by_name("louvain").unwrap(), CLIENTS, &SplitRule::default(), 0).unwrap();
+        let partition = Partition::draw(
+            &graph,
+            &by_name("louvain").unwrap(),
+            CLIENTS,
+            &SplitRule::default(),
+            0,
+        )
+        .unwrap();
         let counts = graph.labels().counts(partition.split().nodes(Role::Train));
         let minority = minority_classes(&counts, 0.3);
-        let groups = Groups::new(&node_homophily(&graph), graph.labels(), &minority, HOMOPHILY_THRESHOLD).unwrap();
+        let groups =
+            Groups::new(&node_homophily(&graph), graph.labels(), &minority, HOMOPHILY_THRESHOLD)
+                .unwrap();
         Self { graph, partition, counts, classes: minority, groups }
     }
 
@@ -68,7 +78,11 @@ impl Small {
     }
 
     /// The same, and what every round recorded of its participants.
-    fn recorded(&self, setup: &Setup, threads: usize) -> (Outcome<f32>, Diagnosis, Vec<Vec<ClientRecord>>) {
+    fn recorded(
+        &self,
+        setup: &Setup,
+        threads: usize,
+    ) -> (Outcome<f32>, Diagnosis, Vec<Vec<ClientRecord>>) {
         let work = || {
             let mut watching = Diagnostician::new(&Which::ALL, self.subject(), Settings::default());
             let mut records = Vec::new();
@@ -143,28 +157,41 @@ fn watching_changes_no_bit_and_threads_change_no_finding() {
 }
 
 /// Methods whose records count something else than ‖θₖ − θ‖ of the network, and why.
-const OTHER_NORMS: [(&str, &str); 1] =
-    [("fedspray", "the network stays with its client, and the norm is of the modules that are sent in place of it")];
+const OTHER_NORMS: [(&str, &str); 1] = [(
+    "fedspray",
+    "the network stays with its client, and the norm is of the modules that are sent in place of \
+     it",
+)];
 
-/// Fails unless the norms of updates are those that the rounds recorded, participant by participant.
+/// Fails unless the norms of updates are those that the rounds recorded, participant by
+/// participant.
 fn assert_recorded_norms(trust: &Trust, records: &[Vec<ClientRecord>], what: &str) {
     for (round, records) in trust.rounds.iter().zip(records) {
         let participants: Vec<usize> = round.clients.iter().map(|client| client.client).collect();
-        assert_eq!(participants, records.iter().map(|record| record.client).collect::<Vec<_>>(), "{what}");
+        assert_eq!(
+            participants,
+            records.iter().map(|record| record.client).collect::<Vec<_>>(),
+            "{what}"
+        );
         for (client, record) in round.clients.iter().zip(records) {
             let (found, expected) = (client.norm, record.update_norm);
-            assert!((found - expected).abs() <= 1e-6 * expected, "{what}, round {}: {found}, {expected}", round.round);
+            assert!(
+                (found - expected).abs() <= 1e-6 * expected,
+                "{what}, round {}: {found}, {expected}",
+                round.round
+            );
         }
     }
 }
 
-/// Methods that deploy other models than they send, add rounds, or make nodes up: none is disturbed, every update is the
-/// one that was made, and every number is one.
+/// Methods that deploy other models than they send, add rounds, or make nodes up: none is
+/// disturbed, every update is the one that was made, and every number is one.
 #[test]
 fn every_method_can_be_watched() {
     let small = Small::new();
     let federated = METHODS.iter().filter(|method| method.layout == Layout::Federated);
-    let mut setups: Vec<Setup> = federated.map(|method| setup(method.name, method.boosts, 1.0)).collect();
+    let mut setups: Vec<Setup> =
+        federated.map(|method| setup(method.name, method.boosts, 1.0)).collect();
     setups.iter_mut().for_each(|setup| setup.methods = short());
     let mut mixture = setups.iter().find(|setup| setup.method.name == "fairfgl").unwrap().clone();
     mixture.methods.fairfgl.judge = Judge::Mixture;
@@ -180,7 +207,8 @@ fn every_method_can_be_watched() {
         assert!(bits(&outcome.models) == bits(&plain.models), "{what}: the models differ");
         assert!(outcome.predictions == plain.predictions, "{what}: the predictions differ");
         // What is no number would be written as null, and only an absent value may be.
-        let copy: Diagnosis = serde_json::from_str(&serde_json::to_string(&found).unwrap()).unwrap();
+        let copy: Diagnosis =
+            serde_json::from_str(&serde_json::to_string(&found).unwrap()).unwrap();
         assert_eq!(copy, found, "{what}");
         // Rounds that a method adds are not looked into; their predictions are those that count.
         let (trust, epr) = (found.trust.unwrap(), found.epr.unwrap());
@@ -192,7 +220,10 @@ fn every_method_can_be_watched() {
         assert_eq!((records.len(), found.khop.unwrap().round), (rounds, rounds), "{what}");
         // Of these the network stays with its client.
         let shares = !["isolated", "fedproto", "fedspray"].contains(&name);
-        assert!(found.dilution.unwrap().rounds.iter().all(|round| round.dr.is_some() == shares), "{what}");
+        assert!(
+            found.dilution.unwrap().rounds.iter().all(|round| round.dr.is_some() == shares),
+            "{what}"
+        );
         if OTHER_NORMS.iter().all(|(other, _)| *other != name) {
             assert_recorded_norms(&trust, &records, &what);
         }
@@ -215,7 +246,12 @@ impl Observer<f32> for Looking {
         for client in &inspection.clients {
             let plain = std::ptr::eq(client.propagation, client.data.inputs().propagation());
             let took = client.trained.is_some();
-            assert_eq!((client.node_weights.is_some(), !plain), (took, took), "round {}", inspection.round);
+            assert_eq!(
+                (client.node_weights.is_some(), !plain),
+                (took, took),
+                "round {}",
+                inspection.round
+            );
             *(if took { &mut self.took } else { &mut self.sat_out }) += 1;
         }
     }
@@ -244,7 +280,8 @@ fn findings_hang_together() {
         let wrong = |v: &usize| Some(outcome.predictions[*v]) != small.graph.labels().get(*v);
         let errors = small.partition.split().nodes(Role::Test).filter(wrong).count();
         for curve in &khop.curves {
-            let (nodes, missed) = curve.hops.iter().fold((0, 0), |(n, e), hop| (n + hop.nodes, e + hop.errors));
+            let (nodes, missed) =
+                curve.hops.iter().fold((0, 0), |(n, e), hop| (n + hop.nodes, e + hop.errors));
             assert_eq!(nodes + curve.unreachable.nodes, test, "{what}");
             assert_eq!(missed + curve.unreachable.errors, errors, "{what}");
         }
@@ -262,19 +299,24 @@ fn findings_hang_together() {
                 // Relative: where nobody helps, DR is a number over ε.
                 assert!((round.dr.unwrap() / round.dr_size.unwrap() - 1.0).abs() < 1e-9, "{what}");
             }
-            for (client, trusted) in round.clients.iter().zip(&trusted.clients).filter(|_| what == "boostfgl") {
+            for (client, trusted) in
+                round.clients.iter().zip(&trusted.clients).filter(|_| what == "boostfgl")
+            {
                 assert!(trusted.gap.is_some(), "{what}");
                 assert!((client.weight.unwrap() - trusted.weight).abs() < 1e-9, "{what}");
             }
         }
-        assert_eq!(attribution.minority.nodes + attribution.majority.nodes, small.counts.iter().sum::<usize>());
+        assert_eq!(
+            attribution.minority.nodes + attribution.majority.nodes,
+            small.counts.iter().sum::<usize>()
+        );
         assert!(attribution.share_of_decrease.is_some(), "{what}");
         assert_eq!(found.hardness.unwrap().clients.len(), CLIENTS, "{what}");
     }
 }
 
-/// After one small step of FedAvg, Σ wₖ ⟨Δθₖ, g_min⟩ is what the mean loss of the minority falls by, to first order:
-/// projections have the right sign and scale.
+/// After one small step of FedAvg, Σ wₖ ⟨Δθₖ, g_min⟩ is what the mean loss of the minority falls
+/// by, to first order: projections have the right sign and scale.
 #[test]
 fn a_projection_is_the_fall_of_the_minoritys_loss() {
     let small = Small::new();
@@ -283,8 +325,11 @@ fn a_projection_is_the_fall_of_the_minoritys_loss() {
     setup.optimizer.learning_rate = 1e-4;
     let (_, found) = small.watched(&setup, 1);
     let (attribution, dilution) = (found.attribution.unwrap(), found.dilution.unwrap());
-    let aggregated: f64 =
-        dilution.rounds[0].clients.iter().map(|client| client.weight.unwrap() * client.whole.projection).sum();
+    let aggregated: f64 = dilution.rounds[0]
+        .clients
+        .iter()
+        .map(|client| client.weight.unwrap() * client.whole.projection)
+        .sum();
     let fall = attribution.minority.decrease() / attribution.minority.nodes as f64;
     assert!((aggregated / fall - 1.0).abs() < 0.02, "{aggregated} promised, {fall} found");
 }

@@ -57,7 +57,10 @@ fn everybody_is_in_the_minority() {
     (toy.minority, toy.roles) = (vec![Some(true); 12], vec![Role::Test; 12]);
     let khop = toy.diagnose(Which::Khop, vec![toy.both()], &predictions()).khop.unwrap();
     let curve = khop.curve("minority").unwrap();
-    assert_eq!((curve.hops.as_slice(), curve.unreachable), (&[Hop { nodes: 12, errors: 5 }][..], Hop::default()));
+    assert_eq!(
+        (curve.hops.as_slice(), curve.unreachable),
+        (&[Hop { nodes: 12, errors: 5 }][..], Hop::default())
+    );
     assert_eq!(curve.amplification(), None);
     let found = toy.diagnose(Which::Attribution, vec![toy.both()], &[0; 12]).attribution.unwrap();
     assert_eq!((found.share_of_nodes, found.share_of_decrease), (Some(1.0), Some(1.0)));
@@ -87,7 +90,10 @@ fn a_client_that_did_not_take_part() {
     assert_eq!(round.clients.iter().map(|client| client.client).collect::<Vec<_>>(), [0]);
     assert_eq!(round.dr, None, "nothing was aggregated");
     // Alone, a client dilutes nothing: DR is 1 up to ε.
-    assert!((round.dr_size.unwrap() - 1.0).abs() < 1e-10 && (round.dr_uniform.unwrap() - 1.0).abs() < 1e-10);
+    assert!(
+        (round.dr_size.unwrap() - 1.0).abs() < 1e-10
+            && (round.dr_uniform.unwrap() - 1.0).abs() < 1e-10
+    );
     let found = toy.diagnose(Which::Trust, vec![absent()], &[0; 12]).trust.unwrap();
     assert_eq!(found.rounds[0].clients.len(), 1);
     assert_eq!((found.rounds[0].clients[0].weight, found.rounds[0].clients[0].gap), (1.0, None));
@@ -95,9 +101,16 @@ fn a_client_that_did_not_take_part() {
     // Nobody at all.
     let nobody = || vec![toy.client(0, 0, None), toy.client(1, 0, None)];
     let found = toy.diagnose(Which::Dilution, vec![nobody()], &[0; 12]).dilution.unwrap();
-    assert_eq!((found.rounds[0].dr_size, found.rounds[0].dr_uniform, found.mean_dr_size()), (None, None, None));
+    assert_eq!(
+        (found.rounds[0].dr_size, found.rounds[0].dr_uniform, found.mean_dr_size()),
+        (None, None, None)
+    );
     assert_eq!(found.helpless_rounds(), 1);
-    assert!(toy.diagnose(Which::Trust, vec![nobody()], &[0; 12]).trust.unwrap().rounds[0].clients.is_empty());
+    assert!(
+        toy.diagnose(Which::Trust, vec![nobody()], &[0; 12]).trust.unwrap().rounds[0]
+            .clients
+            .is_empty()
+    );
 }
 
 #[test]
@@ -107,13 +120,18 @@ fn clients_start_from_models_of_their_own() {
     let found = descent_direction(&toy.inspection(1, personal()), &toy.subject()).unwrap();
     assert_mean(&found, &[gradient(&toy, 0, 1, &[2, 3]), gradient(&toy, 1, 2, &[0])], 3.0);
     let found_trust = toy.diagnose(Which::Trust, vec![personal()], &[0; 12]).trust.unwrap();
-    let distances = [toy.thetas[0].distance(&toy.thetas[1]), toy.thetas[1].distance(&toy.thetas[2])];
+    let distances =
+        [toy.thetas[0].distance(&toy.thetas[1]), toy.thetas[1].distance(&toy.thetas[2])];
     for (client, distance) in found_trust.rounds[0].clients.iter().zip(distances) {
         assert!((client.norm - distance).abs() < 1e-14);
     }
-    let round = &toy.diagnose(Which::Dilution, vec![personal()], &[0; 12]).dilution.unwrap().rounds[0];
+    let round =
+        &toy.diagnose(Which::Dilution, vec![personal()], &[0; 12]).dilution.unwrap().rounds[0];
     let moved = |k: usize| toy.thetas[k].dot(&found) - toy.thetas[k + 1].dot(&found);
-    round.clients.iter().for_each(|one| assert!((one.whole.projection - moved(one.client)).abs() < 1e-12));
+    round
+        .clients
+        .iter()
+        .for_each(|one| assert!((one.whole.projection - moved(one.client)).abs() < 1e-12));
 }
 
 #[test]
@@ -121,14 +139,23 @@ fn a_client_with_nothing_to_train_on() {
     // The third client has the nodes 5, 6 and 11, none of which is trained on.
     let toy = Toy::divided(3, vec![0, 0, 0, 0, 0, 2, 2, 1, 1, 1, 1, 2]);
     assert!(toy.data[2].training().is_empty());
-    let clients = || vec![toy.client(0, 0, Some(1)), toy.client(1, 0, Some(2)), toy.client(2, 0, None)];
+    let clients =
+        || vec![toy.client(0, 0, Some(1)), toy.client(1, 0, Some(2)), toy.client(2, 0, None)];
     let found = toy.diagnose(Which::Dilution, vec![clients()], &[0; 12]).dilution.unwrap();
     assert_eq!(found.rounds[0].clients.len(), 2);
     let found = toy.diagnose(Which::Attribution, vec![clients()], &[0; 12]).attribution.unwrap();
     assert_eq!((found.minority.nodes, found.majority.nodes), (3, 4));
     let found = toy.diagnose(Which::Hardness, vec![clients()], &[0; 12]).hardness.unwrap();
-    assert_eq!(found.clients.iter().map(|c| (c.client, c.nodes)).collect::<Vec<_>>(), [(0, 4), (1, 3)]);
-    assert!(found.clients.iter().all(|client| client.gsd.is_some() && client.gsd == client.weighted_gsd));
+    assert_eq!(
+        found.clients.iter().map(|c| (c.client, c.nodes)).collect::<Vec<_>>(),
+        [(0, 4), (1, 3)]
+    );
+    assert!(
+        found
+            .clients
+            .iter()
+            .all(|client| client.gsd.is_some() && client.gsd == client.weighted_gsd)
+    );
     assert_eq!(ClientHardness::new(0, 0, 0, 0), None);
     assert_eq!(Hardness::new(Vec::new(), None), Hardness::default());
     // Its test nodes are judged: 6 and 11 are of the minority, 5 is alone.
@@ -142,11 +169,16 @@ fn a_client_with_nothing_to_train_on() {
 fn boosted_messages_count_in_their_round_alone() {
     let toy = Toy::new();
     let doubled: Vec<_> = toy.data.iter().map(|data| data.inputs().propagation()).collect();
-    let doubled: Vec<_> =
-        doubled.iter().map(|p| p.with_values(p.csr().values().iter().map(|x| 2.0 * x).collect())).collect();
+    let doubled: Vec<_> = doubled
+        .iter()
+        .map(|p| p.with_values(p.csr().values().iter().map(|x| 2.0 * x).collect()))
+        .collect();
     let boosted = || {
         let mut clients = toy.both();
-        clients.iter_mut().zip(&doubled).for_each(|(client, messages)| client.propagation = messages);
+        clients
+            .iter_mut()
+            .zip(&doubled)
+            .for_each(|(client, messages)| client.propagation = messages);
         clients
     };
     let rounds = vec![toy.both(), boosted(), toy.both()];
@@ -181,10 +213,17 @@ fn updates_that_do_not_help() {
     // Nobody moves: no angle, and 0 / ε.
     let still = vec![toy.client(0, 0, Some(0)), toy.client(1, 0, Some(0))];
     let found = toy.diagnose(Which::Dilution, vec![still], &[0; 12]).dilution.unwrap();
-    assert_eq!((found.rounds[0].clients[0].whole.cosine, found.rounds[0].dr_uniform), (None, Some(0.0)));
-    assert_eq!((found.negative_share(), found.mean_dr_uniform(), found.helpless_rounds()), (None, None, 1));
+    assert_eq!(
+        (found.rounds[0].clients[0].whole.cosine, found.rounds[0].dr_uniform),
+        (None, Some(0.0))
+    );
+    assert_eq!(
+        (found.negative_share(), found.mean_dr_uniform(), found.helpless_rounds()),
+        (None, None, 1)
+    );
 
-    // From the models back to the start both harm: DR is a number over ε, which no mean should hold.
+    // From the models back to the start both harm: DR is a number over ε, which no mean should
+    // hold.
     let harmed = toy.diagnose(Which::Dilution, vec![toy.both()], &[0; 12]).dilution.unwrap();
     assert_eq!(harmed.negative_share(), Some(0.0));
     let mut round = harmed.rounds[0].clone();
@@ -206,7 +245,10 @@ fn losses_that_do_not_change() {
     // One falls by as much as the other rises.
     assert_eq!(attribute(&[1.0, 2.0], &[2.0, 1.0], &[true, false]).share_of_decrease, None);
     // A group whose loss was 0 has no normalised decrease.
-    assert_eq!(attribute(&[0.0, 1.0], &[0.5, 0.5], &[true, false]).minority.normalised_decrease, None);
+    assert_eq!(
+        attribute(&[0.0, 1.0], &[0.5, 0.5], &[true, false]).minority.normalised_decrease,
+        None
+    );
     assert_eq!(attribute(&[], &[], &[]), Default::default());
 }
 
@@ -220,7 +262,8 @@ fn trust_of_nobody_and_of_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Distances satisfy their definition: 0 at seeds, and everywhere else one more than the least of the neighbours.
+    /// Distances satisfy their definition: 0 at seeds, and everywhere else one more than the least
+    /// of the neighbours.
     #[test]
     fn distances_are_one_more_than_the_nearest_neighbour(
         edges in prop::collection::vec((0u32..20, 0u32..20), 0..40),
@@ -233,7 +276,8 @@ proptest! {
             let expected = if seeds.contains(&v) { Some(0) } else { nearest.map(|d| d + 1) };
             prop_assert_eq!(found[v], expected);
         }
-        // Every distance is that of a path: following the definition down ends at a seed, so hops are without gaps.
+        // Every distance is that of a path: following the definition down ends at a seed, so hops
+        // are without gaps.
         let farthest = found.iter().flatten().max().copied().unwrap_or(0);
         prop_assert!((0..farthest).all(|d| found.contains(&Some(d))));
     }

@@ -1,7 +1,9 @@
-//! Homophily confidence score (HCS): how well labels spread along edges, measured on training labels alone.
+//! Homophily confidence score (HCS): how well labels spread along edges, measured on training
+//! labels alone.
 //!
-//! Half of the training labels are hidden; ten times F ← ½PF + ½F⁰ with F⁰ added once more on the nodes whose label was kept,
-//! from F⁰ = one-hot there and 1/C elsewhere, with P = D̃^{-1/2}(A + I)D̃^{-1/2} on every backbone. HCS is the share of hidden labels that come out right.
+//! Half of the training labels are hidden; ten times F ← ½PF + ½F⁰ with F⁰ added once more on the
+//! nodes whose label was kept, from F⁰ = one-hot there and 1/C elsewhere, with P = D̃^{-1/2}(A +
+//! I)D̃^{-1/2} on every backbone. HCS is the share of hidden labels that come out right.
 
 use boostfgl_graph::Stream;
 use boostfgl_nn::{Propagation, Real};
@@ -12,7 +14,8 @@ const STEPS: usize = 10;
 /// Nodes with their labels.
 pub type Labelled = Vec<(u32, u32)>;
 
-/// Training nodes with their label, in two halves: who keeps it, and who is asked for it. The kept half is the larger.
+/// Training nodes with their label, in two halves: who keeps it, and who is asked for it. The kept
+/// half is the larger.
 pub fn halves(mut labelled: Labelled, seed: u64, client: usize) -> (Labelled, Labelled) {
     Stream::new(seed, "adafgl hidden labels", &[client as u64]).shuffle(&mut labelled);
     let hidden = labelled.split_off(labelled.len().div_ceil(2));
@@ -34,7 +37,8 @@ pub fn confidence<T: Real>(
         let row = &spread[v as usize * classes..][..classes];
         (0..classes).fold(0, |best, c| if row[c] > row[best] { c } else { best })
     };
-    hidden.iter().filter(|(v, label)| guess(*v) == *label as usize).count() as f64 / hidden.len() as f64
+    hidden.iter().filter(|(v, label)| guess(*v) == *label as usize).count() as f64
+        / hidden.len() as f64
 }
 
 /// F after all steps, row by row.

@@ -1,23 +1,28 @@
-//! AdaFGL (Li et al., ICDE 2024): FedAvg first, then every client trains modules of its own on a topology that the
-//! global model helps to draw. Nothing is sent in the second step.
+//! AdaFGL (Li et al., ICDE 2024): FedAvg first, then every client trains modules of its own on a
+//! topology that the global model helps to draw. Nothing is sent in the second step.
 //!
 //! * Step 1, the T rounds that were asked for: FedAvg, bit for bit.
-//! * The switch: the final global model goes down once; P̂ = softmax(f_θ(G)) is frozen, the topology is mixed with the pairs that P̂ says
-//!   are alike (`topology.rs`), and half of the training labels say how homophilous the client is (`confidence.rs`).
-//! * Step 2, `personal_epochs` further rounds of one local epoch (`modules.rs`): a homophilous module, CE(Z) + MSE(Z, P̂) with
-//!   output ½(softmax Z + softmax P̂); a heterophilous one, three heads with CE each and the mean of their softmaxes as output.
-//!   Prediction is HCS·homophilous + (1 − HCS)·heterophilous.
+//! * The switch: the final global model goes down once; P̂ = softmax(f_θ(G)) is frozen, the
+//!   topology is mixed with the pairs that P̂ says are alike (`topology.rs`), and half of the
+//!   training labels say how homophilous the client is (`confidence.rs`).
+//! * Step 2, `personal_epochs` further rounds of one local epoch (`modules.rs`): a homophilous
+//!   module, CE(Z) + MSE(Z, P̂) with output ½(softmax Z + softmax P̂); a heterophilous one, three
+//!   heads with CE each and the mean of their softmaxes as output. Prediction is HCS·homophilous +
+//!   (1 − HCS)·heterophilous.
 //!
 //! # Cost
 //!
-//! X̃ = [X ‖ ÂX ‖ Â²X ‖ Â³X] is never formed: X̃W = XW₀ + Â(XW₁ + Â(XW₂ + ÂXW₃)) takes 4·nnz(X) multiply-adds per hidden unit and three
-//! products with Â. Â = D̃^{-1/2}(a(A + I) + (1 − a)B)D̃^{-1/2}, where B, who is alike, has up to n² ones. Nodes that are alike to the
-//! same nodes have the same row, so rows of B are told by their differences from each other: a product takes as many additions as there
-//! are differences, which are few where predictions are sure. Finding them takes O(n³/64) word operations at the switch at most, and B
-//! takes n²/8 bytes. The evaluation after an epoch and the next training step share X̃W.
+//! X̃ = [X ‖ ÂX ‖ Â²X ‖ Â³X] is never formed: X̃W = XW₀ + Â(XW₁ + Â(XW₂ + ÂXW₃)) takes 4·nnz(X)
+//! multiply-adds per hidden unit and three products with Â. Â = D̃^{-1/2}(a(A + I) + (1 −
+//! a)B)D̃^{-1/2}, where B, who is alike, has up to n² ones. Nodes that are alike to the same nodes
+//! have the same row, so rows of B are told by their differences from each other: a product takes
+//! as many additions as there are differences, which are few where predictions are sure. Finding
+//! them takes O(n³/64) word operations at the switch at most, and B takes n²/8 bytes. The
+//! evaluation after an epoch and the next training step share X̃W.
 //!
-//! Learnt messages take O(n²C) time in an evaluation and O(n·n_L·C) in a training step with n_L labelled nodes, as only their rows enter
-//! the loss, beside the search for the largest similarity; and O(nC) memory, as similarities are computed again when they are needed.
+//! Learnt messages take O(n²C) time in an evaluation and O(n·n_L·C) in a training step with n_L
+//! labelled nodes, as only their rows enter the loss, beside the search for the largest similarity;
+//! and O(nC) memory, as similarities are computed again when they are needed.
 
 pub mod confidence;
 mod modules;
@@ -43,31 +48,45 @@ use serde::{Deserialize, Serialize};
 pub(super) const INFO: MethodInfo = MethodInfo {
     name: "adafgl",
     summary: "FedAvg, then personal modules for homophilous and heterophilous neighbourhoods",
-    paper: "Li et al., AdaFGL: A New Paradigm for Federated Node Classification with Topology Heterogeneity, ICDE 2024",
+    paper: "Li et al., AdaFGL: A New Paradigm for Federated Node Classification with Topology \
+        Heterogeneity, ICDE 2024",
     equations: "step 1:    FedAvg for T rounds\n\
                 step 2:    Phat = softmax f(G),  S_ij = cos(softmax Phat_i, softmax Phat_j),  Atil = a A + (1-a) [S > threshold]\n\
                 \x20          Xtil = [X | Ah X | Ah^2 X | Ah^3 X],  Ah = D^-1/2 (Atil + I) D^-1/2\n\
-                \x20          homophilous:   Z = MLP(Xtil), CE(Z) + MSE(Z, Phat), output (softmax Z + softmax Phat)/2\n\
-                \x20          heterophilous: CE of MLP(X), of MLP(Xtil), and of (softmax(pos E) - softmax(neg E) + E)/2, E = MLP(Xtil)\n\
+                \x20          homophilous:   Z = MLP(Xtil), CE(Z) + MSE(Z, Phat), output (softmax \
+                Z + softmax Phat)/2\n\
+                \x20          heterophilous: CE of MLP(X), of MLP(Xtil), and of (softmax(pos E) - \
+                softmax(neg E) + E)/2, E = MLP(Xtil)\n\
                 \x20          Y = HCS homophilous + (1 - HCS) heterophilous",
     wire: "step 1: up P + 1 (model, size), down P; down P once at the switch; then nothing",
-    evaluated: "each client's combined output; the global model until a client has personal modules",
-    departures: "The last global model is extended, as in the paper; public code takes the one with the best validation.\n\
-                 Default a = 0.05 and beta = 0.2 as in the official code (OpenFGL: 0.5 and 0); outputs are combined softly, as in the paper\n\
-                 (combination = \"hard\" switches at HCS >= switch, as the official code does). 50 personal epochs by default, 200 published.\n\
-                 One slope of PReLU serves both signs of the learnt messages; each hidden layer of a module has a slope of its own (OpenFGL:\n\
-                 one per module). Modules are drawn by Glorot's rule with gain 1 (OpenFGL: sqrt 2). HCS is 1/2 for a client with a single training node.\n\
-                 Above similarity_cap nodes a client compares a node only with up to that many of the same predicted class, nearest in\n\
-                 confidence: without the cap memory is quadratic, with it this is another method than the published one.\n\
-                 Under topology boosting the weights of A inside Atil are multiplied by how much boosting changed each message at the\n\
-                 switch; the learnt, signed messages are left alone. In step 2 the node weights go on from the global model's difficulties.",
+    evaluated: "each client's combined output; the global model until a client has personal \
+        modules",
+    departures: "The last global model is extended, as in the paper; public code takes the one \
+        with the best validation.\n\
+                 Default a = 0.05 and beta = 0.2 as in the official code (OpenFGL: 0.5 and 0); \
+                 outputs are combined softly, as in the paper\n\
+                 (combination = \"hard\" switches at HCS >= switch, as the official code does). \
+                 50 personal epochs by default, 200 published.\n\
+                 One slope of PReLU serves both signs of the learnt messages; each hidden layer \
+                 of a module has a slope of its own (OpenFGL:\n\
+                 one per module). Modules are drawn by Glorot's rule with gain 1 (OpenFGL: sqrt \
+                 2). HCS is 1/2 for a client with a single training node.\n\
+                 Above similarity_cap nodes a client compares a node only with up to that many of \
+                 the same predicted class, nearest in\n\
+                 confidence: without the cap memory is quadratic, with it this is another method \
+                 than the published one.\n\
+                 Under topology boosting the weights of A inside Atil are multiplied by how much \
+                 boosting changed each message at the\n\
+                 switch; the learnt, signed messages are left alone. In step 2 the node weights \
+                 go on from the global model's difficulties.",
     judged: Judged::Personal,
     noise: Some("its personal modules pass messages of their own, which would have none"),
     further_rounds: |configs| configs.adafgl.personal_epochs,
     extra_bytes: |sizes, configs| {
         let Config { hidden, steps, similarity_cap, .. } = configs.adafgl;
         let (hidden, steps, cap) = (hidden as f64, steps as f64, similarity_cap as f64);
-        // Who is alike: a bit per pair, and about as much again for the differences between rows, of which there are many fewer.
+        // Who is alike: a bit per pair, and about as much again for the differences between rows,
+        // of which there are many fewer.
         let pairs: f64 = sizes.nodes.iter().map(|n| n * n.min(cap)).sum();
         // Parameters, two moments, gradient and last step.
         let smoothed = (3.0 * (steps + 1.0) + 1.0) * sizes.features * hidden;
@@ -85,7 +104,8 @@ const MOST_STEPS: usize = 1000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Further rounds, of one local epoch each, that train the personal modules; 0 leaves FedAvg. Published: 200.
+    /// Further rounds, of one local epoch each, that train the personal modules; 0 leaves FedAvg.
+    /// Published: 200.
     pub personal_epochs: usize,
     /// Hidden width of the modules, 1 to 1000000.
     pub hidden: usize,
@@ -152,7 +172,11 @@ impl Config {
         share("methods.adafgl.switch", self.switch)?;
         not_negative("methods.adafgl.weight_decay", self.weight_decay)?;
         if !(0.0..1.0).contains(&self.dropout) {
-            return Err(Error::setting("methods.adafgl.dropout", "at least 0 and below 1", self.dropout));
+            return Err(Error::setting(
+                "methods.adafgl.dropout",
+                "at least 0 and below 1",
+                self.dropout,
+            ));
         }
         above_zero("methods.adafgl.learning_rate", self.learning_rate)?;
         Ok(())
@@ -168,7 +192,11 @@ impl Config {
 }
 
 fn share(key: &'static str, value: f64) -> Result<()> {
-    if (0.0..=1.0).contains(&value) { Ok(()) } else { Err(Error::setting(key, "a number from 0 to 1", value)) }
+    if (0.0..=1.0).contains(&value) {
+        Ok(())
+    } else {
+        Err(Error::setting(key, "a number from 0 to 1", value))
+    }
 }
 
 pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Releasing<T> {
@@ -203,7 +231,11 @@ impl<T: Real> ServerRule<T> for Releasing<T> {
         if turn.done < self.rounds { Form::model() } else { Form::message() }
     }
 
-    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
+    fn aggregate(
+        &mut self,
+        updates: &[Update<'_, T>],
+        round: &Round<'_, T>,
+    ) -> Result<Option<Combination>> {
         self.done = round.done + 1;
         if round.done < self.rounds {
             return self.averaging.aggregate(updates, round);
@@ -296,18 +328,25 @@ impl<T: Real> ClientRule<T> for Personal<T> {
         if switched && self.own.is_none() {
             // Made again from what was seen, so that only that has to be kept.
             let data = memory.data;
-            let (mut predicted, mut edges) = (Matrix::zeros(data.len(), data.classes()), Vec::new());
+            let (mut predicted, mut edges) =
+                (Matrix::zeros(data.len(), data.classes()), Vec::new());
             let mut share = 0.0;
             keep_seen(&mut predicted, &mut edges, &mut share, ledger)?;
             if edges.len() != data.adjacency().arcs() || !(0.0..=1.0).contains(&share) {
                 let expected = format!("{} edges and a share from 0 to 1", data.adjacency().arcs());
                 return Err(ledger.unlike(expected, format!("{} edges and {share}", edges.len())));
             }
-            self.own = Some(Own::from_sight(&self.config, data, memory.seed, Seen { predicted, edges, share }));
+            self.own = Some(Own::from_sight(
+                &self.config,
+                data,
+                memory.seed,
+                Seen { predicted, edges, share },
+            ));
         } else if let Some(own) = &mut self.own {
             keep_seen(&mut own.sight.predicted, &mut own.edges, &mut own.share, ledger)?;
         }
-        let modules = self.own.as_mut().map(|own| [own.homophilous.as_mut(), own.heterophilous.as_mut()]);
+        let modules =
+            self.own.as_mut().map(|own| [own.homophilous.as_mut(), own.heterophilous.as_mut()]);
         let modules = modules.into_iter().flatten().enumerate();
         modules.into_iter().try_for_each(|(i, module)| match module {
             Some(module) => ledger.within(&i.to_string(), |ledger| module.keep(ledger)),
@@ -345,29 +384,48 @@ impl<T: Real> Own<T> {
         let operator = topology::operator(data.adjacency(), &edges, candidates.alike(), config.a);
         let smooth = Smoothing::new(data.inputs(), operator, config.steps);
         let nodes = (0..data.len() as u32).collect();
-        let sight = Sight { plain: smooth.clone().steps(0), smooth, candidates, predicted, nodes, beta: config.beta };
+        let sight = Sight {
+            plain: smooth.clone().steps(0),
+            smooth,
+            candidates,
+            predicted,
+            nodes,
+            beta: config.beta,
+        };
         let seed = |purpose: &str| key64(seed, purpose, &[data.id() as u64]);
         let (rate, weight_decay) = (config.learning_rate, config.weight_decay);
         let adam = AdamConfig { rate, weight_decay, ..AdamConfig::default() };
-        let homophilous =
-            (share > 0.0).then(|| Module::homophilous(&sight, config.hidden, seed("adafgl homophilous"), adam));
-        let heterophilous =
-            (share < 1.0).then(|| Module::heterophilous(&sight, config.hidden, seed("adafgl heterophilous"), adam));
+        let homophilous = (share > 0.0)
+            .then(|| Module::homophilous(&sight, config.hidden, seed("adafgl homophilous"), adam));
+        let heterophilous = (share < 1.0).then(|| {
+            Module::heterophilous(&sight, config.hidden, seed("adafgl heterophilous"), adam)
+        });
         Self { sight, edges, homophilous, heterophilous, share }
     }
 
     /// One epoch of each module: the sum of their losses, and how far each tensor moved.
     fn epoch(&mut self, config: &Config, desk: &Desk<'_, T>) -> (f64, Vec<f64>) {
         let labelled = Supervised { loss: desk.loss(), rows: Some(desk.data().training()) };
-        let dropout = |number: usize| Dropout::new(config.dropout, desk.key("adafgl dropout", number));
+        let dropout =
+            |number: usize| Dropout::new(config.dropout, desk.key("adafgl dropout", number));
         let (sight, pool) = (&self.sight, desk.pool());
         let (mut loss, mut moved) = (0.0, Vec::new());
         let steps = [
             self.homophilous.as_mut().map(|module| {
-                module.step(|params, known| sight.homophilous_loss(params, known, labelled, dropout(0), pool), pool)
+                module.step(
+                    |params, known| {
+                        sight.homophilous_loss(params, known, labelled, dropout(0), pool)
+                    },
+                    pool,
+                )
             }),
             self.heterophilous.as_mut().map(|module| {
-                module.step(|params, known| sight.heterophilous_loss(params, known, labelled, dropout(1), pool), pool)
+                module.step(
+                    |params, known| {
+                        sight.heterophilous_loss(params, known, labelled, dropout(1), pool)
+                    },
+                    pool,
+                )
             }),
         ];
         for (value, distances) in steps.into_iter().flatten() {

@@ -3,7 +3,9 @@
 use boostfgl_nn::backbones::Supervised;
 use boostfgl_nn::ops::{Candidates, Smoothing};
 use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer};
-use boostfgl_nn::{Dropout, Ledger, Matrix, Params, Pool, Real, Tape, TensorShape, Var, losses, softmax_rows};
+use boostfgl_nn::{
+    Dropout, Ledger, Matrix, Params, Pool, Real, Tape, TensorShape, Var, losses, softmax_rows,
+};
 
 /// Where the learnt slope of PReLU starts.
 const SLOPE: f64 = 0.25;
@@ -42,19 +44,34 @@ pub(super) struct Sight<T> {
 pub(super) struct Module<T: Real> {
     params: Params<T>,
     optimizer: Adam<T>,
-    /// The first products of the heads, if a prediction has computed them since the last step: dropout comes after them, so
-    /// training begins with the same ones.
+    /// The first products of the heads, if a prediction has computed them since the last step:
+    /// dropout comes after them, so training begins with the same ones.
     known: Vec<Matrix<T>>,
 }
 
 impl<T: Real> Module<T> {
     /// The homophilous module: a perceptron of two layers on X̃.
-    pub(super) fn homophilous(sight: &Sight<T>, hidden: usize, seed: u64, adam: AdamConfig) -> Self {
-        Self::new(&perceptron("homophilous", &[sight.smooth.width(), hidden, sight.classes()]), seed, adam)
+    pub(super) fn homophilous(
+        sight: &Sight<T>,
+        hidden: usize,
+        seed: u64,
+        adam: AdamConfig,
+    ) -> Self {
+        Self::new(
+            &perceptron("homophilous", &[sight.smooth.width(), hidden, sight.classes()]),
+            seed,
+            adam,
+        )
     }
 
-    /// The heterophilous module: three perceptrons of three layers, on X, on X̃, and on X̃ before learnt messages.
-    pub(super) fn heterophilous(sight: &Sight<T>, hidden: usize, seed: u64, adam: AdamConfig) -> Self {
+    /// The heterophilous module: three perceptrons of three layers, on X, on X̃, and on X̃ before
+    /// learnt messages.
+    pub(super) fn heterophilous(
+        sight: &Sight<T>,
+        hidden: usize,
+        seed: u64,
+        adam: AdamConfig,
+    ) -> Self {
         let widths = |inputs: usize| [inputs, hidden, hidden, sight.classes()];
         let mut shapes = perceptron("features", &widths(sight.plain.width()));
         shapes.extend(perceptron("smoothed", &widths(sight.smooth.width())));
@@ -77,14 +94,15 @@ impl<T: Real> Module<T> {
         self.params.is_finite()
     }
 
-    /// Takes down parameters and moments, or puts them back. What a prediction computed is computed again.
+    /// Takes down parameters and moments, or puts them back. What a prediction computed is computed
+    /// again.
     pub(super) fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
         ledger.keep("params", &mut self.params)?;
         self.optimizer.keep(&self.params, ledger)
     }
 
-    /// One step down the loss that `gradients` computes, perhaps from known first products; returns its value and how far each
-    /// tensor moved.
+    /// One step down the loss that `gradients` computes, perhaps from known first products; returns
+    /// its value and how far each tensor moved.
     pub(super) fn step(
         &mut self,
         gradients: impl FnOnce(&Params<T>, Vec<Matrix<T>>) -> (f64, Vec<Matrix<T>>),
@@ -102,7 +120,11 @@ impl<T: Real> Module<T> {
 fn perceptron(name: &str, widths: &[usize]) -> Vec<TensorShape> {
     let mut shapes = Vec::new();
     for (l, width) in widths.windows(2).enumerate() {
-        shapes.push(TensorShape::weight(format!("{name}.layer{}.weight", l + 1), width[0], width[1]));
+        shapes.push(TensorShape::weight(
+            format!("{name}.layer{}.weight", l + 1),
+            width[0],
+            width[1],
+        ));
         shapes.push(TensorShape::bias(format!("{name}.layer{}.bias", l + 1), width[1]));
         if l + 2 < widths.len() {
             shapes.push(TensorShape::bias(format!("{name}.layer{}.slope", l + 1), 1));
@@ -121,19 +143,32 @@ impl<T: Real> Sight<T> {
         if number == FEATURES { &self.plain } else { &self.smooth }
     }
 
-    /// The first products of a module, whose heads have these numbers and these places among its parameters. Computed once
-    /// between steps.
-    fn first_products(&self, module: &mut Module<T>, heads: &[(usize, usize)], pool: &Pool<T>) -> Vec<Matrix<T>> {
+    /// The first products of a module, whose heads have these numbers and these places among its
+    /// parameters. Computed once between steps.
+    fn first_products(
+        &self,
+        module: &mut Module<T>,
+        heads: &[(usize, usize)],
+        pool: &Pool<T>,
+    ) -> Vec<Matrix<T>> {
         let Module { params, known, .. } = module;
         if known.is_empty() {
-            let product = |&(number, at): &(usize, usize)| self.smoothing(number).product(&params.tensors()[at], pool);
+            let product = |&(number, at): &(usize, usize)| {
+                self.smoothing(number).product(&params.tensors()[at], pool)
+            };
             known.extend(heads.iter().map(product));
         }
         known.clone()
     }
 
     /// The logits of one head of a module: of `rows`, or of all nodes.
-    fn logits<'t>(&'t self, tape: &mut Tape<'t, T>, head: Head<'_, T>, rows: Option<&[u32]>, dropout: Dropout) -> Var {
+    fn logits<'t>(
+        &'t self,
+        tape: &mut Tape<'t, T>,
+        head: Head<'_, T>,
+        rows: Option<&[u32]>,
+        dropout: Dropout,
+    ) -> Var {
         let Head { number, vars, known } = head;
         let mut z = tape.smoothed_product(self.smoothing(number), vars[0], known);
         if let Some(rows) = rows {
@@ -162,7 +197,8 @@ impl<T: Real> Sight<T> {
         let vars: Vec<Var> = params.tensors().iter().map(|t| tape.parameter(t)).collect();
         let head = Head { number: SMOOTHED, vars: &vars, known: known.into_iter().next() };
         let z = self.logits(&mut tape, head, None, dropout);
-        let pairs: Vec<(u32, &[T])> = self.nodes.iter().map(|&v| (v, self.predicted.row(v as usize))).collect();
+        let pairs: Vec<(u32, &[T])> =
+            self.nodes.iter().map(|&v| (v, self.predicted.row(v as usize))).collect();
         let (apart, to_z) = losses::squared_error(tape.value(z), &pairs, pool);
         let labels = tape.select_rows(z, labelled.rows.unwrap_or(&self.nodes));
         let supervised = tape.cross_entropy(labels, labelled.loss);
@@ -197,11 +233,13 @@ impl<T: Real> Sight<T> {
         let features = logits(tape, FEATURES, rows);
         let smoothed = logits(tape, SMOOTHED, rows);
         let own = logits(tape, MESSAGES, None);
-        let messages = tape.learned_messages(own, vars[3 * TENSORS], &self.candidates, self.beta, rows);
+        let messages =
+            tape.learned_messages(own, vars[3 * TENSORS], &self.candidates, self.beta, rows);
         [features, smoothed, messages]
     }
 
-    /// The sum of the cross-entropies of the three heads, and its gradient. Only the messages need all nodes.
+    /// The sum of the cross-entropies of the three heads, and its gradient. Only the messages need
+    /// all nodes.
     pub(super) fn heterophilous_loss(
         &self,
         params: &Params<T>,
@@ -213,8 +251,9 @@ impl<T: Real> Sight<T> {
         let mut tape = Tape::new(pool);
         let vars: Vec<Var> = params.tensors().iter().map(|t| tape.parameter(t)).collect();
         let rows = Some(labelled.rows.unwrap_or(&self.nodes));
-        let losses =
-            self.heads(&mut tape, &vars, known, rows, dropout).map(|head| tape.cross_entropy(head, labelled.loss));
+        let losses = self
+            .heads(&mut tape, &vars, known, rows, dropout)
+            .map(|head| tape.cross_entropy(head, labelled.loss));
         let value = losses.iter().map(|&loss| tape.value(loss).row(0)[0].f64()).sum();
         let seeds = losses.iter().map(|&loss| (loss, one(pool))).collect();
         (value, tape.backward_from(seeds, &vars))

@@ -1,7 +1,8 @@
-//! Majority alignment: heterophilous nodes of majority classes are drawn to the homophilous ones of their class.
+//! Majority alignment: heterophilous nodes of majority classes are drawn to the homophilous ones of
+//! their class.
 //!
-//! H_v = |{u ∈ N(v) : y_u = y_v}| / |N(v)|, with training labels where there are any and the history model's guess
-//! elsewhere. A node without neighbour disagrees with nobody: H_v = 1.
+//! H_v = |{u ∈ N(v) : y_u = y_v}| / |N(v)|, with training labels where there are any and the
+//! history model's guess elsewhere. A node without neighbour disagrees with nobody: H_v = 1.
 
 use super::experts::Roles;
 use crate::rule::Desk;
@@ -17,27 +18,43 @@ pub(super) struct Alignment {
 }
 
 impl Alignment {
-    /// Divides the majority's training nodes; `guess` holds the history model's scores of all nodes.
-    pub(super) fn new<T: Real>(desk: &Desk<'_, T>, roles: &Roles, guess: &Matrix<T>, threshold: f64) -> Self {
+    /// Divides the majority's training nodes; `guess` holds the history model's scores of all
+    /// nodes.
+    pub(super) fn new<T: Real>(
+        desk: &Desk<'_, T>,
+        roles: &Roles,
+        guess: &Matrix<T>,
+        threshold: f64,
+    ) -> Self {
         let data = desk.data();
         let rows = desk.hidden_rows(data.training());
-        let mut found = Self { homophilous: Vec::new(), heterophilous: Vec::new(), classes: data.classes() };
+        let mut found =
+            Self { homophilous: Vec::new(), heterophilous: Vec::new(), classes: data.classes() };
         for (&row, &v) in rows.iter().zip(data.training()) {
-            let Some(class) = data.training_label(v as usize).filter(|&y| roles.majority[y as usize]) else { continue };
+            let Some(class) =
+                data.training_label(v as usize).filter(|&y| roles.majority[y as usize])
+            else {
+                continue;
+            };
             let neighbours = data.adjacency().neighbours(v as usize);
             let label = |u: usize| data.training_label(u).unwrap_or_else(|| best(guess.row(u)));
             let same = neighbours.iter().filter(|&&u| label(u as usize) == class).count();
-            let agrees = neighbours.is_empty() || same as f64 >= threshold * neighbours.len() as f64;
+            let agrees =
+                neighbours.is_empty() || same as f64 >= threshold * neighbours.len() as f64;
             let side = if agrees { &mut found.homophilous } else { &mut found.heterophilous };
             side.push((row, class));
         }
         found
     }
 
-    /// L_align = mean over heterophilous nodes of 1 − cos(h_v, μ_{y_v}) and its gradient with respect to the hidden
-    /// representation, where μ_c is the mean of class c's homophilous nodes, as a constant. A class without one draws
-    /// nobody. `None` if nobody is drawn.
-    pub(super) fn loss<T: Real>(&self, hidden: &Matrix<T>, pool: &Pool<T>) -> Option<(f64, Matrix<T>)> {
+    /// L_align = mean over heterophilous nodes of 1 − cos(h_v, μ_{y_v}) and its gradient with
+    /// respect to the hidden representation, where μ_c is the mean of class c's homophilous nodes,
+    /// as a constant. A class without one draws nobody. `None` if nobody is drawn.
+    pub(super) fn loss<T: Real>(
+        &self,
+        hidden: &Matrix<T>,
+        pool: &Pool<T>,
+    ) -> Option<(f64, Matrix<T>)> {
         let mut centroids = Matrix::<T>::zeros(self.classes, hidden.columns());
         let mut counts = vec![0usize; self.classes];
         for &(row, class) in &self.homophilous {
@@ -47,7 +64,8 @@ impl Alignment {
         }
         // A direction is all that a cosine asks for: sums serve as well as means.
         let drawn = self.heterophilous.iter().filter(|(_, class)| counts[*class as usize] > 0);
-        let pairs: Vec<(u32, &[T])> = drawn.map(|&(row, class)| (row, centroids.row(class as usize))).collect();
+        let pairs: Vec<(u32, &[T])> =
+            drawn.map(|&(row, class)| (row, centroids.row(class as usize))).collect();
         (!pairs.is_empty()).then(|| losses::misalignment(hidden, &pairs, pool))
     }
 }
@@ -64,8 +82,11 @@ mod tests {
     /// Finite differences with the centroid held where it was.
     #[test]
     fn nodes_are_drawn_to_the_mean_of_their_class() {
-        let alignment =
-            Alignment { homophilous: vec![(0, 1), (1, 1)], heterophilous: vec![(2, 1), (3, 0)], classes: 2 };
+        let alignment = Alignment {
+            homophilous: vec![(0, 1), (1, 1)],
+            heterophilous: vec![(2, 1), (3, 0)],
+            classes: 2,
+        };
         let mut hidden = Matrix::from_rows(4, 2, &[1.0, 0.0, 3.0, 0.0, 1.0, 1.0, 5.0, 5.0]);
         let pool = Pool::new();
         let (value, gradient) = alignment.loss(&hidden, &pool).unwrap();

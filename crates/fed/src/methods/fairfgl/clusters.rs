@@ -23,12 +23,15 @@ pub(super) fn clusters(rule: Clusters, cosines: &[Vec<f64>]) -> Vec<Vec<usize>> 
     let each: Vec<Vec<usize>> = (0..cosines.len()).map(|k| vec![k]).collect();
     match rule {
         Clusters::One => vec![(0..cosines.len()).collect()],
-        Clusters::Linkage => merged(each, |count, similarity| count > 2 || similarity > 1.0 - SAME, cosines, mean),
+        Clusters::Linkage => {
+            merged(each, |count, similarity| count > 2 || similarity > 1.0 - SAME, cosines, mean)
+        }
         Clusters::Components => merged(each, |_, similarity| similarity > 0.0, cosines, largest),
     }
 }
 
-/// Joins the two most alike clusters, the first of equals, as long as `goes_on(clusters, similarity)`.
+/// Joins the two most alike clusters, the first of equals, as long as `goes_on(clusters,
+/// similarity)`.
 fn merged(
     mut clusters: Vec<Vec<usize>>,
     goes_on: impl Fn(usize, f64) -> bool,
@@ -89,7 +92,8 @@ mod tests {
 
     #[test]
     fn clients_that_move_alike_are_together() {
-        let updates = [[1.0, 0.0, 0.1], [-1.0, 0.0, 0.0], [2.0, 0.1, 0.0], [-3.0, 0.2, 0.0], [1.0, 0.0, 0.1]];
+        let updates =
+            [[1.0, 0.0, 0.1], [-1.0, 0.0, 0.0], [2.0, 0.1, 0.0], [-3.0, 0.2, 0.0], [1.0, 0.0, 0.1]];
         for rule in [Clusters::Linkage, Clusters::Components] {
             assert_eq!(found(rule, &updates), [vec![0, 2, 4], vec![1, 3]], "{rule:?}");
         }
@@ -103,6 +107,9 @@ mod tests {
             assert_eq!(found(rule, &[[0.1, 0.7, -0.3]; 3]), [vec![0, 1, 2]], "{rule:?}");
             assert_eq!(found(rule, &[[0.1, 0.7, -0.3]]), [vec![0]]);
         }
-        assert_eq!(found(Clusters::Linkage, &[[1.0, 0.0, 0.0], [0.9, 0.3, 0.0]]), [vec![0], vec![1]]);
+        assert_eq!(
+            found(Clusters::Linkage, &[[1.0, 0.0, 0.0], [0.9, 0.3, 0.0]]),
+            [vec![0], vec![1]]
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! What clients sent, read side by side a piece of the parameters at a time, so that sums over it stay in the first cache.
+//! What clients sent, read side by side a piece of the parameters at a time, so that sums over it
+//! stay in the first cache.
 
 use boostfgl_nn::{Real, add_inner_products};
 
@@ -13,12 +14,13 @@ impl<'a, T: Real> Entries<'a, T> {
         Self(entries)
     }
 
-    /// Reads on to place `end`, one after the other: to look for the end first would take longer, as memory likes to be
-    /// read in order.
+    /// Reads on to place `end`, one after the other: to look for the end first would take longer,
+    /// as memory likes to be read in order.
     #[inline]
     pub(super) fn read(&mut self, end: usize, mut each: impl FnMut(usize, T)) {
         let mut read = 0;
-        while let Some(&(place, x)) = self.0.get(read).filter(|(place, _)| (*place as usize) < end) {
+        while let Some(&(place, x)) = self.0.get(read).filter(|(place, _)| (*place as usize) < end)
+        {
             each(place as usize, x);
             read += 1;
         }
@@ -28,7 +30,8 @@ impl<'a, T: Real> Entries<'a, T> {
 
 /// ⟨Δᵢ, Δⱼ⟩ of every pair j ≤ i of sparse updates of `count` parameters.
 pub(super) fn inner_products<T: Real>(updates: &[&[(u32, T)]], count: usize) -> Vec<Vec<f64>> {
-    let mut rest: Vec<Entries<'_, T>> = updates.iter().map(|entries| Entries::new(entries)).collect();
+    let mut rest: Vec<Entries<'_, T>> =
+        updates.iter().map(|entries| Entries::new(entries)).collect();
     let mut pieces = vec![[T::ZERO; PIECE]; updates.len()];
     let mut sums = vec![vec![0.0; updates.len()]; updates.len()];
     for first in (0..count).step_by(PIECE) {
@@ -48,7 +51,10 @@ pub(super) fn full_inner_products<T: Real>(updates: &[Vec<T>]) -> Vec<Vec<f64>> 
     let count = updates.first().map_or(0, Vec::len);
     for first in (0..count).step_by(PIECE) {
         let piece = first..(first + PIECE).min(count);
-        add_inner_products(&updates.iter().map(|update| &update[piece.clone()]).collect::<Vec<_>>(), &mut sums);
+        add_inner_products(
+            &updates.iter().map(|update| &update[piece.clone()]).collect::<Vec<_>>(),
+            &mut sums,
+        );
     }
     sums
 }
@@ -61,16 +67,22 @@ mod tests {
     #[test]
     fn sparse_and_full_updates_have_the_same_products() {
         let number = |k: usize, i: usize| ((i * (k + 3)) % 7) as f32 - 3.0;
-        let full: Vec<Vec<f32>> =
-            (0..3).map(|k| (0..3_000).map(|i| if (i + k) % 3 == 0 { number(k, i) } else { 0.0 }).collect()).collect();
+        let full: Vec<Vec<f32>> = (0..3)
+            .map(|k| {
+                (0..3_000).map(|i| if (i + k) % 3 == 0 { number(k, i) } else { 0.0 }).collect()
+            })
+            .collect();
         let sent = |update: &Vec<f32>| {
             let all = update.iter().enumerate().map(|(i, x)| (i as u32, *x));
             all.filter(|(_, x)| *x != 0.0).collect::<Vec<_>>()
         };
         let sparse: Vec<Vec<(u32, f32)>> = full.iter().map(sent).collect();
-        let sparse = inner_products(&sparse.iter().map(|entries| &entries[..]).collect::<Vec<_>>(), 3_000);
+        let sparse =
+            inner_products(&sparse.iter().map(|entries| &entries[..]).collect::<Vec<_>>(), 3_000);
         assert_eq!(sparse, full_inner_products(&full));
-        let plain = |i: usize, j: usize| full[i].iter().zip(&full[j]).map(|(a, b)| f64::from(a * b)).sum::<f64>();
+        let plain = |i: usize, j: usize| {
+            full[i].iter().zip(&full[j]).map(|(a, b)| f64::from(a * b)).sum::<f64>()
+        };
         assert_eq!((sparse[1][1], sparse[2][0]), (plain(1, 1), plain(2, 0)));
     }
 }

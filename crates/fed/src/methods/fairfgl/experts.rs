@@ -1,4 +1,5 @@
-//! Gradient modification: clients where a class is in the majority teach its direction to those where it is not.
+//! Gradient modification: clients where a class is in the majority teach its direction to those
+//! where it is not.
 //!
 //! Class c owns column c of the last weight matrix and entry c of its bias: h + 1 numbers.
 
@@ -15,8 +16,9 @@ pub(super) struct Roles {
 }
 
 impl Roles {
-    /// Minority: the classes with training nodes, rarest first, as long as all of them so far hold less than a share `q`
-    /// of the training nodes. A client where one class alone holds that share has no minority.
+    /// Minority: the classes with training nodes, rarest first, as long as all of them so far hold
+    /// less than a share `q` of the training nodes. A client where one class alone holds that share
+    /// has no minority.
     pub(super) fn new<T: Real>(data: &LocalData<T>, q: f64) -> Self {
         Self::of_counts(&data.training_counts(), q)
     }
@@ -80,8 +82,9 @@ impl LastLayer {
         }
     }
 
-    /// The mean gradient of cross-entropy over the training nodes of each of `classes`, with respect to that class's
-    /// numbers, under `model` without dropout: one row of h + 1 numbers per class.
+    /// The mean gradient of cross-entropy over the training nodes of each of `classes`, with
+    /// respect to that class's numbers, under `model` without dropout: one row of h + 1 numbers per
+    /// class.
     pub(super) fn class_gradients<T: Real>(
         self,
         desk: &Desk<'_, T>,
@@ -90,7 +93,8 @@ impl LastLayer {
     ) -> Matrix<T> {
         let mut tape = Tape::new(desk.pool()).noisy(desk.noise(Occasion::Rule(0)));
         let last = |t: usize| t == self.weight || Some(t) == self.bias;
-        let record = |(t, tensor)| if last(t) { tape.parameter(tensor) } else { tape.constant(tensor) };
+        let record =
+            |(t, tensor)| if last(t) { tape.parameter(tensor) } else { tape.constant(tensor) };
         let vars: Vec<Var> = model.tensors().iter().enumerate().map(record).collect();
         let logits = desk.backbone().forward(&mut tape, &vars, desk.view(), Dropout::off()).logits;
         let by_logits = seed(desk, tape.value(logits));
@@ -120,7 +124,11 @@ impl LastLayer {
             }
             let scale = eta * length / other;
             let blend = |(g, e): (&T, &T)| T::of((1.0 - eta) * g.f64() + scale * e.f64());
-            self.set_class(gradients, class, &own.iter().zip(expert).map(blend).collect::<Vec<_>>());
+            self.set_class(
+                gradients,
+                class,
+                &own.iter().zip(expert).map(blend).collect::<Vec<_>>(),
+            );
         }
     }
 }
@@ -151,7 +159,11 @@ mod tests {
     #[test]
     fn minorities_are_the_rarest_below_the_share() {
         let of = |counts: &[usize], q: f64| Roles::of_counts(counts, q).minority;
-        assert_eq!(of(&[80, 5, 15, 0], 0.2), [false, true, false, false], "20 of 100 is not below 0.2");
+        assert_eq!(
+            of(&[80, 5, 15, 0], 0.2),
+            [false, true, false, false],
+            "20 of 100 is not below 0.2"
+        );
         assert_eq!(of(&[80, 5, 15, 0], 0.3), [false, true, true, false]);
         assert_eq!(of(&[50, 50], 0.2), [false, false], "no minority");
         assert_eq!(of(&[7], 0.2), [false]);
@@ -173,11 +185,17 @@ mod tests {
         assert_eq!(LastLayer::find(&shapes, 5), None);
     }
 
-    /// η = ½ with an expert of length 5 and an own gradient of length 10: half of each, at the own length.
+    /// η = ½ with an expert of length 5 and an own gradient of length 10: half of each, at the own
+    /// length.
     #[test]
     fn minority_columns_are_turned_towards_the_experts() {
         let layer = LastLayer { weight: 0, bias: Some(1) };
-        let start = || vec![Matrix::from_rows(2, 2, &[6.0, 1.0, 0.0, 2.0]), Matrix::from_rows(1, 2, &[8.0, 3.0])];
+        let start = || {
+            vec![
+                Matrix::from_rows(2, 2, &[6.0, 1.0, 0.0, 2.0]),
+                Matrix::from_rows(1, 2, &[8.0, 3.0]),
+            ]
+        };
         let directions = Matrix::from_rows(2, 3, &[0.0, 4.0, 3.0, 1.0, 1.0, 1.0]);
         let mut gradients = start();
         layer.modify(&mut gradients, &directions, &[true, false], 0.5);

@@ -22,7 +22,8 @@ impl<T: Real> History<T> {
         Self { archive: Arc::clone(archive), length, rounds, received, mean: None }
     }
 
-    /// Takes in the global model of a round. One model alone is no history: it is where the round starts.
+    /// Takes in the global model of a round. One model alone is no history: it is where the round
+    /// starts.
     pub(super) fn receive(&mut self, round: usize, global: &Params<T>) {
         if self.received.len() == self.length {
             self.rounds.pop_front();
@@ -31,24 +32,34 @@ impl<T: Real> History<T> {
         // Given back before a new one is asked for.
         self.mean = None;
         self.rounds.push_back(round);
-        self.received.push_back(self.archive.get(&[round], global, |model| model.copy_from(global)));
+        self.received
+            .push_back(self.archive.get(&[round], global, |model| model.copy_from(global)));
         self.find_mean();
     }
 
     fn find_mean(&mut self) {
         let (rounds, received) = (self.rounds.make_contiguous(), &self.received);
         self.mean = match received.back() {
-            Some(last) if received.len() > 1 => Some(self.archive.get(rounds, last, |mean| set_mean(received, mean))),
+            Some(last) if received.len() > 1 => {
+                Some(self.archive.get(rounds, last, |mean| set_mean(received, mean)))
+            }
             last => last.filter(|_| self.length == 1).cloned(),
         };
     }
 
-    /// Takes down what was received, or puts it back; models are like `model`. What clients share, they share again.
-    pub(super) fn keep(&mut self, model: &Params<T>, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+    /// Takes down what was received, or puts it back; models are like `model`. What clients share,
+    /// they share again.
+    pub(super) fn keep(
+        &mut self,
+        model: &Params<T>,
+        ledger: &mut Ledger<'_>,
+    ) -> boostfgl_nn::Result<()> {
         let mut rounds: Vec<usize> = self.rounds.iter().copied().collect();
         ledger.keep("rounds", &mut rounds)?;
         if rounds.len() > self.length {
-            return Err(ledger.unlike(format!("at most {} rounds", self.length), rounds.len().to_string()));
+            return Err(
+                ledger.unlike(format!("at most {} rounds", self.length), rounds.len().to_string())
+            );
         }
         let mut room = model.clone();
         for (i, &round) in rounds.iter().enumerate() {
@@ -57,7 +68,8 @@ impl<T: Real> History<T> {
             }
             ledger.keep(&round.to_string(), &mut room)?;
             if ledger.restores() {
-                self.received.push_back(self.archive.get(&[round], model, |model| model.copy_from(&room)));
+                self.received
+                    .push_back(self.archive.get(&[round], model, |model| model.copy_from(&room)));
             }
         }
         if ledger.restores() {
@@ -87,7 +99,10 @@ mod tests {
     use boostfgl_nn::{Matrix, TensorShape};
 
     fn model(x: f64) -> Params<f64> {
-        Params::from_tensors(&[TensorShape::bias("theta", 3)], vec![Matrix::from_rows(1, 3, &[x, 2.0 * x, 0.1 * x])])
+        Params::from_tensors(
+            &[TensorShape::bias("theta", 3)],
+            vec![Matrix::from_rows(1, 3, &[x, 2.0 * x, 0.1 * x])],
+        )
     }
 
     #[test]
@@ -115,8 +130,11 @@ mod tests {
     #[test]
     fn clients_share_what_they_have_in_common() {
         let archive = Arc::default();
-        let mut clients = [History::new(2, &archive), History::new(2, &archive), History::new(2, &archive)];
-        for (round, takes_part) in [[true, true, true], [true, true, false], [true, true, true]].iter().enumerate() {
+        let mut clients =
+            [History::new(2, &archive), History::new(2, &archive), History::new(2, &archive)];
+        for (round, takes_part) in
+            [[true, true, true], [true, true, false], [true, true, true]].iter().enumerate()
+        {
             let present = clients.iter_mut().zip(takes_part).filter(|(_, takes_part)| **takes_part);
             present.for_each(|(client, _)| client.receive(round, &model(round as f64)));
         }

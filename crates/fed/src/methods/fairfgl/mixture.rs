@@ -21,11 +21,14 @@ impl<T: Real> Mixture<T> {
         let shapes: Vec<TensorShape> = match config.alpha {
             Alpha::Off => return None,
             Alpha::Element => model.shapes().to_vec(),
-            Alpha::Tensor => model.shapes().iter().map(|s| TensorShape::bias(s.name.clone(), 1)).collect(),
+            Alpha::Tensor => {
+                model.shapes().iter().map(|s| TensorShape::bias(s.name.clone(), 1)).collect()
+            }
             Alpha::Scalar => vec![TensorShape::bias("alpha", 1)],
         };
         let zeros = || shapes.iter().map(|s| Matrix::zeros(s.rows, s.columns)).collect::<Vec<_>>();
-        let settings = AdamConfig { rate: config.alpha_rate, weight_decay: 0.0, ..AdamConfig::default() };
+        let settings =
+            AdamConfig { rate: config.alpha_rate, weight_decay: 0.0, ..AdamConfig::default() };
         let mut mixture = Self {
             kind: config.alpha,
             a: Params::from_tensors(&shapes, zeros()),
@@ -38,7 +41,10 @@ impl<T: Real> Mixture<T> {
 
     /// α = sigmoid(a), whenever a has moved.
     fn set_alpha(&mut self) {
-        self.alpha.iter_mut().zip(self.a.tensors()).for_each(|(alpha, a)| sigmoid(a.data(), alpha.data_mut()));
+        self.alpha
+            .iter_mut()
+            .zip(self.a.tensors())
+            .for_each(|(alpha, a)| sigmoid(a.data(), alpha.data_mut()));
     }
 
     /// The one α of a tensor, or of all.
@@ -74,14 +80,25 @@ impl<T: Real> Mixture<T> {
         for (t, ((history, local), out)) in pairs.enumerate() {
             let alpha = self.alpha(t);
             match self.kind {
-                Alpha::Element => mix(self.alpha[t].data(), history.data(), local.data(), out.data_mut()),
-                _ => weighted_sum(&[history.data(), local.data()], &[alpha, 1.0 - alpha], out.data_mut()),
+                Alpha::Element => {
+                    mix(self.alpha[t].data(), history.data(), local.data(), out.data_mut())
+                }
+                _ => weighted_sum(
+                    &[history.data(), local.data()],
+                    &[alpha, 1.0 - alpha],
+                    out.data_mut(),
+                ),
             }
         }
     }
 
     /// Turns gradients with respect to Ŵ into those with respect to W_local, and takes a step in a.
-    pub(super) fn step_back(&mut self, history: &Params<T>, local: &Params<T>, gradients: &mut [Matrix<T>]) {
+    pub(super) fn step_back(
+        &mut self,
+        history: &Params<T>,
+        local: &Params<T>,
+        gradients: &mut [Matrix<T>],
+    ) {
         if self.kind == Alpha::Element {
             return self.step_each(history, local, gradients);
         }
@@ -93,8 +110,14 @@ impl<T: Real> Mixture<T> {
         self.set_alpha();
     }
 
-    /// The gradient with respect to each a, one per tensor or one for all: Σ α(1 − α)(W_hist − W_local)·g.
-    fn by_a(&self, history: &Params<T>, local: &Params<T>, gradients: &[Matrix<T>]) -> Vec<Matrix<T>> {
+    /// The gradient with respect to each a, one per tensor or one for all: Σ α(1 − α)(W_hist −
+    /// W_local)·g.
+    fn by_a(
+        &self,
+        history: &Params<T>,
+        local: &Params<T>,
+        gradients: &[Matrix<T>],
+    ) -> Vec<Matrix<T>> {
         let pairs = history.tensors().iter().zip(local.tensors());
         let mut sum = vec![0.0; self.alpha.len()];
         for (t, (g, (history, local))) in gradients.iter().zip(pairs).enumerate() {
@@ -106,15 +129,18 @@ impl<T: Real> Mixture<T> {
         sum.into_iter().map(|sum| Matrix::from_rows(1, 1, &[T::of(sum)])).collect()
     }
 
-    /// The same for a weight per parameter, block by block: unmixed, moved and set while the block is in the cache.
+    /// The same for a weight per parameter, block by block: unmixed, moved and set while the block
+    /// is in the cache.
     fn step_each(&mut self, history: &Params<T>, local: &Params<T>, gradients: &mut [Matrix<T>]) {
         let alpha = RefCell::new(&mut self.alpha);
         self.optimizer.step_in_blocks(
             &mut self.a,
             |t, start, by_a| {
                 let range = start..start + by_a.len();
-                let (history, local) =
-                    (&history.tensors()[t].data()[range.clone()], &local.tensors()[t].data()[range.clone()]);
+                let (history, local) = (
+                    &history.tensors()[t].data()[range.clone()],
+                    &local.tensors()[t].data()[range.clone()],
+                );
                 unmix(
                     &alpha.borrow()[t].data()[range.clone()],
                     history,
@@ -134,20 +160,24 @@ mod tests {
 
     fn model(numbers: [f64; 5]) -> Params<f64> {
         let shapes = [TensorShape::weight("w", 2, 2), TensorShape::bias("b", 1)];
-        let tensors = vec![Matrix::from_rows(2, 2, &numbers[..4]), Matrix::from_rows(1, 1, &numbers[4..])];
+        let tensors =
+            vec![Matrix::from_rows(2, 2, &numbers[..4]), Matrix::from_rows(1, 1, &numbers[4..])];
         Params::from_tensors(&shapes, tensors)
     }
 
     /// f(Ŵ) = ⟨weights, Ŵ⟩ by finite differences in a and in W_local, for every kind of α.
     #[test]
     fn the_way_back_agrees_with_finite_differences() {
-        let (history, weights) = (model([1.0, -2.0, 0.5, 0.3, 2.0]), model([0.4, 1.0, -0.7, 0.2, -1.5]));
+        let (history, weights) =
+            (model([1.0, -2.0, 0.5, 0.3, 2.0]), model([0.4, 1.0, -0.7, 0.2, -1.5]));
         let local = model([0.2, 0.9, -0.4, 1.1, 0.6]);
         for alpha in [Alpha::Element, Alpha::Tensor, Alpha::Scalar] {
             let config = Config { alpha, ..Config::default() };
             let mut mixture = Mixture::new(&config, &local).unwrap();
             for (t, tensor) in mixture.a.tensors_mut().iter_mut().enumerate() {
-                (0..tensor.rows()).for_each(|r| tensor.row_mut(r).iter_mut().for_each(|a| *a = 0.3 + 0.2 * t as f64));
+                (0..tensor.rows()).for_each(|r| {
+                    tensor.row_mut(r).iter_mut().for_each(|a| *a = 0.3 + 0.2 * t as f64)
+                });
             }
             let a = mixture.a.clone();
             let mut value = |a: &Params<f64>, local: &Params<f64>| {
@@ -156,7 +186,10 @@ mod tests {
                 let mut mixed = local.clone();
                 mixture.mix(&history, local, &mut mixed);
                 let pairs = mixed.tensors().iter().zip(weights.tensors());
-                pairs.flat_map(|(x, w)| x.to_vec().into_iter().zip(w.to_vec())).map(|(x, w)| x * w).sum::<f64>()
+                pairs
+                    .flat_map(|(x, w)| x.to_vec().into_iter().zip(w.to_vec()))
+                    .map(|(x, w)| x * w)
+                    .sum::<f64>()
             };
             let mut numeric = |of_a: bool, t: usize, r: usize, c: usize| {
                 let mut at = |h: f64| {
@@ -168,28 +201,41 @@ mod tests {
                 (at(1e-6) - at(-1e-6)) / 2e-6
             };
             let shapes = local.shapes().to_vec();
+            let places: Vec<_> = (0..2)
+                .flat_map(|t| (0..shapes[t].rows).flat_map(move |r| [(t, r, 0), (t, r, 1)]))
+                .collect();
             let places: Vec<_> =
-                (0..2).flat_map(|t| (0..shapes[t].rows).flat_map(move |r| [(t, r, 0), (t, r, 1)])).collect();
-            let places: Vec<_> = places.into_iter().filter(|(t, _, c)| *c < shapes[*t].columns).collect();
-            let by_local: Vec<f64> = places.iter().map(|&(t, r, c)| numeric(false, t, r, c)).collect();
-            let by_a: Vec<f64> = a.shapes().iter().enumerate().map(|(t, _)| numeric(true, t, 0, 0)).collect();
+                places.into_iter().filter(|(t, _, c)| *c < shapes[*t].columns).collect();
+            let by_local: Vec<f64> =
+                places.iter().map(|&(t, r, c)| numeric(false, t, r, c)).collect();
+            let by_a: Vec<f64> =
+                a.shapes().iter().enumerate().map(|(t, _)| numeric(true, t, 0, 0)).collect();
             mixture.a.copy_from(&a);
             mixture.set_alpha();
             let mut gradients = weights.tensors().to_vec();
             // A weight per parameter has this checked where its kernel is.
-            let analytic =
-                if alpha == Alpha::Element { Vec::new() } else { mixture.by_a(&history, &local, &gradients) };
+            let analytic = if alpha == Alpha::Element {
+                Vec::new()
+            } else {
+                mixture.by_a(&history, &local, &gradients)
+            };
             for (t, (found, expected)) in analytic.iter().zip(&by_a).enumerate() {
                 assert!((found.row(0)[0] - expected).abs() < 1e-8, "{alpha:?} a {t}");
             }
             mixture.step_back(&history, &local, &mut gradients);
             for (&(t, r, c), expected) in places.iter().zip(by_local) {
-                assert!((gradients[t].row(r)[c] - expected).abs() < 1e-8, "{alpha:?} local {t} {r} {c}");
+                assert!(
+                    (gradients[t].row(r)[c] - expected).abs() < 1e-8,
+                    "{alpha:?} local {t} {r} {c}"
+                );
             }
             for (t, expected) in by_a.iter().enumerate() {
                 // Adam's first step goes the full rate against the gradient.
                 let moved = mixture.a.tensors()[t].row(0)[0] - a.tensors()[t].row(0)[0];
-                assert!((moved + config.alpha_rate * expected.signum()).abs() < 1e-6, "{alpha:?} step {t}");
+                assert!(
+                    (moved + config.alpha_rate * expected.signum()).abs() < 1e-6,
+                    "{alpha:?} step {t}"
+                );
             }
         }
     }

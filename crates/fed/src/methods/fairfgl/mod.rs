@@ -1,38 +1,46 @@
-//! FairFGL (Wu et al., 2025): fairness for minority classes and heterophilous nodes, on client and server.
+//! FairFGL (Wu et al., 2025): fairness for minority classes and heterophilous nodes, on client and
+//! server.
 //!
-//! There is no public code, and the published descriptions leave formulas open. What is known: a history model is the
-//! mean of the five most recent globals; it is mixed into the local model by a trained weight and teaches it on
-//! unlabelled nodes; heterophilous nodes of majority classes are aligned; knowledge of a minority class comes from
-//! clients where it is a majority; only the most changed parameters go up; the server reconciles clusters of clients.
-//! Everything else is **decided here**, one key each where a choice is sensible:
+//! There is no public code, and the published descriptions leave formulas open. What is known: a
+//! history model is the mean of the five most recent globals; it is mixed into the local model by a
+//! trained weight and teaches it on unlabelled nodes; heterophilous nodes of majority classes are
+//! aligned; knowledge of a minority class comes from clients where it is a majority; only the most
+//! changed parameters go up; the server reconciles clusters of clients. Everything else is
+//! **decided here**, one key each where a choice is sensible:
 //!
-//! * *History* (`history`): globals that this client received, the current one included; from the second on there is a
-//!   history, and before that the client is FedAvg's.
-//! * *Mixture* (`alpha`, `alpha_rate`): passes use Ŵ = α·W_hist + (1 − α)·W_local, α = sigmoid(a), with a number a per
-//!   parameter, per tensor or one for all, trained by Adam without weight decay from a = 0 (α = ½).
-//! * *Distillation* (`distill`): λ₁ · mean over nodes without training label of KL(softmax z_hist ‖ softmax z).
+//! * *History* (`history`): globals that this client received, the current one included; from the
+//!   second on there is a history, and before that the client is FedAvg's.
+//! * *Mixture* (`alpha`, `alpha_rate`): passes use Ŵ = α·W_hist + (1 − α)·W_local, α = sigmoid(a),
+//!   with a number a per parameter, per tensor or one for all, trained by Adam without weight decay
+//!   from a = 0 (α = ½).
+//! * *Distillation* (`distill`): λ₁ · mean over nodes without training label of KL(softmax z_hist ‖
+//!   softmax z).
 //! * *Alignment* (`align`, `homophily`): λ₂ · mean of 1 − cos(h_v, μ_{y_v}), see `alignment`.
-//! * *Classes*: the rarest classes that hold less than a share `minority_ratio` of a client's training nodes together are
-//!   its minority, classes without any are neither, see `experts`.
-//! * *Gradient modification* (`modify`): after training a client sends, for each majority class, the mean gradient of
-//!   cross-entropy over that class's training nodes with respect to its column of the last layer, under the model it
-//!   sends. The server averages over the senders. Before each step of the next round a client turns the gradient of each
-//!   minority class's column that way, keeping its length: g ← (1 − η)g + η(‖g‖/‖ḡ‖)ḡ. It is the gradient by Ŵ that is turned;
-//!   those by W_local and a follow from it.
-//! * *Upload* (`upload`, `keep`): the ⌈ρP⌉ entries of largest |W − W_g|, each as place and value, where W is W_local or the
-//!   mixture Ŵ. With ρ = 1 and W_local the model itself goes up: the same knowledge in half the numbers, and a mean of models
-//!   that is FedAvg's to the bit.
-//! * *Clusters* (`clusters`, `cluster_trust`): by the cosine of updates as sent; inside a cluster, per coordinate, the
-//!   size-weighted mean over those that sent it; clusters count alike.
-//! * *Judged* (`judge`): the global model, or each client's mixture with the history of its last round.
+//! * *Classes*: the rarest classes that hold less than a share `minority_ratio` of a client's
+//!   training nodes together are its minority, classes without any are neither, see `experts`.
+//! * *Gradient modification* (`modify`): after training a client sends, for each majority class,
+//!   the mean gradient of cross-entropy over that class's training nodes with respect to its column
+//!   of the last layer, under the model it sends. The server averages over the senders. Before each
+//!   step of the next round a client turns the gradient of each minority class's column that way,
+//!   keeping its length: g ← (1 − η)g + η(‖g‖/‖ḡ‖)ḡ. It is the gradient by Ŵ that is turned; those
+//!   by W_local and a follow from it.
+//! * *Upload* (`upload`, `keep`): the ⌈ρP⌉ entries of largest |W − W_g|, each as place and value,
+//!   where W is W_local or the mixture Ŵ. With ρ = 1 and W_local the model itself goes up: the same
+//!   knowledge in half the numbers, and a mean of models that is FedAvg's to the bit.
+//! * *Clusters* (`clusters`, `cluster_trust`): by the cosine of updates as sent; inside a cluster,
+//!   per coordinate, the size-weighted mean over those that sent it; clusters count alike.
+//! * *Judged* (`judge`): the global model, or each client's mixture with the history of its last
+//!   round.
 //!
-//! What is trained is Ŵ, while W_local is sent and the mean of those is judged by default: a model that the loss never saw.
-//! `upload` and `judge` choose the mixture in its place. The defaults were decided on accuracy on validation nodes, last round,
-//! seeds 0 to 4 with everything on. Cora, CiteSeer and Chameleon: 83.4, 70.5 and 54.0; `judge = "mixture"` 83.5, 70.4 and 54.6,
-//! which is no difference; `upload = "mixture"` 84.2, 71.8 and 50.5, ahead on two and far behind on one.
+//! What is trained is Ŵ, while W_local is sent and the mean of those is judged by default: a model
+//! that the loss never saw. `upload` and `judge` choose the mixture in its place. The defaults were
+//! decided on accuracy on validation nodes, last round, seeds 0 to 4 with everything on. Cora,
+//! CiteSeer and Chameleon: 83.4, 70.5 and 54.0; `judge = "mixture"` 83.5, 70.4 and 54.6, which is
+//! no difference; `upload = "mixture"` 84.2, 71.8 and 50.5, ahead on two and far behind on one.
 //!
-//! Model boosting weighs clients inside their cluster, by ‖Δ‖ before sparsification, which goes up as a further number
-//! (one per tensor under tensor trust): what is left after it would flatter clients that moved many parameters a little.
+//! Model boosting weighs clients inside their cluster, by ‖Δ‖ before sparsification, which goes up
+//! as a further number (one per tensor under tensor trust): what is left after it would flatter
+//! clients that moved many parameters a little.
 
 mod alignment;
 mod clusters;
@@ -62,21 +70,35 @@ use serde::{Deserialize, Serialize};
 
 pub(super) const INFO: MethodInfo = MethodInfo {
     name: "fairfgl",
-    summary: "history-preserving clients, experts for minority classes, sparse uploads and clustered means",
-    paper: "Wu et al., arXiv 2504.09963; journal version: Toward Fair Federated Graph Learning, TNNLS",
-    equations: "history:   W_hist = mean of the last 5 received globals; W^ = alpha W_hist + (1 - alpha) W_local, alpha learnt\n\
-                client k:  CE + l1 mean_{v unlabelled} KL(softmax z_hist || softmax z) + l2 mean_v (1 - cos(h_v, mu_{y_v}))\n\
-                \x20          v: heterophilous training nodes of majority classes; mu_c: mean of the homophilous ones\n\
-                experts:   gbar_c = mean over clients with majority class c of the gradient of c's column of the last layer\n\
-                \x20          minority class c:  g_c = (1 - eta) g_c + eta (|g_c|/|gbar_c|) gbar_c\n\
-                upload:    the rho P entries of W_local - W (upload = \"mixture\": W^ - W) that moved most\n\
-                server:    clusters by cosine; W = W + mean over clusters of the n_k-weighted mean of what members sent",
-    wire: "up 2 ceil(rho P) + 1 (places and values, size) + m_k (h + 1) (gradients of m_k majority classes; once the m_k\n\
-           class numbers), model boosting + 1 (norm); with rho = 1 and upload = \"local\" P instead of 2 ceil(rho P)\n\
+    summary: "history-preserving clients, experts for minority classes, sparse uploads and \
+        clustered means",
+    paper: "Wu et al., arXiv 2504.09963; journal version: Toward Fair Federated Graph Learning, \
+        TNNLS",
+    equations: "history:   W_hist = mean of the last 5 received globals; W^ = alpha W_hist + (1 - \
+        alpha) W_local, alpha learnt\n\
+                client k:  CE + l1 mean_{v unlabelled} KL(softmax z_hist || softmax z) + l2 \
+                mean_v (1 - cos(h_v, mu_{y_v}))\n\
+                \x20          v: heterophilous training nodes of majority classes; mu_c: mean of \
+                the homophilous ones\n\
+                experts:   gbar_c = mean over clients with majority class c of the gradient of \
+                c's column of the last layer\n\
+                \x20          minority class c:  g_c = (1 - eta) g_c + eta (|g_c|/|gbar_c|) \
+                gbar_c\n\
+                upload:    the rho P entries of W_local - W (upload = \"mixture\": W^ - W) that \
+                moved most\n\
+                server:    clusters by cosine; W = W + mean over clusters of the n_k-weighted \
+                mean of what members sent",
+    wire: "up 2 ceil(rho P) + 1 (places and values, size) + m_k (h + 1) (gradients of m_k \
+        majority classes; once the m_k\n\
+           class numbers), model boosting + 1 (norm); with rho = 1 and upload = \"local\" P \
+           instead of 2 ceil(rho P)\n\
            down P, from the second round on + C (h + 1) (class gradients)",
-    departures: "There is no public code. Alignment, gradient modification, the share kept, clustering and all strengths are this\n\
-                 project's reading of published descriptions, each behind a key of methods.fairfgl; the source lists them.\n\
-                 The loss trains the mixture W^, while W_local is sent and the mean of those is judged: upload = \"mixture\" and\n\
+    departures: "There is no public code. Alignment, gradient modification, the share kept, \
+        clustering and all strengths are this\n\
+                 project's reading of published descriptions, each behind a key of \
+                 methods.fairfgl; the source lists them.\n\
+                 The loss trains the mixture W^, while W_local is sent and the mean of those is \
+                 judged: upload = \"mixture\" and\n\
                  judge = \"mixture\" send and judge what was trained.",
     network: needs_hidden,
     extra_bytes: |sizes, configs| {
@@ -86,7 +108,9 @@ pub(super) const INFO: MethodInfo = MethodInfo {
         let models = received + sizes.clients() * (1.0 + 5.0 + 4.0);
         4.0 * (models * sizes.parameters + sizes.all_nodes() * sizes.classes)
     },
-    outvotes: |_| Some("entries are combined by those who sent them, within clusters, not whole models"),
+    outvotes: |_| {
+        Some("entries are combined by those who sent them, within clusters, not whole models")
+    },
     ..MethodInfo::PLAIN
 };
 
@@ -96,7 +120,8 @@ pub(super) const INFO: MethodInfo = MethodInfo {
 pub struct Config {
     /// How many received globals make the history model, 1 to 1000000000.
     pub history: usize,
-    /// What has its own mixing weight: each parameter, each tensor, the model as a whole, or nothing (no mixture).
+    /// What has its own mixing weight: each parameter, each tensor, the model as a whole, or
+    /// nothing (no mixture).
     pub alpha: Alpha,
     /// Learning rate of the mixing weights, above 0.
     pub alpha_rate: f64,
@@ -106,16 +131,19 @@ pub struct Config {
     pub align: f64,
     /// A node is homophilous if at least this share of its neighbours has its class; 0 to 1.
     pub homophily: f64,
-    /// Minority classes of a client: the rarest classes with training nodes that together hold less than this share of them;
-    /// 0 (none) to 1.
+    /// Minority classes of a client: the rarest classes with training nodes that together hold less
+    /// than this share of them; 0 (none) to 1.
     pub minority_ratio: f64,
-    /// Share η of the experts' direction in the gradient of a minority class; 0 (no gradient modification) to 1.
+    /// Share η of the experts' direction in the gradient of a minority class; 0 (no gradient
+    /// modification) to 1.
     pub modify: f64,
     /// Share ρ of the parameters that go up, above 0 and at most 1.
     pub keep: f64,
-    /// What a client sends: its own weights W_local, or their mixture with the history, which is what it trains.
+    /// What a client sends: its own weights W_local, or their mixture with the history, which is
+    /// what it trains.
     pub upload: Sent,
-    /// How clients are clustered: average linkage to 2 clusters, components of positive cosine, or one cluster.
+    /// How clients are clustered: average linkage to 2 clusters, components of positive cosine, or
+    /// one cluster.
     pub clusters: Clusters,
     /// Whether model boosting also weighs clusters, by their mean trust.
     pub cluster_trust: bool,
@@ -240,7 +268,9 @@ pub(super) fn client<T: Real>(terms: &Terms<'_, T>, data: &LocalData<T>) -> Pres
         mixed: None,
         introduced: false,
         norms: trusted.then_some(terms.setup.boost.model.trust_scope),
-        unlabelled: (0..data.len() as u32).filter(|&v| data.training_label(v as usize).is_none()).collect(),
+        unlabelled: (0..data.len() as u32)
+            .filter(|&v| data.training_label(v as usize).is_none())
+            .collect(),
         config,
     }
 }
@@ -271,12 +301,15 @@ pub(super) struct Preserver<T: Real> {
 impl<T: Real> Preserver<T> {
     /// What the history model says: targets for unlabelled nodes and guesses for homophily.
     fn consult_history(&mut self, desk: &Desk<'_, T>) {
-        let Some(history) = self.history.mean().filter(|_| self.config.distill + self.config.align > 0.0) else {
+        let Some(history) =
+            self.history.mean().filter(|_| self.config.distill + self.config.align > 0.0)
+        else {
             return;
         };
         let mut scores = desk.logits(history);
         if self.config.align > 0.0 {
-            self.alignment = Some(Alignment::new(desk, &self.roles, &scores, self.config.homophily));
+            self.alignment =
+                Some(Alignment::new(desk, &self.roles, &scores, self.config.homophily));
         }
         if self.config.distill > 0.0 {
             softmax_rows(&mut scores);
@@ -288,7 +321,8 @@ impl<T: Real> Preserver<T> {
 
     /// Ŵ of a model, if there is a history to mix it with.
     fn mixed(&self, model: &Params<T>) -> Option<Params<T>> {
-        let (mixture, history, mut mixed) = (self.mixture.as_ref()?, self.history.mean()?, model.clone());
+        let (mixture, history, mut mixed) =
+            (self.mixture.as_ref()?, self.history.mean()?, model.clone());
         mixture.mix(history, model, &mut mixed);
         Some(mixed)
     }
@@ -314,8 +348,10 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
 
     fn begin(&mut self, desk: &Desk<'_, T>, heard: Option<&Message<T>>) -> Result<()> {
         if self.last.is_none() && self.config.modify > 0.0 {
-            let (what, reason) =
-                ("this backbone".into(), "its last layer has no weight matrix with a column per class");
+            let (what, reason) = (
+                "this backbone".into(),
+                "its last layer has no weight matrix with a column per class",
+            );
             return Err(Error::Refused { method: INFO.name, what, reason });
         }
         if self.config.remembers() {
@@ -331,7 +367,9 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
     }
 
     fn reparametrise(&mut self, desk: &Desk<'_, T>, model: &Params<T>) {
-        if let (true, Some(mixture), Some(history)) = (self.mixes, &self.mixture, self.history.mean()) {
+        if let (true, Some(mixture), Some(history)) =
+            (self.mixes, &self.mixture, self.history.mean())
+        {
             mixture.mix(history, model, self.mixed.get_or_insert_with(|| model.room(desk.pool())));
         }
     }
@@ -340,15 +378,22 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
         self.mixed.as_ref()
     }
 
-    fn extra(&self, desk: &Desk<'_, T>, logits: &Matrix<T>, hidden: Option<&Matrix<T>>) -> Extra<T> {
+    fn extra(
+        &self,
+        desk: &Desk<'_, T>,
+        logits: &Matrix<T>,
+        hidden: Option<&Matrix<T>>,
+    ) -> Extra<T> {
         let mut extra = Extra::default();
         if let Some(lesson) = &self.lesson {
-            let (value, mut gradient) = losses::divergence(lesson, logits, &self.unlabelled, desk.pool());
+            let (value, mut gradient) =
+                losses::divergence(lesson, logits, &self.unlabelled, desk.pool());
             losses::scale(&mut gradient, self.config.distill);
             extra.value += self.config.distill * value;
             extra.logits = Some(gradient);
         }
-        let drawn = self.alignment.as_ref().zip(hidden).and_then(|(a, hidden)| a.loss(hidden, desk.pool()));
+        let drawn =
+            self.alignment.as_ref().zip(hidden).and_then(|(a, hidden)| a.loss(hidden, desk.pool()));
         if let Some((value, mut gradient)) = drawn {
             losses::scale(&mut gradient, self.config.align);
             extra.value += self.config.align * value;
@@ -361,7 +406,9 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
         if let (Some(last), Some(directions)) = (self.last, &self.directions) {
             last.modify(gradients, directions, &self.roles.minority, self.config.modify);
         }
-        if let (true, Some(mixture), Some(history)) = (self.mixes, &mut self.mixture, self.history.mean()) {
+        if let (true, Some(mixture), Some(history)) =
+            (self.mixes, &mut self.mixture, self.history.mean())
+        {
             mixture.step_back(history, model, gradients);
         }
     }
@@ -376,10 +423,15 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
     fn finish(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
         self.lesson.take().into_iter().for_each(|lesson| desk.pool().put(lesson));
         self.alignment = None;
-        self.mixed.take().into_iter().flat_map(Params::into_tensors).for_each(|tensor| desk.pool().put(tensor));
+        self.mixed
+            .take()
+            .into_iter()
+            .flat_map(Params::into_tensors)
+            .for_each(|tensor| desk.pool().put(tensor));
         let mixed = if self.config.sends_mixture() { self.mixed(local) } else { None };
         let sent = mixed.as_ref().unwrap_or(local);
-        let mut upload = if self.config.is_lossless() { Upload::model() } else { self.sparse(desk, sent) };
+        let mut upload =
+            if self.config.is_lossless() { Upload::model() } else { self.sparse(desk, sent) };
         let classes = self.roles.majority_classes();
         if let Some(last) = self.last.filter(|_| self.config.modify > 0.0 && !classes.is_empty()) {
             upload.message.tensors.push(last.class_gradients(desk, sent, &classes));

@@ -1,4 +1,5 @@
-//! The server's side: clusters of clients, a mean within each, equal shares between them, and the experts' directions.
+//! The server's side: clusters of clients, a mean within each, equal shares between them, and the
+//! experts' directions.
 
 use super::clusters::{clusters, cosines};
 use super::entries::{Entries, full_inner_products, inner_products};
@@ -34,7 +35,12 @@ pub(in crate::methods) struct Reconciling<T> {
 
 impl<T: Real> Reconciling<T> {
     pub(super) fn new(terms: &Terms<'_, T>) -> Self {
-        let norms = match terms.setup.boosts.contains(&Boost::Model).then_some(terms.setup.boost.model.trust_scope) {
+        let norms = match terms
+            .setup
+            .boosts
+            .contains(&Boost::Model)
+            .then_some(terms.setup.boost.model.trust_scope)
+        {
             None => 0,
             Some(TrustScope::Model) => 1,
             Some(TrustScope::Tensor) => terms.initial.tensors().len(),
@@ -50,8 +56,9 @@ impl<T: Real> Reconciling<T> {
         }
     }
 
-    /// From what to what each tensor moved, as some entries show it: at least by those, and by no more than if every other
-    /// number had moved as far as the least of them, since the largest go up.
+    /// From what to what each tensor moved, as some entries show it: at least by those, and by no
+    /// more than if every other number had moved as far as the least of them, since the largest go
+    /// up.
     fn shown(&self, entries: &[(u32, T)]) -> Vec<Moved> {
         let all = entries.len() >= kept(self.config.keep, self.global.count());
         let magnitudes = entries.iter().map(|(_, x)| x.f64().abs());
@@ -74,13 +81,15 @@ impl<T: Real> Reconciling<T> {
     /// The norms that a client sends with its entries, each as these show it, up to rounding.
     fn norm_parts(&self, message: &Message<T>) -> Vec<Part> {
         let shown = self.shown(&message.entries);
-        let length = |end: fn(&Moved) -> f64| libm::sqrt(shown.iter().map(|one| end(one) * end(one)).sum());
+        let length =
+            |end: fn(&Moved) -> f64| libm::sqrt(shown.iter().map(|one| end(one) * end(one)).sum());
         let ranges = match self.norms {
             0 => Vec::new(),
             1 => vec![(length(|one| one.0), length(|one| one.1))],
             _ => shown,
         };
-        let part = |(least, most): Moved| Part::new("norm of an update", 1, 0.999 * least..=1.001 * most);
+        let part =
+            |(least, most): Moved| Part::new("norm of an update", 1, 0.999 * least..=1.001 * most);
         ranges.into_iter().map(part).collect()
     }
 
@@ -94,10 +103,12 @@ impl<T: Real> Reconciling<T> {
     /// Of every pair of updates, as sent.
     fn inner_products(&self, updates: &[Update<'_, T>]) -> Vec<Vec<f64>> {
         if self.config.is_lossless() {
-            let full: Vec<Vec<T>> = updates.iter().map(|update| difference(update.params(), &self.global)).collect();
+            let full: Vec<Vec<T>> =
+                updates.iter().map(|update| difference(update.params(), &self.global)).collect();
             return full_inner_products(&full);
         }
-        let sent: Vec<&[(u32, T)]> = updates.iter().map(|update| &update.message.entries[..]).collect();
+        let sent: Vec<&[(u32, T)]> =
+            updates.iter().map(|update| &update.message.entries[..]).collect();
         inner_products(&sent, self.global.count())
     }
 
@@ -118,9 +129,15 @@ impl<T: Real> Reconciling<T> {
         }
     }
 
-    /// W_g ← W_g + Σ_clusters share · Δ_cluster, where a coordinate of Δ_cluster is the weighted mean over the members
-    /// that sent it, 0 if none did. A few rows of a tensor at a time, whose sums stay in the first cache.
-    fn move_by_entries(&mut self, updates: &[Update<'_, T>], groups: &[(Vec<usize>, Combination)], shares: &[f64]) {
+    /// W_g ← W_g + Σ_clusters share · Δ_cluster, where a coordinate of Δ_cluster is the weighted
+    /// mean over the members that sent it, 0 if none did. A few rows of a tensor at a time, whose
+    /// sums stay in the first cache.
+    fn move_by_entries(
+        &mut self,
+        updates: &[Update<'_, T>],
+        groups: &[(Vec<usize>, Combination)],
+        shares: &[f64],
+    ) {
         let mut rest: Vec<Entries<'_, T>> =
             updates.iter().map(|update| Entries::new(&update.message.entries)).collect();
         let mut sums = Vec::new();
@@ -149,21 +166,29 @@ impl<T: Real> Reconciling<T> {
         }
     }
 
-    /// Takes in what experts sent: for every class the mean over those that sent it. A class that nobody sent this time
-    /// keeps its last direction.
+    /// Takes in what experts sent: for every class the mean over those that sent it. A class that
+    /// nobody sent this time keeps its last direction.
     fn hear_experts(&mut self, updates: &[Update<'_, T>]) {
         for update in updates {
             // The norms come first, see `Preserver::finish`; classes are said once.
             let said = &update.message.numbers;
             let classes = said.len().min(update.message.tensors.first().map_or(0, Matrix::rows));
             if self.majorities[update.client].is_empty() {
-                self.majorities[update.client] = said[said.len() - classes..].iter().map(|&c| c as usize).collect();
+                self.majorities[update.client] =
+                    said[said.len() - classes..].iter().map(|&c| c as usize).collect();
             }
         }
-        let Some(width) = updates.iter().find_map(|u| u.message.tensors.first()).map(Matrix::columns) else { return };
-        let experts = self.experts.get_or_insert_with(|| Message::tensors(vec![Matrix::zeros(self.classes, width)]));
+        let Some(width) =
+            updates.iter().find_map(|u| u.message.tensors.first()).map(Matrix::columns)
+        else {
+            return;
+        };
+        let experts = self
+            .experts
+            .get_or_insert_with(|| Message::tensors(vec![Matrix::zeros(self.classes, width)]));
         for class in 0..self.classes {
-            let row = |u: &Update<'_, T>| self.majorities[u.client].iter().position(|&c| c == class);
+            let row =
+                |u: &Update<'_, T>| self.majorities[u.client].iter().position(|&c| c == class);
             let sent: Vec<(&Matrix<T>, usize)> =
                 updates.iter().filter_map(|u| u.message.tensors.first().zip(row(u))).collect();
             if sent.is_empty() {
@@ -202,8 +227,10 @@ impl<T: Real> ServerRule<T> for Reconciling<T> {
         let classes = if known > 0 { known } else { said };
         match self.last {
             Some(last) if self.config.modify > 0.0 && classes > 0 => {
-                let majority = Part::whole("majority class", classes, 0.0..=(self.classes - 1) as f64);
-                base.tensors(vec![(classes, last.numbers(&self.global))]).with(majority.optional_if(known > 0))
+                let majority =
+                    Part::whole("majority class", classes, 0.0..=(self.classes - 1) as f64);
+                base.tensors(vec![(classes, last.numbers(&self.global))])
+                    .with(majority.optional_if(known > 0))
             }
             _ => base,
         }
@@ -213,7 +240,11 @@ impl<T: Real> ServerRule<T> for Reconciling<T> {
         (!self.config.is_lossless()).then(|| self.shown(&message.entries))
     }
 
-    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
+    fn aggregate(
+        &mut self,
+        updates: &[Update<'_, T>],
+        round: &Round<'_, T>,
+    ) -> Result<Option<Combination>> {
         let mut groups = Vec::new();
         for members in self.clusters(updates) {
             let together: Vec<Update<'_, T>> = members.iter().map(|&k| updates[k]).collect();
@@ -223,7 +254,8 @@ impl<T: Real> ServerRule<T> for Reconciling<T> {
         let shares = self.shares(&groups);
         let combination = Combination::of_groups(updates.len(), &groups, &shares);
         if self.config.is_lossless() {
-            // Σ shares = 1, so that the mean of models is the global one plus the mean of updates; and it is FedAvg's.
+            // Σ shares = 1, so that the mean of models is the global one plus the mean of updates;
+            // and it is FedAvg's.
             combination.apply(updates, &mut self.global);
         } else {
             self.move_by_entries(updates, &groups, &shares);
@@ -242,7 +274,9 @@ impl<T: Real> ServerRule<T> for Reconciling<T> {
         let majorities = self.majorities.iter_mut().enumerate();
         majorities.into_iter().try_for_each(|(k, classes)| ledger.keep(&k.to_string(), classes))?;
         match self.majorities.iter().flatten().find(|class| **class >= self.classes) {
-            Some(class) => Err(ledger.unlike(format!("classes below {}", self.classes), class.to_string())),
+            Some(class) => {
+                Err(ledger.unlike(format!("classes below {}", self.classes), class.to_string()))
+            }
             None => Ok(()),
         }
     }
@@ -252,7 +286,8 @@ impl<T: Real> ServerRule<T> for Reconciling<T> {
     }
 }
 
-/// Adds share · Σ w Δ / Σ w to every coordinate of some rows that somebody sent, from pairs of Σ w Δ and Σ w.
+/// Adds share · Σ w Δ / Σ w to every coordinate of some rows that somebody sent, from pairs of Σ w
+/// Δ and Σ w.
 fn add<T: Real>(tensor: &mut Matrix<T>, rows: Range<usize>, sums: &[[T; 2]], share: T) {
     let columns = tensor.columns();
     for (r, sums) in rows.zip(sums.chunks(columns)) {
@@ -272,7 +307,10 @@ mod tests {
 
     fn server(clusters: Clusters, keep: f64) -> Reconciling<f64> {
         let shapes = [TensorShape::weight("w", 2, 2), TensorShape::bias("b", 2)];
-        let tensors = vec![Matrix::from_rows(2, 2, &[1.0, 2.0, 3.0, 4.0]), Matrix::from_rows(1, 2, &[5.0, 6.0])];
+        let tensors = vec![
+            Matrix::from_rows(2, 2, &[1.0, 2.0, 3.0, 4.0]),
+            Matrix::from_rows(1, 2, &[5.0, 6.0]),
+        ];
         Reconciling {
             config: Config { clusters, keep, ..Config::default() },
             classes: 3,
@@ -287,15 +325,29 @@ mod tests {
     fn aggregate(server: &mut Reconciling<f64>, messages: &[(Message<f64>, f64)]) -> Combination {
         let mut updates = Vec::new();
         for (client, (message, size)) in messages.iter().enumerate() {
-            let base =
-                Update { client, model: None, message, norm: 0.0, tensor_norms: &[], size: *size, summary: None };
+            let base = Update {
+                client,
+                model: None,
+                message,
+                norm: 0.0,
+                tensor_norms: &[],
+                size: *size,
+                summary: None,
+            };
             updates.push(base);
         }
-        let (net, pool) = (Gcn::new(Architecture { inputs: 1, hidden: 1, classes: 2, layers: 2 }), Pool::new());
+        let (net, pool) =
+            (Gcn::new(Architecture { inputs: 1, hidden: 1, classes: 2, layers: 2 }), Pool::new());
         server
             .aggregate(
                 &updates,
-                &Round { done: 0, boost: None, backbone: &net, pool: &pool, aggregation: Default::default() },
+                &Round {
+                    done: 0,
+                    boost: None,
+                    backbone: &net,
+                    pool: &pool,
+                    aggregation: Default::default(),
+                },
             )
             .unwrap()
             .unwrap()
@@ -305,7 +357,8 @@ mod tests {
         Message { entries: entries.to_vec(), ..Message::default() }
     }
 
-    /// By hand: coordinate 0 sent by both (sizes 1 and 3), 3 by the first, 5 by the second, the others by nobody.
+    /// By hand: coordinate 0 sent by both (sizes 1 and 3), 3 by the first, 5 by the second, the
+    /// others by nobody.
     #[test]
     fn a_coordinate_is_the_mean_of_those_who_sent_it() {
         let mut server = server(Clusters::One, 0.3);
@@ -319,7 +372,11 @@ mod tests {
     #[test]
     fn clusters_have_equal_shares() {
         let mut server = server(Clusters::Linkage, 0.3);
-        let sent = [(entries(&[(0, 1.0)]), 9.0), (entries(&[(0, 3.0)]), 9.0), (entries(&[(0, -4.0)]), 2.0)];
+        let sent = [
+            (entries(&[(0, 1.0)]), 9.0),
+            (entries(&[(0, 3.0)]), 9.0),
+            (entries(&[(0, -4.0)]), 2.0),
+        ];
         assert_eq!(aggregate(&mut server, &sent).weights(0), [0.25, 0.25, 0.5]);
         assert_eq!(server.global.tensors()[0].row(0)[0], 1.0 + 0.5 * 2.0 - 0.5 * 4.0);
     }
@@ -331,7 +388,11 @@ mod tests {
         // Six parameters, of which two go up.
         let shown = server.shown(&[(0, -4.0), (4, 3.0)]);
         assert_eq!(shown, [(4.0, libm::sqrt(16.0 + 3.0 * 9.0)), (3.0, libm::sqrt(9.0 + 9.0))]);
-        assert_eq!(server.shown(&[(5, 3.0)]), [(0.0, 0.0), (3.0, 3.0)], "who sends fewer moved nothing else");
+        assert_eq!(
+            server.shown(&[(5, 3.0)]),
+            [(0.0, 0.0), (3.0, 3.0)],
+            "who sends fewer moved nothing else"
+        );
         assert_eq!(server.shown(&[]), [(0.0, 0.0); 2]);
     }
 
@@ -351,10 +412,21 @@ mod tests {
         let mut server = server(Clusters::One, 0.3);
         let expert = |gradients: &[f64], classes: &[f64]| {
             let tensors = vec![Matrix::from_rows(gradients.len() / 2, 2, gradients)];
-            (Message { numbers: classes.to_vec(), entries: vec![(0, 1.0)], ..Message::tensors(tensors) }, 1.0)
+            (
+                Message {
+                    numbers: classes.to_vec(),
+                    entries: vec![(0, 1.0)],
+                    ..Message::tensors(tensors)
+                },
+                1.0,
+            )
         };
-        aggregate(&mut server, &[expert(&[1.0, 2.0, 5.0, 6.0], &[0.0, 2.0]), expert(&[3.0, 4.0], &[2.0])]);
-        let directions = |server: &Reconciling<f64>| server.experts.as_ref().unwrap().tensors[0].to_vec();
+        aggregate(
+            &mut server,
+            &[expert(&[1.0, 2.0, 5.0, 6.0], &[0.0, 2.0]), expert(&[3.0, 4.0], &[2.0])],
+        );
+        let directions =
+            |server: &Reconciling<f64>| server.experts.as_ref().unwrap().tensors[0].to_vec();
         assert_eq!(directions(&server), [1.0, 2.0, 0.0, 0.0, 4.0, 5.0]);
         // Classes are said once, and a class that nobody sends keeps what is known.
         aggregate(&mut server, &[(entries(&[(0, 1.0)]), 1.0), expert(&[7.0, 8.0], &[])]);

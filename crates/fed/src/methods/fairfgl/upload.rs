@@ -1,6 +1,7 @@
 //! Sparse uploads: how many entries of an update go up.
 
-/// How many of `count` numbers a share ρ keeps: ⌈ρP⌉. Products that are whole up to rounding stay so.
+/// How many of `count` numbers a share ρ keeps: ⌈ρP⌉. Products that are whole up to rounding stay
+/// so.
 pub(super) fn kept(share: f64, count: usize) -> usize {
     ((share * count as f64 - 1e-9).ceil().max(1.0) as usize).min(count)
 }

@@ -5,8 +5,8 @@ use boostfgl_nn::{Matrix, Real};
 
 /// Nodes that get at least one generated neighbour, and how many each.
 ///
-/// Slot j holds the j-th generated neighbour of every node that has so many. Most nodes have few, so that only the rows
-/// of a slot that are in use are ever computed.
+/// Slot j holds the j-th generated neighbour of every node that has so many. Most nodes have few,
+/// so that only the rows of a slot that are in use are ever computed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Demand {
     /// The nodes, increasing.
@@ -17,7 +17,12 @@ pub(super) struct Demand {
 
 impl Demand {
     /// min(most, int(ñᵥ)) for every `wanted` node v, from the column ñ.
-    pub(super) fn of<T: Real>(degrees: &Matrix<T>, most: usize, count: Count, wanted: impl Fn(usize) -> bool) -> Self {
+    pub(super) fn of<T: Real>(
+        degrees: &Matrix<T>,
+        most: usize,
+        count: Count,
+        wanted: impl Fn(usize) -> bool,
+    ) -> Self {
         let mut demand = Self::default();
         for v in (0..degrees.rows()).filter(|&v| wanted(v)) {
             let degree = degrees.row(v)[0].f64();

@@ -1,4 +1,5 @@
-//! The graph that a client learns to mend: its own with some nodes hidden, whose true neighbours it therefore knows.
+//! The graph that a client learns to mend: its own with some nodes hidden, whose true neighbours it
+//! therefore knows.
 
 use crate::local_data::LocalData;
 use crate::rule::positions;
@@ -6,7 +7,8 @@ use boostfgl_graph::{Adjacency, Stream};
 use boostfgl_nn::backbones::Plan;
 use boostfgl_nn::{Real, RowMean, View};
 
-/// Ḡ, a client's graph without the hidden nodes. Its nodes are numbered by their position in `kept`.
+/// Ḡ, a client's graph without the hidden nodes. Its nodes are numbered by their position in
+/// `kept`.
 #[derive(Debug)]
 pub(super) struct Impaired<T> {
     /// The nodes of the client's graph that remain, increasing.
@@ -22,13 +24,15 @@ pub(super) struct Impaired<T> {
     pub(super) missing: Vec<Vec<u32>>,
     /// How many of them, p, generated neighbours are compared with.
     pub(super) most: usize,
-    /// Whether a generated neighbour of a node can reach a training node by the classifier's two hops: a training node
-    /// or a neighbour of one. Features of others would change neither the loss nor a gradient.
+    /// Whether a generated neighbour of a node can reach a training node by the classifier's two
+    /// hops: a training node or a neighbour of one. Features of others would change neither the
+    /// loss nor a gradient.
     pub(super) reached: Vec<bool>,
 }
 
 impl<T: Real> Impaired<T> {
-    /// Hides ⌊share · validation nodes⌋ validation nodes; at most `most` missing neighbours of a node are compared with.
+    /// Hides ⌊share · validation nodes⌋ validation nodes; at most `most` missing neighbours of a
+    /// node are compared with.
     pub(super) fn new(data: &LocalData<T>, share: f64, most: usize, seed: u64) -> Self {
         let mut hidden: Vec<u32> = data.validation_nodes().collect();
         let count = (share * hidden.len() as f64) as usize;
@@ -39,7 +43,9 @@ impl<T: Real> Impaired<T> {
         let kept: Vec<u32> = (0..data.len() as u32).filter(|v| !hides(v)).collect();
         let adjacency = data.adjacency().induced(&kept);
         let training = positions(data.training(), &kept);
-        let missing = |&v: &u32| data.adjacency().neighbours(v as usize).iter().copied().filter(hides).collect();
+        let missing = |&v: &u32| {
+            data.adjacency().neighbours(v as usize).iter().copied().filter(hides).collect()
+        };
         let mut reached = vec![false; kept.len()];
         for &v in &training {
             reached[v as usize] = true;

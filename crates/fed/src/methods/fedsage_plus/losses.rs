@@ -1,9 +1,10 @@
-//! What the generator is judged by: how many neighbours it adds and how near they come to real ones.
+//! What the generator is judged by: how many neighbours it adds and how near they come to real
+//! ones.
 
 use boostfgl_nn::{Inputs, Matrix, Pool, Real};
 
-/// Degree loss L_d: the mean over `rows` of smoothL1(ñ − n), with smoothL1(e) = ½e² for |e| < 1 and |e| − ½ beyond, and
-/// its gradient with respect to ñ, a column of `predicted`, times `factor`.
+/// Degree loss L_d: the mean over `rows` of smoothL1(ñ − n), with smoothL1(e) = ½e² for |e| < 1 and
+/// |e| − ½ beyond, and its gradient with respect to ñ, a column of `predicted`, times `factor`.
 pub(super) fn degree<T: Real>(
     predicted: &Matrix<T>,
     rows: &[u32],
@@ -37,8 +38,8 @@ impl<T: Real> Matcher<T> {
         Self { nearest: vec![T::ZERO; width], candidate: vec![T::ZERO; width] }
     }
 
-    /// ℓ of one generated row against the nodes `candidates`; adds `factor`·∂ℓ/∂x̃ to `gradient`. Among equally near
-    /// candidates the first counts.
+    /// ℓ of one generated row against the nodes `candidates`; adds `factor`·∂ℓ/∂x̃ to `gradient`.
+    /// Among equally near candidates the first counts.
     pub(super) fn pull(
         &mut self,
         row: &[T],

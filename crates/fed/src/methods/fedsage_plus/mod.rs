@@ -1,22 +1,26 @@
-//! FedSage+ (Zhang et al., NeurIPS 2021): every client mends its graph with generated neighbours before the rounds.
+//! FedSage+ (Zhang et al., NeurIPS 2021): every client mends its graph with generated neighbours
+//! before the rounds.
 //!
-//! An edge between nodes of two clients is lost to both. Each client hides some of its validation nodes and learns, from
-//! the neighbours it thereby loses, to say how many neighbours a node misses and what their features are
-//! (`neighgen`). Then it adds such neighbours to its graph, and the rounds are FedAvg on the mended graphs with equal
-//! weights, which on its own is *FedSage*: `max_neighbours = 0` is that. The classifier is the configured backbone;
-//! `backbone = "sage"` is the original's.
+//! An edge between nodes of two clients is lost to both. Each client hides some of its validation
+//! nodes and learns, from the neighbours it thereby loses, to say how many neighbours a node misses
+//! and what their features are (`neighgen`). Then it adds such neighbours to its graph, and the
+//! rounds are FedAvg on the mended graphs with equal weights, which on its own is *FedSage*:
+//! `max_neighbours = 0` is that. The classifier is the configured backbone; `backbone = "sage"` is
+//! the original's.
 //!
-//! *Phase A*, local (`training`): `gen_epochs` epochs of λ_d L_d + λ_f L_f + λ_c L_c over the training nodes, with n the
-//! number of hidden neighbours and ñ the predicted one,
+//! *Phase A*, local (`training`): `gen_epochs` epochs of λ_d L_d + λ_f L_f + λ_c L_c over the
+//! training nodes, with n the number of hidden neighbours and ñ the predicted one,
 //!
-//! L_d = mean smoothL1(ñ − n),  L_f = (1/(n_tr·p)) Σ over used slots of min_u (1/d)‖x̃ − x_u‖²,  L_c = CE on the mended graph.
+//! L_d = mean smoothL1(ñ − n), L_f = (1/(n_tr·p)) Σ over used slots of min_u (1/d)‖x̃ − x_u‖², L_c
+//! = CE on the mended graph.
 //!
-//! *Phase B*, federated: `gen_epochs` epochs of the feature generator alone, with L_f also against neighbours drawn at
-//! random from every other client, all divided by K. A client sends the features it generated for its training nodes;
-//! each other client returns the gradient of its greedy loss with respect to them, which the chain rule takes on to the
-//! generator. In the paper the generator itself travels, P_f = 128·256 + 256 + 256·2048 + 2048 + 2048·p·d + p·d numbers
-//! (15.2 M for Cora) with n_k^L·128 codes, and a gradient of P_f numbers comes back from each peer. Both give the same
-//! gradient.
+//! *Phase B*, federated: `gen_epochs` epochs of the feature generator alone, with L_f also against
+//! neighbours drawn at random from every other client, all divided by K. A client sends the
+//! features it generated for its training nodes; each other client returns the gradient of its
+//! greedy loss with respect to them, which the chain rule takes on to the generator. In the paper
+//! the generator itself travels, P_f = 128·256 + 256 + 256·2048 + 2048 + 2048·p·d + p·d numbers
+//! (15.2 M for Cora) with n_k^L·128 codes, and a gradient of P_f numbers comes back from each peer.
+//! Both give the same gradient.
 //!
 //! *Phase C*: the rounds.
 
@@ -46,26 +50,44 @@ use training::Preparation;
 pub(super) const INFO: MethodInfo = MethodInfo {
     name: "fedsage-plus",
     summary: "FedAvg with equal weights on graphs mended by a learnt generator of neighbours",
-    paper: "Zhang et al., Subgraph Federated Learning with Missing Neighbor Generation, NeurIPS 2021",
+    paper: "Zhang et al., Subgraph Federated Learning with Missing Neighbor Generation, NeurIPS \
+        2021",
     equations: "hide:      half of the validation nodes; n_v = hidden neighbours of v\n\
-                generator: z = Enc(X), count = relu(w z + b), x_j = tanh(W3_j dropout(relu(W2 relu(W1 (z + noise))))), j < p\n\
-                phase A:   l_d mean smoothL1(count - n) + l_f mean_{v,j} min_u |x_j - x_u|^2/d + l_c CE(mended graph)\n\
-                phase B:   (1/K) (l_f L_f + l_c L_c + l_f sum_{other clients} L_f against their neighbours), generator only\n\
+                generator: z = Enc(X), count = relu(w z + b), x_j = tanh(W3_j dropout(relu(W2 \
+                relu(W1 (z + noise))))), j < p\n\
+                phase A:   l_d mean smoothL1(count - n) + l_f mean_{v,j} min_u |x_j - x_u|^2/d + \
+                l_c CE(mended graph)\n\
+                phase B:   (1/K) (l_f L_f + l_c L_c + l_f sum_{other clients} L_f against their \
+                neighbours), generator only\n\
                 mend:      v gets min(p, int(count_v)) generated neighbours, edges both ways\n\
                 phase C:   CE on the mended graph; server: theta = (1/|S|) sum_k theta_k",
-    wire: "up P, down P; before round 1, in each of gen_epochs exchanges: up the generated features of training nodes and\n\
+    wire: "up P, down P; before round 1, in each of gen_epochs exchanges: up the generated \
+        features of training nodes and\n\
            a gradient of the same size to every other client, down what the others send",
-    departures: "The gradient of the cross-client loss is taken through the generated features instead of through the generator\n\
-                 sent to the peer: same gradient, smaller message. Either lets a client that solves for it infer features of\n\
-                 its peers; the released code simply reads them. The classifier is the shared backbone, full batch, judged on\n\
-                 the client's mended graph (released code: sampled SAGE 64-32 judged on the global graph; backbone = \"sage\" is\n\
-                 the nearest). Hidden nodes come from the run's validation nodes, not from a 60/20/20 split of its own.\n\
-                 Peers match against all p drawn neighbours; the released code looks at the first n_v of them only.\n\
-                 Weights begin by Glorot's rule. Not reproduced: the ReLU on the released classifier's logits; dropout while\n\
-                 mending; generated edges in one direction only (OpenFGL), along which no feature reaches a real node; an\n\
-                 endless loop where a client has no edge. Under topology boosting edges of generated nodes get the mean score\n\
-                 of the real ones; node weights act in phase C only, trust has no place in phases A and B.",
-    network: |plan| (plan.hops == 0).then_some("it adds neighbours to the graph, and this network passes no messages"),
+    departures: "The gradient of the cross-client loss is taken through the generated features \
+        instead of through the generator\n\
+                 sent to the peer: same gradient, smaller message. Either lets a client that \
+                 solves for it infer features of\n\
+                 its peers; the released code simply reads them. The classifier is the shared \
+                 backbone, full batch, judged on\n\
+                 the client's mended graph (released code: sampled SAGE 64-32 judged on the \
+                 global graph; backbone = \"sage\" is\n\
+                 the nearest). Hidden nodes come from the run's validation nodes, not from a \
+                 60/20/20 split of its own.\n\
+                 Peers match against all p drawn neighbours; the released code looks at the first \
+                 n_v of them only.\n\
+                 Weights begin by Glorot's rule. Not reproduced: the ReLU on the released \
+                 classifier's logits; dropout while\n\
+                 mending; generated edges in one direction only (OpenFGL), along which no feature \
+                 reaches a real node; an\n\
+                 endless loop where a client has no edge. Under topology boosting edges of \
+                 generated nodes get the mean score\n\
+                 of the real ones; node weights act in phase C only, trust has no place in phases \
+                 A and B.",
+    network: |plan| {
+        (plan.hops == 0)
+            .then_some("it adds neighbours to the graph, and this network passes no messages")
+    },
     noise: Some("its generator passes messages of its own, which would have none"),
     extra_bytes,
     ..MethodInfo::PLAIN
@@ -75,7 +97,8 @@ pub(super) const INFO: MethodInfo = MethodInfo {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Most neighbours p that are generated for a node, at most 1000000; 0 leaves graphs as they are, which is FedSage.
+    /// Most neighbours p that are generated for a node, at most 1000000; 0 leaves graphs as they
+    /// are, which is FedSage.
     pub max_neighbours: usize,
     /// Share of the validation nodes that is hidden to learn from, in [0, 1].
     pub hide: f64,
@@ -101,7 +124,8 @@ pub struct Config {
     pub lambda_feature: f64,
     /// Weight λc of the classification loss, at least 0.
     pub lambda_class: f64,
-    /// How a predicted count becomes whole when the graph is mended: truncate, as while training and in the released code, or round.
+    /// How a predicted count becomes whole when the graph is mended: truncate, as while training
+    /// and in the released code, or round.
     pub count: Count,
 }
 
@@ -149,17 +173,26 @@ impl Config {
         not_negative("methods.fedsage-plus.lambda_feature", self.lambda_feature)?;
         not_negative("methods.fedsage-plus.lambda_class", self.lambda_class)?;
         if !(0.0..=1.0).contains(&self.hide) {
-            return Err(Error::setting("methods.fedsage-plus.hide", "a number from 0 to 1", self.hide));
+            return Err(Error::setting(
+                "methods.fedsage-plus.hide",
+                "a number from 0 to 1",
+                self.hide,
+            ));
         }
         if !(0.0..1.0).contains(&self.dropout) {
-            return Err(Error::setting("methods.fedsage-plus.dropout", "at least 0 and below 1", self.dropout));
+            return Err(Error::setting(
+                "methods.fedsage-plus.dropout",
+                "at least 0 and below 1",
+                self.dropout,
+            ));
         }
         above_zero("methods.fedsage-plus.learning_rate", self.learning_rate)?;
         Ok(())
     }
 }
 
-/// Generators with gradients and moments, if every slot is used, and what they generate, there and back.
+/// Generators with gradients and moments, if every slot is used, and what they generate, there and
+/// back.
 fn extra_bytes(sizes: &Sizes, configs: &super::MethodConfigs) -> f64 {
     let Config { max_neighbours, latent, narrow, wide, .. } = configs.fedsage_plus;
     let [p, latent, narrow, wide] = [max_neighbours, latent, narrow, wide].map(|size| size as f64);
@@ -187,7 +220,11 @@ impl<T: Real> ServerRule<T> for Equal<T> {
         Some(&self.global)
     }
 
-    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
+    fn aggregate(
+        &mut self,
+        updates: &[Update<'_, T>],
+        round: &Round<'_, T>,
+    ) -> Result<Option<Combination>> {
         let combination = Combination::new(updates, &vec![1.0; updates.len()], round.boost)?;
         let combination = combination.combine(updates, round.aggregation, &mut self.global)?;
         Ok(Some(combination))
@@ -234,15 +271,27 @@ impl<T: Real> ClientRule<T> for Mending<T> {
         if question.is_finite() { Ok(Some(question)) } else { Err(desk.diverged("generator")) }
     }
 
-    fn answer(&self, desk: &Desk<'_, T>, number: usize, asker: usize, question: &Message<T>) -> Result<Message<T>> {
+    fn answer(
+        &self,
+        desk: &Desk<'_, T>,
+        number: usize,
+        asker: usize,
+        question: &Message<T>,
+    ) -> Result<Message<T>> {
         training::answer(&self.config, desk, (number, asker), question)
     }
 
     fn answer_form(&self, question: &Message<T>) -> Form {
-        Form::message().tensors(question.tensors.iter().map(|rows| (rows.rows(), rows.columns())).collect())
+        Form::message()
+            .tensors(question.tensors.iter().map(|rows| (rows.rows(), rows.columns())).collect())
     }
 
-    fn hear(&mut self, desk: &Desk<'_, T>, _: usize, answers: &[(usize, Message<T>)]) -> Result<()> {
+    fn hear(
+        &mut self,
+        desk: &Desk<'_, T>,
+        _: usize,
+        answers: &[(usize, Message<T>)],
+    ) -> Result<()> {
         self.preparation(desk).federated_epoch(desk, answers);
         Ok(())
     }

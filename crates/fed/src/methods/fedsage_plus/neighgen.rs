@@ -42,10 +42,16 @@ impl<T: Real> NeighGen<T> {
     /// Fresh networks for `features` features and `classes` classes.
     pub(super) fn new(config: &Config, features: usize, classes: usize, seed: u64) -> Self {
         let Config { hidden, latent, narrow, wide, max_neighbours: p, .. } = *config;
-        let optimizer =
-            AdamConfig { rate: config.learning_rate, weight_decay: config.weight_decay, ..AdamConfig::default() };
+        let optimizer = AdamConfig {
+            rate: config.learning_rate,
+            weight_decay: config.weight_decay,
+            ..AdamConfig::default()
+        };
         let layer = |name: &str, from: usize, to: usize| {
-            [TensorShape::weight(format!("{name}.weight"), from, to), TensorShape::bias(format!("{name}.bias"), to)]
+            [
+                TensorShape::weight(format!("{name}.weight"), from, to),
+                TensorShape::bias(format!("{name}.bias"), to),
+            ]
         };
         let local = [
             layer("encoder1", features, hidden),
@@ -61,7 +67,13 @@ impl<T: Real> NeighGen<T> {
             trunk: Params::glorot(&trunk.concat(), !seed),
             trunk_optimizer: Adam::new(optimizer),
             slots: (0..p).map(|_| Slot::new(optimizer)).collect(),
-            drawing: Drawing { rows: wide, columns: features, fan_out: p * features, seed, slot: 0 },
+            drawing: Drawing {
+                rows: wide,
+                columns: features,
+                fan_out: p * features,
+                seed,
+                slot: 0,
+            },
         }
     }
 
@@ -77,8 +89,8 @@ impl<T: Real> NeighGen<T> {
         self.local_optimizer.step(&mut self.local, gradients);
     }
 
-    /// A step of fGen along gradients of its first two layers and of the slots in use; without any only the weight
-    /// decay acts.
+    /// A step of fGen along gradients of its first two layers and of the slots in use; without any
+    /// only the weight decay acts.
     pub(super) fn step_generator(&mut self, gradients: &[Matrix<T>]) {
         let (trunk, used) = gradients.split_at(gradients.len().min(4));
         match trunk {
@@ -113,14 +125,20 @@ pub(super) fn encode<'a, T: Real>(
 }
 
 /// ñ of every row of z.
-pub(super) fn degrees<T: Real>(tape: &mut Tape<'_, T>, local: &[Var], z: Var, nodes: &[u32]) -> Var {
+pub(super) fn degrees<T: Real>(
+    tape: &mut Tape<'_, T>,
+    local: &[Var],
+    z: Var,
+    nodes: &[u32],
+) -> Var {
     let layers = &local[DEGREE];
     let product = tape.matmul(z, layers[0]);
     tape.hidden(product, layers[1], nodes, Dropout::off(), 0)
 }
 
-/// x̃ of the slots in use: a matrix per slot, a row per node of [`Demand::rows`]. `noisy` is z + ε of the nodes of
-/// `demand`, and `fgen` holds weight and bias of the two first layers and of each slot.
+/// x̃ of the slots in use: a matrix per slot, a row per node of [`Demand::rows`]. `noisy` is z + ε
+/// of the nodes of `demand`, and `fgen` holds weight and bias of the two first layers and of each
+/// slot.
 pub(super) fn generate<T: Real>(
     tape: &mut Tape<'_, T>,
     fgen: &[Var],
@@ -134,7 +152,8 @@ pub(super) fn generate<T: Real>(
     let h = tape.hidden(product, fgen[3], &demand.nodes, dropout, MASK_GENERATOR);
     let slot = |(j, layer): (usize, &[Var])| {
         let rows = demand.rows(j);
-        let some = if rows.len() == demand.nodes.len() { h } else { tape.select_rows(h, rows.clone()) };
+        let some =
+            if rows.len() == demand.nodes.len() { h } else { tape.select_rows(h, rows.clone()) };
         let product = tape.active_product(some, layer[0]);
         let sum = tape.add_bias(product, layer[1]);
         tape.tanh(sum)
@@ -142,8 +161,8 @@ pub(super) fn generate<T: Real>(
     fgen[4..].chunks(2).enumerate().map(slot).collect()
 }
 
-/// Logits of `training` on the mended graph, whose operator is `mean`. `product` is X·W of the real nodes, which come
-/// first; generated ones follow slot by slot.
+/// Logits of `training` on the mended graph, whose operator is `mean`. `product` is X·W of the real
+/// nodes, which come first; generated ones follow slot by slot.
 pub(super) fn classify<'a, T: Real>(
     tape: &mut Tape<'a, T>,
     local: &[Var],
@@ -165,7 +184,8 @@ pub(super) fn classify<'a, T: Real>(
     tape.add_bias(judged, layers[3])
 }
 
-/// The mean of x over every node and its neighbours, giving the buffer of x back: nothing on the way back reads it.
+/// The mean of x over every node and its neighbours, giving the buffer of x back: nothing on the
+/// way back reads it.
 fn averaged<'a, T: Real>(tape: &mut Tape<'a, T>, mean: &'a RowMean<T>, x: Var) -> Var {
     let out = tape.row_mean(mean, x);
     tape.release(x);

@@ -61,7 +61,8 @@ pub(super) fn features<T: Real>(
     let noisy = noisy(codes, impaired, demand, pass, desk);
     let mut tape = Tape::new(desk.pool());
     let used = neighgen.slots.iter().take(demand.slots()).flat_map(Slot::layer);
-    let fgen: Vec<Var> = neighgen.trunk.tensors().iter().chain(used).map(|t| tape.constant(t)).collect();
+    let fgen: Vec<Var> =
+        neighgen.trunk.tensors().iter().chain(used).map(|t| tape.constant(t)).collect();
     let noisy = tape.constant(&noisy);
     let slots = generate(&mut tape, &fgen, noisy, demand, dropout);
     slots.into_iter().map(|slot| tape.take(slot)).collect()
@@ -82,7 +83,8 @@ pub(super) fn noisy<T: Real>(
     out
 }
 
-/// ε ~ N(0, I), a row per node of `demand`. A node's noise in a pass does not depend on who else is asked for.
+/// ε ~ N(0, I), a row per node of `demand`. A node's noise in a pass does not depend on who else is
+/// asked for.
 pub(super) fn noise<T: Real>(
     impaired: &Impaired<T>,
     demand: &Demand,

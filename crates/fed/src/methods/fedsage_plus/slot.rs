@@ -1,9 +1,10 @@
 //! The generator's last layer, one slot at a time.
 //!
-//! W₃ has p·d columns, by far the most parameters of the method, and most of its p slots are used by few nodes or none.
-//! What happens to a slot that no node uses does not depend on any data: Adam moves it by weight decay alone. So it is
-//! neither drawn nor moved before somebody uses it; then it catches up with all the steps it owes. The numbers are those
-//! of a layer that had moved along all the time.
+//! W₃ has p·d columns, by far the most parameters of the method, and most of its p slots are used
+//! by few nodes or none. What happens to a slot that no node uses does not depend on any data: Adam
+//! moves it by weight decay alone. So it is neither drawn nor moved before somebody uses it; then
+//! it catches up with all the steps it owes. The numbers are those of a layer that had moved along
+//! all the time.
 
 use boostfgl_graph::Stream;
 use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer as _};
@@ -13,7 +14,8 @@ use boostfgl_nn::{Matrix, Params, Real, TensorShape};
 pub(super) struct Slot<T> {
     layer: Option<Params<T>>,
     optimizer: Adam<T>,
-    /// Steps without a gradient that are still to be made; before every entry but the first the optimiser starts afresh.
+    /// Steps without a gradient that are still to be made; before every entry but the first the
+    /// optimiser starts afresh.
     owed: Vec<usize>,
 }
 
@@ -36,9 +38,15 @@ impl Drawing {
         let mut stream = Stream::new(seed, "slot", &[slot as u64]);
         let mut weight = Matrix::zeros(rows, columns);
         for r in 0..rows {
-            weight.row_mut(r).iter_mut().for_each(|x| *x = T::of(bound * (2.0 * stream.unit() - 1.0)));
+            weight
+                .row_mut(r)
+                .iter_mut()
+                .for_each(|x| *x = T::of(bound * (2.0 * stream.unit() - 1.0)));
         }
-        let shapes = [TensorShape::weight("slot.weight", rows, columns), TensorShape::bias("slot.bias", columns)];
+        let shapes = [
+            TensorShape::weight("slot.weight", rows, columns),
+            TensorShape::bias("slot.bias", columns),
+        ];
         Params::from_tensors(&shapes, vec![weight, Matrix::zeros(1, columns)])
     }
 }

@@ -1,4 +1,5 @@
-//! What cannot be seen from outside: losses, gradients and messages against finite differences and raw access.
+//! What cannot be seen from outside: losses, gradients and messages against finite differences and
+//! raw access.
 
 use super::demand::Demand;
 use super::losses::{Matcher, degree};
@@ -41,7 +42,8 @@ fn graph() -> Graph {
 
 fn clients() -> Vec<ClientGraph> {
     let graph = graph();
-    let partition = Partition::draw(&graph, &by_name("louvain").unwrap(), 3, &SplitRule::default(), 0).unwrap();
+    let partition =
+        Partition::draw(&graph, &by_name("louvain").unwrap(), 3, &SplitRule::default(), 0).unwrap();
     partition.client_graphs(&graph)
 }
 
@@ -75,7 +77,11 @@ fn setup(config: &Config) -> Setup {
 }
 
 /// Work at the desk of one client.
-fn at_desk<T: Real, R>(client: &ClientGraph, config: &Config, work: impl FnOnce(&Desk<'_, T>) -> R) -> R {
+fn at_desk<T: Real, R>(
+    client: &ClientGraph,
+    config: &Config,
+    work: impl FnOnce(&Desk<'_, T>) -> R,
+) -> R {
     let setup = setup(config);
     let net = Gcn::new(Architecture { inputs: WIDTH, hidden: 8, classes: CLASSES, layers: 2 });
     let initial = Params::glorot(&Backbone::<T>::shapes(&net), SEED);
@@ -90,13 +96,18 @@ fn at_desk<T: Real, R>(client: &ClientGraph, config: &Config, work: impl FnOnce(
         boost: &setup.boost,
         boosts: &[],
     };
-    let mut client = Client::new(LocalData::new(client), Box::new(Plain), &net, &initial, &told, &[1; CLASSES]);
+    let mut client =
+        Client::new(LocalData::new(client), Box::new(Plain), &net, &initial, &told, &[1; CLASSES]);
     client.prepare(&net, &told, &Pool::new(), |_, desk| work(desk))
 }
 
 fn random(rows: usize, columns: usize, seed: u64) -> Matrix<f64> {
     let mut stream = Stream::new(seed, "test", &[]);
-    Matrix::from_rows(rows, columns, &(0..rows * columns).map(|_| stream.normal()).collect::<Vec<_>>())
+    Matrix::from_rows(
+        rows,
+        columns,
+        &(0..rows * columns).map(|_| stream.normal()).collect::<Vec<_>>(),
+    )
 }
 
 /// Central differences of `loss` with respect to some numbers of a matrix that `at` reaches.
@@ -117,7 +128,10 @@ fn compare<S>(
             let below = loss(state);
             at(state).row_mut(i)[j] = here;
             let (numeric, given) = ((above - below) / (2.0 * h), found.row(i)[j]);
-            assert!((numeric - given).abs() < 1e-7, "{what} [{i}, {j}]: {given}, finite differences {numeric}");
+            assert!(
+                (numeric - given).abs() < 1e-7,
+                "{what} [{i}, {j}]: {given}, finite differences {numeric}"
+            );
             moved += usize::from(given != 0.0);
         }
     }
@@ -174,20 +188,40 @@ fn counts_are_cut_or_rounded_and_capped() {
 #[test]
 fn the_local_loss_agrees_with_finite_differences() {
     for dropout in [0.0, 0.5] {
-        let config = Config { dropout, lambda_degree: 0.7, lambda_feature: 3.0, lambda_class: 1.3, ..config() };
+        let config = Config {
+            dropout,
+            lambda_degree: 0.7,
+            lambda_feature: 3.0,
+            lambda_class: 1.3,
+            ..config()
+        };
         at_desk::<f64, _>(&clients()[1], &config, |desk| {
             let mut preparation = Preparation::new(&config, desk);
             let impaired = &preparation.impaired;
             let neighgen = &mut preparation.neighgen;
             let (_, local, generator) = local_gradients(&config, desk, impaired, neighgen, 9);
-            let loss = |neighgen: &mut NeighGen<f64>| local_gradients(&config, desk, impaired, neighgen, 9).0;
+            let loss = |neighgen: &mut NeighGen<f64>| {
+                local_gradients(&config, desk, impaired, neighgen, 9).0
+            };
             assert!(generator.len() > 4, "no slot is used");
             for (t, found) in local.iter().enumerate() {
-                let moved = compare(neighgen, found, |n| &mut n.local.tensors_mut()[t], loss, &format!("local {t}"));
+                let moved = compare(
+                    neighgen,
+                    found,
+                    |n| &mut n.local.tensors_mut()[t],
+                    loss,
+                    &format!("local {t}"),
+                );
                 assert!(moved > 0, "nothing reaches local tensor {t}");
             }
             for (t, found) in generator[..4].iter().enumerate() {
-                compare(neighgen, found, |n| &mut n.trunk.tensors_mut()[t], loss, &format!("trunk {t}"));
+                compare(
+                    neighgen,
+                    found,
+                    |n| &mut n.trunk.tensors_mut()[t],
+                    loss,
+                    &format!("trunk {t}"),
+                );
             }
             for (t, found) in generator[4..].iter().enumerate() {
                 compare(neighgen, found, |n| slot_tensor(n, t), loss, &format!("slot {t}"));
@@ -210,7 +244,8 @@ fn alone_both_phases_have_the_same_gradient() {
             let mut preparation = Preparation::new(&config, desk);
             let federated = preparation.federated_gradients(desk, &[]);
             let Preparation { impaired, neighgen, .. } = &mut preparation;
-            let (_, _, local) = local_gradients(&config, desk, impaired, neighgen, config.gen_epochs);
+            let (_, _, local) =
+                local_gradients(&config, desk, impaired, neighgen, config.gen_epochs);
             assert_eq!(federated, local);
             used += usize::from(!federated.is_empty());
         });
@@ -236,8 +271,15 @@ fn the_federated_phase_leaves_encoder_and_degrees_alone() {
     });
 }
 
-/// (λ_f/K)(1/(n_tr·p)) Σ over peers of the greedy loss of what is asked, by someone who may read the peers' features.
-fn raw_loss(config: &Config, question: &Message<f64>, training: usize, peers: &[ClientGraph], asker: usize) -> f64 {
+/// (λ_f/K)(1/(n_tr·p)) Σ over peers of the greedy loss of what is asked, by someone who may read
+/// the peers' features.
+fn raw_loss(
+    config: &Config,
+    question: &Message<f64>,
+    training: usize,
+    peers: &[ClientGraph],
+    asker: usize,
+) -> f64 {
     let mut total = 0.0;
     for peer in peers {
         let adjacency = peer.graph.adjacency();
@@ -251,17 +293,24 @@ fn raw_loss(config: &Config, question: &Message<f64>, training: usize, peers: &[
                 let distance = |&u: &u32| {
                     let mut x = vec![0.0; WIDTH];
                     inputs.write_row(u as usize, &mut x);
-                    x.iter().zip(question.tensors[0].row(at)).map(|(a, b)| (a - b) * (a - b)).sum::<f64>()
+                    x.iter()
+                        .zip(question.tensors[0].row(at))
+                        .map(|(a, b)| (a - b) * (a - b))
+                        .sum::<f64>()
                 };
-                total += candidates.iter().map(distance).fold(f64::INFINITY, f64::min) / WIDTH as f64;
+                total +=
+                    candidates.iter().map(distance).fold(f64::INFINITY, f64::min) / WIDTH as f64;
                 at += 1;
             }
         }
     }
-    config.lambda_feature * total / (1 + peers.len()) as f64 / (training * config.max_neighbours) as f64
+    config.lambda_feature * total
+        / (1 + peers.len()) as f64
+        / (training * config.max_neighbours) as f64
 }
 
-/// What the peers' answers add to the gradient is the gradient of the loss computed with their raw features.
+/// What the peers' answers add to the gradient is the gradient of the loss computed with their raw
+/// features.
 #[test]
 fn answers_are_as_good_as_raw_access() {
     let (config, clients) = (Config { lambda_feature: 5.0, ..config() }, clients());
@@ -270,7 +319,9 @@ fn answers_are_as_good_as_raw_access() {
         let question = preparation.question(desk);
         assert!(question.tensors[0].rows() > 3);
         let answer_of = |peer: &ClientGraph| {
-            let said = at_desk::<f64, _>(peer, &config, |desk| answer(&config, desk, (0, 0), &question).unwrap());
+            let said = at_desk::<f64, _>(peer, &config, |desk| {
+                answer(&config, desk, (0, 0), &question).unwrap()
+            });
             assert_eq!(said.count(), question.tensors[0].rows() * WIDTH);
             (peer.id, said)
         };
@@ -285,14 +336,20 @@ fn answers_are_as_good_as_raw_access() {
         for (t, (with, without)) in with[..4].iter().zip(&without).enumerate() {
             let mut found = with.clone();
             found.data_mut().iter_mut().zip(without.data()).for_each(|(a, b)| *a -= *b);
-            let moved =
-                compare(&mut preparation, &found, |p| &mut p.neighgen.trunk.tensors_mut()[t], loss, "cross term");
+            let moved = compare(
+                &mut preparation,
+                &found,
+                |p| &mut p.neighgen.trunk.tensors_mut()[t],
+                loss,
+                "cross term",
+            );
             assert!(moved > 0, "the peers say nothing about tensor {t}");
         }
     });
 }
 
-/// Features of training nodes with a hidden neighbour go out; a gradient of the same size comes back from each peer.
+/// Features of training nodes with a hidden neighbour go out; a gradient of the same size comes
+/// back from each peer.
 #[test]
 fn exchanges_have_the_stated_size() {
     let (config, clients) = (config(), clients());
@@ -302,14 +359,21 @@ fn exchanges_have_the_stated_size() {
             at_desk::<f32, _>(client, &config, |desk| {
                 let mut preparation = Preparation::new(&config, desk);
                 let question = preparation.question(desk);
-                let compared = preparation.impaired.missing.iter().filter(|missing| !missing.is_empty()).count();
+                let compared = preparation
+                    .impaired
+                    .missing
+                    .iter()
+                    .filter(|missing| !missing.is_empty())
+                    .count();
                 assert!(question.numbers.len() <= compared);
                 (question.tensors[0].rows() as u64 * WIDTH as u64, question.numbers.len() as u64)
             })
         })
         .collect();
     let setup = setup(&config);
-    let federation = Federation::<f32>::new(setup.clone(), clients.iter().map(LocalData::new).collect()).unwrap();
+    let federation =
+        Federation::<f32>::new(setup.clone(), clients.iter().map(LocalData::new).collect())
+            .unwrap();
     let in_rounds = 4 * federation.parameters() as u64 * 3 * setup.protocol.rounds as u64;
     let outcome = federation.run(&mut []).unwrap();
     let (rows, counts): (u64, u64) = asked.iter().fold((0, 0), |(a, b), (c, d)| (a + c, b + d));
@@ -325,7 +389,12 @@ fn a_question_of_another_shape_is_refused() {
     at_desk::<f32, _>(&clients()[0], &config, |desk| {
         let ask = |rows: usize, columns: usize, counts: &[f64]| {
             let tensors = vec![Matrix::zeros(rows, columns)];
-            answer(&config, desk, (0, 1), &Message { tensors, numbers: counts.to_vec(), ..Message::default() })
+            answer(
+                &config,
+                desk,
+                (0, 1),
+                &Message { tensors, numbers: counts.to_vec(), ..Message::default() },
+            )
         };
         assert!(ask(3, WIDTH, &[1.0, 2.0]).is_ok());
         assert!(ask(3, WIDTH, &[1.0, 1.0]).is_err());
@@ -334,7 +403,8 @@ fn a_question_of_another_shape_is_refused() {
     });
 }
 
-/// Only validation nodes are hidden, as many as asked for, and what a training node misses is what it lost.
+/// Only validation nodes are hidden, as many as asked for, and what a training node misses is what
+/// it lost.
 #[test]
 fn hiding_takes_validation_nodes_and_their_edges() {
     for client in clients() {
@@ -342,10 +412,13 @@ fn hiding_takes_validation_nodes_and_their_edges() {
             let data = desk.data();
             let impaired = super::impaired::Impaired::new(data, 0.5, 3, SEED);
             let validation: Vec<u32> = data.validation_nodes().collect();
-            let hidden: Vec<u32> = (0..data.len() as u32).filter(|v| !impaired.kept.contains(v)).collect();
+            let hidden: Vec<u32> =
+                (0..data.len() as u32).filter(|v| !impaired.kept.contains(v)).collect();
             assert_eq!(hidden.len(), validation.len() / 2);
             assert!(hidden.iter().all(|v| validation.contains(v)));
-            for ((&v, &w), missing) in data.training().iter().zip(&impaired.training).zip(&impaired.missing) {
+            for ((&v, &w), missing) in
+                data.training().iter().zip(&impaired.training).zip(&impaired.missing)
+            {
                 assert_eq!(impaired.kept[w as usize], v);
                 let left = impaired.adjacency.degree(w as usize);
                 assert_eq!(left + missing.len(), data.adjacency().degree(v as usize));

@@ -1,9 +1,9 @@
 //! The two phases in which a client's generator is trained.
 //!
 //! *Local* (phase A): Enc, dGen, fGen and the classifier on λ_d L_d + λ_f L_f + λ_c L_c.
-//! *Federated* (phase B): fGen alone, on (1/K)·(λ_f L_f + λ_c L_c + λ_f Σ over the other clients of L_f with their
-//! nodes as candidates); L_d does not depend on fGen. Enc and dGen stand still, so that codes, degrees and the mended
-//! graph are computed once.
+//! *Federated* (phase B): fGen alone, on (1/K)·(λ_f L_f + λ_c L_c + λ_f Σ over the other clients of
+//! L_f with their nodes as candidates); L_d does not depend on fGen. Enc and dGen stand still, so
+//! that codes, degrees and the mended graph are computed once.
 
 use super::demand::Demand;
 use super::impaired::Impaired;
@@ -62,18 +62,27 @@ impl<T: Real> Preparation<T> {
         self.config.gen_epochs - self.done
     }
 
-    /// Which pass of the generator is next, counted over both phases; its noise and dropout are keyed by it.
+    /// Which pass of the generator is next, counted over both phases; its noise and dropout are
+    /// keyed by it.
     fn pass(&self) -> usize {
         self.config.gen_epochs + self.done
     }
 
-    /// What the other clients are asked: generated features of the training nodes that are compared, node by node, and
-    /// how many rows belong to each.
+    /// What the other clients are asked: generated features of the training nodes that are
+    /// compared, node by node, and how many rows belong to each.
     pub(super) fn question(&mut self, desk: &Desk<'_, T>) -> Message<T> {
         let demand = &self.frozen.compared;
         let dropout = dropout(&self.config, desk, self.pass());
         self.neighgen.wake(demand);
-        let slots = features(&self.neighgen, &self.frozen.codes, &self.impaired, demand, self.pass(), dropout, desk);
+        let slots = features(
+            &self.neighgen,
+            &self.frozen.codes,
+            &self.impaired,
+            demand,
+            self.pass(),
+            dropout,
+            desk,
+        );
         let mut rows = Matrix::zeros(demand.total(), desk.data().width());
         for (at, (row, slot, _)) in places(demand, demand).into_iter().enumerate() {
             rows.row_mut(at).copy_from_slice(slots[slot].row(row));
@@ -91,7 +100,8 @@ impl<T: Real> Preparation<T> {
         self.done += 1;
     }
 
-    /// The gradient of the federated loss with respect to fGen, of which only the slots in use are there.
+    /// The gradient of the federated loss with respect to fGen, of which only the slots in use are
+    /// there.
     pub(super) fn federated_gradients(
         &mut self,
         desk: &Desk<'_, T>,
@@ -116,7 +126,8 @@ impl<T: Real> Preparation<T> {
         let (_, mut matched) = match_features(impaired, desk, demand, &values, factor);
         add_answers(&mut matched, frozen, answers, T::of(factor));
         let both = (tape.constant(&frozen.product), &slots[..]);
-        let out = classify(&mut tape, &local, both, &frozen.mended, &impaired.training, Dropout::off());
+        let out =
+            classify(&mut tape, &local, both, &frozen.mended, &impaired.training, Dropout::off());
         let loss = tape.cross_entropy(out, &supervision(desk));
         let mut seeds = vec![(loss, number(desk, config.lambda_class * share))];
         seeds.extend(slots.into_iter().zip(matched));
@@ -139,7 +150,8 @@ impl<T: Real> Preparation<T> {
         );
         self.neighgen.wake(&demand);
         let (pass, off) = (2 * self.config.gen_epochs, Dropout::off());
-        let slots = features(&self.neighgen, &self.frozen.codes, &self.impaired, &demand, pass, off, desk);
+        let slots =
+            features(&self.neighgen, &self.frozen.codes, &self.impaired, &demand, pass, off, desk);
         let mut all = Matrix::zeros(demand.total(), desk.data().width());
         let mut at = 0;
         for slot in &slots {
@@ -156,7 +168,12 @@ impl<T: Real> Preparation<T> {
 }
 
 impl<T: Real> Frozen<T> {
-    fn new(config: &Config, desk: &Desk<'_, T>, impaired: &Impaired<T>, neighgen: &NeighGen<T>) -> Self {
+    fn new(
+        config: &Config,
+        desk: &Desk<'_, T>,
+        impaired: &Impaired<T>,
+        neighgen: &NeighGen<T>,
+    ) -> Self {
         let mut tape = Tape::new(desk.pool());
         let local: Vec<Var> = neighgen.local.tensors().iter().map(|t| tape.constant(t)).collect();
         let z = encode(&mut tape, &local, impaired, Dropout::off());
@@ -186,8 +203,8 @@ pub(super) fn local_epoch<T: Real>(
     value
 }
 
-/// λ_d L_d + λ_f L_f + λ_c L_c and its gradients with respect to the local networks and to fGen, of which only the
-/// slots in use are there.
+/// λ_d L_d + λ_f L_f + λ_c L_c and its gradients with respect to the local networks and to fGen, of
+/// which only the slots in use are there.
 pub(super) fn local_gradients<T: Real>(
     config: &Config,
     desk: &Desk<'_, T>,
@@ -210,8 +227,13 @@ pub(super) fn local_gradients<T: Real>(
     let z = encode(&mut tape, &local, impaired, dropout);
     let predicted = degrees(&mut tape, &local, z, &impaired.kept);
     let truth = |i: usize| impaired.missing[i].len();
-    let (on_degree, degree_seed) =
-        losses::degree(tape.value(predicted), &impaired.training, truth, config.lambda_degree, pool);
+    let (on_degree, degree_seed) = losses::degree(
+        tape.value(predicted),
+        &impaired.training,
+        truth,
+        config.lambda_degree,
+        pool,
+    );
     let mut seeds = vec![(predicted, degree_seed)];
     let (mut fgen, mut slots, mut on_features) = (Vec::new(), Vec::new(), 0.0);
     if !demand.is_empty() {
@@ -235,9 +257,9 @@ pub(super) fn local_gradients<T: Real>(
     (value, gradients, generator)
 }
 
-/// What the client answers to generated features of another: the gradient of Σ over rows of ℓ with respect to each.
-/// The candidates of a node are p neighbours, drawn with replacement, of a node of this client that has any; a client
-/// without an edge has nothing to say and answers zeros.
+/// What the client answers to generated features of another: the gradient of Σ over rows of ℓ with
+/// respect to each. The candidates of a node are p neighbours, drawn with replacement, of a node of
+/// this client that has any; a client without an edge has nothing to say and answers zeros.
 pub(super) fn answer<T: Real>(
     config: &Config,
     desk: &Desk<'_, T>,
@@ -253,7 +275,8 @@ pub(super) fn answer<T: Real>(
     };
     let able: Vec<usize> = (0..data.len()).filter(|&v| data.adjacency().degree(v) > 0).collect();
     let mut gradient = Matrix::zeros(rows.rows(), rows.columns());
-    let mut stream = Stream::new(desk.seed(), "strangers", &[data.id() as u64, asker as u64, number as u64]);
+    let mut stream =
+        Stream::new(desk.seed(), "strangers", &[data.id() as u64, asker as u64, number as u64]);
     let mut matcher = Matcher::new(data.width());
     let mut at = 0;
     for &count in question.numbers.iter().filter(|_| !able.is_empty()) {
@@ -282,7 +305,8 @@ fn entries<T>(config: &Config, impaired: &Impaired<T>) -> f64 {
     (impaired.training.len() * config.max_neighbours).max(1) as f64
 }
 
-/// λ_f L_f over the training nodes of `demand`, and its gradient with respect to every slot; `factor` is λ_f / (n_tr·p).
+/// λ_f L_f over the training nodes of `demand`, and its gradient with respect to every slot;
+/// `factor` is λ_f / (n_tr·p).
 fn match_features<T: Real>(
     impaired: &Impaired<T>,
     desk: &Desk<'_, T>,
@@ -299,7 +323,8 @@ fn match_features<T: Real>(
         for (r, &i) in demand.rows(j).iter().enumerate() {
             let Some(missing) = impaired.missing_of(demand.nodes[i as usize]) else { continue };
             let candidates = &missing[..missing.len().min(impaired.most)];
-            total += matcher.pull(slot.row(r), candidates, inputs, T::of(factor), gradient.row_mut(r));
+            total +=
+                matcher.pull(slot.row(r), candidates, inputs, T::of(factor), gradient.row_mut(r));
         }
         gradient
     };
@@ -308,7 +333,12 @@ fn match_features<T: Real>(
 }
 
 /// Adds what the other clients answered to the gradients of the slots.
-fn add_answers<T: Real>(slots: &mut [Matrix<T>], frozen: &Frozen<T>, answers: &[(usize, Message<T>)], factor: T) {
+fn add_answers<T: Real>(
+    slots: &mut [Matrix<T>],
+    frozen: &Frozen<T>,
+    answers: &[(usize, Message<T>)],
+    factor: T,
+) {
     for (at, (_, slot, row)) in places(&frozen.compared, &frozen.demand).into_iter().enumerate() {
         for (_, answer) in answers {
             let Some(gradient) = answer.tensors.first() else { continue };
@@ -318,13 +348,20 @@ fn add_answers<T: Real>(slots: &mut [Matrix<T>], frozen: &Frozen<T>, answers: &[
     }
 }
 
-/// Where the generated neighbours of `part`, node by node, stand: row in its own slot, slot, row in the slot of `whole`.
+/// Where the generated neighbours of `part`, node by node, stand: row in its own slot, slot, row in
+/// the slot of `whole`.
 fn places(part: &Demand, whole: &Demand) -> Vec<(usize, usize, usize)> {
     let slots = 0..part.slots();
     let own: Vec<Vec<u32>> = slots.clone().map(|j| part.rows(j)).collect();
     let among: Vec<Vec<u32>> = slots.map(|j| whole.rows(j)).collect();
-    let find = |rows: &[u32], demand: &Demand, v: u32| rows.partition_point(|&i| demand.nodes[i as usize] < v);
-    let each = part.nodes.iter().zip(&part.counts).flat_map(|(&v, &count)| (0..count).map(move |j| (v, j)));
+    let find = |rows: &[u32], demand: &Demand, v: u32| {
+        rows.partition_point(|&i| demand.nodes[i as usize] < v)
+    };
+    let each = part
+        .nodes
+        .iter()
+        .zip(&part.counts)
+        .flat_map(|(&v, &count)| (0..count).map(move |j| (v, j)));
     each.map(|(v, j)| (find(&own[j], part, v), j, find(&among[j], whole, v))).collect()
 }
 

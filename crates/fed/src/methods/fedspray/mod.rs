@@ -1,25 +1,29 @@
 //! FedSpray (Fu et al., KDD 2024): personal GNNs that learn from soft targets of shared modules.
 //!
-//! Clients never share their GNN. They share an encoder of features, two heads and one structure proxy per class (see
-//! `modules`), and every client keeps a proxy σᵥ of each training node. One round of a client, from received modules and
-//! class proxies S:
+//! Clients never share their GNN. They share an encoder of features, two heads and one structure
+//! proxy per class (see `modules`), and every client keeps a proxy σᵥ of each training node. One
+//! round of a client, from received modules and class proxies S:
 //!
 //! 1. p₂ = softmax(q₂(x)) of all nodes;
 //! 2. the reliable nodes R are the training nodes and those with max p₂ > threshold;
-//! 3. the proxy of a node without training label is Σ_c p₂[v, c] S_c, training nodes keep their own;
+//! 3. the proxy of a node without training label is Σ_c p₂[v, c] S_c, training nodes keep their
+//!    own;
 //! 4. the teacher is T = q(x, proxy);
 //! 5. the GNN: E epochs on CE + λ₁ · mean over R of KL(softmax T ‖ softmax GNN);
-//! 6. modules and training proxies: epochs on CE(q₂) + mean KL(softmax GNN ‖ softmax q(x, σ)) over training nodes, with
-//!    the GNN of step 5, without dropout;
-//! 7. modules go up, with the mean proxy of the training nodes of each class (0 for a class without any).
+//! 6. modules and training proxies: epochs on CE(q₂) + mean KL(softmax GNN ‖ softmax q(x, σ)) over
+//!    training nodes, with the GNN of step 5, without dropout;
+//! 7. modules go up, with the mean proxy of the training nodes of each class (0 for a class without
+//!    any).
 //!
-//! The server averages modules by labelled nodes, and proxies by the share ρ_{k,c} of class c in client k's training
-//! nodes. Both follow from the class counts, which a client says once. Proxies of other nodes exist only inside step 4:
-//! nothing else reads them, so that a client keeps no more than n^L · s numbers.
+//! The server averages modules by labelled nodes, and proxies by the share ρ_{k,c} of class c in
+//! client k's training nodes. Both follow from the class counts, which a client says once. Proxies
+//! of other nodes exist only inside step 4: nothing else reads them, so that a client keeps no more
+//! than n^L · s numbers.
 //!
-//! Decisions: GNN and modules are drawn by Glorot's rule (public code draws weights of the GNN uniformly from [0, 1], those of
-//! modules from ±1/√outputs); a class that no participant has keeps its proxy; the proxies' optimiser has no weight
-//! decay, that of the modules has the run's settings.
+//! Decisions: GNN and modules are drawn by Glorot's rule (public code draws weights of the GNN
+//! uniformly from [0, 1], those of modules from ±1/√outputs); a class that no participant has keeps
+//! its proxy; the proxies' optimiser has no weight decay, that of the modules has the run's
+//! settings.
 
 mod modules;
 mod server;
@@ -42,28 +46,42 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     name: "fedspray",
     summary: "personal GNNs taught by a shared feature encoder and class-wise structure proxies",
     paper: "Fu et al., Federated Graph Learning with Structure Proxy Alignment, KDD 2024",
-    equations: "modules:   e(x) = relu(W x + b); q(x,sigma) = W1 (e(x) + sigma) + b1; q2(x) = W2 e(x) + b2; p2 = softmax q2\n\
-                targets:   T = q(x, sigma_v), sigma_v = sum_c p2[v,c] S_c for nodes without training label, else v's own\n\
+    equations: "modules:   e(x) = relu(W x + b); q(x,sigma) = W1 (e(x) + sigma) + b1; q2(x) = W2 \
+        e(x) + b2; p2 = softmax q2\n\
+                targets:   T = q(x, sigma_v), sigma_v = sum_c p2[v,c] S_c for nodes without \
+                training label, else v's own\n\
                 reliable:  R = training nodes and all with max p2 > threshold\n\
                 client k:  GNN:      CE + lambda mean_{v in R} KL(softmax T || softmax GNN)\n\
-                \x20          modules:  CE(q2) + mean_{v in training} KL(softmax GNN || softmax q), GNN fixed\n\
+                \x20          modules:  CE(q2) + mean_{v in training} KL(softmax GNN || softmax \
+                q), GNN fixed\n\
                 server:    modules = sum_k (n_k^L / sum_j n_j^L) modules_k\n\
-                \x20          S_c = sum_k rho_kc S_kc / sum_k rho_kc, S_kc the mean proxy, rho_kc the share of class c",
-    wire: "up and down (d + 1)s + 2(s + 1)C + C s (encoder, heads, class proxies); up once C (training nodes per class)",
+                \x20          S_c = sum_k rho_kc S_kc / sum_k rho_kc, S_kc the mean proxy, rho_kc \
+                the share of class c",
+    wire: "up and down (d + 1)s + 2(s + 1)C + C s (encoder, heads, class proxies); up once C \
+        (training nodes per class)",
     evaluated: "each client's own GNN, on its local graph",
-    departures: "Not reproduced from public code: head 2 goes on from the averaged head 1 (head2_start = \"head1\" does that; here\n\
-                 it goes on from the averaged head 2), weights of the GNN drawn uniformly from [0, 1] and of the modules from\n\
-                 +-1/sqrt(outputs) (here Glorot's rule for both), and no weight decay of the modules (here optimizer.* decides).\n\
-                 Its authors report the round with the best validation loss. That matters: where R grows while the teacher is\n\
-                 often wrong, accuracy falls later on (Cora: from about round 20; last round 71.8, best validation round 80.3,\n\
-                 isolated training 80.4, seeds 0 to 4). fed.report = \"best-val\" reports the best round. Public code prints lambda = 5 and passes 1, the default here.\n\
-                 The paper's text has class-wise local proxies; as in public code they belong to training nodes. Means weigh\n\
-                 modules by labelled nodes whatever fed.client_weight says. A class that no participant has keeps its proxy.",
+    departures: "Not reproduced from public code: head 2 goes on from the averaged head 1 \
+        (head2_start = \"head1\" does that; here\n\
+                 it goes on from the averaged head 2), weights of the GNN drawn uniformly from \
+                 [0, 1] and of the modules from\n\
+                 +-1/sqrt(outputs) (here Glorot's rule for both), and no weight decay of the \
+                 modules (here optimizer.* decides).\n\
+                 Its authors report the round with the best validation loss. That matters: where \
+                 R grows while the teacher is\n\
+                 often wrong, accuracy falls later on (Cora: from about round 20; last round \
+                 71.8, best validation round 80.3,\n\
+                 isolated training 80.4, seeds 0 to 4). fed.report = \"best-val\" reports the \
+                 best round. Public code prints lambda = 5 and passes 1, the default here.\n\
+                 The paper's text has class-wise local proxies; as in public code they belong to \
+                 training nodes. Means weigh\n\
+                 modules by labelled nodes whatever fed.client_weight says. A class that no \
+                 participant has keeps its proxy.",
     judged: Judged::Personal,
     extra_bytes: |sizes, configs| {
         let (s, classes) = (configs.fedspray.width as f64, sizes.classes);
         let modules = (sizes.features + 1.0) * s + 2.0 * (s + 1.0) * classes;
-        // Modules as received, as trained, their gradient and two moments; proxies alike; features encoded; targets.
+        // Modules as received, as trained, their gradient and two moments; proxies alike; features
+        // encoded; targets.
         4.0 * (sizes.clients() * 5.0 * modules + sizes.all_nodes() * (6.0 * s + 2.0 * classes))
     },
     outvotes: |_| Some("modules and proxies are combined class by class, not models"),
@@ -74,9 +92,11 @@ pub(super) const INFO: MethodInfo = MethodInfo {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Strength λ₁ of the soft targets in the GNN's loss, at least 0. With 0 every GNN trains as if alone.
+    /// Strength λ₁ of the soft targets in the GNN's loss, at least 0. With 0 every GNN trains as if
+    /// alone.
     pub lambda: f64,
-    /// A node without training label is reliable if features alone give a class more than this probability; 0 to 1.
+    /// A node without training label is reliable if features alone give a class more than this
+    /// probability; 0 to 1.
     pub threshold: f64,
     /// Width s of encoder and proxies, 1 to 1000000.
     pub width: usize,
@@ -84,7 +104,8 @@ pub struct Config {
     pub proxy_epochs: usize,
     /// Learning rate of the proxies, above 0.
     pub proxy_rate: f64,
-    /// What head 2 starts a round from: the received head 2, or the received head 1 as in public code.
+    /// What head 2 starts a round from: the received head 2, or the received head 1 as in public
+    /// code.
     pub head2_start: Head2Start,
 }
 
@@ -100,7 +121,14 @@ pub enum Head2Start {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { lambda: 1.0, threshold: 0.7, width: 64, proxy_epochs: 0, proxy_rate: 0.02, head2_start: Head2Start::Own }
+        Self {
+            lambda: 1.0,
+            threshold: 0.7,
+            width: 64,
+            proxy_epochs: 0,
+            proxy_rate: 0.02,
+            head2_start: Head2Start::Own,
+        }
     }
 }
 
@@ -108,7 +136,11 @@ impl Config {
     pub(super) fn check(&self) -> Result<()> {
         not_negative("methods.fedspray.lambda", self.lambda)?;
         if !(0.0..=1.0).contains(&self.threshold) {
-            return Err(Error::setting("methods.fedspray.threshold", "a number from 0 to 1", self.threshold));
+            return Err(Error::setting(
+                "methods.fedspray.threshold",
+                "a number from 0 to 1",
+                self.threshold,
+            ));
         }
         width("methods.fedspray.width", self.width)?;
         steps("methods.fedspray.proxy_epochs", 0, self.proxy_epochs)?;
@@ -143,7 +175,11 @@ pub(super) fn client<T: Real>(terms: &Terms<'_, T>, data: &LocalData<T>) -> Lear
         modules: Params::from_tensors(&shapes, empty()),
         optimizer: terms.setup.optimizer.build(),
         proxies: Params::from_tensors(&[shape], vec![proxies]),
-        proxy_optimizer: Adam::new(AdamConfig { rate: config.proxy_rate, weight_decay: 0.0, ..AdamConfig::default() }),
+        proxy_optimizer: Adam::new(AdamConfig {
+            rate: config.proxy_rate,
+            weight_decay: 0.0,
+            ..AdamConfig::default()
+        }),
         teacher: None,
         introduced: false,
         config,
@@ -182,10 +218,12 @@ impl<T: Real> Learner<T> {
             let (first, second) = self.modules.tensors_mut().split_at_mut(HEAD2);
             second.iter_mut().zip(&first[HEAD1..]).for_each(|(to, from)| to.copy_from(from));
         }
-        let epochs = if self.config.proxy_epochs == 0 { desk.epochs() } else { self.config.proxy_epochs };
+        let epochs =
+            if self.config.proxy_epochs == 0 { desk.epochs() } else { self.config.proxy_epochs };
         for _ in 0..epochs {
             let own = &self.proxies.tensors()[0];
-            let (value, mut gradients) = self.reading.gradients(&self.modules, own, desk.loss(), gnn, desk.pool());
+            let (value, mut gradients) =
+                self.reading.gradients(&self.modules, own, desk.loss(), gnn, desk.pool());
             if !value.is_finite() {
                 return Err(desk.diverged("loss of the shared modules"));
             }
@@ -217,20 +255,32 @@ impl<T: Real> ClientRule<T> for Learner<T> {
     }
 
     fn begin(&mut self, desk: &Desk<'_, T>, heard: Option<&Message<T>>) -> Result<()> {
-        let Some((class_proxies, modules)) = heard.and_then(|heard| heard.tensors.split_last()) else {
+        let Some((class_proxies, modules)) = heard.and_then(|heard| heard.tensors.split_last())
+        else {
             unreachable!("the server of this method always shares its modules")
         };
-        self.received.tensors_mut().iter_mut().zip(modules).for_each(|(to, from)| to.copy_from(from));
+        self.received
+            .tensors_mut()
+            .iter_mut()
+            .zip(modules)
+            .for_each(|(to, from)| to.copy_from(from));
         if self.is_taught() {
             let (own, threshold) = (&self.proxies.tensors()[0], self.config.threshold);
-            self.teacher = Some(self.reading.teach(&self.received, class_proxies, own, threshold, desk.pool()));
+            self.teacher = Some(self.reading.teach(
+                &self.received,
+                class_proxies,
+                own,
+                threshold,
+                desk.pool(),
+            ));
         }
         Ok(())
     }
 
     fn extra(&self, desk: &Desk<'_, T>, logits: &Matrix<T>, _: Option<&Matrix<T>>) -> Extra<T> {
         let Some(teacher) = &self.teacher else { return Extra::default() };
-        let (value, mut gradient) = losses::divergence(&teacher.targets, logits, &teacher.reliable, desk.pool());
+        let (value, mut gradient) =
+            losses::divergence(&teacher.targets, logits, &teacher.reliable, desk.pool());
         losses::scale(&mut gradient, self.config.lambda);
         Extra { value: self.config.lambda * value, logits: Some(gradient), ..Extra::default() }
     }
@@ -260,7 +310,10 @@ impl<T: Real> ClientRule<T> for Learner<T> {
         if !std::mem::replace(&mut self.introduced, true) {
             message.numbers = desk.data().training_counts().iter().map(|&n| n as f64).collect();
         }
-        Ok(Upload { moved: Some(self.modules.tensor_distances(&self.received)), ..Upload::only(message) })
+        Ok(Upload {
+            moved: Some(self.modules.tensor_distances(&self.received)),
+            ..Upload::only(message)
+        })
     }
 
     fn keep(&mut self, _: &Memory<'_, T>, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {

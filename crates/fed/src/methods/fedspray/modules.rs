@@ -1,12 +1,14 @@
 //! The modules that clients share: an encoder of features and two heads.
 //!
-//! e(x) = relu(x W + b), of width s; head 1 q(x, σ) = (e(x) + σ) W₁ + b₁ sees the structure through a proxy σ; head 2
-//! q₂(x) = e(x) W₂ + b₂ sees the features alone. Features stay sparse: e is one sparse product.
+//! e(x) = relu(x W + b), of width s; head 1 q(x, σ) = (e(x) + σ) W₁ + b₁ sees the structure through
+//! a proxy σ; head 2 q₂(x) = e(x) W₂ + b₂ sees the features alone. Features stay sparse: e is one
+//! sparse product.
 
 use crate::local_data::LocalData;
 use boostfgl_nn::backbones::{Plan, first_product};
 use boostfgl_nn::{
-    Dropout, Matrix, Params, Pool, Real, Tape, TensorShape, Var, View, WeightedLoss, losses, softmax_rows,
+    Dropout, Matrix, Params, Pool, Real, Tape, TensorShape, Var, View, WeightedLoss, losses,
+    softmax_rows,
 };
 
 /// Where head 1 begins among the tensors.
@@ -51,8 +53,9 @@ impl<T: Real> Reading<T> {
         }
     }
 
-    /// Steps 1 to 4 of a round: p₂ = softmax(q₂(x)); R = training nodes and all with max p₂ > `threshold`; the proxy of a
-    /// training node is its `own`, that of another Σ_c p₂[v, c] S_c; the teacher is softmax(q(x, proxy)).
+    /// Steps 1 to 4 of a round: p₂ = softmax(q₂(x)); R = training nodes and all with max p₂ >
+    /// `threshold`; the proxy of a training node is its `own`, that of another Σ_c p₂[v, c] S_c;
+    /// the teacher is softmax(q(x, proxy)).
     pub(super) fn teach(
         &self,
         modules: &Params<T>,
@@ -74,7 +77,8 @@ impl<T: Real> Reading<T> {
         let sigma = proxies(&p2, class_proxies, training, own, pool);
         let mut targets = {
             let mut tape = Tape::new(pool);
-            let vars: Vec<Var> = modules.tensors()[HEAD1..].iter().map(|t| tape.constant(t)).collect();
+            let vars: Vec<Var> =
+                modules.tensors()[HEAD1..].iter().map(|t| tape.constant(t)).collect();
             let (e, sigma) = (tape.constant(&e), tape.constant(&sigma));
             let fused = tape.add(e, sigma);
             let q = head(&mut tape, fused, &vars);
@@ -85,8 +89,9 @@ impl<T: Real> Reading<T> {
         Teacher { targets, reliable }
     }
 
-    /// Step 6: CE(q₂) + mean KL(`gnn` ‖ softmax q(x, `own`)) over the training nodes, and its gradient with respect to
-    /// every module and the training nodes' own proxies, in that order. Cross-entropy has node weights, KL has none.
+    /// Step 6: CE(q₂) + mean KL(`gnn` ‖ softmax q(x, `own`)) over the training nodes, and its
+    /// gradient with respect to every module and the training nodes' own proxies, in that order.
+    /// Cross-entropy has node weights, KL has none.
     pub(super) fn gradients(
         &self,
         modules: &Params<T>,
@@ -131,8 +136,15 @@ fn reliable<T: Real>(p2: &Matrix<T>, training: &[u32], threshold: f64) -> Vec<u3
     (0..p2.rows() as u32).filter(|&v| clear(v) || training.binary_search(&v).is_ok()).collect()
 }
 
-/// The proxy of every node: its own if it is a training node, else the mean of class proxies S weighted by p₂.
-fn proxies<T: Real>(p2: &Matrix<T>, s: &Matrix<T>, training: &[u32], own: &Matrix<T>, pool: &Pool<T>) -> Matrix<T> {
+/// The proxy of every node: its own if it is a training node, else the mean of class proxies S
+/// weighted by p₂.
+fn proxies<T: Real>(
+    p2: &Matrix<T>,
+    s: &Matrix<T>,
+    training: &[u32],
+    own: &Matrix<T>,
+    pool: &Pool<T>,
+) -> Matrix<T> {
     let mut tape = Tape::new(pool);
     let (weights, classes) = (tape.constant(p2), tape.constant(s));
     let product = tape.matmul(weights, classes);
@@ -156,25 +168,41 @@ mod tests {
 
     fn graph() -> Graph {
         let features = FeatureSpec::Sparse { columns: 12, per_node: 3, signal: 0.6 };
-        let spec =
-            Spec { nodes: 40, edges: 80, communities: 2, pocket_size: 4, features, ..preset("demo").unwrap().spec };
+        let spec = Spec {
+            nodes: 40,
+            edges: 80,
+            communities: 2,
+            pocket_size: 4,
+            features,
+            ..preset("demo").unwrap().spec
+        };
         generate("tiny", &spec, 3, &mut |_, _| {}).unwrap()
     }
 
     fn data(graph: &Graph) -> LocalData<f64> {
-        let partition = Partition::draw(graph, &by_name("random").unwrap(), 1, &SplitRule::default(), 0).unwrap();
+        let partition =
+            Partition::draw(graph, &by_name("random").unwrap(), 1, &SplitRule::default(), 0)
+                .unwrap();
         LocalData::new(&partition.client_graphs(graph)[0])
     }
 
     fn random(rows: usize, columns: usize, seed: u64) -> Matrix<f64> {
         let mut stream = Stream::new(seed, "fedspray test", &[]);
-        Matrix::from_rows(rows, columns, &(0..rows * columns).map(|_| stream.normal()).collect::<Vec<_>>())
+        Matrix::from_rows(
+            rows,
+            columns,
+            &(0..rows * columns).map(|_| stream.normal()).collect::<Vec<_>>(),
+        )
     }
 
     /// Modules with every number drawn, biases too.
     fn modules(data: &LocalData<f64>, seed: u64) -> Params<f64> {
         let shapes = shapes(data.width(), WIDTH, data.classes());
-        let tensors = shapes.iter().enumerate().map(|(i, s)| random(s.rows, s.columns, seed + i as u64)).collect();
+        let tensors = shapes
+            .iter()
+            .enumerate()
+            .map(|(i, s)| random(s.rows, s.columns, seed + i as u64))
+            .collect();
         Params::from_tensors(&shapes, tensors)
     }
 
@@ -185,7 +213,8 @@ mod tests {
         let (first, second) = modules.tensors_mut().split_at_mut(HEAD2);
         second.iter_mut().zip(&first[HEAD1..]).for_each(|(to, from)| to.copy_from(from));
         let reading = Reading::new(&data);
-        let (none, own) = (Matrix::zeros(data.classes(), WIDTH), Matrix::zeros(data.training().len(), WIDTH));
+        let (none, own) =
+            (Matrix::zeros(data.classes(), WIDTH), Matrix::zeros(data.training().len(), WIDTH));
         let pool = Pool::new();
         let teacher = reading.teach(&modules, &none, &own, 0.7, &pool);
         let mut tape = Tape::new(&pool);
@@ -213,12 +242,15 @@ mod tests {
         assert_eq!(at(0.0), (0..data.len() as u32).collect::<Vec<_>>());
         let usual = at(0.7);
         assert!(usual.len() > data.training().len() && usual.len() < data.len(), "{}", usual.len());
-        assert!(usual.is_sorted() && data.training().iter().all(|v| usual.binary_search(v).is_ok()));
+        assert!(
+            usual.is_sorted() && data.training().iter().all(|v| usual.binary_search(v).is_ok())
+        );
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
-        /// Every coordinate of a mixed proxy lies between those of the class proxies; training nodes keep their own.
+        /// Every coordinate of a mixed proxy lies between those of the class proxies; training
+        /// nodes keep their own.
         #[test]
         fn proxies_lie_in_the_hull_of_the_class_proxies(seed in 0u64..1000, nodes in 1usize..9, classes in 1usize..6) {
             let (mut p2, s) = (random(nodes, classes, seed), random(classes, WIDTH, seed + 1));
@@ -246,15 +278,21 @@ mod tests {
     fn gradients_agree_with_finite_differences() {
         let data = data(&graph());
         let (reading, pool) = (Reading::new(&data), Pool::new());
-        let labels = data.training().iter().map(|&v| data.training_label(v as usize).unwrap()).collect();
+        let labels =
+            data.training().iter().map(|&v| data.training_label(v as usize).unwrap()).collect();
         let mut loss = WeightedLoss::new(labels, Reduction::Mean);
-        loss.set_node_weights(&(0..data.training().len()).map(|i| 1.0 + 0.3 * i as f64).collect::<Vec<_>>());
+        loss.set_node_weights(
+            &(0..data.training().len()).map(|i| 1.0 + 0.3 * i as f64).collect::<Vec<_>>(),
+        );
         let mut gnn = random(data.training().len(), data.classes(), 11);
         softmax_rows(&mut gnn);
         let mut all = modules(&data, 20).tensors().to_vec();
         all.push(random(data.training().len(), WIDTH, 30));
         let value = |all: &[Matrix<f64>]| {
-            let modules = Params::from_tensors(&shapes(data.width(), WIDTH, data.classes()), all[..6].to_vec());
+            let modules = Params::from_tensors(
+                &shapes(data.width(), WIDTH, data.classes()),
+                all[..6].to_vec(),
+            );
             reading.gradients(&modules, &all[6], &loss, &gnn, &pool)
         };
         let (_, found) = value(&all);
@@ -269,7 +307,10 @@ mod tests {
                     let numeric = (shifted(h) - shifted(-h)) / (2.0 * h);
                     shifted(0.0);
                     let given = found[t].row(i)[j];
-                    assert!((numeric - given).abs() < 1e-7, "tensor {t} [{i}, {j}]: {given}, numeric {numeric}");
+                    assert!(
+                        (numeric - given).abs() < 1e-7,
+                        "tensor {t} [{i}, {j}]: {given}, numeric {numeric}"
+                    );
                 }
             }
         }

@@ -9,7 +9,8 @@ use crate::wire::Message;
 use boostfgl_graph::stream::key64;
 use boostfgl_nn::{Ledger, Matrix, Params, Real, weighted_sum};
 
-/// The difference between the coordinates of neighbouring class proxies at the start: S_c = 0.01·c·1.
+/// The difference between the coordinates of neighbouring class proxies at the start: S_c =
+/// 0.01·c·1.
 const SPACING: f64 = 0.01;
 
 /// What clients share: encoder, head 1, head 2 and one proxy per class.
@@ -24,25 +25,33 @@ impl<T: Real> Sharing<T> {
     pub(super) fn new(terms: &Terms<'_, T>) -> Self {
         let (width, classes) = (terms.setup.methods.fedspray.width, terms.classes);
         let seed = key64(terms.setup.seed, "fedspray modules", &[]);
-        let mut tensors = Params::glorot(&shapes(terms.features, width, classes), seed).tensors().to_vec();
+        let mut tensors =
+            Params::glorot(&shapes(terms.features, width, classes), seed).tensors().to_vec();
         let mut proxies = Matrix::zeros(classes, width);
         (0..classes).for_each(|c| proxies.row_mut(c).fill(T::of(SPACING * c as f64)));
         tensors.push(proxies);
         Self { shared: Message::tensors(tensors), counts: vec![Vec::new(); terms.clients] }
     }
 
-    /// S_c ← Σₖ ρ_{k,c} τₖ S_{k,c} / Σⱼ ρ_{j,c} τⱼ over the participants that have the class; without any it stays.
+    /// S_c ← Σₖ ρ_{k,c} τₖ S_{k,c} / Σⱼ ρ_{j,c} τⱼ over the participants that have the class;
+    /// without any it stays.
     fn combine_proxies(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<()> {
-        let Some(proxies) = self.shared.tensors.last_mut() else { unreachable!("class proxies are always shared") };
+        let Some(proxies) = self.shared.tensors.last_mut() else {
+            unreachable!("class proxies are always shared")
+        };
         for class in 0..proxies.rows() {
-            let having: Vec<&Update<'_, T>> = updates.iter().filter(|u| self.counts[u.client][class] > 0.0).collect();
+            let having: Vec<&Update<'_, T>> =
+                updates.iter().filter(|u| self.counts[u.client][class] > 0.0).collect();
             if having.is_empty() {
                 continue;
             }
-            // Trust is in the modules as a whole: the mean of local proxies has no start that it moved from.
+            // Trust is in the modules as a whole: the mean of local proxies has no start that it
+            // moved from.
             let norms: Vec<[f64; 1]> = having.iter().map(|u| [u.norm]).collect();
-            let judged = having.iter().zip(&norms).map(|(u, norm)| Update { tensor_norms: norm, ..**u });
-            let shares: Vec<f64> = having.iter().map(|u| share(&self.counts[u.client], class)).collect();
+            let judged =
+                having.iter().zip(&norms).map(|(u, norm)| Update { tensor_norms: norm, ..**u });
+            let shares: Vec<f64> =
+                having.iter().map(|u| share(&self.counts[u.client], class)).collect();
             let combination = Combination::new(&judged.collect::<Vec<_>>(), &shares, round.boost)?;
             let parts: Vec<&[T]> = having.iter().map(|u| means(u).row(class)).collect();
             weighted_sum(&parts, combination.weights(0), proxies.row_mut(class));
@@ -62,7 +71,8 @@ impl<T: Real> ServerRule<T> for Sharing<T> {
 
     fn form(&self, turn: &Turn<'_, T>) -> Form {
         let known = !self.counts[turn.client].is_empty();
-        let shapes: Vec<(usize, usize)> = self.shared.tensors.iter().map(|t| (t.rows(), t.columns())).collect();
+        let shapes: Vec<(usize, usize)> =
+            self.shared.tensors.iter().map(|t| (t.rows(), t.columns())).collect();
         let classes = shapes.last().map_or(0, |proxies| proxies.0);
         let counts = Part::whole("count of training nodes", classes, 0.0..=turn.labelled);
         let form = Form::message().tensors(shapes).with(counts.optional_if(known));
@@ -73,18 +83,27 @@ impl<T: Real> ServerRule<T> for Sharing<T> {
     fn moved(&self, message: &Message<T>) -> Option<Vec<Moved>> {
         let modules = self.shared.tensors.len() - 1;
         let moved = |(from, to): (&Matrix<T>, &Matrix<T>)| {
-            let squares = from.data().iter().zip(to.data()).map(|(a, b)| (a.f64() - b.f64()) * (a.f64() - b.f64()));
+            let squares = from
+                .data()
+                .iter()
+                .zip(to.data())
+                .map(|(a, b)| (a.f64() - b.f64()) * (a.f64() - b.f64()));
             libm::sqrt(squares.sum())
         };
         let both = self.shared.tensors[..modules].iter().zip(&message.tensors);
         Some(both.map(moved).map(|distance| (distance, distance)).collect())
     }
 
-    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
+    fn aggregate(
+        &mut self,
+        updates: &[Update<'_, T>],
+        round: &Round<'_, T>,
+    ) -> Result<Option<Combination>> {
         for update in updates.iter().filter(|u| !u.message.numbers.is_empty()) {
             self.counts[update.client].clone_from(&update.message.numbers);
         }
-        let labelled: Vec<f64> = updates.iter().map(|u| self.counts[u.client].iter().sum()).collect();
+        let labelled: Vec<f64> =
+            updates.iter().map(|u| self.counts[u.client].iter().sum()).collect();
         let combination = Combination::new(updates, &labelled, round.boost)?;
         let modules = self.shared.tensors.len() - 1;
         for (t, tensor) in self.shared.tensors[..modules].iter_mut().enumerate() {
@@ -101,7 +120,9 @@ impl<T: Real> ServerRule<T> for Sharing<T> {
         counts.into_iter().try_for_each(|(k, counts)| ledger.keep(&k.to_string(), counts))?;
         let classes = self.shared.tensors.last().map_or(0, Matrix::rows);
         match self.counts.iter().find(|counts| !counts.is_empty() && counts.len() != classes) {
-            Some(counts) => Err(ledger.unlike(format!("counts of {classes} classes"), counts.len().to_string())),
+            Some(counts) => {
+                Err(ledger.unlike(format!("counts of {classes} classes"), counts.len().to_string()))
+            }
             None => Ok(()),
         }
     }
@@ -140,11 +161,17 @@ mod tests {
     }
 
     fn message(module: f64, proxies: [f64; 6], counts: [f64; 3]) -> Message<f64> {
-        let tensors = vec![Matrix::from_rows(1, 1, &[module]), Matrix::from_rows(SHAPE.0, SHAPE.1, &proxies)];
+        let tensors =
+            vec![Matrix::from_rows(1, 1, &[module]), Matrix::from_rows(SHAPE.0, SHAPE.1, &proxies)];
         Message { numbers: counts.to_vec(), ..Message::tensors(tensors) }
     }
 
-    fn aggregate(server: &mut Sharing<f64>, messages: &[Message<f64>], norms: &[f64], boost: Option<&ModelBoost>) {
+    fn aggregate(
+        server: &mut Sharing<f64>,
+        messages: &[Message<f64>],
+        norms: &[f64],
+        boost: Option<&ModelBoost>,
+    ) {
         let update = |(client, message): (usize, _)| Update {
             client,
             model: None,
@@ -155,17 +182,24 @@ mod tests {
             summary: Some(Summary::default()),
         };
         let updates: Vec<Update<'_, f64>> = messages.iter().enumerate().map(update).collect();
-        let (net, pool) = (Gcn::new(Architecture { inputs: 1, hidden: 1, classes: 3, layers: 2 }), Pool::new());
+        let (net, pool) =
+            (Gcn::new(Architecture { inputs: 1, hidden: 1, classes: 3, layers: 2 }), Pool::new());
         server
             .aggregate(
                 &updates,
-                &Round { done: 0, boost, backbone: &net, pool: &pool, aggregation: Default::default() },
+                &Round {
+                    done: 0,
+                    boost,
+                    backbone: &net,
+                    pool: &pool,
+                    aggregation: Default::default(),
+                },
             )
             .unwrap();
     }
 
-    /// By hand: modules by labelled nodes 4 and 12, class 0 by shares 1/2 and 1/4, class 1 by client 0 alone, class 2 by
-    /// nobody before the second client.
+    /// By hand: modules by labelled nodes 4 and 12, class 0 by shares 1/2 and 1/4, class 1 by
+    /// client 0 alone, class 2 by nobody before the second client.
     #[test]
     fn modules_are_weighed_by_labelled_nodes_and_proxies_by_class_shares() {
         let mut server = server(2);
@@ -188,7 +222,8 @@ mod tests {
     fn counts_are_remembered() {
         let (mut once, mut again) = (server(2), server(2));
         let messages = |say: bool| {
-            let mut messages = [message(1.0, [1.0; 6], [2.0, 2.0, 0.0]), message(5.0, [2.0; 6], [3.0, 0.0, 9.0])];
+            let mut messages =
+                [message(1.0, [1.0; 6], [2.0, 2.0, 0.0]), message(5.0, [2.0; 6], [3.0, 0.0, 9.0])];
             if !say {
                 messages.iter_mut().for_each(|m| m.numbers.clear());
             }
@@ -203,7 +238,8 @@ mod tests {
     /// τ = 1/(1 + norm): a client that moved by 1 counts half.
     #[test]
     fn trust_multiplies_both_means() {
-        let boost = ModelBoost::new(&TrustConfig { lambda_s: 1.0, gamma: 0.0, ..TrustConfig::default() });
+        let boost =
+            ModelBoost::new(&TrustConfig { lambda_s: 1.0, gamma: 0.0, ..TrustConfig::default() });
         let mut server = server(2);
         let counts = [4.0, 0.0, 0.0];
         let messages = [message(0.0, [0.0; 6], counts), message(3.0, [3.0; 6], counts)];

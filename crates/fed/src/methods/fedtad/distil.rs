@@ -1,12 +1,15 @@
-//! Data-free distillation on a pseudo graph: the clients' models teach the global one where they can be relied on.
+//! Data-free distillation on a pseudo graph: the clients' models teach the global one where they
+//! can be relied on.
 //!
-//! With wₖᵢ = r_{k,c(i)} / n_{c(i)} for teacher k and pseudo-node i, and logits s of the student and tₖ of the teachers:
+//! With wₖᵢ = r_{k,c(i)} / n_{c(i)} for teacher k and pseudo-node i, and logits s of the student
+//! and tₖ of the teachers:
 //!
 //! * L_sem = Σₖ Σᵢ wₖᵢ CE(tₖᵢ, cᵢ), what teachers think of the classes that were asked for;
 //! * L_dis = Σₖ Σᵢ wₖᵢ D(tₖᵢ, sᵢ), where student and teachers disagree;
 //! * L_div = K · exp(−mean_{i,j}(‖zᵢ − zⱼ‖² · |x̃ᵢ − x̃ⱼ|)), means over dimensions.
 //!
-//! The generator minimises λ₁ L_sem − L_dis + λ₂ L_div, the student L_dis. Whatever is not being trained is a constant.
+//! The generator minimises λ₁ L_sem − L_dis + λ₂ L_div, the student L_dis. Whatever is not being
+//! trained is a constant.
 
 use super::{Config, Distance};
 use boostfgl_nn::backbones::Backbone;
@@ -45,8 +48,9 @@ pub(super) fn row_weights(share: &[f64], labels: &[u32]) -> Vec<f64> {
 }
 
 impl<T: Real> Lesson<'_, T> {
-    /// λ₁ L_sem − L_dis + λ₂ L_div, and its gradient with respect to the generated features x. `pools` has one pool per
-    /// teacher: they work side by side, and their gradients are added in their order.
+    /// λ₁ L_sem − L_dis + λ₂ L_div, and its gradient with respect to the generated features x.
+    /// `pools` has one pool per teacher: they work side by side, and their gradients are added in
+    /// their order.
     pub(super) fn generator_loss(
         &self,
         student: &Params<T>,
@@ -82,8 +86,8 @@ impl<T: Real> Lesson<'_, T> {
         (loss, gradient)
     }
 
-    /// One teacher's part of λ₁ L_sem − L_dis, its gradient with respect to x through the teacher, and that with respect to
-    /// the student's logits.
+    /// One teacher's part of λ₁ L_sem − L_dis, its gradient with respect to x through the teacher,
+    /// and that with respect to the student's logits.
     fn ask(
         &self,
         teacher: &Teacher<'_, T>,
@@ -118,7 +122,12 @@ impl<T: Real> Lesson<'_, T> {
     }
 
     /// The logits of every teacher, which the student's steps take for granted.
-    pub(super) fn teachers_logits(&self, x: &Matrix<T>, view: &View<T>, pools: &mut [Pool<T>]) -> Vec<Matrix<T>> {
+    pub(super) fn teachers_logits(
+        &self,
+        x: &Matrix<T>,
+        view: &View<T>,
+        pools: &mut [Pool<T>],
+    ) -> Vec<Matrix<T>> {
         let one = |(teacher, pool): (&Teacher<'_, T>, &mut Pool<T>)| {
             let mut tape = Tape::new(&*pool);
             let (_, logits) = self.look(&mut tape, teacher.model, x, view);
@@ -148,8 +157,10 @@ impl<T: Real> Lesson<'_, T> {
             let row = numbers(own.row(i));
             let mut sum = vec![0.0; row.len()];
             for (teacher, logits) in self.teachers.iter().zip(taught) {
-                let (weight, apart) =
-                    (teacher.weights[i], disagreement(self.config.distance, &numbers(logits.row(i)), &row));
+                let (weight, apart) = (
+                    teacher.weights[i],
+                    disagreement(self.config.distance, &numbers(logits.row(i)), &row),
+                );
                 loss += weight * apart.value;
                 sum.iter_mut().zip(&apart.to_student).for_each(|(sum, d)| *sum += weight * d);
             }
@@ -243,7 +254,11 @@ mod tests {
 
     fn random(rows: usize, columns: usize, which: u64) -> Matrix<f64> {
         let mut stream = Stream::new(3, "fedtad test", &[which]);
-        Matrix::from_rows(rows, columns, &(0..rows * columns).map(|_| stream.normal()).collect::<Vec<_>>())
+        Matrix::from_rows(
+            rows,
+            columns,
+            &(0..rows * columns).map(|_| stream.normal()).collect::<Vec<_>>(),
+        )
     }
 
     /// Calls `check` with a lesson of three teachers, a student, noise and features.
@@ -258,7 +273,9 @@ mod tests {
         let model = |seed: u64| {
             let mut model = Params::glorot(&net.shapes(), seed);
             let biases = model.tensors_mut().iter_mut().filter(|t| t.rows() == 1);
-            biases.for_each(|t| t.row_mut(0).iter_mut().enumerate().for_each(|(i, b)| *b = 0.2 + 0.1 * i as f64));
+            biases.for_each(|t| {
+                t.row_mut(0).iter_mut().enumerate().for_each(|(i, b)| *b = 0.2 + 0.1 * i as f64)
+            });
             model
         };
         let models: Vec<_> = (0..3).map(model).collect();
@@ -270,7 +287,8 @@ mod tests {
             .map(|(model, share)| Teacher { model, weights: row_weights(&share, &labels) })
             .collect();
         let config = Config { distance, lambda1: 0.7, lambda2: 1.3, ..Config::default() };
-        let lesson = Lesson { backbone: &*net, config: &config, labels: &labels, teachers: &teachers };
+        let lesson =
+            Lesson { backbone: &*net, config: &config, labels: &labels, teachers: &teachers };
         let (x, noise) = (random(NODES, FEATURES, 0), random(NODES, 4, 1));
         let view = pseudo::view(&x, 3, net.plan(), &Pool::new());
         check(&lesson, &model(9), &x, &noise, &view);
@@ -289,9 +307,13 @@ mod tests {
 
     #[test]
     fn the_generators_loss_agrees_with_finite_differences() {
-        for (backbone, distance) in [("gcn", Distance::Kl), ("gcn", Distance::L1), ("mlp", Distance::Kl)] {
+        for (backbone, distance) in
+            [("gcn", Distance::Kl), ("gcn", Distance::L1), ("mlp", Distance::Kl)]
+        {
             with_lesson(backbone, distance, |lesson, student, x, noise, view| {
-                let loss = |x: &Matrix<f64>| lesson.generator_loss(student, x, noise, view, &Pool::new(), &mut pools());
+                let loss = |x: &Matrix<f64>| {
+                    lesson.generator_loss(student, x, noise, view, &Pool::new(), &mut pools())
+                };
                 let (_, found) = loss(x);
                 let mut x = x.clone();
                 for i in 0..NODES {
@@ -302,7 +324,11 @@ mod tests {
                         x.row_mut(i)[j] = at - h;
                         let numeric = (above - loss(&x).0) / (2.0 * h);
                         x.row_mut(i)[j] = at;
-                        near(found.row(i)[j], numeric, &format!("{backbone} {distance:?} [{i}, {j}]"));
+                        near(
+                            found.row(i)[j],
+                            numeric,
+                            &format!("{backbone} {distance:?} [{i}, {j}]"),
+                        );
                     }
                 }
             });
@@ -314,18 +340,26 @@ mod tests {
         for distance in [Distance::Kl, Distance::L1] {
             with_lesson("gcn", distance, |lesson, student, x, _, view| {
                 let taught = lesson.teachers_logits(x, view, &mut pools());
-                let loss = |student: &Params<f64>| lesson.student_loss(student, x, view, &taught, &Pool::new());
+                let loss = |student: &Params<f64>| {
+                    lesson.student_loss(student, x, view, &taught, &Pool::new())
+                };
                 let (_, found) = loss(student);
                 let mut student = student.clone();
                 for (t, found) in found.iter().enumerate() {
-                    for (i, j) in (0..found.rows()).flat_map(|i| (0..found.columns()).map(move |j| (i, j))) {
+                    for (i, j) in
+                        (0..found.rows()).flat_map(|i| (0..found.columns()).map(move |j| (i, j)))
+                    {
                         let (h, at) = (1e-6, student.tensors()[t].row(i)[j]);
                         student.tensors_mut()[t].row_mut(i)[j] = at + h;
                         let above = loss(&student).0;
                         student.tensors_mut()[t].row_mut(i)[j] = at - h;
                         let numeric = (above - loss(&student).0) / (2.0 * h);
                         student.tensors_mut()[t].row_mut(i)[j] = at;
-                        near(found.row(i)[j], numeric, &format!("{distance:?} tensor {t} [{i}, {j}]"));
+                        near(
+                            found.row(i)[j],
+                            numeric,
+                            &format!("{distance:?} tensor {t} [{i}, {j}]"),
+                        );
                     }
                 }
             });
@@ -352,10 +386,15 @@ mod tests {
             };
             generator.step(&gradients);
             assert!(generator.params() != &before);
-            // Adam's first step moves every parameter by its rate, against the sign of its gradient.
+            // Adam's first step moves every parameter by its rate, against the sign of its
+            // gradient.
             let slope: f64 = gradients.iter().flat_map(Matrix::to_vec).map(f64::abs).sum();
             let fell = start - loss(&generator).0;
-            assert!((fell - 1e-3 * slope).abs() < 0.2 * fell, "fell by {fell}, to first order {}", 1e-3 * slope);
+            assert!(
+                (fell - 1e-3 * slope).abs() < 0.2 * fell,
+                "fell by {fell}, to first order {}",
+                1e-3 * slope
+            );
         });
     }
 

@@ -1,7 +1,8 @@
 //! The server's generator of pseudo-nodes: noise and a class go in, features come out.
 //!
-//! g(z, c) = W₄·tanh(W₃·tanh(W₂·tanh(W₁·[z ‖ E_c] + b₁) + b₂) + b₃) + b₄ with hidden widths 64, 128 and 256 and one row E_c of C
-//! numbers per class. Weights are drawn by Glorot's rule, class rows from a standard normal distribution.
+//! g(z, c) = W₄·tanh(W₃·tanh(W₂·tanh(W₁·[z ‖ E_c] + b₁) + b₂) + b₃) + b₄ with hidden widths 64, 128
+//! and 256 and one row E_c of C numbers per class. Weights are drawn by Glorot's rule, class rows
+//! from a standard normal distribution.
 
 use boostfgl_graph::Stream;
 use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer};
@@ -17,17 +18,29 @@ pub(super) struct Generator<T: Real> {
 }
 
 impl<T: Real> Generator<T> {
-    pub(super) fn new(noise: usize, features: usize, classes: usize, seed: u64, adam: AdamConfig) -> Self {
-        let mut params = Params::glorot(&shapes(noise, features, classes), Stream::new(seed, "fedtad", &[]).next_u64());
+    pub(super) fn new(
+        noise: usize,
+        features: usize,
+        classes: usize,
+        seed: u64,
+        adam: AdamConfig,
+    ) -> Self {
+        let mut params = Params::glorot(
+            &shapes(noise, features, classes),
+            Stream::new(seed, "fedtad", &[]).next_u64(),
+        );
         let mut stream = Stream::new(seed, "fedtad classes", &[]);
         for class in 0..classes {
-            params.tensors_mut()[0].row_mut(class).iter_mut().for_each(|x| *x = T::of(stream.normal()));
+            params.tensors_mut()[0]
+                .row_mut(class)
+                .iter_mut()
+                .for_each(|x| *x = T::of(stream.normal()));
         }
         Self { params, optimizer: Adam::new(adam) }
     }
 
-    /// Records g(z, c) of some noise and classes, one row each, on a tape: where its parameters stand there, and the
-    /// features.
+    /// Records g(z, c) of some noise and classes, one row each, on a tape: where its parameters
+    /// stand there, and the features.
     pub(super) fn record<'t>(
         &'t self,
         tape: &mut Tape<'t, T>,

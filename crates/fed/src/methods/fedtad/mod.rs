@@ -1,23 +1,28 @@
-//! FedTAD (Zhu et al., IJCAI 2024): FedAvg, then data-free distillation on the server, in which each client's model
-//! teaches the classes its graph makes it reliable for.
+//! FedTAD (Zhu et al., IJCAI 2024): FedAvg, then data-free distillation on the server, in which
+//! each client's model teaches the classes its graph makes it reliable for.
 //!
-//! * Once, every client measures its class-wise knowledge reliability ([`reliability`]); the server turns it into shares
-//!   r_{k,c} = CKR_{k,c} / Σⱼ CKR_{j,c} among the teachers of a round.
-//! * After averaging, `repetitions` times: draw noise, let a generator make `pseudo_nodes` labelled nodes of it, connect
-//!   them to their nearest neighbours, move the generator to where the averaged model (the student) and the clients'
-//!   models (the teachers) disagree, then move the student towards the teachers (`distil.rs`).
+//! * Once, every client measures its class-wise knowledge reliability ([`reliability`]); the server
+//!   turns it into shares r_{k,c} = CKR_{k,c} / Σⱼ CKR_{j,c} among the teachers of a round.
+//! * After averaging, `repetitions` times: draw noise, let a generator make `pseudo_nodes` labelled
+//!   nodes of it, connect them to their nearest neighbours, move the generator to where the
+//!   averaged model (the student) and the clients' models (the teachers) disagree, then move the
+//!   student towards the teachers (`distil.rs`).
 //!
-//! Teachers are constants of a repetition: their logits are computed once for all steps of the student.
+//! Teachers are constants of a repetition: their logits are computed once for all steps of the
+//! student.
 //!
 //! # Cost
 //!
-//! Features are dense, so that with N pseudo-nodes, d features, hidden width h and K teachers a pass costs 2Ndh operations in its
-//! first layer and as many on the way back. A repetition takes 4(K+1)Ndh to ask everybody where to move the generator, 8·256·Nd
-//! for the generator itself, 2KNdh for the teachers and 4Ndh for each step of the student, and 4N²d for two graphs. With the
-//! published N = 100, five repetitions of one and five steps, that is 5 · 2.3 = 11.7 Gflop a round on Cora (d = 1433, h = 256,
-//! K = 5), where the clients' own sparse rounds take about 0.1 Gflop: the published method is two orders of magnitude more
-//! arithmetic than FedAvg, whatever the implementation. Measured (`boostfgl run cora --method fedtad --seeds 1`, one AVX2 machine):
-//! 10.1 s of processor time for 50 rounds, 58 Gflop/s over all, where FedAvg takes 0.4 s. Teachers work in parallel.
+//! Features are dense, so that with N pseudo-nodes, d features, hidden width h and K teachers a
+//! pass costs 2Ndh operations in its first layer and as many on the way back. A repetition takes
+//! 4(K+1)Ndh to ask everybody where to move the generator, 8·256·Nd for the generator itself, 2KNdh
+//! for the teachers and 4Ndh for each step of the student, and 4N²d for two graphs. With the
+//! published N = 100, five repetitions of one and five steps, that is 5 · 2.3 = 11.7 Gflop a round
+//! on Cora (d = 1433, h = 256, K = 5), where the clients' own sparse rounds take about 0.1 Gflop:
+//! the published method is two orders of magnitude more arithmetic than FedAvg, whatever the
+//! implementation. Measured (`boostfgl run cora --method fedtad --seeds 1`, one AVX2 machine): 10.1
+//! s of processor time for 50 rounds, 58 Gflop/s over all, where FedAvg takes 0.4 s. Teachers work
+//! in parallel.
 
 mod distil;
 mod generator;
@@ -43,28 +48,41 @@ use serde::{Deserialize, Serialize};
 
 pub(super) const INFO: MethodInfo = MethodInfo {
     name: "fedtad",
-    summary: "FedAvg, then data-free distillation weighted by how reliable a client is for each class",
-    paper: "Zhu et al., FedTAD: Topology-aware Data-free Knowledge Distillation for Subgraph Federated Learning, IJCAI 2024",
-    equations: "client k:  phi_v = (1 + sum_{u in N(v)} cos(e_v, e_u)) / (|N(v)| + 1),  e_v = [x_v | T_vv .. (T^5)_vv],  T = A D^-1\n\
+    summary: "FedAvg, then data-free distillation weighted by how reliable a client is for each \
+        class",
+    paper: "Zhu et al., FedTAD: Topology-aware Data-free Knowledge Distillation for Subgraph \
+        Federated Learning, IJCAI 2024",
+    equations: "client k:  phi_v = (1 + sum_{u in N(v)} cos(e_v, e_u)) / (|N(v)| + 1),  e_v = \
+        [x_v | T_vv .. (T^5)_vv],  T = A D^-1\n\
                 \x20          CKR_kc = sum of phi_v over training nodes of class c, sent once\n\
-                server:    theta = sum_k (n_k / sum_j n_j) theta_k,  r_kc = CKR_kc / sum_j CKR_jc,  w_ki = r_kc(i) / n_c(i)\n\
-                generator: min lambda1 sum_ki w_ki CE(t_ki, c_i) - L_dis + lambda2 K exp(-mean_ij |z_i-z_j|^2 |x_i-x_j|)\n\
+                server:    theta = sum_k (n_k / sum_j n_j) theta_k,  r_kc = CKR_kc / sum_j \
+                CKR_jc,  w_ki = r_kc(i) / n_c(i)\n\
+                generator: min lambda1 sum_ki w_ki CE(t_ki, c_i) - L_dis + lambda2 K exp(-mean_ij \
+                |z_i-z_j|^2 |x_i-x_j|)\n\
                 student:   min L_dis = sum_ki w_ki KL(softmax t_ki | softmax s_i)",
     wire: "up P (model), and C more (CKR) the first time; down P",
     evaluated: "the global model after distillation, on every client's local graph",
-    departures: "L_dis is the paper's divergence between predictions (distance = \"kl\"); the public code takes the mean absolute difference\n\
+    departures: "L_dis is the paper's divergence between predictions (distance = \"kl\"); the \
+        public code takes the mean absolute difference\n\
                  of logits (distance = \"l1\").\n\
-                 Topology vectors are the paper's return probabilities; the public code concatenates node numbers of near-uniform jumps.\n\
-                 Public code keeps dropout on when it evaluates and distils; here the server uses none. OpenFGL normalises CKR over the\n\
-                 classes of a client; here, as in the paper, over clients. A class that no teacher knows weighs 0,\n\
-                 and so does one whose training nodes are less alike their neighbours than not (a sum below 0).\n\
-                 The generator's -L_dis is differentiated through student and teachers: the gradient of the printed objective. Public\n\
-                 code and OpenFGL detach the teachers. Teachers are the participants of the round. Weights of the generator are drawn by Glorot's rule.\n\
+                 Topology vectors are the paper's return probabilities; the public code \
+                 concatenates node numbers of near-uniform jumps.\n\
+                 Public code keeps dropout on when it evaluates and distils; here the server uses \
+                 none. OpenFGL normalises CKR over the\n\
+                 classes of a client; here, as in the paper, over clients. A class that no \
+                 teacher knows weighs 0,\n\
+                 and so does one whose training nodes are less alike their neighbours than not (a \
+                 sum below 0).\n\
+                 The generator's -L_dis is differentiated through student and teachers: the \
+                 gradient of the printed objective. Public\n\
+                 code and OpenFGL detach the teachers. Teachers are the participants of the \
+                 round. Weights of the generator are drawn by Glorot's rule.\n\
                  Trust weighs the average, not the teachers: distillation may undo it.",
     extra_bytes: |sizes, configs| {
         let pseudo_nodes = configs.fedtad.pseudo_nodes as f64;
         let noise = configs.fedtad.noise.min(WIDEST);
-        let generator = 4.0 * generator::parameters(noise, sizes.features as usize, sizes.classes as usize) as f64;
+        let generator = 4.0
+            * generator::parameters(noise, sizes.features as usize, sizes.classes as usize) as f64;
         let features = (sizes.clients() + 4.0) * pseudo_nodes * sizes.features.max(sizes.hidden);
         4.0 * (generator + 3.0 * sizes.parameters + features + 3.0 * pseudo_nodes * pseudo_nodes)
     },
@@ -96,7 +114,8 @@ pub struct Config {
     pub learning_rate: f64,
     /// Weight decay of generator and student, at least 0.
     pub weight_decay: f64,
-    /// What keeps student and teacher apart: the divergence of their predictions, or the distance of their logits.
+    /// What keeps student and teacher apart: the divergence of their predictions, or the distance
+    /// of their logits.
     pub distance: Distance,
 }
 
@@ -144,7 +163,11 @@ impl Config {
     }
 
     fn adam(&self) -> AdamConfig {
-        AdamConfig { rate: self.learning_rate, weight_decay: self.weight_decay, ..AdamConfig::default() }
+        AdamConfig {
+            rate: self.learning_rate,
+            weight_decay: self.weight_decay,
+            ..AdamConfig::default()
+        }
     }
 }
 
@@ -219,7 +242,11 @@ impl<T: Real> ServerRule<T> for Distilling<T> {
         form.adding_up("reliabilities", 0..self.classes, 0.0..=most)
     }
 
-    fn aggregate(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<Option<Combination>> {
+    fn aggregate(
+        &mut self,
+        updates: &[Update<'_, T>],
+        round: &Round<'_, T>,
+    ) -> Result<Option<Combination>> {
         for update in updates.iter().filter(|update| !update.message.numbers.is_empty()) {
             self.reliability[update.client] = Some(update.message.numbers.clone());
         }
@@ -240,7 +267,10 @@ impl<T: Real> ServerRule<T> for Distilling<T> {
         known.into_iter().try_for_each(|(k, of)| ledger.option(&k.to_string(), of, Vec::new))?;
         let classes = self.classes;
         match self.reliability.iter().flatten().find(|of| of.len() != classes) {
-            Some(of) => Err(ledger.unlike(format!("reliabilities of {classes} classes"), of.len().to_string())),
+            Some(of) => {
+                Err(ledger
+                    .unlike(format!("reliabilities of {classes} classes"), of.len().to_string()))
+            }
             None => Ok(()),
         }
     }
@@ -254,14 +284,19 @@ impl<T: Real> Distilling<T> {
     /// Moves generator and student by the repetitions of one round.
     fn distil(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) {
         let Self { averaging, config, reliability, generator, labels, optimizer, seed, .. } = self;
-        let known: Vec<&[f64]> = updates.iter().filter_map(|update| reliability[update.client].as_deref()).collect();
+        let known: Vec<&[f64]> =
+            updates.iter().filter_map(|update| reliability[update.client].as_deref()).collect();
         let teachers: Vec<Teacher<'_, T>> = updates
             .iter()
             .zip(distil::shares(&known))
-            .map(|(update, share)| Teacher { model: update.params(), weights: distil::row_weights(&share, labels) })
+            .map(|(update, share)| Teacher {
+                model: update.params(),
+                weights: distil::row_weights(&share, labels),
+            })
             .collect();
         if teachers.iter().all(|teacher| teacher.weights.iter().all(|weight| *weight == 0.0)) {
-            // Nobody teaches: steps without a gradient would still shrink the student by its weight decay.
+            // Nobody teaches: steps without a gradient would still shrink the student by its weight
+            // decay.
             return;
         }
         let lesson = Lesson { backbone: round.backbone, config, labels, teachers: &teachers };
@@ -269,7 +304,8 @@ impl<T: Real> Distilling<T> {
         // One for each teacher: they work side by side.
         let pools: &mut Vec<Pool<T>> = &mut teachers.iter().map(|_| Pool::new()).collect();
         for repetition in 0..config.repetitions {
-            let noise = draw(labels.len(), config.noise, *seed, &[round.done as u64, repetition as u64]);
+            let noise =
+                draw(labels.len(), config.noise, *seed, &[round.done as u64, repetition as u64]);
             for _ in 0..config.generator_steps {
                 generator_step(&lesson, generator, student, &noise, pool, pools);
             }
@@ -309,5 +345,9 @@ fn generator_step<T: Real>(
 /// Standard normal noise.
 fn draw<T: Real>(rows: usize, columns: usize, seed: u64, path: &[u64]) -> Matrix<T> {
     let mut stream = Stream::new(seed, "fedtad noise", path);
-    Matrix::from_rows(rows, columns, &(0..rows * columns).map(|_| T::of(stream.normal())).collect::<Vec<_>>())
+    Matrix::from_rows(
+        rows,
+        columns,
+        &(0..rows * columns).map(|_| T::of(stream.normal())).collect::<Vec<_>>(),
+    )
 }

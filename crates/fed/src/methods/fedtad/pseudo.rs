@@ -1,12 +1,19 @@
-//! The graph that the server makes of generated features: whoever points the same way is a neighbour.
+//! The graph that the server makes of generated features: whoever points the same way is a
+//! neighbour.
 
 use boostfgl_graph::Adjacency;
 use boostfgl_nn::backbones::Plan;
 use boostfgl_nn::{Matrix, Pool, Real, View, cosines};
 
-/// The view of the cosine k-nearest-neighbour graph of the rows of x. A node is one of its own k; an edge stands if
-/// either end chose it, and every node has a self-loop. Which edges there are is not differentiated.
-pub(super) fn view<T: Real>(x: &Matrix<T>, neighbours: usize, plan: Plan, pool: &Pool<T>) -> View<T> {
+/// The view of the cosine k-nearest-neighbour graph of the rows of x. A node is one of its own k;
+/// an edge stands if either end chose it, and every node has a self-loop. Which edges there are is
+/// not differentiated.
+pub(super) fn view<T: Real>(
+    x: &Matrix<T>,
+    neighbours: usize,
+    plan: Plan,
+    pool: &Pool<T>,
+) -> View<T> {
     match Adjacency::from_edges(x.rows(), &nearest(x, neighbours - 1, pool), None, false) {
         Ok((adjacency, _)) => View::of_given_features(&adjacency, plan),
         Err(error) => unreachable!("edges between rows of one matrix: {error}"),

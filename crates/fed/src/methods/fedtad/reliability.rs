@@ -1,13 +1,16 @@
-//! How far a client's knowledge of each class can be relied on (CKR), from its features and its topology.
+//! How far a client's knowledge of each class can be relied on (CKR), from its features and its
+//! topology.
 //!
-//! A training node counts by how alike it and its neighbours are,
-//! φᵥ = (1 + Σ_{u∈N(v)} cos(eᵥ, eᵤ)) / (|N(v)| + 1), with eᵥ = [xᵥ ‖ tᵥ] and tᵥ = [Tᵥᵥ, (T²)ᵥᵥ, …, (T⁵)ᵥᵥ] the probabilities
-//! that a random walk is back after 1 … 5 steps. CKR of class c is Σ φᵥ over the training nodes of that class; where features
-//! have signs it may come out below 0, which is no share of anything, and counts as 0.
+//! A training node counts by how alike it and its neighbours are, φᵥ = (1 + Σ_{u∈N(v)} cos(eᵥ, eᵤ))
+//! / (|N(v)| + 1), with eᵥ = [xᵥ ‖ tᵥ] and tᵥ = [Tᵥᵥ, (T²)ᵥᵥ, …, (T⁵)ᵥᵥ] the probabilities that a
+//! random walk is back after 1 … 5 steps. CKR of class c is Σ φᵥ over the training nodes of that
+//! class; where features have signs it may come out below 0, which is no share of anything, and
+//! counts as 0.
 //!
-//! No n × n matrix is formed: walks are followed from one node at a time, as sparse vectors. On an undirected graph walks
-//! are reversible, d_u (Tᵃ)_{uv} = d_v (Tᵃ)_{vu}, so that (Tᵃ⁺ᵇ)ᵥᵥ = dᵥ Σᵤ (Tᵃ)_{vu} (Tᵇ)_{vu} / dᵤ: two steps out are enough for
-//! all five numbers. The cost of a node is the number of arcs that leave its 2-hop neighbourhood.
+//! No n × n matrix is formed: walks are followed from one node at a time, as sparse vectors. On an
+//! undirected graph walks are reversible, d_u (Tᵃ)_{uv} = d_v (Tᵃ)_{vu}, so that (Tᵃ⁺ᵇ)ᵥᵥ = dᵥ Σᵤ
+//! (Tᵃ)_{vu} (Tᵇ)_{vu} / dᵤ: two steps out are enough for all five numbers. The cost of a node is
+//! the number of arcs that leave its 2-hop neighbourhood.
 
 use crate::local_data::LocalData;
 use boostfgl_graph::Adjacency;
@@ -51,13 +54,14 @@ pub fn node_reliability<T: Real>(data: &LocalData<T>) -> Vec<f64> {
     };
     let one = |&v: &u32| {
         let neighbours = adjacency.neighbours(v as usize);
-        (1.0 + neighbours.iter().map(|&u| cosine(v, u)).sum::<f64>()) / (neighbours.len() + 1) as f64
+        (1.0 + neighbours.iter().map(|&u| cosine(v, u)).sum::<f64>())
+            / (neighbours.len() + 1) as f64
     };
     data.training().par_iter().map(one).collect()
 }
 
-/// [Tᵥᵥ, …, (T⁵)ᵥᵥ] of some nodes, T = A D⁻¹. Edge weights, where the graph has them, stand for the ones of A. A node
-/// without neighbours is never left nor come back to: all 0.
+/// [Tᵥᵥ, …, (T⁵)ᵥᵥ] of some nodes, T = A D⁻¹. Edge weights, where the graph has them, stand for the
+/// ones of A. A node without neighbours is never left nor come back to: all 0.
 ///
 /// ```
 /// use boostfgl_fed::methods::fedtad::reliability::return_probabilities;
@@ -104,13 +108,15 @@ impl<'a> Walks<'a> {
         let two = self.step(&one, scratch);
         let own = self.degrees[v as usize];
         let over_degree = |(u, mass): &(u32, f64)| mass / self.degrees[*u as usize];
-        let square = |walk: &[(u32, f64)]| walk.iter().map(|at| at.1 * over_degree(at)).sum::<f64>();
+        let square =
+            |walk: &[(u32, f64)]| walk.iter().map(|at| at.1 * over_degree(at)).sum::<f64>();
         two.iter().for_each(|at| scratch[at.0 as usize] = over_degree(at));
         let third: f64 = one.iter().map(|at| at.1 * scratch[at.0 as usize]).sum();
         // Two steps from either side and one between them.
         let between = |w: u32| {
             let arcs = self.adjacency.arc_range(w as usize);
-            arcs.map(|a| weight(self.adjacency, a) * scratch[self.adjacency.indices()[a] as usize]).sum::<f64>()
+            arcs.map(|a| weight(self.adjacency, a) * scratch[self.adjacency.indices()[a] as usize])
+                .sum::<f64>()
         };
         let fifth: f64 = two.iter().map(|(w, _)| scratch[*w as usize] * between(*w)).sum();
         two.iter().for_each(|(u, _)| scratch[*u as usize] = 0.0);

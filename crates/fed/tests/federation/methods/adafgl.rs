@@ -25,12 +25,21 @@ fn before_the_switch_it_is_fedavg() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     for boosts in [vec![], Boost::ALL.to_vec()] {
-        let (outcome, rounds) = watch::<f32>(&setup("adafgl", &boosts), data("adafgl", &graph, &partition));
-        let (fedavg, plain) = watch::<f32>(&setup("fedavg", &boosts), data("fedavg", &graph, &partition));
+        let (outcome, rounds) =
+            watch::<f32>(&setup("adafgl", &boosts), data("adafgl", &graph, &partition));
+        let (fedavg, plain) =
+            watch::<f32>(&setup("fedavg", &boosts), data("fedavg", &graph, &partition));
         assert_eq!(rounds.len(), plain.len() + setup("adafgl", &[]).methods.adafgl.personal_epochs);
-        assert!(bits(&outcome.models) == bits(&fedavg.models), "{boosts:?}: step 2 moved the global model");
+        assert!(
+            bits(&outcome.models) == bits(&fedavg.models),
+            "{boosts:?}: step 2 moved the global model"
+        );
         for (a, b) in rounds.iter().zip(&plain) {
-            assert_eq!((&a.predictions, a.val_accuracy), (&b.predictions, b.val_accuracy), "{boosts:?}");
+            assert_eq!(
+                (&a.predictions, a.val_accuracy),
+                (&b.predictions, b.val_accuracy),
+                "{boosts:?}"
+            );
         }
         assert!(outcome.predictions != fedavg.predictions, "{boosts:?}: step 2 does nothing");
     }
@@ -47,14 +56,20 @@ fn the_best_round_is_one_of_its_own() {
     let asked = setup("adafgl", &[]).protocol.rounds;
     let own = &rounds[asked..];
     let highest = own.iter().filter_map(|round| round.val_accuracy).fold(0.0, f64::max);
-    assert!(best.round > asked && best.val_accuracy == Some(highest), "{} of {}", best.round, rounds.len());
+    assert!(
+        best.round > asked && best.val_accuracy == Some(highest),
+        "{} of {}",
+        best.round,
+        rounds.len()
+    );
     let (reported, _) = personal(|setup| setup.protocol.report = ReportedRound::BestVal);
     assert_eq!((reported.round, &reported.predictions), (best.round, &best.predictions));
     assert_eq!(reported.trace, last.trace);
     assert_eq!(last.trace.last.as_ref().unwrap().predictions, last.predictions);
 }
 
-/// Each client gets the last global model once, whenever it first takes part in step 2, and nothing else is sent.
+/// Each client gets the last global model once, whenever it first takes part in step 2, and nothing
+/// else is sent.
 #[test]
 fn step_two_is_silent() {
     let (outcome, rounds) = personal(|setup| {
@@ -77,18 +92,28 @@ fn step_two_is_silent() {
 fn modules_learn() {
     let (_, rounds) = personal(|setup| setup.methods.adafgl.personal_epochs = 30);
     let loss = |round: &Round| round.clients.iter().map(|c| c.loss).sum::<f64>();
-    assert!(loss(&rounds[32]) < 0.5 * loss(&rounds[3]), "{} to {}", loss(&rounds[3]), loss(&rounds[32]));
+    assert!(
+        loss(&rounds[32]) < 0.5 * loss(&rounds[3]),
+        "{} to {}",
+        loss(&rounds[3]),
+        loss(&rounds[32])
+    );
 }
 
-/// Labels spread by GCN's operator whatever messages the network passes: a hard switch at any client's score, and just above
-/// it, lets the same clients be homophilous. Three heads start from about 3 ln C, the one of the other module below that.
+/// Labels spread by GCN's operator whatever messages the network passes: a hard switch at any
+/// client's score, and just above it, lets the same clients be homophilous. Three heads start from
+/// about 3 ln C, the one of the other module below that.
 #[test]
 fn confidence_does_not_depend_on_the_backbone() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     let mut setup = setup("adafgl", &[]);
     let score = |data: &LocalData<f32>| {
-        let labelled = data.training().iter().map(|&v| (v, data.training_label(v as usize).unwrap())).collect();
+        let labelled = data
+            .training()
+            .iter()
+            .map(|&v| (v, data.training_label(v as usize).unwrap()))
+            .collect();
         let (kept, hidden) = halves(labelled, setup.seed, data.id());
         confidence(&Propagation::<f32>::gcn(data.adjacency()), CLASSES, &kept, &hidden)
     };
@@ -97,18 +122,26 @@ fn confidence_does_not_depend_on_the_backbone() {
     setup.methods.adafgl.combination = Blend::Hard;
     for backbone in ["gcn", "sage", "gat", "gin", "h2gcn"] {
         setup.model.backbone = backbone.into();
-        for switch in scores.iter().flat_map(|score| [*score, score + 1e-6]).filter(|switch| *switch <= 1.0) {
+        for switch in
+            scores.iter().flat_map(|score| [*score, score + 1e-6]).filter(|switch| *switch <= 1.0)
+        {
             setup.methods.adafgl.switch = switch;
             let (_, rounds) = watch(&setup, data::<f32>("adafgl", &graph, &partition));
             for (client, score) in rounds[1].clients.iter().zip(&scores) {
                 let homophilous = client.loss < 2.0 * (CLASSES as f64).ln();
-                assert_eq!(homophilous, *score >= switch, "{backbone}, client {}, {score}, {switch}", client.client);
+                assert_eq!(
+                    homophilous,
+                    *score >= switch,
+                    "{backbone}, client {}, {score}, {switch}",
+                    client.client
+                );
             }
         }
     }
 }
 
-/// Disconnected cliques of one class each: labels spread without error, and the soft output is the homophilous one.
+/// Disconnected cliques of one class each: labels spread without error, and the soft output is the
+/// homophilous one.
 #[test]
 fn cliques_of_one_class_are_homophilous() {
     let nodes = 24u32;
@@ -124,14 +157,19 @@ fn cliques_of_one_class_are_homophilous() {
 
     let labels: Vec<i64> = all.iter().map(|(_, class)| i64::from(*class)).collect();
     let mut stream = Stream::new(0, "cliques", &[]);
-    let features = Features::dense(24, 5, (0..24 * 5).map(|_| stream.normal() as f32).collect()).unwrap();
-    let graph = Graph::new("cliques", adjacency, features, Labels::from_integers(&labels, 3).unwrap()).unwrap();
-    let split = Split::new((0..24).map(|v| if v % 6 == 5 { Role::Test } else { Role::Train }).collect());
+    let features =
+        Features::dense(24, 5, (0..24 * 5).map(|_| stream.normal() as f32).collect()).unwrap();
+    let graph =
+        Graph::new("cliques", adjacency, features, Labels::from_integers(&labels, 3).unwrap())
+            .unwrap();
+    let split =
+        Split::new((0..24).map(|v| if v % 6 == 5 { Role::Test } else { Role::Train }).collect());
     let partition = Partition::new(1, vec![0; 24], split).unwrap();
     let with = |combination: Blend| {
         let mut setup = setup("adafgl", &[]);
         setup.methods.adafgl.combination = combination;
-        let data: Vec<LocalData<f32>> = partition.client_graphs(&graph).iter().map(LocalData::new).collect();
+        let data: Vec<LocalData<f32>> =
+            partition.client_graphs(&graph).iter().map(LocalData::new).collect();
         let (outcome, rounds) = watch(&setup, data);
         (outcome.predictions, rounds.last().unwrap().clients[0].loss)
     };
@@ -163,7 +201,8 @@ proptest! {
         prop_assert!((score * 3.0).fract() == 0.0 && (0.0..=1.0).contains(&score));
     }
 
-    /// With a = 1 smoothing is plain propagation, to the last bit; with a = 0 only those alike are neighbours.
+    /// With a = 1 smoothing is plain propagation, to the last bit; with a = 0 only those alike are
+    /// neighbours.
     #[test]
     fn the_mixed_topology_has_its_two_ends(edges in prop::collection::vec((0u32..9, 0u32..9), 0..30), weighted in any::<bool>()) {
         let weights = vec![1.5f32; edges.len()];
@@ -186,18 +225,23 @@ proptest! {
     }
 }
 
-/// Above the cap only neighbours in confidence of the same predicted class are compared, and the relation is symmetric.
+/// Above the cap only neighbours in confidence of the same predicted class are compared, and the
+/// relation is symmetric.
 #[test]
 fn the_cap_limits_who_is_compared() {
-    let rows: Vec<f64> =
-        (0..10).flat_map(|v| if v % 2 == 0 { [0.9 - 0.01 * f64::from(v), 0.1] } else { [0.2, 0.8] }).collect();
+    let rows: Vec<f64> = (0..10)
+        .flat_map(|v| if v % 2 == 0 { [0.9 - 0.01 * f64::from(v), 0.1] } else { [0.2, 0.8] })
+        .collect();
     let p = Matrix::from_rows(10, 2, &rows);
     assert_eq!(candidates(&p, 0.0, 10).pairs(), 100);
     let capped = candidates(&p, 0.0, 2);
     // Two classes of five in a row: each with itself and its one or two neighbours in the row.
     assert_eq!(capped.pairs(), 2 * (5 + 8));
     let alike = capped.alike().lists();
-    assert_eq!((&alike[0], &alike[4], &alike[1], &alike[5]), (&vec![2], &vec![2, 6], &vec![3], &vec![3, 7]));
+    assert_eq!(
+        (&alike[0], &alike[4], &alike[1], &alike[5]),
+        (&vec![2], &vec![2, 6], &vec![3], &vec![3, 7])
+    );
     let (capped, _) = personal(|setup| setup.methods.adafgl.similarity_cap = 8);
     let (whole, _) = personal(|_| {});
     assert!(bits(&capped.models) == bits(&whole.models));
@@ -241,18 +285,28 @@ fn bad_settings_are_refused_by_name() {
         (|c| c.similarity_cap = 0, "methods.adafgl.similarity_cap: expected at least 1, found 0"),
         (|c| c.a = 1.5, "methods.adafgl.a: expected a number from 0 to 1, found 1.5"),
         (|c| c.beta = f64::NAN, "methods.adafgl.beta: expected a number from 0 to 1, found NaN"),
-        (|c| c.threshold = -0.1, "methods.adafgl.threshold: expected a number from 0 to 1, found -0.1"),
+        (
+            |c| c.threshold = -0.1,
+            "methods.adafgl.threshold: expected a number from 0 to 1, found -0.1",
+        ),
         (|c| c.switch = 2.0, "methods.adafgl.switch: expected a number from 0 to 1, found 2"),
         (|c| c.dropout = 1.0, "methods.adafgl.dropout: expected at least 0 and below 1, found 1"),
-        (|c| c.learning_rate = 0.0, "methods.adafgl.learning_rate: expected a number above 0, found 0"),
-        (|c| c.weight_decay = -1.0, "methods.adafgl.weight_decay: expected a number of at least 0, found -1"),
+        (
+            |c| c.learning_rate = 0.0,
+            "methods.adafgl.learning_rate: expected a number above 0, found 0",
+        ),
+        (
+            |c| c.weight_decay = -1.0,
+            "methods.adafgl.weight_decay: expected a number of at least 0, found -1",
+        ),
     ];
     let graph = graph(WORDS);
     let partition = partition(&graph);
     for (change, message) in cases {
         let mut setup = setup("adafgl", &[]);
         change(&mut setup.methods.adafgl);
-        let refused = Federation::<f32>::new(setup, data("adafgl", &graph, &partition)).err().unwrap();
+        let refused =
+            Federation::<f32>::new(setup, data("adafgl", &graph, &partition)).err().unwrap();
         assert_eq!(refused.to_string(), message);
     }
 }

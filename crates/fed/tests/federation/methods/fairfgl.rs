@@ -1,4 +1,5 @@
-//! FairFGL: what must hold of whole runs. Formulas of its parts are held by the unit tests beside the code.
+//! FairFGL: what must hold of whole runs. Formulas of its parts are held by the unit tests beside
+//! the code.
 
 use crate::small::*;
 use boostfgl_fed::boost::{Boost, TrustScope};
@@ -26,17 +27,28 @@ fn off(setup: &mut Setup) {
 
 #[test]
 fn with_everything_off_it_is_fedavg() {
-    for (epochs, participation, boosts) in [(1, 1.0, vec![]), (3, 0.5, vec![]), (2, 1.0, Boost::ALL.to_vec())] {
+    for (epochs, participation, boosts) in
+        [(1, 1.0, vec![]), (3, 0.5, vec![]), (2, 1.0, Boost::ALL.to_vec())]
+    {
         for weight in [ClientWeight::Nodes, ClientWeight::Labelled] {
             let change = |setup: &mut Setup| {
                 (setup.protocol.epochs, setup.protocol.participation) = (epochs, participation);
                 (setup.protocol.client_weight, setup.protocol.rounds) = (weight, 4);
                 off(setup);
             };
-            let (fedavg, fairfgl) =
-                (outcome::<f32>("fedavg", &boosts, change), outcome::<f32>("fairfgl", &boosts, change));
-            assert_same(&fedavg, &fairfgl, &format!("{epochs} epochs, {participation}, {boosts:?}"));
-            assert_eq!((fedavg.bytes_up, fedavg.bytes_down), (fairfgl.bytes_up, fairfgl.bytes_down));
+            let (fedavg, fairfgl) = (
+                outcome::<f32>("fedavg", &boosts, change),
+                outcome::<f32>("fairfgl", &boosts, change),
+            );
+            assert_same(
+                &fedavg,
+                &fairfgl,
+                &format!("{epochs} epochs, {participation}, {boosts:?}"),
+            );
+            assert_eq!(
+                (fedavg.bytes_up, fedavg.bytes_down),
+                (fairfgl.bytes_up, fairfgl.bytes_down)
+            );
         }
     }
 }
@@ -64,7 +76,11 @@ fn every_part_does_something_from_its_round_on() {
                     part.iter().for_each(|part| part(s));
                 })
             };
-            assert_eq!(bits(&with(None).models) == bits(&with(Some(part)).models), rounds < first, "{name}, {rounds}");
+            assert_eq!(
+                bits(&with(None).models) == bits(&with(Some(part)).models),
+                rounds < first,
+                "{name}, {rounds}"
+            );
         }
     }
 }
@@ -85,13 +101,15 @@ fn all_entries_are_as_good_as_the_model() {
     assert_eq!(entries.bytes_up, 4 * (2 * p + 1) * 3 * CLIENTS as u64);
 }
 
-/// One client and one round: exactly ⌈ρP⌉ parameters move, by what training moved them, and none that stays moved more.
+/// One client and one round: exactly ⌈ρP⌉ parameters move, by what training moved them, and none
+/// that stays moved more.
 #[test]
 fn a_sparse_upload_holds_the_largest_changes() {
     let graph = graph(WORDS);
     let client = &partition(&graph).client_graphs(&graph)[1];
     let alone = || {
-        let copy = ClientGraph { id: 0, nodes: (0..client.len() as u32).collect(), ..client.clone() };
+        let copy =
+            ClientGraph { id: 0, nodes: (0..client.len() as u32).collect(), ..client.clone() };
         vec![LocalData::<f64>::new(&copy)]
     };
     let with = |keep: f64| {
@@ -101,7 +119,8 @@ fn a_sparse_upload_holds_the_largest_changes() {
         setup.methods.fairfgl.keep = keep;
         run::<f64>(&setup, alone()).models.remove(0)
     };
-    let flat = |model: &Params<f64>| model.tensors().iter().flat_map(Matrix::to_vec).collect::<Vec<f64>>();
+    let flat =
+        |model: &Params<f64>| model.tensors().iter().flat_map(Matrix::to_vec).collect::<Vec<f64>>();
     let (all, some) = (with(1.0), with(0.25));
     let start = flat(&Params::<f64>::glorot(all.shapes(), 5));
     let (all, some) = (flat(&all), flat(&some));
@@ -170,7 +189,10 @@ fn norms_before_sparsification_go_up() {
 #[test]
 fn trust_between_clusters_is_a_choice() {
     let with = |boosts: &[Boost], cluster_trust: bool| {
-        bits(&outcome::<f32>("fairfgl", boosts, |s| s.methods.fairfgl.cluster_trust = cluster_trust).models)
+        bits(
+            &outcome::<f32>("fairfgl", boosts, |s| s.methods.fairfgl.cluster_trust = cluster_trust)
+                .models,
+        )
     };
     assert!(with(&[], false) == with(&[], true), "without trust there is nothing to choose");
     assert!(with(&[Boost::Model], false) != with(&[Boost::Model], true));
@@ -192,7 +214,12 @@ fn the_mixture_can_be_judged() {
     assert_eq!(seen[0].predictions, other[0].predictions, "no history, no mixture");
     assert_eq!(seen[0].val_accuracy, other[0].val_accuracy);
     for (a, b) in seen.iter().zip(&other) {
-        assert!(a.clients.iter().zip(&b.clients).all(|(a, b)| a.update_norm == b.update_norm && a.loss == b.loss));
+        assert!(
+            a.clients
+                .iter()
+                .zip(&b.clients)
+                .all(|(a, b)| a.update_norm == b.update_norm && a.loss == b.loss)
+        );
     }
 }
 
@@ -201,11 +228,13 @@ fn moments_of_the_mixture_are_kept_or_forgotten() {
     let with = |state: OptimizerState, alpha: Alpha| {
         outcome::<f32>("fairfgl", &[], |s| {
             off(s);
-            (s.optimizer.optimizer_state, s.methods.fairfgl.alpha, s.protocol.rounds) = (state, alpha, 4);
+            (s.optimizer.optimizer_state, s.methods.fairfgl.alpha, s.protocol.rounds) =
+                (state, alpha, 4);
         })
     };
     let apart = |alpha: Alpha| {
-        with(OptimizerState::Keep, alpha).models[0].distance(&with(OptimizerState::Reset, alpha).models[0])
+        with(OptimizerState::Keep, alpha).models[0]
+            .distance(&with(OptimizerState::Reset, alpha).models[0])
     };
     assert!(apart(Alpha::Scalar) > 0.0);
 }
@@ -215,12 +244,24 @@ fn minorities_follow_training_labels_alone() {
     // Everybody's test nodes get one class: nothing that training sees has changed.
     let graph = graph(WORDS);
     let partition = partition(&graph);
-    let labels: Vec<Option<u32>> = (0..graph.len())
-        .map(|v| if partition.split().role(v) == Role::Test { Some(0) } else { graph.labels().get(v) })
-        .collect();
+    let labels: Vec<Option<u32>> =
+        (0..graph.len())
+            .map(|v| {
+                if partition.split().role(v) == Role::Test {
+                    Some(0)
+                } else {
+                    graph.labels().get(v)
+                }
+            })
+            .collect();
     let labels = boostfgl_graph::Labels::new(labels, graph.labels().names().to_vec()).unwrap();
-    let other =
-        boostfgl_graph::Graph::new("other", graph.adjacency().clone(), graph.features().clone(), labels).unwrap();
+    let other = boostfgl_graph::Graph::new(
+        "other",
+        graph.adjacency().clone(),
+        graph.features().clone(),
+        labels,
+    )
+    .unwrap();
     let setup = setup("fairfgl", &[]);
     let of = |graph: &boostfgl_graph::Graph| run::<f32>(&setup, data("fairfgl", graph, &partition));
     assert_same(&of(&graph), &of(&other), "test labels");
@@ -232,19 +273,35 @@ fn settings_out_of_range_are_refused_by_name() {
     let cases: [(Change, &str); 8] = [
         (|s| s.methods.fairfgl.history = 0, "history: expected at least 1, found 0"),
         (|s| s.methods.fairfgl.alpha_rate = 0.0, "alpha_rate: expected a number above 0, found 0"),
-        (|s| s.methods.fairfgl.distill = -1.0, "distill: expected a number of at least 0, found -1"),
-        (|s| s.methods.fairfgl.align = f64::NAN, "align: expected a number of at least 0, found NaN"),
-        (|s| s.methods.fairfgl.homophily = 1.1, "homophily: expected a number from 0 to 1, found 1.1"),
+        (
+            |s| s.methods.fairfgl.distill = -1.0,
+            "distill: expected a number of at least 0, found -1",
+        ),
+        (
+            |s| s.methods.fairfgl.align = f64::NAN,
+            "align: expected a number of at least 0, found NaN",
+        ),
+        (
+            |s| s.methods.fairfgl.homophily = 1.1,
+            "homophily: expected a number from 0 to 1, found 1.1",
+        ),
         (|s| s.methods.fairfgl.modify = -0.1, "modify: expected a number from 0 to 1, found -0.1"),
-        (|s| s.methods.fairfgl.keep = 0.0, "keep: expected a number above 0 and at most 1, found 0"),
-        (|s| s.methods.fairfgl.keep = 1.5, "keep: expected a number above 0 and at most 1, found 1.5"),
+        (
+            |s| s.methods.fairfgl.keep = 0.0,
+            "keep: expected a number above 0 and at most 1, found 0",
+        ),
+        (
+            |s| s.methods.fairfgl.keep = 1.5,
+            "keep: expected a number above 0 and at most 1, found 1.5",
+        ),
     ];
     let graph = graph(WORDS);
     let partition = partition(&graph);
     for (change, message) in cases {
         let mut setup = setup("fedavg", &[]);
         change(&mut setup);
-        let refused = Federation::<f32>::new(setup, data("fedavg", &graph, &partition)).err().unwrap();
+        let refused =
+            Federation::<f32>::new(setup, data("fedavg", &graph, &partition)).err().unwrap();
         assert_eq!(refused.to_string(), format!("methods.fairfgl.{message}"));
     }
 }
@@ -266,7 +323,8 @@ impl Observer<f64> for Alone {
     fn round(&mut self, _: &RoundRecord<'_>) {}
 }
 
-/// One client whose α stays ½: the next global model is what it sent, W_local or ½·mean of all globals so far + ½·W_local.
+/// One client whose α stays ½: the next global model is what it sent, W_local or ½·mean of all
+/// globals so far + ½·W_local.
 #[test]
 fn a_client_sends_its_own_weights_or_the_mixture_it_trained() {
     let graph = graph(WORDS);
@@ -280,7 +338,8 @@ fn a_client_sends_its_own_weights_or_the_mixture_it_trained() {
         let mut seen = Alone::default();
         let federation = Federation::new(setup, vec![LocalData::new(&client)]).unwrap();
         let last = federation.run(&mut [&mut seen]).unwrap().models.remove(0);
-        let received: Vec<&Params<f64>> = seen.0.iter().map(|(received, _)| received).chain([&last]).collect();
+        let received: Vec<&Params<f64>> =
+            seen.0.iter().map(|(received, _)| received).chain([&last]).collect();
         for (t, (_, trained)) in seen.0.iter().enumerate() {
             let mut expected = trained.clone();
             // One model alone is no history.

@@ -1,4 +1,5 @@
-//! FedSage+ from outside: what it is without generated neighbours, what mending does to a graph, who is refused.
+//! FedSage+ from outside: what it is without generated neighbours, what mending does to a graph,
+//! who is refused.
 
 use crate::small::*;
 use boostfgl_fed::boost::topology::Config as TopologyConfig;
@@ -29,7 +30,8 @@ fn with(change: impl Fn(&mut Config)) -> Setup {
     setup
 }
 
-/// FedSage, which is FedAvg with equal weights: with p = 0, and with generators that saw nothing missing and learnt so.
+/// FedSage, which is FedAvg with equal weights: with p = 0, and with generators that saw nothing
+/// missing and learnt so.
 #[test]
 fn without_generated_neighbours_it_is_the_mean_of_equals() {
     for features in [WORDS, DENSE] {
@@ -43,8 +45,13 @@ fn without_generated_neighbours_it_is_the_mean_of_equals() {
         let mended = of(&with(|_| {}));
         assert!(bits(&mended.models) != bits(&fedavg.models), "the generator adds nothing");
         // Nor are the tests that every method must pass about graphs that stay as they are.
-        let usual = |setup: &Setup| run::<f32>(setup, data("fedsage-plus", &graph, &crate::small::partition(&graph)));
-        assert!(bits(&usual(&with(|_| {})).models) != bits(&usual(&with(|c| c.max_neighbours = 0)).models));
+        let usual = |setup: &Setup| {
+            run::<f32>(setup, data("fedsage-plus", &graph, &crate::small::partition(&graph)))
+        };
+        assert!(
+            bits(&usual(&with(|_| {})).models)
+                != bits(&usual(&with(|c| c.max_neighbours = 0)).models)
+        );
     }
 }
 
@@ -53,11 +60,18 @@ fn every_client_weighs_the_same() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     let (_, rounds) = watch::<f32>(&with(|_| {}), data("fedsage-plus", &graph, &partition));
-    let weights = rounds.iter().flat_map(|round| round.clients.iter().map(|client| client.weight.unwrap()));
+    let weights =
+        rounds.iter().flat_map(|round| round.clients.iter().map(|client| client.weight.unwrap()));
     assert!(weights.into_iter().all(|w| w == 1.0 / CLIENTS as f64));
     // Only real nodes are judged.
-    assert!(rounds.iter().all(|round| round.predictions.as_ref().is_some_and(|p| p.len() == graph.len())));
-    assert!(rounds.iter().all(|round| round.val_accuracy.is_some_and(|a| (0.0..=1.0).contains(&a))));
+    assert!(
+        rounds
+            .iter()
+            .all(|round| round.predictions.as_ref().is_some_and(|p| p.len() == graph.len()))
+    );
+    assert!(
+        rounds.iter().all(|round| round.val_accuracy.is_some_and(|a| (0.0..=1.0).contains(&a)))
+    );
 }
 
 /// One of the small clients with three generated neighbours.
@@ -70,7 +84,11 @@ fn mended(features: FeatureSpec, generated: &Matrix<f64>) -> (LocalData<f64>, Lo
 }
 
 fn rows(width: usize) -> Matrix<f64> {
-    Matrix::from_rows(3, width, &(0..3 * width).map(|i| ((i * 7) % 11) as f64 * 0.1 - 0.4).collect::<Vec<_>>())
+    Matrix::from_rows(
+        3,
+        width,
+        &(0..3 * width).map(|i| ((i * 7) % 11) as f64 * 0.1 - 0.4).collect::<Vec<_>>(),
+    )
 }
 
 #[test]
@@ -81,10 +99,18 @@ fn mending_adds_unlabelled_leaves_and_nothing_else() {
         let (n, adjacency) = (data.len(), mended.adjacency());
         assert_eq!(mended.len(), n + 3);
         for v in 0..mended.len() {
-            assert!(adjacency.neighbours(v).iter().all(|&u| adjacency.neighbours(u as usize).contains(&(v as u32))));
+            assert!(
+                adjacency
+                    .neighbours(v)
+                    .iter()
+                    .all(|&u| adjacency.neighbours(u as usize).contains(&(v as u32)))
+            );
         }
         assert_eq!(adjacency.induced(&(0..n as u32).collect::<Vec<_>>()), *data.adjacency());
-        assert_eq!((mended.training(), mended.training_counts()), (data.training(), data.training_counts()));
+        assert_eq!(
+            (mended.training(), mended.training_counts()),
+            (data.training(), data.training_counts())
+        );
         assert!((n..n + 3).all(|v| mended.training_label(v).is_none()));
         assert!(mended.validation_nodes().eq(data.validation_nodes()));
         assert_eq!(mended.inputs().is_dense(), features == DENSE);
@@ -103,22 +129,30 @@ fn mending_adds_unlabelled_leaves_and_nothing_else() {
 fn a_generated_feature_reaches_its_neighbour() {
     for (features, width) in [(WORDS, 60), (DENSE, 12)] {
         let mut generated = rows(width);
-        let net = Gcn::new(Architecture { inputs: width, hidden: HIDDEN, classes: CLASSES, layers: 2 });
+        let net =
+            Gcn::new(Architecture { inputs: width, hidden: HIDDEN, classes: CLASSES, layers: 2 });
         let model = Params::glorot(&Backbone::<f64>::shapes(&net), 1);
         let out = |generated: &Matrix<f64>| {
             let (_, mended) = mended(features, generated);
-            logits(&net, &model, &View::whole(mended.inputs(), Backbone::<f64>::plan(&net)), &Pool::new())
+            logits(
+                &net,
+                &model,
+                &View::whole(mended.inputs(), Backbone::<f64>::plan(&net)),
+                &Pool::new(),
+            )
         };
         let before = out(&generated);
         generated.row_mut(1).iter_mut().for_each(|x| *x += 0.5);
         let after = out(&generated);
-        let changed: Vec<usize> = (0..before.rows()).filter(|&v| before.row(v) != after.row(v)).collect();
+        let changed: Vec<usize> =
+            (0..before.rows()).filter(|&v| before.row(v) != after.row(v)).collect();
         assert!(changed.contains(&9), "{changed:?}");
         assert!(changed.len() < before.rows() / 2, "a leaf reaches two hops only");
     }
 }
 
-/// Edges of generated nodes score what real edges do on the mean, and nothing changes where there are none.
+/// Edges of generated nodes score what real edges do on the mean, and nothing changes where there
+/// are none.
 #[test]
 fn topology_boosting_is_neutral_about_generated_nodes() {
     let (path, _) = Adjacency::from_edges(4, &[(0, 1), (1, 2), (2, 3)], None, false).unwrap();
@@ -140,8 +174,15 @@ fn topology_boosting_is_neutral_about_generated_nodes() {
         }
     }
     hard[4..].fill(0.9);
-    assert_eq!(of(&h, &d), of(&doubtful, &hard), "what is thought of a generated node does not matter");
-    assert_ne!(boost.propagation(&mended, &plain, &h, &d), boost.propagation(&mended, &plain, &doubtful, &hard));
+    assert_eq!(
+        of(&h, &d),
+        of(&doubtful, &hard),
+        "what is thought of a generated node does not matter"
+    );
+    assert_ne!(
+        boost.propagation(&mended, &plain, &h, &d),
+        boost.propagation(&mended, &plain, &doubtful, &hard)
+    );
     // Both leaves of node 1 send alike.
     let row = of(&h, &d);
     let range = row.csr().row_range(1);
@@ -154,7 +195,8 @@ fn boosts_stack_on_mended_graphs() {
     let partition = partition(&graph);
     let plain = run::<f32>(&with(|_| {}), data("fedsage-plus", &graph, &partition));
     for boost in Boost::ALL {
-        let boosted = run::<f32>(&setup("fedsage-plus", &[boost]), data("fedsage-plus", &graph, &partition));
+        let boosted =
+            run::<f32>(&setup("fedsage-plus", &[boost]), data("fedsage-plus", &graph, &partition));
         assert!(bits(&boosted.models) != bits(&plain.models), "{boost:?}");
         assert_eq!(boosted.predictions.len(), graph.len());
     }
@@ -173,16 +215,24 @@ fn bad_settings_are_refused_by_name() {
         (|c| c.hide = f64::NAN, "hide: expected a number from 0 to 1, found NaN"),
         (|c| c.dropout = 1.0, "dropout: expected at least 0 and below 1, found 1"),
         (|c| c.learning_rate = 0.0, "learning_rate: expected a number above 0, found 0"),
-        (|c| c.learning_rate = f64::INFINITY, "learning_rate: expected a number above 0, found inf"),
+        (
+            |c| c.learning_rate = f64::INFINITY,
+            "learning_rate: expected a number above 0, found inf",
+        ),
         (|c| c.weight_decay = -1.0, "weight_decay: expected a number of at least 0, found -1"),
         (|c| c.lambda_degree = -1.0, "lambda_degree: expected a number of at least 0, found -1"),
-        (|c| c.lambda_feature = f64::NAN, "lambda_feature: expected a number of at least 0, found NaN"),
+        (
+            |c| c.lambda_feature = f64::NAN,
+            "lambda_feature: expected a number of at least 0, found NaN",
+        ),
         (|c| c.lambda_class = -0.5, "lambda_class: expected a number of at least 0, found -0.5"),
     ];
     let graph = graph(WORDS);
     let partition = partition(&graph);
     for (change, message) in cases {
-        let error = Federation::<f32>::new(with(change), data("fedsage-plus", &graph, &partition)).err().unwrap();
+        let error = Federation::<f32>::new(with(change), data("fedsage-plus", &graph, &partition))
+            .err()
+            .unwrap();
         assert_eq!(error.to_string(), format!("methods.fedsage-plus.{message}"));
     }
 }
@@ -191,7 +241,8 @@ fn bad_settings_are_refused_by_name() {
 fn a_generator_that_diverges_is_reported() {
     let graph = graph(WORDS);
     let setup = with(|c| (c.learning_rate, c.gen_epochs) = (1e30, 8));
-    let federation = Federation::<f32>::new(setup, data("fedsage-plus", &graph, &partition(&graph))).unwrap();
+    let federation =
+        Federation::<f32>::new(setup, data("fedsage-plus", &graph, &partition(&graph))).unwrap();
     let error = federation.run(&mut []).unwrap_err();
     assert_eq!(error.to_string(), "client 0 diverged in round 1: its generator is not finite");
 }

@@ -1,5 +1,5 @@
-//! FedSpray: what its GNNs may and may not notice of the modules they share. Formulas are held by the unit tests beside
-//! the code.
+//! FedSpray: what its GNNs may and may not notice of the modules they share. Formulas are held by
+//! the unit tests beside the code.
 
 use crate::small::*;
 use boostfgl_fed::boost::Boost;
@@ -21,7 +21,9 @@ fn outcome<T: Real>(method: &str, boosts: &[Boost], change: impl Fn(&mut Setup))
 /// λ₁ = 0: every GNN trains as if there were no server, whatever happens to the modules beside it.
 #[test]
 fn without_soft_targets_every_gnn_trains_alone() {
-    for (epochs, participation, boosts) in [(1, 1.0, vec![]), (3, 0.5, vec![]), (2, 1.0, vec![Boost::Node])] {
+    for (epochs, participation, boosts) in
+        [(1, 1.0, vec![]), (3, 0.5, vec![]), (2, 1.0, vec![Boost::Node])]
+    {
         let change = |lambda: f64| {
             move |setup: &mut Setup| {
                 (setup.protocol.epochs, setup.protocol.participation) = (epochs, participation);
@@ -29,13 +31,18 @@ fn without_soft_targets_every_gnn_trains_alone() {
             }
         };
         let alone = outcome::<f32>("isolated", &boosts, change(0.0));
-        assert_same(&alone, &outcome::<f32>("fedspray", &boosts, change(0.0)), &format!("{epochs} epochs"));
+        assert_same(
+            &alone,
+            &outcome::<f32>("fedspray", &boosts, change(0.0)),
+            &format!("{epochs} epochs"),
+        );
         let taught = outcome::<f32>("fedspray", &boosts, change(1.0));
         assert!(bits(&alone.models) != bits(&taught.models), "soft targets do nothing");
     }
 }
 
-/// The first pass of a client is exactly the received modules' doing: no key of step 6 can change it.
+/// The first pass of a client is exactly the received modules' doing: no key of step 6 can change
+/// it.
 #[test]
 fn modules_reach_the_gnn_only_through_the_server() {
     type Change = fn(&mut Setup);
@@ -51,7 +58,11 @@ fn modules_reach_the_gnn_only_through_the_server() {
                 s.protocol.rounds = rounds;
                 change(s);
             });
-            assert_eq!(bits(&base.models) == bits(&other.models), same, "change {i}, {rounds} rounds");
+            assert_eq!(
+                bits(&base.models) == bits(&other.models),
+                same,
+                "change {i}, {rounds} rounds"
+            );
         }
     }
 }
@@ -67,7 +78,8 @@ fn as_many_module_epochs_as_local_ones_unless_told() {
     assert!(bits(&with(0).models) != bits(&with(1).models));
 }
 
-/// Messages do not grow with the GNN, and clients that start from different GNNs send the same modules' sizes.
+/// Messages do not grow with the GNN, and clients that start from different GNNs send the same
+/// modules' sizes.
 #[test]
 fn the_gnn_never_travels() {
     let bytes = |hidden: usize| {
@@ -79,7 +91,8 @@ fn the_gnn_never_travels() {
     assert!(narrow.2 < wide.2);
 }
 
-/// At threshold 1 only training nodes are taught, so that a client whose nodes are all training nodes sees no difference.
+/// At threshold 1 only training nodes are taught, so that a client whose nodes are all training
+/// nodes sees no difference.
 #[test]
 fn the_threshold_matters_to_nodes_without_label_alone() {
     let graph = graph(WORDS);
@@ -100,15 +113,19 @@ fn the_threshold_matters_to_nodes_without_label_alone() {
 fn modules_are_weighed_by_labelled_nodes() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
-    let labelled: Vec<f64> =
-        partition.client_graphs(&graph).iter().map(|client| client.training_nodes().len() as f64).collect();
+    let labelled: Vec<f64> = partition
+        .client_graphs(&graph)
+        .iter()
+        .map(|client| client.training_nodes().len() as f64)
+        .collect();
     let total: f64 = labelled.iter().sum();
     for weight in [ClientWeight::Nodes, ClientWeight::Labelled] {
         let mut setup = setup("fedspray", &[]);
         setup.protocol.client_weight = weight;
         let (_, rounds) = watch::<f32>(&setup, data("fedspray", &graph, &partition));
         for round in &rounds {
-            let found: Vec<f64> = round.clients.iter().map(|client| client.weight.unwrap()).collect();
+            let found: Vec<f64> =
+                round.clients.iter().map(|client| client.weight.unwrap()).collect();
             assert_eq!(found, labelled.iter().map(|n| n / total).collect::<Vec<_>>());
             assert!(round.predictions.is_some() && round.val_accuracy.is_some());
         }
@@ -134,10 +151,16 @@ fn moments_of_the_modules_are_kept_or_forgotten() {
 #[test]
 fn single_and_double_precision_agree() {
     let change = |s: &mut Setup| (s.model.dropout, s.protocol.rounds) = (0.0, 2);
-    let (single, double) = (outcome::<f32>("fedspray", &[], change), outcome::<f64>("fedspray", &[], change));
+    let (single, double) =
+        (outcome::<f32>("fedspray", &[], change), outcome::<f64>("fedspray", &[], change));
     for (a, b) in single.models.iter().zip(&double.models) {
         for (a, b) in a.tensors().iter().zip(b.tensors()) {
-            let apart = a.to_vec().iter().zip(b.to_vec()).map(|(a, b)| (f64::from(*a) - b).abs()).fold(0.0, f64::max);
+            let apart = a
+                .to_vec()
+                .iter()
+                .zip(b.to_vec())
+                .map(|(a, b)| (f64::from(*a) - b).abs())
+                .fold(0.0, f64::max);
             assert!(apart < 2e-3, "{apart}");
         }
     }
@@ -148,18 +171,28 @@ fn settings_out_of_range_are_refused_by_name() {
     type Change = fn(&mut Setup);
     let cases: [(Change, &str); 6] = [
         (|s| s.methods.fedspray.lambda = -1.0, "lambda: expected a number of at least 0, found -1"),
-        (|s| s.methods.fedspray.threshold = 1.5, "threshold: expected a number from 0 to 1, found 1.5"),
-        (|s| s.methods.fedspray.threshold = f64::NAN, "threshold: expected a number from 0 to 1, found NaN"),
+        (
+            |s| s.methods.fedspray.threshold = 1.5,
+            "threshold: expected a number from 0 to 1, found 1.5",
+        ),
+        (
+            |s| s.methods.fedspray.threshold = f64::NAN,
+            "threshold: expected a number from 0 to 1, found NaN",
+        ),
         (|s| s.methods.fedspray.width = 0, "width: expected at least 1, found 0"),
         (|s| s.methods.fedspray.proxy_rate = 0.0, "proxy_rate: expected a number above 0, found 0"),
-        (|s| s.methods.fedspray.proxy_rate = f64::INFINITY, "proxy_rate: expected a number above 0, found inf"),
+        (
+            |s| s.methods.fedspray.proxy_rate = f64::INFINITY,
+            "proxy_rate: expected a number above 0, found inf",
+        ),
     ];
     let graph = graph(WORDS);
     let partition = partition(&graph);
     for (change, message) in cases {
         let mut setup = setup("fedavg", &[]);
         change(&mut setup);
-        let refused = Federation::<f32>::new(setup, data("fedavg", &graph, &partition)).err().unwrap();
+        let refused =
+            Federation::<f32>::new(setup, data("fedavg", &graph, &partition)).err().unwrap();
         assert_eq!(refused.to_string(), format!("methods.fedspray.{message}"));
     }
 }

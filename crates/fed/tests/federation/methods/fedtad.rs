@@ -8,7 +8,10 @@ use boostfgl_graph::{Adjacency, Features, Graph, Labels, Role, Split};
 use boostfgl_partition::Partition;
 
 /// A run of FedTAD with other settings, and what a run of FedAvg would give.
-fn pair(change: impl Fn(&mut Config), clients: usize) -> (boostfgl_fed::Outcome<f32>, boostfgl_fed::Outcome<f32>) {
+fn pair(
+    change: impl Fn(&mut Config),
+    clients: usize,
+) -> (boostfgl_fed::Outcome<f32>, boostfgl_fed::Outcome<f32>) {
     let graph = graph(WORDS);
     let base = partition(&graph);
     let assignment = base.assignment().iter().map(|k| k % clients as u32).collect();
@@ -70,21 +73,25 @@ fn reliability_is_sent_once() {
         assert_eq!(client.bytes_up, 4 * (p + if first { CLASSES } else { 0 }) as u64);
         known.push(client.client);
     }
-    assert!((0..CLIENTS).all(|k| known.contains(&k)) && !(0..CLIENTS).all(|k| known[..2].contains(&k)));
+    assert!(
+        (0..CLIENTS).all(|k| known.contains(&k)) && !(0..CLIENTS).all(|k| known[..2].contains(&k))
+    );
 }
 
 /// Nodes 0 – 1 – 2 on a path and 3 alone; all but 2 are trained on.
 fn path() -> LocalData<f64> {
     let (adjacency, _) = Adjacency::from_edges(4, &[(0, 1), (1, 2)], None, false).unwrap();
     let features = Features::dense(4, 2, vec![1.0, 0.0, 0.0, 2.0, 1.0, 1.0, 5.0, 5.0]).unwrap();
-    let graph = Graph::new("path", adjacency, features, Labels::from_integers(&[0, 1, 0, 1], 3).unwrap()).unwrap();
+    let graph =
+        Graph::new("path", adjacency, features, Labels::from_integers(&[0, 1, 0, 1], 3).unwrap())
+            .unwrap();
     let split = Split::new(vec![Role::Train, Role::Train, Role::Test, Role::Train]);
     let partition = Partition::new(1, vec![0; 4], split).unwrap();
     LocalData::new(&partition.client_graphs(&graph)[0])
 }
 
-/// By hand: walks are back at the ends with probability ½ and at the middle with 1 after 2 and after 4 steps, so that
-/// e₀ = [1, 0, ½, ½], e₁ = [0, 2, 1, 1] and e₂ = [1, 1, ½, ½] where not 0.
+/// By hand: walks are back at the ends with probability ½ and at the middle with 1 after 2 and
+/// after 4 steps, so that e₀ = [1, 0, ½, ½], e₁ = [0, 2, 1, 1] and e₂ = [1, 1, ½, ½] where not 0.
 #[test]
 fn reliability_by_hand() {
     let data = path();
@@ -96,19 +103,23 @@ fn reliability_by_hand() {
     }
     assert_eq!(node_reliability(&data)[2], 1.0, "a node without neighbours");
     let classes = class_reliability(&data);
-    assert!((classes[0] - expected[0]).abs() < 1e-12 && (classes[1] - expected[1] - 1.0).abs() < 1e-12);
+    assert!(
+        (classes[0] - expected[0]).abs() < 1e-12 && (classes[1] - expected[1] - 1.0).abs() < 1e-12
+    );
     assert_eq!(classes[2], 0.0, "a class without a training node");
 }
 
-/// Where every node is unlike its neighbours nobody can be relied on for anything, and what is left is FedAvg: a student
-/// without teachers does not move, and above all does not shrink.
+/// Where every node is unlike its neighbours nobody can be relied on for anything, and what is left
+/// is FedAvg: a student without teachers does not move, and above all does not shrink.
 #[test]
 fn who_is_unlike_all_neighbours_teaches_nothing() {
     // Two clients, each with all edges between three nodes of one sign and three of the other.
     let pairs = (0..2).flat_map(|k| (0..9).map(move |i| (6 * k + i / 3, 6 * k + 3 + i % 3)));
-    let (adjacency, _) = Adjacency::from_edges(12, &pairs.collect::<Vec<(u32, u32)>>(), None, false).unwrap();
+    let (adjacency, _) =
+        Adjacency::from_edges(12, &pairs.collect::<Vec<(u32, u32)>>(), None, false).unwrap();
     let sign = |v: usize| if v % 6 < 3 { 1.0 } else { -1.0 };
-    let features = Features::dense(12, 2, (0..12).flat_map(|v| [sign(v), 2.0 * sign(v)]).collect()).unwrap();
+    let features =
+        Features::dense(12, 2, (0..12).flat_map(|v| [sign(v), 2.0 * sign(v)]).collect()).unwrap();
     let labels = Labels::from_integers(&(0..12).map(|v| v % 2).collect::<Vec<i64>>(), 2).unwrap();
     let graph = Graph::new("unlike", adjacency, features, labels).unwrap();
     let split = Split::new(vec![Role::Train; 12]);
@@ -141,16 +152,26 @@ fn bad_settings_are_refused_by_name() {
         (|c| c.neighbours = 0, "methods.fedtad.neighbours: expected at least 1, found 0"),
         (|c| c.noise = 0, "methods.fedtad.noise: expected at least 1, found 0"),
         (|c| c.lambda1 = -1.0, "methods.fedtad.lambda1: expected a number of at least 0, found -1"),
-        (|c| c.lambda2 = f64::NAN, "methods.fedtad.lambda2: expected a number of at least 0, found NaN"),
-        (|c| c.weight_decay = -1.0, "methods.fedtad.weight_decay: expected a number of at least 0, found -1"),
-        (|c| c.learning_rate = 0.0, "methods.fedtad.learning_rate: expected a number above 0, found 0"),
+        (
+            |c| c.lambda2 = f64::NAN,
+            "methods.fedtad.lambda2: expected a number of at least 0, found NaN",
+        ),
+        (
+            |c| c.weight_decay = -1.0,
+            "methods.fedtad.weight_decay: expected a number of at least 0, found -1",
+        ),
+        (
+            |c| c.learning_rate = 0.0,
+            "methods.fedtad.learning_rate: expected a number above 0, found 0",
+        ),
     ];
     let graph = graph(WORDS);
     let partition = partition(&graph);
     for (change, message) in cases {
         let mut setup = setup("fedtad", &[]);
         change(&mut setup.methods.fedtad);
-        let refused = Federation::<f32>::new(setup, data("fedtad", &graph, &partition)).err().unwrap();
+        let refused =
+            Federation::<f32>::new(setup, data("fedtad", &graph, &partition)).err().unwrap();
         assert_eq!(refused.to_string(), message);
     }
 }
@@ -162,7 +183,10 @@ fn a_server_that_diverges_says_so() {
     let partition = partition(&graph);
     let mut setup = setup("fedtad", &[]);
     setup.methods.fedtad.learning_rate = 1e38;
-    let error = Federation::<f32>::new(setup, data("fedtad", &graph, &partition)).unwrap().run(&mut []).unwrap_err();
+    let error = Federation::<f32>::new(setup, data("fedtad", &graph, &partition))
+        .unwrap()
+        .run(&mut [])
+        .unwrap_err();
     assert_eq!(error.to_string(), "the server diverged in round 1: its model is not finite");
     assert!(!error.advice().is_empty());
 }

@@ -41,7 +41,9 @@ fn apart(a: &Setup, b: &Setup, graph: &Graph, partition: &Partition) -> f64 {
 
 #[test]
 fn fedprox_without_strength_or_with_one_step_is_fedavg() {
-    equal("fedavg", "fedprox", |setup| (setup.methods.fedprox.mu, setup.protocol.epochs) = (0.0, 3));
+    equal("fedavg", "fedprox", |setup| {
+        (setup.methods.fedprox.mu, setup.protocol.epochs) = (0.0, 3)
+    });
     equal("fedavg", "fedprox", |setup| setup.methods.fedprox.mu = 5.0);
     let graph = graph(WORDS);
     let partition = partition(&graph);
@@ -107,7 +109,8 @@ fn scaffold_of_identical_clients_is_fedavg() {
     }
 }
 
-/// With plain SGD, one step and no weight decay, both controls are the client's gradient: the runs are the same.
+/// With plain SGD, one step and no weight decay, both controls are the client's gradient: the runs
+/// are the same.
 #[test]
 fn both_controls_of_scaffold_agree_for_one_step_of_sgd() {
     let graph = graph(WORDS);
@@ -118,10 +121,13 @@ fn both_controls_of_scaffold_agree_for_one_step_of_sgd() {
         (setup.optimizer.optimizer, setup.optimizer.weight_decay) = (OptimizerKind::Sgd, 0.0);
         run::<f64>(&setup, data("scaffold", &graph, &partition)).models.remove(0)
     };
-    assert!(last(scaffold::Control::Gradient).distance(&last(scaffold::Control::Difference)) < 1e-12);
+    assert!(
+        last(scaffold::Control::Gradient).distance(&last(scaffold::Control::Difference)) < 1e-12
+    );
 }
 
-/// q-FFL with q = 0, FedFV that projects nobody, and Fed-PUB that is blind are all the uniform mean.
+/// q-FFL with q = 0, FedFV that projects nobody, and Fed-PUB that is blind are all the uniform
+/// mean.
 #[test]
 fn uniform_means_are_fedavg_of_equal_clients() {
     let graph = graph(WORDS);
@@ -137,7 +143,10 @@ fn uniform_means_are_fedavg_of_equal_clients() {
     qffl.methods.qffl.server_step = qffl::ServerStep::Mean;
     let mean = outcome(&qffl, &graph, &partition).models.remove(0);
     let start = Params::glorot(mean.shapes(), base.seed);
-    assert!(published.distance(&start) < 0.1 * mean.distance(&start), "the published step shrinks under Adam");
+    assert!(
+        published.distance(&start) < 0.1 * mean.distance(&start),
+        "the published step shrinks under Adam"
+    );
     let mut fedfv = setup("fedfv", &[]);
     fedfv.methods.fedfv.alpha = 1.0;
     assert!(apart(&base, &fedfv, &graph, &partition) < 1e-5);
@@ -173,7 +182,8 @@ fn fairfed_without_rate_is_fedavg() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     let (_, rounds) = watch::<f32>(&setup("fairfed", &[]), data("fairfed", &graph, &partition));
-    let weights = |round: &Round| round.clients.iter().map(|c| c.weight.unwrap()).collect::<Vec<_>>();
+    let weights =
+        |round: &Round| round.clients.iter().map(|c| c.weight.unwrap()).collect::<Vec<_>>();
     assert_ne!(weights(&rounds[0]), weights(&rounds[2]), "weights move");
     assert!(rounds.iter().all(|round| round.predictions.is_some() && round.val_accuracy.is_some()));
 }
@@ -199,7 +209,9 @@ fn afl_without_rate_is_the_mean_of_uniform_fedavg() {
     afl.methods.afl.gamma = 0.5;
     let (_, rounds) = watch::<f64>(&afl, data("afl", &graph, &partition));
     let last = &rounds[2].clients;
-    let heaviest = (0..CLIENTS).max_by(|&a, &b| last[a].weight.unwrap().total_cmp(&last[b].weight.unwrap())).unwrap();
+    let heaviest = (0..CLIENTS)
+        .max_by(|&a, &b| last[a].weight.unwrap().total_cmp(&last[b].weight.unwrap()))
+        .unwrap();
     assert!(last[heaviest].weight.unwrap() > 0.25);
 }
 
@@ -213,13 +225,16 @@ fn fedgta_alone_is_local_training() {
     assert_eq!(apart(&setup("fedgta", &[]), &setup("isolated", &[]), &graph, &alone), 0.0);
 }
 
-/// Two clients with the same graph have similarity 1 and the same confidence: both get the plain mean.
+/// Two clients with the same graph have similarity 1 and the same confidence: both get the plain
+/// mean.
 #[test]
 fn fedgta_of_identical_clients_is_their_mean() {
     let graph = graph(WORDS);
     let client = &partition(&graph).client_graphs(&graph)[1];
     let copy = ClientGraph { id: 0, nodes: (0..client.len() as u32).collect(), ..client.clone() };
-    for kind in [fedgta::MomentKind::Origin, fedgta::MomentKind::Central, fedgta::MomentKind::Hybrid] {
+    for kind in
+        [fedgta::MomentKind::Origin, fedgta::MomentKind::Central, fedgta::MomentKind::Hybrid]
+    {
         let last = |name: &str| {
             let mut setup = setup(name, &[]);
             setup.methods.fedgta.moment_kind = kind;
@@ -240,26 +255,36 @@ fn fedproto_without_strength_or_in_its_first_round_is_local_training() {
     assert!(apart(&setup("fedproto", &[]), &setup("isolated", &[]), &graph, &partition) > 1e-5);
 }
 
-/// The client of the second round has classes that the one of the first does not have: nothing has been sent for them, so
-/// that nothing may draw their nodes anywhere, least of all to 0.
+/// The client of the second round has classes that the one of the first does not have: nothing has
+/// been sent for them, so that nothing may draw their nodes anywhere, least of all to 0.
 #[test]
 fn fedproto_draws_nobody_to_a_class_that_was_never_sent() {
     let graph = graph(WORDS);
     let kind = |v: usize| graph.labels().get(v).map_or(0, |y| y / 2);
-    let halves = Partition::new(2, (0..graph.len()).map(kind).collect(), partition(&graph).split().clone()).unwrap();
+    let halves =
+        Partition::new(2, (0..graph.len()).map(kind).collect(), partition(&graph).split().clone())
+            .unwrap();
     let mut proto = setup("fedproto", &[]);
     (proto.protocol.participation, proto.protocol.rounds) = (0.5, 3);
     (proto.methods.fedproto.lambda, proto.seed) = (10.0, 6);
     let isolated = Setup { method: setup("isolated", &[]).method, ..proto.clone() };
-    let [drawn, free] =
-        [&proto, &isolated].map(|setup| watch::<f32>(setup, data(setup.method.name, &graph, &halves)).1);
+    let [drawn, free] = [&proto, &isolated]
+        .map(|setup| watch::<f32>(setup, data(setup.method.name, &graph, &halves)).1);
     let one = |round: &Round| (round.clients[0].client, round.clients[0].loss);
-    assert_ne!(one(&drawn[0]).0, one(&drawn[1]).0, "a seed is needed under which both take part at first");
+    assert_ne!(
+        one(&drawn[0]).0,
+        one(&drawn[1]).0,
+        "a seed is needed under which both take part at first"
+    );
     for (drawn, free) in drawn.iter().zip(&free).take(2) {
         assert_eq!(one(drawn), one(free));
         assert!(drawn.predictions == free.predictions);
     }
-    assert_ne!(one(&drawn[2]), one(&free[2]), "in the third round there are prototypes for everybody");
+    assert_ne!(
+        one(&drawn[2]),
+        one(&free[2]),
+        "in the third round there are prototypes for everybody"
+    );
 }
 
 /// Masks are personal: models are averaged, what is judged differs.
@@ -300,8 +325,9 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Two kinds of clients, who have two classes each: the functional embedding has to tell them apart. A hidden layer after
-/// its ReLU does not (own weight 0.50 to 0.52), since all its cosines are near 1.
+/// Two kinds of clients, who have two classes each: the functional embedding has to tell them
+/// apart. A hidden layer after its ReLU does not (own weight 0.50 to 0.52), since all its cosines
+/// are near 1.
 #[test]
 fn fedpub_gives_different_clients_different_models() {
     let graph = graph(WORDS);
@@ -313,19 +339,29 @@ fn fedpub_gives_different_clients_different_models() {
         (setup.protocol.rounds, setup.model.backbone) = (10, backbone.into());
         let (mut last, data) = (LastTrained::default(), data("fedpub", &graph, &halves));
         let personal = Federation::new(setup, data).unwrap().run(&mut [&mut last]).unwrap().models;
-        let (personal, trained) = (personal.iter().map(flat), last.0.iter().map(flat).collect::<Vec<_>>());
+        let (personal, trained) =
+            (personal.iter().map(flat), last.0.iter().map(flat).collect::<Vec<_>>());
         let own = |(i, personal): (usize, Vec<f64>)| {
             // personal = a·own + (1 − a)·other.
-            let apart: Vec<f64> = trained[i].iter().zip(&trained[1 - i]).map(|(own, other)| own - other).collect();
-            let from_other: Vec<f64> = personal.iter().zip(&trained[1 - i]).map(|(p, other)| p - other).collect();
+            let apart: Vec<f64> =
+                trained[i].iter().zip(&trained[1 - i]).map(|(own, other)| own - other).collect();
+            let from_other: Vec<f64> =
+                personal.iter().zip(&trained[1 - i]).map(|(p, other)| p - other).collect();
             let weight = dot(&from_other, &apart) / dot(&apart, &apart);
-            let mean: Vec<f64> = trained[0].iter().zip(&trained[1]).map(|(a, b)| (a + b) / 2.0).collect();
+            let mean: Vec<f64> =
+                trained[0].iter().zip(&trained[1]).map(|(a, b)| (a + b) / 2.0).collect();
             let moved: Vec<f64> = personal.iter().zip(&mean).map(|(p, mean)| p - mean).collect();
             (weight, (dot(&moved, &moved) / dot(&mean, &mean)).sqrt())
         };
         for (weight, moved) in personal.enumerate().map(own) {
-            assert!(weight > 0.9, "{backbone}: a client's own model has weight {weight}, ½ is uniform");
-            assert!(moved > 0.01, "{backbone}: a personal model is {moved} of the mean's length away from it");
+            assert!(
+                weight > 0.9,
+                "{backbone}: a client's own model has weight {weight}, ½ is uniform"
+            );
+            assert!(
+                moved > 0.01,
+                "{backbone}: a personal model is {moved} of the mean's length away from it"
+            );
         }
     }
 }
@@ -354,7 +390,8 @@ fn settings_out_of_range_are_refused_by_name() {
     for (change, key) in cases {
         let mut setup = setup("fedavg", &[]);
         change(&mut setup);
-        let error = Federation::<f32>::new(setup, data("fedavg", &graph, &partition)).err().unwrap();
+        let error =
+            Federation::<f32>::new(setup, data("fedavg", &graph, &partition)).err().unwrap();
         assert!(error.to_string().starts_with(&format!("{key}: expected ")), "{key}: {error}");
     }
 }

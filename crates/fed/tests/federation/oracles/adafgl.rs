@@ -20,7 +20,8 @@ fn perceptrons(config: &Config) -> [(&'static str, &'static str, Vec<usize>); 4]
     ]
 }
 
-/// Every tensor of a perceptron: its name in the program, its letter and layer in the oracle, and its shape.
+/// Every tensor of a perceptron: its name in the program, its letter and layer in the oracle, and
+/// its shape.
 fn tensors(name: &str, widths: &[usize]) -> Vec<(String, String, TensorShape)> {
     let mut all = Vec::new();
     for (l, width) in (1..).zip(widths.windows(2)) {
@@ -51,7 +52,8 @@ fn drawn(setup: &Setup, client: usize) -> Value {
     let config = &setup.methods.adafgl;
     let all = perceptrons(config);
     let mut out = Map::new();
-    for (purpose, parts) in [("adafgl homophilous", &all[..1]), ("adafgl heterophilous", &all[1..])] {
+    for (purpose, parts) in [("adafgl homophilous", &all[..1]), ("adafgl heterophilous", &all[1..])]
+    {
         let places: Vec<(String, String, TensorShape)> = parts
             .iter()
             .flat_map(|(name, oracle, widths)| {
@@ -64,7 +66,11 @@ fn drawn(setup: &Setup, client: usize) -> Value {
         for ((oracle, letter, _), tensor) in places.iter().zip(params.tensors()) {
             // Slopes start at ¼.
             let slope = || Value::from(0.25);
-            let value = if letter.starts_with('s') { slope() } else { written(letter, &Table::from(tensor)) };
+            let value = if letter.starts_with('s') {
+                slope()
+            } else {
+                written(letter, &Table::from(tensor))
+            };
             out.insert(format!("{oracle}.{letter}"), value);
         }
     }
@@ -82,7 +88,10 @@ fn modules(setup: &Setup, state: &State, client: usize) -> Value {
             continue;
         }
         for (place, letter, _) in tensors(name, &widths) {
-            out.insert(format!("{oracle}.{letter}"), written(&letter, state.after(&[&client, "rule", &place])));
+            out.insert(
+                format!("{oracle}.{letter}"),
+                written(&letter, state.after(&[&client, "rule", &place])),
+            );
         }
     }
     if share < 1.0 {
@@ -93,7 +102,8 @@ fn modules(setup: &Setup, state: &State, client: usize) -> Value {
 }
 
 fn hidden_labels(data: &LocalData<f64>, seed: u64) -> Vec<u32> {
-    let labelled = data.training().iter().map(|&v| (v, data.training_label(v as usize).unwrap())).collect();
+    let labelled =
+        data.training().iter().map(|&v| (v, data.training_label(v as usize).unwrap())).collect();
     halves(labelled, seed, data.id()).1.into_iter().map(|(v, _)| v).collect()
 }
 
@@ -146,7 +156,8 @@ fn case(name: &'static str, graph: &str, setup: &Setup) -> Case {
     Case { name, given, computed }
 }
 
-/// What the program shows of an epoch: one loss, of the modules that are there, and the class of every node.
+/// What the program shows of an epoch: one loss, of the modules that are there, and the class of
+/// every node.
 fn shown(expected: &mut Value, hard: Option<f64>) {
     for client in expected["personal"].as_array_mut().unwrap() {
         let hcs = client["hcs"].as_f64().unwrap();
@@ -160,7 +171,8 @@ fn shown(expected: &mut Value, hard: Option<f64>) {
                 let row = super::numbers(row).unwrap();
                 (0..row.len()).fold(0, |best, c| if row[c] > row[best] { c } else { best })
             };
-            epoch["predicted"] = epoch["output"].as_array().unwrap().iter().map(best).collect::<Vec<_>>().into();
+            epoch["predicted"] =
+                epoch["output"].as_array().unwrap().iter().map(best).collect::<Vec<_>>().into();
         }
     }
 }
@@ -169,7 +181,8 @@ fn shown(expected: &mut Value, hard: Option<f64>) {
 fn adafgl_agrees_with_its_oracle() {
     let mut soft = toy::setup("adafgl", 4);
     soft.optimizer.learning_rate = 0.05;
-    soft.methods.adafgl = Config { hidden: 4, personal_epochs: 3, dropout: 0.0, ..Config::default() };
+    soft.methods.adafgl =
+        Config { hidden: 4, personal_epochs: 3, dropout: 0.0, ..Config::default() };
     let mut hard = soft.clone();
     hard.methods.adafgl = Config {
         combination: Blend::Hard,

@@ -8,11 +8,20 @@ use serde_json::{Map, Value, json};
 
 /// α of a client: numbers per parameter, or one per tensor.
 fn alpha(setup: &Setup, round: &toy::Round, client: usize) -> Value {
-    let names = [("w1", "layer1.weight"), ("b1", "layer1.bias"), ("w2", "layer2.weight"), ("b2", "layer2.bias")];
+    let names = [
+        ("w1", "layer1.weight"),
+        ("b1", "layer1.bias"),
+        ("w2", "layer2.weight"),
+        ("b2", "layer2.bias"),
+    ];
     let kind = setup.methods.fairfgl.alpha;
     let part = |(oracle, name): (&str, &str)| {
         let name = if kind == Alpha::Scalar { "alpha" } else { name };
-        let a = round.state.after(&[&format!("client {client}"), "rule", "mixture", "a", name]).numbers().to_vec();
+        let a = round
+            .state
+            .after(&[&format!("client {client}"), "rule", "mixture", "a", name])
+            .numbers()
+            .to_vec();
         let alpha: Vec<f64> = a.iter().map(|a| 1.0 / (1.0 + (-a).exp())).collect();
         (oracle.to_owned(), if kind == Alpha::Element { alpha.into() } else { alpha[0].into() })
     };
@@ -49,11 +58,13 @@ fn case(name: &'static str, graph: &str, setup: &Setup) -> Case {
         });
         if config.modify > 0.0 {
             // Rows and columns stand before a tensor of a message.
-            seen["expert_means"] = round.state.some_after(&["server", "experts", "tensors", "0"], 3)[2].rows();
+            seen["expert_means"] =
+                round.state.some_after(&["server", "experts", "tensors", "0"], 3)[2].rows();
         }
         // The first round has no history to mix with.
         if config.alpha != Alpha::Off && t > 0 {
-            seen["alpha"] = (0..toy::CLIENTS).map(|k| alpha(setup, round, k)).collect::<Vec<_>>().into();
+            seen["alpha"] =
+                (0..toy::CLIENTS).map(|k| alpha(setup, round, k)).collect::<Vec<_>>().into();
         }
         seen
     };
@@ -71,7 +82,12 @@ fn fairfgl_agrees_with_its_oracle() {
     let few = Config { homophily: 0.25, ..Config::default() };
     let mut sgd = setup(0.08, Config { alpha: Alpha::Scalar, alpha_rate: 0.5, ..few.clone() });
     (sgd.optimizer.optimizer, sgd.optimizer.learning_rate) = (OptimizerKind::Sgd, 0.5);
-    let tensor = Config { alpha: Alpha::Tensor, clusters: Clusters::Components, keep: 0.6, ..Config::default() };
+    let tensor = Config {
+        alpha: Alpha::Tensor,
+        clusters: Clusters::Components,
+        keep: 0.6,
+        ..Config::default()
+    };
     let off = Config {
         alpha: Alpha::Off,
         align: 0.0,
@@ -94,7 +110,12 @@ fn fairfgl_agrees_with_its_oracle() {
             let blank = || json!(vec![0.0; toy::HIDDEN + 1]);
             let rows = round["expert_means"].as_array_mut().unwrap();
             rows.iter_mut().filter(|row| row.is_null()).for_each(|row| *row = blank());
-            for alpha in round["alpha"].as_array_mut().unwrap().iter_mut().flat_map(|a| a.as_object_mut().unwrap()) {
+            for alpha in round["alpha"]
+                .as_array_mut()
+                .unwrap()
+                .iter_mut()
+                .flat_map(|a| a.as_object_mut().unwrap())
+            {
                 *alpha.1 = match super::numbers(alpha.1).unwrap() {
                     one if alpha.1.is_number() => one[0].into(),
                     many => many.into(),

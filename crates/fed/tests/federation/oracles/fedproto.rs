@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 fn case(name: &'static str, graph: &str, setup: &Setup) -> Case {
     let config = &setup.methods.fedproto;
     let rounds = toy::run(setup, toy::data(graph));
-    let present = |round: &toy::Round| round.clients.iter().map(|client| client.client).collect::<Vec<_>>();
+    let present =
+        |round: &toy::Round| round.clients.iter().map(|client| client.client).collect::<Vec<_>>();
     let participants: Vec<Vec<usize>> = rounds.iter().map(present).collect();
     let given = json!({
         "graph": graph,
@@ -55,7 +56,11 @@ fn fedproto_agrees_with_its_oracle() {
             ),
             case("off", "toy", &setup(|s| s.methods.fedproto.lambda = 0.0)),
             // One client a round, the first of which lacks classes that the second has.
-            case("partial", "dense", &setup(|s| (s.protocol.participation, s.protocol.rounds, s.seed) = (0.34, 6, 21))),
+            case(
+                "partial",
+                "dense",
+                &setup(|s| (s.protocol.participation, s.protocol.rounds, s.seed) = (0.34, 6, 21)),
+            ),
         ],
         |expected| last_losses(expected, &[1.0, 1.0]),
     );

@@ -1,4 +1,5 @@
-//! FedSage+: the neighbours that every client generates at the end of both phases, and the rounds on mended graphs.
+//! FedSage+: the neighbours that every client generates at the end of both phases, and the rounds
+//! on mended graphs.
 
 use super::state::Table;
 use super::{Case, clients, judge, last_losses, losses, model, toy};
@@ -26,7 +27,9 @@ fn drawn(setup: &Setup, client: usize) -> Value {
     let seed = key64(setup.seed, "neighgen", &[client as u64]);
     let mut out = Map::new();
     let mut add = |names: &[&str], widths: &[(usize, usize)], seed: u64| {
-        let layer = |&(from, to): &(usize, usize)| [TensorShape::weight("w", from, to), TensorShape::bias("b", to)];
+        let layer = |&(from, to): &(usize, usize)| {
+            [TensorShape::weight("w", from, to), TensorShape::bias("b", to)]
+        };
         let shapes: Vec<TensorShape> = widths.iter().flat_map(layer).collect();
         let params = Params::<f64>::glorot(&shapes, seed);
         for (name, layer) in names.iter().zip(params.tensors().chunks(2)) {
@@ -37,7 +40,13 @@ fn drawn(setup: &Setup, client: usize) -> Value {
     };
     add(
         &["enc.w1 enc.b1", "enc.w2 enc.b2", "deg.w deg.b", "cls.w1 cls.b1", "cls.w2 cls.b2"],
-        &[(toy::FEATURES, hidden), (hidden, latent), (latent, 1), (toy::FEATURES, hidden), (hidden, toy::CLASSES)],
+        &[
+            (toy::FEATURES, hidden),
+            (hidden, latent),
+            (latent, 1),
+            (toy::FEATURES, hidden),
+            (hidden, toy::CLASSES),
+        ],
         seed,
     );
     add(&["gen.w1 gen.b1", "gen.w2 gen.b2"], &[(latent, narrow), (narrow, wide)], !seed);
@@ -66,14 +75,22 @@ fn noise(setup: &Setup, client: usize, pass: usize, remaining: &[u32]) -> Vec<Ve
     remaining.iter().map(of).collect()
 }
 
-/// What client `peer` draws for the nodes that `asker` compares, one after the other; no more than its training nodes.
-fn draws(setup: &Setup, data: &[LocalData<f64>], asker: usize, epoch: usize, peer: usize) -> Vec<Vec<u32>> {
+/// What client `peer` draws for the nodes that `asker` compares, one after the other; no more than
+/// its training nodes.
+fn draws(
+    setup: &Setup,
+    data: &[LocalData<f64>],
+    asker: usize,
+    epoch: usize,
+    peer: usize,
+) -> Vec<Vec<u32>> {
     if asker == peer {
         return Vec::new();
     }
     let adjacency = data[peer].adjacency();
     let able: Vec<usize> = (0..data[peer].len()).filter(|&v| adjacency.degree(v) > 0).collect();
-    let mut stream = Stream::new(setup.seed, "strangers", &[peer as u64, asker as u64, epoch as u64]);
+    let mut stream =
+        Stream::new(setup.seed, "strangers", &[peer as u64, asker as u64, epoch as u64]);
     let mut one = || {
         let neighbours = adjacency.neighbours(able[stream.below(able.len())]);
         let mut draw = || neighbours[stream.below(neighbours.len())];
@@ -85,8 +102,13 @@ fn draws(setup: &Setup, data: &[LocalData<f64>], asker: usize, epoch: usize, pee
 /// Generated neighbours of a client: how many each node has, and their features by node, then slot.
 fn generated(round: &toy::Round, client: usize, nodes: usize) -> Value {
     let place = format!("client {client}");
-    let owners: Vec<usize> =
-        round.state.after(&[&place, "owners of made-up nodes"]).numbers().iter().map(|&v| v as usize).collect();
+    let owners: Vec<usize> = round
+        .state
+        .after(&[&place, "owners of made-up nodes"])
+        .numbers()
+        .iter()
+        .map(|&v| v as usize)
+        .collect();
     let rows = round.state.some_after(&[&place, "owners of made-up nodes"], 1 + owners.len());
     let mut counts = vec![0; nodes];
     owners.iter().for_each(|&v| counts[v] += 1);
@@ -100,13 +122,18 @@ fn generated(round: &toy::Round, client: usize, nodes: usize) -> Value {
 fn case(name: &'static str, graph: &str, setup: &Setup) -> Case {
     let (config, data) = (&setup.methods.fedsage_plus, toy::data(graph));
     let hidden: Vec<Vec<u32>> = data.iter().map(|client| hidden(client, setup)).collect();
-    let remaining = |k: usize| (0..data[k].len() as u32).filter(|v| !hidden[k].contains(v)).collect::<Vec<_>>();
+    let remaining =
+        |k: usize| (0..data[k].len() as u32).filter(|v| !hidden[k].contains(v)).collect::<Vec<_>>();
     let epochs = config.gen_epochs;
     let noises = |first: usize| {
-        let of = |k: usize| (0..epochs).map(|e| noise(setup, k, first + e, &remaining(k))).collect::<Vec<_>>();
+        let of = |k: usize| {
+            (0..epochs).map(|e| noise(setup, k, first + e, &remaining(k))).collect::<Vec<_>>()
+        };
         (0..toy::CLIENTS).map(of).collect::<Vec<_>>()
     };
-    let peers = |k: usize, e: usize| (0..toy::CLIENTS).map(|j| draws(setup, &data, k, e, j)).collect::<Vec<_>>();
+    let peers = |k: usize, e: usize| {
+        (0..toy::CLIENTS).map(|j| draws(setup, &data, k, e, j)).collect::<Vec<_>>()
+    };
     let given = json!({
         "graph": graph,
         "settings": {
@@ -136,7 +163,10 @@ fn case(name: &'static str, graph: &str, setup: &Setup) -> Case {
     let sizes: Vec<usize> = data.iter().map(LocalData::len).collect();
     let rounds = toy::run(setup, data);
     let made: Vec<Value> = (0..toy::CLIENTS).map(|k| generated(&rounds[0], k, sizes[k])).collect();
-    let alive = made.iter().filter(|client| !client["generated_features"].as_array().unwrap().is_empty()).count();
+    let alive = made
+        .iter()
+        .filter(|client| !client["generated_features"].as_array().unwrap().is_empty())
+        .count();
     assert!(config.max_neighbours == 0 || alive > 1, "{alive} clients generate neighbours");
     let computed = |round: &toy::Round| {
         let global = model(&round.state, &["server", "global"]);

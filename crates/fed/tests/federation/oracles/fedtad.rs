@@ -15,7 +15,9 @@ const SMALL: usize = 2000;
 
 /// Where the generator's tensors stand in the program and in the oracle.
 fn names() -> Vec<(String, String)> {
-    let layer = |l: usize| [(format!("layer{l}.weight"), format!("w{l}")), (format!("layer{l}.bias"), format!("b{l}"))];
+    let layer = |l: usize| {
+        [(format!("layer{l}.weight"), format!("w{l}")), (format!("layer{l}.bias"), format!("b{l}"))]
+    };
     std::iter::once(("classes".into(), "embedding".into())).chain((1..=4).flat_map(layer)).collect()
 }
 
@@ -26,15 +28,18 @@ fn written(oracle: &str, table: &Table) -> Value {
 /// The generator before the first round, drawn as the program draws it.
 fn generator(setup: &Setup) -> Value {
     let mut shapes = vec![TensorShape::weight("classes", toy::CLASSES, toy::CLASSES)];
-    let widths = [&[setup.methods.fedtad.noise + toy::CLASSES], &WIDTHS[..], &[toy::FEATURES]].concat();
+    let widths =
+        [&[setup.methods.fedtad.noise + toy::CLASSES], &WIDTHS[..], &[toy::FEATURES]].concat();
     for width in widths.windows(2) {
         shapes.push(TensorShape::weight("weight", width[0], width[1]));
         shapes.push(TensorShape::bias("bias", width[1]));
     }
-    let mut params = Params::<f64>::glorot(&shapes, Stream::new(setup.seed, "fedtad", &[]).next_u64());
+    let mut params =
+        Params::<f64>::glorot(&shapes, Stream::new(setup.seed, "fedtad", &[]).next_u64());
     let mut stream = Stream::new(setup.seed, "fedtad classes", &[]);
     let classes = &mut params.tensors_mut()[0];
-    (0..toy::CLASSES).for_each(|c| classes.row_mut(c).iter_mut().for_each(|x| *x = stream.normal()));
+    (0..toy::CLASSES)
+        .for_each(|c| classes.row_mut(c).iter_mut().for_each(|x| *x = stream.normal()));
     let part = |((_, oracle), tensor): ((String, String), _)| {
         let value = written(&oracle, &Table::from(tensor));
         (oracle, value)
@@ -51,7 +56,8 @@ fn noise(setup: &Setup, round: usize, repetition: usize) -> Vec<Vec<f64>> {
 
 fn case(name: &'static str, graph: &str, setup: &Setup) -> Case {
     let config = &setup.methods.fedtad;
-    let repetitions = |round: usize| (0..config.repetitions).map(|i| noise(setup, round, i)).collect::<Vec<_>>();
+    let repetitions =
+        |round: usize| (0..config.repetitions).map(|i| noise(setup, round, i)).collect::<Vec<_>>();
     let given = json!({
         "graph": graph,
         "settings": {
@@ -75,7 +81,9 @@ fn case(name: &'static str, graph: &str, setup: &Setup) -> Case {
     let rounds = toy::run(setup, toy::data(graph));
     let last = &rounds[rounds.len() - 1].state;
     // A flag that it is there stands before the numbers.
-    let reliability = |k: usize| last.some_after(&["server", "student", "power of beta2", &k.to_string()], 2)[1].flat();
+    let reliability = |k: usize| {
+        last.some_after(&["server", "student", "power of beta2", &k.to_string()], 2)[1].flat()
+    };
     let part = |(name, oracle): (String, String)| {
         let table = last.after(&["server", "generator", "params", &name]);
         (table.numbers().len() <= SMALL).then(|| (oracle.clone(), written(&oracle, table)))
@@ -110,6 +118,10 @@ fn fedtad_agrees_with_its_oracle() {
     let kl = Config { repetitions: 2, distance: Distance::Kl, ..Config::default() };
     let l1 = Config { distance: Distance::L1, lambda1: 0.5, lambda2: 2.0, ..kl.clone() };
     let off = Config { repetitions: 0, ..kl.clone() };
-    let cases = vec![case("kl", "toy", &setup(kl)), case("l1", "dense", &setup(l1)), case("off", "dense", &setup(off))];
+    let cases = vec![
+        case("kl", "toy", &setup(kl)),
+        case("l1", "dense", &setup(l1)),
+        case("off", "dense", &setup(off)),
+    ];
     judge("fedtad", cases, |expected| last_losses(expected, &[1.0]));
 }

@@ -1,8 +1,10 @@
-//! Methods against oracles: independent implementations in Python, written from the formulas (`tests/oracles`).
+//! Methods against oracles: independent implementations in Python, written from the formulas
+//! (`tests/oracles`).
 //!
-//! Everything random is computed by the program: a test draws it once more from the same streams and, on request, writes it
-//! down for the oracle (`BOOSTFGL_ORACLES=write`, see `tests/oracles/README.md`). What the oracle expects then stands in
-//! `tests/oracles/expected`, and every test compares the program's numbers with it after every round.
+//! Everything random is computed by the program: a test draws it once more from the same streams
+//! and, on request, writes it down for the oracle (`BOOSTFGL_ORACLES=write`, see
+//! `tests/oracles/README.md`). What the oracle expects then stands in `tests/oracles/expected`, and
+//! every test compares the program's numbers with it after every round.
 
 mod adafgl;
 mod fairfgl;
@@ -16,7 +18,8 @@ use serde_json::{Map, Value, json};
 use state::State;
 use std::path::PathBuf;
 
-/// Largest difference, relative to the largest number of an array. Sums are made in another order here and there.
+/// Largest difference, relative to the largest number of an array. Sums are made in another order
+/// here and there.
 const TOLERANCE: f64 = 1e-9;
 
 fn folder() -> PathBuf {
@@ -30,8 +33,9 @@ struct Case {
     computed: Value,
 }
 
-/// Compares every case with what its oracle expects, or writes down what the oracle is given. `shown` adds to what is expected
-/// what the program shows of it, such as the sum of the parts of a loss.
+/// Compares every case with what its oracle expects, or writes down what the oracle is given.
+/// `shown` adds to what is expected what the program shows of it, such as the sum of the parts of a
+/// loss.
 fn judge(method: &str, cases: Vec<Case>, shown: impl Fn(&mut Value)) {
     if std::env::var_os("BOOSTFGL_ORACLES").is_some_and(|wish| wish == "write") {
         write(method, "inputs", cases.iter().map(|case| (case.name, &case.given)));
@@ -41,8 +45,13 @@ fn judge(method: &str, cases: Vec<Case>, shown: impl Fn(&mut Value)) {
     let text = std::fs::read_to_string(folder().join(format!("expected/{method}.json"))).unwrap();
     let all: Value = serde_json::from_str(&text).unwrap();
     for case in cases {
-        let mut expected =
-            all["cases"].as_array().unwrap().iter().find(|one| one["name"] == case.name).unwrap().clone();
+        let mut expected = all["cases"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|one| one["name"] == case.name)
+            .unwrap()
+            .clone();
         shown(&mut expected);
         let mut compared = 0;
         compare(&expected, &case.computed, &format!("{method} {}", case.name), &mut compared);
@@ -61,11 +70,14 @@ fn write<'a>(method: &str, kind: &str, cases: impl Iterator<Item = (&'a str, &'a
     std::fs::write(folder().join(format!("{kind}/{method}.json")), all.to_string()).unwrap();
 }
 
-/// Everything that was computed is expected; what is expected and was not computed is not looked at.
+/// Everything that was computed is expected; what is expected and was not computed is not looked
+/// at.
 fn compare(expected: &Value, computed: &Value, place: &str, compared: &mut usize) {
     match computed {
         Value::Object(parts) => {
-            parts.iter().for_each(|(key, part)| compare(&expected[key], part, &format!("{place}.{key}"), compared));
+            parts.iter().for_each(|(key, part)| {
+                compare(&expected[key], part, &format!("{place}.{key}"), compared)
+            });
         }
         Value::Array(parts) if numbers(computed).is_none() => {
             assert_eq!(expected.as_array().map(Vec::len), Some(parts.len()), "{place}: {expected}");
@@ -81,7 +93,10 @@ fn compare(expected: &Value, computed: &Value, place: &str, compared: &mut usize
             assert_eq!(found.len(), expected.len(), "{place}");
             let largest = expected.iter().fold(1e-12, |largest: f64, x| largest.max(x.abs()));
             for (i, (a, b)) in found.iter().zip(&expected).enumerate() {
-                assert!((a - b).abs() <= TOLERANCE * largest, "{place}, number {i}: {a} is not {b}");
+                assert!(
+                    (a - b).abs() <= TOLERANCE * largest,
+                    "{place}, number {i}: {a} is not {b}"
+                );
             }
             *compared += 1;
         }
@@ -91,9 +106,11 @@ fn compare(expected: &Value, computed: &Value, place: &str, compared: &mut usize
 /// All numbers of an array of any depth that holds nothing else.
 fn numbers(value: &Value) -> Option<Vec<f64>> {
     match value {
-        Value::Array(parts) => {
-            parts.iter().map(numbers).collect::<Option<Vec<_>>>().map(|parts| parts.into_iter().flatten().collect())
-        }
+        Value::Array(parts) => parts
+            .iter()
+            .map(numbers)
+            .collect::<Option<Vec<_>>>()
+            .map(|parts| parts.into_iter().flatten().collect()),
         other => other.as_f64().map(|x| vec![x]),
     }
 }
@@ -105,7 +122,12 @@ fn model(state: &State, path: &[&str]) -> Value {
         let matrix = tensor(tensor_name);
         (name.to_owned(), if name.starts_with('b') { matrix.flat() } else { matrix.rows() })
     };
-    let names = [("w1", "layer1.weight"), ("b1", "layer1.bias"), ("w2", "layer2.weight"), ("b2", "layer2.bias")];
+    let names = [
+        ("w1", "layer1.weight"),
+        ("b1", "layer1.bias"),
+        ("w2", "layer2.weight"),
+        ("b2", "layer2.bias"),
+    ];
     Value::Object(names.into_iter().map(part).collect::<Map<_, _>>())
 }
 
@@ -114,14 +136,16 @@ fn clients(state: &State) -> Vec<Value> {
     (0..toy::CLIENTS).map(|k| model(state, &[&format!("client {k}"), "model"])).collect()
 }
 
-/// Adds the loss of every client's last epoch to what is expected of each round: `parts` of it with these strengths.
+/// Adds the loss of every client's last epoch to what is expected of each round: `parts` of it with
+/// these strengths.
 fn last_losses(expected: &mut Value, strengths: &[f64]) {
     for round in expected["rounds"].as_array_mut().unwrap() {
         let last = |epochs: &Value| {
             let parts = numbers(epochs.as_array()?.last()?)?;
             Some(parts.iter().zip(strengths).map(|(part, strength)| part * strength).sum::<f64>())
         };
-        let losses: Vec<Option<f64>> = round["losses"].as_array().unwrap().iter().map(last).collect();
+        let losses: Vec<Option<f64>> =
+            round["losses"].as_array().unwrap().iter().map(last).collect();
         round["last_loss"] = json!(losses);
     }
 }

@@ -1,4 +1,5 @@
-//! What a saved state holds, read without the code that made it: names, and the numbers that follow them.
+//! What a saved state holds, read without the code that made it: names, and the numbers that follow
+//! them.
 
 use boostfgl_fed::Course;
 use boostfgl_nn::{Ledger, Matrix};
@@ -21,7 +22,11 @@ pub(super) struct Table {
 
 impl Table {
     pub(super) fn rows(&self) -> Value {
-        self.numbers.chunks(self.columns.max(1)).map(|row| Value::from(row.to_vec())).collect::<Vec<_>>().into()
+        self.numbers
+            .chunks(self.columns.max(1))
+            .map(|row| Value::from(row.to_vec()))
+            .collect::<Vec<_>>()
+            .into()
     }
 
     pub(super) fn flat(&self) -> Value {
@@ -60,9 +65,13 @@ impl State {
     pub(super) fn some_after(&self, names: &[&str], count: usize) -> Vec<&Table> {
         let mut rest = self.0.iter();
         for name in names {
-            assert!(rest.any(|token| matches!(token, Token::Name(found) if found == name)), "{name} of {names:?}");
+            assert!(
+                rest.any(|token| matches!(token, Token::Name(found) if found == name)),
+                "{name} of {names:?}"
+            );
         }
-        let tables = rest.filter_map(|token| if let Token::Numbers(table) = token { Some(table) } else { None });
+        let tables = rest
+            .filter_map(|token| if let Token::Numbers(table) = token { Some(table) } else { None });
         let found: Vec<&Table> = tables.take(count).collect();
         assert_eq!(found.len(), count, "after {names:?}");
         found

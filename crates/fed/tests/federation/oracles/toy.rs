@@ -21,7 +21,8 @@ fn table(name: &str) -> Vec<Vec<String>> {
     text.lines().skip(1).map(|line| line.split(',').map(str::to_owned).collect()).collect()
 }
 
-/// What the clients of a graph hold. Features are read as f64: f32 could not hold their decimal fractions.
+/// What the clients of a graph hold. Features are read as f64: f32 could not hold their decimal
+/// fractions.
 pub(super) fn data(graph: &str) -> Vec<LocalData<f64>> {
     let nodes = table(&format!("{graph}/nodes.csv"));
     let number = |x: &String| x.parse::<f64>().unwrap();
@@ -34,7 +35,9 @@ pub(super) fn data(graph: &str) -> Vec<LocalData<f64>> {
     let (adjacency, _) = Adjacency::from_edges(nodes.len(), &edges, None, false).unwrap();
     let single = features.iter().map(|x| *x as f32).collect();
     let single = Features::dense(nodes.len(), FEATURES, single).unwrap();
-    let whole = Graph::new(graph, adjacency, single, Labels::from_integers(&labels, CLASSES).unwrap()).unwrap();
+    let whole =
+        Graph::new(graph, adjacency, single, Labels::from_integers(&labels, CLASSES).unwrap())
+            .unwrap();
     let parts = table(&format!("{graph}_partition.csv"));
     let role = |row: &Vec<String>| match &*row[3] {
         "train" => Role::Train,
@@ -42,13 +45,24 @@ pub(super) fn data(graph: &str) -> Vec<LocalData<f64>> {
         _ => Role::Test,
     };
     let assignment = parts.iter().map(|row| row[2].parse().unwrap()).collect();
-    let partition = Partition::new(CLIENTS, assignment, Split::new(parts.iter().map(role).collect())).unwrap();
+    let partition =
+        Partition::new(CLIENTS, assignment, Split::new(parts.iter().map(role).collect())).unwrap();
     let exact = |client: &boostfgl_partition::ClientGraph| {
-        let rows: Vec<f64> =
-            client.nodes.iter().flat_map(|&v| features[v as usize * FEATURES..][..FEATURES].to_vec()).collect();
-        Inputs::with_dense_features(&client.graph, &Matrix::from_rows(client.len(), FEATURES, &rows))
+        let rows: Vec<f64> = client
+            .nodes
+            .iter()
+            .flat_map(|&v| features[v as usize * FEATURES..][..FEATURES].to_vec())
+            .collect();
+        Inputs::with_dense_features(
+            &client.graph,
+            &Matrix::from_rows(client.len(), FEATURES, &rows),
+        )
     };
-    partition.client_graphs(&whole).iter().map(|client| LocalData::with_inputs(client, exact(client))).collect()
+    partition
+        .client_graphs(&whole)
+        .iter()
+        .map(|client| LocalData::with_inputs(client, exact(client)))
+        .collect()
 }
 
 /// The common settings of all cases.
@@ -64,7 +78,8 @@ pub(super) fn setup(method: &str, rounds: usize) -> Setup {
 
 /// The model that everybody starts from.
 pub(super) fn initial(setup: &Setup) -> Params<f64> {
-    let net = Gcn::new(Architecture { inputs: FEATURES, hidden: HIDDEN, classes: CLASSES, layers: 2 });
+    let net =
+        Gcn::new(Architecture { inputs: FEATURES, hidden: HIDDEN, classes: CLASSES, layers: 2 });
     Params::glorot(&Backbone::<f64>::shapes(&net), setup.seed)
 }
 

@@ -10,10 +10,11 @@
 //! | `train_idx`, `val_idx`, `test_idx` | any | the published split, or … |
 //! | `train_masks`, `val_masks`, `test_masks` | k × n | … k published splits; a run of seed s takes number s mod k |
 //!
-//! [`write()`] adds, and [`read`] understands, what published files lack: `name`, `directed` (one number), `edge_weight`
-//! (E), `class_names`, `node_ids`, `group_names` and for each of those, counted from 0, `group_K` (n, the position of the
-//! node's value, −1 for none) and `group_values_K`. Texts are UTF-8 bytes one after the other in `NAME` with the k + 1 boundaries in
-//! `NAME_offsets`. Other arrays, such as `raw_edge_index`, are ignored.
+//! [`write()`] adds, and [`read`] understands, what published files lack: `name`, `directed` (one
+//! number), `edge_weight` (E), `class_names`, `node_ids`, `group_names` and for each of those,
+//! counted from 0, `group_K` (n, the position of the node's value, −1 for none) and
+//! `group_values_K`. Texts are UTF-8 bytes one after the other in `NAME` with the k + 1 boundaries
+//! in `NAME_offsets`. Other arrays, such as `raw_edge_index`, are ignored.
 
 mod write;
 
@@ -27,10 +28,12 @@ use crate::{Adjacency, Error, Features, Graph, GroupColumn, Labels, Result, Role
 
 /// Reads a graph.
 ///
-/// `path` is the file, or a folder that holds it as its only npz or as the one named like the folder.
+/// `path` is the file, or a folder that holds it as its only npz or as the one named like the
+/// folder.
 ///
 /// # Errors
-/// If the file cannot be read, lacks the edges, labels or features, or its arrays do not fit together.
+/// If the file cannot be read, lacks the edges, labels or features, or its arrays do not fit
+/// together.
 pub fn read(path: &Path) -> Result<Graph> {
     let mut npz = Npz::open(&npz_in(path)?)?;
     let labels = labels(&mut npz)?;
@@ -92,13 +95,22 @@ fn features(npz: &mut Npz) -> Result<Features> {
 }
 
 fn no_features(path: &Path) -> Error {
-    Error::malformed(path, "", "node features (`x`, or `x_indptr` and its companions)", "a graph without features")
+    Error::malformed(
+        path,
+        "",
+        "node features (`x`, or `x_indptr` and its companions)",
+        "a graph without features",
+    )
 }
 
 fn adjacency(npz: &mut Npz, nodes: usize) -> Result<Adjacency> {
     let (rows, columns, ends) = npz.matrix::<u32>("edge_index")?;
     if rows != 2 {
-        return Err(npz.wrong_shape("edge_index", "two rows, sources and targets", &[rows, columns]));
+        return Err(npz.wrong_shape(
+            "edge_index",
+            "two rows, sources and targets",
+            &[rows, columns],
+        ));
     }
     let (sources, targets) = ends.split_at(columns);
     let edges: Vec<(u32, u32)> = sources.iter().copied().zip(targets.iter().copied()).collect();
@@ -131,7 +143,8 @@ fn splits(npz: &mut Npz, nodes: usize) -> Result<Vec<Split>> {
     Ok(vec![parts::split(npz.path(), nodes, &lists)?])
 }
 
-/// The splits in `train_masks`, `val_masks` and `test_masks`, one per row; none without such arrays.
+/// The splits in `train_masks`, `val_masks` and `test_masks`, one per row; none without such
+/// arrays.
 ///
 /// Published results on such datasets are averages over all splits.
 pub(super) fn masks(npz: &mut Npz, nodes: usize) -> Result<Vec<Split>> {
@@ -142,13 +155,21 @@ pub(super) fn masks(npz: &mut Npz, nodes: usize) -> Result<Vec<Split>> {
     for (role, name) in MASKS {
         let (rows, columns, values) = npz.matrix::<u8>(name)?;
         if rows == 0 || columns != nodes {
-            return Err(npz.wrong_shape(name, format!("at least one mask of {nodes} nodes"), &[rows, columns]));
+            return Err(npz.wrong_shape(
+                name,
+                format!("at least one mask of {nodes} nodes"),
+                &[rows, columns],
+            ));
         }
         masks.push((role, name, rows, values));
     }
     let count = masks[0].2;
     if let Some((_, name, rows, _)) = masks.iter().find(|(_, _, rows, _)| *rows != count) {
-        return Err(npz.wrong_shape(name, format!("{count} masks, as in train_masks"), &[*rows, nodes]));
+        return Err(npz.wrong_shape(
+            name,
+            format!("{count} masks, as in train_masks"),
+            &[*rows, nodes],
+        ));
     }
     let split = |at: usize| {
         let list = |values: &[u8]| -> Vec<u32> {
@@ -156,16 +177,20 @@ pub(super) fn masks(npz: &mut Npz, nodes: usize) -> Result<Vec<Split>> {
         };
         let lists: Vec<_> = masks
             .iter()
-            .map(|(role, name, _, values)| (*role, format!("row {at} of array {name}"), list(values)))
+            .map(|(role, name, _, values)| {
+                (*role, format!("row {at} of array {name}"), list(values))
+            })
             .collect();
-        let lists: Vec<_> = lists.iter().map(|(role, name, list)| (*role, name.as_str(), &list[..])).collect();
+        let lists: Vec<_> =
+            lists.iter().map(|(role, name, list)| (*role, name.as_str(), &list[..])).collect();
         parts::split(npz.path(), nodes, &lists)
     };
     (0..count).map(split).collect()
 }
 
 /// The arrays that hold several splits.
-const MASKS: [(Role, &str); 3] = [(Role::Train, "train_masks"), (Role::Val, "val_masks"), (Role::Test, "test_masks")];
+const MASKS: [(Role, &str); 3] =
+    [(Role::Train, "train_masks"), (Role::Val, "val_masks"), (Role::Test, "test_masks")];
 
 /// The groupings of the nodes; their sizes are checked when they join the graph.
 fn group_columns(npz: &mut Npz) -> Result<Vec<GroupColumn>> {
@@ -176,7 +201,9 @@ fn group_columns(npz: &mut Npz) -> Result<Vec<GroupColumn>> {
             return Err(Error::malformed(npz.path(), "", format!("an array `{array}`"), "none"));
         };
         let of_node: Vec<i64> = npz.list(&format!("group_{k}"))?;
-        let of_node = of_node.into_iter().map(|value| (value >= 0).then(|| u32::try_from(value).unwrap_or(u32::MAX)));
+        let of_node = of_node
+            .into_iter()
+            .map(|value| (value >= 0).then(|| u32::try_from(value).unwrap_or(u32::MAX)));
         columns.push(GroupColumn { name, values, of_node: of_node.collect() });
     }
     Ok(columns)
@@ -192,10 +219,16 @@ fn strings(npz: &mut Npz, name: &str) -> Result<Option<Vec<String>>> {
     let offsets: Vec<usize> = npz.list(&offsets_name)?;
     let covers = offsets.first() == Some(&0) && offsets.last() == Some(&bytes.len());
     let text = |range: &[usize]| String::from_utf8(bytes.get(range[0]..range[1])?.to_vec()).ok();
-    let texts: Option<Vec<String>> = if covers { offsets.windows(2).map(text).collect() } else { None };
+    let texts: Option<Vec<String>> =
+        if covers { offsets.windows(2).map(text).collect() } else { None };
     let malformed = || {
         let expected = "rising boundaries of UTF-8 texts, from 0 to the number of bytes";
-        Error::malformed(npz.path(), format!(", array {offsets_name}"), expected, "other boundaries or bytes")
+        Error::malformed(
+            npz.path(),
+            format!(", array {offsets_name}"),
+            expected,
+            "other boundaries or bytes",
+        )
     };
     texts.map(Some).ok_or_else(malformed)
 }
@@ -239,7 +272,10 @@ mod tests {
     #[test]
     fn published_arrays_become_a_graph() {
         let graph = published("", |_| None).unwrap();
-        assert_eq!((graph.name(), graph.len(), graph.classes(), graph.adjacency().edges()), ("tiny", 3, 2, 2));
+        assert_eq!(
+            (graph.name(), graph.len(), graph.classes(), graph.adjacency().edges()),
+            ("tiny", 3, 2, 2)
+        );
         assert_eq!(graph.labels().get(2), None);
         assert_eq!(graph.features().non_zeros(), 2);
         assert_eq!(graph.split().unwrap().roles(), [Role::Train, Role::Val, Role::None]);
@@ -249,7 +285,8 @@ mod tests {
     fn every_seed_takes_its_stored_split() {
         let graph = published("", |_| None).unwrap();
         let roles = |seed: u64| graph.split_of_seed(seed).unwrap().roles().to_vec();
-        let (first, second) = (vec![Role::Train, Role::Val, Role::None], vec![Role::Val, Role::Train, Role::None]);
+        let (first, second) =
+            (vec![Role::Train, Role::Val, Role::None], vec![Role::Val, Role::Train, Role::None]);
         assert_eq!([0, 1, 2, 7].map(roles), [first.clone(), second.clone(), first, second]);
         // Written and read again, all of them are there.
         let folder = Folder::new();
@@ -261,22 +298,33 @@ mod tests {
         npz.array("val_masks", &[1, 1], [0u8]).unwrap();
         npz.array("test_masks", &[2, 1], [0u8, 1]).unwrap();
         npz.finish().unwrap();
-        let fewer = masks(&mut Npz::open(&folder.path("fewer.npz")).unwrap(), 1).unwrap_err().to_string();
+        let fewer =
+            masks(&mut Npz::open(&folder.path("fewer.npz")).unwrap(), 1).unwrap_err().to_string();
         assert!(fewer.contains("array val_masks: expected 2 masks, as in train_masks"), "{fewer}");
     }
 
     #[test]
     fn wrong_arrays_are_named() {
-        assert!(reason("edge_index", &[0, 1, 2, 1, 2, 3]).contains("tiny.npz, edge 2: expected node indices below 3"));
+        assert!(
+            reason("edge_index", &[0, 1, 2, 1, 2, 3])
+                .contains("tiny.npz, edge 2: expected node indices below 3")
+        );
         assert!(reason("edge_index", &[0, 1, 2, 1, 2, -1]).contains("array edge_index"));
-        assert!(reason("x_indices", &[1, 2]).contains("arrays x_*: expected column indices below 2, found 2"));
+        assert!(
+            reason("x_indices", &[1, 2])
+                .contains("arrays x_*: expected column indices below 2, found 2")
+        );
         assert!(reason("x_indptr", &[0, 2, 1, 2]).contains("row offsets"));
         assert!(
-            reason("unlabelled_idx", &[3]).contains("array unlabelled_idx: expected node indices below 3, found 3")
+            reason("unlabelled_idx", &[3])
+                .contains("array unlabelled_idx: expected node indices below 3, found 3")
         );
         assert!(reason("y", &[1, 1 << 40, 0]).contains("labels: expected classes below 65536"));
         assert!(reason("x_shape", &[2, 2]).contains("2 rows"));
-        assert!(reason("val_masks", &[1, 1, 0, 0, 0, 0]).contains("array val_masks: expected every node in one role"));
+        assert!(
+            reason("val_masks", &[1, 1, 0, 0, 0, 0])
+                .contains("array val_masks: expected every node in one role")
+        );
         let without = published("y", |_| None).unwrap_err().to_string();
         assert!(without.contains("expected an array `y`, found only edge_index"), "{without}");
         let without = published("x_indptr", |_| None).unwrap_err().to_string();
@@ -304,10 +352,18 @@ mod tests {
             read(&path).map_or_else(|error| error.to_string(), |_| "read".to_owned())
         };
         assert_eq!(said([0, 1], "uv", 1), "read");
-        assert!(said([0, 1], "uu", 1).ends_with("node ids of g: expected every id once, found `u` for nodes 0 and 1"));
+        assert!(
+            said([0, 1], "uu", 1)
+                .ends_with("node ids of g: expected every id once, found `u` for nodes 0 and 1")
+        );
         let sentinel = said([0, 4_294_967_295], "uv", 1);
-        assert!(sentinel.ends_with("label of node 1: expected a class below 2, found 4294967295"), "{sentinel}");
-        assert!(said([0, 1], "uv", 4_294_967_295).contains("expected at most 1048576 feature columns"));
+        assert!(
+            sentinel.ends_with("label of node 1: expected a class below 2, found 4294967295"),
+            "{sentinel}"
+        );
+        assert!(
+            said([0, 1], "uv", 4_294_967_295).contains("expected at most 1048576 feature columns")
+        );
     }
 
     #[test]
@@ -333,8 +389,9 @@ mod tests {
             npz.array("edge_index", &[2, 1], vec![0i64, 1]).unwrap();
             npz.array("y", &[2], vec![0i64, 1]).unwrap();
             npz.array("x", &[2, 1], vec![1f32, 2.0]).unwrap();
-            for (name, text) in
-                [("group_names", "g"), ("group_values_0", "v")].into_iter().take(1 + groups.len().min(1))
+            for (name, text) in [("group_names", "g"), ("group_values_0", "v")]
+                .into_iter()
+                .take(1 + groups.len().min(1))
             {
                 npz.array(name, &[1], text.bytes()).unwrap();
                 npz.array(&format!("{name}_offsets"), &[2], [0u64, 1]).unwrap();
@@ -344,7 +401,9 @@ mod tests {
             read(&path).map_or_else(|error| error.to_string(), |_| "read".to_owned())
         };
         assert_eq!(reason(&[0, -1]), "read");
-        assert!(reason(&[0, 1]).ends_with("g.npz, group column `g`: expected a value below 1, found 1"));
+        assert!(
+            reason(&[0, 1]).ends_with("g.npz, group column `g`: expected a value below 1, found 1")
+        );
         assert!(reason(&[0]).ends_with("expected 2 rows, one per node, found 1"));
         assert!(reason(&[]).ends_with("expected an array `group_values_0`, found none"));
     }

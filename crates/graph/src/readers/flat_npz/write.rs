@@ -8,8 +8,8 @@ use crate::{Adjacency, Error, Features, Graph, GroupColumn, Labels, NodeIds, Res
 
 /// Writes a graph so that [`read`](super::read) gives an equal one.
 ///
-/// The file appears whole or not at all: it is written beside `path` under another name and moved there at the end.
-/// The same graph always gives the same bytes.
+/// The file appears whole or not at all: it is written beside `path` under another name and moved
+/// there at the end. The same graph always gives the same bytes.
 ///
 /// # Errors
 /// If the file cannot be written, or the graph has no features, which the format has no way to say.
@@ -39,7 +39,9 @@ pub fn write(graph: &Graph, path: &Path) -> Result<()> {
 fn write_edges(npz: &mut NpzWriter, adjacency: &Adjacency) -> Result<()> {
     let directed = adjacency.is_directed();
     let arcs: Vec<(u32, u32, usize)> = (0..adjacency.len())
-        .flat_map(|target| adjacency.arc_range(target).map(move |at| (adjacency.indices()[at], target as u32, at)))
+        .flat_map(|target| {
+            adjacency.arc_range(target).map(move |at| (adjacency.indices()[at], target as u32, at))
+        })
         .filter(|(source, target, _)| directed || source < target)
         .collect();
     let ends = arcs.iter().map(|arc| arc.0).chain(arcs.iter().map(|arc| arc.1));
@@ -73,7 +75,9 @@ fn write_labels(npz: &mut NpzWriter, labels: &Labels) -> Result<()> {
 }
 
 fn write_split(npz: &mut NpzWriter, split: &Split) -> Result<()> {
-    for (role, name) in [(Role::Train, "train_idx"), (Role::Val, "val_idx"), (Role::Test, "test_idx")] {
+    for (role, name) in
+        [(Role::Train, "train_idx"), (Role::Val, "val_idx"), (Role::Test, "test_idx")]
+    {
         npz.array(name, &[split.count(role) as u64], split.nodes(role).map(|v| v as u32))?;
     }
     Ok(())
@@ -82,7 +86,9 @@ fn write_split(npz: &mut NpzWriter, split: &Split) -> Result<()> {
 fn write_masks(npz: &mut NpzWriter, splits: &[Split]) -> Result<()> {
     let shape = [splits.len() as u64, splits[0].roles().len() as u64];
     for (role, name) in MASKS {
-        let flags = splits.iter().flat_map(|split| split.roles().iter().map(|found| u8::from(*found == role)));
+        let flags = splits
+            .iter()
+            .flat_map(|split| split.roles().iter().map(|found| u8::from(*found == role)));
         npz.array(name, &shape, flags)?;
     }
     Ok(())
@@ -105,7 +111,11 @@ fn write_strings(npz: &mut NpzWriter, name: &str, texts: &[String]) -> Result<()
         Some(*end)
     });
     let bytes = texts.iter().map(|text| text.len() as u64).sum();
-    npz.array(&format!("{name}_offsets"), &[texts.len() as u64 + 1], std::iter::once(0).chain(ends))?;
+    npz.array(
+        &format!("{name}_offsets"),
+        &[texts.len() as u64 + 1],
+        std::iter::once(0).chain(ends),
+    )?;
     npz.array(name, &[bytes], texts.iter().flat_map(|text| text.bytes()))
 }
 

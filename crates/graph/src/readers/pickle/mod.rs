@@ -1,14 +1,15 @@
 //! Python pickles, read as data and never run.
 //!
-//! A pickle is a program for a small stack machine. In Python that program may import and call anything, which is why
-//! loading a stranger's pickle is dangerous. This machine knows the instructions of protocols 0 to 2, which old
-//! published datasets use, and a fixed list of names ([`objects::Global`]): numpy arrays and types, scipy's CSR
-//! matrix, `defaultdict`, `list`. Each is turned into plain numbers by code in this folder; any other name, such as
-//! `os.system`, ends the reading with an error that says which.
+//! A pickle is a program for a small stack machine. In Python that program may import and call
+//! anything, which is why loading a stranger's pickle is dangerous. This machine knows the
+//! instructions of protocols 0 to 2, which old published datasets use, and a fixed list of names
+//! ([`objects::Global`]): numpy arrays and types, scipy's CSR matrix, `defaultdict`, `list`. Each
+//! is turned into plain numbers by code in this folder; any other name, such as `os.system`, ends
+//! the reading with an error that says which.
 //!
-//! Every instruction takes at least one byte and adds at most a few values, so memory is bounded by a multiple of the
-//! file's length. Values live in one list and refer to each other by position: however deeply a pickle nests or
-//! whether it contains itself, nothing recurses.
+//! Every instruction takes at least one byte and adds at most a few values, so memory is bounded by
+//! a multiple of the file's length. Values live in one list and refer to each other by position:
+//! however deeply a pickle nests or whether it contains itself, nothing recurses.
 
 mod objects;
 
@@ -23,8 +24,8 @@ use crate::{Error, Result};
 /// Reads a file.
 ///
 /// # Errors
-/// If it cannot be read, is cut short or goes on after its end, is no pickle of protocol 0 to 2, or asks for something
-/// outside the list.
+/// If it cannot be read, is cut short or goes on after its end, is no pickle of protocol 0 to 2, or
+/// asks for something outside the list.
 pub(super) fn read(path: &Path) -> Result<Pickle> {
     let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
     let mut machine = Machine {
@@ -36,8 +37,18 @@ pub(super) fn read(path: &Path) -> Result<Pickle> {
         memo: HashMap::new(),
     };
     match machine.run() {
-        Ok(root) => Ok(Pickle { path: path.to_path_buf(), length: bytes.len(), objects: machine.objects, root }),
-        Err(found) => Err(Error::malformed(path, format!(", byte {}", machine.at), "a pickle of plain data", found)),
+        Ok(root) => Ok(Pickle {
+            path: path.to_path_buf(),
+            length: bytes.len(),
+            objects: machine.objects,
+            root,
+        }),
+        Err(found) => Err(Error::malformed(
+            path,
+            format!(", byte {}", machine.at),
+            "a pickle of plain data",
+            found,
+        )),
     }
 }
 
@@ -70,7 +81,11 @@ impl Machine<'_> {
             if code == b'.' {
                 let root = self.pop()?;
                 let rest = self.input.len() - self.at;
-                return if rest == 0 { Ok(root) } else { Err(format!("{rest} bytes after its end")) };
+                return if rest == 0 {
+                    Ok(root)
+                } else {
+                    Err(format!("{rest} bytes after its end"))
+                };
             }
             self.step(code)?;
         }
@@ -101,7 +116,11 @@ impl Machine<'_> {
             b'c' => return self.global(),
             b'R' | 0x81 => return self.call(),
             b'b' => return self.build(),
-            _ => return Err(format!("an instruction outside protocols 0 to 2 or not allowed (0x{code:02x})")),
+            _ => {
+                return Err(format!(
+                    "an instruction outside protocols 0 to 2 or not allowed (0x{code:02x})"
+                ));
+            }
         }
         Ok(())
     }
@@ -121,7 +140,10 @@ impl Machine<'_> {
                 // Protocol 0 writes truth values as these two "integers".
                 "00" => return self.push_value(Value::Bool(false)),
                 "01" => return self.push_value(Value::Bool(true)),
-                text => text.trim_end_matches('L').parse().map_err(|_| "a number that is not an integer")?,
+                text => text
+                    .trim_end_matches('L')
+                    .parse()
+                    .map_err(|_| "a number that is not an integer")?,
             },
         };
         self.push_value(Value::Int(value))
@@ -231,8 +253,9 @@ impl Machine<'_> {
         let module = self.line()?.to_owned();
         let name = self.line()?;
         let global = Global::named(&module, name);
-        let global =
-            global.ok_or_else(|| format!("a call for `{module}.{name}`, which is not on the list of plain data"))?;
+        let global = global.ok_or_else(|| {
+            format!("a call for `{module}.{name}`, which is not on the list of plain data")
+        })?;
         self.push(Object::Global(global));
         Ok(())
     }
@@ -280,7 +303,9 @@ impl Machine<'_> {
 
     fn top_object(&mut self) -> Step<&mut Object> {
         match self.stack.last() {
-            Some(Value::Object(at)) => self.objects.get_mut(*at).ok_or_else(|| "a lost object".into()),
+            Some(Value::Object(at)) => {
+                self.objects.get_mut(*at).ok_or_else(|| "a lost object".into())
+            }
             _ => Err("a stack without an object on top".into()),
         }
     }
@@ -299,13 +324,18 @@ impl Machine<'_> {
     }
 
     fn line_bytes(&mut self) -> Step<&[u8]> {
-        let length = self.input[self.at..].iter().position(|byte| *byte == b'\n').ok_or("the end of the file")?;
+        let length = self.input[self.at..]
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .ok_or("the end of the file")?;
         let line = self.take(length + 1)?;
         Ok(&line[..length])
     }
 
     fn line(&mut self) -> Step<&str> {
-        std::str::from_utf8(self.line_bytes()?).map(str::trim_end).map_err(|_| "bytes that are not text".into())
+        std::str::from_utf8(self.line_bytes()?)
+            .map(str::trim_end)
+            .map_err(|_| "bytes that are not text".into())
     }
 }
 
@@ -367,12 +397,22 @@ mod tests {
 
     #[test]
     fn code_is_refused_by_name() {
-        // What pickle.dumps gives, in protocols 0 and 2, for an object whose __reduce__ is (os.system, ("ls",)).
-        assert!(reason(b"cos\nsystem\np0\n(S'ls'\np1\ntp2\nRp3\n.").contains("`os.system`, which is not on the list"));
-        assert!(reason(b"\x80\x02cposix\nsystem\nq\x00U\x02lsq\x01\x85q\x02Rq\x03.").contains("`posix.system`"));
-        for (module, name) in
-            [("__builtin__", "eval"), ("builtins", "exec"), ("subprocess", "Popen"), ("numpy", "load")]
-        {
+        // What pickle.dumps gives, in protocols 0 and 2, for an object whose __reduce__ is
+        // (os.system, ("ls",)).
+        assert!(
+            reason(b"cos\nsystem\np0\n(S'ls'\np1\ntp2\nRp3\n.")
+                .contains("`os.system`, which is not on the list")
+        );
+        assert!(
+            reason(b"\x80\x02cposix\nsystem\nq\x00U\x02lsq\x01\x85q\x02Rq\x03.")
+                .contains("`posix.system`")
+        );
+        for (module, name) in [
+            ("__builtin__", "eval"),
+            ("builtins", "exec"),
+            ("subprocess", "Popen"),
+            ("numpy", "load"),
+        ] {
             let message = reason(format!("c{module}\n{name}\n.").as_bytes());
             assert!(message.contains(&format!("`{module}.{name}`")), "{message}");
         }
@@ -388,7 +428,10 @@ mod tests {
             ("os.system by reduce", b"\x80\x02cos\nsystem\nU\x02id\x85R."),
             ("nt.system, as Windows names it", b"\x80\x02cnt\nsystem\nU\x03dir\x85R."),
             ("eval", b"c__builtin__\neval\n(S'1'\ntR."),
-            ("getattr, to reach what is hidden", b"cbuiltins\ngetattr\n(cnumpy\nndarray\nS'tofile'\ntR."),
+            (
+                "getattr, to reach what is hidden",
+                b"cbuiltins\ngetattr\n(cnumpy\nndarray\nS'tofile'\ntR.",
+            ),
             ("an import", b"c__builtin__\n__import__\n(S'os'\ntR."),
             ("a name through dots", b"cnumpy\ncore.multiarray.os.system\n(S'id'\ntR."),
             (
@@ -402,12 +445,16 @@ mod tests {
             ),
             ("an instance", b"(S'id'\nios\nsystem\n."),
             ("a class built anew", b"\x80\x02cos\nsystem\n)\x81."),
-            ("a name from the stack, protocol 4", b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x02id\x85R."),
+            (
+                "a name from the stack, protocol 4",
+                b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x02id\x85R.",
+            ),
             ("the registry of extensions", b"\x80\x02\x84\xff\xff\xff\x7f."),
             ("a persistent name", b"U\x02idQ."),
         ];
         for (what, bytes) in attacks {
-            let message = load(bytes).err().unwrap_or_else(|| panic!("{what} was taken")).to_string();
+            let message =
+                load(bytes).err().unwrap_or_else(|| panic!("{what} was taken")).to_string();
             assert!(message.contains("expected a pickle of plain data"), "{what}: {message}");
         }
     }
@@ -430,7 +477,8 @@ mod tests {
         }
         // A far place in the memo takes no more than a near one.
         assert!(load(b"]r\xff\xff\xff\xff.").is_ok());
-        // Ten lists, each of ten times the one before: ten thousand million values, if they were copied.
+        // Ten lists, each of ten times the one before: ten thousand million values, if they were
+        // copied.
         let mut laughs = b"](K\x01K\x01eq\x00".to_vec();
         for level in 0..10u8 {
             laughs.extend(b"0](");
@@ -507,7 +555,8 @@ mod tests {
 
     #[test]
     fn sharing_does_not_multiply_memory() {
-        // A thousand keys that all refer to one list of a thousand nodes: a million neighbours in 5 kB.
+        // A thousand keys that all refer to one list of a thousand nodes: a million neighbours in 5
+        // kB.
         let mut shared = b"}(K\x00](".to_vec();
         shared.extend(b"K\x01".repeat(1000));
         shared.extend(b"eq\x00");
@@ -516,9 +565,12 @@ mod tests {
         let message = load(&shared).unwrap().neighbour_lists().unwrap_err().to_string();
         assert!(message.contains("repeated lists"), "{message}");
         let sides = b"K\x01".repeat(100);
-        let state =
-            [b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\nNNtR(K\x01(", &sides[..], b"tN\x89U\x00tb."]
-                .concat();
+        let state = [
+            b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\nNNtR(K\x01(",
+            &sides[..],
+            b"tN\x89U\x00tb.",
+        ]
+        .concat();
         assert!(reason(&state).contains("shape"));
     }
 
@@ -526,7 +578,9 @@ mod tests {
     fn damage_never_panics() {
         let folder = Folder::new();
         folder.write("g", &pickled_graph(&[(0, &[1, 2]), (1, &[0]), (2, &[0])]));
-        survives_damage(&folder.path("g"), |path| read(path).and_then(|p| p.neighbour_lists()).is_ok());
+        survives_damage(&folder.path("g"), |path| {
+            read(path).and_then(|p| p.neighbour_lists()).is_ok()
+        });
         folder.write("x", &pickled_csr(2, 3, &[0, 1, 2], &[2, 0], &[1.0, 0.5]));
         survives_damage(&folder.path("x"), |path| read(path).and_then(|p| p.csr()).is_ok());
     }

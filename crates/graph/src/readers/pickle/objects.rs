@@ -31,7 +31,9 @@ pub(super) enum Global {
 impl Global {
     pub(super) fn named(module: &str, name: &str) -> Option<Self> {
         Some(match (module, name) {
-            ("numpy.core.multiarray" | "numpy._core.multiarray", "_reconstruct") => Self::Reconstruct,
+            ("numpy.core.multiarray" | "numpy._core.multiarray", "_reconstruct") => {
+                Self::Reconstruct
+            }
             ("numpy", "ndarray") => Self::NdArray,
             ("numpy", "dtype") => Self::DType,
             ("scipy.sparse.csr" | "scipy.sparse._csr", "csr_matrix") => Self::CsrMatrix,
@@ -113,14 +115,18 @@ pub(super) fn call(objects: &[Object], callee: Value, arguments: Value) -> Step<
         (Global::Reconstruct, 3) if given(0) == Some(Global::NdArray) => Ok(Object::Array(None)),
         (Global::DType, 1..=3) => {
             let name = bytes(objects, arguments[0]).and_then(|name| std::str::from_utf8(name).ok());
-            let dtype = name.and_then(DType::parse).ok_or("a number type that is not bool, integer or float")?;
+            let dtype = name
+                .and_then(DType::parse)
+                .ok_or("a number type that is not bool, integer or float")?;
             Ok(Object::DType(dtype))
         }
         (Global::DefaultDict, 0) => Ok(Object::Dict(Vec::new())),
         (Global::DefaultDict, 1) if given(0) == Some(Global::List) => Ok(Object::Dict(Vec::new())),
         (Global::List, 0) => Ok(Object::List(Vec::new())),
         (Global::CsrMatrix, 0) => Ok(Object::Csr(None)),
-        (Global::Reconstructor, 3) if given(0) == Some(Global::CsrMatrix) && given(1) == Some(Global::BaseObject) => {
+        (Global::Reconstructor, 3)
+            if given(0) == Some(Global::CsrMatrix) && given(1) == Some(Global::BaseObject) =>
+        {
             Ok(Object::Csr(None))
         }
         _ => Err(format!("a call of {} with other arguments than plain data have", global.name())),
@@ -129,14 +135,20 @@ pub(super) fn call(objects: &[Object], callee: Value, arguments: Value) -> Step<
 
 /// Fills an object that [`call`] made with its state.
 pub(super) fn build(objects: &mut [Object], target: Value, state: Value) -> Step<()> {
-    let Value::Object(at) = target else { return Err("a state for something that has none".into()) };
+    let Value::Object(at) = target else {
+        return Err("a state for something that has none".into());
+    };
     let filled = match (&objects[at], get(objects, state)) {
-        (Object::DType(dtype), Some(Object::Tuple(fields))) => match fields.get(1).and_then(|f| bytes(objects, *f)) {
-            Some(b"<" | b"|" | b"=") => Object::DType(dtype.ordered(false)),
-            Some(b">") => Object::DType(dtype.ordered(true)),
-            _ => return Err("a number type of unknown byte order".into()),
-        },
-        (Object::Array(None), Some(Object::Tuple(fields))) => Object::Array(Some(array_state(objects, fields)?)),
+        (Object::DType(dtype), Some(Object::Tuple(fields))) => {
+            match fields.get(1).and_then(|f| bytes(objects, *f)) {
+                Some(b"<" | b"|" | b"=") => Object::DType(dtype.ordered(false)),
+                Some(b">") => Object::DType(dtype.ordered(true)),
+                _ => return Err("a number type of unknown byte order".into()),
+            }
+        }
+        (Object::Array(None), Some(Object::Tuple(fields))) => {
+            Object::Array(Some(array_state(objects, fields)?))
+        }
         (Object::Csr(None), Some(Object::Dict(_))) => Object::Csr(Some(state)),
         (other, _) => return Err(format!("a state that does not belong to {}", other.kind())),
     };
@@ -150,11 +162,15 @@ fn array_state(objects: &[Object], fields: &[Value]) -> Step<ArrayState> {
         return Err("an array with another state than numbers have".into());
     };
     let shape = match get(objects, shape) {
-        Some(Object::Tuple(sides)) if sides.len() <= MAX_SIDES => sides.iter().map(|side| side_length(*side)).collect(),
+        Some(Object::Tuple(sides)) if sides.len() <= MAX_SIDES => {
+            sides.iter().map(|side| side_length(*side)).collect()
+        }
         _ => None,
     };
     let shape: Vec<usize> = shape.ok_or("an array without a shape of a few dimensions")?;
-    let Some(Object::DType(dtype)) = get(objects, dtype) else { return Err("an array without a number type".into()) };
+    let Some(Object::DType(dtype)) = get(objects, dtype) else {
+        return Err("an array without a number type".into());
+    };
     let length = bytes(objects, Value::Object(data)).ok_or("an array without bytes")?.len();
     let claimed = shape.iter().try_fold(dtype.size(), |product, &side| product.checked_mul(side));
     if claimed != Some(length) {
@@ -178,10 +194,12 @@ fn bytes(objects: &[Object], value: Value) -> Option<&[u8]> {
     if let Some(Object::Bytes(bytes)) = get(objects, value) { Some(bytes) } else { None }
 }
 
-/// Most dimensions of an array. Shapes can be shared between arrays, so a long one could be copied many times.
+/// Most dimensions of an array. Shapes can be shared between arrays, so a long one could be copied
+/// many times.
 const MAX_SIDES: usize = 8;
 
-/// Longest side of an array that holds nothing: its bytes cannot answer for its sides, and readers allocate by them.
+/// Longest side of an array that holds nothing: its bytes cannot answer for its sides, and readers
+/// allocate by them.
 const MAX_EMPTY_SIDE: usize = 1 << 24;
 
 /// What a pickle held.
@@ -229,7 +247,9 @@ impl Pickle {
             Some(Object::Tuple(sides)) => sides.iter().map(|side| side_length(*side)).collect(),
             _ => None,
         };
-        let Some(&[rows, columns]) = sides.as_deref() else { return Err(self.wrong("two sides", self.kind(shape))) };
+        let Some(&[rows, columns]) = sides.as_deref() else {
+            return Err(self.wrong("two sides", self.kind(shape)));
+        };
         let csr = Csr {
             rows,
             columns,
@@ -250,7 +270,9 @@ impl Pickle {
             return Err(self.wrong("a dictionary from nodes to lists", self.kind(self.root)));
         };
         let node = |value: Value| match value {
-            Value::Int(v) => u32::try_from(v).map_err(|_| self.wrong("a node number", v.to_string())),
+            Value::Int(v) => {
+                u32::try_from(v).map_err(|_| self.wrong("a node number", v.to_string()))
+            }
             other => Err(self.wrong("a node number", self.kind(other))),
         };
         let list = |value: Value| match get(&self.objects, value) {
@@ -260,7 +282,8 @@ impl Pickle {
         let mut total = 0;
         let entry = |&(key, value): &(Value, Value)| {
             let neighbours = list(value)?;
-            // Written out, a neighbour takes at least a byte; only a list that is referred to again takes less.
+            // Written out, a neighbour takes at least a byte; only a list that is referred to again
+            // takes less.
             total += neighbours.len();
             if total > self.length {
                 return Err(self.wrong("a list of neighbours per node", "repeated lists"));
@@ -274,8 +297,11 @@ impl Pickle {
         let Some(Object::Dict(entries)) = get(&self.objects, attributes) else {
             return Err(self.wrong("attributes", self.kind(attributes)));
         };
-        let entry = entries.iter().find(|(key, _)| bytes(&self.objects, *key) == Some(name.as_bytes()));
-        entry.map(|(_, value)| *value).ok_or_else(|| self.wrong(format!("an attribute `{name}`"), "none"))
+        let entry =
+            entries.iter().find(|(key, _)| bytes(&self.objects, *key) == Some(name.as_bytes()));
+        entry
+            .map(|(_, value)| *value)
+            .ok_or_else(|| self.wrong(format!("an attribute `{name}`"), "none"))
     }
 
     fn array<T: Element>(&self, value: Value, what: &str) -> Result<(&[usize], Vec<T>)> {
@@ -285,7 +311,8 @@ impl Pickle {
         let data = bytes(&self.objects, Value::Object(array.data)).unwrap_or_default();
         let number = |bytes: &[u8]| T::from_number(array.dtype.decode(bytes));
         let values: Option<Vec<T>> = data.chunks_exact(array.dtype.size()).map(number).collect();
-        let values = values.ok_or_else(|| self.wrong(format!("{what} made of {}", T::WANTED), "other numbers"))?;
+        let values = values
+            .ok_or_else(|| self.wrong(format!("{what} made of {}", T::WANTED), "other numbers"))?;
         Ok((&array.shape, self.row_major(array, values)))
     }
 
@@ -299,7 +326,8 @@ impl Pickle {
     }
 
     fn kind(&self, value: Value) -> String {
-        get(&self.objects, value).map_or_else(|| format!("{value:?}"), |object| object.kind().to_owned())
+        get(&self.objects, value)
+            .map_or_else(|| format!("{value:?}"), |object| object.kind().to_owned())
     }
 
     fn wrong(&self, expected: impl Into<String>, found: impl Into<String>) -> Error {

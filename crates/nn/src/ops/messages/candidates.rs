@@ -9,8 +9,8 @@ use rayon::prelude::*;
 /// Rows per task.
 const ROWS: usize = 32;
 
-/// Which pairs of nodes are compared, and which of them are alike from the start. The relation must be symmetric, and
-/// every node is a candidate of its own.
+/// Which pairs of nodes are compared, and which of them are alike from the start. The relation must
+/// be symmetric, and every node is a candidate of its own.
 #[derive(Clone, Debug)]
 pub struct Candidates {
     pub(super) order: Vec<u32>,
@@ -36,16 +36,32 @@ impl Candidates {
     ///
     /// # Panics
     /// If there is not one place in the order and one range per row.
-    pub fn within<T: Real>(x: &Matrix<T>, threshold: f64, order: Vec<u32>, ranges: &[(u32, u32)]) -> Self {
-        assert_eq!((order.len(), ranges.len()), (x.rows(), x.rows()), "a place and a range per row");
+    pub fn within<T: Real>(
+        x: &Matrix<T>,
+        threshold: f64,
+        order: Vec<u32>,
+        ranges: &[(u32, u32)],
+    ) -> Self {
+        assert_eq!(
+            (order.len(), ranges.len()),
+            (x.rows(), x.rows()),
+            "a place and a range per row"
+        );
         let ranges: Vec<(u32, u32)> = order.iter().map(|&v| ranges[v as usize]).collect();
         let mut directions = x.clone();
         normalise(&mut directions);
         let lines = lines(&directions, &order);
         let mut alike = Bits::zeros(ranges.iter().map(|(from, to)| *from as usize..*to as usize));
-        let fixed = Fixed { ranges: &ranges, lines: lines.data(), stride: lines.stride(), threshold: T::of(threshold) };
+        let fixed = Fixed {
+            ranges: &ranges,
+            lines: lines.data(),
+            stride: lines.stride(),
+            threshold: T::of(threshold),
+        };
         let mut rows = alike.rows_mut();
-        rows.par_chunks_mut(ROWS).enumerate().for_each(|(c, rows)| messages::alike(fixed, c * ROWS, rows));
+        rows.par_chunks_mut(ROWS)
+            .enumerate()
+            .for_each(|(c, rows)| messages::alike(fixed, c * ROWS, rows));
         let likes = alike.count() - order.len() as u64;
         let mut places = vec![0; order.len()];
         (0..).zip(&order).for_each(|(place, &v)| places[v as usize] = place);
@@ -74,8 +90,13 @@ impl Candidates {
         Stretch { own, first, length, range: self.ranges[own], alike: &self.alike }
     }
 
-    /// Whether any of `own` is alike to any of the places `others`, which start at a multiple of 64.
-    pub(super) fn any_alike(&self, own: std::ops::Range<usize>, others: std::ops::Range<usize>) -> bool {
+    /// Whether any of `own` is alike to any of the places `others`, which start at a multiple of
+    /// 64.
+    pub(super) fn any_alike(
+        &self,
+        own: std::ops::Range<usize>,
+        others: std::ops::Range<usize>,
+    ) -> bool {
         let (from, to) = (others.start / 64, others.end.div_ceil(64));
         own.into_iter().any(|place| {
             let (first, words) = self.alike.row(place);

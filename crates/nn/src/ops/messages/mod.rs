@@ -1,11 +1,13 @@
 //! Learnable message passing with signed weights: y = ½(softmax(pos·e) − softmax(neg·e) + e).
 //!
-//! r = β·1[S > threshold] + (1 − β)·cos(softmax e), zero diagonal, over all pairs of candidates; with m its mean and max its
-//! largest entry, f = (r − m)/(max − m) where r > m, −r/m elsewhere, and 1 on the diagonal; pos = PReLU(f), neg = PReLU(−f).
-//! The gradient goes through r, m, max and the slope of PReLU.
+//! r = β·1[S > threshold] + (1 − β)·cos(softmax e), zero diagonal, over all pairs of candidates;
+//! with m its mean and max its largest entry, f = (r − m)/(max − m) where r > m, −r/m elsewhere,
+//! and 1 on the diagonal; pos = PReLU(f), neg = PReLU(−f). The gradient goes through r, m, max and
+//! the slope of PReLU.
 //!
-//! Only the rows that are asked for are computed, in O(rows · n · C) time and O(n · C) memory, beside the search for max, which looks
-//! at every pair once. m needs no pass over pairs, as Σⱼ⟨uᵢ, uⱼ⟩ = ⟨uᵢ, Σⱼuⱼ⟩, and neither does the gradient that goes through it.
+//! Only the rows that are asked for are computed, in O(rows · n · C) time and O(n · C) memory,
+//! beside the search for max, which looks at every pair once. m needs no pass over pairs, as Σⱼ⟨uᵢ,
+//! uⱼ⟩ = ⟨uᵢ, Σⱼuⱼ⟩, and neither does the gradient that goes through it.
 
 mod candidates;
 mod tiles;
@@ -18,7 +20,8 @@ use crate::{Matrix, Pool, Real, Tape, Var, softmax_rows};
 use tiles::{Gradients, Judged, Pairs, Returned};
 
 impl<'a, T: Real> Tape<'a, T> {
-    /// ½(softmax(pos·e) − softmax(neg·e) + e) with a 1 × 1 `slope` of PReLU: of the nodes `rows` in that order, or of all.
+    /// ½(softmax(pos·e) − softmax(neg·e) + e) with a 1 × 1 `slope` of PReLU: of the nodes `rows` in
+    /// that order, or of all.
     ///
     /// # Panics
     /// If e does not have the shape of what the candidates were made from.
@@ -52,7 +55,18 @@ impl<'a, T: Real> Tape<'a, T> {
         pool.put(by_place);
         sums.iter_mut().for_each(softmax_rows);
         let out = asked.combine(values, &sums, pool);
-        let operation = Messages { e, slope, candidates, asked, directions, judged, lengths, measure, top, sums };
+        let operation = Messages {
+            e,
+            slope,
+            candidates,
+            asked,
+            directions,
+            judged,
+            lengths,
+            measure,
+            top,
+            sums,
+        };
         self.record(&[e, slope], out, operation)
     }
 }
@@ -69,7 +83,8 @@ struct Asked {
 
 impl Asked {
     fn new(candidates: &Candidates, rows: Option<&[u32]>) -> Self {
-        let nodes = rows.map_or_else(|| (0..candidates.order.len() as u32).collect(), <[u32]>::to_vec);
+        let nodes =
+            rows.map_or_else(|| (0..candidates.order.len() as u32).collect(), <[u32]>::to_vec);
         let mut numbers: Vec<u32> = (0..nodes.len() as u32).collect();
         let place = |number: u32| candidates.places[nodes[number as usize] as usize];
         numbers.sort_by_key(|&number| place(number));
@@ -138,7 +153,10 @@ impl<T: Real> Operation<T> for Messages<'_, T> {
         let Returned { to_scale: [_, _, to_slope], to_directions, mut to_e } = back;
         for (i, &place) in self.asked.places.iter().enumerate() {
             let half = T::of(0.5);
-            to_e.row_mut(place as usize).iter_mut().zip(own.row_mut(i)).for_each(|(out, g)| *out += half * *g);
+            to_e.row_mut(place as usize)
+                .iter_mut()
+                .zip(own.row_mut(i))
+                .for_each(|(out, g)| *out += half * *g);
         }
         through_direction(&self.directions, &self.lengths, &to_directions, &mut to_e);
         to.add(self.e, pick(&to_e, &self.candidates.places, pool));
@@ -168,7 +186,8 @@ impl<T: Real> Messages<'_, T> {
         let (i, j) = self.top;
         if i != j {
             for (to, from) in [(i, j), (j, i)] {
-                let pulled = back.to_directions.row_mut(to).iter_mut().zip(self.directions.row(from));
+                let pulled =
+                    back.to_directions.row_mut(to).iter_mut().zip(self.directions.row(from));
                 pulled.for_each(|(g, u)| *g += T::of(share * to_largest) * *u);
             }
         }
@@ -176,7 +195,12 @@ impl<T: Real> Messages<'_, T> {
 }
 
 /// factor · p ⊙ (g − ⟨g, p⟩), row by row.
-fn through_softmax<T: Real>(p: &Matrix<T>, g: &Matrix<T>, factor: f64, pool: &Pool<T>) -> Matrix<T> {
+fn through_softmax<T: Real>(
+    p: &Matrix<T>,
+    g: &Matrix<T>,
+    factor: f64,
+    pool: &Pool<T>,
+) -> Matrix<T> {
     let mut out = pool.take(g.rows(), g.columns());
     for r in 0..out.rows() {
         let (p, g) = (p.row(r), g.row(r));
@@ -191,14 +215,23 @@ fn through_softmax<T: Real>(p: &Matrix<T>, g: &Matrix<T>, factor: f64, pool: &Po
 }
 
 /// Adds to `out` the gradient through u = softmax(e)/‖softmax(e)‖.
-fn through_direction<T: Real>(u: &Matrix<T>, lengths: &[f64], to_u: &Matrix<T>, out: &mut Matrix<T>) {
+fn through_direction<T: Real>(
+    u: &Matrix<T>,
+    lengths: &[f64],
+    to_u: &Matrix<T>,
+    out: &mut Matrix<T>,
+) {
     for (r, length) in lengths.iter().enumerate() {
         let (u, to_u) = (u.row(r), to_u.row(r));
         let along = u.iter().zip(to_u).map(|(u, g)| u.f64() * g.f64()).sum::<f64>();
-        let to_p: Vec<f64> = u.iter().zip(to_u).map(|(u, g)| (g.f64() - u.f64() * along) / length).collect();
+        let to_p: Vec<f64> =
+            u.iter().zip(to_u).map(|(u, g)| (g.f64() - u.f64() * along) / length).collect();
         let mean: f64 = u.iter().zip(&to_p).map(|(u, g)| u.f64() * length * g).sum();
         let pairs = u.iter().zip(&to_p);
-        out.row_mut(r).iter_mut().zip(pairs).for_each(|(out, (u, g))| *out += T::of(u.f64() * length * (g - mean)));
+        out.row_mut(r)
+            .iter_mut()
+            .zip(pairs)
+            .for_each(|(out, (u, g))| *out += T::of(u.f64() * length * (g - mean)));
     }
 }
 

@@ -1,5 +1,5 @@
-//! Passes over all pairs of candidates, a tile at a time: [`TILE`] nodes with [`CHUNK`] places. Similarities are products of
-//! matrices, computed again whenever they are needed.
+//! Passes over all pairs of candidates, a tile at a time: [`TILE`] nodes with [`CHUNK`] places.
+//! Similarities are products of matrices, computed again whenever they are needed.
 
 use super::Candidates;
 use crate::kernels::gemm::{Shape, Target, View, product};
@@ -52,13 +52,20 @@ impl<T: Real> Tile<T> {
     fn pass_back(&self, rows: Range<usize>, x: &Matrix<T>, out: &mut [T]) {
         let shape = Shape { rows: out.len() / x.stride(), columns: x.stride(), depth: rows.len() };
         let target = Target { out, stride: x.stride(), add: true };
-        product(shape, View::rows(&self.0, CHUNK).transposed(), View::of(x).starting_at(rows.start), target);
+        product(
+            shape,
+            View::rows(&self.0, CHUNK).transposed(),
+            View::of(x).starting_at(rows.start),
+            target,
+        );
     }
 }
 
 /// Pieces of a window of places, each starting at a multiple of 64.
 fn chunks(window: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-    (window.start / 64 * 64..window.end).step_by(CHUNK).map(move |first| first..(first + CHUNK).min(window.end))
+    (window.start / 64 * 64..window.end)
+        .step_by(CHUNK)
+        .map(move |first| first..(first + CHUNK).min(window.end))
 }
 
 impl<T: Real> Pairs<'_, T> {
@@ -68,12 +75,15 @@ impl<T: Real> Pairs<'_, T> {
         let mut before = vec![0.0; classes];
         for place in 0..self.directions.rows() {
             let sums = before[place * classes..].to_vec();
-            before.extend(sums.iter().zip(self.directions.row(place)).map(|(sum, u)| sum + u.f64()));
+            before
+                .extend(sums.iter().zip(self.directions.row(place)).map(|(sum, u)| sum + u.f64()));
         }
         let of = |(place, &(from, to)): (usize, &(u32, u32))| {
             let (from, to) = (&before[from as usize * classes..], &before[to as usize * classes..]);
             let own = self.directions.row(place).iter();
-            own.zip(from.iter().zip(to)).map(|(own, (from, to))| to - from - own.f64()).collect::<Vec<_>>()
+            own.zip(from.iter().zip(to))
+                .map(|(own, (from, to))| to - from - own.f64())
+                .collect::<Vec<_>>()
         };
         self.candidates.ranges.iter().enumerate().flat_map(of).collect()
     }
@@ -86,15 +96,20 @@ impl<T: Real> Pairs<'_, T> {
             self.directions.row(place).iter().zip(around).map(|(u, sum)| u.f64() * sum).sum::<f64>()
         };
         let cosines: f64 = around.chunks_exact(classes).enumerate().map(row).sum();
-        (beta * self.candidates.likes as f64 + (1.0 - beta) * cosines) / self.candidates.pairs().max(1) as f64
+        (beta * self.candidates.likes as f64 + (1.0 - beta) * cosines)
+            / self.candidates.pairs().max(1) as f64
     }
 
     /// The largest similarity, and the places of a pair that has it. A pair is looked at once.
     pub(super) fn largest(&self, scale: Scale<'_, T>) -> (T, (usize, usize)) {
         let n = self.directions.rows();
-        let tiles: Vec<Range<usize>> = (0..n).step_by(TILE).map(|first| first..(first + TILE).min(n)).collect();
-        let found: Vec<_> = tiles.into_par_iter().map(|tile| self.largest_of(tile, scale)).collect();
-        found.into_iter().fold((T::ZERO, (0, 0)), |best, next| if next.0 > best.0 { next } else { best })
+        let tiles: Vec<Range<usize>> =
+            (0..n).step_by(TILE).map(|first| first..(first + TILE).min(n)).collect();
+        let found: Vec<_> =
+            tiles.into_par_iter().map(|tile| self.largest_of(tile, scale)).collect();
+        found
+            .into_iter()
+            .fold((T::ZERO, (0, 0)), |best, next| if next.0 > best.0 { next } else { best })
     }
 
     fn largest_of(&self, own: Range<usize>, scale: Scale<'_, T>) -> (T, (usize, usize)) {
@@ -107,7 +122,12 @@ impl<T: Real> Pairs<'_, T> {
             if best.0 > unlike && !self.candidates.any_alike(own.clone(), places.clone()) {
                 continue;
             }
-            tile.fill(View::of(self.directions).starting_at(own.start), own.len(), self.directions, places.clone());
+            tile.fill(
+                View::of(self.directions).starting_at(own.start),
+                own.len(),
+                self.directions,
+                places.clone(),
+            );
             for (r, place) in own.clone().enumerate() {
                 let mut stretch = self.candidates.stretch(place, places.start, places.len());
                 stretch.range.0 = stretch.range.0.max(place as u32 + 1);
@@ -123,7 +143,13 @@ impl<T: Real> Pairs<'_, T> {
     }
 
     /// Σⱼ PReLU(fᵢⱼ)·eⱼ and Σⱼ PReLU(−fᵢⱼ)·eⱼ for those who are judged; both start at 0.
-    pub(super) fn gather(&self, judged: &Judged<'_, T>, scale: Scale<'_, T>, e: &Matrix<T>, out: [&mut Matrix<T>; 2]) {
+    pub(super) fn gather(
+        &self,
+        judged: &Judged<'_, T>,
+        scale: Scale<'_, T>,
+        e: &Matrix<T>,
+        out: [&mut Matrix<T>; 2],
+    ) {
         let stride = e.stride();
         let [positive, negative] = out.map(|out| out.data_mut().par_chunks_mut(TILE * stride));
         let tiles = judged.places.par_chunks(TILE).enumerate().zip(positive.zip(negative));
@@ -133,7 +159,8 @@ impl<T: Real> Pairs<'_, T> {
                 let directions = View::of(judged.directions).starting_at(t * TILE);
                 up.fill(directions, own.len(), self.directions, places.clone());
                 for (r, &place) in own.iter().enumerate() {
-                    let stretch = self.candidates.stretch(place as usize, places.start, places.len());
+                    let stretch =
+                        self.candidates.stretch(place as usize, places.start, places.len());
                     messages::weights(scale, stretch, up.row(r, &places), down.row(r, &places));
                 }
                 up.pass_to(own.len(), e, places.clone(), positive);
@@ -143,7 +170,8 @@ impl<T: Real> Pairs<'_, T> {
     }
 }
 
-/// What goes back: gradients with respect to both sums of those who are judged, and what was summed, by place.
+/// What goes back: gradients with respect to both sums of those who are judged, and what was
+/// summed, by place.
 #[derive(Clone, Copy)]
 pub(super) struct Gradients<'a, T> {
     pub(super) positive: &'a Matrix<T>,
@@ -151,8 +179,8 @@ pub(super) struct Gradients<'a, T> {
     pub(super) e: &'a Matrix<T>,
 }
 
-/// Gradients with respect to the mean, the largest and the slope, and by place to unit vectors and to e. What goes through the mean
-/// and the largest is not in the latter.
+/// Gradients with respect to the mean, the largest and the slope, and by place to unit vectors and
+/// to e. What goes through the mean and the largest is not in the latter.
 pub(super) struct Returned<T> {
     pub(super) to_scale: [f64; 3],
     pub(super) to_directions: Matrix<T>,
@@ -210,9 +238,24 @@ impl<T: Real> Pairs<'_, T> {
             let first = judged_here.start + t * TILE;
             let own = first..first + to_own.len() / stride;
             let [positive, to_positive, to_negative] = &mut tiles;
-            positive.fill(View::of(judged.directions).starting_at(first), own.len(), self.directions, places.clone());
-            to_positive.fill(View::of(gradients.positive).starting_at(first), own.len(), gradients.e, places.clone());
-            to_negative.fill(View::of(gradients.negative).starting_at(first), own.len(), gradients.e, places.clone());
+            positive.fill(
+                View::of(judged.directions).starting_at(first),
+                own.len(),
+                self.directions,
+                places.clone(),
+            );
+            to_positive.fill(
+                View::of(gradients.positive).starting_at(first),
+                own.len(),
+                gradients.e,
+                places.clone(),
+            );
+            to_negative.fill(
+                View::of(gradients.negative).starting_at(first),
+                own.len(),
+                gradients.e,
+                places.clone(),
+            );
             for (r, &place) in judged.places[own.clone()].iter().enumerate() {
                 let row = Back {
                     positive: positive.row(r, &places),

@@ -23,7 +23,11 @@ pub(super) fn version(wall_time: f64) -> Vec<u8> {
 }
 
 /// The curves' values at one step.
-pub(super) fn scalars<'a>(wall_time: f64, step: u64, values: impl IntoIterator<Item = (&'a str, f64)>) -> Vec<u8> {
+pub(super) fn scalars<'a>(
+    wall_time: f64,
+    step: u64,
+    values: impl IntoIterator<Item = (&'a str, f64)>,
+) -> Vec<u8> {
     let mut summary = Vec::new();
     for (tag, number) in values {
         let mut value = Vec::new();
@@ -85,7 +89,10 @@ mod tests {
 
     #[test]
     fn events_byte_by_byte() {
-        assert_eq!(version(0.0), [&[9, 0, 0, 0, 0, 0, 0, 0, 0, 0x1a, 13][..], b"brain.Event:2"].concat());
+        assert_eq!(
+            version(0.0),
+            [&[9, 0, 0, 0, 0, 0, 0, 0, 0, 0x1a, 13][..], b"brain.Event:2"].concat()
+        );
         let event = scalars(1.0, 2, [("a", 0.5)]);
         let value = [0x0a, 1, b'a', 0x15, 0, 0, 0, 0x3f];
         let summary = [&[0x2a, 10, 0x0a, 8][..], &value].concat();

@@ -13,8 +13,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-/// Programs look for `tfevents`; the usual time is left out of the name, so that a second export replaces the first
-/// instead of drawing every curve twice.
+/// Programs look for `tfevents`; the usual time is left out of the name, so that a second export
+/// replaces the first instead of drawing every curve twice.
 const NAME: &str = "events.out.tfevents.0000000000.boostfgl";
 
 /// Writes `RUN/seedN/` under `to`.
@@ -28,7 +28,8 @@ pub(super) fn write(runs: &[Run<'_>], to: &Path) -> Result<Vec<PathBuf>> {
             let folder = folder.join(format!("seed{seed}"));
             boostfgl_disk::create_dir_all(&folder)?;
             let path = folder.join(NAME);
-            let of_seed = rounds::of(run).zip(times.iter().copied()).filter(|(round, _)| round.seed == seed);
+            let of_seed =
+                rounds::of(run).zip(times.iter().copied()).filter(|(round, _)| round.seed == seed);
             let mut file = AtomicFile::create(&path)?;
             events(&mut file, of_seed).map_err(|source| Error::io(&path, source))?;
             file.finish()?;
@@ -43,11 +44,14 @@ pub(super) fn write_courses(all: &[Named<'_>], to: &Path) -> Result<Vec<PathBuf>
     let mut written = Vec::new();
     let mut places = Places::default();
     for (of, dataset, method, seed, points) in courses(all) {
-        let folder = [&of.name, dataset, method].into_iter().fold(to.to_path_buf(), |at, name| places.below(&at, name));
+        let folder = [&of.name, dataset, method]
+            .into_iter()
+            .fold(to.to_path_buf(), |at, name| places.below(&at, name));
         let folder = folder.join(format!("seed{seed}"));
         boostfgl_disk::create_dir_all(&folder)?;
         let path = folder.join(NAME);
-        // When a round ended is not known: all have the time of the comparison, so that the same folder gives the same bytes.
+        // When a round ended is not known: all have the time of the comparison, so that the same
+        // folder gives the same bytes.
         let time = seconds(&of.view.path.join(Comparison::FILE));
         let mut file = AtomicFile::create(&path)?;
         let events = points.iter().map(|point| (point.round as u64, of_point(point), time));
@@ -86,7 +90,10 @@ fn of_point(point: &Point) -> Vec<(String, f64)> {
 }
 
 /// The version, then one event per round.
-fn events<'a>(file: &mut impl io::Write, rounds: impl Iterator<Item = (&'a Round, f64)>) -> io::Result<()> {
+fn events<'a>(
+    file: &mut impl io::Write,
+    rounds: impl Iterator<Item = (&'a Round, f64)>,
+) -> io::Result<()> {
     events_of(file, rounds.map(|(round, time)| (round.round as u64, scalars(round), time)))
 }
 
@@ -124,8 +131,8 @@ fn scalars(round: &Round) -> Vec<(String, f64)> {
     all
 }
 
-/// When each round ended, as seconds since 1970. The file was last written when the last one did; earlier ones lie back by
-/// what the rounds between took. So the same folder gives the same bytes.
+/// When each round ended, as seconds since 1970. The file was last written when the last one did;
+/// earlier ones lie back by what the rounds between took. So the same folder gives the same bytes.
 fn wall_times(run: &Run<'_>) -> Vec<f64> {
     let end = run.view.rounds.as_ref().map_or(0.0, |rounds| seconds(rounds.path()));
     let total: f64 = rounds::of(run).map(|round| round.seconds).sum();
@@ -140,7 +147,9 @@ fn wall_times(run: &Run<'_>) -> Vec<f64> {
 /// When a file was last written, as seconds since 1970; 0 if that is not known.
 fn seconds(path: &Path) -> f64 {
     let changed = path.metadata().and_then(|file| file.modified()).ok();
-    changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).map_or(0.0, |since| since.as_secs_f64())
+    changed
+        .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
+        .map_or(0.0, |since| since.as_secs_f64())
 }
 
 /// A name that is one folder here and elsewhere, and no other run's.

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-/// CRC-32C, turned and shifted: the format stores checksums of data that may themselves hold checksums.
+/// CRC-32C, turned and shifted: the format stores checksums of data that may themselves hold
+/// checksums.
 pub(super) fn masked(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
 }
