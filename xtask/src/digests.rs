@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::listed::Listed;
 use crate::project::{RealData, root, target};
-use crate::torture::program::{Program, digest};
+use crate::stress::program::{Program, digest};
 
 /// Runs every recorded case and compares its digest.
 #[derive(clap::Args)]

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::torture::program::Program;
+use crate::stress::program::Program;
 
 /// What `boostfgl methods` lists.
 pub(crate) struct Listed {

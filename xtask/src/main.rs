@@ -15,9 +15,9 @@ mod needs;
 mod project;
 mod readers;
 mod shell;
+mod stress;
 mod test;
 mod tool;
-mod torture;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Test(args) => test::run(&args),
         Command::Bench(bench) => bench::run(&bench),
-        Command::Torture(args) => torture::run(&args),
+        Command::Stress(args) => stress::run(&args),
         Command::Digests(args) => digests::run(&args),
         Command::Fuzz(args) => fuzz::run_all(&args),
         Command::Deny(args) => deny::run_all(&args),
@@ -57,7 +57,8 @@ enum Command {
     /// documentation.
     Test(test::Args),
     /// Kills, interrupts and starves the program, and prints what came of it.
-    Torture(torture::Args),
+    #[command(alias = "torture")]
+    Stress(stress::Args),
     /// Measures the program against something else.
     #[command(subcommand)]
     Bench(bench::Bench),

@@ -96,7 +96,7 @@ fn steps(
     // After the tests, which build the program.
     steps.extend(browser.command().map(|command| Step { name: "browser", command }));
     if !fast {
-        steps.push(tested("torture", &["xtask", "torture", "--short"]));
+        steps.push(tested("stress", &["xtask", "stress", "--short"]));
     }
     if nextest && !fast {
         steps.push(tested("doc tests", &["test", "--workspace", "--doc"]));
@@ -139,7 +139,7 @@ mod tests {
                 "cargo xtask deny --licences",
                 "cargo clippy --workspace --all-targets -- -D warnings",
                 "PROPTEST_RNG_SEED=20260711 cargo nextest run --workspace",
-                "PROPTEST_RNG_SEED=20260711 cargo xtask torture --short",
+                "PROPTEST_RNG_SEED=20260711 cargo xtask stress --short",
                 "PROPTEST_RNG_SEED=20260711 cargo test --workspace --doc",
                 "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps",
             ]

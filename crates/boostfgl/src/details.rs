@@ -1,6 +1,6 @@
 //! What is known of the run of one seed besides its metrics, and what is wrong with it.
 
-use crate::judge::Judge;
+use crate::evaluator::Evaluator;
 use crate::{Experiment, Result};
 use boostfgl_fairness::warnings::{self, ClientGuess};
 use boostfgl_fairness::{Confusion, Percent, Warning, WarningKind};
@@ -14,7 +14,7 @@ use boostfgl_report::{
 /// The details of a seed that is trained.
 pub(crate) fn details(
     experiment: &Experiment,
-    judge: &Judge<'_>,
+    judge: &Evaluator<'_>,
     partition: &Partition,
     outcome: &Outcome<f32>,
     seed: u64,
@@ -37,7 +37,7 @@ pub(crate) fn details(
     })
 }
 
-fn round_scores(judge: &Judge<'_>, snapshot: &Snapshot) -> Result<RoundScores> {
+fn round_scores(judge: &Evaluator<'_>, snapshot: &Snapshot) -> Result<RoundScores> {
     let scores = judge.evaluate(&snapshot.predictions)?.scores.percent();
     let val_accuracy = snapshot.val_accuracy.map(|accuracy| 100.0 * accuracy);
     Ok(RoundScores { round: snapshot.round, val_accuracy, scores: Percent(scores.0) })
@@ -57,7 +57,7 @@ fn split(experiment: &Experiment, partition: &Partition, seed: u64) -> Result<Sp
     Ok(SplitUsed { source, stored, train, val, test })
 }
 
-fn minority(graph: &Graph, judge: &Judge<'_>) -> MinorityUsed {
+fn minority(graph: &Graph, judge: &Evaluator<'_>) -> MinorityUsed {
     let classes: Vec<usize> =
         (0..graph.classes()).filter(|&class| judge.minority[class] == Some(true)).collect();
     let test =
@@ -72,7 +72,7 @@ fn minority(graph: &Graph, judge: &Judge<'_>) -> MinorityUsed {
 /// Everything that must not look like a success.
 fn find_warnings(
     experiment: &Experiment,
-    judge: &Judge<'_>,
+    judge: &Evaluator<'_>,
     partition: &Partition,
     outcome: &Outcome<f32>,
     seed: u64,

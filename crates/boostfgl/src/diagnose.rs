@@ -18,7 +18,7 @@ use boostfgl_fairness::{Facts, FrameMetric, Grouping, MetricFrame};
 use boostfgl_graph::groups::Groups;
 use boostfgl_graph::{Graph, Role, readers};
 use boostfgl_partition::Partition;
-use boostfgl_report::{Course, Diagnoses, RunFolder, SeedDiagnosis, Summary};
+use boostfgl_report::{Diagnoses, GroupCurves, RunFolder, SeedDiagnosis, Summary};
 use course::Watch;
 use std::path::Path;
 
@@ -54,7 +54,7 @@ pub struct Answer {
     /// Every metric on every grouping, grouping by grouping.
     pub frames: Vec<SeedFrames>,
     /// The same round by round, if that was asked for; without a bootstrap.
-    pub courses: Vec<Course>,
+    pub courses: Vec<GroupCurves>,
 }
 
 impl Inquiry {

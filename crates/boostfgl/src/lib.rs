@@ -29,13 +29,13 @@ pub mod data;
 mod details;
 pub mod diagnose;
 mod error;
+mod evaluator;
 mod experiment;
 pub mod fingerprint;
 pub mod frame;
 pub mod grid;
 #[cfg(feature = "fetch")]
 mod http;
-mod judge;
 pub mod memory;
 mod process;
 mod record;

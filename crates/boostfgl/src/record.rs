@@ -235,7 +235,7 @@ fn report(folder: &RunFolder, summary: Option<&Summary>) -> boostfgl_report::Res
         |name: &str| std::fs::metadata(folder.file(name)).is_ok_and(|file| file.len() > MOST_READ);
     let depth = match (large(RunFolder::ROUNDS), large(RunFolder::PREDICTIONS)) {
         (true, _) => Depth::Glance,
-        (false, true) => Depth::Course,
+        (false, true) => Depth::Rounds,
         (false, false) => Depth::Whole,
     };
     let mut view = RunView::read(folder.path(), depth)?;

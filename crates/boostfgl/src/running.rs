@@ -4,15 +4,15 @@ use crate::checkpoint::{
     FinishedSeed, Keeper, Keeping, Position, Recorded, Running, Saved, Spent, is_stopped,
 };
 use crate::details::details;
+use crate::evaluator::Evaluator;
 use crate::experiment::{Experiment, Progress, Refused, Run, SeedRun};
-use crate::judge::Judge;
 use crate::process::{self, Meter};
 use crate::record::{Recorder, refusal};
 use crate::{Error, Result};
 use boostfgl_fairness::Percent;
 use boostfgl_fairness::diagnostics::{Diagnosis, Diagnostician};
-use boostfgl_fed::{Course, Observer, Outcome, RoundRecord};
-use boostfgl_nn::Ledger;
+use boostfgl_fed::{Observer, Outcome, RoundRecord, Training};
+use boostfgl_nn::StateVisitor;
 use boostfgl_partition::Partition;
 use boostfgl_report::{RunFolder, RunTotals, SeedSummary, Summary};
 use std::collections::BTreeMap;
@@ -175,7 +175,7 @@ impl Experiment {
         refused: Vec<Refused>,
     ) -> Result<SeedRun> {
         let partition = Arc::new(self.partition(seed)?);
-        let judge = Judge::new(self, &partition)?;
+        let judge = Evaluator::new(self, &partition)?;
         let evaluation = judge.evaluate(&outcome.predictions)?;
         let (groups, digest) = (judge.groups, digest(&outcome));
         Ok(SeedRun { seed, partition, groups, outcome, evaluation, digest, diagnosis, refused })
@@ -259,7 +259,7 @@ impl Runner<'_, '_> {
         running: Option<Running>,
     ) -> Result<FinishedSeed> {
         let experiment = self.experiment;
-        let judge = Judge::new(experiment, &partition)?;
+        let judge = Evaluator::new(experiment, &partition)?;
         self.progress.divided(seed, &partition, &judge.groups);
         let federation = experiment.federation(seed, &partition)?;
         let training = Meter::start();
@@ -319,7 +319,7 @@ impl Runner<'_, '_> {
         &mut self,
         spent: impl FnOnce() -> Spent,
         refused: &[Refused],
-        course: &mut Course<f32>,
+        course: &mut Training<f32>,
         diagnostician: &mut Diagnostician<'_, f32>,
     ) -> Result<()> {
         let Some(files) = self.files.as_mut() else { return Ok(()) };
@@ -334,9 +334,9 @@ impl Runner<'_, '_> {
             spent: spent(),
             refused,
         };
-        files.keeper.save(at, course.done(), |ledger| {
-            course.keep(ledger)?;
-            diagnostician.keep(ledger)
+        files.keeper.save(at, course.done(), |visitor| {
+            course.visit(visitor)?;
+            diagnostician.visit(visitor)
         })
     }
 }
@@ -380,7 +380,7 @@ fn conclude(
 /// A federation's observer that passes everything on and keeps the first failure.
 struct Told<'a, 'b, 'r> {
     seed: u64,
-    judge: &'a Judge<'a>,
+    judge: &'a Evaluator<'a>,
     runner: &'a mut Runner<'b, 'r>,
     failed: Option<Error>,
     refused: Vec<Refused>,
@@ -393,18 +393,18 @@ impl Told<'_, '_, '_> {
         federation: boostfgl_fed::Federation<f32>,
         running: Running,
         diagnostician: &mut Diagnostician<'_, f32>,
-    ) -> Result<Course<f32>> {
+    ) -> Result<Training<f32>> {
         let Running { course: state, path, .. } = running;
-        let mut ledger = Ledger::restoring(&state);
+        let mut visitor = StateVisitor::restoring(&state);
         let malformed = |reason: String| boostfgl_report::Error::malformed(&path, reason);
-        let course = federation.resume(&mut ledger, &mut [self, diagnostician]).map_err(
+        let course = federation.resume(&mut visitor, &mut [self, diagnostician]).map_err(
             |error| match error {
                 boostfgl_fed::Error::Network(state) => Error::from(malformed(state.to_string())),
                 other => other.into(),
             },
         )?;
-        diagnostician.keep(&mut ledger).map_err(|error| malformed(error.to_string()))?;
-        match ledger.unread() {
+        diagnostician.visit(&mut visitor).map_err(|error| malformed(error.to_string()))?;
+        match visitor.unread() {
             0 => Ok(course),
             rest => Err(malformed(format!("expected nothing more, found {rest} bytes")).into()),
         }

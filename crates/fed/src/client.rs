@@ -3,21 +3,21 @@
 use crate::Result;
 use crate::boost::model::{Config as ModelBoostConfig, GapMinority};
 use crate::boost::{Boost, BoostConfig, Difficulty, NodeBoost, Summary, TopologyBoost};
+use crate::client_rule::{ClientContext, ClientRule, Memory, Upload, positions};
 use crate::config::{ClientWeight, LossReduction, Optimizer as OptimizerConfig, OptimizerState};
 use crate::local_data::LocalData;
 use crate::noise::Occasion;
-use crate::rule::{ClientRule, Desk, Memory, Upload, positions};
 use crate::wire::Message;
 use boostfgl_graph::groups::minority_classes;
 use boostfgl_nn::backbones::{Backbone, Pass, Supervised};
 use boostfgl_nn::optim::Optimizer;
 use boostfgl_nn::{
-    Ledger, Matrix, Params, Pool, Propagation, Reach, Real, View, WeightedLoss, softmax_rows,
+    Matrix, Params, Pool, Propagation, Reach, Real, StateVisitor, View, WeightedLoss, softmax_rows,
 };
 use std::sync::Arc;
 
-/// What every client of a run is told.
-pub(crate) struct Instructions<'a> {
+/// What every client of a run is settings.
+pub(crate) struct ClientSettings<'a> {
     pub(crate) seed: u64,
     pub(crate) rounds: usize,
     pub(crate) epochs: usize,
@@ -94,19 +94,19 @@ impl<T: Real> Client<T> {
         rule: Box<dyn ClientRule<T>>,
         backbone: &dyn Backbone<T>,
         initial: &Params<T>,
-        told: &Instructions<'_>,
+        settings: &ClientSettings<'_>,
         global_counts: &[usize],
     ) -> Self {
-        let on = |boost: Boost| told.boosts.contains(&boost);
+        let on = |boost: Boost| settings.boosts.contains(&boost);
         let plan = backbone.plan();
         data.set_operator(plan.operator);
         let labels =
             data.training.iter().filter_map(|&v| data.training_label[v as usize]).collect();
-        let topology =
-            on(Boost::Topology).then(|| TopologyBoost::new(&told.boost.topology).on_own(data.own));
+        let topology = on(Boost::Topology)
+            .then(|| TopologyBoost::new(&settings.boost.topology).on_own(data.own));
         let scores = on(Boost::Node) || on(Boost::Topology) || on(Boost::Model);
         // Noise is measured by the messages of all nodes, whoever is trained on.
-        let reach = if told.message_noise > 0.0 { Reach::Everything } else { rule.reach() };
+        let reach = if settings.message_noise > 0.0 { Reach::Everything } else { rule.reach() };
         let training = View::reaching(&data.inputs, data.training.clone(), reach, plan);
         Self {
             rows: (training.nodes() != data.training)
@@ -114,15 +114,15 @@ impl<T: Real> Client<T> {
             training,
             whole: View::whole(&data.inputs, plan),
             boosted_whole: topology.is_some().then(|| View::whole(&data.inputs, plan)),
-            loss: WeightedLoss::new(labels, told.loss.into()),
-            optimizer: told.optimizer.build(),
+            loss: WeightedLoss::new(labels, settings.loss.into()),
+            optimizer: settings.optimizer.build(),
             local: initial.clone(),
             origin: None,
-            difficulty: scores.then(|| Difficulty::new(data.len(), told.boost.node.mu)),
-            node: on(Boost::Node).then(|| NodeBoost::new(&told.boost.node)),
+            difficulty: scores.then(|| Difficulty::new(data.len(), settings.boost.node.mu)),
+            node: on(Boost::Node).then(|| NodeBoost::new(&settings.boost.node)),
             topology,
             summarises: on(Boost::Model),
-            minority: gap_minority(&told.boost.model, &data, global_counts),
+            minority: gap_minority(&settings.boost.model, &data, global_counts),
             known: None,
             node_weights: None,
             inspected: false,
@@ -175,7 +175,7 @@ impl<T: Real> Client<T> {
     pub(crate) fn recover(&mut self, given: Option<&Params<T>>, afresh: bool) {
         let Self { local, origin, optimizer, training, rule, .. } = self;
         given.or(origin.as_ref()).into_iter().for_each(|start| local.copy_from(start));
-        training.remember(None);
+        training.cache_product(None);
         rule.refused(afresh);
         if afresh {
             optimizer.reset();
@@ -195,15 +195,15 @@ impl<T: Real> Client<T> {
         self.rule.exchanges()
     }
 
-    /// Lets the rule work at its desk before the first round.
+    /// Lets the rule work at its context before the first round.
     pub(crate) fn prepare<R>(
         &mut self,
         backbone: &dyn Backbone<T>,
-        told: &Instructions<'_>,
+        settings: &ClientSettings<'_>,
         pool: &Pool<T>,
-        work: impl FnOnce(&mut dyn ClientRule<T>, &Desk<'_, T>) -> R,
+        work: impl FnOnce(&mut dyn ClientRule<T>, &ClientContext<'_, T>) -> R,
     ) -> R {
-        let desk = Desk {
+        let context = ClientContext {
             data: &self.data,
             backbone,
             training: &self.training,
@@ -211,13 +211,13 @@ impl<T: Real> Client<T> {
             loss: &self.loss,
             rows: self.rows.as_deref(),
             pool,
-            told,
+            settings,
             start: &self.local,
             seen: None,
-            recalls: false,
+            cached: false,
             rounds_done: 0,
         };
-        work(&mut *self.rule, &desk)
+        work(&mut *self.rule, &context)
     }
 
     /// Takes over another graph, whose first nodes are those of the old one.
@@ -225,80 +225,82 @@ impl<T: Real> Client<T> {
         self,
         data: LocalData<T>,
         backbone: &dyn Backbone<T>,
-        told: &Instructions<'_>,
+        settings: &ClientSettings<'_>,
         global_counts: &[usize],
     ) -> Self {
-        Self::new(data, self.rule, backbone, &self.local, told, global_counts)
+        Self::new(data, self.rule, backbone, &self.local, settings, global_counts)
     }
 
     /// Takes down the nodes that a method made up, or makes them again.
-    pub(crate) fn keep_graph(
+    pub(crate) fn visit_graph(
         self,
         backbone: &dyn Backbone<T>,
-        told: &Instructions<'_>,
+        settings: &ClientSettings<'_>,
         global_counts: &[usize],
-        ledger: &mut Ledger<'_>,
+        visitor: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<Self> {
         let mut owners = self.data.owners();
-        ledger.keep("owners of made-up nodes", &mut owners)?;
+        visitor.visit("owners of made-up nodes", &mut owners)?;
         let (width, own) = (self.data.width(), self.data.own);
-        if !ledger.restores() {
+        if !visitor.restores() {
             // Row by row: all of them together may be larger than everything else.
             let mut row = vec![T::ZERO; width];
             for v in own..self.data.len() {
                 self.data.inputs.write_row(v, &mut row);
-                ledger.keep("features", &mut row[..])?;
+                visitor.visit("features", &mut row[..])?;
             }
             return Ok(self);
         }
-        let room = ledger.unread() / size_of::<T>();
+        let room = visitor.unread() / size_of::<T>();
         if owners.len() * width > room || owners.iter().any(|&v| v as usize >= own) {
             let expected = format!("neighbours of {own} own nodes, with {width} features each");
             return Err(
-                ledger.unlike(expected, format!("{} others, and {room} numbers", owners.len()))
+                visitor.unlike(expected, format!("{} others, and {room} numbers", owners.len()))
             );
         }
         let mut features = Matrix::zeros(owners.len(), width);
-        (0..owners.len()).try_for_each(|i| ledger.keep("features", features.row_mut(i)))?;
+        (0..owners.len()).try_for_each(|i| visitor.visit("features", features.row_mut(i)))?;
         if owners.is_empty() {
             return Ok(self);
         }
         let data = self.data.extended(&owners, &features);
-        Ok(self.adopt(data, backbone, told, global_counts))
+        Ok(self.adopt(data, backbone, settings, global_counts))
     }
 
     /// Takes down what the client remembers from round to round, or puts it back.
-    pub(crate) fn keep(
+    pub(crate) fn visit(
         &mut self,
-        told: &Instructions<'_>,
-        ledger: &mut Ledger<'_>,
+        settings: &ClientSettings<'_>,
+        visitor: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
-        ledger.keep("model", &mut self.local)?;
-        if told.optimizer.optimizer_state == OptimizerState::Keep {
-            ledger.within("optimizer", |ledger| self.optimizer.keep(&self.local, ledger))?;
+        visitor.visit("model", &mut self.local)?;
+        if settings.optimizer.optimizer_state == OptimizerState::Keep {
+            visitor.within("optimizer", |visitor| self.optimizer.visit(&self.local, visitor))?;
         }
         if let Some(difficulty) = &mut self.difficulty {
-            ledger.keep("difficulty", difficulty)?;
+            visitor.visit("difficulty", difficulty)?;
         }
-        self.keep_boosted(ledger)?;
+        self.visit_boosted(visitor)?;
         let Self { rule, data, local, .. } = self;
-        ledger.within("rule", |ledger| rule.keep(&Memory { data, local, seed: told.seed }, ledger))
+        visitor.within("rule", |visitor| {
+            rule.visit(&Memory { data, local, seed: settings.seed }, visitor)
+        })
     }
 
     /// The propagation of the last round is state where it scores the next one.
-    fn keep_boosted(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+    fn visit_boosted(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
         if !self.topology.as_ref().is_some_and(TopologyBoost::boosts_scoring) {
             return Ok(());
         }
         let mut there = self.boosted.is_some();
-        ledger.keep("scores with the last propagation", &mut there)?;
+        visitor.visit("scores with the last propagation", &mut there)?;
         if !there {
             self.boosted = None;
             return Ok(());
         }
         let plain = self.data.inputs.propagation();
         let mut values = self.boosted.as_ref().unwrap_or(plain).csr().values().to_vec();
-        ledger.keep("last propagation", &mut values[..])?;
+        visitor.visit("last propagation", &mut values[..])?;
         self.boosted = Some(plain.with_values(values));
         Ok(())
     }
@@ -311,7 +313,7 @@ impl<T: Real> Client<T> {
         start: Option<&Params<T>>,
         heard: Option<&Message<T>>,
         rounds_done: usize,
-        told: &Instructions<'_>,
+        settings: &ClientSettings<'_>,
         pool: &Pool<T>,
     ) -> Result<Trained<T>> {
         let origin = match start {
@@ -325,7 +327,7 @@ impl<T: Real> Client<T> {
         let Some(start) = start.or(origin.as_ref()) else {
             unreachable!("one of the two is there")
         };
-        let trained = self.train_from(backbone, start, heard, rounds_done, told, pool);
+        let trained = self.train_from(backbone, start, heard, rounds_done, settings, pool);
         self.origin = origin;
         trained
     }
@@ -336,7 +338,7 @@ impl<T: Real> Client<T> {
         start: &Params<T>,
         heard: Option<&Message<T>>,
         rounds_done: usize,
-        told: &Instructions<'_>,
+        settings: &ClientSettings<'_>,
         pool: &Pool<T>,
     ) -> Result<Trained<T>> {
         // Difficulties are those of the model that would be judged.
@@ -346,8 +348,8 @@ impl<T: Real> Client<T> {
         {
             self.know(deployed.as_ref().unwrap_or(start), rounds_done, pool);
         }
-        self.boost(backbone, deployed.as_ref().unwrap_or(start), told, pool);
-        if told.optimizer.optimizer_state == OptimizerState::Reset {
+        self.boost(backbone, deployed.as_ref().unwrap_or(start), settings, pool);
+        if settings.optimizer.optimizer_state == OptimizerState::Reset {
             self.optimizer.reset();
         }
         let Self {
@@ -364,8 +366,8 @@ impl<T: Real> Client<T> {
             ..
         } = self;
         let boosted = boosted_whole.is_some();
-        let recalls = deployed.is_none();
-        let desk = Desk {
+        let cached = deployed.is_none();
+        let context = ClientContext {
             data,
             backbone,
             training,
@@ -373,42 +375,43 @@ impl<T: Real> Client<T> {
             loss,
             rows: rows.as_deref(),
             pool,
-            told,
+            settings,
             start,
             seen: known
                 .as_ref()
-                .filter(|_| recalls && !boosted)
+                .filter(|_| cached && !boosted)
                 .and_then(|known| known.seen.as_ref()),
-            recalls,
+            cached,
             rounds_done,
         };
-        rule.begin(&desk, heard)?;
-        let last = match rule.train(&desk, local)? {
+        rule.begin(&context, heard)?;
+        let last = match rule.train(&context, local)? {
             Some(loss) => loss,
-            None => epochs(&mut **rule, &desk, &mut **optimizer, local),
+            None => epochs(&mut **rule, &context, &mut **optimizer, local),
         };
         if !last.is_finite() {
-            return Err(desk.diverged("loss"));
+            return Err(context.diverged("loss"));
         }
         let length = |norms: &[f64]| norms.iter().map(|d| d * d).sum::<f64>().sqrt();
         // The start was finite, so the distance from it is finite exactly if the model is. A rule
         // must not come to remember one that is not: the client would never recover.
         let moved = local.tensor_distances(start);
         if !length(&moved).is_finite() {
-            return Err(desk.diverged("model"));
+            return Err(context.diverged("model"));
         }
-        let upload = rule.finish(&desk, local)?;
+        let upload = rule.finish(&context, local)?;
         let tensor_norms = upload.moved.clone().unwrap_or(moved);
         let norm = length(&tensor_norms);
         if !norm.is_finite() {
-            return Err(desk.diverged("model"));
+            return Err(context.diverged("model"));
         }
         if !upload.message.is_finite() {
-            return Err(desk.diverged("message"));
+            return Err(context.diverged("message"));
         }
         // The weights have moved on.
-        self.training.remember(None);
-        let summary = self.summarises.then(|| self.summarise(backbone, rounds_done, told, pool));
+        self.training.cache_product(None);
+        let summary =
+            self.summarises.then(|| self.summarise(backbone, rounds_done, settings, pool));
         Ok(Trained { loss: last, norm, tensor_norms, summary, upload })
     }
 
@@ -417,19 +420,19 @@ impl<T: Real> Client<T> {
     fn know(&mut self, model: &Params<T>, rounds_done: usize, pool: &Pool<T>) {
         self.forget(pool);
         let first = self.whole.project(&model.tensors()[0], pool).map(Arc::new);
-        self.training.remember(first.clone());
-        self.whole.remember(first.clone());
+        self.training.cache_product(first.clone());
+        self.whole.cache_product(first.clone());
         if let Some(view) = &mut self.boosted_whole {
-            view.remember(first.clone());
+            view.cache_product(first.clone());
         }
         self.known = Some(Known { rounds_done, first, seen: None, scoring: None });
     }
 
     fn forget(&mut self, pool: &Pool<T>) {
-        self.training.remember(None);
-        self.whole.remember(None);
+        self.training.cache_product(None);
+        self.whole.cache_product(None);
         if let Some(view) = &mut self.boosted_whole {
-            view.remember(None);
+            view.cache_product(None);
         }
         if let Some(known) = self.known.take() {
             known.first.and_then(Arc::into_inner).into_iter().for_each(|m| pool.put(m));
@@ -446,13 +449,13 @@ impl<T: Real> Client<T> {
         &mut self,
         backbone: &dyn Backbone<T>,
         start: &Params<T>,
-        told: &Instructions<'_>,
+        settings: &ClientSettings<'_>,
         pool: &Pool<T>,
     ) {
         if self.difficulty.is_none() {
             return;
         }
-        self.score(backbone, start, told, pool);
+        self.score(backbone, start, settings, pool);
         let scoring = self.known.as_ref().and_then(|known| known.scoring.as_ref());
         let (Some(difficulty), Some(scoring)) = (&mut self.difficulty, scoring) else { return };
         difficulty.update(&scoring.probabilities, |v| self.data.training_label[v]);
@@ -484,7 +487,7 @@ impl<T: Real> Client<T> {
         &mut self,
         backbone: &dyn Backbone<T>,
         model: &Params<T>,
-        told: &Instructions<'_>,
+        settings: &ClientSettings<'_>,
         pool: &Pool<T>,
     ) {
         let Some(known) = &mut self.known else { return };
@@ -503,9 +506,9 @@ impl<T: Real> Client<T> {
             }
             _ => &self.whole,
         };
-        let noise = told.noise(self.data.id, known.rounds_done, Occasion::Scoring);
+        let noise = settings.noise(self.data.id, known.rounds_done, Occasion::Scoring);
         let mut probabilities =
-            Pass::new(backbone, view, pool).recalling(true).noise(noise).logits(model);
+            Pass::new(backbone, view, pool).using_cache(true).noise(noise).logits(model);
         softmax_rows(&mut probabilities);
         let heterophily = match self.topology {
             Some(_) => TopologyBoost::heterophily(&self.data.adjacency, &probabilities, |v| {
@@ -522,12 +525,12 @@ impl<T: Real> Client<T> {
         &mut self,
         backbone: &dyn Backbone<T>,
         rounds_done: usize,
-        told: &Instructions<'_>,
+        settings: &ClientSettings<'_>,
         pool: &Pool<T>,
     ) -> Summary {
         let deployed = self.rule.deploy(&self.local);
-        let noise = told.noise(self.data.id, rounds_done, Occasion::Summary);
-        let pass = Pass::new(backbone, &self.training, pool).recalling(true).noise(noise);
+        let noise = settings.noise(self.data.id, rounds_done, Occasion::Summary);
+        let pass = Pass::new(backbone, &self.training, pool).using_cache(true).noise(noise);
         let out = pass.logits(deployed.as_ref().unwrap_or(&self.local));
         // [majority, minority] counts of hits and nodes, and the minority's difficulty.
         let (mut hits, mut total, mut difficulty) = ([0usize; 2], [0usize; 2], 0.0);
@@ -560,7 +563,7 @@ impl<T: Real> Client<T> {
         model: Option<&Params<T>>,
         rounds_done: usize,
         starts_next: bool,
-        told: &Instructions<'_>,
+        settings: &ClientSettings<'_>,
         pool: &Pool<T>,
     ) -> Result<Vec<u32>> {
         // The client's own model is lent out while the rest of the client works with it.
@@ -571,7 +574,7 @@ impl<T: Real> Client<T> {
         let deployed = self.rule.deploy(given);
         let judged = deployed.as_ref().unwrap_or(given);
         self.know(judged, rounds_done, pool);
-        let scores = self.class_scores(backbone, judged, rounds_done, told, pool);
+        let scores = self.class_scores(backbone, judged, rounds_done, settings, pool);
         if !starts_next || deployed.is_some() {
             self.forget(pool);
         }
@@ -590,13 +593,13 @@ impl<T: Real> Client<T> {
         backbone: &dyn Backbone<T>,
         model: &Params<T>,
         rounds_done: usize,
-        told: &Instructions<'_>,
+        settings: &ClientSettings<'_>,
         pool: &Pool<T>,
     ) -> Result<Matrix<T>> {
         let boosts_evaluation =
             self.topology.as_ref().is_some_and(TopologyBoost::boosts_evaluation);
         if boosts_evaluation {
-            self.score(backbone, model, told, pool);
+            self.score(backbone, model, settings, pool);
         }
         let Self {
             data,
@@ -627,7 +630,7 @@ impl<T: Real> Client<T> {
             _ => None,
         };
         let view = boosted.unwrap_or(whole);
-        let desk = Desk {
+        let context = ClientContext {
             data,
             backbone,
             training,
@@ -635,19 +638,19 @@ impl<T: Real> Client<T> {
             loss,
             rows: rows.as_deref(),
             pool,
-            told,
+            settings,
             start: model,
             seen: None,
-            recalls: true,
+            cached: true,
             rounds_done,
         };
-        if let Some(scores) = rule.predict(&desk)? {
+        if let Some(scores) = rule.predict(&context)? {
             return Ok(scores);
         }
         if boosted.is_some() || !rule.inspects_start() {
-            return Ok(desk.logits(model));
+            return Ok(context.logits(model));
         }
-        let seen = desk.inspect(model);
+        let seen = context.inspect(model);
         let mut scores = pool.take(seen.0.rows(), seen.0.columns());
         scores.copy_from(&seen.0);
         if let Some(known) = known {
@@ -672,30 +675,30 @@ impl<T: Real> Client<T> {
 /// The usual local training: E full-batch steps. Returns the loss of the last.
 fn epochs<T: Real>(
     rule: &mut dyn ClientRule<T>,
-    desk: &Desk<'_, T>,
+    context: &ClientContext<'_, T>,
     optimizer: &mut dyn Optimizer<T>,
     local: &mut Params<T>,
 ) -> f64 {
     let mut last = 0.0;
-    for epoch in 0..desk.told.epochs {
-        let model = if epoch == 0 { desk.start } else { &*local };
-        rule.reparametrise(desk, model);
+    for epoch in 0..context.settings.epochs {
+        let model = if epoch == 0 { context.start } else { &*local };
+        rule.reparametrise(context, model);
         let effective = rule.effective();
-        let recalls = desk.recalls && epoch == 0 && effective.is_none();
-        let pass = Pass::new(desk.backbone, desk.training, desk.pool)
-            .recalling(recalls)
-            .dropout(desk.dropout(epoch));
-        let pass = pass.noise(desk.noise(Occasion::Training(epoch)));
-        let supervised = Supervised { loss: desk.loss, rows: desk.rows };
+        let cached = context.cached && epoch == 0 && effective.is_none();
+        let pass = Pass::new(context.backbone, context.training, context.pool)
+            .using_cache(cached)
+            .dropout(context.dropout(epoch));
+        let pass = pass.noise(context.noise(Occasion::Training(epoch)));
+        let supervised = Supervised { loss: context.loss, rows: context.rows };
         let extra =
-            |logits: &Matrix<T>, hidden: Option<&Matrix<T>>| rule.extra(desk, logits, hidden);
+            |logits: &Matrix<T>, hidden: Option<&Matrix<T>>| rule.extra(context, logits, hidden);
         let (loss, mut gradients) = pass.gradients(effective.unwrap_or(model), supervised, extra);
-        rule.adjust(desk, model, &mut gradients);
+        rule.adjust(context, model, &mut gradients);
         match epoch {
-            0 => optimizer.step_from(desk.start, local, &gradients),
+            0 => optimizer.step_from(context.start, local, &gradients),
             _ => optimizer.step(local, &gradients),
         }
-        gradients.into_iter().for_each(|g| desk.pool.put(g));
+        gradients.into_iter().for_each(|g| context.pool.put(g));
         last = loss;
     }
     last

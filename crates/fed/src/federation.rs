@@ -1,20 +1,22 @@
 //! Clients, a server, and one round of theirs.
 
 use crate::aggregate::{self, Update};
-use crate::arrival::Took;
 use crate::attack::{self, Attack, Sent};
 use crate::boost::{Boost, BoostConfig, ModelBoost};
-use crate::client::{Client, Instructions};
+use crate::client::{Client, ClientSettings};
 use crate::config::{Model, Optimizer, Protocol};
-use crate::course::Trace;
 use crate::local_data::LocalData;
-use crate::methods::{self, MethodConfigs, MethodInfo, Round, ServerRule, Terms, Turn};
+use crate::methods::{
+    self, MethodConfigs, MethodContext, MethodInfo, Round, SenderFacts, ServerRule,
+};
 use crate::observer::{ClientRecord, Inspected, Inspection, Observer};
 use crate::screen::{self, Envelope, Expected, Reason, Refusal, Screen};
+use crate::submission::Submission;
+use crate::training::Trace;
 use crate::{Combination, Error, Message, Result, wire};
 use boostfgl_graph::Stream;
 use boostfgl_nn::backbones::{self, Architecture, Backbone};
-use boostfgl_nn::{Ledger, Params, Pool, Real};
+use boostfgl_nn::{Params, Pool, Real, StateVisitor};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -148,7 +150,7 @@ impl<T: Real> Federation<T> {
             counts.iter_mut().zip(data.training_counts()).for_each(|(sum, n)| *sum += n);
         }
         let nodes = data.iter().map(LocalData::len).sum();
-        let terms = Terms {
+        let context = MethodContext {
             setup: &setup,
             initial,
             backbone: &*backbone,
@@ -158,13 +160,13 @@ impl<T: Real> Federation<T> {
             classes: data[0].classes(),
             archive: Arc::default(),
         };
-        let server = methods::server(&terms);
-        let rules: Vec<_> = data.iter().map(|data| methods::client(&terms, data)).collect();
-        let told = instructions(&setup);
+        let server = methods::server(&context);
+        let rules: Vec<_> = data.iter().map(|data| methods::client(&context, data)).collect();
+        let settings = client_settings(&setup);
         let clients: Vec<Client<T>> = data
             .into_par_iter()
             .zip(rules)
-            .map(|(data, rule)| Client::new(data, rule, &*backbone, initial, &told, &counts))
+            .map(|(data, rule)| Client::new(data, rule, &*backbone, initial, &settings, &counts))
             .collect();
         let model_boost =
             setup.boosts.contains(&Boost::Model).then(|| ModelBoost::new(&setup.boost.model));
@@ -213,22 +215,23 @@ impl<T: Real> Federation<T> {
     }
 
     /// Takes down what clients and server remember, or puts it back where nothing has happened yet.
-    pub(crate) fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.within("server", |ledger| self.server.keep(ledger))?;
-        let told = instructions(&self.setup);
+    pub(crate) fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.within("server", |visitor| self.server.visit(visitor))?;
+        let settings = client_settings(&self.setup);
         let clients = std::mem::take(&mut self.clients);
         for (k, client) in clients.into_iter().enumerate() {
-            let client = ledger.within(&format!("client {k}"), |ledger| {
-                let mut client = client.keep_graph(&*self.backbone, &told, &self.counts, ledger)?;
-                client.keep(&told, ledger)?;
+            let client = visitor.within(&format!("client {k}"), |visitor| {
+                let mut client =
+                    client.visit_graph(&*self.backbone, &settings, &self.counts, visitor)?;
+                client.visit(&settings, visitor)?;
                 Ok(client)
             })?;
             self.clients.push(client);
         }
-        ledger.keep("screen", &mut self.screen)?;
+        visitor.visit("screen", &mut self.screen)?;
         let model = self.clients[0].local();
         match &mut self.attack {
-            Some(attack) => ledger.within("attack", |ledger| attack.keep(model, ledger)),
+            Some(attack) => visitor.within("attack", |visitor| attack.visit(model, visitor)),
             None => Ok(()),
         }
     }
@@ -362,18 +365,27 @@ impl<T: Real> Federation<T> {
         &mut self,
         round: usize,
         participants: &[usize],
-    ) -> Result<(Vec<Took<T>>, Vec<Refusal>)> {
+    ) -> Result<(Vec<Submission<T>>, Vec<Refusal>)> {
         let Self { setup, backbone, clients, server, pools, .. } = self;
-        let told = instructions(setup);
+        let settings = client_settings(setup);
         let train = |(k, client): (usize, &mut Client<T>)| {
             let started = Instant::now();
             let pool = borrow(pools);
             let (start, heard) = (server.start(k), server.tell(k));
             let received = wire::count_down(start, heard);
-            let trained = client.train(&**backbone, start, heard, round - 1, &told, &pool);
+            let trained = client.train(&**backbone, start, heard, round - 1, &settings, &pool);
             give_back(pools, pool);
             let seconds = started.elapsed().as_secs_f64();
-            (k, trained.map(|trained| Took { client: k, trained, received, seconds, forged: None }))
+            (
+                k,
+                trained.map(|trained| Submission {
+                    client: k,
+                    trained,
+                    received,
+                    seconds,
+                    forged: None,
+                }),
+            )
         };
         let trained: Vec<_> = match setup.screen.deadline_seconds {
             // One after the other: a thread that waits for a piece of its own work may take up
@@ -409,7 +421,7 @@ impl<T: Real> Federation<T> {
     }
 
     /// Lets attackers, and whoever tampers, replace what is sent.
-    fn attack(&mut self, round: usize, took: &mut [Took<T>]) {
+    fn attack(&mut self, round: usize, took: &mut [Submission<T>]) {
         let Self { setup, clients, server, attack, tampered, .. } = self;
         if let Some((client, tamper)) = tampered.take()
             && let Some(one) = took.iter_mut().find(|one| one.client == client)
@@ -418,7 +430,7 @@ impl<T: Real> Federation<T> {
         }
         let Some(attack) = attack else { return };
         let weight = setup.protocol.client_weight;
-        let sent = |one: &Took<T>| (server.start(one.client), server.tell(one.client));
+        let sent = |one: &Submission<T>| (server.start(one.client), server.tell(one.client));
         let sent: Vec<Sent<'_, T>> = took
             .iter()
             .map(|one| {
@@ -439,7 +451,7 @@ impl<T: Real> Federation<T> {
         &mut self,
         round: usize,
         participants: &[usize],
-        took: &mut Vec<Took<T>>,
+        took: &mut Vec<Submission<T>>,
     ) -> Vec<Refusal> {
         let Self { setup, backbone, clients, server, screen, .. } = self;
         let weight = setup.protocol.client_weight;
@@ -449,7 +461,13 @@ impl<T: Real> Federation<T> {
             let (client, data) = (one.from, clients[one.from].data());
             let (labelled, reach) =
                 (data.training_nodes() as f64, (data.adjacency().arcs() + data.len()) as f64);
-            server.form(&Turn { client, done: round - 1, labelled, reach, message: one.message })
+            server.form(&SenderFacts {
+                client,
+                done: round - 1,
+                labelled,
+                reach,
+                message: one.message,
+            })
         };
         let moved = |one: &Envelope<'_, T>| server.moved(one.message);
         let (shapes, summaries) = (backbone.shapes(), setup.boosts.contains(&Boost::Model));
@@ -489,7 +507,7 @@ impl<T: Real> Federation<T> {
 
     /// Brings clients whose updates are not used back to where they started, so that they can take
     /// part again.
-    fn recover(&mut self, took: &[Took<T>], refused: &[Refusal]) {
+    fn recover(&mut self, took: &[Submission<T>], refused: &[Refusal]) {
         for Refusal { client, reason, .. } in refused {
             if took.iter().all(|one| one.client != *client) {
                 self.clients[*client].recover(self.server.start(*client), reason.is_numeric());
@@ -501,7 +519,7 @@ impl<T: Real> Federation<T> {
     fn aggregate(
         &mut self,
         round: usize,
-        took: &[Took<T>],
+        took: &[Submission<T>],
         refused: &[Refusal],
     ) -> Result<Option<Combination>> {
         let Self { setup, backbone, clients, server, model_boost, pools, .. } = self;
@@ -544,10 +562,14 @@ impl<T: Real> Federation<T> {
     }
 
     /// What arrived from every client that was used.
-    fn records(&self, trained: &[Took<T>], combination: Option<&Combination>) -> Vec<ClientRecord> {
+    fn records(
+        &self,
+        trained: &[Submission<T>],
+        combination: Option<&Combination>,
+    ) -> Vec<ClientRecord> {
         let weights = combination.map(Combination::mean_weights);
         let trust = combination.and_then(Combination::trust);
-        let record = |(i, took): (usize, &Took<T>)| ClientRecord {
+        let record = |(i, took): (usize, &Submission<T>)| ClientRecord {
             client: took.client,
             loss: took.trained.loss,
             update_norm: took.trained.norm,
@@ -562,7 +584,7 @@ impl<T: Real> Federation<T> {
     }
 
     /// How many numbers a client sent.
-    fn sent(&self, took: &Took<T>) -> usize {
+    fn sent(&self, took: &Submission<T>) -> usize {
         let upload = &took.trained.upload;
         let sent = if upload.model { self.parameters } else { 0 }
             + usize::from(upload.size)
@@ -580,7 +602,7 @@ impl<T: Real> Federation<T> {
     /// Predictions for every node of the global graph, and the accuracy on validation nodes.
     pub(crate) fn evaluate(&mut self, round: usize) -> Result<(Vec<u32>, Option<f64>)> {
         let Self { setup, backbone, clients, server, pools, .. } = self;
-        let told = instructions(setup);
+        let settings = client_settings(setup);
         let local: Vec<Result<Vec<u32>>> = clients
             .par_iter_mut()
             .enumerate()
@@ -593,7 +615,7 @@ impl<T: Real> Federation<T> {
                     _ => false,
                 };
                 let predictions =
-                    client.predict(&**backbone, model, round, starts_next, &told, &pool);
+                    client.predict(&**backbone, model, round, starts_next, &settings, &pool);
                 give_back(pools, pool);
                 predictions
             })
@@ -632,8 +654,8 @@ pub(crate) struct Done<T> {
     forged: Vec<(usize, Params<T>)>,
 }
 
-pub(crate) fn instructions(setup: &Setup) -> Instructions<'_> {
-    Instructions {
+pub(crate) fn client_settings(setup: &Setup) -> ClientSettings<'_> {
+    ClientSettings {
         seed: setup.seed,
         rounds: setup.protocol.rounds,
         epochs: setup.protocol.epochs,

@@ -6,7 +6,7 @@
 //!            └── ServerRule ◄── Update┴──── θₖ, number of nodes, fairness summary, the method's own message
 //! ```
 //!
-//! * [`Federation`] — clients and a server that are ready; [`Course`] — the loop over its rounds,
+//! * [`Federation`] — clients and a server that are ready; [`Training`] — the loop over its rounds,
 //!   which can be stopped and continued to the same digits; [`Observer`]s watch it and cannot
 //!   change one.
 //! * [`methods`] — one file per method, one line in [`methods::METHODS`]; a method is a
@@ -22,33 +22,33 @@
 #![forbid(unsafe_code)]
 
 pub mod aggregate;
-mod archive;
-mod arrival;
 pub mod attack;
 pub mod boost;
 mod client;
-#[cfg(all(debug_assertions, not(test)))]
-mod compiled;
+mod client_rule;
 pub mod config;
-mod course;
 mod error;
 mod federation;
+#[cfg(all(debug_assertions, not(test)))]
+mod instantiate;
 mod local_data;
 pub mod methods;
 mod noise;
 mod observer;
 mod preparation;
-mod rule;
 pub mod screen;
+mod shared_models;
+mod submission;
+mod training;
 mod wire;
 
 pub use aggregate::{Combination, Rule, Update};
-pub use course::{Course, Snapshot, Trace};
+pub use client_rule::{ClientContext, ClientRule, Memory, Upload};
 pub use error::{Error, Result};
 pub use federation::{Federation, Outcome, Setup};
 pub use local_data::LocalData;
 pub use noise::Occasion;
 pub use observer::{ClientRecord, Inspected, Inspection, Observer, RoundRecord};
-pub use rule::{ClientRule, Desk, Memory, Upload};
 pub use screen::{Reason, Refusal};
+pub use training::{Snapshot, Trace, Training};
 pub use wire::Message;

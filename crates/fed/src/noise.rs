@@ -3,7 +3,7 @@
 //! The key of a pass is a function of (seed, client, round, occasion), so a pass that is computed
 //! earlier, later or not at all, because its result is still known, changes no other.
 
-use crate::client::Instructions;
+use crate::client::ClientSettings;
 use boostfgl_graph::stream::key64;
 use boostfgl_nn::MessageNoise;
 
@@ -37,7 +37,7 @@ impl Occasion {
     }
 }
 
-impl Instructions<'_> {
+impl ClientSettings<'_> {
     /// The noise of one pass of client `client` after `rounds_done` rounds.
     pub(crate) fn noise(
         &self,

@@ -5,10 +5,10 @@
 //! first round. Answers that make no sense are left out.
 
 use crate::client::Client;
-use crate::federation::{Federation, borrow, give_back, instructions};
+use crate::client_rule::{ClientContext, ClientRule};
+use crate::federation::{Federation, borrow, client_settings, give_back};
 use crate::local_data::LocalData;
 use crate::observer::Observer;
-use crate::rule::{ClientRule, Desk};
 use crate::screen::{self, Form, Reason, Refusal};
 use crate::{Error, Message, Result, wire};
 use boostfgl_nn::Real;
@@ -79,13 +79,14 @@ impl<T: Real> Federation<T> {
                 return Err(Error::Interrupted { done, of: exchanges });
             }
         }
-        let adopted = self.at_their_desks(&state.taking_part, |_, rule, desk| rule.ready(desk));
+        let adopted =
+            self.at_their_desks(&state.taking_part, |_, rule, context| rule.ready(context));
         let adopted = state.successes(adopted);
         self.settle(&able, state)?;
-        let told = instructions(&self.setup);
+        let settings = client_settings(&self.setup);
         let clients = std::mem::take(&mut self.clients);
         let renew = |(client, data): (Client<T>, Option<LocalData<T>>)| match data {
-            Some(data) => client.adopt(data, &*self.backbone, &told, &self.counts),
+            Some(data) => client.adopt(data, &*self.backbone, &settings, &self.counts),
             None => client,
         };
         self.clients = clients.into_iter().zip(adopted).map(renew).collect();
@@ -119,22 +120,22 @@ impl<T: Real> Federation<T> {
     /// One exchange: everybody asks, everybody answers everybody else, everybody hears the answers.
     /// All goes through the server, so that a question goes up once and down to each of the others.
     fn exchange(&mut self, number: usize, state: &mut Preparing) -> (u64, u64) {
-        let asked = self.at_their_desks(&state.taking_part, |_, rule, desk| {
-            let question = rule.ask(desk, number)?;
+        let asked = self.at_their_desks(&state.taking_part, |_, rule, context| {
+            let question = rule.ask(context, number)?;
             match question.as_ref().is_none_or(Message::is_finite) {
                 true => Ok(question),
-                false => Err(desk.diverged("question")),
+                false => Err(context.diverged("question")),
             }
         });
         let mut questions = state.successes(asked);
         let answers: Vec<Answers<T>> = {
-            let answered = self.at_their_desks(&state.taking_part, |k, rule, desk| {
+            let answered = self.at_their_desks(&state.taking_part, |k, rule, context| {
                 let others = questions.iter().enumerate().filter(|(asker, _)| *asker != k);
                 let asked = others.filter_map(|(asker, question)| {
                     question.as_ref().map(|question| (asker, question))
                 });
                 Ok(asked
-                    .map(|(asker, question)| (asker, rule.answer(desk, number, asker, question)))
+                    .map(|(asker, question)| (asker, rule.answer(context, number, asker, question)))
                     .collect())
             });
             state.successes(answered)
@@ -145,8 +146,9 @@ impl<T: Real> Federation<T> {
         let count_answered: usize = answered.map(Message::count).sum();
         let forms = self.answer_forms(&questions, state);
         let heard = relay(answers, &forms, &mut questions, state, self.answer_factor());
-        let done = self
-            .at_their_desks(&state.taking_part, |k, rule, desk| rule.hear(desk, number, &heard[k]));
+        let done = self.at_their_desks(&state.taking_part, |k, rule, context| {
+            rule.hear(context, number, &heard[k])
+        });
         state.successes(done);
         (
             wire::bytes(count_asked + count_answered),
@@ -180,10 +182,10 @@ impl<T: Real> Federation<T> {
     fn at_their_desks<R: Send + Default>(
         &mut self,
         who: &[bool],
-        work: impl Fn(usize, &mut dyn ClientRule<T>, &Desk<'_, T>) -> Result<R> + Sync,
+        work: impl Fn(usize, &mut dyn ClientRule<T>, &ClientContext<'_, T>) -> Result<R> + Sync,
     ) -> Vec<Result<R>> {
         let Self { setup, backbone, clients, pools, .. } = self;
-        let told = instructions(setup);
+        let settings = client_settings(setup);
         clients
             .par_iter_mut()
             .enumerate()
@@ -192,8 +194,8 @@ impl<T: Real> Federation<T> {
                     return Ok(R::default());
                 }
                 let pool = borrow(pools);
-                let done =
-                    client.prepare(&**backbone, &told, &pool, |rule, desk| work(k, rule, desk));
+                let done = client
+                    .prepare(&**backbone, &settings, &pool, |rule, context| work(k, rule, context));
                 give_back(pools, pool);
                 done
             })

@@ -1,7 +1,7 @@
 //! What crosses the wire beside a model, and how many bytes that is. Numbers cross as `f32`,
 //! positions as `u32`.
 
-use boostfgl_nn::{Keep, Ledger, Matrix, Params, Real};
+use boostfgl_nn::{Matrix, Params, Real, StateVisitor, Stateful};
 
 /// Bytes of one number or position.
 const NUMBER: u64 = 4;
@@ -56,42 +56,45 @@ impl<T: Real> Message<T> {
 }
 
 /// Any message. What is written of one is read into one whatever it held before.
-impl<T: Real> Keep for Message<T> {
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+impl<T: Real> Stateful for Message<T> {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
         let mut tensors = self.tensors.len();
-        ledger.keep("tensors", &mut tensors)?;
+        visitor.visit("tensors", &mut tensors)?;
         self.tensors.truncate(tensors);
         for t in 0..tensors {
             if t == self.tensors.len() {
                 self.tensors.push(Matrix::zeros(0, 0));
             }
-            ledger.table(&t.to_string(), &mut self.tensors[t])?;
+            visitor.table(&t.to_string(), &mut self.tensors[t])?;
         }
-        ledger.keep("numbers", &mut self.numbers)?;
+        visitor.visit("numbers", &mut self.numbers)?;
         let (mut places, mut values): (Vec<u32>, Vec<f64>) =
             self.entries.iter().map(|(at, x)| (*at, x.f64())).unzip();
-        ledger.keep("places", &mut places)?;
-        ledger.keep("values", &mut values)?;
+        visitor.visit("places", &mut places)?;
+        visitor.visit("values", &mut values)?;
         self.entries = places.into_iter().zip(values.into_iter().map(T::of)).collect();
         Ok(())
     }
 }
 
 impl<T: Real> Message<T> {
-    /// Like [`Keep::keep`] for a message whose tensors always have the shapes that they have now.
-    pub(crate) fn keep_shaped(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+    /// Like [`Stateful::visit`] for a message whose tensors always have the shapes that they have now.
+    pub(crate) fn visit_shaped(
+        &mut self,
+        visitor: &mut StateVisitor<'_>,
+    ) -> boostfgl_nn::Result<()> {
         let (shapes, numbers) = (self.shapes(), self.numbers.len());
-        self.keep(ledger)?;
-        self.hold(&shapes, numbers, ledger)
+        self.visit(visitor)?;
+        self.hold(&shapes, numbers, visitor)
     }
 
     /// Fails unless a message that was put back has tensors of these shapes and nothing else.
     pub(crate) fn hold_shapes(
         &self,
         shapes: &[(usize, usize)],
-        ledger: &Ledger<'_>,
+        visitor: &StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
-        self.hold(shapes, 0, ledger)
+        self.hold(shapes, 0, visitor)
     }
 
     /// The same for a message with so many numbers.
@@ -99,7 +102,7 @@ impl<T: Real> Message<T> {
         &self,
         shapes: &[(usize, usize)],
         numbers: usize,
-        ledger: &Ledger<'_>,
+        visitor: &StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
         if self.shapes() == shapes && self.numbers.len() == numbers {
             return Ok(());
@@ -107,7 +110,7 @@ impl<T: Real> Message<T> {
         let say = |shapes: &[(usize, usize)], numbers: usize| {
             format!("tensors {shapes:?} and {numbers} numbers")
         };
-        Err(ledger.unlike(say(shapes, numbers), say(&self.shapes(), self.numbers.len())))
+        Err(visitor.unlike(say(shapes, numbers), say(&self.shapes(), self.numbers.len())))
     }
 
     fn shapes(&self) -> Vec<(usize, usize)> {

@@ -13,7 +13,7 @@ use boostfgl::fairness::diagnostics::Which;
 use boostfgl::fed::Message;
 use boostfgl::graph::readers::{Format, flat_npz, read};
 use boostfgl::grid::{CellRecord, CellStore};
-use boostfgl::nn::{Keep, Ledger, Matrix, Params, safetensors_io};
+use boostfgl::nn::{Matrix, Params, StateVisitor, Stateful, safetensors_io};
 use boostfgl::report::{
     Cell, CellCost, Comparison, Contender, Measured, Origin, Outcome, ResultRow, Results, RunFolder,
 };
@@ -89,7 +89,7 @@ pub fn write() -> Result<()> {
     };
     message.entries.push((3, 0.25));
     let mut bytes = Vec::new();
-    message.keep(&mut Ledger::saving(&mut bytes))?;
+    message.visit(&mut StateVisitor::saving(&mut bytes))?;
     keep("message", "plain", &bytes)?;
     cell(place.path())?;
     fs::write(place.path().join("a"), "content")?;

@@ -19,21 +19,18 @@
 //! chunks of a fixed size that are added in index order; dropout masks and message noise are
 //! functions of (key, node, column).
 
-mod alike;
 pub mod backbones;
-#[cfg(all(debug_assertions, not(test)))]
-mod compiled;
+mod cosine_similarity;
 mod dropout;
 mod error;
 mod exp;
+pub mod extra_losses;
 mod feature_rows;
 mod inputs;
+#[cfg(all(debug_assertions, not(test)))]
+mod instantiate;
 mod kernels;
-mod ledger;
-mod loss;
-pub mod losses;
 mod matrix;
-mod moved;
 mod noise;
 pub mod ops;
 pub mod optim;
@@ -42,12 +39,15 @@ mod params;
 mod propagation;
 mod real;
 pub mod safetensors_io;
-mod similarity;
+mod similarity_relation;
 mod sparse;
+mod state;
 mod tape;
+mod top_changes;
 mod view;
+mod weighted_loss;
 
-pub use alike::{Alike, Mixture};
+pub use cosine_similarity::cosines;
 pub use dropout::Dropout;
 pub use error::{Error, Result};
 pub use inputs::Inputs;
@@ -58,16 +58,16 @@ pub use kernels::mixture::{mix, sigmoid, unmix};
 pub use kernels::reduce::{add_inner_products, mean_of, row_dots, squared_distance, weighted_sum};
 pub use kernels::segments::{Tilted, arc_dots, tilt};
 pub use kernels::softmax_rows;
-pub use ledger::{Keep, Ledger};
-pub use loss::{Reduction, WeightedLoss};
 pub use matrix::Matrix;
-pub use moved::{Moved, difference, moved_most};
 pub use noise::MessageNoise;
 pub use ops::RowMean;
 pub use params::{Params, TensorShape};
 pub use propagation::{Operator, Pattern, Propagation};
 pub use real::Real;
-pub use similarity::cosines;
+pub use similarity_relation::{Mixture, SimilarityRelation};
 pub use sparse::Csr;
+pub use state::{StateVisitor, Stateful};
 pub use tape::{Pool, Tape, Var};
+pub use top_changes::{Moved, difference, moved_most};
 pub use view::{Reach, View};
+pub use weighted_loss::{Reduction, WeightedLoss};

@@ -53,7 +53,7 @@ pub struct Tape<'a, T: Real> {
     values: Vec<Value<'a, T>>,
     operations: Vec<Option<Box<dyn Operation<T> + 'a>>>,
     differentiable: Vec<bool>,
-    recalls: bool,
+    cached: bool,
     features: Option<Var>,
     noise: MessageNoise,
     activations: Activations<T>,
@@ -80,7 +80,7 @@ impl<'a, T: Real> Tape<'a, T> {
             values: Vec::new(),
             operations: Vec::new(),
             differentiable: Vec::new(),
-            recalls: false,
+            cached: false,
             features: None,
             noise: MessageNoise::off(),
             activations: Activations::Overwrite,
@@ -118,14 +118,14 @@ impl<'a, T: Real> Tape<'a, T> {
 
     /// Whether operations may take results that a view remembers.
     #[must_use]
-    pub fn recalling(self, recalls: bool) -> Self {
+    pub fn using_cache(self, cached: bool) -> Self {
         let mut tape = self;
-        tape.recalls = recalls;
+        tape.cached = cached;
         tape
     }
 
-    pub(crate) fn recalls(&self) -> bool {
-        self.recalls
+    pub(crate) fn cached(&self) -> bool {
+        self.cached
     }
 
     /// Adds noise to what networks aggregate on this tape.

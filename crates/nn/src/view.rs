@@ -196,7 +196,7 @@ impl<T: Real> View<T> {
     ///
     /// W is the first tensor of the network. The caller vouches that it belongs to the weights of
     /// the coming passes. Digits do not change: each row is the same sum.
-    pub fn remember(&mut self, product: Option<Arc<Matrix<T>>>) {
+    pub fn cache_product(&mut self, product: Option<Arc<Matrix<T>>>) {
         self.remembered = product;
     }
 

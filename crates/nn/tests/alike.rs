@@ -2,7 +2,7 @@
 
 use boostfgl_graph::Stream;
 use boostfgl_nn::ops::Candidates;
-use boostfgl_nn::{Alike, Csr, Matrix, Mixture, Pool, Real};
+use boostfgl_nn::{Csr, Matrix, Mixture, Pool, Real, SimilarityRelation};
 use proptest::prelude::*;
 
 /// A symmetric relation: points in some clusters on a line are alike when they are near. A width of
@@ -28,7 +28,7 @@ fn random<T: Real>(rows: usize, columns: usize, seed: u64) -> Matrix<T> {
 /// The largest error of B·y, relative to the sum of magnitudes, against plain sums in f64.
 fn error<T: Real>(lists: &[Vec<u32>], columns: usize, seed: u64) -> f64 {
     let y = random::<T>(lists.len(), columns, seed);
-    let found = Alike::from_lists(lists).product(&y, &Pool::new());
+    let found = SimilarityRelation::from_lists(lists).product(&y, &Pool::new());
     let mut worst = 0f64;
     for (v, list) in lists.iter().enumerate() {
         for c in 0..columns {
@@ -52,7 +52,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let lists = relation(nodes, clusters, width, reach, seed);
-        let alike = Alike::from_lists(&lists);
+        let alike = SimilarityRelation::from_lists(&lists);
         prop_assert_eq!(&alike.lists(), &lists);
         let degrees: Vec<u32> = lists.iter().map(|list| list.len() as u32 + 1).collect();
         prop_assert_eq!(alike.degrees(), &degrees[..]);
@@ -73,7 +73,7 @@ fn blocks_do_not_depend_on_threads() {
     let y = random::<f32>(2500, 40, 2);
     let with = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| Alike::from_lists(&lists).product(&y, &Pool::new()).to_vec())
+        pool.install(|| SimilarityRelation::from_lists(&lists).product(&y, &Pool::new()).to_vec())
     };
     assert!(with(1) == with(3));
 }
@@ -82,15 +82,15 @@ fn blocks_do_not_depend_on_threads() {
 #[test]
 fn twins_are_told_by_nothing() {
     let all: Vec<Vec<u32>> = (0..50u32).map(|v| (0..50).filter(|&u| u != v).collect()).collect();
-    assert_eq!(Alike::from_lists(&all).differences(), 50);
-    assert_eq!(Alike::from_lists(&vec![Vec::new(); 50]).differences(), 50);
-    assert!(Alike::from_lists(&[]).is_empty());
+    assert_eq!(SimilarityRelation::from_lists(&all).differences(), 50);
+    assert_eq!(SimilarityRelation::from_lists(&vec![Vec::new(); 50]).differences(), 50);
+    assert!(SimilarityRelation::from_lists(&[]).is_empty());
 }
 
 #[test]
 #[should_panic(expected = "1 is alike to 0")]
 fn a_relation_is_symmetric() {
-    Alike::from_lists(&[vec![1], vec![]]);
+    SimilarityRelation::from_lists(&[vec![1], vec![]]);
 }
 
 /// Â = E + diag(s)·B·diag(s) and its transpose, entry by entry.
@@ -106,8 +106,11 @@ fn a_mixture_is_the_sum_of_its_parts() {
         let alike = v == u || lists[v].contains(&(u as u32));
         edges + f64::from(u8::from(alike)) * scale[v] * scale[u]
     };
-    let mixture =
-        Mixture::new(Csr::from_entries(30, 30, &entries), scale.clone(), Alike::from_lists(&lists));
+    let mixture = Mixture::new(
+        Csr::from_entries(30, 30, &entries),
+        scale.clone(),
+        SimilarityRelation::from_lists(&lists),
+    );
     let (y, pool) = (random::<f64>(30, 5, 6), Pool::new());
     let (there, back) = (mixture.product(&y, &pool), mixture.transposed_product(&y, &pool));
     for (v, c) in (0..30).flat_map(|v| (0..5).map(move |c| (v, c))) {

@@ -142,9 +142,9 @@ fn a_remembered_product_changes_no_digit() {
         let plain = Pass::new(net, &whole, &pool).inspect(params);
         let product = whole.project(&params.tensors()[0], &pool).map(Arc::new);
         assert!(product.is_some());
-        whole.remember(product.clone());
-        training.remember(product);
-        assert!(plain == Pass::new(net, &whole, &pool).recalling(true).inspect(params), "{what}");
+        whole.cache_product(product.clone());
+        training.cache_product(product);
+        assert!(plain == Pass::new(net, &whole, &pool).using_cache(true).inspect(params), "{what}");
         assert_eq!(fresh, step(net, params, &training), "{what}");
     });
 }

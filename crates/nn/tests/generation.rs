@@ -3,7 +3,7 @@
 
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, Stream};
 use boostfgl_nn::backbones::{Architecture, BACKBONES, Pass, build};
-use boostfgl_nn::{Dropout, Inputs, Matrix, Params, Pool, Tape, Var, View, cosines, losses};
+use boostfgl_nn::{Dropout, Inputs, Matrix, Params, Pool, Tape, Var, View, cosines, extra_losses};
 
 const NODES: usize = 7;
 const WIDTH: usize = 5;
@@ -124,8 +124,8 @@ fn features_on_the_tape_are_features_of_the_graph() {
 fn diversity_agrees_with_finite_differences_and_with_its_formula() {
     let pool = Pool::new();
     let (noise, mut x) = (random(4, 3, 5), random(4, 11, 6));
-    let (value, gradient) = losses::diversity(&noise, &x, &pool);
-    check(&mut x, &gradient, |x| losses::diversity(&noise, x, &pool).0);
+    let (value, gradient) = extra_losses::diversity(&noise, &x, &pool);
+    check(&mut x, &gradient, |x| extra_losses::diversity(&noise, x, &pool).0);
     let pair = |i: usize, j: usize| {
         let apart: f64 = noise.row(i).iter().zip(noise.row(j)).map(|(a, b)| (a - b).powi(2)).sum();
         let distance: f64 = x.row(i).iter().zip(x.row(j)).map(|(a, b)| (a - b).abs()).sum();
@@ -137,7 +137,7 @@ fn diversity_agrees_with_finite_differences_and_with_its_formula() {
     assert!((value - libm::exp(-mean)).abs() < 1e-14);
     // Rows that are all alike are as little diverse as can be.
     let alike = Matrix::from_rows(2, 2, &[1.0, 2.0, 1.0, 2.0]);
-    assert_eq!(losses::diversity(&random(2, 3, 7), &alike, &pool).0, 1.0);
+    assert_eq!(extra_losses::diversity(&random(2, 3, 7), &alike, &pool).0, 1.0);
 }
 
 #[test]

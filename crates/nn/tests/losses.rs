@@ -1,7 +1,7 @@
 //! Every further loss term against central finite differences, in f64.
 
 use boostfgl_graph::Stream;
-use boostfgl_nn::{Matrix, Pool, losses, softmax_rows};
+use boostfgl_nn::{Matrix, Pool, extra_losses, softmax_rows};
 use proptest::prelude::*;
 
 fn random(rows: usize, columns: usize, seed: u64, which: u64) -> Matrix<f64> {
@@ -46,16 +46,16 @@ proptest! {
         let near = random(rows, columns, seed, 1);
         let others: Vec<Matrix<f64>> = (0..far).map(|j| random(rows, columns, seed, 2 + j as u64)).collect();
         let others: Vec<&Matrix<f64>> = others.iter().collect();
-        check(&mut random(rows, columns, seed, 0), |z| losses::contrast(z, &near, &others, tau, &pool));
+        check(&mut random(rows, columns, seed, 0), |z| extra_losses::contrast(z, &near, &others, tau, &pool));
 
         let mut teacher = random(rows, columns, seed, 7);
         softmax_rows(&mut teacher);
         let some: Vec<u32> = (0..rows as u32).step_by(2).collect();
-        check(&mut random(rows, columns, seed, 0), |z| losses::divergence(&teacher, z, &some, &pool));
+        check(&mut random(rows, columns, seed, 0), |z| extra_losses::divergence(&teacher, z, &some, &pool));
 
         let pairs: Vec<(u32, &[f64])> = (0..rows).map(|r| ((r / 2) as u32, near.row(r))).collect();
-        check(&mut random(rows, columns, seed, 0), |x| losses::misalignment(x, &pairs, &pool));
-        check(&mut random(rows, columns, seed, 0), |x| losses::squared_error(x, &pairs, &pool));
+        check(&mut random(rows, columns, seed, 0), |x| extra_losses::misalignment(x, &pairs, &pool));
+        check(&mut random(rows, columns, seed, 0), |x| extra_losses::squared_error(x, &pairs, &pool));
     }
 
     /// L_con ≥ 0; KL ≥ 0 and 0 for equal distributions; cosine and distance 0 for equal rows.
@@ -63,17 +63,17 @@ proptest! {
     fn values_have_their_floors(seed in 0u64..10_000, rows in 1usize..6, columns in 1usize..11) {
         let pool = Pool::new();
         let (x, y) = (random(rows, columns, seed, 0), random(rows, columns, seed, 1));
-        prop_assert!(losses::contrast(&x, &y, &[&y], 0.5, &pool).0 >= 0.0);
-        prop_assert_eq!(losses::contrast(&x, &y, &[], 0.5, &pool).0, 0.0);
+        prop_assert!(extra_losses::contrast(&x, &y, &[&y], 0.5, &pool).0 >= 0.0);
+        prop_assert_eq!(extra_losses::contrast(&x, &y, &[], 0.5, &pool).0, 0.0);
         let all: Vec<u32> = (0..rows as u32).collect();
         let (mut p, mut q) = (x.clone(), y.clone());
         softmax_rows(&mut p);
         softmax_rows(&mut q);
-        prop_assert!(losses::divergence(&p, &y, &all, &pool).0 >= -1e-12);
-        prop_assert!(losses::divergence(&p, &x, &all, &pool).0.abs() < 1e-12);
+        prop_assert!(extra_losses::divergence(&p, &y, &all, &pool).0 >= -1e-12);
+        prop_assert!(extra_losses::divergence(&p, &x, &all, &pool).0.abs() < 1e-12);
         let own: Vec<(u32, &[f64])> = (0..rows).map(|r| (r as u32, x.row(r))).collect();
-        prop_assert!(losses::misalignment(&x, &own, &pool).0.abs() < 1e-12);
-        prop_assert_eq!(losses::squared_error(&x, &own, &pool).0, 0.0);
+        prop_assert!(extra_losses::misalignment(&x, &own, &pool).0.abs() < 1e-12);
+        prop_assert_eq!(extra_losses::squared_error(&x, &own, &pool).0, 0.0);
     }
 }
 
@@ -83,11 +83,11 @@ fn rows_of_zeros_have_no_direction() {
     let pool = Pool::new();
     let (zero, one) = (Matrix::<f32>::zeros(1, 5), Matrix::from_rows(1, 5, &[1.0f32; 5]));
     for (z, near, far) in [(&zero, &one, &one), (&one, &zero, &zero), (&zero, &zero, &zero)] {
-        let (loss, gradient) = losses::contrast(z, near, &[far], 0.5, &pool);
+        let (loss, gradient) = extra_losses::contrast(z, near, &[far], 0.5, &pool);
         assert!((loss - 2f64.ln()).abs() < 1e-6);
         assert!(gradient.data().iter().all(|g| *g == 0.0));
     }
-    let (loss, gradient) = losses::misalignment(&zero, &[(0, one.row(0))], &pool);
+    let (loss, gradient) = extra_losses::misalignment(&zero, &[(0, one.row(0))], &pool);
     assert_eq!((loss, gradient.to_vec()), (1.0, vec![0.0; 5]));
-    assert_eq!(losses::divergence(&one, &one, &[], &pool).0, 0.0);
+    assert_eq!(extra_losses::divergence(&one, &one, &[], &pool).0, 0.0);
 }

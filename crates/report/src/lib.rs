@@ -16,7 +16,7 @@
 //! * [`Table`] — several runs side by side, as text, Markdown, LaTeX or CSV.
 //! * [`Diagnoses`] — `diagnostics.json`: what diagnostics found; [`DiagnosisReport`] — the same for
 //!   people.
-//! * [`FrameTable`] — a metric by groups of nodes, with intervals and the worst group; [`Course`] —
+//! * [`FrameTable`] — a metric by groups of nodes, with intervals and the worst group; [`GroupCurves`] —
 //!   the same round by round.
 //! * [`Results`] — what an experiment measured, small enough for a repository.
 //! * [`figure`] — the figures of the paper by name, from results or from runs.
@@ -29,20 +29,20 @@
 
 pub mod chart;
 mod comparison;
-mod course;
 mod details;
-mod diagnoses;
-mod diagnosis;
-mod divisions;
+mod diagnostics_file;
+mod diagnostics_tables;
 mod error;
 pub mod export;
 pub mod figure;
 mod fingerprint;
 mod folder;
 mod frame;
+mod group_curves;
 mod markup;
 pub mod name;
 pub mod page;
+mod partition_file;
 mod predictions;
 mod remarks;
 mod results;
@@ -58,18 +58,18 @@ pub use comparison::{
     Block, BlockRow, Cell, CellCost, CellRecord, CellStore, Comparison, ComparisonView, Contender,
     CostSummary, Courses, Difference, FoundCell, Measured, MetricSummary, Metrics, Outcome,
 };
-pub use course::{Course, RoundFrames};
 pub use details::{
     Budget, MinorityUsed, RoundScores, SeedDetails, SplitOrigin, SplitUsed, StoredSplit,
 };
-pub use diagnoses::{Diagnoses, SeedDiagnosis};
-pub use diagnosis::DiagnosisReport;
-pub use divisions::{Divisions, SeedDivision};
+pub use diagnostics_file::{Diagnoses, SeedDiagnosis};
+pub use diagnostics_tables::DiagnosisReport;
 pub use error::{Error, Result};
 pub use fingerprint::Fingerprint;
 pub use folder::{RunFolder, free_name};
 pub use frame::FrameTable;
+pub use group_curves::{GroupCurves, RoundFrames};
 pub use markup::escaped;
+pub use partition_file::{Divisions, SeedDivision};
 pub use predictions::{
     Prediction, Predictions, PredictionsWriter, SavedPrediction, SeedPredictions,
 };

@@ -2,7 +2,7 @@
 
 use boostfgl_fairness::frame::{FrameRow, SeedFrame, SeedFrames};
 use boostfgl_fairness::{FrameMetric, Grouping, MetricFrame};
-use boostfgl_report::{Course, RoundFrames, Style};
+use boostfgl_report::{GroupCurves, RoundFrames, Style};
 
 /// A frame whose groups have these values.
 fn frame(values: &[(&str, Option<f64>)]) -> MetricFrame {
@@ -30,13 +30,17 @@ fn frame(values: &[(&str, Option<f64>)]) -> MetricFrame {
     }
 }
 
-fn course(rounds: Vec<Vec<MetricFrame>>) -> Course {
+fn course(rounds: Vec<Vec<MetricFrame>>) -> GroupCurves {
     let of_round = |(round, frames): (usize, Vec<MetricFrame>)| {
         let seeds = (0..).zip(frames).map(|(seed, frame)| SeedFrame { seed, frame }).collect();
         RoundFrames { round, frames: SeedFrames::new(seeds).unwrap() }
     };
     let rounds = (1..).zip(rounds).map(of_round).collect();
-    Course { metric: FrameMetric::Accuracy, grouping: Grouping::parse("column:a").unwrap(), rounds }
+    GroupCurves {
+        metric: FrameMetric::Accuracy,
+        grouping: Grouping::parse("column:a").unwrap(),
+        rounds,
+    }
 }
 
 #[test]
@@ -89,5 +93,5 @@ fn seeds_have_a_spread_and_what_is_too_wide_comes_below() {
         several.markdown("demo")
     );
     let json = serde_json::to_string(&several).unwrap();
-    assert_eq!(serde_json::from_str::<Course>(&json).unwrap(), several);
+    assert_eq!(serde_json::from_str::<GroupCurves>(&json).unwrap(), several);
 }

@@ -54,7 +54,7 @@ impl Follower {
     fn refresh(&mut self, path: &Path, files: &Files) -> bool {
         let kept = |seen: &mut Seen| seen.stamps == files.stamps || seen.grew(path, files);
         if !self.seen.as_mut().is_some_and(kept) {
-            let view = self.library.view(&self.name, Depth::Course);
+            let view = self.library.view(&self.name, Depth::Rounds);
             self.seen = view.map(|view| Seen::new(view, files.stamps.clone()));
         }
         self.seen.is_some()

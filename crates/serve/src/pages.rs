@@ -98,7 +98,7 @@ fn run(library: &Library, name: &str) -> Option<Response> {
         let (_, main) = library.report(&[name.to_owned()])?;
         return Some(Html(html::page(shown, &(heading + &main))).into_response());
     }
-    let course = follow::course(&library.view(name, Depth::Course)?, &files);
+    let course = follow::course(&library.view(name, Depth::Rounds)?, &files);
     let main = format!(
         "{heading}<div data-events=\"/events/run/{}\" data-mark=\"{}\">{course}</div>",
         Address(name),

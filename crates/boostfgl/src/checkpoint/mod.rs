@@ -11,26 +11,26 @@
 //! `rounds.jsonl` that it counts are on the disk. It belongs to one configuration, one graph and
 //! one version of the program, and says so if it meets others.
 
-mod begun;
-mod pace;
-mod saved;
-mod sealed;
-mod stopped;
+mod container;
+mod load;
+mod manifest;
+mod schedule;
+mod unfinished;
 
-pub use pace::Pace;
-pub(crate) use saved::{Running, Saved};
-pub(crate) use stopped::recorded_config;
-pub use stopped::{StoppedRun, is_stopped, runs_in};
+pub(crate) use load::{Running, Saved};
+pub use schedule::Pace;
+pub(crate) use unfinished::recorded_config;
+pub use unfinished::{StoppedRun, is_stopped, runs_in};
 
 use crate::experiment::{Experiment, Refused, SeedRun};
 use crate::grid::identity::{self, Inputs};
 use crate::{Error, Result};
-use begun::Begun;
 use boostfgl_disk as disk;
 use boostfgl_fed::Outcome;
-use boostfgl_nn::{Keep, Ledger, Params};
+use boostfgl_nn::{Params, StateVisitor, Stateful};
 use boostfgl_report::{RunFolder, SeedSummary};
-use pace::Clock;
+use manifest::Begun;
+use schedule::Clock;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -60,11 +60,11 @@ pub(crate) struct Spent {
     pub(crate) training: f64,
 }
 
-impl Keep for Spent {
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("wall", &mut self.wall)?;
-        ledger.keep("cpu", &mut self.cpu)?;
-        ledger.keep("training", &mut self.training)
+impl Stateful for Spent {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.visit("wall", &mut self.wall)?;
+        visitor.visit("cpu", &mut self.cpu)?;
+        visitor.visit("training", &mut self.training)
     }
 }
 
@@ -76,10 +76,10 @@ pub(crate) struct Recorded {
     pub(crate) digest: String,
 }
 
-impl Keep for Recorded {
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("lines", &mut self.lines)?;
-        ledger.keep("digest", &mut self.digest)
+impl Stateful for Recorded {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.visit("lines", &mut self.lines)?;
+        visitor.visit("digest", &mut self.digest)
     }
 }
 
@@ -94,12 +94,12 @@ struct Head {
     refused: String,
 }
 
-impl Keep for Head {
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("identity", &mut self.identity)?;
-        ledger.keep("recorded", &mut self.recorded)?;
-        ledger.keep("spent", &mut self.spent)?;
-        ledger.keep("refused", &mut self.refused)
+impl Stateful for Head {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.visit("identity", &mut self.identity)?;
+        visitor.visit("recorded", &mut self.recorded)?;
+        visitor.visit("spent", &mut self.spent)?;
+        visitor.visit("refused", &mut self.refused)
     }
 }
 
@@ -110,11 +110,11 @@ struct Done {
     outcome: Outcome<f32>,
 }
 
-impl Keep for Done {
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("summary", &mut self.summary)?;
-        ledger.keep("diagnosis", &mut self.diagnosis)?;
-        ledger.keep("outcome", &mut self.outcome)
+impl Stateful for Done {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.visit("summary", &mut self.summary)?;
+        visitor.visit("diagnosis", &mut self.diagnosis)?;
+        visitor.visit("outcome", &mut self.outcome)
     }
 }
 
@@ -165,7 +165,7 @@ impl<'a> Keeper<'a> {
     ) -> Result<Self> {
         let keeper = Self::new(run, experiment, keeping)?;
         disk::create_dir_all(&keeper.folder)?;
-        saved::clear(&keeper.folder, |_| true)?;
+        load::clear(&keeper.folder, |_| true)?;
         Begun::new(experiment, &keeper.inputs).write(&keeper.folder)?;
         Ok(keeper)
     }
@@ -182,7 +182,7 @@ impl<'a> Keeper<'a> {
     ) -> Result<(Self, Saved)> {
         // First of all the run is taken; who had it before may have finished it meanwhile.
         let mut keeper = Self::new(run, experiment, keeping)?;
-        stopped::check(run)?;
+        unfinished::check(run)?;
         let (mut begun, mut notes) = Begun::read(&keeper.folder)?;
         begun.check_config(run, experiment.config())?;
         begun.check_inputs(run, experiment, &keeper.inputs)?;
@@ -190,15 +190,15 @@ impl<'a> Keeper<'a> {
             begun.write(&keeper.folder)?;
         }
         // What a crash left half written is of no use, and nobody else is at it.
-        saved::remove_unfinished(run.path());
-        saved::remove_unfinished(&keeper.folder);
+        load::remove_unfinished(run.path());
+        load::remove_unfinished(&keeper.folder);
         let mut saved = Saved::read(run, experiment, &keeper.inputs)?;
         notes.append(&mut saved.notes);
         saved.notes = notes;
         // What lies beyond the point to go on from is damaged, or follows something that is. It has
         // to go before the rounds after that point are done again: later it would be taken for what
         // they left.
-        saved::clear(&keeper.folder, |file| saved.is_beyond(file))?;
+        load::clear(&keeper.folder, |file| saved.is_beyond(file))?;
         disk::sync_folder(&keeper.folder)?;
         keeper.stored = saved.finished.len();
         Ok((keeper, saved))
@@ -233,16 +233,16 @@ impl<'a> Keeper<'a> {
         &mut self,
         at: Position<'_>,
         done: usize,
-        state: impl FnOnce(&mut Ledger<'_>) -> boostfgl_nn::Result<()>,
+        state: impl FnOnce(&mut StateVisitor<'_>) -> boostfgl_nn::Result<()>,
     ) -> Result<()> {
         let started = Instant::now();
         self.store_all(at.finished)?;
         let index = at.finished.len();
         let mut head =
             self.head(self.experiment.config().seeds[index], at.recorded, at.spent, at.refused)?;
-        sealed::write(&state_file(&self.folder, index, done), |ledger| {
-            ledger.keep("head", &mut head)?;
-            state(ledger)
+        container::write(&state_file(&self.folder, index, done), |visitor| {
+            visitor.visit("head", &mut head)?;
+            state(visitor)
         })?;
         self.remove_old(index);
         self.clock.saved(started);
@@ -289,9 +289,9 @@ impl<'a> Keeper<'a> {
             diagnosis: diagnosis.map_err(unrepresentable)?.unwrap_or_default(),
             outcome: seed.run.outcome.clone(),
         };
-        sealed::write(&done_file(&self.folder, index), |ledger| {
-            ledger.keep("head", &mut head)?;
-            ledger.keep("done", &mut done)
+        container::write(&done_file(&self.folder, index), |visitor| {
+            visitor.visit("head", &mut head)?;
+            visitor.visit("done", &mut done)
         })
     }
 
@@ -310,7 +310,7 @@ impl<'a> Keeper<'a> {
     /// States of finished seeds, and all but the last two of this one. Those that cannot be removed
     /// do no harm.
     fn remove_old(&self, index: usize) {
-        let mut states = saved::states(&self.folder).unwrap_or_default();
+        let mut states = load::states(&self.folder).unwrap_or_default();
         let keep = states.iter().filter(|(of, _, _)| *of == index).count().saturating_sub(KEPT);
         states.sort();
         let mut own = 0;
@@ -334,16 +334,16 @@ fn state_file(folder: &Path, index: usize, round: usize) -> PathBuf {
     folder.join(format!("seed-{index:05}-round-{round:06}.state"))
 }
 
-/// Reads the whole of a file by a ledger.
+/// Reads the whole of a file by a visitor.
 fn put_back<R>(
     path: &Path,
     bytes: &[u8],
-    read: impl FnOnce(&mut Ledger<'_>) -> boostfgl_nn::Result<R>,
+    read: impl FnOnce(&mut StateVisitor<'_>) -> boostfgl_nn::Result<R>,
 ) -> Result<R> {
     let malformed = |reason: String| boostfgl_report::Error::malformed(path, reason);
-    let mut ledger = Ledger::restoring(bytes);
-    let found = read(&mut ledger).map_err(|error| malformed(error.to_string()))?;
-    match ledger.unread() {
+    let mut visitor = StateVisitor::restoring(bytes);
+    let found = read(&mut visitor).map_err(|error| malformed(error.to_string()))?;
+    match visitor.unread() {
         0 => Ok(found),
         rest => Err(malformed(format!("expected nothing more, found {rest} bytes")).into()),
     }
@@ -363,8 +363,8 @@ mod tests {
     fn times_so_far_are_kept() {
         let (mut spent, mut bytes, mut back) =
             (Spent { wall: 1.5, cpu: 2.5, training: 2.25 }, Vec::new(), Spent::default());
-        spent.keep(&mut Ledger::saving(&mut bytes)).unwrap();
-        back.keep(&mut Ledger::restoring(&bytes)).unwrap();
+        spent.visit(&mut StateVisitor::saving(&mut bytes)).unwrap();
+        back.visit(&mut StateVisitor::restoring(&bytes)).unwrap();
         assert_eq!(back, spent);
     }
 }

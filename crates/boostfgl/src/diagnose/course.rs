@@ -8,7 +8,7 @@ use boostfgl_fed::RoundRecord;
 use boostfgl_graph::Graph;
 use boostfgl_graph::groups::Groups;
 use boostfgl_partition::Partition;
-use boostfgl_report::{Course, RoundFrames};
+use boostfgl_report::{GroupCurves, RoundFrames};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -44,16 +44,16 @@ impl<'a> Watch<'a> {
     }
 
     /// One course per metric and grouping, or what went wrong on the way.
-    pub(super) fn courses(self) -> Result<Vec<Course>> {
+    pub(super) fn courses(self) -> Result<Vec<GroupCurves>> {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        let mut courses: Vec<Course> = Vec::new();
+        let mut courses: Vec<GroupCurves> = Vec::new();
         for (round, seeds) in self.rounds {
             for (at, frames) in join(seeds)?.into_iter().enumerate() {
                 if courses.len() == at {
                     let (metric, grouping) = (frames.metric.clone(), frames.grouping.clone());
-                    courses.push(Course { metric, grouping, rounds: Vec::new() });
+                    courses.push(GroupCurves { metric, grouping, rounds: Vec::new() });
                 }
                 courses[at].rounds.push(RoundFrames { round, frames });
             }

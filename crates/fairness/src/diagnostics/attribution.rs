@@ -8,7 +8,7 @@
 use super::{Diagnosis, Diagnostic, Network, Subject, findings};
 use boostfgl_fed::{Inspected, Inspection, LocalData};
 use boostfgl_nn::backbones::Pass;
-use boostfgl_nn::{Ledger, Params, Pool, Real, View};
+use boostfgl_nn::{Params, Pool, Real, StateVisitor, View};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -161,11 +161,11 @@ impl<T: Real> Diagnostic<T> for Watch {
         }
     }
 
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
         // Losses of a huge model may be infinite, which JSON has no word for.
-        ledger.option("initial", &mut self.initial, Vec::new)?;
-        ledger.option("last", &mut self.last, Vec::new)?;
-        findings(ledger, &mut self.minority)
+        visitor.option("initial", &mut self.initial, Vec::new)?;
+        visitor.option("last", &mut self.last, Vec::new)?;
+        findings(visitor, &mut self.minority)
     }
 
     fn conclude(self: Box<Self>, _subject: &Subject<'_>, diagnosis: &mut Diagnosis) {

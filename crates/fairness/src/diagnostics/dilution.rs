@@ -17,7 +17,7 @@ use super::layers::Layers;
 use super::{Diagnosis, Diagnostic, Subject, findings};
 use boostfgl_fed::{Inspected, Inspection};
 use boostfgl_nn::backbones::{Extra, Pass, Plan, Supervised};
-use boostfgl_nn::{Ledger, Matrix, Params, Pool, Real, Reduction, View, WeightedLoss};
+use boostfgl_nn::{Matrix, Params, Pool, Real, Reduction, StateVisitor, View, WeightedLoss};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -349,8 +349,8 @@ impl<T: Real> Diagnostic<T> for Watch<T> {
         self.found.rounds.extend(round.filter(DilutionRound::is_finite));
     }
 
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        findings(ledger, &mut self.found)
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        findings(visitor, &mut self.found)
     }
 
     fn conclude(self: Box<Self>, _subject: &Subject<'_>, diagnosis: &mut Diagnosis) {

@@ -8,7 +8,7 @@ use super::gsd::{Gsd, Weighting};
 use super::{Diagnosis, Diagnostic, Subject, findings};
 use crate::statistics::spearman;
 use boostfgl_fed::{Inspected, Inspection};
-use boostfgl_nn::{Ledger, Real};
+use boostfgl_nn::{Real, StateVisitor};
 use serde::{Deserialize, Serialize};
 
 /// One client.
@@ -112,8 +112,8 @@ impl<T: Real> Diagnostic<T> for Watch {
         });
     }
 
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        findings(ledger, &mut self.clients)
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        findings(visitor, &mut self.clients)
     }
 
     fn conclude(self: Box<Self>, _subject: &Subject<'_>, diagnosis: &mut Diagnosis) {

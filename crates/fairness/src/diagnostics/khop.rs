@@ -9,7 +9,7 @@ use super::{Diagnosis, Diagnostic, Subject, findings};
 use crate::Group;
 use boostfgl_fed::{Inspected, Inspection};
 use boostfgl_graph::{Adjacency, Role};
-use boostfgl_nn::{Ledger, Real};
+use boostfgl_nn::{Real, StateVisitor};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -198,10 +198,10 @@ impl<T: Real> Diagnostic<T> for Watch {
         self.last = Some(Khop { round, curves: FROM.into_iter().enumerate().map(curve).collect() });
     }
 
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
         // Rounds that a method adds are not inspected: distances must be known by then.
-        ledger.within("judged", |ledger| findings(ledger, &mut self.judged))?;
-        ledger.within("last", |ledger| findings(ledger, &mut self.last))
+        visitor.within("judged", |visitor| findings(visitor, &mut self.judged))?;
+        visitor.within("last", |visitor| findings(visitor, &mut self.last))
     }
 
     fn conclude(self: Box<Self>, _subject: &Subject<'_>, diagnosis: &mut Diagnosis) {

@@ -47,7 +47,7 @@ pub use which::Which;
 
 use boostfgl_fed::{Inspection, Observer, RoundRecord};
 use boostfgl_graph::{Labels, Role};
-use boostfgl_nn::{Ledger, Real};
+use boostfgl_nn::{Real, StateVisitor};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
@@ -164,8 +164,8 @@ pub trait Diagnostic<T: Real>: Send {
     /// can be seen again, such as who is trained on, is no state.
     ///
     /// # Errors
-    /// As [`Keep::keep`](boostfgl_nn::Keep::keep).
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()>;
+    /// As [`Stateful::visit`](boostfgl_nn::Stateful::visit).
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()>;
 
     /// Writes down what it found; diagnostics that build on others come after them.
     fn conclude(self: Box<Self>, subject: &Subject<'_>, diagnosis: &mut Diagnosis);
@@ -174,18 +174,18 @@ pub trait Diagnostic<T: Real>: Send {
 /// Takes down what a diagnostic found, or puts it back, as the JSON that its findings are published
 /// in.
 fn findings<F: Serialize + DeserializeOwned>(
-    ledger: &mut Ledger<'_>,
+    visitor: &mut StateVisitor<'_>,
     found: &mut F,
 ) -> boostfgl_nn::Result<()> {
     let mut text = String::new();
-    if !ledger.restores() {
+    if !visitor.restores() {
         text = serde_json::to_string(found)
-            .map_err(|error| ledger.unlike("findings", error.to_string()))?;
+            .map_err(|error| visitor.unlike("findings", error.to_string()))?;
     }
-    ledger.keep("findings", &mut text)?;
-    if ledger.restores() {
+    visitor.visit("findings", &mut text)?;
+    if visitor.restores() {
         *found = serde_json::from_str(&text)
-            .map_err(|error| ledger.unlike("findings", error.to_string()))?;
+            .map_err(|error| visitor.unlike("findings", error.to_string()))?;
     }
     Ok(())
 }
@@ -208,12 +208,12 @@ impl<'a, T: Real> Diagnostician<'a, T> {
     /// Takes down what was found so far, or puts it back.
     ///
     /// # Errors
-    /// As [`Keep::keep`](boostfgl_nn::Keep::keep).
-    pub fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+    /// As [`Stateful::visit`](boostfgl_nn::Stateful::visit).
+    pub fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
         self.at_work.iter_mut().try_for_each(|(which, diagnostic, seconds)| {
-            ledger.within(which.name(), |ledger| {
-                ledger.keep("seconds", seconds)?;
-                diagnostic.keep(ledger)
+            visitor.within(which.name(), |visitor| {
+                visitor.visit("seconds", seconds)?;
+                diagnostic.visit(visitor)
             })
         })
     }

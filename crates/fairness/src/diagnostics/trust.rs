@@ -8,7 +8,7 @@
 use super::layers::Layers;
 use super::{Diagnosis, Diagnostic, Settings, Subject, findings};
 use boostfgl_fed::{Inspected, Inspection};
-use boostfgl_nn::{Ledger, Real};
+use boostfgl_nn::{Real, StateVisitor};
 use serde::{Deserialize, Serialize};
 
 /// One participant of a round.
@@ -172,8 +172,8 @@ impl<T: Real> Diagnostic<T> for Watch {
         self.found.layers = layers.names().to_vec();
     }
 
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        findings(ledger, &mut self.found)
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        findings(visitor, &mut self.found)
     }
 
     fn conclude(self: Box<Self>, _subject: &Subject<'_>, diagnosis: &mut Diagnosis) {

@@ -3,7 +3,7 @@
 use super::{Config, Kind};
 use crate::boost::Summary;
 use crate::wire::Message;
-use boostfgl_nn::{Ledger, Matrix, Params, Real, TensorShape};
+use boostfgl_nn::{Matrix, Params, Real, StateVisitor, TensorShape};
 
 /// By how much an update is scaled unless the configuration says otherwise.
 const SCALE: f64 = 1e6;
@@ -51,17 +51,17 @@ pub(crate) struct Forged<T> {
 
 impl<T: Real> Attack<T> {
     /// Takes down what attackers remember, or puts it back; models are like `model`.
-    pub(crate) fn keep(
+    pub(crate) fn visit(
         &mut self,
         model: &Params<T>,
-        ledger: &mut Ledger<'_>,
+        visitor: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
         for (k, first) in self.first.iter_mut().enumerate() {
             let (sent, said) = first.take().unzip();
             let (mut sent, (mut message, mut norms)) = (sent.flatten(), said.unzip());
-            ledger.option(&format!("model of {k}"), &mut sent, || model.clone())?;
-            ledger.option(&format!("message of {k}"), &mut message, Message::default)?;
-            ledger.option(&format!("norms of {k}"), &mut norms, Vec::new)?;
+            visitor.option(&format!("model of {k}"), &mut sent, || model.clone())?;
+            visitor.option(&format!("message of {k}"), &mut message, Message::default)?;
+            visitor.option(&format!("norms of {k}"), &mut norms, Vec::new)?;
             *first = message.zip(norms).map(|said| (sent, said));
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! How hard a node has been for the model so far (Eq. node_difficulty).
 
-use boostfgl_nn::{Keep, Ledger, Matrix, Real};
+use boostfgl_nn::{Matrix, Real, StateVisitor, Stateful};
 
 /// The moving average d̄ᵥ of the difficulty of every local node.
 ///
@@ -36,9 +36,9 @@ impl<T: Real> Difficulty<T> {
     }
 }
 
-impl<T: Real> Keep for Difficulty<T> {
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        self.mean[..].keep(ledger)
+impl<T: Real> Stateful for Difficulty<T> {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        self.mean[..].visit(visitor)
     }
 }
 

@@ -5,7 +5,7 @@ use super::*;
 use crate::attack::Kind;
 use crate::boost::topology::ScoringPropagation;
 use crate::config::{Model, OptimizerKind, Protocol};
-use crate::methods::{self, Layout, METHODS, MethodConfigs, Turn};
+use crate::methods::{self, Layout, METHODS, MethodConfigs, SenderFacts};
 use crate::{Error, Federation, Setup};
 use boostfgl_graph::Graph;
 use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
@@ -113,7 +113,8 @@ fn a_control_that_was_not_used_is_taken_back() {
         let own = |federation: &mut Federation<f32>, k: usize| {
             let Client { rule, data, local, .. } = &mut federation.clients[k];
             let mut bytes = Vec::new();
-            rule.keep(&Memory { data, local, seed: 5 }, &mut Ledger::saving(&mut bytes)).unwrap();
+            rule.visit(&Memory { data, local, seed: 5 }, &mut StateVisitor::saving(&mut bytes))
+                .unwrap();
             bytes
         };
         round(&mut federation, 1);
@@ -151,7 +152,8 @@ fn nobody_can_claim_more_than_it_was_enrolled_with() {
     let told = |method: &str, numbers: &[f64]| {
         let federation = federation(method, &[], |_| {});
         let message = Message::numbers(numbers.to_vec());
-        let turn = Turn { client: 0, done: 0, labelled: 10.0, reach: 40.0, message: &message };
+        let turn =
+            SenderFacts { client: 0, done: 0, labelled: 10.0, reach: 40.0, message: &message };
         federation.server.form(&turn).misfit(true, &message).map(|reason| reason.to_string())
     };
     assert_eq!([told("fedtad", &[10.0, 0.0, 0.0]), told("fedtad", &[3.0, 3.5, 3.5])], [None, None]);
@@ -175,12 +177,15 @@ fn prototypes_of_another_width_are_not_put_back() {
     let mut narrow = federation("fedproto", &[], |_| {});
     round(&mut narrow, 1);
     let mut bytes = Vec::new();
-    narrow.server.keep(&mut Ledger::saving(&mut bytes)).unwrap();
+    narrow.server.visit(&mut StateVisitor::saving(&mut bytes)).unwrap();
     assert!(
-        federation("fedproto", &[], |_| {}).server.keep(&mut Ledger::restoring(&bytes)).is_ok()
+        federation("fedproto", &[], |_| {})
+            .server
+            .visit(&mut StateVisitor::restoring(&bytes))
+            .is_ok()
     );
     let mut wide = federation("fedproto", &[], |setup| setup.model.hidden = 16);
-    let told = wide.server.keep(&mut Ledger::restoring(&bytes)).unwrap_err().to_string();
+    let told = wide.server.visit(&mut StateVisitor::restoring(&bytes)).unwrap_err().to_string();
     assert!(told.contains("(3, 16)") && told.contains("(3, 8)"), "{told}");
 }
 
@@ -189,7 +194,7 @@ fn prototypes_of_another_width_are_not_put_back() {
 struct Waiting;
 
 impl<T: Real> ClientRule<T> for Waiting {
-    fn begin(&mut self, _: &Desk<'_, T>, _: Option<&Message<T>>) -> Result<()> {
+    fn begin(&mut self, _: &ClientContext<'_, T>, _: Option<&Message<T>>) -> Result<()> {
         while rayon::yield_now() == Some(rayon::Yield::Executed) {}
         Ok(())
     }
@@ -198,7 +203,7 @@ impl<T: Real> ClientRule<T> for Waiting {
 struct Sleeping;
 
 impl<T: Real> ClientRule<T> for Sleeping {
-    fn begin(&mut self, _: &Desk<'_, T>, _: Option<&Message<T>>) -> Result<()> {
+    fn begin(&mut self, _: &ClientContext<'_, T>, _: Option<&Message<T>>) -> Result<()> {
         std::thread::sleep(std::time::Duration::from_millis(2_000));
         Ok(())
     }

@@ -8,13 +8,13 @@
 //! With plain SGD and one local step, Σ λₖ θₖ = θ − η Σ λₖ gₖ is exactly the paper's step with γ_w
 //! = η.
 
-use super::{MethodInfo, Round, ServerRule, Terms, Turn};
+use super::{MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
 use crate::boost::Boost;
 use crate::config::not_negative;
 use crate::screen::Form;
-use boostfgl_nn::{Ledger, Params, Real};
+use boostfgl_nn::{Params, Real, StateVisitor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -67,11 +67,11 @@ impl Config {
     }
 }
 
-pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Agnostic<T> {
-    let members: Vec<usize> = (0..terms.clients).filter(|&k| terms.able[k]).collect();
+pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Agnostic<T> {
+    let members: Vec<usize> = (0..context.clients).filter(|&k| context.able[k]).collect();
     let lambda = vec![1.0 / members.len() as f64; members.len()];
-    let [global, mean, next] = [(); 3].map(|()| terms.initial.clone());
-    let (gamma, classes) = (terms.setup.methods.afl.gamma, terms.classes);
+    let [global, mean, next] = [(); 3].map(|()| context.initial.clone());
+    let (gamma, classes) = (context.setup.methods.afl.gamma, context.classes);
     Agnostic { gamma, classes, members, lambda, global, mean, next, rounds: 0 }
 }
 
@@ -98,7 +98,7 @@ impl<T: Real> ServerRule<T> for Agnostic<T> {
         Some(&self.mean)
     }
 
-    fn form(&self, _: &Turn<'_, T>) -> Form {
+    fn form(&self, _: &SenderFacts<'_, T>) -> Form {
         super::qffl::loss_form(self.classes)
     }
 
@@ -127,11 +127,11 @@ impl<T: Real> ServerRule<T> for Agnostic<T> {
         Ok(Some(combination))
     }
 
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("global", &mut self.global)?;
-        ledger.keep("mean", &mut self.mean)?;
-        ledger.keep("lambda", &mut self.lambda[..])?;
-        ledger.keep("rounds", &mut self.rounds)
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.visit("global", &mut self.global)?;
+        visitor.visit("mean", &mut self.mean)?;
+        visitor.visit("lambda", &mut self.lambda[..])?;
+        visitor.visit("rounds", &mut self.rounds)
     }
 
     fn models(&self) -> Vec<&Params<T>> {

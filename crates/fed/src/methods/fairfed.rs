@@ -8,16 +8,16 @@
 //! The paper's sensitive groups are people; here they are the client's minority and majority
 //! classes. Weights are kept in nodes (ω·Σn), so that β = 0 is FedAvg bit for bit.
 
-use super::{MethodInfo, Round, ServerRule, Terms, Turn};
+use super::{MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
+use crate::client_rule::{ClientContext, ClientRule, Upload};
 use crate::config::{not_negative, share};
 use crate::local_data::LocalData;
-use crate::rule::{ClientRule, Desk, Upload};
 use crate::screen::{Form, Part};
 use crate::wire::Message;
 use boostfgl_graph::groups::minority_classes;
-use boostfgl_nn::{Ledger, Params, Real};
+use boostfgl_nn::{Params, Real, StateVisitor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -68,9 +68,9 @@ impl Config {
     }
 }
 
-pub(super) fn client<T: Real>(terms: &Terms<'_, T>, data: &LocalData<T>) -> GapReporter {
+pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, data: &LocalData<T>) -> GapReporter {
     let minority =
-        minority_classes(&data.training_counts(), terms.setup.methods.fairfed.minority_ratio);
+        minority_classes(&data.training_counts(), context.setup.methods.fairfed.minority_ratio);
     GapReporter { minority, counts: [0.0; 4] }
 }
 
@@ -87,30 +87,30 @@ impl<T: Real> ClientRule<T> for GapReporter {
         true
     }
 
-    fn begin(&mut self, desk: &Desk<'_, T>, _: Option<&Message<T>>) -> Result<()> {
-        let logits = desk.logits(desk.start());
+    fn begin(&mut self, context: &ClientContext<'_, T>, _: Option<&Message<T>>) -> Result<()> {
+        let logits = context.logits(context.start());
         self.counts = [0.0; 4];
-        for &v in desk.data().training() {
-            let Some(label) = desk.data().training_label(v as usize) else { continue };
+        for &v in context.data().training() {
+            let Some(label) = context.data().training_label(v as usize) else { continue };
             let group = if self.minority[label as usize] == Some(true) { 0 } else { 2 };
             let hit = crate::client::argmax(logits.row(v as usize)) == label;
             self.counts[group] += f64::from(u8::from(hit));
             self.counts[group + 1] += 1.0;
         }
-        desk.pool().put(logits);
+        context.pool().put(logits);
         Ok(())
     }
 
-    fn finish(&mut self, _: &Desk<'_, T>, _: &Params<T>) -> Result<Upload<T>> {
+    fn finish(&mut self, _: &ClientContext<'_, T>, _: &Params<T>) -> Result<Upload<T>> {
         Ok(Upload { message: Message::numbers(self.counts.to_vec()), ..Upload::model() })
     }
 }
 
-pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> FairWeights<T> {
+pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> FairWeights<T> {
     FairWeights {
-        beta: terms.setup.methods.fairfed.beta,
-        global: terms.initial.clone(),
-        weights: vec![None; terms.clients],
+        beta: context.setup.methods.fairfed.beta,
+        global: context.initial.clone(),
+        weights: vec![None; context.clients],
         told: Message::numbers(vec![0.0, 0.0]),
     }
 }
@@ -134,7 +134,7 @@ impl<T: Real> ServerRule<T> for FairWeights<T> {
         Some(&self.told)
     }
 
-    fn form(&self, turn: &Turn<'_, T>) -> Form {
+    fn form(&self, turn: &SenderFacts<'_, T>) -> Form {
         let counts = Part::whole("count of training nodes", 4, 0.0..=turn.labelled);
         let form = Form::model().with(counts).adding_up(
             "two groups of nodes",
@@ -175,13 +175,13 @@ impl<T: Real> ServerRule<T> for FairWeights<T> {
         Ok(Some(combination))
     }
 
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("global", &mut self.global)?;
-        ledger.within("told", |ledger| self.told.keep_shaped(ledger))?;
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.visit("global", &mut self.global)?;
+        visitor.within("told", |visitor| self.told.visit_shaped(visitor))?;
         let weights = self.weights.iter_mut().enumerate();
         weights
             .into_iter()
-            .try_for_each(|(k, weight)| ledger.option(&k.to_string(), weight, || 0.0))
+            .try_for_each(|(k, weight)| visitor.option(&k.to_string(), weight, || 0.0))
     }
 
     fn models(&self) -> Vec<&Params<T>> {

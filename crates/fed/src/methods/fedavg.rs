@@ -4,12 +4,12 @@
 //! training nodes with `client_weight = "labelled"`. The mean is taken of models, not of
 //! differences, so that one client alone gives exactly the model it trained.
 
-use super::{MethodInfo, Round, ServerRule, Terms};
+use super::{MethodContext, MethodInfo, Round, ServerRule};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
+use crate::client_rule::Plain;
 use crate::local_data::LocalData;
-use crate::rule::Plain;
-use boostfgl_nn::{Ledger, Params, Real};
+use boostfgl_nn::{Params, Real, StateVisitor};
 
 pub(super) const INFO: MethodInfo = MethodInfo {
     name: "fedavg",
@@ -22,11 +22,11 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     ..MethodInfo::PLAIN
 };
 
-pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Averaging<T> {
-    Averaging { global: terms.initial.clone() }
+pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Averaging<T> {
+    Averaging { global: context.initial.clone() }
 }
 
-pub(super) fn client<T: Real>(_: &Terms<'_, T>, _: &LocalData<T>) -> Plain {
+pub(super) fn client<T: Real>(_: &MethodContext<'_, T>, _: &LocalData<T>) -> Plain {
     Plain
 }
 
@@ -51,8 +51,8 @@ impl<T: Real> ServerRule<T> for Averaging<T> {
         Ok(Some(combination))
     }
 
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("global", &mut self.global)
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.visit("global", &mut self.global)
     }
 
     fn models(&self) -> Vec<&Params<T>> {

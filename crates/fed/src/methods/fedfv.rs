@@ -13,11 +13,11 @@
 //! weighted sum touch P numbers.
 
 use super::qffl::{loss_form, step};
-use super::{MethodInfo, Round, ServerRule, Terms, Turn};
+use super::{MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::aggregate::{Combination, Update};
 use crate::screen::Form;
 use crate::{Error, Result};
-use boostfgl_nn::{Ledger, Params, Real};
+use boostfgl_nn::{Params, Real, StateVisitor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -72,11 +72,11 @@ impl Config {
     }
 }
 
-pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> FairAveraging<T> {
-    let config = terms.setup.methods.fedfv.clone();
-    let [global, next] = [(); 2].map(|()| terms.initial.clone());
-    let last = (0..terms.clients).map(|_| None).collect();
-    FairAveraging { config, classes: terms.classes, global, next, last }
+pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> FairAveraging<T> {
+    let config = context.setup.methods.fedfv.clone();
+    let [global, next] = [(); 2].map(|()| context.initial.clone());
+    let last = (0..context.clients).map(|_| None).collect();
+    FairAveraging { config, classes: context.classes, global, next, last }
 }
 
 /// A server that remembers the last gradient of every client.
@@ -95,7 +95,7 @@ impl<T: Real> ServerRule<T> for FairAveraging<T> {
         Some(&self.global)
     }
 
-    fn form(&self, _: &Turn<'_, T>) -> Form {
+    fn form(&self, _: &SenderFacts<'_, T>) -> Form {
         loss_form(self.classes)
     }
 
@@ -139,13 +139,13 @@ impl<T: Real> ServerRule<T> for FairAveraging<T> {
         Ok(Some(Combination::of_weights(mean[..updates.len()].to_vec())))
     }
 
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("global", &mut self.global)?;
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.visit("global", &mut self.global)?;
         let Self { last, next, .. } = self;
         last.iter_mut().enumerate().try_for_each(|(k, last)| {
             let (mut round, mut gradient) = last.take().unzip();
-            ledger.option(&format!("round of {k}"), &mut round, || 0)?;
-            ledger.option(&format!("gradient of {k}"), &mut gradient, || next.clone())?;
+            visitor.option(&format!("round of {k}"), &mut round, || 0)?;
+            visitor.option(&format!("gradient of {k}"), &mut gradient, || next.clone())?;
             *last = round.zip(gradient);
             Ok(())
         })

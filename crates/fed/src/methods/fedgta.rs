@@ -17,16 +17,16 @@
 //! Propagation of labels uses Â of the graph itself whatever the boosts, or clients would not be
 //! comparable.
 
-use super::{Judged, MethodInfo, Round, ServerRule, Terms, Turn};
+use super::{EvaluatedModel, MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::aggregate::{Combination, Update};
+use crate::client_rule::{ClientContext, ClientRule, Upload};
 use crate::config::{above_zero, steps};
 use crate::local_data::LocalData;
 use crate::noise::Occasion;
-use crate::rule::{ClientRule, Desk, Upload};
 use crate::screen::{Form, Part};
 use crate::wire::Message;
 use crate::{Error, Result};
-use boostfgl_nn::{Ledger, Matrix, Params, Propagation, Real, losses, softmax_rows};
+use boostfgl_nn::{Matrix, Params, Propagation, Real, StateVisitor, extra_losses, softmax_rows};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  comparison at epsilon = 1 would not. Degrees count the node itself, so that a \
                  client without edges has a\n\
                  confidence too.",
-    judged: Judged::Personal,
+    judged: EvaluatedModel::Personal,
     extra_bytes: |sizes, _| {
         let (nodes, arcs) = (sizes.all_nodes(), sizes.arcs.iter().sum::<f64>());
         let padded = (sizes.classes / 8.0).ceil() * 8.0;
@@ -132,10 +132,10 @@ impl Config {
     }
 }
 
-pub(super) fn client<T: Real>(terms: &Terms<'_, T>, data: &LocalData<T>) -> Smoothing<T> {
+pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, data: &LocalData<T>) -> Smoothing<T> {
     let operator = Propagation::gcn(data.adjacency());
     let reach = (0..data.len()).map(|v| data.adjacency().degree(v) as f64 + 1.0).collect();
-    Smoothing { config: terms.setup.methods.fedgta.clone(), operator, reach }
+    Smoothing { config: context.setup.methods.fedgta.clone(), operator, reach }
 }
 
 /// A client that describes its graph by propagated labels.
@@ -147,35 +147,35 @@ pub(super) struct Smoothing<T> {
 }
 
 impl<T: Real> ClientRule<T> for Smoothing<T> {
-    fn finish(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
-        let mut seeds = desk.logits(local);
+    fn finish(&mut self, context: &ClientContext<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
+        let mut seeds = context.logits(local);
         softmax_rows(&mut seeds);
-        set_truth(&mut seeds, desk.data());
-        let propagated = self.propagate(&seeds, desk);
+        set_truth(&mut seeds, context.data());
+        let propagated = self.propagate(&seeds, context);
         let mut labels = propagated.clone();
         softmax_rows(&mut labels);
-        set_truth(&mut labels, desk.data());
+        set_truth(&mut labels, context.data());
         let mut numbers = moments(&labels, &self.config);
         let mut tempered = propagated;
-        losses::scale(&mut tempered, 1.0 / self.config.temperature);
+        extra_losses::scale(&mut tempered, 1.0 / self.config.temperature);
         softmax_rows(&mut tempered);
-        set_truth(&mut tempered, desk.data());
+        set_truth(&mut tempered, context.data());
         numbers.push(confidence(&tempered, &self.reach));
-        [seeds, labels, tempered].into_iter().for_each(|m| desk.pool().put(m));
+        [seeds, labels, tempered].into_iter().for_each(|m| context.pool().put(m));
         Ok(Upload::with(Message::numbers(numbers)))
     }
 }
 
 impl<T: Real> Smoothing<T> {
     /// Label propagation from F⁰.
-    fn propagate(&self, seeds: &Matrix<T>, desk: &Desk<'_, T>) -> Matrix<T> {
+    fn propagate(&self, seeds: &Matrix<T>, context: &ClientContext<'_, T>) -> Matrix<T> {
         let half = T::of(0.5);
-        let mut labels = desk.pool().take(seeds.rows(), seeds.columns());
+        let mut labels = context.pool().take(seeds.rows(), seeds.columns());
         labels.copy_from(seeds);
-        let mut next = desk.pool().take(seeds.rows(), seeds.columns());
+        let mut next = context.pool().take(seeds.rows(), seeds.columns());
         // Labels are messages too: they go up as moments.
         let (noise, nodes) =
-            (desk.noise(Occasion::Rule(0)), Vec::from_iter(0..seeds.rows() as u32));
+            (context.noise(Occasion::Rule(0)), Vec::from_iter(0..seeds.rows() as u32));
         for step in 0..self.config.steps {
             self.operator.csr().multiply(&labels, &mut next);
             noise.add_to(&mut next, &nodes, step);
@@ -183,13 +183,13 @@ impl<T: Real> Smoothing<T> {
                 .iter_mut()
                 .zip(seeds.data())
                 .for_each(|(f, f0)| *f = half * *f + half * *f0);
-            for &v in desk.data().training() {
+            for &v in context.data().training() {
                 let row = next.row_mut(v as usize).iter_mut();
                 row.zip(seeds.row(v as usize)).for_each(|(f, f0)| *f += *f0);
             }
             std::mem::swap(&mut labels, &mut next);
         }
-        desk.pool().put(next);
+        context.pool().put(next);
         labels
     }
 }
@@ -266,15 +266,15 @@ fn confidence<T: Real>(labels: &Matrix<T>, reach: &[f64]) -> f64 {
     (0..labels.rows()).map(|v| reach[v] * labels.row(v).iter().map(sharpness).sum::<f64>()).sum()
 }
 
-pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> TopologyAware<T> {
-    let initial = Arc::new(terms.initial.clone());
-    let config = &terms.setup.methods.fedgta;
-    let moments = config.numbers_per_class() * terms.classes;
-    let models = vec![initial; terms.clients];
+pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> TopologyAware<T> {
+    let initial = Arc::new(context.initial.clone());
+    let config = &context.setup.methods.fedgta;
+    let moments = config.numbers_per_class() * context.classes;
+    let models = vec![initial; context.clients];
     TopologyAware {
         epsilon: config.epsilon,
         moments,
-        classes: terms.classes,
+        classes: context.classes,
         models,
         spare: Vec::new(),
     }
@@ -303,7 +303,7 @@ impl<T: Real> ServerRule<T> for TopologyAware<T> {
         Some(&self.models[client])
     }
 
-    fn form(&self, turn: &Turn<'_, T>) -> Form {
+    fn form(&self, turn: &SenderFacts<'_, T>) -> Form {
         let moments = Part::new("moment", self.moments, -LARGEST_MOMENT..=LARGEST_MOMENT);
         let most = turn.reach * self.classes as f64 * LARGEST_SHARPNESS;
         Form::model().with(moments).with(Part::new("confidence", 1, -1.0..=most))
@@ -346,18 +346,18 @@ impl<T: Real> ServerRule<T> for TopologyAware<T> {
         Ok(Some(Combination::of_weights(influence)))
     }
 
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
         // Clients that share a model share it on the disk, too, and afterwards.
         let same =
             |k: usize| (0..k).find(|&j| Arc::ptr_eq(&self.models[j], &self.models[k])).unwrap_or(k);
         let owners: Vec<usize> = (0..self.models.len()).map(same).collect();
         for (k, mut owner) in owners.into_iter().enumerate() {
-            ledger.keep(&format!("owner of {k}"), &mut owner)?;
+            visitor.visit(&format!("owner of {k}"), &mut owner)?;
             if owner < k {
                 self.models[k] = Arc::clone(&self.models[owner]);
             } else {
                 let mut model = Params::clone(&self.models[k]);
-                ledger.keep(&k.to_string(), &mut model)?;
+                visitor.visit(&k.to_string(), &mut model)?;
                 self.models[k] = Arc::new(model);
             }
         }

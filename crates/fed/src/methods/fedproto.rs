@@ -11,17 +11,19 @@
 //! drawn anywhere; the mean is over all training nodes.
 
 use super::isolated::Nobody;
-use super::{Judged, MethodInfo, Round, ServerRule, Terms, Turn, needs_hidden};
+use super::{
+    EvaluatedModel, MethodContext, MethodInfo, Round, SenderFacts, ServerRule, needs_hidden,
+};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
 use crate::boost::ModelBoost;
+use crate::client_rule::{ClientContext, ClientRule, Upload};
 use crate::config::not_negative;
 use crate::local_data::LocalData;
-use crate::rule::{ClientRule, Desk, Upload};
 use crate::screen::{Form, Part};
 use crate::wire::Message;
 use boostfgl_nn::backbones::Extra;
-use boostfgl_nn::{Ledger, Matrix, Params, Real, losses};
+use boostfgl_nn::{Matrix, Params, Real, StateVisitor, extra_losses};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +48,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  official code's mean.\n\
                  Under model boosting the update norm has no say (lambda_s): no parameter is \
                  combined.",
-    judged: Judged::Personal,
+    judged: EvaluatedModel::Personal,
     network: needs_hidden,
     outvotes: |_| Some("prototypes are combined, not models"),
     ..MethodInfo::PLAIN
@@ -85,8 +87,8 @@ impl Config {
     }
 }
 
-pub(super) fn client<T: Real>(terms: &Terms<'_, T>, _: &LocalData<T>) -> Prototyped<T> {
-    Prototyped { lambda: terms.setup.methods.fedproto.lambda, heard: None }
+pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, _: &LocalData<T>) -> Prototyped<T> {
+    Prototyped { lambda: context.setup.methods.fedproto.lambda, heard: None }
 }
 
 /// A client that is drawn to the global prototypes.
@@ -107,42 +109,50 @@ impl<T: Real> Prototyped<T> {
 }
 
 impl<T: Real> ClientRule<T> for Prototyped<T> {
-    fn begin(&mut self, _: &Desk<'_, T>, heard: Option<&Message<T>>) -> Result<()> {
+    fn begin(&mut self, _: &ClientContext<'_, T>, heard: Option<&Message<T>>) -> Result<()> {
         self.heard = heard.cloned();
         Ok(())
     }
 
-    fn extra(&self, desk: &Desk<'_, T>, _: &Matrix<T>, hidden: Option<&Matrix<T>>) -> Extra<T> {
+    fn extra(
+        &self,
+        context: &ClientContext<'_, T>,
+        _: &Matrix<T>,
+        hidden: Option<&Matrix<T>>,
+    ) -> Extra<T> {
         let Some(hidden) = hidden.filter(|_| self.lambda > 0.0 && self.heard.is_some()) else {
             return Extra::default();
         };
-        let training = desk.data().training();
-        let rows = desk.hidden_rows(training);
+        let training = context.data().training();
+        let rows = context.hidden_rows(training);
         let target = |v: &u32| {
-            desk.data().training_label(*v as usize).and_then(|label| self.prototype(label as usize))
+            context
+                .data()
+                .training_label(*v as usize)
+                .and_then(|label| self.prototype(label as usize))
         };
         let pairs: Vec<(u32, &[T])> = rows
             .into_iter()
             .zip(training)
             .filter_map(|(row, v)| target(v).map(|target| (row, target)))
             .collect();
-        let (value, mut gradient) = losses::squared_error(hidden, &pairs, desk.pool());
+        let (value, mut gradient) = extra_losses::squared_error(hidden, &pairs, context.pool());
         // The mean is over all training nodes: those of a class without a prototype add 0.
         let strength = self.lambda * (pairs.len() as f64 / training.len().max(1) as f64);
-        losses::scale(&mut gradient, strength);
+        extra_losses::scale(&mut gradient, strength);
         Extra { value: strength * value, hidden: Some(gradient), ..Extra::default() }
     }
 
-    fn finish(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
-        let (logits, hidden) = desk.inspect(local);
-        desk.pool().put(logits);
+    fn finish(&mut self, context: &ClientContext<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
+        let (logits, hidden) = context.inspect(local);
+        context.pool().put(logits);
         let Some(hidden) = hidden else {
             unreachable!("networks without a hidden layer are refused")
         };
-        let counts = desk.data().training_counts();
+        let counts = context.data().training_counts();
         let mut sums = vec![vec![0.0; hidden.columns()]; counts.len()];
-        for &v in desk.data().training() {
-            let Some(label) = desk.data().training_label(v as usize) else { continue };
+        for &v in context.data().training() {
+            let Some(label) = context.data().training_label(v as usize) else { continue };
             sums[label as usize]
                 .iter_mut()
                 .zip(hidden.row(v as usize))
@@ -155,15 +165,15 @@ impl<T: Real> ClientRule<T> for Prototyped<T> {
                 .zip(sum)
                 .for_each(|(p, sum)| *p = T::of(sum / counts[c].max(1) as f64));
         }
-        desk.pool().put(hidden);
+        context.pool().put(hidden);
         let numbers = counts.iter().map(|count| *count as f64).collect();
         Ok(Upload::only(Message { tensors: vec![own], numbers, entries: Vec::new() }))
     }
 }
 
-pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Prototypes<T> {
-    let shape = (terms.classes, terms.hidden_width());
-    Prototypes { weight: terms.setup.methods.fedproto.prototype_weight, shape, global: None }
+pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Prototypes<T> {
+    let shape = (context.classes, context.hidden_width());
+    Prototypes { weight: context.setup.methods.fedproto.prototype_weight, shape, global: None }
 }
 
 /// The global prototypes.
@@ -185,7 +195,7 @@ impl<T: Real> ServerRule<T> for Prototypes<T> {
         self.global.as_ref()
     }
 
-    fn form(&self, turn: &Turn<'_, T>) -> Form {
+    fn form(&self, turn: &SenderFacts<'_, T>) -> Form {
         let counts = Part::whole("count of training nodes", self.shape.0, 0.0..=turn.labelled);
         let form = Form::message().tensors(vec![self.shape]).with(counts);
         form.adding_up("counts of training nodes", 0..self.shape.0, turn.labelled..=turn.labelled)
@@ -229,10 +239,10 @@ impl<T: Real> ServerRule<T> for Prototypes<T> {
         Ok(None)
     }
 
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.option("global", &mut self.global, Message::default)?;
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.option("global", &mut self.global, Message::default)?;
         match &self.global {
-            Some(global) => global.hold(&[self.shape], self.shape.0, ledger),
+            Some(global) => global.hold(&[self.shape], self.shape.0, visitor),
             None => Ok(()),
         }
     }

@@ -4,11 +4,11 @@
 //! FedAvg. At the first step of a round θ = θ_g and the term is 0: with one full-batch epoch a
 //! round FedProx *is* FedAvg, whatever μ.
 
-use super::{MethodInfo, Terms};
+use super::{MethodContext, MethodInfo};
 use crate::Result;
+use crate::client_rule::{ClientContext, ClientRule};
 use crate::config::not_negative;
 use crate::local_data::LocalData;
-use crate::rule::{ClientRule, Desk};
 use boostfgl_nn::{Matrix, Params, Real};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,8 +49,8 @@ impl Config {
     }
 }
 
-pub(super) fn client<T: Real>(terms: &Terms<'_, T>, _: &LocalData<T>) -> Proximal<T> {
-    Proximal { mu: T::of(terms.setup.methods.fedprox.mu) }
+pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, _: &LocalData<T>) -> Proximal<T> {
+    Proximal { mu: T::of(context.setup.methods.fedprox.mu) }
 }
 
 /// A client that is drawn back to where it started.
@@ -59,17 +59,22 @@ pub(super) struct Proximal<T> {
 }
 
 impl<T: Real> ClientRule<T> for Proximal<T> {
-    fn adjust(&mut self, desk: &Desk<'_, T>, model: &Params<T>, gradients: &mut [Matrix<T>]) {
+    fn adjust(
+        &mut self,
+        context: &ClientContext<'_, T>,
+        model: &Params<T>,
+        gradients: &mut [Matrix<T>],
+    ) {
         if self.mu == T::ZERO {
             return;
         }
-        let pairs = model.tensors().iter().zip(desk.start().tensors());
+        let pairs = model.tensors().iter().zip(context.start().tensors());
         for (gradient, (now, start)) in gradients.iter_mut().zip(pairs) {
-            let terms = now.data().iter().zip(start.data());
+            let context = now.data().iter().zip(start.data());
             gradient
                 .data_mut()
                 .iter_mut()
-                .zip(terms)
+                .zip(context)
                 .for_each(|(g, (now, start))| *g += self.mu * (*now - *start));
         }
     }

@@ -3,7 +3,7 @@
 //!
 //! A client multiplies its weights by a mask m of the same shapes, 1 at first and never sent, and
 //! minimises CE + λ₁‖m‖₁ + λ₂ Σ_tensors ‖θ − θ̄‖₂ (from its second round on), θ̄ the model it
-//! received. Judged is θ∘m with entries
+//! received. EvaluatedModel is θ∘m with entries
 //! |m| < λ₁ set to 0.
 //!
 //! After training it sends its functional embedding: the mean over a random proxy graph that all
@@ -16,18 +16,20 @@
 //! before its ReLU. After the ReLU no coordinate is negative, all cosines are near 1 and every
 //! client gets about the same mean.
 
-use super::{Judged, MethodInfo, Round, ServerRule, Terms, Turn, needs_hidden};
+use super::{
+    EvaluatedModel, MethodContext, MethodInfo, Round, SenderFacts, ServerRule, needs_hidden,
+};
 use crate::aggregate::{Combination, Update};
+use crate::client_rule::{ClientContext, ClientRule, Memory, Upload};
 use crate::config::{WIDEST, not_negative, width};
 use crate::local_data::LocalData;
-use crate::rule::{ClientRule, Desk, Memory, Upload};
 use crate::screen::{Form, Part};
 use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, Stream};
 use boostfgl_nn::backbones::{Backbone, Pass};
 use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer as _};
-use boostfgl_nn::{Inputs, Ledger, Matrix, Params, Real, View};
+use boostfgl_nn::{Inputs, Matrix, Params, Real, StateVisitor, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +52,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  so the embedding is what their\n\
                  last layer reads, before its ReLU (in h2gcn before messages, too). Masks cover \
                  weights, not biases.",
-    judged: Judged::Personal,
+    judged: EvaluatedModel::Personal,
     network: needs_hidden,
     extra_bytes: |sizes, configs| {
         let proxy = configs.fedpub.proxy_blocks as f64 * configs.fedpub.proxy_nodes as f64;
@@ -130,14 +132,14 @@ impl Config {
     }
 }
 
-pub(super) fn client<T: Real>(terms: &Terms<'_, T>, _: &LocalData<T>) -> Masked<T> {
-    let config = terms.setup.methods.fedpub.clone();
-    let mut mask = terms.initial.clone();
+pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, _: &LocalData<T>) -> Masked<T> {
+    let config = context.setup.methods.fedpub.clone();
+    let mut mask = context.initial.clone();
     mask.tensors_mut().iter_mut().for_each(ones);
-    let rate = terms.setup.optimizer.learning_rate;
+    let rate = context.setup.optimizer.learning_rate;
     let optimizer = Adam::new(AdamConfig { rate, weight_decay: 0.0, ..AdamConfig::default() });
-    let proxy = proxy(&config, terms.setup.seed, terms.features, terms.backbone);
-    let effective = terms.initial.clone();
+    let proxy = proxy(&config, context.setup.seed, context.features, context.backbone);
+    let effective = context.initial.clone();
     Masked { config, mask, optimizer, effective, proxy, rounds: 0 }
 }
 
@@ -207,9 +209,9 @@ impl<T: Real> Masked<T> {
     }
 
     /// The mean over the proxy graph of what goes into the last activation.
-    fn embedding(&self, model: &Params<T>, desk: &Desk<'_, T>) -> Vec<f64> {
+    fn embedding(&self, model: &Params<T>, context: &ClientContext<'_, T>) -> Vec<f64> {
         let Some(before) =
-            Pass::new(desk.backbone(), &self.proxy, desk.pool()).before_activation(model)
+            Pass::new(context.backbone(), &self.proxy, context.pool()).before_activation(model)
         else {
             unreachable!("networks without a hidden layer are refused")
         };
@@ -219,13 +221,13 @@ impl<T: Real> Masked<T> {
                 .zip(before.row(v))
                 .for_each(|(mean, x)| *mean += x.f64() / before.rows() as f64);
         }
-        desk.pool().put(before);
+        context.pool().put(before);
         mean
     }
 }
 
 impl<T: Real> ClientRule<T> for Masked<T> {
-    fn reparametrise(&mut self, _: &Desk<'_, T>, model: &Params<T>) {
+    fn reparametrise(&mut self, _: &ClientContext<'_, T>, model: &Params<T>) {
         let mut effective =
             std::mem::replace(&mut self.effective, Params::from_tensors(&[], Vec::new()));
         self.apply(model, 0.0, &mut effective);
@@ -236,13 +238,18 @@ impl<T: Real> ClientRule<T> for Masked<T> {
         Some(&self.effective)
     }
 
-    fn adjust(&mut self, desk: &Desk<'_, T>, model: &Params<T>, gradients: &mut [Matrix<T>]) {
+    fn adjust(
+        &mut self,
+        context: &ClientContext<'_, T>,
+        model: &Params<T>,
+        gradients: &mut [Matrix<T>],
+    ) {
         // ∂L/∂m = ∂L/∂(θ∘m)∘θ + λ₁ sign(m), taken before the gradients become those of θ.
         let sparsity = T::of(self.config.lambda1);
         let mut of_masks = Vec::new();
         let tensors = model.tensors().iter().zip(self.mask.tensors()).zip(self.mask.shapes());
         for (gradient, ((weights, mask), shape)) in gradients.iter_mut().zip(tensors) {
-            let mut of_mask = desk.pool().take(gradient.rows(), gradient.columns());
+            let mut of_mask = context.pool().take(gradient.rows(), gradient.columns());
             of_mask.data_mut().fill(T::ZERO);
             if !shape.is_bias() {
                 let numbers = of_mask.data_mut().iter_mut().zip(gradient.data_mut());
@@ -257,16 +264,16 @@ impl<T: Real> ClientRule<T> for Masked<T> {
         if self.config.train_masks {
             self.optimizer.step(&mut self.mask, &of_masks);
         }
-        of_masks.into_iter().for_each(|g| desk.pool().put(g));
+        of_masks.into_iter().for_each(|g| context.pool().put(g));
         if self.rounds > 0 && self.config.lambda2 > 0.0 {
-            pull(model, desk.start(), self.config.lambda2, gradients);
+            pull(model, context.start(), self.config.lambda2, gradients);
         }
     }
 
-    fn finish(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
+    fn finish(&mut self, context: &ClientContext<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
         self.rounds += 1;
         let Some(judged) = self.deploy(local) else { unreachable!("masks always apply") };
-        Ok(Upload::with(Message::numbers(self.embedding(&judged, desk))))
+        Ok(Upload::with(Message::numbers(self.embedding(&judged, context))))
     }
 
     fn refused(&mut self, afresh: bool) {
@@ -284,11 +291,15 @@ impl<T: Real> ClientRule<T> for Masked<T> {
         Some(judged)
     }
 
-    fn keep(&mut self, _: &Memory<'_, T>, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("mask", &mut self.mask)?;
+    fn visit(
+        &mut self,
+        _: &Memory<'_, T>,
+        visitor: &mut StateVisitor<'_>,
+    ) -> boostfgl_nn::Result<()> {
+        visitor.visit("mask", &mut self.mask)?;
         let mask = &self.mask;
-        ledger.within("optimizer", |ledger| self.optimizer.keep(mask, ledger))?;
-        ledger.keep("rounds", &mut self.rounds)
+        visitor.within("optimizer", |visitor| self.optimizer.visit(mask, visitor))?;
+        visitor.visit("rounds", &mut self.rounds)
     }
 }
 
@@ -309,11 +320,11 @@ fn pull<T: Real>(model: &Params<T>, towards: &Params<T>, lambda: f64, gradients:
     }
 }
 
-pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Functional<T> {
+pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Functional<T> {
     Functional {
-        tau: terms.setup.methods.fedpub.tau,
-        width: terms.activated_width(),
-        models: vec![terms.initial.clone(); terms.clients],
+        tau: context.setup.methods.fedpub.tau,
+        width: context.activated_width(),
+        models: vec![context.initial.clone(); context.clients],
     }
 }
 
@@ -333,7 +344,7 @@ impl<T: Real> ServerRule<T> for Functional<T> {
         Some(&self.models[client])
     }
 
-    fn form(&self, _: &Turn<'_, T>) -> Form {
+    fn form(&self, _: &SenderFacts<'_, T>) -> Form {
         Form::model().with(Part::new("number of the embedding", self.width, -LARGEST..=LARGEST))
     }
 
@@ -359,9 +370,9 @@ impl<T: Real> ServerRule<T> for Functional<T> {
         Ok(Some(Combination::of_weights(influence)))
     }
 
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
         let models = self.models.iter_mut().enumerate();
-        models.into_iter().try_for_each(|(k, model)| ledger.keep(&k.to_string(), model))
+        models.into_iter().try_for_each(|(k, model)| visitor.visit(&k.to_string(), model))
     }
 
     fn models(&self) -> Vec<&Params<T>> {

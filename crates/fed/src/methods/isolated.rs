@@ -1,13 +1,13 @@
 //! Isolated: every client trains alone. The floor that federation has to beat.
 
-use super::{Judged, MethodInfo, Round, ServerRule, Terms, Turn};
+use super::{EvaluatedModel, MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
 use crate::boost::Boost;
+use crate::client_rule::{ClientContext, ClientRule, Upload};
 use crate::local_data::LocalData;
-use crate::rule::{ClientRule, Desk, Upload};
 use crate::screen::Form;
-use boostfgl_nn::{Ledger, Params, Real};
+use boostfgl_nn::{Params, Real, StateVisitor};
 
 pub(super) const INFO: MethodInfo = MethodInfo {
     name: "isolated",
@@ -16,7 +16,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
         last theta_k",
     wire: "nothing",
     evaluated: "each client's own model, on its local graph",
-    judged: Judged::Personal,
+    judged: EvaluatedModel::Personal,
     refuses: nothing_is_combined,
     outvotes: |_| Some("nothing is combined"),
     ..MethodInfo::PLAIN
@@ -28,11 +28,11 @@ pub(super) fn nothing_is_combined(boost: Boost) -> Option<&'static str> {
         .then_some("trust weighs the models that a server combines, and here nothing is combined")
 }
 
-pub(super) fn server<T: Real>(_: &Terms<'_, T>) -> Nobody {
+pub(super) fn server<T: Real>(_: &MethodContext<'_, T>) -> Nobody {
     Nobody
 }
 
-pub(super) fn client<T: Real>(_: &Terms<'_, T>, _: &LocalData<T>) -> Silent {
+pub(super) fn client<T: Real>(_: &MethodContext<'_, T>, _: &LocalData<T>) -> Silent {
     Silent
 }
 
@@ -44,7 +44,7 @@ impl<T: Real> ServerRule<T> for Nobody {
         None
     }
 
-    fn form(&self, _: &Turn<'_, T>) -> Form {
+    fn form(&self, _: &SenderFacts<'_, T>) -> Form {
         Form::message()
     }
 
@@ -52,7 +52,7 @@ impl<T: Real> ServerRule<T> for Nobody {
         Ok(None)
     }
 
-    fn keep(&mut self, _: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+    fn visit(&mut self, _: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
         Ok(())
     }
 
@@ -65,7 +65,7 @@ impl<T: Real> ServerRule<T> for Nobody {
 pub(super) struct Silent;
 
 impl<T: Real> ClientRule<T> for Silent {
-    fn finish(&mut self, _: &Desk<'_, T>, _: &Params<T>) -> Result<Upload<T>> {
+    fn finish(&mut self, _: &ClientContext<'_, T>, _: &Params<T>) -> Result<Upload<T>> {
         Ok(Upload::nothing())
     }
 }

@@ -8,7 +8,7 @@
 //! A file `methods/NAME.rs` holds
 //! * `INFO`, a [`MethodInfo`]: what `boostfgl methods NAME` prints and what the program must know
 //!   before it runs;
-//! * `server(&Terms)` and `client(&Terms, &LocalData)`, the two sides;
+//! * `server(&MethodContext)` and `client(&MethodContext, &LocalData)`, the two sides;
 //! * if it has settings, a documented `Config` with `check`, whose keys are `methods.NAME.KEY`.
 
 pub mod adafgl;
@@ -32,18 +32,18 @@ pub mod qffl;
 pub mod scaffold;
 
 use crate::aggregate::{self, Rule, Update};
-use crate::archive::Archive;
 use crate::attack;
 use crate::boost::{Boost, ModelBoost};
+use crate::client_rule::ClientRule;
 use crate::config::Model;
 use crate::local_data::LocalData;
-use crate::rule::ClientRule;
 use crate::screen::{Form, Moved};
+use crate::shared_models::SharedModels;
 use crate::wire::Message;
 use crate::{Combination, Error, Result, Setup};
 use boostfgl_graph::{Adjacency, Features, Graph, Labels};
 use boostfgl_nn::backbones::{Backbone, Pass, Plan};
-use boostfgl_nn::{Inputs, Ledger, Params, Pool, Real, View};
+use boostfgl_nn::{Inputs, Params, Pool, Real, StateVisitor, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -60,7 +60,7 @@ pub trait ServerRule<T: Real>: Send + Sync {
 
     /// What an update has to be like: the screen refuses every other one. A model and nothing else
     /// by default.
-    fn form(&self, _turn: &Turn<'_, T>) -> Form {
+    fn form(&self, _turn: &SenderFacts<'_, T>) -> Form {
         Form::model()
     }
 
@@ -90,15 +90,15 @@ pub trait ServerRule<T: Real>: Send + Sync {
     /// just made.
     ///
     /// # Errors
-    /// As [`Keep::keep`](boostfgl_nn::Keep::keep).
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()>;
+    /// As [`Stateful::visit`](boostfgl_nn::Stateful::visit).
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()>;
 
     /// The final models: one for all clients, one each, or none if clients keep their own.
     fn models(&self) -> Vec<&Params<T>>;
 }
 
 /// Whose update it is that a server tells the form of.
-pub struct Turn<'a, T> {
+pub struct SenderFacts<'a, T> {
     /// The client that sent it.
     pub client: usize,
     /// Rounds done before this one.
@@ -127,7 +127,7 @@ pub struct Round<'a, T: Real> {
 
 /// What both sides of a method are made from. Nothing here comes from a client's data but their
 /// sizes.
-pub struct Terms<'a, T: Real> {
+pub struct MethodContext<'a, T: Real> {
     /// The settings of the run.
     pub setup: &'a Setup,
     /// The model that everybody starts from.
@@ -143,10 +143,10 @@ pub struct Terms<'a, T: Real> {
     /// Number of classes C.
     pub classes: usize,
     /// Where clients keep what all of them received.
-    pub(crate) archive: Arc<Archive<T>>,
+    pub(crate) archive: Arc<SharedModels<T>>,
 }
 
-impl<T: Real> Terms<'_, T> {
+impl<T: Real> MethodContext<'_, T> {
     /// The width of the network's hidden representation, which a pass over a graph of one node
     /// shows; 0 if it has none.
     pub fn hidden_width(&self) -> usize {
@@ -186,14 +186,14 @@ pub enum Layout {
 
 /// Whose model is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judged {
+pub enum EvaluatedModel {
     /// One model, the same for every client.
     Global,
     /// Each client's own.
     Personal,
 }
 
-impl Judged {
+impl EvaluatedModel {
     /// One word for tables.
     pub fn name(self) -> &'static str {
         match self {
@@ -221,7 +221,7 @@ pub struct MethodInfo {
     /// How this differs from the paper and from public code, and why; empty if it does not.
     pub departures: &'static str,
     /// Whose model is judged.
-    pub judged: Judged,
+    pub judged: EvaluatedModel,
     /// Where the data lie.
     pub layout: Layout,
     /// Boosts that are on unless `--boost` says otherwise.
@@ -252,7 +252,7 @@ impl MethodInfo {
         wire: "",
         evaluated: "the global model, on every client's local graph",
         departures: "",
-        judged: Judged::Global,
+        judged: EvaluatedModel::Global,
         layout: Layout::Federated,
         boosts: &[],
         refuses: |_| None,
@@ -314,17 +314,17 @@ macro_rules! methods {
         pub const METHODS: &[&MethodInfo] = &[$(&$module::INFO),*];
 
         /// The server's side of the method.
-        pub(crate) fn server<T: Real>(terms: &Terms<'_, T>) -> Box<dyn ServerRule<T>> {
-            $(if terms.setup.method.name == $module::INFO.name {
-                return Box::new($module::server(terms));
+        pub(crate) fn server<T: Real>(context: &MethodContext<'_, T>) -> Box<dyn ServerRule<T>> {
+            $(if context.setup.method.name == $module::INFO.name {
+                return Box::new($module::server(context));
             })*
             unreachable!("a MethodInfo comes from METHODS")
         }
 
         /// One client's side of the method.
-        pub(crate) fn client<T: Real>(terms: &Terms<'_, T>, data: &LocalData<T>) -> Box<dyn ClientRule<T>> {
-            $(if terms.setup.method.name == $module::INFO.name {
-                return Box::new($module::client(terms, data));
+        pub(crate) fn client<T: Real>(context: &MethodContext<'_, T>, data: &LocalData<T>) -> Box<dyn ClientRule<T>> {
+            $(if context.setup.method.name == $module::INFO.name {
+                return Box::new($module::client(context, data));
             })*
             unreachable!("a MethodInfo comes from METHODS")
         }

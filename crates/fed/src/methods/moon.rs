@@ -14,14 +14,14 @@
 //! The previous *model* is kept, not its embedding: under topology boosting the propagation changes
 //! every round, and all three representations must be made with the same one.
 
-use super::{MethodInfo, Terms, needs_hidden};
+use super::{MethodContext, MethodInfo, needs_hidden};
+use crate::client_rule::{ClientContext, ClientRule, Memory, Upload};
 use crate::config::{not_negative, single};
 use crate::local_data::LocalData;
-use crate::rule::{ClientRule, Desk, Memory, Upload};
 use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_nn::backbones::Extra;
-use boostfgl_nn::{Ledger, Matrix, Params, Reach, Real, losses};
+use boostfgl_nn::{Matrix, Params, Reach, Real, StateVisitor, extra_losses};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -87,8 +87,8 @@ impl Config {
     }
 }
 
-pub(super) fn client<T: Real>(terms: &Terms<'_, T>, _: &LocalData<T>) -> Contrast<T> {
-    Contrast { config: terms.setup.methods.moon.clone(), previous: None, frozen: None }
+pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, _: &LocalData<T>) -> Contrast<T> {
+    Contrast { config: context.setup.methods.moon.clone(), previous: None, frozen: None }
 }
 
 /// A client that remembers the model it last trained.
@@ -117,33 +117,45 @@ impl<T: Real> ClientRule<T> for Contrast<T> {
         self.acts()
     }
 
-    fn begin(&mut self, desk: &Desk<'_, T>, _: Option<&Message<T>>) -> Result<()> {
+    fn begin(&mut self, context: &ClientContext<'_, T>, _: Option<&Message<T>>) -> Result<()> {
         let Some(previous) = self.previous.as_ref().filter(|_| self.acts()) else { return Ok(()) };
         let hidden = |model: &Params<T>| {
-            let (logits, hidden) = desk.inspect(model);
-            desk.pool().put(logits);
+            let (logits, hidden) = context.inspect(model);
+            context.pool().put(logits);
             hidden
         };
-        let pair = hidden(desk.start()).zip(hidden(previous));
+        let pair = hidden(context.start()).zip(hidden(previous));
         self.frozen = match self.config.contrast_nodes {
             ContrastNodes::All => pair,
             ContrastNodes::Training => pair.map(|(near, far)| {
-                let rows = desk.data().training();
+                let rows = context.data().training();
                 (near.rows_at(rows), far.rows_at(rows))
             }),
         };
         Ok(())
     }
 
-    fn extra(&self, desk: &Desk<'_, T>, _: &Matrix<T>, hidden: Option<&Matrix<T>>) -> Extra<T> {
+    fn extra(
+        &self,
+        context: &ClientContext<'_, T>,
+        _: &Matrix<T>,
+        hidden: Option<&Matrix<T>>,
+    ) -> Extra<T> {
         let (Some((near, far)), Some(z)) = (&self.frozen, hidden) else { return Extra::default() };
         let (value, gradient) = match self.config.contrast_nodes {
-            ContrastNodes::All => losses::contrast(z, near, &[far], self.config.tau, desk.pool()),
+            ContrastNodes::All => {
+                extra_losses::contrast(z, near, &[far], self.config.tau, context.pool())
+            }
             ContrastNodes::Training => {
-                let rows = desk.hidden_rows(desk.data().training());
-                let (value, some) =
-                    losses::contrast(&z.rows_at(&rows), near, &[far], self.config.tau, desk.pool());
-                let mut gradient = desk.pool().take(z.rows(), z.columns());
+                let rows = context.hidden_rows(context.data().training());
+                let (value, some) = extra_losses::contrast(
+                    &z.rows_at(&rows),
+                    near,
+                    &[far],
+                    self.config.tau,
+                    context.pool(),
+                );
+                let mut gradient = context.pool().take(z.rows(), z.columns());
                 gradient.data_mut().fill(T::ZERO);
                 rows.iter()
                     .enumerate()
@@ -152,14 +164,14 @@ impl<T: Real> ClientRule<T> for Contrast<T> {
             }
         };
         let mut gradient = gradient;
-        losses::scale(&mut gradient, self.config.mu);
+        extra_losses::scale(&mut gradient, self.config.mu);
         Extra { value: self.config.mu * value, hidden: Some(gradient), ..Extra::default() }
     }
 
-    fn finish(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
+    fn finish(&mut self, context: &ClientContext<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
         if let Some((near, far)) = self.frozen.take() {
-            desk.pool().put(near);
-            desk.pool().put(far);
+            context.pool().put(near);
+            context.pool().put(far);
         }
         if self.acts() {
             match &mut self.previous {
@@ -174,7 +186,11 @@ impl<T: Real> ClientRule<T> for Contrast<T> {
         self.frozen = None;
     }
 
-    fn keep(&mut self, memory: &Memory<'_, T>, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.option("previous", &mut self.previous, || memory.local.clone())
+    fn visit(
+        &mut self,
+        memory: &Memory<'_, T>,
+        visitor: &mut StateVisitor<'_>,
+    ) -> boostfgl_nn::Result<()> {
+        visitor.option("previous", &mut self.previous, || memory.local.clone())
     }
 }

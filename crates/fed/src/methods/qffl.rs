@@ -10,15 +10,15 @@
 //!
 //! Since Δₖ/Σh = cₖ(θ − θₖ) with cₖ = L Fₖ^q / Σh, the step is a weighted sum of θ and the θₖ.
 
-use super::{MethodInfo, Round, ServerRule, Terms, Turn};
+use super::{MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::aggregate::{Combination, Update};
+use crate::client_rule::{ClientContext, ClientRule, Upload};
 use crate::config::{OptimizerKind, not_negative};
 use crate::local_data::LocalData;
-use crate::rule::{ClientRule, Desk, Upload};
 use crate::screen::{Form, Part};
 use crate::wire::Message;
 use crate::{Error, Result};
-use boostfgl_nn::{Ledger, Params, Real};
+use boostfgl_nn::{Params, Real, StateVisitor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -55,7 +55,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
 pub struct Config {
     /// Exponent q, from 0 (uniform mean) to 20: the larger, the more the worst client counts.
     pub q: f64,
-    /// Whether a client's terms are also weighed by its size.
+    /// Whether a client's context are also weighed by its size.
     pub by_size: bool,
     /// The server's step: as published, a mean with weights F^q, or whichever suits the local
     /// optimiser.
@@ -91,7 +91,7 @@ impl Config {
     }
 }
 
-pub(super) fn client<T: Real>(_: &Terms<'_, T>, _: &LocalData<T>) -> LossReporter {
+pub(super) fn client<T: Real>(_: &MethodContext<'_, T>, _: &LocalData<T>) -> LossReporter {
     LossReporter { loss: 0.0 }
 }
 
@@ -105,18 +105,18 @@ impl<T: Real> ClientRule<T> for LossReporter {
         true
     }
 
-    fn begin(&mut self, desk: &Desk<'_, T>, _: Option<&Message<T>>) -> Result<()> {
-        self.loss = desk.training_loss(desk.start());
+    fn begin(&mut self, context: &ClientContext<'_, T>, _: Option<&Message<T>>) -> Result<()> {
+        self.loss = context.training_loss(context.start());
         Ok(())
     }
 
-    fn finish(&mut self, _: &Desk<'_, T>, _: &Params<T>) -> Result<Upload<T>> {
+    fn finish(&mut self, _: &ClientContext<'_, T>, _: &Params<T>) -> Result<Upload<T>> {
         Ok(Upload::with(Message::numbers(vec![self.loss])))
     }
 }
 
-pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Stepping<T> {
-    let setup = terms.setup;
+pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Stepping<T> {
+    let setup = context.setup;
     let config = setup.methods.qffl.clone();
     let published = match config.server_step {
         ServerStep::Auto => setup.optimizer.optimizer == OptimizerKind::Sgd,
@@ -126,9 +126,9 @@ pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Stepping<T> {
         config,
         published,
         rate: setup.optimizer.learning_rate,
-        classes: terms.classes,
-        global: terms.initial.clone(),
-        next: terms.initial.clone(),
+        classes: context.classes,
+        global: context.initial.clone(),
+        next: context.initial.clone(),
     }
 }
 
@@ -159,7 +159,7 @@ impl<T: Real> ServerRule<T> for Stepping<T> {
         Some(&self.global)
     }
 
-    fn form(&self, _: &Turn<'_, T>) -> Form {
+    fn form(&self, _: &SenderFacts<'_, T>) -> Form {
         loss_form(self.classes)
     }
 
@@ -190,8 +190,8 @@ impl<T: Real> ServerRule<T> for Stepping<T> {
         Ok(Some(Combination::of_weights(pulls)))
     }
 
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("global", &mut self.global)
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.visit("global", &mut self.global)
     }
 
     fn models(&self) -> Vec<&Params<T>> {

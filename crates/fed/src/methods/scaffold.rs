@@ -8,14 +8,14 @@
 //! Option II estimates a gradient only under plain SGD; with Adam it is merely a direction, and of
 //! another size.
 
-use super::{MethodInfo, Round, ServerRule, Terms, Turn, fedavg};
+use super::{MethodContext, MethodInfo, Round, SenderFacts, ServerRule, fedavg};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
+use crate::client_rule::{ClientContext, ClientRule, Memory, Upload};
 use crate::local_data::LocalData;
-use crate::rule::{ClientRule, Desk, Memory, Upload};
 use crate::screen::Form;
 use crate::wire::Message;
-use boostfgl_nn::{Ledger, Matrix, Params, Real};
+use boostfgl_nn::{Matrix, Params, Real, StateVisitor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -78,13 +78,13 @@ impl Config {
     }
 }
 
-pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Controlled<T> {
+pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Controlled<T> {
     let zeros = |t: &Matrix<T>| Matrix::zeros(t.rows(), t.columns());
-    let control = Message::tensors(terms.initial.tensors().iter().map(zeros).collect());
+    let control = Message::tensors(context.initial.tensors().iter().map(zeros).collect());
     Controlled {
-        averaging: fedavg::server(terms),
+        averaging: fedavg::server(context),
         control,
-        clients: terms.able.iter().filter(|able| **able).count(),
+        clients: context.able.iter().filter(|able| **able).count(),
     }
 }
 
@@ -105,7 +105,7 @@ impl<T: Real> ServerRule<T> for Controlled<T> {
         Some(&self.control)
     }
 
-    fn form(&self, _: &Turn<'_, T>) -> Form {
+    fn form(&self, _: &SenderFacts<'_, T>) -> Form {
         let changes =
             self.control.tensors.iter().map(|tensor| (tensor.rows(), tensor.columns())).collect();
         Form::model().tensors(changes)
@@ -126,9 +126,9 @@ impl<T: Real> ServerRule<T> for Controlled<T> {
         self.averaging.aggregate(updates, round)
     }
 
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        self.averaging.keep(ledger)?;
-        ledger.within("control", |ledger| self.control.keep_shaped(ledger))
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        self.averaging.visit(visitor)?;
+        visitor.within("control", |visitor| self.control.visit_shaped(visitor))
     }
 
     fn models(&self) -> Vec<&Params<T>> {
@@ -136,8 +136,8 @@ impl<T: Real> ServerRule<T> for Controlled<T> {
     }
 }
 
-pub(super) fn client<T: Real>(terms: &Terms<'_, T>, _: &LocalData<T>) -> Drifting<T> {
-    let control = terms.setup.methods.scaffold.control;
+pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, _: &LocalData<T>) -> Drifting<T> {
+    let control = context.setup.methods.scaffold.control;
     Drifting {
         control,
         own: Vec::new(),
@@ -162,10 +162,10 @@ pub(super) struct Drifting<T> {
 }
 
 impl<T: Real> ClientRule<T> for Drifting<T> {
-    fn begin(&mut self, desk: &Desk<'_, T>, heard: Option<&Message<T>>) -> Result<()> {
+    fn begin(&mut self, context: &ClientContext<'_, T>, heard: Option<&Message<T>>) -> Result<()> {
         let Some(heard) = heard else { unreachable!("the server tells its control") };
         if self.own.is_empty() {
-            self.own = desk
+            self.own = context
                 .start()
                 .tensors()
                 .iter()
@@ -181,7 +181,7 @@ impl<T: Real> ClientRule<T> for Drifting<T> {
         Ok(())
     }
 
-    fn adjust(&mut self, _: &Desk<'_, T>, _: &Params<T>, gradients: &mut [Matrix<T>]) {
+    fn adjust(&mut self, _: &ClientContext<'_, T>, _: &Params<T>, gradients: &mut [Matrix<T>]) {
         if self.control == Control::Gradient && self.gradient.is_none() {
             self.gradient = Some(gradients.to_vec());
         }
@@ -190,7 +190,7 @@ impl<T: Real> ClientRule<T> for Drifting<T> {
         }
     }
 
-    fn finish(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
+    fn finish(&mut self, context: &ClientContext<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
         let changes = match self.gradient.take() {
             Some(mut gradient) => {
                 for (change, own) in gradient.iter_mut().zip(&mut self.own) {
@@ -202,7 +202,7 @@ impl<T: Real> ClientRule<T> for Drifting<T> {
                 }
                 gradient
             }
-            None => self.difference(desk, local),
+            None => self.difference(context, local),
         };
         Ok(Upload::with(Message::tensors(changes)))
     }
@@ -211,18 +211,22 @@ impl<T: Real> ClientRule<T> for Drifting<T> {
         self.own.clone_from(&self.before);
     }
 
-    fn keep(&mut self, memory: &Memory<'_, T>, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.tensors_like("own", &mut self.own, memory.local)
+    fn visit(
+        &mut self,
+        memory: &Memory<'_, T>,
+        visitor: &mut StateVisitor<'_>,
+    ) -> boostfgl_nn::Result<()> {
+        visitor.tensors_like("own", &mut self.own, memory.local)
     }
 }
 
 impl<T: Real> Drifting<T> {
     /// cₖ⁺ − cₖ under option II; moves cₖ.
-    fn difference(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Vec<Matrix<T>> {
+    fn difference(&mut self, context: &ClientContext<'_, T>, local: &Params<T>) -> Vec<Matrix<T>> {
         // −c + (θ_g − θₖ)/(τη) = −(c − cₖ) − cₖ + (θ_g − θₖ)/(τη).
-        let rate = T::of(1.0 / (desk.epochs() as f64 * desk.learning_rate()));
+        let rate = T::of(1.0 / (context.epochs() as f64 * context.learning_rate()));
         let mut changes = std::mem::take(&mut self.correction);
-        let models = desk.start().tensors().iter().zip(local.tensors());
+        let models = context.start().tensors().iter().zip(local.tensors());
         for ((change, own), (start, end)) in changes.iter_mut().zip(&mut self.own).zip(models) {
             let numbers = change.data_mut().iter_mut().zip(own.data_mut());
             for ((change, own), (start, end)) in numbers.zip(start.data().iter().zip(end.data())) {

@@ -15,7 +15,7 @@
 use super::form::Claim;
 use super::{Envelope, Expected, Reason};
 use crate::wire::Message;
-use boostfgl_nn::{Keep, Ledger, Params, Real};
+use boostfgl_nn::{Params, Real, StateVisitor, Stateful};
 
 /// How many rounds are remembered.
 const ROUNDS: usize = 5;
@@ -40,18 +40,18 @@ struct Accepted {
     largest: f64,
 }
 
-impl Keep for Accepted {
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.each("rounds", &mut self.rounds, Vec::new)?;
-        ledger.keep("largest", &mut self.largest)
+impl Stateful for Accepted {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.each("rounds", &mut self.rounds, Vec::new)?;
+        visitor.visit("largest", &mut self.largest)
     }
 }
 
-impl Keep for Lengths {
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("updates", &mut self.updates)?;
-        ledger.keep("messages", &mut self.messages)?;
-        ledger.keep("claims", &mut self.claims)
+impl Stateful for Lengths {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.visit("updates", &mut self.updates)?;
+        visitor.visit("messages", &mut self.messages)?;
+        visitor.visit("claims", &mut self.claims)
     }
 }
 

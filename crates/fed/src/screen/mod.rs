@@ -20,9 +20,9 @@
 //! ranges of its numbers and its length, not whether it is true.
 
 mod envelope;
+mod fingerprint;
 mod form;
 mod length;
-mod print;
 mod reason;
 #[cfg(test)]
 mod tests;
@@ -33,9 +33,9 @@ pub(crate) use length::{far_above, message_length};
 pub use reason::{Reason, Refusal};
 
 use crate::{Error, Result};
-use boostfgl_nn::{Keep, Ledger, Real};
+use boostfgl_nn::{Real, StateVisitor, Stateful};
+use fingerprint::Fingerprint;
 use length::Lengths;
-use print::Print;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -114,16 +114,16 @@ pub struct Screen {
     /// Lengths of accepted updates and of their messages.
     lengths: Lengths,
     /// What each client's last accepted updates looked like.
-    accepted: Vec<Vec<Print>>,
+    accepted: Vec<Vec<Fingerprint>>,
 }
 
-impl Keep for Screen {
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("lengths", &mut self.lengths)?;
+impl Stateful for Screen {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.visit("lengths", &mut self.lengths)?;
         let accepted = self.accepted.iter_mut().enumerate();
         accepted
             .into_iter()
-            .try_for_each(|(k, prints)| ledger.each(&k.to_string(), prints, Print::default))
+            .try_for_each(|(k, prints)| visitor.each(&k.to_string(), prints, Fingerprint::default))
     }
 }
 
@@ -157,8 +157,8 @@ impl Screen {
                     .or_else(|| arrived[at].content(expected))
             })
             .collect();
-        let print = |one: &Envelope<'_, T>| Print::of(one, &expected.given[one.from]);
-        let prints: Vec<Option<Print>> =
+        let print = |one: &Envelope<'_, T>| Fingerprint::of(one, &expected.given[one.from]);
+        let prints: Vec<Option<Fingerprint>> =
             arrived.iter().zip(&verdicts).map(|(one, v)| v.is_none().then(|| print(one))).collect();
         for ((one, print), verdict) in arrived.iter().zip(&prints).zip(&mut verdicts) {
             let Some(print) = print else { continue };

@@ -183,11 +183,11 @@ fn a_screen_that_was_put_back_remembers_everything() {
     assert_eq!(judge(&mut screen, 1, &model(0.0), &arrived), ["used"; 4]);
 
     let mut saved = Vec::new();
-    screen.keep(&mut Ledger::saving(&mut saved)).unwrap();
+    screen.visit(&mut StateVisitor::saving(&mut saved)).unwrap();
     let mut back = fresh();
-    let mut ledger = Ledger::restoring(&saved);
-    back.keep(&mut ledger).unwrap();
-    assert_eq!(ledger.unread(), 0);
+    let mut visitor = StateVisitor::restoring(&saved);
+    back.visit(&mut visitor).unwrap();
+    assert_eq!(visitor.unread(), 0);
     assert_eq!(back, screen);
     let again = [envelope(0, 2, &models[0], &message)];
     assert_eq!(judge(&mut back, 2, &model(0.5), &again), ["replay"]);

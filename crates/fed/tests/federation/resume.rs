@@ -10,10 +10,10 @@ use boostfgl_fed::boost::topology::ScoringPropagation;
 use boostfgl_fed::config::{OptimizerKind, OptimizerState, ReportedRound};
 use boostfgl_fed::methods::METHODS;
 use boostfgl_fed::{
-    ClientRecord, Course, Federation, LocalData, Outcome, Refusal, RoundRecord, Rule, Setup,
+    ClientRecord, Federation, LocalData, Outcome, Refusal, RoundRecord, Rule, Setup, Training,
 };
 use boostfgl_nn::backbones::BACKBONES;
-use boostfgl_nn::{Error, Ledger, Real};
+use boostfgl_nn::{Error, Real, StateVisitor};
 
 /// What a round showed, without how long it took.
 #[derive(Debug, PartialEq)]
@@ -38,9 +38,9 @@ fn seen(record: &RoundRecord<'_>) -> Seen {
     }
 }
 
-fn saved<T: Real>(course: &mut Course<T>) -> Vec<u8> {
+fn saved<T: Real>(course: &mut Training<T>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    course.keep(&mut Ledger::saving(&mut bytes)).unwrap();
+    course.visit(&mut StateVisitor::saving(&mut bytes)).unwrap();
     bytes
 }
 
@@ -68,12 +68,12 @@ fn resumed<T: Real>(
 ) -> (Outcome<T>, Vec<Seen>) {
     let mut rounds = Vec::new();
     let mut watch = |record: &RoundRecord<'_>| rounds.push(seen(record));
-    let mut ledger = Ledger::restoring(state);
+    let mut visitor = StateVisitor::restoring(state);
     let mut course = Federation::new(setup.clone(), data)
         .unwrap()
-        .resume(&mut ledger, &mut [&mut watch])
+        .resume(&mut visitor, &mut [&mut watch])
         .unwrap();
-    assert_eq!(ledger.unread(), 0, "everything that was taken down is put back");
+    assert_eq!(visitor.unread(), 0, "everything that was taken down is put back");
     // What is put back is what was taken down.
     assert!(saved(&mut course) == state, "a state that is saved again differs");
     while !course.is_over() {
@@ -204,7 +204,7 @@ fn a_state_of_something_else_is_refused() {
     let state = undisturbed(&fedavg, data("fedavg")).2.swap_remove(2);
     let refused = |setup: &Setup, state: &[u8]| {
         let federation = Federation::new(setup.clone(), data(setup.method.name)).unwrap();
-        match federation.resume(&mut Ledger::restoring(state), &mut []) {
+        match federation.resume(&mut StateVisitor::restoring(state), &mut []) {
             Err(boostfgl_fed::Error::Network(error @ Error::State { .. })) => error.to_string(),
             Err(other) => panic!("{other}"),
             Ok(_) => panic!("it was accepted"),

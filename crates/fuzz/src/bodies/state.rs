@@ -3,9 +3,9 @@
 use boostfgl::fed::boost::{Boost, BoostConfig};
 use boostfgl::fed::config::{Model, Optimizer, Protocol};
 use boostfgl::fed::methods::{METHODS, MethodConfigs, MethodInfo};
-use boostfgl::fed::{Course, Federation, LocalData, Message, RoundRecord, Setup};
+use boostfgl::fed::{Federation, LocalData, Message, RoundRecord, Setup, Training};
 use boostfgl::graph::{Adjacency, Features, Graph, Labels, Role, Split};
-use boostfgl::nn::{Keep, Ledger, Matrix};
+use boostfgl::nn::{Matrix, StateVisitor, Stateful};
 use boostfgl::partition::Partition;
 use std::sync::OnceLock;
 
@@ -74,15 +74,15 @@ fn of_method(input: &[u8]) -> Option<(&'static MethodInfo, &[u8])> {
 pub(crate) fn state(input: &[u8]) -> String {
     let Some((method, input)) = of_method(input) else { return "no method".to_owned() };
     let state = [input, rest(method)].concat();
-    let mut ledger = Ledger::restoring(&state);
-    match federation(method).resume(&mut ledger, &mut []) {
+    let mut visitor = StateVisitor::restoring(&state);
+    match federation(method).resume(&mut visitor, &mut []) {
         Ok(course) => to_the_end(course).unwrap_or_else(|error| error.to_string()),
         Err(error) => error.to_string(),
     }
 }
 
 /// All rounds that are left; what was refused on the way, or that all is well.
-fn to_the_end(mut course: Course<f32>) -> Result<String, boostfgl::fed::Error> {
+fn to_the_end(mut course: Training<f32>) -> Result<String, boostfgl::fed::Error> {
     let mut refused = Vec::new();
     while !course.is_over() {
         course.step(&mut [&mut |round: &RoundRecord<'_>| {
@@ -165,7 +165,7 @@ fn whole(method: &'static MethodInfo) -> Vec<u8> {
     let mut course = federation(method).begin(&mut []).expect("twelve nodes can be prepared for");
     course.step(&mut []).expect("twelve nodes can be trained on");
     let mut bytes = Vec::new();
-    course.keep(&mut Ledger::saving(&mut bytes)).expect("memory can be written");
+    course.visit(&mut StateVisitor::saving(&mut bytes)).expect("memory can be written");
     bytes
 }
 
@@ -189,7 +189,7 @@ const SEED: usize = 6000;
 
 pub(crate) fn message(input: &[u8]) -> String {
     let mut message = Message::<f32>::default();
-    super::said(message.keep(&mut Ledger::restoring(input)))
+    super::said(message.visit(&mut StateVisitor::restoring(input)))
 }
 
 #[cfg(test)]

@@ -208,7 +208,7 @@ pub fn logits<T: Real>(
     view: &View<T>,
     pool: &Pool<T>,
 ) -> Matrix<T> {
-    Pass::new(backbone, view, pool).recalling(true).logits(params)
+    Pass::new(backbone, view, pool).using_cache(true).logits(params)
 }
 
 /// The loss of `view.nodes()` and its gradient with respect to every parameter, using what the view
@@ -221,7 +221,7 @@ pub fn gradients<T: Real>(
     dropout: Dropout,
     pool: &Pool<T>,
 ) -> (f64, Vec<Matrix<T>>) {
-    let pass = Pass::new(backbone, view, pool).recalling(true).dropout(dropout);
+    let pass = Pass::new(backbone, view, pool).using_cache(true).dropout(dropout);
     pass.gradients(params, Supervised { loss, rows: None }, |_, _| Extra::default())
 }
 
@@ -264,7 +264,7 @@ fn feature_product<'a, T: Real>(
 ) -> (Var, bool) {
     match features {
         First::Sparse(x) => {
-            let product = match remembered.filter(|_| tape.recalls()) {
+            let product = match remembered.filter(|_| tape.cached()) {
                 None => tape.sparse_features(x, weights),
                 Some(product) if x.is_differentiable() => {
                     tape.remembered_features(product, x, weights)

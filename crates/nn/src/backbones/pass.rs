@@ -11,7 +11,7 @@ pub struct Pass<'a, T: Real> {
     pool: &'a Pool<T>,
     dropout: Dropout,
     noise: MessageNoise,
-    recalls: bool,
+    cached: bool,
 }
 
 /// The supervised part of a loss.
@@ -49,7 +49,7 @@ impl<'a, T: Real> Pass<'a, T> {
             pool,
             dropout: Dropout::off(),
             noise: MessageNoise::off(),
-            recalls: false,
+            cached: false,
         }
     }
 
@@ -65,11 +65,11 @@ impl<'a, T: Real> Pass<'a, T> {
         Self { noise, ..self }
     }
 
-    /// With what the view remembers ([`View::remember`]), if `recalls`: the caller vouches that it
+    /// With what the view remembers ([`View::cache_product`]), if `cached`: the caller vouches that it
     /// belongs to the parameters of this pass.
     #[must_use]
-    pub fn recalling(self, recalls: bool) -> Self {
-        Self { recalls, ..self }
+    pub fn using_cache(self, cached: bool) -> Self {
+        Self { cached, ..self }
     }
 
     /// Logits of `view.nodes()`.
@@ -82,7 +82,7 @@ impl<'a, T: Real> Pass<'a, T> {
     /// Logits of `view.nodes()` and the hidden representation of `view.hidden_nodes()`, if the
     /// network has one.
     pub fn inspect(self, params: &Params<T>) -> (Matrix<T>, Option<Matrix<T>>) {
-        let mut tape = Tape::new(self.pool).recalling(self.recalls).noisy(self.noise);
+        let mut tape = Tape::new(self.pool).using_cache(self.cached).noisy(self.noise);
         let vars: Vec<Var> = params.tensors().iter().map(|t| tape.constant(t)).collect();
         let out = self.backbone.forward(&mut tape, &vars, self.view, self.dropout);
         (tape.take(out.logits), out.hidden.map(|hidden| tape.take(hidden)))
@@ -95,7 +95,7 @@ impl<'a, T: Real> Pass<'a, T> {
     /// narrower than the hidden representation.
     pub fn before_activation(self, params: &Params<T>) -> Option<Matrix<T>> {
         let mut tape =
-            Tape::new(self.pool).recalling(self.recalls).noisy(self.noise).keeping_activated();
+            Tape::new(self.pool).using_cache(self.cached).noisy(self.noise).keeping_activated();
         let vars: Vec<Var> = params.tensors().iter().map(|t| tape.constant(t)).collect();
         self.backbone.forward(&mut tape, &vars, self.view, self.dropout);
         tape.take_activated()
@@ -114,7 +114,7 @@ impl<'a, T: Real> Pass<'a, T> {
         supervised: Supervised<'_, T>,
         extra: impl FnOnce(&Matrix<T>, Option<&Matrix<T>>) -> Extra<T>,
     ) -> (f64, Vec<Matrix<T>>) {
-        let mut tape = Tape::new(self.pool).recalling(self.recalls).noisy(self.noise);
+        let mut tape = Tape::new(self.pool).using_cache(self.cached).noisy(self.noise);
         let vars: Vec<Var> = params.tensors().iter().map(|t| tape.parameter(t)).collect();
         let Output { logits, hidden } =
             self.backbone.forward(&mut tape, &vars, self.view, self.dropout);

@@ -4,13 +4,13 @@
 use super::dispatch;
 use super::spmm::block_width;
 use crate::Real;
-use crate::alike::{EMPTY, Told, Trimmed};
+use crate::similarity_relation::{DeltaRows, EMPTY, Trimmed};
 use std::ops::Range;
 
 /// out[i] = out[from(i)] + Σ added − Σ removed for the places `rows` of one block, whose sums `out`
 /// holds.
 pub(crate) fn sums<T: Real>(
-    told: &Told,
+    told: &DeltaRows,
     rows: Range<usize>,
     y: &[T],
     out: &mut [T],
@@ -35,7 +35,7 @@ pub(crate) fn sums<T: Real>(
 dispatch! {
     /// `W` columns of [`sums`]; there are `per_row` such blocks in a row.
     fn sums_of_width<T: Real, const W: usize>(
-        told: &Told,
+        told: &DeltaRows,
         rows: Range<usize>,
         y: &[T],
         out: &mut [T],

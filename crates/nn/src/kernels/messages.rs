@@ -7,7 +7,7 @@
 
 use super::dispatch;
 use crate::Real;
-use crate::alike::Bits;
+use crate::similarity_relation::Bits;
 
 /// Rows of a tile.
 pub(crate) const TILE: usize = 64;

@@ -13,7 +13,6 @@
 
 #![expect(unsafe_code, reason = "the one kernel module; every block says why it is sound")]
 
-pub(crate) mod active;
 pub(crate) mod attention;
 pub(crate) mod contrast;
 pub(crate) mod differences;
@@ -27,6 +26,7 @@ mod ordered;
 pub(crate) mod reduce;
 pub(crate) mod segments;
 pub(crate) mod softmax;
+pub(crate) mod sparse_activations;
 pub(crate) mod spmm;
 pub(crate) mod tanh;
 

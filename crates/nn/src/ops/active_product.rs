@@ -4,7 +4,7 @@
 //! there; and zeros need not be multiplied. Behind ReLU and dropout of ½ that is three quarters of
 //! the work.
 
-use crate::kernels::active::{Active, multiply, multiply_where_active};
+use crate::kernels::sparse_activations::{Active, multiply, multiply_where_active};
 use crate::tape::{Backward, Operation};
 use crate::{Matrix, Real, Tape, Var};
 

@@ -3,7 +3,7 @@
 use super::{Optimizer, like};
 use crate::kernels::elementwise::{AdamStep, adam, adam_from};
 use crate::parallel::over_pieces;
-use crate::{Ledger, Matrix, Params, Real, Result};
+use crate::{Matrix, Params, Real, Result, StateVisitor};
 
 /// Numbers that stay in the first cache while several things are done to them.
 const BLOCK: usize = 2048;
@@ -131,10 +131,10 @@ impl<T: Real> Optimizer<T> for Adam<T> {
         self.powers = (1.0, 1.0);
     }
 
-    fn keep(&mut self, params: &Params<T>, ledger: &mut Ledger<'_>) -> Result<()> {
-        ledger.tensors_like("first moment", &mut self.first, params)?;
-        ledger.tensors_like("second moment", &mut self.second, params)?;
-        ledger.keep("power of beta1", &mut self.powers.0)?;
-        ledger.keep("power of beta2", &mut self.powers.1)
+    fn visit(&mut self, params: &Params<T>, visitor: &mut StateVisitor<'_>) -> Result<()> {
+        visitor.tensors_like("first moment", &mut self.first, params)?;
+        visitor.tensors_like("second moment", &mut self.second, params)?;
+        visitor.visit("power of beta1", &mut self.powers.0)?;
+        visitor.visit("power of beta2", &mut self.powers.1)
     }
 }

@@ -6,7 +6,7 @@ mod sgd;
 pub use adam::{Adam, AdamConfig};
 pub use sgd::{Sgd, SgdConfig};
 
-use crate::{Ledger, Matrix, Params, Real, Result};
+use crate::{Matrix, Params, Real, Result, StateVisitor};
 
 /// Moves parameters against their gradient, remembering what it needs between steps.
 pub trait Optimizer<T: Real>: Send {
@@ -26,8 +26,8 @@ pub trait Optimizer<T: Real>: Send {
     /// Takes down what it remembers, or puts it back; `params` is what it moves.
     ///
     /// # Errors
-    /// As [`Keep::keep`](crate::Keep::keep).
-    fn keep(&mut self, params: &Params<T>, ledger: &mut Ledger<'_>) -> Result<()>;
+    /// As [`Stateful::visit`](crate::Stateful::visit).
+    fn visit(&mut self, params: &Params<T>, visitor: &mut StateVisitor<'_>) -> Result<()>;
 }
 
 /// A buffer per tensor, made when the shapes are first seen.

@@ -2,7 +2,7 @@
 
 use super::{Optimizer, like};
 use crate::kernels::elementwise::sgd;
-use crate::{Ledger, Matrix, Params, Real, Result};
+use crate::{Matrix, Params, Real, Result, StateVisitor};
 
 /// Settings of [`Sgd`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -49,7 +49,7 @@ impl<T: Real> Optimizer<T> for Sgd<T> {
         self.velocity.clear();
     }
 
-    fn keep(&mut self, params: &Params<T>, ledger: &mut Ledger<'_>) -> Result<()> {
-        ledger.tensors_like("velocity", &mut self.velocity, params)
+    fn visit(&mut self, params: &Params<T>, visitor: &mut StateVisitor<'_>) -> Result<()> {
+        visitor.tensors_like("velocity", &mut self.velocity, params)
     }
 }

@@ -1,6 +1,6 @@
 //! Runs against the first, group by group: who is ahead, who leans, and where nothing can be said.
 
-use super::judged::{ALL, Fared, Judged};
+use super::group_scores::{ALL, Fared, Judged};
 use super::verdict::verdict;
 use super::{Family, RULE};
 use crate::Difference;

@@ -1,7 +1,7 @@
 //! Metric × group, with intervals.
 
 use super::Family;
-use super::judged::{Fared, Judged, Known};
+use super::group_scores::{Fared, Judged, Known};
 use crate::chart::{Dot, Dots};
 
 pub(super) fn section(family: &Family) -> Option<String> {

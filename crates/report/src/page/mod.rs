@@ -10,18 +10,18 @@ mod clients;
 mod comparison;
 mod convergence;
 mod cost;
-mod family;
+mod diagnostics;
+mod group_scores;
 mod groups;
-mod judged;
 mod partition;
-mod process;
 mod refused;
+mod run_group;
 mod setup;
 mod sweep;
 mod verdict;
 mod weights;
 
-pub use family::{Curve, Family};
+pub use run_group::{Curve, Family};
 
 use crate::chart::Chart;
 use crate::figure;
@@ -60,7 +60,7 @@ const SECTIONS: [Section; 13] = [
     ("partition", "The partition", partition::section),
     ("weights", "Trust and weights", weights::section),
     ("refused", "Refused updates", refused::section),
-    ("process", "Where unfairness arises", process::section),
+    ("process", "Where unfairness arises", diagnostics::section),
     ("cost", "Cost", cost::section),
     ("setup", "Configuration and versions", setup::section),
 ];
@@ -91,7 +91,7 @@ impl Report {
         Self {
             problems,
             sweeps: sweep::charts(&views),
-            families: family::families(views),
+            families: run_group::families(views),
             ..Self::default()
         }
     }

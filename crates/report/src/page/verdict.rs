@@ -2,7 +2,7 @@
 
 use super::about;
 use super::against::against;
-use super::judged::{Fared, Judged};
+use super::group_scores::{Fared, Judged};
 use super::{Family, RULE};
 use crate::markup::Markup;
 use crate::{Block, Summary};

@@ -14,7 +14,7 @@ pub enum Depth {
     /// Summary and configuration: enough for a list.
     Glance,
     /// Also rounds, partition and diagnostics: enough for curves.
-    Course,
+    Rounds,
     /// Also the predictions of every node: enough for groups with intervals.
     Whole,
 }
@@ -73,7 +73,7 @@ impl RunView {
             path: folder.path().to_path_buf(),
             problems,
         };
-        if depth >= Depth::Course {
+        if depth >= Depth::Rounds {
             view.rounds = optional(&folder, RunFolder::ROUNDS, Rounds::read, &mut view.problems);
             view.divisions =
                 optional(&folder, RunFolder::DIVISIONS, Divisions::read, &mut view.problems);
@@ -132,7 +132,7 @@ impl RunView {
         self.problems.extend(sums.names().filter(nowhere).map(told));
         let read = [
             (Depth::Glance, &[RunFolder::SUMMARY, RunFolder::CONFIG][..]),
-            (Depth::Course, &[RunFolder::ROUNDS, RunFolder::DIVISIONS, RunFolder::DIAGNOSTICS]),
+            (Depth::Rounds, &[RunFolder::ROUNDS, RunFolder::DIVISIONS, RunFolder::DIAGNOSTICS]),
             (
                 Depth::Whole,
                 &[

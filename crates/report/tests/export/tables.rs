@@ -134,7 +134,7 @@ fn unfinished_runs_have_what_they_have() {
         .map(|name| {
             folder(place.path(), name, &run("fedavg", &[], &SCORES));
             std::fs::remove_file(place.path().join(name).join("summary.json")).unwrap();
-            RunView::read(place.path().join(name), Depth::Course).unwrap()
+            RunView::read(place.path().join(name), Depth::Rounds).unwrap()
         })
         .into();
     let written = exported(&views, "all", place.path());

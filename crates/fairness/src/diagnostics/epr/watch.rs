@@ -6,7 +6,7 @@ use super::{Epr, Removal, measure};
 use crate::Group;
 use boostfgl_fed::{Inspected, Inspection};
 use boostfgl_graph::Stream;
-use boostfgl_nn::{Ledger, Real};
+use boostfgl_nn::{Real, StateVisitor};
 use rayon::prelude::*;
 
 /// At least so many messages of each client are measured, if there are as many: where each costs a
@@ -55,8 +55,8 @@ impl<T: Real> Diagnostic<T> for Watch {
         });
     }
 
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        findings(ledger, &mut self.found)
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        findings(visitor, &mut self.found)
     }
 
     fn conclude(self: Box<Self>, _subject: &Subject<'_>, diagnosis: &mut Diagnosis) {

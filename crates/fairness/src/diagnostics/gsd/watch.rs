@@ -6,7 +6,7 @@ use super::products::{SPARSE_PENALTY, triangle};
 use super::{Gsd, GsdRound, Mass};
 use boostfgl_fed::{Inspected, Inspection, LocalData};
 use boostfgl_graph::Stream;
-use boostfgl_nn::{Ledger, Real};
+use boostfgl_nn::{Real, StateVisitor};
 use rayon::prelude::*;
 
 /// Of a class that has as many, at least so many nodes are measured.
@@ -66,8 +66,8 @@ impl<T: Real> Diagnostic<T> for Watch<T> {
         self.rounds.push(GsdRound { round: inspection.round, clients: masses });
     }
 
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        findings(ledger, &mut self.rounds)
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        findings(visitor, &mut self.rounds)
     }
 
     fn conclude(self: Box<Self>, subject: &Subject<'_>, diagnosis: &mut Diagnosis) {

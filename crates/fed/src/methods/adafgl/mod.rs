@@ -29,18 +29,18 @@ mod modules;
 pub mod topology;
 
 use super::fedavg::Averaging;
-use super::{Judged, MethodInfo, Round, ServerRule, Terms, Turn};
+use super::{EvaluatedModel, MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::aggregate::{Combination, Update};
+use crate::client_rule::{ClientContext, ClientRule, Memory, Upload};
 use crate::config::{above_zero, at_least_one, at_most, not_negative, steps, width};
 use crate::local_data::LocalData;
-use crate::rule::{ClientRule, Desk, Memory, Upload};
 use crate::screen::Form;
 use crate::{Error, Result};
 use boostfgl_graph::stream::key64;
 use boostfgl_nn::backbones::Supervised;
 use boostfgl_nn::ops::Smoothing;
 use boostfgl_nn::optim::AdamConfig;
-use boostfgl_nn::{Dropout, Ledger, Matrix, Params, Propagation, Real, softmax_rows};
+use boostfgl_nn::{Dropout, Matrix, Params, Propagation, Real, StateVisitor, softmax_rows};
 use modules::{Module, Sight, blend};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -79,7 +79,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  boosting changed each message at the\n\
                  switch; the learnt, signed messages are left alone. In step 2 the node weights \
                  go on from the global model's difficulties.",
-    judged: Judged::Personal,
+    judged: EvaluatedModel::Personal,
     noise: Some("its personal modules pass messages of their own, which would have none"),
     further_rounds: |configs| configs.adafgl.personal_epochs,
     extra_bytes: |sizes, configs| {
@@ -199,12 +199,12 @@ fn share(key: &'static str, value: f64) -> Result<()> {
     }
 }
 
-pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Releasing<T> {
+pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Releasing<T> {
     Releasing {
-        averaging: super::fedavg::server(terms),
-        rounds: terms.setup.protocol.rounds,
+        averaging: super::fedavg::server(context),
+        rounds: context.setup.protocol.rounds,
         done: 0,
-        informed: vec![false; terms.clients],
+        informed: vec![false; context.clients],
     }
 }
 
@@ -227,7 +227,7 @@ impl<T: Real> ServerRule<T> for Releasing<T> {
         Some(&self.averaging.global)
     }
 
-    fn form(&self, turn: &Turn<'_, T>) -> Form {
+    fn form(&self, turn: &SenderFacts<'_, T>) -> Form {
         if turn.done < self.rounds { Form::model() } else { Form::message() }
     }
 
@@ -244,11 +244,11 @@ impl<T: Real> ServerRule<T> for Releasing<T> {
         Ok(None)
     }
 
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        self.averaging.keep(ledger)?;
-        ledger.keep("done", &mut self.done)?;
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        self.averaging.visit(visitor)?;
+        visitor.visit("done", &mut self.done)?;
         let informed = self.informed.iter_mut().enumerate();
-        informed.into_iter().try_for_each(|(k, informed)| ledger.keep(&k.to_string(), informed))
+        informed.into_iter().try_for_each(|(k, informed)| visitor.visit(&k.to_string(), informed))
     }
 
     fn models(&self) -> Vec<&Params<T>> {
@@ -256,8 +256,8 @@ impl<T: Real> ServerRule<T> for Releasing<T> {
     }
 }
 
-pub(super) fn client<T: Real>(terms: &Terms<'_, T>, _: &LocalData<T>) -> Personal<T> {
-    Personal { config: terms.setup.methods.adafgl.clone(), own: None, moved: None }
+pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, _: &LocalData<T>) -> Personal<T> {
+    Personal { config: context.setup.methods.adafgl.clone(), own: None, moved: None }
 }
 
 /// A client that goes its own way after the last round of FedAvg.
@@ -288,22 +288,26 @@ struct Seen<T> {
 }
 
 impl<T: Real> ClientRule<T> for Personal<T> {
-    fn train(&mut self, desk: &Desk<'_, T>, local: &mut Params<T>) -> Result<Option<f64>> {
-        if desk.rounds_done() < desk.rounds() {
+    fn train(
+        &mut self,
+        context: &ClientContext<'_, T>,
+        local: &mut Params<T>,
+    ) -> Result<Option<f64>> {
+        if context.rounds_done() < context.rounds() {
             return Ok(None);
         }
         let Self { config, own, moved } = self;
         let own = own.get_or_insert_with(|| {
             // From here on the client's own backbone is the last global one.
-            local.copy_from(desk.start());
-            Own::new(config, desk)
+            local.copy_from(context.start());
+            Own::new(config, context)
         });
-        let (loss, distances) = own.epoch(config, desk);
+        let (loss, distances) = own.epoch(config, context);
         *moved = Some(distances);
         Ok(Some(loss))
     }
 
-    fn finish(&mut self, _: &Desk<'_, T>, _: &Params<T>) -> Result<Upload<T>> {
+    fn finish(&mut self, _: &ClientContext<'_, T>, _: &Params<T>) -> Result<Upload<T>> {
         Ok(match self.moved.take() {
             Some(moved) => Upload { moved: Some(moved), ..Upload::nothing() },
             None => Upload::model(),
@@ -318,23 +322,27 @@ impl<T: Real> ClientRule<T> for Personal<T> {
         }
     }
 
-    fn predict(&mut self, desk: &Desk<'_, T>) -> Result<Option<Matrix<T>>> {
-        Ok(self.own.as_mut().and_then(|own| own.predict(desk)))
+    fn predict(&mut self, context: &ClientContext<'_, T>) -> Result<Option<Matrix<T>>> {
+        Ok(self.own.as_mut().and_then(|own| own.predict(context)))
     }
 
-    fn keep(&mut self, memory: &Memory<'_, T>, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
+    fn visit(
+        &mut self,
+        memory: &Memory<'_, T>,
+        visitor: &mut StateVisitor<'_>,
+    ) -> boostfgl_nn::Result<()> {
         let mut switched = self.own.is_some();
-        ledger.keep("switched", &mut switched)?;
+        visitor.visit("switched", &mut switched)?;
         if switched && self.own.is_none() {
             // Made again from what was seen, so that only that has to be kept.
             let data = memory.data;
             let (mut predicted, mut edges) =
                 (Matrix::zeros(data.len(), data.classes()), Vec::new());
             let mut share = 0.0;
-            keep_seen(&mut predicted, &mut edges, &mut share, ledger)?;
+            visit_seen(&mut predicted, &mut edges, &mut share, visitor)?;
             if edges.len() != data.adjacency().arcs() || !(0.0..=1.0).contains(&share) {
                 let expected = format!("{} edges and a share from 0 to 1", data.adjacency().arcs());
-                return Err(ledger.unlike(expected, format!("{} edges and {share}", edges.len())));
+                return Err(visitor.unlike(expected, format!("{} edges and {share}", edges.len())));
             }
             self.own = Some(Own::from_sight(
                 &self.config,
@@ -343,38 +351,39 @@ impl<T: Real> ClientRule<T> for Personal<T> {
                 Seen { predicted, edges, share },
             ));
         } else if let Some(own) = &mut self.own {
-            keep_seen(&mut own.sight.predicted, &mut own.edges, &mut own.share, ledger)?;
+            visit_seen(&mut own.sight.predicted, &mut own.edges, &mut own.share, visitor)?;
         }
         let modules =
             self.own.as_mut().map(|own| [own.homophilous.as_mut(), own.heterophilous.as_mut()]);
         let modules = modules.into_iter().flatten().enumerate();
         modules.into_iter().try_for_each(|(i, module)| match module {
-            Some(module) => ledger.within(&i.to_string(), |ledger| module.keep(ledger)),
+            Some(module) => visitor.within(&i.to_string(), |visitor| module.visit(visitor)),
             None => Ok(()),
         })
     }
 }
 
-fn keep_seen<T: Real>(
+fn visit_seen<T: Real>(
     predicted: &mut Matrix<T>,
     edges: &mut Vec<f64>,
     share: &mut f64,
-    ledger: &mut Ledger<'_>,
+    visitor: &mut StateVisitor<'_>,
 ) -> boostfgl_nn::Result<()> {
-    ledger.keep("predicted", predicted)?;
-    ledger.keep("edges", edges)?;
-    ledger.keep("share", share)
+    visitor.visit("predicted", predicted)?;
+    visitor.visit("edges", edges)?;
+    visitor.visit("share", share)
 }
 
 impl<T: Real> Own<T> {
     /// The switch: looks at the graph through the global model, and chooses modules.
-    fn new(config: &Config, desk: &Desk<'_, T>) -> Self {
-        let mut predicted = desk.logits(desk.start());
+    fn new(config: &Config, context: &ClientContext<'_, T>) -> Self {
+        let mut predicted = context.logits(context.start());
         softmax_rows(&mut predicted);
-        let (adjacency, plain) = (desk.data().adjacency(), desk.data().inputs().propagation());
-        let edges = topology::edge_weights(adjacency, plain, desk.whole().first_propagation());
-        let share = config.homophilous_share(homophily(desk));
-        Self::from_sight(config, desk.data(), desk.seed(), Seen { predicted, edges, share })
+        let (adjacency, plain) =
+            (context.data().adjacency(), context.data().inputs().propagation());
+        let edges = topology::edge_weights(adjacency, plain, context.whole().first_propagation());
+        let share = config.homophilous_share(homophily(context));
+        Self::from_sight(config, context.data(), context.seed(), Seen { predicted, edges, share })
     }
 
     /// What follows from what was seen at the switch.
@@ -404,11 +413,11 @@ impl<T: Real> Own<T> {
     }
 
     /// One epoch of each module: the sum of their losses, and how far each tensor moved.
-    fn epoch(&mut self, config: &Config, desk: &Desk<'_, T>) -> (f64, Vec<f64>) {
-        let labelled = Supervised { loss: desk.loss(), rows: Some(desk.data().training()) };
+    fn epoch(&mut self, config: &Config, context: &ClientContext<'_, T>) -> (f64, Vec<f64>) {
+        let labelled = Supervised { loss: context.loss(), rows: Some(context.data().training()) };
         let dropout =
-            |number: usize| Dropout::new(config.dropout, desk.key("adafgl dropout", number));
-        let (sight, pool) = (&self.sight, desk.pool());
+            |number: usize| Dropout::new(config.dropout, context.key("adafgl dropout", number));
+        let (sight, pool) = (&self.sight, context.pool());
         let (mut loss, mut moved) = (0.0, Vec::new());
         let steps = [
             self.homophilous.as_mut().map(|module| {
@@ -439,8 +448,8 @@ impl<T: Real> Own<T> {
         self.homophilous.iter().chain(&self.heterophilous).all(Module::is_finite)
     }
 
-    fn predict(&mut self, desk: &Desk<'_, T>) -> Option<Matrix<T>> {
-        let (sight, pool) = (&self.sight, desk.pool());
+    fn predict(&mut self, context: &ClientContext<'_, T>) -> Option<Matrix<T>> {
+        let (sight, pool) = (&self.sight, context.pool());
         let mut parts = Vec::new();
         if let Some(module) = &mut self.homophilous {
             let half = self.share / 2.0;
@@ -456,11 +465,11 @@ impl<T: Real> Own<T> {
 }
 
 /// HCS of a client, from its training labels.
-fn homophily<T: Real>(desk: &Desk<'_, T>) -> f64 {
-    let data = desk.data();
+fn homophily<T: Real>(context: &ClientContext<'_, T>) -> f64 {
+    let data = context.data();
     let label = |&v: &u32| data.training_label(v as usize).map(|label| (v, label));
     let labelled = data.training().iter().filter_map(label).collect();
-    let (kept, hidden) = confidence::halves(labelled, desk.seed(), data.id());
+    let (kept, hidden) = confidence::halves(labelled, context.seed(), data.id());
     // Labels spread by GCN's operator, whatever messages the network passes.
     confidence::confidence(&Propagation::<T>::gcn(data.adjacency()), data.classes(), &kept, &hidden)
 }

@@ -4,7 +4,8 @@ use boostfgl_nn::backbones::Supervised;
 use boostfgl_nn::ops::{Candidates, Smoothing};
 use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer};
 use boostfgl_nn::{
-    Dropout, Ledger, Matrix, Params, Pool, Real, Tape, TensorShape, Var, losses, softmax_rows,
+    Dropout, Matrix, Params, Pool, Real, StateVisitor, Tape, TensorShape, Var, extra_losses,
+    softmax_rows,
 };
 
 /// Where the learnt slope of PReLU starts.
@@ -96,9 +97,9 @@ impl<T: Real> Module<T> {
 
     /// Takes down parameters and moments, or puts them back. What a prediction computed is computed
     /// again.
-    pub(super) fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("params", &mut self.params)?;
-        self.optimizer.keep(&self.params, ledger)
+    pub(super) fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.visit("params", &mut self.params)?;
+        self.optimizer.visit(&self.params, visitor)
     }
 
     /// One step down the loss that `gradients` computes, perhaps from known first products; returns
@@ -199,7 +200,7 @@ impl<T: Real> Sight<T> {
         let z = self.logits(&mut tape, head, None, dropout);
         let pairs: Vec<(u32, &[T])> =
             self.nodes.iter().map(|&v| (v, self.predicted.row(v as usize))).collect();
-        let (apart, to_z) = losses::squared_error(tape.value(z), &pairs, pool);
+        let (apart, to_z) = extra_losses::squared_error(tape.value(z), &pairs, pool);
         let labels = tape.select_rows(z, labelled.rows.unwrap_or(&self.nodes));
         let supervised = tape.cross_entropy(labels, labelled.loss);
         let value = tape.value(supervised).row(0)[0].f64() + apart;
@@ -274,7 +275,7 @@ pub(super) fn blend<T: Real>(parts: Vec<(f64, Matrix<T>)>, pool: &Pool<T>) -> Op
     let mut sum: Option<Matrix<T>> = None;
     for (weight, mut part) in parts {
         softmax_rows(&mut part);
-        losses::scale(&mut part, weight);
+        extra_losses::scale(&mut part, weight);
         match &mut sum {
             None => sum = Some(part),
             Some(sum) => {

@@ -8,7 +8,7 @@
 
 use boostfgl_graph::Adjacency;
 use boostfgl_nn::ops::Candidates;
-use boostfgl_nn::{Alike, Csr, Matrix, Mixture, Propagation, Real, softmax_rows};
+use boostfgl_nn::{Csr, Matrix, Mixture, Propagation, Real, SimilarityRelation, softmax_rows};
 
 /// Who is compared with whom, given predicted probabilities.
 pub fn candidates<T: Real>(predicted: &Matrix<T>, threshold: f64, cap: usize) -> Candidates {
@@ -52,7 +52,12 @@ fn nearest_in_class<T: Real>(predicted: &Matrix<T>, cap: usize) -> (Vec<u32>, Ve
 ///
 /// With B the relation in which a node is also alike to itself, the matrix in the middle is a·(A +
 /// I) + (1 − a)·B.
-pub fn operator<T: Real>(adjacency: &Adjacency, edges: &[f64], alike: Alike, a: f64) -> Mixture<T> {
+pub fn operator<T: Real>(
+    adjacency: &Adjacency,
+    edges: &[f64],
+    alike: SimilarityRelation,
+    a: f64,
+) -> Mixture<T> {
     let own =
         |v: usize| adjacency.arc_range(v).map(|arc| (adjacency.indices()[arc], a * edges[arc]));
     let others = |v: usize| (1.0 - a) * f64::from(alike.degrees()[v] - 1);

@@ -5,8 +5,8 @@
 //! history model's guess elsewhere. A node without neighbour disagrees with nobody: H_v = 1.
 
 use super::experts::Roles;
-use crate::rule::Desk;
-use boostfgl_nn::{Matrix, Pool, Real, losses};
+use crate::client_rule::ClientContext;
+use boostfgl_nn::{Matrix, Pool, Real, extra_losses};
 
 /// The training nodes of majority classes, by row of the hidden representation and class.
 pub(super) struct Alignment {
@@ -21,13 +21,13 @@ impl Alignment {
     /// Divides the majority's training nodes; `guess` holds the history model's scores of all
     /// nodes.
     pub(super) fn new<T: Real>(
-        desk: &Desk<'_, T>,
+        context: &ClientContext<'_, T>,
         roles: &Roles,
         guess: &Matrix<T>,
         threshold: f64,
     ) -> Self {
-        let data = desk.data();
-        let rows = desk.hidden_rows(data.training());
+        let data = context.data();
+        let rows = context.hidden_rows(data.training());
         let mut found =
             Self { homophilous: Vec::new(), heterophilous: Vec::new(), classes: data.classes() };
         for (&row, &v) in rows.iter().zip(data.training()) {
@@ -66,7 +66,7 @@ impl Alignment {
         let drawn = self.heterophilous.iter().filter(|(_, class)| counts[*class as usize] > 0);
         let pairs: Vec<(u32, &[T])> =
             drawn.map(|&(row, class)| (row, centroids.row(class as usize))).collect();
-        (!pairs.is_empty()).then(|| losses::misalignment(hidden, &pairs, pool))
+        (!pairs.is_empty()).then(|| extra_losses::misalignment(hidden, &pairs, pool))
     }
 }
 

@@ -3,9 +3,9 @@
 //!
 //! Class c owns column c of the last weight matrix and entry c of its bias: h + 1 numbers.
 
+use crate::client_rule::ClientContext;
 use crate::local_data::LocalData;
 use crate::noise::Occasion;
-use crate::rule::Desk;
 use boostfgl_nn::{Dropout, Matrix, Params, Real, Tape, TensorShape, Var};
 
 /// Which classes a client has much of, and which little. A class without training node is neither.
@@ -87,24 +87,25 @@ impl LastLayer {
     /// class.
     pub(super) fn class_gradients<T: Real>(
         self,
-        desk: &Desk<'_, T>,
+        context: &ClientContext<'_, T>,
         model: &Params<T>,
         classes: &[usize],
     ) -> Matrix<T> {
-        let mut tape = Tape::new(desk.pool()).noisy(desk.noise(Occasion::Rule(0)));
+        let mut tape = Tape::new(context.pool()).noisy(context.noise(Occasion::Rule(0)));
         let last = |t: usize| t == self.weight || Some(t) == self.bias;
         let record =
             |(t, tensor)| if last(t) { tape.parameter(tensor) } else { tape.constant(tensor) };
         let vars: Vec<Var> = model.tensors().iter().enumerate().map(record).collect();
-        let logits = desk.backbone().forward(&mut tape, &vars, desk.view(), Dropout::off()).logits;
-        let by_logits = seed(desk, tape.value(logits));
+        let logits =
+            context.backbone().forward(&mut tape, &vars, context.view(), Dropout::off()).logits;
+        let by_logits = seed(context, tape.value(logits));
         let wanted: Vec<Var> = (0..vars.len()).filter(|&t| last(t)).map(|t| vars[t]).collect();
         let found = tape.backward_from(vec![(logits, by_logits)], &wanted);
         // Weight comes before bias, see `find`.
         let place = Self { weight: 0, bias: self.bias.map(|_| 1) };
         let rows: Vec<T> = classes.iter().flat_map(|&c| place.of_class(&found, c)).collect();
         let out = Matrix::from_rows(classes.len(), found[0].rows() + 1, &rows);
-        found.into_iter().for_each(|g| desk.pool().put(g));
+        found.into_iter().for_each(|g| context.pool().put(g));
         out
     }
 
@@ -134,13 +135,13 @@ impl LastLayer {
 }
 
 /// ∂ of Σ_c (1/n_c) Σ_{v of c} CE_v by logit (v, y_v) alone: (p_v[y_v] − 1)/n_c there, 0 elsewhere.
-fn seed<T: Real>(desk: &Desk<'_, T>, logits: &Matrix<T>) -> Matrix<T> {
-    let (data, counts) = (desk.data(), desk.data().training_counts());
-    let mut seed = desk.pool().take(logits.rows(), logits.columns());
+fn seed<T: Real>(context: &ClientContext<'_, T>, logits: &Matrix<T>) -> Matrix<T> {
+    let (data, counts) = (context.data(), context.data().training_counts());
+    let mut seed = context.pool().take(logits.rows(), logits.columns());
     seed.data_mut().fill(T::ZERO);
     for (i, &v) in data.training().iter().enumerate() {
         let Some(class) = data.training_label(v as usize).map(|y| y as usize) else { continue };
-        let row = desk.rows.map_or(i, |rows| rows[i] as usize);
+        let row = context.rows.map_or(i, |rows| rows[i] as usize);
         let z = logits.row(row);
         let sum: f64 = z.iter().map(|x| Real::exp(x.f64() - z[class].f64())).sum();
         seed.row_mut(row)[class] = T::of((1.0 / sum - 1.0) / counts[class] as f64);

@@ -1,13 +1,13 @@
 //! What a client remembers of the global models it received: W_hist, the mean of the last few.
 
-use crate::archive::Archive;
-use boostfgl_nn::{Ledger, Params, Real, mean_of};
+use crate::shared_models::SharedModels;
+use boostfgl_nn::{Params, Real, StateVisitor, mean_of};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The last received globals and their mean, shared with the clients that received the same.
 pub(super) struct History<T> {
-    archive: Arc<Archive<T>>,
+    archive: Arc<SharedModels<T>>,
     length: usize,
     /// The rounds they came in, oldest first.
     rounds: VecDeque<usize>,
@@ -17,7 +17,7 @@ pub(super) struct History<T> {
 
 impl<T: Real> History<T> {
     /// Remembers up to `length` models.
-    pub(super) fn new(length: usize, archive: &Arc<Archive<T>>) -> Self {
+    pub(super) fn new(length: usize, archive: &Arc<SharedModels<T>>) -> Self {
         let (rounds, received) = (VecDeque::new(), VecDeque::new());
         Self { archive: Arc::clone(archive), length, rounds, received, mean: None }
     }
@@ -49,30 +49,30 @@ impl<T: Real> History<T> {
 
     /// Takes down what was received, or puts it back; models are like `model`. What clients share,
     /// they share again.
-    pub(super) fn keep(
+    pub(super) fn visit(
         &mut self,
         model: &Params<T>,
-        ledger: &mut Ledger<'_>,
+        visitor: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
         let mut rounds: Vec<usize> = self.rounds.iter().copied().collect();
-        ledger.keep("rounds", &mut rounds)?;
+        visitor.visit("rounds", &mut rounds)?;
         if rounds.len() > self.length {
             return Err(
-                ledger.unlike(format!("at most {} rounds", self.length), rounds.len().to_string())
+                visitor.unlike(format!("at most {} rounds", self.length), rounds.len().to_string())
             );
         }
         let mut room = model.clone();
         for (i, &round) in rounds.iter().enumerate() {
-            if let Some(received) = self.received.get(i).filter(|_| !ledger.restores()) {
+            if let Some(received) = self.received.get(i).filter(|_| !visitor.restores()) {
                 room.copy_from(received);
             }
-            ledger.keep(&round.to_string(), &mut room)?;
-            if ledger.restores() {
+            visitor.visit(&round.to_string(), &mut room)?;
+            if visitor.restores() {
                 self.received
                     .push_back(self.archive.get(&[round], model, |model| model.copy_from(&room)));
             }
         }
-        if ledger.restores() {
+        if visitor.restores() {
             self.rounds = rounds.into();
             self.find_mean();
         }

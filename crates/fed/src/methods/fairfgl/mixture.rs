@@ -2,7 +2,9 @@
 
 use super::{Alpha, Config};
 use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer};
-use boostfgl_nn::{Ledger, Matrix, Params, Real, TensorShape, mix, sigmoid, unmix, weighted_sum};
+use boostfgl_nn::{
+    Matrix, Params, Real, StateVisitor, TensorShape, mix, sigmoid, unmix, weighted_sum,
+};
 use std::cell::RefCell;
 
 /// The mixing weights of a client.
@@ -67,9 +69,9 @@ impl<T: Real> Mixture<T> {
     }
 
     /// Takes down a and its moments, or puts them back.
-    pub(super) fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("a", &mut self.a)?;
-        self.optimizer.keep(&self.a, ledger)?;
+    pub(super) fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.visit("a", &mut self.a)?;
+        self.optimizer.visit(&self.a, visitor)?;
         self.set_alpha();
         Ok(())
     }
@@ -104,7 +106,7 @@ impl<T: Real> Mixture<T> {
         }
         let by_a = self.by_a(history, local, gradients);
         for (t, g) in gradients.iter_mut().enumerate() {
-            boostfgl_nn::losses::scale(g, 1.0 - self.alpha(t));
+            boostfgl_nn::extra_losses::scale(g, 1.0 - self.alpha(t));
         }
         self.optimizer.step(&mut self.a, &by_a);
         self.set_alpha();

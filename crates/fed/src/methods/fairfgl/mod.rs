@@ -29,7 +29,7 @@
 //!   knowledge in half the numbers, and a mean of models that is FedAvg's to the bit.
 //! * *Clusters* (`clusters`, `cluster_trust`): by the cosine of updates as sent; inside a cluster,
 //!   per coordinate, the size-weighted mean over those that sent it; clusters count alike.
-//! * *Judged* (`judge`): the global model, or each client's mixture with the history of its last
+//! * *EvaluatedModel* (`judge`): the global model, or each client's mixture with the history of its last
 //!   round.
 //!
 //! What is trained is Ŵ, while W_local is sent and the mean of those is judged by default: a model
@@ -56,15 +56,17 @@ use self::experts::{LastLayer, Roles};
 use self::history::History;
 use self::mixture::Mixture;
 use self::server::Reconciling;
-use super::{MethodInfo, Terms, needs_hidden};
+use super::{MethodContext, MethodInfo, needs_hidden};
 use crate::boost::{Boost, TrustScope};
+use crate::client_rule::{ClientContext, ClientRule, Memory, Upload};
 use crate::config::{OptimizerState, above_zero, not_negative, share, steps};
 use crate::local_data::LocalData;
-use crate::rule::{ClientRule, Desk, Memory, Upload};
 use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_nn::backbones::Extra;
-use boostfgl_nn::{Ledger, Matrix, Moved, Params, Reach, Real, losses, moved_most, softmax_rows};
+use boostfgl_nn::{
+    Matrix, Moved, Params, Reach, Real, StateVisitor, extra_losses, moved_most, softmax_rows,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -249,25 +251,25 @@ impl Config {
     }
 }
 
-pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Reconciling<T> {
-    Reconciling::new(terms)
+pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Reconciling<T> {
+    Reconciling::new(context)
 }
 
-pub(super) fn client<T: Real>(terms: &Terms<'_, T>, data: &LocalData<T>) -> Preserver<T> {
-    let config = terms.setup.methods.fairfgl.clone();
-    let trusted = terms.setup.boosts.contains(&Boost::Model);
+pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, data: &LocalData<T>) -> Preserver<T> {
+    let config = context.setup.methods.fairfgl.clone();
+    let trusted = context.setup.boosts.contains(&Boost::Model);
     Preserver {
-        roles: Roles::new(data, terms.setup.methods.fairfgl.minority_ratio),
-        last: LastLayer::find(terms.initial.shapes(), terms.classes),
-        history: History::new(config.history, &terms.archive),
-        mixture: Mixture::new(&config, terms.initial),
+        roles: Roles::new(data, context.setup.methods.fairfgl.minority_ratio),
+        last: LastLayer::find(context.initial.shapes(), context.classes),
+        history: History::new(config.history, &context.archive),
+        mixture: Mixture::new(&config, context.initial),
         lesson: None,
         alignment: None,
         directions: None,
         mixes: false,
         mixed: None,
         introduced: false,
-        norms: trusted.then_some(terms.setup.boost.model.trust_scope),
+        norms: trusted.then_some(context.setup.boost.model.trust_scope),
         unlabelled: (0..data.len() as u32)
             .filter(|&v| data.training_label(v as usize).is_none())
             .collect(),
@@ -300,22 +302,22 @@ pub(super) struct Preserver<T: Real> {
 
 impl<T: Real> Preserver<T> {
     /// What the history model says: targets for unlabelled nodes and guesses for homophily.
-    fn consult_history(&mut self, desk: &Desk<'_, T>) {
+    fn consult_history(&mut self, context: &ClientContext<'_, T>) {
         let Some(history) =
             self.history.mean().filter(|_| self.config.distill + self.config.align > 0.0)
         else {
             return;
         };
-        let mut scores = desk.logits(history);
+        let mut scores = context.logits(history);
         if self.config.align > 0.0 {
             self.alignment =
-                Some(Alignment::new(desk, &self.roles, &scores, self.config.homophily));
+                Some(Alignment::new(context, &self.roles, &scores, self.config.homophily));
         }
         if self.config.distill > 0.0 {
             softmax_rows(&mut scores);
             self.lesson = Some(scores);
         } else {
-            desk.pool().put(scores);
+            context.pool().put(scores);
         }
     }
 
@@ -328,9 +330,9 @@ impl<T: Real> Preserver<T> {
     }
 
     /// The entries that go up in place of the model, and the norms that they no longer show.
-    fn sparse(&self, desk: &Desk<'_, T>, local: &Params<T>) -> Upload<T> {
+    fn sparse(&self, context: &ClientContext<'_, T>, local: &Params<T>) -> Upload<T> {
         let Moved { entries, distances: moved } =
-            moved_most(local, desk.start(), upload::kept(self.config.keep, local.count()));
+            moved_most(local, context.start(), upload::kept(self.config.keep, local.count()));
         let numbers = match self.norms {
             None => Vec::new(),
             Some(TrustScope::Model) => vec![libm::sqrt(moved.iter().map(|d| d * d).sum())],
@@ -346,7 +348,7 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
         if self.config.distill > 0.0 { Reach::Everything } else { Reach::Output }
     }
 
-    fn begin(&mut self, desk: &Desk<'_, T>, heard: Option<&Message<T>>) -> Result<()> {
+    fn begin(&mut self, context: &ClientContext<'_, T>, heard: Option<&Message<T>>) -> Result<()> {
         if self.last.is_none() && self.config.modify > 0.0 {
             let (what, reason) = (
                 "this backbone".into(),
@@ -355,22 +357,26 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
             return Err(Error::Refused { method: INFO.name, what, reason });
         }
         if self.config.remembers() {
-            self.history.receive(desk.rounds_done(), desk.start());
+            self.history.receive(context.rounds_done(), context.start());
         }
         self.mixes = self.mixture.is_some() && self.history.mean().is_some();
-        if desk.told.optimizer.optimizer_state == OptimizerState::Reset {
+        if context.settings.optimizer.optimizer_state == OptimizerState::Reset {
             self.mixture.iter_mut().for_each(Mixture::reset);
         }
-        self.consult_history(desk);
+        self.consult_history(context);
         self.directions = heard.and_then(|heard| heard.tensors.first()).cloned();
         Ok(())
     }
 
-    fn reparametrise(&mut self, desk: &Desk<'_, T>, model: &Params<T>) {
+    fn reparametrise(&mut self, context: &ClientContext<'_, T>, model: &Params<T>) {
         if let (true, Some(mixture), Some(history)) =
             (self.mixes, &self.mixture, self.history.mean())
         {
-            mixture.mix(history, model, self.mixed.get_or_insert_with(|| model.room(desk.pool())));
+            mixture.mix(
+                history,
+                model,
+                self.mixed.get_or_insert_with(|| model.room(context.pool())),
+            );
         }
     }
 
@@ -380,29 +386,32 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
 
     fn extra(
         &self,
-        desk: &Desk<'_, T>,
+        context: &ClientContext<'_, T>,
         logits: &Matrix<T>,
         hidden: Option<&Matrix<T>>,
     ) -> Extra<T> {
         let mut extra = Extra::default();
         if let Some(lesson) = &self.lesson {
             let (value, mut gradient) =
-                losses::divergence(lesson, logits, &self.unlabelled, desk.pool());
-            losses::scale(&mut gradient, self.config.distill);
+                extra_losses::divergence(lesson, logits, &self.unlabelled, context.pool());
+            extra_losses::scale(&mut gradient, self.config.distill);
             extra.value += self.config.distill * value;
             extra.logits = Some(gradient);
         }
-        let drawn =
-            self.alignment.as_ref().zip(hidden).and_then(|(a, hidden)| a.loss(hidden, desk.pool()));
+        let drawn = self
+            .alignment
+            .as_ref()
+            .zip(hidden)
+            .and_then(|(a, hidden)| a.loss(hidden, context.pool()));
         if let Some((value, mut gradient)) = drawn {
-            losses::scale(&mut gradient, self.config.align);
+            extra_losses::scale(&mut gradient, self.config.align);
             extra.value += self.config.align * value;
             extra.hidden = Some(gradient);
         }
         extra
     }
 
-    fn adjust(&mut self, _: &Desk<'_, T>, model: &Params<T>, gradients: &mut [Matrix<T>]) {
+    fn adjust(&mut self, _: &ClientContext<'_, T>, model: &Params<T>, gradients: &mut [Matrix<T>]) {
         if let (Some(last), Some(directions)) = (self.last, &self.directions) {
             last.modify(gradients, directions, &self.roles.minority, self.config.modify);
         }
@@ -420,21 +429,21 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
         self.mixture.iter_mut().filter(|_| afresh).for_each(Mixture::recover);
     }
 
-    fn finish(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
-        self.lesson.take().into_iter().for_each(|lesson| desk.pool().put(lesson));
+    fn finish(&mut self, context: &ClientContext<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
+        self.lesson.take().into_iter().for_each(|lesson| context.pool().put(lesson));
         self.alignment = None;
         self.mixed
             .take()
             .into_iter()
             .flat_map(Params::into_tensors)
-            .for_each(|tensor| desk.pool().put(tensor));
+            .for_each(|tensor| context.pool().put(tensor));
         let mixed = if self.config.sends_mixture() { self.mixed(local) } else { None };
         let sent = mixed.as_ref().unwrap_or(local);
         let mut upload =
-            if self.config.is_lossless() { Upload::model() } else { self.sparse(desk, sent) };
+            if self.config.is_lossless() { Upload::model() } else { self.sparse(context, sent) };
         let classes = self.roles.majority_classes();
         if let Some(last) = self.last.filter(|_| self.config.modify > 0.0 && !classes.is_empty()) {
-            upload.message.tensors.push(last.class_gradients(desk, sent, &classes));
+            upload.message.tensors.push(last.class_gradients(context, sent, &classes));
             if !std::mem::replace(&mut self.introduced, true) {
                 upload.message.numbers.extend(classes.iter().map(|&class| class as f64));
             }
@@ -446,11 +455,15 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
         if self.config.judge == Judge::Global { None } else { self.mixed(model) }
     }
 
-    fn keep(&mut self, memory: &Memory<'_, T>, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.within("history", |ledger| self.history.keep(memory.local, ledger))?;
+    fn visit(
+        &mut self,
+        memory: &Memory<'_, T>,
+        visitor: &mut StateVisitor<'_>,
+    ) -> boostfgl_nn::Result<()> {
+        visitor.within("history", |visitor| self.history.visit(memory.local, visitor))?;
         if let Some(mixture) = &mut self.mixture {
-            ledger.within("mixture", |ledger| mixture.keep(ledger))?;
+            visitor.within("mixture", |visitor| mixture.visit(visitor))?;
         }
-        ledger.keep("introduced", &mut self.introduced)
+        visitor.visit("introduced", &mut self.introduced)
     }
 }

@@ -10,10 +10,10 @@ use crate::Result;
 use crate::aggregate::{Combination, Update};
 use crate::boost::Boost;
 use crate::boost::model::TrustScope;
-use crate::methods::{Round, ServerRule, Terms, Turn};
+use crate::methods::{MethodContext, Round, SenderFacts, ServerRule};
 use crate::screen::{Form, Moved, Part};
 use crate::wire::Message;
-use boostfgl_nn::{Ledger, Matrix, Params, Real, difference};
+use boostfgl_nn::{Matrix, Params, Real, StateVisitor, difference};
 use std::ops::Range;
 
 /// Coordinates whose sums stay in the first cache.
@@ -34,25 +34,25 @@ pub(in crate::methods) struct Reconciling<T> {
 }
 
 impl<T: Real> Reconciling<T> {
-    pub(super) fn new(terms: &Terms<'_, T>) -> Self {
-        let norms = match terms
+    pub(super) fn new(context: &MethodContext<'_, T>) -> Self {
+        let norms = match context
             .setup
             .boosts
             .contains(&Boost::Model)
-            .then_some(terms.setup.boost.model.trust_scope)
+            .then_some(context.setup.boost.model.trust_scope)
         {
             None => 0,
             Some(TrustScope::Model) => 1,
-            Some(TrustScope::Tensor) => terms.initial.tensors().len(),
+            Some(TrustScope::Tensor) => context.initial.tensors().len(),
         };
         Self {
-            config: terms.setup.methods.fairfgl.clone(),
-            classes: terms.classes,
+            config: context.setup.methods.fairfgl.clone(),
+            classes: context.classes,
             norms,
-            last: LastLayer::find(terms.initial.shapes(), terms.classes),
-            global: terms.initial.clone(),
+            last: LastLayer::find(context.initial.shapes(), context.classes),
+            global: context.initial.clone(),
             experts: None,
-            majorities: vec![Vec::new(); terms.clients],
+            majorities: vec![Vec::new(); context.clients],
         }
     }
 
@@ -213,7 +213,7 @@ impl<T: Real> ServerRule<T> for Reconciling<T> {
         self.experts.as_ref()
     }
 
-    fn form(&self, turn: &Turn<'_, T>) -> Form {
+    fn form(&self, turn: &SenderFacts<'_, T>) -> Form {
         let base = if self.config.is_lossless() {
             Form::model()
         } else {
@@ -264,18 +264,20 @@ impl<T: Real> ServerRule<T> for Reconciling<T> {
         Ok(Some(combination))
     }
 
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("global", &mut self.global)?;
-        ledger.option("experts", &mut self.experts, Message::default)?;
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.visit("global", &mut self.global)?;
+        visitor.option("experts", &mut self.experts, Message::default)?;
         if let Some(experts) = &self.experts {
             let width = self.last.map_or(0, |last| last.numbers(&self.global));
-            experts.hold_shapes(&[(self.classes, width)], ledger)?;
+            experts.hold_shapes(&[(self.classes, width)], visitor)?;
         }
         let majorities = self.majorities.iter_mut().enumerate();
-        majorities.into_iter().try_for_each(|(k, classes)| ledger.keep(&k.to_string(), classes))?;
+        majorities
+            .into_iter()
+            .try_for_each(|(k, classes)| visitor.visit(&k.to_string(), classes))?;
         match self.majorities.iter().flatten().find(|class| **class >= self.classes) {
             Some(class) => {
-                Err(ledger.unlike(format!("classes below {}", self.classes), class.to_string()))
+                Err(visitor.unlike(format!("classes below {}", self.classes), class.to_string()))
             }
             None => Ok(()),
         }
@@ -401,10 +403,10 @@ mod tests {
         let mut before = server(Clusters::One, 0.3);
         before.experts = Some(Message::tensors(vec![Matrix::zeros(2, 2)]));
         let mut bytes = Vec::new();
-        before.keep(&mut Ledger::saving(&mut bytes)).unwrap_err();
+        before.visit(&mut StateVisitor::saving(&mut bytes)).unwrap_err();
         // It was written before it was looked at.
         let mut after = server(Clusters::One, 0.3);
-        assert!(after.keep(&mut Ledger::restoring(&bytes)).is_err());
+        assert!(after.visit(&mut StateVisitor::restoring(&bytes)).is_err());
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The graph that a client learns to mend: its own with some nodes hidden, whose true neighbours it
 //! therefore knows.
 
+use crate::client_rule::positions;
 use crate::local_data::LocalData;
-use crate::rule::positions;
 use boostfgl_graph::{Adjacency, Stream};
 use boostfgl_nn::backbones::Plan;
 use boostfgl_nn::{Real, RowMean, View};

@@ -34,15 +34,15 @@ mod slot;
 mod tests;
 mod training;
 
-use super::{MethodInfo, Round, ServerRule, Sizes, Terms};
+use super::{MethodContext, MethodInfo, Round, ServerRule, Sizes};
 use crate::aggregate::{Combination, Update};
+use crate::client_rule::{ClientContext, ClientRule, Upload};
 use crate::config::{WIDEST, above_zero, at_most, not_negative, steps, width};
 use crate::local_data::LocalData;
-use crate::rule::{ClientRule, Desk, Upload};
 use crate::screen::Form;
 use crate::wire::Message;
 use crate::{Error, Result};
-use boostfgl_nn::{Ledger, Params, Real};
+use boostfgl_nn::{Params, Real, StateVisitor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use training::Preparation;
@@ -201,13 +201,13 @@ fn extra_bytes(sizes: &Sizes, configs: &super::MethodConfigs) -> f64 {
     4.0 * sizes.nodes.iter().map(|n| 4.0 * generator + activations(n)).sum::<f64>()
 }
 
-pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Equal<T> {
-    Equal { global: terms.initial.clone() }
+pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Equal<T> {
+    Equal { global: context.initial.clone() }
 }
 
-pub(super) fn client<T: Real>(terms: &Terms<'_, T>, _: &LocalData<T>) -> Mending<T> {
-    let config = terms.setup.methods.fedsage_plus.clone();
-    Mending { alone: terms.clients == 1, config, preparation: None }
+pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, _: &LocalData<T>) -> Mending<T> {
+    let config = context.setup.methods.fedsage_plus.clone();
+    Mending { alone: context.clients == 1, config, preparation: None }
 }
 
 /// One global model, the mean of the round's updates, whatever the clients' sizes.
@@ -230,8 +230,8 @@ impl<T: Real> ServerRule<T> for Equal<T> {
         Ok(Some(combination))
     }
 
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("global", &mut self.global)
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.visit("global", &mut self.global)
     }
 
     fn models(&self) -> Vec<&Params<T>> {
@@ -250,9 +250,9 @@ pub(super) struct Mending<T> {
 
 impl<T: Real> Mending<T> {
     /// The generator, trained locally when it is first asked for.
-    fn preparation(&mut self, desk: &Desk<'_, T>) -> &mut Preparation<T> {
+    fn preparation(&mut self, context: &ClientContext<'_, T>) -> &mut Preparation<T> {
         let Self { config, preparation, .. } = self;
-        preparation.get_or_insert_with(|| Preparation::new(config, desk))
+        preparation.get_or_insert_with(|| Preparation::new(config, context))
     }
 
     fn mends(&self) -> bool {
@@ -265,20 +265,20 @@ impl<T: Real> ClientRule<T> for Mending<T> {
         if self.mends() && !self.alone { self.config.gen_epochs } else { 0 }
     }
 
-    fn ask(&mut self, desk: &Desk<'_, T>, _: usize) -> Result<Option<Message<T>>> {
+    fn ask(&mut self, context: &ClientContext<'_, T>, _: usize) -> Result<Option<Message<T>>> {
         // Even a client that generates nothing asks, so that it learns how many others there are.
-        let question = self.preparation(desk).question(desk);
-        if question.is_finite() { Ok(Some(question)) } else { Err(desk.diverged("generator")) }
+        let question = self.preparation(context).question(context);
+        if question.is_finite() { Ok(Some(question)) } else { Err(context.diverged("generator")) }
     }
 
     fn answer(
         &self,
-        desk: &Desk<'_, T>,
+        context: &ClientContext<'_, T>,
         number: usize,
         asker: usize,
         question: &Message<T>,
     ) -> Result<Message<T>> {
-        training::answer(&self.config, desk, (number, asker), question)
+        training::answer(&self.config, context, (number, asker), question)
     }
 
     fn answer_form(&self, question: &Message<T>) -> Form {
@@ -288,25 +288,25 @@ impl<T: Real> ClientRule<T> for Mending<T> {
 
     fn hear(
         &mut self,
-        desk: &Desk<'_, T>,
+        context: &ClientContext<'_, T>,
         _: usize,
         answers: &[(usize, Message<T>)],
     ) -> Result<()> {
-        self.preparation(desk).federated_epoch(desk, answers);
+        self.preparation(context).federated_epoch(context, answers);
         Ok(())
     }
 
-    fn ready(&mut self, desk: &Desk<'_, T>) -> Result<Option<LocalData<T>>> {
+    fn ready(&mut self, context: &ClientContext<'_, T>) -> Result<Option<LocalData<T>>> {
         if !self.mends() {
             return Ok(None);
         }
-        let preparation = self.preparation(desk);
+        let preparation = self.preparation(context);
         while preparation.to_come() > 0 {
-            preparation.federated_epoch(desk, &[]);
+            preparation.federated_epoch(context, &[]);
         }
-        let (features, owners) = preparation.neighbours(desk)?;
+        let (features, owners) = preparation.neighbours(context)?;
         self.preparation = None;
-        Ok((!owners.is_empty()).then(|| desk.data().extended(&owners, &features)))
+        Ok((!owners.is_empty()).then(|| context.data().extended(&owners, &features)))
     }
 
     fn refused(&mut self, _: bool) {
@@ -314,7 +314,7 @@ impl<T: Real> ClientRule<T> for Mending<T> {
         self.preparation = None;
     }
 
-    fn finish(&mut self, _: &Desk<'_, T>, _: &Params<T>) -> Result<Upload<T>> {
+    fn finish(&mut self, _: &ClientContext<'_, T>, _: &Params<T>) -> Result<Upload<T>> {
         Ok(Upload::with(Message::default()))
     }
 }

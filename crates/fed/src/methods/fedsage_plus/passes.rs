@@ -4,7 +4,7 @@ use super::demand::Demand;
 use super::impaired::Impaired;
 use super::neighgen::{NeighGen, degrees, encode, generate};
 use super::slot::Slot;
-use crate::rule::Desk;
+use crate::client_rule::ClientContext;
 use boostfgl_graph::Stream;
 use boostfgl_nn::{Dropout, Matrix, Real, Tape, Var};
 
@@ -23,9 +23,9 @@ pub(super) fn codes_of<T: Real>(
     neighgen: &NeighGen<T>,
     impaired: &Impaired<T>,
     dropout: Dropout,
-    desk: &Desk<'_, T>,
+    context: &ClientContext<'_, T>,
 ) -> Matrix<T> {
-    let mut tape = Tape::new(desk.pool());
+    let mut tape = Tape::new(context.pool());
     let local: Vec<Var> = neighgen.local.tensors().iter().map(|t| tape.constant(t)).collect();
     let z = encode(&mut tape, &local, impaired, dropout);
     tape.take(z)
@@ -36,9 +36,9 @@ pub(super) fn degrees_of<T: Real>(
     neighgen: &NeighGen<T>,
     codes: &Matrix<T>,
     impaired: &Impaired<T>,
-    desk: &Desk<'_, T>,
+    context: &ClientContext<'_, T>,
 ) -> Matrix<T> {
-    let mut tape = Tape::new(desk.pool());
+    let mut tape = Tape::new(context.pool());
     let local: Vec<Var> = neighgen.local.tensors().iter().map(|t| tape.constant(t)).collect();
     let z = tape.constant(codes);
     let out = degrees(&mut tape, &local, z, &impaired.kept);
@@ -53,13 +53,13 @@ pub(super) fn features<T: Real>(
     demand: &Demand,
     pass: usize,
     dropout: Dropout,
-    desk: &Desk<'_, T>,
+    context: &ClientContext<'_, T>,
 ) -> Vec<Matrix<T>> {
     if demand.is_empty() {
         return Vec::new();
     }
-    let noisy = noisy(codes, impaired, demand, pass, desk);
-    let mut tape = Tape::new(desk.pool());
+    let noisy = noisy(codes, impaired, demand, pass, context);
+    let mut tape = Tape::new(context.pool());
     let used = neighgen.slots.iter().take(demand.slots()).flat_map(Slot::layer);
     let fgen: Vec<Var> =
         neighgen.trunk.tensors().iter().chain(used).map(|t| tape.constant(t)).collect();
@@ -74,9 +74,9 @@ pub(super) fn noisy<T: Real>(
     impaired: &Impaired<T>,
     demand: &Demand,
     pass: usize,
-    desk: &Desk<'_, T>,
+    context: &ClientContext<'_, T>,
 ) -> Matrix<T> {
-    let mut out = noise(impaired, demand, codes.columns(), pass, desk);
+    let mut out = noise(impaired, demand, codes.columns(), pass, context);
     for (i, &v) in demand.nodes.iter().enumerate() {
         out.row_mut(i).iter_mut().zip(codes.row(v as usize)).for_each(|(e, z)| *e += *z);
     }
@@ -90,12 +90,12 @@ pub(super) fn noise<T: Real>(
     demand: &Demand,
     width: usize,
     pass: usize,
-    desk: &Desk<'_, T>,
+    context: &ClientContext<'_, T>,
 ) -> Matrix<T> {
     let mut out = Matrix::zeros(demand.nodes.len(), width);
     for (i, &v) in demand.nodes.iter().enumerate() {
-        let path = [desk.data().id() as u64, pass as u64, u64::from(impaired.kept[v as usize])];
-        let mut stream = Stream::new(desk.seed(), "neighbour noise", &path);
+        let path = [context.data().id() as u64, pass as u64, u64::from(impaired.kept[v as usize])];
+        let mut stream = Stream::new(context.seed(), "neighbour noise", &path);
         out.row_mut(i).iter_mut().for_each(|x| *x = T::of(stream.normal()));
     }
     out

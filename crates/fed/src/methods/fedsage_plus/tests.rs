@@ -7,11 +7,11 @@ use super::neighgen::NeighGen;
 use super::training::{Preparation, answer, local_gradients, strangers};
 use super::{Config, Count};
 use crate::boost::BoostConfig;
-use crate::client::{Client, Instructions};
+use crate::client::{Client, ClientSettings};
+use crate::client_rule::{ClientContext, Plain};
 use crate::config::{Model, Optimizer, Protocol};
 use crate::local_data::LocalData;
 use crate::methods::{self, MethodConfigs};
-use crate::rule::{Desk, Plain};
 use crate::wire::Message;
 use crate::{Federation, Setup};
 use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
@@ -76,16 +76,16 @@ fn setup(config: &Config) -> Setup {
     }
 }
 
-/// Work at the desk of one client.
+/// Work at the context of one client.
 fn at_desk<T: Real, R>(
     client: &ClientGraph,
     config: &Config,
-    work: impl FnOnce(&Desk<'_, T>) -> R,
+    work: impl FnOnce(&ClientContext<'_, T>) -> R,
 ) -> R {
     let setup = setup(config);
     let net = Gcn::new(Architecture { inputs: WIDTH, hidden: 8, classes: CLASSES, layers: 2 });
     let initial = Params::glorot(&Backbone::<T>::shapes(&net), SEED);
-    let told = Instructions {
+    let settings = ClientSettings {
         seed: SEED,
         rounds: 2,
         epochs: 1,
@@ -96,9 +96,15 @@ fn at_desk<T: Real, R>(
         boost: &setup.boost,
         boosts: &[],
     };
-    let mut client =
-        Client::new(LocalData::new(client), Box::new(Plain), &net, &initial, &told, &[1; CLASSES]);
-    client.prepare(&net, &told, &Pool::new(), |_, desk| work(desk))
+    let mut client = Client::new(
+        LocalData::new(client),
+        Box::new(Plain),
+        &net,
+        &initial,
+        &settings,
+        &[1; CLASSES],
+    );
+    client.prepare(&net, &settings, &Pool::new(), |_, context| work(context))
 }
 
 fn random(rows: usize, columns: usize, seed: u64) -> Matrix<f64> {
@@ -195,13 +201,13 @@ fn the_local_loss_agrees_with_finite_differences() {
             lambda_class: 1.3,
             ..config()
         };
-        at_desk::<f64, _>(&clients()[1], &config, |desk| {
-            let mut preparation = Preparation::new(&config, desk);
+        at_desk::<f64, _>(&clients()[1], &config, |context| {
+            let mut preparation = Preparation::new(&config, context);
             let impaired = &preparation.impaired;
             let neighgen = &mut preparation.neighgen;
-            let (_, local, generator) = local_gradients(&config, desk, impaired, neighgen, 9);
+            let (_, local, generator) = local_gradients(&config, context, impaired, neighgen, 9);
             let loss = |neighgen: &mut NeighGen<f64>| {
-                local_gradients(&config, desk, impaired, neighgen, 9).0
+                local_gradients(&config, context, impaired, neighgen, 9).0
             };
             assert!(generator.len() > 4, "no slot is used");
             for (t, found) in local.iter().enumerate() {
@@ -240,12 +246,12 @@ fn alone_both_phases_have_the_same_gradient() {
     let config = Config { dropout: 0.0, ..config() };
     let mut used = 0;
     for client in clients() {
-        at_desk::<f64, _>(&client, &config, |desk| {
-            let mut preparation = Preparation::new(&config, desk);
-            let federated = preparation.federated_gradients(desk, &[]);
+        at_desk::<f64, _>(&client, &config, |context| {
+            let mut preparation = Preparation::new(&config, context);
+            let federated = preparation.federated_gradients(context, &[]);
             let Preparation { impaired, neighgen, .. } = &mut preparation;
             let (_, _, local) =
-                local_gradients(&config, desk, impaired, neighgen, config.gen_epochs);
+                local_gradients(&config, context, impaired, neighgen, config.gen_epochs);
             assert_eq!(federated, local);
             used += usize::from(!federated.is_empty());
         });
@@ -257,14 +263,14 @@ fn alone_both_phases_have_the_same_gradient() {
 #[test]
 fn the_federated_phase_leaves_encoder_and_degrees_alone() {
     let config = config();
-    at_desk::<f32, _>(&clients()[0], &config, |desk| {
-        let mut preparation = Preparation::new(&config, desk);
+    at_desk::<f32, _>(&clients()[0], &config, |context| {
+        let mut preparation = Preparation::new(&config, context);
         let before = (preparation.neighgen.local.clone(), preparation.neighgen.trunk.clone());
-        let question = preparation.question(desk);
+        let question = preparation.question(context);
         assert!(question.tensors[0].rows() > 0);
-        let said = answer(&config, desk, (0, 1), &question).unwrap();
+        let said = answer(&config, context, (0, 1), &question).unwrap();
         while preparation.to_come() > 0 {
-            preparation.federated_epoch(desk, &[(1, said.clone())]);
+            preparation.federated_epoch(context, &[(1, said.clone())]);
         }
         assert_eq!(preparation.neighgen.local, before.0);
         assert!(preparation.neighgen.trunk.distance(&before.1) > 1e-3);
@@ -314,24 +320,24 @@ fn raw_loss(
 #[test]
 fn answers_are_as_good_as_raw_access() {
     let (config, clients) = (Config { lambda_feature: 5.0, ..config() }, clients());
-    at_desk::<f64, _>(&clients[0], &config, |desk| {
-        let mut preparation = Preparation::new(&config, desk);
-        let question = preparation.question(desk);
+    at_desk::<f64, _>(&clients[0], &config, |context| {
+        let mut preparation = Preparation::new(&config, context);
+        let question = preparation.question(context);
         assert!(question.tensors[0].rows() > 3);
         let answer_of = |peer: &ClientGraph| {
-            let said = at_desk::<f64, _>(peer, &config, |desk| {
-                answer(&config, desk, (0, 0), &question).unwrap()
+            let said = at_desk::<f64, _>(peer, &config, |context| {
+                answer(&config, context, (0, 0), &question).unwrap()
             });
             assert_eq!(said.count(), question.tensors[0].rows() * WIDTH);
             (peer.id, said)
         };
         let answers: Vec<(usize, Message<f64>)> = clients[1..].iter().map(answer_of).collect();
-        let with = preparation.federated_gradients(desk, &answers);
+        let with = preparation.federated_gradients(context, &answers);
         let silent: Vec<_> = answers.iter().map(|(k, _)| (*k, Message::default())).collect();
-        let without = preparation.federated_gradients(desk, &silent);
-        let training = desk.data().training().len();
+        let without = preparation.federated_gradients(context, &silent);
+        let training = context.data().training().len();
         let loss = |preparation: &mut Preparation<f64>| {
-            raw_loss(&config, &preparation.question(desk), training, &clients[1..], 0)
+            raw_loss(&config, &preparation.question(context), training, &clients[1..], 0)
         };
         for (t, (with, without)) in with[..4].iter().zip(&without).enumerate() {
             let mut found = with.clone();
@@ -356,9 +362,9 @@ fn exchanges_have_the_stated_size() {
     let asked: Vec<(u64, u64)> = clients
         .iter()
         .map(|client| {
-            at_desk::<f32, _>(client, &config, |desk| {
-                let mut preparation = Preparation::new(&config, desk);
-                let question = preparation.question(desk);
+            at_desk::<f32, _>(client, &config, |context| {
+                let mut preparation = Preparation::new(&config, context);
+                let question = preparation.question(context);
                 let compared = preparation
                     .impaired
                     .missing
@@ -386,12 +392,12 @@ fn exchanges_have_the_stated_size() {
 #[test]
 fn a_question_of_another_shape_is_refused() {
     let config = config();
-    at_desk::<f32, _>(&clients()[0], &config, |desk| {
+    at_desk::<f32, _>(&clients()[0], &config, |context| {
         let ask = |rows: usize, columns: usize, counts: &[f64]| {
             let tensors = vec![Matrix::zeros(rows, columns)];
             answer(
                 &config,
-                desk,
+                context,
                 (0, 1),
                 &Message { tensors, numbers: counts.to_vec(), ..Message::default() },
             )
@@ -399,7 +405,7 @@ fn a_question_of_another_shape_is_refused() {
         assert!(ask(3, WIDTH, &[1.0, 2.0]).is_ok());
         assert!(ask(3, WIDTH, &[1.0, 1.0]).is_err());
         assert!(ask(3, WIDTH + 1, &[1.0, 2.0]).is_err());
-        assert!(answer(&config, desk, (0, 1), &Message::default()).is_err());
+        assert!(answer(&config, context, (0, 1), &Message::default()).is_err());
     });
 }
 
@@ -408,8 +414,8 @@ fn a_question_of_another_shape_is_refused() {
 #[test]
 fn hiding_takes_validation_nodes_and_their_edges() {
     for client in clients() {
-        at_desk::<f32, _>(&client, &config(), |desk| {
-            let data = desk.data();
+        at_desk::<f32, _>(&client, &config(), |context| {
+            let data = context.data();
             let impaired = super::impaired::Impaired::new(data, 0.5, 3, SEED);
             let validation: Vec<u32> = data.validation_nodes().collect();
             let hidden: Vec<u32> =

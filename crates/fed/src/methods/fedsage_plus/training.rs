@@ -12,7 +12,7 @@ use super::neighgen::{CLASSIFIER, NeighGen, classify, degrees, encode, generate}
 use super::passes::{codes_of, degrees_of, features, generator_parameters, noise, noisy};
 use super::{Config, Count};
 use crate::Result;
-use crate::rule::Desk;
+use crate::client_rule::ClientContext;
 use crate::wire::Message;
 use boostfgl_graph::Stream;
 use boostfgl_graph::stream::key64;
@@ -44,16 +44,16 @@ struct Frozen<T> {
 
 impl<T: Real> Preparation<T> {
     /// Hides nodes and goes through the local phase.
-    pub(super) fn new(config: &Config, desk: &Desk<'_, T>) -> Self {
-        let data = desk.data();
-        let impaired = Impaired::new(data, config.hide, config.max_neighbours, desk.seed());
-        let seed = key64(desk.seed(), "neighgen", &[data.id() as u64]);
+    pub(super) fn new(config: &Config, context: &ClientContext<'_, T>) -> Self {
+        let data = context.data();
+        let impaired = Impaired::new(data, config.hide, config.max_neighbours, context.seed());
+        let seed = key64(context.seed(), "neighgen", &[data.id() as u64]);
         let mut neighgen = NeighGen::new(config, data.width(), data.classes(), seed);
         for epoch in 0..config.gen_epochs {
-            local_epoch(config, desk, &impaired, &mut neighgen, epoch);
+            local_epoch(config, context, &impaired, &mut neighgen, epoch);
         }
         neighgen.renew();
-        let frozen = Frozen::new(config, desk, &impaired, &neighgen);
+        let frozen = Frozen::new(config, context, &impaired, &neighgen);
         Self { config: config.clone(), impaired, neighgen, frozen, done: 0 }
     }
 
@@ -70,9 +70,9 @@ impl<T: Real> Preparation<T> {
 
     /// What the other clients are asked: generated features of the training nodes that are
     /// compared, node by node, and how many rows belong to each.
-    pub(super) fn question(&mut self, desk: &Desk<'_, T>) -> Message<T> {
+    pub(super) fn question(&mut self, context: &ClientContext<'_, T>) -> Message<T> {
         let demand = &self.frozen.compared;
-        let dropout = dropout(&self.config, desk, self.pass());
+        let dropout = dropout(&self.config, context, self.pass());
         self.neighgen.wake(demand);
         let slots = features(
             &self.neighgen,
@@ -81,22 +81,26 @@ impl<T: Real> Preparation<T> {
             demand,
             self.pass(),
             dropout,
-            desk,
+            context,
         );
-        let mut rows = Matrix::zeros(demand.total(), desk.data().width());
+        let mut rows = Matrix::zeros(demand.total(), context.data().width());
         for (at, (row, slot, _)) in places(demand, demand).into_iter().enumerate() {
             rows.row_mut(at).copy_from_slice(slots[slot].row(row));
         }
-        slots.into_iter().for_each(|slot| desk.pool().put(slot));
+        slots.into_iter().for_each(|slot| context.pool().put(slot));
         let counts = demand.counts.iter().map(|&count| count as f64).collect();
         Message { tensors: vec![rows], numbers: counts, ..Message::default() }
     }
 
     /// One federated epoch, with the other clients' answers to the question.
-    pub(super) fn federated_epoch(&mut self, desk: &Desk<'_, T>, answers: &[(usize, Message<T>)]) {
-        let gradients = self.federated_gradients(desk, answers);
+    pub(super) fn federated_epoch(
+        &mut self,
+        context: &ClientContext<'_, T>,
+        answers: &[(usize, Message<T>)],
+    ) {
+        let gradients = self.federated_gradients(context, answers);
         self.neighgen.step_generator(&gradients);
-        gradients.into_iter().for_each(|g| desk.pool().put(g));
+        gradients.into_iter().for_each(|g| context.pool().put(g));
         self.done += 1;
     }
 
@@ -104,7 +108,7 @@ impl<T: Real> Preparation<T> {
     /// there.
     pub(super) fn federated_gradients(
         &mut self,
-        desk: &Desk<'_, T>,
+        context: &ClientContext<'_, T>,
         answers: &[(usize, Message<T>)],
     ) -> Vec<Matrix<T>> {
         let pass = self.pass();
@@ -115,21 +119,21 @@ impl<T: Real> Preparation<T> {
         }
         neighgen.wake(demand);
         let share = 1.0 / (1 + answers.len()) as f64;
-        let noisy = noisy(&frozen.codes, impaired, demand, pass, desk);
-        let mut tape = Tape::new(desk.pool());
+        let noisy = noisy(&frozen.codes, impaired, demand, pass, context);
+        let mut tape = Tape::new(context.pool());
         let fgen = generator_parameters(&mut tape, neighgen, demand);
         let local: Vec<Var> = neighgen.local.tensors().iter().map(|t| tape.constant(t)).collect();
         let noisy = tape.constant(&noisy);
-        let slots = generate(&mut tape, &fgen, noisy, demand, dropout(config, desk, pass));
+        let slots = generate(&mut tape, &fgen, noisy, demand, dropout(config, context, pass));
         let values: Vec<&Matrix<T>> = slots.iter().map(|&slot| tape.value(slot)).collect();
         let factor = config.lambda_feature * share / entries(config, impaired);
-        let (_, mut matched) = match_features(impaired, desk, demand, &values, factor);
+        let (_, mut matched) = match_features(impaired, context, demand, &values, factor);
         add_answers(&mut matched, frozen, answers, T::of(factor));
         let both = (tape.constant(&frozen.product), &slots[..]);
         let out =
             classify(&mut tape, &local, both, &frozen.mended, &impaired.training, Dropout::off());
-        let loss = tape.cross_entropy(out, &supervision(desk));
-        let mut seeds = vec![(loss, number(desk, config.lambda_class * share))];
+        let loss = tape.cross_entropy(out, &supervision(context));
+        let mut seeds = vec![(loss, number(context, config.lambda_class * share))];
         seeds.extend(slots.into_iter().zip(matched));
         tape.backward_from(seeds, &fgen)
     }
@@ -138,29 +142,39 @@ impl<T: Real> Preparation<T> {
     ///
     /// # Errors
     /// If the generator has diverged.
-    pub(super) fn neighbours(&mut self, desk: &Desk<'_, T>) -> Result<(Matrix<T>, Vec<u32>)> {
+    pub(super) fn neighbours(
+        &mut self,
+        context: &ClientContext<'_, T>,
+    ) -> Result<(Matrix<T>, Vec<u32>)> {
         if !(self.neighgen.local.is_finite() && self.neighgen.trunk.is_finite()) {
-            return Err(desk.diverged("generator"));
+            return Err(context.diverged("generator"));
         }
         let demand = Demand::of(
-            &degrees_of(&self.neighgen, &self.frozen.codes, &self.impaired, desk),
+            &degrees_of(&self.neighgen, &self.frozen.codes, &self.impaired, context),
             self.config.max_neighbours,
             self.config.count,
             |_| true,
         );
         self.neighgen.wake(&demand);
         let (pass, off) = (2 * self.config.gen_epochs, Dropout::off());
-        let slots =
-            features(&self.neighgen, &self.frozen.codes, &self.impaired, &demand, pass, off, desk);
-        let mut all = Matrix::zeros(demand.total(), desk.data().width());
+        let slots = features(
+            &self.neighgen,
+            &self.frozen.codes,
+            &self.impaired,
+            &demand,
+            pass,
+            off,
+            context,
+        );
+        let mut all = Matrix::zeros(demand.total(), context.data().width());
         let mut at = 0;
         for slot in &slots {
             all.data_mut()[at..][..slot.data().len()].copy_from_slice(slot.data());
             at += slot.data().len();
         }
-        slots.into_iter().for_each(|slot| desk.pool().put(slot));
+        slots.into_iter().for_each(|slot| context.pool().put(slot));
         if all.data().iter().any(|x| !x.is_finite()) {
-            return Err(desk.diverged("generator"));
+            return Err(context.diverged("generator"));
         }
         let owners = demand.owners().into_iter().map(|v| self.impaired.kept[v as usize]).collect();
         Ok((all, owners))
@@ -170,16 +184,16 @@ impl<T: Real> Preparation<T> {
 impl<T: Real> Frozen<T> {
     fn new(
         config: &Config,
-        desk: &Desk<'_, T>,
+        context: &ClientContext<'_, T>,
         impaired: &Impaired<T>,
         neighgen: &NeighGen<T>,
     ) -> Self {
-        let mut tape = Tape::new(desk.pool());
+        let mut tape = Tape::new(context.pool());
         let local: Vec<Var> = neighgen.local.tensors().iter().map(|t| tape.constant(t)).collect();
         let z = encode(&mut tape, &local, impaired, Dropout::off());
         let product = first_product(&mut tape, &impaired.features, local[CLASSIFIER.start]).0;
         let (codes, product) = (tape.take(z), tape.take(product));
-        let predicted = degrees_of(neighgen, &codes, impaired, desk);
+        let predicted = degrees_of(neighgen, &codes, impaired, context);
         let reached = |v: usize| impaired.reached[v];
         let demand = Demand::of(&predicted, config.max_neighbours, Count::Truncate, reached);
         let compared = demand.restricted(|v| impaired.missing_of(v).is_some());
@@ -191,15 +205,15 @@ impl<T: Real> Frozen<T> {
 /// One epoch of the local phase. Returns the total loss.
 pub(super) fn local_epoch<T: Real>(
     config: &Config,
-    desk: &Desk<'_, T>,
+    context: &ClientContext<'_, T>,
     impaired: &Impaired<T>,
     neighgen: &mut NeighGen<T>,
     epoch: usize,
 ) -> f64 {
-    let (value, local, generator) = local_gradients(config, desk, impaired, neighgen, epoch);
+    let (value, local, generator) = local_gradients(config, context, impaired, neighgen, epoch);
     neighgen.step_local(&local);
     neighgen.step_generator(&generator);
-    local.into_iter().chain(generator).for_each(|g| desk.pool().put(g));
+    local.into_iter().chain(generator).for_each(|g| context.pool().put(g));
     value
 }
 
@@ -207,16 +221,16 @@ pub(super) fn local_epoch<T: Real>(
 /// which only the slots in use are there.
 pub(super) fn local_gradients<T: Real>(
     config: &Config,
-    desk: &Desk<'_, T>,
+    context: &ClientContext<'_, T>,
     impaired: &Impaired<T>,
     neighgen: &mut NeighGen<T>,
     epoch: usize,
 ) -> (f64, Vec<Matrix<T>>, Vec<Matrix<T>>) {
-    let pool = desk.pool();
-    let dropout = dropout(config, desk, epoch);
+    let pool = context.pool();
+    let dropout = dropout(config, context, epoch);
     let demand = {
-        let codes = codes_of(neighgen, impaired, dropout, desk);
-        let predicted = degrees_of(neighgen, &codes, impaired, desk);
+        let codes = codes_of(neighgen, impaired, dropout, context);
+        let predicted = degrees_of(neighgen, &codes, impaired, context);
         pool.put(codes);
         Demand::of(&predicted, config.max_neighbours, Count::Truncate, |v| impaired.reached[v])
     };
@@ -239,19 +253,19 @@ pub(super) fn local_gradients<T: Real>(
     if !demand.is_empty() {
         fgen = generator_parameters(&mut tape, neighgen, &demand);
         let picked = tape.select_rows(z, &demand.nodes);
-        let noisy = tape.shift(picked, &noise(impaired, &demand, config.latent, epoch, desk));
+        let noisy = tape.shift(picked, &noise(impaired, &demand, config.latent, epoch, context));
         slots = generate(&mut tape, &fgen, noisy, &demand, dropout);
         let values: Vec<&Matrix<T>> = slots.iter().map(|&slot| tape.value(slot)).collect();
         let factor = config.lambda_feature / entries(config, impaired);
-        let (value, matched) = match_features(impaired, desk, &demand, &values, factor);
+        let (value, matched) = match_features(impaired, context, &demand, &values, factor);
         on_features = value;
         seeds.extend(slots.iter().copied().zip(matched));
     }
     let product = first_product(&mut tape, &impaired.features, local[CLASSIFIER.start]).0;
     let out = classify(&mut tape, &local, (product, &slots), &mended, &impaired.training, dropout);
-    let loss = tape.cross_entropy(out, &supervision(desk));
+    let loss = tape.cross_entropy(out, &supervision(context));
     let value = on_degree + on_features + config.lambda_class * tape.value(loss).row(0)[0].f64();
-    seeds.push((loss, number(desk, config.lambda_class)));
+    seeds.push((loss, number(context, config.lambda_class)));
     let mut gradients = tape.backward_from(seeds, &[&local[..], &fgen[..]].concat());
     let generator = gradients.split_off(local.len());
     (value, gradients, generator)
@@ -262,21 +276,21 @@ pub(super) fn local_gradients<T: Real>(
 /// this client that has any; a client without an edge has nothing to say and answers zeros.
 pub(super) fn answer<T: Real>(
     config: &Config,
-    desk: &Desk<'_, T>,
+    context: &ClientContext<'_, T>,
     (number, asker): (usize, usize),
     question: &Message<T>,
 ) -> Result<Message<T>> {
-    let data = desk.data();
+    let data = context.data();
     let total: f64 = question.numbers.iter().sum();
     let counts = question.numbers.iter().all(|count| *count >= 0.0 && count.fract() == 0.0);
     let fits = |t: &&Matrix<T>| counts && t.columns() == data.width() && t.rows() as f64 == total;
     let Some(rows) = question.tensors.first().filter(fits) else {
-        return Err(desk.diverged("question"));
+        return Err(context.diverged("question"));
     };
     let able: Vec<usize> = (0..data.len()).filter(|&v| data.adjacency().degree(v) > 0).collect();
     let mut gradient = Matrix::zeros(rows.rows(), rows.columns());
     let mut stream =
-        Stream::new(desk.seed(), "strangers", &[data.id() as u64, asker as u64, number as u64]);
+        Stream::new(context.seed(), "strangers", &[data.id() as u64, asker as u64, number as u64]);
     let mut matcher = Matcher::new(data.width());
     let mut at = 0;
     for &count in question.numbers.iter().filter(|_| !able.is_empty()) {
@@ -309,16 +323,16 @@ fn entries<T>(config: &Config, impaired: &Impaired<T>) -> f64 {
 /// `factor` is λ_f / (n_tr·p).
 fn match_features<T: Real>(
     impaired: &Impaired<T>,
-    desk: &Desk<'_, T>,
+    context: &ClientContext<'_, T>,
     demand: &Demand,
     slots: &[&Matrix<T>],
     factor: f64,
 ) -> (f64, Vec<Matrix<T>>) {
-    let inputs = desk.data().inputs();
+    let inputs = context.data().inputs();
     let mut matcher = Matcher::new(inputs.width());
     let mut total = 0.0;
     let one = |(j, slot): (usize, &&Matrix<T>)| {
-        let mut gradient = desk.pool().take(slot.rows(), slot.columns());
+        let mut gradient = context.pool().take(slot.rows(), slot.columns());
         gradient.data_mut().fill(T::ZERO);
         for (r, &i) in demand.rows(j).iter().enumerate() {
             let Some(missing) = impaired.missing_of(demand.nodes[i as usize]) else { continue };
@@ -365,18 +379,18 @@ fn places(part: &Demand, whole: &Demand) -> Vec<(usize, usize, usize)> {
     each.map(|(v, j)| (find(&own[j], part, v), j, find(&among[j], whole, v))).collect()
 }
 
-fn dropout<T: Real>(config: &Config, desk: &Desk<'_, T>, pass: usize) -> Dropout {
-    Dropout::new(config.dropout, desk.key("neighgen dropout", pass))
+fn dropout<T: Real>(config: &Config, context: &ClientContext<'_, T>, pass: usize) -> Dropout {
+    Dropout::new(config.dropout, context.key("neighgen dropout", pass))
 }
 
 /// Labels of the training nodes; node weights have no place before the first round.
-fn supervision<T: Real>(desk: &Desk<'_, T>) -> WeightedLoss<T> {
-    WeightedLoss::new(desk.loss().labels().to_vec(), boostfgl_nn::Reduction::Mean)
+fn supervision<T: Real>(context: &ClientContext<'_, T>) -> WeightedLoss<T> {
+    WeightedLoss::new(context.loss().labels().to_vec(), boostfgl_nn::Reduction::Mean)
 }
 
 /// A 1 × 1 matrix.
-fn number<T: Real>(desk: &Desk<'_, T>, x: f64) -> Matrix<T> {
-    let mut out = desk.pool().take(1, 1);
+fn number<T: Real>(context: &ClientContext<'_, T>, x: f64) -> Matrix<T> {
+    let mut out = context.pool().take(1, 1);
     out.row_mut(0)[0] = T::of(x);
     out
 }

@@ -30,15 +30,17 @@ mod server;
 
 use self::modules::{HEAD1, HEAD2, Reading, Teacher, shapes};
 use self::server::Sharing;
-use super::{Judged, MethodInfo, Terms};
+use super::{EvaluatedModel, MethodContext, MethodInfo};
+use crate::client_rule::{ClientContext, ClientRule, Memory, Upload};
 use crate::config::{OptimizerState, above_zero, not_negative, steps, width};
 use crate::local_data::LocalData;
-use crate::rule::{ClientRule, Desk, Memory, Upload};
 use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_nn::backbones::Extra;
 use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer};
-use boostfgl_nn::{Ledger, Matrix, Params, Reach, Real, TensorShape, losses, softmax_rows};
+use boostfgl_nn::{
+    Matrix, Params, Reach, Real, StateVisitor, TensorShape, extra_losses, softmax_rows,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -76,7 +78,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  training nodes. Means weigh\n\
                  modules by labelled nodes whatever fed.client_weight says. A class that no \
                  participant has keeps its proxy.",
-    judged: Judged::Personal,
+    judged: EvaluatedModel::Personal,
     extra_bytes: |sizes, configs| {
         let (s, classes) = (configs.fedspray.width as f64, sizes.classes);
         let modules = (sizes.features + 1.0) * s + 2.0 * (s + 1.0) * classes;
@@ -158,13 +160,13 @@ fn set_first_proxies<T: Real>(proxies: &mut Matrix<T>) {
     (0..proxies.rows()).for_each(|i| proxies.row_mut(i).fill(T::of(FIRST_PROXY)));
 }
 
-pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Sharing<T> {
-    Sharing::new(terms)
+pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Sharing<T> {
+    Sharing::new(context)
 }
 
-pub(super) fn client<T: Real>(terms: &Terms<'_, T>, data: &LocalData<T>) -> Learner<T> {
-    let config = terms.setup.methods.fedspray.clone();
-    let shapes = shapes(terms.features, config.width, terms.classes);
+pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, data: &LocalData<T>) -> Learner<T> {
+    let config = context.setup.methods.fedspray.clone();
+    let shapes = shapes(context.features, config.width, context.classes);
     let empty = || shapes.iter().map(|s| Matrix::zeros(s.rows, s.columns)).collect();
     let mut proxies = Matrix::zeros(data.training().len(), config.width);
     set_first_proxies(&mut proxies);
@@ -173,7 +175,7 @@ pub(super) fn client<T: Real>(terms: &Terms<'_, T>, data: &LocalData<T>) -> Lear
         reading: Reading::new(data),
         received: Params::from_tensors(&shapes, empty()),
         modules: Params::from_tensors(&shapes, empty()),
-        optimizer: terms.setup.optimizer.build(),
+        optimizer: context.setup.optimizer.build(),
         proxies: Params::from_tensors(&[shape], vec![proxies]),
         proxy_optimizer: Adam::new(AdamConfig {
             rate: config.proxy_rate,
@@ -208,8 +210,8 @@ impl<T: Real> Learner<T> {
     }
 
     /// Step 6, against the distributions `gnn` of the training nodes.
-    fn train_modules(&mut self, desk: &Desk<'_, T>, gnn: &Matrix<T>) -> Result<()> {
-        if desk.told.optimizer.optimizer_state == OptimizerState::Reset {
+    fn train_modules(&mut self, context: &ClientContext<'_, T>, gnn: &Matrix<T>) -> Result<()> {
+        if context.settings.optimizer.optimizer_state == OptimizerState::Reset {
             self.optimizer.reset();
             self.proxy_optimizer.reset();
         }
@@ -219,18 +221,18 @@ impl<T: Real> Learner<T> {
             second.iter_mut().zip(&first[HEAD1..]).for_each(|(to, from)| to.copy_from(from));
         }
         let epochs =
-            if self.config.proxy_epochs == 0 { desk.epochs() } else { self.config.proxy_epochs };
+            if self.config.proxy_epochs == 0 { context.epochs() } else { self.config.proxy_epochs };
         for _ in 0..epochs {
             let own = &self.proxies.tensors()[0];
             let (value, mut gradients) =
-                self.reading.gradients(&self.modules, own, desk.loss(), gnn, desk.pool());
+                self.reading.gradients(&self.modules, own, context.loss(), gnn, context.pool());
             if !value.is_finite() {
-                return Err(desk.diverged("loss of the shared modules"));
+                return Err(context.diverged("loss of the shared modules"));
             }
             let own = gradients.split_off(self.modules.tensors().len());
             self.optimizer.step(&mut self.modules, &gradients);
             self.proxy_optimizer.step(&mut self.proxies, &own);
-            gradients.into_iter().chain(own).for_each(|g| desk.pool().put(g));
+            gradients.into_iter().chain(own).for_each(|g| context.pool().put(g));
         }
         Ok(())
     }
@@ -254,7 +256,7 @@ impl<T: Real> ClientRule<T> for Learner<T> {
         if self.is_taught() { Reach::Everything } else { Reach::Output }
     }
 
-    fn begin(&mut self, desk: &Desk<'_, T>, heard: Option<&Message<T>>) -> Result<()> {
+    fn begin(&mut self, context: &ClientContext<'_, T>, heard: Option<&Message<T>>) -> Result<()> {
         let Some((class_proxies, modules)) = heard.and_then(|heard| heard.tensors.split_last())
         else {
             unreachable!("the server of this method always shares its modules")
@@ -271,17 +273,22 @@ impl<T: Real> ClientRule<T> for Learner<T> {
                 class_proxies,
                 own,
                 threshold,
-                desk.pool(),
+                context.pool(),
             ));
         }
         Ok(())
     }
 
-    fn extra(&self, desk: &Desk<'_, T>, logits: &Matrix<T>, _: Option<&Matrix<T>>) -> Extra<T> {
+    fn extra(
+        &self,
+        context: &ClientContext<'_, T>,
+        logits: &Matrix<T>,
+        _: Option<&Matrix<T>>,
+    ) -> Extra<T> {
         let Some(teacher) = &self.teacher else { return Extra::default() };
         let (value, mut gradient) =
-            losses::divergence(&teacher.targets, logits, &teacher.reliable, desk.pool());
-        losses::scale(&mut gradient, self.config.lambda);
+            extra_losses::divergence(&teacher.targets, logits, &teacher.reliable, context.pool());
+        extra_losses::scale(&mut gradient, self.config.lambda);
         Extra { value: self.config.lambda * value, logits: Some(gradient), ..Extra::default() }
     }
 
@@ -296,19 +303,19 @@ impl<T: Real> ClientRule<T> for Learner<T> {
         }
     }
 
-    fn finish(&mut self, desk: &Desk<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
+    fn finish(&mut self, context: &ClientContext<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
         if let Some(teacher) = self.teacher.take() {
-            desk.pool().put(teacher.targets);
+            context.pool().put(teacher.targets);
         }
-        let all = desk.logits(local);
-        let mut gnn = all.rows_at(desk.data().training());
-        desk.pool().put(all);
+        let all = context.logits(local);
+        let mut gnn = all.rows_at(context.data().training());
+        context.pool().put(all);
         softmax_rows(&mut gnn);
-        self.train_modules(desk, &gnn)?;
+        self.train_modules(context, &gnn)?;
         let mut message = Message::tensors(self.modules.tensors().to_vec());
-        message.tensors.push(self.class_means(desk.data()));
+        message.tensors.push(self.class_means(context.data()));
         if !std::mem::replace(&mut self.introduced, true) {
-            message.numbers = desk.data().training_counts().iter().map(|&n| n as f64).collect();
+            message.numbers = context.data().training_counts().iter().map(|&n| n as f64).collect();
         }
         Ok(Upload {
             moved: Some(self.modules.tensor_distances(&self.received)),
@@ -316,11 +323,16 @@ impl<T: Real> ClientRule<T> for Learner<T> {
         })
     }
 
-    fn keep(&mut self, _: &Memory<'_, T>, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("proxies", &mut self.proxies)?;
+    fn visit(
+        &mut self,
+        _: &Memory<'_, T>,
+        visitor: &mut StateVisitor<'_>,
+    ) -> boostfgl_nn::Result<()> {
+        visitor.visit("proxies", &mut self.proxies)?;
         let (modules, proxies) = (&self.modules, &self.proxies);
-        ledger.within("optimizer", |ledger| self.optimizer.keep(modules, ledger))?;
-        ledger.within("proxy optimizer", |ledger| self.proxy_optimizer.keep(proxies, ledger))?;
-        ledger.keep("introduced", &mut self.introduced)
+        visitor.within("optimizer", |visitor| self.optimizer.visit(modules, visitor))?;
+        visitor
+            .within("proxy optimizer", |visitor| self.proxy_optimizer.visit(proxies, visitor))?;
+        visitor.visit("introduced", &mut self.introduced)
     }
 }

@@ -7,7 +7,7 @@
 use crate::local_data::LocalData;
 use boostfgl_nn::backbones::{Plan, first_product};
 use boostfgl_nn::{
-    Dropout, Matrix, Params, Pool, Real, Tape, TensorShape, Var, View, WeightedLoss, losses,
+    Dropout, Matrix, Params, Pool, Real, Tape, TensorShape, Var, View, WeightedLoss, extra_losses,
     softmax_rows,
 };
 
@@ -108,7 +108,7 @@ impl<T: Real> Reading<T> {
         let fused = tape.add(e, sigma);
         let q = head(&mut tape, fused, &vars[HEAD1..]);
         let rows: Vec<u32> = (0..loss.len() as u32).collect();
-        let (divergence, gradient) = losses::divergence(gnn, tape.value(q), &rows, pool);
+        let (divergence, gradient) = extra_losses::divergence(gnn, tape.value(q), &rows, pool);
         let supervised = tape.cross_entropy(q2, loss);
         let value = tape.value(supervised).row(0)[0].f64() + divergence;
         let mut one = pool.take(1, 1);

@@ -3,11 +3,11 @@
 use super::modules::shapes;
 use crate::Result;
 use crate::aggregate::{Combination, Update};
-use crate::methods::{Round, ServerRule, Terms, Turn};
+use crate::methods::{MethodContext, Round, SenderFacts, ServerRule};
 use crate::screen::{Form, Moved, Part};
 use crate::wire::Message;
 use boostfgl_graph::stream::key64;
-use boostfgl_nn::{Ledger, Matrix, Params, Real, weighted_sum};
+use boostfgl_nn::{Matrix, Params, Real, StateVisitor, weighted_sum};
 
 /// The difference between the coordinates of neighbouring class proxies at the start: S_c =
 /// 0.01·c·1.
@@ -22,15 +22,15 @@ pub(in crate::methods) struct Sharing<T> {
 }
 
 impl<T: Real> Sharing<T> {
-    pub(super) fn new(terms: &Terms<'_, T>) -> Self {
-        let (width, classes) = (terms.setup.methods.fedspray.width, terms.classes);
-        let seed = key64(terms.setup.seed, "fedspray modules", &[]);
+    pub(super) fn new(context: &MethodContext<'_, T>) -> Self {
+        let (width, classes) = (context.setup.methods.fedspray.width, context.classes);
+        let seed = key64(context.setup.seed, "fedspray modules", &[]);
         let mut tensors =
-            Params::glorot(&shapes(terms.features, width, classes), seed).tensors().to_vec();
+            Params::glorot(&shapes(context.features, width, classes), seed).tensors().to_vec();
         let mut proxies = Matrix::zeros(classes, width);
         (0..classes).for_each(|c| proxies.row_mut(c).fill(T::of(SPACING * c as f64)));
         tensors.push(proxies);
-        Self { shared: Message::tensors(tensors), counts: vec![Vec::new(); terms.clients] }
+        Self { shared: Message::tensors(tensors), counts: vec![Vec::new(); context.clients] }
     }
 
     /// S_c ← Σₖ ρ_{k,c} τₖ S_{k,c} / Σⱼ ρ_{j,c} τⱼ over the participants that have the class;
@@ -69,7 +69,7 @@ impl<T: Real> ServerRule<T> for Sharing<T> {
         Some(&self.shared)
     }
 
-    fn form(&self, turn: &Turn<'_, T>) -> Form {
+    fn form(&self, turn: &SenderFacts<'_, T>) -> Form {
         let known = !self.counts[turn.client].is_empty();
         let shapes: Vec<(usize, usize)> =
             self.shared.tensors.iter().map(|t| (t.rows(), t.columns())).collect();
@@ -114,14 +114,15 @@ impl<T: Real> ServerRule<T> for Sharing<T> {
         Ok(Some(combination))
     }
 
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.within("shared", |ledger| self.shared.keep_shaped(ledger))?;
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.within("shared", |visitor| self.shared.visit_shaped(visitor))?;
         let counts = self.counts.iter_mut().enumerate();
-        counts.into_iter().try_for_each(|(k, counts)| ledger.keep(&k.to_string(), counts))?;
+        counts.into_iter().try_for_each(|(k, counts)| visitor.visit(&k.to_string(), counts))?;
         let classes = self.shared.tensors.last().map_or(0, Matrix::rows);
         match self.counts.iter().find(|counts| !counts.is_empty() && counts.len() != classes) {
             Some(counts) => {
-                Err(ledger.unlike(format!("counts of {classes} classes"), counts.len().to_string()))
+                Err(visitor
+                    .unlike(format!("counts of {classes} classes"), counts.len().to_string()))
             }
             None => Ok(()),
         }

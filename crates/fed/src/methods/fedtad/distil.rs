@@ -13,7 +13,7 @@
 
 use super::{Config, Distance};
 use boostfgl_nn::backbones::Backbone;
-use boostfgl_nn::{Dropout, Matrix, Params, Pool, Real, Tape, Var, View, losses};
+use boostfgl_nn::{Dropout, Matrix, Params, Pool, Real, Tape, Var, View, extra_losses};
 use rayon::prelude::*;
 
 /// A client's model, and how far it is relied on at each pseudo-node.
@@ -66,9 +66,9 @@ impl<T: Real> Lesson<'_, T> {
         let taught: Vec<(f64, Matrix<T>, Matrix<T>)> = (self.teachers.par_iter().zip(&mut *pools))
             .map(|(teacher, pool)| self.ask(teacher, seen, x, view, pool))
             .collect();
-        let (diversity, mut gradient) = losses::diversity(noise, x, pool);
+        let (diversity, mut gradient) = extra_losses::diversity(noise, x, pool);
         let strength = self.config.lambda2 * self.teachers.len() as f64;
-        losses::scale(&mut gradient, strength);
+        extra_losses::scale(&mut gradient, strength);
         let mut loss = strength * diversity;
         let mut to_student = pool.take(seen.rows(), seen.columns());
         to_student.data_mut().fill(T::ZERO);

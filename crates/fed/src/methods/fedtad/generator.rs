@@ -6,7 +6,7 @@
 
 use boostfgl_graph::Stream;
 use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer};
-use boostfgl_nn::{Ledger, Matrix, Params, Pool, Real, Tape, TensorShape, Var};
+use boostfgl_nn::{Matrix, Params, Pool, Real, StateVisitor, Tape, TensorShape, Var};
 
 /// Hidden widths, as published.
 const WIDTHS: [usize; 3] = [64, 128, 256];
@@ -74,9 +74,9 @@ impl<T: Real> Generator<T> {
     }
 
     /// Takes down parameters and moments, or puts them back.
-    pub(super) fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("params", &mut self.params)?;
-        self.optimizer.keep(&self.params, ledger)
+    pub(super) fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.visit("params", &mut self.params)?;
+        self.optimizer.visit(&self.params, visitor)
     }
 
     #[cfg(test)]

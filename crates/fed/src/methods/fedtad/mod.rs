@@ -30,17 +30,17 @@ mod pseudo;
 pub mod reliability;
 
 use super::fedavg::Averaging;
-use super::{MethodInfo, Round, ServerRule, Terms, Turn};
+use super::{MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::aggregate::{Combination, Update};
+use crate::client_rule::{ClientContext, ClientRule, Memory, Upload};
 use crate::config::{WIDEST, above_zero, not_negative, steps, width};
 use crate::local_data::LocalData;
-use crate::rule::{ClientRule, Desk, Memory, Upload};
 use crate::screen::{Form, Part};
 use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_graph::Stream;
 use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer};
-use boostfgl_nn::{Ledger, Matrix, Params, Pool, Real, Tape};
+use boostfgl_nn::{Matrix, Params, Pool, Real, StateVisitor, Tape};
 use distil::{Lesson, Teacher};
 use generator::Generator;
 use schemars::JsonSchema;
@@ -171,7 +171,7 @@ impl Config {
     }
 }
 
-pub(super) fn client<T: Real>(_: &Terms<'_, T>, _: &LocalData<T>) -> Reliable {
+pub(super) fn client<T: Real>(_: &MethodContext<'_, T>, _: &LocalData<T>) -> Reliable {
     Reliable { told: false }
 }
 
@@ -185,27 +185,31 @@ impl<T: Real> ClientRule<T> for Reliable {
         self.told = false;
     }
 
-    fn finish(&mut self, desk: &Desk<'_, T>, _: &Params<T>) -> Result<Upload<T>> {
+    fn finish(&mut self, context: &ClientContext<'_, T>, _: &Params<T>) -> Result<Upload<T>> {
         if std::mem::replace(&mut self.told, true) {
             return Ok(Upload::with(Message::default()));
         }
-        Ok(Upload::with(Message::numbers(reliability::class_reliability(desk.data()))))
+        Ok(Upload::with(Message::numbers(reliability::class_reliability(context.data()))))
     }
 
-    fn keep(&mut self, _: &Memory<'_, T>, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("told", &mut self.told)
+    fn visit(
+        &mut self,
+        _: &Memory<'_, T>,
+        visitor: &mut StateVisitor<'_>,
+    ) -> boostfgl_nn::Result<()> {
+        visitor.visit("told", &mut self.told)
     }
 }
 
-pub(super) fn server<T: Real>(terms: &Terms<'_, T>) -> Distilling<T> {
-    let config = terms.setup.methods.fedtad.clone();
-    let (seed, adam) = (terms.setup.seed, config.adam());
+pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Distilling<T> {
+    let config = context.setup.methods.fedtad.clone();
+    let (seed, adam) = (context.setup.seed, config.adam());
     Distilling {
-        averaging: super::fedavg::server(terms),
-        classes: terms.classes,
-        reliability: vec![None; terms.clients],
-        labels: generator::balanced(config.pseudo_nodes, terms.classes),
-        generator: Generator::new(config.noise, terms.features, terms.classes, seed, adam),
+        averaging: super::fedavg::server(context),
+        classes: context.classes,
+        reliability: vec![None; context.clients],
+        labels: generator::balanced(config.pseudo_nodes, context.classes),
+        generator: Generator::new(config.noise, context.features, context.classes, seed, adam),
         optimizer: Adam::new(adam),
         seed,
         config,
@@ -233,7 +237,7 @@ impl<T: Real> ServerRule<T> for Distilling<T> {
         self.averaging.start(client)
     }
 
-    fn form(&self, turn: &Turn<'_, T>) -> Form {
+    fn form(&self, turn: &SenderFacts<'_, T>) -> Form {
         // No training node counts for more than 1, up to rounding.
         let most = 1.001 * turn.labelled;
         let known = self.reliability[turn.client].is_some();
@@ -258,17 +262,17 @@ impl<T: Real> ServerRule<T> for Distilling<T> {
         }
     }
 
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        self.averaging.keep(ledger)?;
-        ledger.within("generator", |ledger| self.generator.keep(ledger))?;
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        self.averaging.visit(visitor)?;
+        visitor.within("generator", |visitor| self.generator.visit(visitor))?;
         let student = &self.averaging.global;
-        ledger.within("student", |ledger| self.optimizer.keep(student, ledger))?;
+        visitor.within("student", |visitor| self.optimizer.visit(student, visitor))?;
         let known = self.reliability.iter_mut().enumerate();
-        known.into_iter().try_for_each(|(k, of)| ledger.option(&k.to_string(), of, Vec::new))?;
+        known.into_iter().try_for_each(|(k, of)| visitor.option(&k.to_string(), of, Vec::new))?;
         let classes = self.classes;
         match self.reliability.iter().flatten().find(|of| of.len() != classes) {
             Some(of) => {
-                Err(ledger
+                Err(visitor
                     .unlike(format!("reliabilities of {classes} classes"), of.len().to_string()))
             }
             None => Ok(()),

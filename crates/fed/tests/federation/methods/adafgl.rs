@@ -8,7 +8,7 @@ use boostfgl_fed::methods::adafgl::topology::{candidates, edge_weights, operator
 use boostfgl_fed::methods::adafgl::{Blend, Config};
 use boostfgl_fed::{Federation, LocalData, Outcome, Setup, methods};
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, Role, Split, Stream};
-use boostfgl_nn::{Alike, Matrix, Mixture, Pool, Propagation};
+use boostfgl_nn::{Matrix, Mixture, Pool, Propagation, SimilarityRelation};
 use boostfgl_partition::Partition;
 use proptest::prelude::*;
 
@@ -210,7 +210,7 @@ proptest! {
         let alike: Vec<Vec<u32>> = (0..9u32).map(|v| if v < 2 { vec![1 - v] } else { vec![] }).collect();
         let plain = Propagation::<f64>::gcn(&a);
         let own = edge_weights(&a, &plain, Some(plain.csr()));
-        let mixed = |a_share: f64| written_out(&operator::<f64>(&a, &own, Alike::from_lists(&alike), a_share));
+        let mixed = |a_share: f64| written_out(&operator::<f64>(&a, &own, SimilarityRelation::from_lists(&alike), a_share));
         prop_assert_eq!(mixed(1.0), written_out(&plain.csr().clone().into()));
         let (pair, _) = Adjacency::from_edges(9, &[(0, 1)], None, false).unwrap();
         let pair = Propagation::<f64>::gcn(&pair);

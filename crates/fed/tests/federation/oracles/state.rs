@@ -1,8 +1,8 @@
 //! What a saved state holds, read without the code that made it: names, and the numbers that follow
 //! them.
 
-use boostfgl_fed::Course;
-use boostfgl_nn::{Ledger, Matrix};
+use boostfgl_fed::Training;
+use boostfgl_nn::{Matrix, StateVisitor};
 use serde_json::Value;
 
 /// A state as a sequence of names and numbers.
@@ -45,9 +45,9 @@ impl From<&Matrix<f64>> for Table {
 }
 
 impl State {
-    pub(super) fn of(course: &mut Course<f64>) -> Self {
+    pub(super) fn of(course: &mut Training<f64>) -> Self {
         let mut bytes = Vec::new();
-        course.keep(&mut Ledger::saving(&mut bytes)).unwrap();
+        course.visit(&mut StateVisitor::saving(&mut bytes)).unwrap();
         let mut reader = Reader(&bytes);
         let mut tokens = Vec::new();
         while !reader.0.is_empty() {
@@ -78,7 +78,7 @@ impl State {
     }
 }
 
-/// The format of [`Ledger`]: a letter that says what follows, and bytes.
+/// The format of [`StateVisitor`]: a letter that says what follows, and bytes.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {

@@ -1,8 +1,8 @@
 //! Which pairs of nodes are compared, and which of them are alike from the start.
 
 use super::normalise;
-use crate::alike::{Alike, Bits};
 use crate::kernels::messages::{self, Fixed, Stretch};
+use crate::similarity_relation::{Bits, SimilarityRelation};
 use crate::{Matrix, Real};
 use rayon::prelude::*;
 
@@ -74,8 +74,8 @@ impl Candidates {
     }
 
     /// Who is alike to whom.
-    pub fn alike(&self) -> Alike {
-        Alike::new(&self.alike, &self.order)
+    pub fn alike(&self) -> SimilarityRelation {
+        SimilarityRelation::new(&self.alike, &self.order)
     }
 
     /// The candidates of some places, from the first to the last.

@@ -6,7 +6,7 @@ use crate::config::ReportedRound;
 use crate::federation::{Done, Federation, Outcome};
 use crate::observer::{Observer, RoundRecord};
 use crate::wire::Message;
-use boostfgl_nn::{Keep, Ledger, Params, Real};
+use boostfgl_nn::{Params, Real, StateVisitor, Stateful};
 use std::time::Instant;
 
 /// A federation on its way.
@@ -19,7 +19,7 @@ use std::time::Instant;
 ///
 /// Random numbers need no place in it: every stream is keyed by seed, purpose, client and round, so
 /// that its position is the round.
-pub struct Course<T: Real> {
+pub struct Training<T: Real> {
     federation: Federation<T>,
     /// Rounds done.
     done: usize,
@@ -36,9 +36,9 @@ impl<T: Real> Federation<T> {
     ///
     /// # Errors
     /// If all clients of a round diverge, or fewer updates than the quorum can be used.
-    pub fn begin(mut self, observers: &mut [&mut dyn Observer<T>]) -> Result<Course<T>> {
+    pub fn begin(mut self, observers: &mut [&mut dyn Observer<T>]) -> Result<Training<T>> {
         let bytes = self.prepare(observers)?;
-        Ok(Course {
+        Ok(Training {
             federation: self,
             done: 0,
             bytes,
@@ -49,25 +49,25 @@ impl<T: Real> Federation<T> {
         .watched(observers))
     }
 
-    /// Goes on where [`Course::keep`] stopped, in a federation of the same setup and data. Nothing
+    /// Goes on where [`Training::keep`] stopped, in a federation of the same setup and data. Nothing
     /// of what came before is done or shown again.
     ///
     /// # Errors
     /// If what is read is not the state of such a federation.
     pub fn resume(
         self,
-        ledger: &mut Ledger<'_>,
+        visitor: &mut StateVisitor<'_>,
         observers: &mut [&mut dyn Observer<T>],
-    ) -> Result<Course<T>> {
+    ) -> Result<Training<T>> {
         let (bytes, trace) = ((0, 0), Trace::default());
         let mut course =
-            Course { federation: self, done: 0, bytes, reported: None, trace, inspected: false };
-        course.keep(ledger)?;
+            Training { federation: self, done: 0, bytes, reported: None, trace, inspected: false };
+        course.visit(visitor)?;
         Ok(course.watched(observers))
     }
 }
 
-impl<T: Real> Course<T> {
+impl<T: Real> Training<T> {
     fn watched(mut self, observers: &[&mut dyn Observer<T>]) -> Self {
         self.inspected = observers.iter().any(|o| o.inspects());
         if self.inspected {
@@ -91,7 +91,7 @@ impl<T: Real> Course<T> {
     /// send.
     ///
     /// ```
-    /// # fn tampered(mut course: boostfgl_fed::Course<f32>) -> boostfgl_fed::Result<()> {
+    /// # fn tampered(mut course: boostfgl_fed::Training<f32>) -> boostfgl_fed::Result<()> {
     /// course.tamper(0, |message| message.numbers.push(f64::NAN));
     /// course.step(&mut [&mut |round: &boostfgl_fed::RoundRecord<'_>| assert_eq!(round.refused[0].client, 0)])
     /// # }
@@ -144,7 +144,7 @@ impl<T: Real> Course<T> {
         observers.iter_mut().for_each(|o| o.round(&record));
         self.trace.losses.push(record.loss);
         if let Some((predictions, accuracy)) = evaluation {
-            self.remember(round, predictions, accuracy);
+            self.record(round, predictions, accuracy);
         }
         self.done = round;
         Ok(())
@@ -152,7 +152,7 @@ impl<T: Real> Course<T> {
 
     /// Remembers an evaluated round: as the last, as the best on validation nodes so far, as the
     /// one to report.
-    fn remember(&mut self, round: usize, predictions: Vec<u32>, accuracy: Option<f64>) {
+    fn record(&mut self, round: usize, predictions: Vec<u32>, accuracy: Option<f64>) {
         let last = round == self.federation.rounds();
         let so_far = self.trace.best_val.as_ref().and_then(|best| best.val_accuracy);
         let best = accuracy.is_some_and(|found| so_far.is_none_or(|so_far| found > so_far))
@@ -208,22 +208,22 @@ impl<T: Real> Course<T> {
     /// Takes down everything that the rounds to come depend on, or puts it back.
     ///
     /// # Errors
-    /// As [`Keep::keep`].
-    pub fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("rounds done", &mut self.done)?;
-        ledger.keep("bytes up", &mut self.bytes.0)?;
-        ledger.keep("bytes down", &mut self.bytes.1)?;
-        self.federation.keep(ledger)?;
+    /// As [`Stateful::visit`].
+    pub fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.visit("rounds done", &mut self.done)?;
+        visitor.visit("bytes up", &mut self.bytes.0)?;
+        visitor.visit("bytes down", &mut self.bytes.1)?;
+        self.federation.visit(visitor)?;
         let rounds = self.federation.rounds();
         if self.done > rounds {
             return Err(
-                ledger.unlike(format!("at most {rounds} rounds done"), self.done.to_string())
+                visitor.unlike(format!("at most {rounds} rounds done"), self.done.to_string())
             );
         }
         let (nodes, classes) = (self.federation.nodes, self.federation.classes());
         let model = self.federation.clients[0].local().clone();
-        ledger.option("reported round", &mut self.reported, || Outcome::blank(&model))?;
-        ledger.keep("trace", &mut self.trace)?;
+        visitor.option("reported round", &mut self.reported, || Outcome::blank(&model))?;
+        visitor.visit("trace", &mut self.trace)?;
         let predictions = self.reported.iter().map(|outcome| &outcome.predictions);
         for predictions in
             predictions.chain(self.trace.snapshots().map(|snapshot| &snapshot.predictions))
@@ -232,11 +232,13 @@ impl<T: Real> Course<T> {
                 || predictions.iter().any(|&class| class as usize >= classes)
             {
                 let expected = format!("a class below {classes} for each of {nodes} nodes");
-                return Err(ledger.unlike(expected, format!("{} other numbers", predictions.len())));
+                return Err(
+                    visitor.unlike(expected, format!("{} other numbers", predictions.len()))
+                );
             }
         }
         if self.is_over() && (self.reported.is_none() || self.trace.last.is_none()) {
-            return Err(ledger.unlike("a round to report after the last", "none"));
+            return Err(visitor.unlike("a round to report after the last", "none"));
         }
         Ok(())
     }
@@ -271,19 +273,19 @@ impl Trace {
     }
 }
 
-impl Keep for Trace {
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("losses", &mut self.losses)?;
-        ledger.option("last round", &mut self.last, Snapshot::default)?;
-        ledger.option("best validation round", &mut self.best_val, Snapshot::default)
+impl Stateful for Trace {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.visit("losses", &mut self.losses)?;
+        visitor.option("last round", &mut self.last, Snapshot::default)?;
+        visitor.option("best validation round", &mut self.best_val, Snapshot::default)
     }
 }
 
-impl Keep for Snapshot {
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("round", &mut self.round)?;
-        ledger.option("validation accuracy", &mut self.val_accuracy, || 0.0)?;
-        ledger.keep("predictions", &mut self.predictions)
+impl Stateful for Snapshot {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.visit("round", &mut self.round)?;
+        visitor.option("validation accuracy", &mut self.val_accuracy, || 0.0)?;
+        visitor.visit("predictions", &mut self.predictions)
     }
 }
 
@@ -296,17 +298,17 @@ impl<T: Real> Outcome<T> {
 }
 
 /// An outcome that has a model now.
-impl<T: Real> Keep for Outcome<T> {
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("round", &mut self.round)?;
+impl<T: Real> Stateful for Outcome<T> {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.visit("round", &mut self.round)?;
         let like = self.models[0].clone();
-        ledger.each("models", &mut self.models, || like.clone())?;
+        visitor.each("models", &mut self.models, || like.clone())?;
         if self.models.is_empty() {
-            return Err(ledger.unlike("at least one model", "none"));
+            return Err(visitor.unlike("at least one model", "none"));
         }
-        ledger.keep("predictions", &mut self.predictions)?;
-        ledger.keep("bytes up", &mut self.bytes_up)?;
-        ledger.keep("bytes down", &mut self.bytes_down)?;
-        ledger.keep("trace", &mut self.trace)
+        visitor.visit("predictions", &mut self.predictions)?;
+        visitor.visit("bytes up", &mut self.bytes_up)?;
+        visitor.visit("bytes down", &mut self.bytes_down)?;
+        visitor.visit("trace", &mut self.trace)
     }
 }

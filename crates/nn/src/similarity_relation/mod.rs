@@ -26,17 +26,17 @@ pub(crate) const EMPTY: u32 = u32::MAX;
 
 /// A symmetric 0/1 relation between nodes, in which every node is alike to itself.
 #[derive(Clone, Debug)]
-pub struct Alike {
+pub struct SimilarityRelation {
     /// The node of each place.
     nodes: Vec<u32>,
     /// Number of nodes each node is alike to, itself included.
     degrees: Vec<u32>,
-    told: Told,
+    told: DeltaRows,
 }
 
 /// Rows as differences, a block after the other.
 #[derive(Clone, Debug)]
-pub(crate) struct Told {
+pub(crate) struct DeltaRows {
     /// The place, counted from the start of the block, that a place is told from; [`EMPTY`] is the
     /// empty row.
     pub(crate) from: Vec<u32>,
@@ -46,7 +46,7 @@ pub(crate) struct Told {
     pub(crate) nodes: Vec<u32>,
 }
 
-impl Alike {
+impl SimilarityRelation {
     /// From the nodes that each node is alike to; who is alike to itself need not say so.
     ///
     /// # Panics
@@ -74,7 +74,7 @@ impl Alike {
             .par_iter()
             .map(|&start| tree::links(bits, start..(start + BLOCK).min(bits.rows())))
             .collect();
-        let mut told = Told { from: Vec::new(), starts: Vec::new(), nodes: Vec::new() };
+        let mut told = DeltaRows { from: Vec::new(), starts: Vec::new(), nodes: Vec::new() };
         for block in &links {
             for link in block {
                 let from = link.from.map(|from| block[from as usize].row as usize);
@@ -182,7 +182,7 @@ impl Alike {
     }
 }
 
-impl Told {
+impl DeltaRows {
     fn push(&mut self, bits: &Bits, order: &[u32], link: &tree::Link, from: Option<usize>) {
         let (mut added, mut removed) = (Vec::new(), Vec::new());
         tree::differences(bits, link.row as usize, from, |column, comes| {

@@ -1,11 +1,11 @@
 //! What must survive a stop, written down and read back by the same code.
 //!
-//! Whoever has state says once, in [`Keep::keep`], what belongs to it. A [`Ledger`] that saves
+//! Whoever has state says once, in [`Stateful::visit`], what belongs to it. A [`StateVisitor`] that saves
 //! takes it down; one that restores puts it back. Saving and restoring so cannot fall apart: there
 //! is one list, and every entry has a name, a kind and a size that are checked when it is read.
 //!
 //! ```
-//! use boostfgl_nn::{Keep, Ledger, Result};
+//! use boostfgl_nn::{Stateful, StateVisitor, Result};
 //!
 //! #[derive(Default, Debug, PartialEq)]
 //! struct Counter {
@@ -13,22 +13,22 @@
 //!     losses: Vec<f64>,
 //! }
 //!
-//! impl Keep for Counter {
-//!     fn keep(&mut self, ledger: &mut Ledger<'_>) -> Result<()> {
-//!         ledger.keep("rounds", &mut self.rounds)?;
-//!         ledger.keep("losses", &mut self.losses)
+//! impl Stateful for Counter {
+//!     fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
+//!         visitor.visit("rounds", &mut self.rounds)?;
+//!         visitor.visit("losses", &mut self.losses)
 //!     }
 //! }
 //!
 //! let mut counter = Counter { rounds: 3, losses: vec![0.5, 0.25] };
 //! let mut bytes = Vec::new();
-//! Ledger::saving(&mut bytes).keep("counter", &mut counter)?;
+//! StateVisitor::saving(&mut bytes).visit("counter", &mut counter)?;
 //!
 //! let mut other = Counter::default();
-//! Ledger::restoring(&bytes).keep("counter", &mut other)?;
+//! StateVisitor::restoring(&bytes).visit("counter", &mut other)?;
 //! assert_eq!(other, counter);
 //!
-//! let error = Ledger::restoring(&bytes[..9]).keep("counter", &mut other).unwrap_err();
+//! let error = StateVisitor::restoring(&bytes[..9]).visit("counter", &mut other).unwrap_err();
 //! assert!(error.to_string().starts_with("counter: "), "{error}");
 //! # Ok::<(), boostfgl_nn::Error>(())
 //! ```
@@ -36,59 +36,59 @@
 use crate::{Error, Matrix, Params, Real, Result};
 use std::io::Write;
 
-/// Something whose state a [`Ledger`] can take down and put back.
-pub trait Keep {
+/// Something whose state a [`StateVisitor`] can take down and put back.
+pub trait Stateful {
     /// Names every part of the state, in the same order whether it is saved or restored.
     ///
     /// # Errors
     /// If it cannot be written, or what is read is not such a state. What was restored halfway is
     /// then of no use.
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> Result<()>;
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()>;
 }
 
 /// Takes state down, or puts it back.
-pub struct Ledger<'a> {
-    way: Way<'a>,
+pub struct StateVisitor<'a> {
+    way: Direction<'a>,
     /// Where we are, for messages.
     place: Vec<String>,
 }
 
-enum Way<'a> {
+enum Direction<'a> {
     Saving(&'a mut dyn Write),
     /// What is still to be read.
     Restoring(&'a [u8]),
 }
 
-impl<'a> Ledger<'a> {
-    /// A ledger that writes to `to`.
+impl<'a> StateVisitor<'a> {
+    /// A visitor that writes to `to`.
     pub fn saving(to: &'a mut dyn Write) -> Self {
-        Self { way: Way::Saving(to), place: Vec::new() }
+        Self { way: Direction::Saving(to), place: Vec::new() }
     }
 
-    /// A ledger that reads what an earlier one has written.
+    /// A visitor that reads what an earlier one has written.
     pub fn restoring(from: &'a [u8]) -> Self {
-        Self { way: Way::Restoring(from), place: Vec::new() }
+        Self { way: Direction::Restoring(from), place: Vec::new() }
     }
 
     /// Whether it puts back.
     pub fn restores(&self) -> bool {
-        matches!(self.way, Way::Restoring(_))
+        matches!(self.way, Direction::Restoring(_))
     }
 
     /// Bytes that nobody has read yet; 0 while saving.
     pub fn unread(&self) -> usize {
         match &self.way {
-            Way::Saving(_) => 0,
-            Way::Restoring(rest) => rest.len(),
+            Direction::Saving(_) => 0,
+            Direction::Restoring(rest) => rest.len(),
         }
     }
 
     /// One part of a state, under its name.
     ///
     /// # Errors
-    /// As [`Keep::keep`].
-    pub fn keep(&mut self, name: &str, what: &mut (impl Keep + ?Sized)) -> Result<()> {
-        self.within(name, |ledger| what.keep(ledger))
+    /// As [`Stateful::visit`].
+    pub fn visit(&mut self, name: &str, what: &mut (impl Stateful + ?Sized)) -> Result<()> {
+        self.within(name, |visitor| what.visit(visitor))
     }
 
     /// Several parts under a common name.
@@ -110,51 +110,51 @@ impl<'a> Ledger<'a> {
     /// A part that may be missing; `blank` makes one to be restored.
     ///
     /// # Errors
-    /// As [`Keep::keep`].
-    pub fn option<K: Keep>(
+    /// As [`Stateful::visit`].
+    pub fn option<K: Stateful>(
         &mut self,
         name: &str,
         what: &mut Option<K>,
         blank: impl FnOnce() -> K,
     ) -> Result<()> {
-        self.within(name, |ledger| {
+        self.within(name, |visitor| {
             let mut there = what.is_some();
-            there.keep(ledger)?;
-            match (there, ledger.restores()) {
+            there.visit(visitor)?;
+            match (there, visitor.restores()) {
                 (false, true) => *what = None,
                 (true, true) => *what = Some(blank()),
                 (_, false) => {}
             }
-            what.iter_mut().try_for_each(|part| part.keep(ledger))
+            what.iter_mut().try_for_each(|part| part.visit(visitor))
         })
     }
 
     /// As many parts as there happen to be; `blank` makes one to be restored.
     ///
     /// # Errors
-    /// As [`Keep::keep`].
-    pub fn each<K: Keep>(
+    /// As [`Stateful::visit`].
+    pub fn each<K: Stateful>(
         &mut self,
         name: &str,
         what: &mut Vec<K>,
         mut blank: impl FnMut() -> K,
     ) -> Result<()> {
-        self.within(name, |ledger| {
+        self.within(name, |visitor| {
             let mut count = what.len();
-            count.keep(ledger)?;
-            if !ledger.restores() {
-                return what.iter_mut().try_for_each(|part| part.keep(ledger));
+            count.visit(visitor)?;
+            if !visitor.restores() {
+                return what.iter_mut().try_for_each(|part| part.visit(visitor));
             }
             what.clear();
             for _ in 0..count {
                 // Every part takes at least a byte, so that a wrong count ends with the file, not
                 // with the memory.
-                if ledger.unread() == 0 {
-                    return Err(ledger
+                if visitor.unread() == 0 {
+                    return Err(visitor
                         .unlike(format!("{count} parts"), format!("{} and the end", what.len())));
                 }
                 let mut part = blank();
-                part.keep(ledger)?;
+                part.visit(visitor)?;
                 what.push(part);
             }
             Ok(())
@@ -164,47 +164,47 @@ impl<'a> Ledger<'a> {
     /// A matrix of any shape.
     ///
     /// # Errors
-    /// As [`Keep::keep`].
+    /// As [`Stateful::visit`].
     pub fn table<T: Real>(&mut self, name: &str, what: &mut Matrix<T>) -> Result<()> {
-        self.within(name, |ledger| {
+        self.within(name, |visitor| {
             let (mut rows, mut columns) = (what.rows(), what.columns());
-            rows.keep(ledger)?;
-            columns.keep(ledger)?;
-            if ledger.restores() {
-                let room = ledger.unread() / size_of::<T>();
+            rows.visit(visitor)?;
+            columns.visit(visitor)?;
+            if visitor.restores() {
+                let room = visitor.unread() / size_of::<T>();
                 let taken = rows.checked_mul(columns.max(1));
                 if taken.is_none_or(|count| count > room) {
-                    return Err(ledger.unlike(
+                    return Err(visitor.unlike(
                         format!("at most {room} numbers"),
                         format!("{rows} rows of {columns}"),
                     ));
                 }
                 *what = Matrix::zeros(rows, columns);
             }
-            what.keep(ledger)
+            what.visit(visitor)
         })
     }
 
     /// One tensor for each of a model's, or none at all.
     ///
     /// # Errors
-    /// As [`Keep::keep`].
+    /// As [`Stateful::visit`].
     pub fn tensors_like<T: Real>(
         &mut self,
         name: &str,
         what: &mut Vec<Matrix<T>>,
         model: &Params<T>,
     ) -> Result<()> {
-        self.within(name, |ledger| {
+        self.within(name, |visitor| {
             let mut there = !what.is_empty();
-            there.keep(ledger)?;
-            if ledger.restores() {
+            there.visit(visitor)?;
+            if visitor.restores() {
                 let zeros = model.tensors().iter().map(|t| Matrix::zeros(t.rows(), t.columns()));
                 *what = if there { zeros.collect() } else { Vec::new() };
             }
             what.iter_mut()
                 .enumerate()
-                .try_for_each(|(t, tensor)| ledger.keep(&t.to_string(), tensor))
+                .try_for_each(|(t, tensor)| visitor.visit(&t.to_string(), tensor))
         })
     }
 
@@ -263,8 +263,8 @@ impl<'a> Ledger<'a> {
     /// for.
     fn raw(&mut self, bytes: &mut [u8]) -> Result<()> {
         match &mut self.way {
-            Way::Saving(to) => to.write_all(bytes).map_err(Error::Saving),
-            Way::Restoring(rest) => match rest.split_at_checked(bytes.len()) {
+            Direction::Saving(to) => to.write_all(bytes).map_err(Error::Saving),
+            Direction::Restoring(rest) => match rest.split_at_checked(bytes.len()) {
                 Some((head, tail)) => {
                     bytes.copy_from_slice(head);
                     *rest = tail;
@@ -279,72 +279,72 @@ impl<'a> Ledger<'a> {
     }
 }
 
-impl Keep for u64 {
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> Result<()> {
-        ledger.kind(b'u')?;
+impl Stateful for u64 {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
+        visitor.kind(b'u')?;
         let mut bytes = self.to_le_bytes();
-        ledger.raw(&mut bytes)?;
+        visitor.raw(&mut bytes)?;
         *self = Self::from_le_bytes(bytes);
         Ok(())
     }
 }
 
-impl Keep for usize {
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> Result<()> {
+impl Stateful for usize {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
         let mut wide = *self as u64;
-        wide.keep(ledger)?;
-        *self = Self::try_from(wide).map_err(|_| ledger.unlike("a count", wide.to_string()))?;
+        wide.visit(visitor)?;
+        *self = Self::try_from(wide).map_err(|_| visitor.unlike("a count", wide.to_string()))?;
         Ok(())
     }
 }
 
-impl Keep for bool {
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> Result<()> {
-        ledger.kind(b'b')?;
+impl Stateful for bool {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
+        visitor.kind(b'b')?;
         let mut byte = [u8::from(*self)];
-        ledger.raw(&mut byte)?;
+        visitor.raw(&mut byte)?;
         match byte[0] {
             0 | 1 => *self = byte[0] == 1,
-            other => return Err(ledger.unlike("0 or 1", other.to_string())),
+            other => return Err(visitor.unlike("0 or 1", other.to_string())),
         }
         Ok(())
     }
 }
 
-impl Keep for f64 {
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> Result<()> {
-        ledger.kind(b'f')?;
+impl Stateful for f64 {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
+        visitor.kind(b'f')?;
         let mut bytes = self.to_le_bytes();
-        ledger.raw(&mut bytes)?;
+        visitor.raw(&mut bytes)?;
         *self = Self::from_le_bytes(bytes);
         Ok(())
     }
 }
 
-impl Keep for String {
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> Result<()> {
-        ledger.text(b's', self)
+impl Stateful for String {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
+        visitor.text(b's', self)
     }
 }
 
-impl Keep for Vec<f64> {
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> Result<()> {
-        ledger.numbers(b'F', self)
+impl Stateful for Vec<f64> {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
+        visitor.numbers(b'F', self)
     }
 }
 
-impl Keep for Vec<u32> {
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> Result<()> {
-        ledger.numbers(b'U', self)
+impl Stateful for Vec<u32> {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
+        visitor.numbers(b'U', self)
     }
 }
 
-impl Keep for Vec<usize> {
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> Result<()> {
+impl Stateful for Vec<usize> {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
         let mut wide: Vec<u64> = self.iter().map(|&count| count as u64).collect();
-        ledger.numbers(b'C', &mut wide)?;
+        visitor.numbers(b'C', &mut wide)?;
         let narrow = |count: u64| {
-            usize::try_from(count).map_err(|_| ledger.unlike("a count", count.to_string()))
+            usize::try_from(count).map_err(|_| visitor.unlike("a count", count.to_string()))
         };
         *self = wide.into_iter().map(narrow).collect::<Result<_>>()?;
         Ok(())
@@ -352,44 +352,44 @@ impl Keep for Vec<usize> {
 }
 
 /// Numbers of a model's type, as many as there are now.
-impl<T: Real> Keep for [T] {
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> Result<()> {
+impl<T: Real> Stateful for [T] {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
         let mut shape = [self.len() as u64, 1, size_of::<T>() as u64];
-        expect_shape(ledger, &mut shape)?;
-        ledger.raw(bytemuck::cast_slice_mut(self))
+        expect_shape(visitor, &mut shape)?;
+        visitor.raw(bytemuck::cast_slice_mut(self))
     }
 }
 
 /// A matrix of the shape that it has now.
-impl<T: Real> Keep for Matrix<T> {
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> Result<()> {
+impl<T: Real> Stateful for Matrix<T> {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
         let mut shape = [self.rows() as u64, self.columns() as u64, size_of::<T>() as u64];
-        expect_shape(ledger, &mut shape)?;
+        expect_shape(visitor, &mut shape)?;
         if self.columns() == self.stride() {
-            return ledger.raw(bytemuck::cast_slice_mut(self.data_mut()));
+            return visitor.raw(bytemuck::cast_slice_mut(self.data_mut()));
         }
-        (0..self.rows()).try_for_each(|r| ledger.raw(bytemuck::cast_slice_mut(self.row_mut(r))))
+        (0..self.rows()).try_for_each(|r| visitor.raw(bytemuck::cast_slice_mut(self.row_mut(r))))
     }
 }
 
 /// Rows, columns and bytes per number; what stands must be what is expected.
-fn expect_shape(ledger: &mut Ledger<'_>, shape: &mut [u64; 3]) -> Result<()> {
+fn expect_shape(visitor: &mut StateVisitor<'_>, shape: &mut [u64; 3]) -> Result<()> {
     let expected = *shape;
-    ledger.kind(b'm')?;
-    ledger.raw(bytemuck::cast_slice_mut(shape))?;
+    visitor.kind(b'm')?;
+    visitor.raw(bytemuck::cast_slice_mut(shape))?;
     let say =
         |[rows, columns, bytes]: [u64; 3]| format!("{rows} x {columns} numbers of {bytes} bytes");
-    if *shape == expected { Ok(()) } else { Err(ledger.unlike(say(expected), say(*shape))) }
+    if *shape == expected { Ok(()) } else { Err(visitor.unlike(say(expected), say(*shape))) }
 }
 
 /// A model of the shapes that it has now.
-impl<T: Real> Keep for Params<T> {
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> Result<()> {
+impl<T: Real> Stateful for Params<T> {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
         let names: Vec<String> = self.shapes().iter().map(|shape| shape.name.clone()).collect();
         names
             .iter()
             .zip(self.tensors_mut())
-            .try_for_each(|(name, tensor)| ledger.keep(name, tensor))
+            .try_for_each(|(name, tensor)| visitor.visit(name, tensor))
     }
 }
 
@@ -418,20 +418,20 @@ mod tests {
         Params::from_tensors(&shapes, tensors)
     }
 
-    impl Keep for State {
-        fn keep(&mut self, ledger: &mut Ledger<'_>) -> Result<()> {
-            ledger.keep("round", &mut self.round)?;
-            ledger.option("known", &mut self.known, || Matrix::zeros(2, 2))?;
-            ledger.each("models", &mut self.models, || model(0.0))?;
-            ledger.keep("losses", &mut self.losses)?;
-            ledger.keep("name", &mut self.name)?;
-            ledger.keep("places", &mut self.places)
+    impl Stateful for State {
+        fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
+            visitor.visit("round", &mut self.round)?;
+            visitor.option("known", &mut self.known, || Matrix::zeros(2, 2))?;
+            visitor.each("models", &mut self.models, || model(0.0))?;
+            visitor.visit("losses", &mut self.losses)?;
+            visitor.visit("name", &mut self.name)?;
+            visitor.visit("places", &mut self.places)
         }
     }
 
     fn saved(state: &mut State) -> Vec<u8> {
         let mut bytes = Vec::new();
-        state.keep(&mut Ledger::saving(&mut bytes)).unwrap();
+        state.visit(&mut StateVisitor::saving(&mut bytes)).unwrap();
         bytes
     }
 
@@ -450,9 +450,9 @@ mod tests {
             let mut state = State { round, known, models, losses, name, places };
             let bytes = saved(&mut state);
             let mut restored = State { losses: vec![9.0], ..State::default() };
-            let mut ledger = Ledger::restoring(&bytes);
-            restored.keep(&mut ledger).unwrap();
-            prop_assert_eq!(ledger.unread(), 0);
+            let mut visitor = StateVisitor::restoring(&bytes);
+            restored.visit(&mut visitor).unwrap();
+            prop_assert_eq!(visitor.unread(), 0);
             // Bits, not numbers: a NaN is not equal to itself.
             prop_assert_eq!(saved(&mut restored), bytes);
         }
@@ -461,7 +461,7 @@ mod tests {
         #[test]
         fn nonsense_is_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let mut state = State::default();
-            prop_assert!(state.keep(&mut Ledger::restoring(&bytes)).is_err());
+            prop_assert!(state.visit(&mut StateVisitor::restoring(&bytes)).is_err());
         }
     }
 
@@ -471,33 +471,36 @@ mod tests {
         let bytes = saved(&mut state);
         for length in 0..bytes.len() {
             assert!(
-                State::default().keep(&mut Ledger::restoring(&bytes[..length])).is_err(),
+                State::default().visit(&mut StateVisitor::restoring(&bytes[..length])).is_err(),
                 "cut at {length}"
             );
         }
         let mut one = Vec::new();
-        Ledger::saving(&mut one).keep("w", &mut Matrix::<f32>::zeros(2, 3)).unwrap();
-        let error = Ledger::restoring(&one).keep("w", &mut Matrix::<f64>::zeros(2, 3)).unwrap_err();
+        StateVisitor::saving(&mut one).visit("w", &mut Matrix::<f32>::zeros(2, 3)).unwrap();
+        let error =
+            StateVisitor::restoring(&one).visit("w", &mut Matrix::<f64>::zeros(2, 3)).unwrap_err();
         assert_eq!(
             error.to_string(),
             "w: expected 2 x 3 numbers of 8 bytes, found 2 x 3 numbers of 4 bytes"
         );
-        let error = Ledger::restoring(&one).keep("v", &mut Matrix::<f32>::zeros(2, 3)).unwrap_err();
+        let error =
+            StateVisitor::restoring(&one).visit("v", &mut Matrix::<f32>::zeros(2, 3)).unwrap_err();
         assert_eq!(error.to_string(), "v: expected `v`, found `w`");
     }
 
     #[test]
     fn a_claim_of_many_rows_takes_no_memory() {
         let mut bytes = Vec::new();
-        let mut ledger = Ledger::saving(&mut bytes);
-        ledger
-            .within("table", |ledger| {
-                (u64::MAX / 2).keep(ledger)?;
-                0u64.keep(ledger)
+        let mut visitor = StateVisitor::saving(&mut bytes);
+        visitor
+            .within("table", |visitor| {
+                (u64::MAX / 2).visit(visitor)?;
+                0u64.visit(visitor)
             })
             .unwrap();
-        let error =
-            Ledger::restoring(&bytes).table("table", &mut Matrix::<f32>::zeros(0, 3)).unwrap_err();
+        let error = StateVisitor::restoring(&bytes)
+            .table("table", &mut Matrix::<f32>::zeros(0, 3))
+            .unwrap_err();
         assert!(
             error.to_string().starts_with("table: expected at most 0 numbers, found "),
             "{error}"

@@ -1,6 +1,6 @@
 //! A run that did not come to its end.
 
-use super::begun::Begun;
+use super::manifest::Begun;
 use crate::config::{Config, Layers};
 use crate::{Error, Result};
 use boostfgl_fairness::diagnostics::Which;

@@ -1,6 +1,6 @@
 //! An operator that mixes edges and likeness: Â = E + diag(s)·B·diag(s).
 
-use super::Alike;
+use super::SimilarityRelation;
 use crate::kernels::spmm::spmm;
 use crate::{Csr, Matrix, Pool, Real};
 
@@ -11,7 +11,7 @@ pub struct Mixture<T> {
     edges: Csr<T>,
     /// Eᵀ.
     back: Csr<T>,
-    alike: Option<(Vec<T>, Alike)>,
+    alike: Option<(Vec<T>, SimilarityRelation)>,
 }
 
 impl<T: Real> Mixture<T> {
@@ -19,7 +19,7 @@ impl<T: Real> Mixture<T> {
     ///
     /// # Panics
     /// If the parts are not square or of different sizes.
-    pub fn new(edges: Csr<T>, scale: Vec<T>, alike: Alike) -> Self {
+    pub fn new(edges: Csr<T>, scale: Vec<T>, alike: SimilarityRelation) -> Self {
         assert_eq!((edges.rows(), edges.rows()), (scale.len(), alike.len()), "parts of one size");
         Self { alike: Some((scale, alike)), ..edges.into() }
     }

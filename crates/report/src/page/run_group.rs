@@ -1,6 +1,6 @@
 //! Runs of one dataset under one protocol.
 
-use super::judged::Judged;
+use super::group_scores::Judged;
 use crate::view::distinct_names;
 use crate::{
     Block, Cell, CellCost, Comparison, Contender, Measured, Outcome, Point, RunView, SeedSummary,

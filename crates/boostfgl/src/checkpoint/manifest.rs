@@ -1,10 +1,10 @@
 //! How a run was begun: what has to be the same when it goes on.
 
-use super::{put_back, sealed};
+use super::{container, put_back};
 use crate::grid::identity::Inputs;
 use crate::{Config, Error, Experiment, Result, fingerprint};
 use boostfgl_fairness::diagnostics::Which;
-use boostfgl_nn::{Keep, Ledger};
+use boostfgl_nn::{StateVisitor, Stateful};
 use boostfgl_report::{Fingerprint, RunFolder};
 use std::path::Path;
 
@@ -29,15 +29,15 @@ pub(super) struct Begun {
     diagnostics: String,
 }
 
-impl Keep for Begun {
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("program", &mut self.program)?;
-        ledger.keep("config", &mut self.config)?;
+impl Stateful for Begun {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.visit("program", &mut self.program)?;
+        visitor.visit("config", &mut self.config)?;
         for (name, part) in PARTS.iter().zip(&mut self.data) {
-            ledger.keep(name, part)?;
+            visitor.visit(name, part)?;
         }
-        ledger.keep("partition", &mut self.partition)?;
-        ledger.keep("diagnostics", &mut self.diagnostics)
+        visitor.visit("partition", &mut self.partition)?;
+        visitor.visit("diagnostics", &mut self.diagnostics)
     }
 }
 
@@ -60,7 +60,7 @@ impl Begun {
     /// If the system refuses.
     pub(super) fn write(&mut self, folder: &Path) -> Result<()> {
         FILES.iter().try_for_each(|name| {
-            sealed::write(&folder.join(name), |ledger| ledger.keep("begun", self))
+            container::write(&folder.join(name), |visitor| visitor.visit("begun", self))
         })
     }
 
@@ -80,8 +80,8 @@ impl Begun {
 
     fn read_file(path: &Path) -> Result<Self> {
         let mut begun = Self::default();
-        let bytes = sealed::read(path)?;
-        put_back(path, &bytes, |ledger| ledger.keep("begun", &mut begun))?;
+        let bytes = container::read(path)?;
+        put_back(path, &bytes, |visitor| visitor.visit("begun", &mut begun))?;
         Ok(begun)
     }
 

@@ -1,7 +1,7 @@
 //! What is on the disk of a run that was stopped.
 
 use super::{
-    Done, Experiment, FinishedSeed, Head, Params, Recorded, Spent, done_file, put_back, sealed,
+    Done, Experiment, FinishedSeed, Head, Params, Recorded, Spent, container, done_file, put_back,
 };
 use crate::experiment::Refused;
 use crate::grid::identity::{self, Inputs};
@@ -9,7 +9,7 @@ use crate::{Error, Result};
 use boostfgl_disk as disk;
 use boostfgl_fairness::diagnostics::Diagnosis;
 use boostfgl_fed::Outcome;
-use boostfgl_nn::Ledger;
+use boostfgl_nn::StateVisitor;
 use boostfgl_nn::backbones::{self, Architecture};
 use boostfgl_report::{RoundsWriter, RunFolder};
 use std::io;
@@ -29,7 +29,7 @@ pub(crate) struct Saved {
 pub(crate) struct Running {
     /// Rounds done.
     round: usize,
-    /// What a [`Ledger`] reads it from.
+    /// What a [`StateVisitor`] reads it from.
     pub(crate) course: Vec<u8>,
     pub(crate) recorded: Recorded,
     pub(crate) spent: Spent,
@@ -84,7 +84,7 @@ impl Saved {
             if self.running.is_some() {
                 // The one before it is not needed now, so that nothing about it stops the run; that
                 // it is damaged is said.
-                let spare = sealed::read(&path).map(drop);
+                let spare = container::read(&path).map(drop);
                 let _ =
                     spare.or_else(|error| self.note(error, "the one after it is whole, and taken"));
                 continue;
@@ -147,7 +147,7 @@ impl Reader<'_> {
             diagnosis: String::new(),
             outcome: Outcome::blank(&self.model),
         };
-        put_back(path, &rest, |ledger| ledger.keep("done", &mut done))?;
+        put_back(path, &rest, |visitor| visitor.visit("done", &mut done))?;
         let malformed = |reason: String| boostfgl_report::Error::malformed(path, reason);
         let (graph, found) = (self.experiment.graph(), &done.outcome.predictions);
         let classes = graph.classes();
@@ -177,17 +177,17 @@ impl Reader<'_> {
 
     /// What a file says of itself, and the rest of it.
     fn opened(&self, path: &Path, seed: u64) -> Result<(Head, Vec<u8>)> {
-        let mut bytes = sealed::read(path)?;
+        let mut bytes = container::read(path)?;
         let mut head = Head {
             identity: String::new(),
             recorded: Recorded::default(),
             spent: Spent::default(),
             refused: String::new(),
         };
-        let mut ledger = Ledger::restoring(&bytes);
-        let read = ledger.keep("head", &mut head);
+        let mut visitor = StateVisitor::restoring(&bytes);
+        let read = visitor.visit("head", &mut head);
         read.map_err(|error| boostfgl_report::Error::malformed(path, error.to_string()))?;
-        let taken = bytes.len() - ledger.unread();
+        let taken = bytes.len() - visitor.unread();
         self.check(&head, seed, path)?;
         bytes.drain(..taken);
         Ok((head, bytes))

@@ -9,7 +9,7 @@ use boostfgl_graph::{Graph, Role};
 use boostfgl_partition::Partition;
 
 /// Judges predictions under one partition.
-pub(crate) struct Judge<'a> {
+pub(crate) struct Evaluator<'a> {
     graph: &'a Graph,
     partition: &'a Partition,
     client_sizes: Vec<usize>,
@@ -20,7 +20,7 @@ pub(crate) struct Judge<'a> {
     pub(crate) groups: Groups,
 }
 
-impl<'a> Judge<'a> {
+impl<'a> Evaluator<'a> {
     pub(crate) fn new(experiment: &'a Experiment, partition: &'a Partition) -> Result<Self> {
         let (graph, section) = (experiment.graph(), &experiment.config().groups);
         let counts = graph.labels().counts(partition.split().nodes(Role::Train));

@@ -12,7 +12,7 @@ use super::{Finding, Trial};
 /// Full disk, I/O error, short write, crash, and two kinds of power cut (see the crate `disk`).
 const FAULTS: [&str; 6] = ["full", "eio", "short", "crash", "power", "torn"];
 
-/// A run that ends sooner than this many calls is not what was meant to be tortured.
+/// A run that ends sooner than this many calls is not what was meant to be stressed.
 const LEAST: usize = 40;
 
 pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {

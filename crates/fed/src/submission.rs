@@ -10,7 +10,7 @@ use crate::wire::Message;
 use boostfgl_nn::{Params, Real};
 
 /// What one participant did in a round.
-pub(crate) struct Took<T> {
+pub(crate) struct Submission<T> {
     pub(crate) client: usize,
     pub(crate) trained: Trained<T>,
     /// How many numbers it received.
@@ -20,7 +20,7 @@ pub(crate) struct Took<T> {
     pub(crate) forged: Option<Forged<T>>,
 }
 
-impl<T: Real> Took<T> {
+impl<T: Real> Submission<T> {
     /// What the client would honestly send.
     pub(crate) fn sent<'a>(
         &'a self,

@@ -10,7 +10,7 @@
 //! Boosts are not rules: the client applies node weights and propagation whatever the rule, see
 //! [`crate::boost`].
 
-use crate::client::Instructions;
+use crate::client::ClientSettings;
 use crate::local_data::LocalData;
 use crate::noise::Occasion;
 use crate::screen::Form;
@@ -19,7 +19,7 @@ use crate::{Error, Result};
 use boostfgl_graph::stream::key64;
 use boostfgl_nn::backbones::{Backbone, Extra, Pass};
 use boostfgl_nn::{
-    Dropout, Ledger, Matrix, MessageNoise, Params, Pool, Reach, Real, View, WeightedLoss,
+    Dropout, Matrix, MessageNoise, Params, Pool, Reach, Real, StateVisitor, View, WeightedLoss,
 };
 
 /// The client's side of a method.
@@ -40,7 +40,7 @@ pub trait ClientRule<T: Real>: Send {
     ///
     /// # Errors
     /// If that work fails.
-    fn ask(&mut self, _desk: &Desk<'_, T>, _number: usize) -> Result<Option<Message<T>>> {
+    fn ask(&mut self, _desk: &ClientContext<'_, T>, _number: usize) -> Result<Option<Message<T>>> {
         Ok(None)
     }
 
@@ -50,7 +50,7 @@ pub trait ClientRule<T: Real>: Send {
     /// If the question makes no sense.
     fn answer(
         &self,
-        _desk: &Desk<'_, T>,
+        _desk: &ClientContext<'_, T>,
         _number: usize,
         _asker: usize,
         _question: &Message<T>,
@@ -69,7 +69,7 @@ pub trait ClientRule<T: Real>: Send {
     /// If they make no sense.
     fn hear(
         &mut self,
-        _desk: &Desk<'_, T>,
+        _desk: &ClientContext<'_, T>,
         _number: usize,
         _answers: &[(usize, Message<T>)],
     ) -> Result<()> {
@@ -81,21 +81,21 @@ pub trait ClientRule<T: Real>: Send {
     ///
     /// # Errors
     /// If the preparation fails.
-    fn ready(&mut self, _desk: &Desk<'_, T>) -> Result<Option<LocalData<T>>> {
+    fn ready(&mut self, _desk: &ClientContext<'_, T>) -> Result<Option<LocalData<T>>> {
         Ok(None)
     }
 
-    /// Whether the rule asks its desk about the start model on all nodes, so that what was seen
+    /// Whether the rule asks its context about the start model on all nodes, so that what was seen
     /// when it was judged is worth keeping.
     fn inspects_start(&self) -> bool {
         false
     }
 
-    /// Begins a round from the model `desk.start()`, with what else the server said.
+    /// Begins a round from the model `context.start()`, with what else the server said.
     ///
     /// # Errors
     /// If the message makes no sense.
-    fn begin(&mut self, _desk: &Desk<'_, T>, _heard: Option<&Message<T>>) -> Result<()> {
+    fn begin(&mut self, _desk: &ClientContext<'_, T>, _heard: Option<&Message<T>>) -> Result<()> {
         Ok(())
     }
 
@@ -104,24 +104,28 @@ pub trait ClientRule<T: Real>: Send {
     ///
     /// # Errors
     /// If training fails.
-    fn train(&mut self, _desk: &Desk<'_, T>, _local: &mut Params<T>) -> Result<Option<f64>> {
+    fn train(
+        &mut self,
+        _desk: &ClientContext<'_, T>,
+        _local: &mut Params<T>,
+    ) -> Result<Option<f64>> {
         Ok(None)
     }
 
     /// Computes the parameters that passes shall use in place of `model`, for
     /// [`ClientRule::effective`].
-    fn reparametrise(&mut self, _desk: &Desk<'_, T>, _model: &Params<T>) {}
+    fn reparametrise(&mut self, _desk: &ClientContext<'_, T>, _model: &Params<T>) {}
 
     /// The parameters that passes use in place of the model, if they differ from it.
     fn effective(&self) -> Option<&Params<T>> {
         None
     }
 
-    /// The further terms of the loss, from the logits of `desk.view().nodes()` and the hidden
-    /// representation of `desk.view().hidden_nodes()`.
+    /// The further context of the loss, from the logits of `context.view().nodes()` and the hidden
+    /// representation of `context.view().hidden_nodes()`.
     fn extra(
         &self,
-        _desk: &Desk<'_, T>,
+        _desk: &ClientContext<'_, T>,
         _logits: &Matrix<T>,
         _hidden: Option<&Matrix<T>>,
     ) -> Extra<T> {
@@ -130,13 +134,19 @@ pub trait ClientRule<T: Real>: Send {
 
     /// Changes gradients before the optimiser's step. They are taken with respect to the effective
     /// parameters, and the optimiser will move `model` by them.
-    fn adjust(&mut self, _desk: &Desk<'_, T>, _model: &Params<T>, _gradients: &mut [Matrix<T>]) {}
+    fn adjust(
+        &mut self,
+        _desk: &ClientContext<'_, T>,
+        _model: &Params<T>,
+        _gradients: &mut [Matrix<T>],
+    ) {
+    }
 
     /// Ends a round: what goes up.
     ///
     /// # Errors
     /// If it cannot be computed.
-    fn finish(&mut self, _desk: &Desk<'_, T>, _local: &Params<T>) -> Result<Upload<T>> {
+    fn finish(&mut self, _desk: &ClientContext<'_, T>, _local: &Params<T>) -> Result<Upload<T>> {
         Ok(Upload::model())
     }
 
@@ -154,7 +164,7 @@ pub trait ClientRule<T: Real>: Send {
     ///
     /// # Errors
     /// If it cannot be computed.
-    fn predict(&mut self, _desk: &Desk<'_, T>) -> Result<Option<Matrix<T>>> {
+    fn predict(&mut self, _desk: &ClientContext<'_, T>) -> Result<Option<Matrix<T>>> {
         Ok(None)
     }
 
@@ -163,11 +173,11 @@ pub trait ClientRule<T: Real>: Send {
     /// itself is no state.
     ///
     /// # Errors
-    /// As [`Keep::keep`](boostfgl_nn::Keep::keep).
-    fn keep(
+    /// As [`Stateful::visit`](boostfgl_nn::Stateful::visit).
+    fn visit(
         &mut self,
         _memory: &Memory<'_, T>,
-        _ledger: &mut Ledger<'_>,
+        _ledger: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
         Ok(())
     }
@@ -224,7 +234,7 @@ pub(crate) struct Plain;
 impl<T: Real> ClientRule<T> for Plain {}
 
 /// What a rule may look at and use: the client's own data, its views of them and its tools.
-pub struct Desk<'a, T: Real> {
+pub struct ClientContext<'a, T: Real> {
     pub(crate) data: &'a LocalData<T>,
     pub(crate) backbone: &'a dyn Backbone<T>,
     /// The view that training passes use.
@@ -236,17 +246,17 @@ pub struct Desk<'a, T: Real> {
     /// Rows of the training nodes among those of the training view, if they are not all.
     pub(crate) rows: Option<&'a [u32]>,
     pub(crate) pool: &'a Pool<T>,
-    pub(crate) told: &'a Instructions<'a>,
+    pub(crate) settings: &'a ClientSettings<'a>,
     pub(crate) start: &'a Params<T>,
     /// What has been seen of the start model: logits and hidden representation of all nodes under
     /// this propagation.
     pub(crate) seen: Option<&'a (Matrix<T>, Option<Matrix<T>>)>,
     /// Whether the views' memory belongs to the start model.
-    pub(crate) recalls: bool,
+    pub(crate) cached: bool,
     pub(crate) rounds_done: usize,
 }
 
-impl<'a, T: Real> Desk<'a, T> {
+impl<'a, T: Real> ClientContext<'a, T> {
     /// The client's data.
     pub fn data(&self) -> &'a LocalData<T> {
         self.data
@@ -269,12 +279,12 @@ impl<'a, T: Real> Desk<'a, T> {
 
     /// Communication rounds T that were asked for; a method may add more.
     pub fn rounds(&self) -> usize {
-        self.told.rounds
+        self.settings.rounds
     }
 
     /// Local epochs E.
     pub fn epochs(&self) -> usize {
-        self.told.epochs
+        self.settings.epochs
     }
 
     /// The view that training passes use.
@@ -308,23 +318,23 @@ impl<'a, T: Real> Desk<'a, T> {
 
     /// A fresh optimiser with the run's settings.
     pub fn optimizer(&self) -> Box<dyn boostfgl_nn::optim::Optimizer<T>> {
-        self.told.optimizer.build()
+        self.settings.optimizer.build()
     }
 
     /// Learning rate η of the local optimiser.
     pub fn learning_rate(&self) -> f64 {
-        self.told.optimizer.learning_rate
+        self.settings.optimizer.learning_rate
     }
 
     /// The seed of the run.
     pub fn seed(&self) -> u64 {
-        self.told.seed
+        self.settings.seed
     }
 
     /// A key for random numbers of this client in this round.
     pub fn key(&self, purpose: &str, number: usize) -> u64 {
         key64(
-            self.told.seed,
+            self.settings.seed,
             purpose,
             &[self.data.id() as u64, self.rounds_done as u64, number as u64],
         )
@@ -332,12 +342,12 @@ impl<'a, T: Real> Desk<'a, T> {
 
     /// The dropout of the usual training in epoch `epoch` of this round.
     pub fn dropout(&self, epoch: usize) -> Dropout {
-        Dropout::new(self.told.dropout, self.key("dropout", epoch))
+        Dropout::new(self.settings.dropout, self.key("dropout", epoch))
     }
 
     /// The noise on the messages of a pass over the client's graph in this round.
     pub fn noise(&self, occasion: Occasion) -> MessageNoise {
-        self.told.noise(self.data.id(), self.rounds_done, occasion)
+        self.settings.noise(self.data.id(), self.rounds_done, occasion)
     }
 
     /// Logits of all local nodes under `model` and this round's propagation, without dropout.
@@ -358,7 +368,7 @@ impl<'a, T: Real> Desk<'a, T> {
             None => {
                 let noise = self.noise(if starts { Occasion::Start } else { Occasion::Other });
                 let pass = Pass::new(self.backbone, self.whole, self.pool)
-                    .recalling(self.recalls && starts);
+                    .using_cache(self.cached && starts);
                 pass.noise(noise).inspect(model)
             }
         }

@@ -11,15 +11,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 type Entry<T> = (Vec<usize>, Arc<Params<T>>);
 
 /// Models made from broadcasts, known by the rounds whose broadcasts they were made from.
-pub(crate) struct Archive<T>(Mutex<Vec<Entry<T>>>);
+pub(crate) struct SharedModels<T>(Mutex<Vec<Entry<T>>>);
 
-impl<T> Default for Archive<T> {
+impl<T> Default for SharedModels<T> {
     fn default() -> Self {
         Self(Mutex::new(Vec::new()))
     }
 }
 
-impl<T: Real> Archive<T> {
+impl<T: Real> SharedModels<T> {
     /// The model of these rounds: the one that another client keeps, or one `like` another that
     /// `make` has overwritten. What nobody keeps any more is room for the next.
     ///
@@ -56,7 +56,7 @@ mod tests {
             &[TensorShape::bias("theta", 1)],
             vec![Matrix::from_rows(1, 1, &[0.0f64])],
         );
-        let archive = Archive::default();
+        let archive = SharedModels::default();
         let get = |round: usize| {
             archive.get(&[round], &like, |m| m.tensors_mut()[0].row_mut(0)[0] += round as f64)
         };

@@ -6,14 +6,14 @@
 //! build for tests. Builds for users name one type in one place and need none of it.
 
 use crate::{Federation, LocalData, Result, Setup};
-use boostfgl_nn::{Ledger, Real};
+use boostfgl_nn::{Real, StateVisitor};
 use boostfgl_partition::ClientGraph;
 
 /// Calls what others call, and through it all the rest. Nobody calls this.
 fn run<T: Real>(setup: &Setup, clients: &[ClientGraph], state: &[u8]) -> Result<()> {
     let federation =
         || Federation::<T>::new(setup.clone(), clients.iter().map(LocalData::new).collect());
-    let mut course = federation()?.resume(&mut Ledger::restoring(state), &mut [])?;
+    let mut course = federation()?.resume(&mut StateVisitor::restoring(state), &mut [])?;
     course.step(&mut [])?;
     federation()?.run(&mut []).map(drop)
 }

@@ -10,10 +10,10 @@ use crate::{Matrix, Pool, Real, parallel, softmax_rows};
 /// e^{cos(z, farⱼ)/τ})), and its gradient with respect to z. Without `far` it is 0.
 ///
 /// ```
-/// use boostfgl_nn::{Matrix, Pool, losses};
+/// use boostfgl_nn::{Matrix, Pool, extra_losses};
 /// let z = Matrix::from_rows(1, 2, &[1.0f64, 2.0]);
 /// // Equally near to both: ln 2, and nowhere to go.
-/// let (loss, gradient) = losses::contrast(&z, &z, &[&z], 0.5, &Pool::new());
+/// let (loss, gradient) = extra_losses::contrast(&z, &z, &[&z], 0.5, &Pool::new());
 /// assert!((loss - 2f64.ln()).abs() < 1e-12);
 /// assert!(gradient.to_vec().iter().all(|g| g.abs() < 1e-12));
 /// ```

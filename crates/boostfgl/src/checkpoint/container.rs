@@ -1,7 +1,7 @@
 //! Files that know whether they are whole: a mark at the front, length and BLAKE3 at the end.
 //!
 //! ```text
-//! "boostfgl state 1\n" │ what a ledger took down │ length of that, u64 │ BLAKE3 of all before it, 32 bytes
+//! "boostfgl state 1\n" │ what a visitor took down │ length of that, u64 │ BLAKE3 of all before it, 32 bytes
 //! ```
 //!
 //! A byte that flipped, a file that was cut and a file of another kind are told from a whole one,
@@ -9,7 +9,7 @@
 
 use crate::{Error, Result};
 use blake3::Hasher;
-use boostfgl_nn::Ledger;
+use boostfgl_nn::StateVisitor;
 use boostfgl_report::AtomicFile;
 use std::io::{self, Write};
 use std::path::Path;
@@ -23,12 +23,12 @@ const LENGTH: usize = size_of::<u64>();
 /// If the system refuses; then whatever had the name still has it.
 pub(super) fn write(
     path: &Path,
-    take_down: impl FnOnce(&mut Ledger<'_>) -> boostfgl_nn::Result<()>,
+    take_down: impl FnOnce(&mut StateVisitor<'_>) -> boostfgl_nn::Result<()>,
 ) -> Result<()> {
     let failed = |source: io::Error| boostfgl_report::Error::io(path, source);
     let mut file = Sealing { file: AtomicFile::create(path)?, hasher: Hasher::new(), length: 0 };
     file.write_all(MARK).map_err(failed)?;
-    take_down(&mut Ledger::saving(&mut file)).map_err(|error| match error {
+    take_down(&mut StateVisitor::saving(&mut file)).map_err(|error| match error {
         boostfgl_nn::Error::Saving(source) => failed(source).into(),
         other => Error::from(other),
     })?;
@@ -40,7 +40,7 @@ pub(super) fn write(
     Ok(whole.finish()?)
 }
 
-/// What a whole file holds, for a ledger to put back.
+/// What a whole file holds, for a visitor to put back.
 ///
 /// # Errors
 /// If it cannot be read, is of another kind, was cut, or differs from what was written.
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     fn numbers(path: &Path, numbers: &[f64]) {
-        write(path, |ledger| ledger.keep("numbers", &mut numbers.to_vec())).unwrap();
+        write(path, |visitor| visitor.visit("numbers", &mut numbers.to_vec())).unwrap();
     }
 
     /// Every byte flipped in every bit, every truncation and every byte too many: an error that
@@ -122,7 +122,7 @@ mod tests {
         numbers(&path, &[1.5, -0.25]);
         let whole = std::fs::read(&path).unwrap();
         let mut restored = vec![0.0; 0];
-        Ledger::restoring(&read(&path).unwrap()).keep("numbers", &mut restored).unwrap();
+        StateVisitor::restoring(&read(&path).unwrap()).visit("numbers", &mut restored).unwrap();
         assert_eq!(restored, [1.5, -0.25]);
         let check = |bytes: &[u8], what: String| {
             std::fs::write(&path, bytes).unwrap();
@@ -147,9 +147,9 @@ mod tests {
         let path = folder.path().join("state");
         numbers(&path, &[1.0]);
         let before = std::fs::read(&path).unwrap();
-        let failed = write(&path, |ledger| {
-            ledger.keep("half", &mut 1.0)?;
-            Err(ledger.unlike("one thing", "another"))
+        let failed = write(&path, |visitor| {
+            visitor.visit("half", &mut 1.0)?;
+            Err(visitor.unlike("one thing", "another"))
         });
         assert!(failed.is_err());
         assert_eq!(std::fs::read(&path).unwrap(), before);

@@ -1,4 +1,4 @@
-//! `cargo xtask torture`: kills, damages, attacks and starves the program, and prints one table of
+//! `cargo xtask stress`: kills, damages, attacks and starves the program, and prints one table of
 //! what came of it.
 
 mod attackers;
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let program = program.as_ref().unwrap_or(&checked);
     let dataset = if matches!(data, RealData::Missing(_)) || args.short { "demo" } else { "cora" };
     let kills = if args.short { args.kills.min(6) } else { args.kills };
-    let place = crate::project::target().join("torture");
+    let place = crate::project::target().join("stress");
     let _ = fs::remove_dir_all(&place);
     let chosen = |name: &str, always: bool| match args.only.is_empty() {
         true => always || !args.short,
@@ -199,13 +199,13 @@ fn document(new: Vec<Row>, dataset: &str, args: &Args) -> Result<()> {
     let known = rows(rest.split_once(END).map_or("", |(inside, _)| inside));
     let table = table(&merged(known, new));
     let how =
-        format!("`cargo xtask torture --kills {} --seed {}`, on {dataset}:", args.kills, args.seed);
+        format!("`cargo xtask stress --kills {} --seed {}`, on {dataset}:", args.kills, args.seed);
     fs::write(&path, format!("{before}{BEGIN}\n{how}\n\n{table}\n{END}{after}"))
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
-const BEGIN: &str = "<!-- torture -->";
-const END: &str = "<!-- /torture -->";
+const BEGIN: &str = "<!-- stress -->";
+const END: &str = "<!-- /stress -->";
 
 #[cfg(test)]
 mod tests {

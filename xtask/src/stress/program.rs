@@ -1,4 +1,4 @@
-//! The program that is tortured.
+//! The program that is stressed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

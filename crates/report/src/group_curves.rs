@@ -9,7 +9,7 @@ use crate::sheet::{Line, Marked, Sheet, WIDTH, plain, width};
 
 /// One metric on every group along a run: how groups came to fare as they do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Course {
+pub struct GroupCurves {
     /// What is measured.
     pub metric: FrameMetric,
     /// How nodes are divided.
@@ -27,7 +27,7 @@ pub struct RoundFrames {
     pub frames: SeedFrames,
 }
 
-impl Course {
+impl GroupCurves {
     /// As text for a terminal, one row per round, ending in a newline. What does not fit beside
     /// each other comes below.
     pub fn text(&self, title: &str, style: Style) -> String {

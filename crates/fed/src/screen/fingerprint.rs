@@ -6,7 +6,7 @@
 
 use super::{Envelope, Given, Reason};
 use crate::wire::Message;
-use boostfgl_nn::{Keep, Ledger, Matrix, Params, Real};
+use boostfgl_nn::{Matrix, Params, Real, StateVisitor, Stateful};
 
 /// About so many numbers of a tensor are looked at.
 const LOOKED_AT: usize = 256;
@@ -14,21 +14,21 @@ const LOOKED_AT: usize = 256;
 /// What an accepted update looked like, and what the client had been given when it sent it. Neither
 /// is the client's word.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Print {
+pub(super) struct Fingerprint {
     round: usize,
     given: u64,
     sent: u64,
 }
 
-impl Keep for Print {
-    fn keep(&mut self, ledger: &mut Ledger<'_>) -> boostfgl_nn::Result<()> {
-        ledger.keep("round", &mut self.round)?;
-        ledger.keep("given", &mut self.given)?;
-        ledger.keep("sent", &mut self.sent)
+impl Stateful for Fingerprint {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        visitor.visit("round", &mut self.round)?;
+        visitor.visit("given", &mut self.given)?;
+        visitor.visit("sent", &mut self.sent)
     }
 }
 
-impl Print {
+impl Fingerprint {
     pub(super) fn of<T: Real>(one: &Envelope<'_, T>, given: &Given<'_, T>) -> Self {
         Self {
             round: one.round,
