@@ -1,9 +1,9 @@
 //! The tables of each experiment.
 
-use super::super::paper::{self, Printed};
-use super::super::{Results, Row};
 use super::robustness;
 use super::table::{Table, at, middle, numbers, spread};
+use crate::paper::{self, Printed};
+use crate::{Results, Row};
 use boostfgl_fairness::diagnostics::epr::Epr;
 use boostfgl_report::RATIOS;
 use std::fmt::Write as _;

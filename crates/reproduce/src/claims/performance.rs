@@ -1,7 +1,7 @@
 //! Claims about how well it works, for whom, and how fast.
 
 use super::{Bound, Case, Claim, differences, nonempty};
-use crate::reproduce::Results;
+use crate::Results;
 use boostfgl_fairness::mean;
 
 /// The four headline metrics.
