@@ -1,10 +1,10 @@
-//! Metric × group: who fares how.
+//! Every metric on every group.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::metrics::{Accuracy, METRICS, MacroF1};
+use crate::metrics::METRICS;
 use crate::{Classes, Confusion, Group, GroupSizes, Metric, Readings, Scores};
 
 /// Every metric of [`METRICS`] on every [`Group`], in the order of [`Group::EVERY`].
@@ -39,13 +39,7 @@ impl GroupTable {
 
     /// The headline metrics.
     pub fn scores(&self) -> Scores {
-        let f1 = |group| self.readings(group, MacroF1::EXACT.name());
-        Scores {
-            accuracy: self.readings(Group::All, Accuracy.name()),
-            overall_f1: f1(Group::All),
-            hete_f1: f1(Group::Heterophilous),
-            hete_min_f1: f1(Group::HeteMin),
-        }
+        Scores::from_fn(|headline| self.readings(headline.group, headline.metric.name()))
     }
 
     /// How many nodes each group has.

@@ -24,6 +24,14 @@ impl Metric for Accuracy {
         "accuracy"
     }
 
+    fn title(&self) -> &'static str {
+        "accuracy"
+    }
+
+    fn averages_classes(&self) -> bool {
+        false
+    }
+
     fn meaning(&self) -> &'static str {
         "share of nodes predicted right"
     }

@@ -74,6 +74,14 @@ impl Metric for MacroF1 {
         "macro_f1"
     }
 
+    fn title(&self) -> &'static str {
+        "macro-F1"
+    }
+
+    fn averages_classes(&self) -> bool {
+        true
+    }
+
     fn meaning(&self) -> &'static str {
         "mean over classes of F1, the harmonic mean of precision and recall"
     }

@@ -19,6 +19,12 @@ pub trait Metric: Sync {
     /// The key in files, for example `macro_f1`.
     fn name(&self) -> &'static str;
 
+    /// The name in tables and on axes, for example `macro-F1`.
+    fn title(&self) -> &'static str;
+
+    /// Whether it is an average over classes, so that [`Classes`] make a difference.
+    fn averages_classes(&self) -> bool;
+
     /// What it means, in a line.
     fn meaning(&self) -> &'static str;
 
