@@ -1,7 +1,7 @@
 //! The columns of a table of runs.
 
 use super::Row;
-use boostfgl_fairness::{HEADLINES, Headline, Percent, Reading, Scores};
+use boostfgl_fairness::{HEADLINES, Headline, Parameter, Percent, Reading, Scores};
 use std::sync::LazyLock;
 
 /// One column: what it shows and what that means.
@@ -112,7 +112,7 @@ const COSTS: [Column; 3] = [
 pub(super) static OTHER_READINGS: LazyLock<Vec<Column>> = LazyLock::new(|| {
     let mut columns = Vec::new();
     for headline in HEADLINES.iter() {
-        if headline.metric.averages_classes() && headline.present.is_none() {
+        if headline.metric.parameter() == Parameter::Average && headline.present.is_none() {
             let meaning = "averaged over the classes present among the nodes";
             columns.push(metric(headline, Reading::Present, meaning));
         }
