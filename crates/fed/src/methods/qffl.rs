@@ -12,7 +12,7 @@
 
 use super::{MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::aggregate::{Combination, Update};
-use crate::client_rule::{ClientContext, ClientRule, Upload};
+use crate::client_rule::{ClientContext, TrainingHooks, Upload, default_hooks};
 use crate::config::{OptimizerKind, not_negative};
 use crate::local_data::LocalData;
 use crate::screen::{Form, Part};
@@ -100,7 +100,9 @@ pub(super) struct LossReporter {
     loss: f64,
 }
 
-impl<T: Real> ClientRule<T> for LossReporter {
+default_hooks!(LossReporter: PreparationHooks, PersonalModel, RuleState);
+
+impl<T: Real> TrainingHooks<T> for LossReporter {
     fn inspects_start(&self) -> bool {
         true
     }

@@ -36,7 +36,7 @@ mod training;
 
 use super::{MethodContext, MethodInfo, Round, ServerRule, Sizes};
 use crate::aggregate::{Combination, Update};
-use crate::client_rule::{ClientContext, ClientRule, Upload};
+use crate::client_rule::{ClientContext, PreparationHooks, TrainingHooks, Upload, default_hooks};
 use crate::config::{WIDEST, above_zero, at_most, not_negative, steps, width};
 use crate::local_data::LocalData;
 use crate::screen::Form;
@@ -260,12 +260,14 @@ impl<T: Real> Mending<T> {
     }
 }
 
-impl<T: Real> ClientRule<T> for Mending<T> {
+default_hooks!(Mending<T>: PersonalModel, RuleState);
+
+impl<T: Real> PreparationHooks<T> for Mending<T> {
     fn exchanges(&self) -> usize {
         if self.mends() && !self.alone { self.config.gen_epochs } else { 0 }
     }
 
-    fn ask(&mut self, context: &ClientContext<'_, T>, _: usize) -> Result<Option<Message<T>>> {
+    fn question(&mut self, context: &ClientContext<'_, T>, _: usize) -> Result<Option<Message<T>>> {
         // Even a client that generates nothing asks, so that it learns how many others there are.
         let question = self.preparation(context).question(context);
         if question.is_finite() { Ok(Some(question)) } else { Err(context.diverged("generator")) }
@@ -286,7 +288,7 @@ impl<T: Real> ClientRule<T> for Mending<T> {
             .tensors(question.tensors.iter().map(|rows| (rows.rows(), rows.columns())).collect())
     }
 
-    fn hear(
+    fn receive_answers(
         &mut self,
         context: &ClientContext<'_, T>,
         _: usize,
@@ -296,7 +298,10 @@ impl<T: Real> ClientRule<T> for Mending<T> {
         Ok(())
     }
 
-    fn ready(&mut self, context: &ClientContext<'_, T>) -> Result<Option<LocalData<T>>> {
+    fn finish_preparation(
+        &mut self,
+        context: &ClientContext<'_, T>,
+    ) -> Result<Option<LocalData<T>>> {
         if !self.mends() {
             return Ok(None);
         }
@@ -308,7 +313,9 @@ impl<T: Real> ClientRule<T> for Mending<T> {
         self.preparation = None;
         Ok((!owners.is_empty()).then(|| context.data().extended(&owners, &features)))
     }
+}
 
+impl<T: Real> TrainingHooks<T> for Mending<T> {
     fn refused(&mut self, _: bool) {
         // A preparation that failed is not gone on with.
         self.preparation = None;
