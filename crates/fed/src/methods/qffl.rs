@@ -141,7 +141,7 @@ const LARGEST_LOSS: f64 = 1e6;
 /// C.
 pub(super) fn loss_form(classes: usize) -> Form {
     let guess = libm::log(classes.max(2) as f64);
-    Form::model().with(Part::new("training loss", 1, 0.0..=LARGEST_LOSS).told_by_others(guess))
+    Form::model().with(Part::new("training loss", 1, 0.0..=LARGEST_LOSS).bounded_by_others(guess))
 }
 
 /// A server that takes a step along the updates.
