@@ -56,7 +56,7 @@ fn frames_of_a_run_are_its_scores() {
     let graph = graph();
     let (run, folder) = run(&graph, place.path());
     let groupings = groupings(&["minority*heterophilous", "client", "column:town"]);
-    let metrics = [FrameMetric::Accuracy, FrameMetric::MacroF1All];
+    let metrics = [FrameMetric::accuracy(), FrameMetric::parse("macro_f1:all").unwrap()];
     let found =
         frames(&folder, &graph, &groupings, &metrics, FrameOptions { draws: 20, min_group: 1 })
             .unwrap();
@@ -115,7 +115,7 @@ fn rows_are_accepted_in_any_order() {
         &folder,
         &graph,
         &groupings(&["minority", "degree:2"]),
-        &[FrameMetric::Error],
+        &[FrameMetric::parse("error").unwrap()],
         FrameOptions { draws: 0, min_group: 1 },
     )
     .unwrap();
@@ -136,7 +136,7 @@ fn predictions_of_another_graph_are_refused() {
             &folder,
             &graph,
             &groupings(&["class"]),
-            &[FrameMetric::Accuracy],
+            &[FrameMetric::accuracy()],
             FrameOptions::without_draws(),
         )
         .unwrap_err();
@@ -169,12 +169,12 @@ fn predictions_of_another_graph_are_refused() {
         frames(&folder, &graph, &groupings(&[grouping]), &[metric], FrameOptions::default())
             .unwrap_err()
     };
-    let error = asked("column:town", FrameMetric::Accuracy);
+    let error = asked("column:town", FrameMetric::accuracy());
     assert!(
         error.is_input() && error.to_string().contains("expected data with group columns"),
         "{error}"
     );
-    let error = asked("class", FrameMetric::Recall("7".into()));
+    let error = asked("class", FrameMetric::parse("recall:7").unwrap());
     assert!(
         error.to_string().starts_with("unknown class `7`") && !error.advice().is_empty(),
         "{error}"
@@ -185,7 +185,7 @@ fn predictions_of_another_graph_are_refused() {
             &missing,
             &graph,
             &groupings(&["class"]),
-            &[FrameMetric::Accuracy],
+            &[FrameMetric::accuracy()],
             FrameOptions::without_draws()
         )
         .is_err()
