@@ -1,8 +1,8 @@
-//! What must survive a stop, written down and read back by the same code.
+//! Saving and restoring of state, by one list of its parts for both directions.
 //!
-//! Whoever has state says once, in [`Stateful::visit`], what belongs to it. A [`StateVisitor`] that saves
-//! takes it down; one that restores puts it back. Saving and restoring so cannot fall apart: there
-//! is one list, and every entry has a name, a kind and a size that are checked when it is read.
+//! A type names the parts of its state once, in [`Stateful::visit`]. The same [`StateVisitor`] call
+//! saves a part or restores it, so that the two directions cannot diverge. Every entry has a name,
+//! a kind and a size, which are checked when it is restored.
 //!
 //! ```
 //! use boostfgl_nn::{Stateful, StateVisitor, Result};
@@ -33,68 +33,71 @@
 //! # Ok::<(), boostfgl_nn::Error>(())
 //! ```
 
+mod values;
+
 use crate::{Error, Matrix, Params, Real, Result};
 use std::io::Write;
 
-/// Something whose state a [`StateVisitor`] can take down and put back.
+/// A type whose state a [`StateVisitor`] can save and restore.
 pub trait Stateful {
-    /// Names every part of the state, in the same order whether it is saved or restored.
+    /// Visits every part of the state, in the same order for saving and restoring.
     ///
     /// # Errors
-    /// If it cannot be written, or what is read is not such a state. What was restored halfway is
-    /// then of no use.
+    /// If it cannot be written, or the bytes are not such a state. A value that was restored partly
+    /// must not be used.
     fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()>;
 }
 
-/// Takes state down, or puts it back.
+/// Saves state, or restores it.
 pub struct StateVisitor<'a> {
-    way: Direction<'a>,
-    /// Where we are, for messages.
+    direction: Direction<'a>,
+    /// The names of the entries that are being visited, for errors.
     place: Vec<String>,
 }
 
+/// The direction of the transfer, and its other end.
 enum Direction<'a> {
     Saving(&'a mut dyn Write),
-    /// What is still to be read.
+    /// The bytes that are still to be read.
     Restoring(&'a [u8]),
 }
 
 impl<'a> StateVisitor<'a> {
-    /// A visitor that writes to `to`.
+    /// A visitor that saves to `to`.
     pub fn saving(to: &'a mut dyn Write) -> Self {
-        Self { way: Direction::Saving(to), place: Vec::new() }
+        Self { direction: Direction::Saving(to), place: Vec::new() }
     }
 
-    /// A visitor that reads what an earlier one has written.
+    /// A visitor that restores what an earlier one has saved.
     pub fn restoring(from: &'a [u8]) -> Self {
-        Self { way: Direction::Restoring(from), place: Vec::new() }
+        Self { direction: Direction::Restoring(from), place: Vec::new() }
     }
 
-    /// Whether it puts back.
+    /// Whether this visitor restores.
     pub fn restores(&self) -> bool {
-        matches!(self.way, Direction::Restoring(_))
+        matches!(self.direction, Direction::Restoring(_))
     }
 
-    /// Bytes that nobody has read yet; 0 while saving.
+    /// Number of bytes that are still to be read; 0 while saving.
     pub fn unread(&self) -> usize {
-        match &self.way {
+        match &self.direction {
             Direction::Saving(_) => 0,
             Direction::Restoring(rest) => rest.len(),
         }
     }
 
-    /// One part of a state, under its name.
+    /// Saves or restores one part of a state under its name.
     ///
     /// # Errors
     /// As [`Stateful::visit`].
-    pub fn visit(&mut self, name: &str, what: &mut (impl Stateful + ?Sized)) -> Result<()> {
-        self.within(name, |visitor| what.visit(visitor))
+    pub fn visit(&mut self, name: &str, part: &mut (impl Stateful + ?Sized)) -> Result<()> {
+        self.within(name, |visitor| part.visit(visitor))
     }
 
-    /// Several parts under a common name.
+    /// Visits several parts under a common name.
     ///
     /// # Errors
-    /// Those of `work`, and if another name stands here.
+    /// Those of `work`, and if the saved entry has another name.
     pub fn within<R>(
         &mut self,
         name: &str,
@@ -102,144 +105,151 @@ impl<'a> StateVisitor<'a> {
     ) -> Result<R> {
         self.place.push(name.to_owned());
         self.name(name)?;
+        // After an error the place stays as it is: outer calls return at once, and the error has
+        // been built from it.
         let done = work(self)?;
         self.place.pop();
         Ok(done)
     }
 
-    /// A part that may be missing; `blank` makes one to be restored.
+    /// Visits a part that may be missing; `blank` makes one to restore into.
     ///
     /// # Errors
     /// As [`Stateful::visit`].
     pub fn option<K: Stateful>(
         &mut self,
         name: &str,
-        what: &mut Option<K>,
+        part: &mut Option<K>,
         blank: impl FnOnce() -> K,
     ) -> Result<()> {
         self.within(name, |visitor| {
-            let mut there = what.is_some();
-            there.visit(visitor)?;
-            match (there, visitor.restores()) {
-                (false, true) => *what = None,
-                (true, true) => *what = Some(blank()),
+            let mut is_present = part.is_some();
+            is_present.visit(visitor)?;
+            match (is_present, visitor.restores()) {
+                (false, true) => *part = None,
+                (true, true) => *part = Some(blank()),
                 (_, false) => {}
             }
-            what.iter_mut().try_for_each(|part| part.visit(visitor))
+            part.iter_mut().try_for_each(|part| part.visit(visitor))
         })
     }
 
-    /// As many parts as there happen to be; `blank` makes one to be restored.
+    /// Visits any number of parts; `blank` makes one to restore into.
     ///
     /// # Errors
     /// As [`Stateful::visit`].
     pub fn each<K: Stateful>(
         &mut self,
         name: &str,
-        what: &mut Vec<K>,
+        parts: &mut Vec<K>,
         mut blank: impl FnMut() -> K,
     ) -> Result<()> {
         self.within(name, |visitor| {
-            let mut count = what.len();
+            let mut count = parts.len();
             count.visit(visitor)?;
             if !visitor.restores() {
-                return what.iter_mut().try_for_each(|part| part.visit(visitor));
+                return parts.iter_mut().try_for_each(|part| part.visit(visitor));
             }
-            what.clear();
+            parts.clear();
             for _ in 0..count {
-                // Every part takes at least a byte, so that a wrong count ends with the file, not
-                // with the memory.
+                // Every part takes at least one byte. A wrong count therefore ends with the bytes,
+                // before it can exhaust the memory.
                 if visitor.unread() == 0 {
-                    return Err(visitor
-                        .unlike(format!("{count} parts"), format!("{} and the end", what.len())));
+                    let found = format!("{} before the end", parts.len());
+                    return Err(visitor.mismatch(format!("{count} parts"), found));
                 }
                 let mut part = blank();
                 part.visit(visitor)?;
-                what.push(part);
+                parts.push(part);
             }
             Ok(())
         })
     }
 
-    /// A matrix of any shape.
+    /// Visits a matrix of any shape.
     ///
     /// # Errors
     /// As [`Stateful::visit`].
-    pub fn table<T: Real>(&mut self, name: &str, what: &mut Matrix<T>) -> Result<()> {
+    pub fn table<T: Real>(&mut self, name: &str, matrix: &mut Matrix<T>) -> Result<()> {
         self.within(name, |visitor| {
-            let (mut rows, mut columns) = (what.rows(), what.columns());
+            let (mut rows, mut columns) = (matrix.rows(), matrix.columns());
             rows.visit(visitor)?;
             columns.visit(visitor)?;
             if visitor.restores() {
-                let room = visitor.unread() / size_of::<T>();
-                let taken = rows.checked_mul(columns.max(1));
-                if taken.is_none_or(|count| count > room) {
-                    return Err(visitor.unlike(
-                        format!("at most {room} numbers"),
+                // Checked before the allocation. A row without columns counts as one number, since
+                // its padding takes memory too.
+                let limit = visitor.unread() / size_of::<T>();
+                let count = rows.checked_mul(columns.max(1));
+                if count.is_none_or(|count| count > limit) {
+                    return Err(visitor.mismatch(
+                        format!("at most {limit} numbers"),
                         format!("{rows} rows of {columns}"),
                     ));
                 }
-                *what = Matrix::zeros(rows, columns);
+                *matrix = Matrix::zeros(rows, columns);
             }
-            what.visit(visitor)
+            matrix.visit(visitor)
         })
     }
 
-    /// One tensor for each of a model's, or none at all.
+    /// Visits one tensor for each tensor of a model, or none at all.
     ///
     /// # Errors
     /// As [`Stateful::visit`].
     pub fn tensors_like<T: Real>(
         &mut self,
         name: &str,
-        what: &mut Vec<Matrix<T>>,
+        tensors: &mut Vec<Matrix<T>>,
         model: &Params<T>,
     ) -> Result<()> {
         self.within(name, |visitor| {
-            let mut there = !what.is_empty();
-            there.visit(visitor)?;
+            let mut is_present = !tensors.is_empty();
+            is_present.visit(visitor)?;
             if visitor.restores() {
                 let zeros = model.tensors().iter().map(|t| Matrix::zeros(t.rows(), t.columns()));
-                *what = if there { zeros.collect() } else { Vec::new() };
+                *tensors = if is_present { zeros.collect() } else { Vec::new() };
             }
-            what.iter_mut()
+            tensors
+                .iter_mut()
                 .enumerate()
                 .try_for_each(|(t, tensor)| visitor.visit(&t.to_string(), tensor))
         })
     }
 
-    /// An error about what stands here.
-    pub fn unlike(&self, expected: impl Into<String>, found: impl Into<String>) -> Error {
+    /// An error about the entry that is being visited.
+    pub fn mismatch(&self, expected: impl Into<String>, found: impl Into<String>) -> Error {
         Error::State { place: self.place.join("."), expected: expected.into(), found: found.into() }
     }
 
+    /// The name of an entry.
     fn name(&mut self, name: &str) -> Result<()> {
-        let mut stands = name.to_owned();
-        self.text(b'n', &mut stands)?;
-        if stands == name {
+        let mut found = name.to_owned();
+        self.text(b'n', &mut found)?;
+        if found == name {
             Ok(())
         } else {
-            Err(self.unlike(format!("`{name}`"), format!("`{stands}`")))
+            Err(self.mismatch(format!("`{name}`"), format!("`{found}`")))
         }
     }
 
     fn text(&mut self, kind: u8, text: &mut String) -> Result<()> {
         let mut bytes = std::mem::take(text).into_bytes();
         self.numbers(kind, &mut bytes)?;
-        *text = String::from_utf8(bytes).map_err(|error| self.unlike("text", error.to_string()))?;
+        *text =
+            String::from_utf8(bytes).map_err(|error| self.mismatch("text", error.to_string()))?;
         Ok(())
     }
 
-    /// One letter that says what follows.
+    /// The kind of what follows, as one letter.
     fn kind(&mut self, kind: u8) -> Result<()> {
-        let mut stands = [kind];
-        self.raw(&mut stands)?;
-        if stands == [kind] {
+        let mut found = [kind];
+        self.raw(&mut found)?;
+        if found == [kind] {
             return Ok(());
         }
-        Err(self.unlike(
+        Err(self.mismatch(
             format!("an entry of kind `{}`", kind as char),
-            format!("`{}`", stands[0].escape_ascii()),
+            format!("`{}`", found[0].escape_ascii()),
         ))
     }
 
@@ -249,20 +259,20 @@ impl<'a> StateVisitor<'a> {
         let mut count = (numbers.len() as u64).to_le_bytes();
         self.raw(&mut count)?;
         if self.restores() {
-            let (count, room) =
+            // Checked before the allocation: a damaged count must not exhaust the memory.
+            let (count, limit) =
                 (u64::from_le_bytes(count), (self.unread() / size_of::<N>()) as u64);
-            if count > room {
-                return Err(self.unlike(format!("at most {room} numbers"), count.to_string()));
+            if count > limit {
+                return Err(self.mismatch(format!("at most {limit} numbers"), count.to_string()));
             }
             *numbers = vec![N::zeroed(); count as usize];
         }
         self.raw(bytemuck::cast_slice_mut(numbers))
     }
 
-    /// Bytes as they are. Numbers are little-endian, as on every system that this program is built
-    /// for.
+    /// Plain bytes. Numbers are little-endian, as on every supported system.
     fn raw(&mut self, bytes: &mut [u8]) -> Result<()> {
-        match &mut self.way {
+        match &mut self.direction {
             Direction::Saving(to) => to.write_all(bytes).map_err(Error::Saving),
             Direction::Restoring(rest) => match rest.split_at_checked(bytes.len()) {
                 Some((head, tail)) => {
@@ -272,238 +282,12 @@ impl<'a> StateVisitor<'a> {
                 }
                 None => {
                     let found = format!("{} before the end", rest.len());
-                    Err(self.unlike(format!("{} bytes", bytes.len()), found))
+                    Err(self.mismatch(format!("{} bytes", bytes.len()), found))
                 }
             },
         }
     }
 }
 
-impl Stateful for u64 {
-    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
-        visitor.kind(b'u')?;
-        let mut bytes = self.to_le_bytes();
-        visitor.raw(&mut bytes)?;
-        *self = Self::from_le_bytes(bytes);
-        Ok(())
-    }
-}
-
-impl Stateful for usize {
-    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
-        let mut wide = *self as u64;
-        wide.visit(visitor)?;
-        *self = Self::try_from(wide).map_err(|_| visitor.unlike("a count", wide.to_string()))?;
-        Ok(())
-    }
-}
-
-impl Stateful for bool {
-    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
-        visitor.kind(b'b')?;
-        let mut byte = [u8::from(*self)];
-        visitor.raw(&mut byte)?;
-        match byte[0] {
-            0 | 1 => *self = byte[0] == 1,
-            other => return Err(visitor.unlike("0 or 1", other.to_string())),
-        }
-        Ok(())
-    }
-}
-
-impl Stateful for f64 {
-    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
-        visitor.kind(b'f')?;
-        let mut bytes = self.to_le_bytes();
-        visitor.raw(&mut bytes)?;
-        *self = Self::from_le_bytes(bytes);
-        Ok(())
-    }
-}
-
-impl Stateful for String {
-    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
-        visitor.text(b's', self)
-    }
-}
-
-impl Stateful for Vec<f64> {
-    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
-        visitor.numbers(b'F', self)
-    }
-}
-
-impl Stateful for Vec<u32> {
-    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
-        visitor.numbers(b'U', self)
-    }
-}
-
-impl Stateful for Vec<usize> {
-    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
-        let mut wide: Vec<u64> = self.iter().map(|&count| count as u64).collect();
-        visitor.numbers(b'C', &mut wide)?;
-        let narrow = |count: u64| {
-            usize::try_from(count).map_err(|_| visitor.unlike("a count", count.to_string()))
-        };
-        *self = wide.into_iter().map(narrow).collect::<Result<_>>()?;
-        Ok(())
-    }
-}
-
-/// Numbers of a model's type, as many as there are now.
-impl<T: Real> Stateful for [T] {
-    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
-        let mut shape = [self.len() as u64, 1, size_of::<T>() as u64];
-        expect_shape(visitor, &mut shape)?;
-        visitor.raw(bytemuck::cast_slice_mut(self))
-    }
-}
-
-/// A matrix of the shape that it has now.
-impl<T: Real> Stateful for Matrix<T> {
-    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
-        let mut shape = [self.rows() as u64, self.columns() as u64, size_of::<T>() as u64];
-        expect_shape(visitor, &mut shape)?;
-        if self.columns() == self.stride() {
-            return visitor.raw(bytemuck::cast_slice_mut(self.data_mut()));
-        }
-        (0..self.rows()).try_for_each(|r| visitor.raw(bytemuck::cast_slice_mut(self.row_mut(r))))
-    }
-}
-
-/// Rows, columns and bytes per number; what stands must be what is expected.
-fn expect_shape(visitor: &mut StateVisitor<'_>, shape: &mut [u64; 3]) -> Result<()> {
-    let expected = *shape;
-    visitor.kind(b'm')?;
-    visitor.raw(bytemuck::cast_slice_mut(shape))?;
-    let say =
-        |[rows, columns, bytes]: [u64; 3]| format!("{rows} x {columns} numbers of {bytes} bytes");
-    if *shape == expected { Ok(()) } else { Err(visitor.unlike(say(expected), say(*shape))) }
-}
-
-/// A model of the shapes that it has now.
-impl<T: Real> Stateful for Params<T> {
-    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
-        let names: Vec<String> = self.shapes().iter().map(|shape| shape.name.clone()).collect();
-        names
-            .iter()
-            .zip(self.tensors_mut())
-            .try_for_each(|(name, tensor)| visitor.visit(name, tensor))
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::TensorShape;
-    use proptest::prelude::*;
-
-    #[derive(Debug, Default, PartialEq)]
-    struct State {
-        round: u64,
-        known: Option<Matrix<f32>>,
-        models: Vec<Params<f32>>,
-        losses: Vec<f64>,
-        name: String,
-        places: Vec<usize>,
-    }
-
-    fn model(x: f32) -> Params<f32> {
-        let shapes = [TensorShape::weight("w", 2, 3), TensorShape::bias("b", 2)];
-        let tensors = vec![
-            Matrix::from_rows(2, 3, &[x, 2.0, 3.0, 4.0, 5.0, -x]),
-            Matrix::from_rows(1, 2, &[x, x]),
-        ];
-        Params::from_tensors(&shapes, tensors)
-    }
-
-    impl Stateful for State {
-        fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
-            visitor.visit("round", &mut self.round)?;
-            visitor.option("known", &mut self.known, || Matrix::zeros(2, 2))?;
-            visitor.each("models", &mut self.models, || model(0.0))?;
-            visitor.visit("losses", &mut self.losses)?;
-            visitor.visit("name", &mut self.name)?;
-            visitor.visit("places", &mut self.places)
-        }
-    }
-
-    fn saved(state: &mut State) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        state.visit(&mut StateVisitor::saving(&mut bytes)).unwrap();
-        bytes
-    }
-
-    proptest! {
-        #[test]
-        fn what_is_saved_is_restored_to_the_bit(
-            round in any::<u64>(),
-            known in prop::option::of(prop::array::uniform4(any::<f32>())),
-            models in prop::collection::vec(any::<f32>(), 0..4),
-            losses in prop::collection::vec(any::<f64>(), 0..9),
-            name in ".{0,9}",
-            places in prop::collection::vec(any::<usize>(), 0..5),
-        ) {
-            let known = known.map(|x| Matrix::from_rows(2, 2, &x));
-            let models = models.into_iter().map(model).collect();
-            let mut state = State { round, known, models, losses, name, places };
-            let bytes = saved(&mut state);
-            let mut restored = State { losses: vec![9.0], ..State::default() };
-            let mut visitor = StateVisitor::restoring(&bytes);
-            restored.visit(&mut visitor).unwrap();
-            prop_assert_eq!(visitor.unread(), 0);
-            // Bits, not numbers: a NaN is not equal to itself.
-            prop_assert_eq!(saved(&mut restored), bytes);
-        }
-
-        /// No file makes it panic, or take more memory than the file is long.
-        #[test]
-        fn nonsense_is_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let mut state = State::default();
-            prop_assert!(state.visit(&mut StateVisitor::restoring(&bytes)).is_err());
-        }
-    }
-
-    #[test]
-    fn every_cut_and_every_other_shape_is_named() {
-        let mut state = State { models: vec![model(1.0)], losses: vec![1.0], ..State::default() };
-        let bytes = saved(&mut state);
-        for length in 0..bytes.len() {
-            assert!(
-                State::default().visit(&mut StateVisitor::restoring(&bytes[..length])).is_err(),
-                "cut at {length}"
-            );
-        }
-        let mut one = Vec::new();
-        StateVisitor::saving(&mut one).visit("w", &mut Matrix::<f32>::zeros(2, 3)).unwrap();
-        let error =
-            StateVisitor::restoring(&one).visit("w", &mut Matrix::<f64>::zeros(2, 3)).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "w: expected 2 x 3 numbers of 8 bytes, found 2 x 3 numbers of 4 bytes"
-        );
-        let error =
-            StateVisitor::restoring(&one).visit("v", &mut Matrix::<f32>::zeros(2, 3)).unwrap_err();
-        assert_eq!(error.to_string(), "v: expected `v`, found `w`");
-    }
-
-    #[test]
-    fn a_claim_of_many_rows_takes_no_memory() {
-        let mut bytes = Vec::new();
-        let mut visitor = StateVisitor::saving(&mut bytes);
-        visitor
-            .within("table", |visitor| {
-                (u64::MAX / 2).visit(visitor)?;
-                0u64.visit(visitor)
-            })
-            .unwrap();
-        let error = StateVisitor::restoring(&bytes)
-            .table("table", &mut Matrix::<f32>::zeros(0, 3))
-            .unwrap_err();
-        assert!(
-            error.to_string().starts_with("table: expected at most 0 numbers, found "),
-            "{error}"
-        );
-    }
-}
+mod tests;

@@ -237,7 +237,7 @@ fn the_cap_limits_who_is_compared() {
     let capped = candidates(&p, 0.0, 2);
     // Two classes of five in a row: each with itself and its one or two neighbours in the row.
     assert_eq!(capped.pairs(), 2 * (5 + 8));
-    let alike = capped.alike().lists();
+    let alike = capped.relation().lists();
     assert_eq!(
         (&alike[0], &alike[4], &alike[1], &alike[5]),
         (&vec![2], &vec![2, 6], &vec![3], &vec![3, 7])

@@ -1,25 +1,31 @@
 //! Attention over the arcs of a graph, several heads side by side.
 //!
-//! A row of representations holds its heads one after the other. Numbers that belong to an arc and
-//! a head lie arc by arc, `arcs[k · H + h]`, in the order of the propagation matrix: O(arcs ·
-//! heads) memory, never O(arcs · width). Numbers that belong to a node and a head are a [`Matrix`]
-//! with at most [`LANES`] columns.
+//! A row of representations holds its heads one after the other. Numbers per arc and head are
+//! stored arc by arc, `arcs[k · H + h]`, in the order of the propagation matrix: O(arcs · heads)
+//! memory, never O(arcs · width). Numbers per node and head are a [`Matrix`] with at most [`LANES`]
+//! columns.
 
-use super::dispatch;
+mod rows;
+
 use crate::{Csr, Matrix, Real, parallel};
+use rows::{
+    add_outer_rows, gather_rows, head_dots, outer_sum_rows, softmax_gradient_of_arcs,
+    softmax_of_arcs, sum_rows,
+};
 use std::ops::Range;
 
-/// The most heads there can be, and the stride of a matrix with one column per head.
+/// The largest number of heads, and the stride of a matrix with one column per head.
 pub(crate) const LANES: usize = 8;
 
 /// LeakyReLU's slope below zero.
 const SLOPE: f64 = 0.2;
 
-/// How the columns of a representation are shared out among heads.
+/// How the columns of a representation are divided among heads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heads {
     pub(crate) count: usize,
-    /// Columns of a head; with a single head the padding too, which is zero.
+    /// Columns of a head. A single head includes the padding, which is zero, so that its loops have
+    /// no tail.
     width: usize,
     stride: usize,
 }
@@ -45,7 +51,8 @@ impl Heads {
 #[derive(Clone, Copy)]
 pub(crate) struct Arcs<'a, T> {
     pub(crate) pattern: &'a Csr<T>,
-    /// For each entry of the pattern the arc it stands for; `None` if they are in the same order.
+    /// The arc of each entry of the pattern; `None` if they are in the same order. The backward
+    /// pass reads the arcs in transposed order without copying them.
     pub(crate) from: Option<&'a [u32]>,
     pub(crate) values: &'a [T],
 }
@@ -59,7 +66,7 @@ impl<T: Real> Arcs<'_, T> {
     }
 }
 
-/// What a softmax over arcs was made of and what it gave.
+/// The inputs and the output of a softmax over arcs.
 #[derive(Clone, Copy)]
 pub(crate) struct Attended<'a, T> {
     /// sᵤ of every source and head.
@@ -93,16 +100,17 @@ pub(crate) fn weights<T: Real>(
     out: &mut [T],
 ) {
     over_arcs(p, heads, out, |range, out| match heads.count {
-        1 => soften::<T, 1>(p, range, source.data(), target.data(), out),
-        2 => soften::<T, 2>(p, range, source.data(), target.data(), out),
-        4 => soften::<T, 4>(p, range, source.data(), target.data(), out),
-        _ => soften::<T, LANES>(p, range, source.data(), target.data(), out),
+        1 => softmax_of_arcs::<T, 1>(p, range, source.data(), target.data(), out),
+        2 => softmax_of_arcs::<T, 2>(p, range, source.data(), target.data(), out),
+        4 => softmax_of_arcs::<T, 4>(p, range, source.data(), target.data(), out),
+        _ => softmax_of_arcs::<T, LANES>(p, range, source.data(), target.data(), out),
     });
 }
 
 /// out[v]ʰ = Σ over the entries (v, u) of the pattern of arcʰ · z[u]ʰ.
 pub(crate) fn gather<T: Real>(arcs: Arcs<'_, T>, z: &Matrix<T>, heads: Heads, out: &mut Matrix<T>) {
     let (stride, work) = (heads.stride, arcs.pattern.non_zeros() * heads.stride);
+    // The widest vector that divides a head, so that none crosses the border of two heads.
     let lanes = [16, 8, 4, 2]
         .into_iter()
         .find(|w| heads.width.is_multiple_of(*w) && stride.is_multiple_of(*w));
@@ -126,10 +134,10 @@ pub(crate) fn arc_gradients<T: Real>(
     out: &mut [T],
 ) {
     over_arcs(p, heads, out, |range, out| match heads.count {
-        1 => unsoften::<T, 1>(p, range, attended, gradient, z, heads, out),
-        2 => unsoften::<T, 2>(p, range, attended, gradient, z, heads, out),
-        4 => unsoften::<T, 4>(p, range, attended, gradient, z, heads, out),
-        _ => unsoften::<T, LANES>(p, range, attended, gradient, z, heads, out),
+        1 => softmax_gradient_of_arcs::<T, 1>(p, range, attended, gradient, z, heads, out),
+        2 => softmax_gradient_of_arcs::<T, 2>(p, range, attended, gradient, z, heads, out),
+        4 => softmax_gradient_of_arcs::<T, 4>(p, range, attended, gradient, z, heads, out),
+        _ => softmax_gradient_of_arcs::<T, LANES>(p, range, attended, gradient, z, heads, out),
     });
 }
 
@@ -149,7 +157,7 @@ pub(crate) fn add_outer<T: Real>(scores: &Matrix<T>, a: &Matrix<T>, out: &mut Ma
     });
 }
 
-/// out ʰ = Σᵢ scores[i, h] · z[i]ʰ.
+/// outʰ = Σᵢ scores[i, h] · z[i]ʰ.
 pub(crate) fn outer_sum<T: Real>(scores: &Matrix<T>, z: &Matrix<T>, out: &mut Matrix<T>) {
     let (heads, stride) = (Heads::of(z, out), out.stride());
     parallel::partial_sums(z.rows(), out.data_mut(), |rows, out| {
@@ -169,207 +177,9 @@ fn over_arcs<T: Real>(
     piece: impl Fn(Range<usize>, &mut [T]) + Sync,
 ) {
     let end = |row: usize| p.row_range(row).end * heads.count;
-    // An exponential or a product of two rows for each number.
+    // Each number costs an exponential or a dot product of two rows.
     let work = out.len() * heads.width.max(16);
     parallel::over_segments(out, p.rows(), end, work, piece);
-}
-
-/// ⟨a, b⟩ by eight running sums, whatever the CPU, so that the digits are the same on all.
-#[inline(always)]
-fn dot<T: Real>(a: &[T], b: &[T]) -> T {
-    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
-    let mut lanes = [T::ZERO; 8];
-    for (a, b) in a.iter().zip(b) {
-        for i in 0..8 {
-            lanes[i] = a[i].mul_add(b[i], lanes[i]);
-        }
-    }
-    let [a, b, c, d, e, f, g, h] = lanes;
-    let mut sum = ((a + b) + (c + d)) + ((e + f) + (g + h));
-    for (a, b) in a_rest.iter().zip(b_rest) {
-        sum = a.mul_add(*b, sum);
-    }
-    sum
-}
-
-dispatch! {
-    fn head_dots<T: Real>(
-        z: &[T],
-        heads: Heads,
-        a: &Matrix<T>,
-        rows: Option<&[u32]>,
-        range: Range<usize>,
-        out: &mut [T],
-    ) {
-        let vectors = a.data();
-        let from = if heads.count == 1 { heads.width } else { a.stride() };
-        for (i, out) in range.zip(out.chunks_exact_mut(LANES)) {
-            let row = rows.map_or(i, |rows| rows[i] as usize);
-            let z = &z[row * heads.stride..(row + 1) * heads.stride];
-            for h in 0..heads.count {
-                out[h] = dot(&z[heads.columns(h)], &vectors[h * from..h * from + heads.width]);
-            }
-        }
-    }
-}
-
-dispatch! {
-    fn soften<T: Real, const H: usize>(
-        p: &Csr<T>,
-        range: Range<usize>,
-        source: &[T],
-        target: &[T],
-        out: &mut [T],
-    ) {
-        let ((source, _), (target, _)) = (source.as_chunks::<LANES>(), target.as_chunks::<LANES>());
-        let (mut rest, _) = out.as_chunks_mut::<H>();
-        for v in range {
-            let row = p.row_range(v);
-            let (priors, senders) = (&p.values()[row.clone()], &p.indices()[row.clone()]);
-            let (arcs, after) = rest.split_at_mut(row.len());
-            rest = after;
-            // The largest exponent of each head among arcs that count, so that nothing overflows.
-            let (mut largest, mut counts) = ([T::ZERO; H], false);
-            for ((e, &u), &prior) in arcs.iter_mut().zip(senders).zip(priors) {
-                for h in 0..H {
-                    e[h] = leaky(source[u as usize][h] + target[v][h]);
-                }
-                if prior > T::ZERO {
-                    for h in 0..H {
-                        largest[h] = if !counts || e[h] > largest[h] { e[h] } else { largest[h] };
-                    }
-                    counts = true;
-                }
-            }
-            let mut sum = [T::ZERO; H];
-            for (e, &prior) in arcs.iter_mut().zip(priors) {
-                for h in 0..H {
-                    let tilted = prior * (e[h] - largest[h]).exp();
-                    e[h] = if prior > T::ZERO { tilted } else { T::ZERO };
-                    sum[h] += e[h];
-                }
-            }
-            let share = sum.map(|sum| if counts { T::ONE / sum } else { T::ZERO });
-            for e in arcs {
-                for h in 0..H {
-                    e[h] = e[h] * share[h];
-                }
-            }
-        }
-    }
-}
-
-/// LeakyReLU.
-#[inline(always)]
-fn leaky<T: Real>(x: T) -> T {
-    if x > T::ZERO { x } else { T::of(SLOPE) * x }
-}
-
-dispatch! {
-    fn gather_rows<T: Real, const W: usize>(
-        arcs: Arcs<'_, T>,
-        range: Range<usize>,
-        z: &[T],
-        heads: Heads,
-        out: &mut [T],
-    ) {
-        let (z, _) = z.as_chunks::<W>();
-        let (out, _) = out.as_chunks_mut::<W>();
-        let (per_row, per_head) = (heads.stride / W, heads.width / W);
-        for (v, out) in range.zip(out.chunks_exact_mut(per_row)) {
-            out.fill([T::ZERO; W]);
-            for k in arcs.pattern.row_range(v) {
-                let u = arcs.pattern.indices()[k] as usize;
-                let z = &z[u * per_row..(u + 1) * per_row];
-                let pairs = out.chunks_exact_mut(per_head).zip(z.chunks_exact(per_head));
-                for ((out, z), &weight) in pairs.zip(arcs.at(k, heads.count)) {
-                    for (out, z) in out.iter_mut().zip(z) {
-                        for c in 0..W {
-                            out[c] = weight.mul_add(z[c], out[c]);
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-dispatch! {
-    fn unsoften<T: Real, const H: usize>(
-        p: &Csr<T>,
-        range: Range<usize>,
-        attended: Attended<'_, T>,
-        gradient: &Matrix<T>,
-        z: &Matrix<T>,
-        heads: Heads,
-        out: &mut [T],
-    ) {
-        let (weights, _) = attended.weights.as_chunks::<H>();
-        let (source, _) = attended.source.data().as_chunks::<LANES>();
-        let (target, _) = attended.target.data().as_chunks::<LANES>();
-        let (mut rest, _) = out.as_chunks_mut::<H>();
-        let (z, slope) = (z.data(), T::of(SLOPE));
-        for v in range {
-            let row = p.row_range(v);
-            let (weights, senders) = (&weights[row.clone()], &p.indices()[row.clone()]);
-            let (arcs, after) = rest.split_at_mut(row.len());
-            rest = after;
-            let own = &gradient.data()[v * heads.stride..(v + 1) * heads.stride];
-            let mut mean = [T::ZERO; H];
-            for ((a, &u), weight) in arcs.iter_mut().zip(senders).zip(weights) {
-                let z = &z[u as usize * heads.stride..(u as usize + 1) * heads.stride];
-                for h in 0..H {
-                    a[h] = dot(&own[heads.columns(h)], &z[heads.columns(h)]);
-                    mean[h] = weight[h].mul_add(a[h], mean[h]);
-                }
-            }
-            for ((a, &u), weight) in arcs.iter_mut().zip(senders).zip(weights) {
-                for h in 0..H {
-                    let rises = source[u as usize][h] + target[v][h] > T::ZERO;
-                    let change = weight[h] * (a[h] - mean[h]);
-                    a[h] = if rises { change } else { slope * change };
-                }
-            }
-        }
-    }
-}
-
-dispatch! {
-    fn sum_rows<T: Real>(arcs: Arcs<'_, T>, range: Range<usize>, heads: usize, out: &mut [T]) {
-        for (v, out) in range.zip(out.chunks_exact_mut(LANES)) {
-            out.fill(T::ZERO);
-            for k in arcs.pattern.row_range(v) {
-                for (sum, x) in out.iter_mut().zip(arcs.at(k, heads)) {
-                    *sum += *x;
-                }
-            }
-        }
-    }
-}
-
-dispatch! {
-    fn add_outer_rows<T: Real>(scores: &[T], a: &Matrix<T>, heads: Heads, out: &mut [T]) {
-        for (out, scores) in out.chunks_exact_mut(heads.stride).zip(scores.chunks_exact(LANES)) {
-            for h in 0..heads.count {
-                for (out, a) in out[heads.columns(h)].iter_mut().zip(a.row(h)) {
-                    *out = scores[h].mul_add(*a, *out);
-                }
-            }
-        }
-    }
-}
-
-dispatch! {
-    fn outer_sum_rows<T: Real>(scores: &[T], z: &[T], heads: Heads, stride: usize, out: &mut [T]) {
-        out.fill(T::ZERO);
-        for (z, scores) in z.chunks_exact(heads.stride).zip(scores.chunks_exact(LANES)) {
-            for (h, out) in out.chunks_exact_mut(stride).enumerate() {
-                for (sum, z) in out.iter_mut().zip(&z[heads.columns(h)]) {
-                    *sum = scores[h].mul_add(*z, *sum);
-                }
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -383,7 +193,7 @@ mod tests {
         Matrix::from_rows(rows, columns, &values)
     }
 
-    /// Every kernel on a small graph with a prior of 0 and a row without any prior.
+    /// Every kernel on a small graph with zero priors and a row without entries.
     fn everything(heads: usize, width: usize) -> Vec<f32> {
         let entries: Vec<(usize, u32, f32)> =
             (0..40).map(|i| ((i * 7) % 9, ((i * 5) % 11) as u32, (i % 4) as f32 * 0.5)).collect();
