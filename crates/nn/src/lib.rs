@@ -65,7 +65,7 @@ pub use ops::RowMean;
 pub use params::{Params, TensorShape};
 pub use propagation::{Operator, Pattern, Propagation};
 pub use real::Real;
-pub use similarity_relation::{Mixture, SimilarityRelation};
+pub use similarity_relation::{SimilarityRelation, SmoothingOperator};
 pub use sparse::Csr;
 pub use state::{StateVisitor, Stateful};
 pub use tape::{Pool, Tape, Var};

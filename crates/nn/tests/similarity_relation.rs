@@ -2,7 +2,7 @@
 
 use boostfgl_graph::Stream;
 use boostfgl_nn::ops::Candidates;
-use boostfgl_nn::{Csr, Matrix, Mixture, Pool, Real, SimilarityRelation};
+use boostfgl_nn::{Csr, Matrix, Pool, Real, SimilarityRelation, SmoothingOperator};
 use proptest::prelude::*;
 
 /// A symmetric relation: points in clusters on a line are similar when they are near. A width of 0
@@ -95,7 +95,7 @@ fn an_asymmetric_relation_is_refused() {
 
 /// Â = E + diag(s)·B·diag(s) and its transpose, entry by entry.
 #[test]
-fn a_mixture_is_the_sum_of_its_parts() {
+fn a_smoothing_operator_is_the_sum_of_edges_and_scaled_similarity() {
     let lists = relation(30, 3, 0.4, 0.2, 5);
     let entries: Vec<(usize, u32, f64)> =
         (0..30).map(|v| (v, (v * v % 30) as u32, 0.5 + v as f64)).collect();
@@ -108,14 +108,17 @@ fn a_mixture_is_the_sum_of_its_parts() {
     };
     let (columns, values) = entries.iter().map(|&(_, column, value)| (column, value)).unzip();
     let edges = Csr::new(30, (0..=30).collect(), columns, values);
-    let mixture = Mixture::new(edges, scale.clone(), SimilarityRelation::from_lists(&lists));
+    let operator =
+        SmoothingOperator::new(edges, scale.clone(), SimilarityRelation::from_lists(&lists));
     let (y, pool) = (random::<f64>(30, 5, 6), Pool::new());
-    let (there, back) = (mixture.product(&y, &pool), mixture.transposed_product(&y, &pool));
+    let (product, product_back) =
+        (operator.product(&y, &pool), operator.transposed_product(&y, &pool));
     for (v, c) in (0..30).flat_map(|v| (0..5).map(move |c| (v, c))) {
         let plain: f64 = (0..30).map(|u| entry(v, u) * y.row(u)[c]).sum();
         let transposed: f64 = (0..30).map(|u| entry(u, v) * y.row(u)[c]).sum();
         assert!(
-            (there.row(v)[c] - plain).abs() < 1e-12 && (back.row(v)[c] - transposed).abs() < 1e-12
+            (product.row(v)[c] - plain).abs() < 1e-12
+                && (product_back.row(v)[c] - transposed).abs() < 1e-12
         );
     }
 }

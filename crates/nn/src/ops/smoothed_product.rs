@@ -8,7 +8,7 @@
 use crate::inputs::FeatureMatrix;
 use crate::kernels::{gemm, spmm::spmm};
 use crate::tape::{Backward, Operation};
-use crate::{Csr, Inputs, Matrix, Mixture, Pool, Real, Tape, Var};
+use crate::{Csr, Inputs, Matrix, Pool, Real, SmoothingOperator, Tape, Var};
 use std::sync::Arc;
 
 /// Features and the operator that smooths them. Cloning shares both.
@@ -21,7 +21,7 @@ pub struct Smoothing<T> {
 #[derive(Debug)]
 struct Source<T> {
     features: Features<T>,
-    operator: Mixture<T>,
+    operator: SmoothingOperator<T>,
     /// Number of features.
     width: usize,
 }
@@ -38,7 +38,11 @@ impl<T: Real> Smoothing<T> {
     ///
     /// # Panics
     /// If the operator is not square over the nodes.
-    pub fn new(inputs: &Inputs<T>, operator: impl Into<Mixture<T>>, steps: usize) -> Self {
+    pub fn new(
+        inputs: &Inputs<T>,
+        operator: impl Into<SmoothingOperator<T>>,
+        steps: usize,
+    ) -> Self {
         let operator = operator.into();
         assert_eq!(operator.len(), inputs.nodes(), "an operator on the nodes");
         let features = match inputs.features_together() {

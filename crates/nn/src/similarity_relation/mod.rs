@@ -6,11 +6,11 @@
 //! removed. The cost is the number of differences instead of the number of 1s.
 
 mod bits;
-mod mixture;
+mod smoothing_operator;
 mod tree;
 
 pub(crate) use bits::{Bits, set};
-pub use mixture::Mixture;
+pub use smoothing_operator::SmoothingOperator;
 pub(crate) use tree::Trimmed;
 
 use crate::kernels::differences;

@@ -7,14 +7,14 @@ use crate::{Csr, Matrix, Pool, Real};
 /// Â = E + diag(s)·B·diag(s), with a sparse E and a symmetric 0/1 relation B. B has many entries
 /// but needs no multiplications, which is why the two are not one sparse matrix.
 #[derive(Clone, Debug)]
-pub struct Mixture<T> {
+pub struct SmoothingOperator<T> {
     edges: Csr<T>,
     /// Eᵀ.
     back: Csr<T>,
     similarity: Option<(Vec<T>, SimilarityRelation)>,
 }
 
-impl<T: Real> Mixture<T> {
+impl<T: Real> SmoothingOperator<T> {
     /// The operator with one entry of s per node.
     ///
     /// # Panics
@@ -60,7 +60,7 @@ impl<T: Real> Mixture<T> {
     }
 }
 
-impl<T: Real> From<Csr<T>> for Mixture<T> {
+impl<T: Real> From<Csr<T>> for SmoothingOperator<T> {
     /// Edges alone.
     ///
     /// # Panics
