@@ -1,11 +1,11 @@
 //! The loop over rounds, which can be stopped after any of them and continued to the same digits.
 
-use crate::Result;
 use crate::client::Client;
 use crate::config::ReportedRound;
 use crate::federation::{Done, Federation, Outcome};
 use crate::observer::{Observer, RoundRecord};
 use crate::wire::Message;
+use crate::{Error, Result};
 use boostfgl_nn::{Params, Real, StateVisitor, Stateful};
 use std::time::Instant;
 
@@ -35,7 +35,8 @@ impl<T: Real> Federation<T> {
     /// Prepares the first round: the exchanges between clients that come before it.
     ///
     /// # Errors
-    /// If all clients of a round diverge, or fewer updates than the quorum can be used.
+    /// If all clients of a round diverge, fewer updates than the quorum can be used, or an observer
+    /// returns an error.
     pub fn begin(mut self, observers: &mut [&mut dyn Observer<T>]) -> Result<Training<T>> {
         let bytes = self.prepare(observers)?;
         Ok(Training {
@@ -107,7 +108,8 @@ impl<T: Real> Training<T> {
     /// One round, unless none is left.
     ///
     /// # Errors
-    /// If all clients of a round diverge, or fewer updates than the quorum can be used.
+    /// If all clients of a round diverge, fewer updates than the quorum can be used, or an observer
+    /// returns an error.
     pub fn step(&mut self, observers: &mut [&mut dyn Observer<T>]) -> Result<()> {
         if self.is_over() {
             return Ok(());
@@ -141,7 +143,9 @@ impl<T: Real> Training<T> {
             val_accuracy: evaluation.as_ref().and_then(|(_, accuracy)| *accuracy),
             seconds: started.elapsed().saturating_sub(aside).as_secs_f64(),
         };
-        observers.iter_mut().for_each(|o| o.round(&record));
+        for observer in observers.iter_mut() {
+            observer.round(&record).map_err(Error::Observer)?;
+        }
         self.trace.losses.push(record.loss);
         if let Some((predictions, accuracy)) = evaluation {
             self.record(round, predictions, accuracy);
