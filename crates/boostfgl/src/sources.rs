@@ -66,49 +66,30 @@ impl Sources {
         self.views.len() + self.comparisons.len() + self.results.len()
     }
 
+    /// Reads a path, which may be a file or a folder, `depth` folders below a path of the user.
     fn look(&mut self, path: &Path, experiments: &[&str], depth: usize) -> Result<()> {
         if !path.exists() {
-            return Err(Error::usage(
-                path.display().to_string(),
-                "expected a folder, found nothing",
-                ADVICE,
-            ));
-        }
-        if path.is_file() && is_table(path) {
-            let reason = "expected results of an experiment, found a table that `boostfgl report \
-                --export` wrote";
-            self.problems.push(format!("{}: {reason}", path.display()));
-            return Ok(());
+            let place = path.display().to_string();
+            return Err(Error::usage(place, "expected a folder, found nothing", ADVICE));
         }
         if path.is_file() {
-            return self.add(Results::read(path), |sources, results| sources.results.push(results));
-        }
-        let has = |name: &str| path.join(name).is_file();
-        let mut found = false;
-        if [RunFolder::SUMMARY, RunFolder::ROUNDS, RunFolder::CONFIG].into_iter().any(has) {
-            return self
-                .add(RunView::read(path, Depth::Whole), |sources, view| sources.views.push(view));
-        }
-        if ComparisonView::is_at(path) {
-            found = true;
-            self.add(ComparisonView::read(path), |sources, comparison| {
-                sources.comparisons.push(comparison)
-            })?;
-        } else if let Err(changed) = Checksums::check_own(&path.join(RunFolder::REPORT)) {
-            // The report of several runs lies next to their folders.
-            self.problems.push(boostfgl_report::Error::from(changed).to_string());
-        }
-        // An exported table may have the name of an experiment.
-        let results = |name: &String| has(name) && !is_table(&path.join(name));
-        for name in experiments.iter().map(|name| format!("{name}.json")).filter(results) {
-            found = true;
-            self.add(Results::read(&path.join(name)), |sources, results| {
-                sources.results.push(results)
-            })?;
-        }
-        if found || depth == DEEPEST {
+            self.read_results(path);
             return Ok(());
         }
+        let is_run = [RunFolder::SUMMARY, RunFolder::ROUNDS, RunFolder::CONFIG]
+            .into_iter()
+            .any(|name| path.join(name).is_file());
+        if is_run {
+            let view = RunView::read(path, Depth::Whole);
+            self.add(view, |sources, view| sources.views.push(view));
+            return Ok(());
+        }
+        let found = self.read_comparison(path) | self.read_experiments(path, experiments);
+        if found || depth == DEEPEST { Ok(()) } else { self.look_inside(path, experiments, depth) }
+    }
+
+    /// Reads every folder inside this one, by name.
+    fn look_inside(&mut self, path: &Path, experiments: &[&str], depth: usize) -> Result<()> {
         let entries = match std::fs::read_dir(path) {
             Ok(entries) => entries,
             Err(error) => {
@@ -124,17 +105,51 @@ impl Sources {
         folders.iter().try_for_each(|folder| self.look(folder, experiments, depth + 1))
     }
 
+    /// Reads the comparison in a folder; false if there is none.
+    fn read_comparison(&mut self, path: &Path) -> bool {
+        if ComparisonView::is_at(path) {
+            let comparison = ComparisonView::read(path);
+            self.add(comparison, |sources, comparison| sources.comparisons.push(comparison));
+            return true;
+        }
+        // The report of several runs lies next to their folders.
+        if let Err(changed) = Checksums::check_sidecar(&path.join(RunFolder::REPORT)) {
+            self.problems.push(boostfgl_report::Error::from(changed).to_string());
+        }
+        false
+    }
+
+    /// Reads the result files of experiments in a folder; false if there is none.
+    fn read_experiments(&mut self, path: &Path, experiments: &[&str]) -> bool {
+        let mut found = false;
+        for name in experiments {
+            let file = path.join(format!("{name}.json"));
+            // An exported table may have the name of an experiment.
+            if file.is_file() && !is_table(&file) {
+                found = true;
+                self.read_results(&file);
+            }
+        }
+        found
+    }
+
+    /// Reads the result file of an experiment.
+    fn read_results(&mut self, path: &Path) {
+        if is_table(path) {
+            let reason = "expected results of an experiment, found a table that `boostfgl report \
+                --export` wrote";
+            self.problems.push(format!("{}: {reason}", path.display()));
+            return;
+        }
+        self.add(Results::read(path), |sources, results| sources.results.push(results));
+    }
+
     /// Adds what was read, or the problem if it could not be read.
-    fn add<T>(
-        &mut self,
-        read: boostfgl_report::Result<T>,
-        push: impl FnOnce(&mut Self, T),
-    ) -> Result<()> {
+    fn add<T>(&mut self, read: boostfgl_report::Result<T>, push: impl FnOnce(&mut Self, T)) {
         match read {
             Ok(read) => push(self, read),
             Err(error) => self.problems.push(format!("{error} ({})", error.advice())),
         }
-        Ok(())
     }
 
     /// Removes the problems of a report that is about to be replaced.

@@ -221,7 +221,7 @@ impl<T: Real> Training<T> {
         let rounds = self.federation.rounds();
         if self.done > rounds {
             return Err(
-                visitor.unlike(format!("at most {rounds} rounds done"), self.done.to_string())
+                visitor.mismatch(format!("at most {rounds} rounds done"), self.done.to_string())
             );
         }
         let (nodes, classes) = (self.federation.nodes, self.federation.classes());
@@ -237,12 +237,12 @@ impl<T: Real> Training<T> {
             {
                 let expected = format!("a class below {classes} for each of {nodes} nodes");
                 return Err(
-                    visitor.unlike(expected, format!("{} other numbers", predictions.len()))
+                    visitor.mismatch(expected, format!("{} other numbers", predictions.len()))
                 );
             }
         }
         if self.is_over() && (self.reported.is_none() || self.trace.last.is_none()) {
-            return Err(visitor.unlike("a round to report after the last", "none"));
+            return Err(visitor.mismatch("a round to report after the last", "none"));
         }
         Ok(())
     }
@@ -308,7 +308,7 @@ impl<T: Real> Stateful for Outcome<T> {
         let like = self.models[0].clone();
         visitor.each("models", &mut self.models, || like.clone())?;
         if self.models.is_empty() {
-            return Err(visitor.unlike("at least one model", "none"));
+            return Err(visitor.mismatch("at least one model", "none"));
         }
         visitor.visit("predictions", &mut self.predictions)?;
         visitor.visit("bytes up", &mut self.bytes_up)?;

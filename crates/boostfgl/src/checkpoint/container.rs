@@ -151,7 +151,7 @@ mod tests {
         let before = std::fs::read(&path).unwrap();
         let failed = write(&path, |visitor| {
             visitor.visit("half", &mut 1.0)?;
-            Err(visitor.unlike("one thing", "another"))
+            Err(visitor.mismatch("one thing", "another"))
         });
         assert!(failed.is_err());
         assert_eq!(std::fs::read(&path).unwrap(), before);

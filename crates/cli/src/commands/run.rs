@@ -269,9 +269,9 @@ pub(super) fn write_report(runs: &[Done], together: Option<&Path>) -> Result<Pat
     let to = folder.join(RunFolder::REPORT);
     // It stands by itself, and so does its checksum.
     let write = || {
-        Checksums::remove_beside(&to)?;
+        Checksums::remove_sidecar(&to)?;
         write_atomic(&to, report.html().as_bytes())?;
-        Checksums::write_beside(&to)
+        Checksums::write_sidecar(&to)
     };
     write().map_err(|error| Error::from(boostfgl::report::Error::from(error)))?;
     Ok(to)

@@ -180,12 +180,12 @@ fn findings<F: Serialize + DeserializeOwned>(
     let mut text = String::new();
     if !visitor.restores() {
         text = serde_json::to_string(found)
-            .map_err(|error| visitor.unlike("findings", error.to_string()))?;
+            .map_err(|error| visitor.mismatch("findings", error.to_string()))?;
     }
     visitor.visit("findings", &mut text)?;
     if visitor.restores() {
         *found = serde_json::from_str(&text)
-            .map_err(|error| visitor.unlike("findings", error.to_string()))?;
+            .map_err(|error| visitor.mismatch("findings", error.to_string()))?;
     }
     Ok(())
 }
