@@ -262,7 +262,7 @@ fn one_picture_is_drawn_once() {
         place
             .ok("report --figure list")
             .stdout
-            .contains("(of reproduce alone; of runs, see table1)")
+            .contains("(only for `reproduce`; for runs, see table1)")
     );
 }
 
