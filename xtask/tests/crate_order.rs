@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 /// The folders under `crates/`, in the order in which data flow through them.
-const ORDER: [&str; 11] = [
+const ORDER: [&str; 12] = [
     "disk",
     "graph",
     "partition",
@@ -15,6 +15,7 @@ const ORDER: [&str; 11] = [
     "fairness",
     "report",
     "boostfgl",
+    "reproduce",
     "serve",
     "cli",
     "fuzz",

@@ -84,11 +84,12 @@ fn check_names(line: &str, matches: &ArgMatches) {
 
 /// Whether a metric can be measured; a class must be one of built-in data.
 fn is_metric_of(name: &str, data: &str) -> bool {
-    match FrameMetric::parse(name) {
-        Ok(FrameMetric::Recall(class)) => {
+    let metric = FrameMetric::parse(name);
+    match metric.as_ref().map(FrameMetric::class) {
+        Ok(Some(class)) => {
             let graph = Data::named(data)
                 .and_then(|data| data.load(&Lookup::from_env(None), None, &mut |_, _| {}));
-            graph.is_ok_and(|graph| graph.labels().names().contains(&class))
+            graph.is_ok_and(|graph| graph.labels().names().iter().any(|name| name == class))
         }
         other => other.is_ok(),
     }
