@@ -352,7 +352,9 @@ impl<T: Real> RuleState<T> for Personal<T> {
             visit_switch(&mut predicted, &mut edges, &mut share, visitor)?;
             if edges.len() != data.adjacency().arcs() || !(0.0..=1.0).contains(&share) {
                 let expected = format!("{} edges and a share from 0 to 1", data.adjacency().arcs());
-                return Err(visitor.unlike(expected, format!("{} edges and {share}", edges.len())));
+                return Err(
+                    visitor.mismatch(expected, format!("{} edges and {share}", edges.len()))
+                );
             }
             self.personal = Some(PersonalModules::from_switch(
                 &self.config,
@@ -407,7 +409,8 @@ impl<T: Real> PersonalModules<T> {
     fn from_switch(config: &Config, data: &LocalData<T>, seed: u64, switch: Switch<T>) -> Self {
         let Switch { predicted, edges, share } = switch;
         let candidates = topology::candidates(&predicted, config.threshold, config.similarity_cap);
-        let operator = topology::operator(data.adjacency(), &edges, candidates.alike(), config.a);
+        let operator =
+            topology::operator(data.adjacency(), &edges, candidates.relation(), config.a);
         let smooth = Smoothing::new(data.inputs(), operator, config.steps);
         let nodes = (0..data.len() as u32).collect();
         let inputs = ModuleInputs {

@@ -8,7 +8,9 @@
 
 use boostfgl_graph::Adjacency;
 use boostfgl_nn::ops::Candidates;
-use boostfgl_nn::{Csr, Matrix, Mixture, Propagation, Real, SimilarityRelation, softmax_rows};
+use boostfgl_nn::{
+    Csr, Matrix, Propagation, Real, SimilarityRelation, SmoothingOperator, softmax_rows,
+};
 
 /// Which nodes are compared with which, given predicted probabilities.
 pub fn candidates<T: Real>(predicted: &Matrix<T>, threshold: f64, cap: usize) -> Candidates {
@@ -62,7 +64,7 @@ pub fn operator<T: Real>(
     edges: &[f64],
     alike: SimilarityRelation,
     a: f64,
-) -> Mixture<T> {
+) -> SmoothingOperator<T> {
     let own =
         |v: usize| adjacency.arc_range(v).map(|arc| (adjacency.indices()[arc], a * edges[arc]));
     // The relation counts a node as similar to itself; the self-loop is the 1 of the degree below.
@@ -88,7 +90,7 @@ pub fn operator<T: Real>(
     }
     // Both factors of a product carry √(1 − a)·D̃^{-1/2}, so that B itself stays a 0/1 relation.
     let scale = root.iter().map(|root| T::of(libm::sqrt(1.0 - a) * root)).collect();
-    Mixture::new(edges, scale, alike)
+    SmoothingOperator::new(edges, scale, alike)
 }
 
 /// The weight of every arc of A: the graph's own, times the factor by which topology boosting

@@ -282,7 +282,7 @@ impl<T: Real> ServerRule<T> for Distilling<T> {
         match self.reliability.iter().flatten().find(|sent| sent.len() != classes) {
             Some(sent) => {
                 let expected = format!("reliabilities of {classes} classes");
-                Err(visitor.unlike(expected, sent.len().to_string()))
+                Err(visitor.mismatch(expected, sent.len().to_string()))
             }
             None => Ok(()),
         }

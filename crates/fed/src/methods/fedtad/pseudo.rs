@@ -1,7 +1,7 @@
 //! The graph that the server makes of generated features: nodes with a large cosine are neighbours.
 
 use boostfgl_graph::Adjacency;
-use boostfgl_nn::backbones::Plan;
+use boostfgl_nn::backbones::ViewPlan;
 use boostfgl_nn::{Matrix, Pool, Real, View, cosines};
 
 /// The view of the cosine k-nearest-neighbour graph of the rows of x. A node is one of its own k;
@@ -10,7 +10,7 @@ use boostfgl_nn::{Matrix, Pool, Real, View, cosines};
 pub(super) fn view<T: Real>(
     x: &Matrix<T>,
     neighbours: usize,
-    plan: Plan,
+    plan: ViewPlan,
     pool: &Pool<T>,
 ) -> View<T> {
     // A node is the first of its own neighbours, and its self-loop comes with the operator.
