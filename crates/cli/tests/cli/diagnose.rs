@@ -284,7 +284,7 @@ fn data_that_changed_since_are_named_by_both_fingerprints() {
                 "{said}"
             );
             assert!(
-                said.contains(&format!("(other {part})")) && said.contains("Put the data back"),
+                said.contains(&format!("(other {part})")) && said.contains("Restore the data"),
                 "{said}"
             );
         }
