@@ -6,7 +6,7 @@ use boostfgl::Error;
 use boostfgl::disk::Checksums;
 use boostfgl::fairness::frame::MIN_GROUP;
 use boostfgl::report::chart::Chart;
-use boostfgl::report::export::{Format, PNG_WIDTH, export, export_comparisons, png, standalone};
+use boostfgl::report::export::{Format, export, export_comparisons, standalone};
 use boostfgl::report::figure::{FIGURES, Figure};
 use boostfgl::report::{ComparisonView, Metrics, Results, RunFolder, write_atomic};
 use boostfgl::sources::Sources;
@@ -295,9 +295,27 @@ fn write_figure(folder: &Path, name: &str, chart: &Chart) -> Result<PathBuf> {
     let base = folder.join(name);
     let svg = standalone(&chart.svg);
     write_new(&base.with_extension("svg"), svg.as_bytes())?;
-    write_new(&base.with_extension("png"), &png(&svg, PNG_WIDTH).map_err(Error::from)?)?;
+    write_png(&base.with_extension("png"), &svg)?;
     write_new(&base.with_extension("csv"), chart.csv().as_bytes())?;
     Ok(base)
+}
+
+/// Writes an SVG drawing as PNG.
+#[cfg(feature = "png")]
+fn write_png(to: &Path, svg: &str) -> Result<()> {
+    use boostfgl::report::export::{PNG_WIDTH, png};
+    write_new(to, &png(svg, PNG_WIDTH).map_err(Error::from)?)
+}
+
+/// Without the renderer SVG and CSV are written; a note explains how to get PNG.
+#[cfg(not(feature = "png"))]
+fn write_png(to: &Path, _svg: &str) -> Result<()> {
+    output::note(&format!(
+        "{} was not written: this program was built without PNG; build it with `cargo install \
+         --path crates/cli --features png`",
+        to.display()
+    ));
+    Ok(())
 }
 
 /// Whether a page is the report of one of the runs or comparisons that it shows, in its folder.
