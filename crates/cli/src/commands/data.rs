@@ -54,10 +54,7 @@ enum Action {
         data: String,
     },
     /// Read a graph in any known format and keep it as one file that every command takes
-    ///
-    /// Formats: flat-npz, planetoid, gnn-benchmark, heterophilous, geom-gcn, ogb, csv (nodes.csv
-    /// with id,label,features… and edges.csv with src,dst[,weight]); `boostfgl data formats` says
-    /// what each of them needs.
+    #[command(after_long_help = import_formats())]
     Import {
         /// A file or folder
         source: PathBuf,
@@ -99,6 +96,13 @@ enum Action {
         #[arg(long)]
         overwrite: bool,
     },
+}
+
+/// The names of the formats, from the table of readers.
+fn import_formats() -> String {
+    let names: Vec<&str> = Format::all().map(Format::name).collect();
+    let names = names.join(", ");
+    format!("Formats: {names}; `boostfgl data formats` lists what each of them needs.")
 }
 
 impl Data {

@@ -18,9 +18,9 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use super::parts;
 use super::table::Table;
 use super::text::{malformed, quoted};
+use super::{Detection, Match, Reader, parts};
 use crate::group_column::numbered;
 use crate::{Adjacency, Graph, GroupColumn, Labels, Problems, Result, Role, Split};
 
@@ -29,6 +29,23 @@ use crate::{Adjacency, Graph, GroupColumn, Labels, Problems, Result, Role, Split
 pub struct CsvOptions {
     /// Whether an edge carries messages from `src` to `dst` only.
     pub directed: bool,
+}
+
+/// The line of this format in the table.
+pub(super) const READER: Reader = Reader {
+    name: "csv",
+    description: "a folder with nodes.csv (id,label,<feature>…[,group:NAME…]) and edges.csv \
+        (src,dst[,weight])",
+    needs: &[NODE_FILE, EDGE_FILE],
+    optional: "in nodes.csv a column split (train, val, test or none) and columns group:NAME; \
+        in edges.csv a column weight",
+    detection: Detection::Files { order: 2, matches },
+    read,
+};
+
+/// Whether a folder has both tables.
+fn matches(path: &Path) -> Result<Match> {
+    Ok((path.join(NODE_FILE).is_file() && path.join(EDGE_FILE).is_file()).into())
 }
 
 /// Reads an undirected graph from a folder with `nodes.csv` and `edges.csv`.

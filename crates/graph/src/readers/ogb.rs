@@ -12,9 +12,20 @@
 use std::path::{Path, PathBuf};
 
 use super::budget::Budget;
-use super::parts;
 use super::text::{Lines, quoted};
+use super::{Detection, Match, Reader, parts};
 use crate::{Adjacency, Error, Features, Graph, Labels, Result, Role, Split};
+
+/// The line of this format in the table.
+pub(super) const READER: Reader = Reader {
+    name: "ogb",
+    description: "a folder with edge.csv.gz, node-label.csv.gz, node-feat.csv.gz, in raw/ or not",
+    needs: &["edge.csv.gz", "node-label.csv.gz", "node-feat.csv.gz"],
+    optional: "num-node-list.csv.gz, num-edge-list.csv.gz; a split: train.csv.gz, \
+        valid.csv.gz, test.csv.gz",
+    detection: Detection::Files { order: 4, matches },
+    read,
+};
 
 /// Reads a graph from its folder.
 ///
@@ -66,8 +77,8 @@ fn find(folder: &Path, name: &str) -> Option<PathBuf> {
 }
 
 /// Whether a folder holds such tables.
-pub(super) fn is_here(folder: &Path) -> bool {
-    find(folder, EDGE_FILE).is_some()
+fn matches(path: &Path) -> Result<Match> {
+    Ok(find(path, EDGE_FILE).is_some().into())
 }
 
 fn table(folder: &Path, name: &str) -> Result<PathBuf> {

@@ -23,8 +23,20 @@ use std::path::Path;
 pub use write::write;
 
 use super::npz::Npz;
-use super::{npz_in, parts};
+use super::{Detection, Reader, npz_in, parts};
 use crate::{Adjacency, Error, Features, Graph, GroupColumn, Labels, Result, Role, Split};
+
+/// The line of this format in the table.
+pub(super) const READER: Reader = Reader {
+    name: "flat-npz",
+    description: "one npz with edge_index, x or x_indptr…, y",
+    needs: &["edge_index", "y", "x|x_indptr"],
+    optional: "x_indices, x_data, x_shape (with x_indptr); a split: train_idx, val_idx, \
+        test_idx, or train_masks, val_masks, test_masks; unlabelled_idx, edge_weight, \
+        directed, class_names, node_ids, group_names",
+    detection: Detection::Array("edge_index"),
+    read,
+};
 
 /// Reads a graph.
 ///
