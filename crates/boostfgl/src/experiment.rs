@@ -1,13 +1,13 @@
 //! One method on one dataset over several seeds.
 
 use crate::builder::ExperimentBuilder;
-use crate::config::Config;
+use crate::config::{Checked, Config};
 use crate::{Data, Error, Result, fingerprint, memory};
 use boostfgl_fairness::Evaluation;
 use boostfgl_fairness::diagnostics::{Diagnosis, Settings, Which};
 use boostfgl_fed::boost::Boost;
 use boostfgl_fed::methods::Layout;
-use boostfgl_fed::{Federation, LocalData, Outcome, RoundRecord, Setup};
+use boostfgl_fed::{Federation, LocalData, Outcome, RoundRecord};
 use boostfgl_graph::groups::{Groups, node_homophily};
 use boostfgl_graph::{Graph, Role, Split};
 use boostfgl_nn::Dense;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// An experiment that is ready to run: a checked configuration and its graph.
 #[derive(Clone)]
 pub struct Experiment {
-    config: Config,
+    config: Checked<Config>,
     graph: Arc<Graph>,
     homophily: Arc<Vec<Option<f64>>>,
     fingerprint: Arc<Fingerprint>,
@@ -119,10 +119,9 @@ impl Experiment {
     /// An experiment on a graph at hand. Features are scaled as the configuration says.
     ///
     /// # Errors
-    /// If the configuration is out of range or asks for more clients than there are nodes.
-    pub fn new(config: Config, graph: Graph) -> Result<Self> {
-        config.check()?;
-        if config.partition.partitioner != "file" && config.partition.clients > graph.len() {
+    /// If the configuration asks for more clients than there are nodes.
+    pub fn new(config: Checked<Config>, graph: Graph) -> Result<Self> {
+        if config.partition.file().is_none() && config.partition.clients > graph.len() {
             let (clients, nodes) = (config.partition.clients, graph.len());
             return Err(boostfgl_partition::Error::TooManyClients { clients, nodes }.into());
         }
@@ -147,9 +146,8 @@ impl Experiment {
     /// The same data under another configuration.
     ///
     /// # Errors
-    /// If the configuration is out of range or scales features in another way.
-    pub fn with_config(&self, config: Config) -> Result<Self> {
-        config.check()?;
+    /// If the configuration scales features in another way.
+    pub fn with_config(&self, config: Checked<Config>) -> Result<Self> {
         if config.data != self.config.data {
             let reason =
                 "expected the scaling of features that the data were read with, found another";
@@ -162,7 +160,7 @@ impl Experiment {
         Ok(self.sharing(config))
     }
 
-    fn sharing(&self, config: Config) -> Self {
+    fn sharing(&self, config: Checked<Config>) -> Self {
         Self {
             config,
             graph: Arc::clone(&self.graph),
@@ -177,13 +175,17 @@ impl Experiment {
     /// # Errors
     /// If the changed configuration is out of range.
     pub fn with_method(&self, method: &str, boosts: Option<Vec<Boost>>) -> Result<Self> {
-        let config = Config { method: method.to_owned(), boosts, ..self.config.clone() };
-        config.check()?;
-        Ok(self.sharing(config))
+        let unchanged = method == self.config.method && boosts == self.config.boosts;
+        if unchanged {
+            return Ok(self.clone());
+        }
+        let config = self.config.clone().into_inner();
+        let config = Config { method: method.to_owned(), boosts, ..config };
+        Ok(self.sharing(config.checked()?))
     }
 
     /// The resolved configuration.
-    pub fn config(&self) -> &Config {
+    pub fn config(&self) -> &Checked<Config> {
         &self.config
     }
 
@@ -233,8 +235,8 @@ impl Experiment {
     /// The configuration with as many clients as there will be. A partition file that cannot be
     /// read is complained about later.
     fn sized(&self) -> Config {
-        let mut config = self.config.clone();
-        if config.partition.partitioner == "file" {
+        let mut config = self.config.clone().into_inner();
+        if config.partition.file().is_some() {
             let clients =
                 config.seeds.iter().filter_map(|&seed| Some(self.partition(seed).ok()?.clients()));
             config.partition.clients = clients.max().unwrap_or(config.partition.clients);
@@ -264,7 +266,7 @@ impl Experiment {
             .classes(&vec![1; self.graph.classes()], self.graph.labels().names())?;
         let trains = |split: &Split| split.nodes(Role::Train).next().is_some();
         let published = matches!(self.split_rule()?, SplitRule::Published);
-        if self.config.partition.partitioner == "file" {
+        if self.config.partition.file().is_some() {
             for &seed in &self.config.seeds {
                 if !trains(self.partition(seed)?.split()) {
                     return Err(boostfgl_fed::Error::NothingToTrain.into());
@@ -296,9 +298,7 @@ impl Experiment {
 
     /// Whether the partition file brings the split.
     pub(crate) fn splits_by_file(&self) -> bool {
-        let section = &self.config.partition;
-        let file = section.file.as_ref().filter(|_| section.partitioner == "file");
-        file.is_some_and(|file| boostfgl_partition::file::has_split(file))
+        self.config.partition.file().is_some_and(boostfgl_partition::file::has_split)
     }
 
     /// Divides the graph among clients for one seed.
@@ -306,14 +306,7 @@ impl Experiment {
     /// # Errors
     /// If the graph cannot be divided so.
     pub fn partition(&self, seed: u64) -> Result<Partition> {
-        let section = &self.config.partition;
-        let rule = self.split_rule()?;
-        if section.partitioner == "file"
-            && let Some(file) = &section.file
-        {
-            return Ok(Partition::from_file(file, &self.graph, &rule, seed)?);
-        }
-        Ok(Partition::draw(&self.graph, &section.partitioner()?, section.clients, &rule, seed)?)
+        Ok(self.config.partition.draw(&self.graph, &self.split_rule()?, seed)?)
     }
 
     pub(crate) fn settings(&self) -> Settings {
@@ -324,24 +317,11 @@ impl Experiment {
     pub(crate) fn federation(&self, seed: u64, partition: &Partition) -> Result<Federation<f32>> {
         // Of the whole process: experiments with and without it do not run at the same time.
         if self.config.portable { Dense::Ordered } else { Dense::Fastest }.install();
-        let method = self.config.method()?;
-        let clients: Vec<ClientGraph> = match method.layout {
+        let clients: Vec<ClientGraph> = match self.config.method()?.layout {
             Layout::Federated => partition.client_graphs(&self.graph),
             Layout::Whole => vec![partition.whole(&self.graph)],
         };
-        let setup = Setup {
-            seed,
-            method,
-            boosts: self.config.active_boosts()?,
-            protocol: self.config.fed.clone(),
-            model: self.config.model.clone(),
-            optimizer: self.config.optimizer.clone(),
-            boost: self.config.boost.clone(),
-            methods: self.config.methods.clone(),
-            screen: self.config.screen.clone(),
-            aggregation: self.config.aggregation,
-            attack: self.config.attack.clone(),
-        };
+        let setup = self.config.setup(seed)?;
         Ok(Federation::new(setup, clients.iter().map(LocalData::new).collect())?)
     }
 }

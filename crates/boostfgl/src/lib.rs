@@ -53,7 +53,7 @@ pub use boostfgl_report as report;
 
 pub use builder::ExperimentBuilder;
 pub use checkpoint::{Keeping, Pace};
-pub use config::{Config, Layers, Source};
+pub use config::{Checked, Config, Layers, Source};
 pub use data::Data;
 pub use error::{Error, Result};
 pub use experiment::{Experiment, Progress, Run, SeedRun};

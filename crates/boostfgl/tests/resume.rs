@@ -7,6 +7,7 @@ use boostfgl::fairness::diagnostics::Which;
 use boostfgl::fed::RoundRecord;
 use boostfgl::fed::attack::Kind;
 use boostfgl::graph::generator::{Spec, generate, preset};
+use boostfgl::partition::FromFile;
 use boostfgl::report::RunFolder;
 use boostfgl::{Config, Error, Experiment, Keeping, Pace, Progress, Run};
 use std::fs;
@@ -38,7 +39,7 @@ fn experiment_with(method: &str, change: impl FnOnce(&mut Config)) -> Experiment
     config.methods.fedsage_plus.gen_epochs = 2;
     config.methods.adafgl.personal_epochs = 2;
     change(&mut config);
-    Experiment::new(config, graph).unwrap()
+    Experiment::new(config.checked().unwrap(), graph).unwrap()
 }
 
 /// Stops a run after so many rounds of all seeds together.
@@ -472,18 +473,18 @@ fn a_state_of_another_configuration_is_refused_and_kept() {
     let folder = new_folder(place.path(), "run");
     stop_after(&experiment, &folder, ROUNDS + 2, OFTEN);
     let before = content_of_checkpoint(&folder);
-    let mut config = experiment.config().clone();
+    let mut config = experiment.config().clone().into_inner();
     config.optimizer.learning_rate *= 2.0;
     let refused = |other: &Experiment, told: &str| {
         let Err(error) = resume(other, &folder) else { panic!("it was accepted") };
         assert!(error.to_string().contains(told) && error.is_input(), "{error}");
     };
     let told = "config.toml: expected the configuration that the run was begun with, found another";
-    refused(&experiment.with_config(config).unwrap(), told);
+    refused(&experiment.with_config(config.checked().unwrap()).unwrap(), told);
     // The seeds that are still to come belong to it, too.
-    let mut config = experiment.config().clone();
+    let mut config = experiment.config().clone().into_inner();
     config.seeds = vec![3, 9];
-    refused(&experiment.with_config(config).unwrap(), told);
+    refused(&experiment.with_config(config.checked().unwrap()).unwrap(), told);
     let spec = Spec {
         nodes: 200,
         edges: 500,
@@ -528,9 +529,9 @@ fn a_partition_file_that_changed_is_named() {
     let clients: String = (0..drawn.graph().len()).map(|v| format!("{v},{}\n", v % 3)).collect();
     let whole = format!("node,client\n{clients}");
     fs::write(&file, &whole).unwrap();
-    let mut config = drawn.config().clone();
-    (config.partition.partitioner, config.partition.file) = ("file".into(), Some(file.clone()));
-    let experiment = drawn.with_config(config).unwrap();
+    let mut config = drawn.config().clone().into_inner();
+    config.partition = config.partition.with(FromFile { file: Some(file.clone()) });
+    let experiment = drawn.with_config(config.checked().unwrap()).unwrap();
     let digest = experiment.run().unwrap().summary.digest;
 
     let named = |folder: &RunFolder| {

@@ -16,21 +16,22 @@
 use std::cmp::Reverse;
 
 use boostfgl_graph::Graph;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::louvain::{LouvainOptions, communities};
-use crate::partitioner::check_clients;
-use crate::{Error, Partitioner, Result};
+use crate::louvain::communities;
+use crate::partitioner::{check_clients, check_positive};
+use crate::{Partitioner, Result};
 
 /// Partitioner `louvain`: communities of the graph, cut and merged to K balanced clients.
 ///
 /// The clients differ in topology and, where neighbours are alike, in their classes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Louvain {
-    /// Resolution γ of the modularity; above 1 gives smaller communities.
+    /// Resolution of Louvain's modularity, above 0.
     pub resolution: f64,
-    /// Tolerance δ of the client sizes, in nodes.
+    /// Slack δ in nodes when Louvain's communities are merged to K clients.
     pub delta: usize,
 }
 
@@ -45,18 +46,18 @@ impl Partitioner for Louvain {
         "louvain"
     }
 
+    fn summary(&self) -> &'static str {
+        "Louvain communities, cut and merged to balanced clients"
+    }
+
+    fn check(&self) -> Result<()> {
+        check_positive("partition.resolution", self.resolution)
+    }
+
     fn assign(&self, graph: &Graph, clients: usize, seed: u64) -> Result<Vec<u32>> {
-        if !(self.resolution.is_finite() && self.resolution >= 0.0) {
-            let found = self.resolution.to_string();
-            return Err(Error::Setting {
-                key: "resolution",
-                expected: "a finite number, 0 or more",
-                found,
-            });
-        }
+        self.check()?;
         check_clients(graph.len(), clients)?;
-        let found =
-            communities(graph.adjacency(), &LouvainOptions { resolution: self.resolution }, seed);
+        let found = communities(graph.adjacency(), self.resolution, seed);
         cut_and_merge(&found.community, clients, self.delta)
     }
 }
@@ -167,6 +168,7 @@ const DELTA: usize = 20;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Error;
 
     fn sizes(client: &[u32], clients: usize) -> Vec<usize> {
         let mut sizes = vec![0; clients];

@@ -119,11 +119,6 @@ impl Partition {
         &self.split
     }
 
-    /// The nodes of client `k`, increasing. Time O(n).
-    pub fn nodes_of(&self, k: usize) -> Vec<u32> {
-        (0..self.len() as u32).filter(|&v| self.client_of(v as usize) == k).collect()
-    }
-
     /// How many edges run between clients and are therefore dropped. Time O(m).
     ///
     /// Counted as [`Adjacency::edges`] counts: an undirected edge once.

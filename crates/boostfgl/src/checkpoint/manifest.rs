@@ -133,7 +133,7 @@ impl Begun {
         if self.partition == partition_of(inputs) {
             return Ok(());
         }
-        let file = experiment.config().partition.file.as_ref();
+        let file = experiment.config().partition.file();
         let changed =
             file.map_or_else(|| "partition.file".to_owned(), |path| path.display().to_string());
         let reason = format!(

@@ -96,7 +96,7 @@ mod tests {
     fn config(settings: &[&str]) -> Config {
         let mut layers = Layers::new();
         settings.iter().for_each(|setting| layers.assignment(setting).unwrap());
-        layers.resolve().unwrap().0
+        layers.resolve().unwrap().0.into_inner()
     }
 
     #[test]

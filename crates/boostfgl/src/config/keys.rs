@@ -117,4 +117,29 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), count, "two keys share their last name");
     }
+
+    /// Guards the list in [`whole`]: a key that files leave out at its default has to be in it, or
+    /// `config show` would call it unset.
+    #[test]
+    fn a_key_without_a_default_is_optional_in_the_schema() {
+        let schema = schemars::schema_for!(Config);
+        for key in keys().iter().filter(|key| key.default.is_empty()) {
+            let property = property(schema.as_value(), &key.path);
+            let types = property["type"].as_array();
+            let optional = types.is_some_and(|types| types.contains(&"null".into()))
+                || property["anyOf"]
+                    .as_array()
+                    .is_some_and(|any| any.iter().any(|variant| variant["type"] == "null"));
+            assert!(optional, "{} has no default: add it to `whole`", key.path);
+        }
+    }
+
+    /// The schema of a key.
+    fn property<'a>(root: &'a Value, path: &str) -> &'a Value {
+        let mut schema = root;
+        for part in path.split('.') {
+            schema = &resolve(root, schema)["properties"][part];
+        }
+        schema
+    }
 }

@@ -1,6 +1,6 @@
 //! Layers of values, and where each value came from.
 
-use super::{Config, Key, keys, renamed, values};
+use super::{Checked, Config, Key, keys, renamed, values};
 use crate::{Data, Error, Result};
 use boostfgl_disk::{self as disk, Checksums};
 use boostfgl_report::RunFolder;
@@ -158,7 +158,7 @@ impl Layers {
     ///
     /// # Errors
     /// If a value has the wrong type or is out of range, or the dataset is unknown.
-    pub fn resolve(&self) -> Result<(Config, BTreeMap<String, Source>)> {
+    pub fn resolve(&self) -> Result<(Checked<Config>, BTreeMap<String, Source>)> {
         let named =
             self.layers.iter().rev().find_map(|(_, t)| t.get("dataset").and_then(Value::as_str));
         let name = named.unwrap_or("demo").to_owned();
@@ -191,12 +191,17 @@ impl Layers {
                     source.map_or_else(|| key.clone(), |source| format!("{key} (from {source})"));
                 Error::Config { place, reason: in_plain_words(error.into_inner().message()) }
             })?;
-        config.check().map_err(|error| located(error, &sources))?;
+        let config = config.checked().map_err(|error| located(error, &sources))?;
         self.check_shortened(&config.method)?;
         Ok((config, sources))
     }
 
-    /// Refuses a short key that the method has too: whoever chose the method may have meant either.
+    /// Whether a file, a flag or `--set` sets this key, given by its full path.
+    pub fn sets(&self, key: &str) -> bool {
+        self.layers.iter().any(|(_, table)| renamed::has(table, key))
+    }
+
+    /// Refuses a short key that the method has too, since either may be meant.
     ///
     /// # Errors
     /// Names both keys.
@@ -243,6 +248,9 @@ pub fn without_effect(config: &Config, sources: &BTreeMap<String, Source>) -> Ve
 fn located(error: Error, sources: &BTreeMap<String, Source>) -> Error {
     let (key, reason) = match &error {
         Error::Fed(boostfgl_fed::Error::Setting { key, expected, found }) => {
+            (*key, format!("expected {expected}, found {found}"))
+        }
+        Error::Partition(boostfgl_partition::Error::Setting { key, expected, found }) => {
             (*key, format!("expected {expected}, found {found}"))
         }
         Error::Config { place, reason } => (place.as_str(), reason.clone()),
@@ -481,7 +489,7 @@ mod tests {
 
     fn resolve(
         build: impl FnOnce(&mut Layers) -> Result<()>,
-    ) -> Result<(Config, BTreeMap<String, Source>)> {
+    ) -> Result<(Checked<Config>, BTreeMap<String, Source>)> {
         let mut layers = Layers::new();
         build(&mut layers)?;
         layers.resolve()

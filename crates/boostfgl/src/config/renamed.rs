@@ -78,7 +78,8 @@ fn take(table: &mut Table, path: &str) -> Option<Value> {
     }
 }
 
-fn has(table: &Table, path: &str) -> bool {
+/// Whether the table has a value under a dotted path.
+pub(super) fn has(table: &Table, path: &str) -> bool {
     match path.split_once('.') {
         None => table.contains_key(path),
         Some((head, rest)) => {

@@ -9,7 +9,9 @@
 use crate::config::SplitSource;
 use crate::{Config, Data, Experiment, Result};
 use blake3::{Hash, Hasher};
+use boostfgl_partition::FromFile;
 use boostfgl_report::Fingerprint;
+use std::path::Path;
 
 /// Everything that a cell is made from beside its configuration, as it was when somebody looked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,8 +28,8 @@ impl Inputs {
     /// # Errors
     /// If there is a partition file and it cannot be read.
     pub fn of(experiment: &Experiment) -> Result<Self> {
-        let file = experiment.config().partition.file.as_ref();
-        let digest = |path| match std::fs::read(path) {
+        let file = experiment.config().partition.file();
+        let digest = |path: &Path| match std::fs::read(path) {
             Ok(bytes) => Ok(blake3::hash(&bytes)),
             Err(source) => Err(boostfgl_report::Error::io(path, source)),
         };
@@ -50,7 +52,10 @@ pub fn of_cell(config: &Config, seed: u64, inputs: &Inputs) -> String {
     decides.seeds = vec![seed];
     // Boosts that are on by the method's own choice are the same as those that were named.
     decides.boosts = config.active_boosts().ok();
-    decides.partition.file = None;
+    // The content of the partition file is among the inputs; its path decides nothing.
+    if let Some(from_file) = decides.partition.settings_mut::<FromFile>() {
+        from_file.file = None;
+    }
     let mut hasher = Hasher::new();
     let mut part = |bytes: &[u8]| {
         hasher.update(&(bytes.len() as u64).to_le_bytes());

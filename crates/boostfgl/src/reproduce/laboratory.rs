@@ -2,7 +2,7 @@
 
 use super::{Origin, Plan, Results, Row, Variant};
 use crate::grid::{self, CellStore, GridProgress, Resources};
-use crate::{Config, Data, Error, Experiment, Grid, Layers, Result};
+use crate::{Checked, Config, Data, Error, Experiment, Grid, Layers, Result};
 use boostfgl_graph::catalogue::Lookup;
 use boostfgl_report::{Cause, NOT_RUN, OVER_BUDGET};
 use std::collections::BTreeMap;
@@ -182,7 +182,7 @@ fn configuration(
     dataset: &str,
     settings: &BTreeMap<String, toml::Value>,
     seeds: usize,
-) -> Result<Config> {
+) -> Result<Checked<Config>> {
     let mut layers = Layers::new();
     layers.set("dataset", dataset, "the plan")?;
     layers.set("seeds", (0..seeds as i64).collect::<Vec<i64>>(), "the plan")?;

@@ -4,7 +4,7 @@ use crate::args::TrainingFlags;
 use crate::output;
 use anyhow::Result;
 use boostfgl::disk::Checksums;
-use boostfgl::partition::{Description, file};
+use boostfgl::partition::{Description, PartitionConfig, Registry, file};
 use boostfgl::{Error, Experiment};
 use clap::Args;
 use std::path::PathBuf;
@@ -15,8 +15,7 @@ pub(crate) struct Partition {
     #[command(flatten)]
     training: TrainingFlags,
 
-    /// Partitioner: louvain, label-skew, random or file [default: louvain]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help = partitioner_help())]
     partitioner: Option<String>,
 
     /// Where to write the partition (seed,node,client,split); without it nothing is written
@@ -34,6 +33,12 @@ pub(crate) struct Partition {
     /// Print no progress
     #[arg(long, short)]
     quiet: bool,
+}
+
+/// The help of `--partitioner`, from the table of partitioners.
+fn partitioner_help() -> String {
+    let default = PartitionConfig::default().partitioner;
+    format!("Partitioner: {} [default: {default}]", Registry::builtin().names())
 }
 
 impl Partition {
