@@ -33,7 +33,7 @@ impl DataFlags {
     }
 }
 
-/// What a training command can be told. Flags are short for keys of the configuration.
+/// Flags of a training command: short forms of keys of the configuration.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct TrainingFlags {
     /// Dataset: a catalogue name (`boostfgl data list`), a path to your own files, or
@@ -49,7 +49,7 @@ pub(crate) struct TrainingFlags {
     pub(crate) protocol: ProtocolFlags,
 }
 
-/// What every training command can be told, whatever the data and the method.
+/// Flags of every training command, for any data and method.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ProtocolFlags {
     /// Boosts stacked on the method: all, none, or a list of node, topology, model [default: the
@@ -158,36 +158,32 @@ impl ProtocolFlags {
     }
 }
 
-/// No more seeds than anybody runs, so that a slip of the keyboard does not fill the memory.
+/// More seeds than any experiment needs: a typing error must not fill the memory.
 const MAX_SEEDS: i64 = 10_000;
 
 /// `5` is 0,1,2,3,4; `3,7` is 3 and 7; `3,` is 3 alone.
 fn parse_seeds(text: &str) -> Result<Vec<i64>> {
-    let wrong = |found: &str| {
-        let reason = format!(
-            "expected a number of seeds from 1 to {MAX_SEEDS} or a list such as 0,1,2, found \
-             `{found}`"
-        );
-        Error::usage(
-            "--seeds",
-            reason,
-            "--seeds 3 runs the seeds 0, 1 and 2; --seeds 7, runs seed 7 alone.",
-        )
-    };
-    let number = |part: &str| part.trim().parse::<u32>().map(i64::from).map_err(|_| wrong(part));
-    if !text.contains(',') {
-        let count = number(text)?;
-        return if (1..=MAX_SEEDS).contains(&count) {
-            Ok((0..count).collect())
-        } else {
-            Err(wrong(text).into())
-        };
+    if text.contains(',') {
+        let parts = text.split(',').filter(|part| !part.trim().is_empty());
+        return Ok(parts.map(parse_seed).collect::<Result<_, _>>()?);
     }
-    Ok(text
-        .split(',')
-        .filter(|part| !part.trim().is_empty())
-        .map(number)
-        .collect::<Result<_, _>>()?)
+    match parse_seed(text)? {
+        count @ 1..=MAX_SEEDS => Ok((0..count).collect()),
+        _ => Err(wrong_seeds(text).into()),
+    }
+}
+
+fn parse_seed(text: &str) -> Result<i64, Error> {
+    text.trim().parse::<u32>().map(i64::from).map_err(|_| wrong_seeds(text))
+}
+
+/// The error for a `--seeds` that is neither a number nor a list.
+fn wrong_seeds(found: &str) -> Error {
+    let reason = format!(
+        "expected a number of seeds from 1 to {MAX_SEEDS} or a list such as 0,1,2, found `{found}`"
+    );
+    let advice = "--seeds 3 runs the seeds 0, 1 and 2; --seeds 7, runs seed 7 alone.";
+    Error::usage("--seeds", reason, advice)
 }
 
 /// The diagnostics of a list such as `gsd,epr`, or all.
@@ -250,8 +246,7 @@ impl PaceFlags {
     }
 }
 
-/// More threads than any machine this runs on has cores; a system stops far more of them in its own
-/// way.
+/// More threads than any machine has cores; the system itself fails at far larger numbers.
 const MAX_THREADS: usize = 1024;
 
 /// How many threads a training command may use, and how much memory.

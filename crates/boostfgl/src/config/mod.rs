@@ -1,4 +1,4 @@
-//! One configuration: every key, its default, its meaning, and where each value came from.
+//! The configuration: every key, its default, its meaning, and the source of each value.
 //!
 //! Values come in layers, later ones winning: the program's defaults, the dataset's protocol, a
 //! TOML file, flags, `--set key=value`. Unknown keys are errors that name the nearest known one.
@@ -6,8 +6,11 @@
 
 mod changed;
 mod checked;
+mod dotted;
 mod keys;
 mod layers;
+mod lines;
+mod lookup;
 mod renamed;
 
 pub use checked::Checked;
@@ -37,8 +40,8 @@ pub struct Config {
     /// others: none).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub boosts: Option<Vec<Boost>>,
-    /// What the run is called in tables, reports and `serve`; it decides nothing else. Left out, by
-    /// what was changed.
+    /// The name of the run in tables, reports and `serve`; it has no other effect. Left out, it is
+    /// made of what was changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The seeds; each gives one run with its own partition, split and initial model.
@@ -61,18 +64,18 @@ pub struct Config {
     pub fed: Protocol,
     /// Settings of the boosts.
     pub boost: BoostConfig,
-    /// What updates have to be like to be used.
+    /// Which updates the server accepts.
     #[serde(skip_serializing_if = "screen::is_default")]
     pub screen: screen::Config,
     /// How models are combined, whatever the method.
     #[serde(skip_serializing_if = "aggregate::is_default")]
     pub aggregation: aggregate::Config,
-    /// Clients that do harm, for tests and experiments.
+    /// Simulated malicious clients, for tests and experiments.
     #[serde(skip_serializing_if = "attack::is_default")]
     pub attack: attack::Config,
-    /// Whom fairness is measured on.
+    /// The groups that fairness is measured on.
     pub groups: GroupSection,
-    /// Settings of the methods; those of other methods than the chosen one do nothing.
+    /// Settings of the methods; those of methods that are not selected have no effect.
     pub methods: MethodConfigs,
 }
 
@@ -101,7 +104,7 @@ impl Default for Config {
     }
 }
 
-/// Whether a key that came later may be left out of files, which then read as they did before.
+/// Leaves a key out of files at its default, so that files written before it existed stay the same.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
 fn is_false(value: &bool) -> bool {
     !*value
@@ -112,30 +115,8 @@ fn is_false(value: &bool) -> bool {
 #[serde(deny_unknown_fields, default)]
 pub struct DataSection {
     /// raw: as published; row-normalised: each row divided by its sum; binary: 1 where not 0.
-    pub features: FeatureScaling,
-}
-
-/// How features are scaled.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum FeatureScaling {
-    /// As published.
-    #[default]
-    Raw,
-    /// Each row divided by the sum of its absolute values.
-    RowNormalised,
-    /// 1 where not 0.
-    Binary,
-}
-
-impl From<FeatureScaling> for Scaling {
-    fn from(scaling: FeatureScaling) -> Self {
-        match scaling {
-            FeatureScaling::Raw => Self::Raw,
-            FeatureScaling::RowNormalised => Self::RowNormalised,
-            FeatureScaling::Binary => Self::Binary,
-        }
-    }
+    #[schemars(with = "String")]
+    pub features: Scaling,
 }
 
 /// How nodes are divided into training, validation and test nodes (`[split]`).
@@ -198,7 +179,7 @@ impl SplitSection {
     }
 }
 
-/// Whom fairness is measured on (`[groups]`). Groups never reach training.
+/// The groups that fairness is measured on (`[groups]`). Training never sees them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GroupSection {
@@ -223,13 +204,13 @@ impl Default for GroupSection {
     }
 }
 
-/// Whose neighbours count in a node's homophily.
+/// Which graph a node's neighbours are counted in, for its homophily.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HomophilyGraph {
-    /// The whole graph's.
+    /// The whole graph.
     Global,
-    /// The client's.
+    /// The client's graph.
     Local,
 }
 
@@ -257,7 +238,7 @@ impl Config {
     }
 
     /// The configuration as TOML: `boostfgl run --config` of it gives the same digits. Settings of
-    /// other methods are left out: they have no say.
+    /// methods that are not selected are left out, as they have no effect.
     pub fn to_toml(&self) -> String {
         // Every field is a number, a string, a list or a table, which TOML can hold.
         let mut table =
