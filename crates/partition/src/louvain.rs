@@ -44,8 +44,8 @@ impl Communities {
 /// A node without edges is a community of its own. Ties go to the community a node is already in,
 /// then to the lowest number.
 ///
-/// Time O(n + m) per sweep, a dozen sweeps or so; memory O(n) beside the graph for the first level,
-/// which is read in place, and at most the size of the graph for the others.
+/// Time O(n + m) per sweep, a dozen sweeps or so; memory O(n) for the first level, which reads the
+/// graph in place, and at most the size of the graph for the others.
 ///
 /// ```
 /// use boostfgl_graph::Adjacency;
@@ -65,10 +65,12 @@ pub fn communities(adjacency: &Adjacency, resolution: f64, seed: u64) -> Communi
         let mut moving = Moving::new(&level, resolution);
         let gain = moving.run(seed, levels as u64);
         let (found, count) = renumber(moving.communities());
+        // No node moved: a further level would be the same graph again.
         if count == level.len() {
             break;
         }
         levels += 1;
+        // A node of this level stands for a community of the original nodes.
         for c in &mut community {
             *c = found[*c as usize];
         }
@@ -188,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn resolution_sets_the_grain() {
+    fn a_higher_resolution_gives_more_communities() {
         let ring: Vec<(u32, u32)> = (0..24).map(|v| (v, (v + 1) % 24)).collect();
         let count =
             |resolution| communities(&adjacency(24, &ring, None, false), resolution, 0).count();
@@ -197,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nonsense_resolution_does_no_harm() {
+    fn a_resolution_that_is_no_number_still_gives_communities() {
         let pair = adjacency(2, &[(0, 1)], None, false);
         assert_eq!(found(&pair, f64::NAN).len(), 2);
         assert_eq!(found(&pair, f64::INFINITY).len(), 2);

@@ -118,24 +118,26 @@ fn chunks(community: &[u32], size: usize) -> Vec<Vec<u32>> {
     chunks
 }
 
-/// The round of the clients.
+/// The walk round the clients, and what each of them holds.
 struct Walk {
     /// The nodes of each client, in the order of their placing.
     held: Vec<Vec<u32>>,
-    /// The clients still on the round.
+    /// The clients still on the walk.
     open: Vec<usize>,
-    /// Where on the round we stand. A client is filled before the next one's turn, as in the public
-    /// programs.
+    /// The position in `open`. It stays at a client until that is full, as in the public programs.
     at: usize,
+    /// ⌊N/K⌋: a client that holds as many nodes leaves the walk.
     limit: usize,
+    /// A chunk must leave its client below this many nodes.
     below: usize,
 }
 
 impl Walk {
-    /// Who takes a chunk of `size` nodes.
+    /// The client that takes a chunk of `size` nodes.
     fn owner(&mut self, size: usize) -> usize {
         while self.open.len() >= 2 && self.held[self.open[self.at]].len() >= self.limit {
             self.open.remove(self.at);
+            // The client after the removed one is now at the same position.
             self.at %= self.open.len();
         }
         for _ in 0..self.open.len() {
@@ -145,6 +147,7 @@ impl Walk {
             }
             self.at = (self.at + 1) % self.open.len();
         }
+        // It fits nowhere. Of equally small clients `min_by_key` gives the first.
         (0..self.held.len()).min_by_key(|&k| self.held[k].len()).unwrap_or(0)
     }
 }

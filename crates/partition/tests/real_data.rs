@@ -1,6 +1,6 @@
 //! Louvain and the merge on real graphs, where they are found.
 //!
-//! Looked for in the folder `BOOSTFGL_DATA`, else in `shared/data` beside the checkout. A graph
+//! Looked for in the folder `BOOSTFGL_DATA`, else in `shared/data` next to the checkout. A graph
 //! that is not there is left out, and the test says so.
 
 use std::path::PathBuf;

@@ -107,13 +107,17 @@ fn has(name: &str, need: &str) -> bool {
 
 /// The first names, each shortened, and how many more there are.
 fn listed(names: &[String]) -> String {
-    let short = |name: &String| match name.char_indices().nth(40) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name.clone(),
-    };
-    let first: Vec<String> = names.iter().take(LISTED).map(short).collect();
+    let first: Vec<String> = names.iter().take(LISTED).map(|name| shortened(name)).collect();
     let more = names.len().saturating_sub(LISTED);
     if more > 0 { format!("{} and {more} more", first.join(", ")) } else { first.join(", ") }
+}
+
+/// A name of at most 40 characters.
+fn shortened(name: &str) -> String {
+    match name.char_indices().nth(40) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -150,8 +154,11 @@ mod tests {
     fn a_message_stays_short_for_any_number_of_names() {
         let names: Vec<String> =
             (0..500).map(|at| format!("{}{at}", "long_name_".repeat(20))).collect();
-        let told = of_parts(Path::new("a.npz"), Container::Npz, &names).to_string();
-        assert!(told.contains("… and 492 more; expected") && told.chars().count() < 500, "{told}");
+        let message = of_parts(Path::new("a.npz"), Container::Npz, &names).to_string();
+        assert!(
+            message.contains("… and 492 more; expected") && message.chars().count() < 500,
+            "{message}"
+        );
         assert!(npz(&[]).starts_with("a.npz: found an npz without arrays; "));
     }
 
@@ -159,9 +166,9 @@ mod tests {
     fn names_may_stand_for_any_name() {
         assert!(has("ind.cora.graph", "ind.NAME.graph") && !has("ind..graph", "ind.NAME.graph"));
         assert!(has("x_indptr", "x|x_indptr") && !has("x_", "x|x_indptr"));
-        let told = of_file(Path::new("mine/nodes.csv")).to_string();
+        let message = of_file(Path::new("mine/nodes.csv")).to_string();
         assert_eq!(
-            told,
+            message,
             "mine/nodes.csv: found one file of the format csv; expected the folder that holds it, \
              with nodes.csv, edges.csv"
         );

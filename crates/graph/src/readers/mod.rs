@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_told_with_the_nearest_format() {
+    fn an_unknown_format_is_reported_with_the_nearest_one() {
         let message = detected(&["readme.txt"]).unwrap_err().to_string();
         assert!(
             message.contains(

@@ -71,7 +71,7 @@ fn all_but_features(folder: &Path, budget: &Budget) -> Result<(Adjacency, Labels
     Ok((adjacency, labels, split.into_iter().collect()))
 }
 
-/// A table, beside the others or in `raw/`.
+/// A table, in the folder itself or in `raw/`.
 fn find(folder: &Path, name: &str) -> Option<PathBuf> {
     [folder.join(name), folder.join("raw").join(name)].into_iter().find(|path| path.is_file())
 }
@@ -270,7 +270,7 @@ mod tests {
         assert!(reason("test.csv.gz", "0\n").contains("also as train"));
     }
 
-    /// A table of edges that says itself how many there are, as one who wants to be believed would.
+    /// A table of edges next to a file that states how many there are.
     #[test]
     fn what_unpacks_out_of_proportion_is_refused() {
         let (folder, edges) = (folder("", ""), 3 << 20);
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn features_may_be_absent_if_nobody_wants_them() {
+    fn features_may_be_absent_if_they_are_not_read() {
         let folder = folder("", "");
         std::fs::remove_file(folder.path("node-feat.csv.gz")).unwrap();
         assert!(
