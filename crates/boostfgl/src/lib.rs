@@ -39,7 +39,6 @@ mod http;
 pub mod memory;
 mod process;
 mod record;
-pub mod reproduce;
 mod running;
 pub mod sources;
 

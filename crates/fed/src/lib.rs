@@ -43,7 +43,10 @@ mod training;
 mod wire;
 
 pub use aggregate::{Combination, Rule, Update};
-pub use client_rule::{ClientContext, ClientRule, Memory, Upload};
+pub use client_rule::{
+    ClientContext, ClientRule, PersonalModel, PreparationHooks, RuleState, StateContext,
+    TrainingHooks, Upload,
+};
 pub use error::{Error, Result};
 pub use federation::{Federation, Outcome, Setup};
 pub use local_data::LocalData;

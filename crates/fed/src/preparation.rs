@@ -79,8 +79,9 @@ impl<T: Real> Federation<T> {
                 return Err(Error::Interrupted { done, of: exchanges });
             }
         }
-        let adopted =
-            self.at_their_desks(&state.taking_part, |_, rule, context| rule.ready(context));
+        let adopted = self.at_their_desks(&state.taking_part, |_, rule, context| {
+            rule.finish_preparation(context)
+        });
         let adopted = state.successes(adopted);
         self.settle(&able, state)?;
         let settings = client_settings(&self.setup);
@@ -121,7 +122,7 @@ impl<T: Real> Federation<T> {
     /// All goes through the server, so that a question goes up once and down to each of the others.
     fn exchange(&mut self, number: usize, state: &mut Preparing) -> (u64, u64) {
         let asked = self.at_their_desks(&state.taking_part, |_, rule, context| {
-            let question = rule.ask(context, number)?;
+            let question = rule.question(context, number)?;
             match question.as_ref().is_none_or(Message::is_finite) {
                 true => Ok(question),
                 false => Err(context.diverged("question")),
@@ -147,7 +148,7 @@ impl<T: Real> Federation<T> {
         let forms = self.answer_forms(&questions, state);
         let heard = relay(answers, &forms, &mut questions, state, self.answer_factor());
         let done = self.at_their_desks(&state.taking_part, |k, rule, context| {
-            rule.hear(context, number, &heard[k])
+            rule.receive_answers(context, number, &heard[k])
         });
         state.successes(done);
         (

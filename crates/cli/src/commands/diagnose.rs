@@ -9,7 +9,7 @@ use anyhow::Result;
 use boostfgl::diagnose::{self, Answer, Inquiry, RecordedRun};
 use boostfgl::fairness::diagnostics::Which;
 use boostfgl::fairness::frame::MIN_GROUP;
-use boostfgl::fairness::{FrameMetric, Grouping};
+use boostfgl::fairness::{FrameMetric, Grouping, MetricRegistry};
 use boostfgl::graph::Graph;
 use boostfgl::report::{Diagnoses, DiagnosisReport, FrameTable, RunFolder};
 use boostfgl::{Checked, Config, Data, Error, Experiment, Keeping};
@@ -68,9 +68,7 @@ pub(crate) struct Diagnose {
     #[arg(long, value_name = "GROUPING")]
     by: Vec<String>,
 
-    /// What to measure on groups: accuracy, error, macro_f1, macro_f1:all, recall:CLASS (a class
-    /// that `boostfgl data show` names); may be repeated [default: accuracy]
-    #[arg(long, value_name = "NAME", requires = "by")]
+    #[arg(long, value_name = "NAME", requires = "by", help = metric_help())]
     metric: Vec<String>,
 
     /// Show groups with fewer counted nodes, but do not rank them: never worst, not in difference
@@ -114,6 +112,17 @@ pub(crate) struct Diagnose {
     quiet: bool,
 }
 
+/// The help of `--metric`, with every metric that there is.
+fn metric_help() -> String {
+    let forms: Vec<String> =
+        MetricRegistry::builtin().forms().into_iter().map(|(form, _)| form).collect();
+    format!(
+        "What to measure on groups: {} (a class that `boostfgl data show` names); may be \
+         repeated [default: accuracy]",
+        forms.join(", ")
+    )
+}
+
 impl Diagnose {
     pub(crate) fn execute(&self) -> Result<()> {
         let (wanted, inquiry) = self.inquiry()?;
@@ -141,7 +150,7 @@ impl Diagnose {
             self.metric.iter().map(|name| FrameMetric::parse(name)).collect::<Result<Vec<_>, _>>();
         let mut metrics = metrics.map_err(Error::from)?;
         if metrics.is_empty() {
-            metrics.push(FrameMetric::Accuracy);
+            metrics.push(FrameMetric::accuracy());
         }
         let inquiry = Inquiry {
             diagnostics: wanted.clone().unwrap_or_else(|| Which::ALL.to_vec()),

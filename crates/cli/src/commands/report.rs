@@ -52,10 +52,7 @@ pub(crate) struct Report {
     #[arg(long, value_name = "FORMATS", conflicts_with_all = ["figure", "open"])]
     export: Option<String>,
 
-    /// Metrics of the table of methods by datasets, with --export of a comparison: a list of
-    /// accuracy, overall_f1, hete_f1, hete_min_f1, hete_min_f1_present, or all [default:
-    /// accuracy,hete_min_f1]
-    #[arg(long, value_name = "NAMES", requires = "export")]
+    #[arg(long, value_name = "NAMES", requires = "export", help = metrics_help())]
     metrics: Option<String>,
 
     /// Show groups with fewer test nodes, but do not rank them: never the worst, in no sentence
@@ -65,6 +62,16 @@ pub(crate) struct Report {
     /// Show the page in the browser
     #[arg(long)]
     open: bool,
+}
+
+/// The help of `--metrics`, with every metric that there is.
+fn metrics_help() -> String {
+    format!(
+        "Metrics of the table of methods by datasets, with --export of a comparison: a list of \
+         {}, or all [default: {}]",
+        Metrics::known().join(", "),
+        Metrics::default().keys().join(",")
+    )
 }
 
 impl Report {
@@ -91,7 +98,7 @@ impl Report {
             .as_deref()
             .map_or(Ok(Metrics::default()), Metrics::parse)
             .map_err(Error::from)?;
-        let sources = Sources::find(&self.runs)?;
+        let sources = Sources::find(&self.runs, boostfgl_reproduce::NAMES)?;
         sources.problems.iter().for_each(|problem| output::note(problem));
         for view in &sources.views {
             view.problems

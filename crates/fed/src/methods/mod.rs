@@ -37,7 +37,7 @@ use crate::boost::{Boost, ModelBoost};
 use crate::client_rule::ClientRule;
 use crate::config::Model;
 use crate::local_data::LocalData;
-use crate::screen::{Form, Moved};
+use crate::screen::{DistanceRange, Form};
 use crate::shared_models::SharedModels;
 use crate::wire::Message;
 use crate::{Combination, Error, Result, Setup};
@@ -66,7 +66,7 @@ pub trait ServerRule<T: Real>: Send + Sync {
 
     /// From what to what each tensor of what is combined can have moved, where a message of this
     /// form shows it in place of a model. What a client says of that is then no more than a check.
-    fn moved(&self, _message: &Message<T>) -> Option<Vec<Moved>> {
+    fn moved(&self, _message: &Message<T>) -> Option<Vec<DistanceRange>> {
         None
     }
 

@@ -58,7 +58,9 @@ use self::mixture::Mixture;
 use self::server::Reconciling;
 use super::{MethodContext, MethodInfo, needs_hidden};
 use crate::boost::{Boost, TrustScope};
-use crate::client_rule::{ClientContext, ClientRule, Memory, Upload};
+use crate::client_rule::{
+    ClientContext, PersonalModel, RuleState, StateContext, TrainingHooks, Upload, default_hooks,
+};
 use crate::config::{OptimizerState, above_zero, not_negative, share, steps};
 use crate::local_data::LocalData;
 use crate::wire::Message;
@@ -343,7 +345,9 @@ impl<T: Real> Preserver<T> {
     }
 }
 
-impl<T: Real> ClientRule<T> for Preserver<T> {
+default_hooks!(Preserver<T>: PreparationHooks);
+
+impl<T: Real> TrainingHooks<T> for Preserver<T> {
     fn reach(&self) -> Reach {
         if self.config.distill > 0.0 { Reach::Everything } else { Reach::Output }
     }
@@ -450,17 +454,21 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
         }
         Ok(upload)
     }
+}
 
+impl<T: Real> PersonalModel<T> for Preserver<T> {
     fn deploy(&mut self, model: &Params<T>) -> Option<Params<T>> {
         if self.config.judge == Judge::Global { None } else { self.mixed(model) }
     }
+}
 
+impl<T: Real> RuleState<T> for Preserver<T> {
     fn visit(
         &mut self,
-        memory: &Memory<'_, T>,
+        context: &StateContext<'_, T>,
         visitor: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
-        visitor.within("history", |visitor| self.history.visit(memory.local, visitor))?;
+        visitor.within("history", |visitor| self.history.visit(context.local, visitor))?;
         if let Some(mixture) = &mut self.mixture {
             visitor.within("mixture", |visitor| mixture.visit(visitor))?;
         }

@@ -1,7 +1,7 @@
 //! Claims about what may change without doing harm.
 
 use super::{Bound, Case, Claim, nonempty};
-use crate::reproduce::Results;
+use crate::Results;
 use boostfgl_fairness::mean;
 
 pub(super) const CLAIMS: &[Claim] = &[
@@ -58,7 +58,7 @@ pub(super) const CLAIMS: &[Claim] = &[
 ];
 
 /// The varied value of a row of a one-dimensional sweep.
-fn varied(row: &crate::reproduce::Row) -> Option<f64> {
+fn varied(row: &crate::Row) -> Option<f64> {
     row.varied.values().next()?.parse().ok()
 }
 
@@ -68,7 +68,7 @@ fn means(
     results: &Results,
     sweep: &str,
     dataset: &str,
-    keep: impl Fn(&crate::reproduce::Row) -> bool,
+    keep: impl Fn(&crate::Row) -> bool,
 ) -> Vec<f64> {
     let rows = || {
         results.rows.iter().filter(|row| row.sweep == sweep && row.dataset == dataset && keep(row))

@@ -1,16 +1,18 @@
-//! The experiments of the paper: run, measured, and held against what it claims.
+//! The experiments of the BoostFGL paper: run, measured, and compared with its claims.
 //!
 //! ```text
-//! reproduce/NAME.toml ──► Plan ──► cells (kept, reused) ──► Results ──► claims ──► verdicts
+//! reproduce/NAME.toml ──► Plan ──► cells (stored, reused) ──► Results ──► claims ──► verdicts
 //!                                                              └──────► document (docs/reproduction.md)
 //! ```
 //!
 //! * [`Plan`] — what an experiment runs: datasets, methods, seeds, varied settings, diagnostics.
-//! * [`Laboratory`] — runs plans; finished cells are kept under their digests and reused by every
+//! * [`Laboratory`] — runs plans; finished cells are stored under their digests and reused by every
 //!   experiment.
 //! * [`Results`] — what was measured, small enough for a repository.
-//! * [`claims`] — what the paper says, and whether the measurements bear it out.
+//! * [`claims`] — what the paper says, and whether the measurements support it.
 //! * [`document`] — all of it as one Markdown file.
+
+#![forbid(unsafe_code)]
 
 pub mod claims;
 pub mod document;

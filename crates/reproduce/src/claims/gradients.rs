@@ -1,7 +1,7 @@
 //! Claims about gradients: label skew on the client.
 
 use super::{Bound, Case, Claim, differences, nonempty, of_method};
-use crate::reproduce::Results;
+use crate::Results;
 use boostfgl_report::RATIOS;
 
 pub(super) const CLAIMS: &[Claim] = &[

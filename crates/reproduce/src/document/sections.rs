@@ -1,20 +1,13 @@
 //! The tables of each experiment.
 
-use super::super::paper::{self, Printed};
-use super::super::{Results, Row};
 use super::robustness;
 use super::table::{Table, at, middle, numbers, spread};
+use crate::paper::{self, Printed};
+use crate::{Results, Row};
 use boostfgl_fairness::diagnostics::epr::Epr;
+use boostfgl_fairness::{HEADLINES, Headline};
 use boostfgl_report::RATIOS;
 use std::fmt::Write as _;
-
-/// The four headline metrics: key and heading.
-const METRICS: [(&str, &str); 4] = [
-    ("accuracy", "Accuracy"),
-    ("overall_f1", "Overall-F1"),
-    ("hete_f1", "Hete-F1"),
-    ("hete_min_f1", "Hete-min-F1"),
-];
 
 /// The tables of an experiment, each ending in an empty line.
 pub(super) fn of(results: &Results) -> String {
@@ -65,12 +58,12 @@ fn scores(results: &Results, printed: Option<InPaper>) -> String {
     let mut text = String::new();
     for dataset in datasets(results) {
         let mut table = Table::new(
-            std::iter::once(dataset.as_str()).chain(METRICS.map(|(_, heading)| heading)),
+            std::iter::once(dataset.as_str()).chain(HEADLINES.iter().map(|shown| shown.title)),
         );
         for method in methods(results) {
-            let cell = |(metric, _): &(&str, &str)| {
-                let ours = spread(&numbers(results, metric, is(&dataset, &method)), 1);
-                match printed.and_then(|printed| printed(metric, &method, &dataset)) {
+            let cell = |headline: &Headline| {
+                let ours = spread(&numbers(results, headline.key, is(&dataset, &method)), 1);
+                match printed.and_then(|printed| printed(headline.key, &method, &dataset)) {
                     Some(Printed { mean, .. }) => format!("{ours} [{mean:.1}]"),
                     None => ours,
                 }
@@ -79,13 +72,15 @@ fn scores(results: &Results, printed: Option<InPaper>) -> String {
             let missing = of().filter_map(|row| row.missing.as_ref());
             let mut cells = vec![method.clone()];
             match (missing.clone().count(), of().count()) {
-                (0, _) => cells.extend(METRICS.iter().map(cell)),
+                (0, _) => cells.extend(HEADLINES.iter().map(cell)),
                 (some, all) if some < all => {
                     cells[0] = format!("{method} ({} of {all} seeds)", all - some);
-                    cells.extend(METRICS.iter().map(cell));
+                    cells.extend(HEADLINES.iter().map(cell));
                 }
                 _ => {
-                    cells.extend(missing.take(1).cloned().chain(["–", "–", "–"].map(str::to_owned)))
+                    // The reason takes the place of the first metric.
+                    let empty = HEADLINES.iter().skip(1).map(|_| "–".to_owned());
+                    cells.extend(missing.take(1).cloned().chain(empty));
                 }
             }
             table.row(cells);
@@ -100,13 +95,13 @@ fn scores(results: &Results, printed: Option<InPaper>) -> String {
 fn best_rounds(results: &Results) -> String {
     let mut text = String::new();
     for dataset in datasets(results) {
-        let head = METRICS.map(|(_, heading)| heading).into_iter().chain(["Round"]);
+        let head = HEADLINES.iter().map(|headline| headline.title).chain(["Round"]);
         let mut table = Table::new(std::iter::once(dataset.as_str()).chain(head));
         for method in methods(results) {
             let found =
                 |column: &str| numbers(results, &format!("best.{column}"), is(&dataset, &method));
             if !found("accuracy").is_empty() {
-                let metrics = METRICS.iter().map(|(metric, _)| spread(&found(metric), 1));
+                let metrics = HEADLINES.iter().map(|headline| spread(&found(headline.key), 1));
                 table.row(
                     std::iter::once(method.clone())
                         .chain(metrics)

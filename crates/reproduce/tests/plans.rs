@@ -1,8 +1,8 @@
 //! Plans through the laboratory: rows, reuse, repair, documents.
 
 use boostfgl::grid::{CellStore, GridProgress, Resources};
-use boostfgl::reproduce::{Laboratory, NAMES, Origin, Plan, Ran, Results, claims, document};
 use boostfgl_graph::catalogue::Lookup;
+use boostfgl_reproduce::{Laboratory, NAMES, Origin, Plan, Ran, Results, claims, document};
 use std::num::NonZeroUsize;
 use std::path::Path;
 

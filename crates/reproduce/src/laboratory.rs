@@ -1,8 +1,8 @@
 //! Where plans are run.
 
-use super::{Origin, Plan, Results, Row, Variant};
-use crate::grid::{self, CellStore, GridProgress, Resources};
-use crate::{Checked, Config, Data, Error, Experiment, Grid, Layers, Result};
+use crate::{Origin, Plan, Results, Row, Variant};
+use boostfgl::grid::{self, CellStore, GridProgress, Resources};
+use boostfgl::{Checked, Config, Data, Error, Experiment, Grid, Layers, Result};
 use boostfgl_graph::catalogue::Lookup;
 use boostfgl_report::{Cause, NOT_RUN, OVER_BUDGET};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Claims about messages: topology confounding.
 
 use super::{Bound, Case, Claim, differences, of_method};
-use crate::reproduce::Results;
+use crate::Results;
 use boostfgl_fairness::mean;
 
 pub(super) const CLAIMS: &[Claim] = &[

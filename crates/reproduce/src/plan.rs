@@ -1,6 +1,6 @@
 //! What an experiment runs: one TOML file each under `reproduce/`.
 
-use crate::{Error, Result};
+use boostfgl::{Error, Result};
 use boostfgl_fairness::diagnostics::Which;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -89,7 +89,7 @@ macro_rules! plans {
 
         fn text(name: &str) -> Option<&'static str> {
             match name {
-                $($name => Some(include_str!(concat!("../../../../reproduce/", $name, ".toml"))),)*
+                $($name => Some(include_str!(concat!("../../../reproduce/", $name, ".toml"))),)*
                 _ => None,
             }
         }
@@ -124,7 +124,7 @@ impl Plan {
     /// If there is none; the nearest name is suggested.
     ///
     /// ```
-    /// let plan = boostfgl::reproduce::Plan::named("ablation")?;
+    /// let plan = boostfgl_reproduce::Plan::named("ablation")?;
     /// assert_eq!(plan.datasets, ["cora", "chameleon"]);
     /// # Ok::<(), boostfgl::Error>(())
     /// ```
@@ -245,7 +245,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid;
+    use boostfgl::grid;
 
     #[test]
     fn every_plan_is_whole() {
@@ -258,7 +258,7 @@ mod tests {
                 for variant in plan.variants() {
                     assert!(!variant.datasets.is_empty(), "{name}");
                     for dataset in &variant.datasets {
-                        let mut layers = crate::Layers::new();
+                        let mut layers = boostfgl::Layers::new();
                         layers.set("dataset", dataset.as_str(), "plan").unwrap();
                         for (key, value) in &variant.settings {
                             layers

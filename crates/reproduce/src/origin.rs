@@ -1,6 +1,6 @@
 //! Where results come from: the machine and the source of the program.
 
-use super::Origin;
+use crate::Origin;
 use std::path::Path;
 use std::process::Command;
 

@@ -1,6 +1,6 @@
 //! Tables in Markdown, padded so that they are as readable in a terminal as on a page.
 
-use super::super::{Results, Row};
+use crate::{Results, Row};
 use boostfgl_fairness::{mean, sample_std};
 
 /// The widest column that is padded.

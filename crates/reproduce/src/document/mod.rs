@@ -4,9 +4,9 @@ mod robustness;
 mod sections;
 mod table;
 
-use super::claims::{self, Evidence, Side, Verdict};
-use super::{NAMES, Origin, Plan, Results};
-use crate::Result;
+use crate::claims::{self, Evidence, Side, Verdict};
+use crate::{NAMES, Origin, Plan, Results};
+use boostfgl::Result;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;

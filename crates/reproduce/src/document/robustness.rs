@@ -1,7 +1,7 @@
 //! What attacks cost under each rule, and whom the rule silences.
 
-use super::super::{Results, Row};
 use super::table::{Table, middle, spread};
+use crate::{Results, Row};
 use std::fmt::Write as _;
 
 /// Per dataset, number of clients and method: points lost by rule and attack, the two metrics

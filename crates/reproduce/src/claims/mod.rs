@@ -18,7 +18,7 @@ mod messages;
 mod performance;
 mod robustness;
 
-use super::Results;
+use crate::Results;
 use boostfgl_fairness::mean;
 use boostfgl_fairness::statistics::{Certainty, Interval, holm, mean_interval, signed_rank};
 use serde::Serialize;
@@ -271,7 +271,7 @@ fn nonempty(cases: impl Iterator<Item = Case>) -> Vec<Case> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::{NAMES, Origin, Row};
+    use crate::{NAMES, Origin, Row};
 
     fn results(name: &str, rows: &[(&str, &str, u64, f64)]) -> Results {
         let row = |&(dataset, method, seed, value): &(&str, &str, u64, f64)| Row {

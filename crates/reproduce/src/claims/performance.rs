@@ -1,11 +1,8 @@
 //! Claims about how well it works, for whom, and how fast.
 
 use super::{Bound, Case, Claim, differences, nonempty};
-use crate::reproduce::Results;
-use boostfgl_fairness::mean;
-
-/// The four headline metrics.
-const METRICS: [&str; 4] = ["accuracy", "overall_f1", "hete_f1", "hete_min_f1"];
+use crate::Results;
+use boostfgl_fairness::{HEADLINES, Headline, mean};
 
 /// What table 1 shows for orientation and the paper does not compare with.
 const REFERENCES: [&str; 2] = ["isolated", "central"];
@@ -116,13 +113,14 @@ fn seeds(results: &Results, dataset: &str) -> Vec<u64> {
 /// BoostFGL minus the second best of the other methods, in every metric: above 0 it is best or
 /// second best.
 fn over_second(results: &Results) -> Vec<Case> {
-    let of = |metric: &&'static str| {
+    let of = |headline: &Headline| {
+        let metric = headline.key;
         let cases = over_other(results, metric, 1).into_iter();
         cases
             .map(|case| Case { name: format!("{metric} on {}", case.name), ..case })
             .collect::<Vec<_>>()
     };
-    METRICS.iter().flat_map(of).collect()
+    HEADLINES.iter().flat_map(of).collect()
 }
 
 /// BoostFGL minus the other method that comes at `place` by its mean over seeds, seed by seed.
@@ -155,13 +153,14 @@ fn over_other(results: &Results, metric: &str, place: usize) -> Vec<Case> {
 
 /// BoostFGL minus a variant, in every metric.
 fn without(results: &Results, variant: &str) -> Vec<Case> {
-    let of = |metric: &&'static str| {
+    let of = |headline: &Headline| {
+        let metric = headline.key;
         let cases = differences(results, ("boostfgl", metric), (variant, metric)).into_iter();
         cases
             .map(|case| Case { name: format!("{} {metric}", case.name), ..case })
             .collect::<Vec<_>>()
     };
-    METRICS.iter().flat_map(of).collect()
+    HEADLINES.iter().flat_map(of).collect()
 }
 
 /// Each method with all boosts minus without.

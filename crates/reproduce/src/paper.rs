@@ -1,9 +1,9 @@
 //! The numbers that the paper prints, beside which ours stand.
 
 /// Table 1 of the paper.
-const TABLE1: &str = include_str!("../../../../reproduce/paper/table1.csv");
+const TABLE1: &str = include_str!("../../../reproduce/paper/table1.csv");
 /// Table 2 of the paper.
-const ABLATION: &str = include_str!("../../../../reproduce/paper/ablation.csv");
+const ABLATION: &str = include_str!("../../../reproduce/paper/ablation.csv");
 
 /// A mean and a standard deviation as printed, in percent.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,7 +18,7 @@ pub struct Printed {
 /// memory) or no row.
 ///
 /// ```
-/// let printed = boostfgl::reproduce::paper::table1("overall_f1", "boostfgl", "cora").unwrap();
+/// let printed = boostfgl_reproduce::paper::table1("overall_f1", "boostfgl", "cora").unwrap();
 /// assert_eq!(printed.mean, 66.16);
 /// ```
 pub fn table1(metric: &str, method: &str, dataset: &str) -> Option<Printed> {
