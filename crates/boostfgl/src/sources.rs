@@ -96,7 +96,7 @@ impl Sources {
             self.keep(ComparisonView::read(path), |sources, comparison| {
                 sources.comparisons.push(comparison)
             })?;
-        } else if let Err(changed) = Checksums::check_own(&path.join(RunFolder::REPORT)) {
+        } else if let Err(changed) = Checksums::check_sidecar(&path.join(RunFolder::REPORT)) {
             // The report of several runs stands beside their folders.
             self.problems.push(boostfgl_report::Error::from(changed).to_string());
         }

@@ -5,7 +5,7 @@ use boostfgl::fairness::diagnostics::Which;
 use boostfgl::fed::boost::Boost;
 use boostfgl::graph::Graph;
 use boostfgl::graph::catalogue::Lookup;
-use boostfgl::{Data, Error, Experiment, Http, Layers, Pace};
+use boostfgl::{CheckpointSchedule, Data, Error, Experiment, Http, Layers};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -216,7 +216,7 @@ pub(crate) struct PaceFlags {
 }
 
 impl PaceFlags {
-    pub(crate) fn pace(&self) -> Result<Pace> {
+    pub(crate) fn pace(&self) -> Result<CheckpointSchedule> {
         if self.checkpoint_rounds == Some(0) {
             let advice = "Leave --checkpoint-rounds out to save by time alone.";
             return Err(Error::usage(
@@ -227,7 +227,7 @@ impl PaceFlags {
             .into());
         }
         let seconds = match self.checkpoint_seconds.as_deref() {
-            None => Pace::default().seconds,
+            None => CheckpointSchedule::default().seconds,
             Some("off") => f64::INFINITY,
             Some(text) => {
                 text.parse().ok().filter(|s: &f64| s.is_finite() && *s >= 0.0).ok_or_else(|| {
@@ -242,7 +242,7 @@ impl PaceFlags {
                 })?
             }
         };
-        Ok(Pace { rounds: self.checkpoint_rounds, seconds })
+        Ok(CheckpointSchedule { rounds: self.checkpoint_rounds, seconds })
     }
 }
 

@@ -255,7 +255,7 @@ impl<T: Real> Client<T> {
         if owners.len() * width > room || owners.iter().any(|&v| v as usize >= own) {
             let expected = format!("neighbours of {own} own nodes, with {width} features each");
             return Err(
-                visitor.unlike(expected, format!("{} others, and {room} numbers", owners.len()))
+                visitor.mismatch(expected, format!("{} others, and {room} numbers", owners.len()))
             );
         }
         let mut features = Matrix::zeros(owners.len(), width);

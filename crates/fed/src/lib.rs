@@ -51,7 +51,7 @@ pub use error::{Error, Result};
 pub use federation::{Federation, Outcome, Setup};
 pub use local_data::LocalData;
 pub use noise::Occasion;
-pub use observer::{ClientRecord, Inspected, Inspection, Observer, RoundRecord};
+pub use observer::{ClientRecord, Inspected, Inspection, Observer, ObserverResult, RoundRecord};
 pub use screen::{Reason, Refusal};
 pub use training::{Snapshot, Trace, Training};
 pub use wire::Message;

@@ -13,7 +13,6 @@ use crate::screen::{self, Form, Reason, Refusal};
 use crate::{Error, Message, Result, wire};
 use boostfgl_nn::Real;
 use rayon::prelude::*;
-use std::ops::ControlFlow;
 
 /// The first round: what went wrong before it is told with it.
 const FIRST: usize = 1;
@@ -73,10 +72,8 @@ impl<T: Real> Federation<T> {
             let (sent, received) = self.exchange(number, &mut state);
             (up, down) = (up + sent, down + received);
             let done = number + 1;
-            // All of them are told, also if the first of them wants no more.
-            let told = observers.iter_mut().map(|o| o.preparing(done, exchanges));
-            if told.filter(ControlFlow::is_break).count() > 0 {
-                return Err(Error::Interrupted { done, of: exchanges });
+            for observer in observers.iter_mut() {
+                observer.preparing(done, exchanges).map_err(Error::Observer)?;
             }
         }
         let adopted = self.at_their_desks(&state.taking_part, |_, rule, context| {

@@ -12,7 +12,7 @@ use boostfgl::fairness::frame::MIN_GROUP;
 use boostfgl::fairness::{FrameMetric, Grouping, MetricRegistry};
 use boostfgl::graph::Graph;
 use boostfgl::report::{Diagnoses, DiagnosisReport, FrameTable, RunFolder};
-use boostfgl::{Checked, Config, Data, Error, Experiment, Keeping};
+use boostfgl::{Checked, CheckpointOptions, Config, Data, Error, Experiment};
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -297,7 +297,10 @@ impl Diagnose {
                 .map(|out| RunFolder::create(out, self.overwrite).map_err(unusable));
             let folder = folder.transpose()?;
             // Without a folder there is nothing to save, and Ctrl-C simply ends the program.
-            let keeping = || Keeping { stop: Some(signals::stop_flag()), ..Keeping::default() };
+            let keeping = || CheckpointOptions {
+                stop: Some(signals::stop_flag()),
+                ..CheckpointOptions::default()
+            };
             diagnose::train(
                 experiment,
                 inquiry,

@@ -6,7 +6,8 @@ use boostfgl_fed::attack::Kind;
 use boostfgl_fed::boost::Boost;
 use boostfgl_fed::methods::{self, Layout, METHODS};
 use boostfgl_fed::{
-    Error, Federation, Inspection, LocalData, Observer, Outcome, Refusal, RoundRecord, Rule, Setup,
+    Error, Federation, Inspection, LocalData, Observer, ObserverResult, Outcome, Refusal,
+    RoundRecord, Rule, Setup,
 };
 use boostfgl_graph::{Features, Graph, Role, Split};
 use boostfgl_nn::backbones::BACKBONES;
@@ -362,8 +363,9 @@ impl Observer<f32> for Steps {
         }
     }
 
-    fn round(&mut self, record: &RoundRecord<'_>) {
+    fn round(&mut self, record: &RoundRecord<'_>) -> ObserverResult {
         self.refused.extend(record.refused.to_vec());
+        Ok(())
     }
 }
 
@@ -642,8 +644,9 @@ impl Observer<f32> for Watcher {
         self.stands_still.push(attacker.trained.unwrap() == attacker.received);
     }
 
-    fn round(&mut self, record: &RoundRecord<'_>) {
+    fn round(&mut self, record: &RoundRecord<'_>) -> ObserverResult {
         self.gaps.push(record.clients[ATTACKER].gap);
+        Ok(())
     }
 }
 

@@ -7,7 +7,8 @@ use boostfgl_fed::config::{Model, Optimizer, Protocol};
 use boostfgl_fed::methods::fairfgl::Judge;
 use boostfgl_fed::methods::{self, Layout, METHODS, MethodConfigs};
 use boostfgl_fed::{
-    ClientRecord, Federation, Inspection, LocalData, Observer, Outcome, RoundRecord, Setup,
+    ClientRecord, Federation, Inspection, LocalData, Observer, ObserverResult, Outcome,
+    RoundRecord, Setup,
 };
 use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
 use boostfgl_graph::groups::{Groups, HOMOPHILY_THRESHOLD, minority_classes, node_homophily};
@@ -251,7 +252,9 @@ impl Observer<f32> for Looking {
         }
     }
 
-    fn round(&mut self, _: &RoundRecord<'_>) {}
+    fn round(&mut self, _: &RoundRecord<'_>) -> ObserverResult {
+        Ok(())
+    }
 }
 
 #[test]

@@ -350,7 +350,9 @@ impl<T: Real> RuleState<T> for Personal<T> {
             visit_seen(&mut predicted, &mut edges, &mut share, visitor)?;
             if edges.len() != data.adjacency().arcs() || !(0.0..=1.0).contains(&share) {
                 let expected = format!("{} edges and a share from 0 to 1", data.adjacency().arcs());
-                return Err(visitor.unlike(expected, format!("{} edges and {share}", edges.len())));
+                return Err(
+                    visitor.mismatch(expected, format!("{} edges and {share}", edges.len()))
+                );
             }
             self.own = Some(Own::from_sight(
                 &self.config,
@@ -398,7 +400,8 @@ impl<T: Real> Own<T> {
     fn from_sight(config: &Config, data: &LocalData<T>, seed: u64, seen: Seen<T>) -> Self {
         let Seen { predicted, edges, share } = seen;
         let candidates = topology::candidates(&predicted, config.threshold, config.similarity_cap);
-        let operator = topology::operator(data.adjacency(), &edges, candidates.alike(), config.a);
+        let operator =
+            topology::operator(data.adjacency(), &edges, candidates.relation(), config.a);
         let smooth = Smoothing::new(data.inputs(), operator, config.steps);
         let nodes = (0..data.len() as u32).collect();
         let sight = Sight {

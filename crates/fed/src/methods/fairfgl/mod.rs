@@ -67,7 +67,7 @@ use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_nn::backbones::Extra;
 use boostfgl_nn::{
-    Matrix, Moved, Params, Reach, Real, StateVisitor, extra_losses, moved_most, softmax_rows,
+    Matrix, Params, Reach, Real, StateVisitor, TopChanges, extra_losses, softmax_rows, top_changes,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -333,8 +333,8 @@ impl<T: Real> Preserver<T> {
 
     /// The entries that go up in place of the model, and the norms that they no longer show.
     fn sparse(&self, context: &ClientContext<'_, T>, local: &Params<T>) -> Upload<T> {
-        let Moved { entries, distances: moved } =
-            moved_most(local, context.start(), upload::kept(self.config.keep, local.count()));
+        let TopChanges { entries, distances: moved } =
+            top_changes(local, context.start(), upload::kept(self.config.keep, local.count()));
         let numbers = match self.norms {
             None => Vec::new(),
             Some(TrustScope::Model) => vec![libm::sqrt(moved.iter().map(|d| d * d).sum())],
@@ -379,7 +379,7 @@ impl<T: Real> TrainingHooks<T> for Preserver<T> {
             mixture.mix(
                 history,
                 model,
-                self.mixed.get_or_insert_with(|| model.room(context.pool())),
+                self.mixed.get_or_insert_with(|| model.same_shape(context.pool())),
             );
         }
     }

@@ -280,7 +280,7 @@ impl<T: Real> ServerRule<T> for Reconciling<T> {
             .try_for_each(|(k, classes)| visitor.visit(&k.to_string(), classes))?;
         match self.majorities.iter().flatten().find(|class| **class >= self.classes) {
             Some(class) => {
-                Err(visitor.unlike(format!("classes below {}", self.classes), class.to_string()))
+                Err(visitor.mismatch(format!("classes below {}", self.classes), class.to_string()))
             }
             None => Ok(()),
         }

@@ -114,7 +114,7 @@ impl<T: Real> ServerRule<T> for Sharing<T> {
         match self.counts.iter().find(|counts| !counts.is_empty() && counts.len() != classes) {
             Some(counts) => {
                 Err(visitor
-                    .unlike(format!("counts of {classes} classes"), counts.len().to_string()))
+                    .mismatch(format!("counts of {classes} classes"), counts.len().to_string()))
             }
             None => Ok(()),
         }

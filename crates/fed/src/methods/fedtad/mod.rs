@@ -277,10 +277,8 @@ impl<T: Real> ServerRule<T> for Distilling<T> {
         known.into_iter().try_for_each(|(k, of)| visitor.option(&k.to_string(), of, Vec::new))?;
         let classes = self.classes;
         match self.reliability.iter().flatten().find(|of| of.len() != classes) {
-            Some(of) => {
-                Err(visitor
-                    .unlike(format!("reliabilities of {classes} classes"), of.len().to_string()))
-            }
+            Some(of) => Err(visitor
+                .mismatch(format!("reliabilities of {classes} classes"), of.len().to_string())),
             None => Ok(()),
         }
     }
