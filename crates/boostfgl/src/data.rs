@@ -89,7 +89,7 @@ impl Data {
         match self {
             Self::Generated(preset) => {
                 let mut phase = |phase: &str, share: f64| {
-                    progress(&format!("generating {}: {phase}", preset.name), share)
+                    progress(&format!("generating {}: {phase}", preset.name), share);
                 };
                 Ok(generator::generate(preset.name, &preset.spec, preset.seed, &mut phase)?)
             }

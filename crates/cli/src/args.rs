@@ -27,7 +27,7 @@ impl DataFlags {
         let data = Data::named(name)?;
         let mut phases = crate::progress::Phases::new(quiet);
         let graph = data.load(&self.lookup(), Some(&Http::default()), &mut |phase, share| {
-            phases.tell(phase, share)
+            phases.tell(phase, share);
         })?;
         Ok((data, graph))
     }

@@ -355,7 +355,7 @@ fn checksums_of_the_published_files_match() {
     for dataset in DATASETS {
         match lookup.locate(dataset) {
             Ok(located) => {
-                assert!(located.check().is_ok(), "{}: {:?}", dataset.name, located.check())
+                assert!(located.check().is_ok(), "{}: {:?}", dataset.name, located.check());
             }
             Err(_) => eprintln!("left out: {} is not in {}", dataset.name, folder.display()),
         }
