@@ -12,10 +12,10 @@ use boostfgl::{Data, Layers, grid};
 use clap::{ArgMatches, Command, CommandFactory as _};
 use std::collections::BTreeSet;
 
-/// What stands for the reader's own data.
+/// The placeholder for the reader's own data.
 const OWN_DATA: &str = "my-folder";
 
-/// The words of a command as a shell makes them, up to a comment or a redirection.
+/// The words of a command as a shell splits them, up to a comment or a redirection.
 fn words(line: &str) -> Vec<String> {
     let line = line.replace("$(openssl rand -hex 16)", "0123456789abcdef0123456789abcdef");
     let mut words = Vec::new();
@@ -41,7 +41,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// What the parser makes of a command line.
+/// The parsed command line.
 fn parsed(words: &[String]) -> ArgMatches {
     let matches = Program::command().try_get_matches_from(words);
     matches.unwrap_or_else(|error| panic!("{}\n{error}", words.join(" ")))
@@ -101,7 +101,7 @@ fn examples(command: &mut Command, found: &mut Vec<String>) {
     let lines = help.lines().skip_while(|line| line.trim() != "Examples:").skip(1);
     let indented = lines.take_while(|line| line.starts_with("  "));
     let typed = indented.map(str::trim).filter(|line| line.starts_with("boostfgl"));
-    // What it is for stands after two spaces or more.
+    // The explanation follows after two or more spaces.
     found.extend(typed.map(|line| line.split("  ").next().unwrap_or(line).to_owned()));
     command.get_subcommands_mut().for_each(|below| examples(below, found));
 }
@@ -127,8 +127,8 @@ fn console(text: &str) -> Vec<String> {
         let block = block.split("```").next().unwrap_or_default().replace("\\\n", " ");
         let transcript = block.contains("$ boostfgl");
         for line in block.lines() {
-            let told = line.trim().strip_prefix("to go on: ");
-            let typed = if transcript { line.strip_prefix("$ ").or(told) } else { Some(line) };
+            let hint = line.trim().strip_prefix("to continue: ");
+            let typed = if transcript { line.strip_prefix("$ ").or(hint) } else { Some(line) };
             let typed = typed.map(|line| line.replacen("cargo run --release --", "boostfgl", 1));
             let typed = typed.map(|line| line.replacen("cargo run --release", "boostfgl", 1));
             commands
@@ -138,8 +138,7 @@ fn console(text: &str) -> Vec<String> {
     commands
 }
 
-/// What a command reads of what others wrote, and the folders that it makes, where its settings are
-/// those of its data.
+/// The run folders that a command reads and those that it creates with default settings.
 fn reads_and_makes(matches: &ArgMatches) -> (Vec<String>, Vec<String>) {
     let Some((command, matches)) = matches.subcommand() else {
         return reads_and_makes(&parsed(&words("boostfgl run")));
@@ -171,7 +170,7 @@ fn reads_and_makes(matches: &ArgMatches) -> (Vec<String>, Vec<String>) {
 
 const README: &str = include_str!("../../../README.md");
 
-/// Whoever types what stands there, in that order, has every folder that a command reads.
+/// A reader who types the commands in their order has every folder that a later one reads.
 #[test]
 fn the_commands_of_the_readme_work_in_their_order() {
     let commands = console(README);
@@ -194,8 +193,8 @@ fn the_commands_of_the_readme_work_in_their_order() {
     assert!(install < first, "how `boostfgl` gets onto PATH stands before it is used");
 }
 
-/// Commands inside sentences, where they are whole: a word in capitals or with brackets stands for
-/// something.
+/// Commands inside sentences, if they are complete: a word in capitals or with brackets is a
+/// placeholder.
 #[test]
 fn commands_in_the_sentences_of_the_readme_are_understood() {
     let spans = README.split('`').skip(1).step_by(2).filter(|span| span.starts_with("boostfgl "));

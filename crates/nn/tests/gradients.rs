@@ -1,6 +1,6 @@
 //! Every gradient against central finite differences, in f64.
 
-use boostfgl_graph::{Adjacency, Features, Graph, Labels, SparseRows, Stream};
+use boostfgl_graph::{Graph, Stream};
 use boostfgl_nn::backbones::{
     Architecture, BACKBONES, Backbone, Extra, Pass, Supervised, build, gradients,
 };
@@ -8,6 +8,7 @@ use boostfgl_nn::{
     Dropout, Inputs, Matrix, Params, Pool, Reach, Reduction, Tape, TensorShape, Var, View,
     WeightedLoss,
 };
+use boostfgl_testkit::RandomGraph;
 use proptest::prelude::*;
 
 const NODES: usize = 11;
@@ -15,25 +16,16 @@ const WIDTH: usize = 6;
 const CLASSES: usize = 3;
 
 fn graph(seed: u64, sparse: bool, weighted: bool, directed: bool) -> Graph {
-    let mut stream = Stream::new(seed, "gradient test", &[]);
-    let edges: Vec<(u32, u32)> =
-        (0..18).map(|_| (stream.below(NODES) as u32, stream.below(NODES) as u32)).collect();
-    let weights: Vec<f32> = edges.iter().map(|_| 0.5 + stream.unit() as f32).collect();
-    let (adjacency, _) =
-        Adjacency::from_edges(NODES, &edges, weighted.then_some(&weights[..]), directed).unwrap();
-    let values: Vec<f32> = (0..NODES * WIDTH)
-        .map(|_| if sparse && stream.unit() < 0.6 { 0.0 } else { stream.normal() as f32 })
-        .collect();
-    let features = if sparse {
-        let offsets: Vec<usize> = (0..=NODES).map(|v| v * WIDTH).collect();
-        let columns: Vec<u32> = (0..NODES * WIDTH).map(|i| (i % WIDTH) as u32).collect();
-        Features::Sparse(SparseRows::new(WIDTH, &offsets, &columns, &values).unwrap())
-    } else {
-        Features::dense(NODES, WIDTH, values).unwrap()
+    let graph = RandomGraph {
+        nodes: NODES,
+        pairs: 18,
+        width: WIDTH,
+        classes: CLASSES,
+        sparse,
+        weighted,
+        directed,
     };
-    let labels: Vec<i64> = (0..NODES).map(|_| stream.below(CLASSES) as i64).collect();
-    Graph::new("random", adjacency, features, Labels::from_integers(&labels, CLASSES).unwrap())
-        .unwrap()
+    graph.draw(&mut Stream::new(seed, "gradient test", &[]))
 }
 
 /// Parameters whose biases are not 0: a node without features would sit exactly on the kink of

@@ -1,10 +1,11 @@
 //! Noise on messages: its distribution, its independence of views and threads, and its gradients.
 
-use boostfgl_graph::{Adjacency, Features, Graph, Labels, SparseRows, Stream};
+use boostfgl_graph::{Graph, Stream};
 use boostfgl_nn::backbones::{Architecture, BACKBONES, Backbone, Extra, Pass, Supervised, build};
 use boostfgl_nn::{
     Dropout, Inputs, Matrix, MessageNoise, Params, Pool, Reach, Real, Reduction, View, WeightedLoss,
 };
+use boostfgl_testkit::RandomGraph;
 
 const NODES: usize = 24;
 const WIDTH: usize = 6;
@@ -14,23 +15,16 @@ const SPARSE: bool = true;
 
 /// A random graph with dense or sparse features.
 fn graph(nodes: usize, sparse: bool) -> Graph {
-    let mut stream = Stream::new(5, "noisy graph", &[]);
-    let edges: Vec<_> =
-        (0..2 * nodes).map(|_| (stream.below(nodes) as u32, stream.below(nodes) as u32)).collect();
-    let (adjacency, _) = Adjacency::from_edges(nodes, &edges, None, false).unwrap();
-    let values: Vec<f32> = (0..nodes * WIDTH)
-        .map(|_| if sparse && stream.unit() < 0.6 { 0.0 } else { stream.normal() as f32 })
-        .collect();
-    let features = if sparse {
-        let offsets: Vec<usize> = (0..=nodes).map(|v| v * WIDTH).collect();
-        let columns: Vec<u32> = (0..nodes * WIDTH).map(|i| (i % WIDTH) as u32).collect();
-        Features::Sparse(SparseRows::new(WIDTH, &offsets, &columns, &values).unwrap())
-    } else {
-        Features::dense(nodes, WIDTH, values).unwrap()
+    let graph = RandomGraph {
+        nodes,
+        pairs: 2 * nodes,
+        width: WIDTH,
+        classes: CLASSES,
+        sparse,
+        weighted: false,
+        directed: false,
     };
-    let labels: Vec<i64> = (0..nodes).map(|_| stream.below(CLASSES) as i64).collect();
-    Graph::new("random", adjacency, features, Labels::from_integers(&labels, CLASSES).unwrap())
-        .unwrap()
+    graph.draw(&mut Stream::new(5, "noisy graph", &[]))
 }
 
 /// Names of the networks that pass messages.

@@ -133,8 +133,8 @@ impl Error {
             }
             Self::Unknown { .. } => "Name one or more of them, with commas between.",
             Self::NotBuiltIn { .. } => {
-                "Choose another format, or build with the crate's feature of that name; the \
-                 program boostfgl has it."
+                "Choose another format, or build the program with its default features: cargo \
+                 install --path crates/cli."
             }
             Self::Picture { .. } => "Choose another width, or take the picture as SVG.",
         }

@@ -180,8 +180,10 @@ fn what_was_not_recorded_is_named_and_found_by_replay() {
     let before = place.snapshot();
     let done = place.ok("diagnose a --diagnostics gsd,dr,khop --replay");
     let digest = place.json("a/summary.json")["digest"].as_str().unwrap().to_owned();
-    let last =
-        format!("Trained again with digest {}, as in a; the folder is as it was\n", &digest[..12]);
+    let last = format!(
+        "Trained again with digest {}, as in a; the folder was not changed\n",
+        &digest[..12]
+    );
     assert!(done.stdout.ends_with(&last) && done.stdout.contains("(dilution)"), "{}", done.stdout);
     let json = document(&place.ok("diagnose a --diagnostics all --replay --json --quiet"));
     assert_eq!(
@@ -282,7 +284,7 @@ fn data_that_changed_since_are_named_by_both_fingerprints() {
                 "{said}"
             );
             assert!(
-                said.contains(&format!("(other {part})")) && said.contains("Put the data back"),
+                said.contains(&format!("(other {part})")) && said.contains("Restore the data"),
                 "{said}"
             );
         }
@@ -313,7 +315,7 @@ fn data_that_changed_since_are_named_by_both_fingerprints() {
     );
     std::fs::remove_dir_all(place.path("mine")).unwrap();
     let done = place.ok("diagnose a");
-    assert!(done.stderr.contains("whether the data have changed is not known"), "{}", done.stderr);
+    assert!(done.stderr.contains("cannot check whether the data have changed"), "{}", done.stderr);
 }
 
 /// Earlier versions wrote no fingerprint.

@@ -39,7 +39,7 @@ pub(super) enum Weighing {
     Equal,
 }
 
-/// One global model, the weighted mean of the round's updates.
+/// One global model, the weighted mean of the round's models.
 pub(super) struct Averaging<T> {
     pub(super) global: Params<T>,
     weighing: Weighing,

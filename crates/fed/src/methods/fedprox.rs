@@ -1,8 +1,8 @@
-//! FedProx (Li et al., MLSys 2020): local training that does not stray from the global model.
+//! FedProx (Li et al., MLSys 2020): a proximal term keeps local training near the global model.
 //!
 //! Local objective CE + (μ/2)‖θ − θ_g‖², so that every gradient gets μ(θ − θ_g); everything else is
-//! FedAvg. At the first step of a round θ = θ_g and the term is 0: with one full-batch epoch a
-//! round FedProx *is* FedAvg, whatever μ.
+//! FedAvg. At the first step of a round θ = θ_g and the term is 0: with one full-batch epoch per
+//! round FedProx *is* FedAvg, for every μ.
 
 use super::{MethodContext, MethodInfo};
 use crate::Result;
@@ -53,7 +53,7 @@ pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, _: &LocalData<T>) 
     Proximal { mu: T::of(context.setup.methods.fedprox.mu) }
 }
 
-/// A client that is drawn back to where it started.
+/// A client whose gradients pull it back to the received model.
 pub(super) struct Proximal<T> {
     mu: T,
 }
@@ -67,16 +67,17 @@ impl<T: Real> TrainingHooks<T> for Proximal<T> {
         model: &Params<T>,
         gradients: &mut [Matrix<T>],
     ) {
+        // Adding 0 could still turn −0 into +0, and μ = 0 must give FedAvg bit for bit.
         if self.mu == T::ZERO {
             return;
         }
         let pairs = model.tensors().iter().zip(context.start().tensors());
         for (gradient, (now, start)) in gradients.iter_mut().zip(pairs) {
-            let context = now.data().iter().zip(start.data());
+            let numbers = now.data().iter().zip(start.data());
             gradient
                 .data_mut()
                 .iter_mut()
-                .zip(context)
+                .zip(numbers)
                 .for_each(|(g, (now, start))| *g += self.mu * (*now - *start));
         }
     }

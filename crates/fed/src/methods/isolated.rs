@@ -1,4 +1,4 @@
-//! Isolated: every client trains alone. The floor that federation has to beat.
+//! Isolated: every client trains alone. The baseline that federation has to beat.
 
 use super::{EvaluatedModel, MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::Result;
@@ -28,8 +28,8 @@ pub(super) fn nothing_is_combined(boost: Boost) -> Option<&'static str> {
         .then_some("trust weighs the models that a server combines, and here nothing is combined")
 }
 
-pub(super) fn server<T: Real>(_: &MethodContext<'_, T>) -> Nobody {
-    Nobody
+pub(super) fn server<T: Real>(_: &MethodContext<'_, T>) -> NoServer {
+    NoServer
 }
 
 pub(super) fn client<T: Real>(_: &MethodContext<'_, T>, _: &LocalData<T>) -> Silent {
@@ -37,9 +37,9 @@ pub(super) fn client<T: Real>(_: &MethodContext<'_, T>, _: &LocalData<T>) -> Sil
 }
 
 /// No server: clients keep their models.
-pub(super) struct Nobody;
+pub(super) struct NoServer;
 
-impl<T: Real> ServerRule<T> for Nobody {
+impl<T: Real> ServerRule<T> for NoServer {
     fn start(&self, _: usize) -> Option<&Params<T>> {
         None
     }

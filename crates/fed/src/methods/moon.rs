@@ -1,5 +1,5 @@
-//! MOON (Li, He and Song, CVPR 2021): local training that stays near the global model's
-//! representation and moves away from the client's own last one.
+//! MOON (Li, He and Song, CVPR 2021): a contrastive loss pulls the representation towards the global
+//! model's and away from that of the client's previous model.
 //!
 //! Local objective CE + μ·L_con with, for every node, z under the model in training, z_g under the
 //! received model and z_p under the model this client last trained, both frozen and without
@@ -11,7 +11,7 @@
 //! dropout z = z_g at the only step, so that only the repulsion acts: MOON is then near FedAvg by
 //! construction.
 //!
-//! The previous *model* is kept, not its embedding: under topology boosting the propagation changes
+//! The previous *model* is stored, not its embedding: under topology boosting the propagation changes
 //! every round, and all three representations must be made with the same one.
 
 use super::{MethodContext, MethodInfo, needs_hidden};
@@ -93,7 +93,7 @@ pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, _: &LocalData<T>) 
     Contrast { config: context.setup.methods.moon.clone(), previous: None, frozen: None }
 }
 
-/// A client that remembers the model it last trained.
+/// A client that stores the model it last trained.
 pub(super) struct Contrast<T> {
     config: Config,
     previous: Option<Params<T>>,

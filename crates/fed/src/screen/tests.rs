@@ -237,7 +237,7 @@ fn assert_replays_are_detected(message: &dyn Fn(f64) -> Message<f64>, form: &dyn
     let mut alone = |round: usize, given: f64, sent: f64, norm: f64| {
         let (given, sent) = (message(given), message(sent));
         let unused = model(0.0);
-        let one = Envelope { model: None, norm, ..envelope(0, round, &unused, &sent) };
+        let update = Envelope { model: None, norm, ..envelope(0, round, &unused, &sent) };
         let expected = Expected {
             round,
             shapes: &[],
@@ -247,7 +247,7 @@ fn assert_replays_are_detected(message: &dyn Fn(f64) -> Message<f64>, form: &dyn
             moved: &|_| None,
             summaries: false,
         };
-        screen.examine(&[one], &expected)[0].as_ref().map_or("used", Reason::kind)
+        screen.examine(&[update], &expected)[0].as_ref().map_or("used", Reason::kind)
     };
     assert_eq!(alone(1, 0.1, 1.0, 0.5), "used");
     assert_eq!(
@@ -267,12 +267,12 @@ fn long_updates_are_refused_as_models_tensors_or_entries() {
     let verdict = |content: &dyn Fn(f64) -> Message<f64>, form: &dyn Fn() -> Form| {
         let (messages, unused) = ([1.0, 2.0, 3.0, 4.0].map(content), model(0.0));
         let norms = [1.0, 2.0, 3.0, 31.0];
-        let one = |(k, message)| Envelope {
+        let update_of = |(k, message)| Envelope {
             model: None,
             norm: norms[k],
             ..envelope(k, 1, &unused, message)
         };
-        let arrived: Vec<_> = messages.iter().enumerate().map(one).collect();
+        let arrived: Vec<_> = messages.iter().enumerate().map(update_of).collect();
         let expected = Expected {
             round: 1,
             shapes: &[],
@@ -328,7 +328,7 @@ fn a_claimed_distance_must_be_the_one_that_the_message_shows() {
     let verdict = |norms: &[f64]| {
         let (message, unused) = (Message::default(), model(0.0));
         let norm = norms.iter().map(|x| x * x).sum::<f64>().sqrt();
-        let one = Envelope {
+        let update = Envelope {
             model: None,
             norm,
             tensor_norms: norms,
@@ -345,7 +345,7 @@ fn a_claimed_distance_must_be_the_one_that_the_message_shows() {
             },
             summaries: false,
         };
-        fresh().examine(&[one], &expected)[0].as_ref().map(ToString::to_string)
+        fresh().examine(&[update], &expected)[0].as_ref().map(ToString::to_string)
     };
     assert_eq!([verdict(&[3.0, 4.0]), verdict(&[3.000_001, 5.0])], [None, None]);
     let reason = "expected an update that moved by 3.000e0 to 3.000e0, found a claimed distance of \
@@ -513,19 +513,28 @@ fn forms_are_checked_even_when_screening_is_off() {
     let wide = Params::from_tensors(&[TensorShape::bias("b", 2)], vec![Matrix::zeros(1, 2)]);
     let (long, wrong) = (model(1e9), Message::numbers(vec![0.5; 2]));
     let mut off = Screen::new(&Config { enabled: false, ..Config::default() }, SIZES.len());
-    let mut one =
+    let mut verdict_on =
         |change: &dyn Fn(&mut Envelope<'_, f64>), sent: &Params<f64>, message: &Message<f64>| {
             let mut envelope = envelope(0, 1, sent, message);
             change(&mut envelope);
             verdicts_on(&mut off, 1, &start, &[envelope])[0]
         };
-    assert_eq!([one(&|_| {}, &broken, &message), one(&|_| {}, &long, &message)], ["used"; 2]);
     assert_eq!(
-        [one(&|e| e.size = -1.0, &sent, &message), one(&|e| e.norm = f64::NAN, &sent, &message)],
+        [verdict_on(&|_| {}, &broken, &message), verdict_on(&|_| {}, &long, &message)],
         ["used"; 2]
     );
-    assert_eq!([one(&|_| {}, &wide, &message), one(&|_| {}, &sent, &wrong)], ["shape", "message"]);
-    assert_eq!(one(&|e| e.round = 2, &sent, &message), "wrong-round");
+    assert_eq!(
+        [
+            verdict_on(&|e| e.size = -1.0, &sent, &message),
+            verdict_on(&|e| e.norm = f64::NAN, &sent, &message)
+        ],
+        ["used"; 2]
+    );
+    assert_eq!(
+        [verdict_on(&|_| {}, &wide, &message), verdict_on(&|_| {}, &sent, &wrong)],
+        ["shape", "message"]
+    );
+    assert_eq!(verdict_on(&|e| e.round = 2, &sent, &message), "wrong-round");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use boostfgl_fairness::diagnostics::trust::Trust;
 use boostfgl_fairness::diagnostics::{Diagnosis, Diagnostician, Settings, Subject, Which};
 use boostfgl_fed::boost::{Boost, BoostConfig};
 use boostfgl_fed::config::{Model, Optimizer, Protocol};
-use boostfgl_fed::methods::fairfgl::Judge;
+use boostfgl_fed::methods::fairfgl::EvaluatedWeights;
 use boostfgl_fed::methods::{self, Layout, METHODS, MethodConfigs};
 use boostfgl_fed::{
     ClientRecord, Federation, Inspection, LocalData, Observer, ObserverResult, Outcome,
@@ -190,7 +190,7 @@ fn every_method_can_be_watched() {
         federated.map(|method| setup(method.name, method.boosts, 1.0)).collect();
     setups.iter_mut().for_each(|setup| setup.methods = short());
     let mut mixture = setups.iter().find(|setup| setup.method.name == "fairfgl").unwrap().clone();
-    mixture.methods.fairfgl.judge = Judge::Mixture;
+    mixture.methods.fairfgl.judge = EvaluatedWeights::Mixture;
     setups.push(mixture);
     for (setup, participation) in setups.iter().flat_map(|setup| [(setup, 1.0), (setup, 0.5)]) {
         let mut setup = setup.clone();

@@ -1,5 +1,5 @@
-//! The graph that a client learns to mend: its own with some nodes hidden, whose true neighbours it
-//! therefore knows.
+//! The graph that a client learns to mend: its own without some hidden nodes, which give the true
+//! missing neighbours.
 
 use crate::client_rule::positions;
 use crate::local_data::LocalData;
@@ -11,22 +11,22 @@ use boostfgl_nn::{Real, RowMean, View};
 /// `kept`.
 #[derive(Debug)]
 pub(super) struct Impaired<T> {
-    /// The nodes of the client's graph that remain, increasing.
+    /// The remaining nodes of the client's graph, increasing.
     pub(super) kept: Vec<u32>,
     pub(super) adjacency: Adjacency,
     /// D̃⁻¹(Ā + I).
     pub(super) mean: RowMean<T>,
-    /// X of the nodes that remain.
+    /// X of the remaining nodes.
     pub(super) features: View<T>,
     /// The training nodes, all of which remain, increasing.
     pub(super) training: Vec<u32>,
     /// The hidden neighbours of each training node, as nodes of the client's graph, increasing.
     pub(super) missing: Vec<Vec<u32>>,
-    /// How many of them, p, generated neighbours are compared with.
+    /// The largest number p of them that generated neighbours are compared with.
     pub(super) most: usize,
     /// Whether a generated neighbour of a node can reach a training node by the classifier's two
-    /// hops: a training node or a neighbour of one. Features of others would change neither the
-    /// loss nor a gradient.
+    /// hops: whether the node is a training node or a neighbour of one. Features of other nodes
+    /// would change neither the loss nor a gradient.
     pub(super) reached: Vec<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! The server's side: means of modules and of class proxies. It never sees a GNN.
+//! The server's side: means of modules and of class proxies. It never receives a GNN.
 
 use super::modules::shapes;
 use crate::Result;
@@ -15,9 +15,9 @@ const SPACING: f64 = 0.01;
 
 /// What clients share: encoder, head 1, head 2 and one proxy per class.
 pub(in crate::methods) struct Sharing<T> {
-    /// Six tensors of the modules, then S (C × s): what clients are told.
+    /// Six tensors of the modules, then S (C × s): the message to all clients.
     shared: Message<T>,
-    /// Training nodes per class of each client, once it has said them.
+    /// Training nodes per class of each client, once it has sent them.
     counts: Vec<Vec<f64>>,
 }
 
@@ -34,7 +34,7 @@ impl<T: Real> Sharing<T> {
     }
 
     /// S_c ← Σₖ ρ_{k,c} τₖ S_{k,c} / Σⱼ ρ_{j,c} τⱼ over the participants that have the class;
-    /// without any it stays.
+    /// without any, S_c does not change.
     fn combine_proxies(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<()> {
         let Some(proxies) = self.shared.tensors.last_mut() else {
             unreachable!("class proxies are always shared")
@@ -45,14 +45,14 @@ impl<T: Real> Sharing<T> {
             if having.is_empty() {
                 continue;
             }
-            // Trust is in the modules as a whole: the mean of local proxies has no start that it
-            // moved from.
+            // Local proxies have no common start, and so no norm of their own: trust comes from the
+            // norm of the modules as a whole.
             let norms: Vec<[f64; 1]> = having.iter().map(|u| [u.norm]).collect();
-            let judged =
+            let trusted =
                 having.iter().zip(&norms).map(|(u, norm)| Update { tensor_norms: norm, ..**u });
             let shares: Vec<f64> =
                 having.iter().map(|u| share(&self.counts[u.client], class)).collect();
-            let combination = Combination::new(&judged.collect::<Vec<_>>(), &shares, round.boost)?;
+            let combination = Combination::new(&trusted.collect::<Vec<_>>(), &shares, round.boost)?;
             let parts: Vec<&[T]> = having.iter().map(|u| means(u).row(class)).collect();
             weighted_sum(&parts, combination.weights(0), proxies.row_mut(class));
         }
@@ -198,7 +198,7 @@ mod tests {
     }
 
     /// By hand: modules by labelled nodes 4 and 12, class 0 by shares 1/2 and 1/4, class 1 by
-    /// client 0 alone, class 2 by nobody before the second client.
+    /// client 0 alone, class 2 by neither before the second client takes part.
     #[test]
     fn modules_are_weighed_by_labelled_nodes_and_proxies_by_class_shares() {
         let mut server = server(2);
@@ -207,7 +207,11 @@ mod tests {
             message(5.0, [6.0, 3.0, 0.0, 0.0, 0.3, 0.4], [3.0, 0.0, 9.0]),
         ];
         aggregate(&mut server, &messages[..1], &[0.0, 0.0], None);
-        assert_eq!(server.shared.tensors[1].row(2), [9.0, 9.0], "a class that nobody has stays");
+        assert_eq!(
+            server.shared.tensors[1].row(2),
+            [9.0, 9.0],
+            "a class that no participant has does not change"
+        );
         aggregate(&mut server, &messages, &[0.0, 0.0], None);
         assert_eq!(server.shared.tensors[0].to_vec(), [4.0]);
         let proxies = &server.shared.tensors[1];
@@ -216,14 +220,14 @@ mod tests {
         assert_eq!(proxies.row(2), [0.3, 0.4]);
     }
 
-    /// Counts are said once; later messages do without.
+    /// Later messages have no counts.
     #[test]
-    fn counts_are_remembered() {
+    fn counts_that_are_sent_once_are_stored() {
         let (mut once, mut again) = (server(2), server(2));
-        let messages = |say: bool| {
+        let messages = |with_counts: bool| {
             let mut messages =
                 [message(1.0, [1.0; 6], [2.0, 2.0, 0.0]), message(5.0, [2.0; 6], [3.0, 0.0, 9.0])];
-            if !say {
+            if !with_counts {
                 messages.iter_mut().for_each(|m| m.numbers.clear());
             }
             messages
