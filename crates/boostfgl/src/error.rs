@@ -1,4 +1,4 @@
-//! Everything that can go wrong, from a misspelt key to a full disk.
+//! The errors of the library.
 
 use std::borrow::Cow;
 
@@ -37,7 +37,7 @@ pub enum Error {
         reason: String,
     },
 
-    /// A command asks for what cannot be done.
+    /// A command asks for something impossible.
     #[error("{place}: {reason}")]
     Usage {
         /// The flag, the file or the dataset.
@@ -70,7 +70,7 @@ pub enum Error {
         found: String,
     },
 
-    /// The run was asked to stop, and has saved where it stands.
+    /// The run was asked to stop, and its state is saved.
     #[error("stopped {} seed {seed}; everything is saved in {}", how_far(*round), folder.display())]
     Stopped {
         /// The run folder.
@@ -159,7 +159,9 @@ impl Error {
                 "Other data, another version of the program or another CPU may be the cause: \
                  repeat the run here."
             }
-            Self::Stopped { .. } => "`boostfgl resume RUN` goes on from there, to the same digits.",
+            Self::Stopped { .. } => {
+                "`boostfgl resume RUN` continues from there, to the same digits."
+            }
             Self::Memory { .. } => {
                 "Raise --memory, or lower model.hidden or the number of clients."
             }

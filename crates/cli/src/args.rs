@@ -27,7 +27,7 @@ impl DataFlags {
         let data = Data::named(name)?;
         let mut phases = crate::progress::Phases::new(quiet);
         let graph = data.load(&self.lookup(), Some(&Http::default()), &mut |phase, share| {
-            phases.tell(phase, share)
+            phases.tell(phase, share);
         })?;
         Ok((data, graph))
     }
@@ -95,11 +95,6 @@ impl TrainingFlags {
     pub(crate) fn layers(&self) -> Result<Layers> {
         self.protocol.layers(self.data.as_deref(), self.method.as_deref())
     }
-
-    /// Whether a method is named anywhere.
-    pub(crate) fn names_method(&self) -> Result<bool> {
-        Ok(self.method.is_some() || self.protocol.names("method"))
-    }
 }
 
 impl ProtocolFlags {
@@ -155,17 +150,6 @@ impl ProtocolFlags {
             ("--set", !self.set.is_empty()),
         ];
         flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
-    }
-
-    /// Whether the configuration file or `--set` names that key of the top level.
-    pub(crate) fn names(&self, key: &str) -> bool {
-        let in_file = match &self.config {
-            Some(path) => {
-                std::fs::read_to_string(path).ok().and_then(|text| text.parse::<toml::Table>().ok())
-            }
-            None => None,
-        };
-        self.sets(key) || in_file.is_some_and(|table| table.contains_key(key))
     }
 
     /// Whether `--set` sets that key of the top level.

@@ -12,7 +12,7 @@ use boostfgl::fairness::frame::MIN_GROUP;
 use boostfgl::fairness::{FrameMetric, Grouping, MetricRegistry};
 use boostfgl::graph::Graph;
 use boostfgl::report::{Diagnoses, DiagnosisReport, FrameTable, RunFolder};
-use boostfgl::{CheckpointOptions, Config, Data, Error, Experiment};
+use boostfgl::{Checked, CheckpointOptions, Config, Data, Error, Experiment};
 use clap::Args;
 use serde_json::json;
 use std::path::Path;
@@ -280,7 +280,7 @@ impl Diagnose {
             .into());
         }
         let mut layers = self.protocol.layers(self.target.as_deref(), self.method.as_deref())?;
-        if self.protocol.seeds.is_none() && !self.protocol.names("seeds") {
+        if !layers.sets("seeds") {
             layers.set("seeds", vec![0i64], "--seeds")?;
         }
         let (config, _) = layers.resolve()?;
@@ -315,7 +315,7 @@ impl Diagnose {
     /// Reads the data and trains within the resources.
     fn run(
         &self,
-        config: Config,
+        config: Checked<Config>,
         inquiry: &Inquiry,
         train: impl FnOnce(&Experiment, &mut Rounds) -> boostfgl::Result<Answer> + Send,
     ) -> Result<Answer> {

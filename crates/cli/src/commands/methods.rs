@@ -7,7 +7,7 @@ use boostfgl::config::Key;
 use boostfgl::fed::boost::Boost;
 use boostfgl::fed::methods::{METHODS, MethodInfo, find};
 use boostfgl::nn::backbones::BACKBONES;
-use boostfgl::partition::PARTITIONERS;
+use boostfgl::partition::Registry;
 use clap::Args;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -96,7 +96,7 @@ fn list() -> String {
     section("Backbones (--set backbone=…)", &mut BACKBONES.iter().map(|b| (b.name, b.summary)));
     section(
         "Partitioners (--set partitioner=…)",
-        &mut PARTITIONERS.iter().map(|p| (p.name, p.summary)),
+        &mut Registry::builtin().iter().map(|p| (p.name(), p.summary())),
     );
     out.push_str("\n`boostfgl methods NAME` explains one method.\n");
     out

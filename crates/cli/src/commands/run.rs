@@ -89,9 +89,10 @@ impl Run {
         let pool = self.resources.pool()?;
         let pace = self.pace.pace()?;
         let diagnostics = self.diagnostics.as_deref().map_or(Ok(Vec::new()), parse_diagnostics)?;
-        let (config, sources) = self.layers()?.resolve()?;
+        let layers = self.layers()?;
+        let (config, sources) = layers.resolve()?;
         without_effect(&config, &sources).iter().for_each(|warning| output::note(warning));
-        let methods: Vec<String> = if self.training.names_method()? {
+        let methods: Vec<String> = if layers.sets("method") {
             vec![config.method.clone()]
         } else {
             DEFAULT_METHODS.iter().map(|m| (*m).to_owned()).collect()

@@ -10,7 +10,7 @@ use crate::methods::{self, Layout, METHODS, MethodConfigs, SenderFacts};
 use crate::{Error, Federation, Setup};
 use boostfgl_graph::Graph;
 use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
-use boostfgl_partition::{Partition, SplitRule, by_name};
+use boostfgl_partition::{Louvain, Partition, SplitRule};
 
 const CLIENTS: usize = 4;
 
@@ -52,8 +52,7 @@ fn federation(method: &str, boosts: &[Boost], change: impl Fn(&mut Setup)) -> Fe
     change(&mut setup);
     let graph = graph();
     let partition =
-        Partition::draw(&graph, &by_name("louvain").unwrap(), CLIENTS, &SplitRule::default(), 0)
-            .unwrap();
+        Partition::draw(&graph, &Louvain::default(), CLIENTS, &SplitRule::default(), 0).unwrap();
     let data = partition.client_graphs(&graph).iter().map(LocalData::new).collect();
     Federation::new(setup, data).unwrap()
 }

@@ -18,7 +18,7 @@ use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
 use boostfgl_graph::{Graph, Stream};
 use boostfgl_nn::backbones::{Architecture, Backbone, Gcn};
 use boostfgl_nn::{Inputs, Matrix, Params, Pool, Real};
-use boostfgl_partition::{ClientGraph, Partition, SplitRule, by_name};
+use boostfgl_partition::{ClientGraph, Louvain, Partition, SplitRule};
 use proptest::prelude::*;
 
 const WIDTH: usize = 16;
@@ -43,7 +43,7 @@ fn graph() -> Graph {
 fn clients() -> Vec<ClientGraph> {
     let graph = graph();
     let partition =
-        Partition::draw(&graph, &by_name("louvain").unwrap(), 3, &SplitRule::default(), 0).unwrap();
+        Partition::draw(&graph, &Louvain::default(), 3, &SplitRule::default(), 0).unwrap();
     partition.client_graphs(&graph)
 }
 
