@@ -626,12 +626,7 @@ fn one_run_has_one_program() {
     let folder = new_folder(place.path(), "run");
     let mut intruder = Intruder(&experiment, &folder, None);
     experiment.run_kept(&mut intruder, &folder, Keeping { pace: OFTEN, stop: None }).unwrap();
-    assert!(
-        intruder
-            .2
-            .unwrap()
-            .ends_with("expected a run that nobody works on, found another program at it")
-    );
+    assert!(intruder.2.unwrap().ends_with("this run folder is in use by another boostfgl process"));
 }
 
 #[test]
