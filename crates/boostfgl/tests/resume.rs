@@ -663,12 +663,7 @@ fn a_run_in_use_by_another_process_is_refused() {
             CheckpointOptions { schedule: OFTEN, stop: None },
         )
         .unwrap();
-    assert!(
-        intruder
-            .2
-            .unwrap()
-            .ends_with("expected a run that nobody works on, found another program at it")
-    );
+    assert!(intruder.2.unwrap().ends_with("this run folder is in use by another boostfgl process"));
 }
 
 #[test]

@@ -189,6 +189,19 @@ fn wrong_seeds(found: &str) -> Error {
     Error::usage("--seeds", reason, advice)
 }
 
+/// One line per diagnostic: its name, what it asks and its other names.
+pub(crate) fn diagnostics_list() -> String {
+    let mut text = String::new();
+    for which in Which::ALL {
+        let also = match which.aliases() {
+            [] => String::new(),
+            aliases => format!(" (also: {})", aliases.join(", ")),
+        };
+        text.push_str(&format!("  {:<12} {}{also}\n", which.name(), which.question()));
+    }
+    text
+}
+
 /// The diagnostics of a list such as `gsd,epr`, or all.
 pub(crate) fn parse_diagnostics(list: &str) -> Result<Vec<Which>> {
     let found = Which::parse(list).map_err(Error::from)?;
