@@ -10,12 +10,11 @@
 //! Boosts are not rules: the client applies node weights and propagation whatever the rule, see
 //! [`crate::boost`].
 
-use crate::client::ClientSettings;
 use crate::local_data::LocalData;
-use crate::noise::Occasion;
+use crate::noise_occasion::Occasion;
 use crate::screen::Form;
 use crate::wire::Message;
-use crate::{Error, Result};
+use crate::{Error, Result, Setup};
 use boostfgl_graph::stream::key64;
 use boostfgl_nn::backbones::{Backbone, Extra, Pass};
 use boostfgl_nn::{
@@ -246,7 +245,7 @@ pub struct ClientContext<'a, T: Real> {
     /// Rows of the training nodes among those of the training view, if they are not all.
     pub(crate) rows: Option<&'a [u32]>,
     pub(crate) pool: &'a Pool<T>,
-    pub(crate) settings: &'a ClientSettings<'a>,
+    pub(crate) settings: &'a Setup,
     pub(crate) start: &'a Params<T>,
     /// What has been seen of the start model: logits and hidden representation of all nodes under
     /// this propagation.
@@ -279,12 +278,12 @@ impl<'a, T: Real> ClientContext<'a, T> {
 
     /// Communication rounds T that were asked for; a method may add more.
     pub fn rounds(&self) -> usize {
-        self.settings.rounds
+        self.settings.protocol.rounds
     }
 
     /// Local epochs E.
     pub fn epochs(&self) -> usize {
-        self.settings.epochs
+        self.settings.protocol.epochs
     }
 
     /// The view that training passes use.
@@ -342,7 +341,7 @@ impl<'a, T: Real> ClientContext<'a, T> {
 
     /// The dropout of the usual training in epoch `epoch` of this round.
     pub fn dropout(&self, epoch: usize) -> Dropout {
-        Dropout::new(self.settings.dropout, self.key("dropout", epoch))
+        Dropout::new(self.settings.model.dropout, self.key("dropout", epoch))
     }
 
     /// The noise on the messages of a pass over the client's graph in this round.

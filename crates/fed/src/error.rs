@@ -164,7 +164,7 @@ impl Error {
         match self {
             Self::Unknown { kind: "method", .. } => "`boostfgl methods` lists every method.",
             Self::Unknown { .. } => {
-                "Boosts are node, topology and model; `all` and `none` work too."
+                "`boostfgl methods` lists every boost; `all` and `none` work too."
             }
             Self::Setting { .. } => {
                 "`boostfgl config show` prints every key with its default and meaning."

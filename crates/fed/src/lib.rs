@@ -11,7 +11,8 @@
 //!   change one.
 //! * [`methods`] — one file per method, one line in [`methods::METHODS`]; a method is a
 //!   [`methods::ServerRule`] and a [`ClientRule`].
-//! * [`boost`] — the paper's three boosts as plug-ins that stack on any method.
+//! * [`boost`] — boosts: plug-ins that stack on any method. The paper's three are built in; a
+//!   [`boost::Registry`] takes more.
 //! * [`screen`] — every update is looked at before it may touch a model; what is refused is named
 //!   with the reason.
 //! * [`aggregate`] — the mean, and robust rules that outvote bad updates, under any method that
@@ -33,9 +34,10 @@ mod federation;
 mod instantiate;
 mod local_data;
 pub mod methods;
-mod noise;
+mod noise_occasion;
 mod observer;
 mod preparation;
+mod round_context;
 pub mod screen;
 mod shared_models;
 mod submission;
@@ -47,7 +49,7 @@ pub use client_rule::{ClientContext, ClientRule, Memory, Upload};
 pub use error::{Error, Result};
 pub use federation::{Federation, Outcome, Setup};
 pub use local_data::LocalData;
-pub use noise::Occasion;
+pub use noise_occasion::Occasion;
 pub use observer::{ClientRecord, Inspected, Inspection, Observer, RoundRecord};
 pub use screen::{Reason, Refusal};
 pub use training::{Snapshot, Trace, Training};

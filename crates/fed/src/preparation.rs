@@ -6,7 +6,7 @@
 
 use crate::client::Client;
 use crate::client_rule::{ClientContext, ClientRule};
-use crate::federation::{Federation, borrow, client_settings, give_back};
+use crate::federation::{Federation, borrow, give_back};
 use crate::local_data::LocalData;
 use crate::observer::Observer;
 use crate::screen::{self, Form, Reason, Refusal};
@@ -83,10 +83,9 @@ impl<T: Real> Federation<T> {
             self.at_their_desks(&state.taking_part, |_, rule, context| rule.ready(context));
         let adopted = state.successes(adopted);
         self.settle(&able, state)?;
-        let settings = client_settings(&self.setup);
         let clients = std::mem::take(&mut self.clients);
         let renew = |(client, data): (Client<T>, Option<LocalData<T>>)| match data {
-            Some(data) => client.adopt(data, &*self.backbone, &settings, &self.counts),
+            Some(data) => client.adopt(data, &self.context),
             None => client,
         };
         self.clients = clients.into_iter().zip(adopted).map(renew).collect();
@@ -98,10 +97,10 @@ impl<T: Real> Federation<T> {
         let Preparing { taking_part, refused, error } = state;
         let count = |who: &[bool]| who.iter().filter(|one| **one).count();
         let (participants, usable) = (count(able), count(&taking_part));
-        let needed = self.setup.screen.needed(participants);
+        let needed = self.setup().screen.needed(participants);
         match error {
             // If all failed, or nobody may, the first of them is reported.
-            Some(error) if usable == 0 || !self.setup.screen.enabled => return Err(error),
+            Some(error) if usable == 0 || !self.setup().screen.enabled => return Err(error),
             _ if usable < needed => {
                 return Err(Error::Quorum { round: FIRST, participants, needed, usable, refused });
             }
@@ -159,7 +158,7 @@ impl<T: Real> Federation<T> {
     /// How many times longer than the others an answer may be: as any message that is not like a
     /// model.
     fn answer_factor(&self) -> f64 {
-        let screen = &self.setup.screen;
+        let screen = &self.setup().screen;
         if screen.enabled { screen.norm_bound.powi(3) } else { f64::INFINITY }
     }
 
@@ -184,8 +183,7 @@ impl<T: Real> Federation<T> {
         who: &[bool],
         work: impl Fn(usize, &mut dyn ClientRule<T>, &ClientContext<'_, T>) -> Result<R> + Sync,
     ) -> Vec<Result<R>> {
-        let Self { setup, backbone, clients, pools, .. } = self;
-        let settings = client_settings(setup);
+        let Self { context, clients, pools, .. } = self;
         clients
             .par_iter_mut()
             .enumerate()
@@ -194,8 +192,7 @@ impl<T: Real> Federation<T> {
                     return Ok(R::default());
                 }
                 let pool = borrow(pools);
-                let done = client
-                    .prepare(&**backbone, &settings, &pool, |rule, context| work(k, rule, context));
+                let done = client.prepare(context, &pool, |rule, desk| work(k, rule, desk));
                 give_back(pools, pool);
                 done
             })

@@ -3,7 +3,7 @@
 use crate::aggregate::Update;
 use crate::attack::{Forged, Sent};
 use crate::boost::Summary;
-use crate::client::{Client, Trained};
+use crate::client::{Client, Trained, length};
 use crate::config::ClientWeight;
 use crate::screen::Envelope;
 use crate::wire::Message;
@@ -47,7 +47,7 @@ impl<T: Real> Submission<T> {
     pub(crate) fn replace(&mut self, forged: Forged<T>) {
         if let Some(norms) = &forged.tensor_norms {
             self.trained.tensor_norms.clone_from(norms);
-            self.trained.norm = self.trained.tensor_norms.iter().map(|d| d * d).sum::<f64>().sqrt();
+            self.trained.norm = length(&self.trained.tensor_norms);
         }
         self.forged = Some(forged);
     }

@@ -117,7 +117,7 @@ impl<T: Real> Training<T> {
         let federation = &mut self.federation;
         // Rounds that the method adds train modules of its own: there is nothing of the network to
         // show.
-        let starts = (self.inspected && round <= federation.setup.protocol.rounds)
+        let starts = (self.inspected && round <= federation.setup().protocol.rounds)
             .then(|| federation.starts());
         let mut aside = started.elapsed();
         let done = federation.round(round)?;
@@ -129,7 +129,7 @@ impl<T: Real> Training<T> {
         let Done { records, refused, .. } = done;
         self.bytes.0 += records.iter().map(|r| r.bytes_up).sum::<u64>();
         self.bytes.1 += records.iter().map(|r| r.bytes_down).sum::<u64>();
-        let due = round % federation.setup.protocol.eval_every == 0 || round == rounds;
+        let due = round % federation.setup().protocol.eval_every == 0 || round == rounds;
         let evaluation = due.then(|| federation.evaluate(round)).transpose()?;
         let record = RoundRecord {
             round,
@@ -157,7 +157,7 @@ impl<T: Real> Training<T> {
         let so_far = self.trace.best_val.as_ref().and_then(|best| best.val_accuracy);
         let best = accuracy.is_some_and(|found| so_far.is_none_or(|so_far| found > so_far))
             && self.may_be_best(round);
-        let reported = match self.federation.setup.protocol.report {
+        let reported = match self.federation.setup().protocol.report {
             ReportedRound::Last => last,
             // Without validation nodes no round is the best: then the last one is reported.
             ReportedRound::BestVal => best || (last && self.trace.best_val.is_none()),
@@ -187,7 +187,7 @@ impl<T: Real> Training<T> {
     /// own (AdaFGL's personal step), only those are the method: a round before them is the model of
     /// another one.
     fn may_be_best(&self, round: usize) -> bool {
-        let asked = self.federation.setup.protocol.rounds;
+        let asked = self.federation.setup().protocol.rounds;
         self.federation.rounds() == asked || round > asked
     }
 

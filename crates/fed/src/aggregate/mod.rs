@@ -15,7 +15,7 @@ mod trimmed_mean;
 
 pub use rule::{Config, Rule, is_default};
 
-use crate::boost::{ModelBoost, Summary, TrustScope};
+use crate::boost::{ServerBoosts, Summary};
 use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_nn::{Params, Real};
@@ -62,15 +62,16 @@ pub struct Combination {
 }
 
 impl Combination {
-    /// Weights wₖ = baseₖ·τₖ / Σ baseⱼ·τⱼ, where τ = 1 without model boosting.
+    /// Weights wₖ = baseₖ / Σ baseⱼ, where boosts may change base before; model boosting makes it
+    /// baseₖ·τₖ.
     ///
     /// # Errors
-    /// If there is no client, a base weight is negative or not finite, all are 0, or a trust cannot
-    /// be formed.
+    /// If there is no client, a base weight is negative or not finite, all are 0, or a boost cannot
+    /// weigh the updates.
     pub fn new<T: Real>(
         updates: &[Update<'_, T>],
         base: &[f64],
-        boost: Option<&ModelBoost>,
+        boosts: ServerBoosts<'_, T>,
     ) -> Result<Self> {
         if updates.is_empty() {
             return Err(Error::NothingToTrain);
@@ -79,37 +80,20 @@ impl Combination {
             return Err(Error::setting("client weight", "a finite number of at least 0", bad));
         }
         if base.iter().all(|w| *w == 0.0) {
-            return Err(Error::setting("client weight", "a number above 0 for somebody", 0));
+            return Err(Error::setting("client weight", "a number above 0 for some client", 0));
         }
-        let Some(boost) = boost else {
+        let Some((boost, evidence)) = boosts.on(updates) else {
             return Ok(Self { weights: vec![normalised(base.to_vec())?], trust: None });
         };
-        let gaps = updates
-            .iter()
-            .map(|u| u.summary.map(|summary| summary.gap))
-            .collect::<Option<Vec<f64>>>();
-        let Some(gaps) = gaps else {
-            return Err(Error::setting("fairness gap of a client", "one from everybody", "none"));
+        let weigh =
+            |tensor: Option<usize>| normalised(boost.client_weights(&evidence, tensor, base)?);
+        let weights = match boost.differs_per_tensor() {
+            false => vec![weigh(None)?],
+            true => (0..updates[0].tensor_norms.len())
+                .map(|tensor| weigh(Some(tensor)))
+                .collect::<Result<Vec<_>>>()?,
         };
-        let weigh = |norms: &[f64]| -> Result<Vec<f64>> {
-            let trust = boost.relative_trust(norms, &gaps)?;
-            normalised(base.iter().zip(&trust).map(|(&w, &t)| boost.weigh(w, t)).collect())
-        };
-        let whole: Vec<f64> = updates.iter().map(|u| u.norm).collect();
-        let trust = whole
-            .iter()
-            .zip(&gaps)
-            .map(|(&r, &g)| boost.trust(r, g))
-            .collect::<Result<Vec<_>>>()?;
-        let weights = match boost.scope() {
-            TrustScope::Model => vec![weigh(&whole)?],
-            TrustScope::Tensor => {
-                let tensors = 0..updates[0].tensor_norms.len();
-                let of = |t: usize| updates.iter().map(|u| u.tensor_norms[t]).collect::<Vec<_>>();
-                tensors.map(|t| weigh(&of(t))).collect::<Result<Vec<_>>>()?
-            }
-        };
-        Ok(Self { weights, trust: Some(trust) })
+        Ok(Self { weights, trust: boost.client_trust(&evidence)? })
     }
 
     /// Given weights, one per client, which need not be a distribution.

@@ -1,6 +1,7 @@
 //! Every rule on numbers that a hand can follow, and what holds of all of them.
 
 use super::*;
+use crate::boost::{ModelBoost, TrustScope};
 use boostfgl_nn::{Matrix, TensorShape};
 use proptest::prelude::*;
 
@@ -37,7 +38,7 @@ fn combined(
         }
     };
     let updates: Vec<Update<'_, f64>> = models.iter().enumerate().map(update).collect();
-    let combination = Combination::new(&updates, weights, None).unwrap();
+    let combination = Combination::new(&updates, weights, ServerBoosts::none()).unwrap();
     let combination =
         combination.combine(&updates, Config { rule, byzantine }, &mut target).unwrap();
     (target.tensors()[0].to_vec(), combination.mean_weights())
@@ -63,11 +64,12 @@ fn weights_that_cannot_be_formed_are_errors() {
         ..Trust::default()
     });
     let weigh = |updates: &[Update<'_, f64>], base: &[f64]| {
-        Combination::new(updates, base, Some(&boost)).map_err(|error| error.to_string())
+        Combination::new(updates, base, ServerBoosts::only(&boost))
+            .map_err(|error| error.to_string())
     };
     let known = Some(Summary::default());
     assert!(weigh(&[update(1.0, known)], &[1.0]).is_ok());
-    let missing = "fairness gap of a client: expected one from everybody, found none";
+    let missing = "fairness gap of a client: expected one from every client, found none";
     assert_eq!(weigh(&[update(1.0, known), update(1.0, None)], &[1.0; 2]), Err(missing.to_owned()));
     // The only one that has a weight is trusted e^−1000 times less than the other.
     let nothing = weigh(&[update(1000.0, known), update(0.0, known)], &[1.0, 0.0]);
@@ -267,7 +269,7 @@ fn by_tensor(rule: Rule, trust_scope: TrustScope) -> (Vec<f64>, Combination) {
         ..Default::default()
     });
     let updates = [update(0), update(1)];
-    let combination = Combination::new(&updates, &[1.0, 1.0], Some(&boost)).unwrap();
+    let combination = Combination::new(&updates, &[1.0, 1.0], ServerBoosts::only(&boost)).unwrap();
     let combination =
         combination.combine(&updates, Config { rule, byzantine: 0 }, &mut target).unwrap();
     (target.tensors().iter().flat_map(Matrix::to_vec).collect(), combination)

@@ -6,12 +6,66 @@
 //! [`Rule`] makes a propagation matrix of β. The paper's prose speaks of attenuating unreliable
 //! neighbours, its equations raise them; [`EdgeScore`] chooses.
 
+use super::{BoostContext, BoostInfo, BoostPlugin, ClientBoost, Place, ScoredNodes};
 use crate::config::{not_negative, single};
+use crate::local_data::LocalData;
 use crate::{Error, Result};
 use boostfgl_graph::Adjacency;
 use boostfgl_nn::{Matrix, Pattern, Propagation, Real, Tilted, arc_dots, tilt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// What `boostfgl methods` prints and the program asks.
+pub const INFO: BoostInfo = BoostInfo {
+    name: "topology",
+    meaning: "client: messages are reweighted by difficulty and heterophily",
+    acts: &[Place::Propagation],
+};
+
+/// Topology boosting as a plug-in.
+pub(super) struct Plugin;
+
+impl<T: Real> BoostPlugin<T> for Plugin {
+    fn info(&self) -> BoostInfo {
+        INFO
+    }
+
+    fn client(&self, context: &BoostContext<'_, T>) -> Option<Box<dyn ClientBoost<T>>> {
+        let boost = TopologyBoost::new(&context.config.topology).on_own(context.data.own);
+        Some(Box::new(ClientTopology { boost, heterophily: Vec::new() }))
+    }
+}
+
+/// Topology boosting on one client, with hᵤᵥ of every arc under the model that was scored last: a
+/// model that is evaluated and then trained from needs it twice.
+struct ClientTopology<T> {
+    boost: TopologyBoost,
+    heterophily: Vec<T>,
+}
+
+impl<T: Real> ClientBoost<T> for ClientTopology<T> {
+    fn scored(&mut self, data: &LocalData<T>, probabilities: &Matrix<T>) {
+        let label = |v: usize| data.training_label(v);
+        self.heterophily = TopologyBoost::heterophily(data.adjacency(), probabilities, label);
+    }
+
+    fn propagation(
+        &self,
+        nodes: &ScoredNodes<'_, T>,
+        base: &Propagation<T>,
+    ) -> Option<Propagation<T>> {
+        let (adjacency, heterophily) = (nodes.data.adjacency(), &self.heterophily);
+        Some(self.boost.propagation(adjacency, base, heterophily, nodes.difficulty))
+    }
+
+    fn boosts_evaluation(&self) -> bool {
+        self.boost.boosts_evaluation()
+    }
+
+    fn boosts_scoring(&self) -> bool {
+        self.boost.boosts_scoring()
+    }
+}
 
 /// Settings of topology boosting (`[boost.topology]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

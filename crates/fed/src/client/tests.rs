@@ -3,12 +3,16 @@
 
 use super::*;
 use crate::attack::Kind;
+use crate::boost::model::Config as ModelBoostConfig;
 use crate::boost::topology::ScoringPropagation;
-use crate::config::{Model, OptimizerKind, Protocol};
+use crate::boost::{Boost, BoostConfig};
+use crate::client_rule::Memory;
+use crate::config::{Model, Optimizer as OptimizerConfig, OptimizerKind, Protocol};
 use crate::methods::{self, Layout, METHODS, MethodConfigs, SenderFacts};
-use crate::{Error, Federation, Setup};
+use crate::{Error, Federation, Message, Setup};
 use boostfgl_graph::Graph;
 use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
+use boostfgl_nn::StateVisitor;
 use boostfgl_partition::{Partition, SplitRule, by_name};
 
 const CLIENTS: usize = 4;
@@ -111,7 +115,8 @@ fn a_control_that_was_not_used_is_taken_back() {
             setup.methods.scaffold.control = control;
         });
         let own = |federation: &mut Federation<f32>, k: usize| {
-            let Client { rule, data, local, .. } = &mut federation.clients[k];
+            let Client { rule, workspace, local, .. } = &mut federation.clients[k];
+            let data = &workspace.data;
             let mut bytes = Vec::new();
             rule.visit(&Memory { data, local, seed: 5 }, &mut StateVisitor::saving(&mut bytes))
                 .unwrap();
@@ -136,7 +141,7 @@ fn a_server_that_overflows_is_named_with_the_round() {
             (setup.attack.kind, setup.screen.enabled) = (Kind::Nan, false);
         });
         // The screen was made to let everything through.
-        federation.setup.screen.enabled = true;
+        federation.context.setup.screen.enabled = true;
         match federation.round(1) {
             Err(error @ Error::ServerDiverged { round: 1 }) => assert!(!error.advice().is_empty()),
             Err(other) => panic!("{method}: {other}"),

@@ -18,11 +18,11 @@
 //! comparable.
 
 use super::{EvaluatedModel, MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
+use crate::Occasion;
 use crate::aggregate::{Combination, Update};
 use crate::client_rule::{ClientContext, ClientRule, Upload};
 use crate::config::{above_zero, steps};
 use crate::local_data::LocalData;
-use crate::noise::Occasion;
 use crate::screen::{Form, Part};
 use crate::wire::Message;
 use crate::{Error, Result};

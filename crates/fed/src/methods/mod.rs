@@ -33,7 +33,7 @@ pub mod scaffold;
 
 use crate::aggregate::{self, Rule, Update};
 use crate::attack;
-use crate::boost::{Boost, ModelBoost};
+use crate::boost::{Boost, Place, ServerBoosts};
 use crate::client_rule::ClientRule;
 use crate::config::Model;
 use crate::local_data::LocalData;
@@ -115,8 +115,8 @@ pub struct SenderFacts<'a, T> {
 pub struct Round<'a, T: Real> {
     /// Rounds done before this one.
     pub done: usize,
-    /// Trust in the clients, under model boosting.
-    pub boost: Option<&'a ModelBoost>,
+    /// The boosts that weigh updates: for [`Combination::new`].
+    pub boost: ServerBoosts<'a, T>,
     /// The network.
     pub backbone: &'a dyn Backbone<T>,
     /// Buffers.
@@ -422,9 +422,10 @@ pub fn check(method: &MethodInfo, boosts: &[Boost], model: &Model, plan: Plan) -
         if let Some(reason) = (method.refuses)(boost) {
             return Err(refused(format!("{} boosting", boost.name()), reason));
         }
-        if boost == Boost::Topology && plan.hops == 0 {
+        if boost.info().acts_on(Place::Propagation) && plan.hops == 0 {
             let reason = "it reweights messages, and this network passes none";
-            return Err(refused(format!("topology boosting on the backbone {backbone}"), reason));
+            let what = format!("{} boosting on the backbone {backbone}", boost.name());
+            return Err(refused(what, reason));
         }
     }
     if model.message_noise > 0.0 {

@@ -3,9 +3,9 @@
 //!
 //! Class c owns column c of the last weight matrix and entry c of its bias: h + 1 numbers.
 
+use crate::Occasion;
 use crate::client_rule::ClientContext;
 use crate::local_data::LocalData;
-use crate::noise::Occasion;
 use boostfgl_nn::{Dropout, Matrix, Params, Real, Tape, TensorShape, Var};
 
 /// Which classes a client has much of, and which little. A class without training node is neither.
