@@ -1,4 +1,4 @@
-//! From what participants trained to what the server receives.
+//! What one participant submits in a round: what it trained, or what it forged in place of it.
 
 use crate::aggregate::Update;
 use crate::attack::{Forged, Sent};
@@ -9,30 +9,30 @@ use crate::screen::Envelope;
 use crate::wire::Message;
 use boostfgl_nn::{Params, Real};
 
-/// What one participant did in a round.
+/// What one participant submits in a round.
 pub(crate) struct Submission<T> {
     pub(crate) client: usize,
     pub(crate) trained: Trained<T>,
     /// How many numbers it received.
     pub(crate) received: usize,
     pub(crate) seconds: f64,
-    /// What it sends in place of what it trained, if it attacks.
+    /// What it sends in place of what it trained, if it is malicious.
     pub(crate) forged: Option<Forged<T>>,
 }
 
 impl<T: Real> Submission<T> {
-    /// What the client would honestly send.
+    /// What an honest client would send.
     pub(crate) fn sent<'a>(
         &'a self,
         client: &'a Client<T>,
         given: Option<&'a Params<T>>,
-        told: Option<&'a Message<T>>,
+        received: Option<&'a Message<T>>,
         weight: ClientWeight,
     ) -> Sent<'a, T> {
         Sent {
             client: self.client,
             start: client.started_from(given),
-            told,
+            told: received,
             model: self.trained.upload.model.then(|| client.local()),
             message: &self.trained.upload.message,
             tensor_norms: &self.trained.tensor_norms,
@@ -43,7 +43,7 @@ impl<T: Real> Submission<T> {
         }
     }
 
-    /// Takes over what an attacker sends instead.
+    /// Replaces parts of the submission by forged ones.
     pub(crate) fn replace(&mut self, forged: Forged<T>) {
         if let Some(norms) = &forged.tensor_norms {
             self.trained.tensor_norms.clone_from(norms);
@@ -52,7 +52,7 @@ impl<T: Real> Submission<T> {
         self.forged = Some(forged);
     }
 
-    /// What arrives at the server, as a client's word: once, or twice if it is sent twice.
+    /// What arrives at the server: one envelope, or two if a malicious client sends it twice.
     pub(crate) fn envelopes<'a>(
         &'a self,
         client: &'a Client<T>,
@@ -79,12 +79,12 @@ impl<T: Real> Submission<T> {
         vec![envelope; 1 + usize::from(forged.is_some_and(|forged| forged.twice))]
     }
 
-    /// Whom it says that its model serves.
+    /// The fairness summary that it sends.
     pub(crate) fn summary(&self) -> Option<Summary> {
         self.forged.as_ref().and_then(|forged| forged.summary).or(self.trained.summary)
     }
 
-    /// What it says beside its model.
+    /// What it sends in addition to its model.
     pub(crate) fn message(&self) -> &Message<T> {
         self.forged
             .as_ref()
@@ -92,7 +92,7 @@ impl<T: Real> Submission<T> {
             .unwrap_or(&self.trained.upload.message)
     }
 
-    /// What a server rule works with.
+    /// The update that a server rule combines. The model is borrowed from the simulated client.
     pub(crate) fn update<'a>(
         &'a self,
         client: &'a Client<T>,

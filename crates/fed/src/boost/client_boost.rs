@@ -1,7 +1,8 @@
 //! The client's side of a boost: weights of nodes and edges, and a summary for the server.
 //!
 //! ```text
-//! model of the round ─► class distributions ─► scored ─► d̄ ─► node_weights, propagation ─► E epochs ─► summary
+//! model of the round ─► class distributions ─► scored ─► d̄
+//!      ─► node_weights, propagation ─► E epochs ─► summary
 //! ```
 
 use super::Summary;

@@ -3,7 +3,7 @@
 //! | boost | where | what | strength 0 |
 //! |---|---|---|---|
 //! | [`node`] | client, loss | weight αᵥ = 1 + λₙ d̄ᵥ on each training node | αᵥ = 1 |
-//! | [`topology`] | client, propagation | edge weights β from difficulty and heterophily | the plain operator |
+//! | [`topology`] | client, propagation | edge weights β by difficulty and heterophily | plain |
 //! | [`model`] | server, aggregation | trust τₖ multiplies the client's weight | τₖ = 1 |
 //!
 //! With every strength 0 the base method comes out bit for bit.

@@ -107,7 +107,7 @@ pub enum TrustScope {
     Tensor,
 }
 
-/// Whose training labels say which classes are minority.
+/// Whose training labels decide which classes are minority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GapMinority {
@@ -277,8 +277,11 @@ mod tests {
             exponential in any::<bool>(),
         ) {
             let trust = if exponential { TrustForm::Exponential } else { TrustForm::Rational };
-            let boost = ModelBoost::new(&Config { lambda_s, gamma, trust, trust_times_size: false, ..Config::default() });
-            let taus: Vec<f64> = clients.iter().map(|&(r, g)| boost.weigh(7.0, boost.trust(r, g).unwrap())).collect();
+            let config =
+                Config { lambda_s, gamma, trust, trust_times_size: false, ..Config::default() };
+            let boost = ModelBoost::new(&config);
+            let weigh = |&(r, g): &(f64, f64)| boost.weigh(7.0, boost.trust(r, g).unwrap());
+            let taus: Vec<f64> = clients.iter().map(weigh).collect();
             let sum: f64 = taus.iter().sum();
             for ((norm, _), tau) in clients.iter().zip(&taus) {
                 prop_assert!((0.0..=1.0).contains(tau));
@@ -288,18 +291,25 @@ mod tests {
 
         /// Trust falls with the norm and with the gap, and is 1 for strengths 0.
         #[test]
-        fn trust_is_monotone(r in 0.0f64..9.0, g in 0.0f64..1.0, more in 0.0f64..3.0, exponential in any::<bool>()) {
+        fn trust_is_monotone(
+            r in 0.0f64..9.0,
+            g in 0.0f64..1.0,
+            more in 0.0f64..3.0,
+            exponential in any::<bool>(),
+        ) {
             let trust = if exponential { TrustForm::Exponential } else { TrustForm::Rational };
             let boost = ModelBoost::new(&Config { trust, ..Config::default() });
-            let at = |r: f64, g: f64| boost.trust(r, g).unwrap();
-            prop_assert!(at(r + more, g) <= at(r, g) && at(r, g + more) <= at(r, g));
-            let off = ModelBoost::new(&Config { trust, lambda_s: 0.0, gamma: 0.0, ..Config::default() });
+            let trust_of = |r: f64, g: f64| boost.trust(r, g).unwrap();
+            prop_assert!(trust_of(r + more, g) <= trust_of(r, g));
+            prop_assert!(trust_of(r, g + more) <= trust_of(r, g));
+            let none = Config { trust, lambda_s: 0.0, gamma: 0.0, ..Config::default() };
+            let off = ModelBoost::new(&none);
             prop_assert_eq!(off.trust(r, g).unwrap(), 1.0);
         }
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn norms_and_gaps_must_be_finite_and_not_negative() {
         let boost = ModelBoost::new(&Config::default());
         assert!(boost.trust(f64::NAN, 0.0).is_err());
         assert!(boost.trust(1.0, -0.5).is_err());

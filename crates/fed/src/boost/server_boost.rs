@@ -144,10 +144,11 @@ impl<T: Real> ServerBoost<T> for Stacked<T> {
         tensor: Option<usize>,
         base: &[f64],
     ) -> Result<Vec<f64>> {
-        let stack = |weights: Vec<f64>, boost: &Box<dyn ServerBoost<T>>| {
-            boost.client_weights(evidence, tensor, &weights)
-        };
-        self.0.iter().try_fold(base.to_vec(), stack)
+        let mut weights = base.to_vec();
+        for boost in &self.0 {
+            weights = boost.client_weights(evidence, tensor, &weights)?;
+        }
+        Ok(weights)
     }
 
     fn differs_per_tensor(&self) -> bool {

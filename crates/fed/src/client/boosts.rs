@@ -63,12 +63,12 @@ impl<T: Real> ClientBoosts<T> {
 
     /// Whether evaluation uses boosted propagation.
     pub(super) fn boosts_evaluation(&self) -> bool {
-        self.on(Place::Propagation).any(|boost| boost.boosts_evaluation())
+        self.on(Place::Propagation).any(ClientBoost::boosts_evaluation)
     }
 
     /// Whether the propagation of a round scores the next one.
     fn boosts_scoring(&self) -> bool {
-        self.on(Place::Propagation).any(|boost| boost.boosts_scoring())
+        self.on(Place::Propagation).any(ClientBoost::boosts_scoring)
     }
 
     /// Keeps from now on what observers may read and training itself does not need.

@@ -8,7 +8,7 @@ use crate::round_context::RunContext;
 use boostfgl_nn::{Matrix, Real, StateVisitor};
 
 impl<T: Real> Client<T> {
-    /// Saves the nodes that a method made up, or restores them, which rebuilds the client.
+    /// Saves the nodes that a method generated, or restores them, which rebuilds the client.
     pub(crate) fn visit_graph(
         self,
         run: &RunContext<T>,
@@ -46,7 +46,7 @@ impl<T: Real> Client<T> {
     }
 }
 
-/// Saves the features of made-up nodes, row by row: all of them together may be larger than the
+/// Saves the features of generated nodes, row by row: all of them together may be larger than the
 /// rest of the state.
 fn save_features<T: Real>(
     data: &LocalData<T>,
@@ -60,7 +60,7 @@ fn save_features<T: Real>(
     Ok(())
 }
 
-/// Restores the features of the made-up neighbours of `owners`. Their size is checked before
+/// Restores the features of the generated neighbours of `owners`. Their size is checked before
 /// anything is allocated.
 fn restore_features<T: Real>(
     data: &LocalData<T>,

@@ -14,7 +14,7 @@
 //! | Proposition 3.4 | gaps and edge scores need not vanish | gaps vanish and neighbours are alike |
 
 use boostfgl_fed::boost::model::{self, ModelBoost, Summary};
-use boostfgl_fed::boost::topology::{self, EdgeScore, Rule, TopologyBoost};
+use boostfgl_fed::boost::topology::{self, EdgeScore, PropagationRule, TopologyBoost};
 use boostfgl_fed::boost::{NodeBoost, ServerBoosts, node};
 use boostfgl_fed::{Combination, Message, Update};
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, Stream};
@@ -219,7 +219,7 @@ fn q(scores: &[f64], lambda_e: f64, share: f64, edge_score: EdgeScore) -> Vec<f6
     }
     let config = topology::Config {
         lambda_e,
-        propagation_rule: Rule::Noself,
+        propagation_rule: PropagationRule::Noself,
         edge_score,
         ..topology::Config::default()
     };

@@ -4,7 +4,7 @@
 use crate::toy::*;
 use boostfgl_fed::boost::difficulty::{Difficulty, instant};
 use boostfgl_fed::boost::model::{self, ModelBoost, Summary, TrustForm, TrustScope};
-use boostfgl_fed::boost::topology::{self, EdgeGate, EdgeScore, Rule, TopologyBoost};
+use boostfgl_fed::boost::topology::{self, EdgeGate, EdgeScore, PropagationRule, TopologyBoost};
 use boostfgl_fed::boost::{Boost, NodeBoost, ServerBoosts, node};
 use boostfgl_fed::config::{LossReduction, OptimizerState};
 use boostfgl_fed::{ClientRecord, Combination, Federation, Message, RoundRecord, Setup, Update};
@@ -79,11 +79,11 @@ fn edge_scores_and_propagation_rules() {
             [(EdgeScore::Criticality, "paper_sign"), (EdgeScore::Reliability, "reliability_sign")]
         {
             for (rule, name) in [
-                (Rule::Noself, "noself"),
-                (Rule::Selfsm, "selfsm"),
-                (Rule::Selfsep, "selfsep"),
-                (Rule::Mulgcn, "mulgcn"),
-                (Rule::Mulgcnself, "mulgcnself"),
+                (PropagationRule::Noself, "noself"),
+                (PropagationRule::Selfsm, "selfsm"),
+                (PropagationRule::Selfsep, "selfsep"),
+                (PropagationRule::Mulgcn, "mulgcn"),
+                (PropagationRule::Mulgcnself, "mulgcnself"),
             ] {
                 let config = topology::Config {
                     propagation_rule: rule,
@@ -218,7 +218,7 @@ fn boostfgl_trajectories() {
     );
     check_trajectory(
         "boost_noself_paper_sign_rational",
-        with(|s| s.boost.topology.propagation_rule = Rule::Noself),
+        with(|s| s.boost.topology.propagation_rule = PropagationRule::Noself),
     );
     check_trajectory(
         "boost_mulgcn_paper_sign_exp",
