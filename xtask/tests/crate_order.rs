@@ -12,14 +12,17 @@ const ORDER: [&str; 12] = [
     "partition",
     "nn",
     "fed",
-    "privacy",
     "fairness",
     "report",
     "boostfgl",
+    "reproduce",
     "serve",
     "cli",
     "fuzz",
 ];
+
+/// Crates for tests: others may use them as dev-dependencies only, and they may use every crate.
+const FOR_TESTS: [&str; 1] = ["testkit"];
 
 #[test]
 fn a_crate_uses_only_crates_before_it() {
@@ -43,6 +46,17 @@ fn a_crate_uses_only_crates_before_it() {
     );
     let wrong = violations(&metadata);
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    for name in ORDER {
+        let manifest = root.join("crates").join(name).join("Cargo.toml");
+        assert!(manifest.is_file(), "ORDER lists crates/{name}, which does not exist");
+    }
+}
+
+#[test]
+fn contributing_lists_the_crates_in_this_order() {
+    let text = include_str!("../../CONTRIBUTING.md");
+    let expected = ORDER.join(" → ");
+    assert!(text.contains(&expected), "CONTRIBUTING.md, House style: write {expected}");
 }
 
 #[test]
@@ -61,7 +75,22 @@ fn a_step_back_is_found_in_every_kind_of_dependency() {
 }
 
 #[test]
-fn an_unknown_crate_is_told_what_to_do_and_a_crate_may_not_use_the_chores() {
+fn a_crate_for_tests_is_a_dev_dependency_only() {
+    for (kind, allowed) in [(Value::Null, false), (json!("build"), false), (json!("dev"), true)] {
+        let wrong = violations(&json!({"packages": [
+            {"manifest_path": "/p/crates/nn/Cargo.toml", "dependencies": [
+                {"name": "boostfgl-testkit", "path": "/p/crates/testkit", "kind": kind},
+            ]},
+            {"manifest_path": "/p/crates/testkit/Cargo.toml", "dependencies": [
+                {"name": "boostfgl-nn", "path": "/p/crates/nn", "kind": null},
+            ]},
+        ]}));
+        assert_eq!(wrong.is_empty(), allowed, "{kind}: {wrong:?}");
+    }
+}
+
+#[test]
+fn an_unknown_crate_gets_advice_and_a_crate_may_not_depend_on_xtask() {
     let wrong = violations(&json!({"packages": [
         {"manifest_path": "/p/crates/novel/Cargo.toml", "dependencies": []},
         {"manifest_path": "/p/crates/nn/Cargo.toml", "dependencies": [{"name": "xtask", "path": "/p/xtask"}]},
@@ -83,6 +112,9 @@ fn violations(metadata: &Value) -> Vec<String> {
         // Packages elsewhere (chores, language bindings) stand at the end of the flow and may use
         // everything.
         let Some(user) = folder(&package["manifest_path"]) else { continue };
+        if FOR_TESTS.contains(&user) {
+            continue;
+        }
         let Some(rank) = rank(user) else {
             wrong.push(format!(
                 "crates/{user} has no place in the flow of data: add it to ORDER in \
@@ -101,6 +133,14 @@ fn violations(metadata: &Value) -> Vec<String> {
                      only crates before it",
                     dependency["name"]
                 )),
+                Some(used) if FOR_TESTS.contains(&used) => {
+                    if dependency["kind"] != "dev" {
+                        wrong.push(format!(
+                            "crates/{user} depends on crates/{used}, which is for tests: move it \
+                             to [dev-dependencies]"
+                        ));
+                    }
+                }
                 Some(used) if self::rank(used).is_some_and(|used| used >= rank) => {
                     wrong.push(format!(
                         "crates/{user} may not depend on crates/{used}, which comes after it in \

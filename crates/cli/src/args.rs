@@ -5,14 +5,14 @@ use boostfgl::fairness::diagnostics::Which;
 use boostfgl::fed::boost::Boost;
 use boostfgl::graph::Graph;
 use boostfgl::graph::catalogue::Lookup;
-use boostfgl::{Data, Error, Experiment, Http, Layers, Pace};
+use boostfgl::{CheckpointSchedule, Data, Error, Experiment, Http, Layers};
 use clap::Args;
 use std::path::PathBuf;
 
 /// Where data come from.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct DataFlags {
-    /// Folder that holds datasets; looked at before BOOSTFGL_DATA and the cache
+    /// Folder with datasets; searched before BOOSTFGL_DATA and the cache
     #[arg(long, value_name = "DIR", global = true)]
     pub(crate) data_dir: Option<PathBuf>,
 }
@@ -22,7 +22,7 @@ impl DataFlags {
         Lookup::from_env(self.data_dir.clone())
     }
 
-    /// Reads a dataset, fetching it if it is published and not here.
+    /// Reads a dataset; a published one that is not on this machine is downloaded first.
     pub(crate) fn load(&self, name: &str, quiet: bool) -> Result<(Data, Graph)> {
         let data = Data::named(name)?;
         let mut phases = crate::progress::Phases::new(quiet);
@@ -33,7 +33,7 @@ impl DataFlags {
     }
 }
 
-/// What a training command can be told. Flags are short for keys of the configuration.
+/// Flags of a command that trains one method. Each is short for a key of the configuration.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct TrainingFlags {
     /// Dataset: a catalogue name (`boostfgl data list`), a path to your own files, or
@@ -49,7 +49,7 @@ pub(crate) struct TrainingFlags {
     pub(crate) protocol: ProtocolFlags,
 }
 
-/// What every training command can be told, whatever the data and the method.
+/// Flags of every training command, for any data and method.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ProtocolFlags {
     /// Boosts stacked on the method: all, none, or a list of node, topology, model [default: the
@@ -69,15 +69,15 @@ pub(crate) struct ProtocolFlags {
     #[arg(long, value_name = "N|a,b,c", allow_negative_numbers = true)]
     pub(crate) seeds: Option<String>,
 
-    /// Give the same digits on every CPU, not only for any number of threads; takes longer
+    /// Give the same results on every CPU, not only for any number of threads; slower
     #[arg(long)]
     pub(crate) portable: bool,
 
-    /// Take clients and split from a partition.csv, for example of an earlier run
+    /// Read clients and split from a partition.csv, for example of an earlier run
     #[arg(long, value_name = "FILE")]
     pub(crate) partition: Option<PathBuf>,
 
-    /// Configuration file (TOML); flags and --set win over it
+    /// Configuration file (TOML); flags and --set override it
     #[arg(long, short, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
@@ -91,7 +91,7 @@ pub(crate) struct ProtocolFlags {
 }
 
 impl TrainingFlags {
-    /// The layers of the configuration that these flags make, under a method if none is named.
+    /// The layers of the configuration that these flags set.
     pub(crate) fn layers(&self) -> Result<Layers> {
         self.protocol.layers(self.data.as_deref(), self.method.as_deref())
     }
@@ -103,7 +103,7 @@ impl TrainingFlags {
 }
 
 impl ProtocolFlags {
-    /// The layers of the configuration that these flags make for a dataset and a method.
+    /// The layers of the configuration that these flags set, for a dataset and a method.
     pub(crate) fn layers(&self, data: Option<&str>, method: Option<&str>) -> Result<Layers> {
         let mut layers = Layers::new();
         if let Some(path) = &self.config {
@@ -142,7 +142,7 @@ impl ProtocolFlags {
         Ok(layers)
     }
 
-    /// The first flag about how to train that is given, if any.
+    /// The first training flag that is given, if any.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let flags = [
             ("--boost", self.boost.is_some()),
@@ -174,36 +174,35 @@ impl ProtocolFlags {
     }
 }
 
-/// No more seeds than anybody runs, so that a slip of the keyboard does not fill the memory.
+/// An upper bound on the number of seeds, so that a typing error does not fill the memory.
 const MAX_SEEDS: i64 = 10_000;
 
 /// `5` is 0,1,2,3,4; `3,7` is 3 and 7; `3,` is 3 alone.
 fn parse_seeds(text: &str) -> Result<Vec<i64>> {
-    let wrong = |found: &str| {
-        let reason = format!(
-            "expected a number of seeds from 1 to {MAX_SEEDS} or a list such as 0,1,2, found \
-             `{found}`"
-        );
-        Error::usage(
-            "--seeds",
-            reason,
-            "--seeds 3 runs the seeds 0, 1 and 2; --seeds 7, runs seed 7 alone.",
-        )
-    };
-    let number = |part: &str| part.trim().parse::<u32>().map(i64::from).map_err(|_| wrong(part));
     if !text.contains(',') {
-        let count = number(text)?;
+        let count = parse_seed(text)?;
         return if (1..=MAX_SEEDS).contains(&count) {
             Ok((0..count).collect())
         } else {
-            Err(wrong(text).into())
+            Err(wrong_seeds(text).into())
         };
     }
-    Ok(text
-        .split(',')
-        .filter(|part| !part.trim().is_empty())
-        .map(number)
-        .collect::<Result<_, _>>()?)
+    let parts = text.split(',').filter(|part| !part.trim().is_empty());
+    Ok(parts.map(parse_seed).collect::<Result<_, _>>()?)
+}
+
+/// One number of `--seeds`.
+fn parse_seed(text: &str) -> Result<i64, Error> {
+    text.trim().parse::<u32>().map(i64::from).map_err(|_| wrong_seeds(text))
+}
+
+/// The error for a value of `--seeds` that cannot be used.
+fn wrong_seeds(found: &str) -> Error {
+    let reason = format!(
+        "expected a number of seeds from 1 to {MAX_SEEDS} or a list such as 0,1,2, found `{found}`"
+    );
+    let advice = "--seeds 3 runs the seeds 0, 1 and 2; --seeds 7, runs seed 7 alone.";
+    Error::usage("--seeds", reason, advice)
 }
 
 /// The diagnostics of a list such as `gsd,epr`, or all.
@@ -222,21 +221,21 @@ pub(crate) fn parse_diagnostics(list: &str) -> Result<Vec<Which>> {
     Ok(found)
 }
 
-/// How often the state of a run is saved.
+/// How often checkpoints are saved.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct PaceFlags {
-    /// Save the state of the run after every N rounds, whatever that costs
+    /// Save a checkpoint after every N rounds, regardless of its cost
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) checkpoint_rounds: Option<usize>,
 
-    /// Save the state of the run every S seconds, at the end of a round; `off` for never. Saving
-    /// takes at most 2 % of the time: on a slow disk it is done less often [default: 5]
+    /// Save a checkpoint every S seconds, at the end of a round; `off` turns this off. Saving takes
+    /// at most 2 % of the time, so a slow disk gets fewer checkpoints [default: 5]
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub(crate) checkpoint_seconds: Option<String>,
 }
 
 impl PaceFlags {
-    pub(crate) fn pace(&self) -> Result<Pace> {
+    pub(crate) fn pace(&self) -> Result<CheckpointSchedule> {
         if self.checkpoint_rounds == Some(0) {
             let advice = "Leave --checkpoint-rounds out to save by time alone.";
             return Err(Error::usage(
@@ -247,7 +246,7 @@ impl PaceFlags {
             .into());
         }
         let seconds = match self.checkpoint_seconds.as_deref() {
-            None => Pace::default().seconds,
+            None => CheckpointSchedule::default().seconds,
             Some("off") => f64::INFINITY,
             Some(text) => {
                 text.parse().ok().filter(|s: &f64| s.is_finite() && *s >= 0.0).ok_or_else(|| {
@@ -262,15 +261,14 @@ impl PaceFlags {
                 })?
             }
         };
-        Ok(Pace { rounds: self.checkpoint_rounds, seconds })
+        Ok(CheckpointSchedule { rounds: self.checkpoint_rounds, seconds })
     }
 }
 
-/// More threads than any machine this runs on has cores; a system stops far more of them in its own
-/// way.
+/// An upper bound on threads; operating systems fail in unclear ways on far larger numbers.
 const MAX_THREADS: usize = 1024;
 
-/// How many threads a training command may use, and how much memory.
+/// Limits on threads and memory of a training command.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ResourceFlags {
     /// Threads to use; results are the same for any number [default: all cores]
@@ -284,21 +282,20 @@ pub(crate) struct ResourceFlags {
 }
 
 impl ResourceFlags {
-    /// The pool that everything runs in.
+    /// The thread pool of the command.
     pub(crate) fn pool(&self) -> Result<rayon::ThreadPool> {
-        let wrong = |reason: String| {
-            Error::usage("--threads", reason, "Leave --threads out to use every core.")
-        };
         if let Some(threads) = self.threads.filter(|threads| !(1..=MAX_THREADS).contains(threads)) {
-            return Err(wrong(format!("expected 1 to {MAX_THREADS}, found {threads}")).into());
+            let reason = format!("expected 1 to {MAX_THREADS}, found {threads}");
+            return Err(wrong_threads(reason).into());
         }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads.unwrap_or(0)).build();
-        Ok(pool
-            .map_err(|error| wrong(format!("the system refused to start the threads ({error})")))?)
+        Ok(pool.map_err(|error| {
+            wrong_threads(format!("the operating system refused to start the threads ({error})"))
+        })?)
     }
 
-    /// Refuses a run that needs more memory than `--memory` allows or, without that, than the
-    /// machine could ever give.
+    /// Refuses a run that is estimated to need more memory than `--memory` allows or, without that
+    /// flag, far more than the machine has.
     pub(crate) fn check(&self, experiment: &Experiment, pool: &rayon::ThreadPool) -> Result<()> {
         match self.limit()? {
             Some(limit) => experiment.check_memory(limit, pool.current_num_threads())?,
@@ -307,8 +304,8 @@ impl ResourceFlags {
         Ok(())
     }
 
-    /// The memory that the cells of a grid share: what `--memory` says, or what the machine could
-    /// at best give.
+    /// The memory that the cells of a grid share: the value of `--memory`, or what the machine can
+    /// provide at best.
     pub(crate) fn budget(&self) -> Result<Option<u64>> {
         let machine = || boostfgl::memory::machine().map(boostfgl::memory::worth_a_try);
         Ok(self.limit()?.or_else(machine))
@@ -332,4 +329,33 @@ impl ResourceFlags {
             }
         }
     }
+}
+
+/// The error for a value of `--threads` that cannot be used.
+fn wrong_threads(reason: String) -> Error {
+    Error::usage("--threads", reason, "Leave --threads out to use every core.")
+}
+
+/// Where a command writes its result.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct OutputFlags {
+    /// Folder to write the run to [default: runs/DATA/NAME, with a number if that exists]
+    #[arg(long, short, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Replace an earlier run in the folder given by --out
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+}
+
+/// What a command prints.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct PrintFlags {
+    /// Print one JSON document on standard output instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
 }

@@ -1,5 +1,5 @@
-//! Everything that help texts and the README tell people to type is put to the parser here, and
-//! every name in it looked up.
+//! Tests of the documentation: every command in help texts and documents is parsed, and every
+//! name in it is looked up.
 
 use crate::Program;
 use boostfgl::fairness::diagnostics::Which;
@@ -12,10 +12,10 @@ use boostfgl::{Data, Layers, grid};
 use clap::{ArgMatches, Command, CommandFactory as _};
 use std::collections::BTreeSet;
 
-/// What stands for the reader's own data.
+/// The placeholder for the reader's own data.
 const OWN_DATA: &str = "my-folder";
 
-/// The words of a command as a shell makes them, up to a comment or a redirection.
+/// The words of a command as a shell splits them, up to a comment or a redirection.
 fn words(line: &str) -> Vec<String> {
     let line = line.replace("$(openssl rand -hex 16)", "0123456789abcdef0123456789abcdef");
     let mut words = Vec::new();
@@ -41,7 +41,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// What the parser makes of a command line.
+/// The parsed command line.
 fn parsed(words: &[String]) -> ArgMatches {
     let matches = Program::command().try_get_matches_from(words);
     matches.unwrap_or_else(|error| panic!("{}\n{error}", words.join(" ")))
@@ -84,11 +84,12 @@ fn check_names(line: &str, matches: &ArgMatches) {
 
 /// Whether a metric can be measured; a class must be one of built-in data.
 fn is_metric_of(name: &str, data: &str) -> bool {
-    match FrameMetric::parse(name) {
-        Ok(FrameMetric::Recall(class)) => {
+    let metric = FrameMetric::parse(name);
+    match metric.as_ref().map(FrameMetric::class) {
+        Ok(Some(class)) => {
             let graph = Data::named(data)
                 .and_then(|data| data.load(&Lookup::from_env(None), None, &mut |_, _| {}));
-            graph.is_ok_and(|graph| graph.labels().names().contains(&class))
+            graph.is_ok_and(|graph| graph.labels().names().iter().any(|name| name == class))
         }
         other => other.is_ok(),
     }
@@ -100,7 +101,7 @@ fn examples(command: &mut Command, found: &mut Vec<String>) {
     let lines = help.lines().skip_while(|line| line.trim() != "Examples:").skip(1);
     let indented = lines.take_while(|line| line.starts_with("  "));
     let typed = indented.map(str::trim).filter(|line| line.starts_with("boostfgl"));
-    // What it is for stands after two spaces or more.
+    // The explanation follows after two or more spaces.
     found.extend(typed.map(|line| line.split("  ").next().unwrap_or(line).to_owned()));
     command.get_subcommands_mut().for_each(|below| examples(below, found));
 }
@@ -126,8 +127,8 @@ fn console(text: &str) -> Vec<String> {
         let block = block.split("```").next().unwrap_or_default().replace("\\\n", " ");
         let transcript = block.contains("$ boostfgl");
         for line in block.lines() {
-            let told = line.trim().strip_prefix("to go on: ");
-            let typed = if transcript { line.strip_prefix("$ ").or(told) } else { Some(line) };
+            let hint = line.trim().strip_prefix("to continue: ");
+            let typed = if transcript { line.strip_prefix("$ ").or(hint) } else { Some(line) };
             let typed = typed.map(|line| line.replacen("cargo run --release --", "boostfgl", 1));
             let typed = typed.map(|line| line.replacen("cargo run --release", "boostfgl", 1));
             commands
@@ -137,8 +138,7 @@ fn console(text: &str) -> Vec<String> {
     commands
 }
 
-/// What a command reads of what others wrote, and the folders that it makes, where its settings are
-/// those of its data.
+/// The run folders that a command reads and those that it creates with default settings.
 fn reads_and_makes(matches: &ArgMatches) -> (Vec<String>, Vec<String>) {
     let Some((command, matches)) = matches.subcommand() else {
         return reads_and_makes(&parsed(&words("boostfgl run")));
@@ -170,7 +170,7 @@ fn reads_and_makes(matches: &ArgMatches) -> (Vec<String>, Vec<String>) {
 
 const README: &str = include_str!("../../../README.md");
 
-/// Whoever types what stands there, in that order, has every folder that a command reads.
+/// A reader who types the commands in their order has every folder that a later one reads.
 #[test]
 fn the_commands_of_the_readme_work_in_their_order() {
     let commands = console(README);
@@ -193,8 +193,8 @@ fn the_commands_of_the_readme_work_in_their_order() {
     assert!(install < first, "how `boostfgl` gets onto PATH stands before it is used");
 }
 
-/// Commands inside sentences, where they are whole: a word in capitals or with brackets stands for
-/// something.
+/// Commands inside sentences, if they are complete: a word in capitals or with brackets is a
+/// placeholder.
 #[test]
 fn commands_in_the_sentences_of_the_readme_are_understood() {
     let spans = README.split('`').skip(1).step_by(2).filter(|span| span.starts_with("boostfgl "));
@@ -211,4 +211,102 @@ fn commands_in_the_sentences_of_the_readme_are_understood() {
         count += 1;
     }
     assert!(count > 2, "only {count}");
+}
+
+/// Every document for users and contributors, by its name.
+fn documents() -> Vec<(String, String)> {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let folders = [root.to_owned(), format!("{root}/docs")];
+    let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap().flatten());
+    let markdown = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|end| end == "md"));
+    markdown
+        .map(|path| (path.display().to_string(), std::fs::read_to_string(&path).unwrap()))
+        .collect()
+}
+
+/// The commands `boostfgl …` between backticks and in code blocks.
+fn mentioned(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (at, part) in text.split("```").enumerate() {
+        let is_block = at % 2 == 1;
+        // Blocks of another kind are output or source.
+        if is_block && !part.starts_with("console\n") && !part.starts_with('\n') {
+            continue;
+        }
+        let lines: Vec<String> = if is_block {
+            part.replace("\\\n", " ").lines().map(str::to_owned).collect()
+        } else {
+            part.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+        };
+        let typed = lines
+            .iter()
+            .filter_map(|line| line.strip_prefix("$ ").unwrap_or(line).strip_prefix("boostfgl "));
+        found.extend(typed.map(str::to_owned));
+    }
+    found
+}
+
+/// What is wrong with a command that a document mentions: each word that names a command must be
+/// one, and each flag must belong to it. Placeholders may stand for the rest.
+fn objection(mention: &str) -> Option<String> {
+    let mut program = Program::command();
+    program.build();
+    let mut command = &program;
+    let words = words(&mention.replace("\\|", "|").replace('|', "\u{1}"));
+    for (at, word) in words.iter().enumerate() {
+        if let Some(flag) = word.trim_matches(['[', ']']).strip_prefix("--") {
+            let name = flag.split(['=', '\u{1}']).next().unwrap_or(flag);
+            let known = command.get_arguments().any(|argument| argument.get_long() == Some(name));
+            if !known && name != "help" && name != "version" {
+                return Some(format!("`{}` has no flag --{name}", command.get_name()));
+            }
+        } else if at == 0 || (at == 1 && command.has_subcommands()) {
+            // `show|check` stands for two commands.
+            let names: Vec<&str> = word.split('\u{1}').collect();
+            if let Some(name) = names.iter().find(|name| command.find_subcommand(name).is_none()) {
+                let is_placeholder = !name.starts_with(|c: char| c.is_ascii_lowercase());
+                return (!is_placeholder).then(|| format!("there is no command `{name}`"));
+            }
+            command = command.find_subcommand(names[0])?;
+        }
+    }
+    None
+}
+
+#[test]
+fn every_command_and_flag_in_the_documents_exists() {
+    let mut count = 0;
+    for (file, text) in documents() {
+        for mention in mentioned(&text) {
+            count += 1;
+            let objection = objection(&mention);
+            assert!(objection.is_none(), "{file}: `boostfgl {mention}`: {objection:?}");
+        }
+    }
+    assert!(count > 60, "only {count}");
+}
+
+#[test]
+fn commands_and_flags_that_do_not_exist_are_found() {
+    let wrong = ["judge cora", "run --methods x", "data list|steal", "config show --figure x"];
+    for mention in wrong {
+        assert!(objection(mention).is_some(), "{mention}");
+    }
+    for mention in ["run [DATA]", "data list|check", "report COMPARISON --export latex", "FOO"] {
+        assert_eq!(objection(mention), None, "{mention}");
+    }
+}
+
+#[test]
+fn the_readme_lists_every_command() {
+    let rows: BTreeSet<&str> = README
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `boostfgl "))
+        .filter_map(|row| row.split([' ', '`']).next())
+        .collect();
+    let program = Program::command();
+    let commands: BTreeSet<&str> = program.get_subcommands().map(Command::get_name).collect();
+    assert_eq!(rows, commands, "left: the table in README.md, right: the program");
 }

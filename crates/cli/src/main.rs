@@ -1,6 +1,6 @@
 //! The `boostfgl` program: parse, run one command, turn errors into a message and an exit code.
 //!
-//! Exit codes: 0 done, 1 the run failed, 2 the command or its input is wrong, 130 stopped by
+//! Exit codes: 0 success, 1 the run failed, 2 the command or its input is wrong, 130 stopped by
 //! Ctrl-C.
 
 #![forbid(unsafe_code)]
@@ -16,8 +16,8 @@ mod signals;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// Fairness-aware federated graph learning: train over graphs that stay with their owners, and see
-/// for whom the result works.
+/// Fairness-aware federated graph learning: train on graphs that stay with their owners, and
+/// measure for which nodes the model works.
 ///
 /// Without a command, `run` compares FedAvg and BoostFGL on the built-in demo graph.
 #[derive(Debug, Parser)]

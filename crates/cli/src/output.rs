@@ -1,4 +1,4 @@
-//! What goes to the terminal, and how errors are told.
+//! Output to the terminal, and the form of error messages.
 
 use boostfgl::report::Style;
 use boostfgl::{Error, graph};
@@ -8,9 +8,9 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Prints an error with what to do about it, and says which exit code it deserves.
+/// Prints an error with advice and returns its exit code.
 pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
-    // A reader that went away (`boostfgl data list | head`) is not an error.
+    // A broken pipe (`boostfgl data list | head`) means graceful termination.
     if error
         .downcast_ref::<std::io::Error>()
         .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
@@ -19,15 +19,15 @@ pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
     }
     let known = error.downcast_ref::<Error>();
     if let Some(Error::Stopped { folder, .. }) = known {
-        // Somebody wanted this: no error.
-        tell(&format!("{error}\n  to go on: {}", resume_command(folder)));
+        // The user asked for it, so this is not an error.
+        tell(&format!("{error}\n  to continue: {}", resume_command(folder)));
         return ExitCode::from(crate::signals::INTERRUPTED);
     }
-    // Each message already says what caused it, and stays on one line unless it lists problems.
+    // Each message contains its cause, and is one line unless it lists several problems.
     let one_line = || vec![error.to_string().replace(['\n', '\r'], " ")];
     tell(&format!("error: {}", known.map_or_else(one_line, Error::lines).join("\n")));
     let serving = error.downcast_ref::<boostfgl_serve::Error>().map(boostfgl_serve::Error::advice);
-    let other = "Check that the disk is not full and that the system allows what was asked.";
+    let other = "Check that the disk is not full and that you have the permissions.";
     let meant = match known {
         Some(Error::Graph(graph::Error::Unknown { kind: "dataset", name, .. })) => {
             command_instead(name)
@@ -39,14 +39,13 @@ pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(if known.is_some_and(Error::is_input) { 2 } else { 1 })
 }
 
-/// What to type to go on with a run that was stopped.
+/// The command that continues a stopped run.
 pub(crate) fn resume_command(folder: &Path) -> String {
     let given = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     format!("boostfgl resume {}{}", quoted(&folder.display().to_string()), data_dir(given))
 }
 
-/// The flag that says where data are, as it was given: a run does not remember it, since data may
-/// move.
+/// The flag `--data-dir` as it was given. A run does not store it, since data may move.
 fn data_dir(mut given: impl Iterator<Item = String>) -> String {
     let flag = given.find(|word| word == "--data-dir" || word.starts_with("--data-dir="));
     match flag.as_deref().map(|flag| flag.split_once('=')) {
@@ -58,7 +57,7 @@ fn data_dir(mut given: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// A word as a shell takes it for one.
+/// A word quoted for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -68,8 +67,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Prints what is wrong with a command line in the same form; help and version, which were asked
-/// for, as they are.
+/// Prints the error of a command line in the same form, or the requested help or version.
 pub(crate) fn fail_to_parse(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     match error.kind() {
@@ -80,12 +78,12 @@ pub(crate) fn fail_to_parse(error: &clap::Error) -> ExitCode {
             tell(&format!("error: a command is missing\n\n{}\n", text.trim_end()));
         }
         _ => {
-            let told: Vec<&str> =
+            let lines: Vec<&str> =
                 text.lines().filter(|line| !line.starts_with("For more information")).collect();
-            tell(&format!("{}\n", told.join("\n").trim_end()));
+            tell(&format!("{}\n", lines.join("\n").trim_end()));
         }
     }
-    // `boostfgl run compare cora` was meant for the second command.
+    // `boostfgl run compare cora` means the second command.
     let meant = std::env::args().nth(2).filter(|_| error.kind() == ErrorKind::UnknownArgument);
     let meant = meant.as_deref().and_then(command_instead);
     tell(&format!(
@@ -95,15 +93,15 @@ pub(crate) fn fail_to_parse(error: &clap::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// What to say if a word that stands where data are expected is the name of a command.
+/// Advice if a word in the place of a dataset is the name of a command.
 pub(crate) fn command_instead(word: &str) -> Option<String> {
     let known = crate::Program::command();
     let is_command = known.get_subcommands().any(|command| command.get_name() == word);
     is_command.then(|| format!("`{word}` is a command: write `boostfgl {word} …`."))
 }
 
-/// Refuses to write where a file already is, or where no file can be: told before the work, not
-/// after it.
+/// Refuses to replace a file without `--overwrite`, or to write where no file can be. Called before
+/// the work, so that nothing is lost.
 pub(crate) fn check_new_file(to: &Path, overwrite: bool) -> anyhow::Result<()> {
     let refuse =
         |reason: &str, advice| Err(Error::usage(to.display().to_string(), reason, advice).into());
@@ -121,13 +119,13 @@ pub(crate) fn check_new_file(to: &Path, overwrite: bool) -> anyhow::Result<()> {
     if parent.is_some_and(|parent| !parent.is_dir()) {
         return refuse(
             "expected a file in an existing folder, found no such folder",
-            "Make the folder first.",
+            "Create the folder first.",
         );
     }
     Ok(())
 }
 
-/// A name and what is said of it, on lines of at most 100 columns.
+/// A name and its explanation, on lines of at most 100 columns.
 pub(crate) fn explained(name: &str, text: &str) -> String {
     let mut lines = vec![format!("{name:<18}")];
     for word in text.split(' ') {
@@ -151,18 +149,17 @@ pub(crate) fn style() -> Style {
     if std::io::stdout().is_terminal() && !plain { Style::Colour } else { Style::Plain }
 }
 
-/// Says something on standard error that nothing depends on: if nobody listens any more, the work
-/// goes on.
+/// Prints a line on standard error. A closed pipe is ignored, so that the work continues.
 pub(crate) fn tell(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
-/// Something that the user should know though all goes on.
+/// Prints a warning that does not stop the command.
 pub(crate) fn note(text: &str) {
     tell(&format!("note: {text}"));
 }
 
-/// Writes to standard output; a closed pipe becomes an error that [`fail`] forgives.
+/// Writes to standard output; a closed pipe is an error that [`fail`] treats as success.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;
@@ -188,10 +185,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_said_where_data_are_is_told_to_say_it_again() {
-        let told = |line: &str| data_dir(line.split(' ').map(str::to_owned));
-        assert_eq!(told("boostfgl run cora --data-dir d --quiet"), " --data-dir d");
-        assert_eq!(told("boostfgl run cora --data-dir=d --quiet"), " --data-dir=d");
-        assert_eq!(told("boostfgl run cora"), "");
+    fn resume_hint_repeats_data_dir() {
+        for (line, flag) in [
+            ("boostfgl run cora --data-dir d --quiet", " --data-dir d"),
+            ("boostfgl run cora --data-dir=d --quiet", " --data-dir=d"),
+            ("boostfgl run cora", ""),
+        ] {
+            assert_eq!(data_dir(line.split(' ').map(str::to_owned)), flag, "{line}");
+        }
     }
 }

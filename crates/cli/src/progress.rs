@@ -1,5 +1,4 @@
-//! How a long run shows that it lives: a bar on a terminal, plain lines otherwise. Always on
-//! standard error.
+//! Progress display on standard error: a bar on a terminal, plain lines otherwise.
 
 use crate::output;
 use boostfgl::Progress;
@@ -58,12 +57,12 @@ impl Progress for Rounds {
     }
 
     fn preparing(&mut self, done: usize, of: usize) {
-        let said = format!("seed {}  preparing, {done} of {of}", self.seed);
+        let message = format!("seed {}  preparing, {done} of {of}", self.seed);
         match &self.bar {
-            Some(bar) => bar.set_message(said),
+            Some(bar) => bar.set_message(message),
             None if !self.quiet && self.last_line.elapsed() > Duration::from_secs(10) => {
                 self.last_line = Instant::now();
-                output::tell(&format!("{}: {said}", self.label));
+                output::tell(&format!("{}: {message}", self.label));
             }
             None => {}
         }
@@ -78,11 +77,11 @@ impl Progress for Rounds {
             // A method may add rounds to those that were asked for.
             bar.set_length((self.seeds * record.rounds) as u64);
             bar.set_message(format!("seed {}  loss {:.3}{accuracy}", self.seed, record.loss));
-            // A run that was taken up again begins in the middle.
+            // A resumed run starts in the middle.
             bar.set_position((self.seed_index * record.rounds + record.round) as u64);
             return;
         }
-        // A log is read afterwards: one line per seed, and one now and then if a seed takes long.
+        // In a log file: one line per seed, and one every ten seconds for long seeds.
         let due =
             record.round == record.rounds || self.last_line.elapsed() > Duration::from_secs(10);
         if !self.quiet && due {
@@ -154,7 +153,7 @@ pub(crate) struct Cells {
     share: f64,
 }
 
-/// A bar counts in these.
+/// The number of steps of the bar.
 const STEPS: f64 = 10_000.0;
 
 impl Cells {
@@ -162,7 +161,7 @@ impl Cells {
         Self { bar: None, quiet, begun: Instant::now(), share: 0.0 }
     }
 
-    /// What is left, if the rest goes as fast as what is done did.
+    /// The estimated remaining time, at the average speed so far.
     fn left(&self) -> String {
         if self.share <= 0.0 {
             return "time left unknown".to_owned();
@@ -209,7 +208,7 @@ impl GridProgress for Cells {
     }
 
     fn cell(&mut self, dataset: &str, label: &str, cell: &Cell, done: usize, of: usize) {
-        let told = match &cell.outcome {
+        let result = match &cell.outcome {
             Outcome::Done(measured) => {
                 let accuracy =
                     measured.scores.0.accuracy.pooled.map(|a| format!("accuracy {a:.1} %"));
@@ -219,7 +218,7 @@ impl GridProgress for Cells {
             Outcome::OverBudget { .. } => "over budget (estimate)".to_owned(),
         };
         self.line(&format!(
-            "{dataset}, {label}, seed {}: {told} ({done} of {of} cells, {})",
+            "{dataset}, {label}, seed {}: {result} ({done} of {of} cells, {})",
             cell.seed,
             self.left()
         ));

@@ -1,4 +1,4 @@
-//! What Ctrl-C does: the first lets the round finish and saves, the second leaves at once.
+//! Ctrl-C: the first finishes and saves the round, the second quits immediately.
 
 use crate::output;
 #[cfg(unix)]
@@ -8,18 +8,17 @@ use std::time::{Duration, Instant};
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// The exit code of a program that was interrupted, as shells know it.
+/// The conventional exit code of an interrupted program.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Requests that come within this time are one: Unix systems end a session by several signals in a
-/// row.
+/// Signals within this time count as one: Unix systems end a session with several in a row.
 const ONE_REQUEST: Duration = if cfg!(unix) { Duration::from_secs(1) } else { Duration::ZERO };
 
-/// From now on, Ctrl-C (or the system's request to end) sets this flag and says so; once more ends
-/// the program. Nothing on the disk is hurt by that: every file is whole or not there.
+/// From now on, Ctrl-C (or another termination signal) sets this flag and prints a message; a
+/// second one ends the program. That is safe, since every write is atomic.
 pub(crate) fn stop_flag() -> &'static AtomicBool {
     #[cfg(unix)]
-    leave_at_second_ctrl_c();
+    quit_at_second_ctrl_c();
     let mut first = None;
     on_request(move || {
         if first.is_some_and(|first: Instant| first.elapsed() > ONE_REQUEST) {
@@ -29,52 +28,54 @@ pub(crate) fn stop_flag() -> &'static AtomicBool {
             first = Some(Instant::now());
             STOP.store(true, Ordering::SeqCst);
             output::tell(
-                "\nstopping: the round under way is finished and saved first; Ctrl-C again leaves \
-                 at once",
+                "\nstopping after this round is saved; press Ctrl-C again to quit immediately",
             );
         }
     });
     &STOP
 }
 
-/// Has the second Ctrl-C end the program from within its signal handler: whatever a thread waits
-/// for, even the one that says so on a terminal that takes no more.
+/// Makes the second Ctrl-C end the program from within the signal handler, so that it works even
+/// if every thread is blocked, for example on a full terminal.
 #[cfg(unix)]
-fn leave_at_second_ctrl_c() {
+fn quit_at_second_ctrl_c() {
     use signal_hook::consts::SIGINT;
     use signal_hook::flag;
     if is_ignored(SIGINT) {
         return;
     }
-    let heard = Arc::new(AtomicBool::new(false));
-    // In this order: the first one finds the flag down, and raises it.
-    let leaving =
-        flag::register_conditional_shutdown(SIGINT, INTERRUPTED.into(), Arc::clone(&heard));
-    if let Err(error) = leaving.and_then(|_| flag::register(SIGINT, heard)) {
-        output::note(&format!("a second Ctrl-C may not leave at once: {error}"));
+    let first_received = Arc::new(AtomicBool::new(false));
+    // In this order: the first signal finds the flag unset and then sets it.
+    let quitting = flag::register_conditional_shutdown(
+        SIGINT,
+        INTERRUPTED.into(),
+        Arc::clone(&first_received),
+    );
+    if let Err(error) = quitting.and_then(|_| flag::register(SIGINT, first_received)) {
+        output::note(&format!("a second Ctrl-C may not quit immediately: {error}"));
     }
 }
 
-/// From now on, Ctrl-C ends the program at once and says that `kept` is not lost.
-pub(crate) fn say_when_interrupted(kept: &'static str) {
+/// From now on, Ctrl-C ends the program at once and prints what was saved.
+pub(crate) fn quit_with_note(saved: &'static str) {
     on_request(move || {
-        output::tell(&format!("\nstopped: {kept}"));
+        output::tell(&format!("\nstopped: {saved}"));
         std::process::exit(INTERRUPTED.into());
     });
 }
 
-/// Has `asked` called at every request to end: Ctrl-C, a closed terminal, the system's own. A
-/// request that the program was started to ignore, as `nohup` and the background of a script do,
-/// stays ignored; the others are heard all the same.
+/// Calls `handler` at every termination signal: Ctrl-C, a closed terminal, the system's own. A
+/// signal that the program was started to ignore, as with `nohup` or in the background of a
+/// script, stays ignored.
 #[cfg(unix)]
-fn on_request(mut asked: impl FnMut() + Send + 'static) {
+fn on_request(mut handler: impl FnMut() + Send + 'static) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let heard = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
-    match signal_hook::iterator::Signals::new(heard) {
+    let handled = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
+    match signal_hook::iterator::Signals::new(handled) {
         Ok(mut signals) => {
-            drop(std::thread::spawn(move || signals.forever().for_each(|_| asked())))
+            drop(std::thread::spawn(move || signals.forever().for_each(|_| handler())))
         }
-        // Then Ctrl-C ends the program, which can be resumed all the same.
+        // Then Ctrl-C ends the program at once; the run can still be resumed.
         Err(error) => {
             output::note(&format!("Ctrl-C will not wait for the end of a round: {error}"))
         }
@@ -82,13 +83,13 @@ fn on_request(mut asked: impl FnMut() + Send + 'static) {
 }
 
 #[cfg(not(unix))]
-fn on_request(asked: impl FnMut() + Send + 'static) {
-    if let Err(error) = ctrlc::set_handler(asked) {
+fn on_request(handler: impl FnMut() + Send + 'static) {
+    if let Err(error) = ctrlc::set_handler(handler) {
         output::note(&format!("Ctrl-C will not wait for the end of a round: {error}"));
     }
 }
 
-/// Whether this process was started to ignore a signal; no where the system does not tell.
+/// Whether this process was started to ignore a signal; `false` where the system has no /proc.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

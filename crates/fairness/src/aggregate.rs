@@ -43,25 +43,14 @@ pub fn sample_std(values: &[f64]) -> Option<f64> {
     Some((squares / (values.len() - 1) as f64).sqrt())
 }
 
-/// Applies `statistic` to each of the twelve values, over the seeds that have it.
+/// Applies `statistic` to each reading of each headline metric, over the seeds that have it.
 fn across(seeds: &[Scores], statistic: fn(&[f64]) -> Option<f64>) -> Scores {
-    let of = |metric: fn(&Scores) -> Readings| {
-        let reading = |pick: fn(Readings) -> Option<f64>| {
-            let values: Vec<f64> = seeds.iter().filter_map(|scores| pick(metric(scores))).collect();
-            statistic(&values)
-        };
-        Readings {
-            pooled: reading(|r| r.pooled),
-            present: reading(|r| r.present),
-            client: reading(|r| r.client),
-        }
-    };
-    Scores {
-        accuracy: of(|scores| scores.accuracy),
-        overall_f1: of(|scores| scores.overall_f1),
-        hete_f1: of(|scores| scores.hete_f1),
-        hete_min_f1: of(|scores| scores.hete_min_f1),
-    }
+    Scores::from_fn(|headline| {
+        Readings::from_fn(|reading| {
+            let values = seeds.iter().filter_map(|scores| scores.get(headline).get(reading));
+            statistic(&values.collect::<Vec<f64>>())
+        })
+    })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use boostfgl_graph::Labels;
 use serde::{Deserialize, Serialize};
 
+use crate::metrics::{BUILTIN, MetricRegistry};
 use crate::{Confusion, Error, Group, GroupSizes, GroupTable, Percent, Result, Scores};
 
 /// Predictions and everything needed to judge them. Slices "per node" are indexed by the nodes of
@@ -81,6 +82,14 @@ impl Question<'_> {
     /// If a slice does not have one entry per node, a judged node does not exist, its prediction is
     /// not below C, its client not below K, or a client has fewer nodes than judged ones.
     pub fn evaluate(&self) -> Result<Evaluation> {
+        self.evaluate_with(&BUILTIN)
+    }
+
+    /// The same with the [stored](crate::Metric::stored) metrics of `metrics` on every group.
+    ///
+    /// # Errors
+    /// As [`Question::evaluate`].
+    pub fn evaluate_with(&self, metrics: &MetricRegistry) -> Result<Evaluation> {
         let parts = self.check()?;
         let empty = || std::array::from_fn(|_| Confusion::new(self.truth.classes()));
         let mut pooled: [Confusion; 6] = empty();
@@ -91,10 +100,10 @@ impl Question<'_> {
             for (sum, part) in pooled.iter_mut().zip(&local) {
                 sum.merge(part)?;
             }
-            tables.push((size as f64, GroupTable::of_one(&local)));
+            tables.push((size as f64, GroupTable::of_one(&local, metrics)));
         }
 
-        let groups = GroupTable::of_all(&pooled, &tables);
+        let groups = GroupTable::of_all(&pooled, metrics, &tables);
         let clients =
             (0..).zip(&tables).zip(self.client_sizes).map(|((client, (_, table)), &nodes)| {
                 ClientScores { client, nodes, sizes: table.sizes(), scores: table.scores() }

@@ -50,6 +50,18 @@ impl Group {
         }
     }
 
+    /// The nodes of the group, in a sentence.
+    pub fn nodes(self) -> &'static str {
+        match self {
+            Self::All => "all nodes",
+            Self::Heterophilous => "heterophilous nodes",
+            Self::Homophilous => "homophilous nodes",
+            Self::Minority => "minority nodes",
+            Self::Majority => "majority nodes",
+            Self::HeteMin => "heterophilous minority nodes",
+        }
+    }
+
     /// Whether a node with these flags belongs to the group.
     ///
     /// ```

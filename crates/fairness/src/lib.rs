@@ -5,7 +5,9 @@
 //! group and by client. Nothing here knows how the predictions came about.
 //!
 //! * [`Confusion`] — counts of (truth, prediction) over a set of nodes.
-//! * [`metrics`] — one file per metric, one line each in [`metrics::METRICS`].
+//! * [`metrics`] — one file per metric, one line each in
+//!   [`MetricRegistry::builtin`].
+//! * [`HEADLINES`] — the metrics on groups that every run reports.
 //! * [`Group`] — the sets of nodes that are judged apart.
 //! * [`Readings`], [`Scores`] — each metric in its three readings `pooled`, `present` and `client`.
 //! * [`frame`] — any metric × any grouping of the nodes: difference, ratio, worst group and
@@ -25,6 +27,7 @@ mod error;
 mod evaluate;
 pub mod frame;
 mod group;
+mod headline;
 pub mod metrics;
 mod scores;
 pub mod statistics;
@@ -37,7 +40,8 @@ pub use error::{Error, Result};
 pub use evaluate::{ClientScores, Evaluation, Question};
 pub use frame::{Facts, FrameMetric, Grouping, MetricFrame};
 pub use group::{Group, GroupSizes};
-pub use metrics::{Classes, Metric};
-pub use scores::{Percent, Readings, Scores};
+pub use headline::{HEADLINES, Headline, PerHeadline};
+pub use metrics::{Classes, Metric, MetricRegistry, Parameter};
+pub use scores::{Percent, Reading, Readings, Scores};
 pub use table::{GroupRow, GroupTable};
 pub use warnings::{Warning, WarningKind};

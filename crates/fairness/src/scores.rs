@@ -1,5 +1,6 @@
-//! The four headline numbers, each in three readings.
+//! The headline metrics, each in three readings.
 
+use crate::PerHeadline;
 use serde::{Deserialize, Serialize};
 
 /// One metric on one set of nodes, read in three ways. Each is `None` if the set is empty.
@@ -18,41 +19,70 @@ pub struct Readings {
     pub client: Option<f64>,
 }
 
-impl Readings {
-    /// Each reading there is, changed by `change`.
-    pub fn map(self, change: impl Fn(f64) -> f64) -> Self {
-        Self {
-            pooled: self.pooled.map(&change),
-            present: self.present.map(&change),
-            client: self.client.map(&change),
+/// One of the three readings of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// See [`Readings::pooled`].
+    Pooled,
+    /// See [`Readings::present`].
+    Present,
+    /// See [`Readings::client`].
+    Client,
+}
+
+impl Reading {
+    /// Every reading, in the order of files.
+    pub const ALL: [Self; 3] = [Self::Pooled, Self::Present, Self::Client];
+
+    /// The name in files and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pooled => "pooled",
+            Self::Present => "present",
+            Self::Client => "client",
         }
     }
 }
 
-/// The four headline metrics, as fractions of 1.
+impl Readings {
+    /// The value that `make` gives for each reading.
+    pub fn from_fn(mut make: impl FnMut(Reading) -> Option<f64>) -> Self {
+        Self {
+            pooled: make(Reading::Pooled),
+            present: make(Reading::Present),
+            client: make(Reading::Client),
+        }
+    }
+
+    /// The value in one reading.
+    pub fn get(&self, reading: Reading) -> Option<f64> {
+        match reading {
+            Reading::Pooled => self.pooled,
+            Reading::Present => self.present,
+            Reading::Client => self.client,
+        }
+    }
+
+    /// Each reading there is, changed by `change`.
+    pub fn map(self, change: impl Fn(f64) -> f64) -> Self {
+        Self::from_fn(|reading| self.get(reading).map(&change))
+    }
+}
+
+/// The headline metrics, as fractions of 1.
 ///
 /// Files and tables show percent: see [`Scores::percent`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Scores {
-    /// Share of all judged nodes predicted right.
-    pub accuracy: Readings,
-    /// Macro-F1 on all judged nodes.
-    pub overall_f1: Readings,
-    /// Macro-F1 on the heterophilous ones.
-    pub hete_f1: Readings,
-    /// Macro-F1 on the heterophilous ones of minority classes.
-    pub hete_min_f1: Readings,
-}
+pub type Scores = PerHeadline<Readings>;
 
 impl Scores {
     /// Each value there is, changed by `change`.
     pub fn map(self, change: impl Fn(f64) -> f64) -> Self {
-        Self {
-            accuracy: self.accuracy.map(&change),
-            overall_f1: self.overall_f1.map(&change),
-            hete_f1: self.hete_f1.map(&change),
-            hete_min_f1: self.hete_min_f1.map(&change),
-        }
+        Self::from_fn(|headline| self.get(headline).map(&change))
+    }
+
+    /// The pooled readings.
+    pub fn pooled(&self) -> PerHeadline<Option<f64>> {
+        PerHeadline::from_fn(|headline| self.get(headline).pooled)
     }
 
     /// The same in percent, as files hold it.

@@ -1,13 +1,13 @@
-//! Metric × group: who fares how.
+//! Every metric on every group.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::metrics::{Accuracy, METRICS, MacroF1};
-use crate::{Classes, Confusion, Group, GroupSizes, Metric, Readings, Scores};
+use crate::metrics::MetricRegistry;
+use crate::{ClassCounts, Classes, Confusion, Group, GroupSizes, Metric, Readings, Scores};
 
-/// Every metric of [`METRICS`] on every [`Group`], in the order of [`Group::EVERY`].
+/// Every [stored](Metric::stored) metric on every [`Group`], in the order of [`Group::EVERY`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct GroupTable {
@@ -39,13 +39,7 @@ impl GroupTable {
 
     /// The headline metrics.
     pub fn scores(&self) -> Scores {
-        let f1 = |group| self.readings(group, MacroF1::EXACT.name());
-        Scores {
-            accuracy: self.readings(Group::All, Accuracy.name()),
-            overall_f1: f1(Group::All),
-            hete_f1: f1(Group::Heterophilous),
-            hete_min_f1: f1(Group::HeteMin),
-        }
+        Scores::from_fn(|headline| self.readings(headline.group, headline.metric.name()))
     }
 
     /// How many nodes each group has.
@@ -71,14 +65,18 @@ impl GroupTable {
 
     /// The table of one owner of nodes. The mean over a single client is that client's value, so
     /// `client` = `pooled`.
-    pub(crate) fn of_one(tallies: &[Confusion; 6]) -> Self {
-        Self::build(tallies, |_, _, pooled| pooled)
+    pub(crate) fn of_one(tallies: &[Confusion; 6], metrics: &MetricRegistry) -> Self {
+        Self::build(tallies, metrics, |_, _, pooled| pooled)
     }
 
     /// The table of all clients together, given `tallies` over all of them and each one's weight
     /// and own table.
-    pub(crate) fn of_all(tallies: &[Confusion; 6], clients: &[(f64, Self)]) -> Self {
-        Self::build(tallies, |group, metric, _| {
+    pub(crate) fn of_all(
+        tallies: &[Confusion; 6],
+        metrics: &MetricRegistry,
+        clients: &[(f64, Self)],
+    ) -> Self {
+        Self::build(tallies, metrics, |group, metric, _| {
             let parts = clients
                 .iter()
                 .map(|(weight, table)| (*weight, table.readings(group, metric).pooled));
@@ -86,27 +84,38 @@ impl GroupTable {
         })
     }
 
+    /// Computes the `pooled` and `present` readings; `client` gives the third from group, metric
+    /// and pooled reading.
     fn build(
         tallies: &[Confusion; 6],
+        metrics: &MetricRegistry,
         client: impl Fn(Group, &str, Option<f64>) -> Option<f64>,
     ) -> Self {
-        let row = |(group, tally): (Group, &Confusion)| {
-            let readings = |metric: &dyn Metric| {
-                let pooled = metric.compute(tally, Classes::All);
-                let present = metric.compute(tally, Classes::Present);
-                Readings { pooled, present, client: client(group, metric.name(), pooled) }
-            };
-            let metrics = METRICS
-                .iter()
-                .map(|metric| (metric.name().to_owned(), readings(*metric)))
-                .collect();
-            GroupRow { group, size: tally.total() as usize, metrics }
-        };
-        Self { rows: Group::EVERY.into_iter().zip(tallies).map(row).collect() }
+        let mut rows = Vec::with_capacity(tallies.len());
+        for (group, tally) in Group::EVERY.into_iter().zip(tallies) {
+            let classes = tally.per_class();
+            let mut values = BTreeMap::new();
+            for metric in metrics.iter().filter(|metric| metric.stored()) {
+                let mut readings = readings(&**metric, &classes);
+                readings.client = client(group, metric.name(), readings.pooled);
+                values.insert(metric.name().to_owned(), readings);
+            }
+            rows.push(GroupRow { group, size: tally.total() as usize, metrics: values });
+        }
+        Self { rows }
     }
 
     fn row(&self, group: Group) -> Option<&GroupRow> {
         self.rows.iter().find(|row| row.group == group)
+    }
+}
+
+/// The readings of one set of nodes; none over clients.
+fn readings(metric: &dyn Metric, classes: &[ClassCounts]) -> Readings {
+    Readings {
+        pooled: metric.value(classes, Classes::All),
+        present: metric.value(classes, Classes::Present),
+        client: None,
     }
 }
 
@@ -133,7 +142,7 @@ mod tests {
     #[test]
     fn a_table_survives_a_file() {
         let tallies = std::array::from_fn(|_| Confusion::from_pairs(2, [(0, 0), (1, 0)]).unwrap());
-        let table = GroupTable::of_one(&tallies);
+        let table = GroupTable::of_one(&tallies, &MetricRegistry::builtin());
         let json = serde_json::to_value(&table).unwrap();
         assert_eq!(json[5]["group"], "hete_min");
         assert_eq!(json[5]["accuracy"]["pooled"], 0.5);

@@ -269,7 +269,7 @@ fn small_groups_are_shown_and_not_ranked() {
     let default = MetricFrame::new(
         &data.facts(),
         &Grouping::parse("minority").unwrap(),
-        &FrameMetric::Accuracy,
+        &FrameMetric::accuracy(),
         FrameOptions::default(),
     );
     assert!(default.unwrap().rows.iter().all(|row| row.small));
@@ -430,7 +430,7 @@ fn intervals_of_many_nodes_are_those_of_a_normal_and_quick() {
     let data = Data::of(&(0..8000).map(|_| node(&mut stream)).collect::<Vec<_>>());
     let grouping = Grouping::parse("minority*heterophilous").unwrap();
     let start = std::time::Instant::now();
-    let metrics = [FrameMetric::Accuracy, FrameMetric::MacroF1];
+    let metrics = [FrameMetric::accuracy(), FrameMetric::macro_f1()];
     let frames = MetricFrame::measure(
         &data.facts(),
         &grouping,

@@ -10,7 +10,7 @@ use serde_json::Value;
 const TIGHT: f64 = 1e-15;
 
 fn golden() -> Value {
-    serde_json::from_str(include_str!("golden/metrics.json")).unwrap()
+    serde_json::from_str(include_str!("../../../tests/golden/metrics.json")).unwrap()
 }
 
 fn integers(value: &Value) -> Vec<u32> {
@@ -81,7 +81,8 @@ fn literal_formula_on_every_set() {
 #[test]
 fn a_question_gives_the_same_scores() {
     let golden = golden();
-    let graph: Value = serde_json::from_str(include_str!("golden/graph.json")).unwrap();
+    let graph: Value =
+        serde_json::from_str(include_str!("../../../tests/golden/graph.json")).unwrap();
     let labels: Vec<i64> = integers(&graph["labels"]).into_iter().map(i64::from).collect();
     let truth = Labels::from_integers(&labels, 3).unwrap();
     let (prediction, client) = (integers(&golden["pred"]), integers(&graph["client"]));

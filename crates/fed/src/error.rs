@@ -110,14 +110,9 @@ pub enum Error {
         refused: Vec<Refusal>,
     },
 
-    /// An observer stopped the exchanges before the first round.
-    #[error("stopped after {done} of {of} exchanges before the first round")]
-    Interrupted {
-        /// Exchanges that were finished.
-        done: usize,
-        /// Exchanges in total.
-        of: usize,
-    },
+    /// An observer returned an error, which ends the run.
+    #[error("an observer ended the run: {0}")]
+    Observer(#[source] Box<dyn std::error::Error + Send + Sync>),
 
     /// The backbone is unknown.
     #[error(transparent)]
@@ -194,9 +189,7 @@ impl Error {
                  needed, and a large optimizer.learning_rate is the usual reason for numbers that \
                  are not finite."
             }
-            Self::Interrupted { .. } => {
-                "Start again: exchanges before the first round cannot be resumed."
-            }
+            Self::Observer(_) => "Correct what the observer reports, and run again.",
             Self::Network(_) => "`boostfgl methods` lists the backbones.",
         }
     }

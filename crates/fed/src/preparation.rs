@@ -13,7 +13,6 @@ use crate::screen::{self, Form, Reason, Refusal};
 use crate::{Error, Message, Result, wire};
 use boostfgl_nn::Real;
 use rayon::prelude::*;
-use std::ops::ControlFlow;
 
 /// The first round, with which failures of the preparation are reported.
 const FIRST: usize = 1;
@@ -74,13 +73,12 @@ impl<T: Real> Federation<T> {
             let (sent, received) = self.exchange(number, &mut state);
             (up, down) = (up + sent, down + received);
             let done = number + 1;
-            // `count`, not `any`: every observer is called, also after one that stops the run.
-            let answers = observers.iter_mut().map(|o| o.preparing(done, exchanges));
-            if answers.filter(ControlFlow::is_break).count() > 0 {
-                return Err(Error::Interrupted { done, of: exchanges });
+            for observer in observers.iter_mut() {
+                observer.preparing(done, exchanges).map_err(Error::Observer)?;
             }
         }
-        let adopted = self.with_rules(&state.taking_part, |_, rule, context| rule.ready(context));
+        let adopted = self
+            .with_rules(&state.taking_part, |_, rule, context| rule.finish_preparation(context));
         let adopted = state.successes(adopted);
         self.settle(&able, state)?;
         let clients = std::mem::take(&mut self.clients);
@@ -119,7 +117,7 @@ impl<T: Real> Federation<T> {
     /// it goes through the server: a question goes up once and down to each of the other clients.
     fn exchange(&mut self, number: usize, state: &mut Preparing) -> (u64, u64) {
         let asked = self.with_rules(&state.taking_part, |_, rule, context| {
-            let question = rule.ask(context, number)?;
+            let question = rule.question(context, number)?;
             match question.as_ref().is_none_or(Message::is_finite) {
                 true => Ok(question),
                 false => Err(context.diverged("question")),
@@ -145,7 +143,7 @@ impl<T: Real> Federation<T> {
         let forms = self.answer_forms(&questions, state);
         let received = relay(answers, &forms, &mut questions, state, self.answer_factor());
         let done = self.with_rules(&state.taking_part, |k, rule, context| {
-            rule.hear(context, number, &received[k])
+            rule.receive_answers(context, number, &received[k])
         });
         state.successes(done);
         (

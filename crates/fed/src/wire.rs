@@ -107,7 +107,7 @@ impl<T: Real> Message<T> {
             return Ok(());
         }
         let found = describe(&self.shapes(), self.numbers.len());
-        Err(visitor.unlike(describe(shapes, numbers), found))
+        Err(visitor.mismatch(describe(shapes, numbers), found))
     }
 
     fn shapes(&self) -> Vec<(usize, usize)> {

@@ -292,8 +292,8 @@ mod tests {
     use crate::{Adjacency, Features};
     use serde_json::Value;
 
-    const METRICS: &str = include_str!("../tests/golden/metrics.json");
-    const GRAPH: &str = include_str!("../tests/golden/graph.json");
+    const METRICS: &str = include_str!("../../../tests/golden/metrics.json");
+    const GRAPH: &str = include_str!("../../../tests/golden/graph.json");
 
     fn indices(value: &Value) -> Vec<usize> {
         value.as_array().unwrap().iter().map(|x| x.as_u64().unwrap() as usize).collect()

@@ -1,6 +1,6 @@
 //! Every gradient against central finite differences, in f64.
 
-use boostfgl_graph::{Adjacency, Features, Graph, Labels, SparseRows, Stream};
+use boostfgl_graph::{Graph, Stream};
 use boostfgl_nn::backbones::{
     Architecture, BACKBONES, Backbone, Extra, Pass, Supervised, build, gradients,
 };
@@ -8,6 +8,7 @@ use boostfgl_nn::{
     Dropout, Inputs, Matrix, Params, Pool, Reach, Reduction, Tape, TensorShape, Var, View,
     WeightedLoss,
 };
+use boostfgl_testkit::RandomGraph;
 use proptest::prelude::*;
 
 const NODES: usize = 11;
@@ -15,25 +16,16 @@ const WIDTH: usize = 6;
 const CLASSES: usize = 3;
 
 fn graph(seed: u64, sparse: bool, weighted: bool, directed: bool) -> Graph {
-    let mut stream = Stream::new(seed, "gradient test", &[]);
-    let edges: Vec<(u32, u32)> =
-        (0..18).map(|_| (stream.below(NODES) as u32, stream.below(NODES) as u32)).collect();
-    let weights: Vec<f32> = edges.iter().map(|_| 0.5 + stream.unit() as f32).collect();
-    let (adjacency, _) =
-        Adjacency::from_edges(NODES, &edges, weighted.then_some(&weights[..]), directed).unwrap();
-    let values: Vec<f32> = (0..NODES * WIDTH)
-        .map(|_| if sparse && stream.unit() < 0.6 { 0.0 } else { stream.normal() as f32 })
-        .collect();
-    let features = if sparse {
-        let offsets: Vec<usize> = (0..=NODES).map(|v| v * WIDTH).collect();
-        let columns: Vec<u32> = (0..NODES * WIDTH).map(|i| (i % WIDTH) as u32).collect();
-        Features::Sparse(SparseRows::new(WIDTH, &offsets, &columns, &values).unwrap())
-    } else {
-        Features::dense(NODES, WIDTH, values).unwrap()
+    let graph = RandomGraph {
+        nodes: NODES,
+        pairs: 18,
+        width: WIDTH,
+        classes: CLASSES,
+        sparse,
+        weighted,
+        directed,
     };
-    let labels: Vec<i64> = (0..NODES).map(|_| stream.below(CLASSES) as i64).collect();
-    Graph::new("random", adjacency, features, Labels::from_integers(&labels, CLASSES).unwrap())
-        .unwrap()
+    graph.draw(&mut Stream::new(seed, "gradient test", &[]))
 }
 
 /// Parameters whose biases are not 0: a node without features would sit exactly on the kink of
@@ -124,9 +116,9 @@ proptest! {
     }
 }
 
-/// The restricted training view computes what the whole graph computes, with the same dropout.
+/// The restricted training view agrees with the whole graph, with the same dropout.
 #[test]
-fn restriction_changes_nothing() {
+fn restricting_a_view_changes_no_logit_and_no_gradient() {
     let cases = [(true, 5, 2), (false, 5, 3), (false, 9, 1), (false, 8, 2)];
     for (info, (sparse, hidden, layers)) in
         BACKBONES.iter().flat_map(|b| cases.map(|case| (b, case)))
@@ -171,10 +163,10 @@ fn quadratic(x: &Matrix<f64>) -> (f64, Matrix<f64>) {
     (value, gradient)
 }
 
-/// Terms of the loss that are given by their gradients, on logits and hidden representations of
-/// more nodes than are supervised.
+/// Loss terms that are given by their gradients, on logits and hidden representations of more nodes
+/// than are supervised.
 #[test]
-fn further_terms_agree_with_finite_differences() {
+fn gradients_with_extra_terms_agree_with_finite_differences() {
     let cases =
         [(Reach::Output, 2), (Reach::Hidden, 2), (Reach::Everything, 3), (Reach::Everything, 1)];
     for (name, (reach, layers)) in BACKBONES.iter().flat_map(|b| cases.map(|case| (b.name, case))) {
@@ -225,7 +217,7 @@ fn unknown_backbones_are_refused_with_the_nearest_name() {
 
 /// (a + b)·a uses both inputs of the sum and one of them twice.
 #[test]
-fn a_sum_sends_its_gradient_both_ways() {
+fn the_gradient_of_a_sum_reaches_both_terms() {
     let mut stream = Stream::new(4, "sum", &[]);
     let shapes = [TensorShape::weight("a", 3, 3), TensorShape::weight("b", 3, 3)];
     let drawn = (0..2)
@@ -247,7 +239,7 @@ fn a_sum_sends_its_gradient_both_ways() {
 
 /// A product with the output of a ReLU: only where that is not zero does its gradient matter.
 #[test]
-fn a_product_with_active_units_sends_its_gradient_both_ways() {
+fn the_gradient_of_an_active_product_reaches_both_factors() {
     let mut stream = Stream::new(9, "active", &[]);
     let shapes = [
         TensorShape::weight("x", 7, 70),

@@ -36,7 +36,7 @@ pub struct RoundScores {
     pub round: usize,
     /// Its accuracy on validation nodes in percent, if there are any.
     pub val_accuracy: Option<f64>,
-    /// The four metrics in their three readings.
+    /// The headline metrics in their three readings.
     #[serde(flatten)]
     pub scores: Percent<Scores>,
 }

@@ -84,7 +84,7 @@ impl<'a> FrameTable<'a> {
     }
 
     fn one(&self, frame: &MetricFrame, mark: &str) -> Sheet {
-        let own = frame.metric.counts_one_class();
+        let own = frame.metric.class().is_some();
         let line = |label: String,
                     [nodes, counted]: [usize; 2],
                     value: Option<f64>,
@@ -134,7 +134,7 @@ impl<'a> FrameTable<'a> {
     }
 
     fn several(&self, frames: &SeedFrames, mark: &str) -> Sheet {
-        let own = frames.metric.counts_one_class();
+        let own = frames.metric.class().is_some();
         let line =
             |label: String, nodes: &[usize], counted: &[usize], value: Spread, mark: Mark| {
                 let sizes = |sizes: &[usize]| Marked::plain(range(sizes.iter().copied()));
@@ -182,7 +182,7 @@ impl<'a> FrameTable<'a> {
     fn headings(&self, metric: &FrameMetric, interval: bool) -> Vec<[String; 2]> {
         let name = plain(&metric.to_string());
         let mut titles = vec![["Nodes", ""]];
-        titles.extend(metric.counts_one_class().then_some(["Counted", "of the class"]));
+        titles.extend(metric.class().map(|_| ["Counted", "of the class"]));
         titles.push([&name, "%"]);
         titles.extend(interval.then_some(["Interval", "%"]));
         titles.into_iter().map(|title| title.map(str::to_owned)).collect()

@@ -67,7 +67,7 @@ pub struct Summary {
 pub struct SeedSummary {
     /// The seed.
     pub seed: u64,
-    /// The four metrics in their three readings.
+    /// The headline metrics in their three readings.
     #[serde(flatten)]
     pub scores: Percent<Scores>,
     /// How many test nodes each group has.

@@ -15,7 +15,7 @@ fn frame(values: &[(&str, Option<f64>)]) -> MetricFrame {
         small: false,
     };
     MetricFrame {
-        metric: FrameMetric::Accuracy,
+        metric: FrameMetric::accuracy(),
         grouping: Grouping::parse("column:a").unwrap(),
         min_group: 1,
         nodes: 4,
@@ -37,7 +37,7 @@ fn course(rounds: Vec<Vec<MetricFrame>>) -> GroupCurves {
     };
     let rounds = (1..).zip(rounds).map(of_round).collect();
     GroupCurves {
-        metric: FrameMetric::Accuracy,
+        metric: FrameMetric::accuracy(),
         grouping: Grouping::parse("column:a").unwrap(),
         rounds,
     }

@@ -16,7 +16,7 @@ fn frame(minority: f64, majority: f64) -> MetricFrame {
         small: false,
     };
     MetricFrame {
-        metric: FrameMetric::Accuracy,
+        metric: FrameMetric::accuracy(),
         grouping: Grouping::parse("column:a").unwrap(),
         min_group: 1,
         nodes: 6,
@@ -117,7 +117,7 @@ fn nobody_is_worst_if_all_print_alike() {
     let even = frame(0.5, 0.5001);
     assert!(!FrameTable::of_frame("demo", &even).text(Style::Plain).contains("50.0!"));
     let mut error = frame(0.25, 0.5);
-    error.metric = FrameMetric::Error;
+    error.metric = FrameMetric::parse("error").unwrap();
     assert!(FrameTable::of_frame("demo", &error).text(Style::Plain).contains("50.0!"));
     let lone =
         MetricFrame { difference: None, ratio: None, difference_interval: None, ..frame(0.5, 0.5) };
@@ -131,7 +131,7 @@ fn nobody_is_worst_if_all_print_alike() {
 #[test]
 fn small_groups_and_what_recall_counts_are_said() {
     let mut recall = frame(0.5, 0.75);
-    recall.metric = FrameMetric::Recall("fraud".into());
+    recall.metric = FrameMetric::parse("recall:fraud").unwrap();
     (recall.min_group, recall.counted) = (3, 5);
     // The first group counts two cases and is small; the third has nodes, and none of the class.
     recall.rows[0].small = true;

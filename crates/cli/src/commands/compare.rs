@@ -1,7 +1,7 @@
 //! `boostfgl compare`.
 
 use super::run::unusable;
-use crate::args::{ProtocolFlags, ResourceFlags};
+use crate::args::{PrintFlags, ProtocolFlags, ResourceFlags};
 use crate::output;
 use crate::progress::Cells;
 use anyhow::Result;
@@ -14,19 +14,19 @@ use clap::{Args, ValueEnum};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-/// Compare methods fairly: same seeds, same clients, same splits, and how sure each difference is.
+/// Compare methods on the same seeds, clients and splits, with intervals and tests
 ///
-/// Runs every method on every dataset under every seed. All methods share one partition and one
-/// split per dataset and seed, so they are compared in pairs. Shown are mean and spread, the
+/// Runs every method on every dataset with every seed. All methods share one partition and one
+/// split per dataset and seed, so they are compared in pairs. Prints mean and spread, the
 /// difference to a base with a 95 % bootstrap interval, Wilcoxon's signed-rank test after Holm's
-/// adjustment, mean ranks, and what each method costs. Five seeds on one dataset cannot make a
+/// adjustment, mean ranks, and the cost of each method. Five seeds on one dataset cannot make a
 /// difference significant at 5 % (the smallest possible p is 0.0625); several datasets together,
 /// or at least eight seeds, can.
 ///
 /// METHODS is a list of names (`boostfgl methods`); + stacks boosts on one of them.
 ///
-/// Finished runs are kept in the folder. The same command, or one with more methods, datasets or
-/// seeds, takes them from there and runs only what is missing.
+/// Finished runs are cached in the folder. The same command, or one with more methods, datasets
+/// or seeds, reuses them and runs only what is missing.
 ///
 /// Examples:
 ///   boostfgl compare cora --methods fedavg,boostfgl           two methods, five seeds
@@ -35,7 +35,10 @@ use std::path::{Path, PathBuf};
 ///                                                             what each boost adds
 ///   boostfgl compare cora --format latex > table.tex          a table for a paper
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(
+    verbatim_doc_comment,
+    mut_arg("json", |json| json.help("Short for --format json").conflicts_with("format"))
+)]
 pub(crate) struct Compare {
     /// Datasets: catalogue names (`boostfgl data list`), paths to your own files, or
     /// generate:PRESET [default: demo]
@@ -44,8 +47,8 @@ pub(crate) struct Compare {
 
     /// Methods to compare, such as fedavg,boostfgl,fedavg+node+topology, or all
     ///
-    /// By default also isolated (every client alone) and central (all data in one place): does
-    /// federating help at all, and how much is left to gain?
+    /// The default includes isolated (every client alone) and central (all data in one place),
+    /// which show what federated training gains and what is left to gain.
     #[arg(long, short, value_name = "METHODS", default_value = "fedavg,boostfgl,isolated,central")]
     methods: String,
 
@@ -63,17 +66,12 @@ pub(crate) struct Compare {
     #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// What to print; the folder gets every form
+    /// Form to print; the folder gets all of them
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 
-    /// Short for --format json
-    #[arg(long, conflicts_with = "format")]
-    json: bool,
-
-    /// Print no progress
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    printing: PrintFlags,
 }
 
 /// Forms of a comparison.
@@ -94,7 +92,7 @@ enum Format {
 impl Compare {
     pub(crate) fn execute(&self) -> Result<()> {
         let memory = self.resources.budget()?;
-        // The number of threads is checked as everywhere; cells then run in pools of their own.
+        // Checks the number of threads; cells then run in pools of their own.
         let pool = self.resources.pool()?;
         let configs = self.configs()?;
         let boosts = configs[0].boosts.as_deref();
@@ -102,27 +100,28 @@ impl Compare {
         let base = self.base.as_deref().map_or(Ok(0), |base| grid::find(base, boosts, &stacked))?;
         let (datasets, flaws) = self.load(configs, &pool)?;
         let names: Vec<String> = datasets.iter().map(|d| d.graph().name().to_owned()).collect();
-        // Cells keep their curves: a report shows them.
+        // `examined` stores the curves of each cell, which the report shows.
         let grid = pool.install(|| Grid::new(&datasets, stacked))?.examined(&[]);
         let folder = self.folder(&names)?;
         write_configs(&folder, &datasets)?;
         let store = CellStore::open(&folder).map_err(Error::from)?;
         let threads = NonZeroUsize::new(pool.current_num_threads()).unwrap_or(NonZeroUsize::MIN);
         drop(pool);
-        crate::signals::say_when_interrupted(
-            "finished cells are kept; the same command goes on with the rest",
+        crate::signals::quit_with_note(
+            "finished cells are saved; the same command continues with the rest",
         );
-        let mut progress = Cells::new(self.quiet);
+        let mut progress = Cells::new(self.printing.quiet);
         let outcome = grid.run(base, Resources { threads, memory }, &store, &mut progress)?;
         drop(progress);
         write_all(&folder, &outcome.comparison)?;
-        let report = Sources::find(std::slice::from_ref(&folder))?.report();
+        let report =
+            Sources::find(std::slice::from_ref(&folder), boostfgl_reproduce::NAMES)?.report();
         write_report(&folder, &report.html())?;
         self.print(&outcome, &folder, &flaws)?;
         complete(&outcome)
     }
 
-    /// The configuration of each dataset; all have the same but for what their protocols set.
+    /// The configuration of each dataset; they differ only in what the dataset's protocol sets.
     fn configs(&self) -> Result<Vec<Config>> {
         let refuse =
             |place: &str, reason: &str, advice| Err(Error::usage(place, reason, advice).into());
@@ -138,7 +137,7 @@ impl Compare {
         }
         if self.protocol.partition.is_some() && self.data.len() > 1 {
             let reason = format!(
-                "expected one dataset, since a partition is of one graph, found {}",
+                "expected one dataset, since a partition belongs to one graph, found {}",
                 self.data.len()
             );
             return refuse(
@@ -158,7 +157,7 @@ impl Compare {
             let (config, _) = layers.resolve()?;
             let methods = self.methods.split(',').filter_map(|stacked| stacked.split('+').next());
             methods.map(str::trim).try_for_each(|method| layers.check_shortened(method))?;
-            // Methods of a comparison are called by what they are.
+            // A comparison labels runs by their methods.
             Ok(Config { name: None, ..config })
         };
         if self.data.is_empty() {
@@ -167,7 +166,7 @@ impl Compare {
         self.data.iter().map(|data| resolve(Some(data))).collect()
     }
 
-    /// Reads the datasets, and what one should know about them.
+    /// Reads the datasets and their known flaws.
     fn load(
         &self,
         configs: Vec<Config>,
@@ -175,7 +174,8 @@ impl Compare {
     ) -> Result<(Vec<Experiment>, Vec<&'static str>)> {
         let (mut datasets, mut flaws) = (Vec::new(), Vec::new());
         for config in configs {
-            let (data, graph) = self.protocol.data_flags.load(&config.dataset, self.quiet)?;
+            let (data, graph) =
+                self.protocol.data_flags.load(&config.dataset, self.printing.quiet)?;
             datasets.push(pool.install(|| Experiment::new(config, graph))?);
             flaws.extend(Some(data.flaws()).filter(|flaws| !flaws.is_empty()));
         }
@@ -210,7 +210,7 @@ impl Compare {
 
     fn print(&self, outcome: &GridOutcome, folder: &Path, flaws: &[&str]) -> Result<()> {
         let comparison = &outcome.comparison;
-        let text = match if self.json { Format::Json } else { self.format } {
+        let text = match if self.printing.json { Format::Json } else { self.format } {
             Format::Markdown => comparison.markdown(),
             Format::Csv => comparison.csv(),
             Format::Latex => comparison.latex(),
@@ -253,7 +253,7 @@ fn write_all(folder: &Path, comparison: &Comparison) -> Result<()> {
         (Comparison::FILE, comparison.to_json()),
     ];
     let unwritten = |error| Error::from(boostfgl::report::Error::from(error));
-    // Old checksums must not stand beside new files, not even for a moment.
+    // Removed first: old checksums must never describe new files.
     Checksums::remove(folder).map_err(unwritten)?;
     for (name, text) in &forms {
         write_atomic(folder.join(name), text.as_bytes()).map_err(Error::from)?;
@@ -269,7 +269,7 @@ fn write_report(folder: &Path, html: &str) -> Result<()> {
     Ok(written.map_err(|error| Error::from(boostfgl::report::Error::from(error)))?)
 }
 
-/// An error if a cell failed: the tables stand, but they are not whole.
+/// An error if a cell failed: the tables are printed, but they are incomplete.
 fn complete(outcome: &GridOutcome) -> Result<()> {
     let failures = outcome.comparison.failures();
     let Some((dataset, label, seed, message)) = failures.first() else { return Ok(()) };

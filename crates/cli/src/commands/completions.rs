@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Args, CommandFactory as _};
 
-/// Print completions for a shell
+/// Print a completion script for a shell
 ///
 /// For bash: boostfgl completions bash > ~/.local/share/bash-completion/completions/boostfgl
 #[derive(Debug, Args)]

@@ -18,8 +18,8 @@ pub(crate) struct Config {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Print every key with its value, meaning and where the value came from, as a file `run
-    /// --config` accepts
+    /// Print every key with its value, its meaning and where the value came from, as a file for
+    /// `run --config`
     Show(Box<TrainingFlags>),
     /// Check a configuration file without running it
     Check {
@@ -39,7 +39,7 @@ impl Config {
                 let mut layers = Layers::new();
                 layers.file(file)?;
                 let (config, sources) = layers.resolve()?;
-                without_effect(&config, &sources).iter().for_each(|said| output::note(said));
+                without_effect(&config, &sources).iter().for_each(|warning| output::note(warning));
                 output::print(&format!("{}: every key is known and in range\n", file.display()))
             }
         }
@@ -53,10 +53,10 @@ fn annotated(config: &boostfgl::Config, sources: &BTreeMap<String, Source>) -> S
     let mut table = "";
     let values = values(config);
     for (key, value) in &values {
-        let (of, name) = key.path.rsplit_once('.').unwrap_or(("", &key.path));
-        if of != table {
-            out.push_str(&format!("\n[{of}]\n"));
-            table = of;
+        let (section, name) = key.path.rsplit_once('.').unwrap_or(("", &key.path));
+        if section != table {
+            out.push_str(&format!("\n[{section}]\n"));
+            table = section;
         }
         let source = match sources.get(&key.path) {
             None | Some(Source::Default) => "default".to_owned(),
@@ -70,7 +70,7 @@ fn annotated(config: &boostfgl::Config, sources: &BTreeMap<String, Source>) -> S
     out
 }
 
-/// Without characters that would end a comment or may not stand in one.
+/// Escapes control characters, which would end a comment or are not allowed in one.
 fn plain(text: &str) -> String {
     let shown = |c: char| if c.is_control() { c.escape_default().collect() } else { c.to_string() };
     text.chars().map(shown).collect()

@@ -31,10 +31,10 @@ enum Action {
     List,
     /// List the file formats that are read, and what each of them needs
     Formats,
-    /// Show what is known of a dataset and what its graph looks like
+    /// Show facts and statistics of a dataset
     ///
-    /// Nothing is fetched for this: of a dataset that is not on this machine, the facts of the
-    /// catalogue are shown, and how to get the rest.
+    /// Downloads nothing: for a dataset that is not on this machine, shows the entry of the
+    /// catalogue and how to get the rest.
     Show {
         /// A catalogue name, a path, or generate:PRESET
         data: String,
@@ -42,54 +42,54 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Check the files of a dataset against their SHA-256 and its counts, or read a path and say
-    /// what is wrong with it
+    /// Check the files of a dataset against their SHA-256 and counts, or read a path and list its
+    /// problems
     Check {
         /// A catalogue name, a path, or generate:PRESET
         data: String,
     },
-    /// Bring a dataset to this machine, checked
+    /// Download a dataset and verify it
     Fetch {
         /// A catalogue name
         data: String,
     },
-    /// Read a graph in any known format and keep it as one file that every command takes
+    /// Convert a graph in any known format to one file that every command accepts
     ///
     /// Formats: flat-npz, planetoid, gnn-benchmark, heterophilous, geom-gcn, ogb, csv (nodes.csv
-    /// with id,label,features… and edges.csv with src,dst[,weight]); `boostfgl data formats` says
+    /// with id,label,features… and edges.csv with src,dst[,weight]); `boostfgl data formats` lists
     /// what each of them needs.
     Import {
         /// A file or folder
         source: PathBuf,
-        /// Where to write it
+        /// File to write
         #[arg(long, value_name = "FILE.npz")]
         to: PathBuf,
-        /// The format, if it cannot be told from the files
+        /// The format, if it cannot be detected
         #[arg(long)]
         format: Option<String>,
-        /// Edges point one way (csv only)
+        /// Edges are directed (csv only)
         #[arg(long)]
         directed: bool,
         /// Replace an existing file
         #[arg(long)]
         overwrite: bool,
     },
-    /// Write a dataset as one flat npz file, for other programs
+    /// Write a dataset to one flat npz file, for other programs
     Export {
         /// A catalogue name, a path, or generate:PRESET
         data: String,
-        /// Where to write it
+        /// File to write
         #[arg(long, value_name = "FILE.npz")]
         to: PathBuf,
         /// Replace an existing file
         #[arg(long)]
         overwrite: bool,
     },
-    /// Make a graph with a generator preset and write it as one file
+    /// Generate a graph from a preset and write it to one file
     Generate {
         /// The preset (`boostfgl data list`)
         preset: String,
-        /// Where to write it
+        /// File to write
         #[arg(long, value_name = "FILE.npz")]
         to: PathBuf,
         /// Seed of the generator [default: the preset's]
@@ -198,7 +198,7 @@ impl Data {
         output::print(&out)
     }
 
-    /// The graph, if it can be had without the network.
+    /// The graph, if it can be read without the network.
     fn at_hand(&self, data: &Named) -> Result<Option<Graph>> {
         let mut phases = Phases::new(false);
         match data.load(&self.flags.lookup(), None, &mut |phase, share| phases.tell(phase, share)) {
@@ -241,7 +241,7 @@ impl Data {
     fn fetch(&self, name: &str) -> Result<()> {
         let Named::Catalogued(dataset) = Named::named(name)? else {
             let reason = format!(
-                "expected a dataset of the catalogue, found `{name}`, which needs no fetching"
+                "expected a dataset of the catalogue, found `{name}`, which needs no download"
             );
             let advice = "`boostfgl data list` shows what can be fetched.";
             return Err(Error::usage("data fetch", reason, advice).into());
@@ -268,7 +268,7 @@ fn import(source: &Path, format: Option<&str>, directed: bool) -> Result<Graph> 
         Format::Csv => csv_tables::read_with(source, csv_tables::CsvOptions { directed }),
         _ if directed => {
             let reason = format!("expected the csv format, found {}", format.name());
-            let advice = "Leave --directed out: this format says itself how its edges point.";
+            let advice = "Leave --directed out: this format defines the direction of its edges.";
             return Err(Error::usage("--directed", reason, advice).into());
         }
         _ => readers::read(source, Some(format)),
@@ -306,7 +306,7 @@ fn about(dataset: &Dataset, out: &mut String) {
     out.push('\n');
 }
 
-/// What the catalogue says of a dataset that is not on this machine.
+/// Prints the catalogue's entry of a dataset that is not on this machine.
 fn show_catalogued(data: &Named, json: bool) -> Result<()> {
     let Named::Catalogued(dataset) = data else { return Ok(()) };
     if json {
@@ -332,7 +332,7 @@ fn show_catalogued(data: &Named, json: bool) -> Result<()> {
 /// Every format with what it needs.
 fn formats() -> String {
     let mut out = String::from(
-        "Formats, told from the names of files and arrays; every command takes such a path as \
+        "Formats, detected by the names of files and arrays; every command accepts such a path as \
          DATA\n",
     );
     for format in Format::all() {
@@ -342,9 +342,7 @@ fn formats() -> String {
             let _ = writeln!(out, "{:<15}   may have  {}", "", format.optional());
         }
     }
-    out.push_str(
-        "\n`boostfgl data import PATH --to FILE.npz` makes one flat-npz of any of them.\n",
-    );
+    out.push_str("\n`boostfgl data import PATH --to FILE.npz` converts any of them to flat-npz.\n");
     out
 }
 

@@ -1,7 +1,7 @@
 //! `boostfgl diagnose`.
 
 use super::run::{title, unusable};
-use crate::args::{ProtocolFlags, ResourceFlags, parse_diagnostics};
+use crate::args::{OutputFlags, PrintFlags, ProtocolFlags, ResourceFlags, parse_diagnostics};
 use crate::output;
 use crate::progress::Rounds;
 use crate::signals;
@@ -9,19 +9,19 @@ use anyhow::Result;
 use boostfgl::diagnose::{self, Answer, Inquiry, RecordedRun};
 use boostfgl::fairness::diagnostics::Which;
 use boostfgl::fairness::frame::MIN_GROUP;
-use boostfgl::fairness::{FrameMetric, Grouping};
+use boostfgl::fairness::{FrameMetric, Grouping, MetricRegistry};
 use boostfgl::graph::Graph;
 use boostfgl::report::{Diagnoses, DiagnosisReport, FrameTable, RunFolder};
-use boostfgl::{Config, Data, Error, Experiment, Keeping};
+use boostfgl::{CheckpointOptions, Config, Data, Error, Experiment};
 use clap::Args;
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// Where does unfairness arise, and for whom?
+/// Measure where unfairness arises, and for which nodes
 ///
-/// Of a RUN folder, prints what `boostfgl run --diagnostics` recorded; of DATA, trains (fedavg and
-/// one seed unless --method and --seeds say otherwise) and watches. A name that is both is taken
-/// as the run.
+/// For a RUN folder, prints what `boostfgl run --diagnostics` recorded. For DATA, trains with
+/// diagnostics (fedavg and one seed unless --method and --seeds are given). A name that is both a
+/// run folder and a dataset is taken as the run.
 ///
 /// Diagnostics (--diagnostics):
 ///   gsd          do minority nodes get their share of the gradient?
@@ -31,18 +31,18 @@ use std::path::{Path, PathBuf};
 ///   attribution  whose loss did training reduce?
 ///   hardness     is the skew on clients with many disadvantaged nodes?
 ///   trust        would trust per layer differ from trust in the whole?
-/// With --out, the times that are recorded include the diagnostics.
+/// With --out, the recorded times include the diagnostics.
 ///
 /// Groups of test nodes (--by): minority, heterophilous, degree[:N] (N parts), class, client,
 /// column:NAME (a column group:NAME of your nodes.csv); * intersects. Nodes without a value are
-/// the group unknown. Groups below --min-group are shown, but not ranked.
+/// the group unknown. Groups below --min-group are shown but not ranked.
 ///
 /// Examples:
-///   boostfgl diagnose demo                          train once and watch with everything
+///   boostfgl diagnose demo                          train once with all diagnostics
 ///   boostfgl diagnose runs/cora/fedavg --diagnostics gsd,epr
-///                                                   what was recorded
+///                                                   recorded diagnostics
 ///   boostfgl diagnose runs/cora/fedavg --diagnostics dilution --replay
-///                                                   what was not: train again, same digits
+///                                                   not recorded: train again, same result
 ///   boostfgl diagnose runs/cora/fedavg --by minority*heterophilous --by degree:4
 ///                                                   accuracy by groups, with intervals
 ///   boostfgl diagnose demo --by minority --metric recall:6 --metric error --per-round
@@ -51,7 +51,9 @@ use std::path::{Path, PathBuf};
 #[command(
     verbatim_doc_comment,
     mut_arg("seeds", |seeds| seeds.help("How many seeds (5 means 0,1,2,3,4), or which ones as a \
-        list [default: 1]"))
+        list [default: 1]")),
+    mut_arg("out", |out| out.help("Write the trained run to this folder, as `run` does \
+        [default: nothing is written]"))
 )]
 pub(crate) struct Diagnose {
     /// Folder of a run, or a dataset: a catalogue name, a path to your own files, or
@@ -68,22 +70,19 @@ pub(crate) struct Diagnose {
     #[arg(long, value_name = "GROUPING")]
     by: Vec<String>,
 
-    /// What to measure on groups: accuracy, error, macro_f1, macro_f1:all, recall:CLASS (a class
-    /// that `boostfgl data show` names); may be repeated [default: accuracy]
-    #[arg(long, value_name = "NAME", requires = "by")]
+    #[arg(long, value_name = "NAME", requires = "by", help = metric_help())]
     metric: Vec<String>,
 
-    /// Show groups with fewer counted nodes, but do not rank them: never worst, not in difference
-    /// and ratio
+    /// Smallest number of counted nodes for a group to be ranked; smaller groups are shown, but are
+    /// never the worst and not part of difference and ratio
     #[arg(long, value_name = "N", requires = "by", default_value_t = MIN_GROUP)]
     min_group: usize,
 
-    /// Measure groups after every evaluated round, too: on DATA, or on a RUN with --replay
+    /// Also measure groups after every evaluated round: on DATA, or on a RUN with --replay
     #[arg(long, requires = "by")]
     per_round: bool,
 
-    /// Train a RUN again from its config.toml and partition.csv: same digits, and the folder stays
-    /// as it is
+    /// Train a RUN again from its config.toml and partition.csv; the folder is not changed
     #[arg(long)]
     replay: bool,
 
@@ -97,21 +96,22 @@ pub(crate) struct Diagnose {
     #[command(flatten)]
     resources: ResourceFlags,
 
-    /// Keep what is trained in this folder, as `run` does; without it nothing is written
-    #[arg(long, short, value_name = "DIR")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputFlags,
 
-    /// Replace an earlier run in the folder given by --out
-    #[arg(long)]
-    overwrite: bool,
+    #[command(flatten)]
+    printing: PrintFlags,
+}
 
-    /// Print one JSON document instead of tables
-    #[arg(long)]
-    json: bool,
-
-    /// Print no progress
-    #[arg(long, short)]
-    quiet: bool,
+/// The help of `--metric`, with every metric that there is.
+fn metric_help() -> String {
+    let forms: Vec<String> =
+        MetricRegistry::builtin().forms().into_iter().map(|(form, _)| form).collect();
+    format!(
+        "What to measure on groups: {} (a class that `boostfgl data show` names); may be \
+         repeated [default: accuracy]",
+        forms.join(", ")
+    )
 }
 
 impl Diagnose {
@@ -132,7 +132,7 @@ impl Diagnose {
         }
     }
 
-    /// The diagnostics that are named, if any are, and everything that is asked.
+    /// The named diagnostics, if any, and the whole request.
     fn inquiry(&self) -> Result<(Option<Vec<Which>>, Inquiry)> {
         let named = self.diagnostics.as_deref().map(parse_diagnostics).transpose()?;
         let wanted = named.or_else(|| (!self.by.is_empty()).then(Vec::new));
@@ -141,7 +141,7 @@ impl Diagnose {
             self.metric.iter().map(|name| FrameMetric::parse(name)).collect::<Result<Vec<_>, _>>();
         let mut metrics = metrics.map_err(Error::from)?;
         if metrics.is_empty() {
-            metrics.push(FrameMetric::Accuracy);
+            metrics.push(FrameMetric::accuracy());
         }
         let inquiry = Inquiry {
             diagnostics: wanted.clone().unwrap_or_else(|| Which::ALL.to_vec()),
@@ -153,12 +153,12 @@ impl Diagnose {
         Ok((wanted, inquiry))
     }
 
-    /// A run is what it is: flags about how to train would be passed over in silence.
+    /// Refuses training flags for a recorded run: they would have no effect.
     fn refuse_training_flags(&self, run: &Path) -> Result<()> {
         let own = [
             ("--method", self.method.is_some()),
-            ("--out", self.out.is_some()),
-            ("--overwrite", self.overwrite),
+            ("--out", self.output.out.is_some()),
+            ("--overwrite", self.output.overwrite),
         ];
         let own = own.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag);
         if let Some(flag) = own.or_else(|| self.protocol.given()) {
@@ -173,7 +173,7 @@ impl Diagnose {
         }
         if self.per_round && !self.replay {
             let reason =
-                "expected --replay beside it, since predictions.csv holds the reported round alone";
+                "expected --replay as well, since predictions.csv has only the reported round";
             return Err(Error::usage(
                 "--per-round",
                 reason,
@@ -191,7 +191,8 @@ impl Diagnose {
             self.check_data(run)?;
             Vec::new()
         } else {
-            let (_, graph) = self.protocol.data_flags.load(&run.config()?.dataset, self.quiet)?;
+            let (_, graph) =
+                self.protocol.data_flags.load(&run.config()?.dataset, self.printing.quiet)?;
             self.compare_data(run, &graph)?;
             run.frames(&graph, inquiry)?
         };
@@ -206,13 +207,16 @@ impl Diagnose {
             .collect();
         let mut last = format!("Recorded in {}", run.path().display());
         if !missing.is_empty() {
-            last.push_str(&format!("; not recorded: {}, which --replay finds", missing.join(", ")));
+            last.push_str(&format!(
+                "; not recorded: {}, which --replay computes",
+                missing.join(", ")
+            ));
         }
         let summary = run.summary().clone();
         self.print(&Answer { summary, diagnoses, frames, courses: Vec::new() }, inquiry, &last)
     }
 
-    /// What was recorded does not need the data: they are compared if they are on this machine.
+    /// Recorded diagnostics do not need the data; they are compared if they are on this machine.
     fn check_data(&self, run: &RecordedRun) -> Result<()> {
         let load = || -> boostfgl::Result<Graph> {
             Data::named(&run.config()?.dataset)?.load(
@@ -225,7 +229,7 @@ impl Diagnose {
             Ok(graph) => self.compare_data(run, &graph),
             Err(error) => {
                 output::note(&format!(
-                    "whether the data have changed is not known, as they cannot be read: {error}"
+                    "cannot check whether the data have changed, because they cannot be read: {error}"
                 ));
                 Ok(())
             }
@@ -245,7 +249,7 @@ impl Diagnose {
         })?;
         let digest = &answer.summary.digest[..12];
         let last = format!(
-            "Trained again with digest {digest}, as in {}; the folder is as it was",
+            "Trained again with digest {digest}, as in {}; the folder was not changed",
             run.path().display()
         );
         self.print(&answer, inquiry, &last)
@@ -271,7 +275,7 @@ impl Diagnose {
             return Err(Error::usage(
                 "--replay",
                 reason,
-                "Leave --replay out: a dataset is trained on anyway.",
+                "Leave --replay out: a dataset is always trained on.",
             )
             .into());
         }
@@ -283,12 +287,16 @@ impl Diagnose {
         let answer = self.run(config, inquiry, |experiment, progress| {
             experiment.check_inputs()?;
             let folder = self
+                .output
                 .out
                 .as_ref()
-                .map(|out| RunFolder::create(out, self.overwrite).map_err(unusable));
+                .map(|out| RunFolder::create(out, self.output.overwrite).map_err(unusable));
             let folder = folder.transpose()?;
-            // Without a folder there is nothing to save, and Ctrl-C simply ends the program.
-            let keeping = || Keeping { stop: Some(signals::stop_flag()), ..Keeping::default() };
+            // Without a folder there is nothing to save, and Ctrl-C ends the program at once.
+            let keeping = || CheckpointOptions {
+                stop: Some(signals::stop_flag()),
+                ..CheckpointOptions::default()
+            };
             diagnose::train(
                 experiment,
                 inquiry,
@@ -297,9 +305,9 @@ impl Diagnose {
             )
         })?;
         let digest = &answer.summary.digest[..12];
-        let last = match &self.out {
+        let last = match &self.output.out {
             Some(out) => format!("Written to {} (digest {digest})", out.display()),
-            None => format!("Nothing written (digest {digest}); --out DIR keeps the run"),
+            None => format!("Nothing written (digest {digest}); --out DIR saves the run"),
         };
         self.print(&answer, inquiry, &last)
     }
@@ -313,20 +321,20 @@ impl Diagnose {
     ) -> Result<Answer> {
         self.resources.limit()?;
         let pool = self.resources.pool()?;
-        let (_, graph) = self.protocol.data_flags.load(&config.dataset, self.quiet)?;
+        let (_, graph) = self.protocol.data_flags.load(&config.dataset, self.printing.quiet)?;
         let experiment = pool.install(|| Experiment::new(config, graph))?;
         self.resources.check(&experiment, &pool)?;
         let config = experiment.config();
-        // Before a folder is made for it.
+        // Checked before a folder is created.
         inquiry.check(experiment.graph(), config.partition.clients)?;
         let mut rounds =
-            Rounds::new(&config.method, config.seeds.len(), config.fed.rounds, self.quiet);
+            Rounds::new(&config.method, config.seeds.len(), config.fed.rounds, self.printing.quiet);
         Ok(pool.install(|| train(&experiment, &mut rounds))?)
     }
 
     fn print(&self, answer: &Answer, inquiry: &Inquiry, last: &str) -> Result<()> {
         let Answer { summary, diagnoses, frames, courses } = answer;
-        if self.json {
+        if self.printing.json {
             let document = json!({
                 "dataset": summary.dataset,
                 "method": summary.label(),

@@ -18,7 +18,7 @@ pub(crate) struct Methods {
     /// A method to explain
     name: Option<String>,
 
-    /// Print one JSON document instead: a list of all methods, or the one that is named
+    /// Print one JSON document instead: all methods, or the named one
     #[arg(long)]
     json: bool,
 }
@@ -41,7 +41,7 @@ fn print_json(value: &Value) -> Result<()> {
     output::print(&format!("{}\n", serde_json::to_string_pretty(value)?))
 }
 
-/// What a program may want to know of a method.
+/// A method as JSON, for other programs.
 fn described(method: &MethodInfo) -> Value {
     let refused: serde_json::Map<String, Value> = Boost::ALL
         .iter()
@@ -68,7 +68,7 @@ fn described(method: &MethodInfo) -> Value {
     })
 }
 
-/// The settings that concern a method: its own, and those of the boosts that it switches on.
+/// The keys of a method and of the boosts that it turns on.
 fn keys_of(method: &MethodInfo) -> Vec<&'static Key> {
     let own = format!("methods.{}.", method.name);
     let concerns = |path: &str| {
@@ -112,7 +112,7 @@ fn explain(method: &MethodInfo) -> String {
     let on: Vec<&str> = method.boosts.iter().map(|b| b.name()).collect();
     fact(
         "Boosts",
-        &if on.is_empty() { "none unless --boost says so".to_owned() } else { on.join(", ") },
+        &if on.is_empty() { "none, unless --boost adds some".to_owned() } else { on.join(", ") },
     );
     for boost in Boost::ALL {
         if let Some(reason) = (method.refuses)(boost) {

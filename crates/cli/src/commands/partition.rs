@@ -1,16 +1,21 @@
 //! `boostfgl partition DATA`.
 
-use crate::args::TrainingFlags;
+use crate::args::{OutputFlags, PrintFlags, TrainingFlags};
 use crate::output;
 use anyhow::Result;
 use boostfgl::disk::Checksums;
 use boostfgl::partition::{Description, file};
 use boostfgl::{Error, Experiment};
 use clap::Args;
-use std::path::PathBuf;
 
-/// Divide a graph among clients: show the parts and write them to a file that --partition takes
+/// Divide a graph among clients, show the parts, and write them to a file for --partition
 #[derive(Debug, Args)]
+#[command(
+    mut_arg("out", |out| out.value_name("FILE").help("File for the partition \
+        (seed,node,client,split) [default: nothing is written]")),
+    mut_arg("overwrite", |overwrite| overwrite.help("Replace an existing file")),
+    mut_arg("json", |json| json.help("Print one JSON document instead of the picture"))
+)]
 pub(crate) struct Partition {
     #[command(flatten)]
     training: TrainingFlags,
@@ -19,21 +24,11 @@ pub(crate) struct Partition {
     #[arg(long, value_name = "NAME")]
     partitioner: Option<String>,
 
-    /// Where to write the partition (seed,node,client,split); without it nothing is written
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputFlags,
 
-    /// Replace an existing file
-    #[arg(long)]
-    overwrite: bool,
-
-    /// Print one JSON document instead of the picture
-    #[arg(long)]
-    json: bool,
-
-    /// Print no progress
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    printing: PrintFlags,
 }
 
 impl Partition {
@@ -43,27 +38,28 @@ impl Partition {
             layers.set("partition.partitioner", name.as_str(), "--partitioner")?;
         }
         let (config, _) = layers.resolve()?;
-        if let Some(path) = &self.out {
-            output::check_new_file(path, self.overwrite)?;
+        if let Some(path) = &self.output.out {
+            output::check_new_file(path, self.output.overwrite)?;
         }
-        let (_, graph) = self.training.protocol.data_flags.load(&config.dataset, self.quiet)?;
+        let (_, graph) =
+            self.training.protocol.data_flags.load(&config.dataset, self.printing.quiet)?;
         let experiment = Experiment::new(config, graph)?;
         let seeds = &experiment.config().seeds;
         let drawn = seeds
             .iter()
             .map(|&s| Ok((s, experiment.partition(s)?)))
             .collect::<Result<Vec<_>, Error>>()?;
-        if let Some(path) = &self.out {
+        if let Some(path) = &self.output.out {
             let parts: Vec<_> = drawn.iter().map(|(seed, partition)| (*seed, partition)).collect();
             let unwritten = |error| Error::from(boostfgl::report::Error::from(error));
-            // An old checksum must not stand beside a new partition, not even for a moment.
-            Checksums::remove_beside(path).map_err(unwritten)?;
+            // Removed first: an old checksum must never describe a new partition.
+            Checksums::remove_sidecar(path).map_err(unwritten)?;
             file::write(path, experiment.graph(), &parts).map_err(Error::from)?;
-            Checksums::write_beside(path).map_err(unwritten)?;
+            Checksums::write_sidecar(path).map_err(unwritten)?;
         }
         let described =
             drawn.iter().map(|(seed, p)| (seed, Description::new(experiment.graph(), p)));
-        if self.json {
+        if self.printing.json {
             let all: Vec<_> = described
                 .map(|(seed, d)| serde_json::json!({"seed": seed, "partition": d}))
                 .collect();
@@ -73,7 +69,7 @@ impl Partition {
         for (seed, description) in described {
             text.push_str(&format!("seed {seed}\n{description}\n"));
         }
-        match &self.out {
+        match &self.output.out {
             Some(path) => text.push_str(&format!("Written to {}\n", path.display())),
             None => text.push_str("Nothing written; --out FILE writes it for --partition FILE.\n"),
         }

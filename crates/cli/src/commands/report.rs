@@ -13,20 +13,20 @@ use boostfgl::sources::Sources;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-/// Look instead of read: one HTML file from one or more runs.
+/// Write an HTML report, figures or tables from one or more runs
 ///
 /// RUN is the folder of a run, of `boostfgl compare` or of `boostfgl reproduce`, a folder that
-/// holds such folders, or the JSON file of an experiment. Runs of one dataset and one protocol are
-/// compared in pairs, the first being the base; others are shown apart, with what sets them apart.
-/// Runs come in the order in which they are named; those of one folder with FedAvg first.
-/// The page holds everything it shows: it opens from disk, on a phone, in the dark and on paper.
+/// contains such folders, or the JSON file of an experiment. Runs on the same dataset with the
+/// same protocol are compared in pairs with the first one as the base; others are shown apart,
+/// with the reason. Runs keep the order in which they are named; within a folder FedAvg is first.
+/// The page is self-contained: it works offline, on small screens, in dark mode and in print.
 ///
 /// Examples:
 ///   boostfgl report runs/cora/fedavg                   one run: runs/cora/fedavg/report.html
 ///   boostfgl report runs/cora/fedavg runs/cora/moon    two runs side by side: report.html
-///   boostfgl report runs/compare-cora --open           a comparison, shown in the browser
+///   boostfgl report runs/compare-cora --open           a comparison, opened in the browser
 ///   boostfgl report runs/cora/fedavg --figure gsd,epr  figures as SVG, PNG and CSV
-///   boostfgl report --figure list                      what figures there are
+///   boostfgl report --figure list                      a list of all figures
 ///   boostfgl report runs/cora/fedavg --export parquet,latex,tensorboard
 ///                                                      tables for other programs
 ///   boostfgl report runs/compare-cora --export latex --metrics accuracy,hete_f1
@@ -43,7 +43,7 @@ pub(crate) struct Report {
     #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
 
-    /// Write figures instead of the page: names, all, or list to see them
+    /// Write figures instead of the page: a list of names, all, or list to print the names
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     figure: Vec<String>,
 
@@ -52,19 +52,27 @@ pub(crate) struct Report {
     #[arg(long, value_name = "FORMATS", conflicts_with_all = ["figure", "open"])]
     export: Option<String>,
 
-    /// Metrics of the table of methods by datasets, with --export of a comparison: a list of
-    /// accuracy, overall_f1, hete_f1, hete_min_f1, hete_min_f1_present, or all [default:
-    /// accuracy,hete_min_f1]
-    #[arg(long, value_name = "NAMES", requires = "export")]
+    #[arg(long, value_name = "NAMES", requires = "export", help = metrics_help())]
     metrics: Option<String>,
 
-    /// Show groups with fewer test nodes, but do not rank them: never the worst, in no sentence
+    /// Smallest number of test nodes for a group to be ranked; smaller groups are shown, but are
+    /// never the worst and not in the verdict
     #[arg(long, value_name = "N", default_value_t = MIN_GROUP)]
     min_group: usize,
 
-    /// Show the page in the browser
+    /// Open the page in the browser
     #[arg(long)]
     open: bool,
+}
+
+/// The help of `--metrics`, with every metric that there is.
+fn metrics_help() -> String {
+    format!(
+        "Metrics of the table of methods by datasets, with --export of a comparison: a list of \
+         {}, or all [default: {}]",
+        Metrics::known().join(", "),
+        Metrics::default().keys().join(",")
+    )
 }
 
 impl Report {
@@ -73,7 +81,7 @@ impl Report {
             let line = |figure: &Figure| {
                 let same = figure
                     .same_as
-                    .map(|other| format!(" (of reproduce alone; of runs, see {other})"));
+                    .map(|other| format!(" (only for `reproduce`; for runs, see {other})"));
                 format!("{:<12} {}{}\n", figure.name, figure.about, same.unwrap_or_default())
             };
             return output::print(&FIGURES.iter().map(line).collect::<String>());
@@ -91,7 +99,7 @@ impl Report {
             .as_deref()
             .map_or(Ok(Metrics::default()), Metrics::parse)
             .map_err(Error::from)?;
-        let sources = Sources::find(&self.runs)?;
+        let sources = Sources::find(&self.runs, boostfgl_reproduce::NAMES)?;
         sources.problems.iter().for_each(|problem| output::note(problem));
         for view in &sources.views {
             view.problems
@@ -110,7 +118,7 @@ impl Report {
         }
     }
 
-    /// The figures that are asked for.
+    /// The requested figures.
     fn figures(&self) -> Result<Vec<&'static Figure>> {
         if self.figure.iter().any(|name| name == "all") {
             return Ok(FIGURES.iter().collect());
@@ -121,12 +129,8 @@ impl Report {
                 let near = boostfgl::graph::nearest(name, names.iter().copied());
                 let near = near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
                 let reason = format!("expected one of {}, found `{name}`{near}", names.join(", "));
-                Error::usage(
-                    "--figure",
-                    reason,
-                    "boostfgl report --figure list tells what they show.",
-                )
-                .into()
+                Error::usage("--figure", reason, "`boostfgl report --figure list` describes them.")
+                    .into()
             })
         };
         self.figure.iter().map(named).collect()
@@ -153,7 +157,7 @@ impl Report {
     /// Draws figures, each as SVG, PNG and CSV.
     fn draw(&self, figures: &[&'static Figure], sources: &Sources) -> Result<()> {
         let folder = self.place("figures");
-        let mut told = String::new();
+        let mut lines = String::new();
         let mut drawn: Vec<(Chart, PathBuf)> = Vec::new();
         for figure in figures {
             let charts = charts(figure, sources);
@@ -166,21 +170,21 @@ impl Report {
                 } else {
                     format!("{}-{}", figure.name, at + 1)
                 };
-                // One picture is there once, whatever it is called.
+                // Identical figures are written once.
                 if let Some((_, same)) = drawn.iter().find(|(other, _)| other.svg == chart.svg) {
-                    told.push_str(&format!(
-                        "{}  is {}\n",
+                    lines.push_str(&format!(
+                        "{}  is the same as {}\n",
                         folder.join(&name).display(),
                         same.display()
                     ));
                     continue;
                 }
                 let written = write_figure(&folder, &name, chart)?;
-                told.push_str(&format!("{}  {}\n", written.display(), chart.title));
+                lines.push_str(&format!("{}  {}\n", written.display(), chart.title));
                 drawn.push((chart.clone(), written));
             }
         }
-        if told.is_empty() {
+        if lines.is_empty() {
             let advice = "Record diagnostics with the run: boostfgl run DATA --diagnostics all.";
             return Err(Error::usage(
                 "--figure all",
@@ -189,21 +193,21 @@ impl Report {
             )
             .into());
         }
-        output::print(&told)
+        output::print(&lines)
     }
 
     /// Writes tables of runs and comparisons for other programs.
     fn tables(&self, formats: &[Format], metrics: &Metrics, sources: &Sources) -> Result<()> {
         let Sources { views, comparisons, .. } = sources;
         if views.is_empty() && comparisons.is_empty() {
-            let reason = "expected runs or comparisons, found experiments alone";
+            let reason = "expected runs or comparisons, found only experiments";
             let advice =
                 "An experiment has its tables already: NAME.csv and NAME.json in its folder.";
             return Err(Error::usage("--export", reason, advice).into());
         }
         if self.metrics.is_some() && comparisons.is_empty() {
-            let reason = "expected a comparison, whose table of methods by datasets it is about, \
-                found runs alone";
+            let reason = "expected a comparison, which has the table of methods by datasets, found \
+                only runs";
             return Err(Error::usage(
                 "--metrics",
                 reason,
@@ -224,7 +228,7 @@ impl Report {
         )
     }
 
-    /// Where something goes: where the user says, else into the one folder, else here.
+    /// The output path: --out, else inside the only folder given, else the current folder.
     fn place(&self, name: &str) -> PathBuf {
         match (&self.out, &self.runs[..]) {
             (Some(out), _) => out.clone(),
@@ -261,8 +265,8 @@ fn nothing_to_draw(figure: &Figure, sources: &Sources) -> Error {
     if let Some(same) = figure.same_as.filter(|_| sources.results.is_empty()) {
         let name = figure.name;
         let reason = format!(
-            "expected results of `boostfgl reproduce {name}`, found runs or comparisons, of which \
-             `{same}` is the same picture"
+            "expected results of `boostfgl reproduce {name}`, found runs or comparisons, for which \
+             `{same}` is the same figure"
         );
         return Error::usage(
             "--figure",
@@ -271,7 +275,7 @@ fn nothing_to_draw(figure: &Figure, sources: &Sources) -> Error {
         );
     }
     let reason = format!(
-        "expected what `{}` shows ({}), found nothing of it in the folders",
+        "expected data for `{}` ({}), found none in the folders",
         figure.name, figure.about
     );
     let advice = match figure.name {
@@ -281,12 +285,12 @@ fn nothing_to_draw(figure: &Figure, sources: &Sources) -> Error {
             "Give at least three runs that differ in one or two settings, or the folder of \
              boostfgl reproduce."
         }
-        _ => "Give the folder of boostfgl reproduce that holds its results.",
+        _ => "Give the folder of boostfgl reproduce with its results.",
     };
     Error::usage("--figure", reason, advice)
 }
 
-/// SVG, PNG and CSV of a chart; the path without its ending is told.
+/// Writes SVG, PNG and CSV of a chart and returns their path without the ending.
 fn write_figure(folder: &Path, name: &str, chart: &Chart) -> Result<PathBuf> {
     let base = folder.join(name);
     let svg = standalone(&chart.svg);
@@ -304,19 +308,19 @@ fn is_own(page: &Path, sources: &Sources) -> bool {
     owners.any(|owner| owner.join(RunFolder::REPORT) == page)
 }
 
-/// Writes the page and renews its checksum where it has one; in its own folder it gets one.
+/// Writes the page and updates its checksum if it has one; in a run folder it always gets one.
 fn write_page(to: &Path, html: &str, own: bool) -> Result<()> {
     ready(to)?;
     Ok(Checksums::replace(to, html.as_bytes(), own).map_err(super::run::unusable)?)
 }
 
-/// Writes a file, and its folder if need be.
+/// Writes a file and creates its folder if necessary.
 fn write_new(to: &Path, bytes: &[u8]) -> Result<()> {
     ready(to)?;
     Ok(write_atomic(to, bytes).map_err(super::run::unusable)?)
 }
 
-/// Looks whether a file can be written there, and makes its folder if need be.
+/// Checks that a file can be written there, and creates its folder if necessary.
 fn ready(to: &Path) -> Result<()> {
     if to.is_dir() {
         let advice = "Name a file inside the folder.";

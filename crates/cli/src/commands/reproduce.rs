@@ -1,48 +1,51 @@
 //! `boostfgl reproduce`.
 
 use super::run::unusable;
-use crate::args::{DataFlags, ResourceFlags};
+use crate::args::{DataFlags, PrintFlags, ResourceFlags};
 use crate::output;
 use crate::progress::Cells;
 use anyhow::Result;
 use boostfgl::Error;
 use boostfgl::grid::{CellStore, Resources};
 use boostfgl::report::write_atomic;
-use boostfgl::reproduce::{Laboratory, NAMES, Plan, Ran, Results, claims, document, origin};
+use boostfgl_reproduce::{Laboratory, NAMES, Plan, Ran, Results, claims, document, origin};
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Run the paper's experiments, and see which of its claims hold.
+/// Run the paper's experiments and evaluate its claims
 ///
-/// Each experiment is one file under reproduce/: datasets, methods, seeds, what is varied and which
-/// diagnostics watch. Finished cells are kept in the folder and shared by all experiments: a
-/// command that was interrupted goes on where it stopped. Datasets that are not on this machine are
-/// left out, and that is said. At the end stands a verdict on every claim that was measured.
+/// Each experiment is one file in reproduce/ with datasets, methods, seeds, varied settings and
+/// diagnostics. Finished cells are cached in the folder and shared by all experiments, so an
+/// interrupted command continues where it stopped. Datasets that are not on this machine are
+/// skipped with a note. The output ends with a verdict on every claim that was measured.
 ///
-/// `all` stands for every experiment. `document` runs nothing: it writes reproduction.md anew from
-/// the result files in the folder.
+/// `all` stands for every experiment. `document` runs nothing: it writes reproduction.md again
+/// from the result files in the folder.
 ///
 /// Examples:
 ///   boostfgl reproduce --list                         the experiments
-///   boostfgl reproduce table1 --quick                 a first look: one seed
+///   boostfgl reproduce table1 --quick                 one seed
 ///   boostfgl reproduce ablation --seeds 10            more seeds than the paper's five
-///   boostfgl reproduce all --quick                    everything, small
+///   boostfgl reproduce all --quick                    small versions of all
 ///   boostfgl reproduce document --out docs/reproduction --document docs/reproduction.md
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(
+    verbatim_doc_comment,
+    mut_arg("json", |json| json.help("Print the verdicts as one JSON document instead of tables"))
+)]
 pub(crate) struct Reproduce {
     /// Experiments by name, `all`, or `document`
     #[arg(value_name = "EXPERIMENT")]
     names: Vec<String>,
 
-    /// List the experiments and what they show
+    /// List the experiments
     #[arg(long)]
     list: bool,
 
-    /// A first look: one seed, fewer datasets and methods where the experiment is long, AdaFGL
-    /// trained for shorter
+    /// Smaller and faster: one seed, fewer datasets and methods in long experiments, shorter
+    /// training of AdaFGL
     #[arg(long)]
     quick: bool,
 
@@ -54,7 +57,7 @@ pub(crate) struct Reproduce {
     #[arg(long, value_name = "N")]
     seeds: Option<usize>,
 
-    /// Run nothing: take the cells that are finished, and say which are not
+    /// Run nothing: use the finished cells and list the missing ones
     #[arg(long)]
     finished: bool,
 
@@ -63,7 +66,7 @@ pub(crate) struct Reproduce {
     #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Where the document goes [default: reproduction.md in the folder]
+    /// File of the document [default: reproduction.md in the folder]
     #[arg(long, value_name = "FILE")]
     document: Option<PathBuf>,
 
@@ -73,16 +76,11 @@ pub(crate) struct Reproduce {
     #[command(flatten)]
     resources: ResourceFlags,
 
-    /// Print the verdicts as one JSON document instead of tables
-    #[arg(long)]
-    json: bool,
-
-    /// Print no progress
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    printing: PrintFlags,
 }
 
-/// The word that runs nothing.
+/// The argument that runs nothing.
 const DOCUMENT: &str = "document";
 
 impl Reproduce {
@@ -106,13 +104,13 @@ impl Reproduce {
         let store = CellStore::open(&out).map_err(Error::from)?;
         let resources = (!self.finished).then_some(resources);
         let mut laboratory = Laboratory::new(self.data_flags.lookup(), store, resources);
-        crate::signals::say_when_interrupted(
-            "finished cells are kept; the same command goes on with the rest",
+        crate::signals::quit_with_note(
+            "finished cells are saved; the same command continues with the rest",
         );
         let begun = Instant::now();
         let (mut ran, mut failed) = (Vec::new(), None);
         for (name, plan) in &plans {
-            // One experiment that cannot run must not cost the others their verdicts.
+            // The others still run and get their verdicts.
             match self.run(name, plan, &mut laboratory) {
                 Ok(timed) => ran.push(timed),
                 Err(error) if plans.len() == 1 => return Err(error),
@@ -135,7 +133,7 @@ impl Reproduce {
         self.out.clone().unwrap_or_else(|| PathBuf::from(usual))
     }
 
-    /// Refuses to put a first look in the place of full results.
+    /// Refuses to replace full results by those of `--quick`.
     fn check_results(&self, names: &[&str]) -> Result<()> {
         let kept = |name: &&&str| {
             let path = self.folder().join(format!("{name}.json"));
@@ -146,7 +144,7 @@ impl Reproduce {
             Some(name) => {
                 let place = self.folder().display().to_string();
                 let reason = format!(
-                    "expected a folder for a first look, found full results of {name} in it"
+                    "expected a folder without full results for --quick, found those of {name}"
                 );
                 Err(Error::usage(
                     place,
@@ -163,7 +161,7 @@ impl Reproduce {
         if self.names.is_empty() {
             let reason = "expected the name of an experiment, found none";
             let advice = "`boostfgl reproduce --list` shows them; `boostfgl reproduce all \
-                --quick` is a first look.";
+                --quick` runs small versions of all.";
             return Err(Error::usage("reproduce", reason, advice).into());
         }
         let mut wanted = Vec::new();
@@ -173,7 +171,7 @@ impl Reproduce {
                 DOCUMENT if self.names.len() == 1 => {}
                 DOCUMENT => {
                     let reason = "expected `document` alone, since it runs nothing, found \
-                        experiments beside it";
+                        other experiments";
                     return Err(Error::usage(
                         "reproduce",
                         reason,
@@ -199,7 +197,7 @@ impl Reproduce {
         if let Some(datasets) = &self.datasets {
             let datasets =
                 datasets.iter().map(|name| official(name)).collect::<Result<Vec<String>>>()?;
-            // The datasets of a first look give way to those that are named.
+            // Named datasets replace those of `--quick`.
             plan.quick.datasets = None;
             plan = plan.on(&datasets);
         }
@@ -218,15 +216,15 @@ impl Reproduce {
 
     /// Runs one experiment, writes its files and prints its tables.
     fn run(&self, name: &str, plan: &Plan, laboratory: &mut Laboratory) -> Result<Timed> {
-        if !self.quiet {
+        if !self.printing.quiet {
             output::tell(&format!("{name}: {}", plan.title));
             let smaller = if self.quick { Plan::named(name)?.smaller() } else { Vec::new() };
             if !smaller.is_empty() {
-                output::tell(&format!("{name}: a first look, with {}", smaller.join(", ")));
+                output::tell(&format!("{name}: --quick, with {}", smaller.join(", ")));
             }
         }
         let begun = Instant::now();
-        let mut progress = Cells::new(self.quiet);
+        let mut progress = Cells::new(self.printing.quiet);
         let ran = laboratory.run(
             name,
             plan,
@@ -239,14 +237,14 @@ impl Reproduce {
         write_atomic(self.folder().join(format!("{name}.csv")), ran.results.csv().as_bytes())
             .map_err(Error::from)?;
         let seconds = begun.elapsed().as_secs_f64();
-        if !self.json {
+        if !self.printing.json {
             let tables = document::tables(&ran.results);
             output::print(&format!("\n{} ({})\n\n{}", plan.title, plan.paper, tables))?;
         }
         Ok(Timed { ran, seconds })
     }
 
-    /// The command that makes the results of an experiment again, without places of this machine.
+    /// The command that reproduces the results of an experiment, without local paths.
     fn command(&self, name: &str) -> String {
         let mut command = format!("boostfgl reproduce {name}");
         if self.quick {
@@ -277,10 +275,10 @@ impl Reproduce {
         }
         let path = self.document.clone().unwrap_or_else(|| out.join("reproduction.md"));
         write_atomic(&path, document::write(&all)?.as_bytes()).map_err(Error::from)?;
-        let judged: Vec<Results> =
+        let evaluated: Vec<Results> =
             if ran.is_empty() { all } else { ran.iter().map(|t| t.ran.results.clone()).collect() };
-        let verdicts = claims::verdicts(&judged);
-        if self.json {
+        let verdicts = claims::verdicts(&evaluated);
+        if self.printing.json {
             let document = serde_json::json!({ "verdicts": verdicts, "document": path });
             return output::print(&format!("{}\n", serde_json::to_string_pretty(&document)?));
         }
@@ -342,7 +340,7 @@ fn listed() -> Result<String> {
     Ok(text)
 }
 
-/// Where the time went.
+/// A table of the time that each experiment took.
 fn spent(ran: &[Timed], begun: Instant) -> String {
     if ran.is_empty() {
         return String::new();
@@ -359,8 +357,8 @@ fn spent(ran: &[Timed], begun: Instant) -> String {
     text
 }
 
-/// An error if a cell failed: the tables stand, but they are not whole. Cells over the memory
-/// budget are no failures.
+/// An error if a cell failed: the tables are printed, but they are incomplete. Cells over the
+/// memory budget are not failures.
 fn complete(ran: &[Timed]) -> Result<()> {
     let failed: Vec<&(usize, String)> =
         ran.iter().filter_map(|timed| timed.ran.failed.as_ref()).collect();

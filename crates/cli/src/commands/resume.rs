@@ -1,22 +1,22 @@
 //! `boostfgl resume`.
 
 use super::run::{Done, print_json, print_tables, write_report};
-use crate::args::{DataFlags, PaceFlags, ResourceFlags};
+use crate::args::{DataFlags, PaceFlags, PrintFlags, ResourceFlags};
 use crate::output;
 use crate::progress::Rounds;
 use crate::signals;
 use anyhow::Result;
-use boostfgl::checkpoint::{StoppedRun, is_stopped, runs_in};
+use boostfgl::checkpoint::{UnfinishedRun, is_unfinished, runs_in};
 use boostfgl::report::{Diagnoses, RunFolder, Summary};
-use boostfgl::{Error, Experiment, Keeping, diagnose};
+use boostfgl::{CheckpointOptions, Error, Experiment, diagnose};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-/// Continue a stopped run to the same digits
+/// Continue a stopped run to the same result
 ///
-/// Goes on after a crash, a power failure, kill -9 or Ctrl-C, from the last state that was saved
-/// (checkpoint/ in the run folder). Parameters, predictions and tables come out bit for bit as if
-/// nothing had happened; times are those of all attempts together.
+/// Continues after a crash, a power failure, kill -9 or Ctrl-C from the last checkpoint
+/// (checkpoint/ in the run folder). Parameters, predictions and tables are bit for bit those of an
+/// uninterrupted run; times are summed over all attempts.
 ///
 /// Examples:
 ///   boostfgl resume runs/cora/fedavg          one run
@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Resume {
-    /// Folder of a run that was stopped, or one that holds several
+    /// Folder of a stopped run, or a folder that contains several
     #[arg(value_name = "RUN")]
     run: PathBuf,
 
@@ -38,46 +38,46 @@ pub(crate) struct Resume {
     #[command(flatten)]
     data_flags: DataFlags,
 
-    /// Print one JSON document on standard output instead of the table
-    #[arg(long)]
-    json: bool,
-
-    /// Print no progress
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    printing: PrintFlags,
 }
 
 impl Resume {
     pub(crate) fn execute(&self) -> Result<()> {
         self.resources.limit()?;
         let pool = self.resources.pool()?;
-        let keeping = Keeping { pace: self.pace.pace()?, stop: Some(signals::stop_flag()) };
+        let keeping =
+            CheckpointOptions { schedule: self.pace.pace()?, stop: Some(signals::stop_flag()) };
         let runs = runs_in(&self.run);
         if runs.is_empty() {
-            // Says what is missing.
-            StoppedRun::open(&self.run)?;
+            // Returns the error that names what is missing.
+            UnfinishedRun::open(&self.run)?;
         }
         let (mut done, mut diagnostics) = (Vec::new(), Vec::new());
         for path in &runs {
-            if !is_stopped(path) {
-                if !self.quiet {
-                    output::note(&format!("{} is finished", path.display()));
+            if !is_unfinished(path) {
+                if !self.printing.quiet {
+                    output::note(&format!("{} is already finished", path.display()));
                 }
                 done.push(finished(path)?);
                 continue;
             }
-            let stopped = StoppedRun::open(path)?;
+            let stopped = UnfinishedRun::open(path)?;
             let config = stopped.config().clone();
-            let (_, graph) = self.data_flags.load(&config.dataset, self.quiet)?;
+            let (_, graph) = self.data_flags.load(&config.dataset, self.printing.quiet)?;
             let experiment = pool.install(|| Experiment::new(config, graph))?;
             let experiment = experiment.with_diagnostics(stopped.diagnostics().to_vec());
             self.resources.check(&experiment, &pool)?;
             let config = experiment.config();
-            let mut rounds =
-                Rounds::new(&config.method, config.seeds.len(), config.fed.rounds, self.quiet);
+            let mut rounds = Rounds::new(
+                &config.method,
+                config.seeds.len(),
+                config.fed.rounds,
+                self.printing.quiet,
+            );
             let run = pool.install(|| experiment.resume(&mut rounds, stopped.folder(), keeping));
             let run = run.map_err(|error| match error {
-                // Whoever resumed several goes on with several.
+                // If several runs were resumed together, the hint names their common folder.
                 Error::Stopped { seed, round, .. } => {
                     Error::Stopped { folder: self.run.clone(), seed, round }
                 }
@@ -93,7 +93,7 @@ impl Resume {
         }
         let together = (runs.len() > 1 || runs[0] != self.run).then_some(self.run.as_path());
         if diagnostics.is_empty() {
-            // Of runs that were finished before, all that was recorded is told.
+            // Runs that were finished before show everything they recorded.
             diagnostics = done
                 .iter()
                 .filter_map(|done| done.diagnoses.as_ref())
@@ -101,7 +101,7 @@ impl Resume {
                 .collect();
         }
         let report = write_report(&done, together)?;
-        if self.json {
+        if self.printing.json {
             print_json(&done, &diagnostics)
         } else {
             print_tables(&done, &diagnostics, &[], &report)
@@ -109,7 +109,7 @@ impl Resume {
     }
 }
 
-/// A run that has its summary; what a crash after that left undone is done.
+/// A run with a summary. A crash may have left its report or a temporary file undone: finish it.
 fn finished(path: &Path) -> Result<Done> {
     let read = || -> Result<(Summary, Option<Diagnoses>), boostfgl::report::Error> {
         let folder = RunFolder::open(path)?.take()?;

@@ -1,11 +1,13 @@
 //! `boostfgl run`.
 
-use crate::args::{PaceFlags, ResourceFlags, TrainingFlags, parse_diagnostics};
+use crate::args::{
+    OutputFlags, PaceFlags, PrintFlags, ResourceFlags, TrainingFlags, parse_diagnostics,
+};
 use crate::output;
 use crate::progress::Rounds;
 use crate::signals;
 use anyhow::Result;
-use boostfgl::checkpoint::is_stopped;
+use boostfgl::checkpoint::is_unfinished;
 use boostfgl::config::without_effect;
 use boostfgl::disk::Checksums;
 use boostfgl::fairness::diagnostics::Which;
@@ -13,15 +15,15 @@ use boostfgl::report::page::Report;
 use boostfgl::report::{
     Depth, Diagnoses, DiagnosisReport, RunFolder, RunView, Summary, Table, name, write_atomic,
 };
-use boostfgl::{Error, Experiment, Keeping, Layers, Pace, diagnose};
+use boostfgl::{CheckpointOptions, CheckpointSchedule, Error, Experiment, Layers, diagnose};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-/// Train and judge: for whom does the model work?
+/// Train a method and report its accuracy for each group of nodes
 ///
-/// Divides the graph among clients, trains over all of them, and reports accuracy and macro-F1
-/// on all, heterophilous and minority-heterophilous test nodes. Without --method, FedAvg and
-/// BoostFGL are compared.
+/// Divides the graph among clients, trains one model over all of them, and reports accuracy and
+/// macro-F1 on all, heterophilous and minority-heterophilous test nodes. Without --method, FedAvg
+/// and BoostFGL are compared.
 ///
 /// Examples:
 ///   boostfgl run                                     compare FedAvg and BoostFGL on the demo graph
@@ -29,8 +31,8 @@ use std::path::{Path, PathBuf};
 ///   boostfgl run my-folder --clients 8 --rounds 100  your own nodes.csv and edges.csv
 ///   boostfgl run cora --method fedavg --boost node   one boost on another method
 ///   boostfgl run cora --method fedavg --name long --rounds 200
-///                                                    under a name of its own: runs/cora/long
-///   boostfgl run cora --diagnostics gsd,epr          and where does unfairness arise?
+///                                                    named by you: runs/cora/long
+///   boostfgl run cora --diagnostics gsd,epr          also measure where unfairness arises
 #[derive(Debug, Default, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Run {
@@ -43,20 +45,15 @@ pub(crate) struct Run {
     #[command(flatten)]
     pace: PaceFlags,
 
-    /// Name of the run in tables, reports and `serve` [default: by method, boosts and what was
-    /// changed]
+    /// Name of the run in tables, reports and `serve` [default: method, boosts and changed
+    /// settings]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
-    /// Folder to write the run to [default: runs/DATA/NAME, with a number if that exists]
-    #[arg(long, short, value_name = "DIR")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputFlags,
 
-    /// Replace an earlier run in the folder given by --out
-    #[arg(long)]
-    overwrite: bool,
-
-    /// Watch training for where unfairness arises: all, or a list of these names
+    /// Measure during training where unfairness arises: all, or a list of these names
     ///
     ///   gsd          do minority nodes get their share of the gradient?
     ///   epr          which messages harm the node that receives them?
@@ -66,25 +63,20 @@ pub(crate) struct Run {
     ///   hardness     is the skew on clients with many disadvantaged nodes?
     ///   trust        would trust per layer differ from trust in the whole?
     ///
-    /// What they find is printed below the table and written to diagnostics.json in the run
-    /// folder, where `boostfgl diagnose` reads it. They change no digit of the run and take time:
-    /// the times in the table and the processor time include them.
+    /// Results are printed below the table and written to diagnostics.json in the run folder,
+    /// where `boostfgl diagnose` reads them. Diagnostics do not change the result of a run. They
+    /// take time, which the times in the table include.
     #[arg(long, value_name = "LIST", verbatim_doc_comment)]
     diagnostics: Option<String>,
 
-    /// Print one JSON document on standard output instead of the table
-    #[arg(long)]
-    json: bool,
-
-    /// Print no progress
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    printing: PrintFlags,
 }
 
-/// What is compared when no method is named.
+/// The methods that are compared when none is named.
 const DEFAULT_METHODS: [&str; 2] = ["fedavg", "boostfgl"];
 
-/// What is told of a finished run.
+/// A finished run, to be printed.
 pub(super) struct Done {
     pub(super) summary: Summary,
     pub(super) diagnoses: Option<Diagnoses>,
@@ -98,7 +90,7 @@ impl Run {
         let pace = self.pace.pace()?;
         let diagnostics = self.diagnostics.as_deref().map_or(Ok(Vec::new()), parse_diagnostics)?;
         let (config, sources) = self.layers()?.resolve()?;
-        without_effect(&config, &sources).iter().for_each(|said| output::note(said));
+        without_effect(&config, &sources).iter().for_each(|warning| output::note(warning));
         let methods: Vec<String> = if self.training.names_method()? {
             vec![config.method.clone()]
         } else {
@@ -106,7 +98,7 @@ impl Run {
         };
         if let Some(name) = config.name.as_ref().filter(|_| methods.len() > 1) {
             let reason =
-                format!("expected one run to call `{name}`, found two: {}", methods.join(" and "));
+                format!("expected one run to name `{name}`, found two: {}", methods.join(" and "));
             return Err(Error::usage(
                 "--name",
                 reason,
@@ -114,7 +106,8 @@ impl Run {
             )
             .into());
         }
-        let (data, graph) = self.training.protocol.data_flags.load(&config.dataset, self.quiet)?;
+        let (data, graph) =
+            self.training.protocol.data_flags.load(&config.dataset, self.printing.quiet)?;
         let boosts = config.boosts.clone();
         let base =
             pool.install(|| Experiment::new(config, graph))?.with_diagnostics(diagnostics.clone());
@@ -123,7 +116,7 @@ impl Run {
         self.check_folders(&methods)?;
         let together = self.together(&base, methods.len() > 1)?;
         let plan = |method: &String| -> Result<(Experiment, RunFolder)> {
-            // `--boost` without a method is about the boosted one of the two.
+            // Without a method, `--boost` applies to BoostFGL, not to the base FedAvg.
             let own = boosts.clone().filter(|_| methods.len() == 1 || method != "fedavg");
             let experiment = base.with_method(method, own)?;
             let folder = self.folder(&experiment, together.as_deref())?;
@@ -133,7 +126,7 @@ impl Run {
         let runs = self.run_planned(&planned, together.as_deref(), pace, &pool)?;
         let report = write_report(&runs, together.as_deref())?;
         let notes: Vec<&str> = Some(data.flaws()).into_iter().filter(|f| !f.is_empty()).collect();
-        if self.json {
+        if self.printing.json {
             print_json(&runs, &diagnostics)
         } else {
             print_tables(&runs, &diagnostics, &notes, &report)
@@ -154,21 +147,26 @@ impl Run {
         &self,
         planned: &[(Experiment, RunFolder)],
         together: Option<&Path>,
-        pace: Pace,
+        pace: CheckpointSchedule,
         pool: &rayon::ThreadPool,
     ) -> Result<Vec<Done>> {
-        // What is to be done is written down before anything is trained: `resume` then does all of
-        // it.
+        // All runs are announced before the first one trains, so that `resume` continues all of
+        // them.
         if planned.len() > 1 {
             planned.iter().try_for_each(|(experiment, folder)| experiment.announce(folder))?;
         }
-        let keeping = Keeping { pace, stop: Some(signals::stop_flag()) };
+        let keeping = CheckpointOptions { schedule: pace, stop: Some(signals::stop_flag()) };
         let mut runs = Vec::new();
         for (at, (experiment, folder)) in planned.iter().enumerate() {
             let config = experiment.config();
-            let mut rounds =
-                Rounds::new(&config.method, config.seeds.len(), config.fed.rounds, self.quiet);
-            let run = pool.install(|| experiment.run_kept(&mut rounds, folder, keeping));
+            let mut rounds = Rounds::new(
+                &config.method,
+                config.seeds.len(),
+                config.fed.rounds,
+                self.printing.quiet,
+            );
+            let run =
+                pool.install(|| experiment.run_with_checkpoints(&mut rounds, folder, keeping));
             drop(rounds);
             let run = run.map_err(|error| match (error, together) {
                 (Error::Stopped { seed, round, .. }, Some(all)) => {
@@ -176,14 +174,14 @@ impl Run {
                 }
                 (stopped @ Error::Stopped { .. }, None) => stopped,
                 (failed, _) => {
-                    // What cannot be done as it was asked for is not to be done later.
+                    // An invalid request must not be resumed.
                     if failed.is_input() {
                         planned[at..].iter().for_each(|(_, folder)| folder.discard_announcement());
                     }
-                    if is_stopped(folder.path()) {
+                    if is_unfinished(folder.path()) {
                         let command = output::resume_command(together.unwrap_or(folder.path()));
                         output::note(&format!(
-                            "what was done is saved; once the cause is gone: {command}"
+                            "finished rounds are saved; to continue once the cause is fixed: {command}"
                         ));
                     }
                     failed
@@ -200,13 +198,13 @@ impl Run {
         Ok(runs)
     }
 
-    /// The folder that holds those of several methods: DIR, or runs/DATA, with what was changed and
-    /// a number if need be; `None` for one method.
+    /// The parent folder of several methods: DIR, or runs/DATA with the changed settings and, if
+    /// necessary, a number; `None` for one method.
     fn together(&self, experiment: &Experiment, several: bool) -> Result<Option<PathBuf>> {
         if !several {
             return Ok(None);
         }
-        if let Some(out) = &self.out {
+        if let Some(out) = &self.output.out {
             return Ok(Some(out.clone()));
         }
         let config = experiment.config();
@@ -217,7 +215,7 @@ impl Run {
         let changed: Vec<String> = boosts.into_iter().chain(config.changed()).collect();
         let place = Path::new("runs")
             .join(name::folder(&name::composed(experiment.graph().name(), &changed)));
-        // Runs of single methods may be there already, which is no reason for another folder.
+        // Runs of single methods may already exist there; they do not require another folder.
         let mut own = DEFAULT_METHODS.into_iter().chain([RunFolder::REPORT]);
         if place.is_dir() && !own.any(|name| place.join(name).exists()) {
             return Ok(Some(place));
@@ -228,9 +226,9 @@ impl Run {
     /// The run folder: DIR itself for one method or a new runs/DATA/NAME, DIR/METHOD for several.
     fn folder(&self, experiment: &Experiment, together: Option<&Path>) -> Result<RunFolder> {
         let method = &experiment.config().method;
-        let folder = match (together, &self.out) {
-            (Some(folder), _) => RunFolder::create(folder.join(method), self.overwrite),
-            (None, Some(out)) => RunFolder::create(out, self.overwrite),
+        let folder = match (together, &self.output.out) {
+            (Some(folder), _) => RunFolder::create(folder.join(method), self.output.overwrite),
+            (None, Some(out)) => RunFolder::create(out, self.output.overwrite),
             (None, None) => {
                 let data = Path::new("runs").join(name::folder(experiment.graph().name()));
                 RunFolder::create_free(data.join(name::folder(&experiment.config().called())))
@@ -239,14 +237,16 @@ impl Run {
         Ok(folder.map_err(unusable)?)
     }
 
-    /// Refuses folders that hold something, or that somebody works on, before the first method runs
-    /// or replaces anything, not when it is the second one's turn.
+    /// Refuses folders that are not empty or in use, before the first method runs or replaces
+    /// anything, instead of when the second one starts.
     fn check_folders(&self, methods: &[String]) -> Result<()> {
-        let Some(out) = self.out.as_ref().filter(|_| methods.len() > 1) else { return Ok(()) };
+        let Some(out) = self.output.out.as_ref().filter(|_| methods.len() > 1) else {
+            return Ok(());
+        };
         for folder in methods.iter().map(|method| out.join(method)).filter(|folder| folder.exists())
         {
-            // Taking over an empty folder changes nothing in it.
-            let free = match self.overwrite {
+            // Locking an empty folder changes nothing in it.
+            let free = match self.output.overwrite {
                 true => RunFolder::open(folder).and_then(|folder| folder.take()),
                 false => RunFolder::create(folder, false),
             };
@@ -256,8 +256,8 @@ impl Run {
     }
 }
 
-/// Writes one report of several methods beside their folders, and says where the report is. A
-/// method alone has its own.
+/// Writes one report of several methods next to their folders and returns its path. A single run
+/// already has its report.
 pub(super) fn write_report(runs: &[Done], together: Option<&Path>) -> Result<PathBuf> {
     let Some(folder) = together else { return Ok(runs[0].folder.join(RunFolder::REPORT)) };
     let views = runs
@@ -266,31 +266,31 @@ pub(super) fn write_report(runs: &[Done], together: Option<&Path>) -> Result<Pat
         .collect::<Result<Vec<_>, _>>();
     let report = Report::new(views.map_err(Error::from)?);
     let to = folder.join(RunFolder::REPORT);
-    // It stands by itself, and so does its checksum.
+    // This report belongs to no run folder, so its checksum gets a file of its own.
     let write = || {
-        Checksums::remove_beside(&to)?;
+        Checksums::remove_sidecar(&to)?;
         write_atomic(&to, report.html().as_bytes())?;
-        Checksums::write_beside(&to)
+        Checksums::write_sidecar(&to)
     };
     write().map_err(|error| Error::from(boostfgl::report::Error::from(error)))?;
     Ok(to)
 }
 
-/// A folder that cannot be made is a mistake in the command, unlike a disk that fills up while the
-/// run goes on.
+/// A folder that cannot be created is a mistake in the command, unlike a disk that fills up during
+/// the run.
 pub(super) fn unusable(error: impl Into<boostfgl::report::Error>) -> Error {
     unusable_in(error, None)
 }
 
-/// The same for one of the folders that `together` holds, which are resumed together.
+/// The same for a folder inside `together`, whose runs are resumed together.
 fn unusable_in(error: impl Into<boostfgl::report::Error>, together: Option<&Path>) -> Error {
     match error.into() {
-        // What was begun here is worth more than the room it takes.
-        boostfgl::report::Error::NotEmpty { path, .. } if is_stopped(&path) => {
+        // Suggest to continue before to overwrite: a stopped run may be hours of work.
+        boostfgl::report::Error::NotEmpty { path, .. } if is_unfinished(&path) => {
             let command = output::resume_command(together.unwrap_or(&path));
             let advice = format!(
-                "`{command}` goes on where it was stopped; --out names another folder, and \
-                 --overwrite begins anew."
+                "`{command}` continues it; --out names another folder, and --overwrite starts \
+                 again."
             );
             Error::usage(
                 path.display().to_string(),
@@ -299,7 +299,8 @@ fn unusable_in(error: impl Into<boostfgl::report::Error>, together: Option<&Path
             )
         }
         boostfgl::report::Error::Io { path, source } => {
-            let reason = format!("expected a folder that can be made and written, found: {source}");
+            let reason =
+                format!("expected a folder that can be created and written, found: {source}");
             Error::usage(
                 path.display().to_string(),
                 reason,
@@ -319,7 +320,7 @@ pub(super) fn print_json(runs: &[Done], diagnostics: &[Which]) -> Result<()> {
         Ok(document)
     };
     let text = match runs {
-        // Word for word what stands in summary.json.
+        // The same bytes as summary.json.
         [Done { summary, diagnoses: None, .. }] => summary.to_json(),
         [run] => format!("{}\n", serde_json::to_string_pretty(&document(run)?)?),
         _ if runs.iter().all(|run| run.diagnoses.is_none()) => {
@@ -361,7 +362,7 @@ pub(super) fn print_tables(
     let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0).max(10);
     for (Done { summary, folder, .. }, label) in runs.iter().zip(labels) {
         text.push_str(&format!(
-            "{label:<width$} {} (digest {}, {:.1} s of processor time, {:.0} MiB)\n",
+            "{label:<width$} {} (digest {}, {:.1} s CPU time, {:.0} MiB)\n",
             folder.display(),
             &summary.digest[..12],
             summary.cpu_seconds,
@@ -372,7 +373,7 @@ pub(super) fn print_tables(
     output::print(&text)
 }
 
-/// Of what data and method a table is.
+/// The title of a table: dataset and name of the run.
 pub(super) fn title(summary: &Summary) -> String {
     format!("{}, {}", summary.dataset, summary.called_alone())
 }

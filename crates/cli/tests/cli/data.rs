@@ -143,7 +143,7 @@ fn what_is_written_reads_back() {
     }
     place.refused_with("data generate dmo --to d.npz", &["did you mean `demo`?"]);
     place.refused_with("data export nothing --to d.npz", &["unknown dataset `nothing`"]);
-    place.refused_with("data export demo --to no/d.npz", &["no/d.npz", "Make the folder first"]);
+    place.refused_with("data export demo --to no/d.npz", &["no/d.npz", "Create the folder first"]);
 }
 
 #[test]

@@ -180,8 +180,10 @@ fn what_was_not_recorded_is_named_and_found_by_replay() {
     let before = place.snapshot();
     let done = place.ok("diagnose a --diagnostics gsd,dr,khop --replay");
     let digest = place.json("a/summary.json")["digest"].as_str().unwrap().to_owned();
-    let last =
-        format!("Trained again with digest {}, as in a; the folder is as it was\n", &digest[..12]);
+    let last = format!(
+        "Trained again with digest {}, as in a; the folder was not changed\n",
+        &digest[..12]
+    );
     assert!(done.stdout.ends_with(&last) && done.stdout.contains("(dilution)"), "{}", done.stdout);
     let json = document(&place.ok("diagnose a --diagnostics all --replay --json --quiet"));
     assert_eq!(
@@ -246,7 +248,7 @@ fn damaged_files_are_named_and_replay_does_without() {
         "a/predictions.csv",
         rows.lines().take(31).map(|row| format!("{row}\n")).collect::<String>(),
     );
-    let changed = "a/predictions.csv: expected the content that checksums.txt names";
+    let changed = "a/predictions.csv: expected the content recorded in checksums.txt";
     place.refused_with("diagnose a --by minority", &[changed, "--replay", "or repeat the run"]);
     // Without checksums, as in folders of earlier versions, the rows are counted.
     std::fs::remove_file(place.path("a/checksums.txt")).unwrap();
@@ -313,7 +315,7 @@ fn data_that_changed_since_are_named_by_both_fingerprints() {
     );
     std::fs::remove_dir_all(place.path("mine")).unwrap();
     let done = place.ok("diagnose a");
-    assert!(done.stderr.contains("whether the data have changed is not known"), "{}", done.stderr);
+    assert!(done.stderr.contains("cannot check whether the data have changed"), "{}", done.stderr);
 }
 
 /// Earlier versions wrote no fingerprint.

@@ -143,7 +143,7 @@ fn without_a_connection_it_says_so() {
     }
     assert!(!place.exists("out"));
     assert_eq!(cached(&place), Vec::<PathBuf>::new());
-    place.refused_with("data fetch demo", &["found `demo`, which needs no fetching", "data list"]);
+    place.refused_with("data fetch demo", &["found `demo`, which needs no download", "data list"]);
     place.refused_with("data fetch coar", &["did you mean `cora`?"]);
 }
 

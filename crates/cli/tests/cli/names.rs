@@ -67,7 +67,7 @@ fn names_that_are_none_are_refused() {
     place.refused_with("run --method fedavg --name=", &["name: expected a name that is not empty"]);
     place.refused_with(
         "run --name two",
-        &["--name: expected one run to call `two`, found two: fedavg and boostfgl"],
+        &["--name: expected one run to name `two`, found two: fedavg and boostfgl"],
     );
 }
 

@@ -223,7 +223,7 @@ fn figures_are_pictures_and_tables() {
     assert!(place.ok("report --figure list").stdout.contains("epr "));
     place.refused_with(
         "report r --figure epr --out g",
-        &["expected what `epr` shows", "--diagnostics all"],
+        &["expected data for `epr`", "--diagnostics all"],
     );
     place.refused_with("report r --figure gds", &["did you mean `gsd`?"]);
 }
@@ -254,7 +254,7 @@ fn one_picture_is_drawn_once() {
             &format!("report r --figure {name} --out g"),
             &[
                 &format!("expected results of `boostfgl reproduce {name}`"),
-                "`table1` is the same picture",
+                "`table1` is the same figure",
             ],
         );
     }
@@ -262,7 +262,7 @@ fn one_picture_is_drawn_once() {
         place
             .ok("report --figure list")
             .stdout
-            .contains("(of reproduce alone; of runs, see table1)")
+            .contains("(only for `reproduce`; for runs, see table1)")
     );
 }
 
@@ -415,7 +415,7 @@ fn a_comparison_has_figures_and_tables() {
         &["unknown metric `f1`", "there are accuracy"],
     );
     place.refused_with("report c --metrics accuracy", &["--export"]);
-    place.refused_with("report c --figure gsd", &["expected what `gsd` shows"]);
+    place.refused_with("report c --figure gsd", &["expected data for `gsd`"]);
 }
 
 #[test]

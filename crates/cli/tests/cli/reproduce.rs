@@ -60,12 +60,12 @@ fn finished_runs_nothing() {
 }
 
 #[test]
-fn a_first_look_does_not_take_the_place_of_full_results() {
+fn quick_results_do_not_replace_full_ones() {
     let place = Place::new();
     place.ok("reproduce table1 --datasets demo --seeds 1 --finished --out r --quiet");
     place.refused_with(
         "reproduce table1 --quick --finished --out r",
-        &["found full results of table1 in it", "--out"],
+        &["found those of table1", "--out"],
     );
 }
 

@@ -64,7 +64,7 @@ fn a_killed_run_goes_on_to_the_same_digits() {
         child.wait().unwrap();
         assert!(!place.exists(&format!("{run}/summary.json")));
         // The same command again must not lead to throwing away what was done.
-        let wanted = format!("help: `boostfgl resume {run}` goes on where it was stopped");
+        let wanted = format!("help: `boostfgl resume {run}` continues it");
         place.refused_with(
             &format!("run {RUN} --out {run}"),
             &["found a run that was stopped", &wanted],
@@ -76,7 +76,7 @@ fn a_killed_run_goes_on_to_the_same_digits() {
     }
 }
 
-/// The first Ctrl-C saves and says how to go on.
+/// The first Ctrl-C saves and prints how to continue.
 #[test]
 #[cfg(unix)]
 fn ctrl_c_finishes_the_round_and_says_how_to_go_on() {
@@ -88,11 +88,8 @@ fn ctrl_c_finishes_the_round_and_says_how_to_go_on() {
         signal(&child, wanted);
         let (status, said) = ended(child);
         assert_eq!(status.code(), Some(130), "{said}");
-        assert!(
-            said.contains("stopping: the round under way is finished and saved first"),
-            "{said}"
-        );
-        assert!(said.contains(&format!("to go on: boostfgl resume {name}")), "{said}");
+        assert!(said.contains("stopping after this round is saved"), "{said}");
+        assert!(said.contains(&format!("to continue: boostfgl resume {name}")), "{said}");
         let rounds = place.read(&format!("{name}/rounds.jsonl")).lines().count();
         let again = place.ok(&format!("resume {name} --json"));
         assert!(again.stdout.contains("\"digest\""), "{}", again.stdout);
@@ -139,7 +136,7 @@ fn the_default_pair_is_resumed_as_a_whole() {
     let again = format!("run {few} --out pair");
     place.refused_with(
         &again,
-        &["found a run that was stopped", "help: `boostfgl resume pair` goes on"],
+        &["found a run that was stopped", "help: `boostfgl resume pair` continues it"],
     );
     let done = place.ok("resume pair");
     // In the order in which they were run: the base first.
@@ -155,7 +152,7 @@ fn the_default_pair_is_resumed_as_a_whole() {
     }
     // Nothing is left to do, which is no error.
     let again = place.ok("resume pair");
-    assert!(again.stderr.contains("is finished"), "{}", again.stderr);
+    assert!(again.stderr.contains("is already finished"), "{}", again.stderr);
 }
 
 /// Systems end a session by several requests in a row: together they are one, and the round is
@@ -171,7 +168,7 @@ fn requests_in_a_row_are_one() {
     ["TERM", "HUP", "TERM"].iter().for_each(|name| signal(&child, name));
     let (status, said) = ended(child);
     assert_eq!(status.code(), Some(130), "{said}");
-    assert!(said.contains("to go on: boostfgl resume a"), "{said}");
+    assert!(said.contains("to continue: boostfgl resume a"), "{said}");
     let saved = place.path("a/checkpoint").read_dir().unwrap();
     assert!(
         saved.flatten().any(|file| file.path().extension().is_some_and(|e| e == "state")),
@@ -191,7 +188,7 @@ fn a_diagnosed_run_is_saved_too() {
     signal(&child, "INT");
     let (status, said) = ended(child);
     assert_eq!(status.code(), Some(130), "{said}");
-    assert!(said.contains("to go on: boostfgl resume a"), "{said}");
+    assert!(said.contains("to continue: boostfgl resume a"), "{said}");
     let done = place.ok("resume a");
     place.same("whole", "a");
     assert!(done.stdout.contains("their share of the gradient"), "{}", done.stdout);
@@ -201,7 +198,7 @@ fn a_diagnosed_run_is_saved_too() {
     place.write("a/diagnostics.json", found.replacen("0.", "1.", 1));
     place.refused_with(
         "resume a",
-        &["diagnostics.json", "expected the content that checksums.txt names"],
+        &["diagnostics.json", "expected the content recorded in checksums.txt"],
     );
 }
 
@@ -232,7 +229,7 @@ fn a_run_that_ignores_its_terminal_still_saves_when_it_is_ended() {
     signal(&child, "TERM");
     let (status, said) = ended(child);
     assert_eq!(status.code(), Some(130), "{said}");
-    assert!(said.contains("to go on: boostfgl resume a"), "{said}");
+    assert!(said.contains("to continue: boostfgl resume a"), "{said}");
 }
 
 /// While one program works on a run, another can neither resume nor overwrite it.
@@ -253,7 +250,7 @@ fn a_run_under_way_cannot_be_taken_or_overwritten() {
             "{done:?}"
         );
     }
-    assert!(child.try_wait().unwrap().is_none(), "it goes on undisturbed");
+    assert!(child.try_wait().unwrap().is_none(), "it continues");
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!place.exists("pair/fedavg/summary.json") && place.exists("pair/fedavg/rounds.jsonl"));
@@ -273,7 +270,7 @@ fn what_a_crash_after_the_summary_left_is_put_right() {
     place.write("a/summary.json", summary.replacen("\"bytes_up\": ", "\"bytes_up\": 1", 1));
     place.refused_with(
         "resume a",
-        &["summary.json", "expected the content that checksums.txt names"],
+        &["summary.json", "expected the content recorded in checksums.txt"],
     );
 }
 

@@ -54,13 +54,13 @@ fn page(address: &str, path: &str) -> String {
 }
 
 #[test]
-fn addresses_that_others_can_reach_are_asked_for_twice() {
+fn an_address_that_other_machines_can_reach_needs_two_flags() {
     let place = Place::new();
     place.write("runs/notes.txt", "no run");
     let wanted = [
         "expected a loopback address",
         "--allow-remote and --token",
-        "found an address that others can reach",
+        "found an address that other machines can reach",
     ];
     for arguments in [
         "",

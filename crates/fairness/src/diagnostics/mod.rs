@@ -45,7 +45,7 @@ mod which;
 pub use network::Network;
 pub use which::Which;
 
-use boostfgl_fed::{Inspection, Observer, RoundRecord};
+use boostfgl_fed::{Inspection, Observer, ObserverResult, RoundRecord};
 use boostfgl_graph::{Labels, Role};
 use boostfgl_nn::{Real, StateVisitor};
 use serde::de::DeserializeOwned;
@@ -180,12 +180,12 @@ fn findings<F: Serialize + DeserializeOwned>(
     let mut text = String::new();
     if !visitor.restores() {
         text = serde_json::to_string(found)
-            .map_err(|error| visitor.unlike("findings", error.to_string()))?;
+            .map_err(|error| visitor.mismatch("findings", error.to_string()))?;
     }
     visitor.visit("findings", &mut text)?;
     if visitor.restores() {
         *found = serde_json::from_str(&text)
-            .map_err(|error| visitor.unlike("findings", error.to_string()))?;
+            .map_err(|error| visitor.mismatch("findings", error.to_string()))?;
     }
     Ok(())
 }
@@ -244,12 +244,13 @@ impl<T: Real> Observer<T> for Diagnostician<'_, T> {
         }
     }
 
-    fn round(&mut self, record: &RoundRecord<'_>) {
-        let Some(predictions) = record.predictions else { return };
+    fn round(&mut self, record: &RoundRecord<'_>) -> ObserverResult {
+        let Some(predictions) = record.predictions else { return Ok(()) };
         for (_, diagnostic, seconds) in &mut self.at_work {
             let started = Instant::now();
             diagnostic.predictions(record.round, predictions, &self.subject);
             *seconds += started.elapsed().as_secs_f64();
         }
+        Ok(())
     }
 }

@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::metrics::MacroF1;
-use crate::{ClassCounts, Classes, Error, Result};
+use crate::metrics::{Accuracy, BUILTIN, MacroF1, Parameter};
+use crate::{ClassCounts, Classes, Error, Metric, Result};
 
-/// A metric of a frame, by the name it has on the command line and in files.
+/// A metric of a frame with its parameter, by the name it has on the command line and in files.
 ///
 /// | name | value on a set of nodes | worst |
 /// |---|---|---|
@@ -18,30 +19,37 @@ use crate::{ClassCounts, Classes, Error, Result};
 /// | `macro_f1:all` | mean F1 over all C classes | smallest |
 /// | `recall:CLASS` | share of the nodes of a class that are predicted to be of it | smallest |
 ///
+/// These are the metrics of this crate; a [`MetricRegistry`](crate::metrics::MetricRegistry) may
+/// have more.
+///
 /// `macro_f1` averages over the classes present, unlike the headline of a run: groups differ in
 /// which classes they have, and over all C classes a group with k of them cannot exceed k/C. The
-/// frame would then show who has few classes and not for whom predictions are wrong.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// frame would then show which group has few classes and not for which predictions are wrong.
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-#[non_exhaustive]
-pub enum FrameMetric {
-    /// Share of nodes predicted right.
-    Accuracy,
-    /// Share of nodes predicted wrong.
-    Error,
-    /// Macro-F1 over the classes present in the set.
-    MacroF1,
-    /// Macro-F1 over all C classes.
-    MacroF1All,
-    /// Recall of the class of that name.
-    Recall(String),
+pub struct FrameMetric {
+    metric: Arc<dyn Metric>,
+    /// What follows the colon; `None` for the default.
+    parameter: Option<String>,
 }
 
-/// How metrics are written.
-const FORMS: [&str; 5] = ["accuracy", "error", "macro_f1", "macro_f1:all", "recall:CLASS"];
-
 impl FrameMetric {
-    /// The metric of that name; `macro_f1:present` is `macro_f1`.
+    /// A metric with the text of its parameter, which fits the metric.
+    pub(crate) fn new(metric: Arc<dyn Metric>, parameter: Option<String>) -> Self {
+        Self { metric, parameter }
+    }
+
+    /// `accuracy`: the share of nodes predicted right.
+    pub fn accuracy() -> Self {
+        Self::new(Arc::new(Accuracy), None)
+    }
+
+    /// `macro_f1`: the mean F1 over the classes present in the set.
+    pub fn macro_f1() -> Self {
+        Self::new(Arc::new(MacroF1::EXACT), None)
+    }
+
+    /// The metric of this crate that has that name; `macro_f1:present` is `macro_f1`.
     ///
     /// # Errors
     /// If there is none; the nearest name is suggested. Whether a class exists is only known when
@@ -49,100 +57,82 @@ impl FrameMetric {
     ///
     /// ```
     /// use boostfgl_fairness::FrameMetric;
-    /// assert_eq!(FrameMetric::parse("macro_f1:present")?, FrameMetric::MacroF1);
+    /// assert_eq!(FrameMetric::parse("macro_f1:present")?, FrameMetric::macro_f1());
     /// let error = FrameMetric::parse("acuracy").unwrap_err().to_string();
     /// assert!(error.starts_with("unknown metric `acuracy` (did you mean `accuracy`?)"));
     /// # Ok::<(), boostfgl_fairness::Error>(())
     /// ```
     pub fn parse(name: &str) -> Result<Self> {
-        match name.trim() {
-            "accuracy" => Ok(Self::Accuracy),
-            "error" => Ok(Self::Error),
-            "macro_f1" | "macro_f1:present" => Ok(Self::MacroF1),
-            "macro_f1:all" => Ok(Self::MacroF1All),
-            name => match name.strip_prefix("recall:") {
-                Some(class) => Ok(Self::Recall(class.to_owned())),
-                None => Err(Error::unknown("metric", name, FORMS.map(str::to_owned).to_vec())),
-            },
-        }
+        BUILTIN.parse(name)
     }
 
     /// Whether a larger value is better.
     pub fn larger_is_better(&self) -> bool {
-        *self != Self::Error
+        self.metric.larger_is_better()
     }
 
-    /// Whether it counts the nodes of one class alone, so that its denominator is not the size of
-    /// the group.
-    pub fn counts_one_class(&self) -> bool {
-        matches!(self, Self::Recall(_))
+    /// The class whose nodes alone it counts, if it is about one: its denominator is then not the
+    /// size of the group.
+    pub fn class(&self) -> Option<&str> {
+        match self.metric.parameter() {
+            Parameter::Class => self.parameter.as_deref(),
+            Parameter::None | Parameter::Average => None,
+        }
     }
 
     /// Finds the class it is about, if any, among those there are.
     pub(super) fn resolve(&self, names: &[String]) -> Result<Resolved> {
-        Ok(match self {
-            Self::Accuracy => Resolved::Accuracy,
-            Self::Error => Resolved::Error,
-            Self::MacroF1 => Resolved::MacroF1(Classes::Present),
-            Self::MacroF1All => Resolved::MacroF1(Classes::All),
-            Self::Recall(class) => match names.iter().position(|name| name == class) {
-                Some(at) => Resolved::Recall(at),
+        let over = match (self.class(), self.parameter.as_deref()) {
+            (Some(class), _) => match names.iter().position(|name| name == class) {
+                Some(at) => Classes::One(at),
                 None => return Err(Error::unknown("class", class, names.to_vec())),
             },
-        })
+            (None, Some("all")) => Classes::All,
+            (None, _) => Classes::Present,
+        };
+        Ok(Resolved { metric: self.metric.clone(), over })
     }
 }
 
 /// A metric that can be computed: its class is a number.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Resolved {
-    Accuracy,
-    Error,
-    MacroF1(Classes),
-    Recall(usize),
+#[derive(Clone)]
+pub(super) struct Resolved {
+    metric: Arc<dyn Metric>,
+    over: Classes,
 }
 
 impl Resolved {
-    /// The value on the set of which each class has these counts; `None` if there is no node it is
-    /// about.
-    pub(super) fn of(self, classes: &[ClassCounts]) -> Option<f64> {
-        match self {
-            Self::MacroF1(over) => MacroF1::EXACT.of_classes(classes, over),
-            share => {
-                share.share(classes).filter(|(_, n)| *n > 0).map(|(part, n)| part as f64 / n as f64)
-            }
-        }
+    /// The value on the set of which each class has these counts; `None` if no node counts.
+    pub(super) fn value(&self, classes: &[ClassCounts]) -> Option<f64> {
+        self.metric.value(classes, self.over)
     }
 
-    /// Whether it is a share of counted nodes.
-    pub(super) fn is_share(self) -> bool {
-        !matches!(self, Self::MacroF1(_))
-    }
-
-    /// Of what is a share, the part and the whole: how many nodes, of how many that count.
-    pub(super) fn share(self, classes: &[ClassCounts]) -> Option<(u64, u64)> {
-        let sum = |count: fn(&ClassCounts) -> u64| classes.iter().map(count).sum::<u64>();
-        let (hits, nodes) = (sum(|class| class.hits), sum(|class| class.truth));
-        match self {
-            Self::Accuracy => Some((hits, nodes)),
-            Self::Error => Some((nodes - hits, nodes)),
-            Self::Recall(class) => Some((classes[class].hits, classes[class].truth)),
-            Self::MacroF1(_) => None,
-        }
+    /// See [`Metric::share`].
+    pub(super) fn share(&self, classes: &[ClassCounts]) -> Option<(u64, u64)> {
+        self.metric.share(classes, self.over)
     }
 }
 
 impl fmt::Display for FrameMetric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Accuracy => f.write_str("accuracy"),
-            Self::Error => f.write_str("error"),
-            Self::MacroF1 => f.write_str("macro_f1"),
-            Self::MacroF1All => f.write_str("macro_f1:all"),
-            Self::Recall(class) => write!(f, "recall:{class}"),
-        }
+        f.write_str(self.metric.name())?;
+        self.parameter.iter().try_for_each(|parameter| write!(f, ":{parameter}"))
     }
 }
+
+impl fmt::Debug for FrameMetric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FrameMetric({self})")
+    }
+}
+
+impl PartialEq for FrameMetric {
+    fn eq(&self, other: &Self) -> bool {
+        self.metric.name() == other.metric.name() && self.parameter == other.parameter
+    }
+}
+
+impl Eq for FrameMetric {}
 
 impl FromStr for FrameMetric {
     type Err = Error;
@@ -177,7 +167,7 @@ mod tests {
         let classes = [counts(3, 2, 2), counts(1, 2, 1), counts(0, 0, 0)];
         let names = ["a", "b", "c"].map(str::to_owned);
         let value =
-            |name: &str| FrameMetric::parse(name).unwrap().resolve(&names).unwrap().of(&classes);
+            |name: &str| FrameMetric::parse(name).unwrap().resolve(&names).unwrap().value(&classes);
         assert_eq!((value("accuracy"), value("error")), (Some(0.75), Some(0.25)));
         assert_eq!(
             (value("recall:a"), value("recall:b"), value("recall:c")),
@@ -204,9 +194,11 @@ mod tests {
             error,
             "unknown metric `f1`; there are accuracy, error, macro_f1, macro_f1:all, recall:CLASS"
         );
-        let error = FrameMetric::Recall("tehory".into())
+        let error = FrameMetric::parse("recall:tehory")
+            .unwrap()
             .resolve(&["theory".to_owned()])
-            .unwrap_err()
+            .err()
+            .unwrap()
             .to_string();
         assert_eq!(error, "unknown class `tehory` (did you mean `theory`?); there are theory");
     }

@@ -100,7 +100,7 @@ impl FrameOptions {
 ///     columns: &[],
 /// };
 /// let options = FrameOptions { min_group: 1, ..FrameOptions::default() };
-/// let frame = MetricFrame::new(&facts, &Grouping::parse("minority")?, &FrameMetric::Accuracy, options)?;
+/// let frame = MetricFrame::new(&facts, &Grouping::parse("minority")?, &FrameMetric::accuracy(), options)?;
 /// assert_eq!((frame.overall, frame.difference, frame.ratio), (Some(0.75), Some(0.5), Some(0.5)));
 /// assert_eq!(frame.worst.unwrap().group, "minority");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -310,21 +310,30 @@ impl Measured {
     fn new(sample: &Sample, metrics: &[Resolved], draws: usize, stream: u64) -> Self {
         let mut stream = Stream::new(0, "bootstrap of a frame", &[stream]);
         let classes = sample.classes();
-        let drawn: Vec<Resolved> =
-            metrics.iter().copied().filter(|metric| !metric.is_share()).collect();
+        let shares: Vec<Option<(u64, u64)>> =
+            metrics.iter().map(|metric| metric.share(&classes)).collect();
+        // Shares have exact intervals; only the other metrics are bootstrapped.
+        let drawn: Vec<Resolved> = metrics
+            .iter()
+            .zip(&shares)
+            .filter(|(_, share)| share.is_none())
+            .map(|(m, _)| m.clone())
+            .collect();
         let draws = if sample.len() == 0 || drawn.is_empty() { 0 } else { draws };
         let mut found = sample.resample(&drawn, draws, &mut stream).into_iter();
-        let of = |metric: &Resolved| if metric.is_share() { None } else { found.next() };
-        let share = |metric: &Resolved| metric.share(&classes).filter(|(_, cases)| *cases > 0);
+        let draws = shares.iter().map(|share| match share {
+            Some(_) => Vec::new(),
+            None => found.next().unwrap_or_default(),
+        });
         Self {
             nodes: sample.len(),
-            counted: metrics
+            counted: shares
                 .iter()
-                .map(|metric| metric.share(&classes).map_or(sample.len(), |(_, n)| n as usize))
+                .map(|share| share.map_or(sample.len(), |(_, cases)| cases as usize))
                 .collect(),
-            shares: metrics.iter().map(share).collect(),
-            values: metrics.iter().map(|metric| metric.of(&classes)).collect(),
-            draws: metrics.iter().map(of).map(Option::unwrap_or_default).collect(),
+            values: metrics.iter().map(|metric| metric.value(&classes)).collect(),
+            draws: draws.collect(),
+            shares: shares.iter().map(|share| share.filter(|(_, cases)| *cases > 0)).collect(),
         }
     }
 

@@ -61,7 +61,7 @@ impl Sample {
             }
             let classes = self.per_class(&counts);
             for (values, metric) in values.iter_mut().zip(metrics) {
-                values.push(metric.of(&classes));
+                values.push(metric.value(&classes));
             }
         }
         values
@@ -93,13 +93,19 @@ pub(super) fn percentiles(values: impl Iterator<Item = Option<f64>>) -> Option<I
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::FrameMetric;
+
+    fn resolved(name: &str) -> Resolved {
+        FrameMetric::parse(name).unwrap().resolve(&["a", "b", "c"].map(str::to_owned)).unwrap()
+    }
 
     #[test]
     fn draws_have_the_moments_of_a_binomial() {
         // 30 of 100 right: draws of the accuracy have mean 0.3 and variance 0.3 · 0.7 / 100.
         let pairs = (0..100).map(|v| (0, u32::from(v >= 30))).collect();
         let sample = Sample::new(2, pairs);
-        let draws = sample.resample(&[Resolved::Accuracy], 4000, &mut Stream::new(0, "test", &[]));
+        let draws =
+            sample.resample(&[resolved("accuracy")], 4000, &mut Stream::new(0, "test", &[]));
         let values: Vec<f64> = draws[0].iter().copied().flatten().collect();
         assert_eq!(values.len(), 4000);
         let mean = crate::mean(&values).unwrap();
@@ -119,12 +125,13 @@ mod tests {
     fn a_set_without_nodes_has_nothing() {
         let empty = Sample::new(3, Vec::new());
         assert!(
-            [Resolved::Accuracy, Resolved::Recall(2)]
+            ["accuracy", "recall:c"]
+                .map(resolved)
                 .iter()
-                .all(|metric| metric.of(&empty.classes()).is_none())
+                .all(|metric| metric.value(&empty.classes()).is_none())
         );
         assert_eq!(
-            empty.resample(&[Resolved::Error], 2, &mut Stream::new(0, "test", &[])),
+            empty.resample(&[resolved("error")], 2, &mut Stream::new(0, "test", &[])),
             [[None, None]]
         );
         assert_eq!(percentiles([None, None].into_iter()), None);

@@ -1,13 +1,13 @@
 //! Accuracy.
 
-use super::{Classes, Metric};
-use crate::Confusion;
+use super::{Classes, Metric, hits_and_nodes};
+use crate::ClassCounts;
 
 /// The share of nodes whose prediction is right:
 ///
 /// Acc(S) = 1/|S| · Σ_{v∈S} 𝟙\[ŷ_v = y_v\]
 ///
-/// It averages nodes, not classes, so both [`Classes`] give the same value.
+/// It averages nodes, not classes, so all [`Classes`] give the same value.
 ///
 /// ```
 /// use boostfgl_fairness::{Classes, Confusion, Metric, metrics::Accuracy};
@@ -28,8 +28,11 @@ impl Metric for Accuracy {
         "share of nodes predicted right"
     }
 
-    fn compute(&self, confusion: &Confusion, _over: Classes) -> Option<f64> {
-        let total = confusion.total();
-        (total > 0).then(|| confusion.hits() as f64 / total as f64)
+    fn stored(&self) -> bool {
+        true
+    }
+
+    fn share(&self, classes: &[ClassCounts], _over: Classes) -> Option<(u64, u64)> {
+        Some(hits_and_nodes(classes))
     }
 }

@@ -1,6 +1,6 @@
 //! Macro-F1.
 
-use super::{Classes, Metric};
+use super::{Classes, Metric, Parameter};
 use crate::{ClassCounts, Confusion};
 
 /// The mean over classes of F1, the harmonic mean of precision and recall:
@@ -52,21 +52,6 @@ impl MacroF1 {
     pub fn per_class(&self, confusion: &Confusion) -> Vec<f64> {
         confusion.per_class().into_iter().map(|class| self.of_class(class)).collect()
     }
-
-    /// Macro-F1 of the set of which each class has these counts; `None` for a set without nodes.
-    pub fn of_classes(&self, classes: &[ClassCounts], over: Classes) -> Option<f64> {
-        let present = classes.iter().filter(|class| class.truth > 0).count();
-        // No class is present exactly when the set is empty: then neither reading has a value.
-        if present == 0 {
-            return None;
-        }
-        let sum: f64 = classes.iter().map(|&class| self.of_class(class)).sum();
-        let over = match over {
-            Classes::All => classes.len(),
-            Classes::Present => present,
-        };
-        Some(sum / over as f64)
-    }
 }
 
 impl Metric for MacroF1 {
@@ -74,12 +59,35 @@ impl Metric for MacroF1 {
         "macro_f1"
     }
 
+    fn title(&self) -> &'static str {
+        "macro-F1"
+    }
+
+    fn parameter(&self) -> Parameter {
+        Parameter::Average
+    }
+
+    fn stored(&self) -> bool {
+        true
+    }
+
     fn meaning(&self) -> &'static str {
         "mean over classes of F1, the harmonic mean of precision and recall"
     }
 
-    fn compute(&self, confusion: &Confusion, over: Classes) -> Option<f64> {
-        self.of_classes(&confusion.per_class(), over)
+    fn value(&self, classes: &[ClassCounts], over: Classes) -> Option<f64> {
+        let present = classes.iter().filter(|class| class.truth > 0).count();
+        // No class is present exactly when the set is empty: then no reading has a value.
+        if present == 0 {
+            return None;
+        }
+        let sum: f64 = classes.iter().map(|&class| self.of_class(class)).sum();
+        match over {
+            Classes::All => Some(sum / classes.len() as f64),
+            Classes::Present => Some(sum / present as f64),
+            // The average over one class is its F1.
+            Classes::One(class) => classes.get(class).map(|&class| self.of_class(class)),
+        }
     }
 }
 

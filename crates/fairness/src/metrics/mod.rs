@@ -1,33 +1,90 @@
 //! How good predictions are on a set of nodes, in one number.
 //!
-//! A metric is one file with a type that implements [`Metric`], and one line in [`METRICS`].
-//! Everything in that table is computed for every group and client and stored under its name.
+//! A metric is one file with a type that implements [`Metric`], and one line in
+//! [`MetricRegistry::builtin`]. The command line, its help and [`FrameMetric`] read that list. A
+//! program that uses this library adds its own with [`MetricRegistry::with`].
 
 mod accuracy;
+mod error_rate;
 mod macro_f1;
+mod recall;
+mod registry;
 
 pub use accuracy::Accuracy;
+pub use error_rate::ErrorRate;
 pub use macro_f1::MacroF1;
+pub use recall::Recall;
+pub(crate) use registry::BUILTIN;
+pub use registry::MetricRegistry;
 
-use crate::Confusion;
+#[cfg(doc)]
+use crate::FrameMetric;
+use crate::{ClassCounts, Confusion};
 
-/// Every metric, in the order in which they are shown.
-pub static METRICS: &[&dyn Metric] = &[&Accuracy, &MacroF1::EXACT];
-
-/// A number between 0 and 1 that says how good predictions are on a set of nodes; larger is better.
-pub trait Metric: Sync {
-    /// The key in files, for example `macro_f1`.
+/// A number between 0 and 1 that says how good or bad predictions are on a set of nodes.
+///
+/// Implement [`share`](Metric::share) for a metric that counts nodes, and
+/// [`value`](Metric::value) for any other.
+pub trait Metric: Send + Sync {
+    /// The key in files and on the command line, for example `macro_f1`.
     fn name(&self) -> &'static str;
+
+    /// The name in tables and on axes, for example `macro-F1`.
+    fn title(&self) -> &'static str {
+        self.name()
+    }
 
     /// What it means, in a line.
     fn meaning(&self) -> &'static str;
 
-    /// The value on the set behind `confusion`, averaged over the classes `over` where the metric
-    /// averages classes. `None` for a set without nodes.
-    fn compute(&self, confusion: &Confusion, over: Classes) -> Option<f64>;
+    /// What may follow the name after a colon.
+    fn parameter(&self) -> Parameter {
+        Parameter::None
+    }
+
+    /// Whether a larger value is better.
+    fn larger_is_better(&self) -> bool {
+        true
+    }
+
+    /// Whether every run stores it for every group and every client. Others are computed on
+    /// request.
+    fn stored(&self) -> bool {
+        false
+    }
+
+    /// Of a metric that is a share of counted nodes, the part and the whole: how many nodes, of how
+    /// many that count. Its intervals are exact ones for shares; those of others are bootstrapped.
+    ///
+    /// `classes` has one entry per class of the dataset.
+    fn share(&self, _classes: &[ClassCounts], _over: Classes) -> Option<(u64, u64)> {
+        None
+    }
+
+    /// The value on the set of which each class has these counts; `None` if no node counts.
+    fn value(&self, classes: &[ClassCounts], over: Classes) -> Option<f64> {
+        let (part, whole) = self.share(classes, over)?;
+        (whole > 0).then(|| part as f64 / whole as f64)
+    }
+
+    /// The value on the set behind `confusion`; `None` if no node counts.
+    fn compute(&self, confusion: &Confusion, over: Classes) -> Option<f64> {
+        self.value(&confusion.per_class(), over)
+    }
 }
 
-/// Which classes a class average runs over.
+/// What may follow the name of a metric after a colon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parameter {
+    /// Nothing: the metric averages nodes, and all [`Classes`] give the same value.
+    None,
+    /// `all` or `present`, the classes that are averaged; `present` unless asked otherwise.
+    Average,
+    /// The name of the one class that is counted.
+    Class,
+}
+
+/// Which classes a metric is computed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Classes {
     /// All C classes of the dataset; a class that no node of the set has adds 0. The paper's
@@ -35,9 +92,11 @@ pub enum Classes {
     All,
     /// The classes that some node of the set truly has.
     Present,
+    /// One class, for metrics with [`Parameter::Class`].
+    One(usize),
 }
 
-/// The metric of that name.
+/// The metric of this crate that has that name.
 ///
 /// ```
 /// use boostfgl_fairness::metrics;
@@ -45,7 +104,12 @@ pub enum Classes {
 /// assert!(metrics::find("auc").is_none());
 /// ```
 pub fn find(name: &str) -> Option<&'static dyn Metric> {
-    METRICS.iter().copied().find(|metric| metric.name() == name)
+    BUILTIN.find(name).map(|metric| &**metric)
+}
+
+/// Nodes predicted right and nodes in all.
+fn hits_and_nodes(classes: &[ClassCounts]) -> (u64, u64) {
+    classes.iter().fold((0, 0), |(hits, nodes), class| (hits + class.hits, nodes + class.truth))
 }
 
 #[cfg(test)]
@@ -54,9 +118,10 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_scores_find_theirs() {
-        for (i, metric) in METRICS.iter().enumerate() {
+        let metrics: Vec<_> = BUILTIN.iter().collect();
+        for (i, metric) in metrics.iter().enumerate() {
             assert!(
-                METRICS[..i].iter().all(|earlier| earlier.name() != metric.name()),
+                metrics[..i].iter().all(|earlier| earlier.name() != metric.name()),
                 "{}",
                 metric.name()
             );
@@ -69,12 +134,17 @@ mod tests {
                 metric.meaning()
             );
         }
+        for headline in crate::HEADLINES.iter() {
+            assert!(find(headline.metric.name()).is_some_and(Metric::stored), "{}", headline.key);
+        }
     }
 
     #[test]
     fn no_node_no_score() {
-        for metric in METRICS {
-            for (classes, over) in [(0, Classes::All), (3, Classes::All), (3, Classes::Present)] {
+        let cases =
+            [(0, Classes::All), (3, Classes::All), (3, Classes::Present), (3, Classes::One(2))];
+        for metric in BUILTIN.iter() {
+            for (classes, over) in cases {
                 assert_eq!(
                     metric.compute(&Confusion::new(classes), over),
                     None,

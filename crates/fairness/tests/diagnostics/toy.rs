@@ -1,42 +1,24 @@
 //! The toy federation of the golden fixtures: 12 nodes, 2 clients, 3 classes, three models.
 //!
-//! The files under `tests/golden` come from an independent dense float64 implementation in PyTorch
+//! The golden files come from an independent dense float64 implementation in PyTorch
 //! autograd. Directed edges are (source, target), sorted by target, then source.
 
 use boostfgl_fairness::diagnostics::{Diagnosis, Diagnostician, Settings, Subject, Which};
 use boostfgl_fed::config::Model;
 use boostfgl_fed::{Inspected, Inspection, LocalData, Observer, RoundRecord};
-use boostfgl_graph::{Adjacency, Features, Graph, Labels, Role, Split};
-use boostfgl_nn::backbones::{Architecture, Backbone, Gcn};
-use boostfgl_nn::{Inputs, Matrix, Params, Propagation};
-use boostfgl_partition::Partition;
+use boostfgl_graph::{Labels, Role};
+use boostfgl_nn::backbones::Gcn;
+use boostfgl_nn::{Params, Propagation};
+use boostfgl_testkit::toy;
 use serde_json::Value;
 use std::borrow::Cow;
 
-pub(crate) const TOLERANCE: f64 = 1e-10;
+pub(crate) use boostfgl_testkit::toy::{TENSORS, params};
+pub(crate) use boostfgl_testkit::{TOLERANCE, assert_close, golden, numbers};
 
-pub(crate) fn golden(name: &str) -> Value {
-    let path = format!("{}/tests/golden/{name}.json", env!("CARGO_MANIFEST_DIR"));
-    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
-}
-
-pub(crate) fn numbers(value: &Value) -> Vec<f64> {
-    match value {
-        Value::Array(items) => items.iter().flat_map(numbers).collect(),
-        other => vec![other.as_f64().unwrap()],
-    }
-}
-
+/// The numbers of a golden file as positions.
 pub(crate) fn indices(value: &Value) -> Vec<usize> {
-    numbers(value).into_iter().map(|x| x as usize).collect()
-}
-
-pub(crate) fn assert_close(found: &[f64], expected: &Value, what: &str) {
-    let expected = numbers(expected);
-    assert_eq!(found.len(), expected.len(), "{what}");
-    for (i, (a, b)) in found.iter().zip(&expected).enumerate() {
-        assert!((a - b).abs() < TOLERANCE, "{what}[{i}]: {a} is not {b}");
-    }
+    numbers(value).into_iter().map(|number| number as usize).collect()
 }
 
 /// Flags the nodes in `list` among twelve.
@@ -59,51 +41,27 @@ pub(crate) struct Toy {
 impl Toy {
     /// The fixture itself, with the groups of q = 0.4.
     pub(crate) fn new() -> Self {
-        let owners: Vec<u32> =
-            numbers(&golden("graph")["client"]).into_iter().map(|k| k as u32).collect();
-        Self::divided(2, owners)
+        Self::divided(2, toy::owners())
     }
 
     /// The fixture's nodes with other owners.
     pub(crate) fn divided(clients: usize, owners: Vec<u32>) -> Self {
-        let (file, metrics) = (golden("graph"), golden("metrics"));
-        let edges: Vec<u32> =
-            numbers(&file["undirected_edges"]).into_iter().map(|v| v as u32).collect();
-        let edges: Vec<(u32, u32)> = edges.chunks(2).map(|e| (e[0], e[1])).collect();
-        let exact = numbers(&file["features"]);
-        let (adjacency, _) = Adjacency::from_edges(12, &edges, None, false).unwrap();
-        let features = Features::dense(12, 4, exact.iter().map(|&x| x as f32).collect()).unwrap();
-        let classes: Vec<i64> = numbers(&file["labels"]).into_iter().map(|x| x as i64).collect();
-        let labels = Labels::from_integers(&classes, 3).unwrap();
-        let graph = Graph::new("toy", adjacency, features, labels.clone()).unwrap();
-        let roles: Vec<Role> = indices(&file["split"])
-            .into_iter()
-            .map(|role| [Role::Train, Role::Val, Role::Test][role])
-            .collect();
-        let partition = Partition::new(clients, owners, Split::new(roles.clone())).unwrap();
-        let graphs = partition.client_graphs(&graph);
-        // The features are decimal fractions, which f32 cannot hold: widen the file's digits, not
-        // ours.
-        let data = graphs.iter().map(|client| {
-            let rows: Vec<f64> =
-                client.nodes.iter().flat_map(|&v| exact[v as usize * 4..][..4].to_vec()).collect();
-            let matrix = Matrix::from_rows(client.nodes.len(), 4, &rows);
-            LocalData::with_inputs(client, Inputs::with_dense_features(&client.graph, &matrix))
-        });
+        let (file, metrics, graph) = (golden("graph"), golden("metrics"), toy::graph());
+        let graphs = toy::divided(clients, owners).client_graphs(&graph);
+        let exact = |client| LocalData::with_inputs(client, toy::exact_inputs(client));
         let groups = &metrics["results"]["all_nodes"];
-        let gcn = Gcn::new(Architecture { inputs: 4, hidden: 5, classes: 3, layers: 2 });
         Self {
-            data: data.collect(),
-            thetas: ["theta0", "theta1", "theta2"].map(|name| params(&gcn, &file["params"][name])),
-            labels,
+            data: graphs.iter().map(exact).collect(),
+            thetas: ["theta0", "theta1", "theta2"].map(|name| params(&file["params"][name])),
+            labels: graph.labels().clone(),
             minority: flags(&indices(&groups["minority"]["0.4"]["nodes"]))
                 .into_iter()
                 .map(Some)
                 .collect(),
             heterophilous: flags(&indices(&groups["hete_global_le"])),
-            roles,
+            roles: toy::roles(),
             model: Model { hidden: 5, dropout: 0.0, ..Model::default() },
-            gcn,
+            gcn: toy::gcn(),
         }
     }
 
@@ -181,7 +139,7 @@ impl Toy {
             val_accuracy: None,
             seconds: 0.0,
         };
-        Observer::<f64>::round(&mut watching, &record);
+        Observer::<f64>::round(&mut watching, &record).unwrap();
         watching.conclude()
     }
 }
@@ -189,16 +147,6 @@ impl Toy {
 /// The predictions of `metrics.json`.
 pub(crate) fn predictions() -> Vec<u32> {
     numbers(&golden("metrics")["pred"]).into_iter().map(|class| class as u32).collect()
-}
-
-pub(crate) const TENSORS: [&str; 4] = ["W1", "b1", "W2", "b2"];
-
-pub(crate) fn params(gcn: &Gcn, theta: &Value) -> Params<f64> {
-    let shapes = Backbone::<f64>::shapes(gcn);
-    let tensor = |(t, shape): (&str, &boostfgl_nn::TensorShape)| {
-        Matrix::from_rows(shape.rows, shape.columns, &numbers(&theta[t]))
-    };
-    Params::from_tensors(&shapes, TENSORS.into_iter().zip(&shapes).map(tensor).collect())
 }
 
 /// The boosted propagation of `edge_scores.json` under the rule `mulgcn` with the paper's sign.

@@ -1,7 +1,7 @@
 //! Saving and restoring a client between two rounds.
 
 use super::Client;
-use crate::client_rule::Memory;
+use crate::client_rule::StateContext;
 use crate::config::OptimizerState;
 use crate::local_data::LocalData;
 use crate::round_context::RunContext;
@@ -41,8 +41,8 @@ impl<T: Real> Client<T> {
             visitor.within("optimizer", |visitor| optimizer.visit(local, visitor))?;
         }
         workspace.boosts.visit(workspace.data.inputs.propagation(), visitor)?;
-        let memory = Memory { data: &workspace.data, local, seed: run.setup.seed };
-        visitor.within("rule", |visitor| rule.visit(&memory, visitor))
+        let context = StateContext { data: &workspace.data, local, seed: run.setup.seed };
+        visitor.within("rule", |visitor| rule.visit(&context, visitor))
     }
 }
 
@@ -72,7 +72,7 @@ fn restore_features<T: Real>(
     if owners.len() * width > room || owners.iter().any(|&v| v as usize >= own) {
         let expected = format!("neighbours of {own} own nodes, with {width} features each");
         let found = format!("{} others, and {room} numbers", owners.len());
-        return Err(visitor.unlike(expected, found));
+        return Err(visitor.mismatch(expected, found));
     }
     let mut features = Matrix::zeros(owners.len(), width);
     (0..owners.len()).try_for_each(|i| visitor.visit("features", features.row_mut(i)))?;

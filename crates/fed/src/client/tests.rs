@@ -6,7 +6,7 @@ use crate::attack::Kind;
 use crate::boost::model::Config as ModelBoostConfig;
 use crate::boost::topology::ScoringPropagation;
 use crate::boost::{Boost, BoostConfig};
-use crate::client_rule::Memory;
+use crate::client_rule::{StateContext, TrainingHooks, default_hooks};
 use crate::config::{Model, Optimizer as OptimizerConfig, OptimizerKind, Protocol};
 use crate::methods::{self, Layout, METHODS, MethodConfigs, SenderFacts};
 use crate::{Error, Federation, Message, Setup};
@@ -118,8 +118,8 @@ fn a_control_variate_that_was_not_used_is_reverted() {
             let Client { rule, workspace, local, .. } = &mut federation.clients[k];
             let data = &workspace.data;
             let mut bytes = Vec::new();
-            rule.visit(&Memory { data, local, seed: 5 }, &mut StateVisitor::saving(&mut bytes))
-                .unwrap();
+            let context = StateContext { data, local, seed: 5 };
+            rule.visit(&context, &mut StateVisitor::saving(&mut bytes)).unwrap();
             bytes
         };
         round(&mut federation, 1);
@@ -199,7 +199,9 @@ fn prototypes_of_another_width_are_not_restored() {
 /// A client that waits for threads and meanwhile runs other tasks, as parallel kernels do.
 struct Waiting;
 
-impl<T: Real> ClientRule<T> for Waiting {
+default_hooks!(Waiting: PreparationHooks, PersonalModel, RuleState);
+
+impl<T: Real> TrainingHooks<T> for Waiting {
     fn begin(&mut self, _: &ClientContext<'_, T>, _: Option<&Message<T>>) -> Result<()> {
         while rayon::yield_now() == Some(rayon::Yield::Executed) {}
         Ok(())
@@ -209,7 +211,9 @@ impl<T: Real> ClientRule<T> for Waiting {
 /// A client that takes two seconds.
 struct Sleeping;
 
-impl<T: Real> ClientRule<T> for Sleeping {
+default_hooks!(Sleeping: PreparationHooks, PersonalModel, RuleState);
+
+impl<T: Real> TrainingHooks<T> for Sleeping {
     fn begin(&mut self, _: &ClientContext<'_, T>, _: Option<&Message<T>>) -> Result<()> {
         std::thread::sleep(std::time::Duration::from_millis(2_000));
         Ok(())

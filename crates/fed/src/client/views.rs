@@ -2,7 +2,7 @@
 
 use crate::client_rule::positions;
 use crate::local_data::LocalData;
-use boostfgl_nn::backbones::Plan;
+use boostfgl_nn::backbones::ViewPlan;
 use boostfgl_nn::{Matrix, Propagation, Reach, Real, View};
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(super) struct Views<T: Real> {
 }
 
 impl<T: Real> Views<T> {
-    pub(super) fn new(data: &LocalData<T>, reach: Reach, plan: Plan, boosted: bool) -> Self {
+    pub(super) fn new(data: &LocalData<T>, reach: Reach, plan: ViewPlan, boosted: bool) -> Self {
         let training = View::reaching(&data.inputs, data.training.clone(), reach, plan);
         Self {
             rows: (training.nodes() != data.training)

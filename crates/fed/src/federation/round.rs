@@ -2,13 +2,13 @@
 
 use super::{Federation, borrow, give_back};
 use crate::aggregate::Update;
-use crate::attack::Sent;
+use crate::attack::HonestUpdate;
 use crate::boost::Summary;
 use crate::client::Client;
-use crate::methods::{Round, SenderFacts};
+use crate::methods::{Round, SenderFacts, ServerRule};
 use crate::observer::ClientRecord;
 use crate::round_context::RoundContext;
-use crate::screen::{Envelope, Expected, Reason, Refusal};
+use crate::screen::{Envelope, Expected, Form, Reason, Refusal};
 use crate::submission::Submission;
 use crate::{Combination, Error, Message, Result, wire};
 use boostfgl_graph::Stream;
@@ -33,7 +33,7 @@ impl<T: Real> Federation<T> {
         let participants = self.participants(round);
         let (mut submissions, mut refused) = self.train(round, &participants)?;
         self.attack(round, &mut submissions);
-        refused.extend(self.screen(round, &participants, &mut submissions));
+        refused.extend(self.screen(round, &mut submissions));
         self.recover(&submissions, &refused);
         let needed = self.setup().screen.needed(participants.len());
         if submissions.len() < needed {
@@ -139,15 +139,17 @@ impl<T: Real> Federation<T> {
         }
         let Some(attack) = attack else { return };
         let weight = context.setup.protocol.client_weight;
-        let mut sent: Vec<Sent<'_, T>> = Vec::with_capacity(submissions.len());
+        let mut honest: Vec<HonestUpdate<'_, T>> = Vec::with_capacity(submissions.len());
         for submission in submissions.iter() {
-            let k = submission.client;
-            let measured = server.moved(&submission.trained.upload.message).is_some();
-            let (model, message) = (server.start(k), server.tell(k));
-            sent.push(Sent { measured, ..submission.sent(&clients[k], model, message, weight) });
+            let (k, message) = (submission.client, &submission.trained.upload.message);
+            let form = update_form(&**server, &clients[k], k, round - 1, message);
+            let shows_distance = server.moved(message).is_some();
+            let given = (server.start(k), server.tell(k));
+            let update = submission.honest_update(&clients[k], given, form, shows_distance, weight);
+            honest.push(update);
         }
-        let forged = attack.forge(round, &sent);
-        drop(sent);
+        let forged = attack.forge(round, &honest);
+        drop(honest);
         for (submission, forged) in submissions.iter_mut().zip(forged) {
             if let Some(forged) = forged {
                 submission.replace(forged);
@@ -156,28 +158,16 @@ impl<T: Real> Federation<T> {
     }
 
     /// Removes the submissions that the screen refuses.
-    fn screen(
-        &mut self,
-        round: usize,
-        participants: &[usize],
-        submissions: &mut Vec<Submission<T>>,
-    ) -> Vec<Refusal> {
+    fn screen(&mut self, round: usize, submissions: &mut Vec<Submission<T>>) -> Vec<Refusal> {
         let Self { context, clients, server, screen, .. } = self;
         let weight = context.setup.protocol.client_weight;
         let enrolled: Vec<f64> = clients.iter().map(|client| client.size(weight)).collect();
         let form = |envelope: &Envelope<'_, T>| {
-            let data = clients[envelope.from].data();
-            server.form(&SenderFacts {
-                client: envelope.from,
-                done: round - 1,
-                labelled: data.training_nodes() as f64,
-                reach: (data.adjacency().arcs() + data.len()) as f64,
-                message: envelope.message,
-            })
+            let k = envelope.from;
+            update_form(&**server, &clients[k], k, round - 1, envelope.message)
         };
         let expected = Expected {
             round,
-            participants,
             shapes: &context.backbone.shapes(),
             enrolled: &enrolled,
             given: (0..clients.len()).map(|k| (server.start(k), server.tell(k))).collect(),
@@ -190,7 +180,7 @@ impl<T: Real> Federation<T> {
             .flat_map(|sent| sent.envelopes(&clients[sent.client], round, weight))
             .collect();
         let (mut usable, mut refused) = (BTreeSet::new(), Vec::new());
-        for (envelope, verdict) in arrived.iter().zip(screen.judge(&arrived, &expected)) {
+        for (envelope, verdict) in arrived.iter().zip(screen.examine(&arrived, &expected)) {
             match verdict {
                 None => {
                     usable.insert(envelope.from);
@@ -305,4 +295,18 @@ impl<T: Real> Federation<T> {
 /// Whether the update of a client is among those that are used.
 fn is_used<T>(used: &[Submission<T>], client: usize) -> bool {
     used.iter().any(|submission| submission.client == client)
+}
+
+/// The form that an update of client `k` must have after `done` rounds.
+fn update_form<T: Real>(
+    server: &dyn ServerRule<T>,
+    client: &Client<T>,
+    k: usize,
+    done: usize,
+    message: &Message<T>,
+) -> Form {
+    let data = client.data();
+    let labelled = data.training_nodes() as f64;
+    let reach = (data.adjacency().arcs() + data.len()) as f64;
+    server.form(&SenderFacts { client: k, done, labelled, reach, message })
 }

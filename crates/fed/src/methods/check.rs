@@ -5,13 +5,13 @@ use crate::aggregate::{self, Rule};
 use crate::boost::{Boost, Place};
 use crate::config::Model;
 use crate::{Error, Result, attack};
-use boostfgl_nn::backbones::Plan;
+use boostfgl_nn::backbones::ViewPlan;
 
 /// Checks that the method can run with these boosts on this network, which has this plan.
 ///
 /// # Errors
 /// The reason, if it cannot.
-pub fn check(method: &MethodInfo, boosts: &[Boost], model: &Model, plan: Plan) -> Result<()> {
+pub fn check(method: &MethodInfo, boosts: &[Boost], model: &Model, plan: ViewPlan) -> Result<()> {
     let backbone = &model.backbone;
     let refused =
         |what: String, reason: &'static str| Error::Refused { method: method.name, what, reason };

@@ -3,7 +3,7 @@
 use super::MethodConfigs;
 use crate::aggregate::Rule;
 use crate::boost::Boost;
-use boostfgl_nn::backbones::Plan;
+use boostfgl_nn::backbones::ViewPlan;
 
 /// Where the data lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub struct MethodInfo {
     /// Why a boost makes no sense on this method, if it does not.
     pub refuses: fn(Boost) -> Option<&'static str>,
     /// Why this method cannot run on a network with this plan, if it cannot.
-    pub network: fn(Plan) -> Option<&'static str>,
+    pub network: fn(ViewPlan) -> Option<&'static str>,
     /// Why noise on messages makes no sense with this method, if it does not.
     pub noise: Option<&'static str>,
     /// Why a robust rule cannot combine the models of this method, if it cannot.
@@ -131,7 +131,7 @@ pub(crate) fn lives_by_weights(rule: Rule) -> Option<&'static str> {
 }
 
 /// A reason for [`MethodInfo::network`] of methods that use the hidden representation.
-pub(crate) fn needs_hidden(plan: Plan) -> Option<&'static str> {
+pub(crate) fn needs_hidden(plan: ViewPlan) -> Option<&'static str> {
     plan.hidden
         .is_none()
         .then_some("it works on the hidden representation, and this network has no hidden layer")

@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::aggregate::{self, Combination, Update};
 use crate::boost::ServerBoosts;
-use crate::screen::{Form, Moved};
+use crate::screen::{DistanceRange, Form};
 use crate::wire::Message;
 use boostfgl_nn::backbones::Backbone;
 use boostfgl_nn::{Params, Pool, Real, StateVisitor};
@@ -27,7 +27,7 @@ pub trait ServerRule<T: Real>: Send + Sync {
     /// The least and the most that each combined tensor can have moved, where a message of this
     /// form shows it in place of a model. The norms that a client sends are then only compared with
     /// it.
-    fn moved(&self, _message: &Message<T>) -> Option<Vec<Moved>> {
+    fn moved(&self, _message: &Message<T>) -> Option<Vec<DistanceRange>> {
         None
     }
 

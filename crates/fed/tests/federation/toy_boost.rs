@@ -6,7 +6,8 @@ use boostfgl_fed::boost::{
     Registry, ScoredNodes, ServerBoost,
 };
 use boostfgl_fed::{
-    ClientRecord, Federation, Inspection, LocalData, Observer, Outcome, Result, RoundRecord, Setup,
+    ClientRecord, Federation, Inspection, LocalData, Observer, ObserverResult, Outcome, Result,
+    RoundRecord, Setup,
 };
 use boostfgl_nn::{Real, StateVisitor};
 
@@ -101,8 +102,9 @@ impl Observer<f32> for Watcher {
         }
     }
 
-    fn round(&mut self, record: &RoundRecord<'_>) {
+    fn round(&mut self, record: &RoundRecord<'_>) -> ObserverResult {
         self.records.extend_from_slice(record.clients);
+        Ok(())
     }
 }
 

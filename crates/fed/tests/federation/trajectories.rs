@@ -34,7 +34,7 @@ fn training_label(client: &ClientGraph) -> impl Fn(usize) -> Option<u32> + '_ {
 }
 
 #[test]
-fn difficulty_and_node_weights() {
+fn difficulty_and_node_weights_agree_with_the_fixture() {
     let expected = golden("difficulty_ema");
     let boost = NodeBoost::new(&node::Config::default());
     for (k, client) in clients().iter().enumerate() {
@@ -63,7 +63,7 @@ fn dense(p: &Propagation<f64>) -> Vec<f64> {
 }
 
 #[test]
-fn edge_scores_and_propagation_rules() {
+fn edge_scores_and_propagation_agree_with_the_fixture() {
     let expected = golden("edge_scores");
     for (k, client) in clients().iter().enumerate() {
         let (expected, adjacency) = (&expected["clients"][k], client.graph.adjacency());
@@ -107,7 +107,7 @@ fn edge_scores_and_propagation_rules() {
 }
 
 #[test]
-fn trust_weights_and_aggregates() {
+fn trust_weights_and_aggregates_agree_with_the_fixture() {
     let (expected, thetas) = (golden("trust"), golden("graph"));
     let theta = |name: &str| params(&thetas["params"][name]);
     let (start, models) = (theta("theta0"), [theta("theta1"), theta("theta2")]);
@@ -188,7 +188,7 @@ fn check_trajectory(name: &str, setup: impl Fn(usize) -> Setup) {
 }
 
 #[test]
-fn fedavg_trajectories() {
+fn fedavg_trajectories_agree_with_the_fixture() {
     check_trajectory("fedavg", |rounds| setup(&[], rounds));
     check_trajectory("fedavg_adam_reset", |rounds| {
         let mut setup = setup(&[], rounds);
@@ -203,31 +203,31 @@ fn fedavg_trajectories() {
 }
 
 #[test]
-fn boostfgl_trajectories() {
-    let with = |change: fn(&mut Setup)| {
+fn boostfgl_trajectories_agree_with_the_fixture() {
+    let run_with = |change: fn(&mut Setup)| {
         move |rounds| {
             let mut setup = setup(&Boost::ALL, rounds);
             change(&mut setup);
             setup
         }
     };
-    check_trajectory("boost_mulgcn_paper_sign_rational", with(|_| {}));
+    check_trajectory("boost_mulgcn_paper_sign_rational", run_with(|_| {}));
     check_trajectory(
         "boost_mulgcn_reliability_sign_rational",
-        with(|s| s.boost.topology.edge_score = EdgeScore::Reliability),
+        run_with(|s| s.boost.topology.edge_score = EdgeScore::Reliability),
     );
     check_trajectory(
         "boost_noself_paper_sign_rational",
-        with(|s| s.boost.topology.propagation_rule = PropagationRule::Noself),
+        run_with(|s| s.boost.topology.propagation_rule = PropagationRule::Noself),
     );
     check_trajectory(
         "boost_mulgcn_paper_sign_exp",
-        with(|s| {
+        run_with(|s| {
             s.boost.model.trust = TrustForm::Exponential;
             s.boost.model.trust_times_size = false;
         }),
     );
-    check_trajectory("boost_loss_sum", with(|s| s.protocol.loss = LossReduction::Sum));
+    check_trajectory("boost_loss_sum", run_with(|s| s.protocol.loss = LossReduction::Sum));
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub enum Outcome {
 /// What a run measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// The four metrics in their three readings.
+    /// The headline metrics in their three readings.
     #[serde(flatten)]
     pub scores: Percent<Scores>,
     /// How many test nodes each group has.

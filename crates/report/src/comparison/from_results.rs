@@ -57,17 +57,11 @@ fn cell(results: &Results, row: Option<&ResultRow>, seed: u64) -> Cell {
 
 fn measured(results: &Results, row: &ResultRow) -> Measured {
     let value = |column: &str| results.value(row, column);
-    let readings = |metric: &str| Readings {
-        pooled: value(metric),
-        present: value(&format!("{metric}.present")),
-        client: value(&format!("{metric}.client")),
-    };
-    let scores = Scores {
-        accuracy: readings("accuracy"),
-        overall_f1: readings("overall_f1"),
-        hete_f1: readings("hete_f1"),
-        hete_min_f1: readings("hete_min_f1"),
-    };
+    let scores = Scores::from_fn(|headline| Readings {
+        pooled: value(headline.key),
+        present: value(&format!("{}.present", headline.key)),
+        client: value(&format!("{}.client", headline.key)),
+    });
     // Results hold bytes per client and round.
     let bytes = |column: &str| value(column).map_or(0, |bytes| bytes as u64);
     let cost = CellCost {

@@ -6,10 +6,8 @@ use super::{BlockRow, Comparison};
 use crate::sheet::{Line, Mark, Marked, Sheet, emphasised, escape, marks};
 use crate::table::Column;
 use crate::{Error, Result};
+use boostfgl_fairness::HEADLINES;
 use std::fmt::Write as _;
-
-/// What the table shows by default: how good a method is, and for those who are worst off.
-const USUAL: [&str; 2] = ["accuracy", "hete_min_f1"];
 
 /// The metrics of a table of methods by datasets, by their keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +15,8 @@ pub struct Metrics(Vec<&'static str>);
 
 impl Default for Metrics {
     fn default() -> Self {
-        Self(USUAL.to_vec())
+        // How good a method is on all nodes, and on the group at the greatest disadvantage.
+        Self(vec![HEADLINES.accuracy.key, HEADLINES.hete_min_f1.key])
     }
 }
 
@@ -35,7 +34,7 @@ impl Metrics {
     /// # Errors
     /// If a name is unknown; the nearest is suggested.
     pub fn parse(list: &str) -> Result<Self> {
-        let known: Vec<&'static str> = metrics().map(|column| column.key).collect();
+        let known = Self::known();
         let mut found: Vec<&'static str> = Vec::new();
         for name in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
             let named: Vec<&'static str> =
@@ -47,6 +46,16 @@ impl Metrics {
             found.extend(new);
         }
         Ok(if found.is_empty() { Self::default() } else { Self(found) })
+    }
+
+    /// Every metric that can be shown, by its key.
+    pub fn known() -> Vec<&'static str> {
+        metrics().map(|column| column.key).collect()
+    }
+
+    /// The keys of these metrics.
+    pub fn keys(&self) -> &[&'static str] {
+        &self.0
     }
 
     fn columns(&self) -> Vec<&'static Column> {

@@ -1,11 +1,11 @@
 //! One row per run, seed, round and client: what it did and how it fares.
 
 use super::Parts;
-use super::records::{Column, METRICS, Records, keys};
+use super::records::{Column, Records, column, keys};
 use super::rounds;
 use super::runs::Run;
-use crate::{Round, RoundClient};
-use boostfgl_fairness::ClientScores;
+use crate::{ClientRecord, Round};
+use boostfgl_fairness::{ClientScores, HEADLINES, Reading};
 use std::collections::BTreeMap;
 
 /// One client in one round. One that took no part may still be judged, and one that took part need
@@ -15,7 +15,7 @@ struct Place<'a> {
     run: &'a Run<'a>,
     round: &'a Round,
     client: u64,
-    did: Option<&'a RoundClient>,
+    did: Option<&'a ClientRecord>,
     fares: Option<&'a ClientScores>,
 }
 
@@ -24,10 +24,10 @@ pub(super) fn records<'a>(runs: &'a [Run<'a>]) -> Parts<'a> {
         .iter()
         .flat_map(|run| rounds::of(run).flat_map(move |round| clients(run, round)))
         .collect();
-    let did = |name: &str, value: fn(&RoundClient) -> Option<f64>| {
+    let did = |name: &str, value: fn(&ClientRecord) -> Option<f64>| {
         Column::number(name, rows.iter().map(|row| value(row.did?)))
     };
-    let sent = |name: &str, value: fn(&RoundClient) -> u64| {
+    let sent = |name: &str, value: fn(&ClientRecord) -> u64| {
         Column::count(name, rows.iter().map(|row| row.did.map(value)))
     };
     let mut columns = keys(rows.iter().map(|row| row.run));
@@ -45,9 +45,9 @@ pub(super) fn records<'a>(runs: &'a [Run<'a>]) -> Parts<'a> {
     columns.push(sent("bytes_down", |client| client.bytes_down));
     columns.push(did("seconds", |client| Some(client.seconds)));
     columns.push(Column::count("nodes", rows.iter().map(|row| Some(row.fares?.nodes as u64))));
-    for (metric, of) in METRICS {
-        let values = rows.iter().map(|row| of(&row.fares?.scores).pooled);
-        columns.push(Column::number(format!("{metric}_pooled"), values));
+    for headline in HEADLINES.iter() {
+        let values = rows.iter().map(|row| row.fares?.scores.get(headline).pooled);
+        columns.push(Column::number(column(headline, Reading::Pooled), values));
     }
     Box::new(std::iter::once(Records { columns }))
 }

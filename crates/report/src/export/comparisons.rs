@@ -1,9 +1,10 @@
 //! Comparisons: one row per cell, per metric of a method, per round of a cell.
 
 use super::Parts;
-use super::records::{Column, Records, readings};
+use super::records::{Column, Records, column, readings};
 use crate::comparison::state;
 use crate::{Block, BlockRow, Cell, ComparisonView, Contender, Measured, MetricSummary, Point};
+use boostfgl_fairness::{HEADLINES, Reading};
 
 /// A comparison under the name that tells it from others.
 #[derive(Debug)]
@@ -65,9 +66,9 @@ pub(super) fn cells<'a>(all: &'a [Named<'a>]) -> Parts<'a> {
     columns.push(
         Column::text("state", rows.iter().map(|(_, cell)| Some(state(&cell.outcome)))).required(),
     );
-    for ((metric, of), (reading, read)) in readings() {
-        let values = measured().map(|found| read(of(&found?.scores.0)));
-        columns.push(Column::number(format!("{metric}_{reading}"), values));
+    for (headline, reading) in readings() {
+        let values = measured().map(|found| found?.scores.0.get(headline).get(reading));
+        columns.push(Column::number(column(headline, reading), values));
     }
     let number = |name: &str, value: fn(&Measured) -> Option<f64>| {
         Column::number(name, measured().map(|found| value(found?)))
@@ -165,19 +166,17 @@ pub(super) fn curves<'a>(all: &'a [Named<'a>]) -> Parts<'a> {
     if rows.is_empty() {
         return Box::new(std::iter::empty());
     }
-    let number = |name: &str, value: fn(&Point) -> Option<f64>| {
-        Column::number(name, rows.iter().map(|(_, _, point)| value(point)))
-    };
     let mut columns = keys(rows.iter().map(|(place, _, _)| *place));
     columns.push(Column::seed("seed", rows.iter().map(|(_, seed, _)| Some(*seed))).required());
     columns.push(
         Column::count("round", rows.iter().map(|(_, _, point)| Some(point.round as u64)))
             .required(),
     );
-    columns.push(number("loss", |point| Some(point.loss)));
-    columns.push(number("accuracy_pooled", |point| point.accuracy));
-    columns.push(number("overall_f1_pooled", |point| point.overall_f1));
-    columns.push(number("hete_f1_pooled", |point| point.hete_f1));
-    columns.push(number("hete_min_f1_pooled", |point| point.hete_min_f1));
+    let losses = rows.iter().map(|(_, _, point)| Some(point.loss));
+    columns.push(Column::number("loss", losses));
+    for headline in HEADLINES.iter() {
+        let values = rows.iter().map(|(_, _, point)| *point.scores.get(headline));
+        columns.push(Column::number(column(headline, Reading::Pooled), values));
+    }
     Box::new(std::iter::once(Records { columns }))
 }

@@ -1,7 +1,7 @@
 //! Typed columns: what a table is before it becomes CSV, JSON or Parquet.
 
 use super::runs::Run;
-use boostfgl_fairness::{Readings, Scores};
+use boostfgl_fairness::{HEADLINES, Headline, Reading};
 use std::borrow::Cow;
 
 /// Columns of the same length.
@@ -97,27 +97,12 @@ pub(super) fn keys<'a>(runs: impl Iterator<Item = &'a Run<'a>> + Clone) -> Vec<C
     ]
 }
 
-/// A metric by its name in files.
-pub(super) type Metric = (&'static str, fn(&Scores) -> Readings);
+/// Every headline metric in every reading.
+pub(super) fn readings() -> impl Iterator<Item = (&'static Headline, Reading)> {
+    HEADLINES.iter().flat_map(|headline| Reading::ALL.map(|reading| (headline, reading)))
+}
 
-/// The four metrics.
-pub(super) const METRICS: [Metric; 4] = [
-    ("accuracy", |scores| scores.accuracy),
-    ("overall_f1", |scores| scores.overall_f1),
-    ("hete_f1", |scores| scores.hete_f1),
-    ("hete_min_f1", |scores| scores.hete_min_f1),
-];
-
-/// The three readings of a metric by their names.
-pub(super) type Reading = (&'static str, fn(Readings) -> Option<f64>);
-
-/// In the order of files.
-pub(super) const READINGS: [Reading; 3] =
-    [("pooled", |of| of.pooled), ("present", |of| of.present), ("client", |of| of.client)];
-
-/// Every metric in every reading.
-pub(super) fn readings() -> impl Iterator<Item = (Metric, Reading)> {
-    METRICS
-        .into_iter()
-        .flat_map(|metric| READINGS.into_iter().map(move |reading| (metric, reading)))
+/// The name of a column in these tables, for example `hete_f1_pooled`.
+pub(super) fn column(headline: &Headline, reading: Reading) -> String {
+    format!("{}_{}", headline.key, reading.name())
 }

@@ -1,7 +1,7 @@
 //! One row per run, seed and round.
 
 use super::Parts;
-use super::records::{Column, Records, keys, readings};
+use super::records::{Column, Records, column, keys, readings};
 use super::runs::Run;
 use crate::Round;
 
@@ -18,9 +18,10 @@ pub(super) fn records<'a>(runs: &'a [Run<'a>]) -> Parts<'a> {
     columns.push(Column::count("round", rounds().map(|round| Some(round.round as u64))).required());
     columns.push(Column::number("loss", rounds().map(|round| Some(round.loss))));
     columns.push(Column::number("val_accuracy", rounds().map(|round| round.val_accuracy)));
-    for ((metric, of), (reading, read)) in readings() {
-        let values = rounds().map(|round| read(of(&round.metrics.as_ref()?.0.scores)));
-        columns.push(Column::number(format!("{metric}_{reading}"), values));
+    for (headline, reading) in readings() {
+        let values =
+            rounds().map(|round| round.metrics.as_ref()?.0.scores.get(headline).get(reading));
+        columns.push(Column::number(column(headline, reading), values));
     }
     columns.push(Column::count("bytes_up", rounds().map(|round| Some(round.bytes_up))));
     columns.push(Column::count("bytes_down", rounds().map(|round| Some(round.bytes_down))));

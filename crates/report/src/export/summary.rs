@@ -1,7 +1,7 @@
 //! One row per run: what it reached and what it cost.
 
 use super::Parts;
-use super::records::{Column, Records, keys, readings};
+use super::records::{Column, Records, column, keys, readings};
 use super::runs::Run;
 use crate::{Row, SeedSummary, Summary, Table};
 use boostfgl_fairness::mean;
@@ -14,10 +14,10 @@ pub(super) fn records<'a>(runs: &'a [Run<'a>]) -> Parts<'a> {
     columns
         .push(Column::count("seeds", summaries().map(|summary| Some(summary?.seeds.len() as u64))));
     columns.push(Column::owned("seed_list", summaries().map(|summary| Some(seeds(summary?)))));
-    for ((metric, of), (reading, read)) in readings() {
-        let name = format!("{metric}_{reading}");
-        let mean = summaries().map(|summary| read(of(&summary?.mean.0)));
-        let std = summaries().map(|summary| read(of(&summary?.std.0)));
+    for (headline, reading) in readings() {
+        let name = column(headline, reading);
+        let mean = summaries().map(|summary| summary?.mean.0.get(headline).get(reading));
+        let std = summaries().map(|summary| summary?.std.0.get(headline).get(reading));
         columns.push(Column::number(format!("{name}_mean"), mean));
         columns.push(Column::number(format!("{name}_std"), std));
     }

@@ -80,7 +80,7 @@ pub const FIGURES: [Figure; 17] = [
         "what do attacks cost, and whom do robust rules silence?",
         robustness::draw,
     ),
-    figure("table1", "table1", "the four metrics of all methods", scores::draw),
+    figure("table1", "table1", "the headline metrics of all methods", scores::draw),
     of_experiment(
         "table1",
         figure("ablation", "ablation", "what does each boost do?", scores::draw),

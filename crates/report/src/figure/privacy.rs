@@ -3,17 +3,18 @@
 use super::gather::over_setting;
 use crate::Results;
 use crate::chart::Chart;
+use boostfgl_fairness::{HEADLINES, Headline};
 
 pub(super) fn draw(results: &Results) -> Vec<Chart> {
-    let shown = [("overall_f1", "Overall-F1"), ("hete_min_f1", "Hete-min-F1")];
-    let charts = |(column, name): (&str, &str)| {
+    let charts = |headline: &Headline| {
+        let name = headline.title;
         let (title, y) = (format!("{name} under noise in messages"), format!("{name}, %"));
         over_setting(
             results,
             "model.message_noise",
-            column,
+            headline.key,
             [&title, "noise σ, in units of the messages' RMS", &y],
         )
     };
-    shown.into_iter().flat_map(charts).collect()
+    [&HEADLINES.overall_f1, &HEADLINES.hete_min_f1].into_iter().flat_map(charts).collect()
 }

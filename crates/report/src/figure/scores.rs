@@ -1,15 +1,12 @@
-//! The four metrics of all methods.
+//! The headline metrics of all methods.
 
-use super::gather::{marks, named};
+use super::gather::marks;
 use crate::Results;
 use crate::chart::Chart;
+use boostfgl_fairness::HEADLINES;
 
 pub(super) fn draw(results: &Results) -> Vec<Chart> {
-    let columns = named(&[
-        ("accuracy", "Accuracy"),
-        ("overall_f1", "Overall-F1"),
-        ("hete_f1", "Hete-F1"),
-        ("hete_min_f1", "Hete-min-F1"),
-    ]);
-    marks(results, "The four metrics", "percent, pooled", &columns, None)
+    let columns: Vec<(String, String)> =
+        HEADLINES.iter().map(|shown| (shown.key.to_owned(), shown.title.to_owned())).collect();
+    marks(results, "The headline metrics", "percent, pooled", &columns, None)
 }

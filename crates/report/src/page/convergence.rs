@@ -4,18 +4,47 @@ use super::{Curve, Family};
 use crate::chart::{Line, Lines};
 use crate::markup::Markup;
 use crate::{Point, RunView};
+use boostfgl_fairness::{Group, HEADLINES, Headline};
 use std::collections::BTreeMap;
 
-/// What is drawn: title, name of the axis, and the number of a round.
-type Shown = (&'static str, &'static str, fn(&Point) -> Option<f64>);
+/// A number of a round that is drawn.
+#[derive(Clone, Copy)]
+enum Shown {
+    Metric(&'static Headline),
+    Loss,
+}
 
-const SHOWN: [Shown; 5] = [
-    ("Accuracy", "accuracy, %", |point| point.accuracy),
-    ("Overall-F1", "macro-F1, %", |point| point.overall_f1),
-    ("Hete-F1: heterophilous nodes", "macro-F1, %", |point| point.hete_f1),
-    ("Hete-min-F1: heterophilous minority nodes", "macro-F1, %", |point| point.hete_min_f1),
-    ("Training loss", "loss", |point| Some(point.loss)),
-];
+impl Shown {
+    fn title(self) -> String {
+        match self {
+            Self::Metric(headline) if headline.group == Group::All => headline.title.to_owned(),
+            Self::Metric(headline) => format!("{}: {}", headline.title, headline.group.nodes()),
+            Self::Loss => "Training loss".to_owned(),
+        }
+    }
+
+    /// The name of the axis.
+    fn axis(self) -> String {
+        match self {
+            Self::Metric(headline) => format!("{}, %", headline.metric.title()),
+            Self::Loss => "loss".to_owned(),
+        }
+    }
+
+    fn note(self) -> &'static str {
+        match self {
+            Self::Metric(_) => "",
+            Self::Loss => "Methods may weigh nodes differently: compare shapes, not heights.",
+        }
+    }
+
+    fn value(self, point: &Point) -> Option<f64> {
+        match self {
+            Self::Metric(headline) => *point.scores.get(headline),
+            Self::Loss => Some(point.loss),
+        }
+    }
+}
 
 pub(super) fn section(family: &Family) -> Option<String> {
     charts(&family.curves)
@@ -26,29 +55,31 @@ fn charts(curves: &[Curve]) -> Option<String> {
     if curves.iter().all(|curve| curve.seeds.iter().all(|(_, points)| points.is_empty())) {
         return None;
     }
-    let chart = |(title, y, pick): Shown| {
-        let lines = curves.iter().map(|curve| line(curve, pick)).collect();
-        let band = if seeds > 1 {
-            format!("± one standard deviation over {seeds} seeds")
-        } else {
-            String::new()
-        };
-        let (title, x, y) = (title.to_owned(), "round".to_owned(), y.to_owned());
-        let note = if y == "loss" {
-            "Methods may weigh nodes differently: compare shapes, not heights."
-        } else {
-            ""
-        };
-        Lines { title, x, y, band, lines, mark: None }.chart().noted(note).html()
+    let band = if seeds > 1 {
+        format!("± one standard deviation over {seeds} seeds")
+    } else {
+        String::new()
     };
-    Some(format!("<div class=\"charts\">{}</div>", SHOWN.map(chart).concat()))
+    let mut html = String::new();
+    for shown in HEADLINES.iter().map(Shown::Metric).chain([Shown::Loss]) {
+        let chart = Lines {
+            title: shown.title(),
+            x: "round".to_owned(),
+            y: shown.axis(),
+            band: band.clone(),
+            lines: curves.iter().map(|curve| line(curve, shown)).collect(),
+            mark: None,
+        };
+        html.push_str(&chart.chart().noted(shown.note()).html());
+    }
+    Some(format!("<div class=\"charts\">{html}</div>"))
 }
 
 /// Mean and spread over seeds in every round.
-fn line(curve: &Curve, pick: fn(&Point) -> Option<f64>) -> Line {
+fn line(curve: &Curve, shown: Shown) -> Line {
     let mut rounds: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for point in curve.seeds.iter().flat_map(|(_, points)| points) {
-        rounds.entry(point.round).or_default().extend(pick(point).filter(|x| x.is_finite()));
+        rounds.entry(point.round).or_default().extend(shown.value(point).filter(|x| x.is_finite()));
     }
     // Where a seed stops early, the mean of the others would look like a jump.
     let most = rounds.values().map(Vec::len).max().unwrap_or(0);
@@ -56,7 +87,7 @@ fn line(curve: &Curve, pick: fn(&Point) -> Option<f64>) -> Line {
     Line::of(curve.label.clone(), rounds.into_iter().map(|(round, values)| (round as f64, values)))
 }
 
-/// A run that may still go on: where it stands, its latest scores, its curves.
+/// A run that may still continue: its progress, its latest scores, its curves.
 pub(super) fn live(view: &RunView) -> String {
     let mut page = Markup::default();
     let (done, of) = view.progress();
@@ -65,8 +96,9 @@ pub(super) fn live(view: &RunView) -> String {
     let curve = Curve::of(view, &view.label());
     let rows: Vec<Vec<String>> =
         curve.seeds.iter().filter_map(|(seed, points)| latest(*seed, points)).collect();
-    let head = ["seed", "round", "loss", "Accuracy", "Overall-F1", "Hete-F1", "Hete-min-F1"]
-        .map(str::to_owned);
+    let titles = HEADLINES.iter().map(|headline| headline.title);
+    let head: Vec<String> =
+        ["seed", "round", "loss"].into_iter().chain(titles).map(str::to_owned).collect();
     if rows.is_empty() {
         page.text("p", &[("class", &"note")], "No round has been evaluated yet.");
     } else {
@@ -85,9 +117,12 @@ pub(super) fn live(view: &RunView) -> String {
 /// The last evaluated round of a seed.
 fn latest(seed: u64, points: &[Point]) -> Option<Vec<String>> {
     let point = points.last()?;
-    let percent =
-        |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.2}"));
     let mut row = vec![seed.to_string(), point.round.to_string(), format!("{:.4}", point.loss)];
-    row.extend([point.accuracy, point.overall_f1, point.hete_f1, point.hete_min_f1].map(percent));
+    row.extend(point.scores.iter().copied().map(percent));
     Some(row)
+}
+
+/// Two decimals, or a dash where there is no value.
+fn percent(value: Option<f64>) -> String {
+    value.map_or("–".to_owned(), |value| format!("{value:.2}"))
 }

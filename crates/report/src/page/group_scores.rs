@@ -198,7 +198,7 @@ fn overall(frame: &MetricFrame) -> FrameRow {
 
 /// Accuracy and macro-F1 by a grouping.
 fn measure(facts: &Facts<'_>, grouping: &str, draws: usize) -> Option<Vec<MetricFrame>> {
-    let metrics = [FrameMetric::Accuracy, FrameMetric::MacroF1];
+    let metrics = [FrameMetric::accuracy(), FrameMetric::macro_f1()];
     // What is too small is decided where it is shown.
     let options = FrameOptions { draws, ..FrameOptions::default() };
     MetricFrame::measure(facts, &Grouping::parse(grouping).ok()?, &metrics, options).ok()

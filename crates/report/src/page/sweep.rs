@@ -2,18 +2,13 @@
 
 use crate::chart::{Chart, Heat, Line, Lines};
 use crate::{RunView, Settings, Summary};
-use boostfgl_fairness::{Scores, mean};
+use boostfgl_fairness::{HEADLINES, Headline, Scores, mean};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A number of a run.
-type Pick = fn(&Scores) -> Option<f64>;
-
-/// What is drawn of a sweep.
-const SHOWN: [(&str, Pick); 3] = [
-    ("Accuracy, %", |scores| scores.accuracy.pooled),
-    ("Overall-F1, %", |scores| scores.overall_f1.pooled),
-    ("Hete-min-F1, %", |scores| scores.hete_min_f1.pooled),
-];
+/// The metrics of a sweep: a chart each.
+fn shown() -> [&'static Headline; 3] {
+    [&HEADLINES.accuracy, &HEADLINES.overall_f1, &HEADLINES.hete_min_f1]
+}
 
 /// The sweeps among some runs: same dataset and method, at least three runs, one or two settings
 /// that vary.
@@ -69,7 +64,7 @@ fn sweep((dataset, label): &(String, String), runs: &[(&Settings, &Summary)]) ->
         .map(|(key, _, _)| key)
         .filter(|key| *key != "seeds" && *key != "name")
         .collect();
-    let title = |metric: &str| format!("{label} on {dataset}: {metric}");
+    let title = |headline: &Headline| format!("{label} on {dataset}: {}, %", headline.title);
     let keys: Vec<&str> = varied.into_iter().collect();
     let spots = spots(runs, &keys);
     if spots.len() < 3 {
@@ -82,10 +77,10 @@ fn sweep((dataset, label): &(String, String), runs: &[(&Settings, &Summary)]) ->
     );
     let charts = match keys[..] {
         [key] if spots.iter().all(|(settings, _)| settings.number(key).is_some()) => {
-            SHOWN.map(|(metric, pick)| curve(title(metric), key, metric, &spots, pick)).to_vec()
+            shown().map(|headline| curve(title(headline), key, &spots, headline)).to_vec()
         }
         [rows, columns] => {
-            SHOWN.map(|(metric, pick)| map(title(metric), [rows, columns], &spots, pick)).to_vec()
+            shown().map(|headline| map(title(headline), [rows, columns], &spots, headline)).to_vec()
         }
         _ => Vec::new(),
     };
@@ -93,21 +88,25 @@ fn sweep((dataset, label): &(String, String), runs: &[(&Settings, &Summary)]) ->
 }
 
 /// One setting: mean and spread over seeds at each of its values.
-fn curve(title: String, key: &str, y: &str, spots: &[Spot<'_>], pick: Pick) -> Chart {
+fn curve(title: String, key: &str, spots: &[Spot<'_>], headline: &Headline) -> Chart {
     let mut points: Vec<(f64, Vec<f64>)> = spots
         .iter()
-        .filter_map(|(settings, seeds)| {
-            Some((settings.number(key)?, seeds.values().filter_map(pick).collect()))
-        })
+        .filter_map(|(settings, seeds)| Some((settings.number(key)?, pooled(seeds, headline))))
         .collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     let band = "± one standard deviation over seeds".to_owned();
-    let (x, y, lines) = (key.to_owned(), y.to_owned(), vec![Line::of(key, points)]);
+    let y = format!("{}, %", headline.title);
+    let (x, lines) = (key.to_owned(), vec![Line::of(key, points)]);
     Lines { title, x, y, band, lines, mark: None }.chart()
 }
 
+/// The pooled values of the seeds that have one.
+fn pooled(seeds: &BTreeMap<u64, Scores>, headline: &Headline) -> Vec<f64> {
+    seeds.values().filter_map(|scores| scores.get(headline).pooled).collect()
+}
+
 /// Two settings: the mean over seeds for each pair of values.
-fn map(title: String, keys: [&str; 2], spots: &[Spot<'_>], pick: Pick) -> Chart {
+fn map(title: String, keys: [&str; 2], spots: &[Spot<'_>], headline: &Headline) -> Chart {
     let values = |key: &str| -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
         for value in spots.iter().map(|(settings, _)| settings.get(key).unwrap_or("not set")) {
@@ -126,9 +125,7 @@ fn map(title: String, keys: [&str; 2], spots: &[Spot<'_>], pick: Pick) -> Chart 
         let found = spots
             .iter()
             .find(|(settings, _)| at(settings, keys[0], row) && at(settings, keys[1], column));
-        found
-            .and_then(|(_, seeds)| mean(&seeds.values().filter_map(pick).collect::<Vec<f64>>()))
-            .unwrap_or(f64::NAN)
+        found.and_then(|(_, seeds)| mean(&pooled(seeds, headline))).unwrap_or(f64::NAN)
     };
     let columns = values(keys[1]);
     let row = |row: String| {

@@ -5,9 +5,9 @@ use super::against::against;
 use super::group_scores::{Fared, Judged};
 use super::{Family, RULE};
 use crate::markup::Markup;
-use crate::{Block, Summary};
+use crate::{Block, BlockRow, Summary};
 use boostfgl_fairness::statistics::Certainty;
-use boostfgl_fairness::{Readings, Scores, mean};
+use boostfgl_fairness::{Group, HEADLINES, Headline, Reading, Scores, mean};
 
 pub(super) fn section(family: &Family) -> Option<String> {
     let mut page = Markup::default();
@@ -95,8 +95,7 @@ fn overlap(worst: &Fared, best: &Fared) -> &'static str {
     let ends = worst.accuracy.interval().zip(best.accuracy.interval());
     if ends.is_some_and(|(worst, best)| worst[1] < best[0]) {
         "The 95 % intervals of the two groups do not overlap: chance in the sample of test nodes \
-         alone does not explain the \
-         gap. They say nothing about other seeds."
+         alone does not explain the gap. They say nothing about other seeds."
     } else {
         "The 95 % intervals of the two groups overlap: another sample of test nodes might not \
          show the gap."
@@ -141,102 +140,105 @@ fn row(group: &Fared, min_group: usize) -> Vec<String> {
     vec![name, nodes, group.accuracy.shown(), interval, group.macro_f1.shown()]
 }
 
-/// Without predictions: by the four metrics.
+/// Without predictions: by the headline metrics.
 fn by_metric(family: &Family, page: &mut Markup) -> Option<()> {
     let Some(block) = &family.block else {
         let (_, label, summary) = family.summaries().next()?;
-        let of = |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.1}"));
-        let scores = &summary.mean.0;
-        let sentence = format!(
-            "{label} is right for {} % of all test nodes; macro-F1 is {} % on all nodes and {} % \
-             on heterophilous nodes of \
-             minority classes.",
-            of(scores.accuracy.pooled),
-            of(scores.overall_f1.pooled),
-            of(scores.hete_min_f1.pooled)
-        );
         verdict(
             page,
-            &sentence,
+            &only_scores(label, &summary.mean.0),
             "Predictions of single nodes were not kept, so there are no intervals over groups.",
         );
         return Some(());
     };
-    let metrics = [
-        ("hete_f1", "heterophilous nodes (Hete-F1)"),
-        ("hete_min_f1", "heterophilous minority nodes (Hete-min-F1)"),
-    ];
-    let sentences = metrics
-        .map(|(key, name)| format!("For {name}, {}.", against_base(block, &family.base, key)));
+    let mut sentences = Vec::new();
+    for headline in HEADLINES.iter().filter(|headline| headline.group != Group::All) {
+        let compared = against_base(block, &family.base, headline.key);
+        sentences.push(format!("For {} ({}), {compared}.", headline.group.nodes(), headline.title));
+    }
     let limit = block.limit().and_then(|limit| limit.sentence(block.unit()));
     let note = format!("{RULE} {}", limit.unwrap_or_default());
     verdict(page, &sentences.join(" "), note.trim_end());
     Some(())
 }
 
-/// Which methods are ahead of the base in a metric, lean so, are behind or lean so, in words that
-/// the rule allows.
+/// The scores of the only run, in one sentence.
+fn only_scores(label: &str, scores: &Scores) -> String {
+    format!(
+        "{label} is right for {} % of all test nodes; macro-F1 is {} % on all nodes and {} % on \
+         heterophilous nodes of minority classes.",
+        percent(scores.accuracy.pooled),
+        percent(scores.overall_f1.pooled),
+        percent(scores.hete_min_f1.pooled)
+    )
+}
+
+/// One decimal, or a dash where there is no value.
+fn percent(value: Option<f64>) -> String {
+    value.map_or("–".to_owned(), |value| format!("{value:.1}"))
+}
+
+/// Which methods are better or worse than the base in a metric, in the words that the rule
+/// allows.
 fn against_base(block: &Block, base: &str, key: &str) -> String {
-    let certainty = |row: &crate::BlockRow| Some(row.metrics.get(key)?.difference?.certainty());
-    let list = |wanted: Certainty| -> Option<String> {
-        let rows = block.rows.iter().filter(|row| certainty(row) == Some(wanted));
-        let names: Vec<&str> = rows.map(|row| row.label.as_str()).collect();
-        (!names.is_empty()).then(|| format!("{}: {}", wanted.word(), names.join(", ")))
-    };
-    let said: Vec<String> = Certainty::ALL.into_iter().filter_map(list).collect();
-    if said.is_empty() {
+    let found: Vec<String> = Certainty::ALL
+        .into_iter()
+        .filter_map(|certainty| methods_with(block, key, certainty))
+        .collect();
+    if found.is_empty() {
         format!("nothing is compared with {base}")
     } else {
-        format!("against {base}, {}", said.join("; "))
+        format!("against {base}, {}", found.join("; "))
     }
 }
 
-/// The readings of a metric.
-const READINGS: [Reading; 3] =
-    [("pooled", |r| r.pooled), ("present", |r| r.present), ("client", |r| r.client)];
+/// The methods whose difference to the base has this certainty, under its word; `None` without
+/// any.
+fn methods_with(block: &Block, key: &str, wanted: Certainty) -> Option<String> {
+    let certainty = |row: &BlockRow| Some(row.metrics.get(key)?.difference?.certainty());
+    let rows = block.rows.iter().filter(|row| certainty(row) == Some(wanted));
+    let names: Vec<&str> = rows.map(|row| row.label.as_str()).collect();
+    (!names.is_empty()).then(|| format!("{}: {}", wanted.word(), names.join(", ")))
+}
 
-/// A reading: its name, and how it is taken.
-type Reading = (&'static str, fn(&Readings) -> Option<f64>);
-
-/// The four metrics in all readings, as `summary.json` has them.
+/// The headline metrics in all readings, as `summary.json` has them.
 fn scores(family: &Family) -> String {
     let mut page = Markup::default();
-    let summaries: Vec<(&str, &Summary)> =
-        family.summaries().map(|(_, label, summary)| (label, summary)).collect();
-    if summaries.is_empty() {
-        return String::new();
-    }
-    let head = ["method", "reading", "Accuracy", "Overall-F1", "Hete-F1", "Hete-min-F1"]
-        .map(str::to_owned);
     let mut rows = Vec::new();
-    for (label, summary) in summaries {
-        let (mean, std) = (&summary.mean.0, &summary.std.0);
-        let metrics = |scores: &Scores| {
-            [scores.accuracy, scores.overall_f1, scores.hete_f1, scores.hete_min_f1]
-        };
-        for (name, pick) in READINGS {
-            let cell = |(mean, std): (&Readings, &Readings)| match (pick(mean), pick(std)) {
-                (None, _) => "–".to_owned(),
-                (Some(mean), None) => format!("{mean:.2}"),
-                (Some(mean), Some(std)) => format!("{mean:.2} ± {std:.2}"),
-            };
-            let mut row = vec![label.to_owned(), name.to_owned()];
-            row.extend(metrics(mean).iter().zip(&metrics(std)).map(cell));
+    for (_, label, summary) in family.summaries() {
+        for reading in Reading::ALL {
+            let mut row = vec![label.to_owned(), reading.name().to_owned()];
+            row.extend(HEADLINES.iter().map(|headline| cell(summary, headline, reading)));
             rows.push(row);
         }
     }
-    page.raw(
-        "<details class=\"scores\"><summary>The four metrics in their three readings</summary>",
-    );
+    if rows.is_empty() {
+        return String::new();
+    }
+    let titles = HEADLINES.iter().map(|headline| headline.title);
+    let head: Vec<String> =
+        ["method", "reading"].into_iter().chain(titles).map(str::to_owned).collect();
+    page.raw("<details class=\"scores\"><summary>");
+    page.raw("The headline metrics in their three readings</summary>");
     page.table(&head, &rows);
     page.text(
         "p",
         &[("class", &"note")],
         "Percent, mean ± standard deviation over seeds. Pooled: macro-F1 over all classes, one \
-         set of test nodes. Present: over \
-         the classes that occur in the set. Client: the mean of the clients' own scores, weighted \
-         by their nodes.",
+         set of test nodes. Present: over the classes that occur in the set. Client: the mean of \
+         the clients' own scores, weighted by their nodes.",
     );
     page.raw("</details>");
     page.finish()
+}
+
+/// Mean and standard deviation of one metric in one reading.
+fn cell(summary: &Summary, headline: &Headline, reading: Reading) -> String {
+    let [mean, std] =
+        [&summary.mean.0, &summary.std.0].map(|scores| scores.get(headline).get(reading));
+    match (mean, std) {
+        (None, _) => "–".to_owned(),
+        (Some(mean), None) => format!("{mean:.2}"),
+        (Some(mean), Some(std)) => format!("{mean:.2} ± {std:.2}"),
+    }
 }

@@ -1,7 +1,7 @@
-//! What a run or a cell knows beyond its scores: how they came about.
+//! The learning curve and the diagnostics of one run or cell.
 
-use boostfgl_fairness::Scores;
 use boostfgl_fairness::diagnostics::{Diagnosis, Which};
+use boostfgl_fairness::{PerHeadline, Scores};
 use serde::{Deserialize, Serialize};
 
 /// The course of one run and what diagnostics found in it.
@@ -49,14 +49,9 @@ pub struct Point {
     pub round: usize,
     /// Training loss.
     pub loss: f64,
-    /// Accuracy.
-    pub accuracy: Option<f64>,
-    /// Overall-F1.
-    pub overall_f1: Option<f64>,
-    /// Hete-F1.
-    pub hete_f1: Option<f64>,
-    /// Hete-min-F1.
-    pub hete_min_f1: Option<f64>,
+    /// The headline metrics.
+    #[serde(flatten)]
+    pub scores: PerHeadline<Option<f64>>,
 }
 
 impl Detail {
@@ -69,13 +64,24 @@ impl Detail {
 impl Point {
     /// A round with its scores in percent.
     pub fn new(round: usize, loss: f64, scores: &Scores) -> Self {
-        Self {
-            round,
-            loss,
-            accuracy: scores.accuracy.pooled,
-            overall_f1: scores.overall_f1.pooled,
-            hete_f1: scores.hete_f1.pooled,
-            hete_min_f1: scores.hete_min_f1.pooled,
-        }
+        Self { round, loss, scores: scores.pooled() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_point_is_written_as_it_always_was() {
+        let scores =
+            PerHeadline { accuracy: Some(81.5), hete_f1: Some(40.0), ..Default::default() };
+        let point = Point { round: 3, loss: 0.1, scores };
+        let text = r#"{"round":3,"loss":0.1,"accuracy":81.5,"overall_f1":null,"#.to_owned()
+            + r#""hete_f1":40.0,"hete_min_f1":null}"#;
+        assert_eq!(serde_json::to_string(&point).unwrap(), text);
+        assert_eq!(serde_json::from_str::<Point>(&text).unwrap(), point);
+        let whole = r#"{"round":3,"loss":1,"accuracy":81}"#;
+        assert_eq!(serde_json::from_str::<Point>(whole).unwrap().scores.accuracy, Some(81.0));
     }
 }

@@ -1,11 +1,11 @@
 //! From what a cell knows to the few numbers that an experiment is about.
 
-use super::{Detail, Hardest, Point};
+use super::{Detail, Hardest};
 use crate::Measured;
 use boostfgl_fairness::diagnostics::dilution::{Dilution, DilutionRound};
 use boostfgl_fairness::diagnostics::gsd::{Gsd, Weighting};
 use boostfgl_fairness::diagnostics::khop::{Hop, KhopCurve};
-use boostfgl_fairness::{Readings, Scores, mean};
+use boostfgl_fairness::{HEADLINES, Headline, Reading, mean};
 use std::collections::BTreeMap;
 
 /// Numbers by name.
@@ -35,16 +35,6 @@ pub(super) fn distil(name: &str, measured: &Measured, detail: Option<&Detail>) -
     (found.values, found.series)
 }
 
-/// The four headline metrics by name.
-fn headline(scores: &Scores) -> [(&'static str, Readings); 4] {
-    [
-        ("accuracy", scores.accuracy),
-        ("overall_f1", scores.overall_f1),
-        ("hete_f1", scores.hete_f1),
-        ("hete_min_f1", scores.hete_min_f1),
-    ]
-}
-
 /// One of the ratios of a round.
 type Pick = fn(&DilutionRound) -> Option<f64>;
 
@@ -69,19 +59,23 @@ impl Found {
         self.series.insert(name.into(), values);
     }
 
-    /// The four metrics; for table 1 in all readings, and at the best validation round, too.
+    /// The headline metrics; for table 1 in all readings, and at the best validation round, too.
     fn scores(&mut self, measured: &Measured, all_readings: bool) {
         if let Some(best) = measured.details.best_val.as_ref().filter(|_| all_readings) {
-            for (name, readings) in headline(&best.scores.0) {
-                self.put(format!("best.{name}"), readings.pooled);
+            for headline in HEADLINES.iter() {
+                let readings = best.scores.0.get(headline);
+                self.put(format!("best.{}", headline.key), readings.pooled);
             }
             self.put("best.round", Some(best.round as f64));
         }
-        for (name, readings) in headline(&measured.scores.0) {
-            self.put(name, readings.pooled);
+        for headline in HEADLINES.iter() {
+            let readings = measured.scores.0.get(headline);
+            self.put(headline.key, readings.pooled);
             if all_readings {
-                self.put(format!("{name}.present"), readings.present);
-                self.put(format!("{name}.client"), readings.client);
+                for reading in [Reading::Present, Reading::Client] {
+                    let name = format!("{}.{}", headline.key, reading.name());
+                    self.put(name, readings.get(reading));
+                }
             }
         }
     }
@@ -100,8 +94,9 @@ impl Found {
         let found = &detail.diagnosis;
         match name {
             "convergence" => {
-                self.line("overall_f1", by_round(detail, |point| point.overall_f1));
-                self.line("accuracy", by_round(detail, |point| point.accuracy));
+                for headline in [&HEADLINES.overall_f1, &HEADLINES.accuracy] {
+                    self.line(headline.key, by_round(detail, headline));
+                }
             }
             "robustness" => {
                 let hardest = detail.hardest.filter(|hardest| hardest.rounds > 0);
@@ -300,13 +295,13 @@ fn slope(hops: &[Hop]) -> Option<f64> {
     (total > 0.0 && spread > 0.0).then(|| joint / spread)
 }
 
-/// A number of every round from the first on; rounds that were not evaluated have none.
-fn by_round(detail: &Detail, pick: fn(&Point) -> Option<f64>) -> Vec<Option<f64>> {
+/// A metric of every round from the first on; rounds that were not evaluated have none.
+fn by_round(detail: &Detail, headline: &Headline) -> Vec<Option<f64>> {
     let rounds = detail.curve.iter().map(|point| point.round).max().unwrap_or(0).min(MOST_ROUNDS);
     let mut values = vec![None; rounds];
     for point in &detail.curve {
         if let Some(value) = point.round.checked_sub(1).and_then(|at| values.get_mut(at)) {
-            *value = pick(point);
+            *value = *point.scores.get(headline);
         }
     }
     values

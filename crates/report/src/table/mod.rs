@@ -1,9 +1,13 @@
 //! Several runs side by side.
 
+mod column;
 mod export;
 mod text;
 
+pub(crate) use column::{COLUMNS, Column};
+
 use boostfgl_fairness::{GroupSizes, Percent, Scores, mean};
+use column::OTHER_READINGS;
 
 use crate::remarks::Remarked;
 use crate::sheet::{Line, Mark, Marked, Sheet, marks};
@@ -11,7 +15,7 @@ use crate::{SeedDetails, Summary};
 
 /// A comparison of runs on one dataset: one row per run, one column per metric.
 ///
-/// The headline columns are the `pooled` readings; `present` stands beside Hete-min-F1, because
+/// The headline columns are the `pooled` readings; `present` stands next to Hete-min-F1, because
 /// there the pooled reading cannot reach 100. The best value of each column, as printed, is marked.
 ///
 /// [`Table::text`] is for a terminal, [`Table::markdown`], [`Table::latex`] and [`Table::csv`] are
@@ -201,175 +205,6 @@ impl Table {
         ]
     }
 }
-
-/// One column: what it shows and what that means.
-pub(crate) struct Column {
-    /// Its name in CSV.
-    pub(crate) key: &'static str,
-    /// Its heading.
-    pub(crate) title: &'static str,
-    /// The reading or unit under the heading.
-    pub(crate) unit: &'static str,
-    /// One line of explanation.
-    pub(crate) meaning: &'static str,
-    value: Shown,
-}
-
-/// What a column shows.
-enum Shown {
-    /// A metric in one reading: the most is the best.
-    Metric(fn(&Scores) -> Option<f64>),
-    /// Time or traffic: shown on request, without spread, and the least is the best.
-    Cost(fn(&Row) -> Option<f64>),
-    /// Rounds × epochs: shown with the costs, and nothing to be ranked.
-    Budget,
-}
-
-impl Column {
-    pub(crate) fn is_cost(&self) -> bool {
-        matches!(self.value, Shown::Cost(_) | Shown::Budget)
-    }
-
-    fn is_text(&self) -> bool {
-        matches!(self.value, Shown::Budget)
-    }
-
-    /// The metric of this column among scores; `None` for a cost, and for a group without nodes.
-    pub(crate) fn pick(&self, scores: &Percent<Scores>) -> Option<f64> {
-        match self.value {
-            Shown::Metric(pick) => pick(&scores.0),
-            Shown::Cost(_) | Shown::Budget => None,
-        }
-    }
-
-    fn mean(&self, row: &Row) -> Option<f64> {
-        match self.value {
-            Shown::Metric(pick) => pick(&row.mean.0),
-            Shown::Cost(cost) => cost(row),
-            Shown::Budget => None,
-        }
-    }
-
-    fn std(&self, row: &Row) -> Option<f64> {
-        self.pick(&row.std)
-    }
-
-    /// The mean as it is printed; `None` without a value.
-    fn printed(&self, row: &Row) -> Option<String> {
-        let mean = self.mean(row)?;
-        // Decimals of large costs mean nothing, and take space.
-        Some(if self.is_cost() && mean >= 1000.0 {
-            format!("{mean:.0}")
-        } else {
-            format!("{mean:.1}")
-        })
-    }
-}
-
-pub(crate) const COLUMNS: [Column; 8] = [
-    Column {
-        key: "accuracy",
-        title: "Accuracy",
-        unit: "pooled",
-        meaning: "share of test nodes predicted right",
-        value: Shown::Metric(|scores| scores.accuracy.pooled),
-    },
-    Column {
-        key: "overall_f1",
-        title: "Overall-F1",
-        unit: "pooled",
-        meaning: "macro-F1 on all test nodes: every class counts the same",
-        value: Shown::Metric(|scores| scores.overall_f1.pooled),
-    },
-    Column {
-        key: "hete_f1",
-        title: "Hete-F1",
-        unit: "pooled",
-        meaning: "macro-F1 on heterophilous nodes: at most half the neighbours share the class",
-        value: Shown::Metric(|scores| scores.hete_f1.pooled),
-    },
-    Column {
-        key: "hete_min_f1",
-        title: "Hete-min-F1",
-        unit: "pooled",
-        meaning: "macro-F1 on heterophilous nodes of minority classes; absent classes add 0",
-        value: Shown::Metric(|scores| scores.hete_min_f1.pooled),
-    },
-    Column {
-        key: "hete_min_f1_present",
-        title: "Hete-min-F1",
-        unit: "present",
-        meaning: "the same, averaged over the classes present among them",
-        value: Shown::Metric(|scores| scores.hete_min_f1.present),
-    },
-    Column {
-        key: "rounds",
-        title: "Rounds",
-        unit: "×E",
-        meaning: "rounds × local epochs of each, + rounds that the method adds",
-        value: Shown::Budget,
-    },
-    Column {
-        key: "seconds",
-        title: "Time",
-        unit: "s",
-        meaning: "seconds on the clock per seed",
-        value: Shown::Cost(|row| row.seconds),
-    },
-    Column {
-        key: "mib_up",
-        title: "Up",
-        unit: "MiB",
-        meaning: "MiB that clients send to the server per seed",
-        value: Shown::Cost(|row| row.mib_up),
-    },
-];
-
-/// What [`COLUMNS`] leaves out. Accuracy has no reading over present classes of its own.
-const OTHER_READINGS: [Column; 6] = [
-    Column {
-        key: "accuracy_client",
-        title: "Accuracy",
-        unit: "client",
-        meaning: "mean over clients, weighted by their number of nodes",
-        value: Shown::Metric(|scores| scores.accuracy.client),
-    },
-    Column {
-        key: "overall_f1_present",
-        title: "Overall-F1",
-        unit: "present",
-        meaning: "averaged over the classes present among the nodes",
-        value: Shown::Metric(|scores| scores.overall_f1.present),
-    },
-    Column {
-        key: "overall_f1_client",
-        title: "Overall-F1",
-        unit: "client",
-        meaning: "mean over clients, weighted by their number of nodes",
-        value: Shown::Metric(|scores| scores.overall_f1.client),
-    },
-    Column {
-        key: "hete_f1_present",
-        title: "Hete-F1",
-        unit: "present",
-        meaning: "averaged over the classes present among the nodes",
-        value: Shown::Metric(|scores| scores.hete_f1.present),
-    },
-    Column {
-        key: "hete_f1_client",
-        title: "Hete-F1",
-        unit: "client",
-        meaning: "mean over clients, weighted by their number of nodes",
-        value: Shown::Metric(|scores| scores.hete_f1.client),
-    },
-    Column {
-        key: "hete_min_f1_client",
-        title: "Hete-min-F1",
-        unit: "client",
-        meaning: "mean over clients, weighted by their number of nodes",
-        value: Shown::Metric(|scores| scores.hete_min_f1.client),
-    },
-];
 
 /// `7`, or `5–7` if values differ; thousands apart: `1,083`.
 pub(crate) fn range(values: impl Iterator<Item = usize> + Clone) -> String {

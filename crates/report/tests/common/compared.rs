@@ -1,6 +1,6 @@
 //! A comparison to export.
 
-use boostfgl_fairness::{GroupSizes, Percent, Readings, Scores};
+use boostfgl_fairness::{GroupSizes, PerHeadline, Percent, Readings, Scores};
 use boostfgl_report::{
     Cell, CellCost, CellRecord, CellStore, Comparison, ComparisonView, Contender, Detail, Measured,
     Outcome, Point,
@@ -40,10 +40,7 @@ pub(crate) fn compared(folder: &Path) -> ComparisonView {
         let point = |round: usize, share: f64| Point {
             round,
             loss: 1.0 / round as f64,
-            accuracy: Some(accuracy * share),
-            overall_f1: None,
-            hete_f1: None,
-            hete_min_f1: None,
+            scores: PerHeadline { accuracy: Some(accuracy * share), ..PerHeadline::default() },
         };
         let detail = Detail { curve: vec![point(1, 0.5), point(2, 1.0)], ..Detail::default() };
         let record = CellRecord {

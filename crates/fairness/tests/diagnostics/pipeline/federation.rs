@@ -4,10 +4,11 @@ use boostfgl_fairness::diagnostics::trust::Trust;
 use boostfgl_fairness::diagnostics::{Diagnosis, Diagnostician, Settings, Subject, Which};
 use boostfgl_fed::boost::{Boost, BoostConfig};
 use boostfgl_fed::config::{Model, Optimizer, Protocol};
-use boostfgl_fed::methods::fairfgl::Judge;
+use boostfgl_fed::methods::fairfgl::EvaluatedWeights;
 use boostfgl_fed::methods::{self, Layout, METHODS, MethodConfigs};
 use boostfgl_fed::{
-    ClientRecord, Federation, Inspection, LocalData, Observer, Outcome, RoundRecord, Setup,
+    ClientRecord, Federation, Inspection, LocalData, Observer, ObserverResult, Outcome,
+    RoundRecord, Setup,
 };
 use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
 use boostfgl_graph::groups::{Groups, HOMOPHILY_THRESHOLD, minority_classes, node_homophily};
@@ -194,7 +195,7 @@ fn every_method_can_be_watched() {
         federated.map(|method| setup(method.name, method.boosts, 1.0)).collect();
     setups.iter_mut().for_each(|setup| setup.methods = short());
     let mut mixture = setups.iter().find(|setup| setup.method.name == "fairfgl").unwrap().clone();
-    mixture.methods.fairfgl.judge = Judge::Mixture;
+    mixture.methods.fairfgl.judge = EvaluatedWeights::Mixture;
     setups.push(mixture);
     for (setup, participation) in setups.iter().flat_map(|setup| [(setup, 1.0), (setup, 0.5)]) {
         let mut setup = setup.clone();
@@ -256,7 +257,9 @@ impl Observer<f32> for Looking {
         }
     }
 
-    fn round(&mut self, _: &RoundRecord<'_>) {}
+    fn round(&mut self, _: &RoundRecord<'_>) -> ObserverResult {
+        Ok(())
+    }
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn projections_and_cosines_whole_and_by_layer() {
     assert_close(&found.cosines().collect::<Vec<_>>(), &expected["cosine"], "pooled cosines");
 
     // The second layer by itself: the same formula with the last two tensors alone.
-    let direction = params(toy.backbone(), &expected["minority_descent_direction"]);
+    let direction = params(&expected["minority_descent_direction"]);
     let upper = |from: &Params<f64>, to: &Params<f64>| -> Vec<f64> {
         let pairs = from.tensors()[2..].iter().zip(&to.tensors()[2..]);
         pairs
@@ -97,8 +97,8 @@ fn dilution_under_weights_per_tensor() {
     }
     let found = toy.diagnose(Which::Dilution, vec![clients], &[0; 12]).dilution.unwrap();
 
-    let aggregated = params(toy.backbone(), &trust["aggregated"]["rational_times_N_per_tensor"]);
-    let direction = params(toy.backbone(), &file["dr"]["minority_descent_direction"]);
+    let aggregated = params(&trust["aggregated"]["rational_times_N_per_tensor"]);
+    let direction = params(&file["dr"]["minority_descent_direction"]);
     let numerator = aggregated.dot(&direction) - toy.thetas[0].dot(&direction);
     let projections = numbers(&file["dr"]["projection"]);
     let denominator = projections.iter().sum::<f64>() / 2.0 + 1e-12;

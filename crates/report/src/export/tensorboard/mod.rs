@@ -8,6 +8,7 @@ use super::records::readings;
 use super::rounds;
 use super::runs::Run;
 use crate::{AtomicFile, Comparison, Error, Point, Result, Round};
+use boostfgl_fairness::{HEADLINES, Headline, Reading};
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -79,14 +80,15 @@ impl Places {
 
 /// What is drawn of an evaluated round of a cell.
 fn of_point(point: &Point) -> Vec<(String, f64)> {
-    let metrics = [
-        ("accuracy/pooled", point.accuracy),
-        ("overall_f1/pooled", point.overall_f1),
-        ("hete_f1/pooled", point.hete_f1),
-        ("hete_min_f1/pooled", point.hete_min_f1),
-    ];
-    let known = metrics.into_iter().filter_map(|(tag, value)| Some((tag.to_owned(), value?)));
+    let known = HEADLINES.iter().filter_map(|headline| {
+        Some((tag(headline, Reading::Pooled), (*point.scores.get(headline))?))
+    });
     std::iter::once(("loss".to_owned(), point.loss)).chain(known).collect()
+}
+
+/// The name of a metric in one reading, for example `hete_f1/pooled`.
+fn tag(headline: &Headline, reading: Reading) -> String {
+    format!("{}/{}", headline.key, reading.name())
 }
 
 /// The version, then one event per round.
@@ -117,9 +119,10 @@ fn scalars(round: &Round) -> Vec<(String, f64)> {
     let mut all = vec![("loss".to_owned(), round.loss)];
     let mut add = |tag: String, value: Option<f64>| all.extend(value.map(|value| (tag, value)));
     add("accuracy/validation".to_owned(), round.val_accuracy);
-    for ((metric, of), (reading, read)) in readings() {
-        let value = round.metrics.as_ref().and_then(|metrics| read(of(&metrics.0.scores)));
-        add(format!("{metric}/{reading}"), value);
+    for (headline, reading) in readings() {
+        let value =
+            round.metrics.as_ref().and_then(|metrics| metrics.0.scores.get(headline).get(reading));
+        add(tag(headline, reading), value);
     }
     for client in &round.clients {
         add(format!("weight/client{}", client.client), client.weight);
