@@ -1,7 +1,7 @@
 //! An estimate of the memory that a run will need.
 
 use crate::Config;
-use boostfgl_fed::boost::Boost;
+use boostfgl_fed::boost::{Boost, Place};
 use boostfgl_fed::config::{MOST_LAYERS, WIDEST};
 use boostfgl_fed::methods::{Layout, Sizes};
 use boostfgl_graph::{Features, Graph};
@@ -64,8 +64,9 @@ fn total(meminfo: &str) -> Option<u64> {
 /// What the method and its boosts hold in addition to what every method does; a method's own need
 /// is its `extra_bytes`.
 fn extra(size: &Size, config: &Config) -> f64 {
-    // Topology boosting stores a reweighted operator in addition to the plain one.
-    let reweighted = config.active_boosts().is_ok_and(|boosts| boosts.contains(&Boost::Topology));
+    // A boost that reweights messages has an operator of its own in addition to the plain one.
+    let reweights = |boost: &Boost| boost.info().acts_on(Place::Propagation);
+    let reweighted = config.active_boosts().is_ok_and(|boosts| boosts.iter().any(reweights));
     // Clients are taken to be of equal size: the partition is not drawn yet.
     let shares = |total: f64| vec![size.share(total); size.clients as usize];
     let sizes = Sizes {

@@ -91,7 +91,7 @@ fn list() -> String {
     section("", &mut METHODS.iter().map(|m| (m.name, m.summary)));
     section(
         "Boosts (--boost), on any method",
-        &mut Boost::ALL.iter().map(|b| (b.name(), meaning(*b))),
+        &mut Boost::ALL.iter().map(|b| (b.name(), b.info().meaning)),
     );
     section("Backbones (--set backbone=…)", &mut BACKBONES.iter().map(|b| (b.name, b.summary)));
     section(
@@ -100,14 +100,6 @@ fn list() -> String {
     );
     out.push_str("\n`boostfgl methods NAME` explains one method.\n");
     out
-}
-
-fn meaning(boost: Boost) -> &'static str {
-    match boost {
-        Boost::Node => "client: nodes that stay hard weigh more in the local loss",
-        Boost::Topology => "client: messages are reweighted by difficulty and heterophily",
-        Boost::Model => "server: a client's weight is multiplied by its trust",
-    }
 }
 
 fn explain(method: &MethodInfo) -> String {
