@@ -57,7 +57,7 @@ use std::path::{Path, PathBuf};
 /// replaced.
 ///
 /// What a view does not hold is left out: predictions need [`Depth::Whole`](crate::Depth::Whole),
-/// rounds [`Depth::Rounds`](crate::Depth::Course).
+/// rounds [`Depth::Rounds`](crate::Depth::Rounds).
 ///
 /// ```
 /// use boostfgl_report::export::{Format, export};
