@@ -11,7 +11,7 @@
 use super::{MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
-use crate::boost::Boost;
+use crate::boost::{Boost, ServerBoosts};
 use crate::config::not_negative;
 use crate::screen::Form;
 use boostfgl_nn::{Params, Real, StateVisitor};
@@ -115,7 +115,7 @@ impl<T: Real> ServerRule<T> for Agnostic<T> {
             // equally.
             shares.fill(1.0);
         }
-        let combination = Combination::new(updates, &shares, None)?;
+        let combination = Combination::new(updates, &shares, ServerBoosts::none())?;
         let combination = combination.combine(updates, round.aggregation, &mut self.global)?;
         for (update, &place) in updates.iter().zip(&places) {
             self.lambda[place] += self.gamma * update.message.numbers[0];

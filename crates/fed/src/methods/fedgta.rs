@@ -17,11 +17,11 @@
 //! clients would not be comparable.
 
 use super::{EvaluatedModel, MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
+use crate::Occasion;
 use crate::aggregate::{Combination, Update};
 use crate::client_rule::{ClientContext, TrainingHooks, Upload, default_hooks};
 use crate::config::{above_zero, steps};
 use crate::local_data::LocalData;
-use crate::noise::Occasion;
 use crate::screen::{Form, Part};
 use crate::wire::Message;
 use crate::{Error, Result};

@@ -166,15 +166,15 @@ pub fn all() -> impl Iterator<Item = &'static Claim> {
 
 /// The verdicts on all claims that these results can measure.
 pub fn verdicts(results: &[Results]) -> Vec<Verdict> {
-    let judged = |claim: &'static Claim| {
+    let verdict = |claim: &'static Claim| {
         let of = results.iter().find(|results| results.name == claim.experiment)?;
         claim.evaluate(of)
     };
-    all().filter_map(judged).collect()
+    all().filter_map(verdict).collect()
 }
 
 impl Claim {
-    /// The verdict; `None` if there is no case to judge.
+    /// The verdict; `None` without any case.
     pub fn evaluate(&self, results: &Results) -> Option<Verdict> {
         let cases = (self.measure)(results);
         let ahead: Vec<Vec<f64>> =

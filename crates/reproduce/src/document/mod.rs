@@ -133,7 +133,7 @@ fn missing(results: &Results) -> String {
 }
 
 const HEAD: &str = "# Reproduction of the paper\n\n\
-    The experiments of BoostFGL, run by this program, beside what the paper prints. This file is \
+    The experiments of BoostFGL, run by this program, next to what the paper prints. This file is \
     written by \
     `boostfgl reproduce` from result files (one JSON per experiment); nothing in it is typed by \
     hand. Settings are \

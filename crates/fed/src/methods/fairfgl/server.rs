@@ -354,7 +354,7 @@ mod tests {
                 &updates,
                 &Round {
                     done: 0,
-                    boost: None,
+                    boost: crate::boost::ServerBoosts::none(),
                     backbone: &net,
                     pool: &pool,
                     aggregation: Default::default(),
