@@ -1,8 +1,8 @@
 //! AFL, agnostic federated learning (Mohri, Sivek and Suresh, ICML 2019): minimises the loss of the
 //! worst mixture of clients.
 //!
-//! Minimax over mixture weights λ on the simplex, 1/K at first. A round: θ ← Σₖ λₖ θₖ, then λ ← Π(λ
-//! + γ L) with Lₖ the loss of the received model and Π the projection on the simplex. The
+//! Minimax over mixture weights λ on the simplex, 1/K at first. A round: θ ← Σₖ λₖ θₖ, then
+//! λ ← Π(λ + γ L) with Lₖ the loss of the received model and Π the projection on the simplex. The
 //! evaluated model is the running mean of the iterates, which is what the guarantee is about.
 //!
 //! With plain SGD and one local step, Σ λₖ θₖ = θ − η Σ λₖ gₖ is exactly the paper's step with γ_w

@@ -66,7 +66,7 @@ fn large_clients_give_the_same_bits_on_any_number_of_threads() {
         };
         let one = run_on_threads(1);
         [2, 4, 8].iter().for_each(|&n| {
-            assert_same(&one, &run_on_threads(n), &format!("{}, {n} threads", backbone.name))
+            assert_same(&one, &run_on_threads(n), &format!("{}, {n} threads", backbone.name));
         });
     }
 }

@@ -286,7 +286,7 @@ mod tests {
             let mut model = Params::glorot(&net.shapes(), seed);
             let biases = model.tensors_mut().iter_mut().filter(|t| t.rows() == 1);
             biases.for_each(|t| {
-                t.row_mut(0).iter_mut().enumerate().for_each(|(i, b)| *b = 0.2 + 0.1 * i as f64)
+                t.row_mut(0).iter_mut().enumerate().for_each(|(i, b)| *b = 0.2 + 0.1 * i as f64);
             });
             model
         };
