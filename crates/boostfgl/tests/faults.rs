@@ -49,7 +49,7 @@ fn assert_left(place: &Path, outcome: boostfgl::Result<Run>, fault: &str) {
         // Nothing was recorded yet, and the folder was removed.
         Err(error) => assert!(outcome.is_err(), "{fault}: {error}"),
         Ok(view) if view.summary.is_some() => {
-            assert!(view.problems.is_empty(), "{fault}: {:?}", view.problems)
+            assert!(view.problems.is_empty(), "{fault}: {:?}", view.problems);
         }
         Ok(view) => assert!(outcome.is_err(), "{fault}: {:?}", view.problems),
     }
@@ -373,7 +373,7 @@ fn a_damaged_cell_is_never_read_as_another() {
             match store.find("d") {
                 // A digit beyond the precision of a number, or another blank: the same content.
                 FoundCell::Cell(found) => {
-                    assert_eq!(*found, cell(1.0 / 3.0), "byte {at}, bit {bit}")
+                    assert_eq!(*found, cell(1.0 / 3.0), "byte {at}, bit {bit}");
                 }
                 FoundCell::Unusable(reason) => assert!(reason.contains("d.json"), "{reason}"),
                 FoundCell::Nothing => panic!("byte {at}, bit {bit}: nothing"),

@@ -95,7 +95,7 @@ impl SavedRun {
             match reader.unfinished(path, seed, round) {
                 Ok(found) => self.unfinished = Some(found),
                 Err(error) => {
-                    self.note(error, &format!("round {round} of seed {seed} is repeated"))?
+                    self.note(error, &format!("round {round} of seed {seed} is repeated"))?;
                 }
             }
         }

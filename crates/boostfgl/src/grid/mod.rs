@@ -238,7 +238,7 @@ impl Grid {
                 FoundCell::Cell(record) => job.add_diagnostics(&record),
                 FoundCell::Nothing => {}
                 FoundCell::Unusable(reason) => {
-                    progress.note(&format!("{reason}; this cell runs again"))
+                    progress.note(&format!("{reason}; this cell runs again"));
                 }
             }
         }
