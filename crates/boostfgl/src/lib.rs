@@ -50,7 +50,7 @@ pub use boostfgl_report as report;
 
 pub use builder::ExperimentBuilder;
 pub use checkpoint::{CheckpointOptions, CheckpointSchedule};
-pub use config::{Config, Layers, Source};
+pub use config::{Checked, Config, Layers, Source};
 pub use data::Data;
 pub use error::{Error, Result};
 pub use experiment::{Experiment, Progress, Run, SeedRun};

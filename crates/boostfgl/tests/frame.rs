@@ -43,7 +43,7 @@ fn run(graph: &Graph, place: &Path) -> (boostfgl::Run, RunFolder) {
     config.fed.rounds = 2;
     config.model.hidden = 4;
     let folder = RunFolder::create(place, false).unwrap();
-    let run = Experiment::new(config, graph.clone())
+    let run = Experiment::new(config.checked().unwrap(), graph.clone())
         .unwrap()
         .run_watched(&mut (), Some(&folder))
         .unwrap();

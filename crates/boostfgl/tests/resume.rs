@@ -7,6 +7,7 @@ use boostfgl::fairness::diagnostics::Which;
 use boostfgl::fed::RoundRecord;
 use boostfgl::fed::attack::Kind;
 use boostfgl::graph::generator::{Spec, generate, preset};
+use boostfgl::partition::FromFile;
 use boostfgl::report::RunFolder;
 use boostfgl::{CheckpointOptions, CheckpointSchedule, Config, Error, Experiment, Progress, Run};
 use std::fs;
@@ -38,7 +39,7 @@ fn experiment_with(method: &str, change: impl FnOnce(&mut Config)) -> Experiment
     config.methods.fedsage_plus.gen_epochs = 2;
     config.methods.adafgl.personal_epochs = 2;
     change(&mut config);
-    Experiment::new(config, graph).unwrap()
+    Experiment::new(config.checked().unwrap(), graph).unwrap()
 }
 
 /// Stops a run after a number of rounds, counted over all seeds.
@@ -492,7 +493,7 @@ fn a_state_of_another_configuration_is_refused_and_left_unchanged() {
     let folder = new_folder(place.path(), "run");
     stop_after(&experiment, &folder, ROUNDS + 2, OFTEN);
     let before = content_of_checkpoint(&folder);
-    let mut config = experiment.config().clone();
+    let mut config = experiment.config().clone().into_inner();
     config.optimizer.learning_rate *= 2.0;
     let refused = |other: &Experiment, reason: &str| {
         let Err(error) = resume(other, &folder) else { panic!("it was accepted") };
@@ -500,11 +501,11 @@ fn a_state_of_another_configuration_is_refused_and_left_unchanged() {
     };
     let changed =
         "config.toml: expected the configuration that the run was begun with, found another";
-    refused(&experiment.with_config(config).unwrap(), changed);
+    refused(&experiment.with_config(config.checked().unwrap()).unwrap(), changed);
     // The seeds that are not yet begun are part of the configuration.
-    let mut config = experiment.config().clone();
+    let mut config = experiment.config().clone().into_inner();
     config.seeds = vec![3, 9];
-    refused(&experiment.with_config(config).unwrap(), changed);
+    refused(&experiment.with_config(config.checked().unwrap()).unwrap(), changed);
     let spec = Spec {
         nodes: 200,
         edges: 500,
@@ -549,9 +550,9 @@ fn a_changed_partition_file_is_refused() {
     let clients: String = (0..drawn.graph().len()).map(|v| format!("{v},{}\n", v % 3)).collect();
     let whole = format!("node,client\n{clients}");
     fs::write(&file, &whole).unwrap();
-    let mut config = drawn.config().clone();
-    (config.partition.partitioner, config.partition.file) = ("file".into(), Some(file.clone()));
-    let experiment = drawn.with_config(config).unwrap();
+    let mut config = drawn.config().clone().into_inner();
+    config.partition = config.partition.with(FromFile { file: Some(file.clone()) });
+    let experiment = drawn.with_config(config.checked().unwrap()).unwrap();
     let digest = experiment.run().unwrap().summary.digest;
 
     let is_refused = |folder: &RunFolder| {
@@ -662,12 +663,7 @@ fn a_run_in_use_by_another_process_is_refused() {
             CheckpointOptions { schedule: OFTEN, stop: None },
         )
         .unwrap();
-    assert!(
-        intruder
-            .2
-            .unwrap()
-            .ends_with("expected a run that nobody works on, found another program at it")
-    );
+    assert!(intruder.2.unwrap().ends_with("this run folder is in use by another boostfgl process"));
 }
 
 #[test]

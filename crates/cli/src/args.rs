@@ -27,7 +27,7 @@ impl DataFlags {
         let data = Data::named(name)?;
         let mut phases = crate::progress::Phases::new(quiet);
         let graph = data.load(&self.lookup(), Some(&Http::default()), &mut |phase, share| {
-            phases.tell(phase, share)
+            phases.tell(phase, share);
         })?;
         Ok((data, graph))
     }
@@ -95,11 +95,6 @@ impl TrainingFlags {
     pub(crate) fn layers(&self) -> Result<Layers> {
         self.protocol.layers(self.data.as_deref(), self.method.as_deref())
     }
-
-    /// Whether a method is named anywhere.
-    pub(crate) fn names_method(&self) -> Result<bool> {
-        Ok(self.method.is_some() || self.protocol.names("method"))
-    }
 }
 
 impl ProtocolFlags {
@@ -157,17 +152,6 @@ impl ProtocolFlags {
         flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
     }
 
-    /// Whether the configuration file or `--set` names that key of the top level.
-    pub(crate) fn names(&self, key: &str) -> bool {
-        let in_file = match &self.config {
-            Some(path) => {
-                std::fs::read_to_string(path).ok().and_then(|text| text.parse::<toml::Table>().ok())
-            }
-            None => None,
-        };
-        self.sets(key) || in_file.is_some_and(|table| table.contains_key(key))
-    }
-
     /// Whether `--set` sets that key of the top level.
     pub(crate) fn sets(&self, key: &str) -> bool {
         self.set.iter().any(|s| s.split('=').next().is_some_and(|name| name.trim() == key))
@@ -203,6 +187,19 @@ fn wrong_seeds(found: &str) -> Error {
     );
     let advice = "--seeds 3 runs the seeds 0, 1 and 2; --seeds 7, runs seed 7 alone.";
     Error::usage("--seeds", reason, advice)
+}
+
+/// One line per diagnostic: its name, what it asks and its other names.
+pub(crate) fn diagnostics_list() -> String {
+    let mut text = String::new();
+    for which in Which::ALL {
+        let also = match which.aliases() {
+            [] => String::new(),
+            aliases => format!(" (also: {})", aliases.join(", ")),
+        };
+        text.push_str(&format!("  {:<12} {}{also}\n", which.name(), which.question()));
+    }
+    text
 }
 
 /// The diagnostics of a list such as `gsd,epr`, or all.

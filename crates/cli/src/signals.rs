@@ -73,11 +73,11 @@ fn on_request(mut handler: impl FnMut() + Send + 'static) {
     let handled = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
     match signal_hook::iterator::Signals::new(handled) {
         Ok(mut signals) => {
-            drop(std::thread::spawn(move || signals.forever().for_each(|_| handler())))
+            drop(std::thread::spawn(move || signals.forever().for_each(|_| handler())));
         }
         // Then Ctrl-C ends the program at once; the run can still be resumed.
         Err(error) => {
-            output::note(&format!("Ctrl-C will not wait for the end of a round: {error}"))
+            output::note(&format!("Ctrl-C will not wait for the end of a round: {error}"));
         }
     }
 }

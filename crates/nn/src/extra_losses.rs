@@ -189,6 +189,6 @@ pub fn diversity<T: Real>(noise: &Matrix<T>, x: &Matrix<T>, pool: &Pool<T>) -> (
 pub fn scale<T: Real>(x: &mut Matrix<T>, factor: f64) {
     let (stride, work, factor) = (x.stride(), x.data().len(), T::of(factor));
     parallel::over_rows(x.data_mut(), stride, work, |_, rows| {
-        rows.iter_mut().for_each(|x| *x = *x * factor)
+        rows.iter_mut().for_each(|x| *x = *x * factor);
     });
 }

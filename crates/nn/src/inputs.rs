@@ -155,10 +155,10 @@ impl<T: Real> Inputs<T> {
     pub fn visit_row(&self, v: usize, mut visit: impl FnMut(usize, T)) {
         match self.row(v) {
             Row::Full(row) => {
-                row.iter().enumerate().for_each(|(column, &value)| visit(column, value))
+                row.iter().enumerate().for_each(|(column, &value)| visit(column, value));
             }
             Row::Sparse(x, range) => {
-                range.for_each(|k| visit(x.indices()[k] as usize, x.values()[k]))
+                range.for_each(|k| visit(x.indices()[k] as usize, x.values()[k]));
             }
         }
     }

@@ -120,7 +120,7 @@ fn isolated_nodes_receive_no_messages_and_others_do() {
         logits(net, params, &View::whole(inputs, net.plan()), &Pool::new())
     };
     each(&graph(&edges, &plain, true), |_, net, params, inputs| {
-        before.push(run(net, params, inputs))
+        before.push(run(net, params, inputs));
     });
     let mut before = before.into_iter();
     each(&graph(&edges, &others, true), |what, net, params, inputs| {

@@ -183,7 +183,7 @@ fn gradients_with_extra_terms_agree_with_finite_differences() {
         match reach {
             Reach::Output => assert_eq!(view.nodes(), nodes),
             Reach::Hidden if net.plan().hidden.is_none() => {
-                assert_eq!(view.hidden_nodes(), [0u32; 0])
+                assert_eq!(view.hidden_nodes(), [0u32; 0]);
             }
             Reach::Hidden => assert_eq!(view.hidden_nodes(), all),
             Reach::Everything => assert_eq!(view.nodes(), all),

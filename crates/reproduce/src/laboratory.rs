@@ -2,7 +2,7 @@
 
 use crate::{Origin, Plan, Results, Row, Variant};
 use boostfgl::grid::{self, CellStore, GridProgress, Resources};
-use boostfgl::{Config, Data, Error, Experiment, Grid, Layers, Result};
+use boostfgl::{Checked, Config, Data, Error, Experiment, Grid, Layers, Result};
 use boostfgl_graph::catalogue::Lookup;
 use boostfgl_report::{Cause, NOT_RUN, OVER_BUDGET};
 use std::collections::BTreeMap;
@@ -181,7 +181,7 @@ fn configuration(
     dataset: &str,
     settings: &BTreeMap<String, toml::Value>,
     seeds: usize,
-) -> Result<Config> {
+) -> Result<Checked<Config>> {
     let mut layers = Layers::new();
     layers.set("dataset", dataset, "the plan")?;
     layers.set("seeds", (0..seeds as i64).collect::<Vec<i64>>(), "the plan")?;

@@ -132,7 +132,7 @@ impl Manifest {
         if self.partition == partition_of(inputs) {
             return Ok(());
         }
-        let file = experiment.config().partition.file.as_ref();
+        let file = experiment.config().partition.file();
         let file_name =
             file.map_or_else(|| "partition.file".to_owned(), |path| path.display().to_string());
         let reason = format!(

@@ -7,7 +7,7 @@
 //! | `seed-00003.done` | the results of the fourth seed |
 //! | `seed-00004-round-000120.state` | everything that the other rounds of the fifth seed depend on; the last two are kept |
 //!
-//! Each file is a [container] with its length and BLAKE3. It is written atomically, after the lines
+//! Each file is a container with its length and BLAKE3. It is written atomically, after the lines
 //! of `rounds.jsonl` that it counts are fsynced. It belongs to one configuration, one graph and one
 //! version of the program, and is refused with any other.
 

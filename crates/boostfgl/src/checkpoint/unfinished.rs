@@ -1,7 +1,7 @@
 //! Runs that were begun and are not finished.
 
 use super::manifest::Manifest;
-use crate::config::{Config, Layers};
+use crate::config::{Checked, Config, Layers};
 use crate::{Error, Result};
 use boostfgl_fairness::diagnostics::Which;
 use boostfgl_fed::methods::METHODS;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug)]
 pub struct UnfinishedRun {
     folder: RunFolder,
-    config: Config,
+    config: Checked<Config>,
     diagnostics: Vec<Which>,
 }
 
@@ -38,7 +38,7 @@ impl UnfinishedRun {
     }
 
     /// Its configuration.
-    pub fn config(&self) -> &Config {
+    pub fn config(&self) -> &Checked<Config> {
         &self.config
     }
 
@@ -104,7 +104,7 @@ fn not_a_run(path: &Path, found: &str) -> Error {
 ///
 /// # Errors
 /// If `config.toml` is missing or damaged, or names data that are not there.
-pub(crate) fn recorded_config(folder: &RunFolder) -> Result<Config> {
+pub(crate) fn recorded_config(folder: &RunFolder) -> Result<Checked<Config>> {
     let file = folder.file(RunFolder::CONFIG);
     let mut layers = Layers::new();
     layers.file(&file)?;

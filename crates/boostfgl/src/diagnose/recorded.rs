@@ -2,12 +2,13 @@
 
 use super::{Answer, Inquiry, train};
 use crate::checkpoint::recorded_config;
-use crate::config::Config;
+use crate::config::{Checked, Config};
 use crate::experiment::{Experiment, Progress};
 use crate::{Error, Result, fingerprint};
 use boostfgl_fairness::diagnostics::Which;
 use boostfgl_fairness::frame::SeedFrames;
 use boostfgl_graph::Graph;
+use boostfgl_partition::FromFile;
 use boostfgl_report::{Diagnoses, Fingerprint, RunFolder, Summary};
 use std::path::Path;
 
@@ -54,12 +55,12 @@ impl RecordedRun {
     ///
     /// # Errors
     /// If `config.toml` is missing or damaged, or names data that are not there.
-    pub fn config(&self) -> Result<Config> {
-        let mut config = recorded_config(&self.folder)?;
+    pub fn config(&self) -> Result<Checked<Config>> {
+        let mut config = recorded_config(&self.folder)?.into_inner();
         self.folder.check(RunFolder::CONFIG)?;
-        config.partition.partitioner = "file".to_owned();
-        config.partition.file = Some(self.folder.file(RunFolder::PARTITION));
-        Ok(config)
+        let file = Some(self.folder.file(RunFolder::PARTITION));
+        config.partition = config.partition.with(FromFile { file });
+        config.checked()
     }
 
     /// The recorded results of the diagnostics in `wanted`; of all if `None`.

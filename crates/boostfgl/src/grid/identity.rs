@@ -9,7 +9,9 @@
 use crate::config::SplitSource;
 use crate::{Config, Data, Experiment, Result};
 use blake3::{Hash, Hasher};
+use boostfgl_partition::FromFile;
 use boostfgl_report::Fingerprint;
+use std::path::Path;
 
 /// The data of a cell, as they were when this value was made. Together with the configuration and
 /// the seed they determine the results.
@@ -27,8 +29,8 @@ impl CellInputs {
     /// # Errors
     /// If there is a partition file and it cannot be read.
     pub fn of(experiment: &Experiment) -> Result<Self> {
-        let file = experiment.config().partition.file.as_ref();
-        let digest = |path| match std::fs::read(path) {
+        let file = experiment.config().partition.file();
+        let digest = |path: &Path| match std::fs::read(path) {
             Ok(bytes) => Ok(blake3::hash(&bytes)),
             Err(source) => Err(boostfgl_report::Error::io(path, source)),
         };
@@ -52,7 +54,10 @@ pub fn of_cell(config: &Config, seed: u64, inputs: &CellInputs) -> String {
     identity.seeds = vec![seed];
     // Boosts that are on by default of the method count like boosts that were named.
     identity.boosts = config.active_boosts().ok();
-    identity.partition.file = None;
+    // The content of the partition file is among the inputs, not its path.
+    if let Some(from_file) = identity.partition.settings_mut::<FromFile>() {
+        from_file.file = None;
+    }
     let mut hasher = Hasher::new();
     // With its length, so that no two sequences of parts have the same bytes.
     let mut part = |bytes: &[u8]| {

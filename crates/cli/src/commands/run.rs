@@ -1,7 +1,8 @@
 //! `boostfgl run`.
 
 use crate::args::{
-    OutputFlags, PaceFlags, PrintFlags, ResourceFlags, TrainingFlags, parse_diagnostics,
+    OutputFlags, PaceFlags, PrintFlags, ResourceFlags, TrainingFlags, diagnostics_list,
+    parse_diagnostics,
 };
 use crate::output;
 use crate::progress::Rounds;
@@ -53,20 +54,7 @@ pub(crate) struct Run {
     #[command(flatten)]
     output: OutputFlags,
 
-    /// Measure during training where unfairness arises: all, or a list of these names
-    ///
-    ///   gsd          do minority nodes get their share of the gradient?
-    ///   epr          which messages harm the node that receives them?
-    ///   khop         does error spread from disadvantaged nodes?
-    ///   dilution     does averaging cancel what helps the minority? (also: dr, alignment)
-    ///   attribution  whose loss did training reduce?
-    ///   hardness     is the skew on clients with many disadvantaged nodes?
-    ///   trust        would trust per layer differ from trust in the whole?
-    ///
-    /// Results are printed below the table and written to diagnostics.json in the run folder,
-    /// where `boostfgl diagnose` reads them. Diagnostics do not change the result of a run. They
-    /// take time, which the times in the table include.
-    #[arg(long, value_name = "LIST", verbatim_doc_comment)]
+    #[arg(long, value_name = "LIST", help = DIAGNOSTICS_HELP, long_help = diagnostics_help())]
     diagnostics: Option<String>,
 
     #[command(flatten)]
@@ -83,15 +71,31 @@ pub(super) struct Done {
     pub(super) folder: PathBuf,
 }
 
+/// The first line of the help of `--diagnostics`.
+const DIAGNOSTICS_HELP: &str =
+    "Watch training for where unfairness arises: all, or a list of these names";
+
+/// The help of `--diagnostics`, with every diagnostic that there is.
+fn diagnostics_help() -> String {
+    format!(
+        "{DIAGNOSTICS_HELP}\n\n{}\n\
+         What they find is printed below the table and written to diagnostics.json in the run\n\
+         folder, where `boostfgl diagnose` reads it. They change no digit of the run and take \
+         time:\nthe times in the table and the CPU time include them.",
+        diagnostics_list()
+    )
+}
+
 impl Run {
     pub(crate) fn execute(&self) -> Result<()> {
         self.resources.limit()?;
         let pool = self.resources.pool()?;
         let pace = self.pace.pace()?;
         let diagnostics = self.diagnostics.as_deref().map_or(Ok(Vec::new()), parse_diagnostics)?;
-        let (config, sources) = self.layers()?.resolve()?;
+        let layers = self.layers()?;
+        let (config, sources) = layers.resolve()?;
         without_effect(&config, &sources).iter().for_each(|warning| output::note(warning));
-        let methods: Vec<String> = if self.training.names_method()? {
+        let methods: Vec<String> = if layers.sets("method") {
             vec![config.method.clone()]
         } else {
             DEFAULT_METHODS.iter().map(|m| (*m).to_owned()).collect()

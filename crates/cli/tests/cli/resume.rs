@@ -240,7 +240,7 @@ fn a_run_under_way_cannot_be_taken_or_overwritten() {
     let run = "run --rounds 400 --seeds 1 --set model.hidden=8 --out pair";
     let mut child = place.start(run);
     place.wait_for_rounds("pair/fedavg", 2);
-    let busy = "expected a run that nobody works on, found another program at it";
+    let busy = "this run folder is in use by another boostfgl process";
     // The second method has not begun, and belongs to the program that will come to it.
     for arguments in ["resume pair", &format!("{run} --overwrite")] {
         let done = place.run(arguments);

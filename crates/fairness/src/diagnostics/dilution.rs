@@ -14,7 +14,7 @@
 //! combinations) are captured by them only as far as they are a weighted mean.
 
 use super::layers::Layers;
-use super::{Diagnosis, Diagnostic, Subject, findings};
+use super::{Diagnosis, Diagnostic, Settings, Subject, findings};
 use boostfgl_fed::{Inspected, Inspection};
 use boostfgl_nn::backbones::{Extra, Pass, Supervised, ViewPlan};
 use boostfgl_nn::{Matrix, Params, Pool, Real, Reduction, StateVisitor, View, WeightedLoss};
@@ -333,8 +333,8 @@ pub(super) struct Watch<T: Real> {
     found: Dilution,
 }
 
-impl<T: Real> Default for Watch<T> {
-    fn default() -> Self {
+impl<T: Real> Watch<T> {
+    pub(super) fn new(_settings: Settings) -> Self {
         Self { minorities: None, found: Dilution::default() }
     }
 }

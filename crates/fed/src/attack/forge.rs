@@ -157,7 +157,7 @@ impl<T: Real> Attack<T> {
             Kind::WrongSize => forged.oversize(update, round),
             Kind::Duplicate => forged.twice = true,
             Kind::WrongGap => {
-                forged.summary = Some(Summary { gap: -1.0, ..update.summary.unwrap_or_default() })
+                forged.summary = Some(Summary { gap: -1.0, ..update.summary.unwrap_or_default() });
             }
         }
         // Where the model is sent the server measures how far it moved, so that a false claim would
@@ -341,9 +341,9 @@ pub(super) fn quantile(p: f64) -> f64 {
     for _ in 0..80 {
         let mid = 0.5 * (low + high);
         if 0.5 * libm::erfc(-mid * std::f64::consts::FRAC_1_SQRT_2) < p {
-            low = mid
+            low = mid;
         } else {
-            high = mid
+            high = mid;
         }
     }
     0.5 * (low + high)

@@ -1,9 +1,8 @@
 //! What a rule may read and use while its client works.
 
-use crate::Error;
-use crate::client::ClientSettings;
 use crate::local_data::LocalData;
-use crate::noise::Occasion;
+use crate::noise_occasion::Occasion;
+use crate::{Error, Setup};
 use boostfgl_graph::stream::key64;
 use boostfgl_nn::backbones::{Backbone, Pass};
 use boostfgl_nn::{Dropout, Matrix, MessageNoise, Params, Pool, Real, View, WeightedLoss};
@@ -21,7 +20,7 @@ pub struct ClientContext<'a, T: Real> {
     /// Rows of the training nodes among those of the training view, if they are not all.
     pub(crate) rows: Option<&'a [u32]>,
     pub(crate) pool: &'a Pool<T>,
-    pub(crate) settings: &'a ClientSettings<'a>,
+    pub(crate) settings: &'a Setup,
     pub(crate) start: &'a Params<T>,
     /// Cached outputs of the start model: logits and hidden representation of all nodes under this
     /// propagation.
@@ -54,12 +53,12 @@ impl<'a, T: Real> ClientContext<'a, T> {
 
     /// The configured number of communication rounds T; a method may add more.
     pub fn rounds(&self) -> usize {
-        self.settings.rounds
+        self.settings.protocol.rounds
     }
 
     /// Local epochs E.
     pub fn epochs(&self) -> usize {
-        self.settings.epochs
+        self.settings.protocol.epochs
     }
 
     /// The view that training passes use.
@@ -117,7 +116,7 @@ impl<'a, T: Real> ClientContext<'a, T> {
 
     /// The dropout of the usual training in epoch `epoch` of this round.
     pub fn dropout(&self, epoch: usize) -> Dropout {
-        Dropout::new(self.settings.dropout, self.key("dropout", epoch))
+        Dropout::new(self.settings.model.dropout, self.key("dropout", epoch))
     }
 
     /// The noise on the messages of a pass over the client's graph in this round.

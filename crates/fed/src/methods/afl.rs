@@ -1,8 +1,8 @@
 //! AFL, agnostic federated learning (Mohri, Sivek and Suresh, ICML 2019): minimises the loss of the
 //! worst mixture of clients.
 //!
-//! Minimax over mixture weights λ on the simplex, 1/K at first. A round: θ ← Σₖ λₖ θₖ, then λ ← Π(λ
-//! + γ L) with Lₖ the loss of the received model and Π the projection on the simplex. The
+//! Minimax over mixture weights λ on the simplex, 1/K at first. A round: θ ← Σₖ λₖ θₖ, then
+//! λ ← Π(λ + γ L) with Lₖ the loss of the received model and Π the projection on the simplex. The
 //! evaluated model is the running mean of the iterates, which is what the guarantee is about.
 //!
 //! With plain SGD and one local step, Σ λₖ θₖ = θ − η Σ λₖ gₖ is exactly the paper's step with γ_w
@@ -11,7 +11,7 @@
 use super::{MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
-use crate::boost::Boost;
+use crate::boost::{Boost, ServerBoosts};
 use crate::config::not_negative;
 use crate::screen::Form;
 use boostfgl_nn::{Params, Real, StateVisitor};
@@ -115,7 +115,7 @@ impl<T: Real> ServerRule<T> for Agnostic<T> {
             // equally.
             shares.fill(1.0);
         }
-        let combination = Combination::new(updates, &shares, None)?;
+        let combination = Combination::new(updates, &shares, ServerBoosts::none())?;
         let combination = combination.combine(updates, round.aggregation, &mut self.global)?;
         for (update, &place) in updates.iter().zip(&places) {
             self.lambda[place] += self.gamma * update.message.numbers[0];

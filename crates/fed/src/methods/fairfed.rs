@@ -172,8 +172,7 @@ impl<T: Real> ServerRule<T> for FairWeights<T> {
         }
         updates.iter().zip(&weights).for_each(|(u, weight)| self.weights[u.client] = Some(*weight));
         self.broadcast.numbers = vec![all.gap().unwrap_or(0.0), all.accuracy()];
-        let boost = round.boost.map(crate::boost::ModelBoost::without_gap);
-        let combination = Combination::new(updates, &weights, boost.as_ref())?;
+        let combination = Combination::new(updates, &weights, round.boost.without_gap())?;
         let combination = combination.combine(updates, round.aggregation, &mut self.global)?;
         Ok(Some(combination))
     }

@@ -17,11 +17,11 @@
 //! clients would not be comparable.
 
 use super::{EvaluatedModel, MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
+use crate::Occasion;
 use crate::aggregate::{Combination, Update};
 use crate::client_rule::{ClientContext, TrainingHooks, Upload, default_hooks};
 use crate::config::{above_zero, steps};
 use crate::local_data::LocalData;
-use crate::noise::Occasion;
 use crate::screen::{Form, Part};
 use crate::wire::Message;
 use crate::{Error, Result};
@@ -268,8 +268,12 @@ fn power_sums<T: Real>(
 /// Σᵥ (dᵥ + 1) Σ_c (1/e + y ln(y + 10⁻⁸)). Since −y ln y ≤ 1/e no summand is below 0, up to the
 /// 10⁻⁸.
 fn confidence<T: Real>(labels: &Matrix<T>, reach: &[f64]) -> f64 {
-    let sharpness = |y: &T| 1.0 / std::f64::consts::E + y.f64() * libm::log(y.f64() + 1e-8);
     (0..labels.rows()).map(|v| reach[v] * labels.row(v).iter().map(sharpness).sum::<f64>()).sum()
+}
+
+/// 1/e + y ln(y + 10⁻⁸).
+fn sharpness<T: Real>(y: &T) -> f64 {
+    1.0 / std::f64::consts::E + y.f64() * libm::log(y.f64() + 1e-8)
 }
 
 pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> TopologyAware<T> {

@@ -16,7 +16,6 @@ use super::{
 };
 use crate::Result;
 use crate::aggregate::{Combination, Update};
-use crate::boost::ModelBoost;
 use crate::client_rule::{ClientContext, TrainingHooks, Upload, default_hooks};
 use crate::config::not_negative;
 use crate::local_data::LocalData;
@@ -208,9 +207,8 @@ impl<T: Real> ServerRule<T> for Prototypes<T> {
         updates: &[Update<'_, T>],
         round: &Round<'_, T>,
     ) -> Result<Option<Combination>> {
-        let boost = round.boost.map(ModelBoost::without_norm);
-        let trusted =
-            Combination::new(updates, &vec![1.0; updates.len()], boost.as_ref())?.mean_weights();
+        let boosts = round.boost.without_norm();
+        let trusted = Combination::new(updates, &vec![1.0; updates.len()], boosts)?.mean_weights();
         let (classes, width) = self.shape;
         let mut global = self.global.take().unwrap_or_else(|| Message {
             numbers: vec![0.0; classes],

@@ -50,11 +50,11 @@ fn verdicts_on(
         moved: &|_| None,
         summaries: true,
     };
-    kinds(screen.examine(arrived, &expected))
+    kinds(&screen.examine(arrived, &expected))
 }
 
 /// One word per verdict.
-fn kinds(verdicts: Vec<Option<Reason>>) -> Vec<&'static str> {
+fn kinds(verdicts: &[Option<Reason>]) -> Vec<&'static str> {
     verdicts.iter().map(|verdict| verdict.as_ref().map_or("used", Reason::kind)).collect()
 }
 
@@ -92,7 +92,7 @@ fn impossible_claims_are_refused() {
     assert_eq!(verdict(|e| e.summary = None), "message", "what trust is made from is missing");
     let difficult = |d| {
         move |e: &mut Envelope<'_, f64>| {
-            e.summary = Some(Summary { gap: 0.0, minority_difficulty: d })
+            e.summary = Some(Summary { gap: 0.0, minority_difficulty: d });
         }
     };
     assert_eq!(
@@ -377,7 +377,7 @@ fn claims_far_above_the_others_are_refused() {
         };
         let arrived: Vec<_> =
             messages.iter().enumerate().map(|(k, m)| envelope(k, round, &sent, m)).collect();
-        kinds(screen.examine(&arrived, &expected))
+        kinds(&screen.examine(&arrived, &expected))
     };
     assert_eq!(verdicts_on(&mut fresh(), 1, &[0.01, 0.02, 0.03, 6.9]), ["used"; 4]);
     assert_eq!(
@@ -457,7 +457,7 @@ fn messages_with_model_shapes_get_the_bound_of_models() {
         };
         let arrived: Vec<_> =
             messages.iter().enumerate().map(|(k, m)| envelope(k, round, &sent, m)).collect();
-        kinds(screen.examine(&arrived, &expected))
+        kinds(&screen.examine(&arrived, &expected))
     };
     assert_eq!(
         verdicts_on(&mut fresh(), 1, (1, 1), &[1.0, 2.0, 3.0, 31.0]),
@@ -469,7 +469,7 @@ fn messages_with_model_shapes_get_the_bound_of_models() {
     let mut screen = fresh();
     verdicts_on(&mut screen, 1, (1, 1), &[1.0, 2.0, 3.0, 3.0]);
     (2..9).for_each(|round| {
-        assert_eq!(verdicts_on(&mut screen, round, (1, 1), &[0.01; 4]), ["used"; 4])
+        assert_eq!(verdicts_on(&mut screen, round, (1, 1), &[0.01; 4]), ["used"; 4]);
     });
     assert_eq!(
         verdicts_on(&mut screen, 9, (1, 1), &[0.01, 0.01, 0.01, 29.0]),

@@ -12,7 +12,7 @@ use boostfgl_graph::generator::{FeatureSpec, Spec, generate};
 use boostfgl_graph::{Adjacency, Graph, Labels, Role, Split, Stream};
 use boostfgl_nn::backbones::BACKBONES;
 use boostfgl_nn::{Params, Propagation, Real};
-use boostfgl_partition::{Partition, SplitRule, by_name};
+use boostfgl_partition::{Louvain, Partition, SplitRule};
 
 /// Fewer than hidden units, so that features are propagated before the first product.
 pub(crate) const NARROW: FeatureSpec = FeatureSpec::Dense { columns: 12, signal: 0.5 };
@@ -47,8 +47,7 @@ fn large_clients_give_the_same_bits_on_any_number_of_threads() {
         ..small
     };
     let graph = generate("large", &spec, 1, &mut |_, _| {}).unwrap();
-    let drawn =
-        Partition::draw(&graph, &by_name("louvain").unwrap(), 2, &SplitRule::default(), 0).unwrap();
+    let drawn = Partition::draw(&graph, &Louvain::default(), 2, &SplitRule::default(), 0).unwrap();
     let assignment = (0..graph.len()).map(|v| u32::from(v.is_multiple_of(20))).collect();
     let partition = Partition::new(2, assignment, drawn.split().clone()).unwrap();
     let first = &partition.client_graphs(&graph)[0].graph;
@@ -67,7 +66,7 @@ fn large_clients_give_the_same_bits_on_any_number_of_threads() {
         };
         let one = run_on_threads(1);
         [2, 4, 8].iter().for_each(|&n| {
-            assert_same(&one, &run_on_threads(n), &format!("{}, {n} threads", backbone.name))
+            assert_same(&one, &run_on_threads(n), &format!("{}, {n} threads", backbone.name));
         });
     }
 }

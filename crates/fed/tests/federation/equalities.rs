@@ -3,7 +3,7 @@
 use crate::small::*;
 use boostfgl_fed::boost::difficulty::instant;
 use boostfgl_fed::boost::model::{self, ModelBoost, Summary, TrustForm};
-use boostfgl_fed::boost::{Boost, node};
+use boostfgl_fed::boost::{Boost, ServerBoosts, node};
 use boostfgl_fed::config::{ClientWeight, OptimizerKind, OptimizerState, ReportedRound};
 use boostfgl_fed::{Combination, Federation, LocalData, Message, Setup, Update, methods};
 use boostfgl_graph::stream::key64;
@@ -200,7 +200,8 @@ fn combined(clients: &[(f64, f64, f64)], config: &model::Config) -> Vec<f64> {
     };
     let updates: Vec<Update<'_, f64>> = clients.iter().enumerate().map(update).collect();
     let sizes: Vec<f64> = clients.iter().map(|client| client.2).collect();
-    Combination::new(&updates, &sizes, Some(&ModelBoost::new(config))).unwrap().mean_weights()
+    let boost = ModelBoost::new(config);
+    Combination::new(&updates, &sizes, ServerBoosts::only(&boost)).unwrap().mean_weights()
 }
 
 fn trust_config() -> impl Strategy<Value = model::Config> {

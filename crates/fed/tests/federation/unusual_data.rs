@@ -5,7 +5,7 @@ use crate::conformance::{NARROW, STEPS};
 use crate::every::for_all;
 use crate::small::*;
 use boostfgl_fed::boost::Boost;
-use boostfgl_fed::boost::topology::Rule;
+use boostfgl_fed::boost::topology::PropagationRule;
 use boostfgl_fed::methods::{self, Layout, METHODS, MethodInfo};
 use boostfgl_fed::{Error, Federation, LocalData, Outcome, Setup};
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, Role, Split};
@@ -34,7 +34,12 @@ fn survives(
         check(method, setup, &outcome, &rounds);
     };
     for_all(|method, setup, what| run_and_check(method, &setup, what));
-    for rule in [Rule::Noself, Rule::Selfsm, Rule::Selfsep, Rule::Mulgcnself] {
+    for rule in [
+        PropagationRule::Noself,
+        PropagationRule::Selfsm,
+        PropagationRule::Selfsep,
+        PropagationRule::Mulgcnself,
+    ] {
         let method = methods::find("fedavg").unwrap();
         let mut setup = setup(method.name, &Boost::ALL);
         setup.boost.topology.propagation_rule = rule;

@@ -38,7 +38,7 @@ fn spread(target: &str, names: &[&str], input: &[u8], write: impl Fn(&[u8]) -> V
         let path = folder.join(name);
         match pieces.next() {
             Some(piece) => {
-                fs::write(path, write(piece)).expect("the folder for the input can be written")
+                fs::write(path, write(piece)).expect("the folder for the input can be written");
             }
             None => drop(fs::remove_file(path)),
         }

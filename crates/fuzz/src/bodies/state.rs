@@ -128,7 +128,7 @@ fn change(message: &mut Message<f32>, [kind, place, value]: [u8; 3]) {
             }
         }
         4 => {
-            tensors.insert(at % (tensors.len() + 1), Matrix::zeros(at % 5, usize::from(value) % 5))
+            tensors.insert(at % (tensors.len() + 1), Matrix::zeros(at % 5, usize::from(value) % 5));
         }
         5 => one(tensors.len()).into_iter().for_each(|at| drop(tensors.remove(at))),
         6 => one(entries.len())

@@ -169,6 +169,6 @@ pub fn softmax_rows<T: crate::Real>(logits: &mut crate::Matrix<T>) {
     // An exponential costs about eight multiply-adds.
     let (stride, classes, work) = (logits.stride(), logits.columns(), logits.data().len() * 8);
     crate::parallel::over_rows(logits.data_mut(), stride, work, |_, rows| {
-        softmax::softmax(rows, stride, classes)
+        softmax::softmax(rows, stride, classes);
     });
 }

@@ -82,9 +82,9 @@ pub fn weighted_sum<T: Real>(vectors: &[&[T]], weights: &[f64], out: &mut [T]) {
             for (i, (vector, weight)) in vectors.iter().zip(weights).enumerate() {
                 let part = &vector[first..first + out.len()];
                 if i == 0 {
-                    scale(out, part, T::of(*weight))
+                    scale(out, part, T::of(*weight));
                 } else {
-                    add_scaled(out, part, T::of(*weight))
+                    add_scaled(out, part, T::of(*weight));
                 }
             }
         }

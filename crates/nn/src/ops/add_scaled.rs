@@ -27,9 +27,9 @@ impl<T: Real> Tape<'_, T> {
         parallel::over_rows(out.data_mut(), stride, work, |rows, chunk| {
             let other = &other.data()[rows.start * stride..rows.end * stride];
             if x.is_some() {
-                reduce::add_scaled(chunk, other, scale)
+                reduce::add_scaled(chunk, other, scale);
             } else {
-                reduce::scale(chunk, other, scale)
+                reduce::scale(chunk, other, scale);
             }
         });
         let inputs = [weights, z, x.unwrap_or(z)];

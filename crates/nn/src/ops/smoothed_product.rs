@@ -116,7 +116,7 @@ impl<T: Real> Source<T> {
                 pool.put(part);
             }
             Features::Sparse { transpose, .. } => {
-                spmm(transpose, None, gradient.data(), &mut out.data_mut()[block], stride)
+                spmm(transpose, None, gradient.data(), &mut out.data_mut()[block], stride);
             }
         }
     }

@@ -33,7 +33,7 @@ pub struct Round {
     pub bytes_up: u64,
     /// Bytes that all clients received.
     pub bytes_down: u64,
-    /// Time on the clock.
+    /// Wall-clock time.
     pub seconds: f64,
 }
 

@@ -14,7 +14,7 @@ use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
 use boostfgl_graph::groups::{Groups, HOMOPHILY_THRESHOLD, minority_classes, node_homophily};
 use boostfgl_graph::{Graph, Role};
 use boostfgl_nn::Params;
-use boostfgl_partition::{Partition, SplitRule, by_name};
+use boostfgl_partition::{Louvain, Partition, SplitRule};
 
 const ROUNDS: usize = 3;
 const CLIENTS: usize = 4;
@@ -40,14 +40,9 @@ impl Small {
             ..preset("demo").unwrap().spec
         };
         let graph = generate("small", &spec, 1, &mut |_, _| {}).unwrap();
-        let partition = Partition::draw(
-            &graph,
-            &by_name("louvain").unwrap(),
-            CLIENTS,
-            &SplitRule::default(),
-            0,
-        )
-        .unwrap();
+        let partition =
+            Partition::draw(&graph, &Louvain::default(), CLIENTS, &SplitRule::default(), 0)
+                .unwrap();
         let counts = graph.labels().counts(partition.split().nodes(Role::Train));
         let minority = minority_classes(&counts, 0.3);
         let groups =

@@ -3,9 +3,9 @@
 //!
 //! Class c owns column c of the last weight matrix and entry c of its bias: h + 1 numbers.
 
+use crate::Occasion;
 use crate::client_rule::ClientContext;
 use crate::local_data::LocalData;
-use crate::noise::Occasion;
 use boostfgl_nn::{Dropout, Matrix, Params, Real, Tape, TensorShape, Var};
 
 /// The majority and minority classes of a client. A class without training nodes is neither.

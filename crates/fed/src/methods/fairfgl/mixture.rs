@@ -84,7 +84,7 @@ impl<T: Real> Mixture<T> {
             let alpha = self.alpha(t);
             match self.kind {
                 Alpha::Element => {
-                    mix(self.alpha[t].data(), history.data(), local.data(), out.data_mut())
+                    mix(self.alpha[t].data(), history.data(), local.data(), out.data_mut());
                 }
                 _ => weighted_sum(
                     &[history.data(), local.data()],
@@ -182,7 +182,7 @@ mod tests {
             let mut mixture = Mixture::new(&config, &local).unwrap();
             for (t, tensor) in mixture.a.tensors_mut().iter_mut().enumerate() {
                 (0..tensor.rows()).for_each(|r| {
-                    tensor.row_mut(r).iter_mut().for_each(|a| *a = 0.3 + 0.2 * t as f64)
+                    tensor.row_mut(r).iter_mut().for_each(|a| *a = 0.3 + 0.2 * t as f64);
                 });
             }
             let a = mixture.a.clone();

@@ -90,10 +90,7 @@ impl<T: Real> Reconciling<T> {
             1 => vec![DistanceRange::total(&shown)],
             _ => shown,
         };
-        let part = |DistanceRange { least, most }: DistanceRange| {
-            Part::new("norm of an update", 1, 0.999 * least..=1.001 * most)
-        };
-        ranges.into_iter().map(part).collect()
+        ranges.into_iter().map(norm_part).collect()
     }
 
     fn clusters(&self, updates: &[Update<'_, T>]) -> Vec<Vec<usize>> {
@@ -117,9 +114,10 @@ impl<T: Real> Reconciling<T> {
 
     /// The share of each cluster in the global update: equal, or by its mean trust.
     fn shares(&self, groups: &[(Vec<usize>, Combination)]) -> Vec<f64> {
-        let mean = |trust: &[f64]| trust.iter().sum::<f64>() / trust.len() as f64;
         let weigh = |(_, within): &(Vec<usize>, Combination)| match within.trust() {
-            Some(trust) if self.config.cluster_trust => mean(trust),
+            Some(trust) if self.config.cluster_trust => {
+                trust.iter().sum::<f64>() / trust.len() as f64
+            }
             _ => 1.0,
         };
         let weights: Vec<f64> = groups.iter().map(weigh).collect();
@@ -293,6 +291,11 @@ impl<T: Real> ServerRule<T> for Reconciling<T> {
     }
 }
 
+/// A claimed norm that must lie in a range, up to rounding.
+fn norm_part(DistanceRange { least, most }: DistanceRange) -> Part {
+    Part::new("norm of an update", 1, 0.999 * least..=1.001 * most)
+}
+
 /// Adds share · Σ w Δ / Σ w to every coordinate of some rows that a client sent, from pairs of
 /// Σ w Δ and Σ w.
 fn add<T: Real>(tensor: &mut Matrix<T>, rows: Range<usize>, sums: &[[T; 2]], share: T) {
@@ -351,7 +354,7 @@ mod tests {
                 &updates,
                 &Round {
                     done: 0,
-                    boost: None,
+                    boost: crate::boost::ServerBoosts::none(),
                     backbone: &net,
                     pool: &pool,
                     aggregation: Default::default(),

@@ -47,12 +47,6 @@ impl<T: Real> NeighGen<T> {
             weight_decay: config.weight_decay,
             ..AdamConfig::default()
         };
-        let layer = |name: &str, from: usize, to: usize| {
-            [
-                TensorShape::weight(format!("{name}.weight"), from, to),
-                TensorShape::bias(format!("{name}.bias"), to),
-            ]
-        };
         let local = [
             layer("encoder1", features, hidden),
             layer("encoder2", hidden, latent),
@@ -107,6 +101,14 @@ impl<T: Real> NeighGen<T> {
         self.trunk_optimizer.reset();
         self.slots.iter_mut().for_each(Slot::reset_optimizer);
     }
+}
+
+/// Weight and bias of a layer.
+fn layer(name: &str, from: usize, to: usize) -> [TensorShape; 2] {
+    [
+        TensorShape::weight(format!("{name}.weight"), from, to),
+        TensorShape::bias(format!("{name}.bias"), to),
+    ]
 }
 
 /// z of every node of the impaired graph.

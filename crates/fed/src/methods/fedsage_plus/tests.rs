@@ -7,18 +7,19 @@ use super::neighgen::NeighGen;
 use super::training::{GeneratorTraining, answer, local_gradients, random_neighbours};
 use super::{Config, Count};
 use crate::boost::BoostConfig;
-use crate::client::{Client, ClientSettings};
+use crate::client::Client;
 use crate::client_rule::{ClientContext, Plain};
 use crate::config::{Model, Optimizer, Protocol};
 use crate::local_data::LocalData;
 use crate::methods::{self, MethodConfigs};
+use crate::round_context::RunContext;
 use crate::wire::Message;
 use crate::{Federation, Setup};
 use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
 use boostfgl_graph::{Graph, Stream};
 use boostfgl_nn::backbones::{Architecture, Backbone, Gcn};
 use boostfgl_nn::{Inputs, Matrix, Params, Pool, Real};
-use boostfgl_partition::{ClientGraph, Partition, SplitRule, by_name};
+use boostfgl_partition::{ClientGraph, Louvain, Partition, SplitRule};
 use proptest::prelude::*;
 
 const WIDTH: usize = 16;
@@ -43,7 +44,7 @@ fn graph() -> Graph {
 fn clients() -> Vec<ClientGraph> {
     let graph = graph();
     let partition =
-        Partition::draw(&graph, &by_name("louvain").unwrap(), 3, &SplitRule::default(), 0).unwrap();
+        Partition::draw(&graph, &Louvain::default(), 3, &SplitRule::default(), 0).unwrap();
     partition.client_graphs(&graph)
 }
 
@@ -82,29 +83,15 @@ fn in_context<T: Real, R>(
     config: &Config,
     work: impl FnOnce(&ClientContext<'_, T>) -> R,
 ) -> R {
-    let setup = setup(config);
+    let mut setup = setup(config);
+    (setup.seed, setup.protocol.rounds, setup.protocol.epochs) = (SEED, 2, 1);
+    (setup.model.dropout, setup.model.message_noise) = (0.5, 0.0);
     let net = Gcn::new(Architecture { inputs: WIDTH, hidden: 8, classes: CLASSES, layers: 2 });
     let initial = Params::glorot(&Backbone::<T>::shapes(&net), SEED);
-    let settings = ClientSettings {
-        seed: SEED,
-        rounds: 2,
-        epochs: 1,
-        dropout: 0.5,
-        message_noise: 0.0,
-        loss: setup.protocol.loss,
-        optimizer: &setup.optimizer,
-        boost: &setup.boost,
-        boosts: &[],
-    };
-    let mut client = Client::new(
-        LocalData::new(client),
-        Box::new(Plain),
-        &net,
-        &initial,
-        &settings,
-        &[1; CLASSES],
-    );
-    client.prepare(&net, &settings, &Pool::new(), |_, context| work(context))
+    let (backbone, class_counts) = (Box::new(net), vec![1; CLASSES]);
+    let run = RunContext { setup, backbone, boosts: Vec::new(), class_counts };
+    let mut client = Client::new(&run, LocalData::new(client), Box::new(Plain), &initial);
+    client.prepare(&run, &Pool::new(), |_, context| work(context))
 }
 
 fn random(rows: usize, columns: usize, seed: u64) -> Matrix<f64> {

@@ -377,15 +377,17 @@ fn places(part: &Demand, whole: &Demand) -> Vec<(usize, usize, usize)> {
     let slots = 0..part.slots();
     let own: Vec<Vec<u32>> = slots.clone().map(|j| part.rows(j)).collect();
     let among: Vec<Vec<u32>> = slots.map(|j| whole.rows(j)).collect();
-    let find = |rows: &[u32], demand: &Demand, v: u32| {
-        rows.partition_point(|&i| demand.nodes[i as usize] < v)
-    };
     let each = part
         .nodes
         .iter()
         .zip(&part.counts)
         .flat_map(|(&v, &count)| (0..count).map(move |j| (v, j)));
-    each.map(|(v, j)| (find(&own[j], part, v), j, find(&among[j], whole, v))).collect()
+    each.map(|(v, j)| (row_of(&own[j], part, v), j, row_of(&among[j], whole, v))).collect()
+}
+
+/// The position of node `v` in the rows of a slot.
+fn row_of(rows: &[u32], demand: &Demand, v: u32) -> usize {
+    rows.partition_point(|&i| demand.nodes[i as usize] < v)
 }
 
 fn dropout<T: Real>(config: &Config, context: &ClientContext<'_, T>, pass: usize) -> Dropout {

@@ -165,7 +165,7 @@ mod tests {
     use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
     use boostfgl_graph::{Graph, Stream};
     use boostfgl_nn::Reduction;
-    use boostfgl_partition::{Partition, SplitRule, by_name};
+    use boostfgl_partition::{Partition, Random, SplitRule};
     use proptest::prelude::*;
 
     const WIDTH: usize = 3;
@@ -185,8 +185,7 @@ mod tests {
 
     fn data(graph: &Graph) -> LocalData<f64> {
         let partition =
-            Partition::draw(graph, &by_name("random").unwrap(), 1, &SplitRule::default(), 0)
-                .unwrap();
+            Partition::draw(graph, &Random::default(), 1, &SplitRule::default(), 0).unwrap();
         LocalData::new(&partition.client_graphs(graph)[0])
     }
 

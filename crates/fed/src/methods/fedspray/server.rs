@@ -147,6 +147,7 @@ fn means<'a, T>(update: &Update<'a, T>) -> &'a Matrix<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::boost::ServerBoosts;
     use crate::boost::model::{Config as TrustConfig, ModelBoost, Summary};
     use boostfgl_nn::Pool;
     use boostfgl_nn::backbones::{Architecture, Gcn};
@@ -169,7 +170,7 @@ mod tests {
         server: &mut Sharing<f64>,
         messages: &[Message<f64>],
         norms: &[f64],
-        boost: Option<&ModelBoost>,
+        boost: ServerBoosts<'_, f64>,
     ) {
         let update = |(client, message): (usize, _)| Update {
             client,
@@ -206,13 +207,13 @@ mod tests {
             message(1.0, [3.0, 0.0, 0.1, 0.7, 0.0, 0.0], [2.0, 2.0, 0.0]),
             message(5.0, [6.0, 3.0, 0.0, 0.0, 0.3, 0.4], [3.0, 0.0, 9.0]),
         ];
-        aggregate(&mut server, &messages[..1], &[0.0, 0.0], None);
+        aggregate(&mut server, &messages[..1], &[0.0, 0.0], ServerBoosts::none());
         assert_eq!(
             server.shared.tensors[1].row(2),
             [9.0, 9.0],
             "a class that no participant has does not change"
         );
-        aggregate(&mut server, &messages, &[0.0, 0.0], None);
+        aggregate(&mut server, &messages, &[0.0, 0.0], ServerBoosts::none());
         assert_eq!(server.shared.tensors[0].to_vec(), [4.0]);
         let proxies = &server.shared.tensors[1];
         assert!((proxies.row(0)[0] - 4.0).abs() < 1e-15 && (proxies.row(0)[1] - 1.0).abs() < 1e-15);
@@ -232,9 +233,9 @@ mod tests {
             }
             messages
         };
-        aggregate(&mut once, &messages(true), &[0.0, 0.0], None);
-        aggregate(&mut once, &messages(false), &[0.0, 0.0], None);
-        aggregate(&mut again, &messages(true), &[0.0, 0.0], None);
+        aggregate(&mut once, &messages(true), &[0.0, 0.0], ServerBoosts::none());
+        aggregate(&mut once, &messages(false), &[0.0, 0.0], ServerBoosts::none());
+        aggregate(&mut again, &messages(true), &[0.0, 0.0], ServerBoosts::none());
         assert_eq!(once.shared.tensors, again.shared.tensors);
     }
 
@@ -246,7 +247,7 @@ mod tests {
         let mut server = server(2);
         let counts = [4.0, 0.0, 0.0];
         let messages = [message(0.0, [0.0; 6], counts), message(3.0, [3.0; 6], counts)];
-        aggregate(&mut server, &messages, &[0.0, 1.0], Some(&boost));
+        aggregate(&mut server, &messages, &[0.0, 1.0], ServerBoosts::only(&boost));
         assert!((server.shared.tensors[0].row(0)[0] - 1.0).abs() < 1e-12);
         assert!((server.shared.tensors[1].row(0)[0] - 1.0).abs() < 1e-12);
     }

@@ -36,8 +36,13 @@ pub(super) struct Distillation<'a, T: Real> {
 pub(super) fn shares(reliability: &[&[f64]]) -> Vec<Vec<f64>> {
     let classes = reliability.first().map_or(0, |first| first.len());
     let sums: Vec<f64> = (0..classes).map(|c| reliability.iter().map(|own| own[c]).sum()).collect();
-    let share = |(x, sum): (&f64, &f64)| if *sum > 0.0 { x / sum } else { 0.0 };
-    reliability.iter().map(|own| own.iter().zip(&sums).map(share).collect()).collect()
+    let shares = |own: &&[f64]| own.iter().zip(&sums).map(|(x, sum)| share(*x, *sum)).collect();
+    reliability.iter().map(shares).collect()
+}
+
+/// x of a sum; 0 of an empty one.
+fn share(x: f64, sum: f64) -> f64 {
+    if sum > 0.0 { x / sum } else { 0.0 }
 }
 
 /// wₖᵢ = r_{k,c(i)} / n_{c(i)} of one teacher.
@@ -281,7 +286,7 @@ mod tests {
             let mut model = Params::glorot(&net.shapes(), seed);
             let biases = model.tensors_mut().iter_mut().filter(|t| t.rows() == 1);
             biases.for_each(|t| {
-                t.row_mut(0).iter_mut().enumerate().for_each(|(i, b)| *b = 0.2 + 0.1 * i as f64)
+                t.row_mut(0).iter_mut().enumerate().for_each(|(i, b)| *b = 0.2 + 0.1 * i as f64);
             });
             model
         };

@@ -44,7 +44,7 @@ fn apart(a: &Setup, b: &Setup, graph: &Graph, partition: &Partition) -> f64 {
 #[test]
 fn fedprox_without_strength_or_with_one_step_is_fedavg() {
     equal("fedavg", "fedprox", |setup| {
-        (setup.methods.fedprox.mu, setup.protocol.epochs) = (0.0, 3)
+        (setup.methods.fedprox.mu, setup.protocol.epochs) = (0.0, 3);
     });
     equal("fedavg", "fedprox", |setup| setup.methods.fedprox.mu = 5.0);
     let graph = graph(WORDS);

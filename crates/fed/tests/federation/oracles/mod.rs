@@ -76,7 +76,7 @@ fn compare(expected: &Value, computed: &Value, place: &str, compared: &mut usize
     match computed {
         Value::Object(parts) => {
             parts.iter().for_each(|(key, part)| {
-                compare(&expected[key], part, &format!("{place}.{key}"), compared)
+                compare(&expected[key], part, &format!("{place}.{key}"), compared);
             });
         }
         Value::Array(parts) if numbers(computed).is_none() => {

@@ -145,7 +145,7 @@ pub(crate) fn arc_gradients<T: Real>(
 pub(crate) fn sum_arcs<T: Real>(arcs: Arcs<'_, T>, heads: Heads, out: &mut Matrix<T>) {
     let work = arcs.pattern.non_zeros() * heads.count;
     parallel::over_rows(out.data_mut(), LANES, work, |range, out| {
-        sum_rows(arcs, range, heads.count, out)
+        sum_rows(arcs, range, heads.count, out);
     });
 }
 
