@@ -160,7 +160,7 @@ fn changes(recorded: &BTreeMap<String, String>, found: &BTreeMap<String, String>
         match recorded.get(name) {
             Some(old) if old == digest => {}
             Some(old) => {
-                lines.push(format!("{name}: recorded {}, found {}", short(old), short(digest)))
+                lines.push(format!("{name}: recorded {}, found {}", short(old), short(digest)));
             }
             None => lines.push(format!("{name}: not recorded, found {}", short(digest))),
         }

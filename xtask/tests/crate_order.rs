@@ -146,7 +146,7 @@ fn violations(metadata: &Value) -> Vec<String> {
                         "crates/{user} may not depend on crates/{used}, which comes after it in \
                      {ORDER:?}: move the shared \
                      code into the earlier crate"
-                    ))
+                    ));
                 }
                 // An unknown one is named above, once.
                 Some(_) => {}

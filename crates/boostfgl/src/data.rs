@@ -17,7 +17,7 @@ pub enum Data {
 }
 
 impl Data {
-    /// Understands a name: `generate:PRESET`, a catalogue name or alias, a preset's name, or an
+    /// Resolves a name: `generate:PRESET`, a catalogue name or alias, a preset's name, or an
     /// existing path.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl Data {
         }
     }
 
-    /// What one should know before trusting results on it; may be empty.
+    /// Known flaws of the dataset; may be empty.
     pub fn flaws(&self) -> &'static str {
         match self {
             Self::Catalogued(dataset) => dataset.flaws,
@@ -84,12 +84,12 @@ impl Data {
         &self,
         lookup: &Lookup,
         fetch: Option<&dyn Fetch>,
-        progress: Told<'_>,
+        progress: LoadProgress<'_>,
     ) -> Result<Graph> {
         match self {
             Self::Generated(preset) => {
                 let mut phase = |phase: &str, share: f64| {
-                    progress(&format!("generating {}: {phase}", preset.name), share)
+                    progress(&format!("generating {}: {phase}", preset.name), share);
                 };
                 Ok(generator::generate(preset.name, &preset.spec, preset.seed, &mut phase)?)
             }
@@ -118,8 +118,8 @@ impl Data {
     }
 }
 
-/// Told what is being done and which share of it is.
-pub type Told<'a> = &'a mut dyn FnMut(&str, f64);
+/// Called with what is being done and the share of it that is done.
+pub type LoadProgress<'a> = &'a mut dyn FnMut(&str, f64);
 
 /// Checks and reads the files of a catalogued dataset.
 ///

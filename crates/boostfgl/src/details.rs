@@ -1,6 +1,6 @@
-//! What is known of the run of one seed besides its metrics, and what is wrong with it.
+//! Details of one seed in the summary, in addition to its metrics, and warnings about it.
 
-use crate::evaluator::Evaluator;
+use crate::run::evaluator::Evaluator;
 use crate::{Experiment, Result};
 use boostfgl_fairness::warnings::{self, ClientGuess};
 use boostfgl_fairness::{Confusion, Percent, Warning, WarningKind};
@@ -11,16 +11,16 @@ use boostfgl_report::{
     Budget, MinorityUsed, RoundScores, SeedDetails, SplitOrigin, SplitUsed, StoredSplit,
 };
 
-/// The details of a seed that is trained.
+/// The details of a trained seed.
 pub(crate) fn details(
     experiment: &Experiment,
-    judge: &Evaluator<'_>,
+    evaluator: &Evaluator<'_>,
     partition: &Partition,
     outcome: &Outcome<f32>,
     seed: u64,
 ) -> Result<SeedDetails> {
     let scores = |snapshot: &Option<Snapshot>| {
-        snapshot.as_ref().map(|it| round_scores(judge, it)).transpose()
+        snapshot.as_ref().map(|it| round_scores(evaluator, it)).transpose()
     };
     let protocol = &experiment.config().fed;
     Ok(SeedDetails {
@@ -32,13 +32,13 @@ pub(crate) fn details(
             added_rounds: outcome.trace.losses.len().saturating_sub(protocol.rounds),
         }),
         split: Some(split(experiment, partition, seed)?),
-        minority: Some(minority(experiment.graph(), judge)),
-        warnings: find_warnings(experiment, judge, partition, outcome, seed)?,
+        minority: Some(minority(experiment.graph(), evaluator)),
+        warnings: find_warnings(experiment, evaluator, partition, outcome, seed)?,
     })
 }
 
-fn round_scores(judge: &Evaluator<'_>, snapshot: &Snapshot) -> Result<RoundScores> {
-    let scores = judge.evaluate(&snapshot.predictions)?.scores.percent();
+fn round_scores(evaluator: &Evaluator<'_>, snapshot: &Snapshot) -> Result<RoundScores> {
+    let scores = evaluator.evaluate(&snapshot.predictions)?.scores.percent();
     let val_accuracy = snapshot.val_accuracy.map(|accuracy| 100.0 * accuracy);
     Ok(RoundScores { round: snapshot.round, val_accuracy, scores: Percent(scores.0) })
 }
@@ -57,35 +57,38 @@ fn split(experiment: &Experiment, partition: &Partition, seed: u64) -> Result<Sp
     Ok(SplitUsed { source, stored, train, val, test })
 }
 
-fn minority(graph: &Graph, judge: &Evaluator<'_>) -> MinorityUsed {
+fn minority(graph: &Graph, evaluator: &Evaluator<'_>) -> MinorityUsed {
     let classes: Vec<usize> =
-        (0..graph.classes()).filter(|&class| judge.minority[class] == Some(true)).collect();
-    let test =
-        judge.test.iter().filter(|&&v| judge.groups.minority[v as usize] == Some(true)).count();
+        (0..graph.classes()).filter(|&class| evaluator.minority[class] == Some(true)).collect();
+    let test = evaluator
+        .test
+        .iter()
+        .filter(|&&v| evaluator.groups.minority[v as usize] == Some(true))
+        .count();
     MinorityUsed {
-        train: classes.iter().map(|&class| judge.training_counts[class]).sum(),
+        train: classes.iter().map(|&class| evaluator.training_counts[class]).sum(),
         classes: classes.into_iter().map(|class| graph.labels().names()[class].clone()).collect(),
         test,
     }
 }
 
-/// Everything that must not look like a success.
+/// Reasons why good scores may be misleading.
 fn find_warnings(
     experiment: &Experiment,
-    judge: &Evaluator<'_>,
+    evaluator: &Evaluator<'_>,
     partition: &Partition,
     outcome: &Outcome<f32>,
     seed: u64,
 ) -> Result<Vec<Warning>> {
     let graph = experiment.graph();
     let (labels, names) = (graph.labels(), graph.labels().names());
-    let judged = judge
+    let test_pairs = evaluator
         .test
         .iter()
         .filter_map(|&v| Some((labels.get(v as usize)?, outcome.predictions[v as usize])));
-    let confusion = Confusion::from_pairs(graph.classes(), judged)?;
+    let confusion = Confusion::from_pairs(graph.classes(), test_pairs)?;
     let mut found = warnings::unpredicted(&confusion, names, seed);
-    // Rounds that a method adds train modules of their own, under another loss.
+    // Rounds that a method adds train other modules with another loss, so they are left out.
     let rounds = experiment.config().fed.rounds.min(outcome.trace.losses.len());
     found.extend(warnings::training_loss(&outcome.trace.losses[..rounds], seed));
     let clients = client_guesses(graph, partition, &outcome.predictions);
@@ -104,12 +107,12 @@ fn find_warnings(
             }
         }
     }
-    found.extend(missing_group(&judge.minority, seed));
+    found.extend(missing_group(&evaluator.minority, seed));
     found.extend(warnings::feature_scales(graph.features(), seed));
     Ok(found)
 }
 
-/// A minority or a majority that no training label is in.
+/// A warning if no training label belongs to the minority, or none to the majority.
 fn missing_group(minority: &[Option<bool>], seed: u64) -> Option<Warning> {
     let counted = minority.iter().flatten().count();
     let text = match (minority.contains(&Some(true)), minority.contains(&Some(false))) {
@@ -128,8 +131,8 @@ fn missing_group(minority: &[Option<bool>], seed: u64) -> Option<Warning> {
     Some(Warning::new(WarningKind::NoMinority, "", text, seed))
 }
 
-/// What each client would get right by always answering its most common training class (of equals
-/// the first); `None` for a client without a training node.
+/// How many test nodes each client would predict correctly by always predicting its most common
+/// training class (the first of equals); `None` for a client without a training node.
 fn client_guesses<'a>(
     graph: &'a Graph,
     partition: &Partition,
@@ -142,11 +145,7 @@ fn client_guesses<'a>(
             training[partition.client_of(v)][class as usize] += 1;
         }
     }
-    let most_common = |counts: &Vec<usize>| {
-        let most = counts.iter().max().copied().filter(|&most| most > 0)?;
-        counts.iter().position(|&count| count == most)
-    };
-    let answers: Vec<Option<usize>> = training.iter().map(most_common).collect();
+    let answers: Vec<Option<usize>> = training.iter().map(|counts| most_common(counts)).collect();
     let mut guesses: Vec<Option<ClientGuess<'a>>> = answers
         .iter()
         .enumerate()
@@ -163,4 +162,10 @@ fn client_guesses<'a>(
         guess.guessed += usize::from(answers[client] == Some(class as usize));
     }
     guesses
+}
+
+/// The class with the largest count, the first of equals; `None` if all are 0.
+fn most_common(counts: &[usize]) -> Option<usize> {
+    let most = counts.iter().max().copied().filter(|&most| most > 0)?;
+    counts.iter().position(|&count| count == most)
 }

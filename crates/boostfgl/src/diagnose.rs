@@ -1,15 +1,15 @@
-//! Where unfairness arises: asked of a run that is done for it, or of one that was recorded.
+//! Diagnosing where unfairness arises, in a new run or in a recorded one.
 //!
-//! An [`Inquiry`] says what one wants to know: diagnostics, frames (a metric by groups of nodes),
-//! frames of every round. [`train`] runs an experiment to answer it; a [`RecordedRun`] answers from
-//! its folder, or trains again to the same digits where the folder does not know.
+//! An [`Inquiry`] lists what to compute: diagnostics, frames (a metric by groups of nodes), frames of
+//! every round. [`train`] runs an experiment for it. A [`RecordedRun`] reads the answer from its
+//! folder, or trains again to the same digits if the folder does not have it.
 
-mod course;
 mod recorded;
+mod round_frames;
 
 pub use recorded::RecordedRun;
 
-use crate::checkpoint::Keeping;
+use crate::checkpoint::CheckpointOptions;
 use crate::experiment::{Experiment, Progress, Run, SeedRun};
 use crate::{Data, Error, Result};
 use boostfgl_fairness::diagnostics::Which;
@@ -19,21 +19,21 @@ use boostfgl_graph::groups::Groups;
 use boostfgl_graph::{Graph, Role, readers};
 use boostfgl_partition::Partition;
 use boostfgl_report::{Diagnoses, GroupCurves, RunFolder, SeedDiagnosis, Summary};
-use course::Watch;
+use round_frames::RoundFrameProgress;
 use std::path::Path;
 
-/// What one wants to know of a run.
+/// What to compute about a run.
 #[derive(Clone, Debug)]
 pub struct Inquiry {
     /// The diagnostics.
     pub diagnostics: Vec<Which>,
-    /// How nodes are divided into groups.
+    /// The groupings of nodes.
     pub groupings: Vec<Grouping>,
-    /// What is measured on every grouping.
+    /// The metrics, each on every grouping.
     pub metrics: Vec<FrameMetric>,
-    /// Groups of fewer counted cases are shown, but not ranked.
+    /// Groups with fewer counted cases are shown, but not ranked.
     pub min_group: usize,
-    /// Whether groups are measured after every evaluated round, too.
+    /// Whether groups are also measured after every evaluated round.
     pub per_round: bool,
 }
 
@@ -44,32 +44,32 @@ impl Default for Inquiry {
     }
 }
 
-/// What is known of a run.
+/// The answer to an [`Inquiry`].
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The run.
     pub summary: Summary,
-    /// What diagnostics found, if any watched; those that others build on are there, too.
+    /// Results of the diagnostics, if there were any, with those that they depend on.
     pub diagnoses: Option<Diagnoses>,
     /// Every metric on every grouping, grouping by grouping.
     pub frames: Vec<SeedFrames>,
-    /// The same round by round, if that was asked for; without a bootstrap.
+    /// The same for every evaluated round, if that was asked for; without a bootstrap.
     pub courses: Vec<GroupCurves>,
 }
 
 impl Inquiry {
-    /// Looks before training for what could only be found out after it: a group column or a class
-    /// that the data do not have, and groupings with too many groups.
+    /// Checks before training what would otherwise fail after it: group columns and classes that the
+    /// data do not have, and groupings with too many groups.
     ///
     /// # Errors
-    /// Names what there is not.
+    /// Names what is missing.
     pub fn check(&self, graph: &Graph, clients: usize) -> Result<()> {
         let n = graph.len();
         let facts = Facts {
             truth: graph.labels(),
             prediction: &vec![0; n],
             nodes: &[],
-            // As if all were the last client's: then there are as many as there will be.
+            // All nodes belong to the last client, so that the number of clients is right.
             client: &vec![clients.saturating_sub(1) as u32; n],
             minority: &vec![None; n],
             heterophilous: &vec![false; n],
@@ -94,39 +94,39 @@ impl Inquiry {
         FrameOptions { min_group: self.min_group, ..FrameOptions::default() }
     }
 
-    /// The same where there is no time for a bootstrap.
+    /// The same without a bootstrap, which would take too long in every round.
     fn without_draws(&self) -> FrameOptions {
         FrameOptions { draws: 0, ..self.options() }
     }
 }
 
-/// Runs an experiment to answer an inquiry, telling `progress`, and writes the run folder if one is
-/// given, kept as the other one of the pair says. Digits are those of [`Experiment::run`].
+/// Runs an experiment to answer an inquiry, reports to `progress`, and writes the run folder with
+/// checkpoints if one is given. Results are those of [`Experiment::run`].
 ///
 /// # Errors
-/// As [`Inquiry::check`] before training, as [`Experiment::run_kept`] with a folder and
+/// As [`Inquiry::check`] before training, as [`Experiment::run_with_checkpoints`] with a folder and
 /// [`Experiment::run`] without.
 pub fn train(
     experiment: &Experiment,
     inquiry: &Inquiry,
     progress: &mut dyn Progress,
-    kept: Option<(&RunFolder, Keeping<'_>)>,
+    output: Option<(&RunFolder, CheckpointOptions<'_>)>,
 ) -> Result<Answer> {
     let graph = experiment.graph();
     inquiry.check(graph, experiment.config().partition.clients)?;
     let experiment = experiment.clone().with_diagnostics(inquiry.diagnostics.clone());
     let degree = degrees(graph);
-    let mut watch = Watch::new(progress, graph, &degree, inquiry);
-    let run = match kept {
-        Some((folder, keeping)) => experiment.run_kept(&mut watch, folder, keeping),
+    let mut watch = RoundFrameProgress::new(progress, graph, &degree, inquiry);
+    let run = match output {
+        Some((folder, options)) => experiment.run_with_checkpoints(&mut watch, folder, options),
         None => experiment.run_watched(&mut watch, None),
     }?;
-    let courses = watch.courses()?;
+    let curves = watch.curves()?;
     let frames = frames(&run, graph, &degree, inquiry)?;
-    Ok(Answer { diagnoses: diagnoses(&run.seeds), summary: run.summary, frames, courses })
+    Ok(Answer { diagnoses: diagnoses(&run.seeds), summary: run.summary, frames, courses: curves })
 }
 
-/// What diagnostics found, if any watched.
+/// The results of the diagnostics of all seeds; `None` without diagnostics.
 pub fn diagnoses(seeds: &[SeedRun]) -> Option<Diagnoses> {
     let found =
         |run: &SeedRun| Some(SeedDiagnosis { seed: run.seed, found: run.diagnosis.clone()? });
@@ -134,7 +134,7 @@ pub fn diagnoses(seeds: &[SeedRun]) -> Option<Diagnoses> {
     (!found.is_empty()).then(|| Diagnoses::new(found))
 }
 
-/// Understands the name of a dataset where the folder of a run would have done, too.
+/// The dataset of that name, where the folder of a run is accepted as well.
 ///
 /// # Errors
 /// If it is neither; the nearest dataset is suggested.
@@ -146,7 +146,7 @@ pub fn dataset(name: &str) -> Result<Data> {
     found.map_err(|error| {
         let wanted = "the folder of a run (with config.toml and summary.json) or a dataset";
         let advice = "`boostfgl data list` lists the datasets; runs are in runs/ unless --out \
-            said otherwise.";
+            named another folder.";
         Error::usage(name, format!("expected {wanted}, found neither: {error}"), advice)
     })
 }
@@ -158,7 +158,7 @@ fn frames(
     inquiry: &Inquiry,
 ) -> Result<Vec<SeedFrames>> {
     let measured = |seed: &SeedRun| {
-        let judged = Judged {
+        let nodes = EvaluatedNodes {
             partition: &seed.partition,
             groups: &seed.groups,
             nodes: &test_nodes(&seed.partition),
@@ -166,7 +166,7 @@ fn frames(
         Ok((
             seed.seed,
             inquiry.measure(
-                &judged.facts(graph, degree, &seed.outcome.predictions),
+                &nodes.facts(graph, degree, &seed.outcome.predictions),
                 inquiry.options(),
             )?,
         ))
@@ -174,14 +174,14 @@ fn frames(
     join(run.seeds.iter().map(measured).collect::<Result<_>>()?)
 }
 
-/// Who is judged, and what is known of everybody.
-struct Judged<'a> {
+/// The evaluated nodes, and the partition and groups of all.
+struct EvaluatedNodes<'a> {
     partition: &'a Partition,
     groups: &'a Groups,
     nodes: &'a [u32],
 }
 
-impl<'a> Judged<'a> {
+impl<'a> EvaluatedNodes<'a> {
     fn facts(&self, graph: &'a Graph, degree: &'a [usize], prediction: &'a [u32]) -> Facts<'a> {
         Facts {
             truth: graph.labels(),
@@ -205,7 +205,7 @@ fn degrees(graph: &Graph) -> Vec<usize> {
     (0..graph.len()).map(|v| graph.adjacency().degree(v)).collect()
 }
 
-/// The frames of each seed, which come in the same order, as frames over seeds.
+/// Transposes the frames of each seed, which have the same order, into frames over seeds.
 fn join(seeds: Vec<(u64, Vec<MetricFrame>)>) -> Result<Vec<SeedFrames>> {
     let mut over_seeds: Vec<Vec<SeedFrame>> = Vec::new();
     for (seed, frames) in seeds {

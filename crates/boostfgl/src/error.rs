@@ -1,4 +1,4 @@
-//! Everything that can go wrong, from a misspelt key to a full disk.
+//! The errors of this crate, from a misspelt key to a full disk.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ pub enum Error {
     Partition(#[from] boostfgl_partition::Error),
     /// A setting is wrong, or training failed.
     #[error(transparent)]
-    Fed(#[from] boostfgl_fed::Error),
+    Fed(boostfgl_fed::Error),
     /// Parameters could not be stored.
     #[error(transparent)]
     Network(#[from] boostfgl_nn::Error),
@@ -37,7 +37,7 @@ pub enum Error {
         reason: String,
     },
 
-    /// A command asks for what cannot be done.
+    /// A command asks for something impossible.
     #[error("{place}: {reason}")]
     Usage {
         /// The flag, the file or the dataset.
@@ -48,7 +48,7 @@ pub enum Error {
         advice: Cow<'static, str>,
     },
 
-    /// Some runs of a grid failed; the others are kept.
+    /// Some cells of a grid failed; the others are stored.
     #[error("{failed} of {cells} cells failed; the first: {first}")]
     Incomplete {
         /// How many failed.
@@ -59,7 +59,7 @@ pub enum Error {
         first: String,
     },
 
-    /// A run that was trained again came out differently.
+    /// A replay of a run has another digest.
     #[error("{}: expected digest {expected} as in summary.json, found {found} when trained again", path.display())]
     Differs {
         /// The run folder.
@@ -70,7 +70,7 @@ pub enum Error {
         found: String,
     },
 
-    /// The run was asked to stop, and has saved where it stands.
+    /// The run was asked to stop, and has saved its state.
     #[error("stopped {} seed {seed}; everything is saved in {}", how_far(*round), folder.display())]
     Stopped {
         /// The run folder.
@@ -106,6 +106,20 @@ pub enum Error {
         /// Memory and swap space of the machine.
         machine_mib: u64,
     },
+}
+
+impl From<boostfgl_fed::Error> for Error {
+    /// The training loop passes on what an observer returned. If that was an error of this crate,
+    /// such as a failed write, it is the error to report.
+    fn from(error: boostfgl_fed::Error) -> Self {
+        match error {
+            boostfgl_fed::Error::Observer(source) => match source.downcast::<Self>() {
+                Ok(own) => *own,
+                Err(other) => Self::Fed(boostfgl_fed::Error::Observer(other)),
+            },
+            other => Self::Fed(other),
+        }
+    }
 }
 
 impl From<boostfgl_disk::Error> for Error {
@@ -145,7 +159,7 @@ impl Error {
                 "Other data, another version of the program or another CPU may be the cause: \
                  repeat the run here."
             }
-            Self::Stopped { .. } => "`boostfgl resume RUN` goes on from there, to the same digits.",
+            Self::Stopped { .. } => "`boostfgl resume RUN` continues it, to the same digits.",
             Self::Memory { .. } => {
                 "Raise --memory, or lower model.hidden or the number of clients."
             }
@@ -163,12 +177,11 @@ impl Error {
             | Self::Partition(boostfgl_partition::Error::Graph(
                 several @ boostfgl_graph::Error::Several { .. },
             )) => several.to_string().lines().map(str::to_owned).collect(),
-            one => vec![one.to_string().replace(['\n', '\r'], " ")],
+            other => vec![other.to_string().replace(['\n', '\r'], " ")],
         }
     }
 
-    /// Whether the command or its input is to blame (exit code 2) rather than the run (exit code
-    /// 1).
+    /// Whether the command or its input is wrong (exit code 2), or the run failed (exit code 1).
     pub fn is_input(&self) -> bool {
         if let Self::Fairness(error) = self {
             return error.is_request();
@@ -179,7 +192,7 @@ impl Error {
                 boostfgl_fed::Error::Diverged { .. }
                     | boostfgl_fed::Error::ServerDiverged { .. }
                     | boostfgl_fed::Error::Quorum { .. }
-                    | boostfgl_fed::Error::Interrupted { .. }
+                    | boostfgl_fed::Error::Observer(_)
                     | boostfgl_fed::Error::TooFew { round: Some(_), .. }
             ) | Self::Incomplete { .. }
                 | Self::Stopped { .. }

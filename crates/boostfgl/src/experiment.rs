@@ -1,13 +1,13 @@
 //! One method on one dataset over several seeds.
 
 use crate::builder::ExperimentBuilder;
-use crate::config::Config;
+use crate::config::{Checked, Config};
 use crate::{Data, Error, Result, fingerprint, memory};
 use boostfgl_fairness::Evaluation;
 use boostfgl_fairness::diagnostics::{Diagnosis, Settings, Which};
 use boostfgl_fed::boost::Boost;
 use boostfgl_fed::methods::Layout;
-use boostfgl_fed::{Federation, LocalData, Outcome, RoundRecord, Setup};
+use boostfgl_fed::{Federation, LocalData, Outcome, RoundRecord};
 use boostfgl_graph::groups::{Groups, node_homophily};
 use boostfgl_graph::{Graph, Role, Split};
 use boostfgl_nn::Dense;
@@ -20,23 +20,22 @@ use std::sync::Arc;
 /// An experiment that is ready to run: a checked configuration and its graph.
 #[derive(Clone)]
 pub struct Experiment {
-    config: Config,
+    config: Checked<Config>,
     graph: Arc<Graph>,
     homophily: Arc<Vec<Option<f64>>>,
     fingerprint: Arc<Fingerprint>,
     diagnostics: Vec<Which>,
 }
 
-/// Somebody who is told how a run goes on.
+/// Receives the progress of a run.
 pub trait Progress {
     /// A seed begins.
     fn seed(&mut self, _index: usize, _of: usize, _seed: u64) {}
-    /// The graph is divided for the seed: who holds what, who is trained on, and who is at a
-    /// disadvantage.
+    /// The graph is divided for the seed: the client and role of each node, and its groups.
     fn divided(&mut self, _seed: u64, _partition: &Arc<Partition>, _groups: &Groups) {}
     /// Before the first round of a method that prepares: `done` of `of` steps are over.
     fn preparing(&mut self, _done: usize, _of: usize) {}
-    /// Something that the user should know though the run goes on.
+    /// Something that the user should know although the run continues.
     fn note(&mut self, _text: &str) {}
     /// A round has ended.
     fn round(&mut self, _record: &RoundRecord<'_>, _evaluation: Option<&Evaluation>) {}
@@ -44,39 +43,39 @@ pub trait Progress {
 
 impl Progress for () {}
 
-/// What a run leaves behind.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Run {
     /// What stands in `summary.json`.
     pub summary: Summary,
     /// The seeds, in order.
     pub seeds: Vec<SeedRun>,
-    /// What the user should know though nothing is lost, such as that no report could be written.
+    /// What the user should know although nothing is lost, such as a report that was not written.
     pub note: Option<String>,
 }
 
-/// What one seed leaves behind.
+/// The result of one seed.
 #[derive(Debug)]
 pub struct SeedRun {
     /// The seed.
     pub seed: u64,
-    /// Who held what, and who was trained on.
+    /// The client and the role of each node.
     pub partition: Arc<Partition>,
     /// Minority and heterophilous nodes.
     pub groups: Groups,
     /// Models and predictions of the reported round.
     pub outcome: Outcome<f32>,
-    /// For whom it works.
+    /// How well it works for each group and client.
     pub evaluation: Evaluation,
     /// BLAKE3 of parameters and predictions.
     pub digest: String,
     /// What diagnostics found, if any watched.
     pub diagnosis: Option<Diagnosis>,
-    /// The updates that were not used, and why.
+    /// The updates that were refused, and why.
     pub refused: Vec<Refused>,
 }
 
-/// An update that was not used.
+/// An update that was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
     /// In which round, from 1.
@@ -87,8 +86,8 @@ pub struct Refused {
 }
 
 impl Run {
-    /// The updates that were not used, in a sentence: how many of which clients, and the first of
-    /// them; `None` without any.
+    /// The refused updates in a sentence: how many of which clients, and the first of them; `None`
+    /// without any.
     pub fn refusals(&self) -> Option<String> {
         let refused = || {
             self.seeds
@@ -119,15 +118,14 @@ impl Experiment {
     /// An experiment on a graph at hand. Features are scaled as the configuration says.
     ///
     /// # Errors
-    /// If the configuration is out of range or asks for more clients than there are nodes.
-    pub fn new(config: Config, graph: Graph) -> Result<Self> {
-        config.check()?;
-        if config.partition.partitioner != "file" && config.partition.clients > graph.len() {
+    /// If the configuration asks for more clients than there are nodes.
+    pub fn new(config: Checked<Config>, graph: Graph) -> Result<Self> {
+        if config.partition.file().is_none() && config.partition.clients > graph.len() {
             let (clients, nodes) = (config.partition.clients, graph.len());
             return Err(boostfgl_partition::Error::TooManyClients { clients, nodes }.into());
         }
         let fingerprint = Arc::new(fingerprint::of(&graph));
-        let graph = graph.scaled(config.data.features.into());
+        let graph = graph.scaled(config.data.features);
         let homophily = Arc::new(node_homophily(&graph));
         Ok(Self { config, graph: Arc::new(graph), homophily, fingerprint, diagnostics: Vec::new() })
     }
@@ -147,9 +145,8 @@ impl Experiment {
     /// The same data under another configuration.
     ///
     /// # Errors
-    /// If the configuration is out of range or scales features in another way.
-    pub fn with_config(&self, config: Config) -> Result<Self> {
-        config.check()?;
+    /// If the configuration scales features in another way.
+    pub fn with_config(&self, config: Checked<Config>) -> Result<Self> {
         if config.data != self.config.data {
             let reason =
                 "expected the scaling of features that the data were read with, found another";
@@ -162,7 +159,7 @@ impl Experiment {
         Ok(self.sharing(config))
     }
 
-    fn sharing(&self, config: Config) -> Self {
+    fn sharing(&self, config: Checked<Config>) -> Self {
         Self {
             config,
             graph: Arc::clone(&self.graph),
@@ -177,13 +174,17 @@ impl Experiment {
     /// # Errors
     /// If the changed configuration is out of range.
     pub fn with_method(&self, method: &str, boosts: Option<Vec<Boost>>) -> Result<Self> {
-        let config = Config { method: method.to_owned(), boosts, ..self.config.clone() };
-        config.check()?;
-        Ok(self.sharing(config))
+        let unchanged = method == self.config.method && boosts == self.config.boosts;
+        if unchanged {
+            return Ok(self.clone());
+        }
+        let config = self.config.clone().into_inner();
+        let config = Config { method: method.to_owned(), boosts, ..config };
+        Ok(self.sharing(config.checked()?))
     }
 
     /// The resolved configuration.
-    pub fn config(&self) -> &Config {
+    pub fn config(&self) -> &Checked<Config> {
         &self.config
     }
 
@@ -192,7 +193,7 @@ impl Experiment {
         &self.graph
     }
 
-    /// What data it is made on, as they were read.
+    /// The fingerprint of the data as they were read.
     pub fn fingerprint(&self) -> &Fingerprint {
         &self.fingerprint
     }
@@ -214,14 +215,14 @@ impl Experiment {
         Err(Error::Memory { needed_mib: needed >> 20, allowed_mib: allowed >> 20 })
     }
 
-    /// Refuses a run that cannot fit into this machine, by far: one that might work goes ahead.
-    /// Without an answer from the system every run does.
+    /// Refuses a run that needs far more memory than this machine has. One that might work is
+    /// allowed, and every run is where the system does not report its memory.
     ///
     /// # Errors
     /// [`Error::Machine`] with both numbers and the keys that decide.
     pub fn check_machine(&self) -> Result<()> {
         let Some(machine) = memory::machine() else { return Ok(()) };
-        // The least that it can be: with one thread.
+        // With one thread the estimate is lowest.
         let needed = memory::estimate(&self.graph, &self.sized(), 1);
         if needed <= memory::worth_a_try(machine) {
             return Ok(());
@@ -230,11 +231,11 @@ impl Experiment {
         Err(Error::Machine { keys, needed_mib: needed >> 20, machine_mib: machine >> 20 })
     }
 
-    /// The configuration with as many clients as there will be. A partition file that cannot be
-    /// read is complained about later.
+    /// The configuration with the actual number of clients. A partition file that cannot be read is
+    /// reported later.
     fn sized(&self) -> Config {
-        let mut config = self.config.clone();
-        if config.partition.partitioner == "file" {
+        let mut config = self.config.clone().into_inner();
+        if config.partition.file().is_some() {
             let clients =
                 config.seeds.iter().filter_map(|&seed| Some(self.partition(seed).ok()?.clients()));
             config.partition.clients = clients.max().unwrap_or(config.partition.clients);
@@ -242,15 +243,15 @@ impl Experiment {
         config
     }
 
-    /// Looks for what would stop a run, before anything is written: no labels, no split of the data
-    /// though it is asked for, a minority class that does not exist, a partition file that does not
-    /// fit, or no training node. Partitions are not drawn for this.
+    /// Checks the data before anything is written: there are labels and training nodes, the data
+    /// have a split if it is asked for, minority classes exist, and a partition file fits.
+    /// Partitions are not drawn for this.
     ///
     /// # Errors
     /// Names what is missing.
     pub fn check_inputs(&self) -> Result<()> {
         if self.graph.labels().iter().all(|label| label.is_none()) {
-            let advice = "Fill in the label of some nodes: training and judging need them.";
+            let advice = "Fill in the label of some nodes: training and evaluation need them.";
             return Err(Error::usage(
                 self.graph.name(),
                 "expected nodes with labels, found none",
@@ -262,9 +263,8 @@ impl Experiment {
             .groups
             .minority
             .classes(&vec![1; self.graph.classes()], self.graph.labels().names())?;
-        let trains = |split: &Split| split.nodes(Role::Train).next().is_some();
         let published = matches!(self.split_rule()?, SplitRule::Published);
-        if self.config.partition.partitioner == "file" {
+        if self.config.partition.file().is_some() {
             for &seed in &self.config.seeds {
                 if !trains(self.partition(seed)?.split()) {
                     return Err(boostfgl_fed::Error::NothingToTrain.into());
@@ -285,20 +285,17 @@ impl Experiment {
         Ok(())
     }
 
-    /// Where the roles of nodes come from, unless a partition file brings them.
+    /// The source of the roles of nodes, unless a partition file has them.
     pub(crate) fn split_rule(&self) -> Result<SplitRule> {
-        // A graph that the library was given is its owner's, whatever dataset the configuration
-        // names.
+        // A graph passed to the library is the user's own, even if a dataset is configured.
         let known = Data::known(&self.config.dataset)
             .is_some_and(|known| self.graph.name().starts_with(known));
         self.config.split.rule(&self.graph, !known)
     }
 
-    /// Whether the partition file brings the split.
+    /// Whether the partition file has the split.
     pub(crate) fn splits_by_file(&self) -> bool {
-        let section = &self.config.partition;
-        let file = section.file.as_ref().filter(|_| section.partitioner == "file");
-        file.is_some_and(|file| boostfgl_partition::file::has_split(file))
+        self.config.partition.file().is_some_and(boostfgl_partition::file::has_split)
     }
 
     /// Divides the graph among clients for one seed.
@@ -306,14 +303,7 @@ impl Experiment {
     /// # Errors
     /// If the graph cannot be divided so.
     pub fn partition(&self, seed: u64) -> Result<Partition> {
-        let section = &self.config.partition;
-        let rule = self.split_rule()?;
-        if section.partitioner == "file"
-            && let Some(file) = &section.file
-        {
-            return Ok(Partition::from_file(file, &self.graph, &rule, seed)?);
-        }
-        Ok(Partition::draw(&self.graph, &section.partitioner()?, section.clients, &rule, seed)?)
+        Ok(self.config.partition.draw(&self.graph, &self.split_rule()?, seed)?)
     }
 
     pub(crate) fn settings(&self) -> Settings {
@@ -322,26 +312,18 @@ impl Experiment {
     }
 
     pub(crate) fn federation(&self, seed: u64, partition: &Partition) -> Result<Federation<f32>> {
-        // Of the whole process: experiments with and without it do not run at the same time.
+        // This setting is global: experiments with and without it do not run at the same time.
         if self.config.portable { Dense::Ordered } else { Dense::Fastest }.install();
-        let method = self.config.method()?;
-        let clients: Vec<ClientGraph> = match method.layout {
+        let clients: Vec<ClientGraph> = match self.config.method()?.layout {
             Layout::Federated => partition.client_graphs(&self.graph),
             Layout::Whole => vec![partition.whole(&self.graph)],
         };
-        let setup = Setup {
-            seed,
-            method,
-            boosts: self.config.active_boosts()?,
-            protocol: self.config.fed.clone(),
-            model: self.config.model.clone(),
-            optimizer: self.config.optimizer.clone(),
-            boost: self.config.boost.clone(),
-            methods: self.config.methods.clone(),
-            screen: self.config.screen.clone(),
-            aggregation: self.config.aggregation,
-            attack: self.config.attack.clone(),
-        };
+        let setup = self.config.setup(seed)?;
         Ok(Federation::new(setup, clients.iter().map(LocalData::new).collect())?)
     }
+}
+
+/// Whether a split has a training node.
+fn trains(split: &Split) -> bool {
+    split.nodes(Role::Train).next().is_some()
 }

@@ -185,7 +185,7 @@ mod tests {
     use boostfgl_graph::{Adjacency, Labels, Scaling, SparseRows};
     use std::collections::BTreeSet;
 
-    fn with(
+    fn graph_of(
         edges: &[(u32, u32)],
         weights: Option<&[f32]>,
         features: Features,
@@ -197,7 +197,7 @@ mod tests {
     }
 
     fn graph(edges: &[(u32, u32)], feature: f32, label: i64) -> Graph {
-        with(
+        graph_of(
             edges,
             None,
             Features::dense(3, 2, vec![feature, 0.0, 0.0, 1.0, 0.0, 0.0]).unwrap(),
@@ -221,7 +221,7 @@ mod tests {
                 "structure",
                 one.clone().with_ids(["a", "b", "c"].map(str::to_owned).to_vec()).unwrap(),
             ),
-            ("structure", with(&[(0, 1)], Some(&[2.0]), one.features().clone(), 0)),
+            ("structure", graph_of(&[(0, 1)], Some(&[2.0]), one.features().clone(), 0)),
             ("features", graph(&[(0, 1)], 0.25, 0)),
             ("labels", graph(&[(0, 1)], 0.5, 1)),
             ("split", one.clone().with_split(split(Role::Val)).unwrap()),
@@ -260,9 +260,9 @@ mod tests {
         let dense = graph(&[(0, 1)], 0.5, 0);
         let sparse =
             Features::Sparse(SparseRows::new(2, &[0, 1, 2, 2], &[0, 1], &[0.5, 1.0]).unwrap());
-        assert_eq!(of(&with(&[(0, 1)], None, sparse, 0)), of(&dense), "sparse rows");
+        assert_eq!(of(&graph_of(&[(0, 1)], None, sparse, 0)), of(&dense), "sparse rows");
         assert_eq!(
-            of(&with(&[(1, 0)], Some(&[1.0]), dense.features().clone(), 0)),
+            of(&graph_of(&[(1, 0)], Some(&[1.0]), dense.features().clone(), 0)),
             of(&dense),
             "weights of 1"
         );
@@ -312,8 +312,8 @@ mod tests {
             one.whole
         );
         let found = format!("`g` has changed: fingerprint {} (other features)", other.whole);
-        let told = error.to_string();
-        assert!(told.starts_with(&expected) && told.ends_with(&found), "{told}");
+        let message = error.to_string();
+        assert!(message.starts_with(&expected) && message.ends_with(&found), "{message}");
         assert_eq!(error.advice(), "Do.");
     }
 }

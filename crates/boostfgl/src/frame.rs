@@ -1,7 +1,7 @@
-//! Frames of a finished run: any metric by any grouping of its test nodes, after the fact.
+//! Frames of a finished run: any metric by any grouping of its test nodes.
 //!
-//! A run folder holds what was predicted; the graph holds who the nodes are. No model runs again,
-//! so a question that nobody had when the run was made can still be answered.
+//! The run folder has the predictions, and the graph has the properties of the nodes. No model runs
+//! again, so that metrics and groupings can be chosen after the run.
 
 use crate::{Error, Result};
 use boostfgl_fairness::frame::{FrameOptions, SeedFrame, SeedFrames};
@@ -11,7 +11,7 @@ use boostfgl_report::{Predictions, RunFolder, SavedPrediction, SeedPredictions};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// What to do if a run and a graph do not belong together.
+/// Advice if a run and a graph do not belong together.
 const ADVICE: &str =
     "Give the data that the run was made on; its name is in the run's config.toml.";
 
@@ -19,7 +19,7 @@ const ADVICE: &str =
 ///
 /// Predictions, clients, splits, minority and heterophilous nodes are those of `predictions.csv`;
 /// labels, degrees and group columns are those of `graph`, which must be the graph of the run. Its
-/// features are not looked at.
+/// features are not used.
 ///
 /// # Errors
 /// If `predictions.csv` is missing, damaged or about another graph; if a grouping or metric asks
@@ -37,12 +37,12 @@ pub fn frames(
     if predictions.seeds.is_empty() {
         return Err(boostfgl_report::Error::malformed(path, "expected rows, found none").into());
     }
-    let known = Known::of(graph, &path)?;
+    let named = NamedGraph::new(graph, &path)?;
     // Per grouping and metric, the frames of the seeds.
     let mut found: Vec<Vec<SeedFrame>> = vec![Vec::new(); groupings.len() * metrics.len()];
     for seed in &predictions.seeds {
-        let answers = Answers::of(seed, &known)?;
-        let facts = answers.facts(&known);
+        let nodes = SeedNodes::new(seed, &named)?;
+        let facts = nodes.facts(&named);
         for (at, grouping) in groupings.iter().enumerate() {
             let frames = MetricFrame::measure(&facts, grouping, metrics, options)?;
             for (slot, frame) in found[at * metrics.len()..].iter_mut().zip(frames) {
@@ -53,18 +53,18 @@ pub fn frames(
     Ok(found.into_iter().map(SeedFrames::new).collect::<Result<_, _>>()?)
 }
 
-/// A graph, and how to find its nodes and classes by name.
-struct Known<'a> {
+/// A graph with its nodes and classes by name.
+struct NamedGraph<'a> {
     graph: &'a Graph,
     path: &'a Path,
-    // Only looked up, never walked through: their order cannot show.
+    // Never iterated: their order could change between runs of the program.
     nodes: HashMap<String, u32>,
     classes: HashMap<&'a str, u32>,
     degree: Vec<usize>,
 }
 
-impl<'a> Known<'a> {
-    fn of(graph: &'a Graph, path: &'a Path) -> Result<Self> {
+impl<'a> NamedGraph<'a> {
+    fn new(graph: &'a Graph, path: &'a Path) -> Result<Self> {
         let mut nodes = HashMap::with_capacity(graph.len());
         for v in 0..graph.len() {
             if nodes.insert(graph.id(v), v as u32).is_some() {
@@ -100,12 +100,12 @@ impl<'a> Known<'a> {
     fn place(&self, row: &SavedPrediction) -> Result<(usize, u32)> {
         let name = self.graph.name();
         let Some(&node) = self.nodes.get(&row.node) else {
-            let whole = match self.graph.ids() {
+            let range = match self.graph.ids() {
                 NodeIds::Position => format!(", which has nodes 0 to {}", self.graph.len() - 1),
                 NodeIds::Named(_) => String::new(),
             };
             return Err(
-                self.mismatch(format!("expected nodes of {name}{whole}, found `{}`", row.node))
+                self.mismatch(format!("expected nodes of {name}{range}, found `{}`", row.node))
             );
         };
         let v = node as usize;
@@ -132,8 +132,8 @@ impl<'a> Known<'a> {
     }
 }
 
-/// What one seed says of every node.
-struct Answers {
+/// Predictions and groups of every node under one seed, in the order of the graph.
+struct SeedNodes {
     prediction: Vec<u32>,
     nodes: Vec<u32>,
     client: Vec<u32>,
@@ -142,30 +142,30 @@ struct Answers {
     homophily_unknown: Vec<bool>,
 }
 
-impl Answers {
+impl SeedNodes {
     /// Puts the rows of a seed in the order of the graph's nodes.
-    fn of(seed: &SeedPredictions, known: &Known<'_>) -> Result<Self> {
-        let n = known.graph.len();
+    fn new(seed: &SeedPredictions, named: &NamedGraph<'_>) -> Result<Self> {
+        let n = named.graph.len();
         let mut row_of: Vec<Option<(&SavedPrediction, u32)>> = vec![None; n];
         for row in &seed.rows {
-            let (v, class) = known.place(row)?;
+            let (v, class) = named.place(row)?;
             if row_of[v].replace((row, class)).is_some() {
                 let reason = format!(
                     "expected every node once for seed {}, found `{}` twice",
                     seed.seed, row.node
                 );
-                return Err(known.mismatch(reason));
+                return Err(named.mismatch(reason));
             }
         }
         if let Some(v) = row_of.iter().position(Option::is_none) {
             let (missing, first) =
-                (row_of.iter().filter(|row| row.is_none()).count(), known.graph.id(v));
+                (row_of.iter().filter(|row| row.is_none()).count(), named.graph.id(v));
             let reason = format!(
                 "expected a row for each of {n} nodes for seed {}, found none for {missing}, the \
                  first being `{first}`",
                 seed.seed
             );
-            return Err(known.mismatch(reason));
+            return Err(named.mismatch(reason));
         }
         let rows: Vec<(&SavedPrediction, u32)> = row_of.into_iter().flatten().collect();
         Ok(Self {
@@ -182,17 +182,17 @@ impl Answers {
         })
     }
 
-    fn facts<'a>(&'a self, known: &'a Known<'_>) -> Facts<'a> {
+    fn facts<'a>(&'a self, named: &'a NamedGraph<'_>) -> Facts<'a> {
         Facts {
-            truth: known.graph.labels(),
+            truth: named.graph.labels(),
             prediction: &self.prediction,
             nodes: &self.nodes,
             client: &self.client,
             minority: &self.minority,
             heterophilous: &self.heterophilous,
             homophily_unknown: &self.homophily_unknown,
-            degree: &known.degree,
-            columns: known.graph.group_columns(),
+            degree: &named.degree,
+            columns: named.graph.group_columns(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Downloading over http and https.
 //!
-//! A server that falls silent in the middle of a file is given up after a minute; how much it may
-//! send is up to whoever takes the bytes.
+//! A read that waits longer than a minute fails. The size of a file is limited by the writer that
+//! receives it.
 
 use boostfgl_graph::catalogue::Fetch;
 use std::io::{Read, Write};
@@ -15,18 +15,17 @@ pub struct Http {
 
 impl Default for Http {
     fn default() -> Self {
-        Self::patient(Duration::from_secs(60))
+        Self::with_timeout(Duration::from_secs(60))
     }
 }
 
 impl Http {
-    /// One that waits so long for an answer, and for each piece of a file. A whole file may take
-    /// any time.
-    fn patient(patience: Duration) -> Self {
+    /// With a timeout for the response and for each read. There is none for a whole file.
+    fn with_timeout(timeout: Duration) -> Self {
         let config = ureq::Agent::config_builder()
             .timeout_connect(Some(Duration::from_secs(20)))
-            .timeout_recv_response(Some(patience))
-            .timeout_per_read(Some(patience))
+            .timeout_recv_response(Some(timeout))
+            .timeout_per_read(Some(timeout))
             .user_agent(concat!("boostfgl/", env!("CARGO_PKG_VERSION")));
         Self { agent: config.build().into() }
     }
@@ -69,15 +68,15 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::time::Instant;
 
-    /// A server for one question; `answer` writes what it likes, and the connection stays open
-    /// until it returns.
+    /// A server for one request; `answer` writes the response, and the connection stays open until
+    /// it returns.
     fn server(answer: impl FnOnce(&mut TcpStream) + Send + 'static) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}/file", listener.local_addr().unwrap());
         std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
-            let asked = std::io::BufReader::new(stream.try_clone().unwrap()).lines();
-            asked.map_while(Result::ok).take_while(|line| !line.is_empty()).for_each(drop);
+            let request = std::io::BufReader::new(stream.try_clone().unwrap()).lines();
+            request.map_while(Result::ok).take_while(|line| !line.is_empty()).for_each(drop);
             answer(&mut stream);
         });
         address
@@ -85,25 +84,28 @@ mod tests {
 
     fn fetched(address: &str) -> (Result<u64, String>, Vec<u8>) {
         let mut bytes = Vec::new();
-        let result =
-            Http::patient(Duration::from_millis(400)).fetch(address, &mut bytes, &mut |_, _| {});
+        let result = Http::with_timeout(Duration::from_millis(400)).fetch(
+            address,
+            &mut bytes,
+            &mut |_, _| {},
+        );
         (result, bytes)
     }
 
     #[test]
-    fn a_server_that_falls_silent_is_given_up() {
+    fn a_stalled_server_times_out() {
         let address = server(|stream| {
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf").unwrap();
             std::thread::sleep(Duration::from_secs(20));
         });
-        let begun = Instant::now();
+        let started = Instant::now();
         let (result, bytes) = fetched(&address);
         assert!(result.is_err() && bytes == b"half", "{result:?} {bytes:?}");
-        assert!(begun.elapsed() < Duration::from_secs(10), "took {:?}", begun.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(10), "took {:?}", started.elapsed());
     }
 
     #[test]
-    fn a_slow_server_is_waited_for() {
+    fn a_slow_server_does_not_time_out() {
         let address = server(|stream| {
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n").unwrap();
             for _ in 0..8 {
@@ -115,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_takes_the_bytes_may_have_had_enough() {
+    fn an_error_of_the_writer_ends_the_download() {
         struct Full;
         impl Write for Full {
             fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
@@ -130,7 +132,7 @@ mod tests {
             while stream.write_all(&[b'x'; 1 << 16]).is_ok() {}
         });
         let result =
-            Http::patient(Duration::from_secs(5)).fetch(&address, &mut Full, &mut |_, _| {});
+            Http::with_timeout(Duration::from_secs(5)).fetch(&address, &mut Full, &mut |_, _| {});
         assert_eq!(result, Err("that is enough".to_owned()));
     }
 }

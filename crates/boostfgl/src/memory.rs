@@ -1,7 +1,7 @@
-//! How much memory a run will take, before it takes it.
+//! An estimate of the memory that a run will need.
 
 use crate::Config;
-use boostfgl_fed::boost::Boost;
+use boostfgl_fed::boost::{Boost, Place};
 use boostfgl_fed::config::{MOST_LAYERS, WIDEST};
 use boostfgl_fed::methods::{Layout, Sizes};
 use boostfgl_graph::{Features, Graph};
@@ -11,7 +11,7 @@ use boostfgl_nn::backbones::{self, Architecture};
 ///
 /// Counts the graph, each client's copy of features and edges (with the transposes that gradients
 /// need), the models and optimiser states, the activations of as many clients as there are threads,
-/// and what the method and its boosts hold beside that. It does not count what the allocator
+/// and what the method and its boosts hold in addition. It does not count what the allocator
 /// wastes; it is meant to be within a factor of two.
 ///
 /// Counted in floating point: whole numbers are exact as far as memories go, and nothing overflows.
@@ -24,17 +24,17 @@ pub fn estimate(graph: &Graph, config: &Config, threads: usize) -> u64 {
     let at_work = size.threads.min(size.clients);
     let activations =
         at_work * size.share(size.nodes) * (4.0 * size.hidden + 4.0 * size.classes) * 4.0;
-    (data + models + activations + beside(&size, config)) as u64
+    (data + models + activations + extra(&size, config)) as u64
 }
 
-/// Memory and swap space of this machine, in bytes; `None` where the system does not tell (it does
-/// on Linux).
+/// Memory and swap space of this machine, in bytes; `None` where the system does not report them.
+/// Linux does.
 pub fn machine() -> Option<u64> {
     total(&std::fs::read_to_string("/proc/meminfo").ok()?)
 }
 
-/// The largest estimate that is worth a try on a machine with so much memory: an estimate may be
-/// twice what is needed.
+/// The largest estimate that is worth a try on a machine with this much memory: an estimate may be
+/// twice the need.
 pub fn worth_a_try(machine: u64) -> u64 {
     machine.saturating_mul(2)
 }
@@ -61,11 +61,12 @@ fn total(meminfo: &str) -> Option<u64> {
     bytes("MemTotal:")?.checked_add(bytes("SwapTotal:").unwrap_or(0))
 }
 
-/// What the method and its boosts hold beside what every method does; a method's own need is its
-/// `extra_bytes`.
-fn beside(size: &Size, config: &Config) -> f64 {
-    // Topology boosting keeps its reweighted operator beside the plain one.
-    let reweighted = config.active_boosts().is_ok_and(|boosts| boosts.contains(&Boost::Topology));
+/// What the method and its boosts hold in addition to what every method does; a method's own need
+/// is its `extra_bytes`.
+fn extra(size: &Size, config: &Config) -> f64 {
+    // A boost that reweights messages has an operator of its own in addition to the plain one.
+    let reweights = |boost: &Boost| boost.info().acts_on(Place::Propagation);
+    let reweighted = config.active_boosts().is_ok_and(|boosts| boosts.iter().any(reweights));
     // Clients are taken to be of equal size: the partition is not drawn yet.
     let shares = |total: f64| vec![size.share(total); size.clients as usize];
     let sizes = Sizes {
@@ -105,7 +106,7 @@ impl Size {
     fn of(graph: &Graph, config: &Config, threads: usize) -> Self {
         let (nodes, arcs) = (graph.len() as f64, graph.adjacency().arcs() as f64);
         let model = &config.model;
-        // A configuration that is not checked yet may say anything.
+        // A configuration that is not checked yet may have any numbers.
         let (hidden, layers) = (model.hidden.min(WIDEST), model.layers.min(MOST_LAYERS));
         let clients = config.partition.clients.clamp(1, graph.len().max(1));
         let whole = config.method().is_ok_and(|method| method.layout == Layout::Whole);
@@ -177,7 +178,7 @@ mod tests {
     /// A configuration is estimated before it is refused: no number that fits into a file may
     /// overflow.
     #[test]
-    fn estimates_of_the_absurd_are_huge_and_do_not_overflow() {
+    fn absurd_configurations_have_huge_estimates_that_do_not_overflow() {
         let experiment = crate::Experiment::on("demo").build().unwrap();
         let most = i64::MAX as usize;
         for method in METHODS {
@@ -196,10 +197,10 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_tells_its_memory() {
-        let told =
+    fn memory_and_swap_are_read_from_meminfo() {
+        let meminfo =
             "MemTotal:       16384 kB\nMemFree:          128 kB\nSwapTotal:        4096 kB\n";
-        assert_eq!(total(told), Some(20 << 20));
+        assert_eq!(total(meminfo), Some(20 << 20));
         assert_eq!(total("MemTotal:       16384 kB\n"), Some(16 << 20));
         assert_eq!(total("MemFree: 1 kB\n"), None);
         assert_eq!(total("MemTotal: much\n"), None);

@@ -1,8 +1,8 @@
-//! What the process has used: processor time and memory.
+//! CPU time and memory of the process.
 
 use std::time::Instant;
 
-/// Measures from its making on.
+/// Measures wall-clock and CPU time from its start.
 pub(crate) struct Meter {
     wall: Instant,
     cpu: f64,
@@ -13,18 +13,18 @@ impl Meter {
         Self { wall: Instant::now(), cpu: cpu_seconds() }
     }
 
-    /// Seconds on the clock.
+    /// Wall-clock seconds.
     pub(crate) fn wall(&self) -> f64 {
         self.wall.elapsed().as_secs_f64()
     }
 
-    /// Processor seconds of all threads.
+    /// CPU seconds of all threads.
     pub(crate) fn cpu(&self) -> f64 {
         cpu_seconds() - self.cpu
     }
 }
 
-/// Processor time of the whole process so far; 0 where the system does not tell.
+/// CPU seconds of the whole process so far; 0 if the system does not report them.
 fn cpu_seconds() -> f64 {
     #[cfg(unix)]
     {
@@ -34,7 +34,7 @@ fn cpu_seconds() -> f64 {
     0.0
 }
 
-/// Processor time of the calling thread so far; 0 where the system does not tell.
+/// CPU seconds of the calling thread so far; 0 if the system does not report them.
 pub(crate) fn thread_cpu_seconds() -> f64 {
     #[cfg(unix)]
     {
@@ -50,8 +50,7 @@ fn clock(id: rustix::time::ClockId) -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// The most memory this process has held, in MiB; 0 where the system does not tell (it does on
-/// Linux).
+/// The peak resident memory of this process in MiB; 0 if the system does not report it (Linux does).
 pub(crate) fn peak_rss_mib() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -59,9 +58,9 @@ pub(crate) fn peak_rss_mib() -> f64 {
     kib.unwrap_or(0.0) / 1024.0
 }
 
-/// Forgets earlier peaks, so that each of several runs in one process reports its own. Linux only;
-/// elsewhere a later run may report an earlier one's peak.
+/// Resets the peak, so that each of several runs in one process reports its own. Linux only;
+/// elsewhere a run may report the peak of an earlier one.
 pub(crate) fn reset_peak_rss() {
-    // Failing is harmless: the figure is then an upper bound.
+    // A failure is harmless: the peak is then an upper bound.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }

@@ -1,4 +1,4 @@
-//! What a report is made from: run folders, comparisons, results of experiments.
+//! The sources of a report: run folders, comparisons, results of experiments.
 
 use crate::{Error, Result};
 use boostfgl_disk::Checksums;
@@ -8,12 +8,11 @@ use boostfgl_report::page::Report;
 use boostfgl_report::{ComparisonView, Depth, Results, RunFolder, RunView};
 use std::path::{Path, PathBuf};
 
-/// What was found under some paths. What cannot be read is named, and the rest is still there.
+/// What was found under some paths. What cannot be read is listed as a problem.
 #[derive(Debug, Default)]
 pub struct Sources {
-    /// Runs: those of each path in turn. Of a folder that holds several, FedAvg without boosts
-    /// comes first, as others are compared with the first; then methods in the order in which they
-    /// are listed.
+    /// Runs, path by path. In a folder with several, FedAvg without boosts comes first, because the
+    /// others are compared with the first; then methods in the order of the registry.
     pub views: Vec<RunView>,
     /// Comparisons with the curves of their cells.
     pub comparisons: Vec<ComparisonView>,
@@ -23,14 +22,14 @@ pub struct Sources {
     pub problems: Vec<String>,
 }
 
-/// How deep runs are looked for in a folder that is none itself.
+/// How many folders deep runs are searched in a folder that is not a run.
 const DEEPEST: usize = 2;
 
 const ADVICE: &str = "Name the folder of a run, of a comparison or of a reproduction, or one that \
     holds such folders.";
 
 impl Sources {
-    /// Looks at every path: the folder of a run, of `compare`, of `reproduce`, a folder that holds
+    /// Reads every path: the folder of a run, of `compare`, of `reproduce`, a folder that holds
     /// runs, or the JSON file of an experiment. `experiments` names the result files that a folder
     /// of `reproduce` may hold, without their ending.
     ///
@@ -41,7 +40,7 @@ impl Sources {
         for path in paths {
             let (before, views) = (sources.len(), sources.views.len());
             sources.look(path, experiments, 0)?;
-            in_order(&mut sources.views[views..]);
+            sort_runs(&mut sources.views[views..]);
             if sources.len() == before {
                 sources.problems.push(format!(
                     "{}: expected a run, a comparison or results, found none",
@@ -67,50 +66,30 @@ impl Sources {
         self.views.len() + self.comparisons.len() + self.results.len()
     }
 
+    /// Reads a path, which may be a file or a folder, `depth` folders below a path of the user.
     fn look(&mut self, path: &Path, experiments: &[&str], depth: usize) -> Result<()> {
         if !path.exists() {
-            return Err(Error::usage(
-                path.display().to_string(),
-                "expected a folder, found nothing",
-                ADVICE,
-            ));
-        }
-        if path.is_file() && is_table(path) {
-            let told = "expected results of an experiment, found a table that `boostfgl report \
-                --export` wrote";
-            self.problems.push(format!("{}: {told}", path.display()));
-            return Ok(());
+            let place = path.display().to_string();
+            return Err(Error::usage(place, "expected a folder, found nothing", ADVICE));
         }
         if path.is_file() {
-            return self
-                .keep(Results::read(path), |sources, results| sources.results.push(results));
-        }
-        let has = |name: &str| path.join(name).is_file();
-        let mut found = false;
-        if [RunFolder::SUMMARY, RunFolder::ROUNDS, RunFolder::CONFIG].into_iter().any(has) {
-            return self
-                .keep(RunView::read(path, Depth::Whole), |sources, view| sources.views.push(view));
-        }
-        if ComparisonView::is_at(path) {
-            found = true;
-            self.keep(ComparisonView::read(path), |sources, comparison| {
-                sources.comparisons.push(comparison)
-            })?;
-        } else if let Err(changed) = Checksums::check_own(&path.join(RunFolder::REPORT)) {
-            // The report of several runs stands beside their folders.
-            self.problems.push(boostfgl_report::Error::from(changed).to_string());
-        }
-        // An exported table may have the name of an experiment.
-        let results = |name: &String| has(name) && !is_table(&path.join(name));
-        for name in experiments.iter().map(|name| format!("{name}.json")).filter(results) {
-            found = true;
-            self.keep(Results::read(&path.join(name)), |sources, results| {
-                sources.results.push(results)
-            })?;
-        }
-        if found || depth == DEEPEST {
+            self.read_results(path);
             return Ok(());
         }
+        let is_run = [RunFolder::SUMMARY, RunFolder::ROUNDS, RunFolder::CONFIG]
+            .into_iter()
+            .any(|name| path.join(name).is_file());
+        if is_run {
+            let view = RunView::read(path, Depth::Whole);
+            self.add(view, |sources, view| sources.views.push(view));
+            return Ok(());
+        }
+        let found = self.read_comparison(path) | self.read_experiments(path, experiments);
+        if found || depth == DEEPEST { Ok(()) } else { self.look_inside(path, experiments, depth) }
+    }
+
+    /// Reads every folder inside this one, by name.
+    fn look_inside(&mut self, path: &Path, experiments: &[&str], depth: usize) -> Result<()> {
         let entries = match std::fs::read_dir(path) {
             Ok(entries) => entries,
             Err(error) => {
@@ -126,20 +105,54 @@ impl Sources {
         folders.iter().try_for_each(|folder| self.look(folder, experiments, depth + 1))
     }
 
-    /// Keeps what was read, or says why it was not.
-    fn keep<T>(
-        &mut self,
-        read: boostfgl_report::Result<T>,
-        with: impl FnOnce(&mut Self, T),
-    ) -> Result<()> {
-        match read {
-            Ok(read) => with(self, read),
-            Err(error) => self.problems.push(format!("{error} ({})", error.advice())),
+    /// Reads the comparison in a folder; false if there is none.
+    fn read_comparison(&mut self, path: &Path) -> bool {
+        if ComparisonView::is_at(path) {
+            let comparison = ComparisonView::read(path);
+            self.add(comparison, |sources, comparison| sources.comparisons.push(comparison));
+            return true;
         }
-        Ok(())
+        // The report of several runs lies next to their folders.
+        if let Err(changed) = Checksums::check_sidecar(&path.join(RunFolder::REPORT)) {
+            self.problems.push(boostfgl_report::Error::from(changed).to_string());
+        }
+        false
     }
 
-    /// Leaves out what is wrong with a report that is about to be replaced.
+    /// Reads the result files of experiments in a folder; false if there is none.
+    fn read_experiments(&mut self, path: &Path, experiments: &[&str]) -> bool {
+        let mut found = false;
+        for name in experiments {
+            let file = path.join(format!("{name}.json"));
+            // An exported table may have the name of an experiment.
+            if file.is_file() && !is_table(&file) {
+                found = true;
+                self.read_results(&file);
+            }
+        }
+        found
+    }
+
+    /// Reads the result file of an experiment.
+    fn read_results(&mut self, path: &Path) {
+        if is_table(path) {
+            let reason = "expected results of an experiment, found a table that `boostfgl report \
+                --export` wrote";
+            self.problems.push(format!("{}: {reason}", path.display()));
+            return;
+        }
+        self.add(Results::read(path), |sources, results| sources.results.push(results));
+    }
+
+    /// Adds what was read, or the problem if it could not be read.
+    fn add<T>(&mut self, read: boostfgl_report::Result<T>, push: impl FnOnce(&mut Self, T)) {
+        match read {
+            Ok(read) => push(self, read),
+            Err(error) => self.problems.push(format!("{error} ({})", error.advice())),
+        }
+    }
+
+    /// Removes the problems of a report that is about to be replaced.
     pub fn replacing(&mut self, report: &Path) {
         let same = |folder: &Path| is_same(&folder.join(RunFolder::REPORT), report);
         self.views.iter_mut().filter(|view| same(&view.path)).for_each(RunView::forget_report);
@@ -164,9 +177,9 @@ impl Sources {
     }
 }
 
-/// Sorts the runs of one folder: datasets as they come; of each FedAvg first, then methods as they
-/// are listed, those with fewer boosts first, then by path.
-fn in_order(views: &mut [RunView]) {
+/// Sorts the runs of one folder: datasets in the order found; of each FedAvg first, then methods in
+/// the order of the registry, those with fewer boosts first, then by path.
+fn sort_runs(views: &mut [RunView]) {
     let mut datasets: Vec<Option<String>> = Vec::new();
     for dataset in views.iter().map(|view| view.dataset().map(str::to_owned)) {
         if !datasets.contains(&dataset) {

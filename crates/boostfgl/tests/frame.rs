@@ -43,7 +43,7 @@ fn run(graph: &Graph, place: &Path) -> (boostfgl::Run, RunFolder) {
     config.fed.rounds = 2;
     config.model.hidden = 4;
     let folder = RunFolder::create(place, false).unwrap();
-    let run = Experiment::new(config, graph.clone())
+    let run = Experiment::new(config.checked().unwrap(), graph.clone())
         .unwrap()
         .run_watched(&mut (), Some(&folder))
         .unwrap();
@@ -109,7 +109,7 @@ fn by_hand(rows: &str) -> (tempfile::TempDir, RunFolder, Graph) {
 const GOOD: &str = "0,2,0,none,,1,0,0\n0,0,0,test,0,0,0,0\n0,1,1,test,1,0,1,0\n";
 
 #[test]
-fn rows_in_any_order_are_put_where_they_belong() {
+fn rows_are_accepted_in_any_order() {
     let (_place, folder, graph) = by_hand(GOOD);
     let found = frames(
         &folder,
@@ -129,7 +129,7 @@ fn rows_in_any_order_are_put_where_they_belong() {
 }
 
 #[test]
-fn what_does_not_belong_together_is_named() {
+fn predictions_of_another_graph_are_refused() {
     let reason = |rows: &str| {
         let (_place, folder, graph) = by_hand(rows);
         let error = frames(

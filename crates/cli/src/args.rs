@@ -5,7 +5,7 @@ use boostfgl::fairness::diagnostics::Which;
 use boostfgl::fed::boost::Boost;
 use boostfgl::graph::Graph;
 use boostfgl::graph::catalogue::Lookup;
-use boostfgl::{Data, Error, Experiment, Http, Layers, Pace};
+use boostfgl::{CheckpointSchedule, Data, Error, Experiment, Http, Layers};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ impl DataFlags {
         let data = Data::named(name)?;
         let mut phases = crate::progress::Phases::new(quiet);
         let graph = data.load(&self.lookup(), Some(&Http::default()), &mut |phase, share| {
-            phases.tell(phase, share)
+            phases.tell(phase, share);
         })?;
         Ok((data, graph))
     }
@@ -95,11 +95,6 @@ impl TrainingFlags {
     pub(crate) fn layers(&self) -> Result<Layers> {
         self.protocol.layers(self.data.as_deref(), self.method.as_deref())
     }
-
-    /// Whether a method is named anywhere.
-    pub(crate) fn names_method(&self) -> Result<bool> {
-        Ok(self.method.is_some() || self.protocol.names("method"))
-    }
 }
 
 impl ProtocolFlags {
@@ -157,17 +152,6 @@ impl ProtocolFlags {
         flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
     }
 
-    /// Whether the configuration file or `--set` names that key of the top level.
-    pub(crate) fn names(&self, key: &str) -> bool {
-        let in_file = match &self.config {
-            Some(path) => {
-                std::fs::read_to_string(path).ok().and_then(|text| text.parse::<toml::Table>().ok())
-            }
-            None => None,
-        };
-        self.sets(key) || in_file.is_some_and(|table| table.contains_key(key))
-    }
-
     /// Whether `--set` sets that key of the top level.
     pub(crate) fn sets(&self, key: &str) -> bool {
         self.set.iter().any(|s| s.split('=').next().is_some_and(|name| name.trim() == key))
@@ -205,6 +189,19 @@ fn wrong_seeds(found: &str) -> Error {
     Error::usage("--seeds", reason, advice)
 }
 
+/// One line per diagnostic: its name, what it asks and its other names.
+pub(crate) fn diagnostics_list() -> String {
+    let mut text = String::new();
+    for which in Which::ALL {
+        let also = match which.aliases() {
+            [] => String::new(),
+            aliases => format!(" (also: {})", aliases.join(", ")),
+        };
+        text.push_str(&format!("  {:<12} {}{also}\n", which.name(), which.question()));
+    }
+    text
+}
+
 /// The diagnostics of a list such as `gsd,epr`, or all.
 pub(crate) fn parse_diagnostics(list: &str) -> Result<Vec<Which>> {
     let found = Which::parse(list).map_err(Error::from)?;
@@ -235,7 +232,7 @@ pub(crate) struct PaceFlags {
 }
 
 impl PaceFlags {
-    pub(crate) fn pace(&self) -> Result<Pace> {
+    pub(crate) fn pace(&self) -> Result<CheckpointSchedule> {
         if self.checkpoint_rounds == Some(0) {
             let advice = "Leave --checkpoint-rounds out to save by time alone.";
             return Err(Error::usage(
@@ -246,7 +243,7 @@ impl PaceFlags {
             .into());
         }
         let seconds = match self.checkpoint_seconds.as_deref() {
-            None => Pace::default().seconds,
+            None => CheckpointSchedule::default().seconds,
             Some("off") => f64::INFINITY,
             Some(text) => {
                 text.parse().ok().filter(|s: &f64| s.is_finite() && *s >= 0.0).ok_or_else(|| {
@@ -261,7 +258,7 @@ impl PaceFlags {
                 })?
             }
         };
-        Ok(Pace { rounds: self.checkpoint_rounds, seconds })
+        Ok(CheckpointSchedule { rounds: self.checkpoint_rounds, seconds })
     }
 }
 

@@ -67,7 +67,7 @@ pub struct ClientScores {
     pub client: u32,
     /// How many nodes it has, in all splits.
     pub nodes: usize,
-    /// How many judged nodes it has in each group.
+    /// How many evaluated nodes it has in each group.
     pub sizes: GroupSizes,
     /// Its scores; the `client` reading of a single client is its `pooled` one.
     #[serde(flatten)]
@@ -75,11 +75,11 @@ pub struct ClientScores {
 }
 
 impl Question<'_> {
-    /// Judges the predictions. Time O(n + K C²) for n judged nodes, K clients and C classes; memory
+    /// Evaluates the predictions. Time O(n + K C²) for n evaluated nodes, K clients and C classes; memory
     /// O(n + C²).
     ///
     /// # Errors
-    /// If a slice does not have one entry per node, a judged node does not exist, its prediction is
+    /// If a slice does not have one entry per node, a evaluated node does not exist, its prediction is
     /// not below C, its client not below K, or a client has fewer nodes than judged ones.
     pub fn evaluate(&self) -> Result<Evaluation> {
         self.evaluate_with(&BUILTIN)
@@ -125,7 +125,7 @@ impl Question<'_> {
         Ok(())
     }
 
-    /// Checks every part against the others and returns the judged nodes of each client.
+    /// Checks every part against the others and returns the evaluated nodes of each client.
     fn check(&self) -> Result<Vec<Vec<u32>>> {
         let n = self.truth.len();
         let lengths = [
@@ -142,7 +142,11 @@ impl Question<'_> {
         for &node in self.nodes {
             let v = node as usize;
             if v >= n {
-                return Err(Error::inconsistent("judged node", format!("a node below {n}"), &node));
+                return Err(Error::inconsistent(
+                    "evaluated node",
+                    format!("a node below {n}"),
+                    &node,
+                ));
             }
             let (class, classes) = (self.prediction[v], self.truth.classes());
             if class as usize >= classes {
@@ -162,7 +166,7 @@ impl Question<'_> {
         }
         for (client, (part, &size)) in parts.iter().zip(self.client_sizes).enumerate() {
             if part.len() > size {
-                let expected = format!("at least its {} judged nodes", part.len());
+                let expected = format!("at least its {} evaluated nodes", part.len());
                 return Err(Error::inconsistent(
                     format!("size of client {client}"),
                     expected,
@@ -251,7 +255,7 @@ mod tests {
                 Question { minority: &[], ..good },
                 "minority: expected 4 entries, one per node, found 0",
             ),
-            (Question { nodes: &[4], ..good }, "judged node: expected a node below 4, found 4"),
+            (Question { nodes: &[4], ..good }, "evaluated node: expected a node below 4, found 4"),
             (
                 Question { prediction: &[0, 7, 0, 0], ..good },
                 "prediction of node 1: expected a class below 2, found 7",
@@ -262,7 +266,7 @@ mod tests {
             ),
             (
                 Question { client_sizes: &[1, 2], ..good },
-                "size of client 0: expected at least its 2 judged nodes, found 1",
+                "size of client 0: expected at least its 2 evaluated nodes, found 1",
             ),
         ];
         for (question, message) in cases {

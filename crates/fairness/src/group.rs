@@ -2,17 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A set of judged nodes, by what puts a node at a disadvantage.
+/// A set of evaluated nodes, by what puts a node at a disadvantage.
 ///
 /// Which classes are minority classes and which nodes are heterophilous is decided on the graph;
 /// here they are one flag each per node. A node of a class that nothing is known of (no training
 /// node) is neither minority nor majority. [`Group::Homophilous`] is the complement of
-/// [`Group::Heterophilous`] within the judged nodes, so it also holds the nodes without neighbours,
+/// [`Group::Heterophilous`] within the evaluated nodes, so it also holds the nodes without neighbours,
 /// which have no homophily at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Group {
-    /// Every judged node.
+    /// Every evaluated node.
     All,
     /// At least half of its neighbours are of another class.
     Heterophilous,
@@ -82,10 +82,10 @@ impl Group {
     }
 }
 
-/// How many judged nodes each group has.
+/// How many evaluated nodes each group has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupSizes {
-    /// Judged nodes.
+    /// Evaluated nodes.
     pub all: usize,
     /// Heterophilous ones.
     pub heterophilous: usize,

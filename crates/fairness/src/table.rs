@@ -19,7 +19,7 @@ pub struct GroupTable {
 pub struct GroupRow {
     /// The group.
     pub group: Group,
-    /// Its number of judged nodes.
+    /// Its number of evaluated nodes.
     pub size: usize,
     /// The readings of each metric, under its name.
     #[serde(flatten)]

@@ -111,7 +111,7 @@ fn nodes() -> impl Strategy<Value = Vec<Node>> {
     )
 }
 
-/// Six judged nodes, one without a label, one that is not judged.
+/// Six evaluated nodes, one without a label, one that is not judged.
 fn six() -> Data {
     Data::of(&[
         (0, 0, 0, false, false, true, 1, 1),
@@ -198,7 +198,7 @@ fn nodes_without_a_value_are_a_group_of_their_own() {
     let frame = data.frame("heterophilous", "accuracy", 0);
     let rows: Vec<_> = frame.rows.iter().map(|row| (row.group.as_str(), row.nodes)).collect();
     assert_eq!(rows, [("heterophilous", 4), ("homophilous", 1), ("homophily=unknown", 1)]);
-    // Without a judged node in it there is no such group.
+    // Without a evaluated node in it there is no such group.
     let known = Data { nodes: vec![0, 1, 2], ..six() }.frame("column:region", "accuracy", 0);
     assert_eq!(known.rows.len(), 2);
     // A value that is called so is not the same as none.
@@ -371,7 +371,7 @@ fn parts_that_do_not_fit_are_named() {
             Data { columns: vec![broken], ..six() },
             "group column `c`: expected a value below 1, found 3",
         ),
-        (Data { nodes: vec![8], ..six() }, "judged node: expected a node below 8, found 8"),
+        (Data { nodes: vec![8], ..six() }, "evaluated node: expected a node below 8, found 8"),
         (
             Data { prediction: vec![5; 8], ..six() },
             "prediction of node 0: expected a class below 5, found 5",
@@ -486,7 +486,7 @@ proptest! {
         }
     }
 
-    /// Every judged node is in exactly one group, and accuracy is the mean over groups weighted by
+    /// Every evaluated node is in exactly one group, and accuracy is the mean over groups weighted by
     /// nodes.
     #[test]
     fn groups_partition_the_nodes(nodes in nodes()) {

@@ -57,7 +57,7 @@ impl Protocol {
 }
 
 impl Protocol {
-    /// How many of so many able clients take part in a round.
+    /// How many of `able` clients take part in a round.
     pub fn taking_part(&self, able: usize) -> usize {
         (self.participation * able as f64).round().max(1.0) as usize
     }
@@ -233,34 +233,34 @@ pub enum OptimizerState {
     Reset,
 }
 
-/// Whether a key that came later may be left out of files, which then read as they did before.
+/// Whether a key that was added later is left out of files: at its default they stay as they were.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
 fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }
 
-/// No layer is wider and nothing that is made up has more nodes: products of a few such numbers do
-/// not overflow, and a run that would need so much is refused for its memory first.
+/// The widest layer, and the largest number of nodes that a method generates. Products of a few
+/// such numbers do not overflow, and a run that needs this much is refused for its memory first.
 pub const WIDEST: usize = 1_000_000;
 
-/// More layers than any network of this kind gains from.
+/// The largest number of layers: more than any network of this kind gains from.
 pub const MOST_LAYERS: usize = 8;
 
-/// No more rounds, epochs or steps: even of the shortest, so many last for weeks, and their sums
-/// and products are counted in 64 bits.
+/// The largest number of rounds, epochs or steps. Even the shortest would take weeks, and sums and
+/// products of such numbers fit 64 bits.
 pub const LONGEST: usize = 1_000_000_000;
 
 pub(crate) fn at_least_one(key: &'static str, value: usize) -> Result<()> {
     if value == 0 { Err(Error::setting(key, "at least 1", value)) } else { Ok(()) }
 }
 
-/// A width or a number of made-up nodes, from 1 to [`WIDEST`].
+/// Checks a width or a number of generated nodes: from 1 to [`WIDEST`].
 pub(crate) fn width(key: &'static str, value: usize) -> Result<()> {
     at_least_one(key, value)?;
     at_most(key, WIDEST, value)
 }
 
-/// A number of rounds, epochs or steps, from `least` to [`LONGEST`].
+/// Checks a number of rounds, epochs or steps: from `least` to [`LONGEST`].
 pub(crate) fn steps(key: &'static str, least: usize, value: usize) -> Result<()> {
     if value < least {
         return Err(Error::setting(key, format!("at least {least}"), value));
@@ -279,7 +279,7 @@ pub(crate) fn not_negative(key: &'static str, value: f64) -> Result<()> {
     single(key, value)
 }
 
-/// A share above 0 and at most 1.
+/// Checks a share: above 0 and at most 1.
 pub(crate) fn share(key: &'static str, value: f64) -> Result<()> {
     if value > 0.0 && value <= 1.0 {
         return Ok(());
@@ -294,12 +294,12 @@ pub(crate) fn above_zero(key: &'static str, value: f64) -> Result<()> {
     single(key, value)
 }
 
-/// Whether training, which computes in single precision, can hold the number.
+/// Checks that the number fits single precision, in which training computes.
 pub(crate) fn single(key: &'static str, value: f64) -> Result<()> {
     if (value as f32).is_finite() {
         return Ok(());
     }
-    // Not its 300 digits.
+    // `Display` would print up to 300 digits.
     let (expected, found) =
         ("a number that single precision can hold, at most 3.4e38".into(), format!("{value:?}"));
     Err(Error::Setting { key, expected, found })
@@ -310,7 +310,7 @@ mod tests {
     use super::*;
     use crate::methods::MethodConfigs;
 
-    /// Every key that decides how large something is, set to what no machine holds.
+    /// Every key that sets a size, at a value that fits no machine.
     #[test]
     fn sizes_have_upper_bounds() {
         type Change = fn(&mut MethodConfigs, usize);
@@ -375,19 +375,22 @@ mod tests {
 
     #[test]
     fn rates_are_finite_in_single_precision() {
-        let told = |rate| {
+        let message = |rate| {
             let optimizer = Optimizer { learning_rate: rate, ..Optimizer::default() };
             optimizer.check().err().map(|error| error.to_string()).unwrap_or_default()
         };
         let expected = "optimizer.learning_rate: expected a number that single precision can \
             hold, at most 3.4e38, found";
-        assert_eq!(told(1e300), format!("{expected} 1e300"));
+        assert_eq!(message(1e300), format!("{expected} 1e300"));
         assert_eq!(
-            told(f64::INFINITY),
+            message(f64::INFINITY),
             "optimizer.learning_rate: expected a number above 0, found inf"
         );
-        assert_eq!(told(f64::NAN), "optimizer.learning_rate: expected a number above 0, found NaN");
-        assert_eq!((told(1e38), told(1e-300)), (String::new(), String::new()));
+        assert_eq!(
+            message(f64::NAN),
+            "optimizer.learning_rate: expected a number above 0, found NaN"
+        );
+        assert_eq!((message(1e38), message(1e-300)), (String::new(), String::new()));
         let refused = Optimizer { weight_decay: 1e39, ..Optimizer::default() }.check().unwrap_err();
         assert!(
             refused

@@ -1,4 +1,4 @@
-//! What can go wrong in a federated run.
+//! Errors of a federated run.
 
 use crate::screen::Refusal;
 
@@ -10,7 +10,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// No method or boost has this name.
-    #[error("unknown {kind} `{name}`{}", suggestion.as_deref().map(|s| format!(" (did you mean `{s}`?)")).unwrap_or_default())]
+    #[error(
+        "unknown {kind} `{name}`{}",
+        suggestion.as_deref().map(|s| format!(" (did you mean `{s}`?)")).unwrap_or_default()
+    )]
     Unknown {
         /// `method` or `boost`.
         kind: &'static str,
@@ -31,7 +34,7 @@ pub enum Error {
         found: String,
     },
 
-    /// A method makes no sense together with something else that was asked for.
+    /// A method cannot be combined with another setting.
     #[error("{method} cannot be combined with {what}: {reason}")]
     Refused {
         /// The method.
@@ -57,14 +60,14 @@ pub enum Error {
         what: &'static str,
     },
 
-    /// What the server made of the clients' models became infinite or NaN.
+    /// The server's combined model became infinite or NaN.
     #[error("the server diverged in round {round}: its model is not finite")]
     ServerDiverged {
         /// In which round, from 1.
         round: usize,
     },
 
-    /// A robust rule cannot outvote as many bad updates as it shall among so few.
+    /// There are too few updates for a robust rule to outvote f bad ones.
     #[error(
         "{}the rule {rule} needs at least {formula} = {least} updates in a round to outvote f = \
          {byzantine}, found {updates}: \
@@ -74,7 +77,7 @@ pub enum Error {
     TooFew {
         /// The rule.
         rule: &'static str,
-        /// How many it shall outvote, f.
+        /// How many it has to outvote, f.
         byzantine: usize,
         /// How the least number follows from f.
         formula: &'static str,
@@ -84,7 +87,7 @@ pub enum Error {
         updates: usize,
         /// How many bad ones it outvotes among those.
         tolerated: String,
-        /// In which round, from 1; `None` before any has begun.
+        /// In which round, from 1; `None` before the first.
         round: Option<usize>,
     },
 
@@ -107,14 +110,9 @@ pub enum Error {
         refused: Vec<Refusal>,
     },
 
-    /// Somebody who watched wanted no more of what comes before the first round.
-    #[error("stopped after {done} of {of} exchanges before the first round")]
-    Interrupted {
-        /// Exchanges that are over.
-        done: usize,
-        /// How many there would have been.
-        of: usize,
-    },
+    /// An observer returned an error, which ends the run.
+    #[error("an observer ended the run: {0}")]
+    Observer(#[source] Box<dyn std::error::Error + Send + Sync>),
 
     /// The backbone is unknown.
     #[error(transparent)]
@@ -164,7 +162,7 @@ impl Error {
         match self {
             Self::Unknown { kind: "method", .. } => "`boostfgl methods` lists every method.",
             Self::Unknown { .. } => {
-                "Boosts are node, topology and model; `all` and `none` work too."
+                "`boostfgl methods` lists every boost; `all` and `none` work too."
             }
             Self::Setting { .. } => {
                 "`boostfgl config show` prints every key with its default and meaning."
@@ -187,13 +185,11 @@ impl Error {
                  (partition.clients, fed.participation)."
             }
             Self::Quorum { .. } => {
-                "Look into the clients that are named; screen.quorum says how many may be \
-                 missing, optimizer.learning_rate \
-                 is the usual reason for numbers that are not finite."
+                "Look into the clients that are named; screen.quorum sets how many updates are \
+                 needed, and a large optimizer.learning_rate is the usual reason for numbers that \
+                 are not finite."
             }
-            Self::Interrupted { .. } => {
-                "Begin again: what comes before the first round is done as a whole."
-            }
+            Self::Observer(_) => "Correct what the observer reports, and run again.",
             Self::Network(_) => "`boostfgl methods` lists the backbones.",
         }
     }

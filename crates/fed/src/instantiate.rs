@@ -1,20 +1,20 @@
-//! The federation for both number types, in builds for tests compiled here.
+//! Instantiates the federation for both number types in test builds.
 //!
-//! Generic code is compiled by whoever names a number type. At low levels of optimisation the
-//! compiler takes what a crate below has compiled already: without these lines the library and
-//! every binary of tests would each compile all methods once more, which took half of the time of a
-//! build for tests. Builds for users name one type in one place and need none of it.
+//! Generic code is compiled in the crate that names a number type. At low optimisation levels the
+//! compiler reuses what an upstream crate has compiled. Without these lines the library and every
+//! test binary would compile all methods once more, which took half of the time of a test build.
+//! Release builds name one type in one place and do not need this.
 
 use crate::{Federation, LocalData, Result, Setup};
 use boostfgl_nn::{Real, StateVisitor};
 use boostfgl_partition::ClientGraph;
 
-/// Calls what others call, and through it all the rest. Nobody calls this.
+/// Calls the entry points of this crate. It is never called itself.
 fn run<T: Real>(setup: &Setup, clients: &[ClientGraph], state: &[u8]) -> Result<()> {
     let federation =
         || Federation::<T>::new(setup.clone(), clients.iter().map(LocalData::new).collect());
-    let mut course = federation()?.resume(&mut StateVisitor::restoring(state), &mut [])?;
-    course.step(&mut [])?;
+    let mut training = federation()?.resume(&mut StateVisitor::restoring(state), &mut [])?;
+    training.step(&mut [])?;
     federation()?.run(&mut []).map(drop)
 }
 

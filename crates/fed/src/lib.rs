@@ -3,20 +3,21 @@
 //! ```text
 //!            ┌────────── θ ──────────┐            one round
 //!   server ──┤                       ├──► client k: score θ, boost nodes and edges, E epochs
-//!            └── ServerRule ◄── Update┴──── θₖ, number of nodes, fairness summary, the method's own message
+//!            └── ServerRule ◄── Update┴──── θₖ, number of nodes, fairness summary, message
 //! ```
 //!
-//! * [`Federation`] — clients and a server that are ready; [`Training`] — the loop over its rounds,
-//!   which can be stopped and continued to the same digits; [`Observer`]s watch it and cannot
-//!   change one.
+//! * [`Federation`] — clients and server, ready to run; [`Training`] — the loop over its rounds,
+//!   which can be stopped and resumed to the same digits; [`Observer`]s receive results and cannot
+//!   change them.
 //! * [`methods`] — one file per method, one line in [`methods::METHODS`]; a method is a
 //!   [`methods::ServerRule`] and a [`ClientRule`].
-//! * [`boost`] — the paper's three boosts as plug-ins that stack on any method.
-//! * [`screen`] — every update is looked at before it may touch a model; what is refused is named
-//!   with the reason.
+//! * [`boost`] — boosts: plug-ins that stack on any method. The paper's three are built in; a
+//!   [`boost::Registry`] takes more.
+//! * [`screen`] — every update is checked before it may change a model; a refused one is reported
+//!   with client and reason.
 //! * [`aggregate`] — the mean, and robust rules that outvote bad updates, under any method that
 //!   averages models.
-//! * [`attack`] — clients that do harm, for tests and experiments.
+//! * [`attack`] — simulated malicious clients, for tests and experiments.
 //! * [`config`] — every key of the protocol, with its default and range.
 
 #![forbid(unsafe_code)]
@@ -33,9 +34,10 @@ mod federation;
 mod instantiate;
 mod local_data;
 pub mod methods;
-mod noise;
+mod noise_occasion;
 mod observer;
 mod preparation;
+mod round_context;
 pub mod screen;
 mod shared_models;
 mod submission;
@@ -43,12 +45,15 @@ mod training;
 mod wire;
 
 pub use aggregate::{Combination, Rule, Update};
-pub use client_rule::{ClientContext, ClientRule, Memory, Upload};
+pub use client_rule::{
+    ClientContext, ClientRule, PersonalModel, PreparationHooks, RuleState, StateContext,
+    TrainingHooks, Upload,
+};
 pub use error::{Error, Result};
 pub use federation::{Federation, Outcome, Setup};
 pub use local_data::LocalData;
-pub use noise::Occasion;
-pub use observer::{ClientRecord, Inspected, Inspection, Observer, RoundRecord};
+pub use noise_occasion::Occasion;
+pub use observer::{ClientRecord, Inspected, Inspection, Observer, ObserverResult, RoundRecord};
 pub use screen::{Reason, Refusal};
 pub use training::{Snapshot, Trace, Training};
 pub use wire::Message;

@@ -1,23 +1,23 @@
-//! What a client has: data that never leave it.
+//! The data of one client, which never leave it.
 
 use boostfgl_graph::{Adjacency, Role};
 use boostfgl_nn::{Inputs, Matrix, Operator, Real};
 use boostfgl_partition::ClientGraph;
 
-/// What a client has: its graph as the kernels like it, and who is trained on, chosen by and judged
-/// by.
+/// The data of one client: its graph in the form that kernels use, its training labels and its
+/// validation nodes.
 #[derive(Debug)]
 pub struct LocalData<T> {
     pub(crate) id: usize,
     pub(crate) nodes: Vec<u32>,
     pub(crate) adjacency: Adjacency,
     pub(crate) inputs: Inputs<T>,
-    /// Label of training nodes; nothing else may reach training.
+    /// Labels of training nodes; no other label may reach training.
     pub(crate) training_label: Vec<Option<u32>>,
     pub(crate) training: Vec<u32>,
     pub(crate) validation: Vec<(u32, u32)>,
     pub(crate) classes: usize,
-    /// How many of the nodes are the client's own; nodes that a method made up come after them.
+    /// How many of the nodes are the client's own; nodes that a method generated come after them.
     pub(crate) own: usize,
 }
 
@@ -27,7 +27,7 @@ impl<T: Real> LocalData<T> {
         Self::with_inputs(client, Inputs::new(&client.graph))
     }
 
-    /// Like [`LocalData::new`] with features given apart.
+    /// Like [`LocalData::new`] with given features.
     pub fn with_inputs(client: &ClientGraph, inputs: Inputs<T>) -> Self {
         let label = |v: usize, role: Role| {
             client.graph.labels().get(v).filter(|_| client.split.role(v) == role)
@@ -50,8 +50,9 @@ impl<T: Real> LocalData<T> {
         }
     }
 
-    /// The same data with further nodes that a method made up: one for each of `owners`, joined to
-    /// that node both ways, with a row of `features` each. They have no label and are in no split.
+    /// The same data with further nodes that a method generated: one for each of `owners`, joined
+    /// to that node both ways, with a row of `features` each. They have no label and are in no
+    /// split.
     ///
     /// # Panics
     /// If an owner does not exist or there is not one row of features per further node.
@@ -78,8 +79,7 @@ impl<T: Real> LocalData<T> {
         self.id
     }
 
-    /// Ids of the client's own nodes in the graph that was divided; nodes that a method made up
-    /// come after them.
+    /// Ids of the client's own nodes in the global graph. Generated nodes have none.
     pub fn nodes(&self) -> &[u32] {
         &self.nodes
     }
@@ -99,7 +99,7 @@ impl<T: Real> LocalData<T> {
         &self.training
     }
 
-    /// The label of a training node; no other label can be asked for.
+    /// The label of a training node; `None` for every other node.
     pub fn training_label(&self, v: usize) -> Option<u32> {
         self.training_label[v]
     }
@@ -109,7 +109,7 @@ impl<T: Real> LocalData<T> {
         self.validation.iter().map(|(v, _)| *v)
     }
 
-    /// Makes the propagation the one that a network wants.
+    /// Sets the propagation to the operator of a network.
     pub(crate) fn set_operator(&mut self, operator: Operator) {
         self.inputs.set_operator(&self.adjacency, operator);
     }
@@ -129,7 +129,7 @@ impl<T: Real> LocalData<T> {
         counts
     }
 
-    /// Whom the nodes that a method made up are joined to, one each.
+    /// The own node that each generated node is joined to.
     pub(crate) fn owners(&self) -> Vec<u32> {
         (self.own..self.len()).map(|v| self.adjacency.neighbours(v)[0]).collect()
     }
@@ -148,7 +148,7 @@ impl<T: Real> LocalData<T> {
         self.training.len()
     }
 
-    /// Number of nodes, those that a method made up included.
+    /// Number of nodes, generated ones included.
     #[expect(
         clippy::len_without_is_empty,
         reason = "a client without nodes is refused when a graph is divided"

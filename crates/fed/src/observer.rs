@@ -1,15 +1,15 @@
-//! Watching a run without touching it.
+//! Observers of a run: they read results and change none.
 
 use crate::config::Model;
 use crate::local_data::LocalData;
 use crate::screen::Refusal;
 use boostfgl_nn::backbones::Backbone;
 use boostfgl_nn::{Params, Propagation, Real};
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::ops::ControlFlow;
 
-/// What happened to one client in one round.
-#[derive(Clone, Debug, PartialEq)]
+/// What happened to one client in one round, in memory and in `rounds.jsonl`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClientRecord {
     /// Which client.
     pub client: usize,
@@ -21,7 +21,7 @@ pub struct ClientRecord {
     pub weight: Option<f64>,
     /// Its trust, under model boosting.
     pub trust: Option<f64>,
-    /// Its fairness gap as it said it, under model boosting.
+    /// The fairness gap that it sent, under model boosting.
     pub gap: Option<f64>,
     /// Bytes it sent.
     pub bytes_up: u64,
@@ -36,7 +36,7 @@ pub struct ClientRecord {
 pub struct RoundRecord<'a> {
     /// Round, from 1.
     pub round: usize,
-    /// How many there will be.
+    /// Number of rounds in total.
     pub rounds: usize,
     /// Training loss of the participants, weighted by their training nodes.
     pub loss: f64,
@@ -52,21 +52,20 @@ pub struct RoundRecord<'a> {
     pub seconds: f64,
 }
 
-/// What went on inside a round: models and messages, for diagnostics. Everything is lent, nothing
-/// can be changed.
+/// The inside of a round, for diagnostics: models and messages, borrowed and read-only.
 ///
-/// Only the rounds that were asked for are shown. In those that a method adds after them (AdaFGL's
-/// personal step) clients train modules of their own while the network stands still: there is no
-/// update of it to look at.
+/// Only the rounds of the protocol are shown. In those that a method adds after them (AdaFGL's
+/// personal step) clients train modules of their own while the network does not change: there is no
+/// update of it to inspect.
 pub struct Inspection<'a, T: Real> {
     /// Round, from 1.
     pub round: usize,
-    /// How many will be shown: those that were asked for. [`RoundRecord::rounds`] counts those that
-    /// a method adds, too.
+    /// How many will be shown: those of the protocol. [`RoundRecord::rounds`] includes those that a
+    /// method adds.
     pub rounds: usize,
     /// The network.
     pub backbone: &'a dyn Backbone<T>,
-    /// What the network is, in words.
+    /// The settings of the network.
     pub model: &'a Model,
     /// All clients, in order.
     pub clients: Vec<Inspected<'a, T>>,
@@ -80,18 +79,18 @@ pub struct Inspected<'a, T: Real> {
     /// `received`.
     pub received: &'a Params<T>,
     /// θ⁽ᵗ⁻¹⁾ as it computes with it before the round: `received`, or what its rule deploys in
-    /// place of it (FedPUB's θ∘m, FairFGL's personal mixture). Losses and gradients are taken at
-    /// this; it is no end of an update.
+    /// place of it (FedPUB's θ∘m, FairFGL's personal mixture). Losses and gradients are taken here;
+    /// Δθₖ is not measured from it.
     pub start: Cow<'a, Params<T>>,
     /// θₖ⁽ᵗ⁾, its parameters after local training as they arrived, of the same kind as `received`;
     /// `None` if it did not take part.
     pub trained: Option<&'a Params<T>>,
-    /// The model that is judged on its graph after this round.
+    /// The model that is evaluated on its graph after this round.
     pub judged: Cow<'a, Params<T>>,
-    /// αᵥ of [`LocalData::training`], under node boosting; `None` if it did not take part.
+    /// αᵥ of [`LocalData::training`], if a boost weighs nodes; `None` if it did not take part.
     pub node_weights: Option<&'a [T]>,
-    /// The messages of its training in this round: with β under topology boosting; plain without
-    /// it, or if the client did not take part.
+    /// The propagation of its training in this round: with β under topology boosting, otherwise, or
+    /// if the client did not take part, the plain one.
     pub propagation: &'a Propagation<T>,
     /// Its size in a plain average.
     pub size: f64,
@@ -103,31 +102,41 @@ pub struct Inspected<'a, T: Real> {
     pub gap: Option<f64>,
 }
 
-/// Somebody who looks at every round. Observers see results and cannot change them.
+/// What an observer returns: an error, of any type, ends the run.
+pub type ObserverResult = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
+/// Called with the results of every round. Observers cannot change them, but an error that one
+/// returns ends the run ([`Error::Observer`](crate::Error::Observer)).
 pub trait Observer<T: Real> {
-    /// Called before the first round, where a method prepares: `done` of `of` exchanges between
-    /// clients are over. Whoever wants no more of them breaks, and the federation begins no round
-    /// ([`Error::Interrupted`](crate::Error::Interrupted)).
-    fn preparing(&mut self, _done: usize, _of: usize) -> ControlFlow<()> {
-        ControlFlow::Continue(())
+    /// Called before the first round, where a method prepares: `done` of `total` exchanges between
+    /// clients are finished.
+    ///
+    /// # Errors
+    /// Ends the run before its first round.
+    fn preparing(&mut self, _done: usize, _total: usize) -> ObserverResult {
+        Ok(())
     }
 
-    /// Whether [`Observer::inspect`] is wanted. It costs a copy of the models that a round starts
+    /// Whether to call [`Observer::inspect`]. It costs a copy of the models that a round starts
     /// from.
     fn inspects(&self) -> bool {
         false
     }
 
-    /// Called once per round that was asked for, before it is evaluated, if [`Observer::inspects`];
+    /// Called once per round of the protocol, before it is evaluated, if [`Observer::inspects`];
     /// not for rounds that a method adds (see [`Inspection`]).
     fn inspect(&mut self, _inspection: &Inspection<'_, T>) {}
 
     /// Called once per round, in order.
-    fn round(&mut self, record: &RoundRecord<'_>);
+    ///
+    /// # Errors
+    /// Ends the run after this round.
+    fn round(&mut self, record: &RoundRecord<'_>) -> ObserverResult;
 }
 
 impl<T: Real, F: FnMut(&RoundRecord<'_>)> Observer<T> for F {
-    fn round(&mut self, record: &RoundRecord<'_>) {
+    fn round(&mut self, record: &RoundRecord<'_>) -> ObserverResult {
         self(record);
+        Ok(())
     }
 }

@@ -1,8 +1,8 @@
-//! Models that several clients keep, kept once.
+//! Models that several simulated clients store, stored once.
 //!
-//! A client that remembers broadcast models would have a copy of each, and so would every other: in
-//! one process they share it, as they share the broadcast model itself. The digits are those that
-//! each would have on its own.
+//! A client that stores broadcast models would have a copy of each, as would every other client. In
+//! one process they share it, as they share the broadcast model itself. Results are the same as
+//! with copies.
 
 use boostfgl_nn::{Params, Real};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The rounds of the broadcasts that a model was made from, and the model.
 type Entry<T> = (Vec<usize>, Arc<Params<T>>);
 
-/// Models made from broadcasts, known by the rounds whose broadcasts they were made from.
+/// Models made from broadcasts; the key is the rounds of the broadcasts.
 pub(crate) struct SharedModels<T>(Mutex<Vec<Entry<T>>>);
 
 impl<T> Default for SharedModels<T> {
@@ -20,27 +20,27 @@ impl<T> Default for SharedModels<T> {
 }
 
 impl<T: Real> SharedModels<T> {
-    /// The model of these rounds: the one that another client keeps, or one `like` another that
-    /// `make` has overwritten. What nobody keeps any more is room for the next.
+    /// The model of these rounds: the one that another client made, or a new one with the shapes of
+    /// `template` that `make` overwrites. The buffer of a model that is no longer in use is reused.
     ///
-    /// Clients wait for each other here, so `make` must not hand work to other threads: one of them
-    /// might wait too.
+    /// A lock is held while `make` runs, so `make` must not hand work to other threads: one of them
+    /// might wait for the same lock.
     pub(crate) fn get(
         &self,
         rounds: &[usize],
-        like: &Params<T>,
+        template: &Params<T>,
         make: impl FnOnce(&mut Params<T>),
     ) -> Arc<Params<T>> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, model)) = kept.iter().find(|(of, _)| of == rounds) {
+        let mut stored = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, model)) = stored.iter().find(|(key, _)| key == rounds) {
             return Arc::clone(model);
         }
-        let free = kept.iter().position(|(_, model)| Arc::strong_count(model) == 1);
-        let reused = free.and_then(|free| Arc::into_inner(kept.swap_remove(free).1));
-        let mut model = reused.unwrap_or_else(|| like.clone());
+        let free = stored.iter().position(|(_, model)| Arc::strong_count(model) == 1);
+        let reused = free.and_then(|free| Arc::into_inner(stored.swap_remove(free).1));
+        let mut model = reused.unwrap_or_else(|| template.clone());
         make(&mut model);
         let model = Arc::new(model);
-        kept.push((rounds.to_vec(), Arc::clone(&model)));
+        stored.push((rounds.to_vec(), Arc::clone(&model)));
         model
     }
 }
@@ -51,14 +51,14 @@ mod tests {
     use boostfgl_nn::{Matrix, TensorShape};
 
     #[test]
-    fn a_model_is_made_once_and_its_room_is_used_again() {
-        let like = Params::from_tensors(
+    fn a_model_is_made_once_and_its_buffer_is_reused() {
+        let template = Params::from_tensors(
             &[TensorShape::bias("theta", 1)],
             vec![Matrix::from_rows(1, 1, &[0.0f64])],
         );
-        let archive = SharedModels::default();
+        let models = SharedModels::default();
         let get = |round: usize| {
-            archive.get(&[round], &like, |m| m.tensors_mut()[0].row_mut(0)[0] += round as f64)
+            models.get(&[round], &template, |m| m.tensors_mut()[0].row_mut(0)[0] += round as f64)
         };
         let first = get(1);
         assert!(Arc::ptr_eq(&first, &get(1)));
@@ -66,8 +66,8 @@ mod tests {
             (first.tensors()[0].row(0), get(2).tensors()[0].row(0)),
             (&[1.0][..], &[2.0][..])
         );
-        // Nobody kept that of round 2, so this one stands where it did.
+        // The model of round 2 was dropped, so this one reuses its buffer.
         assert_eq!(get(3).tensors()[0].row(0), [5.0]);
-        assert_eq!(archive.0.lock().unwrap().len(), 2);
+        assert_eq!(models.0.lock().unwrap().len(), 2);
     }
 }

@@ -1,58 +1,60 @@
-//! From what participants trained to what the server receives.
+//! What one participant submits in a round: what it trained, or what it forged in place of it.
 
 use crate::aggregate::Update;
-use crate::attack::{Forged, Sent};
+use crate::attack::{Forged, HonestUpdate};
 use crate::boost::Summary;
-use crate::client::{Client, Trained};
+use crate::client::{Client, Trained, length};
 use crate::config::ClientWeight;
-use crate::screen::Envelope;
+use crate::screen::{Envelope, Form, Given};
 use crate::wire::Message;
-use boostfgl_nn::{Params, Real};
+use boostfgl_nn::Real;
 
-/// What one participant did in a round.
+/// What one participant submits in a round.
 pub(crate) struct Submission<T> {
     pub(crate) client: usize,
     pub(crate) trained: Trained<T>,
     /// How many numbers it received.
     pub(crate) received: usize,
     pub(crate) seconds: f64,
-    /// What it sends in place of what it trained, if it attacks.
+    /// What it sends in place of what it trained, if it is malicious.
     pub(crate) forged: Option<Forged<T>>,
 }
 
 impl<T: Real> Submission<T> {
-    /// What the client would honestly send.
-    pub(crate) fn sent<'a>(
+    /// What an honest client would send.
+    pub(crate) fn honest_update<'a>(
         &'a self,
         client: &'a Client<T>,
-        given: Option<&'a Params<T>>,
-        told: Option<&'a Message<T>>,
+        (given, received): Given<'a, T>,
+        form: Form,
+        shows_distance: bool,
         weight: ClientWeight,
-    ) -> Sent<'a, T> {
-        Sent {
+    ) -> HonestUpdate<'a, T> {
+        HonestUpdate {
             client: self.client,
             start: client.started_from(given),
-            told,
+            received,
+            form,
             model: self.trained.upload.model.then(|| client.local()),
             message: &self.trained.upload.message,
             tensor_norms: &self.trained.tensor_norms,
-            measured: false,
+            shows_distance,
             labelled: client.data().training_nodes() as f64,
             size: client.size(weight),
             summary: self.trained.summary,
         }
     }
 
-    /// Takes over what an attacker sends instead.
+    /// Replaces parts of the submission by forged ones.
     pub(crate) fn replace(&mut self, forged: Forged<T>) {
         if let Some(norms) = &forged.tensor_norms {
             self.trained.tensor_norms.clone_from(norms);
-            self.trained.norm = self.trained.tensor_norms.iter().map(|d| d * d).sum::<f64>().sqrt();
+            self.trained.norm = length(&self.trained.tensor_norms);
         }
         self.forged = Some(forged);
     }
 
-    /// What arrives at the server, as a client's word: once, or twice if it is sent twice.
+    /// What arrives at the server: one envelope, or two if a malicious client sends it twice.
     pub(crate) fn envelopes<'a>(
         &'a self,
         client: &'a Client<T>,
@@ -65,7 +67,6 @@ impl<T: Real> Submission<T> {
         let forged = self.forged.as_ref();
         let envelope = Envelope {
             from: self.client,
-            client: self.client,
             round: forged.map_or(round, |forged| forged.round),
             model,
             message,
@@ -79,12 +80,12 @@ impl<T: Real> Submission<T> {
         vec![envelope; 1 + usize::from(forged.is_some_and(|forged| forged.twice))]
     }
 
-    /// Whom it says that its model serves.
+    /// The fairness summary that it sends.
     pub(crate) fn summary(&self) -> Option<Summary> {
         self.forged.as_ref().and_then(|forged| forged.summary).or(self.trained.summary)
     }
 
-    /// What it says beside its model.
+    /// What it sends in addition to its model.
     pub(crate) fn message(&self) -> &Message<T> {
         self.forged
             .as_ref()
@@ -92,7 +93,7 @@ impl<T: Real> Submission<T> {
             .unwrap_or(&self.trained.upload.message)
     }
 
-    /// What a server rule works with.
+    /// The update that a server rule combines. The model is borrowed from the simulated client.
     pub(crate) fn update<'a>(
         &'a self,
         client: &'a Client<T>,

@@ -1,41 +1,42 @@
-//! The loop over rounds, which can be stopped after any of them and continued to the same digits.
+//! The training loop. It can be stopped after any round and resumed to the same digits.
 
-use crate::Result;
 use crate::client::Client;
 use crate::config::ReportedRound;
 use crate::federation::{Done, Federation, Outcome};
 use crate::observer::{Observer, RoundRecord};
 use crate::wire::Message;
+use crate::{Error, Result};
 use boostfgl_nn::{Params, Real, StateVisitor, Stateful};
 use std::time::Instant;
 
-/// A federation on its way.
+/// A federation between two rounds.
 ///
 /// ```text
 /// Federation::begin ─► step ─► step ─► … ─► finish
-///                         │ keep: everything that the rounds to come depend on
+///                         │ visit: everything that later rounds depend on
 /// Federation::resume ◄────┘
 /// ```
 ///
-/// Random numbers need no place in it: every stream is keyed by seed, purpose, client and round, so
-/// that its position is the round.
+/// Random generators are no part of the state: every stream is keyed by seed, purpose, client and
+/// round.
 pub struct Training<T: Real> {
     federation: Federation<T>,
     /// Rounds done.
     done: usize,
-    /// Bytes that went up and down.
+    /// Bytes sent and received by all clients.
     bytes: (u64, u64),
-    /// The round to report so far.
+    /// The round to report, as far as it is known.
     reported: Option<Outcome<T>>,
     trace: Trace,
     inspected: bool,
 }
 
 impl<T: Real> Federation<T> {
-    /// Prepares the first round: the exchanges between clients that come before it.
+    /// Runs the exchanges between clients that come before the first round.
     ///
     /// # Errors
-    /// If all clients of a round diverge, or fewer updates than the quorum can be used.
+    /// If all clients of a round diverge, fewer updates than the quorum can be used, or an observer
+    /// returns an error.
     pub fn begin(mut self, observers: &mut [&mut dyn Observer<T>]) -> Result<Training<T>> {
         let bytes = self.prepare(observers)?;
         Ok(Training {
@@ -46,11 +47,11 @@ impl<T: Real> Federation<T> {
             trace: Trace::default(),
             inspected: false,
         }
-        .watched(observers))
+        .with_observers(observers))
     }
 
-    /// Goes on where [`Training::keep`] stopped, in a federation of the same setup and data. Nothing
-    /// of what came before is done or shown again.
+    /// Resumes from a state saved by [`Training::visit`], in a federation of the same setup and
+    /// data. Earlier rounds are neither repeated nor shown again.
     ///
     /// # Errors
     /// If what is read is not the state of such a federation.
@@ -60,15 +61,16 @@ impl<T: Real> Federation<T> {
         observers: &mut [&mut dyn Observer<T>],
     ) -> Result<Training<T>> {
         let (bytes, trace) = ((0, 0), Trace::default());
-        let mut course =
+        let mut training =
             Training { federation: self, done: 0, bytes, reported: None, trace, inspected: false };
-        course.visit(visitor)?;
-        Ok(course.watched(observers))
+        training.visit(visitor)?;
+        Ok(training.with_observers(observers))
     }
 }
 
 impl<T: Real> Training<T> {
-    fn watched(mut self, observers: &[&mut dyn Observer<T>]) -> Self {
+    /// Has clients keep what these observers will ask for.
+    fn with_observers(mut self, observers: &[&mut dyn Observer<T>]) -> Self {
         self.inspected = observers.iter().any(|o| o.inspects());
         if self.inspected {
             self.federation.clients.iter_mut().for_each(Client::keep_for_inspection);
@@ -86,14 +88,16 @@ impl<T: Real> Training<T> {
         self.done >= self.federation.rounds()
     }
 
-    /// Has `change` alter what `client` says beside its model in the next round, on its way to the
-    /// server: for whoever wants to know what a server makes of a message that no client would
-    /// send.
+    /// Applies `change` to the message of `client` in the next round, on its way to the server. For
+    /// tests of the server with messages that no client would send.
     ///
     /// ```
-    /// # fn tampered(mut course: boostfgl_fed::Training<f32>) -> boostfgl_fed::Result<()> {
-    /// course.tamper(0, |message| message.numbers.push(f64::NAN));
-    /// course.step(&mut [&mut |round: &boostfgl_fed::RoundRecord<'_>| assert_eq!(round.refused[0].client, 0)])
+    /// # fn tampered(mut training: boostfgl_fed::Training<f32>) -> boostfgl_fed::Result<()> {
+    /// training.tamper(0, |message| message.numbers.push(f64::NAN));
+    /// let mut observer = |round: &boostfgl_fed::RoundRecord<'_>| {
+    ///     assert_eq!(round.refused[0].client, 0);
+    /// };
+    /// training.step(&mut [&mut observer])
     /// # }
     /// ```
     pub fn tamper(
@@ -107,7 +111,8 @@ impl<T: Real> Training<T> {
     /// One round, unless none is left.
     ///
     /// # Errors
-    /// If all clients of a round diverge, or fewer updates than the quorum can be used.
+    /// If all clients of a round diverge, fewer updates than the quorum can be used, or an observer
+    /// returns an error.
     pub fn step(&mut self, observers: &mut [&mut dyn Observer<T>]) -> Result<()> {
         if self.is_over() {
             return Ok(());
@@ -115,9 +120,8 @@ impl<T: Real> Training<T> {
         let started = Instant::now();
         let (round, rounds) = (self.done + 1, self.federation.rounds());
         let federation = &mut self.federation;
-        // Rounds that the method adds train modules of its own: there is nothing of the network to
-        // show.
-        let starts = (self.inspected && round <= federation.setup.protocol.rounds)
+        // Rounds that the method adds train modules of its own: the network does not change.
+        let starts = (self.inspected && round <= federation.setup().protocol.rounds)
             .then(|| federation.starts());
         let mut aside = started.elapsed();
         let done = federation.round(round)?;
@@ -129,7 +133,7 @@ impl<T: Real> Training<T> {
         let Done { records, refused, .. } = done;
         self.bytes.0 += records.iter().map(|r| r.bytes_up).sum::<u64>();
         self.bytes.1 += records.iter().map(|r| r.bytes_down).sum::<u64>();
-        let due = round % federation.setup.protocol.eval_every == 0 || round == rounds;
+        let due = round % federation.setup().protocol.eval_every == 0 || round == rounds;
         let evaluation = due.then(|| federation.evaluate(round)).transpose()?;
         let record = RoundRecord {
             round,
@@ -141,7 +145,9 @@ impl<T: Real> Training<T> {
             val_accuracy: evaluation.as_ref().and_then(|(_, accuracy)| *accuracy),
             seconds: started.elapsed().saturating_sub(aside).as_secs_f64(),
         };
-        observers.iter_mut().for_each(|o| o.round(&record));
+        for observer in observers.iter_mut() {
+            observer.round(&record).map_err(Error::Observer)?;
+        }
         self.trace.losses.push(record.loss);
         if let Some((predictions, accuracy)) = evaluation {
             self.record(round, predictions, accuracy);
@@ -150,14 +156,14 @@ impl<T: Real> Training<T> {
         Ok(())
     }
 
-    /// Remembers an evaluated round: as the last, as the best on validation nodes so far, as the
-    /// one to report.
+    /// Records an evaluated round: as the last, as the best on validation nodes so far, as the one
+    /// to report.
     fn record(&mut self, round: usize, predictions: Vec<u32>, accuracy: Option<f64>) {
         let last = round == self.federation.rounds();
         let so_far = self.trace.best_val.as_ref().and_then(|best| best.val_accuracy);
         let best = accuracy.is_some_and(|found| so_far.is_none_or(|so_far| found > so_far))
             && self.may_be_best(round);
-        let reported = match self.federation.setup.protocol.report {
+        let reported = match self.federation.setup().protocol.report {
             ReportedRound::Last => last,
             // Without validation nodes no round is the best: then the last one is reported.
             ReportedRound::BestVal => best || (last && self.trace.best_val.is_none()),
@@ -172,7 +178,7 @@ impl<T: Real> Training<T> {
         }
         if reported {
             let models = match self.federation.server.models() {
-                kept if kept.is_empty() => {
+                none if none.is_empty() => {
                     self.federation.clients.iter().map(|c| c.local().clone()).collect()
                 }
                 models => models.into_iter().cloned().collect(),
@@ -183,15 +189,15 @@ impl<T: Real> Training<T> {
         }
     }
 
-    /// Whether a round may be chosen by its validation accuracy. Where a method adds rounds of its
-    /// own (AdaFGL's personal step), only those are the method: a round before them is the model of
-    /// another one.
+    /// Whether a round may be chosen by its validation accuracy. Where a method adds rounds
+    /// (AdaFGL's personal step), only those qualify: an earlier round has the model of another
+    /// method.
     fn may_be_best(&self, round: usize) -> bool {
-        let asked = self.federation.setup.protocol.rounds;
-        self.federation.rounds() == asked || round > asked
+        let of_protocol = self.federation.setup().protocol.rounds;
+        self.federation.rounds() == of_protocol || round > of_protocol
     }
 
-    /// What the rounds leave behind.
+    /// The result of all rounds.
     ///
     /// # Panics
     /// If a round is left.
@@ -205,7 +211,7 @@ impl<T: Real> Training<T> {
         outcome
     }
 
-    /// Takes down everything that the rounds to come depend on, or puts it back.
+    /// Saves or restores everything that later rounds depend on.
     ///
     /// # Errors
     /// As [`Stateful::visit`].
@@ -217,7 +223,7 @@ impl<T: Real> Training<T> {
         let rounds = self.federation.rounds();
         if self.done > rounds {
             return Err(
-                visitor.unlike(format!("at most {rounds} rounds done"), self.done.to_string())
+                visitor.mismatch(format!("at most {rounds} rounds done"), self.done.to_string())
             );
         }
         let (nodes, classes) = (self.federation.nodes, self.federation.classes());
@@ -233,18 +239,18 @@ impl<T: Real> Training<T> {
             {
                 let expected = format!("a class below {classes} for each of {nodes} nodes");
                 return Err(
-                    visitor.unlike(expected, format!("{} other numbers", predictions.len()))
+                    visitor.mismatch(expected, format!("{} other numbers", predictions.len()))
                 );
             }
         }
         if self.is_over() && (self.reported.is_none() || self.trace.last.is_none()) {
-            return Err(visitor.unlike("a round to report after the last", "none"));
+            return Err(visitor.mismatch("a round to report after the last", "none"));
         }
         Ok(())
     }
 }
 
-/// How a run went: what it is judged and warned by, whichever round is reported.
+/// How training developed, independent of the round that is reported: the input of warnings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
     /// The training loss of every round.
@@ -252,14 +258,14 @@ pub struct Trace {
     /// The last round.
     pub last: Option<Snapshot>,
     /// The earliest round with the highest accuracy on validation nodes; `None` without validation
-    /// nodes. Where a method adds rounds of its own, it is one of those.
+    /// nodes. Where a method adds rounds, it is one of those.
     pub best_val: Option<Snapshot>,
 }
 
 /// Predictions after one round.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
-    /// Which round, from 1.
+    /// The round, from 1.
     pub round: usize,
     /// Share of validation nodes predicted right, if there are any.
     pub val_accuracy: Option<f64>,
@@ -290,21 +296,21 @@ impl Stateful for Snapshot {
 }
 
 impl<T: Real> Outcome<T> {
-    /// One to be restored, whose models are like this one.
+    /// An outcome to restore into, whose models have the shapes of `model`.
     pub fn blank(model: &Params<T>) -> Self {
         let (models, predictions) = (vec![model.clone()], Vec::new());
         Self { round: 0, models, predictions, bytes_up: 0, bytes_down: 0, trace: Trace::default() }
     }
 }
 
-/// An outcome that has a model now.
+/// Needs a model in the outcome, which gives the shapes to restore.
 impl<T: Real> Stateful for Outcome<T> {
     fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
         visitor.visit("round", &mut self.round)?;
-        let like = self.models[0].clone();
-        visitor.each("models", &mut self.models, || like.clone())?;
+        let template = self.models[0].clone();
+        visitor.each("models", &mut self.models, || template.clone())?;
         if self.models.is_empty() {
-            return Err(visitor.unlike("at least one model", "none"));
+            return Err(visitor.mismatch("at least one model", "none"));
         }
         visitor.visit("predictions", &mut self.predictions)?;
         visitor.visit("bytes up", &mut self.bytes_up)?;

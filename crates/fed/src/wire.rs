@@ -1,5 +1,5 @@
-//! What crosses the wire beside a model, and how many bytes that is. Numbers cross as `f32`,
-//! positions as `u32`.
+//! Messages between clients and server, and their bytes. Numbers are sent as `f32`, positions as
+//! `u32`.
 
 use boostfgl_nn::{Matrix, Params, Real, StateVisitor, Stateful};
 
@@ -11,7 +11,7 @@ pub(crate) fn bytes(count: usize) -> u64 {
     count as u64 * NUMBER
 }
 
-/// What is said beside a model. Each method documents the order of what it puts in.
+/// What is sent in addition to a model. Each method documents the order of the parts.
 #[derive(Clone, Debug)]
 pub struct Message<T> {
     /// Whole matrices.
@@ -49,13 +49,12 @@ impl<T: Real> Message<T> {
     pub(crate) fn is_finite(&self) -> bool {
         self.tensors.iter().all(|t| t.data().iter().all(|x| x.is_finite()))
             && self.numbers.iter().all(|x| x.is_finite())
-            // All are looked at: to stop at the first would keep the compiler from looking at
-            // several at once.
+            // No early exit: it would keep the compiler from checking several entries at once.
             && self.entries.iter().fold(true, |finite, (_, x)| finite & x.is_finite())
     }
 }
 
-/// Any message. What is written of one is read into one whatever it held before.
+/// Restoring replaces whatever the message contained before.
 impl<T: Real> Stateful for Message<T> {
     fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
         let mut tensors = self.tensors.len();
@@ -78,7 +77,7 @@ impl<T: Real> Stateful for Message<T> {
 }
 
 impl<T: Real> Message<T> {
-    /// Like [`Stateful::visit`] for a message whose tensors always have the shapes that they have now.
+    /// Like [`Stateful::visit`] for a message whose tensors always have their present shapes.
     pub(crate) fn visit_shaped(
         &mut self,
         visitor: &mut StateVisitor<'_>,
@@ -88,7 +87,7 @@ impl<T: Real> Message<T> {
         self.hold(&shapes, numbers, visitor)
     }
 
-    /// Fails unless a message that was put back has tensors of these shapes and nothing else.
+    /// Fails unless a restored message has tensors of these shapes and nothing else.
     pub(crate) fn hold_shapes(
         &self,
         shapes: &[(usize, usize)],
@@ -97,7 +96,7 @@ impl<T: Real> Message<T> {
         self.hold(shapes, 0, visitor)
     }
 
-    /// The same for a message with so many numbers.
+    /// Fails unless a restored message has tensors of these shapes and this many numbers.
     pub(crate) fn hold(
         &self,
         shapes: &[(usize, usize)],
@@ -107,10 +106,8 @@ impl<T: Real> Message<T> {
         if self.shapes() == shapes && self.numbers.len() == numbers {
             return Ok(());
         }
-        let say = |shapes: &[(usize, usize)], numbers: usize| {
-            format!("tensors {shapes:?} and {numbers} numbers")
-        };
-        Err(visitor.unlike(say(shapes, numbers), say(&self.shapes(), self.numbers.len())))
+        let found = describe(&self.shapes(), self.numbers.len());
+        Err(visitor.mismatch(describe(shapes, numbers), found))
     }
 
     fn shapes(&self) -> Vec<(usize, usize)> {
@@ -118,7 +115,12 @@ impl<T: Real> Message<T> {
     }
 }
 
-/// How many numbers go down: a model, if any, and a message.
+/// The form of a message, for errors.
+fn describe(shapes: &[(usize, usize)], numbers: usize) -> String {
+    format!("tensors {shapes:?} and {numbers} numbers")
+}
+
+/// How many numbers a client receives: a model and a message, if there are any.
 pub(crate) fn count_down<T: Real>(
     model: Option<&Params<T>>,
     message: Option<&Message<T>>,

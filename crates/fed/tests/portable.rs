@@ -19,16 +19,16 @@ fn ordered_products_give_the_same_bits_at_every_level_and_number_of_threads() {
     Dense::Ordered.install();
     let mut differs = 0;
     for_all(|method, setup, what| {
-        let of = |level: Level, threads: usize| {
+        let run_at = |level: Level, threads: usize| {
             level.install();
             with_threads(threads, || run::<f32>(&setup, data(method.name, &graph, &partition)))
         };
-        let any = of(Level::Portable, 1);
+        let any = run_at(Level::Portable, 1);
         for level in Level::available() {
-            assert_same(&any, &of(level, 4), &format!("{what}, {level:?}"));
+            assert_same(&any, &run_at(level, 4), &format!("{what}, {level:?}"));
         }
         Dense::Fastest.install();
-        differs += usize::from(bits(&any.models) != bits(&of(Level::best(), 1).models));
+        differs += usize::from(bits(&any.models) != bits(&run_at(Level::best(), 1).models));
         Dense::Ordered.install();
     });
     // Where the crate for dense products adds in another order, other last digits show that ordered

@@ -1,4 +1,4 @@
-//! Who is connected to whom, in compressed sparse rows.
+//! The edges of a graph, in compressed sparse rows.
 
 use crate::{Error, Result};
 
@@ -33,7 +33,7 @@ impl Adjacency {
     /// `weights`, if given, has one finite positive number per edge; merged duplicates add up.
     /// With `directed`, messages flow from source to target only.
     ///
-    /// Time O(n + m log d), memory about 8 bytes per edge beside the result.
+    /// Time O(n + m log d), memory about 8 bytes per edge in addition to the result.
     ///
     /// # Errors
     /// If an edge names a node ≥ `nodes`, or a weight, also that of a merged edge, is not finite

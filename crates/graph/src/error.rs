@@ -53,7 +53,7 @@ pub enum Error {
         path: PathBuf,
         /// What it holds.
         found: String,
-        /// The nearest format, and what it needs beside that.
+        /// The nearest format, and what it needs in addition.
         expected: String,
     },
 

@@ -196,7 +196,7 @@ impl Graph {
         }
     }
 
-    /// Groupings of the nodes that came with the data: for judging, never for training.
+    /// Groupings of the nodes that came with the data: for evaluation, never for training.
     pub fn group_columns(&self) -> &[GroupColumn] {
         &self.group_columns
     }

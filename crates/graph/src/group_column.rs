@@ -7,7 +7,7 @@ use crate::{Error, Result};
 /// One text per node that says which group it is in, such as the column `group:region` of a
 /// `nodes.csv`.
 ///
-/// Group columns are for judging: they are no features, and no client's part of a graph carries
+/// Group columns are for evaluation: they are not features, and no client's part of a graph carries
 /// them ([`Graph::induced`](crate::Graph::induced) leaves them behind), so nothing that trains can
 /// see them.
 ///

@@ -1,4 +1,4 @@
-//! For whom we measure: minority classes, node homophily, heterophilous nodes.
+//! The groups that fairness is measured on: minority classes, node homophily, heterophilous nodes.
 //!
 //! Groups belong to evaluation. They are computed from all labels of the whole graph (or of a
 //! client's graph) and are never shown to training.
@@ -266,15 +266,6 @@ impl Groups {
         })
     }
 
-    /// 𝒱_hete-min = 𝒱_hete ∩ 𝒱_min, node by node.
-    pub fn intersection(&self) -> Vec<bool> {
-        self.minority
-            .iter()
-            .zip(&self.heterophilous)
-            .map(|(&minority, &hete)| minority == Some(true) && hete)
-            .collect()
-    }
-
     /// Number of nodes.
     pub fn len(&self) -> usize {
         self.minority.len()
@@ -375,7 +366,9 @@ mod tests {
             let groups = Groups::new(&phi, graph.labels(), &classes, HOMOPHILY_THRESHOLD).unwrap();
             assert_eq!(members(&marked(&groups.minority)), indices(&sets["nodes"]));
             assert_eq!(members(&groups.heterophilous), indices(&expected["hete_global_le"]));
-            assert_eq!(members(&groups.intersection()), indices(&sets["hete_min"]));
+            let both = groups.minority.iter().zip(&groups.heterophilous);
+            let both: Vec<bool> = both.map(|(min, hete)| *min == Some(true) && *hete).collect();
+            assert_eq!(members(&both), indices(&sets["hete_min"]));
         }
         let local = Groups::new(
             &local_homophily(&graph, &file),

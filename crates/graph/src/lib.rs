@@ -9,7 +9,7 @@
 //! * [`catalogue`] — the datasets known by name, with origin, checksum, licence and known flaws.
 //! * [`generator`] — seeded synthetic graphs.
 //! * [`GroupColumn`] — groupings of the nodes that come with the data, such as sex or region.
-//! * [`groups`] — minority classes, node homophily, heterophilous nodes: for whom we measure.
+//! * [`groups`] — what fairness is measured on: minority classes, node homophily.
 //! * [`stream`] — the random numbers of the whole program, keyed so that nothing depends on call
 //!   order.
 

@@ -1,12 +1,12 @@
-//! Everything that is wrong with a table, in one error: who corrects a file wants to do it once.
+//! All problems of a table in one error, so that a file can be corrected in one go.
 
 use std::io::{self, Read as _};
 use std::path::Path;
 
 use crate::{Error, Result};
 
-/// What is wrong with a table so far. The first [`Problems::SHOWN`] are kept with their places, the
-/// others are counted.
+/// The problems found in a table so far. The first [`Problems::SHOWN`] are stored with their
+/// places, the others are counted.
 ///
 /// ```
 /// use boostfgl_graph::Problems;
@@ -17,8 +17,8 @@ use crate::{Error, Result};
 /// // The second row begins at byte 5, the third at byte 10.
 /// problems.add(5, Some(2), || ("a number".into(), "`x`".into()));
 /// problems.add(10, Some(2), || ("a number".into(), "`y`".into()));
-/// let told = problems.finish().unwrap_err().to_string();
-/// assert!(told.ends_with(
+/// let message = problems.finish().unwrap_err().to_string();
+/// assert!(message.ends_with(
 ///     ": 2 problems\n  line 2, column 2: expected a number, found `x`\n  line 3, column 2: expected a number, found `y`"
 /// ));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -30,8 +30,7 @@ pub struct Problems<'a> {
     count: usize,
 }
 
-/// One of them. Places are kept as bytes: lines are counted once, at the end, for all problems
-/// together.
+/// One problem. Its place is a byte: lines are counted once, at the end, for all problems.
 #[derive(Debug)]
 struct Problem {
     byte: u64,
@@ -51,37 +50,37 @@ impl<'a> Problems<'a> {
     }
 
     /// Adds a problem of the row that begins at `byte`, in `column` (counted from 1) or in the row
-    /// as a whole. What was expected and what was found is only asked for if it will be shown.
+    /// as a whole. `expected_and_found` is called only if the problem will be shown.
     pub fn add(
         &mut self,
         byte: u64,
         column: Option<usize>,
-        told: impl FnOnce() -> (String, String),
+        expected_and_found: impl FnOnce() -> (String, String),
     ) {
-        self.keep(byte, column, None, told);
+        self.store(byte, column, None, expected_and_found);
     }
 
-    /// Adds that a row repeats what stood in the row that begins at `first` already.
+    /// Adds that a row repeats something from the row that begins at `first`.
     pub fn add_again(
         &mut self,
         byte: u64,
         column: Option<usize>,
         first: u64,
-        told: impl FnOnce() -> (String, String),
+        expected_and_found: impl FnOnce() -> (String, String),
     ) {
-        self.keep(byte, column, Some(first), told);
+        self.store(byte, column, Some(first), expected_and_found);
     }
 
-    fn keep(
+    fn store(
         &mut self,
         byte: u64,
         column: Option<usize>,
         first: Option<u64>,
-        told: impl FnOnce() -> (String, String),
+        expected_and_found: impl FnOnce() -> (String, String),
     ) {
         self.count += 1;
         if self.kept.len() < Self::SHOWN {
-            let (expected, found) = told();
+            let (expected, found) = expected_and_found();
             self.kept.push(Problem { byte, column, expected, found, first });
         }
     }
@@ -104,7 +103,6 @@ impl<'a> Problems<'a> {
                 problem.column.map(|column| format!(", column {column}")).unwrap_or_default();
             places.push(format!("line {}{column}", lines[0]));
         }
-        let told = |(place, problem): (&String, &Problem)| problem.told(place);
         match (places.as_slice(), kept.pop()) {
             (_, None) => Ok(()),
             ([place], Some(only)) => {
@@ -112,7 +110,8 @@ impl<'a> Problems<'a> {
             }
             (_, Some(last)) => {
                 kept.push(last);
-                let problems: Vec<String> = places.iter().zip(&kept).map(told).collect();
+                let problems: Vec<String> =
+                    places.iter().zip(&kept).map(|(place, problem)| problem.line(place)).collect();
                 Err(Error::Several {
                     path: path.to_path_buf(),
                     more: count - problems.len(),
@@ -124,54 +123,85 @@ impl<'a> Problems<'a> {
 }
 
 impl Problem {
-    /// On one line, whatever the file holds.
-    fn told(&self, place: &str) -> String {
+    /// The problem in one line, even if a field contains line breaks.
+    fn line(&self, place: &str) -> String {
         format!("{place}: expected {}, found {}", self.expected, self.found)
             .replace(['\n', '\r'], " ")
     }
 }
 
-/// The lines, counted from 1, on which rows stand that begin at these bytes of a table. One pass
-/// over the file.
-///
-/// The csv crate's own count is off after a blank line and after `\r\n`: it takes what is left of a
-/// line's end for the start of the next row. So the line of a row is that of the first byte, at or
-/// after the given one, that ends no line.
+/// The lines, counted from 1, of the rows of a table that begin at these bytes. One pass over the
+/// file.
 ///
 /// # Errors
 /// If the file cannot be read again.
 pub fn line_numbers(path: &Path, bytes: &[u64]) -> Result<Vec<u64>> {
-    let count = || -> io::Result<Vec<u64>> {
-        let mut order: Vec<usize> = (0..bytes.len()).collect();
-        order.sort_by_key(|&at| bytes[at]);
-        let mut waiting = order.into_iter().peekable();
-        let mut lines = vec![1; bytes.len()];
-        let (mut line, mut offset, mut after_return) = (1u64, 0u64, false);
-        let mut file = std::fs::File::open(path)?;
-        let mut piece = vec![0; 1 << 16];
-        loop {
-            let read = file.read(&mut piece)?;
-            for &byte in &piece[..read] {
-                match byte {
-                    // Both together end one line.
-                    b'\n' if after_return => {}
-                    b'\n' | b'\r' => line += 1,
-                    _ => {
-                        while let Some(at) = waiting.next_if(|&at| bytes[at] <= offset) {
-                            lines[at] = line;
-                        }
-                    }
+    count_lines(path, bytes).map_err(|error| Error::io(path, error))
+}
+
+fn count_lines(path: &Path, bytes: &[u64]) -> io::Result<Vec<u64>> {
+    let mut counter = LineCounter::new(bytes);
+    let mut file = std::fs::File::open(path)?;
+    let mut piece = vec![0; 1 << 16];
+    loop {
+        let read = file.read(&mut piece)?;
+        piece[..read].iter().for_each(|&byte| counter.pass(byte));
+        if read == 0 || counter.is_done() {
+            return Ok(counter.finish());
+        }
+    }
+}
+
+/// Counts lines while the bytes of a file pass by.
+///
+/// The csv crate's own count is wrong after a blank line and after `\r\n`: it takes the rest of a
+/// line ending for the start of the next row. So the line of a row is that of the first byte, at or
+/// after the given one, that is not part of a line ending.
+struct LineCounter<'a> {
+    /// The bytes at which rows begin.
+    starts: &'a [u64],
+    /// Indices into `starts`, the row nearest to the end of the file first.
+    pending: Vec<usize>,
+    /// The line of each row.
+    lines: Vec<u64>,
+    line: u64,
+    offset: u64,
+    after_return: bool,
+}
+
+impl<'a> LineCounter<'a> {
+    fn new(starts: &'a [u64]) -> Self {
+        let mut pending: Vec<usize> = (0..starts.len()).collect();
+        pending.sort_by_key(|&at| std::cmp::Reverse(starts[at]));
+        let lines = vec![1; starts.len()];
+        Self { starts, pending, lines, line: 1, offset: 0, after_return: false }
+    }
+
+    fn pass(&mut self, byte: u8) {
+        match byte {
+            // `\r\n` ends one line, not two.
+            b'\n' if self.after_return => {}
+            b'\n' | b'\r' => self.line += 1,
+            _ => {
+                let (starts, offset) = (self.starts, self.offset);
+                while let Some(at) = self.pending.pop_if(|at| starts[*at] <= offset) {
+                    self.lines[at] = self.line;
                 }
-                after_return = byte == b'\r';
-                offset += 1;
-            }
-            if read == 0 || waiting.peek().is_none() {
-                waiting.for_each(|at| lines[at] = line);
-                return Ok(lines);
             }
         }
-    };
-    count().map_err(|error| Error::io(path, error))
+        self.after_return = byte == b'\r';
+        self.offset += 1;
+    }
+
+    fn is_done(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// The lines; a row that begins after the last byte is on the last line.
+    fn finish(mut self) -> Vec<u64> {
+        self.pending.iter().for_each(|&at| self.lines[at] = self.line);
+        self.lines
+    }
 }
 
 #[cfg(test)]
@@ -185,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_counted_whatever_ends_them() {
+    fn all_line_endings_are_counted() {
         assert_eq!(lines("ab\ncd\nef", &[6, 0, 3]), [3, 1, 2]);
         assert_eq!(lines("ab\r\ncd\r\nef", &[0, 3, 7]), [1, 2, 3]);
         assert_eq!(lines("ab\rcd\ref", &[0, 3, 6]), [1, 2, 3]);
@@ -195,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_beyond_the_first_is_counted_and_not_put_together() {
+    fn problems_beyond_the_first_are_counted_and_not_formatted() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let mut problems = Problems::new(file.path());
         for at in 0..Problems::SHOWN + 3 {
@@ -204,10 +234,16 @@ mod tests {
                 ("one\nline".to_owned(), at.to_string())
             });
         }
-        let told = problems.finish().unwrap_err().to_string();
-        assert!(told.contains(": 23 problems\n  line 1: expected one line, found 0\n"), "{told}");
-        assert!(told.ends_with("\n  line 1: expected one line, found 19\n  and 3 more"), "{told}");
-        assert_eq!(told.lines().count(), 22);
+        let message = problems.finish().unwrap_err().to_string();
+        assert!(
+            message.contains(": 23 problems\n  line 1: expected one line, found 0\n"),
+            "{message}"
+        );
+        assert!(
+            message.ends_with("\n  line 1: expected one line, found 19\n  and 3 more"),
+            "{message}"
+        );
+        assert_eq!(message.lines().count(), 22);
         assert!(Problems::new(file.path()).finish().is_ok());
     }
 }

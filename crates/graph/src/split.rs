@@ -1,4 +1,4 @@
-//! Which nodes are trained on, chosen by and judged by.
+//! The role of each node: training, validation or test.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ pub enum Role {
     Train,
     /// Its label may choose a round, never a parameter.
     Val,
-    /// Its label is only used to judge.
+    /// Its label is used for evaluation only.
     Test,
     /// Not used: no label, or outside a published split. Its features still propagate.
     None,

@@ -1,8 +1,8 @@
-//! Random numbers that do not depend on who asks first.
+//! Random numbers that do not depend on the order of draws.
 //!
 //! Every random decision of the program draws from its own ChaCha stream, keyed by the seed, the
 //! purpose and a path of counters such as (client, round, epoch, layer). Threads, resumed runs and
-//! extra forward passes therefore never shift anybody else's numbers. Sampling is written out here,
+//! extra forward passes therefore never shift other numbers. Sampling is written out here,
 //! because the generic distributions of `rand` may change their digits between versions.
 
 use rand_chacha::ChaCha8Rng;

@@ -340,8 +340,8 @@ fn counts_are_compared() {
 
 /// The folder with the published files, if this machine has one.
 fn real_data() -> Option<PathBuf> {
-    let beside = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
-    let folder = std::env::var_os("BOOSTFGL_DATA").map_or(beside, PathBuf::from);
+    let default = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
+    let folder = std::env::var_os("BOOSTFGL_DATA").map_or(default, PathBuf::from);
     folder.is_dir().then_some(folder)
 }
 
@@ -355,7 +355,7 @@ fn checksums_of_the_published_files_match() {
     for dataset in DATASETS {
         match lookup.locate(dataset) {
             Ok(located) => {
-                assert!(located.check().is_ok(), "{}: {:?}", dataset.name, located.check())
+                assert!(located.check().is_ok(), "{}: {:?}", dataset.name, located.check());
             }
             Err(_) => eprintln!("left out: {} is not in {}", dataset.name, folder.display()),
         }
@@ -384,18 +384,18 @@ fn a_faulty_disk_leaves_no_half_of_a_download() {
     for fault in Fault::ALL {
         let prepare = || tempfile::tempdir().unwrap();
         let look = |place: &Path, outcome: boostfgl_graph::Result<Located>, n: usize| {
-            let told = format!("{fault:?} at {n}");
+            let case = format!("{fault:?} at {n}");
             for path in files_below(&place.join("cache/tiny")) {
-                assert_eq!(std::fs::read(&path).unwrap(), b"abc", "{told}: {}", path.display());
+                assert_eq!(std::fs::read(&path).unwrap(), b"abc", "{case}: {}", path.display());
             }
             if let Ok(located) = outcome {
-                assert_eq!(located.missing, Vec::<&str>::new(), "{told}");
+                assert_eq!(located.missing, Vec::<&str>::new(), "{case}");
             }
             let located = fetch(&lookup(place), &TINY, &web)
-                .unwrap_or_else(|error| panic!("{told}, then again: {error}"));
+                .unwrap_or_else(|error| panic!("{case}, then again: {error}"));
             assert!(
                 located.missing.is_empty() || located.missing == ["extra"],
-                "{told}: {:?}",
+                "{case}: {:?}",
                 located.missing
             );
         };

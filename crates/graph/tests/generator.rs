@@ -78,7 +78,7 @@ fn arxiv_like_has_the_counts_of_arxiv() {
     assert!(boostfgl_graph::catalogue::verify_counts(&graph, arxiv).is_empty());
 }
 
-/// Frozen: whoever changes the generator changes every published digit on `demo`, and should know.
+/// Frozen: a change of the generator changes every published digit on `demo`.
 #[test]
 fn demo_is_frozen() {
     let (graph, spec) = preset_graph("demo");

@@ -2,7 +2,7 @@
 //! files everywhere.
 //!
 //! The real data are never part of the repository. They are looked for in the folder that
-//! `BOOSTFGL_DATA` names, else in `shared/data` beside the workspace; a test whose files are not
+//! `BOOSTFGL_DATA` names, else in `shared/data` next to the workspace; a test whose files are not
 //! there says so and passes.
 
 use std::path::{Path, PathBuf};
@@ -14,8 +14,8 @@ use proptest::prelude::*;
 /// A file or folder of the real data, or `None` after saying what is left out.
 fn real(name: &str) -> Option<PathBuf> {
     let named = std::env::var_os("BOOSTFGL_DATA").map(PathBuf::from).filter(|path| path.is_dir());
-    let beside = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
-    let path = named.unwrap_or_else(beside).join(name);
+    let default = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
+    let path = named.unwrap_or_else(default).join(name);
     if path.exists() {
         return Some(path);
     }

@@ -45,7 +45,7 @@ fn loss_of(toy: &Toy, alpha: &[f64], reduction: Reduction) -> WeightedLoss<f64> 
 }
 
 #[test]
-fn gcn_forward_and_gradients() {
+fn gcn_agrees_with_golden_logits_and_gradients() {
     let expected = golden("gcn_forward");
     let (net, theta, pool) = (toy::gcn(), params("theta0"), Pool::new());
     let plan = Backbone::<f64>::plan(&net);
@@ -79,7 +79,7 @@ fn gcn_forward_and_gradients() {
 }
 
 #[test]
-fn boosted_forward_and_gradients() {
+fn boosted_gcn_agrees_with_golden_logits_and_gradients() {
     let (expected, scores, plain) =
         (golden("boosted_forward"), golden("edge_scores"), golden("gcn_forward"));
     let (net, theta, pool) = (toy::gcn(), params("theta0"), Pool::new());

@@ -12,7 +12,7 @@ pub struct ClientGraph {
     pub nodes: Vec<u32>,
     /// The induced subgraph. Classes are the global ones.
     pub graph: Graph,
-    /// The roles to train and judge by; [`Graph::split`] of `graph` is still the published one.
+    /// Roles for training and evaluation; [`Graph::split`] of `graph` is still the published one.
     pub split: Split,
     /// Edges of its nodes that lead to other clients and were dropped. The sum over clients is
     /// twice [`Partition::lost_edges`](crate::Partition::lost_edges), because each is lost at both

@@ -92,43 +92,37 @@ impl Description {
     /// What a reader should know before training, one sentence each: clients and classes without
     /// training nodes, clients without edges.
     pub fn notes(&self) -> Vec<String> {
-        let which = |test: fn(&ClientDescription) -> bool| -> Vec<String> {
-            self.clients
-                .iter()
-                .enumerate()
-                .filter(|(_, client)| test(client))
-                .map(|(k, _)| k.to_string())
-                .collect()
-        };
         let untrained: Vec<String> = std::iter::zip(&self.classes, &self.total.train_class_counts)
             .filter(|(_, count)| **count == 0)
             .map(|(class, _)| class.clone())
             .collect();
-        let note = |names: Vec<String>, one: &str, many: &str, what: &str| match &names[..] {
-            [] => None,
-            [name] => Some(format!("{one} {name}: {what}")),
-            _ => Some(format!("{many} {}: {what}", names.join(", "))),
-        };
-        let (untrainable, edgeless) =
-            (which(|client| client.train == 0), which(|client| client.edges == 0));
-        [
-            note(
-                untrainable,
-                "client",
-                "clients",
-                "no training node; never trained on, still tested",
-            ),
-            note(edgeless, "client", "clients", "no edge; nodes hear only themselves"),
-            note(
-                untrained,
-                "class",
-                "classes",
-                "no training node in any client; no model can learn it",
-            ),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+        let untrainable = self.clients_that(|client| client.train == 0);
+        let edgeless = self.clients_that(|client| client.edges == 0);
+        let notes = [
+            note(["client", "clients"], &untrainable, UNTRAINABLE),
+            note(["client", "clients"], &edgeless, EDGELESS),
+            note(["class", "classes"], &untrained, UNTRAINED),
+        ];
+        notes.into_iter().flatten().collect()
+    }
+
+    /// The numbers of the clients that pass a test.
+    fn clients_that(&self, test: fn(&ClientDescription) -> bool) -> Vec<String> {
+        let clients = self.clients.iter().enumerate();
+        clients.filter(|(_, client)| test(client)).map(|(k, _)| k.to_string()).collect()
+    }
+}
+
+const UNTRAINABLE: &str = "no training node; never trained on, still tested";
+const EDGELESS: &str = "no edge; nodes hear only themselves";
+const UNTRAINED: &str = "no training node in any client; no model can learn it";
+
+/// A sentence about these clients or classes; `None` if there are none.
+fn note([singular, plural]: [&str; 2], names: &[String], text: &str) -> Option<String> {
+    match names {
+        [] => None,
+        [name] => Some(format!("{singular} {name}: {text}")),
+        _ => Some(format!("{plural} {}: {text}", names.join(", "))),
     }
 }
 

@@ -89,7 +89,7 @@ impl Error {
             Self::NoClients => "Ask for one client or more; one client means centralised training.",
             Self::Unknown { .. } => "`boostfgl partition --help` lists the partitioners.",
             Self::Setting { .. } => {
-                "Correct the key in the configuration file or on the command line."
+                "`boostfgl config show` prints every key with its meaning and default."
             }
             Self::NoPublishedSplit { .. } => {
                 "Add a `split` column to nodes.csv, or draw one by shares: --set \

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use boostfgl_disk::AtomicFile;
 use boostfgl_graph::{Graph, Split};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::partitioner::check_clients;
@@ -27,24 +28,23 @@ use crate::{Error, Partition, Partitioner, Result};
 
 pub use reader::{Saved, read};
 
-/// Partitioner `file`: who has what was decided elsewhere.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// Partitioner `file`: the assignment was saved before or made by hand.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct FromFile {
-    /// The file, with the columns described in [`file`](mod@crate::file).
-    pub file: PathBuf,
+    /// A partition.csv to take clients and split from, with partitioner = "file".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
 }
 
 impl FromFile {
-    fn read(&self, graph: &Graph, seed: u64) -> Result<Saved> {
-        if self.file.as_os_str().is_empty() {
-            return Err(Error::Setting {
-                key: "file",
-                expected: "the path of a CSV file",
-                found: "nothing".into(),
-            });
-        }
-        read(&self.file, graph, seed)
+    /// The path, which has to be set.
+    fn path(&self) -> Result<&Path> {
+        self.file.as_deref().ok_or_else(|| Error::Setting {
+            key: "partition.file",
+            expected: "the path of a partition.csv",
+            found: "none".into(),
+        })
     }
 }
 
@@ -53,20 +53,33 @@ impl Partitioner for FromFile {
         "file"
     }
 
+    fn summary(&self) -> &'static str {
+        "a partition saved before, or made by hand, as CSV"
+    }
+
+    fn check_chosen(&self) -> Result<()> {
+        self.path().map(|_| ())
+    }
+
     /// The clients in the file, which must be as many as asked for.
     fn assign(&self, graph: &Graph, clients: usize, seed: u64) -> Result<Vec<u32>> {
         check_clients(graph.len(), clients)?;
-        let saved = self.read(graph, seed)?;
+        let path = self.path()?;
+        let saved = read(path, graph, seed)?;
         if saved.clients == clients {
             return Ok(saved.client);
         }
         let (expected, found) =
             (format!("{clients} clients, as configured"), saved.clients.to_string());
-        Err(boostfgl_graph::Error::malformed(&self.file, "", expected, found).into())
+        Err(boostfgl_graph::Error::malformed(path, "", expected, found).into())
     }
 
     fn split(&self, graph: &Graph, seed: u64) -> Result<Option<Split>> {
-        Ok(self.read(graph, seed)?.split)
+        Ok(read(self.path()?, graph, seed)?.split)
+    }
+
+    fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
     }
 }
 
@@ -78,7 +91,7 @@ pub fn has_split(path: &Path) -> bool {
 
 /// Writes the partitions of one or more seeds of one graph.
 ///
-/// The file appears whole or not at all: it is written beside its place and then renamed.
+/// The write is atomic: a temporary file next to it is renamed once it is complete.
 ///
 /// # Errors
 /// If the folder cannot be written, or a partition is of a graph of another size.
@@ -167,7 +180,7 @@ mod tests {
         let file = folder.path().join("partition.csv");
         let (graph, saved) = (graph(&["a", "b", "c"]), partition(&[0, 1, 0]));
         write(&file, &graph, &[(5, &saved)]).unwrap();
-        let from_file = FromFile { file };
+        let from_file = FromFile { file: Some(file) };
         // One seed in the file: it serves seed 1 too.
         assert_eq!(
             Partition::draw(&graph, &from_file, 2, &SplitRule::default(), 1).unwrap(),
@@ -179,7 +192,7 @@ mod tests {
             "{error}"
         );
         let error = FromFile::default().assign(&graph, 2, 0).unwrap_err().to_string();
-        assert_eq!(error, "file: expected the path of a CSV file, found nothing");
+        assert_eq!(error, "partition.file: expected the path of a partition.csv, found none");
     }
 
     #[test]

@@ -2,20 +2,22 @@
 //! 2019).
 
 use boostfgl_graph::{Graph, Stream};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::partitioner::check_clients;
-use crate::{Error, Partitioner, Result};
+use crate::partitioner::{check_clients, check_positive};
+use crate::{Partitioner, Result};
 
 /// Partitioner `label-skew`: for each class, shares p ~ Dirichlet(α, …, α) over the clients.
 ///
-/// α → 0 gives each class to one client, α → ∞ the same class mix to all. Unlabelled nodes are
+/// α → 0 gives each class to one client, α → ∞ the same class mix to all: 0.1 is very uneven, 1
+/// uneven, 100 nearly even. Unlabelled nodes are
 /// dealt evenly. A client that ends up empty takes one node from the largest, so that every client
 /// has at least one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LabelSkew {
-    /// Concentration α > 0: 0.1 is very uneven, 1 uneven, 100 nearly even.
+    /// Concentration of label-skew's Dirichlet, above 0: small is skewed.
     pub alpha: f64,
 }
 
@@ -30,15 +32,16 @@ impl Partitioner for LabelSkew {
         "label-skew"
     }
 
+    fn summary(&self) -> &'static str {
+        "each class spread over the clients by a Dirichlet draw; the smaller alpha, the more uneven"
+    }
+
+    fn check(&self) -> Result<()> {
+        check_positive("partition.alpha", self.alpha)
+    }
+
     fn assign(&self, graph: &Graph, clients: usize, seed: u64) -> Result<Vec<u32>> {
-        if !(self.alpha.is_finite() && self.alpha > 0.0) {
-            let found = self.alpha.to_string();
-            return Err(Error::Setting {
-                key: "alpha",
-                expected: "a finite number above 0",
-                found,
-            });
-        }
+        self.check()?;
         check_clients(graph.len(), clients)?;
         let mut client = vec![0u32; graph.len()];
         for (class, mut nodes) in nodes_by_class(graph).into_iter().enumerate() {
@@ -194,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn unlabelled_nodes_are_spread_evenly_and_nobody_is_empty() {
+    fn unlabelled_nodes_are_spread_evenly_and_no_client_is_empty() {
         let client = LabelSkew::default().assign(&graph(&[-1; 10], 2), 5, 0).unwrap();
         for k in 0..5 {
             assert_eq!(client.iter().filter(|&&c| c == k).count(), 2);
@@ -209,7 +212,7 @@ mod tests {
         for alpha in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             let error = LabelSkew { alpha }.assign(&graph(&[0, 0], 1), 2, 0).unwrap_err();
             assert!(
-                error.to_string().starts_with("alpha: expected a finite number above 0"),
+                error.to_string().starts_with("partition.alpha: expected a finite number above 0"),
                 "{error}"
             );
         }

@@ -4,17 +4,18 @@
 //! [`ClientGraph`] per client comes out. Edges between clients are dropped and counted; nothing
 //! else is lost.
 //!
-//! * [`Partitioner`] — who gets which node; [`PARTITIONERS`] is the table of them, one file each.
+//! * [`Partitioner`] — which client gets which node; [`Registry::builtin`] is the table of them,
+//!   one file each; [`PartitionConfig`] is `[partition]` of a configuration.
 //! * [`louvain`] — communities of high modularity; [`merge`] cuts and merges them to K balanced
 //!   clients.
-//! * [`label_skew`], [`random`] — Dirichlet over classes; balanced chance.
+//! * [`label_skew`], [`random`] — Dirichlet over classes; equal shares at random.
 //! * [`split`] — training, validation and test nodes inside each client, per class.
 //! * [`Partition`] — both decisions for one seed; [`file`](mod@file) saves it and reads it back.
 //! * [`Description`] — what came out, in numbers and as a picture for a terminal.
 //!
 //! ```
 //! use boostfgl_graph::{Adjacency, Features, Graph, Labels};
-//! use boostfgl_partition::{Partition, SplitRule, by_name};
+//! use boostfgl_partition::{Louvain, Partition, SplitRule};
 //!
 //! // Two triangles joined by one edge.
 //! let edges = [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5), (2, 3)];
@@ -22,9 +23,8 @@
 //! let labels = Labels::from_integers(&[0, 0, 0, 1, 1, 1], 2)?;
 //! let graph = Graph::new("triangles", adjacency, Features::dense(6, 1, vec![1.0; 6])?, labels)?;
 //!
-//! let louvain = by_name("louvain")?;
-//! let partition = Partition::draw(&graph, &louvain, 2, &SplitRule::default(), 0)?;
-//! assert_eq!(partition.nodes_of(0), [0, 1, 2]);
+//! let partition = Partition::draw(&graph, &Louvain::default(), 2, &SplitRule::default(), 0)?;
+//! assert_eq!(partition.assignment(), [0, 0, 0, 1, 1, 1]);
 //! assert_eq!(partition.lost_edges(&graph), 1);
 //! # Ok::<(), boostfgl_partition::Error>(())
 //! ```
@@ -32,6 +32,7 @@
 #![forbid(unsafe_code)]
 
 mod client_graph;
+mod config;
 mod describe;
 mod error;
 pub mod file;
@@ -41,16 +42,19 @@ pub mod merge;
 mod partition;
 mod partitioner;
 pub mod random;
+mod registry;
 pub mod split;
 
 pub use client_graph::ClientGraph;
+pub use config::PartitionConfig;
 pub use describe::{ClientDescription, Description};
 pub use error::{Error, Result};
 pub use file::FromFile;
 pub use label_skew::LabelSkew;
-pub use louvain::{Communities, LouvainOptions};
+pub use louvain::Communities;
 pub use merge::Louvain;
 pub use partition::Partition;
-pub use partitioner::{Entry, PARTITIONERS, PartitionConfig, Partitioner, by_name};
+pub use partitioner::Partitioner;
 pub use random::Random;
+pub use registry::{Configurable, Registry};
 pub use split::{Ratios, SplitRule};

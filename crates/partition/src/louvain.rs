@@ -20,19 +20,6 @@ use boostfgl_graph::Adjacency;
 use level::Level;
 use moving::Moving;
 
-/// What may be chosen about Louvain.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LouvainOptions {
-    /// γ: above 1 gives more and smaller communities, below 1 fewer and larger ones.
-    pub resolution: f64,
-}
-
-impl Default for LouvainOptions {
-    fn default() -> Self {
-        Self { resolution: 1.0 }
-    }
-}
-
 /// A division of the nodes into communities.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Communities {
@@ -51,36 +38,39 @@ impl Communities {
     }
 }
 
-/// Finds communities of high modularity.
+/// Finds communities of high modularity. A resolution γ above 1 gives more and smaller communities,
+/// below 1 fewer and larger ones.
 ///
 /// A node without edges is a community of its own. Ties go to the community a node is already in,
 /// then to the lowest number.
 ///
-/// Time O(n + m) per sweep, a dozen sweeps or so; memory O(n) beside the graph for the first level,
-/// which is read in place, and at most the size of the graph for the others.
+/// Time O(n + m) per sweep, a dozen sweeps or so; memory O(n) for the first level, which reads the
+/// graph in place, and at most the size of the graph for the others.
 ///
 /// ```
 /// use boostfgl_graph::Adjacency;
-/// use boostfgl_partition::{LouvainOptions, louvain};
+/// use boostfgl_partition::louvain;
 ///
 /// let edges = [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5), (2, 3)];
 /// let (adjacency, _) = Adjacency::from_edges(6, &edges, None, false)?;
-/// let found = louvain::communities(&adjacency, &LouvainOptions::default(), 0);
+/// let found = louvain::communities(&adjacency, 1.0, 0);
 /// assert_eq!(found.community, [0, 0, 0, 1, 1, 1]);
 /// # Ok::<(), boostfgl_graph::Error>(())
 /// ```
-pub fn communities(adjacency: &Adjacency, options: &LouvainOptions, seed: u64) -> Communities {
+pub fn communities(adjacency: &Adjacency, resolution: f64, seed: u64) -> Communities {
     let mut level = Level::of(adjacency);
     let mut community: Vec<u32> = (0..adjacency.len() as u32).collect();
     let mut levels = 0;
     while level.total() > 0.0 {
-        let mut moving = Moving::new(&level, options.resolution);
+        let mut moving = Moving::new(&level, resolution);
         let gain = moving.run(seed, levels as u64);
         let (found, count) = renumber(moving.communities());
+        // No node moved: a further level would be the same graph again.
         if count == level.len() {
             break;
         }
         levels += 1;
+        // A node of this level stands for a community of the original nodes.
         for c in &mut community {
             *c = found[*c as usize];
         }
@@ -89,7 +79,7 @@ pub fn communities(adjacency: &Adjacency, options: &LouvainOptions, seed: u64) -
         }
         level = level.merged(&found, count);
     }
-    let modularity = modularity(adjacency, &community, options.resolution);
+    let modularity = modularity(adjacency, &community, resolution);
     Communities { community, modularity, levels }
 }
 
@@ -161,12 +151,12 @@ mod tests {
     }
 
     fn found(adjacency: &Adjacency, resolution: f64) -> Vec<u32> {
-        communities(adjacency, &LouvainOptions { resolution }, 0).community
+        communities(adjacency, resolution, 0).community
     }
 
     #[test]
     fn without_edges_every_node_is_alone() {
-        let alone = communities(&adjacency(3, &[], None, false), &LouvainOptions::default(), 0);
+        let alone = communities(&adjacency(3, &[], None, false), 1.0, 0);
         assert_eq!(alone, Communities { community: vec![0, 1, 2], modularity: 0.0, levels: 0 });
         assert_eq!(alone.count(), 3);
     }
@@ -200,18 +190,16 @@ mod tests {
     }
 
     #[test]
-    fn resolution_sets_the_grain() {
+    fn a_higher_resolution_gives_more_communities() {
         let ring: Vec<(u32, u32)> = (0..24).map(|v| (v, (v + 1) % 24)).collect();
-        let count = |resolution| {
-            communities(&adjacency(24, &ring, None, false), &LouvainOptions { resolution }, 0)
-                .count()
-        };
+        let count =
+            |resolution| communities(&adjacency(24, &ring, None, false), resolution, 0).count();
         assert!(count(0.3) < count(1.0) && count(1.0) < count(4.0));
         assert_eq!(count(0.0), 1);
     }
 
     #[test]
-    fn a_nonsense_resolution_does_no_harm() {
+    fn a_resolution_that_is_no_number_still_gives_communities() {
         let pair = adjacency(2, &[(0, 1)], None, false);
         assert_eq!(found(&pair, f64::NAN).len(), 2);
         assert_eq!(found(&pair, f64::INFINITY).len(), 2);

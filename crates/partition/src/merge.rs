@@ -16,21 +16,22 @@
 use std::cmp::Reverse;
 
 use boostfgl_graph::Graph;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::louvain::{LouvainOptions, communities};
-use crate::partitioner::check_clients;
-use crate::{Error, Partitioner, Result};
+use crate::louvain::communities;
+use crate::partitioner::{check_clients, check_positive};
+use crate::{Partitioner, Result};
 
 /// Partitioner `louvain`: communities of the graph, cut and merged to K balanced clients.
 ///
 /// The clients differ in topology and, where neighbours are alike, in their classes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Louvain {
-    /// Resolution γ of the modularity; above 1 gives smaller communities.
+    /// Resolution of Louvain's modularity, above 0.
     pub resolution: f64,
-    /// Tolerance δ of the client sizes, in nodes.
+    /// Slack δ in nodes when Louvain's communities are merged to K clients.
     pub delta: usize,
 }
 
@@ -45,18 +46,18 @@ impl Partitioner for Louvain {
         "louvain"
     }
 
+    fn summary(&self) -> &'static str {
+        "Louvain communities, cut and merged to balanced clients"
+    }
+
+    fn check(&self) -> Result<()> {
+        check_positive("partition.resolution", self.resolution)
+    }
+
     fn assign(&self, graph: &Graph, clients: usize, seed: u64) -> Result<Vec<u32>> {
-        if !(self.resolution.is_finite() && self.resolution >= 0.0) {
-            let found = self.resolution.to_string();
-            return Err(Error::Setting {
-                key: "resolution",
-                expected: "a finite number, 0 or more",
-                found,
-            });
-        }
+        self.check()?;
         check_clients(graph.len(), clients)?;
-        let found =
-            communities(graph.adjacency(), &LouvainOptions { resolution: self.resolution }, seed);
+        let found = communities(graph.adjacency(), self.resolution, seed);
         cut_and_merge(&found.community, clients, self.delta)
     }
 }
@@ -117,24 +118,26 @@ fn chunks(community: &[u32], size: usize) -> Vec<Vec<u32>> {
     chunks
 }
 
-/// The round of the clients.
+/// The walk round the clients, and what each of them holds.
 struct Walk {
     /// The nodes of each client, in the order of their placing.
     held: Vec<Vec<u32>>,
-    /// The clients still on the round.
+    /// The clients still on the walk.
     open: Vec<usize>,
-    /// Where on the round we stand. A client is filled before the next one's turn, as in the public
-    /// programs.
+    /// The position in `open`. It stays at a client until that is full, as in the public programs.
     at: usize,
+    /// ⌊N/K⌋: a client that holds as many nodes leaves the walk.
     limit: usize,
+    /// A chunk must leave its client below this many nodes.
     below: usize,
 }
 
 impl Walk {
-    /// Who takes a chunk of `size` nodes.
+    /// The client that takes a chunk of `size` nodes.
     fn owner(&mut self, size: usize) -> usize {
         while self.open.len() >= 2 && self.held[self.open[self.at]].len() >= self.limit {
             self.open.remove(self.at);
+            // The client after the removed one is now at the same position.
             self.at %= self.open.len();
         }
         for _ in 0..self.open.len() {
@@ -144,6 +147,7 @@ impl Walk {
             }
             self.at = (self.at + 1) % self.open.len();
         }
+        // It fits nowhere. Of equally small clients `min_by_key` gives the first.
         (0..self.held.len()).min_by_key(|&k| self.held[k].len()).unwrap_or(0)
     }
 }
@@ -167,6 +171,7 @@ const DELTA: usize = 20;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Error;
 
     fn sizes(client: &[u32], clients: usize) -> Vec<usize> {
         let mut sizes = vec![0; clients];

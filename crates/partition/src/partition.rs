@@ -1,4 +1,4 @@
-//! Two decisions for one seed: the client and the role of every node.
+//! A partition: the client and the role of every node, for one seed.
 
 use std::path::Path;
 
@@ -9,9 +9,9 @@ use crate::{ClientGraph, Partitioner, Result, SplitRule, file};
 
 /// The client and the role of every node of a graph.
 ///
-/// Every client has at least one node. It may well have no edge, no labelled node or no training
-/// node; nothing here minds, [`Description::notes`](crate::Description::notes) says so, and
-/// training passes such a client over.
+/// Every client has at least one node. It may have no edge, no labelled node or no training node;
+/// [`Description::notes`](crate::Description::notes) reports this, and training skips such a
+/// client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
     clients: usize,
@@ -20,7 +20,7 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// Takes over one client and one role per node.
+    /// A partition from one client and one role per node.
     ///
     /// # Errors
     /// If there are not as many roles as nodes, a node names a client that does not exist, or a
@@ -117,11 +117,6 @@ impl Partition {
     /// The role of every node.
     pub fn split(&self) -> &Split {
         &self.split
-    }
-
-    /// The nodes of client `k`, increasing. Time O(n).
-    pub fn nodes_of(&self, k: usize) -> Vec<u32> {
-        (0..self.len() as u32).filter(|&v| self.client_of(v as usize) == k).collect()
     }
 
     /// How many edges run between clients and are therefore dropped. Time O(m).
@@ -245,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_named() {
+    fn errors_name_what_does_not_fit() {
         let message = |clients, client: &[u32], split| {
             Partition::new(clients, client.to_vec(), split).unwrap_err().to_string()
         };

@@ -1,6 +1,7 @@
-//! Balanced chance: every client gets a random share of the nodes.
+//! Random partition: every client gets the same number of nodes, drawn at random.
 
 use boostfgl_graph::{Graph, Stream};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::partitioner::check_clients;
@@ -11,13 +12,17 @@ use crate::{Partitioner, Result};
 ///
 /// The clients look alike in their classes, but lose about (K−1)/K of all edges: the hardest case
 /// for topology.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Random {}
 
 impl Partitioner for Random {
     fn name(&self) -> &'static str {
         "random"
+    }
+
+    fn summary(&self) -> &'static str {
+        "nodes dealt at random, clients of equal size"
     }
 
     fn assign(&self, graph: &Graph, clients: usize, seed: u64) -> Result<Vec<u32>> {

@@ -1,5 +1,5 @@
-//! Every fault at every call of writing a partition, and every damage to one that has checksums
-//! beside it.
+//! Every fault at every call of writing a partition, and every kind of damage to one that has a
+//! file of checksums.
 
 use boostfgl_disk::Checksums;
 use boostfgl_disk::faults::{Fault, at_every_call};

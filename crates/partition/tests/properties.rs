@@ -5,8 +5,7 @@ use boostfgl_partition::louvain::{communities, modularity};
 use boostfgl_partition::merge::cut_and_merge;
 use boostfgl_partition::split::stratified;
 use boostfgl_partition::{
-    Description, LabelSkew, Louvain, LouvainOptions, Partition, PartitionConfig, Partitioner,
-    Random, Ratios, SplitRule, file,
+    Description, LabelSkew, Louvain, Partition, Partitioner, Random, Ratios, SplitRule, file,
 };
 use proptest::prelude::*;
 
@@ -23,12 +22,13 @@ fn graphs() -> impl Strategy<Value = Graph> {
     })
 }
 
-fn partitioners() -> impl Strategy<Value = PartitionConfig> {
+fn partitioners() -> impl Strategy<Value = Box<dyn Partitioner>> {
     prop_oneof![
-        (0usize..30)
-            .prop_map(|delta| PartitionConfig::Louvain(Louvain { delta, ..Louvain::default() })),
-        (0.01f64..10.0).prop_map(|alpha| PartitionConfig::LabelSkew(LabelSkew { alpha })),
-        Just(PartitionConfig::Random(Random {})),
+        (0usize..30).prop_map(|delta| -> Box<dyn Partitioner> {
+            Box::new(Louvain { delta, ..Louvain::default() })
+        }),
+        (0.01f64..10.0).prop_map(|alpha| -> Box<dyn Partitioner> { Box::new(LabelSkew { alpha }) }),
+        Just(()).prop_map(|()| -> Box<dyn Partitioner> { Box::new(Random {}) }),
     ]
 }
 
@@ -59,8 +59,8 @@ proptest! {
     ) {
         let clients = 1 + (share * graph.len() as f64) as usize;
         let rule = SplitRule::default();
-        let partition = Partition::draw(&graph, &partitioner, clients, &rule, seed).unwrap();
-        prop_assert_eq!(&partition, &Partition::draw(&graph, &partitioner, clients, &rule, seed).unwrap());
+        let partition = Partition::draw(&graph, &*partitioner, clients, &rule, seed).unwrap();
+        prop_assert_eq!(&partition, &Partition::draw(&graph, &*partitioner, clients, &rule, seed).unwrap());
 
         let graphs = partition.client_graphs(&graph);
         prop_assert_eq!(graphs.len(), clients);
@@ -134,7 +134,7 @@ proptest! {
 
     #[test]
     fn louvain_is_no_worse_than_nodes_alone(graph in graphs(), resolution in 0.0f64..3.0, seed: u64) {
-        let found = communities(graph.adjacency(), &LouvainOptions { resolution }, seed);
+        let found = communities(graph.adjacency(), resolution, seed);
         let alone: Vec<u32> = (0..graph.len() as u32).collect();
         prop_assert!(found.modularity >= modularity(graph.adjacency(), &alone, resolution) - 1e-12);
         // Numbered in order of appearance, without gaps.

@@ -1,6 +1,6 @@
 //! Louvain and the merge on real graphs, where they are found.
 //!
-//! Looked for in the folder `BOOSTFGL_DATA`, else in `shared/data` beside the checkout. A graph
+//! Looked for in the folder `BOOSTFGL_DATA`, else in `shared/data` next to the checkout. A graph
 //! that is not there is left out, and the test says so.
 
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use boostfgl_graph::{Adjacency, Features, Graph, Labels};
 use boostfgl_partition::louvain::communities;
-use boostfgl_partition::{Description, LouvainOptions, Partition, SplitRule, by_name};
+use boostfgl_partition::{ClientGraph, Description, Louvain, Partition, SplitRule};
 
 type Archive = zip::ZipArchive<std::fs::File>;
 
@@ -51,9 +51,8 @@ fn graph(name: &str, file: &str) -> Option<Graph> {
 /// `expected` is the mean of python-louvain's `best_partition` over ten seeds.
 fn mean_modularity_is(name: &str, file: &str, expected: f64) {
     let Some(graph) = graph(name, file) else { return };
-    let qs: Vec<f64> = (0..10)
-        .map(|seed| communities(graph.adjacency(), &LouvainOptions::default(), seed).modularity)
-        .collect();
+    let qs: Vec<f64> =
+        (0..10).map(|seed| communities(graph.adjacency(), 1.0, seed).modularity).collect();
     let mean = qs.iter().sum::<f64>() / 10.0;
     println!("{name}: mean Q {mean:.4}, each {qs:.4?}");
     assert!((mean - expected).abs() <= 0.003, "{name}: mean Q {mean}, expected {expected} ± 0.003");
@@ -73,7 +72,7 @@ fn citeseer_communities_are_as_good_as_python_louvains() {
 fn arxiv_takes_seconds() {
     let Some(graph) = graph("ogbn-arxiv", "ogbn-arxiv.nofeat.npz") else { return };
     let start = Instant::now();
-    let found = communities(graph.adjacency(), &LouvainOptions::default(), 0);
+    let found = communities(graph.adjacency(), 1.0, 0);
     println!(
         "ogbn-arxiv: Q {:.4}, {} communities, {} levels, {:.2?}",
         found.modularity,
@@ -84,8 +83,7 @@ fn arxiv_takes_seconds() {
     assert!(found.modularity > 0.69, "Q {}", found.modularity);
     let start = Instant::now();
     let partition =
-        Partition::draw(&graph, &by_name("louvain").unwrap(), 10, &SplitRule::default(), 0)
-            .unwrap();
+        Partition::draw(&graph, &Louvain::default(), 10, &SplitRule::default(), 0).unwrap();
     println!("partition {:.2?}\n{}", start.elapsed(), Description::new(&graph, &partition));
 }
 
@@ -103,15 +101,10 @@ fn cora_clients_are_about_as_large_as_openfgls() {
         integers(&mut published, &format!("client_{clients}"))
             .iter()
             .for_each(|&k| theirs[k as usize] += 1);
-        let partition = Partition::draw(
-            &graph,
-            &by_name("louvain").unwrap(),
-            clients,
-            &SplitRule::default(),
-            0,
-        )
-        .unwrap();
-        let ours: Vec<usize> = (0..clients).map(|k| partition.nodes_of(k).len()).collect();
+        let partition =
+            Partition::draw(&graph, &Louvain::default(), clients, &SplitRule::default(), 0)
+                .unwrap();
+        let ours = partition.client_graphs(&graph).iter().map(ClientGraph::len).collect::<Vec<_>>();
         println!("ours {ours:?}\ntheirs {theirs:?}");
         let largest = |sizes: &[usize]| sizes.iter().copied().max().unwrap_or(0);
         assert!(

@@ -31,7 +31,7 @@ pub enum Error {
     },
 
     /// A run on which another program works.
-    #[error("{}: expected a run that nobody works on, found another program at it", path.display())]
+    #[error("{}: this run folder is in use by another boostfgl process", path.display())]
     Busy {
         /// The folder.
         path: PathBuf,

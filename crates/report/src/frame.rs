@@ -189,7 +189,7 @@ impl<'a> FrameTable<'a> {
     }
 }
 
-/// The label of the row of all judged nodes.
+/// The label of the row of all evaluated nodes.
 const ALL: &str = "all nodes";
 
 /// What stands in place of the difference.

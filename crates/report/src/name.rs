@@ -1,6 +1,7 @@
 //! What runs are called: by method, boosts and what else was changed, or as the user says.
 
 use crate::Summary;
+use boostfgl_fed::boost::Boost;
 
 /// The longest name that can be given to a run, in characters.
 pub const LONGEST: usize = 80;
@@ -11,8 +12,7 @@ const LONGEST_FOLDER: usize = 80;
 
 /// The method with its boosts: `fedavg`, `fedgta + all`, `fedavg + node,model`.
 pub fn label(method: &str, boost: &[String]) -> String {
-    let all =
-        ["node", "topology", "model"].iter().all(|name| boost.iter().any(|boost| boost == name));
+    let all = Boost::ALL.iter().all(|wanted| boost.iter().any(|boost| boost == wanted.name()));
     match (method, boost) {
         // Its name says that all boosts are on.
         ("boostfgl", []) => "boostfgl + none".to_owned(),

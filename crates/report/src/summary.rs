@@ -43,7 +43,7 @@ pub struct Summary {
     /// Of that, what the rounds took: training, aggregation and evaluation, without dividing the
     /// graph or writing files.
     pub train_cpu_seconds: f64,
-    /// Time on the clock from start to end.
+    /// Wall-clock time from start to end.
     pub wall_seconds: f64,
     /// The most memory the program held at any time.
     pub peak_rss_mib: f64,
@@ -77,7 +77,7 @@ pub struct SeedSummary {
     /// Both rounds that papers report, and what the run was like.
     #[serde(flatten)]
     pub details: SeedDetails,
-    /// Time on the clock.
+    /// Wall-clock time.
     pub seconds: f64,
     /// Processor time.
     pub cpu_seconds: f64,
@@ -109,7 +109,7 @@ pub struct RunTotals {
     /// Of that, what the rounds took: training, aggregation and evaluation, without dividing the
     /// graph or writing files.
     pub train_cpu_seconds: f64,
-    /// Time on the clock from start to end.
+    /// Wall-clock time from start to end.
     pub wall_seconds: f64,
     /// The most memory the program held at any time.
     pub peak_rss_mib: f64,

@@ -116,6 +116,7 @@ fn diagnosis(minority: f64, harmful: usize) -> Diagnosis {
             .into_iter()
             .map(|which| Cost { name: which.name().into(), seconds: 0.25 })
             .collect(),
+        other: Default::default(),
     }
 }
 

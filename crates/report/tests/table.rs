@@ -72,7 +72,7 @@ Overall-F1, pooled    macro-F1 on all test nodes: every class counts the same
 Hete-F1, pooled       macro-F1 on heterophilous nodes: at most half the neighbours share the class
 Hete-min-F1, pooled   macro-F1 on heterophilous nodes of minority classes; absent classes add 0
 Hete-min-F1, present  the same, averaged over the classes present among them
-Time, s               seconds on the clock per seed
+Time, s               wall-clock seconds per seed
 Up, MiB               MiB that clients send to the server per seed
 Test nodes            1,083 in all, 153 heterophilous, 0 minority and heterophilous
 ";

@@ -1,58 +1,58 @@
-//! Where plans are run.
+//! Running plans.
 
 use crate::{Origin, Plan, Results, Row, Variant};
 use boostfgl::grid::{self, CellStore, GridProgress, Resources};
-use boostfgl::{Config, Data, Error, Experiment, Grid, Layers, Result};
+use boostfgl::{Checked, Config, Data, Error, Experiment, Grid, Layers, Result};
 use boostfgl_graph::catalogue::Lookup;
 use boostfgl_report::{Cause, NOT_RUN, OVER_BUDGET};
 use std::collections::BTreeMap;
 
-/// Runs plans on the datasets of this machine. Graphs are read once, cells run once.
+/// Runs plans on the datasets of this machine. Every graph is read once, and every cell runs once.
 pub struct Laboratory {
     lookup: Lookup,
     store: CellStore,
-    /// What cells may use; `None` if only finished ones are taken.
+    /// What cells may use; `None` if only stored cells are used.
     resources: Option<Resources>,
-    /// Per dataset the experiment that variants are made from; `None` for those that are not here.
+    /// Per dataset the experiment that variants are made from; `None` if it is not on this machine.
     datasets: BTreeMap<String, Option<Experiment>>,
 }
 
 /// One variant on one dataset.
 struct Block {
-    /// What its rows have in common.
+    /// The columns that its rows share.
     row: Row,
-    /// What sets it apart, for people.
-    told: String,
+    /// The varied settings, as `key = value`.
+    label: String,
     experiment: Experiment,
 }
 
 /// A row and the cell whose numbers go into it.
 type Filling = (Row, Option<Cause>);
 
-/// What became of a plan.
+/// The result of running a plan.
 #[derive(Clone, Debug)]
 pub struct Ran {
     /// What was measured.
     pub results: Results,
     /// Cells in all.
     pub cells: usize,
-    /// Cells that were there already.
+    /// Cells that were in the store.
     pub reused: usize,
     /// Cells that failed, if any: how many, and dataset, method and reason of the first.
     pub failed: Option<(usize, String)>,
 }
 
 impl Laboratory {
-    /// A laboratory that finds data with `lookup` and keeps cells in `store`. Without resources it
-    /// runs nothing and takes finished cells alone.
+    /// Finds data with `lookup` and stores cells in `store`. Without resources nothing runs, and only
+    /// stored cells are used.
     pub fn new(lookup: Lookup, store: CellStore, resources: Option<Resources>) -> Self {
         Self { lookup, store, resources, datasets: BTreeMap::new() }
     }
 
-    /// Runs a plan. Datasets that are not here are left out and named in the results.
+    /// Runs a plan. Datasets that are not on this machine are left out and listed in the results.
     ///
     /// # Errors
-    /// If a setting is wrong, none of the datasets is here, or cells cannot be kept.
+    /// If a setting is wrong, no dataset is on this machine, or cells cannot be stored.
     pub fn run(
         &mut self,
         name: &str,
@@ -102,7 +102,7 @@ impl Laboratory {
         Ok(left_out)
     }
 
-    /// All variants on the datasets that are here.
+    /// All variants on the datasets that are on this machine.
     fn blocks(&mut self, plan: &Plan, variants: &[Variant]) -> Result<Vec<Block>> {
         let mut blocks = Vec::new();
         for variant in variants {
@@ -111,11 +111,11 @@ impl Laboratory {
                 let config = configuration(dataset, &variant.settings, plan.seeds)?;
                 let (sweep, varied) = (variant.sweep.clone(), variant.varied.clone());
                 let row = Row { sweep, dataset: dataset.clone(), varied, ..Row::default() };
-                let told: Vec<String> =
+                let label: Vec<String> =
                     variant.varied.iter().map(|(key, value)| format!("{key} = {value}")).collect();
                 blocks.push(Block {
                     row,
-                    told: told.join(", "),
+                    label: label.join(", "),
                     experiment: base.with_config(config)?,
                 });
             }
@@ -123,8 +123,7 @@ impl Laboratory {
         Ok(blocks)
     }
 
-    /// The cells of a plan, run or found, with the rows that they fill, and how many were there
-    /// already.
+    /// The cells of a plan with the rows that they fill, and how many of them were in the store.
     fn cells(
         &self,
         plan: &Plan,
@@ -135,8 +134,8 @@ impl Laboratory {
         let labels: Vec<String> = stacked.iter().map(grid::Stacked::label).collect();
         let experiments: Vec<Experiment> =
             blocks.iter().map(|block| block.experiment.clone()).collect();
-        let told = blocks.iter().map(|block| block.told.clone()).collect();
-        let mut grid = Grid::of_variants(&experiments, told, stacked)?;
+        let variants = blocks.iter().map(|block| block.label.clone()).collect();
+        let mut grid = Grid::of_variants(&experiments, variants, stacked)?;
         if let Some(diagnostics) = plan.examined()? {
             grid = grid.examined(&diagnostics);
         }
@@ -160,7 +159,7 @@ impl Laboratory {
     /// machine.
     ///
     /// # Errors
-    /// If it is here and cannot be read or trained on.
+    /// If it is on this machine and cannot be read or trained on.
     fn dataset(&mut self, name: &str) -> Result<Option<&Experiment>> {
         if !self.datasets.contains_key(name) {
             let experiment = match Data::named(name)?.load(&self.lookup, None, &mut |_, _| {}) {
@@ -182,7 +181,7 @@ fn configuration(
     dataset: &str,
     settings: &BTreeMap<String, toml::Value>,
     seeds: usize,
-) -> Result<Config> {
+) -> Result<Checked<Config>> {
     let mut layers = Layers::new();
     layers.set("dataset", dataset, "the plan")?;
     layers.set("seeds", (0..seeds as i64).collect::<Vec<i64>>(), "the plan")?;
@@ -192,6 +191,8 @@ fn configuration(
     Ok(layers.resolve()?.0)
 }
 
+/// How many cells failed, and the first of them; cells over the memory budget and cells that were
+/// not run do not count.
 fn first_failure(results: &Results) -> Option<(usize, String)> {
     let excused = |reason: &String| reason.starts_with(OVER_BUDGET) || reason == NOT_RUN;
     let reason = |row: &Row| row.missing.clone().filter(|reason| !excused(reason));

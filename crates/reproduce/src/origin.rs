@@ -1,4 +1,4 @@
-//! Where results come from: the machine and the source of the program.
+//! The origin of results: the machine and the commit of the program.
 
 use crate::Origin;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub fn here(command: String, quick: bool) -> Origin {
 }
 
 /// The commit of the source in whose folder the program runs, with a plus if something in it has
-/// changed; `None` elsewhere. The program cannot know that it was built from there.
+/// changed; `None` elsewhere. Whether the program was built from there cannot be checked.
 fn commit() -> Option<String> {
     let git = |args: &[&str]| {
         let output = Command::new("git")
@@ -33,7 +33,7 @@ fn commit() -> Option<String> {
     Some(if changed.is_empty() { commit } else { format!("{commit}+") })
 }
 
-/// Processor, cores and memory.
+/// CPU, cores and memory.
 fn machine() -> String {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let field = |text: &str, name: &str| {

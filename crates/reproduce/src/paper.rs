@@ -1,4 +1,4 @@
-//! The numbers that the paper prints, beside which ours stand.
+//! The numbers that the paper prints, for comparison with ours.
 
 /// Table 1 of the paper.
 const TABLE1: &str = include_str!("../../../reproduce/paper/table1.csv");
@@ -44,22 +44,23 @@ mod tests {
 
     /// Numbers looked up by eye in the paper's LaTeX source.
     #[test]
-    fn numbers_are_the_printed_ones() {
-        let of = |metric, method, dataset| table1(metric, method, dataset).map(|p| (p.mean, p.std));
-        assert_eq!(of("overall_f1", "fairfgl", "cora"), Some((63.87, 0.32)));
-        assert_eq!(of("overall_f1", "adafgl", "pubmed"), Some((70.05, 0.26)));
-        assert_eq!(of("overall_f1", "fedspray", "ogbn-arxiv"), Some((39.44, 0.61)));
-        assert_eq!(of("overall_f1", "fedgta", "ogbn-products"), None);
-        let of =
+    fn numbers_equal_those_of_the_paper() {
+        let printed =
+            |metric, method, dataset| table1(metric, method, dataset).map(|p| (p.mean, p.std));
+        assert_eq!(printed("overall_f1", "fairfgl", "cora"), Some((63.87, 0.32)));
+        assert_eq!(printed("overall_f1", "adafgl", "pubmed"), Some((70.05, 0.26)));
+        assert_eq!(printed("overall_f1", "fedspray", "ogbn-arxiv"), Some((39.44, 0.61)));
+        assert_eq!(printed("overall_f1", "fedgta", "ogbn-products"), None);
+        let printed =
             |metric, method, dataset| ablation(metric, method, dataset).map(|p| (p.mean, p.std));
-        assert_eq!(of("hete_min_f1", "boostfgl", "chameleon"), Some((50.02, 0.21)));
-        assert_eq!(of("accuracy", "fedavg + topology,model", "cora"), Some((80.25, 0.52)));
-        assert_eq!(of("hete_f1", "fedavg + node,topology", "chameleon"), Some((60.19, 0.50)));
-        assert_eq!(of("accuracy", "fedavg", "cora"), None);
+        assert_eq!(printed("hete_min_f1", "boostfgl", "chameleon"), Some((50.02, 0.21)));
+        assert_eq!(printed("accuracy", "fedavg + topology,model", "cora"), Some((80.25, 0.52)));
+        assert_eq!(printed("hete_f1", "fedavg + node,topology", "chameleon"), Some((60.19, 0.50)));
+        assert_eq!(printed("accuracy", "fedavg", "cora"), None);
     }
 
     #[test]
-    fn the_whole_table_is_there() {
+    fn both_tables_are_complete() {
         assert_eq!(TABLE1.lines().count(), 1 + 4 * 9 * 9);
         assert_eq!(ABLATION.lines().count(), 1 + 4 * 4 * 2);
     }

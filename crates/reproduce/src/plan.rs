@@ -1,4 +1,4 @@
-//! What an experiment runs: one TOML file each under `reproduce/`.
+//! Plans: what an experiment runs, one TOML file each under `reproduce/`.
 
 use boostfgl::{Error, Result};
 use boostfgl_fairness::diagnostics::Which;
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::Value;
 
-/// An experiment of the paper, as its file says it.
+/// An experiment of the paper, as in its file.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -16,19 +16,19 @@ pub struct Plan {
     pub paper: String,
     /// How to read the result, for the document.
     pub reading: String,
-    /// The datasets; those that are not on this machine are left out, and that is said.
+    /// The datasets; those that are not on this machine are left out and reported.
     pub datasets: Vec<String>,
     /// The methods with their boosts, such as `fedavg+node`.
     pub methods: Vec<String>,
     /// How many seeds, from 0.
     pub seeds: usize,
-    /// Settings beside the defaults of the protocol, by dotted key.
+    /// Settings that differ from the defaults of the protocol, by dotted key.
     #[serde(default)]
     pub settings: BTreeMap<String, Value>,
-    /// Diagnostics that watch.
+    /// The diagnostics.
     #[serde(default)]
     pub diagnostics: Vec<String>,
-    /// Whether every round's scores are kept.
+    /// Whether the scores of every round are stored.
     #[serde(default)]
     pub curves: bool,
     /// Settings that are varied; without any, there is one variant.
@@ -76,7 +76,7 @@ pub struct Variant {
     pub sweep: String,
     /// The datasets it runs on.
     pub datasets: Vec<String>,
-    /// Every setting beside the defaults, varied or not.
+    /// Every setting that differs from the defaults, varied or not.
     pub settings: BTreeMap<String, Value>,
     /// The varied keys with their values, as text.
     pub varied: BTreeMap<String, String>,
@@ -183,22 +183,24 @@ impl Plan {
     /// end.
     #[must_use]
     pub fn on(mut self, datasets: &[String]) -> Self {
-        let keep = |own: &mut Vec<String>| own.retain(|dataset| datasets.contains(dataset));
-        keep(&mut self.datasets);
+        self.datasets.retain(|dataset| datasets.contains(dataset));
         for dataset in datasets {
             if !self.datasets.contains(dataset) {
                 self.datasets.push(dataset.clone());
             }
         }
         for sweep in &mut self.sweeps {
-            sweep.datasets.iter_mut().for_each(keep);
-            // A sweep that would be left without data takes what there is.
-            sweep.datasets = sweep.datasets.take().filter(|own| !own.is_empty());
+            let kept = sweep.datasets.take().map(|mut own| {
+                own.retain(|dataset| datasets.contains(dataset));
+                own
+            });
+            // A sweep without any dataset left uses those of the plan.
+            sweep.datasets = kept.filter(|own| !own.is_empty());
         }
         self
     }
 
-    /// The diagnostics that watch; `None` if cells need not know how their scores came about.
+    /// The diagnostics; `None` if neither diagnostics nor curves are stored.
     ///
     /// # Errors
     /// If one is unknown.
@@ -248,7 +250,7 @@ mod tests {
     use boostfgl::grid;
 
     #[test]
-    fn every_plan_is_whole() {
+    fn every_plan_is_valid() {
         for name in NAMES {
             let plan = Plan::named(name).unwrap_or_else(|error| panic!("{name}: {error}"));
             for plan in [plan.clone(), plan.quickly()] {
@@ -286,13 +288,13 @@ mod tests {
             vary = { "boost.topology.tau" = [0.1, 0.2], "boost.topology.budget" = [0.5, 1.0] }
         "#;
         let variants = Plan::parse(text, "plan").unwrap().variants();
-        let told: Vec<Vec<&str>> =
+        let varied: Vec<Vec<&str>> =
             variants.iter().map(|v| v.varied.values().map(String::as_str).collect()).collect();
-        assert_eq!(told, [["0.5", "0.1"], ["0.5", "0.2"], ["1.0", "0.1"], ["1.0", "0.2"]]);
+        assert_eq!(varied, [["0.5", "0.1"], ["0.5", "0.2"], ["1.0", "0.1"], ["1.0", "0.2"]]);
     }
 
     #[test]
-    fn plans_say_what_is_wrong_with_them() {
+    fn mistakes_in_plans_are_named() {
         let unknown = Plan::named("tabel1").unwrap_err().to_string();
         assert_eq!(
             unknown,

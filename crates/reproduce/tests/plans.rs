@@ -1,4 +1,4 @@
-//! Plans through the laboratory: rows, reuse, repair, documents.
+//! Running plans: rows, reuse and repair of cells, documents.
 
 use boostfgl::grid::{CellStore, GridProgress, Resources};
 use boostfgl_graph::catalogue::Lookup;
@@ -54,7 +54,7 @@ fn run(place: &Path, name: &str, plan: &Plan) -> (Ran, Vec<String>) {
 }
 
 #[test]
-fn finished_cells_are_reused_and_a_cut_one_is_redone() {
+fn finished_cells_are_reused_and_a_truncated_one_runs_again() {
     let place = tempfile::tempdir().unwrap();
     let (first, _) = run(place.path(), "table1", &plan(""));
     assert_eq!((first.cells, first.reused, &first.failed), (4, 0, &None));
@@ -69,7 +69,7 @@ fn finished_cells_are_reused_and_a_cut_one_is_redone() {
     let (third, notes) = run(place.path(), "table1", &plan(""));
     assert_eq!((third.reused, notes.len()), (3, 1));
     assert!(notes[0].ends_with("this cell runs again"), "{}", notes[0]);
-    // Times differ, digits do not.
+    // Times differ, results do not.
     let digits = |ran: &Ran| -> Vec<(String, Option<f64>)> {
         ran.results
             .rows
@@ -81,7 +81,7 @@ fn finished_cells_are_reused_and_a_cut_one_is_redone() {
 }
 
 #[test]
-fn diagnostics_change_no_digit_and_none_is_lost() {
+fn diagnostics_change_no_result_and_none_is_lost() {
     let place = tempfile::tempdir().unwrap();
     let (plain, _) = run(place.path(), "table1", &plan(""));
     let (gsd, _) = run(place.path(), "gsd", &plan("diagnostics = [\"gsd\"]"));
@@ -99,7 +99,7 @@ fn diagnostics_change_no_digit_and_none_is_lost() {
 
     let (dilution, _) = run(place.path(), "dilution", &plan("diagnostics = [\"dilution\"]"));
     assert_eq!((dilution.reused, digests(&dilution)), (0, digests(&plain)));
-    // What watched first has been kept, although the cells ran again for the second.
+    // The findings of the first diagnostic stay, although the cells ran again for the second.
     let (again, _) = run(place.path(), "gsd", &plan("diagnostics = [\"gsd\"]"));
     assert_eq!((again.reused, again.results), (4, gsd.results));
     let (curves, _) = run(place.path(), "convergence", &plan("curves = true"));
@@ -108,7 +108,7 @@ fn diagnostics_change_no_digit_and_none_is_lost() {
 }
 
 #[test]
-fn variants_are_rows_and_the_number_of_threads_decides_nothing() {
+fn variants_are_rows_and_results_do_not_depend_on_threads() {
     let sweep = "[[sweep]]\nname = \"clients\"\nvary = { \"partition.clients\" = [3, 20] }";
     let plan = plan(sweep);
     let results = [1, 3].map(|threads| {
@@ -132,10 +132,10 @@ fn variants_are_rows_and_the_number_of_threads_decides_nothing() {
 }
 
 #[test]
-fn what_is_not_there_is_said() {
+fn missing_datasets_and_cells_are_reported() {
     let place = tempfile::tempdir().unwrap();
     let (ran, notes) = run(place.path(), "table1", &plan("").on(&["demo".into(), "cora".into()]));
-    // With the published files at hand in BOOSTFGL_DATA nothing is left out.
+    // With the published files in BOOSTFGL_DATA nothing is left out.
     if std::env::var_os("BOOSTFGL_DATA").is_none() {
         assert_eq!(ran.results.left_out, ["cora"]);
         assert!(
@@ -161,7 +161,7 @@ fn what_is_not_there_is_said() {
 }
 
 #[test]
-fn the_document_is_made_from_the_files_alone() {
+fn the_document_is_a_function_of_the_result_files() {
     let place = tempfile::tempdir().unwrap();
     for (name, further) in [("table1", ""), ("khop", "diagnostics = [\"all\"]")] {
         let (ran, _) = run(place.path(), name, &plan(further));
@@ -193,7 +193,7 @@ fn every_experiment_can_be_shown() {
             ..plan("")
         };
         let small = Plan { curves: own.curves, seeds: 1, ..small }.on(&["demo".into()]);
-        // The heavy ones are heavy on any graph; what they show is shown by the others.
+        // Slow methods are slow on any graph; the others take the same path.
         let light = |method: &String| {
             !["fedsage-plus", "fedtad", "adafgl"].iter().any(|heavy| method.starts_with(heavy))
         };
@@ -213,13 +213,13 @@ fn every_experiment_can_be_shown() {
     let judged: Vec<&str> = claims::verdicts(&all).iter().map(|verdict| verdict.claim).collect();
     let left: Vec<&str> =
         claims::all().map(|claim| claim.text).filter(|text| !judged.contains(text)).collect();
-    // Heavy methods are not here, and growth can be suppressed only where error grows.
+    // Slow methods are left out, and growth can be suppressed only where error grows.
     let allowed =
         |text: &&str| text.contains("heavier methods") || text.contains("suppresses the growth");
     assert!(left.iter().all(allowed), "{left:?}");
 }
 
-/// The document in the repository is what its result files say: nobody has typed in it.
+/// The document in the repository was not edited by hand.
 #[test]
 fn the_committed_document_comes_from_the_committed_results() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
@@ -235,10 +235,9 @@ fn the_committed_document_comes_from_the_committed_results() {
     );
 }
 
-/// Whoever reads a first look learns which settings were smaller, and a full result has no such
-/// line.
+/// A full result has no such line.
 #[test]
-fn a_first_look_says_what_is_smaller() {
+fn a_first_look_lists_its_smaller_settings() {
     let smaller = Plan::named("table1").unwrap().smaller();
     assert!(smaller.contains(&"methods.fedsage-plus.wide = 256".to_owned()), "{smaller:?}");
     let place = tempfile::tempdir().unwrap();

@@ -1,14 +1,14 @@
-//! What a configuration changes: how runs of one method are told apart.
+//! What a configuration changes, by which runs of one method are distinguished.
 
-use super::layers::{full_path, is_known};
+use super::lookup::{full_path, is_known, last};
 use super::{Config, values};
 use crate::Data;
 use toml::Value;
 
 impl Config {
     /// The settings that differ from what the dataset and the method would have by themselves, such
-    /// as `edge_score=reliability`, in the order of the file. Settings of other methods than the
-    /// chosen one have no say.
+    /// as `edge_score=reliability`, in the order of the file. Settings of methods that are not
+    /// selected are left out.
     ///
     /// ```
     /// use boostfgl::Experiment;
@@ -32,7 +32,7 @@ impl Config {
             .collect()
     }
 
-    /// What a run of this configuration is called: as the user said, or by method, boosts and what
+    /// The name of a run of this configuration: the user's, or one made of method, boosts and what
     /// was changed.
     pub fn called(&self) -> String {
         let boosts: Vec<String> = self
@@ -47,11 +47,11 @@ impl Config {
             .unwrap_or_else(|| boostfgl_report::name::composed(&label, &self.changed()))
     }
 
-    /// The configuration of this dataset and method with nothing set.
+    /// The configuration of this dataset and method without any setting.
     fn unchanged(&self) -> Self {
         let mut plain =
             Self { dataset: self.dataset.clone(), method: self.method.clone(), ..Self::default() };
-        // Data that have gone since have no protocol either.
+        // Data that no longer exist have no protocol.
         if let Some((shares, rate)) =
             Data::named(&self.dataset).ok().and_then(|data| data.protocol())
         {
@@ -61,9 +61,9 @@ impl Config {
         plain
     }
 
-    /// The last part of a key, where it means that key alone.
+    /// The last part of a key where that is unambiguous, else more of it.
     fn short(&self, path: &str) -> String {
-        let last = path.rsplit('.').next().unwrap_or(path);
+        let last = last(path);
         let own = format!("methods.{}.{last}", self.method);
         match full_path(last).filter(|meant| meant != path) {
             None if path == own || !is_known(&own) => last.to_owned(),
@@ -74,7 +74,6 @@ impl Config {
 
 /// A value without quotes and spaces; the first n seeds are their number.
 fn shown(path: &str, value: Option<Value>) -> String {
-    let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match value {
         None => "none".to_owned(),
         Some(Value::Array(items)) => {
@@ -88,6 +87,11 @@ fn shown(path: &str, value: Option<Value>) -> String {
     }
 }
 
+/// A value without quotes.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,11 +100,11 @@ mod tests {
     fn config(settings: &[&str]) -> Config {
         let mut layers = Layers::new();
         settings.iter().for_each(|setting| layers.assignment(setting).unwrap());
-        layers.resolve().unwrap().0
+        layers.resolve().unwrap().0.into_inner()
     }
 
     #[test]
-    fn what_was_changed_is_named_and_nothing_else() {
+    fn a_run_is_named_by_what_was_changed_and_nothing_else() {
         let called = |settings: &[&str]| config(settings).called();
         assert_eq!(called(&[]), "fedavg");
         // The protocol of the dataset is no change, and what is set to its default is none either.
@@ -121,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_as_long_as_they_have_to_be() {
+    fn keys_are_as_short_as_they_can_be_without_ambiguity() {
         // The method has a key of the same name, or another method has and does not matter.
         assert_eq!(
             config(&["method=afl", "boost.model.gamma=0.25"]).changed(),
@@ -134,16 +138,17 @@ mod tests {
     }
 
     #[test]
-    fn a_name_decides_no_digit_and_must_be_one() {
-        let inputs = crate::grid::identity::Inputs { data: Default::default(), partition: None };
+    fn a_name_changes_no_digest_and_is_checked() {
+        let inputs =
+            crate::grid::identity::CellInputs { data: Default::default(), partition: None };
         let digest = |config: &Config| crate::grid::identity::of_cell(config, 0, &inputs);
         assert_eq!(digest(&config(&["name=mine"])), digest(&config(&[])));
         assert!(!config(&[]).to_toml().contains("name"));
         let mut layers = Layers::new();
         layers.assignment("name=a/b").unwrap();
-        let told = layers.resolve().unwrap_err().to_string();
+        let message = layers.resolve().unwrap_err().to_string();
         assert_eq!(
-            told,
+            message,
             "name: expected a name without / and \\, since it is not a path (--out is), found `a/b`"
         );
     }

@@ -1,4 +1,4 @@
-//! Every key with its meaning, read off the documented structs.
+//! Every key with its meaning, taken from the doc comments of the structs.
 
 use super::Config;
 use serde_json::Value;
@@ -27,8 +27,8 @@ pub fn keys() -> &'static [Key] {
     })
 }
 
-/// Every key with its value, in the order of the file; `None` where nothing is set and nothing is
-/// default.
+/// Every key with its value, in the order of the file; `None` where neither a value nor a default
+/// exists.
 pub fn values(config: &Config) -> Vec<(&'static Key, Option<toml::Value>)> {
     let whole = whole(config);
     let value = |path: &str| {
@@ -39,8 +39,8 @@ pub fn values(config: &Config) -> Vec<(&'static Key, Option<toml::Value>)> {
     keys().iter().map(|key| (key, value(&key.path))).collect()
 }
 
-/// A configuration, with what files leave out while it says nothing else than they would without
-/// it.
+/// A configuration as a table, including the keys that files leave out at their default. A test
+/// checks that none is missing here.
 fn whole(config: &Config) -> toml::Table {
     let Config { screen, aggregation, attack, portable, model, .. } = config.clone();
     let mut whole = toml::Table::try_from(config).unwrap_or_default();
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(rounds.default, "50");
         assert!(keys.iter().any(|k| k.path == "boost.topology.lambda_e"));
         let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
-        // Methods may use the same letter, attacks the same word; what everybody shares may not.
+        // Methods may use the same letter, attacks the same word; all other keys may not.
         let shared = keys
             .iter()
             .filter(|k| !k.path.starts_with("methods.") && !k.path.starts_with("attack."));
@@ -116,5 +116,30 @@ mod tests {
         let count = names.len();
         names.dedup();
         assert_eq!(names.len(), count, "two keys share their last name");
+    }
+
+    /// Guards the list in [`whole`]: a key that files leave out at its default has to be in it, or
+    /// `config show` would call it unset.
+    #[test]
+    fn a_key_without_a_default_is_optional_in_the_schema() {
+        let schema = schemars::schema_for!(Config);
+        for key in keys().iter().filter(|key| key.default.is_empty()) {
+            let property = property(schema.as_value(), &key.path);
+            let types = property["type"].as_array();
+            let optional = types.is_some_and(|types| types.contains(&"null".into()))
+                || property["anyOf"]
+                    .as_array()
+                    .is_some_and(|any| any.iter().any(|variant| variant["type"] == "null"));
+            assert!(optional, "{} has no default: add it to `whole`", key.path);
+        }
+    }
+
+    /// The schema of a key.
+    fn property<'a>(root: &'a Value, path: &str) -> &'a Value {
+        let mut schema = root;
+        for part in path.split('.') {
+            schema = &resolve(root, schema)["properties"][part];
+        }
+        schema
     }
 }

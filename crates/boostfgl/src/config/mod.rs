@@ -1,32 +1,32 @@
-//! One configuration: every key, its default, its meaning, and where each value came from.
+//! The configuration: every key, its default, its meaning, and the source of each value.
 //!
 //! Values come in layers, later ones winning: the program's defaults, the dataset's protocol, a
 //! TOML file, flags, `--set key=value`. Unknown keys are errors that name the nearest known one.
-//! [`Config::check`] looks at every range before anything runs.
+//! [`Config::checked`] checks every range, and only a [`Checked`] configuration can run.
 
 mod changed;
+mod checked;
+mod dotted;
 mod keys;
 mod layers;
+mod lines;
+mod lookup;
 mod renamed;
 
+pub use checked::Checked;
 pub use keys::{Key, keys, values};
 pub use layers::{Layers, Source, without_effect};
 
-use crate::{Error, Result};
+use crate::Result;
 use boostfgl_fed::boost::{Boost, BoostConfig};
 use boostfgl_fed::config::{Model, Optimizer, Protocol};
 use boostfgl_fed::methods::{self, MethodConfigs, MethodInfo};
 use boostfgl_fed::{aggregate, attack, screen};
 use boostfgl_graph::groups::MinorityRule;
 use boostfgl_graph::{Graph, Scaling};
-use boostfgl_nn::backbones::{self, Architecture};
-use boostfgl_partition::{
-    FromFile, LabelSkew, Louvain, PartitionConfig, Random, Ratios, SplitRule,
-};
-use boostfgl_report::name;
+use boostfgl_partition::{PartitionConfig, Ratios, SplitRule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
 
 /// The whole configuration of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,8 +40,8 @@ pub struct Config {
     /// others: none).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub boosts: Option<Vec<Boost>>,
-    /// What the run is called in tables, reports and `serve`; it decides nothing else. Left out, by
-    /// what was changed.
+    /// The name of the run in tables, reports and `serve`; it has no other effect. Left out, it is
+    /// made of what was changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The seeds; each gives one run with its own partition, split and initial model.
@@ -53,7 +53,7 @@ pub struct Config {
     /// How features enter.
     pub data: DataSection,
     /// How the graph is divided among clients.
-    pub partition: PartitionSection,
+    pub partition: PartitionConfig,
     /// How each client's nodes are divided into training, validation and test nodes.
     pub split: SplitSection,
     /// The network.
@@ -64,18 +64,18 @@ pub struct Config {
     pub fed: Protocol,
     /// Settings of the boosts.
     pub boost: BoostConfig,
-    /// What updates have to be like to be used.
+    /// Which updates the server accepts.
     #[serde(skip_serializing_if = "screen::is_default")]
     pub screen: screen::Config,
     /// How models are combined, whatever the method.
     #[serde(skip_serializing_if = "aggregate::is_default")]
     pub aggregation: aggregate::Config,
-    /// Clients that do harm, for tests and experiments.
+    /// Simulated malicious clients, for tests and experiments.
     #[serde(skip_serializing_if = "attack::is_default")]
     pub attack: attack::Config,
-    /// Whom fairness is measured on.
+    /// The groups that fairness is measured on.
     pub groups: GroupSection,
-    /// Settings of the methods; those of other methods than the chosen one do nothing.
+    /// Settings of the methods; those of methods that are not selected have no effect.
     pub methods: MethodConfigs,
 }
 
@@ -89,7 +89,7 @@ impl Default for Config {
             seeds: (0..5).collect(),
             portable: false,
             data: DataSection::default(),
-            partition: PartitionSection::default(),
+            partition: PartitionConfig::default(),
             split: SplitSection::default(),
             model: Model::default(),
             optimizer: Optimizer::default(),
@@ -104,7 +104,7 @@ impl Default for Config {
     }
 }
 
-/// Whether a key that came later may be left out of files, which then read as they did before.
+/// Leaves a key out of files at its default, so that files written before it existed stay the same.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
 fn is_false(value: &bool) -> bool {
     !*value
@@ -115,127 +115,8 @@ fn is_false(value: &bool) -> bool {
 #[serde(deny_unknown_fields, default)]
 pub struct DataSection {
     /// raw: as published; row-normalised: each row divided by its sum; binary: 1 where not 0.
-    pub features: FeatureScaling,
-}
-
-/// How features are scaled.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum FeatureScaling {
-    /// As published.
-    #[default]
-    Raw,
-    /// Each row divided by the sum of its absolute values.
-    RowNormalised,
-    /// 1 where not 0.
-    Binary,
-}
-
-impl From<FeatureScaling> for Scaling {
-    fn from(scaling: FeatureScaling) -> Self {
-        match scaling {
-            FeatureScaling::Raw => Self::Raw,
-            FeatureScaling::RowNormalised => Self::RowNormalised,
-            FeatureScaling::Binary => Self::Binary,
-        }
-    }
-}
-
-/// How the graph is divided among clients (`[partition]`).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct PartitionSection {
-    /// louvain, label-skew, random or file.
-    pub partitioner: String,
-    /// Number of clients K, at least 1 and at most the number of nodes. A file brings its own.
-    pub clients: usize,
-    /// Resolution of Louvain's modularity, above 0.
-    pub resolution: f64,
-    /// Slack δ in nodes when Louvain's communities are merged to K clients.
-    pub delta: usize,
-    /// Concentration of label-skew's Dirichlet, above 0: small is skewed.
-    pub alpha: f64,
-    /// A partition.csv to take clients and split from, with partitioner = "file".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<PathBuf>,
-}
-
-impl Default for PartitionSection {
-    fn default() -> Self {
-        Self {
-            partitioner: "louvain".into(),
-            clients: 5,
-            resolution: 1.0,
-            delta: 20,
-            alpha: 1.0,
-            file: None,
-        }
-    }
-}
-
-/// Nodes are numbered in 32 bits.
-const MOST_CLIENTS: usize = u32::MAX as usize;
-
-/// The complaint about a key.
-fn wrong(place: &str, expected: &str, found: impl std::fmt::Display) -> Result<()> {
-    Err(Error::Config {
-        place: place.into(),
-        reason: format!("expected {expected}, found {found}"),
-    })
-}
-
-impl PartitionSection {
-    /// Checks every range, also of what the chosen partitioner does not use: it may be chosen by
-    /// mistake.
-    ///
-    /// # Errors
-    /// Names the first key that is out of range.
-    pub fn check(&self) -> Result<()> {
-        self.partitioner()?;
-        if self.clients == 0 {
-            return wrong("partition.clients", "at least 1", self.clients);
-        }
-        if self.clients > MOST_CLIENTS {
-            return wrong("partition.clients", &format!("at most {MOST_CLIENTS}"), self.clients);
-        }
-        for (key, value) in
-            [("partition.resolution", self.resolution), ("partition.alpha", self.alpha)]
-        {
-            if !(value.is_finite() && value > 0.0) {
-                return wrong(key, "a finite number above 0", value);
-            }
-        }
-        match &self.file {
-            Some(file) if self.partitioner != "file" => {
-                let found =
-                    format!("{} with partitioner = \"{}\"", file.display(), self.partitioner);
-                wrong("partition.file", "a file only with partitioner = \"file\"", found)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The partitioner of these settings.
-    ///
-    /// # Errors
-    /// If the name is unknown, or a file is needed and missing.
-    pub fn partitioner(&self) -> Result<PartitionConfig> {
-        Ok(match boostfgl_partition::by_name(&self.partitioner)? {
-            PartitionConfig::LabelSkew(_) => {
-                PartitionConfig::LabelSkew(LabelSkew { alpha: self.alpha })
-            }
-            PartitionConfig::Random(_) => PartitionConfig::Random(Random {}),
-            PartitionConfig::FromFile(_) => PartitionConfig::FromFile(FromFile {
-                file: self.file.clone().ok_or_else(|| Error::Config {
-                    place: "partition.file".into(),
-                    reason: "expected the path of a partition.csv, found none".into(),
-                })?,
-            }),
-            _ => {
-                PartitionConfig::Louvain(Louvain { resolution: self.resolution, delta: self.delta })
-            }
-        })
-    }
+    #[schemars(with = "String")]
+    pub features: Scaling,
 }
 
 /// How nodes are divided into training, validation and test nodes (`[split]`).
@@ -298,7 +179,7 @@ impl SplitSection {
     }
 }
 
-/// Whom fairness is measured on (`[groups]`). Groups never reach training.
+/// The groups that fairness is measured on (`[groups]`). Training never sees them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GroupSection {
@@ -323,13 +204,13 @@ impl Default for GroupSection {
     }
 }
 
-/// Whose neighbours count in a node's homophily.
+/// Which graph a node's neighbours are counted in, for its homophily.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HomophilyGraph {
-    /// The whole graph's.
+    /// The whole graph.
     Global,
-    /// The client's.
+    /// The client's graph.
     Local,
 }
 
@@ -356,68 +237,8 @@ impl Config {
         Ok(boosts)
     }
 
-    /// Checks every name and range.
-    ///
-    /// # Errors
-    /// Names the first key that is wrong, what it may be and what it was.
-    pub fn check(&self) -> Result<()> {
-        self.method()?;
-        if let Some((name, expected)) =
-            self.name.as_deref().and_then(|n| Some((n, name::objection(n)?)))
-        {
-            return wrong(
-                "name",
-                &expected,
-                format!("`{}`", name.chars().take(40).collect::<String>()),
-            );
-        }
-        self.model.check()?;
-        self.optimizer.check()?;
-        self.fed.check()?;
-        self.boost.check()?;
-        self.methods.check()?;
-        self.screen.check()?;
-        self.attack.check()?;
-        self.partition.check()?;
-        self.split.check()?;
-        let sizes = Architecture { inputs: 1, hidden: 1, classes: 1, layers: self.model.layers };
-        let backbone = backbones::build::<f32>(&self.model.backbone, sizes)?;
-        methods::check(self.method()?, &self.active_boosts()?, &self.model, backbone.plan())?;
-        // A file brings its own number of clients, which is looked at when it is read.
-        if self.partition.partitioner != "file" {
-            let clients = self.partition.clients;
-            methods::check_rule(self.method()?, self.aggregation, self.fed.taking_part(clients))?;
-            methods::check_attack(self.method()?, &self.attack, clients)?;
-        }
-        if self.seeds.is_empty() {
-            return wrong("seeds", "at least one seed", "none");
-        }
-        if let Some(seed) =
-            (1..self.seeds.len()).find(|&i| self.seeds[..i].contains(&self.seeds[i]))
-        {
-            return wrong("seeds", "every seed once", format!("{} twice", self.seeds[seed]));
-        }
-        let groups = &self.groups;
-        if !groups.minority.is_valid() {
-            let found = match &groups.minority {
-                MinorityRule::Ratio(q) => q.to_string(),
-                MinorityRule::Smallest(number) => format!("\"smallest:{number}\""),
-                MinorityRule::Named(_) => "an empty list".into(),
-            };
-            return wrong("groups.minority", MinorityRule::EXPECTED, found);
-        }
-        if !(0.0..=1.0).contains(&groups.homophily_threshold) {
-            return wrong(
-                "groups.homophily_threshold",
-                "a number from 0 to 1",
-                groups.homophily_threshold,
-            );
-        }
-        Ok(())
-    }
-
     /// The configuration as TOML: `boostfgl run --config` of it gives the same digits. Settings of
-    /// other methods are left out: they have no say.
+    /// methods that are not selected are left out, as they have no effect.
     pub fn to_toml(&self) -> String {
         // Every field is a number, a string, a list or a table, which TOML can hold.
         let mut table =
@@ -429,49 +250,5 @@ impl Config {
             }
         }
         toml::to_string(&table).expect("a table is representable as TOML")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_are_checked_whether_or_not_they_are_used() {
-        let told = |change: fn(&mut Config)| {
-            let mut config = Config::default();
-            change(&mut config);
-            config.check().err().map(|error| error.to_string()).unwrap_or_default()
-        };
-        assert_eq!(
-            told(|c| c.partition.resolution = 0.0),
-            "partition.resolution: expected a finite number above 0, found 0"
-        );
-        assert_eq!(
-            told(|c| c.partition.resolution = -1.0),
-            "partition.resolution: expected a finite number above 0, found -1"
-        );
-        assert_eq!(
-            told(|c| c.partition.alpha = -3.0),
-            "partition.alpha: expected a finite number above 0, found -3"
-        );
-        assert_eq!(
-            told(|c| c.partition.file = Some("p.csv".into())),
-            "partition.file: expected a file only with partitioner = \"file\", found p.csv with \
-             partitioner = \"louvain\""
-        );
-        assert_eq!(
-            told(|c| (c.split.train, c.split.source) = (7.0, SplitSource::File)),
-            "split: expected three ratios from 0 to 1 that sum to at most 1, found [7.0, 0.4, 0.4]"
-        );
-        assert_eq!(
-            told(|c| c.partition.clients = 1 << 62),
-            "partition.clients: expected at most 4294967295, found 4611686018427387904"
-        );
-        assert!(told(|c| c.attack.rounds = Some(0)).starts_with("attack.rounds: "));
-        assert!(
-            told(|c| c.optimizer.learning_rate = 1e300).starts_with("optimizer.learning_rate: ")
-        );
-        assert_eq!(told(|_| ()), "");
     }
 }

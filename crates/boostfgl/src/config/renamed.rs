@@ -1,14 +1,14 @@
-//! Keys that had another name in earlier versions: files and commands that use it keep working.
+//! Keys that had another name in earlier versions, which files and commands may still use.
 
-use super::keys;
-use super::layers::insert;
+use super::dotted::{get, insert, take};
+use super::lookup::{ending_in, full_path};
 use toml::{Table, Value};
 
 /// A key and the name that replaced it.
 struct Renamed {
     old: &'static str,
     new: &'static str,
-    /// What a value under the old name is under the new one.
+    /// Converts a value of the old key to one of the new key.
     value: fn(Value) -> Value,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn update(table: &mut Table, key: String) -> Result<String, String> {
     let Some(renamed) = RENAMED.iter().find(|renamed| renamed.old == key) else { return Ok(key) };
     let Some(value) = take(table, renamed.old) else { return Ok(key) };
     let Renamed { old, new, .. } = renamed;
-    if has(table, new) {
+    if get(table, new).is_some() {
         return Err(format!(
             "`{old}` is an earlier name of `{new}`: expected one of them, found both"
         ));
@@ -43,46 +43,20 @@ pub(super) fn update(table: &mut Table, key: String) -> Result<String, String> {
     Ok((*new).to_owned())
 }
 
-/// The key and value that are meant by `--set key=value`, where `full_path` finds a key by its last
-/// part.
+/// The key and value that are meant by `--set key=value`.
 ///
 /// # Errors
 /// If the last part of an old name is now that of another key.
-pub(super) fn resolve(
-    key: &str,
-    value: Value,
-    full_path: impl Fn(&str) -> Option<String>,
-) -> Result<(String, Value), String> {
-    let ends = format!(".{key}");
+pub(super) fn resolve(key: &str, value: Value) -> Result<(String, Value), String> {
+    let end = format!(".{key}");
     let Some(renamed) =
-        RENAMED.iter().find(|renamed| renamed.old == key || renamed.old.ends_with(&ends))
+        RENAMED.iter().find(|renamed| renamed.old == key || renamed.old.ends_with(&end))
     else {
         return Ok((key.to_owned(), value));
     };
     if renamed.old != key && full_path(key).is_some() {
-        let others =
-            keys().iter().map(|key| key.path.as_str()).filter(|path| path.ends_with(&ends));
-        let all: Vec<&str> = std::iter::once(renamed.new).chain(others).collect();
+        let all: Vec<&str> = std::iter::once(renamed.new).chain(ending_in(key)).collect();
         return Err(format!("`{key}` is ambiguous: expected one of {}", all.join(", ")));
     }
     Ok((renamed.new.to_owned(), (renamed.value)(value)))
-}
-
-fn take(table: &mut Table, path: &str) -> Option<Value> {
-    match path.split_once('.') {
-        None => table.remove(path),
-        Some((head, rest)) => match table.get_mut(head)? {
-            Value::Table(inner) => take(inner, rest),
-            _ => None,
-        },
-    }
-}
-
-fn has(table: &Table, path: &str) -> bool {
-    match path.split_once('.') {
-        None => table.contains_key(path),
-        Some((head, rest)) => {
-            table.get(head).and_then(Value::as_table).is_some_and(|inner| has(inner, rest))
-        }
-    }
 }

@@ -1,13 +1,14 @@
-//! A run that was recorded.
+//! Diagnosing a finished run from its folder.
 
 use super::{Answer, Inquiry, train};
 use crate::checkpoint::recorded_config;
-use crate::config::Config;
+use crate::config::{Checked, Config};
 use crate::experiment::{Experiment, Progress};
 use crate::{Error, Result, fingerprint};
 use boostfgl_fairness::diagnostics::Which;
 use boostfgl_fairness::frame::SeedFrames;
 use boostfgl_graph::Graph;
+use boostfgl_partition::FromFile;
 use boostfgl_report::{Diagnoses, Fingerprint, RunFolder, Summary};
 use std::path::Path;
 
@@ -24,7 +25,7 @@ impl RecordedRun {
     /// # Errors
     /// If `summary.json` is missing (the run did not finish) or damaged.
     pub fn open(path: &Path) -> Result<Self> {
-        let folder = RunFolder::open(path).map_err(readable)?;
+        let folder = RunFolder::open(path).map_err(unreadable)?;
         let file = folder.file(RunFolder::SUMMARY);
         if !file.exists() {
             let reason = "expected a finished run, found no summary.json";
@@ -34,12 +35,12 @@ impl RecordedRun {
                 "`boostfgl resume RUN` finishes a run that was stopped.",
             ));
         }
-        let summary = Summary::read(file).map_err(readable)?;
-        folder.check(RunFolder::SUMMARY).map_err(readable)?;
+        let summary = Summary::read(file).map_err(unreadable)?;
+        folder.check(RunFolder::SUMMARY).map_err(unreadable)?;
         Ok(Self { summary, folder })
     }
 
-    /// How it came out.
+    /// Its results.
     pub fn summary(&self) -> &Summary {
         &self.summary
     }
@@ -54,15 +55,15 @@ impl RecordedRun {
     ///
     /// # Errors
     /// If `config.toml` is missing or damaged, or names data that are not there.
-    pub fn config(&self) -> Result<Config> {
-        let mut config = recorded_config(&self.folder)?;
+    pub fn config(&self) -> Result<Checked<Config>> {
+        let mut config = recorded_config(&self.folder)?.into_inner();
         self.folder.check(RunFolder::CONFIG)?;
-        config.partition.partitioner = "file".to_owned();
-        config.partition.file = Some(self.folder.file(RunFolder::PARTITION));
-        Ok(config)
+        let file = Some(self.folder.file(RunFolder::PARTITION));
+        config.partition = config.partition.with(FromFile { file });
+        config.checked()
     }
 
-    /// What the diagnostics that are `wanted` found; everything that was recorded if `None`.
+    /// The recorded results of the diagnostics in `wanted`; of all if `None`.
     ///
     /// # Errors
     /// If nothing was recorded, or not all of it; if `diagnostics.json` is damaged. The message
@@ -70,8 +71,8 @@ impl RecordedRun {
     pub fn diagnoses(&self, wanted: Option<&[Which]>) -> Result<Diagnoses> {
         let file = self.folder.file(RunFolder::DIAGNOSTICS);
         let found = if file.exists() {
-            let found = Diagnoses::read(&file).map_err(readable)?;
-            self.folder.check(RunFolder::DIAGNOSTICS).map_err(readable)?;
+            let found = Diagnoses::read(&file).map_err(unreadable)?;
+            self.folder.check(RunFolder::DIAGNOSTICS).map_err(unreadable)?;
             found
         } else {
             Diagnoses::new(Vec::new())
@@ -122,9 +123,9 @@ impl RecordedRun {
             inquiry.options(),
         );
         frames.map_err(|error| match error {
-            Error::Report(error) => readable(error),
-            // Rows that are missing or of other nodes: the file was cut off between rows, or the
-            // data are others.
+            Error::Report(error) => unreadable(error),
+            // Rows are missing or belong to other nodes: the file is truncated between rows, or the
+            // data are different.
             Error::Usage { place, reason, .. } if place == file => {
                 Error::usage(place, reason, OTHER_DATA)
             }
@@ -132,8 +133,8 @@ impl RecordedRun {
         })
     }
 
-    /// Compares the data at hand with those that the run was made on. What is returned says why
-    /// they cannot be compared, if they cannot.
+    /// Compares data with those of the run. If the run has no fingerprint to compare with, returns a
+    /// note that says so.
     ///
     /// # Errors
     /// Names both fingerprints if the data have changed since.
@@ -148,8 +149,7 @@ impl RecordedRun {
         fingerprint::check(&file, dataset, expected, found, CHANGED_DATA).map(|()| None)
     }
 
-    /// The files of the run that were changed since, or of which that is not known, one sentence
-    /// each.
+    /// The files of the run that were changed since, or that have no checksum, one sentence each.
     pub fn changes(&self) -> Vec<String> {
         self.folder.changes()
     }
@@ -171,8 +171,8 @@ impl RecordedRun {
         }
         let mut answer = train(experiment, inquiry, progress, None)?;
         if answer.summary.digest == self.summary.digest {
-            // It trained from partition.csv; where the split came from at first is what the run
-            // says.
+            // The replay reads the split from partition.csv. The origin to report is that of the
+            // recorded run.
             let seeds = answer.summary.seeds.iter_mut().zip(&self.summary.seeds);
             seeds.for_each(|(again, first)| again.details.split.clone_from(&first.details.split));
             return Ok(answer);
@@ -182,20 +182,21 @@ impl RecordedRun {
     }
 }
 
-/// What to do if a folder does not hold what is asked for.
+/// Advice if a folder does not have what is asked for.
 const REPLAY: &str = "Add --replay: it trains again from config.toml and partition.csv to the \
     same digits and leaves the folder as it is.";
 
-/// What to do if the data are not those of the run.
-const CHANGED_DATA: &str = "Put the data back as they were, or repeat the run on these: `boostfgl \
-    run --config RUN/config.toml --out NEW`.";
+/// Advice if the data are not those of the run.
+const CHANGED_DATA: &str = "Restore the data, or repeat the run on these: `boostfgl run --config \
+    RUN/config.toml --out NEW`.";
 
-/// What to do if predictions are not of the data at hand.
-const OTHER_DATA: &str = "Restore the data that the run was made on; if the file was cut off, add \
+/// Advice if the predictions belong to other data.
+const OTHER_DATA: &str = "Restore the data that the run was made on; if the file is truncated, add \
     --replay to train again, or repeat the run.";
 
-/// A file of a run that cannot be read is the input's fault, and training again helps.
-fn readable(error: boostfgl_report::Error) -> Error {
+/// Turns an error about a file of a run into an error about the input, with the advice to train
+/// again.
+fn unreadable(error: boostfgl_report::Error) -> Error {
     let advice =
         "Add --replay to train again from config.toml and partition.csv, or repeat the run.";
     match error {

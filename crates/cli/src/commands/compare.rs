@@ -9,7 +9,7 @@ use boostfgl::disk::Checksums;
 use boostfgl::grid::{self, CellStore, GridOutcome, Resources};
 use boostfgl::report::{Comparison, RunFolder, Style, name, write_atomic};
 use boostfgl::sources::Sources;
-use boostfgl::{Config, Error, Experiment, Grid};
+use boostfgl::{Checked, Config, Error, Experiment, Grid};
 use clap::{Args, ValueEnum};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -122,7 +122,7 @@ impl Compare {
     }
 
     /// The configuration of each dataset; they differ only in what the dataset's protocol sets.
-    fn configs(&self) -> Result<Vec<Config>> {
+    fn configs(&self) -> Result<Vec<Checked<Config>>> {
         let refuse =
             |place: &str, reason: &str, advice| Err(Error::usage(place, reason, advice).into());
         if self.protocol.sets("dataset") {
@@ -152,13 +152,13 @@ impl Compare {
                 return refuse("DATA", &reason, "Leave one of them out.");
             }
         }
-        let resolve = |data: Option<&str>| -> Result<Config> {
+        let resolve = |data: Option<&str>| -> Result<Checked<Config>> {
             let layers = self.protocol.layers(data, None)?;
             let (config, _) = layers.resolve()?;
             let methods = self.methods.split(',').filter_map(|stacked| stacked.split('+').next());
             methods.map(str::trim).try_for_each(|method| layers.check_shortened(method))?;
             // A comparison labels runs by their methods.
-            Ok(Config { name: None, ..config })
+            Ok(config.without_name())
         };
         if self.data.is_empty() {
             return Ok(vec![resolve(None)?]);
@@ -169,7 +169,7 @@ impl Compare {
     /// Reads the datasets and their known flaws.
     fn load(
         &self,
-        configs: Vec<Config>,
+        configs: Vec<Checked<Config>>,
         pool: &rayon::ThreadPool,
     ) -> Result<(Vec<Experiment>, Vec<&'static str>)> {
         let (mut datasets, mut flaws) = (Vec::new(), Vec::new());

@@ -54,10 +54,7 @@ enum Action {
         data: String,
     },
     /// Convert a graph in any known format to one file that every command accepts
-    ///
-    /// Formats: flat-npz, planetoid, gnn-benchmark, heterophilous, geom-gcn, ogb, csv (nodes.csv
-    /// with id,label,features… and edges.csv with src,dst[,weight]); `boostfgl data formats` lists
-    /// what each of them needs.
+    #[command(after_long_help = import_formats())]
     Import {
         /// A file or folder
         source: PathBuf,
@@ -99,6 +96,13 @@ enum Action {
         #[arg(long)]
         overwrite: bool,
     },
+}
+
+/// The formats, from the table of readers.
+fn import_formats() -> String {
+    let line = |format: Format| format!("  {:<15} {}\n", format.name(), format.description());
+    let formats: String = Format::all().map(line).collect();
+    format!("Formats:\n{formats}\n`boostfgl data formats` lists what each of them needs.")
 }
 
 impl Data {

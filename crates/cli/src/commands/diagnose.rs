@@ -1,7 +1,9 @@
 //! `boostfgl diagnose`.
 
 use super::run::{title, unusable};
-use crate::args::{OutputFlags, PrintFlags, ProtocolFlags, ResourceFlags, parse_diagnostics};
+use crate::args::{
+    OutputFlags, PrintFlags, ProtocolFlags, ResourceFlags, diagnostics_list, parse_diagnostics,
+};
 use crate::output;
 use crate::progress::Rounds;
 use crate::signals;
@@ -12,7 +14,7 @@ use boostfgl::fairness::frame::MIN_GROUP;
 use boostfgl::fairness::{FrameMetric, Grouping, MetricRegistry};
 use boostfgl::graph::Graph;
 use boostfgl::report::{Diagnoses, DiagnosisReport, FrameTable, RunFolder};
-use boostfgl::{Config, Data, Error, Experiment, Keeping};
+use boostfgl::{Checked, CheckpointOptions, Config, Data, Error, Experiment};
 use clap::Args;
 use serde_json::json;
 use std::path::Path;
@@ -23,15 +25,8 @@ use std::path::Path;
 /// diagnostics (fedavg and one seed unless --method and --seeds are given). A name that is both a
 /// run folder and a dataset is taken as the run.
 ///
-/// Diagnostics (--diagnostics):
-///   gsd          do minority nodes get their share of the gradient?
-///   epr          which messages harm the node that receives them?
-///   khop         does error spread from disadvantaged nodes?
-///   dilution     does averaging cancel what helps the minority? (also: dr, alignment)
-///   attribution  whose loss did training reduce?
-///   hardness     is the skew on clients with many disadvantaged nodes?
-///   trust        would trust per layer differ from trust in the whole?
-/// With --out, the recorded times include the diagnostics.
+/// With --out, the recorded times include the diagnostics. The diagnostics and metrics are listed
+/// below the options.
 ///
 /// Groups of test nodes (--by): minority, heterophilous, degree[:N] (N parts), class, client,
 /// column:NAME (a column group:NAME of your nodes.csv); * intersects. Nodes without a value are
@@ -50,6 +45,7 @@ use std::path::Path;
 #[derive(Debug, Args)]
 #[command(
     verbatim_doc_comment,
+    after_long_help = listed_below(),
     mut_arg("seeds", |seeds| seeds.help("How many seeds (5 means 0,1,2,3,4), or which ones as a \
         list [default: 1]")),
     mut_arg("out", |out| out.help("Write the trained run to this folder, as `run` does \
@@ -101,6 +97,16 @@ pub(crate) struct Diagnose {
 
     #[command(flatten)]
     printing: PrintFlags,
+}
+
+/// The diagnostics and the metrics by group, below the options.
+fn listed_below() -> String {
+    let mut text = format!("Diagnostics (--diagnostics):\n{}", diagnostics_list());
+    text.push_str("\nMetrics of groups (--metric):\n");
+    for (form, meaning) in MetricRegistry::builtin().forms() {
+        text.push_str(&format!("  {form:<12} {meaning}\n"));
+    }
+    text.trim_end().to_owned()
 }
 
 /// The help of `--metric`, with every metric that there is.
@@ -280,7 +286,7 @@ impl Diagnose {
             .into());
         }
         let mut layers = self.protocol.layers(self.target.as_deref(), self.method.as_deref())?;
-        if self.protocol.seeds.is_none() && !self.protocol.names("seeds") {
+        if !layers.sets("seeds") {
             layers.set("seeds", vec![0i64], "--seeds")?;
         }
         let (config, _) = layers.resolve()?;
@@ -293,7 +299,10 @@ impl Diagnose {
                 .map(|out| RunFolder::create(out, self.output.overwrite).map_err(unusable));
             let folder = folder.transpose()?;
             // Without a folder there is nothing to save, and Ctrl-C ends the program at once.
-            let keeping = || Keeping { stop: Some(signals::stop_flag()), ..Keeping::default() };
+            let keeping = || CheckpointOptions {
+                stop: Some(signals::stop_flag()),
+                ..CheckpointOptions::default()
+            };
             diagnose::train(
                 experiment,
                 inquiry,
@@ -312,7 +321,7 @@ impl Diagnose {
     /// Reads the data and trains within the resources.
     fn run(
         &self,
-        config: Config,
+        config: Checked<Config>,
         inquiry: &Inquiry,
         train: impl FnOnce(&Experiment, &mut Rounds) -> boostfgl::Result<Answer> + Send,
     ) -> Result<Answer> {

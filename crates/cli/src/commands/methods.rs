@@ -7,7 +7,7 @@ use boostfgl::config::Key;
 use boostfgl::fed::boost::Boost;
 use boostfgl::fed::methods::{METHODS, MethodInfo, find};
 use boostfgl::nn::backbones::BACKBONES;
-use boostfgl::partition::PARTITIONERS;
+use boostfgl::partition::Registry;
 use clap::Args;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -91,23 +91,15 @@ fn list() -> String {
     section("", &mut METHODS.iter().map(|m| (m.name, m.summary)));
     section(
         "Boosts (--boost), on any method",
-        &mut Boost::ALL.iter().map(|b| (b.name(), meaning(*b))),
+        &mut Boost::ALL.iter().map(|b| (b.name(), b.info().meaning)),
     );
     section("Backbones (--set backbone=…)", &mut BACKBONES.iter().map(|b| (b.name, b.summary)));
     section(
         "Partitioners (--set partitioner=…)",
-        &mut PARTITIONERS.iter().map(|p| (p.name, p.summary)),
+        &mut Registry::builtin().iter().map(|p| (p.name(), p.summary())),
     );
     out.push_str("\n`boostfgl methods NAME` explains one method.\n");
     out
-}
-
-fn meaning(boost: Boost) -> &'static str {
-    match boost {
-        Boost::Node => "client: nodes that stay hard weigh more in the local loss",
-        Boost::Topology => "client: messages are reweighted by difficulty and heterophily",
-        Boost::Model => "server: a client's weight is multiplied by its trust",
-    }
 }
 
 fn explain(method: &MethodInfo) -> String {

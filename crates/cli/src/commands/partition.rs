@@ -4,7 +4,7 @@ use crate::args::{OutputFlags, PrintFlags, TrainingFlags};
 use crate::output;
 use anyhow::Result;
 use boostfgl::disk::Checksums;
-use boostfgl::partition::{Description, file};
+use boostfgl::partition::{Description, PartitionConfig, Registry, file};
 use boostfgl::{Error, Experiment};
 use clap::Args;
 
@@ -20,8 +20,7 @@ pub(crate) struct Partition {
     #[command(flatten)]
     training: TrainingFlags,
 
-    /// Partitioner: louvain, label-skew, random or file [default: louvain]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help = partitioner_help())]
     partitioner: Option<String>,
 
     #[command(flatten)]
@@ -29,6 +28,12 @@ pub(crate) struct Partition {
 
     #[command(flatten)]
     printing: PrintFlags,
+}
+
+/// The help of `--partitioner`, from the table of partitioners.
+fn partitioner_help() -> String {
+    let default = PartitionConfig::default().partitioner;
+    format!("Partitioner: {} [default: {default}]", Registry::builtin().names())
 }
 
 impl Partition {
@@ -53,9 +58,9 @@ impl Partition {
             let parts: Vec<_> = drawn.iter().map(|(seed, partition)| (*seed, partition)).collect();
             let unwritten = |error| Error::from(boostfgl::report::Error::from(error));
             // Removed first: an old checksum must never describe a new partition.
-            Checksums::remove_beside(path).map_err(unwritten)?;
+            Checksums::remove_sidecar(path).map_err(unwritten)?;
             file::write(path, experiment.graph(), &parts).map_err(Error::from)?;
-            Checksums::write_beside(path).map_err(unwritten)?;
+            Checksums::write_sidecar(path).map_err(unwritten)?;
         }
         let described =
             drawn.iter().map(|(seed, p)| (seed, Description::new(experiment.graph(), p)));

@@ -279,8 +279,9 @@ fn nothing_to_draw(figure: &Figure, sources: &Sources) -> Error {
         figure.name, figure.about
     );
     let advice = match figure.name {
-        "gsd" | "gsd-q" | "epr" | "khop" | "dilution" | "alignment" | "attribution"
-        | "hardness" => "Record it with the run: boostfgl run DATA --diagnostics all.",
+        _ if figure.diagnostic.is_some() => {
+            "Record it with the run: boostfgl run DATA --diagnostics all."
+        }
         "heatmap" => {
             "Give at least three runs that differ in one or two settings, or the folder of \
              boostfgl reproduce."

@@ -1,13 +1,14 @@
 //! `boostfgl run`.
 
 use crate::args::{
-    OutputFlags, PaceFlags, PrintFlags, ResourceFlags, TrainingFlags, parse_diagnostics,
+    OutputFlags, PaceFlags, PrintFlags, ResourceFlags, TrainingFlags, diagnostics_list,
+    parse_diagnostics,
 };
 use crate::output;
 use crate::progress::Rounds;
 use crate::signals;
 use anyhow::Result;
-use boostfgl::checkpoint::is_stopped;
+use boostfgl::checkpoint::is_unfinished;
 use boostfgl::config::without_effect;
 use boostfgl::disk::Checksums;
 use boostfgl::fairness::diagnostics::Which;
@@ -15,7 +16,7 @@ use boostfgl::report::page::Report;
 use boostfgl::report::{
     Depth, Diagnoses, DiagnosisReport, RunFolder, RunView, Summary, Table, name, write_atomic,
 };
-use boostfgl::{Error, Experiment, Keeping, Layers, Pace, diagnose};
+use boostfgl::{CheckpointOptions, CheckpointSchedule, Error, Experiment, Layers, diagnose};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -53,20 +54,7 @@ pub(crate) struct Run {
     #[command(flatten)]
     output: OutputFlags,
 
-    /// Measure during training where unfairness arises: all, or a list of these names
-    ///
-    ///   gsd          do minority nodes get their share of the gradient?
-    ///   epr          which messages harm the node that receives them?
-    ///   khop         does error spread from disadvantaged nodes?
-    ///   dilution     does averaging cancel what helps the minority? (also: dr, alignment)
-    ///   attribution  whose loss did training reduce?
-    ///   hardness     is the skew on clients with many disadvantaged nodes?
-    ///   trust        would trust per layer differ from trust in the whole?
-    ///
-    /// Results are printed below the table and written to diagnostics.json in the run folder,
-    /// where `boostfgl diagnose` reads them. Diagnostics do not change the result of a run. They
-    /// take time, which the times in the table include.
-    #[arg(long, value_name = "LIST", verbatim_doc_comment)]
+    #[arg(long, value_name = "LIST", help = DIAGNOSTICS_HELP, long_help = diagnostics_help())]
     diagnostics: Option<String>,
 
     #[command(flatten)]
@@ -83,15 +71,31 @@ pub(super) struct Done {
     pub(super) folder: PathBuf,
 }
 
+/// The first line of the help of `--diagnostics`.
+const DIAGNOSTICS_HELP: &str =
+    "Watch training for where unfairness arises: all, or a list of these names";
+
+/// The help of `--diagnostics`, with every diagnostic that there is.
+fn diagnostics_help() -> String {
+    format!(
+        "{DIAGNOSTICS_HELP}\n\n{}\n\
+         What they find is printed below the table and written to diagnostics.json in the run\n\
+         folder, where `boostfgl diagnose` reads it. They change no digit of the run and take \
+         time:\nthe times in the table and the CPU time include them.",
+        diagnostics_list()
+    )
+}
+
 impl Run {
     pub(crate) fn execute(&self) -> Result<()> {
         self.resources.limit()?;
         let pool = self.resources.pool()?;
         let pace = self.pace.pace()?;
         let diagnostics = self.diagnostics.as_deref().map_or(Ok(Vec::new()), parse_diagnostics)?;
-        let (config, sources) = self.layers()?.resolve()?;
+        let layers = self.layers()?;
+        let (config, sources) = layers.resolve()?;
         without_effect(&config, &sources).iter().for_each(|warning| output::note(warning));
-        let methods: Vec<String> = if self.training.names_method()? {
+        let methods: Vec<String> = if layers.sets("method") {
             vec![config.method.clone()]
         } else {
             DEFAULT_METHODS.iter().map(|m| (*m).to_owned()).collect()
@@ -147,7 +151,7 @@ impl Run {
         &self,
         planned: &[(Experiment, RunFolder)],
         together: Option<&Path>,
-        pace: Pace,
+        pace: CheckpointSchedule,
         pool: &rayon::ThreadPool,
     ) -> Result<Vec<Done>> {
         // All runs are announced before the first one trains, so that `resume` continues all of
@@ -155,7 +159,7 @@ impl Run {
         if planned.len() > 1 {
             planned.iter().try_for_each(|(experiment, folder)| experiment.announce(folder))?;
         }
-        let keeping = Keeping { pace, stop: Some(signals::stop_flag()) };
+        let keeping = CheckpointOptions { schedule: pace, stop: Some(signals::stop_flag()) };
         let mut runs = Vec::new();
         for (at, (experiment, folder)) in planned.iter().enumerate() {
             let config = experiment.config();
@@ -165,7 +169,8 @@ impl Run {
                 config.fed.rounds,
                 self.printing.quiet,
             );
-            let run = pool.install(|| experiment.run_kept(&mut rounds, folder, keeping));
+            let run =
+                pool.install(|| experiment.run_with_checkpoints(&mut rounds, folder, keeping));
             drop(rounds);
             let run = run.map_err(|error| match (error, together) {
                 (Error::Stopped { seed, round, .. }, Some(all)) => {
@@ -177,7 +182,7 @@ impl Run {
                     if failed.is_input() {
                         planned[at..].iter().for_each(|(_, folder)| folder.discard_announcement());
                     }
-                    if is_stopped(folder.path()) {
+                    if is_unfinished(folder.path()) {
                         let command = output::resume_command(together.unwrap_or(folder.path()));
                         output::note(&format!(
                             "finished rounds are saved; to continue once the cause is fixed: {command}"
@@ -267,9 +272,9 @@ pub(super) fn write_report(runs: &[Done], together: Option<&Path>) -> Result<Pat
     let to = folder.join(RunFolder::REPORT);
     // This report belongs to no run folder, so its checksum gets a file of its own.
     let write = || {
-        Checksums::remove_beside(&to)?;
+        Checksums::remove_sidecar(&to)?;
         write_atomic(&to, report.html().as_bytes())?;
-        Checksums::write_beside(&to)
+        Checksums::write_sidecar(&to)
     };
     write().map_err(|error| Error::from(boostfgl::report::Error::from(error)))?;
     Ok(to)
@@ -285,7 +290,7 @@ pub(super) fn unusable(error: impl Into<boostfgl::report::Error>) -> Error {
 fn unusable_in(error: impl Into<boostfgl::report::Error>, together: Option<&Path>) -> Error {
     match error.into() {
         // Suggest to continue before to overwrite: a stopped run may be hours of work.
-        boostfgl::report::Error::NotEmpty { path, .. } if is_stopped(&path) => {
+        boostfgl::report::Error::NotEmpty { path, .. } if is_unfinished(&path) => {
             let command = output::resume_command(together.unwrap_or(&path));
             let advice = format!(
                 "`{command}` continues it; --out names another folder, and --overwrite starts \

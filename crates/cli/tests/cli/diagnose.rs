@@ -248,7 +248,7 @@ fn damaged_files_are_named_and_replay_does_without() {
         "a/predictions.csv",
         rows.lines().take(31).map(|row| format!("{row}\n")).collect::<String>(),
     );
-    let changed = "a/predictions.csv: expected the content that checksums.txt names";
+    let changed = "a/predictions.csv: expected the content recorded in checksums.txt";
     place.refused_with("diagnose a --by minority", &[changed, "--replay", "or repeat the run"]);
     // Without checksums, as in folders of earlier versions, the rows are counted.
     std::fs::remove_file(place.path("a/checksums.txt")).unwrap();
@@ -284,7 +284,7 @@ fn data_that_changed_since_are_named_by_both_fingerprints() {
                 "{said}"
             );
             assert!(
-                said.contains(&format!("(other {part})")) && said.contains("Put the data back"),
+                said.contains(&format!("(other {part})")) && said.contains("Restore the data"),
                 "{said}"
             );
         }

@@ -198,7 +198,7 @@ fn a_diagnosed_run_is_saved_too() {
     place.write("a/diagnostics.json", found.replacen("0.", "1.", 1));
     place.refused_with(
         "resume a",
-        &["diagnostics.json", "expected the content that checksums.txt names"],
+        &["diagnostics.json", "expected the content recorded in checksums.txt"],
     );
 }
 
@@ -240,7 +240,7 @@ fn a_run_under_way_cannot_be_taken_or_overwritten() {
     let run = "run --rounds 400 --seeds 1 --set model.hidden=8 --out pair";
     let mut child = place.start(run);
     place.wait_for_rounds("pair/fedavg", 2);
-    let busy = "expected a run that nobody works on, found another program at it";
+    let busy = "this run folder is in use by another boostfgl process";
     // The second method has not begun, and belongs to the program that will come to it.
     for arguments in ["resume pair", &format!("{run} --overwrite")] {
         let done = place.run(arguments);
@@ -270,7 +270,7 @@ fn what_a_crash_after_the_summary_left_is_put_right() {
     place.write("a/summary.json", summary.replacen("\"bytes_up\": ", "\"bytes_up\": 1", 1));
     place.refused_with(
         "resume a",
-        &["summary.json", "expected the content that checksums.txt names"],
+        &["summary.json", "expected the content recorded in checksums.txt"],
     );
 }
 

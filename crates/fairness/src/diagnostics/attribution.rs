@@ -5,7 +5,7 @@
 //! nodes and of the initial loss. Each is taken under the messages of its round's training, not
 //! under those that topology boosting may compute anew for evaluation.
 
-use super::{Diagnosis, Diagnostic, Network, Subject, findings};
+use super::{Diagnosis, Diagnostic, Network, Settings, Subject, findings};
 use boostfgl_fed::{Inspected, Inspection, LocalData};
 use boostfgl_nn::backbones::Pass;
 use boostfgl_nn::{Params, Pool, Real, StateVisitor, View};
@@ -142,6 +142,12 @@ fn all_losses<'a, T: Real>(
     let losses =
         |client| training_losses(&Network::of(inspection, client, model(client)), client.data);
     inspection.clients.par_iter().map(losses).collect::<Vec<_>>().concat()
+}
+
+impl Watch {
+    pub(super) fn new(_settings: Settings) -> Self {
+        Self::default()
+    }
 }
 
 impl<T: Real> Diagnostic<T> for Watch {

@@ -5,7 +5,7 @@
 //! mean over rounds, at the run's minority ratio q.
 
 use super::gsd::{Gsd, Weighting};
-use super::{Diagnosis, Diagnostic, Subject, findings};
+use super::{Diagnosis, Diagnostic, Settings, Subject, findings};
 use crate::statistics::spearman;
 use boostfgl_fed::{Inspected, Inspection};
 use boostfgl_nn::{Real, StateVisitor};
@@ -102,6 +102,12 @@ fn hardness<T: Real>(
     };
     let minority = count(&|v| subject.minority[v] == Some(true));
     ClientHardness::new(k, training.len(), minority, count(&|v| subject.heterophilous[v]))
+}
+
+impl Watch {
+    pub(super) fn new(_settings: Settings) -> Self {
+        Self::default()
+    }
 }
 
 impl<T: Real> Diagnostic<T> for Watch {

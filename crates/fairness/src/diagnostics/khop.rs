@@ -5,7 +5,7 @@
 //! predicted wrongly. Disadvantaged nodes of every split count as such; nodes that a method made up
 //! carry paths, and are neither disadvantaged nor judged.
 
-use super::{Diagnosis, Diagnostic, Subject, findings};
+use super::{Diagnosis, Diagnostic, Settings, Subject, findings};
 use crate::Group;
 use boostfgl_fed::{Inspected, Inspection};
 use boostfgl_graph::{Adjacency, Role};
@@ -16,10 +16,10 @@ use std::collections::VecDeque;
 /// The groups that distances are counted from.
 const FROM: [Group; 3] = [Group::Minority, Group::Heterophilous, Group::HeteMin];
 
-/// Judged nodes at one distance.
+/// Evaluated nodes at one distance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hop {
-    /// How many judged nodes there are.
+    /// How many evaluated nodes there are.
     pub nodes: usize,
     /// How many of them are predicted wrongly.
     pub errors: usize,
@@ -46,12 +46,12 @@ pub struct KhopCurve {
     pub from: String,
     /// At 0, 1, 2 … hops.
     pub hops: Vec<Hop>,
-    /// Judged nodes that no path joins to the group.
+    /// Evaluated nodes that no path joins to the group.
     pub unreachable: Hop,
 }
 
 impl KhopCurve {
-    /// The error at `hop` hops; `None` if no judged node is there.
+    /// The error at `hop` hops; `None` if no evaluated node is there.
     pub fn error(&self, hop: usize) -> Option<f64> {
         self.hops.get(hop).and_then(|hop| hop.error())
     }
@@ -75,7 +75,7 @@ impl KhopCurve {
         Some(self.error(1)? - self.error_from(2)?)
     }
 
-    /// Counts one judged node.
+    /// Counts one evaluated node.
     fn count(&mut self, distance: Option<u32>, wrong: bool) {
         let hop = match distance.map(|hops| hops as usize) {
             None => &mut self.unreachable,
@@ -104,7 +104,7 @@ impl Khop {
         self.curves.iter().find(|curve| curve.from == from)
     }
 
-    /// The error at `hop` hops from the group of that name; `None` if no judged node is there.
+    /// The error at `hop` hops from the group of that name; `None` if no evaluated node is there.
     pub fn error(&self, from: &str, hop: usize) -> Option<f64> {
         self.curve(from)?.error(hop)
     }
@@ -152,7 +152,7 @@ struct Judged {
     distances: [Option<u32>; 3],
 }
 
-/// The judged nodes of one client.
+/// The evaluated nodes of one client.
 fn judged<T: Real>(client: &Inspected<'_, T>, subject: &Subject<'_>) -> Vec<Judged> {
     let nodes = client.data.nodes();
     let from = FROM.map(|group| {
@@ -175,6 +175,12 @@ pub(super) struct Watch {
     /// Local graphs do not change along a run, so distances are counted once.
     judged: Option<Vec<Judged>>,
     last: Option<Khop>,
+}
+
+impl Watch {
+    pub(super) fn new(_settings: Settings) -> Self {
+        Self::default()
+    }
 }
 
 impl<T: Real> Diagnostic<T> for Watch {

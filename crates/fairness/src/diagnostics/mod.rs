@@ -2,8 +2,9 @@
 //!
 //! Each diagnostic is one file with what it finds ([`gsd::Gsd`], [`epr::Epr`] …), the arithmetic
 //! behind it, and a [`Diagnostic`] that watches a run for it. [`Diagnostician`] is the observer
-//! that runs any of them beside training. They look at models and data and change nothing: a run
-//! has the same digits with and without them.
+//! that runs any of them during training. They look at models and data and change nothing: a run
+//! has the same digits with and without them. A new one is one file and one line in the table of
+//! `table.rs`; a program that uses this library adds its own to a [`DiagnosticRegistry`].
 //!
 //! | name | question | equation |
 //! |---|---|---|
@@ -39,21 +40,23 @@ pub mod hardness;
 pub mod khop;
 mod layers;
 mod network;
+mod registry;
+mod table;
 pub mod trust;
-mod which;
 
 pub use network::Network;
-pub use which::Which;
+pub use registry::{DiagnosticEntry, DiagnosticRegistry};
+pub use table::{Diagnosis, Which};
 
-use boostfgl_fed::{Inspection, Observer, RoundRecord};
+use crate::Result;
+use boostfgl_fed::{Inspection, Observer, ObserverResult, RoundRecord};
 use boostfgl_graph::{Labels, Role};
 use boostfgl_nn::{Real, StateVisitor};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-/// What is known of the nodes of the graph that was divided: facts that judge, and that training
-/// never sees.
+/// Facts about the nodes of the partitioned graph, for evaluation; training never sees them.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     /// The true classes.
@@ -92,87 +95,35 @@ impl Default for Settings {
     }
 }
 
-/// Everything that was found in one run of one seed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Diagnosis {
-    /// Gradient share disparity.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gsd: Option<gsd::Gsd>,
-    /// Edge-wise propagation reliability.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub epr: Option<epr::Epr>,
-    /// Error by distance from disadvantaged nodes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub khop: Option<khop::Khop>,
-    /// Dilution ratio and alignment of updates.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dilution: Option<dilution::Dilution>,
-    /// Attribution of the decrease of the loss.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub attribution: Option<attribution::Attribution>,
-    /// Hardness of clients.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hardness: Option<hardness::Hardness>,
-    /// Trust per layer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trust: Option<trust::Trust>,
-    /// What each diagnostic took.
-    pub cost: Vec<Cost>,
-}
-
-impl Diagnosis {
-    /// What these diagnostics found and took, without the others.
-    #[must_use]
-    pub fn only(&self, wanted: &[Which]) -> Self {
-        let is = |which: Which| wanted.contains(&which);
-        Self {
-            gsd: self.gsd.clone().filter(|_| is(Which::Gsd)),
-            epr: self.epr.clone().filter(|_| is(Which::Epr)),
-            khop: self.khop.clone().filter(|_| is(Which::Khop)),
-            dilution: self.dilution.clone().filter(|_| is(Which::Dilution)),
-            attribution: self.attribution.filter(|_| is(Which::Attribution)),
-            hardness: self.hardness.clone().filter(|_| is(Which::Hardness)),
-            trust: self.trust.clone().filter(|_| is(Which::Trust)),
-            cost: self
-                .cost
-                .iter()
-                .filter(|cost| wanted.iter().any(|w| w.name() == cost.name))
-                .cloned()
-                .collect(),
-        }
-    }
-}
-
 /// What a diagnostic took.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// Its name.
     pub name: String,
-    /// Seconds on the clock.
+    /// Wall-clock seconds.
     pub seconds: f64,
 }
 
-/// One diagnostic at work beside a run.
+/// One diagnostic that watches a run.
 pub trait Diagnostic<T: Real>: Send {
     /// Looks inside a round, before it is evaluated.
     fn inspect(&mut self, _inspection: &Inspection<'_, T>, _subject: &Subject<'_>) {}
 
-    /// Sees the predictions of an evaluated round, one per node of the graph that was divided.
+    /// Gets the predictions of an evaluated round, one per node of the partitioned graph.
     fn predictions(&mut self, _round: usize, _predictions: &[u32], _subject: &Subject<'_>) {}
 
-    /// Takes down what it has found so far, or puts it back into one that was just started. What
-    /// can be seen again, such as who is trained on, is no state.
+    /// Saves what was found so far, or restores it into a diagnostic that was just started. What
+    /// every round shows again, such as the training nodes, is no state.
     ///
     /// # Errors
     /// As [`Stateful::visit`](boostfgl_nn::Stateful::visit).
     fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()>;
 
-    /// Writes down what it found; diagnostics that build on others come after them.
+    /// Adds its findings to `diagnosis`; diagnostics that build on others conclude after them.
     fn conclude(self: Box<Self>, subject: &Subject<'_>, diagnosis: &mut Diagnosis);
 }
 
-/// Takes down what a diagnostic found, or puts it back, as the JSON that its findings are published
-/// in.
+/// Saves or restores the findings of a diagnostic, as the JSON in which they are published.
 fn findings<F: Serialize + DeserializeOwned>(
     visitor: &mut StateVisitor<'_>,
     found: &mut F,
@@ -180,40 +131,81 @@ fn findings<F: Serialize + DeserializeOwned>(
     let mut text = String::new();
     if !visitor.restores() {
         text = serde_json::to_string(found)
-            .map_err(|error| visitor.unlike("findings", error.to_string()))?;
+            .map_err(|error| visitor.mismatch("findings", error.to_string()))?;
     }
     visitor.visit("findings", &mut text)?;
     if visitor.restores() {
         *found = serde_json::from_str(&text)
-            .map_err(|error| visitor.unlike("findings", error.to_string()))?;
+            .map_err(|error| visitor.mismatch("findings", error.to_string()))?;
     }
     Ok(())
 }
 
-/// The observer that runs diagnostics beside training.
+/// The observer that runs diagnostics during training.
 pub struct Diagnostician<'a, T: Real> {
     subject: Subject<'a>,
-    at_work: Vec<(Which, Box<dyn Diagnostic<T>>, f64)>,
+    running: Vec<Running<T>>,
+}
+
+/// A diagnostic that watches a run.
+struct Running<T: Real> {
+    name: &'static str,
+    diagnostic: Box<dyn Diagnostic<T>>,
+    /// Wall-clock time so far.
+    seconds: f64,
+}
+
+impl<T: Real> Running<T> {
+    fn start(entry: &DiagnosticEntry<T>, settings: Settings) -> Self {
+        Self { name: entry.name, diagnostic: (entry.start)(settings), seconds: 0.0 }
+    }
+
+    /// Lets the diagnostic work, and counts the time it takes.
+    fn timed(&mut self, work: impl FnOnce(&mut dyn Diagnostic<T>)) {
+        let started = Instant::now();
+        work(&mut *self.diagnostic);
+        self.seconds += started.elapsed().as_secs_f64();
+    }
 }
 
 impl<'a, T: Real> Diagnostician<'a, T> {
     /// Starts the diagnostics `wanted`, and those they build on.
     pub fn new(wanted: &[Which], subject: Subject<'a>, settings: Settings) -> Self {
-        let needed =
-            |which: &Which| wanted.iter().any(|w| w == which || w.builds_on().contains(which));
-        let start = |which: Which| (which, which.start::<T>(settings), 0.0);
-        Self { subject, at_work: Which::ALL.into_iter().filter(needed).map(start).collect() }
+        let is_needed = |entry: &&DiagnosticEntry<T>| {
+            wanted.iter().any(|which| {
+                which.name() == entry.name
+                    || which.builds_on().iter().any(|needed| needed.name() == entry.name)
+            })
+        };
+        let registry = DiagnosticRegistry::builtin();
+        let running = registry.iter().filter(is_needed);
+        Self { subject, running: running.map(|entry| Running::start(entry, settings)).collect() }
     }
 
-    /// Takes down what was found so far, or puts it back.
+    /// Starts the diagnostics of `registry` that are named, and those they build on.
+    ///
+    /// # Errors
+    /// If a name is unknown; the nearest is suggested.
+    pub fn from_registry(
+        registry: &DiagnosticRegistry<T>,
+        names: &[&str],
+        subject: Subject<'a>,
+        settings: Settings,
+    ) -> Result<Self> {
+        let running = registry.select(names)?.into_iter();
+        let running = running.map(|entry| Running::start(entry, settings)).collect();
+        Ok(Self { subject, running })
+    }
+
+    /// Saves or restores what was found so far.
     ///
     /// # Errors
     /// As [`Stateful::visit`](boostfgl_nn::Stateful::visit).
     pub fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
-        self.at_work.iter_mut().try_for_each(|(which, diagnostic, seconds)| {
-            visitor.within(which.name(), |visitor| {
-                visitor.visit("seconds", seconds)?;
-                diagnostic.visit(visitor)
+        self.running.iter_mut().try_for_each(|running| {
+            visitor.within(running.name, |visitor| {
+                visitor.visit("seconds", &mut running.seconds)?;
+                running.diagnostic.visit(visitor)
             })
         })
     }
@@ -221,11 +213,11 @@ impl<'a, T: Real> Diagnostician<'a, T> {
     /// What was found.
     pub fn conclude(self) -> Diagnosis {
         let mut diagnosis = Diagnosis::default();
-        for (which, diagnostic, mut seconds) in self.at_work {
+        for Running { name, diagnostic, mut seconds } in self.running {
             let started = Instant::now();
             diagnostic.conclude(&self.subject, &mut diagnosis);
             seconds += started.elapsed().as_secs_f64();
-            diagnosis.cost.push(Cost { name: which.name().to_owned(), seconds });
+            diagnosis.cost.push(Cost { name: name.to_owned(), seconds });
         }
         diagnosis
     }
@@ -233,23 +225,22 @@ impl<'a, T: Real> Diagnostician<'a, T> {
 
 impl<T: Real> Observer<T> for Diagnostician<'_, T> {
     fn inspects(&self) -> bool {
-        !self.at_work.is_empty()
+        !self.running.is_empty()
     }
 
     fn inspect(&mut self, inspection: &Inspection<'_, T>) {
-        for (_, diagnostic, seconds) in &mut self.at_work {
-            let started = Instant::now();
-            diagnostic.inspect(inspection, &self.subject);
-            *seconds += started.elapsed().as_secs_f64();
+        for running in &mut self.running {
+            running.timed(|diagnostic| diagnostic.inspect(inspection, &self.subject));
         }
     }
 
-    fn round(&mut self, record: &RoundRecord<'_>) {
-        let Some(predictions) = record.predictions else { return };
-        for (_, diagnostic, seconds) in &mut self.at_work {
-            let started = Instant::now();
-            diagnostic.predictions(record.round, predictions, &self.subject);
-            *seconds += started.elapsed().as_secs_f64();
+    fn round(&mut self, record: &RoundRecord<'_>) -> ObserverResult {
+        let Some(predictions) = record.predictions else { return Ok(()) };
+        for running in &mut self.running {
+            running.timed(|diagnostic| {
+                diagnostic.predictions(record.round, predictions, &self.subject);
+            });
         }
+        Ok(())
     }
 }

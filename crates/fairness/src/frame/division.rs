@@ -13,7 +13,7 @@ pub(super) struct Division {
 
 impl Division {
     /// Divides the nodes. The order of the groups is that of the values of each attribute, the last
-    /// changing fastest. Judged nodes without a value of an attribute are its last group,
+    /// changing fastest. Evaluated nodes without a value of an attribute are its last group,
     /// `unknown`; there is none if all have one.
     ///
     /// # Errors

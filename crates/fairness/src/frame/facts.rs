@@ -65,7 +65,11 @@ impl Facts<'_> {
         }
         for &node in self.nodes {
             if node as usize >= n {
-                return Err(Error::inconsistent("judged node", format!("a node below {n}"), &node));
+                return Err(Error::inconsistent(
+                    "evaluated node",
+                    format!("a node below {n}"),
+                    &node,
+                ));
             }
             let (class, classes) = (self.prediction[node as usize], self.truth.classes());
             if class as usize >= classes {
@@ -76,7 +80,7 @@ impl Facts<'_> {
         Ok(())
     }
 
-    /// The judged nodes that have a label: node, truth, prediction.
+    /// The evaluated nodes that have a label: node, truth, prediction.
     pub(super) fn judged(&self) -> impl Iterator<Item = (usize, u32, u32)> + '_ {
         self.nodes.iter().filter_map(|&node| {
             let v = node as usize;

@@ -63,8 +63,8 @@ impl FrameOptions {
 
 /// One metric on every group of one grouping.
 ///
-/// **Groups.** Rows are in the order of the grouping. A group without judged nodes is a row with 0
-/// nodes and no value, and never the worst. Judged nodes without a value of an attribute (an empty
+/// **Groups.** Rows are in the order of the grouping. A group without evaluated nodes is a row with 0
+/// nodes and no value, and never the worst. Evaluated nodes without a value of an attribute (an empty
 /// field of a column, no neighbour with a label) are a group of their own, called `unknown`. Groups
 /// with fewer counted cases than [`FrameOptions::min_group`] are marked as small: they are shown,
 /// but never the worst, and difference and ratio are taken without them.
@@ -113,11 +113,11 @@ pub struct MetricFrame {
     pub grouping: Grouping,
     /// Groups of fewer counted cases are small.
     pub min_group: usize,
-    /// Number of judged nodes.
+    /// Number of evaluated nodes.
     pub nodes: usize,
     /// How many of them the metric counts.
     pub counted: usize,
-    /// The value on all judged nodes.
+    /// The value on all evaluated nodes.
     pub overall: Option<f64>,
     /// Its interval.
     pub overall_interval: Option<Interval>,
@@ -140,7 +140,7 @@ pub struct MetricFrame {
 pub struct FrameRow {
     /// Its name, such as `minority`, `degree=1–2` or `minority × client=3`.
     pub group: String,
-    /// Its number of judged nodes.
+    /// Its number of evaluated nodes.
     pub nodes: usize,
     /// How many of them the metric counts, its denominator: the nodes of the class for recall, all
     /// for the others.

@@ -6,7 +6,7 @@ use super::metric::Resolved;
 use crate::ClassCounts;
 use crate::statistics::{Interval, quantile};
 
-/// The judged nodes of a group, of which only (truth, prediction) counts.
+/// The evaluated nodes of a group, of which only (truth, prediction) counts.
 pub(super) struct Sample {
     classes: usize,
     /// The pairs that occur, sorted.

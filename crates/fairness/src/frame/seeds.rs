@@ -15,7 +15,7 @@ pub struct SeedFrames {
     pub metric: FrameMetric,
     /// How nodes are divided.
     pub grouping: Grouping,
-    /// The value on all judged nodes.
+    /// The value on all evaluated nodes.
     pub overall: Spread,
     /// One row per group that any seed has, in the order of the first seed that has it.
     pub rows: Vec<SeedRow>,
@@ -46,7 +46,7 @@ pub struct SeedFrame {
 pub struct SeedRow {
     /// Its name.
     pub group: String,
-    /// Its number of judged nodes, seed by seed.
+    /// Its number of evaluated nodes, seed by seed.
     pub nodes: Vec<usize>,
     /// How many of them the metric counts, seed by seed.
     pub counted: Vec<usize>,

@@ -139,7 +139,7 @@ impl Toy {
             val_accuracy: None,
             seconds: 0.0,
         };
-        Observer::<f64>::round(&mut watching, &record);
+        Observer::<f64>::round(&mut watching, &record).unwrap();
         watching.conclude()
     }
 }

@@ -1,7 +1,7 @@
 //! Bulyan (El Mhamdi et al., The Hidden Vulnerability of Distributed Learning in Byzantium, ICML
 //! 2018).
 //!
-//! Krum chooses one model after the other, each time among those that are left, until there are n −
+//! Krum chooses one model after the other, each time among those that are left, until it has n −
 //! 2f. Of those, every coordinate is the mean of the n − 4f values that are nearest to its median.
 
 use super::coordinates::{middle, windowed};
@@ -15,17 +15,18 @@ pub(super) fn combine<T: Real>(
     byzantine: usize,
     target: &mut Params<T>,
 ) -> Vec<f64> {
-    let mut left: Vec<usize> = (0..models.len()).collect();
+    let mut remaining: Vec<usize> = (0..models.len()).collect();
     let mut chosen = Vec::new();
     while chosen.len() < models.len() - 2 * byzantine {
-        let next = best(distances, &left, byzantine, 1)[0];
-        left.retain(|i| *i != next);
+        let next = best(distances, &remaining, byzantine, 1)[0];
+        remaining.retain(|i| *i != next);
         chosen.push(next);
     }
+    // In client order, so that the shares below belong to the right clients.
     chosen.sort_unstable();
-    let some: Vec<&Params<T>> = chosen.iter().map(|&i| models[i]).collect();
-    let keep = some.len() - 2 * byzantine;
-    let within = windowed(&some, target, |sorted| nearest_to_median(sorted, keep));
+    let candidates: Vec<&Params<T>> = chosen.iter().map(|&i| models[i]).collect();
+    let keep = candidates.len() - 2 * byzantine;
+    let within = windowed(&candidates, target, |sorted| nearest_to_median(sorted, keep));
     let mut shares = vec![0.0; models.len()];
     chosen.into_iter().zip(within).for_each(|(i, share)| shares[i] = share);
     shares

@@ -1,4 +1,4 @@
-//! Rules that look at one coordinate at a time: the mean of a window of its sorted values.
+//! Rules that treat each coordinate by itself: the mean of a window of its sorted values.
 
 use boostfgl_nn::{Params, Real};
 use rayon::prelude::*;
@@ -27,8 +27,8 @@ pub(super) fn windowed<T: Real>(
                 for (r, row) in rows.chunks_mut(stride.max(1)).enumerate() {
                     let sources: Vec<&[T]> =
                         models.iter().map(|m| m.tensors()[t].row(chunk * ROWS + r)).collect();
-                    for (some, out) in row[..columns].chunks_mut(LANES).enumerate() {
-                        places.choose(&sources, some * LANES, out, &window);
+                    for (lanes, out) in row[..columns].chunks_mut(LANES).enumerate() {
+                        places.choose(&sources, lanes * LANES, out, &window);
                     }
                 }
                 places.shares.iter().map(|lanes| lanes.iter().sum()).collect()
@@ -42,14 +42,14 @@ pub(super) fn windowed<T: Real>(
     shares
 }
 
-/// Coordinates that are looked at side by side.
+/// Coordinates that are processed together, so that the compiler can vectorise over them.
 const LANES: usize = 8;
 
-/// Up to so many models are sorted by comparing neighbours, side by side; above it the n²
-/// comparisons cost more than they save.
+/// Up to this number of models, lanes are sorted together by odd-even transposition. Above it, its
+/// n² comparisons cost more than vectorisation saves.
 const FEW: usize = 32;
 
-/// Some coordinates of all models.
+/// The values of [`LANES`] coordinates of all models.
 struct Places<T> {
     values: Vec<[T; LANES]>,
     sorted: Vec<[T; LANES]>,
@@ -87,7 +87,7 @@ impl<T: Real> Places<T> {
             self.column.extend(self.sorted.iter().map(|values| values[lane].f64()));
             let chosen = &self.column[window(&self.column)];
             let (first, last) = (chosen[0], chosen[chosen.len() - 1]);
-            // Of equal values the mean is the value, to the last bit.
+            // The mean of equal values is that value to the bit; a sum and a division may not be.
             *out = T::of(if first == last {
                 first
             } else {
@@ -98,22 +98,24 @@ impl<T: Real> Places<T> {
         self.share(ends, out.len());
     }
 
-    /// Everybody whose value lies between the ends shares the coordinate: equal values are told
-    /// apart by nobody.
+    /// Divides each coordinate equally among all models whose value lies between the ends of the
+    /// window. Models with equal values get equal shares, though sorting put only some inside.
     fn share(&mut self, [first, last]: [[T; LANES]; 2], lanes: usize) {
         let inside = |values: &[T; LANES], lane: usize| {
             first[lane] <= values[lane] && values[lane] <= last[lane]
         };
         let mut counts = [0.0; LANES];
         for values in &self.values {
-            (0..LANES)
-                .for_each(|lane| counts[lane] += if inside(values, lane) { 1.0 } else { 0.0 });
+            for (lane, count) in counts.iter_mut().enumerate() {
+                *count += if inside(values, lane) { 1.0 } else { 0.0 };
+            }
         }
         let mut each = [0.0; LANES];
         each[..lanes].iter_mut().zip(counts).for_each(|(each, count)| *each = 1.0 / count);
         for (values, sums) in self.values.iter().zip(&mut self.shares) {
-            (0..LANES)
-                .for_each(|lane| sums[lane] += if inside(values, lane) { each[lane] } else { 0.0 });
+            for (lane, sum) in sums.iter_mut().enumerate() {
+                *sum += if inside(values, lane) { each[lane] } else { 0.0 };
+            }
         }
     }
 }
@@ -127,7 +129,7 @@ fn sort<T: Real>(values: &mut [[T; LANES]]) {
             values.iter_mut().zip(column).for_each(|(values, x)| values[lane] = x);
         });
     }
-    // After as many passes over all neighbours as there are values nobody is out of place.
+    // Odd-even transposition sorts n values in n passes over neighbouring pairs, without branches.
     for pass in 0..values.len() {
         for pair in values[pass % 2..].chunks_exact_mut(2) {
             let (low, high) = (pair[0], pair[1]);
@@ -186,11 +188,15 @@ mod tests {
     proptest! {
         /// Few and many models, by either way of sorting.
         #[test]
-        fn every_lane_is_sorted(values in prop::collection::vec(prop::array::uniform8(-3i8..4), 1..2 * FEW)) {
-            let mut sorted: Vec<[f64; LANES]> = values.iter().map(|lanes| lanes.map(f64::from)).collect();
+        fn every_lane_is_sorted(
+            values in prop::collection::vec(prop::array::uniform8(-3i8..4), 1..2 * FEW),
+        ) {
+            let mut sorted: Vec<[f64; LANES]> =
+                values.iter().map(|lanes| lanes.map(f64::from)).collect();
             sort(&mut sorted);
             for lane in 0..LANES {
-                let mut expected: Vec<f64> = values.iter().map(|lanes| f64::from(lanes[lane])).collect();
+                let mut expected: Vec<f64> =
+                    values.iter().map(|lanes| f64::from(lanes[lane])).collect();
                 expected.sort_unstable_by(f64::total_cmp);
                 prop_assert!(sorted.iter().map(|lanes| lanes[lane]).eq(expected));
             }

@@ -5,8 +5,8 @@
 //! scores, which are then averaged with the weights that the method gives them. Of equal scores the
 //! model that is nearer to all others is better, then the first.
 //!
-//! Both silence whole clients. One whose data are unlike the others' looks like an attacker to
-//! them: this is where robustness and fairness pull apart, and why the weights of a round are
+//! Both leave out whole clients. A client whose data are unlike the others' is treated as an
+//! attacker. Here robustness and fairness conflict, which is why the weights of a round are
 //! reported.
 
 /// The members with the least scores, at most `keep` of them, the least first.
@@ -17,7 +17,8 @@ pub(super) fn best(
     keep: usize,
 ) -> Vec<usize> {
     let nearest = members.len().saturating_sub(byzantine + 2).max(1);
-    // Near neighbours alone are often each other's: how far all are tells them apart.
+    // Two models that are each other's nearest neighbour have equal first scores. The distance to
+    // all models breaks the tie.
     let score = |i: usize| -> [f64; 2] {
         let mut others: Vec<f64> =
             members.iter().filter(|j| **j != i).map(|&j| distances[i][j]).collect();

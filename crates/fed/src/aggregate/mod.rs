@@ -1,5 +1,4 @@
-//! From what clients send to the weights of an average, or to what a robust rule makes of them: one
-//! file per rule.
+//! Combining the updates of a round: weights of a mean, and robust rules, one file each.
 
 mod bulyan;
 mod coordinates;
@@ -15,19 +14,19 @@ mod trimmed_mean;
 
 pub use rule::{Config, Rule, is_default};
 
-use crate::boost::{ModelBoost, Summary, TrustScope};
+use crate::boost::{ServerBoosts, Summary};
 use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_nn::{Params, Real};
 
-/// What the server receives from one client in one round.
+/// The update of one client in one round, as the server receives it.
 #[derive(Clone, Copy, Debug)]
 pub struct Update<'a, T> {
     /// Which client.
     pub client: usize,
     /// Its model after local training, θₖ, if the method sends it.
     pub model: Option<&'a Params<T>>,
-    /// What it says beside the model.
+    /// What it sends in addition to the model.
     pub message: &'a Message<T>,
     /// ‖Δθₖ‖₂, how far it moved from the model it started the round from.
     pub norm: f64,
@@ -35,7 +34,7 @@ pub struct Update<'a, T> {
     pub tensor_norms: &'a [f64],
     /// Its size: the weight it has in a plain average.
     pub size: f64,
-    /// Whom its model serves, where model boosting asks for it.
+    /// Its fairness summary, if a boost asks for one.
     pub summary: Option<Summary>,
 }
 
@@ -52,7 +51,7 @@ impl<'a, T: Real> Update<'a, T> {
     }
 }
 
-/// How the models of a set of clients are combined for one target: one weight per client, maybe per
+/// How the models of some clients are combined into one: a weight per client, or per client and
 /// tensor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Combination {
@@ -62,15 +61,16 @@ pub struct Combination {
 }
 
 impl Combination {
-    /// Weights wₖ = baseₖ·τₖ / Σ baseⱼ·τⱼ, where τ = 1 without model boosting.
+    /// Weights wₖ = baseₖ / Σ baseⱼ, where boosts may change base before; model boosting makes it
+    /// baseₖ·τₖ.
     ///
     /// # Errors
-    /// If there is no client, a base weight is negative or not finite, all are 0, or a trust cannot
-    /// be formed.
+    /// If there is no client, a base weight is negative or not finite, all are 0, or a boost cannot
+    /// weigh the updates.
     pub fn new<T: Real>(
         updates: &[Update<'_, T>],
         base: &[f64],
-        boost: Option<&ModelBoost>,
+        boosts: ServerBoosts<'_, T>,
     ) -> Result<Self> {
         if updates.is_empty() {
             return Err(Error::NothingToTrain);
@@ -79,37 +79,20 @@ impl Combination {
             return Err(Error::setting("client weight", "a finite number of at least 0", bad));
         }
         if base.iter().all(|w| *w == 0.0) {
-            return Err(Error::setting("client weight", "a number above 0 for somebody", 0));
+            return Err(Error::setting("client weight", "a number above 0 for some client", 0));
         }
-        let Some(boost) = boost else {
+        let Some((boost, evidence)) = boosts.on(updates) else {
             return Ok(Self { weights: vec![normalised(base.to_vec())?], trust: None });
         };
-        let gaps = updates
-            .iter()
-            .map(|u| u.summary.map(|summary| summary.gap))
-            .collect::<Option<Vec<f64>>>();
-        let Some(gaps) = gaps else {
-            return Err(Error::setting("fairness gap of a client", "one from everybody", "none"));
+        let weigh =
+            |tensor: Option<usize>| normalised(boost.client_weights(&evidence, tensor, base)?);
+        let weights = match boost.differs_per_tensor() {
+            false => vec![weigh(None)?],
+            true => (0..updates[0].tensor_norms.len())
+                .map(|tensor| weigh(Some(tensor)))
+                .collect::<Result<Vec<_>>>()?,
         };
-        let weigh = |norms: &[f64]| -> Result<Vec<f64>> {
-            let trust = boost.relative_trust(norms, &gaps)?;
-            normalised(base.iter().zip(&trust).map(|(&w, &t)| boost.weigh(w, t)).collect())
-        };
-        let whole: Vec<f64> = updates.iter().map(|u| u.norm).collect();
-        let trust = whole
-            .iter()
-            .zip(&gaps)
-            .map(|(&r, &g)| boost.trust(r, g))
-            .collect::<Result<Vec<_>>>()?;
-        let weights = match boost.scope() {
-            TrustScope::Model => vec![weigh(&whole)?],
-            TrustScope::Tensor => {
-                let tensors = 0..updates[0].tensor_norms.len();
-                let of = |t: usize| updates.iter().map(|u| u.tensor_norms[t]).collect::<Vec<_>>();
-                tensors.map(|t| weigh(&of(t))).collect::<Result<Vec<_>>>()?
-            }
-        };
-        Ok(Self { weights, trust: Some(trust) })
+        Ok(Self { weights, trust: boost.client_trust(&evidence)? })
     }
 
     /// Given weights, one per client, which need not be a distribution.
@@ -130,8 +113,8 @@ impl Combination {
             }
             members.iter().zip(within.trust.iter().flatten()).for_each(|(&k, t)| trust[k] = *t);
         }
-        let judged = groups.iter().all(|(_, within)| within.trust.is_some());
-        Self { weights, trust: judged.then_some(trust) }
+        let has_trust = groups.iter().all(|(_, within)| within.trust.is_some());
+        Self { weights, trust: has_trust.then_some(trust) }
     }
 
     /// The weights for one tensor.
@@ -147,7 +130,7 @@ impl Combination {
         (0..clients).map(mean).collect()
     }
 
-    /// The trust of each client in its whole update, under model boosting.
+    /// The trust in each client's whole update, under model boosting.
     pub fn trust(&self) -> Option<&[f64]> {
         self.trust.as_deref()
     }
@@ -158,12 +141,12 @@ impl Combination {
         target.set_weighted_sum(&models, |tensor| self.weights(tensor).to_vec());
     }
 
-    /// Like [`Combination::apply`], by the rule of the run: `target`, the model that the clients
-    /// started from, becomes the one that they agree on. Returns the weights that clients had in
-    /// it: 0 for those that the rule silenced.
+    /// Like [`Combination::apply`], by the rule `how` of the run. `target` is the model that the
+    /// clients started from and becomes the combined one. Returns the weights of the clients in it:
+    /// 0 for those that the rule left out.
     ///
     /// # Errors
-    /// If there are too few updates for the rule to outvote as many as it shall.
+    /// If there are too few updates for the rule to outvote f bad ones.
     pub fn combine<T: Real>(
         self,
         updates: &[Update<'_, T>],
@@ -173,6 +156,8 @@ impl Combination {
         how.check(updates.len())?;
         let models: Vec<&Params<T>> = updates.iter().map(Update::params).collect();
         let f = how.byzantine;
+        // Rules by coordinate write the target themselves; the others give weights of whole models,
+        // which are applied below.
         let weights = match how.rule {
             Rule::Mean => {
                 self.apply(updates, target);
@@ -195,7 +180,7 @@ impl Combination {
         Ok(combined)
     }
 
-    /// These weights among the chosen alone; equal ones if the chosen have none.
+    /// The weights restricted to the chosen clients; equal weights if all of theirs are 0.
     fn among(&self, chosen: &[bool]) -> Result<Vec<Vec<f64>>> {
         let only = |weights: &Vec<f64>| {
             let kept: Vec<f64> =
@@ -208,7 +193,7 @@ impl Combination {
         self.weights.iter().map(only).collect()
     }
 
-    /// target ← θ + Σₖ wₖ cₖ (θₖ − θ), where cₖ cuts long updates. Reports wₖ cₖ, normalised.
+    /// target ← θ + Σₖ wₖ cₖ (θₖ − θ), where cₖ shortens long updates. Reports wₖ cₖ, normalised.
     fn bounded<T: Real>(self, updates: &[Update<'_, T>], target: &mut Params<T>) -> Self {
         let cuts = norm_bounded::cuts(&updates.iter().map(|u| u.norm).collect::<Vec<f64>>());
         let cut = |weights: &Vec<f64>| {
@@ -217,12 +202,14 @@ impl Combination {
         let weights: Vec<Vec<f64>> = self.weights.iter().map(cut).collect();
         let before = target.clone();
         let models: Vec<&Params<T>> = updates.iter().map(Update::params).chain([&before]).collect();
+        // θ + Σ wₖcₖ(θₖ − θ) = Σ wₖcₖ θₖ + (1 − Σ wₖcₖ) θ: one weighted sum with θ as one more
+        // model.
         target.set_weighted_sum(&models, |tensor| {
             let mut parts = weights[tensor.min(weights.len() - 1)].clone();
             parts.push(1.0 - parts.iter().sum::<f64>());
             parts
         });
-        // Where all is cut away the model stays, and nobody had a say.
+        // If every update was shortened to nothing, the model stays and no client has a weight.
         let reported =
             |weights: Vec<f64>| normalised(weights).unwrap_or_else(|_| vec![0.0; updates.len()]);
         Self { weights: weights.into_iter().map(reported).collect(), ..self }
@@ -232,7 +219,7 @@ impl Combination {
 /// The same weights with sum 1.
 ///
 /// # Errors
-/// If all are 0, or so small that their products with trust are.
+/// If their sum is 0, also by underflow of products with trust.
 fn normalised(mut weights: Vec<f64>) -> Result<Vec<f64>> {
     let sum: f64 = weights.iter().sum();
     if !(sum.is_finite() && sum > 0.0) {

@@ -1,5 +1,4 @@
-//! Which rule combines the clients' models, and when it can hold what it promises
-//! (`[aggregation]`).
+//! The rule that combines the clients' models, and how many updates it needs (`[aggregation]`).
 
 use crate::{Error, Result};
 use schemars::JsonSchema;
@@ -76,8 +75,8 @@ impl Rule {
         }
     }
 
-    /// Whether the weights of the method (sizes, trust) have a say. Where they have not, a client
-    /// cannot win influence by a lie about its size or its gap, and model boosting does nothing.
+    /// Whether the weights of the method (sizes, trust) matter. Where they do not, a client cannot
+    /// gain influence by a false size or gap, and model boosting has no effect.
     pub fn weighs(self) -> bool {
         matches!(self, Self::Mean | Self::MultiKrum | Self::NormBounded)
     }
@@ -96,17 +95,18 @@ impl Rule {
         }
     }
 
-    /// The most bad updates among `updates` that the rule outvotes; `None` if it cannot even run
-    /// with so few.
+    /// The largest number of bad updates among `updates` that the rule outvotes; `None` if
+    /// `updates` are too few for the rule to run.
     pub fn tolerates(self, updates: usize) -> Option<usize> {
         (0..=updates).take_while(|&f| self.least(f).0 <= updates).last()
     }
 }
 
 impl Config {
-    /// What is left to outvote among so many updates, once others were refused: bad ones for
-    /// certain, and doubtful ones. Bad ones need not be outvoted any more. Doubtful ones may be
-    /// honest, so that they count only as far as the rule could not go on otherwise.
+    /// The same rule with the number of bad updates that may remain among `updates` after others
+    /// were refused: `bad` ones for certain and `doubtful` ones. Refused bad updates need not be
+    /// outvoted. Doubtful ones may have been honest, so they lower f only as far as the rule could
+    /// not run otherwise.
     #[must_use]
     pub fn after(self, bad: usize, doubtful: usize, updates: usize) -> Self {
         let most = self.byzantine.saturating_sub(bad);
@@ -115,10 +115,10 @@ impl Config {
         Self { byzantine, ..self }
     }
 
-    /// Whether the rule can outvote f bad updates among so many.
+    /// Checks that the rule can outvote f bad ones among `updates`.
     ///
     /// # Errors
-    /// Says how many it needs, and how many bad ones it outvotes among those that there are.
+    /// With the number that it needs, and the number of bad ones that it outvotes among `updates`.
     pub fn check(&self, updates: usize) -> Result<()> {
         let (least, formula) = self.rule.least(self.byzantine);
         if least <= updates {
@@ -133,8 +133,7 @@ impl Config {
     }
 }
 
-/// Whether a configuration says what it would without this section, which is then left out of
-/// files.
+/// Whether a configuration is the default, so that its section is left out of files.
 pub fn is_default(config: &Config) -> bool {
     *config == Config::default()
 }

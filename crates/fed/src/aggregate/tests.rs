@@ -1,6 +1,7 @@
-//! Every rule on numbers that a hand can follow, and what holds of all of them.
+//! Every rule on numbers computed by hand, and what holds for all of them.
 
 use super::*;
+use crate::boost::{ModelBoost, TrustScope};
 use boostfgl_nn::{Matrix, TensorShape};
 use proptest::prelude::*;
 
@@ -12,7 +13,7 @@ fn model(values: &[f64]) -> Params<f64> {
     )
 }
 
-/// What a rule makes of some models from the start `from`, with these base weights.
+/// The result of a rule on some models from the start `from`, with these base weights.
 fn combined(
     rule: Rule,
     byzantine: usize,
@@ -37,13 +38,13 @@ fn combined(
         }
     };
     let updates: Vec<Update<'_, f64>> = models.iter().enumerate().map(update).collect();
-    let combination = Combination::new(&updates, weights, None).unwrap();
+    let combination = Combination::new(&updates, weights, ServerBoosts::none()).unwrap();
     let combination =
         combination.combine(&updates, Config { rule, byzantine }, &mut target).unwrap();
     (target.tensors()[0].to_vec(), combination.mean_weights())
 }
 
-/// A gap that was not sent is none of 0, and weights that underflow are no weights.
+/// A missing gap is not a gap of 0, and weights that underflow are an error.
 #[test]
 fn weights_that_cannot_be_formed_are_errors() {
     use crate::boost::{TrustForm, model::Config as Trust};
@@ -63,11 +64,12 @@ fn weights_that_cannot_be_formed_are_errors() {
         ..Trust::default()
     });
     let weigh = |updates: &[Update<'_, f64>], base: &[f64]| {
-        Combination::new(updates, base, Some(&boost)).map_err(|error| error.to_string())
+        Combination::new(updates, base, ServerBoosts::only(&boost))
+            .map_err(|error| error.to_string())
     };
     let known = Some(Summary::default());
     assert!(weigh(&[update(1.0, known)], &[1.0]).is_ok());
-    let missing = "fairness gap of a client: expected one from everybody, found none";
+    let missing = "fairness gap of a client: expected one from every client, found none";
     assert_eq!(weigh(&[update(1.0, known), update(1.0, None)], &[1.0; 2]), Err(missing.to_owned()));
     // The only one that has a weight is trusted e^−1000 times less than the other.
     let nothing = weigh(&[update(1000.0, known), update(0.0, known)], &[1.0, 0.0]);
@@ -147,7 +149,7 @@ fn bulyan_takes_the_middle_of_what_krum_chooses() {
     let (value, weights) = plain(Rule::Bulyan, 1, &line(&[1.0, 2.0, 3.0, 4.0, 5.0, 8.0, 1000.0]));
     assert_eq!(value, [4.0]);
     close(&weights, &[0.0, 0.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0, 0.0, 0.0]);
-    // n = 11, f = 2: Krum takes 7, 11, 4, 2, 16, 1 and, since 1001 stands beside it, 1000; of these
+    // n = 11, f = 2: Krum takes 7, 11, 4, 2, 16, 1 and, since 1001 is next to it, 1000; of these
     // seven, three are nearest to 7.
     let (value, weights) = plain(
         Rule::Bulyan,
@@ -204,15 +206,15 @@ fn pulls_towards_models_cancel_out_in_the_geometric_median() {
     }
 }
 
-/// Who claims to be nine times as large wins influence under these rules and no others.
+/// A client that claims to be nine times as large gains influence under these rules and no others.
 #[test]
 fn sizes_count_where_the_rule_says_so() {
     let models = line(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.5]);
     for rule in Rule::ALL {
-        let of = |first: f64| {
+        let result = |first: f64| {
             combined(rule, 1, &models, &[first, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], &[0.0]).0
         };
-        assert_eq!(of(9.0) != of(1.0), rule.weighs(), "{rule:?}");
+        assert_eq!(result(9.0) != result(1.0), rule.weighs(), "{rule:?}");
     }
 }
 
@@ -247,10 +249,11 @@ fn the_mean_is_the_weighted_sum() {
 fn by_tensor(rule: Rule, trust_scope: TrustScope) -> (Vec<f64>, Combination) {
     let message = Message::default();
     let shapes = [TensorShape::bias("a", 1), TensorShape::bias("b", 1)];
-    let of = |a: f64, b: f64| {
+    let two_tensors = |a: f64, b: f64| {
         Params::from_tensors(&shapes, [a, b].map(|x| Matrix::from_rows(1, 1, &[x])).to_vec())
     };
-    let (models, mut target) = ([of(3.0, 0.0), of(0.0, 1.0)], of(0.0, 0.0));
+    let (models, mut target) =
+        ([two_tensors(3.0, 0.0), two_tensors(0.0, 1.0)], two_tensors(0.0, 0.0));
     let norms = [[3.0, 0.0], [0.0, 1.0]];
     let update = |client: usize| Update {
         client,
@@ -267,7 +270,7 @@ fn by_tensor(rule: Rule, trust_scope: TrustScope) -> (Vec<f64>, Combination) {
         ..Default::default()
     });
     let updates = [update(0), update(1)];
-    let combination = Combination::new(&updates, &[1.0, 1.0], Some(&boost)).unwrap();
+    let combination = Combination::new(&updates, &[1.0, 1.0], ServerBoosts::only(&boost)).unwrap();
     let combination =
         combination.combine(&updates, Config { rule, byzantine: 0 }, &mut target).unwrap();
     (target.tensors().iter().flat_map(Matrix::to_vec).collect(), combination)
@@ -298,18 +301,18 @@ fn each_tensor_has_its_own_weights() {
 
 #[test]
 fn conditions_are_checked_and_explained() {
-    let told = |rule, byzantine, updates| {
+    let error = |rule, byzantine, updates| {
         Config { rule, byzantine }.check(updates).unwrap_err().to_string()
     };
     assert_eq!(
-        told(Rule::Bulyan, 1, 5),
+        error(Rule::Bulyan, 1, 5),
         "the rule bulyan needs at least 4f + 3 = 7 updates in a round to outvote f = 1, found 5: \
          with 5 it tolerates none"
     );
-    assert!(told(Rule::Krum, 2, 5).ends_with(
+    assert!(error(Rule::Krum, 2, 5).ends_with(
         "2f + 3 = 7 updates in a round to outvote f = 2, found 5: with 5 it tolerates 1"
     ));
-    assert!(told(Rule::Median, 2, 4).ends_with("with 4 it tolerates 1"));
+    assert!(error(Rule::Median, 2, 4).ends_with("with 4 it tolerates 1"));
     for (rule, f, least) in [
         (Rule::Mean, 3, 1),
         (Rule::Median, 2, 5),
@@ -340,11 +343,11 @@ fn what_was_refused_is_outvoted_only_if_it_may_come_again() {
         [f(Rule::Median, 1, 1, 0, 4), f(Rule::Median, 1, 0, 1, 4), f(Rule::Median, 1, 0, 0, 4)],
         [0, 1, 1]
     );
-    // Multi-Krum needs five to outvote one: the run goes on with four.
+    // Multi-Krum needs five to outvote one: the run continues with four.
     assert_eq!([f(Rule::MultiKrum, 1, 0, 1, 4), f(Rule::MultiKrum, 1, 0, 1, 5)], [0, 1]);
     // One doubtful client does not excuse two.
     assert_eq!([f(Rule::MultiKrum, 2, 0, 1, 4), f(Rule::MultiKrum, 2, 1, 1, 4)], [1, 0]);
-    // Late clients excuse nobody, and too few for anything stay too few.
+    // Late clients do not lower f, and too few updates for any rule stay too few.
     assert_eq!([f(Rule::MultiKrum, 1, 0, 0, 4), f(Rule::MultiKrum, 1, 0, 1, 2)], [1, 1]);
 }
 
@@ -365,25 +368,36 @@ fn models() -> impl Strategy<Value = Vec<Vec<f64>>> {
 
 proptest! {
     #[test]
-    fn the_order_of_clients_does_not_matter(models in models(), turn in 0usize..9, which in 0usize..7) {
+    fn the_order_of_clients_does_not_matter(
+        models in models(),
+        turn in 0usize..9,
+        which in 0usize..7,
+    ) {
         let rule = ROBUST[which];
         let (value, weights) = plain(rule, 1, &models);
         let (n, mut turned) = (models.len(), models.clone());
         turned.rotate_left(turn % n);
         let (again, mut others) = plain(rule, 1, &turned);
         others.rotate_right(turn % n);
-        prop_assert!(value.iter().zip(&again).all(|(a, b)| (a - b).abs() < 1e-9), "{rule:?}: {value:?} {again:?}");
-        prop_assert!(weights.iter().zip(&others).all(|(a, b)| (a - b).abs() < 1e-9), "{rule:?}: {weights:?} {others:?}");
+        let equal = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-9);
+        prop_assert!(equal(&value, &again), "{rule:?}: {value:?} {again:?}");
+        prop_assert!(equal(&weights, &others), "{rule:?}: {weights:?} {others:?}");
     }
 
     #[test]
-    fn a_common_shift_shifts_the_result(models in models(), by in -5.0f64..5.0, which in 0usize..7) {
+    fn a_common_shift_shifts_the_result(
+        models in models(),
+        by in -5.0f64..5.0,
+        which in 0usize..7,
+    ) {
         let rule = ROBUST[which];
         let (n, p) = (models.len(), models[0].len());
-        let shifted: Vec<Vec<f64>> = models.iter().map(|m| m.iter().map(|x| x + by).collect()).collect();
+        let shift = |model: &Vec<f64>| model.iter().map(|x| x + by).collect();
+        let shifted: Vec<Vec<f64>> = models.iter().map(shift).collect();
         let (value, _) = plain(rule, 1, &models);
         let (moved, _) = combined(rule, 1, &shifted, &vec![1.0; n], &vec![by; p]);
-        prop_assert!(value.iter().zip(&moved).all(|(a, b)| (a + by - b).abs() < 1e-6), "{rule:?}: {value:?} {moved:?}");
+        let shifts = value.iter().zip(&moved).all(|(a, b)| (a + by - b).abs() < 1e-6);
+        prop_assert!(shifts, "{rule:?}: {value:?} {moved:?}");
     }
 
     #[test]
@@ -392,10 +406,12 @@ proptest! {
         let (value, weights) = plain(rule, 1, &models);
         for (j, x) in value.iter().enumerate() {
             let column = || models.iter().map(|m| m[j]);
-            let (least, most) = (column().fold(f64::INFINITY, f64::min), column().fold(f64::NEG_INFINITY, f64::max));
+            let least = column().fold(f64::INFINITY, f64::min);
+            let most = column().fold(f64::NEG_INFINITY, f64::max);
             prop_assert!(*x >= least - 1e-12 && *x <= most + 1e-12, "{rule:?}");
         }
-        prop_assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-9 && weights.iter().all(|w| *w >= 0.0));
+        prop_assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+        prop_assert!(weights.iter().all(|w| *w >= 0.0));
     }
 
     /// One model at a million moves no rule out of the honest range, and the mean far out of it.
@@ -415,7 +431,8 @@ proptest! {
         };
         for (j, x) in value.iter().enumerate() {
             let honest = || (0..n).filter(|k| *k != at % n).map(|k| attacked[k][j]);
-            let (least, most) = (honest().fold(f64::INFINITY, f64::min), honest().fold(f64::NEG_INFINITY, f64::max));
+            let least = honest().fold(f64::INFINITY, f64::min);
+            let most = honest().fold(f64::NEG_INFINITY, f64::max);
             prop_assert!(*x >= least - slack && *x <= most + slack, "{rule:?}: {x} not in \
                 {least}..{most}");
         }

@@ -1,4 +1,4 @@
-//! How hard a node has been for the model so far (Eq. node_difficulty).
+//! The difficulty of nodes: a moving average of how wrong the model is (Eq. node_difficulty).
 
 use boostfgl_nn::{Matrix, Real, StateVisitor, Stateful};
 
@@ -13,7 +13,7 @@ pub struct Difficulty<T> {
 }
 
 impl<T: Real> Difficulty<T> {
-    /// Nothing known yet of `nodes` nodes.
+    /// Difficulty 0 for `nodes` nodes.
     pub fn new(nodes: usize, mu: f64) -> Self {
         Self { mu: T::of(mu), mean: vec![T::ZERO; nodes] }
     }
@@ -22,8 +22,7 @@ impl<T: Real> Difficulty<T> {
     pub fn update(&mut self, probabilities: &Matrix<T>, label: impl Fn(usize) -> Option<u32>) {
         for (v, mean) in self.mean.iter_mut().enumerate() {
             let d = instant(probabilities.row(v), label(v));
-            // A model that overflowed says nothing of how hard a node is, and NaN would stay for
-            // ever.
+            // A model that overflowed gives NaN, which the average would never lose.
             if d.is_finite() {
                 *mean = (T::ONE - self.mu) * *mean + self.mu * d;
             }
@@ -58,7 +57,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_not_finite_is_skipped() {
+    fn difficulties_that_are_not_finite_are_skipped() {
         let mut difficulty = Difficulty::new(2, 0.5);
         difficulty.update(&Matrix::from_rows(2, 2, &[0.25, 0.75, 0.5, 0.5]), |_| Some(0));
         difficulty.update(&Matrix::from_rows(2, 2, &[f64::NAN, f64::NAN, 0.5, 0.5]), |_| Some(0));
@@ -72,7 +71,8 @@ mod tests {
             mu in 0.01f64..=1.0,
             rounds in 1usize..6,
         ) {
-            let values: Vec<f64> = rows.iter().flat_map(|(p, _)| [*p, (1.0 - p) / 2.0, (1.0 - p) / 2.0]).collect();
+            let distribution = |(p, _): &(f64, u32)| [*p, (1.0 - p) / 2.0, (1.0 - p) / 2.0];
+            let values: Vec<f64> = rows.iter().flat_map(distribution).collect();
             let p = Matrix::from_rows(rows.len(), 3, &values);
             let label = |v: usize| (rows[v].1 < 2).then_some(rows[v].1);
             let mut slow = Difficulty::new(rows.len(), mu);

@@ -1,52 +1,112 @@
-//! The paper's three boosts. Each is independent and stacks on any method.
+//! Boosts: plug-ins that stack on any method. One file each, one line in the table `boosts!`.
 //!
 //! | boost | where | what | strength 0 |
 //! |---|---|---|---|
 //! | [`node`] | client, loss | weight αᵥ = 1 + λₙ d̄ᵥ on each training node | αᵥ = 1 |
-//! | [`topology`] | client, propagation | edge weights β from difficulty and heterophily | the plain operator |
+//! | [`topology`] | client, propagation | edge weights β by difficulty and heterophily | plain |
 //! | [`model`] | server, aggregation | trust τₖ multiplies the client's weight | τₖ = 1 |
 //!
 //! With every strength 0 the base method comes out bit for bit.
+//!
+//! A file `boost/NAME.rs` holds
+//! * `INFO`, a [`BoostInfo`]: the name, one line of meaning, and the places where the boost acts;
+//! * a documented `Config` with `check`, whose keys are `boost.NAME.KEY`;
+//! * `Plugin`, a [`BoostPlugin`] that makes a [`ClientBoost`], a [`ServerBoost`], or both.
+//!
+//! A program outside this crate adds a boost by value: [`Registry::with`].
 
+mod client_boost;
 pub mod difficulty;
 pub mod model;
 pub mod node;
+mod registry;
+mod server_boost;
 pub mod topology;
 
+pub use client_boost::{ClientBoost, ScoredNodes, TrainedNodes};
 pub use difficulty::Difficulty;
 pub use model::{ModelBoost, Summary, TrustForm, TrustScope};
 pub use node::NodeBoost;
+pub use registry::{BoostContext, BoostInfo, BoostPlugin, Place, Registry};
+pub(crate) use server_boost::Stacked;
+pub use server_boost::{Evidence, ServerBoost, ServerBoosts};
 pub use topology::TopologyBoost;
 
 use crate::{Error, Result};
+use boostfgl_nn::Real;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
-/// One of the three boosts.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Boost {
+/// Makes the enum, the settings and the registry of built-in boosts from one list, so that they
+/// cannot disagree.
+macro_rules! boosts {
+    ($($(#[$doc:meta])* $variant:ident => $module:ident),* $(,)?) => {
+        /// One of the built-in boosts.
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+        )]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Boost {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Boost {
+            /// All of them, in the order in which they act.
+            pub const ALL: [Self; [$(Self::$variant),*].len()] = [$(Self::$variant),*];
+
+            /// What the boost is.
+            pub fn info(self) -> &'static BoostInfo {
+                match self {
+                    $(Self::$variant => &$module::INFO,)*
+                }
+            }
+
+            /// What makes the two sides of the boost.
+            pub(crate) fn plugin<T: Real>(self) -> Arc<dyn BoostPlugin<T>> {
+                match self {
+                    $(Self::$variant => Arc::new($module::Plugin),)*
+                }
+            }
+        }
+
+        /// Settings of all boosts (`[boost]`). Which of them are on is decided apart, by the
+        /// method and `--boost`.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct BoostConfig {
+            $(
+                #[doc = concat!(stringify!($variant), " boosting.")]
+                pub $module: $module::Config,
+            )*
+        }
+
+        impl BoostConfig {
+            /// Checks every range.
+            ///
+            /// # Errors
+            /// Names the first key that is out of range.
+            pub fn check(&self) -> Result<()> {
+                $(self.$module.check()?;)*
+                Ok(())
+            }
+        }
+    };
+}
+
+boosts! {
     /// Node boosting (client, loss).
-    Node,
+    Node => node,
     /// Topology boosting (client, propagation).
-    Topology,
+    Topology => topology,
     /// Model boosting (server, aggregation).
-    Model,
+    Model => model,
 }
 
 impl Boost {
-    /// All three.
-    pub const ALL: [Self; 3] = [Self::Node, Self::Topology, Self::Model];
-
     /// The name on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Node => "node",
-            Self::Topology => "topology",
-            Self::Model => "model",
-        }
+        self.info().name
     }
 
     /// Reads `all`, `none` or a comma-separated list of names.
@@ -81,27 +141,22 @@ impl Boost {
     }
 }
 
-/// Settings of all boosts (`[boost]`). Which of them are on is decided apart, by the method and
-/// `--boost`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct BoostConfig {
-    /// Node boosting.
-    pub node: node::Config,
-    /// Topology boosting.
-    pub topology: topology::Config,
-    /// Model boosting.
-    pub model: model::Config,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl BoostConfig {
-    /// Checks every range.
-    ///
-    /// # Errors
-    /// Names the first key that is out of range.
-    pub fn check(&self) -> Result<()> {
-        self.node.check()?;
-        self.topology.check()?;
-        self.model.check()
+    /// The command line, files and `[boost.NAME]` use one name.
+    #[test]
+    fn every_boost_has_one_name_everywhere() {
+        let config = serde_json::to_value(BoostConfig::default()).unwrap();
+        let sections: Vec<&str> = config.as_object().unwrap().keys().map(String::as_str).collect();
+        let mut names: Vec<&str> = Boost::ALL.iter().map(|boost| boost.name()).collect();
+        for boost in Boost::ALL {
+            assert_eq!(serde_json::to_value(boost).unwrap(), boost.name());
+        }
+        names.sort_unstable();
+        let mut sorted = sections.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, names);
     }
 }

@@ -1,11 +1,32 @@
 //! Client-side node boosting: hard nodes weigh more in the local loss (Eqs. node_weight,
 //! node_loss).
 
+use super::{BoostContext, BoostInfo, BoostPlugin, ClientBoost, Place, ScoredNodes};
 use crate::config::not_negative;
 use crate::{Error, Result};
 use boostfgl_nn::Real;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// What `boostfgl methods` prints and the program asks.
+pub const INFO: BoostInfo = BoostInfo {
+    name: "node",
+    meaning: "client: nodes that stay hard weigh more in the local loss",
+    acts: &[Place::Loss],
+};
+
+/// Node boosting as a plug-in.
+pub(super) struct Plugin;
+
+impl<T: Real> BoostPlugin<T> for Plugin {
+    fn info(&self) -> BoostInfo {
+        INFO
+    }
+
+    fn client(&self, context: &BoostContext<'_, T>) -> Option<Box<dyn ClientBoost<T>>> {
+        Some(Box::new(NodeBoost::new(&context.config.node)))
+    }
+}
 
 /// Settings of node boosting (`[boost.node]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,5 +70,12 @@ impl NodeBoost {
     /// αᵥ = 1 + λₙ d̄ᵥ, in [1, 1 + λₙ].
     pub fn weight<T: Real>(&self, difficulty: T) -> T {
         T::ONE + T::of(self.strength) * difficulty
+    }
+}
+
+impl<T: Real> ClientBoost<T> for NodeBoost {
+    fn node_weights(&self, nodes: &ScoredNodes<'_, T>) -> Option<Vec<T>> {
+        let weight = |v: &u32| self.weight(nodes.difficulty[*v as usize]);
+        Some(nodes.data.training().iter().map(weight).collect())
     }
 }

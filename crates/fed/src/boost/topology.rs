@@ -3,15 +3,69 @@
 //!
 //! Each arc u → v gets a score s = ½(d̄ᵤ + d̄ᵥ) + hᵤᵥ, with h = 1[yᵤ ≠ yᵥ] if both ends are
 //! training nodes and 1 − ⟨pᵤ, pᵥ⟩ otherwise, and β = softmax of ±λₑ s over the arcs into v. A
-//! [`Rule`] makes a propagation matrix of β. The paper's prose speaks of attenuating unreliable
-//! neighbours, its equations raise them; [`EdgeScore`] chooses.
+//! [`PropagationRule`] turns β into a propagation matrix. The paper's text attenuates unreliable
+//! neighbours, its equations amplify them; [`EdgeScore`] selects one.
 
+use super::{BoostContext, BoostInfo, BoostPlugin, ClientBoost, Place, ScoredNodes};
 use crate::config::{not_negative, single};
+use crate::local_data::LocalData;
 use crate::{Error, Result};
 use boostfgl_graph::Adjacency;
 use boostfgl_nn::{Matrix, Pattern, Propagation, Real, Tilted, arc_dots, tilt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// What `boostfgl methods` prints and the program asks.
+pub const INFO: BoostInfo = BoostInfo {
+    name: "topology",
+    meaning: "client: messages are reweighted by difficulty and heterophily",
+    acts: &[Place::Propagation],
+};
+
+/// Topology boosting as a plug-in.
+pub(super) struct Plugin;
+
+impl<T: Real> BoostPlugin<T> for Plugin {
+    fn info(&self) -> BoostInfo {
+        INFO
+    }
+
+    fn client(&self, context: &BoostContext<'_, T>) -> Option<Box<dyn ClientBoost<T>>> {
+        let boost = TopologyBoost::new(&context.config.topology).on_own(context.data.own);
+        Some(Box::new(ClientTopology { boost, heterophily: Vec::new() }))
+    }
+}
+
+/// Topology boosting on one client, with hᵤᵥ of every arc under the model that was scored last: a
+/// model that is evaluated and then trained from needs it twice.
+struct ClientTopology<T> {
+    boost: TopologyBoost,
+    heterophily: Vec<T>,
+}
+
+impl<T: Real> ClientBoost<T> for ClientTopology<T> {
+    fn scored(&mut self, data: &LocalData<T>, probabilities: &Matrix<T>) {
+        let label = |v: usize| data.training_label(v);
+        self.heterophily = TopologyBoost::heterophily(data.adjacency(), probabilities, label);
+    }
+
+    fn propagation(
+        &self,
+        nodes: &ScoredNodes<'_, T>,
+        base: &Propagation<T>,
+    ) -> Option<Propagation<T>> {
+        let (adjacency, heterophily) = (nodes.data.adjacency(), &self.heterophily);
+        Some(self.boost.propagation(adjacency, base, heterophily, nodes.difficulty))
+    }
+
+    fn boosts_evaluation(&self) -> bool {
+        self.boost.boosts_evaluation()
+    }
+
+    fn boosts_scoring(&self) -> bool {
+        self.boost.boosts_scoring()
+    }
+}
 
 /// Settings of topology boosting (`[boost.topology]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,7 +74,7 @@ pub struct Config {
     /// Strength λe of the softmax over edge scores, at least 0.
     pub lambda_e: f64,
     /// How β becomes a propagation matrix: mulgcn, noself, selfsm, selfsep or mulgcnself.
-    pub propagation_rule: Rule,
+    pub propagation_rule: PropagationRule,
     /// Sign of the score: criticality raises hard and heterophilous edges (the equations),
     /// reliability lowers them (what Theorem 2 assumes).
     pub edge_score: EdgeScore,
@@ -45,7 +99,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             lambda_e: 0.5,
-            propagation_rule: Rule::Mulgcn,
+            propagation_rule: PropagationRule::Mulgcn,
             edge_score: EdgeScore::Criticality,
             edge_gate: EdgeGate::None,
             tau: 0.4,
@@ -78,7 +132,7 @@ impl Config {
 /// coefficient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Rule {
+pub enum PropagationRule {
     /// P\[v,u\] = gcn\[v,u\]·d·β, P\[v,v\] = gcn\[v,v\]: λe = 0 is GCN bit for bit.
     Mulgcn,
     /// P\[v,u\] = β, nothing for v itself: the literal Eq. boosted_mp.
@@ -91,14 +145,14 @@ pub enum Rule {
     Mulgcnself,
 }
 
-impl Rule {
+impl PropagationRule {
     /// Whether v itself takes part in the softmax.
     fn loop_in_softmax(self) -> bool {
         matches!(self, Self::Selfsm | Self::Mulgcnself)
     }
 }
 
-/// Which way a score pulls.
+/// The sign of a score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EdgeScore {
@@ -121,7 +175,7 @@ pub enum EdgeGate {
     Prune,
 }
 
-/// With what evaluation propagates.
+/// The operator of evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EvalPropagation {
@@ -131,7 +185,7 @@ pub enum EvalPropagation {
     Plain,
 }
 
-/// With what the model propagates whose predictions give difficulties and edge scores.
+/// The operator of the predictions that give difficulties and edge scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScoringPropagation {
@@ -142,14 +196,14 @@ pub enum ScoringPropagation {
     Boosted,
 }
 
-/// No score s = ½(d̄ᵤ + d̄ᵥ) + h is higher: difficulties and h are at most 1.
+/// The largest possible score s = ½(d̄ᵤ + d̄ᵥ) + h: difficulties and h are at most 1.
 const HIGHEST: f64 = 2.0;
 
 /// Topology boosting on one client's graph.
 #[derive(Clone, Debug)]
 pub struct TopologyBoost {
     config: Config,
-    /// How many nodes are real; those that a method made up come after them.
+    /// How many nodes are real; those that a method generated come after them.
     own: usize,
 }
 
@@ -236,6 +290,7 @@ impl TopologyBoost {
         difficulty: &[T],
     ) -> Propagation<T> {
         let mut scores = Self::scores(adjacency, heterophily, difficulty);
+        // Before the gate, so that threshold and budget see the levelled scores.
         if self.own < adjacency.len() {
             self.level(adjacency, &mut scores);
         }
@@ -252,6 +307,7 @@ impl TopologyBoost {
                 .filter(|(_, kept)| !**kept)
                 .for_each(|(score, _)| *score = least);
         }
+        // An empty mask prunes nothing: only pruning pays for one.
         let kept: Vec<T> = match (self.config.edge_gate, kept) {
             (EdgeGate::Prune, Some(kept)) => {
                 kept.iter().map(|&k| if k { T::ONE } else { T::ZERO }).collect()
@@ -269,9 +325,8 @@ impl TopologyBoost {
         plain.with_values(values)
     }
 
-    /// Gives every arc that touches a made-up node the mean score of the real arcs: nobody knows
-    /// how such a node is labelled, and its doubtful predictions would otherwise draw the softmax
-    /// towards it.
+    /// Gives every arc that touches a generated node the mean score of the real arcs. Such a node
+    /// has no label, and its uncertain predictions would otherwise draw the softmax towards it.
     fn level<T: Real>(&self, adjacency: &Adjacency, scores: &mut [T]) {
         let real = |v: usize, arc: usize| v.max(adjacency.indices()[arc] as usize) < self.own;
         let (mut sum, mut count) = (0.0, 0usize);
@@ -286,6 +341,7 @@ impl TopologyBoost {
         }
     }
 
+    /// Writes the propagation matrix's row of node v.
     fn fill_row<T: Real>(
         &self,
         adjacency: &Adjacency,
@@ -297,24 +353,24 @@ impl TopologyBoost {
         let (pattern, gcn) = (Pattern::of(adjacency), plain.csr().values());
         let (degree, sum) = (T::of(adjacency.degree(v) as f64), tilted.sums[v]);
         let own = pattern.own(v);
-        // A node whose edges are all pruned has nothing to share out.
+        // A node whose edges are all pruned has no β: the softmax would divide by 0.
         let arcs = if sum > T::ZERO { adjacency.arc_range(v) } else { 0..0 };
         for arc in arcs {
             let (at, e) = (pattern.arc(v, arc), tilted.arcs[arc]);
             // Multiplying before dividing makes d·β exactly 1 when all d neighbours are alike.
             values[at] = match self.config.propagation_rule {
-                Rule::Mulgcn => gcn[at] * (degree * e / sum),
-                Rule::Noself | Rule::Selfsm => e / sum,
-                Rule::Selfsep => degree * e / sum / (degree + T::ONE),
-                Rule::Mulgcnself => gcn[at] * ((degree + T::ONE) * e / sum),
+                PropagationRule::Mulgcn => gcn[at] * (degree * e / sum),
+                PropagationRule::Noself | PropagationRule::Selfsm => e / sum,
+                PropagationRule::Selfsep => degree * e / sum / (degree + T::ONE),
+                PropagationRule::Mulgcnself => gcn[at] * ((degree + T::ONE) * e / sum),
             };
         }
         values[own] = match self.config.propagation_rule {
-            Rule::Mulgcn => gcn[own],
-            Rule::Noself => T::ZERO,
-            Rule::Selfsm => tilted.own[v] / sum,
-            Rule::Selfsep => T::ONE / (degree + T::ONE),
-            Rule::Mulgcnself => gcn[own] * ((degree + T::ONE) * tilted.own[v] / sum),
+            PropagationRule::Mulgcn => gcn[own],
+            PropagationRule::Noself => T::ZERO,
+            PropagationRule::Selfsm => tilted.own[v] / sum,
+            PropagationRule::Selfsep => T::ONE / (degree + T::ONE),
+            PropagationRule::Mulgcnself => gcn[own] * ((degree + T::ONE) * tilted.own[v] / sum),
         };
     }
 }
@@ -332,7 +388,7 @@ mod tests {
         tau: f64,
         edge_budget: f64,
     ) -> TopologyBoost {
-        let propagation_rule = Rule::Noself;
+        let propagation_rule = PropagationRule::Noself;
         TopologyBoost::new(&Config {
             edge_score,
             edge_gate,
@@ -343,8 +399,8 @@ mod tests {
         })
     }
 
-    /// What node 0 hears of nodes 1 to 4.
-    fn heard(boost: &TopologyBoost) -> Vec<f64> {
+    /// The weights of nodes 1 to 4 in the row of node 0.
+    fn row_0(boost: &TopologyBoost) -> Vec<f64> {
         let (star, _) =
             Adjacency::from_edges(5, &[(0, 1), (0, 2), (0, 3), (0, 4)], None, false).unwrap();
         let mut heterophily = vec![0.0; star.arcs()];
@@ -367,7 +423,7 @@ mod tests {
     /// A budget of two of eight arcs.
     #[test]
     fn a_pruned_edge_carries_nothing_and_the_reliable_ones_share_the_rest() {
-        let found = heard(&gate(EdgeScore::Reliability, EdgeGate::Prune, 2.0, 0.25));
+        let found = row_0(&gate(EdgeScore::Reliability, EdgeGate::Prune, 2.0, 0.25));
         assert_eq!((found[0], found[2]), (0.0, 0.0));
         assert!(found[1] > found[3] && (found[1] + found[3] - 1.0).abs() < 1e-15);
     }
@@ -378,7 +434,7 @@ mod tests {
             [(EdgeScore::Criticality, [0, 2], [1, 3]), (EdgeScore::Reliability, [1, 3], [0, 2])]
         {
             let tau = if score == EdgeScore::Criticality { 0.0 } else { 2.0 };
-            let found = heard(&gate(score, EdgeGate::Gate, tau, 0.25));
+            let found = row_0(&gate(score, EdgeGate::Gate, tau, 0.25));
             assert_eq!(found[gated[0]], found[gated[1]], "{score:?}");
             assert!(kept.iter().all(|&arc| found[arc] > found[gated[0]]), "{score:?}: {found:?}");
         }

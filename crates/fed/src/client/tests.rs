@@ -1,15 +1,19 @@
-//! Clients that fail, wait or sleep in one round: what a federation in one process does not do by
-//! itself.
+//! Clients that fail, wait or sleep in a round, which clients in one process do not do by
+//! themselves.
 
 use super::*;
 use crate::attack::Kind;
+use crate::boost::model::Config as ModelBoostConfig;
 use crate::boost::topology::ScoringPropagation;
-use crate::config::{Model, OptimizerKind, Protocol};
+use crate::boost::{Boost, BoostConfig};
+use crate::client_rule::{StateContext, TrainingHooks, default_hooks};
+use crate::config::{Model, Optimizer as OptimizerConfig, OptimizerKind, Protocol};
 use crate::methods::{self, Layout, METHODS, MethodConfigs, SenderFacts};
-use crate::{Error, Federation, Setup};
+use crate::{Error, Federation, Message, Setup};
 use boostfgl_graph::Graph;
 use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
-use boostfgl_partition::{Partition, SplitRule, by_name};
+use boostfgl_nn::StateVisitor;
+use boostfgl_partition::{Louvain, Partition, SplitRule};
 
 const CLIENTS: usize = 4;
 
@@ -51,21 +55,20 @@ fn federation(method: &str, boosts: &[Boost], change: impl Fn(&mut Setup)) -> Fe
     change(&mut setup);
     let graph = graph();
     let partition =
-        Partition::draw(&graph, &by_name("louvain").unwrap(), CLIENTS, &SplitRule::default(), 0)
-            .unwrap();
+        Partition::draw(&graph, &Louvain::default(), CLIENTS, &SplitRule::default(), 0).unwrap();
     let data = partition.client_graphs(&graph).iter().map(LocalData::new).collect();
     Federation::new(setup, data).unwrap()
 }
 
-/// Who was refused in a round and how, and how many were used.
+/// The refused clients of a round with the kinds of reasons, and the number of used updates.
 fn round(federation: &mut Federation<f32>, number: usize) -> (Vec<(usize, &'static str)>, usize) {
     let done = federation.round(number).unwrap();
     federation.evaluate(number).unwrap();
     (done.refused.iter().map(|r| (r.client, r.reason.kind())).collect(), done.records.len())
 }
 
-/// The numbers of one client overflow in the second round, in whatever its method trains; in the
-/// third it is back.
+/// One client overflows in the second round, whatever its method trains, and takes part again in
+/// the third.
 #[test]
 fn a_client_that_overflows_once_rejoins() {
     for method in METHODS.iter().filter(|method| method.layout == Layout::Federated) {
@@ -101,20 +104,21 @@ fn a_client_that_overflows_once_rejoins() {
     }
 }
 
-/// SCAFFOLD's c is the mean of all cₖ only if a client whose change was not used goes back to the
-/// cₖ that it had.
+/// SCAFFOLD's c is the mean of all cₖ only if a client whose change was not used returns to its
+/// earlier cₖ.
 #[test]
-fn a_control_that_was_not_used_is_taken_back() {
+fn a_control_variate_that_was_not_used_is_reverted() {
     for control in [methods::scaffold::Control::Gradient, methods::scaffold::Control::Difference] {
         let mut federation = federation("scaffold", &[], |setup| {
             setup.attack.kind = Kind::WrongRound;
             setup.methods.scaffold.control = control;
         });
         let own = |federation: &mut Federation<f32>, k: usize| {
-            let Client { rule, data, local, .. } = &mut federation.clients[k];
+            let Client { rule, workspace, local, .. } = &mut federation.clients[k];
+            let data = &workspace.data;
             let mut bytes = Vec::new();
-            rule.visit(&Memory { data, local, seed: 5 }, &mut StateVisitor::saving(&mut bytes))
-                .unwrap();
+            let context = StateContext { data, local, seed: 5 };
+            rule.visit(&context, &mut StateVisitor::saving(&mut bytes)).unwrap();
             bytes
         };
         round(&mut federation, 1);
@@ -127,53 +131,55 @@ fn a_control_that_was_not_used_is_taken_back() {
     }
 }
 
-/// Updates that are finite one by one may still overflow together: whoever lets that happen is told
-/// the round.
+/// Updates that are finite one by one may overflow when they are combined: the error has the round.
 #[test]
-fn a_server_that_overflows_is_named_with_the_round() {
+fn a_server_that_overflows_is_an_error_with_the_round() {
     for method in ["fedavg", "scaffold", "fedsage-plus"] {
         let mut federation = federation(method, &[], |setup| {
             (setup.attack.kind, setup.screen.enabled) = (Kind::Nan, false);
         });
-        // The screen was made to let everything through.
-        federation.setup.screen.enabled = true;
+        // The screen was made while it was disabled, and still accepts everything.
+        federation.context.setup.screen.enabled = true;
         match federation.round(1) {
             Err(error @ Error::ServerDiverged { round: 1 }) => assert!(!error.advice().is_empty()),
             Err(other) => panic!("{method}: {other}"),
-            Ok(_) => panic!("{method} goes on with NaN"),
+            Ok(_) => panic!("{method} continues with NaN"),
         }
     }
 }
 
-/// Numbers that win a client weight lie within what it was enrolled with: 10 training nodes, 40
-/// nodes and arcs.
+/// Numbers that give a client weight are bounded by its enrolment: 10 training nodes, 40 nodes and
+/// arcs.
 #[test]
-fn nobody_can_claim_more_than_it_was_enrolled_with() {
-    let told = |method: &str, numbers: &[f64]| {
+fn a_client_cannot_claim_more_than_it_was_enrolled_with() {
+    let misfit = |method: &str, numbers: &[f64]| {
         let federation = federation(method, &[], |_| {});
         let message = Message::numbers(numbers.to_vec());
-        let turn =
+        let facts =
             SenderFacts { client: 0, done: 0, labelled: 10.0, reach: 40.0, message: &message };
-        federation.server.form(&turn).misfit(true, &message).map(|reason| reason.to_string())
+        federation.server.form(&facts).misfit(true, &message).map(|reason| reason.to_string())
     };
-    assert_eq!([told("fedtad", &[10.0, 0.0, 0.0]), told("fedtad", &[3.0, 3.5, 3.5])], [None, None]);
-    let range = told("fedtad", &[-1.0, 0.0, 0.0]).unwrap();
+    assert_eq!(
+        [misfit("fedtad", &[10.0, 0.0, 0.0]), misfit("fedtad", &[3.0, 3.5, 3.5])],
+        [None, None]
+    );
+    let range = misfit("fedtad", &[-1.0, 0.0, 0.0]).unwrap();
     assert!(range.starts_with("expected a reliability of a class from 0 to 10.0"), "{range}");
-    let sum = told("fedtad", &[4.0; 3]).unwrap();
+    let sum = misfit("fedtad", &[4.0; 3]).unwrap();
     assert!(sum.starts_with("expected reliabilities whose sum is from 0 to 10.0"), "{sum}");
-    assert_eq!(told("fairfed", &[2.0, 4.0, 0.0, 6.0]), None);
+    assert_eq!(misfit("fairfed", &[2.0, 4.0, 0.0, 6.0]), None);
     let sum = "expected two groups of nodes whose sum is 10, found 9";
-    assert_eq!(told("fairfed", &[2.0, 4.0, 0.0, 5.0]).as_deref(), Some(sum));
+    assert_eq!(misfit("fairfed", &[2.0, 4.0, 0.0, 5.0]).as_deref(), Some(sum));
     let hits = "expected at most as many hits as there are nodes in the group, 4, found 5";
-    assert_eq!(told("fairfed", &[5.0, 4.0, 0.0, 6.0]).as_deref(), Some(hits));
+    assert_eq!(misfit("fairfed", &[5.0, 4.0, 0.0, 6.0]).as_deref(), Some(hits));
     // 60 moments, and a confidence of at most 40 · 3/e = 44.1.
-    let confidence = |x: f64| told("fedgta", &[vec![0.0; 60], vec![x]].concat());
+    let confidence = |x: f64| misfit("fedgta", &[vec![0.0; 60], vec![x]].concat());
     assert_eq!([confidence(44.1).is_none(), confidence(44.3).is_none()], [true, false]);
 }
 
-/// A state of another shape is not put back, where nothing else would notice.
+/// A state of another shape is refused where no other check would find it.
 #[test]
-fn prototypes_of_another_width_are_not_put_back() {
+fn prototypes_of_another_width_are_not_restored() {
     let mut narrow = federation("fedproto", &[], |_| {});
     round(&mut narrow, 1);
     let mut bytes = Vec::new();
@@ -185,32 +191,36 @@ fn prototypes_of_another_width_are_not_put_back() {
             .is_ok()
     );
     let mut wide = federation("fedproto", &[], |setup| setup.model.hidden = 16);
-    let told = wide.server.visit(&mut StateVisitor::restoring(&bytes)).unwrap_err().to_string();
-    assert!(told.contains("(3, 16)") && told.contains("(3, 8)"), "{told}");
+    let error = wide.server.visit(&mut StateVisitor::restoring(&bytes)).unwrap_err().to_string();
+    assert!(error.contains("(3, 16)") && error.contains("(3, 8)"), "{error}");
 }
 
-/// A client that waits for threads and takes up whatever else is to be done, as pieces of kernels
-/// do.
+/// A client that waits for threads and meanwhile runs other tasks, as parallel kernels do.
 struct Waiting;
 
-impl<T: Real> ClientRule<T> for Waiting {
+default_hooks!(Waiting: PreparationHooks, PersonalModel, RuleState);
+
+impl<T: Real> TrainingHooks<T> for Waiting {
     fn begin(&mut self, _: &ClientContext<'_, T>, _: Option<&Message<T>>) -> Result<()> {
         while rayon::yield_now() == Some(rayon::Yield::Executed) {}
         Ok(())
     }
 }
 
+/// A client that takes two seconds.
 struct Sleeping;
 
-impl<T: Real> ClientRule<T> for Sleeping {
+default_hooks!(Sleeping: PreparationHooks, PersonalModel, RuleState);
+
+impl<T: Real> TrainingHooks<T> for Sleeping {
     fn begin(&mut self, _: &ClientContext<'_, T>, _: Option<&Message<T>>) -> Result<()> {
         std::thread::sleep(std::time::Duration::from_millis(2_000));
         Ok(())
     }
 }
 
-/// Under a deadline the time of one client is no other's: the slow one is late, and not the one
-/// that waits beside it.
+/// Under a deadline the time of one client does not count for another: the slow one is late, the
+/// one that waits at the same time is not.
 #[test]
 fn only_the_client_that_is_slow_is_late() {
     let mut federation =

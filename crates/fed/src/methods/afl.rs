@@ -1,9 +1,9 @@
-//! AFL, agnostic federated learning (Mohri, Sivek and Suresh, ICML 2019): the mixture of clients
-//! that hurts most decides.
+//! AFL, agnostic federated learning (Mohri, Sivek and Suresh, ICML 2019): minimises the loss of the
+//! worst mixture of clients.
 //!
 //! Minimax over mixture weights λ on the simplex, 1/K at first. A round: θ ← Σₖ λₖ θₖ, then λ ← Π(λ
-//! + γ L) with Lₖ the loss of the received model and Π the projection on the simplex. The judged
-//! model is the running mean of the iterates, which is what the guarantee is about.
+//! + γ L) with Lₖ the loss of the received model and Π the projection on the simplex. The
+//! evaluated model is the running mean of the iterates, which is what the guarantee is about.
 //!
 //! With plain SGD and one local step, Σ λₖ θₖ = θ − η Σ λₖ gₖ is exactly the paper's step with γ_w
 //! = η.
@@ -11,7 +11,7 @@
 use super::{MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
-use crate::boost::Boost;
+use crate::boost::{Boost, ServerBoosts};
 use crate::config::not_negative;
 use crate::screen::Form;
 use boostfgl_nn::{Params, Real, StateVisitor};
@@ -28,7 +28,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
         in FedAvg\n\
                 server:    theta = sum_k lambda_k theta_k; lambda = projection on the simplex of \
                 (lambda + gamma L)\n\
-                judged:    the mean of theta over all rounds so far",
+                evaluated: the mean of theta over all rounds so far",
     wire: "up P + 1 (model, loss), down P",
     evaluated: "the running mean of the global models, on every client's local graph",
     departures: "Clients send what E local steps made of the model instead of one gradient (the \
@@ -75,7 +75,7 @@ pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Agnostic<T> {
     Agnostic { gamma, classes, members, lambda, global, mean, next, rounds: 0 }
 }
 
-/// A server that keeps a mixture and the mean of its iterates.
+/// A server with a mixture of clients and the running mean of its global models.
 pub(super) struct Agnostic<T> {
     gamma: f64,
     /// Number of classes C.
@@ -111,15 +111,18 @@ impl<T: Real> ServerRule<T> for Agnostic<T> {
             updates.iter().filter_map(|u| self.members.binary_search(&u.client).ok()).collect();
         let mut shares: Vec<f64> = places.iter().map(|&place| self.lambda[place]).collect();
         if shares.iter().all(|share| *share == 0.0) {
-            // Nobody of the mixture takes part: those who do count alike.
+            // All participants have mixture weight 0, so that no mean is defined: they count
+            // equally.
             shares.fill(1.0);
         }
-        let combination = Combination::new(updates, &shares, None)?;
+        let combination = Combination::new(updates, &shares, ServerBoosts::none())?;
         let combination = combination.combine(updates, round.aggregation, &mut self.global)?;
         for (update, &place) in updates.iter().zip(&places) {
             self.lambda[place] += self.gamma * update.message.numbers[0];
         }
         project(&mut self.lambda);
+        // The running mean of all global models so far: the guarantee is about it, not about the
+        // last one.
         self.rounds += 1;
         let share = 1.0 / self.rounds as f64;
         self.next.set_weighted_sum(&[&self.mean, &self.global], |_| vec![1.0 - share, share]);
@@ -163,7 +166,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_vector_that_an_off_by_one_gets_wrong() {
+    fn projection_of_a_vector_that_an_off_by_one_error_gets_wrong() {
         let mut point = [0.9, 0.3, 0.08];
         project(&mut point);
         assert!(point.iter().zip([0.8, 0.2, 0.0]).all(|(a, b)| (a - b).abs() < 1e-12), "{point:?}");
@@ -171,7 +174,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn projects_on_the_simplex_once_and_for_all(point in prop::collection::vec(-2.0f64..3.0, 1..9)) {
+        fn projection_is_the_nearest_point_of_the_simplex_and_idempotent(point in prop::collection::vec(-2.0f64..3.0, 1..9)) {
             let mut once = point.clone();
             project(&mut once);
             prop_assert!(once.iter().all(|x| *x >= 0.0));
@@ -179,7 +182,7 @@ mod tests {
             let mut twice = once.clone();
             project(&mut twice);
             prop_assert!(once.iter().zip(&twice).all(|(a, b)| (a - b).abs() < 1e-12));
-            // Nearer than every corner and the middle.
+            // Nearer than every corner and the centre.
             let distance = |to: &[f64]| point.iter().zip(to).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
             let middle = vec![1.0 / point.len() as f64; point.len()];
             prop_assert!(distance(&once) <= distance(&middle) + 1e-12);

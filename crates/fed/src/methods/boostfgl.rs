@@ -34,7 +34,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  multiplies GCN's coefficients by\n\
                  d_v beta_uv, so that lambda_e = 0 is GCN. noself is the printed one (sum_u \
                  beta_uv h_u, nothing of v itself).\n\
-                 The paper does not say how the pass propagates that scores nodes and edges. It \
+                 The paper does not specify the propagation of the pass that scores nodes and edges. It \
                  is plain by default, though training\n\
                  and evaluation use beta; boost.topology.scoring_propagation = \"boosted\" takes \
                  beta of the client's last round.",

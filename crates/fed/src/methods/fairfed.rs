@@ -3,15 +3,15 @@
 //!
 //! Fₖ = accuracy on minority − accuracy on majority training nodes of the received model, F the
 //! same over all clients together; δₖ = |F − Fₖ|, or |Acc − Accₖ| where a client lacks one of the
-//! groups; ωₖ ← ωₖ − β(δₖ − mean δ), from ωₖ = nₖ/Σn and cut off at 0; θ ← Σ ωₖθₖ / Σ ωₖ.
+//! groups; ωₖ ← ωₖ − β(δₖ − mean δ), from ωₖ = nₖ/Σn and clipped at 0; θ ← Σ ωₖθₖ / Σ ωₖ.
 //!
 //! The paper's sensitive groups are people; here they are the client's minority and majority
-//! classes. Weights are kept in nodes (ω·Σn), so that β = 0 is FedAvg bit for bit.
+//! classes. Weights are stored in nodes (ω·Σn), so that β = 0 is FedAvg bit for bit.
 
 use super::{MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
-use crate::client_rule::{ClientContext, ClientRule, Upload};
+use crate::client_rule::{ClientContext, TrainingHooks, Upload, default_hooks};
 use crate::config::{not_negative, share};
 use crate::local_data::LocalData;
 use crate::screen::{Form, Part};
@@ -39,7 +39,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  send; the paper hides them\n\
                  by secure aggregation. Weights are cut off at 0; if all reach 0 they start again \
                  from the sizes.\n\
-                 Under model boosting the gap has no say (gamma): the method already has its own.",
+                 Under model boosting the gap has no effect (gamma): the method already uses its own.",
     outvotes: super::lives_by_weights,
     ..MethodInfo::PLAIN
 };
@@ -74,7 +74,7 @@ pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, data: &LocalData<T
     GapReporter { minority, counts: [0.0; 4] }
 }
 
-/// A client that counts how the received model serves its two groups.
+/// A client that counts the hits of the received model in its two groups.
 pub(super) struct GapReporter {
     /// Per class with a training node, whether it is a minority class.
     minority: Vec<Option<bool>>,
@@ -82,7 +82,9 @@ pub(super) struct GapReporter {
     counts: [f64; 4],
 }
 
-impl<T: Real> ClientRule<T> for GapReporter {
+default_hooks!(GapReporter: PreparationHooks, PersonalModel, RuleState);
+
+impl<T: Real> TrainingHooks<T> for GapReporter {
     fn inspects_start(&self) -> bool {
         true
     }
@@ -111,18 +113,18 @@ pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> FairWeights<T> 
         beta: context.setup.methods.fairfed.beta,
         global: context.initial.clone(),
         weights: vec![None; context.clients],
-        told: Message::numbers(vec![0.0, 0.0]),
+        broadcast: Message::numbers(vec![0.0, 0.0]),
     }
 }
 
-/// A server that keeps a weight per client.
+/// A server with a weight per client.
 pub(super) struct FairWeights<T> {
     beta: f64,
     global: Params<T>,
     /// ω·Σn of each client that has taken part.
     weights: Vec<Option<f64>>,
-    /// F and Acc of the last round.
-    told: Message<T>,
+    /// F and Acc of the last round, sent to every client.
+    broadcast: Message<T>,
 }
 
 impl<T: Real> ServerRule<T> for FairWeights<T> {
@@ -131,7 +133,7 @@ impl<T: Real> ServerRule<T> for FairWeights<T> {
     }
 
     fn tell(&self, _: usize) -> Option<&Message<T>> {
-        Some(&self.told)
+        Some(&self.broadcast)
     }
 
     fn form(&self, turn: &SenderFacts<'_, T>) -> Form {
@@ -150,10 +152,10 @@ impl<T: Real> ServerRule<T> for FairWeights<T> {
         updates: &[Update<'_, T>],
         round: &Round<'_, T>,
     ) -> Result<Option<Combination>> {
-        let counts: Vec<Served> =
-            updates.iter().map(|u| Served::read(&u.message.numbers)).collect();
-        let all = counts.iter().fold(Served::default(), Served::and);
-        let departures: Vec<f64> = counts.iter().map(|one| one.departure(&all)).collect();
+        let counts: Vec<GroupHits> =
+            updates.iter().map(|u| GroupHits::read(&u.message.numbers)).collect();
+        let all = counts.iter().fold(GroupHits::default(), GroupHits::plus);
+        let departures: Vec<f64> = counts.iter().map(|own| own.departure(&all)).collect();
         let mean = departures.iter().sum::<f64>() / departures.len() as f64;
         let nodes: f64 = updates.iter().map(|u| u.size).sum();
         let mut weights: Vec<f64> = updates
@@ -164,20 +166,20 @@ impl<T: Real> ServerRule<T> for FairWeights<T> {
             })
             .map(|weight| weight.max(0.0))
             .collect();
+        // Without any weight there is no mean: start again from the sizes.
         if weights.iter().all(|weight| *weight == 0.0) {
             weights = updates.iter().map(|u| u.size).collect();
         }
         updates.iter().zip(&weights).for_each(|(u, weight)| self.weights[u.client] = Some(*weight));
-        self.told.numbers = vec![all.gap().unwrap_or(0.0), all.accuracy()];
-        let boost = round.boost.map(crate::boost::ModelBoost::without_gap);
-        let combination = Combination::new(updates, &weights, boost.as_ref())?;
+        self.broadcast.numbers = vec![all.gap().unwrap_or(0.0), all.accuracy()];
+        let combination = Combination::new(updates, &weights, round.boost.without_gap())?;
         let combination = combination.combine(updates, round.aggregation, &mut self.global)?;
         Ok(Some(combination))
     }
 
     fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
         visitor.visit("global", &mut self.global)?;
-        visitor.within("told", |visitor| self.told.visit_shaped(visitor))?;
+        visitor.within("told", |visitor| self.broadcast.visit_shaped(visitor))?;
         let weights = self.weights.iter_mut().enumerate();
         weights
             .into_iter()
@@ -189,41 +191,44 @@ impl<T: Real> ServerRule<T> for FairWeights<T> {
     }
 }
 
-/// How a model serves two groups: hits and nodes of minority and majority.
+/// Hits of a model in two groups: hits and nodes of minority and majority.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Served {
+struct GroupHits {
     minority: (f64, f64),
     majority: (f64, f64),
 }
 
-impl Served {
+impl GroupHits {
     fn read(numbers: &[f64]) -> Self {
         Self { minority: (numbers[0], numbers[1]), majority: (numbers[2], numbers[3]) }
     }
 
-    fn and(self, other: &Self) -> Self {
-        let add = |a: (f64, f64), b: (f64, f64)| (a.0 + b.0, a.1 + b.1);
-        Self {
-            minority: add(self.minority, other.minority),
-            majority: add(self.majority, other.majority),
-        }
+    /// The hits of two clients together.
+    fn plus(self, other: &Self) -> Self {
+        let [(a, n), (b, m)] = [self.minority, other.minority];
+        let [(c, k), (d, l)] = [self.majority, other.majority];
+        Self { minority: (a + b, n + m), majority: (c + d, k + l) }
     }
 
     /// acc(minority) − acc(majority), if both have nodes.
     fn gap(&self) -> Option<f64> {
-        let share = |(hits, nodes): (f64, f64)| (nodes > 0.0).then(|| hits / nodes);
-        Some(share(self.minority)? - share(self.majority)?)
+        Some(rate(self.minority)? - rate(self.majority)?)
     }
 
     fn accuracy(&self) -> f64 {
         (self.minority.0 + self.majority.0) / (self.minority.1 + self.majority.1).max(1.0)
     }
 
-    /// δ: how far this client's gap, or else its accuracy, departs from everybody's.
+    /// δ: how far this client's gap, or else its accuracy, departs from that of all clients.
     fn departure(&self, all: &Self) -> f64 {
         match (self.gap(), all.gap()) {
             (Some(own), Some(all)) => (all - own).abs(),
             _ => (all.accuracy() - self.accuracy()).abs(),
         }
     }
+}
+
+/// Hits per node, if there is a node.
+fn rate((hits, nodes): (f64, f64)) -> Option<f64> {
+    (nodes > 0.0).then(|| hits / nodes)
 }

@@ -1,5 +1,5 @@
-//! FedFV (Wang et al., IJCAI 2021): gradients that conflict are turned out of each other's way
-//! before they are averaged.
+//! FedFV (Wang et al., IJCAI 2021): conflicting client gradients are projected onto each other's
+//! normal planes before they are averaged.
 //!
 //! With gₖ = θ − θₖ and clients ordered by their loss under the received model:
 //! 1. the α share with the largest losses keep their gradient; every other gᵢ is taken against the
@@ -53,7 +53,7 @@ pub struct Config {
     /// Share α of the clients, those with the largest losses, whose gradient is not projected, from
     /// 0 to 1.
     pub alpha: f64,
-    /// How many rounds τ back the gradients of absent clients still count; 0 for none.
+    /// The number of rounds τ for which the gradients of absent clients still count; 0 for none.
     pub tau: usize,
 }
 
@@ -79,7 +79,7 @@ pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> FairAveraging<T
     FairAveraging { config, classes: context.classes, global, next, last }
 }
 
-/// A server that remembers the last gradient of every client.
+/// A server that stores the last gradient of every client.
 pub(super) struct FairAveraging<T> {
     config: Config,
     /// Number of classes C.
@@ -125,11 +125,13 @@ impl<T: Real> ServerRule<T> for FairAveraging<T> {
         let plain: Vec<f64> = (0..gram.len())
             .map(|i| if i < updates.len() { 1.0 / updates.len() as f64 } else { 0.0 })
             .collect();
+        // Projections shorten the mean; without this every conflict would also slow training down.
         let length = gram.norm(&mean);
         let stretch = if length > 0.0 { gram.norm(&plain) / length } else { 0.0 };
         mean.iter_mut().for_each(|c| *c *= stretch);
         step(&mut self.global, &mut self.next, updates, &mean[..updates.len()]);
-        // Gradients of absent clients are not models: their part is taken off apart.
+        // Only gradients are stored of absent clients, no models: their part is subtracted on its
+        // own.
         for ((k, _), pull) in absent.iter().zip(&mean[updates.len()..]) {
             if let Some((_, gradient)) = self.last[*k].as_ref().filter(|_| *pull != 0.0) {
                 self.next.set_weighted_sum(&[&self.global, gradient], |_| vec![1.0, -pull]);
@@ -218,7 +220,7 @@ impl Gram {
         let mut order: Vec<usize> = (0..n).collect();
         order.sort_by(|&i, &j| losses[i].total_cmp(&losses[j]).then(i.cmp(&j)));
         let kept = ((n - 1) as f64 * (1.0 - config.alpha)).ceil() as usize;
-        // With α = 0 nobody is spared; otherwise the clients from place `kept` on are.
+        // With α = 0 every gradient is projected; otherwise those from position `kept` on are spared.
         let spared = if config.alpha > 0.0 { &order[kept..] } else { &[] };
         let mut mean = vec![0.0; self.len()];
         for (i, weight) in weights.iter().enumerate() {

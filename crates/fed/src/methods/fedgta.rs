@@ -1,5 +1,4 @@
-//! FedGTA (Li et al., VLDB 2024): every client gets the mean of the clients whose graphs look like
-//! its own.
+//! FedGTA (Li et al., VLDB 2024): every client gets a mean of the clients with similar graphs.
 //!
 //! Local training is FedAvg's. Afterwards a client
 //! 1. predicts Ŷ = softmax(logits) for all its nodes;
@@ -14,15 +13,15 @@
 //! The server gives client i the model Σ_{j∈Aᵢ} (Hⱼ/Σ_{Aᵢ} H) θⱼ with Aᵢ = {j : cos(momentsᵢ,
 //! momentsⱼ) > ε} ∪ {i}.
 //!
-//! Propagation of labels uses Â of the graph itself whatever the boosts, or clients would not be
-//! comparable.
+//! Propagation of labels uses Â of the graph itself under every boost. Otherwise the moments of two
+//! clients would not be comparable.
 
 use super::{EvaluatedModel, MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
+use crate::Occasion;
 use crate::aggregate::{Combination, Update};
-use crate::client_rule::{ClientContext, ClientRule, Upload};
+use crate::client_rule::{ClientContext, TrainingHooks, Upload, default_hooks};
 use crate::config::{above_zero, steps};
 use crate::local_data::LocalData;
-use crate::noise::Occasion;
 use crate::screen::{Form, Part};
 use crate::wire::Message;
 use crate::{Error, Result};
@@ -59,8 +58,8 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     },
     outvotes: |_| {
         Some(
-            "every client gets a mean of its own, of those that are like it: too few to be \
-             outvoted",
+            "every client gets a mean of its own, of the clients similar to it: too few to \
+             outvote anything",
         )
     },
     ..MethodInfo::PLAIN
@@ -70,8 +69,8 @@ pub(super) const INFO: MethodInfo = MethodInfo {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Least cosine ε of two clients' moments to be averaged, from -1 (everybody) to 1 (nobody
-    /// else).
+    /// Least cosine ε of two clients' moments to be averaged, from -1 (all clients) to 1 (only the
+    /// client itself).
     pub epsilon: f64,
     /// Steps of label propagation, 1 to 1000000000.
     pub steps: usize,
@@ -138,7 +137,7 @@ pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, data: &LocalData<T
     Smoothing { config: context.setup.methods.fedgta.clone(), operator, reach }
 }
 
-/// A client that describes its graph by propagated labels.
+/// A client that sends moments of its propagated labels.
 pub(super) struct Smoothing<T> {
     config: Config,
     operator: Propagation<T>,
@@ -146,7 +145,9 @@ pub(super) struct Smoothing<T> {
     reach: Vec<f64>,
 }
 
-impl<T: Real> ClientRule<T> for Smoothing<T> {
+default_hooks!(Smoothing<T>: PreparationHooks, PersonalModel, RuleState);
+
+impl<T: Real> TrainingHooks<T> for Smoothing<T> {
     fn finish(&mut self, context: &ClientContext<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
         let mut seeds = context.logits(local);
         softmax_rows(&mut seeds);
@@ -156,6 +157,8 @@ impl<T: Real> ClientRule<T> for Smoothing<T> {
         softmax_rows(&mut labels);
         set_truth(&mut labels, context.data());
         let mut numbers = moments(&labels, &self.config);
+        // A high temperature spreads the probabilities, so that the confidence still differs between
+        // clients whose predictions are all certain.
         let mut tempered = propagated;
         extra_losses::scale(&mut tempered, 1.0 / self.config.temperature);
         softmax_rows(&mut tempered);
@@ -173,7 +176,7 @@ impl<T: Real> Smoothing<T> {
         let mut labels = context.pool().take(seeds.rows(), seeds.columns());
         labels.copy_from(seeds);
         let mut next = context.pool().take(seeds.rows(), seeds.columns());
-        // Labels are messages too: they go up as moments.
+        // Propagated labels leave the client as moments, so that they get message noise, too.
         let (noise, nodes) =
             (context.noise(Occasion::Rule(0)), Vec::from_iter(0..seeds.rows() as u32));
         for step in 0..self.config.steps {
@@ -183,6 +186,7 @@ impl<T: Real> Smoothing<T> {
                 .iter_mut()
                 .zip(seeds.data())
                 .for_each(|(f, f0)| *f = half * *f + half * *f0);
+            // The truth is added a second time: smoothing must not wash out known labels.
             for &v in context.data().training() {
                 let row = next.row_mut(v as usize).iter_mut();
                 row.zip(seeds.row(v as usize)).for_each(|(f, f0)| *f += *f0);
@@ -194,7 +198,7 @@ impl<T: Real> Smoothing<T> {
     }
 }
 
-/// Puts the truth in the rows of training nodes.
+/// Sets the rows of training nodes to their one-hot label.
 fn set_truth<T: Real>(labels: &mut Matrix<T>, data: &LocalData<T>) {
     for &v in data.training() {
         let row = labels.row_mut(v as usize);
@@ -222,6 +226,7 @@ fn moments<T: Real>(labels: &Matrix<T>, config: &Config) -> Vec<f64> {
         }
         sums
     };
+    // The first moments about the origin are the means, which the central moments need.
     let origin = about(&vec![0.0; classes]);
     let central = || about(&origin[..classes]);
     match config.moment_kind {
@@ -234,10 +239,11 @@ fn moments<T: Real>(labels: &Matrix<T>, config: &Config) -> Vec<f64> {
     }
 }
 
-/// Classes whose powers are taken at once: one power after the other would wait for each product.
+/// Classes whose powers are computed together. The powers of one class form a chain of dependent
+/// products, so that a CPU would wait for each.
 const SIDE_BY_SIDE: usize = 8;
 
-/// Σᵥ (y − centre)ᵖ of a few classes from `first` on, for p = 1, 2, …, `orders`.
+/// Σᵥ (y − centre)ᵖ of the classes from `first` on, for p = 1, 2, …, `orders`.
 fn power_sums<T: Real>(
     labels: &Matrix<T>,
     first: usize,
@@ -259,11 +265,15 @@ fn power_sums<T: Real>(
     sums
 }
 
-/// Σᵥ (dᵥ + 1) Σ_c (1/e + y ln(y + 10⁻⁸)). Since −y ln y ≤ 1/e no summand is below 0 but for the
+/// Σᵥ (dᵥ + 1) Σ_c (1/e + y ln(y + 10⁻⁸)). Since −y ln y ≤ 1/e no summand is below 0, up to the
 /// 10⁻⁸.
 fn confidence<T: Real>(labels: &Matrix<T>, reach: &[f64]) -> f64 {
-    let sharpness = |y: &T| 1.0 / std::f64::consts::E + y.f64() * libm::log(y.f64() + 1e-8);
     (0..labels.rows()).map(|v| reach[v] * labels.row(v).iter().map(sharpness).sum::<f64>()).sum()
+}
+
+/// 1/e + y ln(y + 10⁻⁸).
+fn sharpness<T: Real>(y: &T) -> f64 {
+    1.0 / std::f64::consts::E + y.f64() * libm::log(y.f64() + 1e-8)
 }
 
 pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> TopologyAware<T> {
@@ -280,21 +290,20 @@ pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> TopologyAware<T
     }
 }
 
-/// Moments of what lies between 0 and 1 do so too, up to rounding, or between −1 and 1 about a
-/// mean.
+/// Moments of numbers from 0 to 1 lie in the same range, up to rounding; about a mean from −1 to 1.
 const LARGEST_MOMENT: f64 = 1.0 + 1e-6;
 /// 1/e + y ln(y + 10⁻⁸) is at most 1/e from 0 to 1, up to rounding.
 const LARGEST_SHARPNESS: f64 = 1.0 / std::f64::consts::E + 1e-4;
 
-/// One model per client, from the clients like it; clients that accept the same others share it.
+/// One model per client, from similar clients; clients that accept the same others share a model.
 pub(super) struct TopologyAware<T> {
     epsilon: f64,
-    /// How many a client sends.
+    /// The number of moments that a client sends.
     moments: usize,
     /// Number of classes C.
     classes: usize,
     models: Vec<Arc<Params<T>>>,
-    /// Models that nobody has any more: room for the next.
+    /// Buffers of models that are no longer used, for the next ones.
     spare: Vec<Params<T>>,
 }
 
@@ -317,21 +326,22 @@ impl<T: Real> ServerRule<T> for TopologyAware<T> {
         let described: Vec<(&[f64], f64)> =
             updates.iter().filter_map(|u| split(&u.message.numbers)).collect();
         let accepted = |i: usize| -> Vec<usize> {
-            let like =
+            let similar =
                 |j: &usize| *j == i || cosine(described[i].0, described[*j].0) > self.epsilon;
-            (0..updates.len()).filter(like).collect()
+            (0..updates.len()).filter(similar).collect()
         };
         let sets: Vec<Vec<usize>> = (0..updates.len()).map(accepted).collect();
         let mut influence = vec![0.0; updates.len()];
         for (i, set) in sets.iter().enumerate() {
             let chosen: Vec<Update<'_, T>> = set.iter().map(|&j| updates[j]).collect();
+            // A confidence may be 0 or slightly below; weights must have a positive sum.
             let confidences: Vec<f64> =
                 set.iter().map(|&j| described[j].1.max(f64::MIN_POSITIVE)).collect();
             let combination = Combination::new(&chosen, &confidences, round.boost)?;
             for (j, weight) in set.iter().zip(combination.mean_weights()) {
                 influence[*j] += weight / updates.len() as f64;
             }
-            // The same set gives the same mean: it is computed once.
+            // The same set gives the same mean, which is computed once and shared.
             let model = match sets[..i].iter().position(|earlier| earlier == set) {
                 Some(earlier) => Arc::clone(&self.models[updates[earlier].client]),
                 None => {
@@ -347,10 +357,10 @@ impl<T: Real> ServerRule<T> for TopologyAware<T> {
     }
 
     fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
-        // Clients that share a model share it on the disk, too, and afterwards.
-        let same =
+        // A shared model is saved once, under its first client, and is shared again when restored.
+        let first_sharer =
             |k: usize| (0..k).find(|&j| Arc::ptr_eq(&self.models[j], &self.models[k])).unwrap_or(k);
-        let owners: Vec<usize> = (0..self.models.len()).map(same).collect();
+        let owners: Vec<usize> = (0..self.models.len()).map(first_sharer).collect();
         for (k, mut owner) in owners.into_iter().enumerate() {
             visitor.visit(&format!("owner of {k}"), &mut owner)?;
             if owner < k {
@@ -374,8 +384,12 @@ fn split(numbers: &[f64]) -> Option<(&[f64], f64)> {
     numbers.split_last().map(|(confidence, moments)| (moments, *confidence))
 }
 
+/// cos(a, b); 0 if one of them is 0.
 pub(super) fn cosine(a: &[f64], b: &[f64]) -> f64 {
-    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let length = libm::sqrt(dot(a, a) * dot(b, b));
     if length > 0.0 { dot(a, b) / length } else { 0.0 }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

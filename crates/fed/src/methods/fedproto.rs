@@ -1,4 +1,4 @@
-//! FedProto (Tan et al., AAAI 2022): only class prototypes travel.
+//! FedProto (Tan et al., AAAI 2022): clients exchange class prototypes and no parameters.
 //!
 //! Local objective CE + λ · mean over training nodes v of MSE(hᵥ, p_{yᵥ}), hᵥ the hidden
 //! representation and p the global prototypes of the last round. After training a client sends the
@@ -6,18 +6,17 @@
 //! server averages each class over the clients that own it. No parameter is ever sent; each client
 //! keeps its own model. Before the first exchange there is no prototype and no term.
 //!
-//! A class may have no prototype yet because its owners have not taken part. So the server says
-//! with the prototypes which of them exist (a number per class), and nodes of other classes are not
-//! drawn anywhere; the mean is over all training nodes.
+//! A class may have no prototype yet because its owners have not taken part. The server therefore
+//! sends with the prototypes which of them exist (a number per class). Nodes of other classes have
+//! no term; the mean is over all training nodes.
 
-use super::isolated::Nobody;
+use super::isolated::NoServer;
 use super::{
     EvaluatedModel, MethodContext, MethodInfo, Round, SenderFacts, ServerRule, needs_hidden,
 };
 use crate::Result;
 use crate::aggregate::{Combination, Update};
-use crate::boost::ModelBoost;
-use crate::client_rule::{ClientContext, ClientRule, Upload};
+use crate::client_rule::{ClientContext, TrainingHooks, Upload, default_hooks};
 use crate::config::not_negative;
 use crate::local_data::LocalData;
 use crate::screen::{Form, Part};
@@ -46,7 +45,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  which shrinks the\n\
                  prototypes of rare classes. fedproto.prototype_weight = \"uniform\" is the \
                  official code's mean.\n\
-                 Under model boosting the update norm has no say (lambda_s): no parameter is \
+                 Under model boosting the update norm has no effect (lambda_s): no parameter is \
                  combined.",
     judged: EvaluatedModel::Personal,
     network: needs_hidden,
@@ -88,29 +87,31 @@ impl Config {
 }
 
 pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, _: &LocalData<T>) -> Prototyped<T> {
-    Prototyped { lambda: context.setup.methods.fedproto.lambda, heard: None }
+    Prototyped { lambda: context.setup.methods.fedproto.lambda, received: None }
 }
 
-/// A client that is drawn to the global prototypes.
+/// A client whose hidden representation is pulled towards the global prototypes.
 pub(super) struct Prototyped<T> {
     lambda: f64,
-    /// What the server said, see [`Prototypes`].
-    heard: Option<Message<T>>,
+    /// The server's message, see [`Prototypes`].
+    received: Option<Message<T>>,
 }
 
 impl<T: Real> Prototyped<T> {
     /// The global prototype of a class, if there is one yet.
     fn prototype(&self, class: usize) -> Option<&[T]> {
-        self.heard
+        self.received
             .as_ref()
-            .filter(|heard| heard.numbers[class] > 0.0)
-            .map(|heard| heard.tensors[0].row(class))
+            .filter(|received| received.numbers[class] > 0.0)
+            .map(|received| received.tensors[0].row(class))
     }
 }
 
-impl<T: Real> ClientRule<T> for Prototyped<T> {
-    fn begin(&mut self, _: &ClientContext<'_, T>, heard: Option<&Message<T>>) -> Result<()> {
-        self.heard = heard.cloned();
+default_hooks!(Prototyped<T>: PreparationHooks, PersonalModel, RuleState);
+
+impl<T: Real> TrainingHooks<T> for Prototyped<T> {
+    fn begin(&mut self, _: &ClientContext<'_, T>, message: Option<&Message<T>>) -> Result<()> {
+        self.received = message.cloned();
         Ok(())
     }
 
@@ -120,7 +121,7 @@ impl<T: Real> ClientRule<T> for Prototyped<T> {
         _: &Matrix<T>,
         hidden: Option<&Matrix<T>>,
     ) -> Extra<T> {
-        let Some(hidden) = hidden.filter(|_| self.lambda > 0.0 && self.heard.is_some()) else {
+        let Some(hidden) = hidden.filter(|_| self.lambda > 0.0 && self.received.is_some()) else {
             return Extra::default();
         };
         let training = context.data().training();
@@ -181,14 +182,14 @@ pub(super) struct Prototypes<T> {
     weight: PrototypeWeight,
     /// Classes and the width of the hidden representation.
     shape: (usize, usize),
-    /// What clients are told: a prototype per class, and 1 for each class that has one, 0 for the
-    /// others.
+    /// The message to all clients: a prototype per class, and 1 for each class that has one, 0 for
+    /// the others.
     global: Option<Message<T>>,
 }
 
 impl<T: Real> ServerRule<T> for Prototypes<T> {
     fn start(&self, client: usize) -> Option<&Params<T>> {
-        Nobody.start(client)
+        NoServer.start(client)
     }
 
     fn tell(&self, _: usize) -> Option<&Message<T>> {
@@ -206,9 +207,8 @@ impl<T: Real> ServerRule<T> for Prototypes<T> {
         updates: &[Update<'_, T>],
         round: &Round<'_, T>,
     ) -> Result<Option<Combination>> {
-        let boost = round.boost.map(ModelBoost::without_norm);
-        let trusted =
-            Combination::new(updates, &vec![1.0; updates.len()], boost.as_ref())?.mean_weights();
+        let boosts = round.boost.without_norm();
+        let trusted = Combination::new(updates, &vec![1.0; updates.len()], boosts)?.mean_weights();
         let (classes, width) = self.shape;
         let mut global = self.global.take().unwrap_or_else(|| Message {
             numbers: vec![0.0; classes],
@@ -222,7 +222,7 @@ impl<T: Real> ServerRule<T> for Prototypes<T> {
             let weights: Vec<f64> =
                 updates.iter().zip(&trusted).map(|(u, trust)| owned(u) * trust).collect();
             let sum: f64 = weights.iter().sum();
-            // A class that nobody owns now keeps the prototype it had.
+            // A class that no participant owns keeps its prototype.
             if sum > 0.0 {
                 let column = |j: usize| {
                     let parts = updates

@@ -1,12 +1,12 @@
-//! FedProx (Li et al., MLSys 2020): local training that does not stray from the global model.
+//! FedProx (Li et al., MLSys 2020): a proximal term keeps local training near the global model.
 //!
 //! Local objective CE + (μ/2)‖θ − θ_g‖², so that every gradient gets μ(θ − θ_g); everything else is
-//! FedAvg. At the first step of a round θ = θ_g and the term is 0: with one full-batch epoch a
-//! round FedProx *is* FedAvg, whatever μ.
+//! FedAvg. At the first step of a round θ = θ_g and the term is 0: with one full-batch epoch per
+//! round FedProx *is* FedAvg, for every μ.
 
 use super::{MethodContext, MethodInfo};
 use crate::Result;
-use crate::client_rule::{ClientContext, ClientRule};
+use crate::client_rule::{ClientContext, TrainingHooks, default_hooks};
 use crate::config::not_negative;
 use crate::local_data::LocalData;
 use boostfgl_nn::{Matrix, Params, Real};
@@ -53,28 +53,31 @@ pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, _: &LocalData<T>) 
     Proximal { mu: T::of(context.setup.methods.fedprox.mu) }
 }
 
-/// A client that is drawn back to where it started.
+/// A client whose gradients pull it back to the received model.
 pub(super) struct Proximal<T> {
     mu: T,
 }
 
-impl<T: Real> ClientRule<T> for Proximal<T> {
+default_hooks!(Proximal<T>: PreparationHooks, PersonalModel, RuleState);
+
+impl<T: Real> TrainingHooks<T> for Proximal<T> {
     fn adjust(
         &mut self,
         context: &ClientContext<'_, T>,
         model: &Params<T>,
         gradients: &mut [Matrix<T>],
     ) {
+        // Adding 0 could still turn −0 into +0, and μ = 0 must give FedAvg bit for bit.
         if self.mu == T::ZERO {
             return;
         }
         let pairs = model.tensors().iter().zip(context.start().tensors());
         for (gradient, (now, start)) in gradients.iter_mut().zip(pairs) {
-            let context = now.data().iter().zip(start.data());
+            let numbers = now.data().iter().zip(start.data());
             gradient
                 .data_mut()
                 .iter_mut()
-                .zip(context)
+                .zip(numbers)
                 .for_each(|(g, (now, start))| *g += self.mu * (*now - *start));
         }
     }

@@ -3,11 +3,11 @@
 //!
 //! A client multiplies its weights by a mask m of the same shapes, 1 at first and never sent, and
 //! minimises CE + λ₁‖m‖₁ + λ₂ Σ_tensors ‖θ − θ̄‖₂ (from its second round on), θ̄ the model it
-//! received. EvaluatedModel is θ∘m with entries
+//! received. What is evaluated is θ∘m with entries
 //! |m| < λ₁ set to 0.
 //!
 //! After training it sends its functional embedding: the mean over a random proxy graph that all
-//! share (blocks of nodes, features N(0, 1)) of what goes into the last activation of its judged
+//! share (blocks of nodes, features N(0, 1)) of what goes into the last activation of its evaluated
 //! model. The server gives client i Σⱼ aᵢⱼ θⱼ with aᵢⱼ = softmax over j of τ·cos(embᵢ, embⱼ).
 //!
 //! The published network is two convolutions and a linear classifier; its embedding is the second
@@ -20,7 +20,9 @@ use super::{
     EvaluatedModel, MethodContext, MethodInfo, Round, SenderFacts, ServerRule, needs_hidden,
 };
 use crate::aggregate::{Combination, Update};
-use crate::client_rule::{ClientContext, ClientRule, Memory, Upload};
+use crate::client_rule::{
+    ClientContext, PersonalModel, RuleState, StateContext, TrainingHooks, Upload, default_hooks,
+};
 use crate::config::{WIDEST, not_negative, width};
 use crate::local_data::LocalData;
 use crate::screen::{Form, Part};
@@ -61,21 +63,21 @@ pub(super) const INFO: MethodInfo = MethodInfo {
         sizes.clients()
             * (4.0 * (6.0 * sizes.parameters + 2.0 * proxy * sizes.features) + 24.0 * arcs)
     },
-    outvotes: |_| Some("every client gets a mean of its own, weighted by who is like it"),
+    outvotes: |_| Some("every client gets a mean of its own, weighted by similarity"),
     ..MethodInfo::PLAIN
 };
 
-/// Every pair of nodes within a block is drawn, by every client.
+/// Every client draws every pair of nodes within a block, so that their number is limited.
 const MOST_PAIRS: u64 = 1_000_000_000;
 
 /// Settings of Fed-PUB (`[methods.fedpub]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Sharpness τ of the similarity weights, at least 0; 0 averages everybody alike.
+    /// Sharpness τ of the similarity weights, at least 0; with 0 all clients weigh the same.
     pub tau: f64,
-    /// Strength λ₁ of the masks' sparsity, and the size below which a judged entry is 0; at least
-    /// 0.
+    /// Strength λ₁ of the masks' sparsity, and the size below which a mask entry is evaluated as 0;
+    /// at least 0.
     pub lambda1: f64,
     /// Strength λ₂ of the pull towards the received model, at least 0.
     pub lambda2: f64,
@@ -143,13 +145,13 @@ pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, _: &LocalData<T>) 
     Masked { config, mask, optimizer, effective, proxy, rounds: 0 }
 }
 
-/// 1 everywhere but in the padding, where a mask that overflowed may have left something.
+/// Sets a mask to 1, and its padding to 0: a mask that overflowed may have left NaN there.
 fn ones<T: Real>(tensor: &mut Matrix<T>) {
     tensor.data_mut().fill(T::ZERO);
     (0..tensor.rows()).for_each(|r| tensor.row_mut(r).fill(T::ONE));
 }
 
-/// The proxy graph, the same for everybody under one seed.
+/// The proxy graph, the same for every client under one seed.
 fn proxy<T: Real>(config: &Config, seed: u64, width: usize, backbone: &dyn Backbone<T>) -> View<T> {
     let (size, nodes) = (config.proxy_nodes, config.proxy_blocks * config.proxy_nodes);
     let mut stream = Stream::new(seed, "proxy edges", &[]);
@@ -188,7 +190,7 @@ pub(super) struct Masked<T> {
     /// θ∘m.
     effective: Params<T>,
     proxy: View<T>,
-    /// Rounds this client has taken part in.
+    /// The number of rounds in which this client took part.
     rounds: usize,
 }
 
@@ -226,8 +228,11 @@ impl<T: Real> Masked<T> {
     }
 }
 
-impl<T: Real> ClientRule<T> for Masked<T> {
+default_hooks!(Masked<T>: PreparationHooks);
+
+impl<T: Real> TrainingHooks<T> for Masked<T> {
     fn reparametrise(&mut self, _: &ClientContext<'_, T>, model: &Params<T>) {
+        // Taken out while `apply` borrows the mask, and set again below.
         let mut effective =
             std::mem::replace(&mut self.effective, Params::from_tensors(&[], Vec::new()));
         self.apply(model, 0.0, &mut effective);
@@ -246,25 +251,25 @@ impl<T: Real> ClientRule<T> for Masked<T> {
     ) {
         // ∂L/∂m = ∂L/∂(θ∘m)∘θ + λ₁ sign(m), taken before the gradients become those of θ.
         let sparsity = T::of(self.config.lambda1);
-        let mut of_masks = Vec::new();
+        let mut mask_gradients = Vec::new();
         let tensors = model.tensors().iter().zip(self.mask.tensors()).zip(self.mask.shapes());
         for (gradient, ((weights, mask), shape)) in gradients.iter_mut().zip(tensors) {
-            let mut of_mask = context.pool().take(gradient.rows(), gradient.columns());
-            of_mask.data_mut().fill(T::ZERO);
+            let mut mask_gradient = context.pool().take(gradient.rows(), gradient.columns());
+            mask_gradient.data_mut().fill(T::ZERO);
             if !shape.is_bias() {
-                let numbers = of_mask.data_mut().iter_mut().zip(gradient.data_mut());
-                for ((of_mask, g), (w, m)) in numbers.zip(weights.data().iter().zip(mask.data())) {
+                let numbers = mask_gradient.data_mut().iter_mut().zip(gradient.data_mut());
+                for ((by_mask, g), (w, m)) in numbers.zip(weights.data().iter().zip(mask.data())) {
                     let sign = if *m > T::ZERO { sparsity } else { -sparsity };
-                    *of_mask = *g * *w + if *m == T::ZERO { T::ZERO } else { sign };
+                    *by_mask = *g * *w + if *m == T::ZERO { T::ZERO } else { sign };
                     *g = *g * *m;
                 }
             }
-            of_masks.push(of_mask);
+            mask_gradients.push(mask_gradient);
         }
         if self.config.train_masks {
-            self.optimizer.step(&mut self.mask, &of_masks);
+            self.optimizer.step(&mut self.mask, &mask_gradients);
         }
-        of_masks.into_iter().for_each(|g| context.pool().put(g));
+        mask_gradients.into_iter().for_each(|g| context.pool().put(g));
         if self.rounds > 0 && self.config.lambda2 > 0.0 {
             pull(model, context.start(), self.config.lambda2, gradients);
         }
@@ -272,28 +277,32 @@ impl<T: Real> ClientRule<T> for Masked<T> {
 
     fn finish(&mut self, context: &ClientContext<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
         self.rounds += 1;
-        let Some(judged) = self.deploy(local) else { unreachable!("masks always apply") };
-        Ok(Upload::with(Message::numbers(self.embedding(&judged, context))))
+        let Some(deployed) = self.deploy(local) else { unreachable!("masks always apply") };
+        Ok(Upload::with(Message::numbers(self.embedding(&deployed, context))))
     }
 
-    fn refused(&mut self, afresh: bool) {
-        if afresh {
+    fn refused(&mut self, numeric: bool) {
+        if numeric {
             self.optimizer.reset();
         }
         if !self.mask.is_finite() {
             self.mask.tensors_mut().iter_mut().for_each(ones);
         }
     }
+}
 
+impl<T: Real> PersonalModel<T> for Masked<T> {
     fn deploy(&mut self, model: &Params<T>) -> Option<Params<T>> {
-        let mut judged = model.clone();
-        self.apply(model, self.config.lambda1, &mut judged);
-        Some(judged)
+        let mut deployed = model.clone();
+        self.apply(model, self.config.lambda1, &mut deployed);
+        Some(deployed)
     }
+}
 
+impl<T: Real> RuleState<T> for Masked<T> {
     fn visit(
         &mut self,
-        _: &Memory<'_, T>,
+        _: &StateContext<'_, T>,
         visitor: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
         visitor.visit("mask", &mut self.mask)?;
@@ -307,16 +316,16 @@ impl<T: Real> ClientRule<T> for Masked<T> {
 fn pull<T: Real>(model: &Params<T>, towards: &Params<T>, lambda: f64, gradients: &mut [Matrix<T>]) {
     let distances = model.tensor_distances(towards);
     let tensors = model.tensors().iter().zip(towards.tensors()).zip(distances);
-    for (gradient, ((now, there), distance)) in
+    for (gradient, ((now, target), distance)) in
         gradients.iter_mut().zip(tensors).filter(|(_, (_, d))| *d > 0.0)
     {
         let scale = T::of(lambda / distance);
-        let numbers = now.data().iter().zip(there.data());
+        let numbers = now.data().iter().zip(target.data());
         gradient
             .data_mut()
             .iter_mut()
             .zip(numbers)
-            .for_each(|(g, (now, there))| *g += scale * (*now - *there));
+            .for_each(|(g, (now, target))| *g += scale * (*now - *target));
     }
 }
 
@@ -328,13 +337,13 @@ pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Functional<T> {
     }
 }
 
-/// So small that products of inner products are finite.
+/// Within this bound, products of two inner products stay finite in double precision.
 const LARGEST: f64 = f32::MAX as f64;
 
-/// One model per client, from the clients that behave like it.
+/// One model per client, from the clients with similar functional embeddings.
 pub(super) struct Functional<T> {
     tau: f64,
-    /// Of the embedding.
+    /// The width of the embedding.
     width: usize,
     models: Vec<Params<T>>,
 }

@@ -1,10 +1,10 @@
-//! Isolated: every client trains alone. The floor that federation has to beat.
+//! Isolated: every client trains alone. The baseline that federation has to beat.
 
 use super::{EvaluatedModel, MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
 use crate::boost::Boost;
-use crate::client_rule::{ClientContext, ClientRule, Upload};
+use crate::client_rule::{ClientContext, TrainingHooks, Upload, default_hooks};
 use crate::local_data::LocalData;
 use crate::screen::Form;
 use boostfgl_nn::{Params, Real, StateVisitor};
@@ -28,8 +28,8 @@ pub(super) fn nothing_is_combined(boost: Boost) -> Option<&'static str> {
         .then_some("trust weighs the models that a server combines, and here nothing is combined")
 }
 
-pub(super) fn server<T: Real>(_: &MethodContext<'_, T>) -> Nobody {
-    Nobody
+pub(super) fn server<T: Real>(_: &MethodContext<'_, T>) -> NoServer {
+    NoServer
 }
 
 pub(super) fn client<T: Real>(_: &MethodContext<'_, T>, _: &LocalData<T>) -> Silent {
@@ -37,9 +37,9 @@ pub(super) fn client<T: Real>(_: &MethodContext<'_, T>, _: &LocalData<T>) -> Sil
 }
 
 /// No server: clients keep their models.
-pub(super) struct Nobody;
+pub(super) struct NoServer;
 
-impl<T: Real> ServerRule<T> for Nobody {
+impl<T: Real> ServerRule<T> for NoServer {
     fn start(&self, _: usize) -> Option<&Params<T>> {
         None
     }
@@ -64,7 +64,9 @@ impl<T: Real> ServerRule<T> for Nobody {
 /// A client that sends nothing.
 pub(super) struct Silent;
 
-impl<T: Real> ClientRule<T> for Silent {
+default_hooks!(Silent: PreparationHooks, PersonalModel, RuleState);
+
+impl<T: Real> TrainingHooks<T> for Silent {
     fn finish(&mut self, _: &ClientContext<'_, T>, _: &Params<T>) -> Result<Upload<T>> {
         Ok(Upload::nothing())
     }

@@ -1,5 +1,5 @@
-//! MOON (Li, He and Song, CVPR 2021): local training that stays near the global model's
-//! representation and moves away from the client's own last one.
+//! MOON (Li, He and Song, CVPR 2021): a contrastive loss pulls the representation towards the global
+//! model's and away from that of the client's previous model.
 //!
 //! Local objective CE + μ·L_con with, for every node, z under the model in training, z_g under the
 //! received model and z_p under the model this client last trained, both frozen and without
@@ -11,11 +11,13 @@
 //! dropout z = z_g at the only step, so that only the repulsion acts: MOON is then near FedAvg by
 //! construction.
 //!
-//! The previous *model* is kept, not its embedding: under topology boosting the propagation changes
+//! The previous *model* is stored, not its embedding: under topology boosting the propagation changes
 //! every round, and all three representations must be made with the same one.
 
 use super::{MethodContext, MethodInfo, needs_hidden};
-use crate::client_rule::{ClientContext, ClientRule, Memory, Upload};
+use crate::client_rule::{
+    ClientContext, RuleState, StateContext, TrainingHooks, Upload, default_hooks,
+};
 use crate::config::{not_negative, single};
 use crate::local_data::LocalData;
 use crate::wire::Message;
@@ -91,7 +93,7 @@ pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, _: &LocalData<T>) 
     Contrast { config: context.setup.methods.moon.clone(), previous: None, frozen: None }
 }
 
-/// A client that remembers the model it last trained.
+/// A client that stores the model it last trained.
 pub(super) struct Contrast<T> {
     config: Config,
     previous: Option<Params<T>>,
@@ -105,7 +107,9 @@ impl<T: Real> Contrast<T> {
     }
 }
 
-impl<T: Real> ClientRule<T> for Contrast<T> {
+default_hooks!(Contrast<T>: PreparationHooks, PersonalModel);
+
+impl<T: Real> TrainingHooks<T> for Contrast<T> {
     fn reach(&self) -> Reach {
         match self.config.contrast_nodes {
             ContrastNodes::All if self.acts() => Reach::Hidden,
@@ -185,12 +189,14 @@ impl<T: Real> ClientRule<T> for Contrast<T> {
     fn refused(&mut self, _: bool) {
         self.frozen = None;
     }
+}
 
+impl<T: Real> RuleState<T> for Contrast<T> {
     fn visit(
         &mut self,
-        memory: &Memory<'_, T>,
+        context: &StateContext<'_, T>,
         visitor: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
-        visitor.option("previous", &mut self.previous, || memory.local.clone())
+        visitor.option("previous", &mut self.previous, || context.local.clone())
     }
 }

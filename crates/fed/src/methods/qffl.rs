@@ -1,18 +1,19 @@
-//! q-FFL with q-FedAvg (Li et al., ICLR 2020): clients with a larger loss pull harder.
+//! q-FFL with q-FedAvg (Li et al., ICLR 2020): clients with a larger loss get a larger weight.
 //!
 //! Objective Σₖ (pₖ/(q+1)) Fₖ^{q+1}. With L = 1/η, gₖ = L(θ − θₖ) and Fₖ the loss of the received
 //! model: Δₖ = Fₖ^q gₖ, hₖ = q Fₖ^{q−1}‖gₖ‖² + L Fₖ^q, θ ← θ − ΣΔₖ / Σhₖ. With q = 0 this is the
 //! uniform mean of models.
 //!
-//! L = 1/η stands for a Lipschitz constant, which means nothing under Adam: its steps are long
-//! whatever the gradient, ‖gₖ‖² then dwarfs Fₖ and nothing is learnt. So by default the published
-//! step is taken under SGD, and under Adam the mean Σ Fₖ^q θₖ / Σ Fₖ^q, which weighs clients alike.
+//! L = 1/η stands for a Lipschitz constant, which has no meaning under Adam: its steps have the same
+//! length for every gradient, ‖gₖ‖² then dwarfs Fₖ and nothing is learnt. By default the published
+//! step is taken under SGD only. Under Adam the server takes the mean Σ Fₖ^q θₖ / Σ Fₖ^q, which gives
+//! clients the same weights up to the norms.
 //!
 //! Since Δₖ/Σh = cₖ(θ − θₖ) with cₖ = L Fₖ^q / Σh, the step is a weighted sum of θ and the θₖ.
 
 use super::{MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::aggregate::{Combination, Update};
-use crate::client_rule::{ClientContext, ClientRule, Upload};
+use crate::client_rule::{ClientContext, TrainingHooks, Upload, default_hooks};
 use crate::config::{OptimizerKind, not_negative};
 use crate::local_data::LocalData;
 use crate::screen::{Form, Part};
@@ -22,12 +23,12 @@ use boostfgl_nn::{Params, Real, StateVisitor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Losses below this count as this: powers of 0 are not finite.
+/// The least loss that is used: negative powers of 0 are not finite.
 const FLOOR: f64 = 1e-10;
 
 pub(super) const INFO: MethodInfo = MethodInfo {
     name: "qffl",
-    summary: "fair aggregation: clients with a larger loss get a larger say (q-FedAvg)",
+    summary: "fair aggregation: clients with a larger loss get a larger weight (q-FedAvg)",
     paper: "Li et al., Fair Resource Allocation in Federated Learning, ICLR 2020",
     equations: "client k:  F_k = mean CE of the received model on its training nodes; theta_k as \
         in FedAvg\n\
@@ -55,7 +56,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
 pub struct Config {
     /// Exponent q, from 0 (uniform mean) to 20: the larger, the more the worst client counts.
     pub q: f64,
-    /// Whether a client's context are also weighed by its size.
+    /// Whether a client's terms D and h are also weighed by its size.
     pub by_size: bool,
     /// The server's step: as published, a mean with weights F^q, or whichever suits the local
     /// optimiser.
@@ -95,12 +96,14 @@ pub(super) fn client<T: Real>(_: &MethodContext<'_, T>, _: &LocalData<T>) -> Los
     LossReporter { loss: 0.0 }
 }
 
-/// A client that says how well the received model serves it.
+/// A client that reports the loss of the received model.
 pub(super) struct LossReporter {
     loss: f64,
 }
 
-impl<T: Real> ClientRule<T> for LossReporter {
+default_hooks!(LossReporter: PreparationHooks, PersonalModel, RuleState);
+
+impl<T: Real> TrainingHooks<T> for LossReporter {
     fn inspects_start(&self) -> bool {
         true
     }
@@ -132,14 +135,14 @@ pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Stepping<T> {
     }
 }
 
-/// A model that came to a larger loss has diverged, and its powers would soon be infinite.
+/// A larger loss means divergence, and its powers would soon be infinite.
 const LARGEST_LOSS: f64 = 1e6;
 
-/// A model and the loss of the received one, which wins influence: a guess among C classes costs ln
-/// C.
+/// A model and the loss of the received one, which wins influence. A uniform guess among C classes
+/// has loss ln C.
 pub(super) fn loss_form(classes: usize) -> Form {
     let guess = libm::log(classes.max(2) as f64);
-    Form::model().with(Part::new("training loss", 1, 0.0..=LARGEST_LOSS).told_by_others(guess))
+    Form::model().with(Part::new("training loss", 1, 0.0..=LARGEST_LOSS).bounded_by_others(guess))
 }
 
 /// A server that takes a step along the updates.
@@ -170,7 +173,7 @@ impl<T: Real> ServerRule<T> for Stepping<T> {
     ) -> Result<Option<Combination>> {
         let base: Vec<f64> =
             updates.iter().map(|u| if self.config.by_size { u.size } else { 1.0 }).collect();
-        // A common factor of numerator and denominator cancels, so that normalised weights do.
+        // Weights are normalised, which changes nothing: a common factor of ΣΔ and Σh cancels.
         let trusted = Combination::new(updates, &base, round.boost)?;
         let lipschitz = 1.0 / self.rate;
         let (mut pulls, mut denominator) = (Vec::new(), 0.0);

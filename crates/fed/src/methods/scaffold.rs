@@ -1,6 +1,6 @@
 //! SCAFFOLD (Karimireddy et al., ICML 2020): control variates against client drift.
 //!
-//! Server and clients keep a control c and cₖ, all 0 at first. A local step uses g − cₖ + c.
+//! The server holds a control c and every client a control cₖ, all 0 at first. A local step uses g − cₖ + c.
 //! Afterwards cₖ⁺ is the gradient at the received model (the paper's option I; the first step has
 //! just computed it), or, after τ steps of rate η, cₖ − c + (θ_g − θₖ)/(τη) (option II). The server
 //! adds (1/K) Σ (cₖ⁺ − cₖ) over the participants to c.
@@ -11,7 +11,9 @@
 use super::{MethodContext, MethodInfo, Round, SenderFacts, ServerRule, fedavg};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
-use crate::client_rule::{ClientContext, ClientRule, Memory, Upload};
+use crate::client_rule::{
+    ClientContext, RuleState, StateContext, TrainingHooks, Upload, default_hooks,
+};
 use crate::local_data::LocalData;
 use crate::screen::Form;
 use crate::wire::Message;
@@ -79,8 +81,7 @@ impl Config {
 }
 
 pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Controlled<T> {
-    let zeros = |t: &Matrix<T>| Matrix::zeros(t.rows(), t.columns());
-    let control = Message::tensors(context.initial.tensors().iter().map(zeros).collect());
+    let control = Message::tensors(zeros_like(context.initial));
     Controlled {
         averaging: fedavg::server(context),
         control,
@@ -88,11 +89,16 @@ pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Controlled<T> {
     }
 }
 
+/// Tensors of zeros with the shapes of a model.
+fn zeros_like<T: Real>(model: &Params<T>) -> Vec<Matrix<T>> {
+    model.tensors().iter().map(|t| Matrix::zeros(t.rows(), t.columns())).collect()
+}
+
 /// FedAvg's server with a control.
 pub(super) struct Controlled<T> {
     averaging: fedavg::Averaging<T>,
     control: Message<T>,
-    /// How many clients can take part.
+    /// The number of clients that can take part.
     clients: usize,
 }
 
@@ -116,7 +122,7 @@ impl<T: Real> ServerRule<T> for Controlled<T> {
         updates: &[Update<'_, T>],
         round: &Round<'_, T>,
     ) -> Result<Option<Combination>> {
-        // Trust weighs models; the control stays an unweighted mean.
+        // c must stay the mean of all cₖ, so that trust weighs models only.
         let share = T::of(1.0 / self.clients as f64);
         for update in updates {
             for (c, change) in self.control.tensors.iter_mut().zip(&update.message.tensors) {
@@ -152,8 +158,8 @@ pub(super) struct Drifting<T> {
     control: Control,
     /// cₖ; empty while it is 0.
     own: Vec<Matrix<T>>,
-    /// cₖ as it was before this round: the server moves c by what it accepts, and c is the mean of
-    /// all cₖ.
+    /// cₖ before this round. If the server refuses the update, it does not move c, and cₖ must go
+    /// back for c to remain the mean of all cₖ.
     before: Vec<Matrix<T>>,
     /// c − cₖ of this round.
     correction: Vec<Matrix<T>>,
@@ -161,20 +167,21 @@ pub(super) struct Drifting<T> {
     gradient: Option<Vec<Matrix<T>>>,
 }
 
-impl<T: Real> ClientRule<T> for Drifting<T> {
-    fn begin(&mut self, context: &ClientContext<'_, T>, heard: Option<&Message<T>>) -> Result<()> {
-        let Some(heard) = heard else { unreachable!("the server tells its control") };
+default_hooks!(Drifting<T>: PreparationHooks, PersonalModel);
+
+impl<T: Real> TrainingHooks<T> for Drifting<T> {
+    fn begin(
+        &mut self,
+        context: &ClientContext<'_, T>,
+        message: Option<&Message<T>>,
+    ) -> Result<()> {
+        let Some(message) = message else { unreachable!("the server always sends its control") };
         if self.own.is_empty() {
-            self.own = context
-                .start()
-                .tensors()
-                .iter()
-                .map(|t| Matrix::zeros(t.rows(), t.columns()))
-                .collect();
+            self.own = zeros_like(context.start());
         }
         self.before.clone_from(&self.own);
         self.gradient = None;
-        self.correction = heard.tensors.clone();
+        self.correction = message.tensors.clone();
         for (correction, own) in self.correction.iter_mut().zip(&self.own) {
             correction.data_mut().iter_mut().zip(own.data()).for_each(|(c, own)| *c -= *own);
         }
@@ -182,6 +189,7 @@ impl<T: Real> ClientRule<T> for Drifting<T> {
     }
 
     fn adjust(&mut self, _: &ClientContext<'_, T>, _: &Params<T>, gradients: &mut [Matrix<T>]) {
+        // Only at the first step the model is still the received one.
         if self.control == Control::Gradient && self.gradient.is_none() {
             self.gradient = Some(gradients.to_vec());
         }
@@ -210,13 +218,15 @@ impl<T: Real> ClientRule<T> for Drifting<T> {
     fn refused(&mut self, _: bool) {
         self.own.clone_from(&self.before);
     }
+}
 
+impl<T: Real> RuleState<T> for Drifting<T> {
     fn visit(
         &mut self,
-        memory: &Memory<'_, T>,
+        context: &StateContext<'_, T>,
         visitor: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
-        visitor.tensors_like("own", &mut self.own, memory.local)
+        visitor.tensors_like("own", &mut self.own, context.local)
     }
 }
 

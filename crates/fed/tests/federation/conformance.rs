@@ -12,7 +12,7 @@ use boostfgl_graph::generator::{FeatureSpec, Spec, generate};
 use boostfgl_graph::{Adjacency, Graph, Labels, Role, Split, Stream};
 use boostfgl_nn::backbones::BACKBONES;
 use boostfgl_nn::{Params, Propagation, Real};
-use boostfgl_partition::{Partition, SplitRule, by_name};
+use boostfgl_partition::{Louvain, Partition, SplitRule};
 
 /// Fewer than hidden units, so that features are propagated before the first product.
 pub(crate) const NARROW: FeatureSpec = FeatureSpec::Dense { columns: 12, signal: 0.5 };
@@ -22,12 +22,12 @@ fn any_number_of_threads_gives_the_same_bits() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     for_all(|method, setup, what| {
-        let with = |threads| {
+        let run_on_threads = |threads| {
             with_threads(threads, || run::<f32>(&setup, data(method.name, &graph, &partition)))
         };
-        let one = with(1);
+        let one = run_on_threads(1);
         for threads in [2, 3, 4, 8] {
-            assert_same(&one, &with(threads), &format!("{what}, {threads} threads"));
+            assert_same(&one, &run_on_threads(threads), &format!("{what}, {threads} threads"));
         }
     });
 }
@@ -47,8 +47,7 @@ fn large_clients_give_the_same_bits_on_any_number_of_threads() {
         ..small
     };
     let graph = generate("large", &spec, 1, &mut |_, _| {}).unwrap();
-    let drawn =
-        Partition::draw(&graph, &by_name("louvain").unwrap(), 2, &SplitRule::default(), 0).unwrap();
+    let drawn = Partition::draw(&graph, &Louvain::default(), 2, &SplitRule::default(), 0).unwrap();
     let assignment = (0..graph.len()).map(|v| u32::from(v.is_multiple_of(20))).collect();
     let partition = Partition::new(2, assignment, drawn.split().clone()).unwrap();
     let first = &partition.client_graphs(&graph)[0].graph;
@@ -62,13 +61,13 @@ fn large_clients_give_the_same_bits_on_any_number_of_threads() {
         let mut setup = setup("fedavg", &boosts);
         (setup.model.backbone, setup.model.hidden, setup.protocol.rounds) =
             (backbone.name.into(), 64, 1);
-        let with = |threads| {
+        let run_on_threads = |threads| {
             with_threads(threads, || run::<f32>(&setup, data("fedavg", &graph, &partition)))
         };
-        let one = with(1);
-        [2, 4, 8]
-            .iter()
-            .for_each(|&n| assert_same(&one, &with(n), &format!("{}, {n} threads", backbone.name)));
+        let one = run_on_threads(1);
+        [2, 4, 8].iter().for_each(|&n| {
+            assert_same(&one, &run_on_threads(n), &format!("{}, {n} threads", backbone.name))
+        });
     }
 }
 
@@ -94,10 +93,11 @@ fn strength_zero_is_the_base_method() {
                     &Setup { boosts: Vec::new(), ..boosted.clone() },
                     data(method.name, &graph, &partition),
                 );
-                let of = |setup: &Setup| run::<f32>(setup, data(method.name, &graph, &partition));
+                let outcome_of =
+                    |setup: &Setup| run::<f32>(setup, data(method.name, &graph, &partition));
                 assert_same(
                     &base,
-                    &of(&without_strength(&boosted)),
+                    &outcome_of(&without_strength(&boosted)),
                     &format!("{what}, {participation}, {epochs} epochs"),
                 );
                 // The comparison would be empty if the boosts did nothing at their usual strength
@@ -108,7 +108,7 @@ fn strength_zero_is_the_base_method() {
                     && boosted.boosts == [Boost::Model];
                 if !boosted.boosts.is_empty() && !parted {
                     assert!(
-                        bits(&base.models) != bits(&of(&boosted).models),
+                        bits(&base.models) != bits(&outcome_of(&boosted).models),
                         "{what} does nothing"
                     );
                 }
@@ -162,7 +162,7 @@ fn shuffled(graph: &Graph, split: &Split, role: Role) -> Graph {
 
 /// Nothing but training labels reaches training, difficulties, edge scores, gaps or predictions.
 #[test]
-fn labels_for_judging_never_reach_training() {
+fn evaluation_labels_never_reach_training() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     let (test, val) = (
@@ -175,12 +175,12 @@ fn labels_for_judging_never_reach_training() {
         };
         let (base, rounds) = on(&graph, &setup);
         assert_same(&base, &on(&test, &setup).0, &format!("{what}, test labels"));
-        let (other, judged) = on(&val, &setup);
+        let (other, evaluated) = on(&val, &setup);
         assert_same(&base, &other, &format!("{what}, validation labels"));
         // They do reach what they are for.
         let accuracy =
             |rounds: &[Round]| rounds.iter().map(|r| r.val_accuracy.unwrap()).collect::<Vec<_>>();
-        assert_ne!(accuracy(&rounds), accuracy(&judged), "{what}");
+        assert_ne!(accuracy(&rounds), accuracy(&evaluated), "{what}");
         let mut best = setup.clone();
         best.protocol.report = ReportedRound::BestVal;
         assert_same(
@@ -211,7 +211,7 @@ struct Wire {
     rounds: usize,
 }
 
-/// Numbers a client sends and receives in a round, beside what model boosting adds.
+/// Numbers that a client sends and receives in a round, without those of model boosting.
 fn messages(method: &str, wire: &Wire) -> (u64, u64) {
     let Wire { p, classes, hidden, features, majority, trusted, done, rounds } = *wire;
     match method {
@@ -410,7 +410,7 @@ fn weights_are_a_distribution_in_every_round() {
 }
 
 /// Looking, and looking more often, changes nothing, neither for clients that train in every round
-/// nor for those that are judged by a model, sit a round out and train from another.
+/// nor for those that are evaluated with a model, miss a round and train from another.
 #[test]
 fn observers_cannot_change_a_digit() {
     let graph = graph(WORDS);
@@ -445,7 +445,7 @@ fn observers_cannot_change_a_digit() {
 
 /// Whether β is used for judging is a choice of its own: training does not see it.
 #[test]
-fn propagation_in_evaluation_leaves_training_alone() {
+fn boosted_propagation_in_evaluation_does_not_change_training() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     for method in METHODS {
@@ -454,7 +454,11 @@ fn propagation_in_evaluation_leaves_training_alone() {
         let boosted = setup(method.name, &boosts);
         let mut plain = boosted.clone();
         plain.boost.topology.eval_propagation = EvalPropagation::Plain;
-        let of = |setup: &Setup| run::<f32>(setup, data(method.name, &graph, &partition));
-        assert!(bits(&of(&boosted).models) == bits(&of(&plain).models), "{}", method.name);
+        let outcome_of = |setup: &Setup| run::<f32>(setup, data(method.name, &graph, &partition));
+        assert!(
+            bits(&outcome_of(&boosted).models) == bits(&outcome_of(&plain).models),
+            "{}",
+            method.name
+        );
     }
 }

@@ -3,7 +3,7 @@
 use crate::small::*;
 use boostfgl_fed::boost::difficulty::instant;
 use boostfgl_fed::boost::model::{self, ModelBoost, Summary, TrustForm};
-use boostfgl_fed::boost::{Boost, node};
+use boostfgl_fed::boost::{Boost, ServerBoosts, node};
 use boostfgl_fed::config::{ClientWeight, OptimizerKind, OptimizerState, ReportedRound};
 use boostfgl_fed::{Combination, Federation, LocalData, Message, Setup, Update, methods};
 use boostfgl_graph::stream::key64;
@@ -73,7 +73,7 @@ fn fedavg_with_one_client_is_central_training() {
 
 /// Isolated clients are as many plain loops.
 #[test]
-fn isolated_clients_are_plain_training_each() {
+fn isolated_training_equals_plain_training_of_each_client() {
     let graph = graph(WORDS);
     let mut setup = setup("isolated", &[]);
     setup.model.dropout = 0.0;
@@ -112,7 +112,7 @@ fn the_order_of_clients_does_not_matter() {
 }
 
 #[test]
-fn identical_clients_agree_with_each_of_them() {
+fn identical_clients_give_the_model_of_one() {
     let graph = graph(WORDS);
     let client = &partition(&graph).client_graphs(&graph)[1];
     // Local numbers are global ones here: the copies are about the same nodes.
@@ -147,17 +147,14 @@ fn weights_without_trust_are_sizes() {
         let mut setup = setup("fedavg", &Boost::ALL);
         change(&mut setup);
         let (_, rounds) = watch::<f32>(&setup, data("fedavg", &graph, &partition));
-        let of = |round: &Round| {
+        let weights_of = |round: &Round| {
             round.clients.iter().map(|client| client.weight.unwrap()).collect::<Vec<_>>()
         };
-        rounds.iter().map(of).collect::<Vec<_>>()
+        rounds.iter().map(weights_of).collect::<Vec<_>>()
     };
     let nodes = sizes(&clients, ClientGraph::len);
     let labelled = sizes(&clients, |client| client.training_nodes().len());
-    assert!(
-        nodes.iter().zip(&labelled).any(|(a, b)| (a - b).abs() > 1e-3),
-        "the two must be told apart"
-    );
+    assert!(nodes.iter().zip(&labelled).any(|(a, b)| (a - b).abs() > 1e-3), "the two must differ");
     for trust in [TrustForm::Rational, TrustForm::Exponential] {
         let off = move |setup: &mut Setup| {
             (setup.boost.model.lambda_s, setup.boost.model.gamma, setup.boost.model.trust) =
@@ -203,7 +200,8 @@ fn combined(clients: &[(f64, f64, f64)], config: &model::Config) -> Vec<f64> {
     };
     let updates: Vec<Update<'_, f64>> = clients.iter().enumerate().map(update).collect();
     let sizes: Vec<f64> = clients.iter().map(|client| client.2).collect();
-    Combination::new(&updates, &sizes, Some(&ModelBoost::new(config))).unwrap().mean_weights()
+    let boost = ModelBoost::new(config);
+    Combination::new(&updates, &sizes, ServerBoosts::only(&boost)).unwrap().mean_weights()
 }
 
 fn trust_config() -> impl Strategy<Value = model::Config> {
@@ -220,7 +218,7 @@ fn trust_config() -> impl Strategy<Value = model::Config> {
 proptest! {
     /// Trust compares clients: if all are alike, it says nothing, however strong it is.
     #[test]
-    fn clients_alike_are_weighted_by_size(
+    fn clients_of_equal_trust_are_weighted_by_size(
         sizes in prop::collection::vec(1.0f64..500.0, 1..8),
         norm in 0.0f64..20.0,
         gap in 0.0f64..1.0,
@@ -291,18 +289,18 @@ fn losses_and_difficulties(client: &ClientGraph, model: &Params<f64>) -> Vec<(f6
     let mut p =
         logits(&net, model, &View::whole(&inputs, Backbone::<f64>::plan(&net)), &Pool::new());
     softmax_rows(&mut p);
-    let of = |v: u32| {
+    let loss_and_difficulty = |v: u32| {
         let label = client.graph.labels().get(v as usize).unwrap();
         let row = p.row(v as usize);
         (-row[label as usize].ln(), instant(row, Some(label)))
     };
-    client.training_nodes().into_iter().map(of).collect()
+    client.training_nodes().into_iter().map(loss_and_difficulty).collect()
 }
 
 /// The loss of round t weighs node v by 1 + λn d̄, where d̄ is the difficulty under the model of
-/// round t − 1 if μ = 1, and remembers earlier rounds otherwise.
+/// round t − 1 if μ = 1, and an average over earlier rounds otherwise.
 #[test]
-fn difficulty_follows_at_once_with_mu_one() {
+fn difficulty_has_no_memory_with_mu_one() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     let clients = partition.client_graphs(&graph);
@@ -371,25 +369,32 @@ fn participation_is_a_seeded_choice_of_the_right_size() {
             assert!(rounds.iter().any(|clients| *clients != rounds[0]), "another round");
             assert!(
                 (0..CLIENTS).all(|k| rounds.iter().flatten().any(|&c| c == k)),
-                "everybody's turn comes"
+                "every client takes part"
             );
         }
     }
 }
 
 #[test]
-fn moments_are_kept_or_forgotten_between_rounds() {
+fn moments_are_kept_or_reset_between_rounds() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
-    let with = |state: OptimizerState, rounds: usize| {
+    let outcome_with = |state: OptimizerState, rounds: usize| {
         let mut setup = setup("isolated", &[]);
         (setup.optimizer.optimizer_state, setup.protocol.rounds) = (state, rounds);
         setup.model.dropout = 0.0;
         (setup.clone(), run::<f32>(&setup, data("isolated", &graph, &partition)))
     };
-    assert_same(&with(OptimizerState::Keep, 1).1, &with(OptimizerState::Reset, 1).1, "one round");
-    let (setup, reset) = with(OptimizerState::Reset, 2);
-    assert!(bits(&reset.models) != bits(&with(OptimizerState::Keep, 2).1.models), "two rounds");
+    assert_same(
+        &outcome_with(OptimizerState::Keep, 1).1,
+        &outcome_with(OptimizerState::Reset, 1).1,
+        "one round",
+    );
+    let (setup, reset) = outcome_with(OptimizerState::Reset, 2);
+    assert!(
+        bits(&reset.models) != bits(&outcome_with(OptimizerState::Keep, 2).1.models),
+        "two rounds"
+    );
     // Forgetting is training for one round twice.
     let mut once = setup;
     once.protocol.rounds = 1;
@@ -410,11 +415,11 @@ fn moments_are_kept_or_forgotten_between_rounds() {
 }
 
 #[test]
-fn the_best_round_is_reported_as_it_was() {
+fn the_best_round_is_reported_unchanged() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     for (eval_every, boosts) in [(1, vec![]), (1, Boost::ALL.to_vec()), (2, vec![])] {
-        let with = |rounds: usize, report: ReportedRound| {
+        let outcome_with = |rounds: usize, report: ReportedRound| {
             let mut setup = setup("fedavg", &boosts);
             (setup.protocol.rounds, setup.protocol.report, setup.protocol.eval_every) =
                 (rounds, report, eval_every);
@@ -422,8 +427,10 @@ fn the_best_round_is_reported_as_it_was() {
             setup.optimizer.learning_rate = 0.3;
             setup
         };
-        let (best, rounds) =
-            watch::<f32>(&with(9, ReportedRound::BestVal), data("fedavg", &graph, &partition));
+        let (best, rounds) = watch::<f32>(
+            &outcome_with(9, ReportedRound::BestVal),
+            data("fedavg", &graph, &partition),
+        );
         let top = rounds.iter().filter_map(|round| round.val_accuracy).fold(0.0, f64::max);
         let first = rounds.iter().position(|round| round.val_accuracy == Some(top)).unwrap();
         assert!(first + 1 < 9 && top < 1.0, "round {} of 9 is too easy a case", first + 1);
@@ -434,10 +441,13 @@ fn the_best_round_is_reported_as_it_was() {
             .nodes(Role::Val)
             .filter(|&v| Some(best.predictions[v]) == graph.labels().get(v));
         assert_eq!(hits.count() as f64 / partition.split().count(Role::Val) as f64, top);
-        let stopped =
-            run::<f32>(&with(best.round, ReportedRound::Last), data("fedavg", &graph, &partition));
+        let stopped = run::<f32>(
+            &outcome_with(best.round, ReportedRound::Last),
+            data("fedavg", &graph, &partition),
+        );
         assert_same(&stopped, &best, "stopping there");
-        let last = run::<f32>(&with(9, ReportedRound::Last), data("fedavg", &graph, &partition));
+        let last =
+            run::<f32>(&outcome_with(9, ReportedRound::Last), data("fedavg", &graph, &partition));
         assert_eq!((last.round, Some(&last.predictions)), (9, rounds[8].predictions.as_ref()));
         assert!(bits(&last.models) != bits(&best.models));
         assert_eq!(last.bytes_up, best.bytes_up, "all rounds count");

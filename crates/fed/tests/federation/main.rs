@@ -13,5 +13,6 @@ mod screening;
 mod small;
 mod theory;
 mod toy;
+mod toy_boost;
 mod trajectories;
 mod unusual_data;

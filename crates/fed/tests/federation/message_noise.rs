@@ -11,7 +11,7 @@ use boostfgl_fed::methods::{METHODS, MethodInfo};
 use boostfgl_fed::{Federation, Outcome, Setup};
 use boostfgl_graph::generator::FeatureSpec;
 use boostfgl_graph::stream::key64;
-use boostfgl_nn::backbones::{Architecture, BACKBONES, Backbone, Gcn, Pass};
+use boostfgl_nn::backbones::{Architecture, BACKBONES, Backbone, Gcn, Pass, build};
 use boostfgl_nn::{Inputs, MessageNoise, Params, Pool, Real, View, softmax_rows};
 use boostfgl_partition::ClientGraph;
 
@@ -36,7 +36,7 @@ fn setups(sigma: f64) -> Vec<(String, Setup)> {
 
 #[test]
 fn strength_zero_is_no_noise_bit_for_bit() {
-    // A configuration that never heard of noise, and one that says 0 in either way.
+    // A configuration without noise, and one that sets 0 in either way.
     for (method, features) in
         ["fedavg", "boostfgl"].into_iter().flat_map(|m| [WORDS, NARROW].map(|f| (m, f)))
     {
@@ -51,7 +51,7 @@ fn strength_zero_is_no_noise_bit_for_bit() {
 /// Every method: noise changes the model, by the same digits for any number of threads and in every
 /// run.
 #[test]
-fn noise_changes_the_model_and_is_the_same_every_time() {
+fn noise_changes_the_model_and_is_reproducible() {
     for (name, setup) in setups(0.5) {
         let once = with_threads(1, || outcome::<f32>(&setup, WORDS));
         assert_same(
@@ -78,7 +78,7 @@ fn noise_changes_the_model_and_is_the_same_every_time() {
 /// With noise, products are taken in another order and training passes compute all nodes: noise
 /// that no digit shows must leave the run that it was, whatever the method makes of its passes.
 #[test]
-fn noise_of_no_strength_to_speak_of_changes_nothing_to_speak_of() {
+fn negligible_noise_has_negligible_effect() {
     for features in [WORDS, NARROW] {
         for ((name, silent), (_, faint)) in setups(0.0).into_iter().zip(setups(1e-25)) {
             let (silent, faint) =
@@ -94,14 +94,13 @@ fn noise_of_no_strength_to_speak_of_changes_nothing_to_speak_of() {
 /// Evaluation has noise as well: one that drowns everything leaves predictions at chance, from a
 /// model that has learnt.
 #[test]
-fn evaluation_is_disturbed_too() {
+fn noise_also_affects_evaluation() {
     let method = boostfgl_fed::methods::find("fedavg").unwrap();
     let accuracy = |sigma: f64| {
         let graph = graph(WORDS);
         let partition = partition(&graph);
         let mut setup = noisy(method, sigma);
-        // One round, and a step too small to matter: both runs judge the model that both begin
-        // with.
+        // One round, and a step too small to matter: both runs evaluate the initial model.
         (setup.protocol.rounds, setup.optimizer.learning_rate) = (1, 1e-12);
         run::<f32>(&setup, data("fedavg", &graph, &partition)).predictions
     };
@@ -133,20 +132,20 @@ fn losses_and_difficulties(
         softmax_rows(&mut p);
         p
     });
-    let of = |v: u32| {
+    let loss_and_difficulty = |v: u32| {
         let label = client.graph.labels().get(v as usize).unwrap();
         (
             -trained.row(v as usize)[label as usize].ln(),
             instant(scored.row(v as usize), Some(label)),
         )
     };
-    client.training_nodes().into_iter().map(of).collect()
+    client.training_nodes().into_iter().map(loss_and_difficulty).collect()
 }
 
 /// The loss of the first round by a few lines of plain code: scoring and training have noise, each
 /// its own.
 #[test]
-fn scoring_and_training_draw_noise_of_their_own() {
+fn scoring_and_training_draw_independent_noise() {
     for features in [WORDS, NARROW] {
         let graph = graph(features);
         let partition = partition(&graph);
@@ -172,7 +171,7 @@ fn scoring_and_training_draw_noise_of_their_own() {
 
 /// How often a run is evaluated does not change what it trains, with noise as without.
 #[test]
-fn evaluation_changes_no_noise_of_training() {
+fn evaluation_does_not_change_the_noise_of_training() {
     for (name, setup) in setups(0.5) {
         let mut rarely = setup.clone();
         rarely.protocol.eval_every = 7;
@@ -189,7 +188,7 @@ fn refusal(setup: Setup) -> Option<String> {
 }
 
 #[test]
-fn what_has_no_noise_to_add_is_refused_with_the_reason() {
+fn noise_without_messages_is_refused_with_the_reason() {
     for method in METHODS {
         assert_eq!(refusal(noisy(method, 0.0)), None, "{}", method.name);
         let expected = method.noise.map(|reason| {
@@ -203,7 +202,9 @@ fn what_has_no_noise_to_add_is_refused_with_the_reason() {
     for info in BACKBONES {
         let mut setup = setup("fedavg", &[Boost::Node]);
         setup.model = Model { backbone: info.name.into(), message_noise: 0.1, ..setup.model };
-        let expected = (!info.passes_messages).then(|| {
+        let sizes = Architecture { inputs: 4, hidden: 4, classes: 2, layers: 2 };
+        let hops = build::<f32>(info.name, sizes).unwrap().plan().hops;
+        let expected = (hops == 0).then(|| {
             format!(
                 "fedavg cannot be combined with noise on the messages (model.message_noise) of \
                  the backbone {}: there \

@@ -112,7 +112,7 @@ fn a_given_model_does_not_bypass_the_checks() {
     );
 }
 
-/// Everybody diverges at once: the first client is named, whoever noticed first.
+/// All clients diverge at once: the error names the first client, whichever finished first.
 #[test]
 fn divergence_is_reported_for_the_first_client() {
     let graph = graph(WORDS);

@@ -196,7 +196,7 @@ fn a_stopped_run_under_attack_ends_with_the_same_bits() {
 
 /// A state of one federation is not one of another, and says where they part.
 #[test]
-fn a_state_of_something_else_is_refused() {
+fn the_state_of_another_configuration_is_refused() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     let data = |method: &str| data::<f32>(method, &graph, &partition);

@@ -3,7 +3,7 @@
 use crate::small::*;
 use boostfgl_fed::boost::topology::ScoringPropagation;
 use boostfgl_fed::boost::{Boost, Difficulty, TopologyBoost};
-use boostfgl_fed::{Federation, Inspection, Observer, RoundRecord, Setup};
+use boostfgl_fed::{Federation, Inspection, Observer, ObserverResult, RoundRecord, Setup};
 use boostfgl_nn::backbones::Pass;
 use boostfgl_nn::{Params, Pool, Propagation, View, softmax_rows};
 
@@ -29,7 +29,9 @@ impl Observer<f64> for Seen {
         self.0.push((client.received.clone(), client.propagation.clone()));
     }
 
-    fn round(&mut self, _: &RoundRecord<'_>) {}
+    fn round(&mut self, _: &RoundRecord<'_>) -> ObserverResult {
+        Ok(())
+    }
 }
 
 fn watched(setup: &Setup) -> Vec<(Params<f64>, Propagation<f64>)> {
@@ -45,7 +47,7 @@ fn watched(setup: &Setup) -> Vec<(Params<f64>, Propagation<f64>)> {
 /// β of every round, put together from its parts: the first pass that scores is plain, each further
 /// one takes the β before.
 #[test]
-fn each_round_is_scored_with_the_messages_of_the_one_before() {
+fn each_round_is_scored_with_the_propagation_of_the_previous_one() {
     let setup = boosted("boostfgl");
     let seen = watched(&setup);
     let graph = graph(WORDS);
@@ -83,15 +85,15 @@ fn each_round_is_scored_with_the_messages_of_the_one_before() {
 
 /// With strength 0 β is the plain operator.
 #[test]
-fn without_strength_both_ways_of_scoring_are_one() {
+fn without_strength_both_scoring_propagations_agree() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     let mut setup = boosted("boostfgl");
     setup.boost.topology.lambda_e = 0.0;
-    let of = |setup: &Setup| run::<f32>(setup, data("boostfgl", &graph, &partition));
-    let scored = of(&setup);
+    let outcome_of = |setup: &Setup| run::<f32>(setup, data("boostfgl", &graph, &partition));
+    let scored = outcome_of(&setup);
     setup.boost.topology.scoring_propagation = ScoringPropagation::Plain;
-    assert_same(&scored, &of(&setup), "strength 0");
+    assert_same(&scored, &outcome_of(&setup), "strength 0");
 }
 
 /// Looking at a model in between scores it early, with the same messages.
@@ -102,9 +104,9 @@ fn evaluation_in_between_changes_nothing() {
     for method in ["boostfgl", "fedgta", "fedsage-plus"] {
         let mut setup = boosted(method);
         (setup.protocol.rounds, setup.protocol.participation) = (5, 0.5);
-        let of = |setup: &Setup| run::<f32>(setup, data(method, &graph, &partition));
-        let often = of(&setup);
+        let outcome_of = |setup: &Setup| run::<f32>(setup, data(method, &graph, &partition));
+        let often = outcome_of(&setup);
         setup.protocol.eval_every = 5;
-        assert_same(&often, &of(&setup), method);
+        assert_same(&often, &outcome_of(&setup), method);
     }
 }

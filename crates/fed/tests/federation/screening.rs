@@ -6,7 +6,8 @@ use boostfgl_fed::attack::Kind;
 use boostfgl_fed::boost::Boost;
 use boostfgl_fed::methods::{self, Layout, METHODS};
 use boostfgl_fed::{
-    Error, Federation, Inspection, LocalData, Observer, Outcome, Refusal, RoundRecord, Rule, Setup,
+    Error, Federation, Inspection, LocalData, Observer, ObserverResult, Outcome, Refusal,
+    RoundRecord, Rule, Setup,
 };
 use boostfgl_graph::{Features, Graph, Role, Split};
 use boostfgl_nn::backbones::BACKBONES;
@@ -49,11 +50,11 @@ fn attacked(method: &str, boosts: &[Boost], kind: Kind) -> Setup {
     setup
 }
 
-/// The kinds of bad update with what is told of them: all refused by default, and the model stays
+/// The kinds of bad update with their refusals: all refused by default, and the model stays
 /// finite.
 #[test]
 fn every_bad_update_is_refused_with_its_reason() {
-    for (kind, reason, told) in [
+    for (kind, reason, text) in [
         (Kind::Nan, "not-finite", "expected finite numbers, found a model with infinity or NaN"),
         (Kind::Inf, "not-finite", "expected finite numbers, found a model with infinity or NaN"),
         (Kind::Scale, "too-long", "expected an update no longer than "),
@@ -61,7 +62,7 @@ fn every_bad_update_is_refused_with_its_reason() {
         (Kind::WrongMessage, "message", "expected a message of 0 numbers, found 1"),
         (Kind::WrongRound, "wrong-round", "expected an update for round 1, found one for round 0"),
         (Kind::WrongSize, "size", "it was enrolled with, found "),
-        (Kind::Duplicate, "duplicate", "expected one update in a round, found another"),
+        (Kind::Duplicate, "duplicate", "expected one update per round, found a second one"),
         (Kind::WrongGap, "summary", "expected a fairness gap from 0 to 1, found -1"),
     ] {
         let (outcome, refused, used) = screened(&attacked("fedavg", &Boost::ALL, kind));
@@ -74,7 +75,7 @@ fn every_bad_update_is_refused_with_its_reason() {
             [(1, ATTACKER, reason), (2, ATTACKER, reason), (3, ATTACKER, reason)],
             "{kind:?}"
         );
-        assert!(refused[0].3.contains(told), "{kind:?}: {}", refused[0].3);
+        assert!(refused[0].3.contains(text), "{kind:?}: {}", refused[0].3);
         // Of a duplicate the first is used.
         let wanted: Vec<usize> =
             (0..CLIENTS).filter(|k| kind == Kind::Duplicate || *k != ATTACKER).collect();
@@ -82,18 +83,18 @@ fn every_bad_update_is_refused_with_its_reason() {
     }
     let (outcome, refused, _) = screened(&attacked("fedavg", &[], Kind::Replay));
     assert!(outcome.is_ok());
-    let told = "expected a new update, found its update of round 1 once more";
-    let again = |round| (round, ATTACKER, "replay".to_owned(), told.to_owned());
+    let text = "expected a new update, found a replay of its update of round 1";
+    let again = |round| (round, ATTACKER, "replay".to_owned(), text.to_owned());
     assert_eq!(refused, [again(2), again(3)]);
 }
 
 /// No method reads a message that its clients do not send, whatever is wrong with it.
 #[test]
-fn every_method_refuses_messages_that_are_none_of_its_own() {
+fn every_method_refuses_messages_of_another_form() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     for_all(|method, setup, what| {
-        // Where one place holds all data nobody could attack.
+        // With the whole graph in one place there is no client that could attack.
         if method.layout == Layout::Whole {
             return;
         }
@@ -124,7 +125,7 @@ fn every_bad_update_is_refused_by_every_method() {
         for (kind, reasons) in [
             (Kind::Nan, &["not-finite"][..]),
             (Kind::Inf, &["not-finite"]),
-            // Where a norm is said beside entries, it no longer is the one that they show.
+            // Where a norm is sent with entries, it no longer is the one that they show.
             (Kind::Scale, &["too-long", "message"]),
             (Kind::WrongShape, &["shape", "message"]),
             (Kind::WrongRound, &["wrong-round"]),
@@ -174,19 +175,18 @@ fn counts_that_do_not_add_up_are_refused() {
     for method in ["fedspray", "fedproto", "fairfed"] {
         let (outcome, refused, _) = screened(&attacked(method, &[], Kind::WrongSize));
         assert!(outcome.is_ok());
-        let told = &refused[1];
+        let refusal = &refused[1];
         assert!(
-            (told.0, told.1, told.2.as_str()) == (2, ATTACKER, "message"),
+            (refusal.0, refusal.1, refusal.2.as_str()) == (2, ATTACKER, "message"),
             "{method}: {refused:?}"
         );
-        assert!(told.3.contains("whose sum is "), "{method}: {}", told.3);
+        assert!(refusal.3.contains("whose sum is "), "{method}: {}", refusal.3);
     }
 }
 
-/// A client whose update is refused leaves no trace: the others' run is as if it had nothing to
-/// train on.
+/// The run of the other clients is as if the refused one had nothing to train on.
 #[test]
-fn a_refused_client_leaves_no_trace_in_the_model() {
+fn a_refused_update_does_not_change_the_model() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     let mut clients = partition.client_graphs(&graph);
@@ -194,14 +194,15 @@ fn a_refused_client_leaves_no_trace_in_the_model() {
     clients[ATTACKER].split = Split::new(vec![Role::None; nodes]);
     let without = run::<f32>(&setup("fedavg", &[]), clients.iter().map(LocalData::new).collect());
     for kind in [Kind::Nan, Kind::Scale, Kind::WrongShape, Kind::WrongSize] {
-        let with = run::<f32>(&attacked("fedavg", &[], kind), data("fedavg", &graph, &partition));
-        assert!(bits(&with.models) == bits(&without.models), "{kind:?}");
+        let attacked_run =
+            run::<f32>(&attacked("fedavg", &[], kind), data("fedavg", &graph, &partition));
+        assert!(bits(&attacked_run.models) == bits(&without.models), "{kind:?}");
     }
 }
 
-/// With and without screening the digits are the same where nobody attacks, and nobody is refused.
+/// Without attackers no update is refused, and the digits are the same with and without screening.
 #[test]
-fn nobody_honest_is_refused_and_no_digit_changes() {
+fn honest_updates_are_accepted_and_screening_changes_no_digit() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     for_all(|method, setup, what| {
@@ -220,11 +221,11 @@ fn nobody_honest_is_refused_and_no_digit_changes() {
     });
 }
 
-/// Controls shrink, losses part and prototypes grow as training goes on: nobody comes to look like
-/// a liar by it, least of all the client that has it hardest, whose features no other client has
-/// seen.
+/// Controls shrink, losses diverge and prototypes grow during training. No client may become
+/// implausible by that, in particular not the one with the hardest data, whose features no other
+/// client has.
 #[test]
-fn nobody_honest_is_refused_in_a_long_run() {
+fn honest_updates_are_accepted_in_a_long_run() {
     let graph = graph(WORDS);
     let clients = partition(&graph).client_graphs(&graph);
     let rare = |(k, client): (usize, &ClientGraph)| {
@@ -303,11 +304,10 @@ fn without_screening_forms_are_still_checked() {
     }
 }
 
-/// With one or two participants there is nobody to compare with: an update a million times too long
-/// is refused all the same, from the first round on, and honest ones are not, whatever the method
-/// and the network.
+/// With one or two participants there is no median of the round. An update a million times too long
+/// is still refused, from the first round on, and honest ones are not, for every method and network.
 #[test]
-fn lengths_are_judged_with_one_or_two_participants() {
+fn lengths_are_bounded_with_one_or_two_participants() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     let mut longest = 0.0f64;
@@ -315,8 +315,8 @@ fn lengths_are_judged_with_one_or_two_participants() {
         let mut setup = attacked("fedavg", &[], Kind::Scale);
         (setup.protocol.participation, setup.attack.clients, setup.screen.quorum) =
             (participation, CLIENTS, 1.0);
-        let told = screened(&setup).0.unwrap_err().to_string();
-        assert!(told.starts_with("round 1: ") && told.contains("no longer than"), "{told}");
+        let text = screened(&setup).0.unwrap_err().to_string();
+        assert!(text.starts_with("round 1: ") && text.contains("no longer than"), "{text}");
         for method in METHODS {
             for backbone in BACKBONES {
                 let mut setup = setup_of(method.name, backbone.name);
@@ -362,8 +362,9 @@ impl Observer<f32> for Steps {
         }
     }
 
-    fn round(&mut self, record: &RoundRecord<'_>) {
+    fn round(&mut self, record: &RoundRecord<'_>) -> ObserverResult {
         self.refused.extend(record.refused.to_vec());
+        Ok(())
     }
 }
 
@@ -374,32 +375,32 @@ fn setup_of(method: &str, backbone: &str) -> Setup {
 }
 
 #[test]
-fn a_round_goes_on_down_to_the_quorum() {
+fn a_round_continues_down_to_the_quorum() {
     let mut setup = attacked("fedavg", &[], Kind::Nan);
     setup.attack.clients = 2;
     assert!(screened(&setup).0.is_ok());
     setup.attack.clients = 3;
     let error = screened(&setup).0.unwrap_err();
-    let told = error.to_string();
+    let text = error.to_string();
     assert!(
-        told.starts_with(
+        text.starts_with(
             "round 1: expected usable updates of at least 2 of 4 participants, found 1; client 1, "
         ),
-        "{told}"
+        "{text}"
     );
-    assert_eq!(told.matches("found a model with infinity or NaN").count(), 3, "{told}");
+    assert_eq!(text.matches("found a model with infinity or NaN").count(), 3, "{text}");
     assert!(!error.advice().is_empty());
     (setup.attack.clients, setup.screen.quorum) = (1, 1.0);
     assert!(screened(&setup).0.is_err());
 }
 
-/// A deadline that nobody meets ends the run, one that everybody meets changes nothing.
+/// A deadline that no client meets ends the run; one that all clients meet changes nothing.
 #[test]
-fn who_is_late_is_refused() {
+fn late_updates_are_refused() {
     let mut late = setup("fedavg", &[]);
     late.screen.deadline_seconds = Some(1e-12);
-    let told = screened(&late).0.unwrap_err().to_string();
-    assert!(told.contains("expected an update within 0.000000000001 s, found it after "), "{told}");
+    let text = screened(&late).0.unwrap_err().to_string();
+    assert!(text.contains("expected an update within 0.000000000001 s, found it after "), "{text}");
     late.screen.deadline_seconds = Some(1e6);
     let plain = screened(&setup("fedavg", &[])).0.unwrap();
     assert_same(&screened(&late).0.unwrap(), &plain, "a generous deadline");
@@ -544,7 +545,7 @@ fn settings_that_cannot_work_are_refused_before_anything_runs() {
     let many = refusal(|s| (s.attack.kind, s.attack.clients) = (Kind::Nan, 9));
     assert_eq!(many, "attack.clients: expected at most the 4 clients, found 9");
     let stranger = refusal(|s| (s.attack.kind, s.attack.which) = (Kind::Nan, Some(vec![4])));
-    assert_eq!(stranger, "attack.which: expected numbers below the 4 of the clients, found 4");
+    assert_eq!(stranger, "attack.which: expected client numbers below 4, found 4");
     let central =
         refusal(|s| (s.attack.kind, s.method) = (Kind::Nan, methods::find("central").unwrap()));
     assert!(central.starts_with("central cannot be combined with an attack"), "{central}");
@@ -552,7 +553,7 @@ fn settings_that_cannot_work_are_refused_before_anything_runs() {
 
 /// A rule that shall outvote one needs one fewer once that one is refused.
 #[test]
-fn who_is_refused_need_not_be_outvoted() {
+fn refused_updates_count_towards_the_bad_ones_of_a_robust_rule() {
     let mut setup = attacked("fedavg", &[], Kind::Nan);
     setup.aggregation.rule = Rule::TrimmedMean;
     (setup.attack.clients, setup.screen.quorum) = (2, 0.5);
@@ -563,10 +564,10 @@ fn who_is_refused_need_not_be_outvoted() {
     assert!(screened_on(&setup, with_broken(&[1])).0.is_ok(), "two are left, and one was doubtful");
     // Clients whose own training failed never count.
     setup.attack.kind = Kind::None;
-    let told = screened_on(&setup, with_broken(&[1, 2])).0.unwrap_err().to_string();
+    let text = screened_on(&setup, with_broken(&[1, 2])).0.unwrap_err().to_string();
     assert!(
-        told.starts_with("round 1: the rule trimmed-mean needs at least 2f + 1 = 3 updates"),
-        "{told}"
+        text.starts_with("round 1: the rule trimmed-mean needs at least 2f + 1 = 3 updates"),
+        "{text}"
     );
     assert!(screened_on(&setup, with_broken(&[2])).0.is_ok(), "three outvote one");
 }
@@ -575,7 +576,7 @@ fn who_is_refused_need_not_be_outvoted() {
 fn with_broken(broken: &[usize]) -> Vec<LocalData<f32>> {
     let graph = graph(WORDS);
     let clients = partition(&graph).client_graphs(&graph);
-    let of = |(k, client): (usize, &ClientGraph)| {
+    let client_data = |(k, client): (usize, &ClientGraph)| {
         if !broken.contains(&k) {
             return LocalData::new(client);
         }
@@ -587,7 +588,7 @@ fn with_broken(broken: &[usize]) -> Vec<LocalData<f32>> {
             Inputs::new(&Graph::new("broken", adjacency, huge, labels).unwrap()),
         )
     };
-    clients.iter().enumerate().map(of).collect()
+    clients.iter().enumerate().map(client_data).collect()
 }
 
 /// A client whose generator overflows keeps the graph that it has and is named; the others mend
@@ -599,24 +600,24 @@ fn a_generator_that_diverges_does_not_end_the_run() {
         let broken = || screened_on(&setup("fedsage-plus", &[]), with_broken(&[2]));
         let (outcome, refused, used) = with_threads(threads, broken);
         assert!(outcome.unwrap().models[0].is_finite());
-        let told = "expected an update, found a failure: client 2 diverged in round 1: its \
+        let text = "expected an update, found a failure: client 2 diverged in round 1: its \
             generator is not finite";
-        assert_eq!(refused[0], (1, 2, "failed".to_owned(), told.to_owned()));
+        assert_eq!(refused[0], (1, 2, "failed".to_owned(), text.to_owned()));
         assert!(
             refused.iter().all(|(_, client, ..)| *client == 2),
             "{threads} threads: {refused:?}"
         );
         assert_eq!(used, [[0, 1, 3], [0, 1, 3], [0, 1, 3]]);
     }
-    let told = screened_on(&setup("fedsage-plus", &[]), with_broken(&[0, 1, 2]))
+    let text = screened_on(&setup("fedsage-plus", &[]), with_broken(&[0, 1, 2]))
         .0
         .unwrap_err()
         .to_string();
     assert!(
-        told.starts_with(
+        text.starts_with(
             "round 1: expected usable updates of at least 2 of 4 participants, found 1"
         ),
-        "{told}"
+        "{text}"
     );
     let all = screened_on(&setup("fedsage-plus", &[]), with_broken(&[0, 1, 2, 3]))
         .0
@@ -642,8 +643,9 @@ impl Observer<f32> for Watcher {
         self.stands_still.push(attacker.trained.unwrap() == attacker.received);
     }
 
-    fn round(&mut self, record: &RoundRecord<'_>) {
+    fn round(&mut self, record: &RoundRecord<'_>) -> ObserverResult {
         self.gaps.push(record.clients[ATTACKER].gap);
+        Ok(())
     }
 }
 
@@ -678,10 +680,14 @@ fn attacks_and_rules_do_not_depend_on_threads() {
             let mut setup = attacked("boostfgl", &Boost::ALL, kind);
             setup.aggregation.rule = rule;
             setup.attack.strength = Some(1.5);
-            let with = |threads| {
+            let run_on_threads = |threads| {
                 with_threads(threads, || run::<f32>(&setup, data("boostfgl", &graph, &partition)))
             };
-            assert_same(&with(1), &with(4), &format!("{kind:?} against {rule:?}"));
+            assert_same(
+                &run_on_threads(1),
+                &run_on_threads(4),
+                &format!("{kind:?} against {rule:?}"),
+            );
         }
     }
 }

@@ -7,7 +7,7 @@ use boostfgl_fed::{ClientRecord, Federation, LocalData, Outcome, RoundRecord, Se
 use boostfgl_graph::Graph;
 use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
 use boostfgl_nn::{Params, Real};
-use boostfgl_partition::{Partition, SplitRule, by_name};
+use boostfgl_partition::{Louvain, Partition, SplitRule};
 
 pub(crate) const CLIENTS: usize = 4;
 pub(crate) const CLASSES: usize = 4;
@@ -31,7 +31,7 @@ pub(crate) fn graph(features: FeatureSpec) -> Graph {
 }
 
 pub(crate) fn partition(graph: &Graph) -> Partition {
-    Partition::draw(graph, &by_name("louvain").unwrap(), CLIENTS, &SplitRule::default(), 0).unwrap()
+    Partition::draw(graph, &Louvain::default(), CLIENTS, &SplitRule::default(), 0).unwrap()
 }
 
 /// What the clients of `method` hold.

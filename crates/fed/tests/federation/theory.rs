@@ -14,8 +14,8 @@
 //! | Proposition 3.4 | gaps and edge scores need not vanish | gaps vanish and neighbours are alike |
 
 use boostfgl_fed::boost::model::{self, ModelBoost, Summary};
-use boostfgl_fed::boost::topology::{self, EdgeScore, Rule, TopologyBoost};
-use boostfgl_fed::boost::{NodeBoost, node};
+use boostfgl_fed::boost::topology::{self, EdgeScore, PropagationRule, TopologyBoost};
+use boostfgl_fed::boost::{NodeBoost, ServerBoosts, node};
 use boostfgl_fed::{Combination, Message, Update};
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, Stream};
 use boostfgl_nn::backbones::{Architecture, Backbone, Gcn, gradients};
@@ -219,7 +219,7 @@ fn q(scores: &[f64], lambda_e: f64, share: f64, edge_score: EdgeScore) -> Vec<f6
     }
     let config = topology::Config {
         lambda_e,
-        propagation_rule: Rule::Noself,
+        propagation_rule: PropagationRule::Noself,
         edge_score,
         ..topology::Config::default()
     };
@@ -393,8 +393,9 @@ fn aggregate(clients: &[Client], config: Option<&model::Config>) -> (Vec<f64>, f
         })
         .collect();
     let sizes: Vec<f64> = clients.iter().map(|client| client.size).collect();
-    let combination =
-        Combination::new(&updates, &sizes, config.map(ModelBoost::new).as_ref()).unwrap();
+    let boost = config.map(ModelBoost::new);
+    let boosts = boost.as_ref().map_or_else(ServerBoosts::none, |boost| ServerBoosts::only(boost));
+    let combination = Combination::new(&updates, &sizes, boosts).unwrap();
     let mut target = start.clone();
     combination.apply(&updates, &mut target);
     (combination.mean_weights(), target.tensors()[0].row(0)[0])

@@ -4,8 +4,8 @@
 use crate::toy::*;
 use boostfgl_fed::boost::difficulty::{Difficulty, instant};
 use boostfgl_fed::boost::model::{self, ModelBoost, Summary, TrustForm, TrustScope};
-use boostfgl_fed::boost::topology::{self, EdgeGate, EdgeScore, Rule, TopologyBoost};
-use boostfgl_fed::boost::{Boost, NodeBoost, node};
+use boostfgl_fed::boost::topology::{self, EdgeGate, EdgeScore, PropagationRule, TopologyBoost};
+use boostfgl_fed::boost::{Boost, NodeBoost, ServerBoosts, node};
 use boostfgl_fed::config::{LossReduction, OptimizerState};
 use boostfgl_fed::{ClientRecord, Combination, Federation, Message, RoundRecord, Setup, Update};
 use boostfgl_graph::Role;
@@ -34,7 +34,7 @@ fn training_label(client: &ClientGraph) -> impl Fn(usize) -> Option<u32> + '_ {
 }
 
 #[test]
-fn difficulty_and_node_weights() {
+fn difficulty_and_node_weights_agree_with_the_fixture() {
     let expected = golden("difficulty_ema");
     let boost = NodeBoost::new(&node::Config::default());
     for (k, client) in clients().iter().enumerate() {
@@ -63,7 +63,7 @@ fn dense(p: &Propagation<f64>) -> Vec<f64> {
 }
 
 #[test]
-fn edge_scores_and_propagation_rules() {
+fn edge_scores_and_propagation_agree_with_the_fixture() {
     let expected = golden("edge_scores");
     for (k, client) in clients().iter().enumerate() {
         let (expected, adjacency) = (&expected["clients"][k], client.graph.adjacency());
@@ -79,11 +79,11 @@ fn edge_scores_and_propagation_rules() {
             [(EdgeScore::Criticality, "paper_sign"), (EdgeScore::Reliability, "reliability_sign")]
         {
             for (rule, name) in [
-                (Rule::Noself, "noself"),
-                (Rule::Selfsm, "selfsm"),
-                (Rule::Selfsep, "selfsep"),
-                (Rule::Mulgcn, "mulgcn"),
-                (Rule::Mulgcnself, "mulgcnself"),
+                (PropagationRule::Noself, "noself"),
+                (PropagationRule::Selfsm, "selfsm"),
+                (PropagationRule::Selfsep, "selfsep"),
+                (PropagationRule::Mulgcn, "mulgcn"),
+                (PropagationRule::Mulgcnself, "mulgcnself"),
             ] {
                 let config = topology::Config {
                     propagation_rule: rule,
@@ -107,7 +107,7 @@ fn edge_scores_and_propagation_rules() {
 }
 
 #[test]
-fn trust_weights_and_aggregates() {
+fn trust_weights_and_aggregates_agree_with_the_fixture() {
     let (expected, thetas) = (golden("trust"), golden("graph"));
     let theta = |name: &str| params(&thetas["params"][name]);
     let (start, models) = (theta("theta0"), [theta("theta1"), theta("theta2")]);
@@ -128,7 +128,7 @@ fn trust_weights_and_aggregates() {
     let norms: Vec<f64> = models.iter().map(|m| m.distance(&start)).collect();
     assert_close(&norms, &expected["update_norm_whole"], "norm");
     let check = |name: &str, boost: Option<ModelBoost>| {
-        let combination = Combination::new(&updates, &sizes, boost.as_ref()).unwrap();
+        let combination = Combination::new(&updates, &sizes, boosts(boost.as_ref())).unwrap();
         assert_close(&combination.mean_weights(), &expected["weights"][name], name);
         let mut target = start.clone();
         combination.apply(&updates, &mut target);
@@ -152,12 +152,17 @@ fn trust_weights_and_aggregates() {
     assert_close(rational.trust().unwrap(), &expected["raw_trust"]["rational"], "rational trust");
 
     let per_tensor = boost(TrustForm::Rational, true, TrustScope::Tensor);
-    let combination = Combination::new(&updates, &sizes, per_tensor.as_ref()).unwrap();
+    let combination = Combination::new(&updates, &sizes, boosts(per_tensor.as_ref())).unwrap();
     let weights: Vec<f64> = (0..4).flat_map(|t| combination.weights(t).to_vec()).collect();
     assert_close(&weights, &expected["weights_per_tensor_rational_times_N"], "per tensor");
     let mut target = start.clone();
     combination.apply(&updates, &mut target);
     assert_params(&target, &expected["aggregated"]["rational_times_N_per_tensor"], "per tensor");
+}
+
+/// Model boosting, if it is on.
+fn boosts(boost: Option<&ModelBoost>) -> ServerBoosts<'_, f64> {
+    boost.map_or_else(ServerBoosts::none, |boost| ServerBoosts::only(boost))
 }
 
 /// Runs the first 1, 2, 3, 4 rounds and compares every round's model and messages.
@@ -183,7 +188,7 @@ fn check_trajectory(name: &str, setup: impl Fn(usize) -> Setup) {
 }
 
 #[test]
-fn fedavg_trajectories() {
+fn fedavg_trajectories_agree_with_the_fixture() {
     check_trajectory("fedavg", |rounds| setup(&[], rounds));
     check_trajectory("fedavg_adam_reset", |rounds| {
         let mut setup = setup(&[], rounds);
@@ -198,31 +203,31 @@ fn fedavg_trajectories() {
 }
 
 #[test]
-fn boostfgl_trajectories() {
-    let with = |change: fn(&mut Setup)| {
+fn boostfgl_trajectories_agree_with_the_fixture() {
+    let run_with = |change: fn(&mut Setup)| {
         move |rounds| {
             let mut setup = setup(&Boost::ALL, rounds);
             change(&mut setup);
             setup
         }
     };
-    check_trajectory("boost_mulgcn_paper_sign_rational", with(|_| {}));
+    check_trajectory("boost_mulgcn_paper_sign_rational", run_with(|_| {}));
     check_trajectory(
         "boost_mulgcn_reliability_sign_rational",
-        with(|s| s.boost.topology.edge_score = EdgeScore::Reliability),
+        run_with(|s| s.boost.topology.edge_score = EdgeScore::Reliability),
     );
     check_trajectory(
         "boost_noself_paper_sign_rational",
-        with(|s| s.boost.topology.propagation_rule = Rule::Noself),
+        run_with(|s| s.boost.topology.propagation_rule = PropagationRule::Noself),
     );
     check_trajectory(
         "boost_mulgcn_paper_sign_exp",
-        with(|s| {
+        run_with(|s| {
             s.boost.model.trust = TrustForm::Exponential;
             s.boost.model.trust_times_size = false;
         }),
     );
-    check_trajectory("boost_loss_sum", with(|s| s.protocol.loss = LossReduction::Sum));
+    check_trajectory("boost_loss_sum", run_with(|s| s.protocol.loss = LossReduction::Sum));
 }
 
 #[test]

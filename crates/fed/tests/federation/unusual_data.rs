@@ -5,7 +5,7 @@ use crate::conformance::{NARROW, STEPS};
 use crate::every::for_all;
 use crate::small::*;
 use boostfgl_fed::boost::Boost;
-use boostfgl_fed::boost::topology::Rule;
+use boostfgl_fed::boost::topology::PropagationRule;
 use boostfgl_fed::methods::{self, Layout, METHODS, MethodInfo};
 use boostfgl_fed::{Error, Federation, LocalData, Outcome, Setup};
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, Role, Split};
@@ -20,7 +20,7 @@ fn survives(
     partition: &Partition,
     mut check: impl FnMut(&'static MethodInfo, &Setup, &Outcome<f32>, &[Round]),
 ) {
-    let mut one = |method: &'static MethodInfo, setup: &Setup, what: &str| {
+    let mut run_and_check = |method: &'static MethodInfo, setup: &Setup, what: &str| {
         let (outcome, rounds) = watch::<f32>(setup, data(method.name, graph, partition));
         assert_eq!(outcome.predictions.len(), graph.len(), "{what}");
         assert!(
@@ -33,12 +33,17 @@ fn survives(
         }
         check(method, setup, &outcome, &rounds);
     };
-    for_all(|method, setup, what| one(method, &setup, what));
-    for rule in [Rule::Noself, Rule::Selfsm, Rule::Selfsep, Rule::Mulgcnself] {
+    for_all(|method, setup, what| run_and_check(method, &setup, what));
+    for rule in [
+        PropagationRule::Noself,
+        PropagationRule::Selfsm,
+        PropagationRule::Selfsep,
+        PropagationRule::Mulgcnself,
+    ] {
         let method = methods::find("fedavg").unwrap();
         let mut setup = setup(method.name, &Boost::ALL);
         setup.boost.topology.propagation_rule = rule;
-        one(method, &setup, &format!("{rule:?}"));
+        run_and_check(method, &setup, &format!("{rule:?}"));
     }
 }
 
@@ -67,13 +72,13 @@ fn clients_with_one_large_class_have_a_gap() {
     let skewed =
         Graph::new("skewed", plain.adjacency().clone(), plain.features().clone(), labels).unwrap();
     let partition = partition(&skewed);
-    let with = |gamma: f64| {
+    let run_with = |gamma: f64| {
         let mut setup = setup("boostfgl", &Boost::ALL);
         (setup.boost.model.gamma, setup.boost.model.minority_ratio, setup.protocol.rounds) =
             (gamma, 0.5, 6);
         watch::<f32>(&setup, data("boostfgl", &skewed, &partition))
     };
-    let (gated, rounds) = with(5.0);
+    let (gated, rounds) = run_with(5.0);
     for (k, client) in partition.client_graphs(&skewed).iter().enumerate() {
         let counts = client.class_counts(Role::Train);
         let gap = rounds.iter().filter_map(|round| round.clients[k].gap).fold(0.0, f64::max);
@@ -84,11 +89,11 @@ fn clients_with_one_large_class_have_a_gap() {
             "client {k} with {counts:?} training nodes per class has gap {gap}"
         );
     }
-    assert!(bits(&gated.models) != bits(&with(0.0).0.models), "the gap has no say");
+    assert!(bits(&gated.models) != bits(&run_with(0.0).0.models), "the gap has no effect");
 }
 
 #[test]
-fn one_client() {
+fn every_method_runs_with_one_client() {
     let graph = graph(WORDS);
     let split = partition(&graph).split().clone();
     let alone = Partition::new(1, vec![0; graph.len()], split).unwrap();
@@ -101,7 +106,7 @@ fn one_client() {
 }
 
 #[test]
-fn a_client_with_a_single_node() {
+fn every_method_runs_with_a_client_of_one_node() {
     for features in [WORDS, NARROW] {
         let graph = graph(features);
         let alone = altered(&graph, &[17], |v, role| if v == 17 { Role::Train } else { role });
@@ -127,7 +132,7 @@ fn independent(graph: &Graph) -> Vec<usize> {
 }
 
 #[test]
-fn a_client_without_an_edge() {
+fn every_method_runs_with_a_client_without_edges() {
     for features in [WORDS, NARROW] {
         let graph = graph(features);
         let nodes = independent(&graph);
@@ -155,9 +160,9 @@ fn plain_predictions(client: &ClientGraph, model: &Params<f32>) -> Vec<u32> {
 }
 
 /// It is left out of every round, and everything is as if it were not there, except that it is
-/// judged as well.
+/// evaluated as well.
 #[test]
-fn a_client_without_a_training_node() {
+fn every_method_runs_with_a_client_without_training_nodes() {
     let graph = graph(WORDS);
     let base = partition(&graph);
     let idle = CLIENTS - 1;
@@ -193,14 +198,14 @@ fn a_client_without_a_training_node() {
             "{}",
             method.name
         );
-        // It is judged by its own model, which is the initial one, or by everybody's.
+        // It is evaluated with its own model, which is the initial one, or with the global one.
         if setup.boosts.is_empty() {
-            let judged = outcome.models.get(idle).unwrap_or(&outcome.models[0]);
+            let evaluated = outcome.models.get(idle).unwrap_or(&outcome.models[0]);
             let found: Vec<u32> =
                 clients[idle].nodes.iter().map(|&v| outcome.predictions[v as usize]).collect();
-            assert_eq!(found, plain_predictions(&clients[idle], judged), "{}", method.name);
+            assert_eq!(found, plain_predictions(&clients[idle], evaluated), "{}", method.name);
             if outcome.models.len() > 1 {
-                assert_eq!(judged, &Params::glorot(judged.shapes(), setup.seed));
+                assert_eq!(evaluated, &Params::glorot(evaluated.shapes(), setup.seed));
             }
         }
     });
@@ -217,7 +222,7 @@ fn run_only(setup: &Setup, clients: &[ClientGraph]) -> Outcome<f32> {
 }
 
 #[test]
-fn a_client_with_one_class() {
+fn every_method_runs_with_a_client_of_one_class() {
     let graph = graph(WORDS);
     let nodes: Vec<usize> =
         (0..graph.len()).filter(|&v| graph.labels().get(v) == Some(2)).take(30).collect();
@@ -234,7 +239,7 @@ fn a_client_with_one_class() {
 }
 
 #[test]
-fn a_class_without_a_training_node() {
+fn every_method_runs_with_a_class_without_training_nodes() {
     let graph = graph(WORDS);
     let base = partition(&graph);
     for class in [0, CLASSES as u32 - 1] {
@@ -278,7 +283,7 @@ fn served(graph: &Graph, partition: &Partition) -> Vec<&'static str> {
 }
 
 #[test]
-fn clients_without_a_class_in_common() {
+fn every_method_runs_with_clients_without_common_classes() {
     let graph = graph(WORDS);
     let base = partition(&graph);
     let assignment = (0..graph.len()).map(|v| graph.labels().get(v).unwrap_or(0) % 2).collect();
@@ -289,7 +294,7 @@ fn clients_without_a_class_in_common() {
 }
 
 #[test]
-fn a_graph_without_an_edge() {
+fn every_method_runs_on_a_graph_without_edges() {
     for features in [WORDS, NARROW] {
         let graph = graph(features);
         let base = partition(&graph);
@@ -301,7 +306,7 @@ fn a_graph_without_an_edge() {
 }
 
 #[test]
-fn a_graph_with_one_class() {
+fn every_method_runs_on_a_graph_with_one_class() {
     let graph = graph(WORDS);
     let base = partition(&graph);
     let labels = Labels::from_integers(&vec![0; graph.len()], 1).unwrap();
@@ -311,7 +316,7 @@ fn a_graph_with_one_class() {
 }
 
 #[test]
-fn a_graph_without_features() {
+fn every_method_runs_on_a_graph_without_features() {
     let graph = graph(WORDS);
     let base = partition(&graph);
     let nothing = Features::dense(graph.len(), 0, Vec::new()).unwrap();
@@ -322,7 +327,7 @@ fn a_graph_without_features() {
 }
 
 #[test]
-fn nobody_has_a_training_node() {
+fn a_federation_without_training_nodes_is_refused() {
     let graph = graph(WORDS);
     let base = partition(&graph);
     let split = Split::new(vec![Role::Test; graph.len()]);

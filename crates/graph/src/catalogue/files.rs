@@ -18,8 +18,10 @@ pub fn sha256_of(path: &Path) -> Result<String> {
     Ok(hashing.finish().0)
 }
 
-/// Fails with [`Error::Checksum`] if `found` is not what the catalogue says; `path` is who is to
-/// blame.
+/// Compares the digest of the file at `path` with that of the catalogue.
+///
+/// # Errors
+/// [`Error::Checksum`] if they differ.
 pub(super) fn compare(path: &Path, expected: Option<&str>, found: String) -> Result<()> {
     match expected {
         Some(expected) if !expected.eq_ignore_ascii_case(&found) => {

@@ -44,14 +44,13 @@ impl Lookup {
     /// The places that the command line and the environment name: `BOOSTFGL_DATA`, and
     /// `BOOSTFGL_CACHE` or else `boostfgl` in the user's cache folder.
     pub fn from_env(data_dir: Option<PathBuf>) -> Self {
-        let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-        let cache = set("BOOSTFGL_CACHE").map(PathBuf::from).or_else(|| {
+        let cache = variable("BOOSTFGL_CACHE").map(PathBuf::from).or_else(|| {
             let user = etcetera::choose_base_strategy().ok()?;
             Some(user.cache_dir().join("boostfgl"))
         });
         Self {
             data_dir,
-            mirror: set("BOOSTFGL_DATA").map(|value| value.to_string_lossy().into_owned()),
+            mirror: variable("BOOSTFGL_DATA").map(|value| value.to_string_lossy().into_owned()),
             cache,
         }
     }
@@ -160,3 +159,8 @@ fn published_in(folder: &Path, dataset: &'static Dataset) -> Option<Located> {
 
 /// The name of the flat format.
 const FLAT_NPZ: &str = "flat-npz";
+
+/// An environment variable that is set and not empty.
+fn variable(name: &str) -> Option<std::ffi::OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}

@@ -12,7 +12,7 @@ use super::{Dataset, File};
 use crate::readers::zip::{Archive, Entry};
 use crate::{Error, Result};
 
-/// Whoever can download. This crate has no network of its own; `file://` addresses it reads itself.
+/// A way to download files. This crate has no network access; it reads `file://` addresses itself.
 pub trait Fetch {
     /// Writes what is at `url` to `to`, telling `progress` the bytes so far and in all, if known.
     ///
@@ -27,7 +27,7 @@ pub trait Fetch {
     ) -> std::result::Result<u64, String>;
 }
 
-/// Told the name of the file, the bytes so far and in all, if known.
+/// Called with the name of the file, the bytes so far and the total, if known.
 type Progress<'a> = &'a mut dyn FnMut(&str, u64, Option<u64>);
 
 impl Lookup {

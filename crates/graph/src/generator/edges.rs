@@ -9,7 +9,7 @@ use crate::{Error, Result, Stream};
 /// Edges drawn from one stream. Part of the format of a seed: another size gives other graphs.
 const CHUNK: usize = 1 << 16;
 
-/// How often an edge is tried before its chunk gives up; the next round tries again.
+/// How often an edge is tried; one that is not found is left to the next round.
 const TRIES: usize = 32;
 
 /// How often missing edges are drawn again before the spec is called too tight.
@@ -25,6 +25,7 @@ pub(super) fn draw(
     let sampler = Sampler { nodes, mix: spec.mix(), locality: spec.locality };
     let wanted_other = libm::round((1.0 - spec.homophily) * spec.edges as f64) as usize;
     let mut edges = Vec::with_capacity(spec.edges);
+    // With an edge for every node, no node has to stay isolated.
     if spec.edges >= spec.nodes {
         sampler.open(spec.nodes, seed, &mut edges);
         sort_distinct(&mut edges);
@@ -35,6 +36,8 @@ pub(super) fn draw(
         if missing == 0 {
             return Ok(edges);
         }
+        // Duplicates were dropped, so that some edges are missing and the mix may be off: what is
+        // drawn now makes up for both.
         let other = edges.iter().filter(|(u, v)| !sampler.same(*u, *v)).count();
         let other = wanted_other.saturating_sub(other).min(missing);
         sampler.fill(&mut edges, Colour::Other, other, seed, round);
@@ -141,22 +144,22 @@ impl Sampler<'_> {
     /// An edge from `u`, smaller end first; `None` if no try finds another end.
     fn edge(&self, u: u32, colour: Colour, stream: &mut Stream) -> Option<(u32, u32)> {
         let other_end = |_| match colour {
-            Colour::Other => self.stranger(u, stream),
-            Colour::Same => self.class_mate(u, stream),
+            Colour::Other => self.other_class(u, stream),
+            Colour::Same => self.same_class(u, stream),
         };
         (0..TRIES).find_map(other_end).map(|v| (u.min(v), u.max(v)))
     }
 
     /// Another end for `u` in its class, mostly in its community; `None` if the draw is `u` itself.
-    fn class_mate(&self, u: u32, stream: &mut Stream) -> Option<u32> {
+    fn same_class(&self, u: u32, stream: &mut Stream) -> Option<u32> {
         let near = !self.nodes.in_pocket(u) && stream.unit() < self.locality;
         let range = if near { self.nodes.neighbourhood(u) } else { self.nodes.class_mates(u) };
         self.nodes.regular.draw(range, stream).filter(|&v| v != u)
     }
 
     /// Another end for `u` outside its class: in its pocket, or among all regular nodes; `None` if
-    /// the draw is not.
-    fn stranger(&self, u: u32, stream: &mut Stream) -> Option<u32> {
+    /// the draw is of the same class.
+    fn other_class(&self, u: u32, stream: &mut Stream) -> Option<u32> {
         let v = if self.nodes.in_pocket(u) {
             self.nodes.pockets.draw(self.nodes.neighbourhood(u), stream)
         } else {

@@ -7,7 +7,7 @@ use crate::{Features, Result, SparseRows, Stream};
 /// Nodes drawn from one stream. Part of the format of a seed: another size gives other graphs.
 const CHUNK: usize = 1 << 12;
 
-/// What the features of a node speak of.
+/// What the features of a node depend on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Topic {
     /// Its class; without one there is only noise.
@@ -103,7 +103,7 @@ impl Normals {
     }
 }
 
-/// The vocabulary: what each class likes to say, and how often words occur at all.
+/// The vocabulary: the words that each class prefers, and how often words occur at all.
 struct Words {
     columns: usize,
     signal: f64,
@@ -149,11 +149,11 @@ impl Words {
             progress("features", start as f64 / n as f64);
             let mut stream = chunk_stream(seed, chunk);
             for v in start..n.min(start + CHUNK) {
+                // Uniform around the mean `per_node`.
                 let length = per_node - per_node / 2 + stream.below(2 * (per_node / 2) + 1);
                 let topic = (topics.of)(v);
                 row.clear();
-                // A class has fewer words than a long row may ask for; the bound ends what could
-                // not be filled.
+                // A class may have fewer words than the row needs: the bound ends the loop then.
                 for _ in 0..64 * length {
                     if row.len() == length {
                         break;
@@ -181,6 +181,7 @@ impl Words {
                 let words = &self.preferred[class as usize];
                 words[stream.below(words.len())]
             }
+            // A word of no class, by Zipf's law: invert the cumulative frequencies.
             _ => {
                 let x = stream.unit() * self.cumulative[self.columns - 1];
                 self.by_rank[self.cumulative.partition_point(|&sum| sum <= x).min(self.columns - 1)]

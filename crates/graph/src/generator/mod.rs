@@ -51,7 +51,7 @@ use crate::{Adjacency, Graph, Labels, Result, Split};
 pub use presets::{PLANTED, PRESETS, Preset, preset};
 pub use spec::{FeatureSpec, Spec};
 
-/// Told the phase and how much of it is done, from 0 to 1.
+/// Called with the phase and the share of it that is done, from 0 to 1.
 pub type Progress<'a> = &'a mut dyn FnMut(&str, f64);
 
 /// Draws the graph that `spec` describes. The seed has nothing to do with the seeds of training.

@@ -57,6 +57,8 @@ impl Nodes {
         let pockets = (pocketed.len() / spec.pocket_size).max(1);
         sizes.extend(apportion(pocketed.len(), &vec![1.0; pockets]));
 
+        // The wheels are filled at the end: until then `regular` and `pocketed` are needed to
+        // assign places.
         let weight = weights(spec, seed);
         let mut nodes = Self {
             class,
@@ -79,13 +81,13 @@ impl Nodes {
         nodes
     }
 
-    /// What the features of `v` speak of.
+    /// What the features of `v` depend on.
     pub(super) fn topic(&self, v: usize) -> Topic {
         let (second, drift) = self.drift[self.place[v] as usize];
         Topic { class: Some(self.class[v]), second, drift }
     }
 
-    /// Whether `v` lives in a pocket.
+    /// Whether `v` is in a pocket.
     pub(super) fn in_pocket(&self, v: u32) -> bool {
         self.place[v as usize] as usize >= self.regular_places
     }
@@ -120,9 +122,10 @@ fn drifts(spec: &Spec, regular_places: usize, places: usize, seed: u64) -> Vec<(
 /// Splits `total` in proportion to `shares`: whole parts that sum to it, the largest remainders
 /// rounded up.
 ///
-/// Where there is enough for all, nobody goes empty.
+/// Where there is enough for all, every part gets at least one.
 fn apportion(total: usize, shares: &[f64]) -> Vec<usize> {
     let sum: f64 = shares.iter().sum();
+    // One each first, and the rest in proportion.
     let (least, rest) = if total >= shares.len() { (1, total - shares.len()) } else { (0, total) };
     let exact: Vec<f64> = shares.iter().map(|share| rest as f64 * share / sum).collect();
     let mut parts: Vec<usize> = exact.iter().map(|&x| libm::floor(x) as usize).collect();
@@ -151,7 +154,7 @@ fn stretches(sizes: &[usize], restart: usize) -> Vec<Range<usize>> {
     sizes.iter().enumerate().map(stretch).collect()
 }
 
-/// Pareto weights, cut so that no expected degree is above `max_degree`.
+/// Pareto weights, capped so that no expected degree is above `max_degree`.
 fn weights(spec: &Spec, seed: u64) -> Vec<f64> {
     let gamma = spec.degree_exponent;
     let mean_weight = (gamma - 1.0) / (gamma - 2.0);
@@ -166,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_sum_up_and_nobody_goes_empty() {
+    fn parts_sum_up_and_none_is_empty() {
         assert_eq!(apportion(10, &[1.0, 1.0, 1.0]), [4, 3, 3]);
         assert_eq!(apportion(5, &[100.0, 1.0, 1.0]), [3, 1, 1]);
         assert_eq!(apportion(2, &[1.0, 5.0, 3.0]), [0, 1, 1]);

@@ -9,7 +9,7 @@ use crate::Stream;
 ///
 /// To draw from positions a..b, take x uniform in [W_a, W_b), W being the cumulative weights, and
 /// find the position i with W_i ≤ x < W_{i+1}. The guide table cuts [0, W_n) into n equal cells and
-/// remembers the first position of each, so that a short walk finds i: O(1) expected, for whichever
+/// stores the first position of each, so that a short walk finds i: O(1) expected, for whichever
 /// stretch. One table therefore serves the whole graph, each class and each community, as long as
 /// those are stretches of the order.
 pub(super) struct Wheel {

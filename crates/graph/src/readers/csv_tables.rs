@@ -18,9 +18,9 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use super::parts;
 use super::table::Table;
 use super::text::{malformed, quoted};
+use super::{Detection, Match, Reader, parts};
 use crate::group_column::numbered;
 use crate::{Adjacency, Graph, GroupColumn, Labels, Problems, Result, Role, Split};
 
@@ -29,6 +29,23 @@ use crate::{Adjacency, Graph, GroupColumn, Labels, Problems, Result, Role, Split
 pub struct CsvOptions {
     /// Whether an edge carries messages from `src` to `dst` only.
     pub directed: bool,
+}
+
+/// The line of this format in the table.
+pub(super) const READER: Reader = Reader {
+    name: "csv",
+    description: "a folder with nodes.csv (id,label,<feature>…[,group:NAME…]) and edges.csv \
+        (src,dst[,weight])",
+    needs: &[NODE_FILE, EDGE_FILE],
+    optional: "in nodes.csv a column split (train, val, test or none) and columns group:NAME; \
+        in edges.csv a column weight",
+    detection: Detection::Files { order: 2, matches },
+    read,
+};
+
+/// Whether a folder has both tables.
+fn matches(path: &Path) -> Result<Match> {
+    Ok((path.join(NODE_FILE).is_file() && path.join(EDGE_FILE).is_file()).into())
 }
 
 /// Reads an undirected graph from a folder with `nodes.csv` and `edges.csv`.
@@ -146,8 +163,8 @@ impl Nodes {
         if id.is_empty() {
             table.problem(problems, column, || ("an id".to_owned(), "an empty field".to_owned()));
         } else if let Some(&(_, first)) = self.position.get(id) {
-            let told = || ("every id once".to_owned(), quoted(id));
-            problems.add_again(table.start(), Some(column + 1), first, told);
+            let texts = || ("every id once".to_owned(), quoted(id));
+            problems.add_again(table.start(), Some(column + 1), first, texts);
         } else {
             self.position.insert(id.to_owned(), (position, table.start()));
         }
@@ -199,8 +216,8 @@ fn read_edges(
         let mut node = |column: usize| {
             let known = position.get(table.field(column)).map(|(position, _)| *position);
             if known.is_none() {
-                let told = || ("an id from nodes.csv".to_owned(), quoted(table.field(column)));
-                table.problem(&mut problems, column, told);
+                let texts = || ("an id from nodes.csv".to_owned(), quoted(table.field(column)));
+                table.problem(&mut problems, column, texts);
             }
             known
         };
@@ -208,8 +225,8 @@ fn read_edges(
         if let (Some(weights), Some(column)) = (&mut weights, weight) {
             let value = table.number(column, &mut problems);
             if value.is_some_and(|value| value <= 0.0) {
-                let told = || ("a number above 0".to_owned(), quoted(table.field(column)));
-                table.problem(&mut problems, column, told);
+                let texts = || ("a number above 0".to_owned(), quoted(table.field(column)));
+                table.problem(&mut problems, column, texts);
             }
             weights.extend(value);
         }
@@ -373,45 +390,45 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_those_of_an_editor_whatever_ends_them() {
+    fn lines_are_numbered_as_in_an_editor_for_all_line_endings() {
         let nodes = "id,label,a\nx,0,1\n\ny,0,one\nx,1,2\n";
         for end in ["\n", "\r\n"] {
-            let told = parse(nodes.replace('\n', end).as_bytes(), b"src,dst\n", false)
+            let message = parse(nodes.replace('\n', end).as_bytes(), b"src,dst\n", false)
                 .unwrap_err()
                 .to_string();
             assert!(
-                told.contains(
+                message.contains(
                     "\n  line 4, column 3: expected a finite number for `a`, found `one`"
                 ),
-                "{told}"
+                "{message}"
             );
-            assert!(told.ends_with(
+            assert!(message.ends_with(
                 "\n  line 5, column 1: expected every id once, found `x` again, first on line 2"
             ));
             let edges = "src,dst\nx,w\nx,q\n".replace('\n', end);
-            let told = parse(NODES.as_bytes(), edges.as_bytes(), false).unwrap_err().to_string();
-            assert!(told.contains("edges.csv, line 3, column 2"), "{told}");
-            let told =
+            let message = parse(NODES.as_bytes(), edges.as_bytes(), false).unwrap_err().to_string();
+            assert!(message.contains("edges.csv, line 3, column 2"), "{message}");
+            let message =
                 parse(format!("id,label,a{end}x,0,1{end}y,0{end}").as_bytes(), b"src,dst\n", false);
-            assert!(told.unwrap_err().to_string().contains("nodes.csv, line 3, column 3"));
+            assert!(message.unwrap_err().to_string().contains("nodes.csv, line 3, column 3"));
         }
     }
 
     #[test]
-    fn everything_wrong_with_a_table_is_told_at_once() {
+    fn all_problems_of_a_table_are_reported_at_once() {
         let rows: String = (0..30).map(|at| format!("n{at},0,x{at}\n")).collect();
-        let told = parse(format!("id,label,a\n{rows},0,1\n").as_bytes(), b"src,dst\n", false)
+        let message = parse(format!("id,label,a\n{rows},0,1\n").as_bytes(), b"src,dst\n", false)
             .unwrap_err()
             .to_string();
-        let lines: Vec<&str> = told.lines().collect();
-        assert!(lines[0].ends_with("nodes.csv: 31 problems") && lines.len() == 22, "{told}");
+        let lines: Vec<&str> = message.lines().collect();
+        assert!(lines[0].ends_with("nodes.csv: 31 problems") && lines.len() == 22, "{message}");
         assert!(
             lines[1].starts_with("  line 2, column 3: ") && lines[20].starts_with("  line 21, "),
-            "{told}"
+            "{message}"
         );
         assert_eq!(lines[21], "  and 11 more");
         let edges = b"src,dst,weight\nx,q,1\np,x,-1\nx,w\n\xff,w,1\nx,w,1\n";
-        let told = parse(NODES.as_bytes(), edges, false).unwrap_err().to_string();
+        let message = parse(NODES.as_bytes(), edges, false).unwrap_err().to_string();
         let places = [
             "line 2, column 2: ",
             "line 3, column 1: ",
@@ -419,9 +436,9 @@ mod tests {
             "line 4, column 3: ",
             "line 5, ",
         ];
-        assert!(told.contains("edges.csv: 5 problems"), "{told}");
-        for (line, place) in told.lines().skip(1).zip(places) {
-            assert!(line.trim_start().starts_with(place), "{told}");
+        assert!(message.contains("edges.csv: 5 problems"), "{message}");
+        for (line, place) in message.lines().skip(1).zip(places) {
+            assert!(line.trim_start().starts_with(place), "{message}");
         }
     }
 

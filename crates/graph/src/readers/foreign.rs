@@ -1,15 +1,14 @@
-//! What to say of a file or folder that is of no known format: what it holds, and which format is
-//! nearest.
+//! The error for a file or folder of an unknown format: what it contains, and the nearest format.
 
 use std::path::Path;
 
-use super::{Format, TABLE};
+use super::{Format, Reader, TABLE};
 use crate::Error;
 
 /// How many names a message lists.
 const LISTED: usize = 8;
 
-/// What a format keeps its parts in.
+/// What a format stores its parts in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Container {
     /// Arrays in one npz.
@@ -58,11 +57,13 @@ pub(super) fn of_file(path: &Path) -> Error {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let part_of = TABLE
         .iter()
-        .find(|row| row.container == Container::Folder && row.needs.iter().any(|n| has(&name, n)));
+        .map(|(_, reader)| reader)
+        .filter(|reader| reader.container() == Container::Folder)
+        .find(|reader| reader.needs.iter().any(|need| has(&name, need)));
     let (found, expected) = match part_of {
-        Some(row) => (
-            format!("one file of the format {}", row.name),
-            format!("the folder that holds it, with {}", row.needs.join(", ").replace('|', " or ")),
+        Some(reader) => (
+            format!("one file of the format {}", reader.name),
+            format!("the folder that holds it, with {}", reader.needs_in_words()),
         ),
         None => (
             "a file that is no npz".to_owned(),
@@ -79,16 +80,16 @@ fn foreign(path: &Path, found: String, expected: String) -> Error {
 /// The format that has the largest share of what it needs among these names, with what is missing;
 /// `None` if none has any.
 fn nearest(container: Container, names: &[String]) -> Option<(Format, Vec<&'static str>)> {
-    let there = |need: &&&'static str| names.iter().any(|name| has(name, need));
-    let candidates = TABLE.iter().filter(|row| row.container == container);
-    let scored = candidates.map(|row| (row, row.needs.iter().filter(there).count()));
-    // Of equals the first: formats are listed in the order in which they are looked for.
-    let best = scored.filter(|(_, count)| *count > 0).reduce(|best, other| {
-        let share = |(row, count): &(&super::Row, usize)| (count * 1000) / row.needs.len();
-        if share(&other) > share(&best) { other } else { best }
-    })?;
-    let missing = best.0.needs.iter().filter(|need| !there(need)).copied().collect();
-    Some((best.0.format, missing))
+    let is_there = |need: &&&'static str| names.iter().any(|name| has(name, need));
+    let share =
+        |reader: &Reader| reader.needs.iter().filter(is_there).count() * 1000 / reader.needs.len();
+    let candidates = TABLE.iter().filter(|(_, reader)| reader.container() == container);
+    // Of several with the same share, the first in the table.
+    let (format, best) = candidates
+        .filter(|(_, reader)| share(reader) > 0)
+        .reduce(|best, other| if share(other.1) > share(best.1) { other } else { best })?;
+    let missing = best.needs.iter().filter(|need| !is_there(need)).copied().collect();
+    Some((*format, missing))
 }
 
 /// Whether a name is the one that is needed: one of several with `|` between, in which NAME stands
@@ -106,13 +107,17 @@ fn has(name: &str, need: &str) -> bool {
 
 /// The first names, each shortened, and how many more there are.
 fn listed(names: &[String]) -> String {
-    let short = |name: &String| match name.char_indices().nth(40) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name.clone(),
-    };
-    let first: Vec<String> = names.iter().take(LISTED).map(short).collect();
+    let first: Vec<String> = names.iter().take(LISTED).map(|name| shortened(name)).collect();
     let more = names.len().saturating_sub(LISTED);
     if more > 0 { format!("{} and {more} more", first.join(", ")) } else { first.join(", ") }
+}
+
+/// A name of at most 40 characters.
+fn shortened(name: &str) -> String {
+    match name.char_indices().nth(40) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -146,11 +151,14 @@ mod tests {
     }
 
     #[test]
-    fn a_message_stays_short_however_much_there_is() {
+    fn a_message_stays_short_for_any_number_of_names() {
         let names: Vec<String> =
             (0..500).map(|at| format!("{}{at}", "long_name_".repeat(20))).collect();
-        let told = of_parts(Path::new("a.npz"), Container::Npz, &names).to_string();
-        assert!(told.contains("… and 492 more; expected") && told.chars().count() < 500, "{told}");
+        let message = of_parts(Path::new("a.npz"), Container::Npz, &names).to_string();
+        assert!(
+            message.contains("… and 492 more; expected") && message.chars().count() < 500,
+            "{message}"
+        );
         assert!(npz(&[]).starts_with("a.npz: found an npz without arrays; "));
     }
 
@@ -158,9 +166,9 @@ mod tests {
     fn names_may_stand_for_any_name() {
         assert!(has("ind.cora.graph", "ind.NAME.graph") && !has("ind..graph", "ind.NAME.graph"));
         assert!(has("x_indptr", "x|x_indptr") && !has("x_", "x|x_indptr"));
-        let told = of_file(Path::new("mine/nodes.csv")).to_string();
+        let message = of_file(Path::new("mine/nodes.csv")).to_string();
         assert_eq!(
-            told,
+            message,
             "mine/nodes.csv: found one file of the format csv; expected the folder that holds it, \
              with nodes.csv, edges.csv"
         );

@@ -8,9 +8,30 @@
 
 use std::path::Path;
 
-use super::parts;
 use super::text::{Lines, quoted};
+use super::{Detection, Match, Reader, parts};
 use crate::{Graph, Result};
+
+/// The line of this format in the table.
+pub(super) const READER: Reader = Reader {
+    name: "geom-gcn",
+    description: "a folder with out1_graph_edges.txt and out1_node_feature_label.txt",
+    needs: &[EDGE_FILE, NODE_FILE],
+    optional: "",
+    detection: Detection::Files { order: 3, matches },
+    read,
+};
+
+/// Whether this is the file of edges, or a folder with it and the file of nodes.
+fn matches(path: &Path) -> Result<Match> {
+    if path.is_dir() && !path.join(EDGE_FILE).is_file() {
+        return Ok(Match::No);
+    }
+    if path.is_dir() && !path.join(NODE_FILE).is_file() {
+        return Ok(Match::Incomplete);
+    }
+    Ok((path.is_dir() || path.file_name().is_some_and(|name| name == EDGE_FILE)).into())
+}
 
 /// Reads a graph from the folder that holds both files, or from the path of its edge file.
 ///

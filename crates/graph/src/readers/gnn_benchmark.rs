@@ -8,9 +8,29 @@
 use std::path::Path;
 
 use super::npz::Npz;
-use super::npz_in;
 use super::parts::{self, Csr};
+use super::{Detection, Reader, npz_in};
 use crate::{Error, Graph, Result};
+
+/// The line of this format in the table.
+pub(super) const READER: Reader = Reader {
+    name: "gnn-benchmark",
+    description: "one npz with adj_indptr…, attr_indptr…, labels",
+    needs: &[
+        "labels",
+        "adj_indptr",
+        "adj_indices",
+        "adj_data",
+        "adj_shape",
+        "attr_indptr",
+        "attr_indices",
+        "attr_data",
+        "attr_shape",
+    ],
+    optional: "",
+    detection: Detection::Array("adj_indptr"),
+    read,
+};
 
 /// Reads a graph from such a file, or from a folder that holds one.
 ///

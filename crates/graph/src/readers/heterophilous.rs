@@ -9,8 +9,18 @@
 use std::path::Path;
 
 use super::npz::Npz;
-use super::{flat_npz, npz_in, parts};
+use super::{Detection, Reader, flat_npz, npz_in, parts};
 use crate::{Graph, Result};
+
+/// The line of this format in the table.
+pub(super) const READER: Reader = Reader {
+    name: "heterophilous",
+    description: "one npz with node_features, node_labels, edges",
+    needs: &["node_features", "node_labels", "edges"],
+    optional: "a split: train_masks, val_masks, test_masks",
+    detection: Detection::Array("node_features"),
+    read,
+};
 
 /// Reads a graph from such a file, or from a folder that holds one.
 ///

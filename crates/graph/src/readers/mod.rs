@@ -8,10 +8,10 @@
 //! # Ok::<(), boostfgl_graph::Error>(())
 //! ```
 //!
-//! To add a format, write a file with a `read` function and add a variant to [`Format`] and a line
-//! to its table. Whatever the bytes on disk, a reader returns a graph or an [`Error`]; it never
-//! panics, never runs anything it finds, and takes memory in proportion to what the file can really
-//! hold.
+//! To add a format, write a file with a `read` function and a `READER`, and add one line to
+//! `formats!`. Whatever the bytes on disk, a reader returns a graph or an [`Error`]; it never
+//! panics, never executes anything it finds, and takes memory in proportion to what the file can
+//! really hold.
 
 mod budget;
 pub mod csv_tables;
@@ -38,157 +38,123 @@ use std::path::{Path, PathBuf};
 use self::foreign::Container;
 use crate::{Error, Graph, Result};
 
-/// A way in which graphs are stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Format {
-    /// The project's own npz: [`flat_npz`].
-    FlatNpz,
-    /// The pickles of Cora, CiteSeer and PubMed: [`planetoid`].
-    Planetoid,
-    /// The npz of Coauthor and Amazon: [`gnn_benchmark`].
-    GnnBenchmark,
-    /// The npz of Chameleon, Squirrel and others: [`heterophilous`].
-    Heterophilous,
-    /// The text files of Chameleon, Squirrel and others: [`geom_gcn`].
-    GeomGcn,
-    /// The gzipped tables of ogbn-arxiv and others: [`ogb`].
-    Ogb,
-    /// Your own tables: [`csv_tables`].
-    Csv,
-}
-
-/// One line of the table of formats.
-struct Row {
-    format: Format,
+/// What a reader says of its format; each reader has one as `READER`.
+struct Reader {
+    /// The name on the command line.
     name: &'static str,
+    /// What the files look like, in one line.
     description: &'static str,
-    container: Container,
     /// The arrays or files that it needs; alternatives have `|` between, and NAME stands for any
     /// name.
     needs: &'static [&'static str],
     /// What else it may have.
     optional: &'static str,
+    detection: Detection,
     read: fn(&Path) -> Result<Graph>,
 }
 
-/// All formats. Names, help, detection errors and [`read`] come from here; the order is that of
-/// [`Format`].
-const TABLE: [Row; 7] = [
-    Row {
-        format: Format::FlatNpz,
-        name: "flat-npz",
-        description: "one npz with edge_index, x or x_indptr…, y",
-        container: Container::Npz,
-        needs: &["edge_index", "y", "x|x_indptr"],
-        optional: "x_indices, x_data, x_shape (with x_indptr); a split: train_idx, val_idx, \
-            test_idx, or train_masks, val_masks, test_masks; unlabelled_idx, edge_weight, \
-            directed, class_names, node_ids, group_names",
-        read: flat_npz::read,
+/// How a format is recognised.
+#[derive(Clone, Copy)]
+enum Detection {
+    /// It is an npz with this array.
+    Array(&'static str),
+    /// By the names of files.
+    Files {
+        /// A folder may match several formats: the one with the lowest number is taken.
+        order: u8,
+        /// Whether a folder, or one file of it, is of this format.
+        matches: fn(&Path) -> Result<Match>,
     },
-    Row {
-        format: Format::Planetoid,
-        name: "planetoid",
-        description: "a folder with ind.NAME.x, .y, .tx, .ty, .allx, .ally, .graph, .test.index",
-        container: Container::Folder,
-        needs: &[
-            "ind.NAME.x",
-            "ind.NAME.y",
-            "ind.NAME.tx",
-            "ind.NAME.ty",
-            "ind.NAME.allx",
-            "ind.NAME.ally",
-            "ind.NAME.graph",
-            "ind.NAME.test.index",
-        ],
-        optional: "",
-        read: planetoid::read,
-    },
-    Row {
-        format: Format::GnnBenchmark,
-        name: "gnn-benchmark",
-        description: "one npz with adj_indptr…, attr_indptr…, labels",
-        container: Container::Npz,
-        needs: &[
-            "labels",
-            "adj_indptr",
-            "adj_indices",
-            "adj_data",
-            "adj_shape",
-            "attr_indptr",
-            "attr_indices",
-            "attr_data",
-            "attr_shape",
-        ],
-        optional: "",
-        read: gnn_benchmark::read,
-    },
-    Row {
-        format: Format::Heterophilous,
-        name: "heterophilous",
-        description: "one npz with node_features, node_labels, edges",
-        container: Container::Npz,
-        needs: &["node_features", "node_labels", "edges"],
-        optional: "a split: train_masks, val_masks, test_masks",
-        read: heterophilous::read,
-    },
-    Row {
-        format: Format::GeomGcn,
-        name: "geom-gcn",
-        description: "a folder with out1_graph_edges.txt and out1_node_feature_label.txt",
-        container: Container::Folder,
-        needs: &[geom_gcn::EDGE_FILE, geom_gcn::NODE_FILE],
-        optional: "",
-        read: geom_gcn::read,
-    },
-    Row {
-        format: Format::Ogb,
-        name: "ogb",
-        description: "a folder with edge.csv.gz, node-label.csv.gz, node-feat.csv.gz, in raw/ or \
-            not",
-        container: Container::Folder,
-        needs: &["edge.csv.gz", "node-label.csv.gz", "node-feat.csv.gz"],
-        optional: "num-node-list.csv.gz, num-edge-list.csv.gz; a split: train.csv.gz, \
-            valid.csv.gz, test.csv.gz",
-        read: ogb::read,
-    },
-    Row {
-        format: Format::Csv,
-        name: "csv",
-        description: "a folder with nodes.csv (id,label,<feature>…[,group:NAME…]) and edges.csv \
-            (src,dst[,weight])",
-        container: Container::Folder,
-        needs: &[csv_tables::NODE_FILE, csv_tables::EDGE_FILE],
-        optional: "in nodes.csv a column split (train, val, test or none) and columns group:NAME; \
-            in edges.csv a column weight",
-        read: csv_tables::read,
-    },
-];
+}
+
+/// How well a path fits a format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Match {
+    No,
+    /// The format, but a file that it needs is missing. Its reader names that file, which is more
+    /// helpful than a list of formats.
+    Incomplete,
+    Yes,
+}
+
+impl From<bool> for Match {
+    fn from(matches: bool) -> Self {
+        if matches { Self::Yes } else { Self::No }
+    }
+}
+
+/// Makes the enum of formats and the table of their readers from one list.
+macro_rules! formats {
+    ($($(#[$doc:meta])* $format:ident => $module:ident;)+) => {
+        /// A file format of graphs.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Format {
+            $($(#[$doc])* $format,)+
+        }
+
+        /// Every format with its reader. Names, help, detection, errors and [`read`] use it.
+        const TABLE: &[(Format, &Reader)] = &[$((Format::$format, &$module::READER),)+];
+    };
+}
+
+// In the order in which they are listed to users.
+formats! {
+    /// The project's own npz: [`flat_npz`].
+    FlatNpz => flat_npz;
+    /// The pickles of Cora, CiteSeer and PubMed: [`planetoid`].
+    Planetoid => planetoid;
+    /// The npz of Coauthor and Amazon: [`gnn_benchmark`].
+    GnnBenchmark => gnn_benchmark;
+    /// The npz of Chameleon, Squirrel and others: [`heterophilous`].
+    Heterophilous => heterophilous;
+    /// The text files of Chameleon, Squirrel and others: [`geom_gcn`].
+    GeomGcn => geom_gcn;
+    /// The gzipped tables of ogbn-arxiv and others: [`ogb`].
+    Ogb => ogb;
+    /// Your own tables: [`csv_tables`].
+    Csv => csv_tables;
+}
+
+impl Reader {
+    /// What the format stores its parts in.
+    fn container(&self) -> Container {
+        match self.detection {
+            Detection::Array(_) => Container::Npz,
+            Detection::Files { .. } => Container::Folder,
+        }
+    }
+
+    /// The arrays or files that it needs, in words.
+    fn needs_in_words(&self) -> String {
+        self.needs.join(", ").replace('|', " or ")
+    }
+}
 
 impl Format {
     /// Every format, in the order in which they are listed to users.
     pub fn all() -> impl Iterator<Item = Self> {
-        TABLE.iter().map(|row| row.format)
+        TABLE.iter().map(|(format, _)| *format)
     }
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
-        self.row().name
+        self.reader().name
     }
 
     /// What the files look like, in one line.
     pub fn description(self) -> &'static str {
-        self.row().description
+        self.reader().description
     }
 
     /// The arrays or files that it needs, in words.
     pub fn needs(self) -> String {
-        self.row().needs.join(", ").replace('|', " or ")
+        self.reader().needs_in_words()
     }
 
     /// What else it may have, in words; may be empty.
     pub fn optional(self) -> &'static str {
-        self.row().optional
+        self.reader().optional
     }
 
     /// The format of that name.
@@ -204,13 +170,14 @@ impl Format {
     /// # Ok::<(), boostfgl_graph::Error>(())
     /// ```
     pub fn from_name(name: &str) -> Result<Self> {
-        let row = TABLE.iter().find(|row| row.name == name);
-        row.map(|row| row.format)
-            .ok_or_else(|| Error::unknown("format", name, TABLE.iter().map(|row| row.name)))
+        let named = TABLE.iter().find(|(_, reader)| reader.name == name);
+        named.map(|(format, _)| *format).ok_or_else(|| {
+            Error::unknown("format", name, TABLE.iter().map(|(_, known)| known.name))
+        })
     }
 
-    fn row(self) -> &'static Row {
-        &TABLE[self as usize]
+    fn reader(self) -> &'static Reader {
+        TABLE[self as usize].1
     }
 }
 
@@ -221,7 +188,7 @@ impl Format {
 /// If the format cannot be found out, or the reader of the format finds fault with the files.
 pub fn read(path: &Path, format: Option<Format>) -> Result<Graph> {
     let format = format.map_or_else(|| detect(path), Ok)?;
-    let graph = (format.row().read)(path)?;
+    let graph = (format.reader().read)(path)?;
     parts::check_size(path, &graph)?;
     Ok(graph)
 }
@@ -232,54 +199,57 @@ pub fn read(path: &Path, format: Option<Format>) -> Result<Graph> {
 /// If the path does not exist or holds nothing that is understood; the message names the nearest
 /// format.
 pub fn detect(path: &Path) -> Result<Format> {
-    let kind = path.metadata().map_err(|e| Error::io(path, e))?;
-    if kind.is_dir() {
-        return detect_folder(path);
+    let is_folder = path.metadata().map_err(|e| Error::io(path, e))?.is_dir();
+    let by_files = detect_files(path)?;
+    if let Some((format, Match::Yes)) = by_files {
+        return Ok(format);
     }
-    let name = path.file_name().unwrap_or_default();
-    if planetoid::name_in(path).is_some() {
-        Ok(Format::Planetoid)
-    } else if name == geom_gcn::EDGE_FILE {
-        Ok(Format::GeomGcn)
-    } else if path.extension().is_some_and(|ending| ending == "npz") {
-        detect_npz(path)
-    } else {
-        Err(foreign::of_file(path))
+    let npz = if is_folder { npz_in(path).ok() } else { is_npz(path).then(|| path.to_path_buf()) };
+    match (npz, by_files) {
+        (Some(npz), _) => detect_npz(&npz),
+        (None, Some((incomplete, _))) => Ok(incomplete),
+        (None, None) if is_folder => {
+            Err(foreign::of_parts(path, Container::Folder, &names_in(path)))
+        }
+        (None, None) => Err(foreign::of_file(path)),
     }
 }
 
-fn detect_folder(folder: &Path) -> Result<Format> {
-    let has = |name: &str| folder.join(name).is_file();
-    if !planetoid::names_in(folder)?.is_empty() {
-        Ok(Format::Planetoid)
-    } else if has(csv_tables::NODE_FILE) && has(csv_tables::EDGE_FILE) {
-        Ok(Format::Csv)
-    } else if has(geom_gcn::EDGE_FILE) && has(geom_gcn::NODE_FILE) {
-        Ok(Format::GeomGcn)
-    } else if ogb::is_here(folder) {
-        Ok(Format::Ogb)
-    } else if let Ok(npz) = npz_in(folder) {
-        detect_npz(&npz)
-    } else if has(geom_gcn::EDGE_FILE) {
-        // Its reader names the file that is missing, which says more than a list of formats.
-        Ok(Format::GeomGcn)
-    } else {
-        Err(foreign::of_parts(folder, Container::Folder, &names_in(folder)))
+/// The format whose files are here, or at least one of them.
+fn detect_files(path: &Path) -> Result<Option<(Format, Match)>> {
+    let mut by_files: Vec<_> = TABLE
+        .iter()
+        .filter_map(|(format, reader)| match reader.detection {
+            Detection::Files { order, matches } => Some((order, *format, matches)),
+            Detection::Array(_) => None,
+        })
+        .collect();
+    by_files.sort_by_key(|&(order, ..)| order);
+    let mut incomplete = None;
+    for (_, format, matches) in by_files {
+        match matches(path)? {
+            Match::Yes => return Ok(Some((format, Match::Yes))),
+            Match::Incomplete => incomplete = incomplete.or(Some((format, Match::Incomplete))),
+            Match::No => {}
+        }
     }
+    Ok(incomplete)
 }
 
 fn detect_npz(path: &Path) -> Result<Format> {
     let npz = npz::Npz::open(path)?;
-    if npz.has("edge_index") {
-        Ok(Format::FlatNpz)
-    } else if npz.has("adj_indptr") {
-        Ok(Format::GnnBenchmark)
-    } else if npz.has("node_features") {
-        Ok(Format::Heterophilous)
-    } else {
+    let by_array = TABLE.iter().find(|(_, reader)| match reader.detection {
+        Detection::Array(array) => npz.has(array),
+        Detection::Files { .. } => false,
+    });
+    by_array.map(|(format, _)| *format).ok_or_else(|| {
         let names: Vec<String> = npz.names().map(str::to_owned).collect();
-        Err(foreign::of_parts(path, Container::Npz, &names))
-    }
+        foreign::of_parts(path, Container::Npz, &names)
+    })
+}
+
+fn is_npz(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "npz")
 }
 
 /// The names in a folder, sorted, for an error.
@@ -319,7 +289,7 @@ fn npz_in(path: &Path) -> Result<PathBuf> {
     }
     let entries = path.read_dir().map_err(|e| Error::io(path, e))?;
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    files.retain(|file| file.extension().is_some_and(|ending| ending == "npz"));
+    files.retain(|file| is_npz(file));
     match (files.pop(), files.len()) {
         (Some(file), 0) => Ok(file),
         _ => {
@@ -335,10 +305,10 @@ mod tests {
 
     #[test]
     fn the_table_follows_the_enum() {
-        for (at, row) in TABLE.iter().enumerate() {
-            assert_eq!(row.format as usize, at);
-            assert_eq!(Format::from_name(row.name).unwrap().name(), row.name);
-            assert!(!row.format.description().is_empty());
+        for (at, (format, reader)) in TABLE.iter().enumerate() {
+            assert_eq!(*format as usize, at);
+            assert_eq!(Format::from_name(reader.name).unwrap(), *format);
+            assert!(!format.description().is_empty());
         }
     }
 
@@ -346,6 +316,17 @@ mod tests {
         let folder = Folder::new();
         files.iter().for_each(|name| folder.write(name, b""));
         detect(&folder.path(""))
+    }
+
+    #[test]
+    fn the_format_with_the_lowest_order_wins_in_a_folder_of_several() {
+        let own = ["nodes.csv", "edges.csv"];
+        let (edges, nodes) = (geom_gcn::EDGE_FILE, geom_gcn::NODE_FILE);
+        assert_eq!(detected(&[own[0], own[1], "ind.cora.graph"]).unwrap(), Format::Planetoid);
+        assert_eq!(detected(&[own[0], own[1], edges, nodes]).unwrap(), Format::Csv);
+        assert_eq!(detected(&["edge.csv.gz", edges, nodes]).unwrap(), Format::GeomGcn);
+        // An incomplete format comes after every complete one.
+        assert_eq!(detected(&["edge.csv.gz", edges]).unwrap(), Format::Ogb);
     }
 
     #[test]
@@ -376,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_told_with_the_nearest_format() {
+    fn an_unknown_format_is_reported_with_the_nearest_one() {
         let message = detected(&["readme.txt"]).unwrap_err().to_string();
         assert!(
             message.contains(

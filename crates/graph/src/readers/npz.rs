@@ -5,7 +5,7 @@
 //! (2, 10), }`; then follow the numbers.
 //!
 //! The memory of an array is bounded twice: the shape must fit the size of the entry to the byte
-//! before anything is read, and all arrays that are read are paid from one [`Budget`]. Python
+//! before anything is read, and all arrays that are read share one [`Budget`]. Python
 //! objects (pickles) inside an npz are refused.
 
 use std::io::{self, Read};
@@ -73,8 +73,9 @@ impl Npz {
         let entry = self.archive.entry(&format!("{name}.npy")).map_err(|e| unreadable(&e))?;
         let mut entry = entry.ok_or_else(|| unreadable(&io::ErrorKind::NotFound.into()))?;
         let header = Header::read(&mut entry).map_err(|e| unreadable(&e))?;
-        let kept = header.count.saturating_mul(size_of::<T>()) as u64;
-        let paid = self.budget.pay(entry.size().max(kept));
+        // One-byte numbers on disk may become eight bytes in memory: the larger one counts.
+        let in_memory = header.count.saturating_mul(size_of::<T>()) as u64;
+        let paid = self.budget.pay(entry.size().max(in_memory));
         paid.map_err(|(expected, found)| Error::malformed(&self.path, &place, expected, found))?;
         let values = read_values(&mut entry, &header).map_err(|e| unreadable(&e))?;
         let values =
@@ -214,6 +215,7 @@ impl Header {
     fn row_major<T: Copy>(&self, values: Vec<T>) -> Vec<T> {
         match self.shape[..] {
             [rows, columns] if self.column_major => {
+                // Position `at` is row at / columns, column at % columns.
                 (0..values.len()).map(|at| values[at % columns * rows + at / columns]).collect()
             }
             _ => values,

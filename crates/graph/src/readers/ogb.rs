@@ -12,9 +12,20 @@
 use std::path::{Path, PathBuf};
 
 use super::budget::Budget;
-use super::parts;
 use super::text::{Lines, quoted};
+use super::{Detection, Match, Reader, parts};
 use crate::{Adjacency, Error, Features, Graph, Labels, Result, Role, Split};
+
+/// The line of this format in the table.
+pub(super) const READER: Reader = Reader {
+    name: "ogb",
+    description: "a folder with edge.csv.gz, node-label.csv.gz, node-feat.csv.gz, in raw/ or not",
+    needs: &["edge.csv.gz", "node-label.csv.gz", "node-feat.csv.gz"],
+    optional: "num-node-list.csv.gz, num-edge-list.csv.gz; a split: train.csv.gz, \
+        valid.csv.gz, test.csv.gz",
+    detection: Detection::Files { order: 4, matches },
+    read,
+};
 
 /// Reads a graph from its folder.
 ///
@@ -60,14 +71,14 @@ fn all_but_features(folder: &Path, budget: &Budget) -> Result<(Adjacency, Labels
     Ok((adjacency, labels, split.into_iter().collect()))
 }
 
-/// A table, beside the others or in `raw/`.
+/// A table, in the folder itself or in `raw/`.
 fn find(folder: &Path, name: &str) -> Option<PathBuf> {
     [folder.join(name), folder.join("raw").join(name)].into_iter().find(|path| path.is_file())
 }
 
 /// Whether a folder holds such tables.
-pub(super) fn is_here(folder: &Path) -> bool {
-    find(folder, EDGE_FILE).is_some()
+fn matches(path: &Path) -> Result<Match> {
+    Ok(find(path, EDGE_FILE).is_some().into())
 }
 
 fn table(folder: &Path, name: &str) -> Result<PathBuf> {
@@ -259,7 +270,7 @@ mod tests {
         assert!(reason("test.csv.gz", "0\n").contains("also as train"));
     }
 
-    /// A table of edges that says itself how many there are, as one who wants to be believed would.
+    /// A table of edges next to a file that states how many there are.
     #[test]
     fn what_unpacks_out_of_proportion_is_refused() {
         let (folder, edges) = (folder("", ""), 3 << 20);
@@ -274,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn features_may_be_absent_if_nobody_wants_them() {
+    fn features_may_be_absent_if_they_are_not_read() {
         let folder = folder("", "");
         std::fs::remove_file(folder.path("node-feat.csv.gz")).unwrap();
         assert!(

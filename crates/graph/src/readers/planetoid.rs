@@ -23,7 +23,33 @@ use std::path::{Path, PathBuf};
 use super::parts::{self, Csr, MAX_CLASSES};
 use super::pickle::{self, Matrix};
 use super::text::Lines;
+use super::{Detection, Match, Reader};
 use crate::{Error, Features, Graph, Labels, Result, Role, SparseRows, Split};
+
+/// The line of this format in the table.
+pub(super) const READER: Reader = Reader {
+    name: "planetoid",
+    description: "a folder with ind.NAME.x, .y, .tx, .ty, .allx, .ally, .graph, .test.index",
+    needs: &[
+        "ind.NAME.x",
+        "ind.NAME.y",
+        "ind.NAME.tx",
+        "ind.NAME.ty",
+        "ind.NAME.allx",
+        "ind.NAME.ally",
+        "ind.NAME.graph",
+        "ind.NAME.test.index",
+    ],
+    optional: "",
+    detection: Detection::Files { order: 1, matches },
+    read,
+};
+
+/// Whether this is an `ind.NAME.graph`, or a folder with one.
+fn matches(path: &Path) -> Result<Match> {
+    let found = if path.is_dir() { !names_in(path)?.is_empty() } else { name_in(path).is_some() };
+    Ok(found.into())
+}
 
 /// Reads a graph from the folder of such files, or from the path of its `ind.NAME.graph`.
 ///
@@ -101,7 +127,7 @@ impl Files {
 }
 
 /// The datasets in a folder, sorted by name.
-pub(super) fn names_in(folder: &Path) -> Result<Vec<String>> {
+fn names_in(folder: &Path) -> Result<Vec<String>> {
     let entries = folder.read_dir().map_err(|e| Error::io(folder, e))?;
     let mut names: Vec<String> =
         entries.flatten().filter_map(|entry| name_in(&entry.path())).collect();
@@ -110,7 +136,7 @@ pub(super) fn names_in(folder: &Path) -> Result<Vec<String>> {
 }
 
 /// NAME, if the path is one of an `ind.NAME.graph`.
-pub(super) fn name_in(path: &Path) -> Option<String> {
+fn name_in(path: &Path) -> Option<String> {
     let file = path.file_name()?.to_str()?;
     Some(file.strip_prefix("ind.")?.strip_suffix(".graph")?.to_owned())
 }

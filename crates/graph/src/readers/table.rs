@@ -80,13 +80,14 @@ impl<'a> Table<'a> {
                 Ok(true) if self.row.len() == self.header.len() => return Ok(true),
                 Ok(true) => {
                     let (wanted, found) = (self.header.len(), self.row.len());
-                    let told = || (format!("{wanted} fields, as in the header"), found.to_string());
-                    problems.add(self.start(), Some(found.min(wanted) + 1), told);
+                    let texts =
+                        || (format!("{wanted} fields, as in the header"), found.to_string());
+                    problems.add(self.start(), Some(found.min(wanted) + 1), texts);
                 }
                 Err(error) => match error.kind() {
                     csv::ErrorKind::Utf8 { pos: Some(at), err } => {
-                        let told = || ("UTF-8 text".to_owned(), "other bytes".to_owned());
-                        problems.add(at.byte(), Some(err.field() + 1), told);
+                        let texts = || ("UTF-8 text".to_owned(), "other bytes".to_owned());
+                        problems.add(at.byte(), Some(err.field() + 1), texts);
                     }
                     _ => return Err(unreadable(self.path, &error)),
                 },
@@ -144,9 +145,9 @@ impl<'a> Table<'a> {
         &self,
         problems: &mut Problems<'_>,
         column: usize,
-        told: impl FnOnce() -> (String, String),
+        expected_and_found: impl FnOnce() -> (String, String),
     ) {
-        problems.add(self.start(), Some(column + 1), told);
+        problems.add(self.start(), Some(column + 1), expected_and_found);
     }
 }
 

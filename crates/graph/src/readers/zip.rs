@@ -2,11 +2,11 @@
 //! published as one file.
 //!
 //! Only what numpy and they need is understood: one volume, entries stored or deflated, zip64 where
-//! needed. Files from strangers are expected here, so nothing is believed before it is checked:
+//! needed. Files may come from untrusted sources, so nothing is used before it is checked:
 //! every offset and length is compared with the length of the file, and an entry that claims to
-//! unpack to more than deflate can produce is refused. So are two entries of one name, of which
-//! others take the last, and entries that share bytes, with which a small file could promise the
-//! same bytes again and again.
+//! unpack to more than deflate can produce is refused. So are two entries of one name, since
+//! programs disagree on which of them counts, and entries that share bytes, with which a small file
+//! could unpack to the same bytes many times.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -33,6 +33,13 @@ struct Contents {
     packed: u64,
     size: u64,
     header_at: u64,
+}
+
+impl Contents {
+    /// The entry reaches at least to here.
+    fn least_end(&self) -> u64 {
+        self.header_at.saturating_add(LOCAL_HEADER as u64).saturating_add(self.packed)
+    }
 }
 
 impl Archive {
@@ -139,9 +146,12 @@ fn find_directory(file: &mut BufReader<File>, length: u64) -> io::Result<Vec<u8>
     // 20-byte locator.
     let tail_at = length.saturating_sub((END_RECORD + LOCATOR + usize::from(u16::MAX)) as u64);
     let tail = read_at(file, tail_at, length - tail_at)?;
+    // The signature may also occur inside the comment: it counts only where the comment that it
+    // announces ends with the file.
     let is_end = |&at: &usize| {
-        let comment_end = |end: &[u8]| END_RECORD + usize::from(u16_at(end, 20));
-        tail[at..].starts_with(b"PK\x05\x06") && at + comment_end(&tail[at..]) == tail.len()
+        let record = &tail[at..];
+        let with_comment = END_RECORD + usize::from(u16_at(record, 20));
+        record.starts_with(b"PK\x05\x06") && record.len() == with_comment
     };
     let last_start = tail.len().checked_sub(END_RECORD).ok_or_else(not_a_zip)?;
     let at = (0..=last_start).rev().find(is_end).ok_or_else(not_a_zip)?;
@@ -173,10 +183,10 @@ fn read_at(file: &mut BufReader<File>, start: u64, count: u64) -> io::Result<Vec
 fn read_directory(mut bytes: &[u8], length: u64) -> io::Result<Vec<Contents>> {
     let mut entries = Vec::new();
     while bytes.starts_with(b"PK\x01\x02") {
-        let header = bytes.get(..CENTRAL_HEADER).ok_or_else(cut_short)?;
+        let header = bytes.get(..CENTRAL_HEADER).ok_or_else(truncated)?;
         let [name, extra, comment] = [28, 30, 32].map(|at| usize::from(u16_at(header, at)));
         let after = &bytes[CENTRAL_HEADER..];
-        let variable = after.get(..name + extra + comment).ok_or_else(cut_short)?;
+        let variable = after.get(..name + extra + comment).ok_or_else(truncated)?;
         let contents = read_contents(header, &variable[..name], &variable[name..name + extra])?;
         check_contents(&contents, length)?;
         entries.push(contents);
@@ -210,7 +220,8 @@ fn read_contents(header: &[u8], name: &[u8], extra: &[u8]) -> io::Result<Content
 fn wide_fields([packed, size, header_at]: [u32; 3], mut extra: &[u8]) -> io::Result<[u64; 3]> {
     let mut wide: &[u8] = &[];
     while let Some(head) = extra.get(..4) {
-        let data = extra.get(4..4 + usize::from(u16_at(head, 2))).ok_or_else(cut_short)?;
+        let data = extra.get(4..4 + usize::from(u16_at(head, 2))).ok_or_else(truncated)?;
+        // Fields of other programs (dates, owners) are skipped.
         if u16_at(head, 0) == 1 {
             wide = data;
         }
@@ -220,7 +231,7 @@ fn wide_fields([packed, size, header_at]: [u32; 3], mut extra: &[u8]) -> io::Res
         if narrow != u32::MAX {
             return Ok(u64::from(narrow));
         }
-        let (number, rest) = wide.split_at_checked(8).ok_or_else(cut_short)?;
+        let (number, rest) = wide.split_at_checked(8).ok_or_else(truncated)?;
         wide = rest;
         Ok(u64_at(number, 0))
     };
@@ -253,10 +264,7 @@ fn check_contents(contents: &Contents, length: u64) -> io::Result<()> {
 fn check_apart(entries: &[Contents]) -> io::Result<()> {
     let mut in_order: Vec<&Contents> = entries.iter().collect();
     in_order.sort_by_key(|entry| entry.header_at);
-    let end = |entry: &Contents| {
-        entry.header_at.saturating_add(LOCAL_HEADER as u64).saturating_add(entry.packed)
-    };
-    match in_order.windows(2).find(|pair| end(pair[0]) > pair[1].header_at) {
+    match in_order.windows(2).find(|pair| pair[0].least_end() > pair[1].header_at) {
         Some(pair) => {
             Err(broken(format!("entries {} and {} that share bytes", pair[0].name, pair[1].name)))
         }
@@ -277,11 +285,11 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 }
 
 fn not_a_zip() -> io::Error {
-    broken("no zip archive (cut short, or another kind of file)")
+    broken("no zip archive (truncated, or another kind of file)")
 }
 
-fn cut_short() -> io::Error {
-    broken("the table of contents is cut short")
+fn truncated() -> io::Error {
+    broken("the table of contents is truncated")
 }
 
 fn broken(reason: impl Into<String>) -> io::Error {

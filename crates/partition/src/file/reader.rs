@@ -73,7 +73,7 @@ pub fn read(path: &Path, graph: &Graph, seed: u64) -> Result<Saved> {
     }
     let saved = chosen.finish(path, graph, columns.split.is_some())?;
     // In the folder of a run, the file must still be what the run wrote.
-    Checksums::check_beside(path).map_err(boostfgl_graph::Error::from)?;
+    Checksums::check_file(path).map_err(boostfgl_graph::Error::from)?;
     Ok(saved)
 }
 
@@ -270,14 +270,14 @@ fn in_header(path: &Path, expected: String, found: impl Into<String>) -> Error {
 /// Where a row begins that cannot be read as one, what was expected and what was found. `None` if
 /// more than a row is at fault.
 fn row_fault(error: &csv::Error) -> Option<(u64, (String, String))> {
-    let told = match error.kind() {
+    let texts = match error.kind() {
         csv::ErrorKind::Utf8 { .. } => ("UTF-8 text".to_owned(), "other bytes".to_owned()),
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
             (format!("{expected_len} fields"), len.to_string())
         }
         _ => return None,
     };
-    Some((error.position()?.byte(), told))
+    Some((error.position()?.byte(), texts))
 }
 
 fn unreadable(path: &Path, error: csv::Error) -> Error {
@@ -401,7 +401,7 @@ mod tests {
 
     #[test]
     fn everything_wrong_with_a_file_is_told_at_once() {
-        let told = read_text(
+        let message = read_text(
             "seed,node,client,split\r\nx,9,7,tset\r\n0,1,0\r\n0,1,0,val\r\n0,1,0,val\r\n",
             0,
         )
@@ -414,7 +414,7 @@ mod tests {
             "  line 3: expected 4 fields, found 3",
             "  line 5, column 2: expected every node once for seed 0, found `1`",
         ];
-        assert_eq!(told.lines().collect::<Vec<_>>(), expected);
+        assert_eq!(message.lines().collect::<Vec<_>>(), expected);
     }
 
     #[test]

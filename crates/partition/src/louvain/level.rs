@@ -141,6 +141,8 @@ impl<'a> Level<'a> {
                 loops[c] += self.loops[v as usize];
                 self.each_arc(v as usize, |u, weight| {
                     let other = community[u as usize];
+                    // An edge inside the community is met from both ends, so that the loop holds
+                    // its weight twice, as the diagonal of the merged matrix does.
                     if other as usize == c {
                         loops[c] += weight;
                         return;
@@ -151,6 +153,7 @@ impl<'a> Level<'a> {
                     link[other as usize] += weight;
                 });
             }
+            // Taking the sums leaves `link` all zero for the next community.
             for &other in &neighbours[row..] {
                 weights.push(std::mem::take(&mut link[other as usize]));
             }

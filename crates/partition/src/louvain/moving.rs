@@ -15,7 +15,7 @@ pub(super) struct Moving<'a> {
     community: Vec<u32>,
     /// Sum of the weighted degrees in each community, tot_c.
     totals: Vec<f64>,
-    /// Who is worth a visit.
+    /// Nodes that may gain by a move: a neighbour has changed its community since their last visit.
     stale: Vec<bool>,
     link: Vec<f64>,
     touched: Vec<u32>,
@@ -45,7 +45,7 @@ impl<'a> Moving<'a> {
     /// The first sweep visits every node, later ones only nodes with a neighbour that went
     /// elsewhere since their last visit: the others rarely move, and the last sweeps, which move a
     /// handful, then cost next to nothing (Ozaki, Tezuka, Inaba 2016). Before a level ends, one
-    /// more full sweep makes sure that nobody wants to move.
+    /// more full sweep makes sure that no node gains by a move.
     pub(super) fn run(&mut self, seed: u64, level: u64) -> f64 {
         let mut gained = 0.0;
         let mut full = true;
@@ -70,7 +70,7 @@ impl<'a> Moving<'a> {
         gained
     }
 
-    /// Settles `v` if need be, and lets its neighbours know; returns the gain.
+    /// Moves `v` if that gains, and marks its neighbours as stale if it moved; returns the gain.
     fn visit(&mut self, v: usize) -> f64 {
         if !std::mem::take(&mut self.stale[v]) {
             return 0.0;
@@ -79,6 +79,7 @@ impl<'a> Moving<'a> {
         let gain = self.settle(v);
         let Self { level, community, stale, .. } = self;
         if community[v] != before {
+            // A neighbour in the community that `v` joined has only become better placed.
             level.each_arc(v, |u, _| stale[u as usize] |= community[u as usize] != community[v]);
         }
         gain
@@ -97,6 +98,8 @@ impl<'a> Moving<'a> {
         });
         let own = community[v];
         let degree = level.degree(v);
+        // Staying is compared with leaving as if `v` stood alone: its own degree must not count for
+        // the community that it is already in.
         totals[own as usize] -= degree;
 
         let cost = self.resolution * degree / level.total();
@@ -104,6 +107,8 @@ impl<'a> Moving<'a> {
         let (mut best, mut most) = (own, stay);
         for &c in touched.iter() {
             let gain = link[c as usize] - cost * totals[c as usize];
+            // Ties go to staying, then to the lowest number: `touched` is in the order of edges,
+            // which must not decide.
             if gain > most || (gain == most && best != own && c < best) {
                 (best, most) = (c, gain);
             }

@@ -60,7 +60,7 @@ pub struct Measured {
 /// What a run took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CellCost {
-    /// Time on the clock.
+    /// Wall-clock time.
     pub seconds: f64,
     /// Processor time of the threads that worked on this cell.
     pub cpu_seconds: f64,

@@ -188,7 +188,7 @@ impl Comparison {
     fn costs(&self, block: &Block) -> Sheet {
         let measured = block.rows.iter().any(|row| row.cost.peak_rss_mib.is_some());
         let mut columns = vec![
-            ["Judged", "model"],
+            ["Evaluated", "model"],
             ["Rounds", "×E"],
             ["Traffic", "per seed"],
             ["Up", "per client, round"],

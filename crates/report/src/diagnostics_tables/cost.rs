@@ -39,7 +39,7 @@ pub(super) fn sheet(report: &DiagnosisReport<'_>) -> Sheet {
         columns: headings(&[["Time", "s"], ["Time", "÷ run"], ["Measured", ""]]),
         rows,
         notes: notes(&[
-            "Seconds on the clock per seed; the run itself is all but these, which change no \
+            "Wall-clock seconds per seed; the run itself is all but these, which change no \
              digit of it.",
         ]),
     }

@@ -1,8 +1,8 @@
 //! Edge-wise propagation reliability: how often messages harm, and by how much.
 
 use super::gather::{datasets, labels, marks, rows};
-use crate::Results;
 use crate::chart::{Chart, Dot, Dots};
+use crate::{ResultRow, Results};
 use boostfgl_fairness::mean;
 
 /// Groups by their names in results and in charts.
@@ -24,6 +24,21 @@ pub(super) fn draw(results: &Results) -> Vec<Chart> {
     harmful.into_iter().map(|chart| chart.noted(note)).chain(distributions(results)).collect()
 }
 
+/// The percentiles that results hold, in their order.
+const PERCENTILES: [u32; 9] = [1, 5, 10, 25, 50, 75, 90, 95, 99];
+
+/// A percentile of R in a group, averaged over seeds; `None` if no seed has it.
+fn mean_percentile<'a>(
+    rows: impl Iterator<Item = &'a ResultRow>,
+    group: &str,
+    percent: u32,
+) -> Option<f64> {
+    let key = format!("quantiles.{group}");
+    let place = PERCENTILES.iter().position(|known| *known == percent)?;
+    let known = rows.filter_map(|row| *row.series.get(&key)?.get(place)?);
+    mean(&known.collect::<Vec<f64>>())
+}
+
 /// The spread of R in every group: median, the middle half and the middle nine tenths.
 fn distributions(results: &Results) -> Vec<Chart> {
     let methods = labels(results);
@@ -31,25 +46,14 @@ fn distributions(results: &Results) -> Vec<Chart> {
         let mut dots = Vec::new();
         for (group, name) in GROUPS {
             for (series, method) in methods.iter().enumerate() {
-                // The 1st, 5th, 10th, 25th, 50th, 75th, 90th, 95th and 99th percentile, averaged
-                // over seeds.
-                let key = format!("quantiles.{group}");
-                let at = |place: usize| {
-                    let known = rows(results, &dataset, method)
-                        .filter_map(|row| *row.series.get(&key)?.get(place)?);
-                    mean(&known.collect::<Vec<f64>>())
-                };
+                let percentile =
+                    |percent: u32| mean_percentile(rows(results, &dataset, method), group, percent);
                 if let (Some(low), Some(q1), Some(median), Some(q3), Some(high)) =
-                    (at(1), at(3), at(4), at(6 - 1), at(7))
+                    (percentile(5), percentile(25), percentile(50), percentile(75), percentile(95))
                 {
                     let group = name.to_owned();
-                    dots.push(Dot {
-                        group,
-                        series,
-                        mean: median,
-                        interval: [q1, q3],
-                        wide: Some([low, high]),
-                    });
+                    let (interval, wide) = ([q1, q3], Some([low, high]));
+                    dots.push(Dot { group, series, mean: median, interval, wide });
                 }
             }
         }

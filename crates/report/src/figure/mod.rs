@@ -23,6 +23,7 @@ mod scores;
 
 use crate::Results;
 use crate::chart::Chart;
+use boostfgl_fairness::diagnostics::Which;
 
 /// A figure: its name, the experiment that measures it, what it shows, and how it is drawn.
 #[derive(Clone, Copy, Debug)]
@@ -36,34 +37,31 @@ pub struct Figure {
     /// The figure that would be the same picture of runs and comparisons; this one is then drawn of
     /// its experiment alone.
     pub same_as: Option<&'static str>,
+    /// The diagnostic whose findings it shows, if it shows any.
+    pub diagnostic: Option<Which>,
     draw: fn(&Results) -> Vec<Chart>,
 }
 
 /// Every figure.
 pub const FIGURES: [Figure; 17] = [
-    figure("gsd", "gsd", "do minority nodes get their share of the gradient?", gsd::draw),
-    figure("gsd-q", "gsd-q", "the same for any definition of the minority", gsd_q::draw),
-    figure("epr", "epr", "which messages harm the node that receives them?", epr::draw),
-    figure("khop", "khop", "does error spread from disadvantaged nodes?", khop::draw),
-    figure(
-        "dilution",
-        "dilution",
-        "does averaging cancel what helps the minority?",
-        dilution::draw,
-    ),
-    figure(
-        "alignment",
-        "alignment",
-        "do updates point where the minority wants to go?",
-        alignment::draw,
-    ),
-    figure("attribution", "attribution", "whose loss did training reduce?", attribution::draw),
-    figure(
-        "hardness",
-        "hardness",
-        "is the skew on clients with many disadvantaged nodes?",
-        hardness::draw,
-    ),
+    of_diagnostic(Which::Gsd, gsd::draw),
+    Figure {
+        name: "gsd-q",
+        experiment: "gsd-q",
+        about: "the same for any definition of the minority",
+        ..of_diagnostic(Which::Gsd, gsd_q::draw)
+    },
+    of_diagnostic(Which::Epr, epr::draw),
+    of_diagnostic(Which::Khop, khop::draw),
+    of_diagnostic(Which::Dilution, dilution::draw),
+    Figure {
+        name: "alignment",
+        experiment: "alignment",
+        about: "do updates point where the minority wants to go?",
+        ..of_diagnostic(Which::Dilution, alignment::draw)
+    },
+    of_diagnostic(Which::Attribution, attribution::draw),
+    of_diagnostic(Which::Hardness, hardness::draw),
     figure("heatmap", "sensitivity", "how much do strengths and thresholds matter?", heatmap::draw),
     figure(
         "convergence",
@@ -97,7 +95,13 @@ const fn figure(
     about: &'static str,
     draw: fn(&Results) -> Vec<Chart>,
 ) -> Figure {
-    Figure { name, experiment, about, same_as: None, draw }
+    Figure { name, experiment, about, same_as: None, diagnostic: None, draw }
+}
+
+/// The figure of a diagnostic, under its name and with its question.
+const fn of_diagnostic(which: Which, draw: fn(&Results) -> Vec<Chart>) -> Figure {
+    let name = which.name();
+    Figure { diagnostic: Some(which), ..figure(name, name, which.question(), draw) }
 }
 
 /// A figure that differs from another by the methods that its experiment runs, and by nothing else.

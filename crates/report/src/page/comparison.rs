@@ -82,7 +82,7 @@ fn ranks(block: &Block, key: &str, title: &str) -> Option<String> {
         Some(_) => {
             " A thick line joins methods whose ranks do not differ at the 5 % level (Nemenyi)."
         }
-        None => " For so many methods no critical difference is known.",
+        None => " For this number of methods no critical difference is known.",
     };
     let enough = block.limit().is_some_and(|limit| limit.sentence(block.unit()).is_none());
     let friedman = ranks.friedman.filter(|_| enough);

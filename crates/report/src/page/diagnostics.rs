@@ -1,7 +1,7 @@
 //! What diagnostics found: the figures of the experiments, drawn from these runs.
 
 use super::Family;
-use crate::figure;
+use crate::figure::FIGURES;
 use crate::{Results, RunView};
 
 pub(super) fn section(family: &Family) -> Option<String> {
@@ -10,11 +10,12 @@ pub(super) fn section(family: &Family) -> Option<String> {
     if !family.views.iter().any(watched) {
         return None;
     }
-    let names = ["gsd", "epr", "khop", "dilution", "alignment", "attribution", "hardness"];
-    let charts: String = names
+    // `gsd-q` repeats `gsd` for other definitions of the minority.
+    let charts: String = FIGURES
         .iter()
-        .flat_map(|name| figure::charts(&Results::of_runs(name, &family.views)))
-        .map(|c| c.html())
+        .filter(|figure| figure.diagnostic.is_some() && figure.name != "gsd-q")
+        .flat_map(|figure| figure.charts(&Results::of_runs(figure.experiment, &family.views)))
+        .map(|chart| chart.html())
         .collect();
     (!charts.is_empty()).then(|| format!("<div class=\"charts\">{charts}</div>"))
 }

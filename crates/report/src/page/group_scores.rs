@@ -100,7 +100,7 @@ impl Known {
 }
 
 impl Judged {
-    /// Judges the predictions of a run; `None` if there are none, or they make no sense.
+    /// Evaluates the predictions of a run; `None` if there are none, or they make no sense.
     pub(super) fn of(view: &RunView) -> Option<Self> {
         let predictions =
             view.predictions.as_ref().filter(|predictions| !predictions.seeds.is_empty())?;

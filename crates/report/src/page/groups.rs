@@ -75,22 +75,24 @@ pub(super) fn draw(
         mark: None,
         first_colour: 0,
     };
-    let seeds =
-        judged().map(|(_, judged)| judged.groups[0].accuracy.seeds.len()).max().unwrap_or(1);
+    let seeds = judged().map(|(_, judged)| judged.groups[0].accuracy.seeds.len()).max();
     empty.dedup();
-    let empty = match &empty[..] {
+    let note = note(seeds.unwrap_or(1), family.min_group, &empty);
+    Some(chart.chart().noted(note).html())
+}
+
+/// How to read the intervals, and which groups are `empty`.
+fn note(seeds: usize, min_group: usize, empty: &[&str]) -> String {
+    let empty = match empty {
         [] => String::new(),
         names => format!(" No test node is in these groups: {}.", names.join(", ")),
     };
-    let note = format!(
-        "Mean over {seeds} seed{}; in brackets the number of test nodes. The interval says what \
-         another sample of test nodes might \
-         have given with the same models, not what other seeds would (accuracy: Wilson; macro-F1: \
-         bootstrap, if there are not \
-         too many nodes and its draws do not all agree). Groups of fewer than {} test nodes are \
-         too small to rank.{empty}",
-        if seeds == 1 { "" } else { "s" },
-        family.min_group
-    );
-    Some(chart.chart().noted(note).html())
+    format!(
+        "Mean over {seeds} seed{}; in brackets the number of test nodes. The interval shows what \
+         another sample of test nodes might have given with the same models, not what other \
+         seeds would (accuracy: Wilson; macro-F1: bootstrap, if there are not too many nodes and \
+         its draws do not all agree). Groups of fewer than {min_group} test nodes are too small \
+         to rank.{empty}",
+        if seeds == 1 { "" } else { "s" }
+    )
 }

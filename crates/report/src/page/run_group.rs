@@ -141,7 +141,7 @@ impl Family {
         let models: Vec<String> = methods.iter().map(evaluated).collect();
         let facts = [
             ("seeds", list.join(", ")),
-            ("judged model", models.join("; ")),
+            ("evaluated model", models.join("; ")),
             ("program", format!("boostfgl {program}")),
         ];
         Self {

@@ -95,7 +95,7 @@ const COSTS: [Column; 3] = [
         key: "seconds",
         title: "Time",
         unit: "s",
-        meaning: "seconds on the clock per seed",
+        meaning: "wall-clock seconds per seed",
         shown: Shown::Cost(|row| row.seconds),
     },
     Column {

@@ -37,7 +37,7 @@ pub struct Row {
     pub mean: Percent<Scores>,
     /// The standard deviation over seeds.
     pub std: Percent<Scores>,
-    /// Seconds on the clock, mean over seeds.
+    /// Wall-clock seconds, mean over seeds.
     pub seconds: Option<f64>,
     /// MiB that clients sent, mean over seeds.
     pub mib_up: Option<f64>,

@@ -1,4 +1,4 @@
-//! What the paper claims, and whether the measurements bear it out.
+//! The claims of the paper, and whether the measurements support them.
 //!
 //! A claim is about one or more cases, usually datasets. For each case there is one number per
 //! seed, and the claim says on which side of a bound it lies. It *holds* on a case if the 95 %
@@ -23,7 +23,7 @@ use boostfgl_fairness::mean;
 use boostfgl_fairness::statistics::{Certainty, Interval, holm, mean_interval, signed_rank};
 use serde::Serialize;
 
-/// Something that the paper says and an experiment can measure.
+/// A statement of the paper that an experiment can measure.
 pub struct Claim {
     /// The experiment that measures it.
     pub experiment: &'static str,
@@ -166,16 +166,16 @@ pub fn all() -> impl Iterator<Item = &'static Claim> {
 
 /// The verdicts on all claims that these results can measure.
 pub fn verdicts(results: &[Results]) -> Vec<Verdict> {
-    let judged = |claim: &'static Claim| {
+    let verdict = |claim: &'static Claim| {
         let of = results.iter().find(|results| results.name == claim.experiment)?;
-        claim.judge(of)
+        claim.evaluate(of)
     };
-    all().filter_map(judged).collect()
+    all().filter_map(verdict).collect()
 }
 
 impl Claim {
-    /// The verdict; `None` if there is no case to judge.
-    pub fn judge(&self, results: &Results) -> Option<Verdict> {
+    /// The verdict; `None` without any case.
+    pub fn evaluate(&self, results: &Results) -> Option<Verdict> {
         let cases = (self.measure)(results);
         let ahead: Vec<Vec<f64>> =
             cases.iter().map(|case| self.bound.ahead(&case.numbers)).collect();
@@ -297,21 +297,21 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_holds_on_all_some_or_none() {
+    fn a_claim_holds_on_all_some_or_no_cases() {
         let one = |value| results("e", &[("a", "fedavg", 0, value), ("b", "fedavg", 0, 2.0)]);
-        let ruling = |bound, value| claim(bound).judge(&one(value)).unwrap().ruling;
+        let ruling = |bound, value| claim(bound).evaluate(&one(value)).unwrap().ruling;
         assert_eq!(ruling(Bound::Above(1.0), 1.5), Ruling::Holds);
         assert_eq!(ruling(Bound::Above(1.0), 0.5), Ruling::Depends);
         assert_eq!(ruling(Bound::Below(1.0), 1.5), Ruling::DoesNotHold);
-        assert!(claim(Bound::Above(0.0)).judge(&results("e", &[])).is_none());
+        assert!(claim(Bound::Above(0.0)).evaluate(&results("e", &[])).is_none());
     }
 
     #[test]
-    fn a_word_is_no_surer_than_interval_and_test_together() {
+    fn a_verdict_is_no_surer_than_interval_and_test_together() {
         let word = |seeds: u64, bound: Bound| {
             let rows: Vec<_> =
                 (0..seeds).map(|seed| ("a", "fedavg", seed, 2.0 + 0.1 * seed as f64)).collect();
-            claim(bound).judge(&results("e", &rows)).unwrap().word
+            claim(bound).evaluate(&results("e", &rows)).unwrap().word
         };
         for (seeds, yes, no) in [
             (1, "untested, yes", "untested, no"),
@@ -331,7 +331,7 @@ mod tests {
             .flat_map(|s| ["a", "b"].map(|name| (name, "fedavg", s, 2.0 + 0.1 * s as f64)))
             .collect();
         assert_eq!(
-            claim(Bound::Above(1.0)).judge(&results("e", &two)).unwrap().word,
+            claim(Bound::Above(1.0)).evaluate(&results("e", &two)).unwrap().word,
             "leans to hold"
         );
     }
@@ -342,13 +342,16 @@ mod tests {
             "e",
             &[("a", "fedavg", 0, -1.0), ("a", "fedavg", 1, 1.2), ("a", "fedavg", 2, 0.1)],
         );
-        let verdict = claim(Bound::Above(0.0)).judge(&spread).unwrap();
+        let verdict = claim(Bound::Above(0.0)).evaluate(&spread).unwrap();
         assert_eq!((verdict.evidence[0].ruling, verdict.ruling), (Side::Unclear, Ruling::Unclear));
         let tight = results(
             "e",
             &[("a", "fedavg", 0, -1.0), ("a", "fedavg", 1, -1.2), ("a", "fedavg", 2, -0.1)],
         );
-        assert_eq!(claim(Bound::Above(0.0)).judge(&tight).unwrap().evidence[0].ruling, Side::Fails);
+        assert_eq!(
+            claim(Bound::Above(0.0)).evaluate(&tight).unwrap().evidence[0].ruling,
+            Side::Fails
+        );
     }
 
     #[test]
@@ -365,10 +368,10 @@ mod tests {
     }
 
     #[test]
-    fn every_claim_has_an_experiment_and_bears_empty_results() {
+    fn every_claim_has_an_experiment_and_accepts_empty_results() {
         for claim in all() {
             assert!(NAMES.contains(&claim.experiment), "{}", claim.text);
-            assert!(claim.judge(&results(claim.experiment, &[])).is_none(), "{}", claim.text);
+            assert!(claim.evaluate(&results(claim.experiment, &[])).is_none(), "{}", claim.text);
         }
     }
 }

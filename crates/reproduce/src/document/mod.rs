@@ -31,7 +31,7 @@ pub fn tables(results: &Results) -> String {
 pub fn verdict_table(verdicts: &[Verdict]) -> String {
     let mut table = Table::new(["Claim of the paper", "Where", "Measured here", "Verdict"]);
     for verdict in verdicts {
-        let measured: Vec<String> = verdict.evidence.iter().map(told).collect();
+        let measured: Vec<String> = verdict.evidence.iter().map(evidence_text).collect();
         let ruling = format!("**{}** ({})", verdict.word, counted(&verdict.evidence));
         table.row([
             verdict.claim.to_owned(),
@@ -56,7 +56,7 @@ pub fn verdict_text(verdicts: &[Verdict]) -> String {
             counted(&verdict.evidence)
         );
         for evidence in &verdict.evidence {
-            let _ = writeln!(text, "               {}", told(evidence));
+            let _ = writeln!(text, "               {}", evidence_text(evidence));
         }
     }
     text
@@ -64,14 +64,14 @@ pub fn verdict_text(verdicts: &[Verdict]) -> String {
 
 /// On how many cases a claim holds, fails and is unclear.
 fn counted(evidence: &[Evidence]) -> String {
-    let count = |side: Side| evidence.iter().filter(|one| one.ruling == side).count();
+    let count = |side: Side| evidence.iter().filter(|evidence| evidence.ruling == side).count();
     [Side::Holds, Side::Fails, Side::Unclear]
         .map(|side| format!("{} {}", side.sign(), count(side)))
         .join(", ")
 }
 
 /// `cora 1.31 [1.25, 1.38]`, with a cross where it fails and a question mark where it is unclear.
-fn told(evidence: &Evidence) -> String {
+fn evidence_text(evidence: &Evidence) -> String {
     let sign = evidence.ruling.sign();
     let number = |x: f64| match x.abs() {
         large if large >= 100.0 => format!("{x:.0}"),
@@ -117,23 +117,23 @@ fn missing(results: &Results) -> String {
     let mut reasons: Vec<(String, usize)> = Vec::new();
     for row in &results.rows {
         let Some(reason) = &row.missing else { continue };
-        let told = format!("{} on {}: {reason}", row.method, row.dataset);
-        match reasons.iter_mut().find(|(other, _)| *other == told) {
+        let text = format!("{} on {}: {reason}", row.method, row.dataset);
+        match reasons.iter_mut().find(|(other, _)| *other == text) {
             Some((_, count)) => *count += 1,
-            None => reasons.push((told, 1)),
+            None => reasons.push((text, 1)),
         }
     }
-    let told: Vec<String> =
+    let counted: Vec<String> =
         reasons.iter().map(|(reason, count)| format!("{reason} ({count})")).collect();
-    if told.is_empty() {
+    if counted.is_empty() {
         String::new()
     } else {
-        format!("Cells without numbers: {}.\n", told.join("; "))
+        format!("Cells without numbers: {}.\n", counted.join("; "))
     }
 }
 
 const HEAD: &str = "# Reproduction of the paper\n\n\
-    The experiments of BoostFGL, run by this program, beside what the paper prints. This file is \
+    The experiments of BoostFGL, run by this program, next to what the paper prints. This file is \
     written by \
     `boostfgl reproduce` from result files (one JSON per experiment); nothing in it is typed by \
     hand. Settings are \

@@ -75,8 +75,8 @@ impl Situation<'_> {
         table
     }
 
-    /// Points lost against the mean that nobody attacks, and how often the hardest client is
-    /// silenced though nobody does. The worst attack on Hete-min-F1 is that with the largest mean.
+    /// Points lost compared with the mean without an attack, and how often the hardest client is
+    /// silenced without one. The worst attack on Hete-min-F1 is that with the largest mean.
     fn lost(&self) -> Table {
         let attacks = self.distinct(ATTACK);
         let overall = attacks.iter().map(|attack| format!("Overall-F1: {attack}"));

@@ -32,7 +32,7 @@ impl Table {
         let width = |column: usize| {
             let cells =
                 lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count());
-            // A column of sentences is not padded: nobody reads those by their column.
+            // A column of sentences is not padded: its cells are not compared with each other.
             cells.max().filter(|width| *width <= WIDEST).unwrap_or(0).max(3)
         };
         let widths: Vec<usize> = (0..self.head.len()).map(width).collect();

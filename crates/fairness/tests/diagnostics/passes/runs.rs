@@ -9,7 +9,7 @@ use boostfgl_fed::{Federation, LocalData, Outcome, Setup};
 use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
 use boostfgl_graph::groups::{minority_classes, node_homophily};
 use boostfgl_graph::{Graph, Role, Split};
-use boostfgl_partition::{Partition, Ratios, SplitRule, by_name};
+use boostfgl_partition::{Louvain, Partition, Ratios, SplitRule};
 
 const Q: f64 = 0.3;
 const ROUNDS: usize = 3;
@@ -31,7 +31,7 @@ fn graph() -> Graph {
 
 fn partition(graph: &Graph) -> Partition {
     let split = SplitRule::Ratios(Ratios::new(0.6, 0.2, 0.2).unwrap());
-    Partition::draw(graph, &by_name("louvain").unwrap(), 4, &split, 0).unwrap()
+    Partition::draw(graph, &Louvain::default(), 4, &split, 0).unwrap()
 }
 
 fn setup(backbone: &str, boosts: &[Boost]) -> Setup {

@@ -4,16 +4,17 @@ use boostfgl_fairness::diagnostics::trust::Trust;
 use boostfgl_fairness::diagnostics::{Diagnosis, Diagnostician, Settings, Subject, Which};
 use boostfgl_fed::boost::{Boost, BoostConfig};
 use boostfgl_fed::config::{Model, Optimizer, Protocol};
-use boostfgl_fed::methods::fairfgl::Judge;
+use boostfgl_fed::methods::fairfgl::EvaluatedWeights;
 use boostfgl_fed::methods::{self, Layout, METHODS, MethodConfigs};
 use boostfgl_fed::{
-    ClientRecord, Federation, Inspection, LocalData, Observer, Outcome, RoundRecord, Setup,
+    ClientRecord, Federation, Inspection, LocalData, Observer, ObserverResult, Outcome,
+    RoundRecord, Setup,
 };
 use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
 use boostfgl_graph::groups::{Groups, HOMOPHILY_THRESHOLD, minority_classes, node_homophily};
 use boostfgl_graph::{Graph, Role};
 use boostfgl_nn::Params;
-use boostfgl_partition::{Partition, SplitRule, by_name};
+use boostfgl_partition::{Louvain, Partition, SplitRule};
 
 const ROUNDS: usize = 3;
 const CLIENTS: usize = 4;
@@ -39,14 +40,9 @@ impl Small {
             ..preset("demo").unwrap().spec
         };
         let graph = generate("small", &spec, 1, &mut |_, _| {}).unwrap();
-        let partition = Partition::draw(
-            &graph,
-            &by_name("louvain").unwrap(),
-            CLIENTS,
-            &SplitRule::default(),
-            0,
-        )
-        .unwrap();
+        let partition =
+            Partition::draw(&graph, &Louvain::default(), CLIENTS, &SplitRule::default(), 0)
+                .unwrap();
         let counts = graph.labels().counts(partition.split().nodes(Role::Train));
         let minority = minority_classes(&counts, 0.3);
         let groups =
@@ -194,7 +190,7 @@ fn every_method_can_be_watched() {
         federated.map(|method| setup(method.name, method.boosts, 1.0)).collect();
     setups.iter_mut().for_each(|setup| setup.methods = short());
     let mut mixture = setups.iter().find(|setup| setup.method.name == "fairfgl").unwrap().clone();
-    mixture.methods.fairfgl.judge = Judge::Mixture;
+    mixture.methods.fairfgl.judge = EvaluatedWeights::Mixture;
     setups.push(mixture);
     for (setup, participation) in setups.iter().flat_map(|setup| [(setup, 1.0), (setup, 0.5)]) {
         let mut setup = setup.clone();
@@ -256,7 +252,9 @@ impl Observer<f32> for Looking {
         }
     }
 
-    fn round(&mut self, _: &RoundRecord<'_>) {}
+    fn round(&mut self, _: &RoundRecord<'_>) -> ObserverResult {
+        Ok(())
+    }
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn diagnose(layers: usize, scale: f32) -> Diagnosis {
         val_accuracy: None,
         seconds: 0.0,
     };
-    Observer::<f32>::round(&mut watching, &record);
+    Observer::<f32>::round(&mut watching, &record).unwrap();
     watching.conclude()
 }
 

@@ -1,5 +1,4 @@
-//! Homophily confidence score (HCS): how well labels spread along edges, measured on training
-//! labels alone.
+//! Homophily confidence score (HCS): how well label propagation predicts hidden training labels.
 //!
 //! Half of the training labels are hidden; ten times F ← ½PF + ½F⁰ with F⁰ added once more on the
 //! nodes whose label was kept, from F⁰ = one-hot there and 1/C elsewhere, with P = D̃^{-1/2}(A +
@@ -8,21 +7,21 @@
 use boostfgl_graph::Stream;
 use boostfgl_nn::{Propagation, Real};
 
-/// How often labels are passed on.
+/// Steps of label propagation.
 const STEPS: usize = 10;
 
 /// Nodes with their labels.
 pub type Labelled = Vec<(u32, u32)>;
 
-/// Training nodes with their label, in two halves: who keeps it, and who is asked for it. The kept
-/// half is the larger.
+/// Splits labelled nodes into two halves: those that keep their label, and those whose label is
+/// hidden. The kept half is the larger.
 pub fn halves(mut labelled: Labelled, seed: u64, client: usize) -> (Labelled, Labelled) {
     Stream::new(seed, "adafgl hidden labels", &[client as u64]).shuffle(&mut labelled);
     let hidden = labelled.split_off(labelled.len().div_ceil(2));
     (labelled, hidden)
 }
 
-/// HCS ∈ [0, 1]; ½ if there is no hidden label to ask for.
+/// HCS ∈ [0, 1]; ½ if no label is hidden.
 pub fn confidence<T: Real>(
     propagation: &Propagation<T>,
     classes: usize,
@@ -33,6 +32,7 @@ pub fn confidence<T: Real>(
         return 0.5;
     }
     let spread = spread(propagation, classes, kept);
+    // The first of equal classes counts: a node that no label reached is predicted as class 0.
     let guess = |v: u32| {
         let row = &spread[v as usize * classes..][..classes];
         (0..classes).fold(0, |best, c| if row[c] > row[best] { c } else { best })

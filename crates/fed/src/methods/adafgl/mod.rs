@@ -1,10 +1,10 @@
-//! AdaFGL (Li et al., ICDE 2024): FedAvg first, then every client trains modules of its own on a
-//! topology that the global model helps to draw. Nothing is sent in the second step.
+//! AdaFGL (Li et al., ICDE 2024): FedAvg first, then every client trains personal modules on a
+//! topology that is extended by the global model's predictions. Nothing is sent in the second step.
 //!
-//! * Step 1, the T rounds that were asked for: FedAvg, bit for bit.
+//! * Step 1, the configured T rounds: FedAvg, bit for bit.
 //! * The switch: the final global model goes down once; P̂ = softmax(f_θ(G)) is frozen, the
-//!   topology is mixed with the pairs that P̂ says are alike (`topology.rs`), and half of the
-//!   training labels say how homophilous the client is (`confidence.rs`).
+//!   topology is mixed with the pairs of nodes that have similar P̂ (`topology.rs`), and half of the
+//!   training labels measure how homophilous the client is (`confidence.rs`).
 //! * Step 2, `personal_epochs` further rounds of one local epoch (`modules.rs`): a homophilous
 //!   module, CE(Z) + MSE(Z, P̂) with output ½(softmax Z + softmax P̂); a heterophilous one, three
 //!   heads with CE each and the mean of their softmaxes as output. Prediction is HCS·homophilous +
@@ -14,15 +14,15 @@
 //!
 //! X̃ = [X ‖ ÂX ‖ Â²X ‖ Â³X] is never formed: X̃W = XW₀ + Â(XW₁ + Â(XW₂ + ÂXW₃)) takes 4·nnz(X)
 //! multiply-adds per hidden unit and three products with Â. Â = D̃^{-1/2}(a(A + I) + (1 −
-//! a)B)D̃^{-1/2}, where B, who is alike, has up to n² ones. Nodes that are alike to the same nodes
-//! have the same row, so rows of B are told by their differences from each other: a product takes
-//! as many additions as there are differences, which are few where predictions are sure. Finding
-//! them takes O(n³/64) word operations at the switch at most, and B takes n²/8 bytes. The
+//! a)B)D̃^{-1/2}, where the similarity relation B has up to n² ones. Nodes that are similar to the same
+//! nodes have the same row, so that rows of B are stored as differences from each other. A product
+//! takes as many additions as there are differences, which are few where predictions are certain.
+//! Finding them takes at most O(n³/64) word operations at the switch, and B takes n²/8 bytes. The
 //! evaluation after an epoch and the next training step share X̃W.
 //!
 //! Learnt messages take O(n²C) time in an evaluation and O(n·n_L·C) in a training step with n_L
-//! labelled nodes, as only their rows enter the loss, beside the search for the largest similarity;
-//! and O(nC) memory, as similarities are computed again when they are needed.
+//! labelled nodes, as only their rows enter the loss, plus the search for the largest similarity.
+//! They take O(nC) memory, as similarities are computed again when they are needed.
 
 pub mod confidence;
 mod modules;
@@ -31,7 +31,9 @@ pub mod topology;
 use super::fedavg::Averaging;
 use super::{EvaluatedModel, MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::aggregate::{Combination, Update};
-use crate::client_rule::{ClientContext, ClientRule, Memory, Upload};
+use crate::client_rule::{
+    ClientContext, PersonalModel, RuleState, StateContext, TrainingHooks, Upload, default_hooks,
+};
 use crate::config::{above_zero, at_least_one, at_most, not_negative, steps, width};
 use crate::local_data::LocalData;
 use crate::screen::Form;
@@ -41,7 +43,7 @@ use boostfgl_nn::backbones::Supervised;
 use boostfgl_nn::ops::Smoothing;
 use boostfgl_nn::optim::AdamConfig;
 use boostfgl_nn::{Dropout, Matrix, Params, Propagation, Real, StateVisitor, softmax_rows};
-use modules::{Module, Sight, blend};
+use modules::{Module, ModuleInputs, blend};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -85,8 +87,8 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     extra_bytes: |sizes, configs| {
         let Config { hidden, steps, similarity_cap, .. } = configs.adafgl;
         let (hidden, steps, cap) = (hidden as f64, steps as f64, similarity_cap as f64);
-        // Who is alike: a bit per pair, and about as much again for the differences between rows,
-        // of which there are many fewer.
+        // The similarity relation: a bit per pair, and at most as much again for the differences
+        // between rows.
         let pairs: f64 = sizes.nodes.iter().map(|n| n * n.min(cap)).sum();
         // Parameters, two moments, gradient and last step.
         let smoothed = (3.0 * (steps + 1.0) + 1.0) * sizes.features * hidden;
@@ -97,14 +99,14 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     ..MethodInfo::PLAIN
 };
 
-/// Smoothed more often, features of a connected graph are all alike.
+/// After more steps the features of a connected graph are all the same.
 const MOST_STEPS: usize = 1000;
 
 /// Settings of AdaFGL (`[methods.adafgl]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Further rounds, of one local epoch each, that train the personal modules; 0 leaves FedAvg.
+    /// Further rounds, of one local epoch each, that train the personal modules; 0 is FedAvg.
     /// Published: 200.
     pub personal_epochs: usize,
     /// Hidden width of the modules, 1 to 1000000.
@@ -113,13 +115,13 @@ pub struct Config {
     pub a: f64,
     /// Share β of the predictions' similarity in the learnt messages, from 0 to 1.
     pub beta: f64,
-    /// Similarity above which two nodes count as alike, from 0 to 1.
+    /// Cosine above which two nodes count as similar, from 0 to 1.
     pub threshold: f64,
-    /// How often features are smoothed, at most 1000; every time has parameters of its own.
+    /// How often features are smoothed, at most 1000; every step has its own parameters.
     pub steps: usize,
-    /// How the two outputs become one.
+    /// How the two outputs are combined.
     pub combination: Blend,
-    /// Homophily confidence from which on a hard combination is homophilous, from 0 to 1.
+    /// The least homophily confidence at which a hard combination is homophilous, from 0 to 1.
     pub switch: f64,
     /// Nodes of a client up to which all pairs are compared, at least 1.
     pub similarity_cap: usize,
@@ -131,7 +133,7 @@ pub struct Config {
     pub weight_decay: f64,
 }
 
-/// How the two outputs become one.
+/// How the two outputs are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Blend {
@@ -208,7 +210,7 @@ pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Releasing<T> {
     }
 }
 
-/// A server that lets clients go after T rounds, each with the last global model.
+/// A server that averages for T rounds and then sends each client the last global model once.
 pub(super) struct Releasing<T> {
     averaging: Averaging<T>,
     rounds: usize,
@@ -219,8 +221,9 @@ pub(super) struct Releasing<T> {
 
 impl<T: Real> ServerRule<T> for Releasing<T> {
     fn start(&self, client: usize) -> Option<&Params<T>> {
-        let gone = self.done >= self.rounds && self.informed[client];
-        (!gone).then_some(&self.averaging.global)
+        // A client that has the last global model continues from its own copy.
+        let finished = self.done >= self.rounds && self.informed[client];
+        (!finished).then_some(&self.averaging.global)
     }
 
     fn evaluated(&self, _: usize) -> Option<&Params<T>> {
@@ -257,37 +260,40 @@ impl<T: Real> ServerRule<T> for Releasing<T> {
 }
 
 pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, _: &LocalData<T>) -> Personal<T> {
-    Personal { config: context.setup.methods.adafgl.clone(), own: None, moved: None }
+    Personal { config: context.setup.methods.adafgl.clone(), personal: None, moved: None }
 }
 
-/// A client that goes its own way after the last round of FedAvg.
+/// A client that trains personal modules after the last round of FedAvg.
 pub(super) struct Personal<T: Real> {
     config: Config,
-    own: Option<Own<T>>,
+    personal: Option<PersonalModules<T>>,
     /// How far the modules moved in this round.
     moved: Option<Vec<f64>>,
 }
 
-/// What a client has for itself. A module that its prediction would not use is not there.
-struct Own<T: Real> {
-    sight: Sight<T>,
+/// A client's personal modules and their inputs. A module that the prediction would not use is
+/// absent.
+struct PersonalModules<T: Real> {
+    inputs: ModuleInputs<T>,
     homophilous: Option<Module<T>>,
     heterophilous: Option<Module<T>>,
     /// Weight of the homophilous output.
     share: f64,
-    /// The weight of every arc at the switch, which the sight was made with.
+    /// The weight of every arc at the switch, which `inputs` was made from.
     edges: Vec<f64>,
 }
 
-/// What a client sees at the switch; the rest of what it looks at follows from it.
-struct Seen<T> {
+/// What is fixed at the switch. Everything else in [`ModuleInputs`] follows from it.
+struct Switch<T> {
     /// P̂.
     predicted: Matrix<T>,
     edges: Vec<f64>,
     share: f64,
 }
 
-impl<T: Real> ClientRule<T> for Personal<T> {
+default_hooks!(Personal<T>: PreparationHooks);
+
+impl<T: Real> TrainingHooks<T> for Personal<T> {
     fn train(
         &mut self,
         context: &ClientContext<'_, T>,
@@ -296,13 +302,13 @@ impl<T: Real> ClientRule<T> for Personal<T> {
         if context.rounds_done() < context.rounds() {
             return Ok(None);
         }
-        let Self { config, own, moved } = self;
-        let own = own.get_or_insert_with(|| {
+        let Self { config, personal, moved } = self;
+        let personal = personal.get_or_insert_with(|| {
             // From here on the client's own backbone is the last global one.
             local.copy_from(context.start());
-            Own::new(config, context)
+            PersonalModules::new(config, context)
         });
-        let (loss, distances) = own.epoch(config, context);
+        let (loss, distances) = personal.epoch(config, context);
         *moved = Some(distances);
         Ok(Some(loss))
     }
@@ -314,47 +320,55 @@ impl<T: Real> ClientRule<T> for Personal<T> {
         })
     }
 
-    fn refused(&mut self, afresh: bool) {
+    fn refused(&mut self, numeric: bool) {
         self.moved = None;
-        // Modules that overflowed are made again at the next round.
-        if afresh && self.own.as_ref().is_some_and(|own| !own.is_finite()) {
-            self.own = None;
+        // Modules that overflowed are made again in the next round.
+        if numeric && self.personal.as_ref().is_some_and(|personal| !personal.is_finite()) {
+            self.personal = None;
         }
     }
+}
 
+impl<T: Real> PersonalModel<T> for Personal<T> {
     fn predict(&mut self, context: &ClientContext<'_, T>) -> Result<Option<Matrix<T>>> {
-        Ok(self.own.as_mut().and_then(|own| own.predict(context)))
+        Ok(self.personal.as_mut().and_then(|personal| personal.predict(context)))
     }
+}
 
+impl<T: Real> RuleState<T> for Personal<T> {
     fn visit(
         &mut self,
-        memory: &Memory<'_, T>,
+        context: &StateContext<'_, T>,
         visitor: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
-        let mut switched = self.own.is_some();
+        let mut switched = self.personal.is_some();
         visitor.visit("switched", &mut switched)?;
-        if switched && self.own.is_none() {
-            // Made again from what was seen, so that only that has to be kept.
-            let data = memory.data;
+        if switched && self.personal.is_none() {
+            // Operator and candidates are large and follow from these three, which alone are saved.
+            let data = context.data;
             let (mut predicted, mut edges) =
                 (Matrix::zeros(data.len(), data.classes()), Vec::new());
             let mut share = 0.0;
-            visit_seen(&mut predicted, &mut edges, &mut share, visitor)?;
+            visit_switch(&mut predicted, &mut edges, &mut share, visitor)?;
             if edges.len() != data.adjacency().arcs() || !(0.0..=1.0).contains(&share) {
                 let expected = format!("{} edges and a share from 0 to 1", data.adjacency().arcs());
-                return Err(visitor.unlike(expected, format!("{} edges and {share}", edges.len())));
+                return Err(
+                    visitor.mismatch(expected, format!("{} edges and {share}", edges.len()))
+                );
             }
-            self.own = Some(Own::from_sight(
+            self.personal = Some(PersonalModules::from_switch(
                 &self.config,
                 data,
-                memory.seed,
-                Seen { predicted, edges, share },
+                context.seed,
+                Switch { predicted, edges, share },
             ));
-        } else if let Some(own) = &mut self.own {
-            visit_seen(&mut own.sight.predicted, &mut own.edges, &mut own.share, visitor)?;
+        } else if let Some(PersonalModules { inputs, edges, share, .. }) = &mut self.personal {
+            visit_switch(&mut inputs.predicted, edges, share, visitor)?;
         }
-        let modules =
-            self.own.as_mut().map(|own| [own.homophilous.as_mut(), own.heterophilous.as_mut()]);
+        let modules = self
+            .personal
+            .as_mut()
+            .map(|personal| [personal.homophilous.as_mut(), personal.heterophilous.as_mut()]);
         let modules = modules.into_iter().flatten().enumerate();
         modules.into_iter().try_for_each(|(i, module)| match module {
             Some(module) => visitor.within(&i.to_string(), |visitor| module.visit(visitor)),
@@ -363,7 +377,7 @@ impl<T: Real> ClientRule<T> for Personal<T> {
     }
 }
 
-fn visit_seen<T: Real>(
+fn visit_switch<T: Real>(
     predicted: &mut Matrix<T>,
     edges: &mut Vec<f64>,
     share: &mut f64,
@@ -374,8 +388,8 @@ fn visit_seen<T: Real>(
     visitor.visit("share", share)
 }
 
-impl<T: Real> Own<T> {
-    /// The switch: looks at the graph through the global model, and chooses modules.
+impl<T: Real> PersonalModules<T> {
+    /// The switch: predicts with the global model, extends the topology and makes the modules.
     fn new(config: &Config, context: &ClientContext<'_, T>) -> Self {
         let mut predicted = context.logits(context.start());
         softmax_rows(&mut predicted);
@@ -383,17 +397,23 @@ impl<T: Real> Own<T> {
             (context.data().adjacency(), context.data().inputs().propagation());
         let edges = topology::edge_weights(adjacency, plain, context.whole().first_propagation());
         let share = config.homophilous_share(homophily(context));
-        Self::from_sight(config, context.data(), context.seed(), Seen { predicted, edges, share })
+        Self::from_switch(
+            config,
+            context.data(),
+            context.seed(),
+            Switch { predicted, edges, share },
+        )
     }
 
     /// What follows from what was seen at the switch.
-    fn from_sight(config: &Config, data: &LocalData<T>, seed: u64, seen: Seen<T>) -> Self {
-        let Seen { predicted, edges, share } = seen;
+    fn from_switch(config: &Config, data: &LocalData<T>, seed: u64, switch: Switch<T>) -> Self {
+        let Switch { predicted, edges, share } = switch;
         let candidates = topology::candidates(&predicted, config.threshold, config.similarity_cap);
-        let operator = topology::operator(data.adjacency(), &edges, candidates.alike(), config.a);
+        let operator =
+            topology::operator(data.adjacency(), &edges, candidates.relation(), config.a);
         let smooth = Smoothing::new(data.inputs(), operator, config.steps);
         let nodes = (0..data.len() as u32).collect();
-        let sight = Sight {
+        let inputs = ModuleInputs {
             plain: smooth.clone().steps(0),
             smooth,
             candidates,
@@ -405,11 +425,11 @@ impl<T: Real> Own<T> {
         let (rate, weight_decay) = (config.learning_rate, config.weight_decay);
         let adam = AdamConfig { rate, weight_decay, ..AdamConfig::default() };
         let homophilous = (share > 0.0)
-            .then(|| Module::homophilous(&sight, config.hidden, seed("adafgl homophilous"), adam));
+            .then(|| Module::homophilous(&inputs, config.hidden, seed("adafgl homophilous"), adam));
         let heterophilous = (share < 1.0).then(|| {
-            Module::heterophilous(&sight, config.hidden, seed("adafgl heterophilous"), adam)
+            Module::heterophilous(&inputs, config.hidden, seed("adafgl heterophilous"), adam)
         });
-        Self { sight, edges, homophilous, heterophilous, share }
+        Self { inputs, edges, homophilous, heterophilous, share }
     }
 
     /// One epoch of each module: the sum of their losses, and how far each tensor moved.
@@ -417,21 +437,21 @@ impl<T: Real> Own<T> {
         let labelled = Supervised { loss: context.loss(), rows: Some(context.data().training()) };
         let dropout =
             |number: usize| Dropout::new(config.dropout, context.key("adafgl dropout", number));
-        let (sight, pool) = (&self.sight, context.pool());
+        let (inputs, pool) = (&self.inputs, context.pool());
         let (mut loss, mut moved) = (0.0, Vec::new());
         let steps = [
             self.homophilous.as_mut().map(|module| {
                 module.step(
-                    |params, known| {
-                        sight.homophilous_loss(params, known, labelled, dropout(0), pool)
+                    |params, products| {
+                        inputs.homophilous_loss(params, products, labelled, dropout(0), pool)
                     },
                     pool,
                 )
             }),
             self.heterophilous.as_mut().map(|module| {
                 module.step(
-                    |params, known| {
-                        sight.heterophilous_loss(params, known, labelled, dropout(1), pool)
+                    |params, products| {
+                        inputs.heterophilous_loss(params, products, labelled, dropout(1), pool)
                     },
                     pool,
                 )
@@ -449,16 +469,16 @@ impl<T: Real> Own<T> {
     }
 
     fn predict(&mut self, context: &ClientContext<'_, T>) -> Option<Matrix<T>> {
-        let (sight, pool) = (&self.sight, context.pool());
+        let (inputs, pool) = (&self.inputs, context.pool());
         let mut parts = Vec::new();
         if let Some(module) = &mut self.homophilous {
             let half = self.share / 2.0;
-            parts.push((half, sight.homophilous(module, pool)));
-            parts.push((half, sight.predicted.clone()));
+            parts.push((half, inputs.homophilous(module, pool)));
+            parts.push((half, inputs.predicted.clone()));
         }
         if let Some(module) = &mut self.heterophilous {
             let third = (1.0 - self.share) / 3.0;
-            parts.extend(sight.heterophilous(module, pool).map(|head| (third, head)));
+            parts.extend(inputs.heterophilous(module, pool).map(|head| (third, head)));
         }
         blend(parts, pool)
     }
@@ -470,6 +490,6 @@ fn homophily<T: Real>(context: &ClientContext<'_, T>) -> f64 {
     let label = |&v: &u32| data.training_label(v as usize).map(|label| (v, label));
     let labelled = data.training().iter().filter_map(label).collect();
     let (kept, hidden) = confidence::halves(labelled, context.seed(), data.id());
-    // Labels spread by GCN's operator, whatever messages the network passes.
+    // GCN's operator on every backbone, so that scores of different networks are comparable.
     confidence::confidence(&Propagation::<T>::gcn(data.adjacency()), data.classes(), &kept, &hidden)
 }

@@ -1,4 +1,4 @@
-//! The two modules that a client trains for itself: perceptrons on smoothed features.
+//! The two personal modules of a client: perceptrons on smoothed features.
 
 use boostfgl_nn::backbones::Supervised;
 use boostfgl_nn::ops::{Candidates, Smoothing};
@@ -19,21 +19,21 @@ const MESSAGES: usize = 2;
 /// Tensors of a perceptron of three layers.
 const TENSORS: usize = 8;
 
-/// A perceptron on a tape, and its first product if that is known.
+/// A perceptron on a tape, and its first product if that is cached.
 struct Head<'v, T> {
     number: usize,
     vars: &'v [Var],
-    known: Option<Matrix<T>>,
+    first_product: Option<Matrix<T>>,
 }
 
-/// What both modules look at; it does not change while they are trained.
-pub(super) struct Sight<T> {
+/// The inputs of both modules, which do not change while they are trained.
+pub(super) struct ModuleInputs<T> {
     /// X alone.
     pub(super) plain: Smoothing<T>,
     /// X̃ = [X ‖ ÂX ‖ … ‖ ÂᵏX].
     pub(super) smooth: Smoothing<T>,
     pub(super) candidates: Candidates,
-    /// P̂, what the global model predicts.
+    /// P̂, the predictions of the global model.
     pub(super) predicted: Matrix<T>,
     /// All nodes.
     pub(super) nodes: Vec<u32>,
@@ -45,21 +45,21 @@ pub(super) struct Sight<T> {
 pub(super) struct Module<T: Real> {
     params: Params<T>,
     optimizer: Adam<T>,
-    /// The first products of the heads, if a prediction has computed them since the last step:
-    /// dropout comes after them, so training begins with the same ones.
-    known: Vec<Matrix<T>>,
+    /// The first products of the heads, if a prediction has computed them since the last step.
+    /// Dropout comes after them, so that the next training step can use them.
+    cache: Vec<Matrix<T>>,
 }
 
 impl<T: Real> Module<T> {
     /// The homophilous module: a perceptron of two layers on X̃.
     pub(super) fn homophilous(
-        sight: &Sight<T>,
+        inputs: &ModuleInputs<T>,
         hidden: usize,
         seed: u64,
         adam: AdamConfig,
     ) -> Self {
         Self::new(
-            &perceptron("homophilous", &[sight.smooth.width(), hidden, sight.classes()]),
+            &perceptron("homophilous", &[inputs.smooth.width(), hidden, inputs.classes()]),
             seed,
             adam,
         )
@@ -68,15 +68,15 @@ impl<T: Real> Module<T> {
     /// The heterophilous module: three perceptrons of three layers, on X, on X̃, and on X̃ before
     /// learnt messages.
     pub(super) fn heterophilous(
-        sight: &Sight<T>,
+        inputs: &ModuleInputs<T>,
         hidden: usize,
         seed: u64,
         adam: AdamConfig,
     ) -> Self {
-        let widths = |inputs: usize| [inputs, hidden, hidden, sight.classes()];
-        let mut shapes = perceptron("features", &widths(sight.plain.width()));
-        shapes.extend(perceptron("smoothed", &widths(sight.smooth.width())));
-        shapes.extend(perceptron("messages", &widths(sight.smooth.width())));
+        let widths = |first: usize| [first, hidden, hidden, inputs.classes()];
+        let mut shapes = perceptron("features", &widths(inputs.plain.width()));
+        shapes.extend(perceptron("smoothed", &widths(inputs.smooth.width())));
+        shapes.extend(perceptron("messages", &widths(inputs.smooth.width())));
         shapes.push(TensorShape::bias("messages.slope", 1));
         Self::new(&shapes, seed, adam)
     }
@@ -88,29 +88,28 @@ impl<T: Real> Module<T> {
                 tensor.row_mut(0).fill(T::of(SLOPE));
             }
         }
-        Self { params, optimizer: Adam::new(adam), known: Vec::new() }
+        Self { params, optimizer: Adam::new(adam), cache: Vec::new() }
     }
 
     pub(super) fn is_finite(&self) -> bool {
         self.params.is_finite()
     }
 
-    /// Takes down parameters and moments, or puts them back. What a prediction computed is computed
-    /// again.
+    /// Saves or restores parameters and moments. Cached products are computed again.
     pub(super) fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
         visitor.visit("params", &mut self.params)?;
         self.optimizer.visit(&self.params, visitor)
     }
 
-    /// One step down the loss that `gradients` computes, perhaps from known first products; returns
-    /// its value and how far each tensor moved.
+    /// One step on the loss that `gradients` computes from the parameters and the cached first
+    /// products; returns its value and how far each tensor moved.
     pub(super) fn step(
         &mut self,
         gradients: impl FnOnce(&Params<T>, Vec<Matrix<T>>) -> (f64, Vec<Matrix<T>>),
         pool: &Pool<T>,
     ) -> (f64, Vec<f64>) {
         let before = self.params.clone();
-        let (loss, gradients) = gradients(&self.params, std::mem::take(&mut self.known));
+        let (loss, gradients) = gradients(&self.params, std::mem::take(&mut self.cache));
         self.optimizer.step(&mut self.params, &gradients);
         gradients.into_iter().for_each(|g| pool.put(g));
         (loss, self.params.tensor_distances(&before))
@@ -134,32 +133,32 @@ fn perceptron(name: &str, widths: &[usize]) -> Vec<TensorShape> {
     shapes
 }
 
-impl<T: Real> Sight<T> {
+impl<T: Real> ModuleInputs<T> {
     fn classes(&self) -> usize {
         self.predicted.columns()
     }
 
-    /// What head `number` looks at.
+    /// The features that head `number` reads.
     fn smoothing(&self, number: usize) -> &Smoothing<T> {
         if number == FEATURES { &self.plain } else { &self.smooth }
     }
 
-    /// The first products of a module, whose heads have these numbers and these places among its
-    /// parameters. Computed once between steps.
+    /// The first products of a module, whose heads have these numbers and these positions among its
+    /// parameters. They are computed once between two steps.
     fn first_products(
         &self,
         module: &mut Module<T>,
         heads: &[(usize, usize)],
         pool: &Pool<T>,
     ) -> Vec<Matrix<T>> {
-        let Module { params, known, .. } = module;
-        if known.is_empty() {
+        let Module { params, cache, .. } = module;
+        if cache.is_empty() {
             let product = |&(number, at): &(usize, usize)| {
                 self.smoothing(number).product(&params.tensors()[at], pool)
             };
-            known.extend(heads.iter().map(product));
+            cache.extend(heads.iter().map(product));
         }
-        known.clone()
+        cache.clone()
     }
 
     /// The logits of one head of a module: of `rows`, or of all nodes.
@@ -170,15 +169,15 @@ impl<T: Real> Sight<T> {
         rows: Option<&[u32]>,
         dropout: Dropout,
     ) -> Var {
-        let Head { number, vars, known } = head;
-        let mut z = tape.smoothed_product(self.smoothing(number), vars[0], known);
+        let Head { number, vars, first_product } = head;
+        let mut z = tape.smoothed_product(self.smoothing(number), vars[0], first_product);
         if let Some(rows) = rows {
             z = tape.select_rows(z, rows.to_vec());
         }
         let nodes = rows.unwrap_or(&self.nodes);
         let (hidden, last) = vars[1..].split_at(vars.len() - 2);
         for (l, layer) in hidden.chunks_exact(3).enumerate() {
-            // Each head has masks of its own.
+            // Each head has its own dropout masks: a layer number that no other head uses.
             let h = tape.prelu(z, layer[0], layer[1], nodes, dropout, 2 * number + l);
             z = tape.matmul(h, layer[2]);
         }
@@ -189,30 +188,32 @@ impl<T: Real> Sight<T> {
     pub(super) fn homophilous_loss(
         &self,
         params: &Params<T>,
-        known: Vec<Matrix<T>>,
+        products: Vec<Matrix<T>>,
         labelled: Supervised<'_, T>,
         dropout: Dropout,
         pool: &Pool<T>,
     ) -> (f64, Vec<Matrix<T>>) {
         let mut tape = Tape::new(pool);
         let vars: Vec<Var> = params.tensors().iter().map(|t| tape.parameter(t)).collect();
-        let head = Head { number: SMOOTHED, vars: &vars, known: known.into_iter().next() };
+        let head =
+            Head { number: SMOOTHED, vars: &vars, first_product: products.into_iter().next() };
         let z = self.logits(&mut tape, head, None, dropout);
         let pairs: Vec<(u32, &[T])> =
             self.nodes.iter().map(|&v| (v, self.predicted.row(v as usize))).collect();
-        let (apart, to_z) = extra_losses::squared_error(tape.value(z), &pairs, pool);
+        let (distance, to_z) = extra_losses::squared_error(tape.value(z), &pairs, pool);
         let labels = tape.select_rows(z, labelled.rows.unwrap_or(&self.nodes));
         let supervised = tape.cross_entropy(labels, labelled.loss);
-        let value = tape.value(supervised).row(0)[0].f64() + apart;
+        let value = tape.value(supervised).row(0)[0].f64() + distance;
         (value, tape.backward_from(vec![(supervised, one(pool)), (z, to_z)], &vars))
     }
 
     /// Z.
     pub(super) fn homophilous(&self, module: &mut Module<T>, pool: &Pool<T>) -> Matrix<T> {
-        let known = self.first_products(module, &[(SMOOTHED, 0)], pool);
+        let products = self.first_products(module, &[(SMOOTHED, 0)], pool);
         let mut tape = Tape::new(pool);
         let vars: Vec<Var> = module.params.tensors().iter().map(|t| tape.constant(t)).collect();
-        let head = Head { number: SMOOTHED, vars: &vars, known: known.into_iter().next() };
+        let head =
+            Head { number: SMOOTHED, vars: &vars, first_product: products.into_iter().next() };
         let z = self.logits(&mut tape, head, None, Dropout::off());
         tape.take(z)
     }
@@ -222,29 +223,29 @@ impl<T: Real> Sight<T> {
         &'t self,
         tape: &mut Tape<'t, T>,
         vars: &[Var],
-        known: Vec<Matrix<T>>,
+        products: Vec<Matrix<T>>,
         rows: Option<&[u32]>,
         dropout: Dropout,
     ) -> [Var; 3] {
-        let mut known = known.into_iter();
+        let mut products = products.into_iter();
         let mut logits = |tape: &mut Tape<'t, T>, number: usize, rows: Option<&[u32]>| {
             let vars = &vars[number * TENSORS..][..TENSORS];
-            self.logits(tape, Head { number, vars, known: known.next() }, rows, dropout)
+            self.logits(tape, Head { number, vars, first_product: products.next() }, rows, dropout)
         };
         let features = logits(tape, FEATURES, rows);
         let smoothed = logits(tape, SMOOTHED, rows);
+        // Messages come from all nodes, also where only the rows of labelled nodes are needed.
         let own = logits(tape, MESSAGES, None);
         let messages =
             tape.learned_messages(own, vars[3 * TENSORS], &self.candidates, self.beta, rows);
         [features, smoothed, messages]
     }
 
-    /// The sum of the cross-entropies of the three heads, and its gradient. Only the messages need
-    /// all nodes.
+    /// The sum of the cross-entropies of the three heads, and its gradient.
     pub(super) fn heterophilous_loss(
         &self,
         params: &Params<T>,
-        known: Vec<Matrix<T>>,
+        products: Vec<Matrix<T>>,
         labelled: Supervised<'_, T>,
         dropout: Dropout,
         pool: &Pool<T>,
@@ -253,7 +254,7 @@ impl<T: Real> Sight<T> {
         let vars: Vec<Var> = params.tensors().iter().map(|t| tape.parameter(t)).collect();
         let rows = Some(labelled.rows.unwrap_or(&self.nodes));
         let losses = self
-            .heads(&mut tape, &vars, known, rows, dropout)
+            .heads(&mut tape, &vars, products, rows, dropout)
             .map(|head| tape.cross_entropy(head, labelled.loss));
         let value = losses.iter().map(|&loss| tape.value(loss).row(0)[0].f64()).sum();
         let seeds = losses.iter().map(|&loss| (loss, one(pool))).collect();
@@ -263,10 +264,10 @@ impl<T: Real> Sight<T> {
     /// The logits of the three heads.
     pub(super) fn heterophilous(&self, module: &mut Module<T>, pool: &Pool<T>) -> [Matrix<T>; 3] {
         let heads = [FEATURES, SMOOTHED, MESSAGES].map(|number| (number, number * TENSORS));
-        let known = self.first_products(module, &heads, pool);
+        let products = self.first_products(module, &heads, pool);
         let mut tape = Tape::new(pool);
         let vars: Vec<Var> = module.params.tensors().iter().map(|t| tape.constant(t)).collect();
-        self.heads(&mut tape, &vars, known, None, Dropout::off()).map(|head| tape.take(head))
+        self.heads(&mut tape, &vars, products, None, Dropout::off()).map(|head| tape.take(head))
     }
 }
 

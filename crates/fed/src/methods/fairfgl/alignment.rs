@@ -1,8 +1,8 @@
-//! Majority alignment: heterophilous nodes of majority classes are drawn to the homophilous ones of
-//! their class.
+//! Majority alignment: a loss pulls heterophilous nodes of majority classes towards the homophilous
+//! ones of their class.
 //!
 //! H_v = |{u ∈ N(v) : y_u = y_v}| / |N(v)|, with training labels where there are any and the
-//! history model's guess elsewhere. A node without neighbour disagrees with nobody: H_v = 1.
+//! history model's prediction elsewhere. A node without neighbours counts as homophilous: H_v = 1.
 
 use super::experts::Roles;
 use crate::client_rule::ClientContext;
@@ -10,25 +10,24 @@ use boostfgl_nn::{Matrix, Pool, Real, extra_losses};
 
 /// The training nodes of majority classes, by row of the hidden representation and class.
 pub(super) struct Alignment {
-    /// H_v at or above the threshold: they make the centroids.
+    /// H_v at or above the threshold: these nodes form the centroids.
     homophilous: Vec<(u32, u32)>,
-    /// H_v below it: they are drawn there.
+    /// H_v below it: these nodes are pulled towards the centroids.
     heterophilous: Vec<(u32, u32)>,
     classes: usize,
 }
 
 impl Alignment {
-    /// Divides the majority's training nodes; `guess` holds the history model's scores of all
-    /// nodes.
+    /// Divides the majority's training nodes; `scores` are those of the history model for all nodes.
     pub(super) fn new<T: Real>(
         context: &ClientContext<'_, T>,
         roles: &Roles,
-        guess: &Matrix<T>,
+        scores: &Matrix<T>,
         threshold: f64,
     ) -> Self {
         let data = context.data();
         let rows = context.hidden_rows(data.training());
-        let mut found =
+        let mut alignment =
             Self { homophilous: Vec::new(), heterophilous: Vec::new(), classes: data.classes() };
         for (&row, &v) in rows.iter().zip(data.training()) {
             let Some(class) =
@@ -37,19 +36,21 @@ impl Alignment {
                 continue;
             };
             let neighbours = data.adjacency().neighbours(v as usize);
-            let label = |u: usize| data.training_label(u).unwrap_or_else(|| best(guess.row(u)));
+            let label = |u: usize| data.training_label(u).unwrap_or_else(|| best(scores.row(u)));
             let same = neighbours.iter().filter(|&&u| label(u as usize) == class).count();
+            // Compared without a division, which a node without neighbours would not allow.
             let agrees =
                 neighbours.is_empty() || same as f64 >= threshold * neighbours.len() as f64;
-            let side = if agrees { &mut found.homophilous } else { &mut found.heterophilous };
+            let side =
+                if agrees { &mut alignment.homophilous } else { &mut alignment.heterophilous };
             side.push((row, class));
         }
-        found
+        alignment
     }
 
     /// L_align = mean over heterophilous nodes of 1 − cos(h_v, μ_{y_v}) and its gradient with
     /// respect to the hidden representation, where μ_c is the mean of class c's homophilous nodes,
-    /// as a constant. A class without one draws nobody. `None` if nobody is drawn.
+    /// as a constant. A class without one has no term. `None` if no node has a term.
     pub(super) fn loss<T: Real>(
         &self,
         hidden: &Matrix<T>,
@@ -62,10 +63,10 @@ impl Alignment {
             let sum = centroids.row_mut(class as usize);
             sum.iter_mut().zip(hidden.row(row as usize)).for_each(|(sum, x)| *sum += *x);
         }
-        // A direction is all that a cosine asks for: sums serve as well as means.
-        let drawn = self.heterophilous.iter().filter(|(_, class)| counts[*class as usize] > 0);
+        // A cosine depends on the direction alone, so that sums serve as well as means.
+        let aligned = self.heterophilous.iter().filter(|(_, class)| counts[*class as usize] > 0);
         let pairs: Vec<(u32, &[T])> =
-            drawn.map(|&(row, class)| (row, centroids.row(class as usize))).collect();
+            aligned.map(|&(row, class)| (row, centroids.row(class as usize))).collect();
         (!pairs.is_empty()).then(|| extra_losses::misalignment(hidden, &pairs, pool))
     }
 }
@@ -79,9 +80,9 @@ fn best<T: Real>(scores: &[T]) -> u32 {
 mod tests {
     use super::*;
 
-    /// Finite differences with the centroid held where it was.
+    /// Finite differences with a constant centroid.
     #[test]
-    fn nodes_are_drawn_to_the_mean_of_their_class() {
+    fn the_alignment_loss_agrees_with_finite_differences() {
         let alignment = Alignment {
             homophilous: vec![(0, 1), (1, 1)],
             heterophilous: vec![(2, 1), (3, 0)],
@@ -90,7 +91,7 @@ mod tests {
         let mut hidden = Matrix::from_rows(4, 2, &[1.0, 0.0, 3.0, 0.0, 1.0, 1.0, 5.0, 5.0]);
         let pool = Pool::new();
         let (value, gradient) = alignment.loss(&hidden, &pool).unwrap();
-        assert!((value - (1.0 - 0.5f64.sqrt())).abs() < 1e-12, "class 0 has nobody to be drawn to");
+        assert!((value - (1.0 - 0.5f64.sqrt())).abs() < 1e-12, "class 0 has no centroid");
         assert_eq!(gradient.to_vec()[..4], [0.0; 4], "the centroid is a constant");
         for j in 0..2 {
             let (h, at) = (1e-6, hidden.row(2)[j]);

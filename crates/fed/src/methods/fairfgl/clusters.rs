@@ -1,8 +1,8 @@
-//! Which clients move alike: clusters by the cosine between their updates.
+//! Clusters of clients by the cosine between their updates.
 
 use super::Clusters;
 
-/// Updates whose cosine differs from 1 by less are the same direction.
+/// Updates whose cosine differs from 1 by less than this have the same direction.
 const SAME: f64 = 1e-9;
 
 /// cos(Δᵢ, Δⱼ) of every pair, from ⟨Δᵢ, Δⱼ⟩ for j ≤ i; 0 where an update is 0.
@@ -24,32 +24,33 @@ pub(super) fn clusters(rule: Clusters, cosines: &[Vec<f64>]) -> Vec<Vec<usize>> 
     match rule {
         Clusters::One => vec![(0..cosines.len()).collect()],
         Clusters::Linkage => {
+            // Two clusters are wanted, but equal updates are never separated.
             merged(each, |count, similarity| count > 2 || similarity > 1.0 - SAME, cosines, mean)
         }
         Clusters::Components => merged(each, |_, similarity| similarity > 0.0, cosines, largest),
     }
 }
 
-/// Joins the two most alike clusters, the first of equals, as long as `goes_on(clusters,
+/// Joins the two most similar clusters, the first of equals, while `continues(clusters,
 /// similarity)`.
 fn merged(
     mut clusters: Vec<Vec<usize>>,
-    goes_on: impl Fn(usize, f64) -> bool,
+    continues: impl Fn(usize, f64) -> bool,
     cosines: &[Vec<f64>],
-    similarity: impl Fn(&[usize], &[usize], &[Vec<f64>]) -> f64,
+    linkage: impl Fn(&[usize], &[usize], &[Vec<f64>]) -> f64,
 ) -> Vec<Vec<usize>> {
     while clusters.len() > 1 {
         let mut best = (f64::NEG_INFINITY, 0, 1);
         for j in 1..clusters.len() {
             for i in 0..j {
-                let found = similarity(&clusters[i], &clusters[j], cosines);
+                let found = linkage(&clusters[i], &clusters[j], cosines);
                 if found > best.0 {
                     best = (found, i, j);
                 }
             }
         }
-        let (alike, i, j) = best;
-        if !goes_on(clusters.len(), alike) {
+        let (similarity, i, j) = best;
+        if !continues(clusters.len(), similarity) {
             break;
         }
         let joined = clusters.remove(j);
@@ -65,7 +66,7 @@ fn mean(a: &[usize], b: &[usize], cosines: &[Vec<f64>]) -> f64 {
     sum / (a.len() * b.len()) as f64
 }
 
-/// The strongest tie: joining by it gives connected components.
+/// Single linkage: joining by the largest cosine gives connected components.
 fn largest(a: &[usize], b: &[usize], cosines: &[Vec<f64>]) -> f64 {
     a.iter().flat_map(|&i| b.iter().map(move |&j| cosines[i][j])).fold(f64::NEG_INFINITY, f64::max)
 }
@@ -84,14 +85,14 @@ mod tests {
     }
 
     #[test]
-    fn cosines_are_those_of_the_updates() {
+    fn cosines_follow_from_inner_products() {
         let c = cosines(&[vec![3.0, 0.0], vec![1.0, 1.0], vec![0.0, 0.0], vec![-2.0, 0.0]]);
         assert!((c[0][1] - 0.5f64.sqrt()).abs() < 1e-12 && (c[0][3] + 1.0).abs() < 1e-12);
         assert_eq!((c[0][2], c[1][1]), (0.0, 1.0));
     }
 
     #[test]
-    fn clients_that_move_alike_are_together() {
+    fn clients_with_similar_updates_form_a_cluster() {
         let updates =
             [[1.0, 0.0, 0.1], [-1.0, 0.0, 0.0], [2.0, 0.1, 0.0], [-3.0, 0.2, 0.0], [1.0, 0.0, 0.1]];
         for rule in [Clusters::Linkage, Clusters::Components] {
@@ -100,9 +101,9 @@ mod tests {
         assert_eq!(found(Clusters::One, &updates), [vec![0, 1, 2, 3, 4]]);
     }
 
-    /// Two clusters are wanted, but not at the price of parting equals.
+    /// Two clusters are wanted, but equal updates are never separated.
     #[test]
-    fn equal_updates_fall_in_one_cluster() {
+    fn equal_updates_are_in_one_cluster() {
         for rule in [Clusters::Linkage, Clusters::Components, Clusters::One] {
             assert_eq!(found(rule, &[[0.1, 0.7, -0.3]; 3]), [vec![0, 1, 2]], "{rule:?}");
             assert_eq!(found(rule, &[[0.1, 0.7, -0.3]]), [vec![0]]);

@@ -1,9 +1,9 @@
-//! What clients sent, read side by side a piece of the parameters at a time, so that sums over it
-//! stay in the first cache.
+//! Sparse updates of several clients, read together in blocks of parameters, so that sums over a
+//! block stay in the L1 cache.
 
 use boostfgl_nn::{Real, add_inner_products};
 
-/// Parameters of a piece: those of five clients take 20 KiB.
+/// Parameters of a block: those of five clients take 20 KiB.
 const PIECE: usize = 1024;
 
 /// The entries of one update that have not been read yet, in the order of places.
@@ -14,8 +14,8 @@ impl<'a, T: Real> Entries<'a, T> {
         Self(entries)
     }
 
-    /// Reads on to place `end`, one after the other: to look for the end first would take longer,
-    /// as memory likes to be read in order.
+    /// Reads the next entries below place `end`. They are read one by one: searching for the end
+    /// first would touch memory out of order and take longer.
     #[inline]
     pub(super) fn read(&mut self, end: usize, mut each: impl FnMut(usize, T)) {
         let mut read = 0;
@@ -37,7 +37,7 @@ pub(super) fn inner_products<T: Real>(updates: &[&[(u32, T)]], count: usize) -> 
     for first in (0..count).step_by(PIECE) {
         for (piece, rest) in pieces.iter_mut().zip(&mut rest) {
             piece.fill(T::ZERO);
-            // Pieces begin at multiples of their length.
+            // Blocks begin at multiples of their length, so that the remainder is the position.
             rest.read(first + PIECE, |place, x| piece[place % PIECE] = x);
         }
         add_inner_products(&pieces.iter().map(|piece| &piece[..]).collect::<Vec<_>>(), &mut sums);
@@ -45,7 +45,7 @@ pub(super) fn inner_products<T: Real>(updates: &[&[(u32, T)]], count: usize) -> 
     sums
 }
 
-/// The same of updates that are there in full.
+/// The same for dense updates.
 pub(super) fn full_inner_products<T: Real>(updates: &[Vec<T>]) -> Vec<Vec<f64>> {
     let mut sums = vec![vec![0.0; updates.len()]; updates.len()];
     let count = updates.first().map_or(0, Vec::len);
@@ -63,9 +63,9 @@ pub(super) fn full_inner_products<T: Real>(updates: &[Vec<T>]) -> Vec<Vec<f64>> 
 mod tests {
     use super::*;
 
-    /// Whole numbers, so that every order of adding gives the same.
+    /// Whole numbers, so that every order of addition gives the same sum.
     #[test]
-    fn sparse_and_full_updates_have_the_same_products() {
+    fn sparse_and_dense_updates_have_the_same_inner_products() {
         let number = |k: usize, i: usize| ((i * (k + 3)) % 7) as f32 - 3.0;
         let full: Vec<Vec<f32>> = (0..3)
             .map(|k| {

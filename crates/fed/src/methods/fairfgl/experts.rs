@@ -1,14 +1,14 @@
-//! Gradient modification: clients where a class is in the majority teach its direction to those
-//! where it is not.
+//! Gradient modification: the gradient of a minority class is turned towards that of clients where
+//! the class is a majority (its experts).
 //!
 //! Class c owns column c of the last weight matrix and entry c of its bias: h + 1 numbers.
 
+use crate::Occasion;
 use crate::client_rule::ClientContext;
 use crate::local_data::LocalData;
-use crate::noise::Occasion;
 use boostfgl_nn::{Dropout, Matrix, Params, Real, Tape, TensorShape, Var};
 
-/// Which classes a client has much of, and which little. A class without training node is neither.
+/// The majority and minority classes of a client. A class without training nodes is neither.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Roles {
     pub(super) majority: Vec<bool>,
@@ -16,9 +16,9 @@ pub(super) struct Roles {
 }
 
 impl Roles {
-    /// Minority: the classes with training nodes, rarest first, as long as all of them so far hold
-    /// less than a share `q` of the training nodes. A client where one class alone holds that share
-    /// has no minority.
+    /// Minority: the classes with training nodes, rarest first, as long as they together hold less
+    /// than a share `q` of the training nodes. A client whose rarest class holds that share has no
+    /// minority.
     pub(super) fn new<T: Real>(data: &LocalData<T>, q: f64) -> Self {
         Self::of_counts(&data.training_counts(), q)
     }
@@ -26,7 +26,7 @@ impl Roles {
     fn of_counts(counts: &[usize], q: f64) -> Self {
         let mut order: Vec<usize> = (0..counts.len()).filter(|&class| counts[class] > 0).collect();
         order.sort_by_key(|&class| (counts[class], class));
-        // A mass that reaches q up to rounding has reached it, as in the metric.
+        // A share that equals q up to rounding has reached it, as in the metric of minority nodes.
         let limit = (q - 1e-9) * counts.iter().sum::<usize>() as f64;
         let mut minority = vec![false; counts.len()];
         let mut mass = 0;
@@ -47,7 +47,7 @@ impl Roles {
     }
 }
 
-/// Where the last layer stands among the tensors of a model.
+/// The positions of the last layer among the tensors of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LastLayer {
     weight: usize,
@@ -62,7 +62,7 @@ impl LastLayer {
         Some(Self { weight, bias: after.map(|i| weight + i) })
     }
 
-    /// How many numbers belong to a class: h + 1.
+    /// The number of parameters of a class: h + 1.
     pub(super) fn numbers<T: Real>(self, model: &Params<T>) -> usize {
         model.tensors()[self.weight].rows() + 1
     }
@@ -101,7 +101,7 @@ impl LastLayer {
         let by_logits = seed(context, tape.value(logits));
         let wanted: Vec<Var> = (0..vars.len()).filter(|&t| last(t)).map(|t| vars[t]).collect();
         let found = tape.backward_from(vec![(logits, by_logits)], &wanted);
-        // Weight comes before bias, see `find`.
+        // Only the wanted gradients are returned; the weight comes before the bias, see `find`.
         let place = Self { weight: 0, bias: self.bias.map(|_| 1) };
         let rows: Vec<T> = classes.iter().flat_map(|&c| place.of_class(&found, c)).collect();
         let out = Matrix::from_rows(classes.len(), found[0].rows() + 1, &rows);
@@ -120,6 +120,7 @@ impl LastLayer {
         for class in (0..minority.len()).filter(|&c| minority[c]) {
             let (own, expert) = (self.of_class(gradients, class), directions.row(class));
             let (length, other) = (norm(&own), norm(expert));
+            // No expert has sent a direction for this class yet.
             if other == 0.0 {
                 continue;
             }
@@ -134,7 +135,9 @@ impl LastLayer {
     }
 }
 
-/// ∂ of Σ_c (1/n_c) Σ_{v of c} CE_v by logit (v, y_v) alone: (p_v[y_v] − 1)/n_c there, 0 elsewhere.
+/// ∂/∂z of Σ_c (1/n_c) Σ_{v of c} CE_v, restricted to logit (v, y_v): (p_v[y_v] − 1)/n_c there and 0
+/// elsewhere. With this seed one backward pass gives every class the gradient of its own column by
+/// its own nodes.
 fn seed<T: Real>(context: &ClientContext<'_, T>, logits: &Matrix<T>) -> Matrix<T> {
     let (data, counts) = (context.data(), context.data().training_counts());
     let mut seed = context.pool().take(logits.rows(), logits.columns());
@@ -159,22 +162,22 @@ mod tests {
 
     #[test]
     fn minorities_are_the_rarest_below_the_share() {
-        let of = |counts: &[usize], q: f64| Roles::of_counts(counts, q).minority;
+        let minority = |counts: &[usize], q: f64| Roles::of_counts(counts, q).minority;
         assert_eq!(
-            of(&[80, 5, 15, 0], 0.2),
+            minority(&[80, 5, 15, 0], 0.2),
             [false, true, false, false],
             "20 of 100 is not below 0.2"
         );
-        assert_eq!(of(&[80, 5, 15, 0], 0.3), [false, true, true, false]);
-        assert_eq!(of(&[50, 50], 0.2), [false, false], "no minority");
-        assert_eq!(of(&[7], 0.2), [false]);
+        assert_eq!(minority(&[80, 5, 15, 0], 0.3), [false, true, true, false]);
+        assert_eq!(minority(&[50, 50], 0.2), [false, false], "no minority");
+        assert_eq!(minority(&[7], 0.2), [false]);
         let roles = Roles::of_counts(&[80, 5, 15, 0], 0.2);
         assert_eq!(roles.majority, [true, false, true, false], "absent classes are neither");
         assert_eq!(roles.majority_classes(), [0, 2]);
     }
 
     #[test]
-    fn the_last_layer_is_found_or_not() {
+    fn the_last_layer_is_the_last_matrix_with_a_column_per_class() {
         let shapes = [
             TensorShape::weight("layer1.weight", 9, 4),
             TensorShape::bias("layer1.bias", 4),
@@ -186,8 +189,8 @@ mod tests {
         assert_eq!(LastLayer::find(&shapes, 5), None);
     }
 
-    /// η = ½ with an expert of length 5 and an own gradient of length 10: half of each, at the own
-    /// length.
+    /// η = ½ with an expert of length 5 and an own gradient of length 10: half of each, scaled to the
+    /// own length.
     #[test]
     fn minority_columns_are_turned_towards_the_experts() {
         let layer = LastLayer { weight: 0, bias: Some(1) };
@@ -205,7 +208,7 @@ mod tests {
         for (minority, directions) in [([false; 2], directions), ([true; 2], Matrix::zeros(2, 3))] {
             let mut gradients = start();
             layer.modify(&mut gradients, &directions, &minority, 0.5);
-            assert_eq!(gradients, start(), "nobody to teach, or nothing to learn");
+            assert_eq!(gradients, start(), "no minority class, or no direction");
         }
     }
 }

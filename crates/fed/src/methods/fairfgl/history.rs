@@ -1,4 +1,4 @@
-//! What a client remembers of the global models it received: W_hist, the mean of the last few.
+//! The history model W_hist: the mean of the last global models that a client received.
 
 use crate::shared_models::SharedModels;
 use boostfgl_nn::{Params, Real, StateVisitor, mean_of};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// The last received globals and their mean, shared with the clients that received the same.
 pub(super) struct History<T> {
-    archive: Arc<SharedModels<T>>,
+    shared: Arc<SharedModels<T>>,
     length: usize,
     /// The rounds they came in, oldest first.
     rounds: VecDeque<usize>,
@@ -16,24 +16,22 @@ pub(super) struct History<T> {
 }
 
 impl<T: Real> History<T> {
-    /// Remembers up to `length` models.
-    pub(super) fn new(length: usize, archive: &Arc<SharedModels<T>>) -> Self {
+    /// A history of up to `length` models.
+    pub(super) fn new(length: usize, shared: &Arc<SharedModels<T>>) -> Self {
         let (rounds, received) = (VecDeque::new(), VecDeque::new());
-        Self { archive: Arc::clone(archive), length, rounds, received, mean: None }
+        Self { shared: Arc::clone(shared), length, rounds, received, mean: None }
     }
 
-    /// Takes in the global model of a round. One model alone is no history: it is where the round
-    /// starts.
+    /// Adds the global model of a round. A single model is no history: it is the start of the round.
     pub(super) fn receive(&mut self, round: usize, global: &Params<T>) {
         if self.received.len() == self.length {
             self.rounds.pop_front();
             self.received.pop_front();
         }
-        // Given back before a new one is asked for.
+        // Dropped first, so that its buffer can be reused for the new mean.
         self.mean = None;
         self.rounds.push_back(round);
-        self.received
-            .push_back(self.archive.get(&[round], global, |model| model.copy_from(global)));
+        self.received.push_back(self.shared.get(&[round], global, |model| model.copy_from(global)));
         self.find_mean();
     }
 
@@ -41,14 +39,14 @@ impl<T: Real> History<T> {
         let (rounds, received) = (self.rounds.make_contiguous(), &self.received);
         self.mean = match received.back() {
             Some(last) if received.len() > 1 => {
-                Some(self.archive.get(rounds, last, |mean| set_mean(received, mean)))
+                Some(self.shared.get(rounds, last, |mean| set_mean(received, mean)))
             }
             last => last.filter(|_| self.length == 1).cloned(),
         };
     }
 
-    /// Takes down what was received, or puts it back; models are like `model`. What clients share,
-    /// they share again.
+    /// Saves or restores the received models, which have the shapes of `model`. Models that clients
+    /// shared are shared again.
     pub(super) fn visit(
         &mut self,
         model: &Params<T>,
@@ -57,19 +55,18 @@ impl<T: Real> History<T> {
         let mut rounds: Vec<usize> = self.rounds.iter().copied().collect();
         visitor.visit("rounds", &mut rounds)?;
         if rounds.len() > self.length {
-            return Err(
-                visitor.unlike(format!("at most {} rounds", self.length), rounds.len().to_string())
-            );
+            return Err(visitor
+                .mismatch(format!("at most {} rounds", self.length), rounds.len().to_string()));
         }
-        let mut room = model.clone();
+        let mut buffer = model.clone();
         for (i, &round) in rounds.iter().enumerate() {
             if let Some(received) = self.received.get(i).filter(|_| !visitor.restores()) {
-                room.copy_from(received);
+                buffer.copy_from(received);
             }
-            visitor.visit(&round.to_string(), &mut room)?;
+            visitor.visit(&round.to_string(), &mut buffer)?;
             if visitor.restores() {
                 self.received
-                    .push_back(self.archive.get(&[round], model, |model| model.copy_from(&room)));
+                    .push_back(self.shared.get(&[round], model, |model| model.copy_from(&buffer)));
             }
         }
         if visitor.restores() {
@@ -85,7 +82,7 @@ impl<T: Real> History<T> {
     }
 }
 
-/// Tensor by tensor; as many equal models have exactly that mean.
+/// The mean, tensor by tensor; the mean of equal models is exactly that model.
 fn set_mean<T: Real>(models: &VecDeque<Arc<Params<T>>>, mean: &mut Params<T>) {
     for (t, out) in mean.tensors_mut().iter_mut().enumerate() {
         let each: Vec<&[T]> = models.iter().map(|model| model.tensors()[t].data()).collect();
@@ -106,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_is_that_of_the_last_five() {
+    fn the_history_is_the_mean_of_the_last_five_models() {
         let mut history = History::new(5, &Arc::default());
         history.receive(0, &model(1.0));
         assert!(history.mean().is_none(), "one model is no history");
@@ -117,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_models_have_exactly_that_mean() {
+    fn the_mean_of_equal_models_is_that_model_bit_for_bit() {
         let mut history = History::new(5, &Arc::default());
         history.receive(0, &model(99.0));
         for round in 1..=5 {
@@ -126,12 +123,12 @@ mod tests {
         assert_eq!(history.mean().unwrap(), &model(0.123_456_789));
     }
 
-    /// Who sat out a round has another history, even if it shares some models.
+    /// A client that missed a round has another history, even if it shares some models.
     #[test]
-    fn clients_share_what_they_have_in_common() {
-        let archive = Arc::default();
+    fn clients_with_the_same_history_share_its_mean() {
+        let shared = Arc::default();
         let mut clients =
-            [History::new(2, &archive), History::new(2, &archive), History::new(2, &archive)];
+            [History::new(2, &shared), History::new(2, &shared), History::new(2, &shared)];
         for (round, takes_part) in
             [[true, true, true], [true, true, false], [true, true, true]].iter().enumerate()
         {

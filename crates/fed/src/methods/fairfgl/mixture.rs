@@ -1,4 +1,4 @@
-//! Ŵ = α·W_hist + (1 − α)·W_local with trained α = sigmoid(a), and the way back through it.
+//! The mixture Ŵ = α·W_hist + (1 − α)·W_local with trained α = sigmoid(a), and its gradients.
 
 use super::{Alpha, Config};
 use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer};
@@ -18,7 +18,7 @@ pub(super) struct Mixture<T: Real> {
 }
 
 impl<T: Real> Mixture<T> {
-    /// Weights for a model like this one; `None` if nothing is mixed.
+    /// Weights for a model of these shapes; `None` if nothing is mixed.
     pub(super) fn new(config: &Config, model: &Params<T>) -> Option<Self> {
         let shapes: Vec<TensorShape> = match config.alpha {
             Alpha::Off => return None,
@@ -41,7 +41,7 @@ impl<T: Real> Mixture<T> {
         Some(mixture)
     }
 
-    /// α = sigmoid(a), whenever a has moved.
+    /// Computes α = sigmoid(a) after a has changed.
     fn set_alpha(&mut self) {
         self.alpha
             .iter_mut()
@@ -49,17 +49,18 @@ impl<T: Real> Mixture<T> {
             .for_each(|(alpha, a)| sigmoid(a.data(), alpha.data_mut()));
     }
 
-    /// The one α of a tensor, or of all.
+    /// The α of a tensor, or the one of all tensors.
     fn alpha(&self, tensor: usize) -> f64 {
+        // With one α for the whole model every tensor maps to the only entry.
         self.alpha[tensor.min(self.alpha.len() - 1)].row(0)[0].f64()
     }
 
-    /// Forgets the moments of a.
+    /// Resets the optimiser of a.
     pub(super) fn reset(&mut self) {
         self.optimizer.reset();
     }
 
-    /// Starts afresh after numbers overflowed: no moments, and a = 0 if a is spoilt.
+    /// Resets the optimiser after numbers overflowed, and a to 0 if it is no longer finite.
     pub(super) fn recover(&mut self) {
         self.optimizer.reset();
         if !self.a.is_finite() {
@@ -68,7 +69,7 @@ impl<T: Real> Mixture<T> {
         self.set_alpha();
     }
 
-    /// Takes down a and its moments, or puts them back.
+    /// Saves or restores a and its moments.
     pub(super) fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
         visitor.visit("a", &mut self.a)?;
         self.optimizer.visit(&self.a, visitor)?;
@@ -76,7 +77,7 @@ impl<T: Real> Mixture<T> {
         Ok(())
     }
 
-    /// Sets `out` to Ŵ of the history and a model.
+    /// Sets `out` to the mixture Ŵ of the history and a model.
     pub(super) fn mix(&self, history: &Params<T>, local: &Params<T>, out: &mut Params<T>) {
         let pairs = history.tensors().iter().zip(local.tensors()).zip(out.tensors_mut());
         for (t, ((history, local), out)) in pairs.enumerate() {
@@ -94,7 +95,8 @@ impl<T: Real> Mixture<T> {
         }
     }
 
-    /// Turns gradients with respect to Ŵ into those with respect to W_local, and takes a step in a.
+    /// Turns gradients with respect to Ŵ into those with respect to W_local, ∂Ŵ/∂W_local = 1 − α,
+    /// and makes a step of a.
     pub(super) fn step_back(
         &mut self,
         history: &Params<T>,
@@ -104,6 +106,7 @@ impl<T: Real> Mixture<T> {
         if self.kind == Alpha::Element {
             return self.step_each(history, local, gradients);
         }
+        // Before the scaling below: the gradient of a needs the one with respect to Ŵ.
         let by_a = self.by_a(history, local, gradients);
         for (t, g) in gradients.iter_mut().enumerate() {
             boostfgl_nn::extra_losses::scale(g, 1.0 - self.alpha(t));
@@ -131,9 +134,10 @@ impl<T: Real> Mixture<T> {
         sum.into_iter().map(|sum| Matrix::from_rows(1, 1, &[T::of(sum)])).collect()
     }
 
-    /// The same for a weight per parameter, block by block: unmixed, moved and set while the block
-    /// is in the cache.
+    /// The same for a weight per parameter, block by block: gradient, step and new α of a block while
+    /// it is in the CPU's cache.
     fn step_each(&mut self, history: &Params<T>, local: &Params<T>, gradients: &mut [Matrix<T>]) {
+        // One closure reads α and the other writes it, never at the same time.
         let alpha = RefCell::new(&mut self.alpha);
         self.optimizer.step_in_blocks(
             &mut self.a,
@@ -169,7 +173,7 @@ mod tests {
 
     /// f(Ŵ) = ⟨weights, Ŵ⟩ by finite differences in a and in W_local, for every kind of α.
     #[test]
-    fn the_way_back_agrees_with_finite_differences() {
+    fn gradients_agree_with_finite_differences() {
         let (history, weights) =
             (model([1.0, -2.0, 0.5, 0.3, 2.0]), model([0.4, 1.0, -0.7, 0.2, -1.5]));
         let local = model([0.2, 0.9, -0.4, 1.1, 0.6]);
@@ -215,7 +219,7 @@ mod tests {
             mixture.a.copy_from(&a);
             mixture.set_alpha();
             let mut gradients = weights.tensors().to_vec();
-            // A weight per parameter has this checked where its kernel is.
+            // For a weight per parameter the kernel's own test checks this.
             let analytic = if alpha == Alpha::Element {
                 Vec::new()
             } else {

@@ -22,25 +22,25 @@
 //!   the mean gradient of cross-entropy over that class's training nodes with respect to its column
 //!   of the last layer, under the model it sends. The server averages over the senders. Before each
 //!   step of the next round a client turns the gradient of each minority class's column that way,
-//!   keeping its length: g ← (1 − η)g + η(‖g‖/‖ḡ‖)ḡ. It is the gradient by Ŵ that is turned; those
-//!   by W_local and a follow from it.
+//!   keeping its length: g ← (1 − η)g + η(‖g‖/‖ḡ‖)ḡ. The gradient with respect to Ŵ is turned; those
+//!   with respect to W_local and a follow from it.
 //! * *Upload* (`upload`, `keep`): the ⌈ρP⌉ entries of largest |W − W_g|, each as place and value,
 //!   where W is W_local or the mixture Ŵ. With ρ = 1 and W_local the model itself goes up: the same
-//!   knowledge in half the numbers, and a mean of models that is FedAvg's to the bit.
+//!   information in half the numbers, and a mean of models that is FedAvg's to the bit.
 //! * *Clusters* (`clusters`, `cluster_trust`): by the cosine of updates as sent; inside a cluster,
-//!   per coordinate, the size-weighted mean over those that sent it; clusters count alike.
-//! * *EvaluatedModel* (`judge`): the global model, or each client's mixture with the history of its last
+//!   per coordinate, the size-weighted mean over those that sent it; clusters count equally.
+//! * *Evaluation* (`judge`): the global model, or each client's mixture with the history of its last
 //!   round.
 //!
-//! What is trained is Ŵ, while W_local is sent and the mean of those is judged by default: a model
-//! that the loss never saw. `upload` and `judge` choose the mixture in its place. The defaults were
+//! What is trained is Ŵ, while W_local is sent and the mean of those is evaluated by default: a model
+//! that the loss never saw. `upload` and `judge` choose the mixture instead. The defaults were
 //! decided on accuracy on validation nodes, last round, seeds 0 to 4 with everything on. Cora,
 //! CiteSeer and Chameleon: 83.4, 70.5 and 54.0; `judge = "mixture"` 83.5, 70.4 and 54.6, which is
 //! no difference; `upload = "mixture"` 84.2, 71.8 and 50.5, ahead on two and far behind on one.
 //!
 //! Model boosting weighs clients inside their cluster, by ‖Δ‖ before sparsification, which goes up
-//! as a further number (one per tensor under tensor trust): what is left after it would flatter
-//! clients that moved many parameters a little.
+//! as a further number (one per tensor under tensor trust): the norm after it would favour clients
+//! that moved many parameters a little.
 
 mod alignment;
 mod clusters;
@@ -58,14 +58,16 @@ use self::mixture::Mixture;
 use self::server::Reconciling;
 use super::{MethodContext, MethodInfo, needs_hidden};
 use crate::boost::{Boost, TrustScope};
-use crate::client_rule::{ClientContext, ClientRule, Memory, Upload};
+use crate::client_rule::{
+    ClientContext, PersonalModel, RuleState, StateContext, TrainingHooks, Upload, default_hooks,
+};
 use crate::config::{OptimizerState, above_zero, not_negative, share, steps};
 use crate::local_data::LocalData;
 use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_nn::backbones::Extra;
 use boostfgl_nn::{
-    Matrix, Moved, Params, Reach, Real, StateVisitor, extra_losses, moved_most, softmax_rows,
+    Matrix, Params, Reach, Real, StateVisitor, TopChanges, extra_losses, softmax_rows, top_changes,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -100,19 +102,19 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  project's reading of published descriptions, each behind a key of \
                  methods.fairfgl; the source lists them.\n\
                  The loss trains the mixture W^, while W_local is sent and the mean of those is \
-                 judged: upload = \"mixture\" and\n\
-                 judge = \"mixture\" send and judge what was trained.",
+                 evaluated: upload = \"mixture\" and\n\
+                 judge = \"mixture\" send and evaluate what was trained.",
     network: needs_hidden,
     extra_bytes: |sizes, configs| {
-        // Clients share the globals they received, of which there are no more than rounds.
+        // Clients share the globals that they received, of which there are at most as many as
+        // rounds.
         let received = (configs.fairfgl.history as f64).min(sizes.rounds);
-        // Their mean; a, its gradient, two moments and W^; what goes up, once more at the server.
+        // Their mean; a, its gradient, two moments and W^; the upload on the client and on the
+        // server.
         let models = received + sizes.clients() * (1.0 + 5.0 + 4.0);
         4.0 * (models * sizes.parameters + sizes.all_nodes() * sizes.classes)
     },
-    outvotes: |_| {
-        Some("entries are combined by those who sent them, within clusters, not whole models")
-    },
+    outvotes: |_| Some("entries are combined within clusters, not whole models"),
     ..MethodInfo::PLAIN
 };
 
@@ -120,7 +122,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// How many received globals make the history model, 1 to 1000000000.
+    /// The number of received global models in the history model, 1 to 1000000000.
     pub history: usize,
     /// What has its own mixing weight: each parameter, each tensor, the model as a whole, or
     /// nothing (no mixture).
@@ -143,14 +145,14 @@ pub struct Config {
     pub keep: f64,
     /// What a client sends: its own weights W_local, or their mixture with the history, which is
     /// what it trains.
-    pub upload: Sent,
+    pub upload: UploadedWeights,
     /// How clients are clustered: average linkage to 2 clusters, components of positive cosine, or
     /// one cluster.
     pub clusters: Clusters,
     /// Whether model boosting also weighs clusters, by their mean trust.
     pub cluster_trust: bool,
-    /// What is judged: the global model, or each client's mixture of it with its history.
-    pub judge: Judge,
+    /// What is evaluated: the global model, or each client's mixture of it with its history.
+    pub judge: EvaluatedWeights,
 }
 
 /// What has its own mixing weight.
@@ -182,17 +184,17 @@ pub enum Clusters {
 /// What a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Sent {
+pub enum UploadedWeights {
     /// W_local.
     Local,
     /// Ŵ; W_local while there is no history.
     Mixture,
 }
 
-/// What is judged.
+/// What is evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Judge {
+pub enum EvaluatedWeights {
     /// The global model.
     Global,
     /// Each client's mixture of the global model with its history.
@@ -211,10 +213,10 @@ impl Default for Config {
             minority_ratio: 0.5,
             modify: 0.5,
             keep: 0.3,
-            upload: Sent::Local,
+            upload: UploadedWeights::Local,
             clusters: Clusters::Linkage,
             cluster_trust: false,
-            judge: Judge::Global,
+            judge: EvaluatedWeights::Global,
         }
     }
 }
@@ -243,10 +245,10 @@ impl Config {
     }
 
     fn sends_mixture(&self) -> bool {
-        self.upload == Sent::Mixture && self.alpha != Alpha::Off
+        self.upload == UploadedWeights::Mixture && self.alpha != Alpha::Off
     }
 
-    fn remembers(&self) -> bool {
+    fn uses_history(&self) -> bool {
         self.alpha != Alpha::Off || self.distill > 0.0 || self.align > 0.0
     }
 }
@@ -263,12 +265,12 @@ pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, data: &LocalData<T
         last: LastLayer::find(context.initial.shapes(), context.classes),
         history: History::new(config.history, &context.archive),
         mixture: Mixture::new(&config, context.initial),
-        lesson: None,
+        history_targets: None,
         alignment: None,
         directions: None,
         mixes: false,
         mixed: None,
-        introduced: false,
+        sent_classes: false,
         norms: trusted.then_some(context.setup.boost.model.trust_scope),
         unlabelled: (0..data.len() as u32)
             .filter(|&v| data.training_label(v as usize).is_none())
@@ -277,7 +279,7 @@ pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, data: &LocalData<T
     }
 }
 
-/// A client that holds on to what it knew, and to what others know better.
+/// A client with a history model, alignment and gradient modification.
 pub(super) struct Preserver<T: Real> {
     config: Config,
     roles: Roles,
@@ -287,22 +289,22 @@ pub(super) struct Preserver<T: Real> {
     mixture: Option<Mixture<T>>,
     /// Whether this round's passes use the mixture: there is a history.
     mixes: bool,
-    /// Ŵ, while training goes on.
+    /// Ŵ, during training.
     mixed: Option<Params<T>>,
     /// softmax z_hist of every local node.
-    lesson: Option<Matrix<T>>,
+    history_targets: Option<Matrix<T>>,
     alignment: Option<Alignment>,
     /// ḡ_c of every class, as received.
     directions: Option<Matrix<T>>,
-    /// Whether the server has been told the majority classes.
-    introduced: bool,
+    /// Whether the server has received the majority classes.
+    sent_classes: bool,
     /// Which norms go up, under model boosting.
     norms: Option<TrustScope>,
 }
 
 impl<T: Real> Preserver<T> {
-    /// What the history model says: targets for unlabelled nodes and guesses for homophily.
-    fn consult_history(&mut self, context: &ClientContext<'_, T>) {
+    /// Predictions of the history model: targets for unlabelled nodes and labels for homophily.
+    fn predict_with_history(&mut self, context: &ClientContext<'_, T>) {
         let Some(history) =
             self.history.mean().filter(|_| self.config.distill + self.config.align > 0.0)
         else {
@@ -315,7 +317,7 @@ impl<T: Real> Preserver<T> {
         }
         if self.config.distill > 0.0 {
             softmax_rows(&mut scores);
-            self.lesson = Some(scores);
+            self.history_targets = Some(scores);
         } else {
             context.pool().put(scores);
         }
@@ -331,8 +333,8 @@ impl<T: Real> Preserver<T> {
 
     /// The entries that go up in place of the model, and the norms that they no longer show.
     fn sparse(&self, context: &ClientContext<'_, T>, local: &Params<T>) -> Upload<T> {
-        let Moved { entries, distances: moved } =
-            moved_most(local, context.start(), upload::kept(self.config.keep, local.count()));
+        let TopChanges { entries, distances: moved } =
+            top_changes(local, context.start(), upload::kept(self.config.keep, local.count()));
         let numbers = match self.norms {
             None => Vec::new(),
             Some(TrustScope::Model) => vec![libm::sqrt(moved.iter().map(|d| d * d).sum())],
@@ -343,12 +345,18 @@ impl<T: Real> Preserver<T> {
     }
 }
 
-impl<T: Real> ClientRule<T> for Preserver<T> {
+default_hooks!(Preserver<T>: PreparationHooks);
+
+impl<T: Real> TrainingHooks<T> for Preserver<T> {
     fn reach(&self) -> Reach {
         if self.config.distill > 0.0 { Reach::Everything } else { Reach::Output }
     }
 
-    fn begin(&mut self, context: &ClientContext<'_, T>, heard: Option<&Message<T>>) -> Result<()> {
+    fn begin(
+        &mut self,
+        context: &ClientContext<'_, T>,
+        message: Option<&Message<T>>,
+    ) -> Result<()> {
         if self.last.is_none() && self.config.modify > 0.0 {
             let (what, reason) = (
                 "this backbone".into(),
@@ -356,15 +364,15 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
             );
             return Err(Error::Refused { method: INFO.name, what, reason });
         }
-        if self.config.remembers() {
+        if self.config.uses_history() {
             self.history.receive(context.rounds_done(), context.start());
         }
         self.mixes = self.mixture.is_some() && self.history.mean().is_some();
         if context.settings.optimizer.optimizer_state == OptimizerState::Reset {
             self.mixture.iter_mut().for_each(Mixture::reset);
         }
-        self.consult_history(context);
-        self.directions = heard.and_then(|heard| heard.tensors.first()).cloned();
+        self.predict_with_history(context);
+        self.directions = message.and_then(|message| message.tensors.first()).cloned();
         Ok(())
     }
 
@@ -375,7 +383,7 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
             mixture.mix(
                 history,
                 model,
-                self.mixed.get_or_insert_with(|| model.room(context.pool())),
+                self.mixed.get_or_insert_with(|| model.same_shape(context.pool())),
             );
         }
     }
@@ -391,19 +399,19 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
         hidden: Option<&Matrix<T>>,
     ) -> Extra<T> {
         let mut extra = Extra::default();
-        if let Some(lesson) = &self.lesson {
+        if let Some(targets) = &self.history_targets {
             let (value, mut gradient) =
-                extra_losses::divergence(lesson, logits, &self.unlabelled, context.pool());
+                extra_losses::divergence(targets, logits, &self.unlabelled, context.pool());
             extra_losses::scale(&mut gradient, self.config.distill);
             extra.value += self.config.distill * value;
             extra.logits = Some(gradient);
         }
-        let drawn = self
+        let aligned = self
             .alignment
             .as_ref()
             .zip(hidden)
             .and_then(|(a, hidden)| a.loss(hidden, context.pool()));
-        if let Some((value, mut gradient)) = drawn {
+        if let Some((value, mut gradient)) = aligned {
             extra_losses::scale(&mut gradient, self.config.align);
             extra.value += self.config.align * value;
             extra.hidden = Some(gradient);
@@ -418,19 +426,20 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
         if let (true, Some(mixture), Some(history)) =
             (self.mixes, &mut self.mixture, self.history.mean())
         {
+            // After the modification: the mixture passes the modified gradient on to W_local and a.
             mixture.step_back(history, model, gradients);
         }
     }
 
-    fn refused(&mut self, afresh: bool) {
-        self.introduced = false;
-        // What a round that did not end left behind.
-        (self.lesson, self.alignment, self.mixed) = (None, None, None);
-        self.mixture.iter_mut().filter(|_| afresh).for_each(Mixture::recover);
+    fn refused(&mut self, numeric: bool) {
+        self.sent_classes = false;
+        // Left over if the round failed before `finish`.
+        (self.history_targets, self.alignment, self.mixed) = (None, None, None);
+        self.mixture.iter_mut().filter(|_| numeric).for_each(Mixture::recover);
     }
 
     fn finish(&mut self, context: &ClientContext<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
-        self.lesson.take().into_iter().for_each(|lesson| context.pool().put(lesson));
+        self.history_targets.take().into_iter().for_each(|targets| context.pool().put(targets));
         self.alignment = None;
         self.mixed
             .take()
@@ -444,26 +453,31 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
         let classes = self.roles.majority_classes();
         if let Some(last) = self.last.filter(|_| self.config.modify > 0.0 && !classes.is_empty()) {
             upload.message.tensors.push(last.class_gradients(context, sent, &classes));
-            if !std::mem::replace(&mut self.introduced, true) {
+            // Majority classes never change, so that they are sent once.
+            if !std::mem::replace(&mut self.sent_classes, true) {
                 upload.message.numbers.extend(classes.iter().map(|&class| class as f64));
             }
         }
         Ok(upload)
     }
+}
 
+impl<T: Real> PersonalModel<T> for Preserver<T> {
     fn deploy(&mut self, model: &Params<T>) -> Option<Params<T>> {
-        if self.config.judge == Judge::Global { None } else { self.mixed(model) }
+        if self.config.judge == EvaluatedWeights::Global { None } else { self.mixed(model) }
     }
+}
 
+impl<T: Real> RuleState<T> for Preserver<T> {
     fn visit(
         &mut self,
-        memory: &Memory<'_, T>,
+        context: &StateContext<'_, T>,
         visitor: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
-        visitor.within("history", |visitor| self.history.visit(memory.local, visitor))?;
+        visitor.within("history", |visitor| self.history.visit(context.local, visitor))?;
         if let Some(mixture) = &mut self.mixture {
             visitor.within("mixture", |visitor| mixture.visit(visitor))?;
         }
-        visitor.visit("introduced", &mut self.introduced)
+        visitor.visit("introduced", &mut self.sent_classes)
     }
 }

@@ -11,25 +11,25 @@ use crate::aggregate::{Combination, Update};
 use crate::boost::Boost;
 use crate::boost::model::TrustScope;
 use crate::methods::{MethodContext, Round, SenderFacts, ServerRule};
-use crate::screen::{Form, Moved, Part};
+use crate::screen::{DistanceRange, Form, Part};
 use crate::wire::Message;
 use boostfgl_nn::{Matrix, Params, Real, StateVisitor, difference};
 use std::ops::Range;
 
-/// Coordinates whose sums stay in the first cache.
+/// Coordinates whose sums stay in the L1 cache.
 const BLOCK: usize = 2048;
 
-/// One global model, moved by the clusters' updates, and what experts say of each class.
+/// One global model, moved by the clusters' updates, and the experts' gradient of each class.
 pub(in crate::methods) struct Reconciling<T> {
     config: Config,
     classes: usize,
-    /// How many norms a client sends with its entries.
+    /// The number of norms that a client sends with its entries.
     norms: usize,
     last: Option<LastLayer>,
     global: Params<T>,
-    /// C × (h + 1): the mean gradient that experts sent for each class, 0 before anybody did.
+    /// C × (h + 1): the mean gradient that experts sent for each class, 0 before the first.
     experts: Option<Message<T>>,
-    /// The majority classes of each client, once it has said them.
+    /// The majority classes of each client, once it has sent them.
     majorities: Vec<Vec<usize>>,
 }
 
@@ -56,15 +56,17 @@ impl<T: Real> Reconciling<T> {
         }
     }
 
-    /// From what to what each tensor moved, as some entries show it: at least by those, and by no
-    /// more than if every other number had moved as far as the least of them, since the largest go
-    /// up.
-    fn shown(&self, entries: &[(u32, T)]) -> Vec<Moved> {
-        let all = entries.len() >= kept(self.config.keep, self.global.count());
+    /// How far each tensor moved, as far as the entries show it: at least by the entries
+    /// themselves, and at most as if every number that was not sent had moved as far as the
+    /// smallest entry.
+    fn shown(&self, entries: &[(u32, T)]) -> Vec<DistanceRange> {
+        // Clients send the entries that moved most. If fewer than allowed were sent, the rest did
+        // not move at all.
+        let full = entries.len() >= kept(self.config.keep, self.global.count());
         let magnitudes = entries.iter().map(|(_, x)| x.f64().abs());
-        let least = if all { magnitudes.reduce(f64::min).unwrap_or(0.0) } else { 0.0 };
+        let smallest = if full { magnitudes.reduce(f64::min).unwrap_or(0.0) } else { 0.0 };
         let (mut rest, mut end) = (Entries::new(entries), 0);
-        let one = |tensor: &Matrix<T>| {
+        let distance = |tensor: &Matrix<T>| {
             let count = tensor.rows() * tensor.columns();
             end += count;
             let (mut sum, mut sent) = (0.0, 0);
@@ -72,25 +74,23 @@ impl<T: Real> Reconciling<T> {
                 sum += x.f64() * x.f64();
                 sent += 1;
             });
-            let others = count.saturating_sub(sent) as f64;
-            (libm::sqrt(sum), libm::sqrt(sum + others * least * least))
+            let unsent = count.saturating_sub(sent) as f64;
+            let most = libm::sqrt(sum + unsent * smallest * smallest);
+            DistanceRange { least: libm::sqrt(sum), most }
         };
-        self.global.tensors().iter().map(one).collect()
+        self.global.tensors().iter().map(distance).collect()
     }
 
-    /// The norms that a client sends with its entries, each as these show it, up to rounding.
+    /// The norms that a client sends with its entries, each in the range that the entries show, up
+    /// to rounding.
     fn norm_parts(&self, message: &Message<T>) -> Vec<Part> {
         let shown = self.shown(&message.entries);
-        let length =
-            |end: fn(&Moved) -> f64| libm::sqrt(shown.iter().map(|one| end(one) * end(one)).sum());
         let ranges = match self.norms {
             0 => Vec::new(),
-            1 => vec![(length(|one| one.0), length(|one| one.1))],
+            1 => vec![DistanceRange::total(&shown)],
             _ => shown,
         };
-        let part =
-            |(least, most): Moved| Part::new("norm of an update", 1, 0.999 * least..=1.001 * most);
-        ranges.into_iter().map(part).collect()
+        ranges.into_iter().map(norm_part).collect()
     }
 
     fn clusters(&self, updates: &[Update<'_, T>]) -> Vec<Vec<usize>> {
@@ -100,7 +100,7 @@ impl<T: Real> Reconciling<T> {
         }
     }
 
-    /// Of every pair of updates, as sent.
+    /// ⟨Δᵢ, Δⱼ⟩ of every pair of updates, as sent.
     fn inner_products(&self, updates: &[Update<'_, T>]) -> Vec<Vec<f64>> {
         if self.config.is_lossless() {
             let full: Vec<Vec<T>> =
@@ -114,14 +114,15 @@ impl<T: Real> Reconciling<T> {
 
     /// The share of each cluster in the global update: equal, or by its mean trust.
     fn shares(&self, groups: &[(Vec<usize>, Combination)]) -> Vec<f64> {
-        let mean = |trust: &[f64]| trust.iter().sum::<f64>() / trust.len() as f64;
         let weigh = |(_, within): &(Vec<usize>, Combination)| match within.trust() {
-            Some(trust) if self.config.cluster_trust => mean(trust),
+            Some(trust) if self.config.cluster_trust => {
+                trust.iter().sum::<f64>() / trust.len() as f64
+            }
             _ => 1.0,
         };
         let weights: Vec<f64> = groups.iter().map(weigh).collect();
         let sum: f64 = weights.iter().sum();
-        // Trust may be too small for a float: then nobody is trusted more than another.
+        // Trust may underflow to 0. Then no cluster is trusted more than another.
         if sum > 0.0 {
             weights.iter().map(|w| w / sum).collect()
         } else {
@@ -131,7 +132,7 @@ impl<T: Real> Reconciling<T> {
 
     /// W_g ← W_g + Σ_clusters share · Δ_cluster, where a coordinate of Δ_cluster is the weighted
     /// mean over the members that sent it, 0 if none did. A few rows of a tensor at a time, whose
-    /// sums stay in the first cache.
+    /// sums stay in the L1 cache.
     fn move_by_entries(
         &mut self,
         updates: &[Update<'_, T>],
@@ -166,16 +167,17 @@ impl<T: Real> Reconciling<T> {
         }
     }
 
-    /// Takes in what experts sent: for every class the mean over those that sent it. A class that
-    /// nobody sent this time keeps its last direction.
-    fn hear_experts(&mut self, updates: &[Update<'_, T>]) {
+    /// Averages the experts' gradients: for every class the mean over the clients that sent it. A
+    /// class that no client sent this time keeps its last direction.
+    fn average_experts(&mut self, updates: &[Update<'_, T>]) {
         for update in updates {
-            // The norms come first, see `Preserver::finish`; classes are said once.
-            let said = &update.message.numbers;
-            let classes = said.len().min(update.message.tensors.first().map_or(0, Matrix::rows));
+            // Norms come first and class numbers last, see `Preserver::finish`. They are sent once,
+            // so that later messages have none.
+            let numbers = &update.message.numbers;
+            let classes = numbers.len().min(update.message.tensors.first().map_or(0, Matrix::rows));
             if self.majorities[update.client].is_empty() {
                 self.majorities[update.client] =
-                    said[said.len() - classes..].iter().map(|&c| c as usize).collect();
+                    numbers[numbers.len() - classes..].iter().map(|&c| c as usize).collect();
             }
         }
         let Some(width) =
@@ -221,10 +223,11 @@ impl<T: Real> ServerRule<T> for Reconciling<T> {
             let form = Form::message().entries(kept(self.config.keep, places), places);
             self.norm_parts(turn.message).into_iter().fold(form, Form::with)
         };
-        // A client says once what its majority classes are, and not before.
+        // A client sends its majority classes once. Until then only its message shows how many
+        // there are.
         let known = self.majorities[turn.client].len();
-        let said = turn.message.tensors.first().map_or(0, Matrix::rows).min(self.classes);
-        let classes = if known > 0 { known } else { said };
+        let sent = turn.message.tensors.first().map_or(0, Matrix::rows).min(self.classes);
+        let classes = if known > 0 { known } else { sent };
         match self.last {
             Some(last) if self.config.modify > 0.0 && classes > 0 => {
                 let majority =
@@ -236,7 +239,7 @@ impl<T: Real> ServerRule<T> for Reconciling<T> {
         }
     }
 
-    fn moved(&self, message: &Message<T>) -> Option<Vec<Moved>> {
+    fn moved(&self, message: &Message<T>) -> Option<Vec<DistanceRange>> {
         (!self.config.is_lossless()).then(|| self.shown(&message.entries))
     }
 
@@ -254,13 +257,13 @@ impl<T: Real> ServerRule<T> for Reconciling<T> {
         let shares = self.shares(&groups);
         let combination = Combination::of_groups(updates.len(), &groups, &shares);
         if self.config.is_lossless() {
-            // Σ shares = 1, so that the mean of models is the global one plus the mean of updates;
-            // and it is FedAvg's.
+            // Σ shares = 1, so that the mean of models is the global model plus the mean of updates.
+            // Written as a mean of models it equals FedAvg's to the bit.
             combination.apply(updates, &mut self.global);
         } else {
             self.move_by_entries(updates, &groups, &shares);
         }
-        self.hear_experts(updates);
+        self.average_experts(updates);
         Ok(Some(combination))
     }
 
@@ -277,7 +280,7 @@ impl<T: Real> ServerRule<T> for Reconciling<T> {
             .try_for_each(|(k, classes)| visitor.visit(&k.to_string(), classes))?;
         match self.majorities.iter().flatten().find(|class| **class >= self.classes) {
             Some(class) => {
-                Err(visitor.unlike(format!("classes below {}", self.classes), class.to_string()))
+                Err(visitor.mismatch(format!("classes below {}", self.classes), class.to_string()))
             }
             None => Ok(()),
         }
@@ -288,13 +291,19 @@ impl<T: Real> ServerRule<T> for Reconciling<T> {
     }
 }
 
-/// Adds share · Σ w Δ / Σ w to every coordinate of some rows that somebody sent, from pairs of Σ w
-/// Δ and Σ w.
+/// A claimed norm that must lie in a range, up to rounding.
+fn norm_part(DistanceRange { least, most }: DistanceRange) -> Part {
+    Part::new("norm of an update", 1, 0.999 * least..=1.001 * most)
+}
+
+/// Adds share · Σ w Δ / Σ w to every coordinate of some rows that a client sent, from pairs of
+/// Σ w Δ and Σ w.
 fn add<T: Real>(tensor: &mut Matrix<T>, rows: Range<usize>, sums: &[[T; 2]], share: T) {
     let columns = tensor.columns();
     for (r, sums) in rows.zip(sums.chunks(columns)) {
         for (x, [sum, weight]) in tensor.row_mut(r).iter_mut().zip(sums) {
-            // Computed for all and kept for some: who sent what, no CPU could foresee.
+            // Computed for every coordinate and used for some: a branch on what was sent would be
+            // unpredictable for the CPU.
             let moved = *x + share * (*sum / *weight);
             *x = if *weight > T::ZERO { moved } else { *x };
         }
@@ -345,7 +354,7 @@ mod tests {
                 &updates,
                 &Round {
                     done: 0,
-                    boost: None,
+                    boost: crate::boost::ServerBoosts::none(),
                     backbone: &net,
                     pool: &pool,
                     aggregation: Default::default(),
@@ -360,9 +369,9 @@ mod tests {
     }
 
     /// By hand: coordinate 0 sent by both (sizes 1 and 3), 3 by the first, 5 by the second, the
-    /// others by nobody.
+    /// others by neither.
     #[test]
-    fn a_coordinate_is_the_mean_of_those_who_sent_it() {
+    fn a_coordinate_is_the_mean_over_the_clients_that_sent_it() {
         let mut server = server(Clusters::One, 0.3);
         let sent = [(entries(&[(0, 4.0), (3, 2.0)]), 1.0), (entries(&[(0, 8.0), (5, -1.0)]), 3.0)];
         assert_eq!(aggregate(&mut server, &sent).weights(0), [0.25, 0.75]);
@@ -383,28 +392,30 @@ mod tests {
         assert_eq!(server.global.tensors()[0].row(0)[0], 1.0 + 0.5 * 2.0 - 0.5 * 4.0);
     }
 
-    /// Every other number is taken to have moved by at most the least that was sent.
+    /// A number that was not sent can have moved by at most the smallest that was.
     #[test]
     fn entries_show_how_far_an_update_moved() {
         let server = server(Clusters::One, 0.3);
+        let range = |least: f64, most: f64| DistanceRange { least, most };
         // Six parameters, of which two go up.
         let shown = server.shown(&[(0, -4.0), (4, 3.0)]);
-        assert_eq!(shown, [(4.0, libm::sqrt(16.0 + 3.0 * 9.0)), (3.0, libm::sqrt(9.0 + 9.0))]);
+        let most = [libm::sqrt(16.0 + 3.0 * 9.0), libm::sqrt(9.0 + 9.0)];
+        assert_eq!(shown, [range(4.0, most[0]), range(3.0, most[1])]);
         assert_eq!(
             server.shown(&[(5, 3.0)]),
-            [(0.0, 0.0), (3.0, 3.0)],
-            "who sends fewer moved nothing else"
+            [range(0.0, 0.0), range(3.0, 3.0)],
+            "with fewer entries than allowed nothing else moved"
         );
-        assert_eq!(server.shown(&[]), [(0.0, 0.0); 2]);
+        assert_eq!(server.shown(&[]), [range(0.0, 0.0); 2]);
     }
 
     #[test]
-    fn directions_of_another_shape_are_not_put_back() {
+    fn directions_of_another_shape_are_not_restored() {
         let mut before = server(Clusters::One, 0.3);
         before.experts = Some(Message::tensors(vec![Matrix::zeros(2, 2)]));
         let mut bytes = Vec::new();
         before.visit(&mut StateVisitor::saving(&mut bytes)).unwrap_err();
-        // It was written before it was looked at.
+        // It was saved before the shapes were compared.
         let mut after = server(Clusters::One, 0.3);
         assert!(after.visit(&mut StateVisitor::restoring(&bytes)).is_err());
     }
@@ -430,7 +441,7 @@ mod tests {
         let directions =
             |server: &Reconciling<f64>| server.experts.as_ref().unwrap().tensors[0].to_vec();
         assert_eq!(directions(&server), [1.0, 2.0, 0.0, 0.0, 4.0, 5.0]);
-        // Classes are said once, and a class that nobody sends keeps what is known.
+        // Classes are sent once, and a class that no client sends keeps its direction.
         aggregate(&mut server, &[(entries(&[(0, 1.0)]), 1.0), expert(&[7.0, 8.0], &[])]);
         assert_eq!(directions(&server), [1.0, 2.0, 0.0, 0.0, 7.0, 8.0]);
     }

@@ -1,17 +1,17 @@
-//! Which nodes get how many generated neighbours.
+//! The number of generated neighbours of each node.
 
 use super::Count;
 use boostfgl_nn::{Matrix, Real};
 
-/// Nodes that get at least one generated neighbour, and how many each.
+/// The nodes that get at least one generated neighbour, and the number for each.
 ///
-/// Slot j holds the j-th generated neighbour of every node that has so many. Most nodes have few,
-/// so that only the rows of a slot that are in use are ever computed.
+/// Slot j holds the j-th generated neighbour of every node that has more than j. Most nodes have
+/// few, so that only the rows of a slot that are in use are computed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Demand {
     /// The nodes, increasing.
     pub(super) nodes: Vec<u32>,
-    /// At least 1 each.
+    /// The number of generated neighbours of each, at least 1.
     pub(super) counts: Vec<usize>,
 }
 
@@ -26,7 +26,7 @@ impl Demand {
         let mut demand = Self::default();
         for v in (0..degrees.rows()).filter(|&v| wanted(v)) {
             let degree = degrees.row(v)[0].f64();
-            // A cast to an integer truncates; what is not a number becomes 0.
+            // A cast to an integer truncates, and NaN becomes 0.
             let slots = match count {
                 Count::Truncate => degree as usize,
                 Count::Round => (degree + 0.5) as usize,
@@ -39,7 +39,7 @@ impl Demand {
         demand
     }
 
-    /// The part of it that `wanted` nodes make.
+    /// The demand of the `wanted` nodes alone.
     pub(super) fn restricted(&self, wanted: impl Fn(u32) -> bool) -> Self {
         let both = self.nodes.iter().copied().zip(self.counts.iter().copied());
         let (nodes, counts) = both.filter(|(v, _)| wanted(*v)).unzip();
@@ -50,24 +50,24 @@ impl Demand {
         self.nodes.is_empty()
     }
 
-    /// How many slots are in use.
+    /// The number of slots in use.
     pub(super) fn slots(&self) -> usize {
         self.counts.iter().copied().max().unwrap_or(0)
     }
 
-    /// How many neighbours are generated in all.
+    /// The total number of generated neighbours.
     pub(super) fn total(&self) -> usize {
         self.counts.iter().sum()
     }
 
-    /// Which of the nodes, by position, use slot `slot`.
+    /// The positions of the nodes that use slot `slot`.
     pub(super) fn rows(&self, slot: usize) -> Vec<u32> {
         (0..self.nodes.len() as u32).filter(|&i| self.counts[i as usize] > slot).collect()
     }
 
     /// The node of every generated neighbour, slot by slot.
     pub(super) fn owners(&self) -> Vec<u32> {
-        let of = |slot: usize| self.rows(slot).into_iter().map(|i| self.nodes[i as usize]);
-        (0..self.slots()).flat_map(of).collect()
+        let users = |slot: usize| self.rows(slot).into_iter().map(|i| self.nodes[i as usize]);
+        (0..self.slots()).flat_map(users).collect()
     }
 }

@@ -1,32 +1,32 @@
-//! The graph that a client learns to mend: its own with some nodes hidden, whose true neighbours it
-//! therefore knows.
+//! The graph that a client learns to mend: its own without some hidden nodes, which give the true
+//! missing neighbours.
 
 use crate::client_rule::positions;
 use crate::local_data::LocalData;
 use boostfgl_graph::{Adjacency, Stream};
-use boostfgl_nn::backbones::Plan;
+use boostfgl_nn::backbones::ViewPlan;
 use boostfgl_nn::{Real, RowMean, View};
 
 /// Ḡ, a client's graph without the hidden nodes. Its nodes are numbered by their position in
 /// `kept`.
 #[derive(Debug)]
 pub(super) struct Impaired<T> {
-    /// The nodes of the client's graph that remain, increasing.
+    /// The remaining nodes of the client's graph, increasing.
     pub(super) kept: Vec<u32>,
     pub(super) adjacency: Adjacency,
     /// D̃⁻¹(Ā + I).
     pub(super) mean: RowMean<T>,
-    /// X of the nodes that remain.
+    /// X of the remaining nodes.
     pub(super) features: View<T>,
     /// The training nodes, all of which remain, increasing.
     pub(super) training: Vec<u32>,
     /// The hidden neighbours of each training node, as nodes of the client's graph, increasing.
     pub(super) missing: Vec<Vec<u32>>,
-    /// How many of them, p, generated neighbours are compared with.
+    /// The largest number p of them that generated neighbours are compared with.
     pub(super) most: usize,
     /// Whether a generated neighbour of a node can reach a training node by the classifier's two
-    /// hops: a training node or a neighbour of one. Features of others would change neither the
-    /// loss nor a gradient.
+    /// hops: whether the node is a training node or a neighbour of one. Features of other nodes
+    /// would change neither the loss nor a gradient.
     pub(super) reached: Vec<bool>,
 }
 
@@ -51,7 +51,7 @@ impl<T: Real> Impaired<T> {
             reached[v as usize] = true;
             adjacency.neighbours(v as usize).iter().for_each(|&u| reached[u as usize] = true);
         }
-        let plan = Plan::FEATURES;
+        let plan = ViewPlan::FEATURES;
         Self {
             mean: RowMean::of(&adjacency),
             features: View::training(data.inputs(), kept.clone(), plan),

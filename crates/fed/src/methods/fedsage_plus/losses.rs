@@ -1,4 +1,4 @@
-//! What the generator is judged by: how many neighbours it adds and how near they come to real
+//! Losses of the generator: the number of neighbours, and the distance of their features to real
 //! ones.
 
 use boostfgl_nn::{Inputs, Matrix, Pool, Real};
@@ -48,6 +48,7 @@ impl<T: Real> Matcher<T> {
         factor: T,
         gradient: &mut [T],
     ) -> f64 {
+        // Two buffers are swapped, so that the nearest candidate is never copied.
         let mut least: Option<T> = None;
         for &u in candidates {
             inputs.write_row(u as usize, &mut self.candidate);
@@ -58,6 +59,8 @@ impl<T: Real> Matcher<T> {
             }
         }
         let Some(least) = least else { return 0.0 };
+        // Where two candidates are equally near, the minimum has no derivative; the first one's is
+        // taken.
         let width = row.len() as f64;
         let slope = factor * T::of(2.0 / width);
         for ((g, x), t) in gradient.iter_mut().zip(row).zip(&self.nearest) {
@@ -67,7 +70,7 @@ impl<T: Real> Matcher<T> {
     }
 }
 
-/// ‖a − b‖², added up in eight lanes side by side.
+/// ‖a − b‖², in eight independent sums, so that the compiler can vectorise it.
 fn squared_distance<T: Real>(a: &[T], b: &[T]) -> T {
     let mut lanes = [T::ZERO; 8];
     for (a, b) in a.chunks(8).zip(b.chunks(8)) {

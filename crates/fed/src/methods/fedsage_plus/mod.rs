@@ -2,8 +2,8 @@
 //! before the rounds.
 //!
 //! An edge between nodes of two clients is lost to both. Each client hides some of its validation
-//! nodes and learns, from the neighbours it thereby loses, to say how many neighbours a node misses
-//! and what their features are (`neighgen`). Then it adds such neighbours to its graph, and the
+//! nodes and learns, from the neighbours that are thereby lost, to predict how many neighbours a
+//! node misses and what their features are (`neighgen`). Then it adds such neighbours to its graph, and the
 //! rounds are FedAvg on the mended graphs with equal weights, which on its own is *FedSage*:
 //! `max_neighbours = 0` is that. The classifier is the configured backbone; `backbone = "sage"` is
 //! the original's.
@@ -16,7 +16,7 @@
 //!
 //! *Phase B*, federated: `gen_epochs` epochs of the feature generator alone, with L_f also against
 //! neighbours drawn at random from every other client, all divided by K. A client sends the
-//! features it generated for its training nodes; each other client returns the gradient of its
+//! features that it generated for its training nodes; each other client returns the gradient of its
 //! greedy loss with respect to them, which the chain rule takes on to the generator. In the paper
 //! the generator itself travels, P_f = 128·256 + 256 + 256·2048 + 2048 + 2048·p·d + p·d numbers
 //! (15.2 M for Cora) with n_k^L·128 codes, and a gradient of P_f numbers comes back from each peer.
@@ -34,18 +34,18 @@ mod slot;
 mod tests;
 mod training;
 
-use super::{MethodContext, MethodInfo, Round, ServerRule, Sizes};
-use crate::aggregate::{Combination, Update};
-use crate::client_rule::{ClientContext, ClientRule, Upload};
+use super::fedavg::{Averaging, Weighing};
+use super::{MethodContext, MethodInfo, Sizes};
+use crate::client_rule::{ClientContext, PreparationHooks, TrainingHooks, Upload, default_hooks};
 use crate::config::{WIDEST, above_zero, at_most, not_negative, steps, width};
 use crate::local_data::LocalData;
 use crate::screen::Form;
 use crate::wire::Message;
 use crate::{Error, Result};
-use boostfgl_nn::{Params, Real, StateVisitor};
+use boostfgl_nn::{Params, Real};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use training::Preparation;
+use training::GeneratorTraining;
 
 pub(super) const INFO: MethodInfo = MethodInfo {
     name: "fedsage-plus",
@@ -69,8 +69,8 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  sent to the peer: same gradient, smaller message. Either lets a client that \
                  solves for it infer features of\n\
                  its peers; the released code simply reads them. The classifier is the shared \
-                 backbone, full batch, judged on\n\
-                 the client's mended graph (released code: sampled SAGE 64-32 judged on the \
+                 backbone, full batch, evaluated on\n\
+                 the client's mended graph (released code: sampled SAGE 64-32 evaluated on the \
                  global graph; backbone = \"sage\" is\n\
                  the nearest). Hidden nodes come from the run's validation nodes, not from a \
                  60/20/20 split of its own.\n\
@@ -201,58 +201,29 @@ fn extra_bytes(sizes: &Sizes, configs: &super::MethodConfigs) -> f64 {
     4.0 * sizes.nodes.iter().map(|n| 4.0 * generator + activations(n)).sum::<f64>()
 }
 
-pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Equal<T> {
-    Equal { global: context.initial.clone() }
+pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Averaging<T> {
+    Averaging::new(context, Weighing::Equal)
 }
 
 pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, _: &LocalData<T>) -> Mending<T> {
     let config = context.setup.methods.fedsage_plus.clone();
-    Mending { alone: context.clients == 1, config, preparation: None }
-}
-
-/// One global model, the mean of the round's updates, whatever the clients' sizes.
-pub(super) struct Equal<T> {
-    global: Params<T>,
-}
-
-impl<T: Real> ServerRule<T> for Equal<T> {
-    fn start(&self, _: usize) -> Option<&Params<T>> {
-        Some(&self.global)
-    }
-
-    fn aggregate(
-        &mut self,
-        updates: &[Update<'_, T>],
-        round: &Round<'_, T>,
-    ) -> Result<Option<Combination>> {
-        let combination = Combination::new(updates, &vec![1.0; updates.len()], round.boost)?;
-        let combination = combination.combine(updates, round.aggregation, &mut self.global)?;
-        Ok(Some(combination))
-    }
-
-    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
-        visitor.visit("global", &mut self.global)
-    }
-
-    fn models(&self) -> Vec<&Params<T>> {
-        vec![&self.global]
-    }
+    Mending { alone: context.clients == 1, config, training: None }
 }
 
 /// A client that mends its graph before the first round.
 pub(super) struct Mending<T> {
     config: Config,
-    /// Whether there is no other client to talk to.
+    /// Whether there is no other client to exchange with.
     alone: bool,
-    /// Gone once the graph is mended.
-    preparation: Option<Preparation<T>>,
+    /// Dropped once the graph is mended.
+    training: Option<GeneratorTraining<T>>,
 }
 
 impl<T: Real> Mending<T> {
-    /// The generator, trained locally when it is first asked for.
-    fn preparation(&mut self, context: &ClientContext<'_, T>) -> &mut Preparation<T> {
-        let Self { config, preparation, .. } = self;
-        preparation.get_or_insert_with(|| Preparation::new(config, context))
+    /// The generator, which is trained locally on first use.
+    fn training(&mut self, context: &ClientContext<'_, T>) -> &mut GeneratorTraining<T> {
+        let Self { config, training, .. } = self;
+        training.get_or_insert_with(|| GeneratorTraining::new(config, context))
     }
 
     fn mends(&self) -> bool {
@@ -260,14 +231,17 @@ impl<T: Real> Mending<T> {
     }
 }
 
-impl<T: Real> ClientRule<T> for Mending<T> {
+default_hooks!(Mending<T>: PersonalModel, RuleState);
+
+impl<T: Real> PreparationHooks<T> for Mending<T> {
     fn exchanges(&self) -> usize {
         if self.mends() && !self.alone { self.config.gen_epochs } else { 0 }
     }
 
-    fn ask(&mut self, context: &ClientContext<'_, T>, _: usize) -> Result<Option<Message<T>>> {
-        // Even a client that generates nothing asks, so that it learns how many others there are.
-        let question = self.preparation(context).question(context);
+    fn question(&mut self, context: &ClientContext<'_, T>, _: usize) -> Result<Option<Message<T>>> {
+        // A client that generates nothing sends an empty question. The number of answers is still
+        // needed for the factor 1/K.
+        let question = self.training(context).question(context);
         if question.is_finite() { Ok(Some(question)) } else { Err(context.diverged("generator")) }
     }
 
@@ -286,32 +260,38 @@ impl<T: Real> ClientRule<T> for Mending<T> {
             .tensors(question.tensors.iter().map(|rows| (rows.rows(), rows.columns())).collect())
     }
 
-    fn hear(
+    fn receive_answers(
         &mut self,
         context: &ClientContext<'_, T>,
         _: usize,
         answers: &[(usize, Message<T>)],
     ) -> Result<()> {
-        self.preparation(context).federated_epoch(context, answers);
+        self.training(context).federated_epoch(context, answers);
         Ok(())
     }
 
-    fn ready(&mut self, context: &ClientContext<'_, T>) -> Result<Option<LocalData<T>>> {
+    fn finish_preparation(
+        &mut self,
+        context: &ClientContext<'_, T>,
+    ) -> Result<Option<LocalData<T>>> {
         if !self.mends() {
             return Ok(None);
         }
-        let preparation = self.preparation(context);
-        while preparation.to_come() > 0 {
-            preparation.federated_epoch(context, &[]);
+        let training = self.training(context);
+        // A client without others has no exchanges, and trains the remaining epochs alone.
+        while training.epochs_left() > 0 {
+            training.federated_epoch(context, &[]);
         }
-        let (features, owners) = preparation.neighbours(context)?;
-        self.preparation = None;
+        let (features, owners) = training.neighbours(context)?;
+        self.training = None;
         Ok((!owners.is_empty()).then(|| context.data().extended(&owners, &features)))
     }
+}
 
+impl<T: Real> TrainingHooks<T> for Mending<T> {
     fn refused(&mut self, _: bool) {
-        // A preparation that failed is not gone on with.
-        self.preparation = None;
+        // A preparation that failed is not continued.
+        self.training = None;
     }
 
     fn finish(&mut self, _: &ClientContext<'_, T>, _: &Params<T>) -> Result<Upload<T>> {

@@ -15,17 +15,17 @@ use boostfgl_nn::backbones::first_product;
 use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer as _};
 use boostfgl_nn::{Dropout, Matrix, Params, Real, RowMean, Tape, TensorShape, Var};
 
-/// Where Enc, dGen and the classifier stand among the tensors of [`NeighGen::local`].
+/// The positions of Enc, dGen and the classifier among the tensors of [`NeighGen::local`].
 pub(super) const ENCODER: std::ops::Range<usize> = 0..4;
 pub(super) const DEGREE: std::ops::Range<usize> = 4..6;
 pub(super) const CLASSIFIER: std::ops::Range<usize> = 6..10;
 
-/// Hidden layers that have a dropout mask of their own.
+/// Numbers of the hidden layers with dropout, so that each has its own mask.
 const MASK_ENCODER: usize = 0;
 const MASK_GENERATOR: usize = 1;
 const MASK_CLASSIFIER: usize = 2;
 
-/// All that a client trains before the first round.
+/// All networks that a client trains before the first round.
 pub(super) struct NeighGen<T> {
     /// Enc, dGen and the classifier: trained in the local phase only.
     pub(super) local: Params<T>,
@@ -47,12 +47,6 @@ impl<T: Real> NeighGen<T> {
             weight_decay: config.weight_decay,
             ..AdamConfig::default()
         };
-        let layer = |name: &str, from: usize, to: usize| {
-            [
-                TensorShape::weight(format!("{name}.weight"), from, to),
-                TensorShape::bias(format!("{name}.bias"), to),
-            ]
-        };
         let local = [
             layer("encoder1", features, hidden),
             layer("encoder2", hidden, latent),
@@ -64,6 +58,7 @@ impl<T: Real> NeighGen<T> {
         Self {
             local: Params::glorot(&local.concat(), seed),
             local_optimizer: Adam::new(optimizer),
+            // Another seed: with the same one, both networks would draw the same random numbers.
             trunk: Params::glorot(&trunk.concat(), !seed),
             trunk_optimizer: Adam::new(optimizer),
             slots: (0..p).map(|_| Slot::new(optimizer)).collect(),
@@ -77,10 +72,10 @@ impl<T: Real> NeighGen<T> {
         }
     }
 
-    /// Makes the slots that `demand` uses ready for a pass.
-    pub(super) fn wake(&mut self, demand: &Demand) {
+    /// Brings the slots that `demand` uses up to date before a pass.
+    pub(super) fn catch_up(&mut self, demand: &Demand) {
         for (j, slot) in self.slots.iter_mut().take(demand.slots()).enumerate() {
-            slot.wake(Drawing { slot: j, ..self.drawing });
+            slot.catch_up(Drawing { slot: j, ..self.drawing });
         }
     }
 
@@ -89,8 +84,8 @@ impl<T: Real> NeighGen<T> {
         self.local_optimizer.step(&mut self.local, gradients);
     }
 
-    /// A step of fGen along gradients of its first two layers and of the slots in use; without any
-    /// only the weight decay acts.
+    /// A step of fGen along gradients of its first two layers and of the slots in use; without
+    /// gradients only weight decay acts.
     pub(super) fn step_generator(&mut self, gradients: &[Matrix<T>]) {
         let (trunk, used) = gradients.split_at(gradients.len().min(4));
         match trunk {
@@ -101,11 +96,19 @@ impl<T: Real> NeighGen<T> {
         self.slots.iter_mut().for_each(|slot| slot.step(used.next()));
     }
 
-    /// Ends the local phase: fGen's optimiser starts afresh.
-    pub(super) fn renew(&mut self) {
+    /// Ends the local phase: resets fGen's optimiser.
+    pub(super) fn reset_optimizer(&mut self) {
         self.trunk_optimizer.reset();
-        self.slots.iter_mut().for_each(Slot::renew);
+        self.slots.iter_mut().for_each(Slot::reset_optimizer);
     }
+}
+
+/// Weight and bias of a layer.
+fn layer(name: &str, from: usize, to: usize) -> [TensorShape; 2] {
+    [
+        TensorShape::weight(format!("{name}.weight"), from, to),
+        TensorShape::bias(format!("{name}.bias"), to),
+    ]
 }
 
 /// z of every node of the impaired graph.
@@ -152,6 +155,7 @@ pub(super) fn generate<T: Real>(
     let h = tape.hidden(product, fgen[3], &demand.nodes, dropout, MASK_GENERATOR);
     let slot = |(j, layer): (usize, &[Var])| {
         let rows = demand.rows(j);
+        // Most slots are used by few nodes: only their rows are multiplied.
         let some =
             if rows.len() == demand.nodes.len() { h } else { tape.select_rows(h, rows.clone()) };
         let product = tape.active_product(some, layer[0]);
@@ -172,6 +176,7 @@ pub(super) fn classify<'a, T: Real>(
     dropout: Dropout,
 ) -> Var {
     let layers = &local[CLASSIFIER];
+    // X·W of real nodes comes from a sparse product; generated features are dense.
     let mut parts = vec![product];
     parts.extend(generated.iter().map(|&x| tape.matmul(x, layers[0])));
     let stacked = if generated.is_empty() { product } else { tape.stack_rows(&parts) };
@@ -180,12 +185,13 @@ pub(super) fn classify<'a, T: Real>(
     let h = tape.hidden(h, layers[1], &nodes, dropout, MASK_CLASSIFIER);
     let product = tape.matmul(h, layers[2]);
     let out = averaged(tape, mean, product);
-    let judged = tape.select_rows(out, training.to_vec());
-    tape.add_bias(judged, layers[3])
+    // The loss needs training nodes only, so that the bias is added to their rows alone.
+    let selected = tape.select_rows(out, training.to_vec());
+    tape.add_bias(selected, layers[3])
 }
 
-/// The mean of x over every node and its neighbours, giving the buffer of x back: nothing on the
-/// way back reads it.
+/// The mean of x over every node and its neighbours. The buffer of x is released: the backward pass
+/// does not read it.
 fn averaged<'a, T: Real>(tape: &mut Tape<'a, T>, mean: &'a RowMean<T>, x: Var) -> Var {
     let out = tape.row_mean(mean, x);
     tape.release(x);

@@ -1,4 +1,4 @@
-//! Passes of the generator's parts without a way back, and the noise that goes into them.
+//! Forward passes of the generator's parts without gradients, and their noise.
 
 use super::demand::Demand;
 use super::impaired::Impaired;
@@ -18,7 +18,7 @@ pub(super) fn generator_parameters<'a, T: Real>(
     neighgen.trunk.tensors().iter().chain(used).map(|t| tape.parameter(t)).collect()
 }
 
-/// z of all nodes that remain, without a way back.
+/// z of all remaining nodes, without gradients.
 pub(super) fn codes_of<T: Real>(
     neighgen: &NeighGen<T>,
     impaired: &Impaired<T>,
@@ -31,7 +31,7 @@ pub(super) fn codes_of<T: Real>(
     tape.take(z)
 }
 
-/// ñ of all nodes that remain, without a way back.
+/// ñ of all remaining nodes, without gradients.
 pub(super) fn degrees_of<T: Real>(
     neighgen: &NeighGen<T>,
     codes: &Matrix<T>,
@@ -45,7 +45,7 @@ pub(super) fn degrees_of<T: Real>(
     tape.take(out)
 }
 
-/// Generated features, a matrix per slot in use, without a way back.
+/// Generated features, a matrix per slot in use, without gradients.
 pub(super) fn features<T: Real>(
     neighgen: &NeighGen<T>,
     codes: &Matrix<T>,
@@ -83,8 +83,8 @@ pub(super) fn noisy<T: Real>(
     out
 }
 
-/// ε ~ N(0, I), a row per node of `demand`. A node's noise in a pass does not depend on who else is
-/// asked for.
+/// ε ~ N(0, I), a row per node of `demand`. A node's noise in a pass does not depend on which other
+/// nodes are in the demand.
 pub(super) fn noise<T: Real>(
     impaired: &Impaired<T>,
     demand: &Demand,
@@ -94,6 +94,8 @@ pub(super) fn noise<T: Real>(
 ) -> Matrix<T> {
     let mut out = Matrix::zeros(demand.nodes.len(), width);
     for (i, &v) in demand.nodes.iter().enumerate() {
+        // Keyed by the node's number in the client's own graph: the question of a pass covers fewer
+        // nodes than its training, and both must draw the same noise.
         let path = [context.data().id() as u64, pass as u64, u64::from(impaired.kept[v as usize])];
         let mut stream = Stream::new(context.seed(), "neighbour noise", &path);
         out.row_mut(i).iter_mut().for_each(|x| *x = T::of(stream.normal()));

@@ -1,10 +1,9 @@
 //! The generator's last layer, one slot at a time.
 //!
 //! W₃ has p·d columns, by far the most parameters of the method, and most of its p slots are used
-//! by few nodes or none. What happens to a slot that no node uses does not depend on any data: Adam
-//! moves it by weight decay alone. So it is neither drawn nor moved before somebody uses it; then
-//! it catches up with all the steps it owes. The numbers are those of a layer that had moved along
-//! all the time.
+//! by few nodes or none. A slot that no node uses depends on no data: Adam moves it by weight decay
+//! alone. It is therefore neither drawn nor moved before its first use; then it catches up with all
+//! pending steps. The numbers are those of a layer that moved at every step.
 
 use boostfgl_graph::Stream;
 use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer as _};
@@ -14,18 +13,17 @@ use boostfgl_nn::{Matrix, Params, Real, TensorShape};
 pub(super) struct Slot<T> {
     layer: Option<Params<T>>,
     optimizer: Adam<T>,
-    /// Steps without a gradient that are still to be made; before every entry but the first the
-    /// optimiser starts afresh.
-    owed: Vec<usize>,
+    /// Pending steps without a gradient. The optimiser is reset before every entry except the first.
+    pending: Vec<usize>,
 }
 
-/// What a slot is drawn from.
+/// The parameters of a slot's random initialisation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Drawing {
     /// Fan-in and columns of the slot.
     pub(super) rows: usize,
     pub(super) columns: usize,
-    /// Columns of the whole layer, which Glorot's rule asks for.
+    /// Columns of the whole layer, on which Glorot's bound depends.
     pub(super) fan_out: usize,
     pub(super) seed: u64,
     pub(super) slot: usize,
@@ -53,13 +51,13 @@ impl Drawing {
 
 impl<T: Real> Slot<T> {
     pub(super) fn new(optimizer: AdamConfig) -> Self {
-        Self { layer: None, optimizer: Adam::new(optimizer), owed: vec![0] }
+        Self { layer: None, optimizer: Adam::new(optimizer), pending: vec![0] }
     }
 
-    /// Makes all steps that are owed, drawing the layer first if nobody has used it yet.
-    pub(super) fn wake(&mut self, drawing: Drawing) {
+    /// Makes all pending steps; draws the layer first if it has not been used yet.
+    pub(super) fn catch_up(&mut self, drawing: Drawing) {
         let layer = self.layer.get_or_insert_with(|| drawing.draw());
-        for (i, steps) in std::mem::replace(&mut self.owed, vec![0]).into_iter().enumerate() {
+        for (i, steps) in std::mem::replace(&mut self.pending, vec![0]).into_iter().enumerate() {
             if i > 0 {
                 self.optimizer.reset();
             }
@@ -72,11 +70,11 @@ impl<T: Real> Slot<T> {
     /// Weight and bias.
     ///
     /// # Panics
-    /// If the slot has not been woken.
+    /// If [`Slot::catch_up`] has not been called.
     pub(super) fn layer(&self) -> &[Matrix<T>] {
         match &self.layer {
             Some(layer) => layer.tensors(),
-            None => unreachable!("a slot is woken before it is used"),
+            None => unreachable!("a slot catches up before it is used"),
         }
     }
 
@@ -89,13 +87,13 @@ impl<T: Real> Slot<T> {
     pub(super) fn step(&mut self, gradients: Option<&[Matrix<T>]>) {
         match (gradients, &mut self.layer) {
             (Some(gradients), Some(layer)) => self.optimizer.step(layer, gradients),
-            _ => self.owed.iter_mut().last().into_iter().for_each(|steps| *steps += 1),
+            _ => self.pending.iter_mut().last().into_iter().for_each(|steps| *steps += 1),
         }
     }
 
-    /// Starts the optimiser afresh.
-    pub(super) fn renew(&mut self) {
-        self.owed.push(0);
+    /// Resets the optimiser, after all steps that are still pending.
+    pub(super) fn reset_optimizer(&mut self) {
+        self.pending.push(0);
     }
 }
 
@@ -103,29 +101,29 @@ impl<T: Real> Slot<T> {
 mod tests {
     use super::*;
 
-    /// A slot that catches up has the numbers of one that was moved at every step, bit for bit.
+    /// Bit for bit.
     #[test]
-    fn catching_up_is_moving_along() {
+    fn a_slot_that_catches_up_equals_one_that_moved_at_every_step() {
         let drawing = Drawing { rows: 9, columns: 5, fan_out: 25, seed: 3, slot: 2 };
         let config = AdamConfig { rate: 1e-2, weight_decay: 0.1, ..AdamConfig::default() };
         let zeros = [Matrix::<f32>::zeros(9, 5), Matrix::zeros(1, 5)];
         let ones = [Matrix::from_rows(9, 5, &[0.3f32; 45]), Matrix::from_rows(1, 5, &[-0.2f32; 5])];
-        // None: no gradient. Some: a gradient. The optimiser is renewed before step 4.
+        // None: no gradient. Some: a gradient. The optimiser is reset before step 4.
         let steps = [None, None, Some(&ones), None, None, Some(&ones), None];
         let (mut lazy, mut eager) = (Slot::new(config), Slot::new(config));
         for (i, step) in steps.into_iter().enumerate() {
             if i == 4 {
-                lazy.renew();
-                eager.renew();
+                lazy.reset_optimizer();
+                eager.reset_optimizer();
             }
-            eager.wake(drawing);
+            eager.catch_up(drawing);
             eager.step(Some(step.map_or(&zeros[..], |g| &g[..])));
             if step.is_some() {
-                lazy.wake(drawing);
+                lazy.catch_up(drawing);
             }
             lazy.step(step.map(|g| &g[..]));
         }
-        lazy.wake(drawing);
+        lazy.catch_up(drawing);
         assert_eq!(lazy.layer(), eager.layer());
         assert_ne!(lazy.layer(), drawing.draw::<f32>().tensors());
     }

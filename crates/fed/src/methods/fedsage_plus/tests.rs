@@ -4,21 +4,22 @@
 use super::demand::Demand;
 use super::losses::{Matcher, degree};
 use super::neighgen::NeighGen;
-use super::training::{Preparation, answer, local_gradients, strangers};
+use super::training::{GeneratorTraining, answer, local_gradients, random_neighbours};
 use super::{Config, Count};
 use crate::boost::BoostConfig;
-use crate::client::{Client, ClientSettings};
+use crate::client::Client;
 use crate::client_rule::{ClientContext, Plain};
 use crate::config::{Model, Optimizer, Protocol};
 use crate::local_data::LocalData;
 use crate::methods::{self, MethodConfigs};
+use crate::round_context::RunContext;
 use crate::wire::Message;
 use crate::{Federation, Setup};
 use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
 use boostfgl_graph::{Graph, Stream};
 use boostfgl_nn::backbones::{Architecture, Backbone, Gcn};
 use boostfgl_nn::{Inputs, Matrix, Params, Pool, Real};
-use boostfgl_partition::{ClientGraph, Partition, SplitRule, by_name};
+use boostfgl_partition::{ClientGraph, Louvain, Partition, SplitRule};
 use proptest::prelude::*;
 
 const WIDTH: usize = 16;
@@ -43,7 +44,7 @@ fn graph() -> Graph {
 fn clients() -> Vec<ClientGraph> {
     let graph = graph();
     let partition =
-        Partition::draw(&graph, &by_name("louvain").unwrap(), 3, &SplitRule::default(), 0).unwrap();
+        Partition::draw(&graph, &Louvain::default(), 3, &SplitRule::default(), 0).unwrap();
     partition.client_graphs(&graph)
 }
 
@@ -77,34 +78,20 @@ fn setup(config: &Config) -> Setup {
 }
 
 /// Work at the context of one client.
-fn at_desk<T: Real, R>(
+fn in_context<T: Real, R>(
     client: &ClientGraph,
     config: &Config,
     work: impl FnOnce(&ClientContext<'_, T>) -> R,
 ) -> R {
-    let setup = setup(config);
+    let mut setup = setup(config);
+    (setup.seed, setup.protocol.rounds, setup.protocol.epochs) = (SEED, 2, 1);
+    (setup.model.dropout, setup.model.message_noise) = (0.5, 0.0);
     let net = Gcn::new(Architecture { inputs: WIDTH, hidden: 8, classes: CLASSES, layers: 2 });
     let initial = Params::glorot(&Backbone::<T>::shapes(&net), SEED);
-    let settings = ClientSettings {
-        seed: SEED,
-        rounds: 2,
-        epochs: 1,
-        dropout: 0.5,
-        message_noise: 0.0,
-        loss: setup.protocol.loss,
-        optimizer: &setup.optimizer,
-        boost: &setup.boost,
-        boosts: &[],
-    };
-    let mut client = Client::new(
-        LocalData::new(client),
-        Box::new(Plain),
-        &net,
-        &initial,
-        &settings,
-        &[1; CLASSES],
-    );
-    client.prepare(&net, &settings, &Pool::new(), |_, context| work(context))
+    let (backbone, class_counts) = (Box::new(net), vec![1; CLASSES]);
+    let run = RunContext { setup, backbone, boosts: Vec::new(), class_counts };
+    let mut client = Client::new(&run, LocalData::new(client), Box::new(Plain), &initial);
+    client.prepare(&run, &Pool::new(), |_, context| work(context))
 }
 
 fn random(rows: usize, columns: usize, seed: u64) -> Matrix<f64> {
@@ -157,7 +144,7 @@ proptest! {
 
     /// ℓ and its gradient; 0 where the row is one of the candidates; any order of the candidates.
     #[test]
-    fn greedy_loss(seed in 0u64..1000, a in 0u32..20, b in 20u32..40, c in 40u32..60) {
+    fn the_greedy_loss_is_the_distance_to_the_nearest_candidate(seed in 0u64..1000, a in 0u32..20, b in 20u32..40, c in 40u32..60) {
         let graph = graph();
         let inputs = Inputs::<f64>::new(&graph);
         let mut row = random(1, WIDTH, seed);
@@ -181,13 +168,16 @@ proptest! {
 }
 
 #[test]
-fn counts_are_cut_or_rounded_and_capped() {
+fn counts_are_truncated_or_rounded_and_capped() {
     let degrees = Matrix::from_rows(6, 1, &[0.0f32, 0.99, 1.0, 2.5, 9.0, f32::NAN]);
-    let of = |count| Demand::of(&degrees, 3, count, |v| v != 2);
-    assert_eq!(of(Count::Truncate), Demand { nodes: vec![3, 4], counts: vec![2, 3] });
-    assert_eq!(of(Count::Round), Demand { nodes: vec![1, 3, 4], counts: vec![1, 3, 3] });
-    assert_eq!(of(Count::Truncate).owners(), [3, 4, 3, 4, 4]);
-    assert_eq!((of(Count::Truncate).rows(2), of(Count::Truncate).total()), (vec![1], 5));
+    let demand_with = |count| Demand::of(&degrees, 3, count, |v| v != 2);
+    assert_eq!(demand_with(Count::Truncate), Demand { nodes: vec![3, 4], counts: vec![2, 3] });
+    assert_eq!(demand_with(Count::Round), Demand { nodes: vec![1, 3, 4], counts: vec![1, 3, 3] });
+    assert_eq!(demand_with(Count::Truncate).owners(), [3, 4, 3, 4, 4]);
+    assert_eq!(
+        (demand_with(Count::Truncate).rows(2), demand_with(Count::Truncate).total()),
+        (vec![1], 5)
+    );
 }
 
 /// Every parameter of every network, through both losses and the classifier on the mended graph.
@@ -201,8 +191,8 @@ fn the_local_loss_agrees_with_finite_differences() {
             lambda_class: 1.3,
             ..config()
         };
-        at_desk::<f64, _>(&clients()[1], &config, |context| {
-            let mut preparation = Preparation::new(&config, context);
+        in_context::<f64, _>(&clients()[1], &config, |context| {
+            let mut preparation = GeneratorTraining::new(&config, context);
             let impaired = &preparation.impaired;
             let neighgen = &mut preparation.neighgen;
             let (_, local, generator) = local_gradients(&config, context, impaired, neighgen, 9);
@@ -242,14 +232,14 @@ fn slot_tensor(neighgen: &mut NeighGen<f64>, t: usize) -> &mut Matrix<f64> {
 
 /// Without others, the federated loss is the local one as far as the generator can tell.
 #[test]
-fn alone_both_phases_have_the_same_gradient() {
+fn with_one_client_both_phases_have_the_same_gradient() {
     let config = Config { dropout: 0.0, ..config() };
     let mut used = 0;
     for client in clients() {
-        at_desk::<f64, _>(&client, &config, |context| {
-            let mut preparation = Preparation::new(&config, context);
+        in_context::<f64, _>(&client, &config, |context| {
+            let mut preparation = GeneratorTraining::new(&config, context);
             let federated = preparation.federated_gradients(context, &[]);
-            let Preparation { impaired, neighgen, .. } = &mut preparation;
+            let GeneratorTraining { impaired, neighgen, .. } = &mut preparation;
             let (_, _, local) =
                 local_gradients(&config, context, impaired, neighgen, config.gen_epochs);
             assert_eq!(federated, local);
@@ -261,16 +251,16 @@ fn alone_both_phases_have_the_same_gradient() {
 
 /// The federated phase trains the feature generator and nothing else.
 #[test]
-fn the_federated_phase_leaves_encoder_and_degrees_alone() {
+fn the_federated_phase_does_not_change_encoder_and_degrees() {
     let config = config();
-    at_desk::<f32, _>(&clients()[0], &config, |context| {
-        let mut preparation = Preparation::new(&config, context);
+    in_context::<f32, _>(&clients()[0], &config, |context| {
+        let mut preparation = GeneratorTraining::new(&config, context);
         let before = (preparation.neighgen.local.clone(), preparation.neighgen.trunk.clone());
         let question = preparation.question(context);
         assert!(question.tensors[0].rows() > 0);
-        let said = answer(&config, context, (0, 1), &question).unwrap();
-        while preparation.to_come() > 0 {
-            preparation.federated_epoch(context, &[(1, said.clone())]);
+        let reply = answer(&config, context, (0, 1), &question).unwrap();
+        while preparation.epochs_left() > 0 {
+            preparation.federated_epoch(context, &[(1, reply.clone())]);
         }
         assert_eq!(preparation.neighgen.local, before.0);
         assert!(preparation.neighgen.trunk.distance(&before.1) > 1e-3);
@@ -294,7 +284,8 @@ fn raw_loss(
         let mut stream = Stream::new(SEED, "strangers", &[peer.id as u64, asker as u64, 0]);
         let mut at = 0;
         for &count in &question.numbers {
-            let candidates = strangers(adjacency, &able, config.max_neighbours, &mut stream);
+            let candidates =
+                random_neighbours(adjacency, &able, config.max_neighbours, &mut stream);
             for _ in 0..count as usize {
                 let distance = |&u: &u32| {
                     let mut x = vec![0.0; WIDTH];
@@ -318,25 +309,25 @@ fn raw_loss(
 /// What the peers' answers add to the gradient is the gradient of the loss computed with their raw
 /// features.
 #[test]
-fn answers_are_as_good_as_raw_access() {
+fn answers_give_the_gradient_of_direct_access_to_the_data() {
     let (config, clients) = (Config { lambda_feature: 5.0, ..config() }, clients());
-    at_desk::<f64, _>(&clients[0], &config, |context| {
-        let mut preparation = Preparation::new(&config, context);
+    in_context::<f64, _>(&clients[0], &config, |context| {
+        let mut preparation = GeneratorTraining::new(&config, context);
         let question = preparation.question(context);
         assert!(question.tensors[0].rows() > 3);
         let answer_of = |peer: &ClientGraph| {
-            let said = at_desk::<f64, _>(peer, &config, |context| {
+            let reply = in_context::<f64, _>(peer, &config, |context| {
                 answer(&config, context, (0, 0), &question).unwrap()
             });
-            assert_eq!(said.count(), question.tensors[0].rows() * WIDTH);
-            (peer.id, said)
+            assert_eq!(reply.count(), question.tensors[0].rows() * WIDTH);
+            (peer.id, reply)
         };
         let answers: Vec<(usize, Message<f64>)> = clients[1..].iter().map(answer_of).collect();
         let with = preparation.federated_gradients(context, &answers);
         let silent: Vec<_> = answers.iter().map(|(k, _)| (*k, Message::default())).collect();
         let without = preparation.federated_gradients(context, &silent);
         let training = context.data().training().len();
-        let loss = |preparation: &mut Preparation<f64>| {
+        let loss = |preparation: &mut GeneratorTraining<f64>| {
             raw_loss(&config, &preparation.question(context), training, &clients[1..], 0)
         };
         for (t, (with, without)) in with[..4].iter().zip(&without).enumerate() {
@@ -349,7 +340,7 @@ fn answers_are_as_good_as_raw_access() {
                 loss,
                 "cross term",
             );
-            assert!(moved > 0, "the peers say nothing about tensor {t}");
+            assert!(moved > 0, "the peers' answers do not move tensor {t}");
         }
     });
 }
@@ -362,8 +353,8 @@ fn exchanges_have_the_stated_size() {
     let asked: Vec<(u64, u64)> = clients
         .iter()
         .map(|client| {
-            at_desk::<f32, _>(client, &config, |context| {
-                let mut preparation = Preparation::new(&config, context);
+            in_context::<f32, _>(client, &config, |context| {
+                let mut preparation = GeneratorTraining::new(&config, context);
                 let question = preparation.question(context);
                 let compared = preparation
                     .impaired
@@ -392,7 +383,7 @@ fn exchanges_have_the_stated_size() {
 #[test]
 fn a_question_of_another_shape_is_refused() {
     let config = config();
-    at_desk::<f32, _>(&clients()[0], &config, |context| {
+    in_context::<f32, _>(&clients()[0], &config, |context| {
         let ask = |rows: usize, columns: usize, counts: &[f64]| {
             let tensors = vec![Matrix::zeros(rows, columns)];
             answer(
@@ -412,9 +403,9 @@ fn a_question_of_another_shape_is_refused() {
 /// Only validation nodes are hidden, as many as asked for, and what a training node misses is what
 /// it lost.
 #[test]
-fn hiding_takes_validation_nodes_and_their_edges() {
+fn hiding_removes_validation_nodes_and_their_edges() {
     for client in clients() {
-        at_desk::<f32, _>(&client, &config(), |context| {
+        in_context::<f32, _>(&client, &config(), |context| {
             let data = context.data();
             let impaired = super::impaired::Impaired::new(data, 0.5, 3, SEED);
             let validation: Vec<u32> = data.validation_nodes().collect();

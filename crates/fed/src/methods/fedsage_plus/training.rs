@@ -2,7 +2,7 @@
 //!
 //! *Local* (phase A): Enc, dGen, fGen and the classifier on λ_d L_d + λ_f L_f + λ_c L_c.
 //! *Federated* (phase B): fGen alone, on (1/K)·(λ_f L_f + λ_c L_c + λ_f Σ over the other clients of
-//! L_f with their nodes as candidates); L_d does not depend on fGen. Enc and dGen stand still, so
+//! L_f with their nodes as candidates); L_d does not depend on fGen. Enc and dGen are frozen, so
 //! that codes, degrees and the mended graph are computed once.
 
 use super::demand::Demand;
@@ -19,8 +19,8 @@ use boostfgl_graph::stream::key64;
 use boostfgl_nn::backbones::first_product;
 use boostfgl_nn::{Dropout, Matrix, Real, RowMean, Tape, Var, WeightedLoss};
 
-/// A client's generator on the way to the first round.
-pub(super) struct Preparation<T> {
+/// A client's generator and its training before the first round.
+pub(super) struct GeneratorTraining<T> {
     config: Config,
     pub(super) impaired: Impaired<T>,
     pub(super) neighgen: NeighGen<T>,
@@ -29,12 +29,13 @@ pub(super) struct Preparation<T> {
     done: usize,
 }
 
-/// What stands still in the federated phase.
+/// What is constant in the federated phase.
 struct Frozen<T> {
-    /// z of all nodes that remain.
+    /// z of all remaining nodes.
     codes: Matrix<T>,
     demand: Demand,
-    /// The part of it that is compared with real nodes: training nodes with a hidden neighbour.
+    /// The part of `demand` that is compared with real nodes: training nodes with a hidden
+    /// neighbour.
     compared: Demand,
     /// The classifier's X·W.
     product: Matrix<T>,
@@ -42,8 +43,8 @@ struct Frozen<T> {
     mended: RowMean<T>,
 }
 
-impl<T: Real> Preparation<T> {
-    /// Hides nodes and goes through the local phase.
+impl<T: Real> GeneratorTraining<T> {
+    /// Hides nodes and runs the local phase.
     pub(super) fn new(config: &Config, context: &ClientContext<'_, T>) -> Self {
         let data = context.data();
         let impaired = Impaired::new(data, config.hide, config.max_neighbours, context.seed());
@@ -52,28 +53,28 @@ impl<T: Real> Preparation<T> {
         for epoch in 0..config.gen_epochs {
             local_epoch(config, context, &impaired, &mut neighgen, epoch);
         }
-        neighgen.renew();
+        // Moments of the local loss would distort the first steps on the federated one.
+        neighgen.reset_optimizer();
         let frozen = Frozen::new(config, context, &impaired, &neighgen);
         Self { config: config.clone(), impaired, neighgen, frozen, done: 0 }
     }
 
-    /// How many federated epochs are still to come.
-    pub(super) fn to_come(&self) -> usize {
+    /// The number of federated epochs that remain.
+    pub(super) fn epochs_left(&self) -> usize {
         self.config.gen_epochs - self.done
     }
 
-    /// Which pass of the generator is next, counted over both phases; its noise and dropout are
-    /// keyed by it.
+    /// The number of the generator's next pass, counted over both phases. It keys noise and dropout.
     fn pass(&self) -> usize {
         self.config.gen_epochs + self.done
     }
 
-    /// What the other clients are asked: generated features of the training nodes that are
-    /// compared, node by node, and how many rows belong to each.
+    /// The question to the other clients: generated features of the training nodes that are
+    /// compared, node by node, and the number of rows of each.
     pub(super) fn question(&mut self, context: &ClientContext<'_, T>) -> Message<T> {
         let demand = &self.frozen.compared;
         let dropout = dropout(&self.config, context, self.pass());
-        self.neighgen.wake(demand);
+        self.neighgen.catch_up(demand);
         let slots = features(
             &self.neighgen,
             &self.frozen.codes,
@@ -84,6 +85,7 @@ impl<T: Real> Preparation<T> {
             context,
         );
         let mut rows = Matrix::zeros(demand.total(), context.data().width());
+        // Node by node rather than slot by slot: an answer draws its candidates once per node.
         for (at, (row, slot, _)) in places(demand, demand).into_iter().enumerate() {
             rows.row_mut(at).copy_from_slice(slots[slot].row(row));
         }
@@ -104,8 +106,7 @@ impl<T: Real> Preparation<T> {
         self.done += 1;
     }
 
-    /// The gradient of the federated loss with respect to fGen, of which only the slots in use are
-    /// there.
+    /// The gradient of the federated loss with respect to fGen, for the slots in use only.
     pub(super) fn federated_gradients(
         &mut self,
         context: &ClientContext<'_, T>,
@@ -117,7 +118,8 @@ impl<T: Real> Preparation<T> {
         if demand.is_empty() {
             return Vec::new();
         }
-        neighgen.wake(demand);
+        neighgen.catch_up(demand);
+        // 1/K over the clients that took part in this exchange: itself and those that answered.
         let share = 1.0 / (1 + answers.len()) as f64;
         let noisy = noisy(&frozen.codes, impaired, demand, pass, context);
         let mut tape = Tape::new(context.pool());
@@ -128,6 +130,8 @@ impl<T: Real> Preparation<T> {
         let values: Vec<&Matrix<T>> = slots.iter().map(|&slot| tape.value(slot)).collect();
         let factor = config.lambda_feature * share / entries(config, impaired);
         let (_, mut matched) = match_features(impaired, context, demand, &values, factor);
+        // An answer is a gradient with respect to the generated features: it seeds the backward pass
+        // at the same place as the client's own feature loss.
         add_answers(&mut matched, frozen, answers, T::of(factor));
         let both = (tape.constant(&frozen.product), &slots[..]);
         let out =
@@ -155,7 +159,8 @@ impl<T: Real> Preparation<T> {
             self.config.count,
             |_| true,
         );
-        self.neighgen.wake(&demand);
+        self.neighgen.catch_up(&demand);
+        // The pass after all epochs of both phases, so that its noise is new.
         let (pass, off) = (2 * self.config.gen_epochs, Dropout::off());
         let slots = features(
             &self.neighgen,
@@ -217,8 +222,8 @@ pub(super) fn local_epoch<T: Real>(
     value
 }
 
-/// λ_d L_d + λ_f L_f + λ_c L_c and its gradients with respect to the local networks and to fGen, of
-/// which only the slots in use are there.
+/// λ_d L_d + λ_f L_f + λ_c L_c and its gradients with respect to the local networks and to fGen, for
+/// the slots in use only.
 pub(super) fn local_gradients<T: Real>(
     config: &Config,
     context: &ClientContext<'_, T>,
@@ -228,13 +233,15 @@ pub(super) fn local_gradients<T: Real>(
 ) -> (f64, Vec<Matrix<T>>, Vec<Matrix<T>>) {
     let pool = context.pool();
     let dropout = dropout(config, context, epoch);
+    // The demand decides the shapes on the tape, so that degrees are predicted in a pass of their
+    // own. It has the same dropout, and with it the same codes.
     let demand = {
         let codes = codes_of(neighgen, impaired, dropout, context);
         let predicted = degrees_of(neighgen, &codes, impaired, context);
         pool.put(codes);
         Demand::of(&predicted, config.max_neighbours, Count::Truncate, |v| impaired.reached[v])
     };
-    neighgen.wake(&demand);
+    neighgen.catch_up(&demand);
     let mended = RowMean::of(&impaired.adjacency.with_leaves(&demand.owners()));
     let mut tape = Tape::new(pool);
     let local: Vec<Var> = neighgen.local.tensors().iter().map(|t| tape.parameter(t)).collect();
@@ -271,9 +278,9 @@ pub(super) fn local_gradients<T: Real>(
     (value, gradients, generator)
 }
 
-/// What the client answers to generated features of another: the gradient of Σ over rows of ℓ with
-/// respect to each. The candidates of a node are p neighbours, drawn with replacement, of a node of
-/// this client that has any; a client without an edge has nothing to say and answers zeros.
+/// The answer to another client's generated features: the gradient of Σ over rows of ℓ with respect
+/// to each. The candidates of a node are p neighbours, drawn with replacement, of a node of this
+/// client that has any. A client without edges answers zeros.
 pub(super) fn answer<T: Real>(
     config: &Config,
     context: &ClientContext<'_, T>,
@@ -294,7 +301,8 @@ pub(super) fn answer<T: Real>(
     let mut matcher = Matcher::new(data.width());
     let mut at = 0;
     for &count in question.numbers.iter().filter(|_| !able.is_empty()) {
-        let candidates = strangers(data.adjacency(), &able, config.max_neighbours, &mut stream);
+        let candidates =
+            random_neighbours(data.adjacency(), &able, config.max_neighbours, &mut stream);
         for _ in 0..count as usize {
             matcher.pull(rows.row(at), &candidates, data.inputs(), T::ONE, gradient.row_mut(at));
             at += 1;
@@ -304,7 +312,7 @@ pub(super) fn answer<T: Real>(
 }
 
 /// `count` neighbours, with replacement, of one of the `able` nodes.
-pub(super) fn strangers(
+pub(super) fn random_neighbours(
     adjacency: &boostfgl_graph::Adjacency,
     able: &[usize],
     count: usize,
@@ -314,7 +322,7 @@ pub(super) fn strangers(
     (0..count).map(|_| neighbours[stream.below(neighbours.len())]).collect()
 }
 
-/// n_tr·p: by how many slots the feature loss is divided, used or not.
+/// n_tr·p, the divisor of the feature loss: all slots of all training nodes, used or not.
 fn entries<T>(config: &Config, impaired: &Impaired<T>) -> f64 {
     (impaired.training.len() * config.max_neighbours).max(1) as f64
 }
@@ -331,22 +339,23 @@ fn match_features<T: Real>(
     let inputs = context.data().inputs();
     let mut matcher = Matcher::new(inputs.width());
     let mut total = 0.0;
-    let one = |(j, slot): (usize, &&Matrix<T>)| {
+    let slot_gradient = |(j, slot): (usize, &&Matrix<T>)| {
         let mut gradient = context.pool().take(slot.rows(), slot.columns());
         gradient.data_mut().fill(T::ZERO);
         for (r, &i) in demand.rows(j).iter().enumerate() {
             let Some(missing) = impaired.missing_of(demand.nodes[i as usize]) else { continue };
+            // A node gets at most p generated neighbours, so that only p hidden ones are candidates.
             let candidates = &missing[..missing.len().min(impaired.most)];
             total +=
                 matcher.pull(slot.row(r), candidates, inputs, T::of(factor), gradient.row_mut(r));
         }
         gradient
     };
-    let gradients = slots.iter().enumerate().map(one).collect();
+    let gradients = slots.iter().enumerate().map(slot_gradient).collect();
     (total * factor, gradients)
 }
 
-/// Adds what the other clients answered to the gradients of the slots.
+/// Adds the other clients' answers to the gradients of the slots.
 fn add_answers<T: Real>(
     slots: &mut [Matrix<T>],
     frozen: &Frozen<T>,
@@ -362,28 +371,30 @@ fn add_answers<T: Real>(
     }
 }
 
-/// Where the generated neighbours of `part`, node by node, stand: row in its own slot, slot, row in
-/// the slot of `whole`.
+/// The positions of the generated neighbours of `part`, node by node: row in its own slot, slot, row
+/// in the slot of `whole`.
 fn places(part: &Demand, whole: &Demand) -> Vec<(usize, usize, usize)> {
     let slots = 0..part.slots();
     let own: Vec<Vec<u32>> = slots.clone().map(|j| part.rows(j)).collect();
     let among: Vec<Vec<u32>> = slots.map(|j| whole.rows(j)).collect();
-    let find = |rows: &[u32], demand: &Demand, v: u32| {
-        rows.partition_point(|&i| demand.nodes[i as usize] < v)
-    };
     let each = part
         .nodes
         .iter()
         .zip(&part.counts)
         .flat_map(|(&v, &count)| (0..count).map(move |j| (v, j)));
-    each.map(|(v, j)| (find(&own[j], part, v), j, find(&among[j], whole, v))).collect()
+    each.map(|(v, j)| (row_of(&own[j], part, v), j, row_of(&among[j], whole, v))).collect()
+}
+
+/// The position of node `v` in the rows of a slot.
+fn row_of(rows: &[u32], demand: &Demand, v: u32) -> usize {
+    rows.partition_point(|&i| demand.nodes[i as usize] < v)
 }
 
 fn dropout<T: Real>(config: &Config, context: &ClientContext<'_, T>, pass: usize) -> Dropout {
     Dropout::new(config.dropout, context.key("neighgen dropout", pass))
 }
 
-/// Labels of the training nodes; node weights have no place before the first round.
+/// Labels of the training nodes, without node weights: boosting starts with the first round.
 fn supervision<T: Real>(context: &ClientContext<'_, T>) -> WeightedLoss<T> {
     WeightedLoss::new(context.loss().labels().to_vec(), boostfgl_nn::Reduction::Mean)
 }

@@ -1,7 +1,7 @@
 //! FedSpray (Fu et al., KDD 2024): personal GNNs that learn from soft targets of shared modules.
 //!
 //! Clients never share their GNN. They share an encoder of features, two heads and one structure
-//! proxy per class (see `modules`), and every client keeps a proxy σᵥ of each training node. One
+//! proxy per class (see `modules`), and every client has a proxy σᵥ of each training node. One
 //! round of a client, from received modules and class proxies S:
 //!
 //! 1. p₂ = softmax(q₂(x)) of all nodes;
@@ -16,8 +16,8 @@
 //!    any).
 //!
 //! The server averages modules by labelled nodes, and proxies by the share ρ_{k,c} of class c in
-//! client k's training nodes. Both follow from the class counts, which a client says once. Proxies
-//! of other nodes exist only inside step 4: nothing else reads them, so that a client keeps no more
+//! client k's training nodes. Both follow from the class counts, which a client sends once. Proxies
+//! of other nodes exist only inside step 4: nothing else reads them, so that a client stores no more
 //! than n^L · s numbers.
 //!
 //! Decisions: GNN and modules are drawn by Glorot's rule (public code draws weights of the GNN
@@ -28,10 +28,12 @@
 mod modules;
 mod server;
 
-use self::modules::{HEAD1, HEAD2, Reading, Teacher, shapes};
+use self::modules::{FeatureViews, HEAD1, HEAD2, Teacher, shapes};
 use self::server::Sharing;
 use super::{EvaluatedModel, MethodContext, MethodInfo};
-use crate::client_rule::{ClientContext, ClientRule, Memory, Upload};
+use crate::client_rule::{
+    ClientContext, RuleState, StateContext, TrainingHooks, Upload, default_hooks,
+};
 use crate::config::{OptimizerState, above_zero, not_negative, steps, width};
 use crate::local_data::LocalData;
 use crate::wire::Message;
@@ -62,9 +64,9 @@ pub(super) const INFO: MethodInfo = MethodInfo {
     wire: "up and down (d + 1)s + 2(s + 1)C + C s (encoder, heads, class proxies); up once C \
         (training nodes per class)",
     evaluated: "each client's own GNN, on its local graph",
-    departures: "Not reproduced from public code: head 2 goes on from the averaged head 1 \
+    departures: "Not reproduced from public code: head 2 starts from the averaged head 1 \
         (head2_start = \"head1\" does that; here\n\
-                 it goes on from the averaged head 2), weights of the GNN drawn uniformly from \
+                 it starts from the averaged head 2), weights of the GNN drawn uniformly from \
                  [0, 1] and of the modules from\n\
                  +-1/sqrt(outputs) (here Glorot's rule for both), and no weight decay of the \
                  modules (here optimizer.* decides).\n\
@@ -76,7 +78,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  best round. Public code prints lambda = 5 and passes 1, the default here.\n\
                  The paper's text has class-wise local proxies; as in public code they belong to \
                  training nodes. Means weigh\n\
-                 modules by labelled nodes whatever fed.client_weight says. A class that no \
+                 modules by labelled nodes under every fed.client_weight. A class that no \
                  participant has keeps its proxy.",
     judged: EvaluatedModel::Personal,
     extra_bytes: |sizes, configs| {
@@ -155,7 +157,7 @@ impl Config {
 const FIRST_PROXY: f64 = 0.1;
 
 fn set_first_proxies<T: Real>(proxies: &mut Matrix<T>) {
-    // Padding, too: proxies that overflowed may have left something there.
+    // Padding first: proxies that overflowed may have left NaN there.
     proxies.data_mut().fill(T::ZERO);
     (0..proxies.rows()).for_each(|i| proxies.row_mut(i).fill(T::of(FIRST_PROXY)));
 }
@@ -172,7 +174,7 @@ pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, data: &LocalData<T
     set_first_proxies(&mut proxies);
     let shape = TensorShape::weight("proxies", proxies.rows(), config.width);
     Learner {
-        reading: Reading::new(data),
+        views: FeatureViews::new(data),
         received: Params::from_tensors(&shapes, empty()),
         modules: Params::from_tensors(&shapes, empty()),
         optimizer: context.setup.optimizer.build(),
@@ -183,15 +185,15 @@ pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, data: &LocalData<T
             ..AdamConfig::default()
         }),
         teacher: None,
-        introduced: false,
+        sent_counts: false,
         config,
     }
 }
 
-/// A client that trains its own GNN and, beside it, what is shared.
+/// A client that trains its own GNN and the shared modules.
 pub(super) struct Learner<T: Real> {
     config: Config,
-    reading: Reading<T>,
+    views: FeatureViews<T>,
     /// The modules that this round started from.
     received: Params<T>,
     modules: Params<T>,
@@ -200,8 +202,8 @@ pub(super) struct Learner<T: Real> {
     proxies: Params<T>,
     proxy_optimizer: Adam<T>,
     teacher: Option<Teacher<T>>,
-    /// Whether the server has been told the class counts.
-    introduced: bool,
+    /// Whether the server has received the class counts.
+    sent_counts: bool,
 }
 
 impl<T: Real> Learner<T> {
@@ -225,10 +227,11 @@ impl<T: Real> Learner<T> {
         for _ in 0..epochs {
             let own = &self.proxies.tensors()[0];
             let (value, mut gradients) =
-                self.reading.gradients(&self.modules, own, context.loss(), gnn, context.pool());
+                self.views.gradients(&self.modules, own, context.loss(), gnn, context.pool());
             if !value.is_finite() {
                 return Err(context.diverged("loss of the shared modules"));
             }
+            // Proxies come after the modules and have an optimiser of their own.
             let own = gradients.split_off(self.modules.tensors().len());
             self.optimizer.step(&mut self.modules, &gradients);
             self.proxy_optimizer.step(&mut self.proxies, &own);
@@ -251,13 +254,20 @@ impl<T: Real> Learner<T> {
     }
 }
 
-impl<T: Real> ClientRule<T> for Learner<T> {
+default_hooks!(Learner<T>: PreparationHooks, PersonalModel);
+
+impl<T: Real> TrainingHooks<T> for Learner<T> {
     fn reach(&self) -> Reach {
         if self.is_taught() { Reach::Everything } else { Reach::Output }
     }
 
-    fn begin(&mut self, context: &ClientContext<'_, T>, heard: Option<&Message<T>>) -> Result<()> {
-        let Some((class_proxies, modules)) = heard.and_then(|heard| heard.tensors.split_last())
+    fn begin(
+        &mut self,
+        context: &ClientContext<'_, T>,
+        message: Option<&Message<T>>,
+    ) -> Result<()> {
+        let Some((class_proxies, modules)) =
+            message.and_then(|message| message.tensors.split_last())
         else {
             unreachable!("the server of this method always shares its modules")
         };
@@ -268,7 +278,7 @@ impl<T: Real> ClientRule<T> for Learner<T> {
             .for_each(|(to, from)| to.copy_from(from));
         if self.is_taught() {
             let (own, threshold) = (&self.proxies.tensors()[0], self.config.threshold);
-            self.teacher = Some(self.reading.teach(
+            self.teacher = Some(self.views.teach(
                 &self.received,
                 class_proxies,
                 own,
@@ -292,9 +302,9 @@ impl<T: Real> ClientRule<T> for Learner<T> {
         Extra { value: self.config.lambda * value, logits: Some(gradient), ..Extra::default() }
     }
 
-    fn refused(&mut self, afresh: bool) {
-        self.introduced = false;
-        if afresh {
+    fn refused(&mut self, numeric: bool) {
+        self.sent_counts = false;
+        if numeric {
             self.optimizer.reset();
             self.proxy_optimizer.reset();
         }
@@ -307,6 +317,7 @@ impl<T: Real> ClientRule<T> for Learner<T> {
         if let Some(teacher) = self.teacher.take() {
             context.pool().put(teacher.targets);
         }
+        // The GNN of step 5, without dropout, is the teacher of step 6.
         let all = context.logits(local);
         let mut gnn = all.rows_at(context.data().training());
         context.pool().put(all);
@@ -314,7 +325,8 @@ impl<T: Real> ClientRule<T> for Learner<T> {
         self.train_modules(context, &gnn)?;
         let mut message = Message::tensors(self.modules.tensors().to_vec());
         message.tensors.push(self.class_means(context.data()));
-        if !std::mem::replace(&mut self.introduced, true) {
+        // Counts never change, so that they are sent once.
+        if !std::mem::replace(&mut self.sent_counts, true) {
             message.numbers = context.data().training_counts().iter().map(|&n| n as f64).collect();
         }
         Ok(Upload {
@@ -322,10 +334,12 @@ impl<T: Real> ClientRule<T> for Learner<T> {
             ..Upload::only(message)
         })
     }
+}
 
+impl<T: Real> RuleState<T> for Learner<T> {
     fn visit(
         &mut self,
-        _: &Memory<'_, T>,
+        _: &StateContext<'_, T>,
         visitor: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
         visitor.visit("proxies", &mut self.proxies)?;
@@ -333,6 +347,6 @@ impl<T: Real> ClientRule<T> for Learner<T> {
         visitor.within("optimizer", |visitor| self.optimizer.visit(modules, visitor))?;
         visitor
             .within("proxy optimizer", |visitor| self.proxy_optimizer.visit(proxies, visitor))?;
-        visitor.visit("introduced", &mut self.introduced)
+        visitor.visit("introduced", &mut self.sent_counts)
     }
 }

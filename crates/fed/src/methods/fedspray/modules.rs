@@ -1,11 +1,11 @@
 //! The modules that clients share: an encoder of features and two heads.
 //!
-//! e(x) = relu(x W + b), of width s; head 1 q(x, σ) = (e(x) + σ) W₁ + b₁ sees the structure through
-//! a proxy σ; head 2 q₂(x) = e(x) W₂ + b₂ sees the features alone. Features stay sparse: e is one
+//! e(x) = relu(x W + b), of width s; head 1 q(x, σ) = (e(x) + σ) W₁ + b₁ uses the structure through
+//! a proxy σ; head 2 q₂(x) = e(x) W₂ + b₂ uses the features alone. Features stay sparse: e is one
 //! sparse product.
 
 use crate::local_data::LocalData;
-use boostfgl_nn::backbones::{Plan, first_product};
+use boostfgl_nn::backbones::{ViewPlan, first_product};
 use boostfgl_nn::{
     Dropout, Matrix, Params, Pool, Real, Tape, TensorShape, Var, View, WeightedLoss, extra_losses,
     softmax_rows,
@@ -28,24 +28,24 @@ pub(super) fn shapes(features: usize, width: usize, classes: usize) -> Vec<Tenso
     ]
 }
 
-/// What the encoder reads of a client's graph: no edge.
-const FEATURES: Plan = Plan { hidden: Some(0), ..Plan::FEATURES };
+/// The encoder reads features only, no edges.
+const FEATURES: ViewPlan = ViewPlan { hidden: Some(0), ..ViewPlan::FEATURES };
 
-/// A client's features as the modules read them.
-pub(super) struct Reading<T> {
+/// Views of a client's features for the modules: of all nodes, and of training nodes.
+pub(super) struct FeatureViews<T> {
     whole: View<T>,
     training: View<T>,
 }
 
-/// What the received modules teach the GNN.
+/// Soft targets of the received modules for the GNN.
 pub(super) struct Teacher<T> {
     /// softmax T of every local node.
     pub(super) targets: Matrix<T>,
-    /// The nodes R whose targets are believed, increasing.
+    /// The reliable nodes R, whose targets are used, increasing.
     pub(super) reliable: Vec<u32>,
 }
 
-impl<T: Real> Reading<T> {
+impl<T: Real> FeatureViews<T> {
     pub(super) fn new(data: &LocalData<T>) -> Self {
         Self {
             whole: View::whole(data.inputs(), FEATURES),
@@ -73,6 +73,8 @@ impl<T: Real> Reading<T> {
             (tape.take(q2), tape.take(e))
         };
         softmax_rows(&mut p2);
+        // e(x) is computed once and read by both heads; the proxies need p₂ of head 2 first, hence
+        // two tapes.
         let reliable = reliable(&p2, training, threshold);
         let sigma = proxies(&p2, class_proxies, training, own, pool);
         let mut targets = {
@@ -107,6 +109,7 @@ impl<T: Real> Reading<T> {
         let q2 = head(&mut tape, e, &vars[HEAD2..]);
         let fused = tape.add(e, sigma);
         let q = head(&mut tape, fused, &vars[HEAD1..]);
+        // The GNN is a constant here: only q is differentiated, by the gradient of KL given below.
         let rows: Vec<u32> = (0..loss.len() as u32).collect();
         let (divergence, gradient) = extra_losses::divergence(gnn, tape.value(q), &rows, pool);
         let supervised = tape.cross_entropy(q2, loss);
@@ -124,16 +127,16 @@ fn encode<'a, T: Real>(tape: &mut Tape<'a, T>, modules: &[Var], view: &'a View<T
     tape.hidden(product, modules[1], view.nodes(), Dropout::off(), 0)
 }
 
-/// x W + b, with W and b in front of `parameters`.
+/// x W + b, with W and b the first two of `parameters`.
 fn head<T: Real>(tape: &mut Tape<'_, T>, x: Var, parameters: &[Var]) -> Var {
     let product = tape.matmul(x, parameters[0]);
     tape.add_bias(product, parameters[1])
 }
 
-/// The training nodes and all whose class is clearer than `threshold`, increasing.
+/// The training nodes and all nodes with a class probability above `threshold`, increasing.
 fn reliable<T: Real>(p2: &Matrix<T>, training: &[u32], threshold: f64) -> Vec<u32> {
-    let clear = |v: u32| p2.row(v as usize).iter().any(|p| p.f64() > threshold);
-    (0..p2.rows() as u32).filter(|&v| clear(v) || training.binary_search(&v).is_ok()).collect()
+    let certain = |v: u32| p2.row(v as usize).iter().any(|p| p.f64() > threshold);
+    (0..p2.rows() as u32).filter(|&v| certain(v) || training.binary_search(&v).is_ok()).collect()
 }
 
 /// The proxy of every node: its own if it is a training node, else the mean of class proxies S
@@ -149,6 +152,7 @@ fn proxies<T: Real>(
     let (weights, classes) = (tape.constant(p2), tape.constant(s));
     let product = tape.matmul(weights, classes);
     let mut out = tape.take(product);
+    // Training nodes have trained proxies, which replace the mixed ones.
     for (i, &v) in training.iter().enumerate() {
         out.row_mut(v as usize).copy_from_slice(own.row(i));
     }
@@ -161,7 +165,7 @@ mod tests {
     use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
     use boostfgl_graph::{Graph, Stream};
     use boostfgl_nn::Reduction;
-    use boostfgl_partition::{Partition, SplitRule, by_name};
+    use boostfgl_partition::{Partition, Random, SplitRule};
     use proptest::prelude::*;
 
     const WIDTH: usize = 3;
@@ -181,8 +185,7 @@ mod tests {
 
     fn data(graph: &Graph) -> LocalData<f64> {
         let partition =
-            Partition::draw(graph, &by_name("random").unwrap(), 1, &SplitRule::default(), 0)
-                .unwrap();
+            Partition::draw(graph, &Random::default(), 1, &SplitRule::default(), 0).unwrap();
         LocalData::new(&partition.client_graphs(graph)[0])
     }
 
@@ -195,7 +198,7 @@ mod tests {
         )
     }
 
-    /// Modules with every number drawn, biases too.
+    /// Modules whose weights and biases are all random.
     fn modules(data: &LocalData<f64>, seed: u64) -> Params<f64> {
         let shapes = shapes(data.width(), WIDTH, data.classes());
         let tensors = shapes
@@ -207,40 +210,40 @@ mod tests {
     }
 
     #[test]
-    fn without_proxies_equal_heads_teach_what_features_say() {
+    fn zero_proxies_and_equal_heads_give_the_targets_of_head_2() {
         let data = data(&graph());
         let mut modules = modules(&data, 1);
         let (first, second) = modules.tensors_mut().split_at_mut(HEAD2);
         second.iter_mut().zip(&first[HEAD1..]).for_each(|(to, from)| to.copy_from(from));
-        let reading = Reading::new(&data);
+        let views = FeatureViews::new(&data);
         let (none, own) =
             (Matrix::zeros(data.classes(), WIDTH), Matrix::zeros(data.training().len(), WIDTH));
         let pool = Pool::new();
-        let teacher = reading.teach(&modules, &none, &own, 0.7, &pool);
+        let teacher = views.teach(&modules, &none, &own, 0.7, &pool);
         let mut tape = Tape::new(&pool);
         let vars: Vec<Var> = modules.tensors().iter().map(|t| tape.constant(t)).collect();
-        let e = encode(&mut tape, &vars, &reading.whole);
+        let e = encode(&mut tape, &vars, &views.whole);
         let q2 = head(&mut tape, e, &vars[HEAD2..]);
         let mut p2 = tape.take(q2);
         softmax_rows(&mut p2);
         assert_eq!(teacher.targets, p2);
-        // A proxy makes the difference.
-        let other = reading.teach(&modules, &random(data.classes(), WIDTH, 8), &own, 0.7, &pool);
+        // With other proxies the targets differ.
+        let other = views.teach(&modules, &random(data.classes(), WIDTH, 8), &own, 0.7, &pool);
         assert_ne!(other.targets, p2);
     }
 
     #[test]
-    fn training_nodes_are_always_reliable_and_alone_at_threshold_one() {
+    fn training_nodes_are_always_reliable_and_the_only_ones_at_threshold_one() {
         let data = data(&graph());
-        let (reading, pool) = (Reading::new(&data), Pool::new());
+        let (views, pool) = (FeatureViews::new(&data), Pool::new());
         let own = random(data.training().len(), WIDTH, 5);
-        let at = |threshold: f64| {
+        let reliable = |threshold: f64| {
             let s = random(data.classes(), WIDTH, 6);
-            reading.teach(&modules(&data, 2), &s, &own, threshold, &pool).reliable
+            views.teach(&modules(&data, 2), &s, &own, threshold, &pool).reliable
         };
-        assert_eq!(at(1.0), data.training());
-        assert_eq!(at(0.0), (0..data.len() as u32).collect::<Vec<_>>());
-        let usual = at(0.7);
+        assert_eq!(reliable(1.0), data.training());
+        assert_eq!(reliable(0.0), (0..data.len() as u32).collect::<Vec<_>>());
+        let usual = reliable(0.7);
         assert!(usual.len() > data.training().len() && usual.len() < data.len(), "{}", usual.len());
         assert!(
             usual.is_sorted() && data.training().iter().all(|v| usual.binary_search(v).is_ok())
@@ -277,7 +280,7 @@ mod tests {
     #[test]
     fn gradients_agree_with_finite_differences() {
         let data = data(&graph());
-        let (reading, pool) = (Reading::new(&data), Pool::new());
+        let (views, pool) = (FeatureViews::new(&data), Pool::new());
         let labels =
             data.training().iter().map(|&v| data.training_label(v as usize).unwrap()).collect();
         let mut loss = WeightedLoss::new(labels, Reduction::Mean);
@@ -293,7 +296,7 @@ mod tests {
                 &shapes(data.width(), WIDTH, data.classes()),
                 all[..6].to_vec(),
             );
-            reading.gradients(&modules, &all[6], &loss, &gnn, &pool)
+            views.gradients(&modules, &all[6], &loss, &gnn, &pool)
         };
         let (_, found) = value(&all);
         for t in 0..all.len() {

@@ -1,10 +1,10 @@
-//! The server's side: means of modules and of class proxies. It never sees a GNN.
+//! The server's side: means of modules and of class proxies. It never receives a GNN.
 
 use super::modules::shapes;
 use crate::Result;
 use crate::aggregate::{Combination, Update};
 use crate::methods::{MethodContext, Round, SenderFacts, ServerRule};
-use crate::screen::{Form, Moved, Part};
+use crate::screen::{DistanceRange, Form, Part};
 use crate::wire::Message;
 use boostfgl_graph::stream::key64;
 use boostfgl_nn::{Matrix, Params, Real, StateVisitor, weighted_sum};
@@ -15,9 +15,9 @@ const SPACING: f64 = 0.01;
 
 /// What clients share: encoder, head 1, head 2 and one proxy per class.
 pub(in crate::methods) struct Sharing<T> {
-    /// Six tensors of the modules, then S (C × s): what clients are told.
+    /// Six tensors of the modules, then S (C × s): the message to all clients.
     shared: Message<T>,
-    /// Training nodes per class of each client, once it has said them.
+    /// Training nodes per class of each client, once it has sent them.
     counts: Vec<Vec<f64>>,
 }
 
@@ -34,7 +34,7 @@ impl<T: Real> Sharing<T> {
     }
 
     /// S_c ← Σₖ ρ_{k,c} τₖ S_{k,c} / Σⱼ ρ_{j,c} τⱼ over the participants that have the class;
-    /// without any it stays.
+    /// without any, S_c does not change.
     fn combine_proxies(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<()> {
         let Some(proxies) = self.shared.tensors.last_mut() else {
             unreachable!("class proxies are always shared")
@@ -45,14 +45,14 @@ impl<T: Real> Sharing<T> {
             if having.is_empty() {
                 continue;
             }
-            // Trust is in the modules as a whole: the mean of local proxies has no start that it
-            // moved from.
+            // Local proxies have no common start, and so no norm of their own: trust comes from the
+            // norm of the modules as a whole.
             let norms: Vec<[f64; 1]> = having.iter().map(|u| [u.norm]).collect();
-            let judged =
+            let trusted =
                 having.iter().zip(&norms).map(|(u, norm)| Update { tensor_norms: norm, ..**u });
             let shares: Vec<f64> =
                 having.iter().map(|u| share(&self.counts[u.client], class)).collect();
-            let combination = Combination::new(&judged.collect::<Vec<_>>(), &shares, round.boost)?;
+            let combination = Combination::new(&trusted.collect::<Vec<_>>(), &shares, round.boost)?;
             let parts: Vec<&[T]> = having.iter().map(|u| means(u).row(class)).collect();
             weighted_sum(&parts, combination.weights(0), proxies.row_mut(class));
         }
@@ -79,19 +79,11 @@ impl<T: Real> ServerRule<T> for Sharing<T> {
         form.adding_up("counts of training nodes", 0..classes, turn.labelled..=turn.labelled)
     }
 
-    /// The modules are there in full. Proxies have no start that they moved from.
-    fn moved(&self, message: &Message<T>) -> Option<Vec<Moved>> {
+    /// Modules are sent in full, so that their distances are exact. Proxies have no start.
+    fn moved(&self, message: &Message<T>) -> Option<Vec<DistanceRange>> {
         let modules = self.shared.tensors.len() - 1;
-        let moved = |(from, to): (&Matrix<T>, &Matrix<T>)| {
-            let squares = from
-                .data()
-                .iter()
-                .zip(to.data())
-                .map(|(a, b)| (a.f64() - b.f64()) * (a.f64() - b.f64()));
-            libm::sqrt(squares.sum())
-        };
         let both = self.shared.tensors[..modules].iter().zip(&message.tensors);
-        Some(both.map(moved).map(|distance| (distance, distance)).collect())
+        Some(both.map(|(from, to)| DistanceRange::exact(distance(from, to))).collect())
     }
 
     fn aggregate(
@@ -122,7 +114,7 @@ impl<T: Real> ServerRule<T> for Sharing<T> {
         match self.counts.iter().find(|counts| !counts.is_empty() && counts.len() != classes) {
             Some(counts) => {
                 Err(visitor
-                    .unlike(format!("counts of {classes} classes"), counts.len().to_string()))
+                    .mismatch(format!("counts of {classes} classes"), counts.len().to_string()))
             }
             None => Ok(()),
         }
@@ -131,6 +123,12 @@ impl<T: Real> ServerRule<T> for Sharing<T> {
     fn models(&self) -> Vec<&Params<T>> {
         Vec::new()
     }
+}
+
+/// ‖from − to‖₂.
+fn distance<T: Real>(from: &Matrix<T>, to: &Matrix<T>) -> f64 {
+    let pairs = from.data().iter().zip(to.data());
+    libm::sqrt(pairs.map(|(a, b)| (a.f64() - b.f64()) * (a.f64() - b.f64())).sum())
 }
 
 /// ρ_{k,c}: the share of class c in a client's training nodes.
@@ -149,6 +147,7 @@ fn means<'a, T>(update: &Update<'a, T>) -> &'a Matrix<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::boost::ServerBoosts;
     use crate::boost::model::{Config as TrustConfig, ModelBoost, Summary};
     use boostfgl_nn::Pool;
     use boostfgl_nn::backbones::{Architecture, Gcn};
@@ -171,7 +170,7 @@ mod tests {
         server: &mut Sharing<f64>,
         messages: &[Message<f64>],
         norms: &[f64],
-        boost: Option<&ModelBoost>,
+        boost: ServerBoosts<'_, f64>,
     ) {
         let update = |(client, message): (usize, _)| Update {
             client,
@@ -200,7 +199,7 @@ mod tests {
     }
 
     /// By hand: modules by labelled nodes 4 and 12, class 0 by shares 1/2 and 1/4, class 1 by
-    /// client 0 alone, class 2 by nobody before the second client.
+    /// client 0 alone, class 2 by neither before the second client takes part.
     #[test]
     fn modules_are_weighed_by_labelled_nodes_and_proxies_by_class_shares() {
         let mut server = server(2);
@@ -208,9 +207,13 @@ mod tests {
             message(1.0, [3.0, 0.0, 0.1, 0.7, 0.0, 0.0], [2.0, 2.0, 0.0]),
             message(5.0, [6.0, 3.0, 0.0, 0.0, 0.3, 0.4], [3.0, 0.0, 9.0]),
         ];
-        aggregate(&mut server, &messages[..1], &[0.0, 0.0], None);
-        assert_eq!(server.shared.tensors[1].row(2), [9.0, 9.0], "a class that nobody has stays");
-        aggregate(&mut server, &messages, &[0.0, 0.0], None);
+        aggregate(&mut server, &messages[..1], &[0.0, 0.0], ServerBoosts::none());
+        assert_eq!(
+            server.shared.tensors[1].row(2),
+            [9.0, 9.0],
+            "a class that no participant has does not change"
+        );
+        aggregate(&mut server, &messages, &[0.0, 0.0], ServerBoosts::none());
         assert_eq!(server.shared.tensors[0].to_vec(), [4.0]);
         let proxies = &server.shared.tensors[1];
         assert!((proxies.row(0)[0] - 4.0).abs() < 1e-15 && (proxies.row(0)[1] - 1.0).abs() < 1e-15);
@@ -218,21 +221,21 @@ mod tests {
         assert_eq!(proxies.row(2), [0.3, 0.4]);
     }
 
-    /// Counts are said once; later messages do without.
+    /// Later messages have no counts.
     #[test]
-    fn counts_are_remembered() {
+    fn counts_that_are_sent_once_are_stored() {
         let (mut once, mut again) = (server(2), server(2));
-        let messages = |say: bool| {
+        let messages = |with_counts: bool| {
             let mut messages =
                 [message(1.0, [1.0; 6], [2.0, 2.0, 0.0]), message(5.0, [2.0; 6], [3.0, 0.0, 9.0])];
-            if !say {
+            if !with_counts {
                 messages.iter_mut().for_each(|m| m.numbers.clear());
             }
             messages
         };
-        aggregate(&mut once, &messages(true), &[0.0, 0.0], None);
-        aggregate(&mut once, &messages(false), &[0.0, 0.0], None);
-        aggregate(&mut again, &messages(true), &[0.0, 0.0], None);
+        aggregate(&mut once, &messages(true), &[0.0, 0.0], ServerBoosts::none());
+        aggregate(&mut once, &messages(false), &[0.0, 0.0], ServerBoosts::none());
+        aggregate(&mut again, &messages(true), &[0.0, 0.0], ServerBoosts::none());
         assert_eq!(once.shared.tensors, again.shared.tensors);
     }
 
@@ -244,7 +247,7 @@ mod tests {
         let mut server = server(2);
         let counts = [4.0, 0.0, 0.0];
         let messages = [message(0.0, [0.0; 6], counts), message(3.0, [3.0; 6], counts)];
-        aggregate(&mut server, &messages, &[0.0, 1.0], Some(&boost));
+        aggregate(&mut server, &messages, &[0.0, 1.0], ServerBoosts::only(&boost));
         assert!((server.shared.tensors[0].row(0)[0] - 1.0).abs() < 1e-12);
         assert!((server.shared.tensors[1].row(0)[0] - 1.0).abs() < 1e-12);
     }

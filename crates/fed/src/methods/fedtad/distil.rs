@@ -1,22 +1,22 @@
-//! Data-free distillation on a pseudo graph: the clients' models teach the global one where they
-//! can be relied on.
+//! Data-free distillation on a pseudo graph: the clients' models teach the global one, weighted by
+//! their reliability.
 //!
 //! With wₖᵢ = r_{k,c(i)} / n_{c(i)} for teacher k and pseudo-node i, and logits s of the student
 //! and tₖ of the teachers:
 //!
-//! * L_sem = Σₖ Σᵢ wₖᵢ CE(tₖᵢ, cᵢ), what teachers think of the classes that were asked for;
-//! * L_dis = Σₖ Σᵢ wₖᵢ D(tₖᵢ, sᵢ), where student and teachers disagree;
+//! * L_sem = Σₖ Σᵢ wₖᵢ CE(tₖᵢ, cᵢ), the teachers' loss on the intended classes;
+//! * L_dis = Σₖ Σᵢ wₖᵢ D(tₖᵢ, sᵢ), the disagreement of student and teachers;
 //! * L_div = K · exp(−mean_{i,j}(‖zᵢ − zⱼ‖² · |x̃ᵢ − x̃ⱼ|)), means over dimensions.
 //!
-//! The generator minimises λ₁ L_sem − L_dis + λ₂ L_div, the student L_dis. Whatever is not being
-//! trained is a constant.
+//! The generator minimises λ₁ L_sem − L_dis + λ₂ L_div, the student L_dis. A network that
+//! is not being trained is a constant.
 
 use super::{Config, Distance};
 use boostfgl_nn::backbones::Backbone;
 use boostfgl_nn::{Dropout, Matrix, Params, Pool, Real, Tape, Var, View, extra_losses};
 use rayon::prelude::*;
 
-/// A client's model, and how far it is relied on at each pseudo-node.
+/// A client's model and its weight at each pseudo-node.
 pub(super) struct Teacher<'a, T> {
     pub(super) model: &'a Params<T>,
     /// wₖᵢ.
@@ -24,7 +24,7 @@ pub(super) struct Teacher<'a, T> {
 }
 
 /// What all steps of one round share.
-pub(super) struct Lesson<'a, T: Real> {
+pub(super) struct Distillation<'a, T: Real> {
     pub(super) backbone: &'a dyn Backbone<T>,
     pub(super) config: &'a Config,
     /// The class of each pseudo-node.
@@ -32,12 +32,17 @@ pub(super) struct Lesson<'a, T: Real> {
     pub(super) teachers: &'a [Teacher<'a, T>],
 }
 
-/// r_{k,c} of each teacher: its share of the reliability of all teachers, 0 where nobody has any.
+/// r_{k,c} of each teacher: its share of the reliability of all teachers, 0 where none has any.
 pub(super) fn shares(reliability: &[&[f64]]) -> Vec<Vec<f64>> {
     let classes = reliability.first().map_or(0, |first| first.len());
-    let sums: Vec<f64> = (0..classes).map(|c| reliability.iter().map(|of| of[c]).sum()).collect();
-    let share = |(x, sum): (&f64, &f64)| if *sum > 0.0 { x / sum } else { 0.0 };
-    reliability.iter().map(|of| of.iter().zip(&sums).map(share).collect()).collect()
+    let sums: Vec<f64> = (0..classes).map(|c| reliability.iter().map(|own| own[c]).sum()).collect();
+    let shares = |own: &&[f64]| own.iter().zip(&sums).map(|(x, sum)| share(*x, *sum)).collect();
+    reliability.iter().map(shares).collect()
+}
+
+/// x of a sum; 0 of an empty one.
+fn share(x: f64, sum: f64) -> f64 {
+    if sum > 0.0 { x / sum } else { 0.0 }
 }
 
 /// wₖᵢ = r_{k,c(i)} / n_{c(i)} of one teacher.
@@ -47,10 +52,10 @@ pub(super) fn row_weights(share: &[f64], labels: &[u32]) -> Vec<f64> {
     labels.iter().map(|&c| share[c as usize] / counts[c as usize] as f64).collect()
 }
 
-impl<T: Real> Lesson<'_, T> {
+impl<T: Real> Distillation<'_, T> {
     /// λ₁ L_sem − L_dis + λ₂ L_div, and its gradient with respect to the generated features x.
-    /// `pools` has one pool per teacher: they work side by side, and their gradients are added in
-    /// their order.
+    /// `pools` has one pool per teacher. Teachers run in parallel, and their gradients are added in
+    /// their order, so that the sum does not depend on threads.
     pub(super) fn generator_loss(
         &self,
         student: &Params<T>,
@@ -61,16 +66,17 @@ impl<T: Real> Lesson<'_, T> {
         pools: &mut [Pool<T>],
     ) -> (f64, Matrix<T>) {
         let mut tape = Tape::new(pool);
-        let (at, logits) = self.look(&mut tape, student, x, view);
-        let seen = tape.value(logits);
+        let (features, logits) = self.record_frozen(&mut tape, student, x, view);
+        let student_logits = tape.value(logits);
         let taught: Vec<(f64, Matrix<T>, Matrix<T>)> = (self.teachers.par_iter().zip(&mut *pools))
-            .map(|(teacher, pool)| self.ask(teacher, seen, x, view, pool))
+            .map(|(teacher, pool)| self.teacher_terms(teacher, student_logits, x, view, pool))
             .collect();
         let (diversity, mut gradient) = extra_losses::diversity(noise, x, pool);
+        // L_div counts once per teacher, as the other two terms are sums over teachers.
         let strength = self.config.lambda2 * self.teachers.len() as f64;
         extra_losses::scale(&mut gradient, strength);
         let mut loss = strength * diversity;
-        let mut to_student = pool.take(seen.rows(), seen.columns());
+        let mut to_student = pool.take(student_logits.rows(), student_logits.columns());
         to_student.data_mut().fill(T::ZERO);
         for ((value, to_x, to_logits), pool) in taught.into_iter().zip(pools) {
             loss += value;
@@ -79,7 +85,8 @@ impl<T: Real> Lesson<'_, T> {
             pool.put(to_x);
             pool.put(to_logits);
         }
-        for through in tape.backward_from(vec![(logits, to_student)], &[at]) {
+        // The student's part of all teachers goes back in one pass, since gradients add up.
+        for through in tape.backward_from(vec![(logits, to_student)], &[features]) {
             add(&mut gradient, &through);
             pool.put(through);
         }
@@ -88,7 +95,7 @@ impl<T: Real> Lesson<'_, T> {
 
     /// One teacher's part of λ₁ L_sem − L_dis, its gradient with respect to x through the teacher,
     /// and that with respect to the student's logits.
-    fn ask(
+    fn teacher_terms(
         &self,
         teacher: &Teacher<'_, T>,
         student: &Matrix<T>,
@@ -97,43 +104,44 @@ impl<T: Real> Lesson<'_, T> {
         pool: &Pool<T>,
     ) -> (f64, Matrix<T>, Matrix<T>) {
         let mut tape = Tape::new(pool);
-        let (at, logits) = self.look(&mut tape, teacher.model, x, view);
+        let (features, logits) = self.record_frozen(&mut tape, teacher.model, x, view);
         let own = tape.value(logits);
         let mut to_teacher = pool.take(own.rows(), own.columns());
         let mut to_student = pool.take(own.rows(), own.columns());
         let mut loss = 0.0;
         for (i, &weight) in teacher.weights.iter().enumerate() {
             let row = numbers(own.row(i));
-            let apart = disagreement(self.config.distance, &row, &numbers(student.row(i)));
+            let gap = disagreement(self.config.distance, &row, &numbers(student.row(i)));
             let semantics = self.config.lambda1 * weight;
             let p = softmax(&row);
             let label = self.labels[i] as usize;
-            loss += semantics * -p.log[label] - weight * apart.value;
+            loss += semantics * -p.log[label] - weight * gap.value;
+            // The generator minimises −L_dis: it looks for nodes on which student and teachers differ.
             for (c, g) in to_teacher.row_mut(i).iter_mut().enumerate() {
                 let hit = if c == label { 1.0 } else { 0.0 };
-                *g = T::of(semantics * (libm::exp(p.log[c]) - hit) - weight * apart.to_teacher[c]);
+                *g = T::of(semantics * (libm::exp(p.log[c]) - hit) - weight * gap.to_teacher[c]);
             }
-            for (g, d) in to_student.row_mut(i).iter_mut().zip(&apart.to_student) {
+            for (g, d) in to_student.row_mut(i).iter_mut().zip(&gap.to_student) {
                 *g = T::of(-weight * d);
             }
         }
-        let mut to_x = tape.backward_from(vec![(logits, to_teacher)], &[at]);
+        let mut to_x = tape.backward_from(vec![(logits, to_teacher)], &[features]);
         (loss, to_x.remove(0), to_student)
     }
 
-    /// The logits of every teacher, which the student's steps take for granted.
+    /// The logits of every teacher, which are constants of the student's steps.
     pub(super) fn teachers_logits(
         &self,
         x: &Matrix<T>,
         view: &View<T>,
         pools: &mut [Pool<T>],
     ) -> Vec<Matrix<T>> {
-        let one = |(teacher, pool): (&Teacher<'_, T>, &mut Pool<T>)| {
+        let logits = |(teacher, pool): (&Teacher<'_, T>, &mut Pool<T>)| {
             let mut tape = Tape::new(&*pool);
-            let (_, logits) = self.look(&mut tape, teacher.model, x, view);
+            let (_, logits) = self.record_frozen(&mut tape, teacher.model, x, view);
             tape.take(logits)
         };
-        self.teachers.par_iter().zip(pools).map(one).collect()
+        self.teachers.par_iter().zip(pools).map(logits).collect()
     }
 
     /// L_dis and its gradient with respect to the student's parameters.
@@ -155,32 +163,34 @@ impl<T: Real> Lesson<'_, T> {
         let mut loss = 0.0;
         for i in 0..own.rows() {
             let row = numbers(own.row(i));
+            // In double precision: teachers may nearly cancel.
             let mut sum = vec![0.0; row.len()];
             for (teacher, logits) in self.teachers.iter().zip(taught) {
-                let (weight, apart) = (
+                let (weight, gap) = (
                     teacher.weights[i],
                     disagreement(self.config.distance, &numbers(logits.row(i)), &row),
                 );
-                loss += weight * apart.value;
-                sum.iter_mut().zip(&apart.to_student).for_each(|(sum, d)| *sum += weight * d);
+                loss += weight * gap.value;
+                sum.iter_mut().zip(&gap.to_student).for_each(|(sum, d)| *sum += weight * d);
             }
             gradient.row_mut(i).iter_mut().zip(sum).for_each(|(g, sum)| *g = T::of(sum));
         }
         (loss, tape.backward_from(vec![(logits, gradient)], &vars))
     }
 
-    /// Records a frozen model's look at the pseudo graph: where the features stand, and its logits.
-    fn look<'t>(
+    /// Records the pass of a frozen model over the pseudo graph. Returns the features, which are
+    /// differentiated, and the logits.
+    fn record_frozen<'t>(
         &'t self,
         tape: &mut Tape<'t, T>,
         model: &'t Params<T>,
         x: &'t Matrix<T>,
         view: &'t View<T>,
     ) -> (Var, Var) {
-        let at = tape.parameter(x);
-        tape.give_features(at);
+        let features = tape.parameter(x);
+        tape.give_features(features);
         let vars: Vec<Var> = model.tensors().iter().map(|t| tape.constant(t)).collect();
-        (at, self.backbone.forward(tape, &vars, view, Dropout::off()).logits)
+        (features, self.backbone.forward(tape, &vars, view, Dropout::off()).logits)
     }
 }
 
@@ -207,6 +217,7 @@ fn disagreement(distance: Distance, teacher: &[f64], student: &[f64]) -> Disagre
         Distance::L1 => {
             let each = 1.0 / student.len() as f64;
             let gap: Vec<f64> = student.iter().zip(teacher).map(|(s, t)| s - t).collect();
+            // The subgradient 0 at 0, so that a student that agrees exactly stays where it is.
             let slope = |gap: &f64| if *gap == 0.0 { 0.0 } else { gap.signum() * each };
             Disagreement {
                 value: gap.iter().map(|gap| gap.abs() * each).sum(),
@@ -224,6 +235,7 @@ struct Softmax {
 }
 
 fn softmax(logits: &[f64]) -> Softmax {
+    // Shifted by the largest logit, so that no exponential overflows.
     let top = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let sum: f64 = logits.iter().map(|x| libm::exp(x - top)).sum();
     let log: Vec<f64> = logits.iter().map(|x| x - top - libm::log(sum)).collect();
@@ -261,15 +273,15 @@ mod tests {
         )
     }
 
-    /// Calls `check` with a lesson of three teachers, a student, noise and features.
-    fn with_lesson(
+    /// Calls `check` with three teachers, a student, noise and features.
+    fn with_distillation(
         backbone: &str,
         distance: Distance,
-        check: impl Fn(&Lesson<'_, f64>, &Params<f64>, &Matrix<f64>, &Matrix<f64>, &View<f64>),
+        check: impl Fn(&Distillation<'_, f64>, &Params<f64>, &Matrix<f64>, &Matrix<f64>, &View<f64>),
     ) {
         let sizes = Architecture { inputs: FEATURES, hidden: 4, classes: CLASSES, layers: 2 };
         let net = build::<f64>(backbone, sizes).unwrap();
-        // Biases that are not 0: nothing may sit on the kink of ReLU.
+        // Biases are not 0: no input may lie at the kink of ReLU, where there is no derivative.
         let model = |seed: u64| {
             let mut model = Params::glorot(&net.shapes(), seed);
             let biases = model.tensors_mut().iter_mut().filter(|t| t.rows() == 1);
@@ -287,11 +299,11 @@ mod tests {
             .map(|(model, share)| Teacher { model, weights: row_weights(&share, &labels) })
             .collect();
         let config = Config { distance, lambda1: 0.7, lambda2: 1.3, ..Config::default() };
-        let lesson =
-            Lesson { backbone: &*net, config: &config, labels: &labels, teachers: &teachers };
+        let distillation =
+            Distillation { backbone: &*net, config: &config, labels: &labels, teachers: &teachers };
         let (x, noise) = (random(NODES, FEATURES, 0), random(NODES, 4, 1));
         let view = pseudo::view(&x, 3, net.plan(), &Pool::new());
-        check(&lesson, &model(9), &x, &noise, &view);
+        check(&distillation, &model(9), &x, &noise, &view);
     }
 
     fn near(found: f64, numeric: f64, what: &str) {
@@ -310,9 +322,9 @@ mod tests {
         for (backbone, distance) in
             [("gcn", Distance::Kl), ("gcn", Distance::L1), ("mlp", Distance::Kl)]
         {
-            with_lesson(backbone, distance, |lesson, student, x, noise, view| {
+            with_distillation(backbone, distance, |distillation, student, x, noise, view| {
                 let loss = |x: &Matrix<f64>| {
-                    lesson.generator_loss(student, x, noise, view, &Pool::new(), &mut pools())
+                    distillation.generator_loss(student, x, noise, view, &Pool::new(), &mut pools())
                 };
                 let (_, found) = loss(x);
                 let mut x = x.clone();
@@ -338,10 +350,10 @@ mod tests {
     #[test]
     fn the_students_loss_agrees_with_finite_differences() {
         for distance in [Distance::Kl, Distance::L1] {
-            with_lesson("gcn", distance, |lesson, student, x, _, view| {
-                let taught = lesson.teachers_logits(x, view, &mut pools());
+            with_distillation("gcn", distance, |distillation, student, x, _, view| {
+                let taught = distillation.teachers_logits(x, view, &mut pools());
                 let loss = |student: &Params<f64>| {
-                    lesson.student_loss(student, x, view, &taught, &Pool::new())
+                    distillation.student_loss(student, x, view, &taught, &Pool::new())
                 };
                 let (_, found) = loss(student);
                 let mut student = student.clone();
@@ -368,25 +380,25 @@ mod tests {
 
     /// The generator's parameters get the whole gradient through the features.
     #[test]
-    fn the_generator_learns_what_its_features_are_told() {
-        with_lesson("gcn", Distance::Kl, |lesson, student, _, noise, view| {
+    fn a_generator_step_decreases_its_loss_as_the_gradient_predicts() {
+        with_distillation("gcn", Distance::Kl, |distillation, student, _, noise, view| {
             let adam = AdamConfig { rate: 1e-3, weight_decay: 0.0, ..AdamConfig::default() };
             let mut generator = Generator::<f64>::new(4, FEATURES, CLASSES, 1, adam);
             let before = generator.params().clone();
             let pool = Pool::new();
             let loss = |generator: &Generator<f64>| {
-                let x = generator.generate(noise, lesson.labels, &pool);
-                lesson.generator_loss(student, &x, noise, view, &pool, &mut pools())
+                let x = generator.generate(noise, distillation.labels, &pool);
+                distillation.generator_loss(student, &x, noise, view, &pool, &mut pools())
             };
             let (start, to_x) = loss(&generator);
             let gradients = {
                 let mut tape = Tape::new(&pool);
-                let (vars, at) = generator.record(&mut tape, noise, lesson.labels);
+                let (vars, at) = generator.record(&mut tape, noise, distillation.labels);
                 tape.backward_from(vec![(at, to_x)], &vars)
             };
             generator.step(&gradients);
             assert!(generator.params() != &before);
-            // Adam's first step moves every parameter by its rate, against the sign of its
+            // Adam's first step moves every parameter by the learning rate, against the sign of its
             // gradient.
             let slope: f64 = gradients.iter().flat_map(Matrix::to_vec).map(f64::abs).sum();
             let fell = start - loss(&generator).0;
@@ -405,9 +417,9 @@ mod tests {
         assert_eq!(row_weights(&shares[1], &[0, 0, 1, 2]), [0.375, 0.375, 0.0, 0.0]);
     }
 
-    /// A student that is its own teacher has nothing to learn, to the last bit.
+    /// Exactly, to the last bit.
     #[test]
-    fn a_student_agrees_with_itself() {
+    fn a_student_that_is_its_own_teacher_has_no_loss_and_no_gradient() {
         for distance in [Distance::Kl, Distance::L1] {
             let own = disagreement(distance, &[0.3, -1.0, 2.5], &[0.3, -1.0, 2.5]);
             assert_eq!(own.value, 0.0);

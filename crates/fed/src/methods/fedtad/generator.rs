@@ -1,4 +1,4 @@
-//! The server's generator of pseudo-nodes: noise and a class go in, features come out.
+//! The server's generator of pseudo-nodes: a network from noise and a class to features.
 //!
 //! g(z, c) = W₄·tanh(W₃·tanh(W₂·tanh(W₁·[z ‖ E_c] + b₁) + b₂) + b₃) + b₄ with hidden widths 64, 128
 //! and 256 and one row E_c of C numbers per class. Weights are drawn by Glorot's rule, class rows
@@ -39,8 +39,8 @@ impl<T: Real> Generator<T> {
         Self { params, optimizer: Adam::new(adam) }
     }
 
-    /// Records g(z, c) of some noise and classes, one row each, on a tape: where its parameters
-    /// stand there, and the features.
+    /// Records g(z, c) of some noise and classes, one row each, on a tape. Returns its parameters
+    /// and the features.
     pub(super) fn record<'t>(
         &'t self,
         tape: &mut Tape<'t, T>,
@@ -73,7 +73,7 @@ impl<T: Real> Generator<T> {
         self.optimizer.step(&mut self.params, gradients);
     }
 
-    /// Takes down parameters and moments, or puts them back.
+    /// Saves or restores parameters and moments.
     pub(super) fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
         visitor.visit("params", &mut self.params)?;
         self.optimizer.visit(&self.params, visitor)

@@ -15,14 +15,14 @@
 //!
 //! Features are dense, so that with N pseudo-nodes, d features, hidden width h and K teachers a
 //! pass costs 2Ndh operations in its first layer and as many on the way back. A repetition takes
-//! 4(K+1)Ndh to ask everybody where to move the generator, 8·256·Nd for the generator itself, 2KNdh
-//! for the teachers and 4Ndh for each step of the student, and 4N²d for two graphs. With the
+//! 4(K+1)Ndh for the generator's gradient through student and teachers, 8·256·Nd for the generator
+//! itself, 2KNdh for the teachers and 4Ndh for each step of the student, and 4N²d for two graphs. With the
 //! published N = 100, five repetitions of one and five steps, that is 5 · 2.3 = 11.7 Gflop a round
 //! on Cora (d = 1433, h = 256, K = 5), where the clients' own sparse rounds take about 0.1 Gflop:
 //! the published method is two orders of magnitude more arithmetic than FedAvg, whatever the
 //! implementation. Measured (`boostfgl run cora --method fedtad --seeds 1`, one AVX2 machine): 10.1
-//! s of processor time for 50 rounds, 58 Gflop/s over all, where FedAvg takes 0.4 s. Teachers work
-//! in parallel.
+//! s of CPU time for 50 rounds, 58 Gflop/s overall, where FedAvg takes 0.4 s. Teachers run in
+//! parallel.
 
 mod distil;
 mod generator;
@@ -32,7 +32,9 @@ pub mod reliability;
 use super::fedavg::Averaging;
 use super::{MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::aggregate::{Combination, Update};
-use crate::client_rule::{ClientContext, ClientRule, Memory, Upload};
+use crate::client_rule::{
+    ClientContext, RuleState, StateContext, TrainingHooks, Upload, default_hooks,
+};
 use crate::config::{WIDEST, above_zero, not_negative, steps, width};
 use crate::local_data::LocalData;
 use crate::screen::{Form, Part};
@@ -41,7 +43,7 @@ use crate::{Error, Result};
 use boostfgl_graph::Stream;
 use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer};
 use boostfgl_nn::{Matrix, Params, Pool, Real, StateVisitor, Tape};
-use distil::{Lesson, Teacher};
+use distil::{Distillation, Teacher};
 use generator::Generator;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -123,7 +125,7 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distance {
-    /// KL divergence of the student's prediction from the teacher's, as the paper says.
+    /// KL divergence of the student's prediction from the teacher's, as in the paper.
     Kl,
     /// Mean absolute difference of logits, as the public code does.
     L1,
@@ -172,32 +174,37 @@ impl Config {
 }
 
 pub(super) fn client<T: Real>(_: &MethodContext<'_, T>, _: &LocalData<T>) -> Reliable {
-    Reliable { told: false }
+    Reliable { sent: false }
 }
 
-/// A client that says once how far it can be relied on.
+/// A client that sends its class-wise reliability once.
 pub(super) struct Reliable {
-    told: bool,
+    /// Whether the server has received it.
+    sent: bool,
 }
 
-impl<T: Real> ClientRule<T> for Reliable {
+default_hooks!(Reliable: PreparationHooks, PersonalModel);
+
+impl<T: Real> TrainingHooks<T> for Reliable {
     fn refused(&mut self, _: bool) {
-        self.told = false;
+        self.sent = false;
     }
 
     fn finish(&mut self, context: &ClientContext<'_, T>, _: &Params<T>) -> Result<Upload<T>> {
-        if std::mem::replace(&mut self.told, true) {
+        if std::mem::replace(&mut self.sent, true) {
             return Ok(Upload::with(Message::default()));
         }
         Ok(Upload::with(Message::numbers(reliability::class_reliability(context.data()))))
     }
+}
 
+impl<T: Real> RuleState<T> for Reliable {
     fn visit(
         &mut self,
-        _: &Memory<'_, T>,
+        _: &StateContext<'_, T>,
         visitor: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
-        visitor.visit("told", &mut self.told)
+        visitor.visit("told", &mut self.sent)
     }
 }
 
@@ -216,7 +223,7 @@ pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Distilling<T> {
     }
 }
 
-/// A server that averages, and distils what averaging lost.
+/// A server that averages, then distils the clients' models into the average.
 pub(super) struct Distilling<T: Real> {
     averaging: Averaging<T>,
     config: Config,
@@ -228,7 +235,7 @@ pub(super) struct Distilling<T: Real> {
     generator: Generator<T>,
     /// The class of each pseudo-node.
     labels: Vec<u32>,
-    /// The student's.
+    /// The student's optimiser.
     optimizer: Adam<T>,
 }
 
@@ -238,7 +245,7 @@ impl<T: Real> ServerRule<T> for Distilling<T> {
     }
 
     fn form(&self, turn: &SenderFacts<'_, T>) -> Form {
-        // No training node counts for more than 1, up to rounding.
+        // A training node adds at most 1, up to rounding.
         let most = 1.001 * turn.labelled;
         let known = self.reliability[turn.client].is_some();
         let reliability = Part::new("reliability of a class", self.classes, 0.0..=most);
@@ -268,12 +275,14 @@ impl<T: Real> ServerRule<T> for Distilling<T> {
         let student = &self.averaging.global;
         visitor.within("student", |visitor| self.optimizer.visit(student, visitor))?;
         let known = self.reliability.iter_mut().enumerate();
-        known.into_iter().try_for_each(|(k, of)| visitor.option(&k.to_string(), of, Vec::new))?;
+        known
+            .into_iter()
+            .try_for_each(|(k, classes)| visitor.option(&k.to_string(), classes, Vec::new))?;
         let classes = self.classes;
-        match self.reliability.iter().flatten().find(|of| of.len() != classes) {
-            Some(of) => {
-                Err(visitor
-                    .unlike(format!("reliabilities of {classes} classes"), of.len().to_string()))
+        match self.reliability.iter().flatten().find(|sent| sent.len() != classes) {
+            Some(sent) => {
+                let expected = format!("reliabilities of {classes} classes");
+                Err(visitor.mismatch(expected, sent.len().to_string()))
             }
             None => Ok(()),
         }
@@ -299,25 +308,28 @@ impl<T: Real> Distilling<T> {
             })
             .collect();
         if teachers.iter().all(|teacher| teacher.weights.iter().all(|weight| *weight == 0.0)) {
-            // Nobody teaches: steps without a gradient would still shrink the student by its weight
-            // decay.
+            // Without a reliable teacher there is no gradient, but each step would still shrink the
+            // student by its weight decay.
             return;
         }
-        let lesson = Lesson { backbone: round.backbone, config, labels, teachers: &teachers };
+        let distillation =
+            Distillation { backbone: round.backbone, config, labels, teachers: &teachers };
         let (pool, student) = (round.pool, &mut averaging.global);
-        // One for each teacher: they work side by side.
+        // One for each teacher: they run in parallel, and a pool is not shared between threads.
         let pools: &mut Vec<Pool<T>> = &mut teachers.iter().map(|_| Pool::new()).collect();
         for repetition in 0..config.repetitions {
             let noise =
                 draw(labels.len(), config.noise, *seed, &[round.done as u64, repetition as u64]);
             for _ in 0..config.generator_steps {
-                generator_step(&lesson, generator, student, &noise, pool, pools);
+                generator_step(&distillation, generator, student, &noise, pool, pools);
             }
+            // Generated anew: the generator has moved since its own steps.
             let x = generator.generate(&noise, labels, pool);
             let view = pseudo::view(&x, config.neighbours, round.backbone.plan(), pool);
-            let taught = lesson.teachers_logits(&x, &view, pools);
+            // Teachers do not move, so that one pass serves all steps of the student.
+            let taught = distillation.teachers_logits(&x, &view, pools);
             for _ in 0..config.student_steps {
-                let (_, gradients) = lesson.student_loss(student, &x, &view, &taught, pool);
+                let (_, gradients) = distillation.student_loss(student, &x, &view, &taught, pool);
                 optimizer.step(student, &gradients);
                 gradients.into_iter().for_each(|g| pool.put(g));
             }
@@ -329,7 +341,7 @@ impl<T: Real> Distilling<T> {
 
 /// Moves the generator by one step.
 fn generator_step<T: Real>(
-    lesson: &Lesson<'_, T>,
+    distillation: &Distillation<'_, T>,
     generator: &mut Generator<T>,
     student: &Params<T>,
     noise: &Matrix<T>,
@@ -337,10 +349,10 @@ fn generator_step<T: Real>(
     pools: &mut [Pool<T>],
 ) {
     let mut tape = Tape::new(pool);
-    let (vars, at) = generator.record(&mut tape, noise, lesson.labels);
+    let (vars, at) = generator.record(&mut tape, noise, distillation.labels);
     let x = tape.value(at);
-    let view = pseudo::view(x, lesson.config.neighbours, lesson.backbone.plan(), pool);
-    let (_, to_x) = lesson.generator_loss(student, x, noise, &view, pool, pools);
+    let view = pseudo::view(x, distillation.config.neighbours, distillation.backbone.plan(), pool);
+    let (_, to_x) = distillation.generator_loss(student, x, noise, &view, pool, pools);
     let gradients = tape.backward_from(vec![(at, to_x)], &vars);
     generator.step(&gradients);
     gradients.into_iter().for_each(|g| pool.put(g));

@@ -1,19 +1,19 @@
-//! The graph that the server makes of generated features: whoever points the same way is a
-//! neighbour.
+//! The graph that the server makes of generated features: nodes with a large cosine are neighbours.
 
 use boostfgl_graph::Adjacency;
-use boostfgl_nn::backbones::Plan;
+use boostfgl_nn::backbones::ViewPlan;
 use boostfgl_nn::{Matrix, Pool, Real, View, cosines};
 
 /// The view of the cosine k-nearest-neighbour graph of the rows of x. A node is one of its own k;
-/// an edge stands if either end chose it, and every node has a self-loop. Which edges there are is
+/// an edge exists if either end chose it, and every node has a self-loop. Which edges there are is
 /// not differentiated.
 pub(super) fn view<T: Real>(
     x: &Matrix<T>,
     neighbours: usize,
-    plan: Plan,
+    plan: ViewPlan,
     pool: &Pool<T>,
 ) -> View<T> {
+    // A node is the first of its own neighbours, and its self-loop comes with the operator.
     match Adjacency::from_edges(x.rows(), &nearest(x, neighbours - 1, pool), None, false) {
         Ok((adjacency, _)) => View::of_given_features(&adjacency, plan),
         Err(error) => unreachable!("edges between rows of one matrix: {error}"),
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_point_the_same_way() {
+    fn neighbours_have_the_largest_cosine() {
         let x = Matrix::from_rows(4, 2, &[1.0f64, 0.0, 3.0, 0.3, 0.0, 2.0, 0.1, 1.0]);
         assert_eq!(nearest(&x, 1, &Pool::new()), [(0, 1), (1, 0), (2, 3), (3, 2)]);
         assert_eq!(nearest(&x, 0, &Pool::new()), []);

@@ -1,11 +1,9 @@
-//! How far a client's knowledge of each class can be relied on (CKR), from its features and its
-//! topology.
+//! Class-wise knowledge reliability (CKR) of a client, from its features and its topology.
 //!
-//! A training node counts by how alike it and its neighbours are, φᵥ = (1 + Σ_{u∈N(v)} cos(eᵥ, eᵤ))
+//! A training node counts by its similarity to its neighbours, φᵥ = (1 + Σ_{u∈N(v)} cos(eᵥ, eᵤ))
 //! / (|N(v)| + 1), with eᵥ = [xᵥ ‖ tᵥ] and tᵥ = [Tᵥᵥ, (T²)ᵥᵥ, …, (T⁵)ᵥᵥ] the probabilities that a
 //! random walk is back after 1 … 5 steps. CKR of class c is Σ φᵥ over the training nodes of that
-//! class; where features have signs it may come out below 0, which is no share of anything, and
-//! counts as 0.
+//! class. Where features have signs it may be below 0, which cannot be a share, and counts as 0.
 //!
 //! No n × n matrix is formed: walks are followed from one node at a time, as sparse vectors. On an
 //! undirected graph walks are reversible, d_u (Tᵃ)_{uv} = d_v (Tᵃ)_{vu}, so that (Tᵃ⁺ᵇ)ᵥᵥ = dᵥ Σᵤ
@@ -52,16 +50,16 @@ pub fn node_reliability<T: Real>(data: &LocalData<T>) -> Vec<f64> {
         let lengths = libm::sqrt(dot(v, v) * dot(u, u));
         if lengths > 0.0 { dot(v, u) / lengths } else { 0.0 }
     };
-    let one = |&v: &u32| {
+    let phi = |&v: &u32| {
         let neighbours = adjacency.neighbours(v as usize);
         (1.0 + neighbours.iter().map(|&u| cosine(v, u)).sum::<f64>())
             / (neighbours.len() + 1) as f64
     };
-    data.training().par_iter().map(one).collect()
+    data.training().par_iter().map(phi).collect()
 }
 
 /// [Tᵥᵥ, …, (T⁵)ᵥᵥ] of some nodes, T = A D⁻¹. Edge weights, where the graph has them, stand for the
-/// ones of A. A node without neighbours is never left nor come back to: all 0.
+/// ones of A. For a node without neighbours all are 0.
 ///
 /// ```
 /// use boostfgl_fed::methods::fedtad::reliability::return_probabilities;
@@ -88,12 +86,16 @@ impl<'a> Walks<'a> {
         Self { adjacency, degrees: (0..adjacency.len()).map(degree).collect() }
     }
 
-    /// `scratch` is a zero for each node, before and after.
+    /// The probabilities of being back at v. `scratch` has a zero for each node, before and after.
     fn back_at(&self, v: u32, scratch: &mut [f64]) -> [f64; STEPS] {
-        if self.adjacency.is_directed() { self.followed(v, scratch) } else { self.met(v, scratch) }
+        if self.adjacency.is_directed() {
+            self.followed(v, scratch)
+        } else {
+            self.halfway(v, scratch)
+        }
     }
 
-    /// By following the walk all the way.
+    /// By following the walk for all steps: arcs that point one way give no reversible walk.
     fn followed(&self, v: u32, scratch: &mut [f64]) -> [f64; STEPS] {
         let mut walk = vec![(v, 1.0)];
         std::array::from_fn(|_| {
@@ -102,8 +104,8 @@ impl<'a> Walks<'a> {
         })
     }
 
-    /// By letting two walks meet halfway.
-    fn met(&self, v: u32, scratch: &mut [f64]) -> [f64; STEPS] {
+    /// From the first two steps alone, by reversibility: a walk out and back meets itself halfway.
+    fn halfway(&self, v: u32, scratch: &mut [f64]) -> [f64; STEPS] {
         let one = self.step(&[(v, 1.0)], scratch);
         let two = self.step(&one, scratch);
         let own = self.degrees[v as usize];
@@ -112,7 +114,7 @@ impl<'a> Walks<'a> {
             |walk: &[(u32, f64)]| walk.iter().map(|at| at.1 * over_degree(at)).sum::<f64>();
         two.iter().for_each(|at| scratch[at.0 as usize] = over_degree(at));
         let third: f64 = one.iter().map(|at| at.1 * scratch[at.0 as usize]).sum();
-        // Two steps from either side and one between them.
+        // The fifth power: two steps out, one step between the ends, two steps back.
         let between = |w: u32| {
             let arcs = self.adjacency.arc_range(w as usize);
             arcs.map(|a| weight(self.adjacency, a) * scratch[self.adjacency.indices()[a] as usize])
@@ -123,7 +125,7 @@ impl<'a> Walks<'a> {
         [0.0, own * square(&one), own * third, own * square(&two), own * fifth]
     }
 
-    /// Where a walk is one step later. Places come in the order in which they are reached.
+    /// The distribution of a walk one step later, in the order in which nodes are reached.
     fn step(&self, from: &[(u32, f64)], scratch: &mut [f64]) -> Vec<(u32, f64)> {
         let mut reached = Vec::new();
         for (v, mass) in from {
@@ -171,7 +173,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn diagonals_of_powers_are_exact(
+        fn return_probabilities_are_the_diagonals_of_powers(
             edges in prop::collection::vec((0u32..9, 0u32..9, 0.5f32..3.0), 0..30),
             weighted in any::<bool>(),
             directed in any::<bool>(),

@@ -8,7 +8,7 @@ use boostfgl_fed::methods::adafgl::topology::{candidates, edge_weights, operator
 use boostfgl_fed::methods::adafgl::{Blend, Config};
 use boostfgl_fed::{Federation, LocalData, Outcome, Setup, methods};
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, Role, Split, Stream};
-use boostfgl_nn::{Matrix, Mixture, Pool, Propagation, SimilarityRelation};
+use boostfgl_nn::{Matrix, Pool, Propagation, SimilarityRelation, SmoothingOperator};
 use boostfgl_partition::Partition;
 use proptest::prelude::*;
 
@@ -50,7 +50,7 @@ fn before_the_switch_it_is_fedavg() {
 
 /// A best round before the personal step would be FedAvg under another name.
 #[test]
-fn the_best_round_is_one_of_its_own() {
+fn the_best_round_is_a_personal_one() {
     let (last, rounds) = personal(|_| {});
     let best = last.trace.best_val.as_ref().unwrap();
     let asked = setup("adafgl", &[]).protocol.rounds;
@@ -71,7 +71,7 @@ fn the_best_round_is_one_of_its_own() {
 /// Each client gets the last global model once, whenever it first takes part in step 2, and nothing
 /// else is sent.
 #[test]
-fn step_two_is_silent() {
+fn nothing_is_sent_in_step_two() {
     let (outcome, rounds) = personal(|setup| {
         setup.protocol.participation = 0.5;
         setup.methods.adafgl.personal_epochs = 6;
@@ -89,7 +89,7 @@ fn step_two_is_silent() {
 }
 
 #[test]
-fn modules_learn() {
+fn training_decreases_the_loss_of_the_modules() {
     let (_, rounds) = personal(|setup| setup.methods.adafgl.personal_epochs = 30);
     let loss = |round: &Round| round.clients.iter().map(|c| c.loss).sum::<f64>();
     assert!(
@@ -100,7 +100,7 @@ fn modules_learn() {
     );
 }
 
-/// Labels spread by GCN's operator whatever messages the network passes: a hard switch at any
+/// Labels are propagated by GCN's operator on every backbone: a hard switch at any
 /// client's score, and just above it, lets the same clients be homophilous. Three heads start from
 /// about 3 ln C, the one of the other module below that.
 #[test]
@@ -165,7 +165,7 @@ fn cliques_of_one_class_are_homophilous() {
     let split =
         Split::new((0..24).map(|v| if v % 6 == 5 { Role::Test } else { Role::Train }).collect());
     let partition = Partition::new(1, vec![0; 24], split).unwrap();
-    let with = |combination: Blend| {
+    let outcome_with = |combination: Blend| {
         let mut setup = setup("adafgl", &[]);
         setup.methods.adafgl.combination = combination;
         let data: Vec<LocalData<f32>> =
@@ -173,11 +173,11 @@ fn cliques_of_one_class_are_homophilous() {
         let (outcome, rounds) = watch(&setup, data);
         (outcome.predictions, rounds.last().unwrap().clients[0].loss)
     };
-    assert_eq!(with(Blend::Soft), with(Blend::Hard));
+    assert_eq!(outcome_with(Blend::Soft), outcome_with(Blend::Hard));
 }
 
 /// All entries of an operator, row by row: the columns of a product with I.
-fn written_out(operator: &Mixture<f64>) -> Vec<f64> {
+fn written_out(operator: &SmoothingOperator<f64>) -> Vec<f64> {
     let n = operator.len();
     let unit: Vec<f64> = (0..n * n).map(|i| f64::from(u8::from(i / n == i % n))).collect();
     operator.product(&Matrix::from_rows(n, n, &unit), &Pool::new()).to_vec()
@@ -201,10 +201,10 @@ proptest! {
         prop_assert!((score * 3.0).fract() == 0.0 && (0.0..=1.0).contains(&score));
     }
 
-    /// With a = 1 smoothing is plain propagation, to the last bit; with a = 0 only those alike are
-    /// neighbours.
+    /// With a = 1 smoothing is plain propagation, to the last bit; with a = 0 only similar
+    /// nodes are neighbours.
     #[test]
-    fn the_mixed_topology_has_its_two_ends(edges in prop::collection::vec((0u32..9, 0u32..9), 0..30), weighted in any::<bool>()) {
+    fn the_mixed_topology_is_the_graph_or_the_similarity_at_its_extremes(edges in prop::collection::vec((0u32..9, 0u32..9), 0..30), weighted in any::<bool>()) {
         let weights = vec![1.5f32; edges.len()];
         let (a, _) = Adjacency::from_edges(9, &edges, weighted.then_some(&weights[..]), false).unwrap();
         let alike: Vec<Vec<u32>> = (0..9u32).map(|v| if v < 2 { vec![1 - v] } else { vec![] }).collect();
@@ -215,7 +215,7 @@ proptest! {
         let (pair, _) = Adjacency::from_edges(9, &[(0, 1)], None, false).unwrap();
         let pair = Propagation::<f64>::gcn(&pair);
         prop_assert_eq!(mixed(0.0), written_out(&pair.csr().clone().into()));
-        // In between, symmetric, and positive where there is an edge or likeness.
+        // In between, symmetric, and positive where there is an edge or a similarity.
         let (mixed, edge) = (mixed(0.3), |v: usize, u: usize| a.neighbours(v).contains(&(u as u32)));
         for (v, u) in (0..9).flat_map(|v| (0..9).map(move |u| (v, u))) {
             let (there, back) = (mixed[9 * v + u], mixed[9 * u + v]);
@@ -228,7 +228,7 @@ proptest! {
 /// Above the cap only neighbours in confidence of the same predicted class are compared, and the
 /// relation is symmetric.
 #[test]
-fn the_cap_limits_who_is_compared() {
+fn the_cap_limits_which_nodes_are_compared() {
     let rows: Vec<f64> = (0..10)
         .flat_map(|v| if v % 2 == 0 { [0.9 - 0.01 * f64::from(v), 0.1] } else { [0.2, 0.8] })
         .collect();
@@ -237,7 +237,7 @@ fn the_cap_limits_who_is_compared() {
     let capped = candidates(&p, 0.0, 2);
     // Two classes of five in a row: each with itself and its one or two neighbours in the row.
     assert_eq!(capped.pairs(), 2 * (5 + 8));
-    let alike = capped.alike().lists();
+    let alike = capped.relation().lists();
     assert_eq!(
         (&alike[0], &alike[4], &alike[1], &alike[5]),
         (&vec![2], &vec![2, 6], &vec![3], &vec![3, 7])
@@ -248,7 +248,7 @@ fn the_cap_limits_who_is_compared() {
 }
 
 #[test]
-fn f64_and_dense_features_run_too() {
+fn double_precision_and_dense_features_run() {
     let narrow = boostfgl_graph::generator::FeatureSpec::Dense { columns: 12, signal: 0.5 };
     let graph = graph(narrow);
     let partition = partition(&graph);
@@ -260,7 +260,7 @@ fn f64_and_dense_features_run_too() {
 }
 
 #[test]
-fn memory_says_what_is_quadratic() {
+fn the_memory_estimate_is_quadratic_below_the_cap() {
     let info = methods::find("adafgl").unwrap();
     let sizes = |n: f64| methods::Sizes {
         nodes: vec![n],

@@ -1,11 +1,13 @@
-//! FairFGL: what must hold of whole runs. Formulas of its parts are held by the unit tests beside
+//! FairFGL: what must hold of whole runs. Formulas of its parts are held by the unit tests next to
 //! the code.
 
 use crate::small::*;
 use boostfgl_fed::boost::{Boost, TrustScope};
 use boostfgl_fed::config::{ClientWeight, OptimizerState};
-use boostfgl_fed::methods::fairfgl::{Alpha, Clusters, Judge, Sent};
-use boostfgl_fed::{Federation, Inspection, LocalData, Observer, Outcome, RoundRecord, Setup};
+use boostfgl_fed::methods::fairfgl::{Alpha, Clusters, EvaluatedWeights, UploadedWeights};
+use boostfgl_fed::{
+    Federation, Inspection, LocalData, Observer, ObserverResult, Outcome, RoundRecord, Setup,
+};
 use boostfgl_graph::Role;
 use boostfgl_nn::{Matrix, Params, Real};
 use boostfgl_partition::ClientGraph;
@@ -55,7 +57,7 @@ fn with_everything_off_it_is_fedavg() {
 
 /// Each part alone changes the run, and not before it can: what needs a history needs two rounds.
 #[test]
-fn every_part_does_something_from_its_round_on() {
+fn every_part_has_an_effect_from_its_first_round() {
     type Change = fn(&mut Setup);
     let parts: [(&str, Change, usize); 8] = [
         ("mixture per parameter", |s| s.methods.fairfgl.alpha = Alpha::Element, 2),
@@ -69,7 +71,7 @@ fn every_part_does_something_from_its_round_on() {
     ];
     for (name, part, first) in parts {
         for rounds in [1, 2] {
-            let with = |part: Option<Change>| {
+            let outcome_with = |part: Option<Change>| {
                 outcome::<f32>("fairfgl", &[], |s| {
                     s.protocol.rounds = rounds;
                     off(s);
@@ -77,7 +79,7 @@ fn every_part_does_something_from_its_round_on() {
                 })
             };
             assert_eq!(
-                bits(&with(None).models) == bits(&with(Some(part)).models),
+                bits(&outcome_with(None).models) == bits(&outcome_with(Some(part)).models),
                 rounds < first,
                 "{name}, {rounds}"
             );
@@ -87,14 +89,14 @@ fn every_part_does_something_from_its_round_on() {
 
 /// Of the same update, the server learns no less from all entries than from the model.
 #[test]
-fn all_entries_are_as_good_as_the_model() {
-    let with = |keep: f64| {
+fn uploading_all_entries_equals_uploading_the_model() {
+    let outcome_with = |keep: f64| {
         outcome::<f64>("fairfgl", &[], |s| {
             off(s);
             s.methods.fairfgl.keep = keep;
         })
     };
-    let (model, entries) = (with(1.0), with(1.0 - 1e-12));
+    let (model, entries) = (outcome_with(1.0), outcome_with(1.0 - 1e-12));
     assert!(model.models[0].distance(&entries.models[0]) < 1e-12);
     let p = model.models[0].count() as u64;
     assert_eq!(model.bytes_up, 4 * (p + 1) * 3 * CLIENTS as u64);
@@ -112,7 +114,7 @@ fn a_sparse_upload_holds_the_largest_changes() {
             ClientGraph { id: 0, nodes: (0..client.len() as u32).collect(), ..client.clone() };
         vec![LocalData::<f64>::new(&copy)]
     };
-    let with = |keep: f64| {
+    let outcome_with = |keep: f64| {
         let mut setup = setup("fairfgl", &[]);
         setup.protocol.rounds = 1;
         off(&mut setup);
@@ -121,7 +123,7 @@ fn a_sparse_upload_holds_the_largest_changes() {
     };
     let flat =
         |model: &Params<f64>| model.tensors().iter().flat_map(Matrix::to_vec).collect::<Vec<f64>>();
-    let (all, some) = (with(1.0), with(0.25));
+    let (all, some) = (outcome_with(1.0), outcome_with(0.25));
     let start = flat(&Params::<f64>::glorot(all.shapes(), 5));
     let (all, some) = (flat(&all), flat(&some));
     let kept: Vec<usize> = (0..start.len()).filter(|&i| some[i] != start[i]).collect();
@@ -136,18 +138,18 @@ fn a_sparse_upload_holds_the_largest_changes() {
     }
 }
 
-/// With q = 0 nobody has a minority, and nobody is turned; messages still travel.
+/// With q = 0 no client has a minority, and no gradient is modified; messages are still sent.
 #[test]
-fn clients_without_a_minority_are_left_alone() {
-    let with = |modify: f64, minority_ratio: f64| {
+fn clients_without_a_minority_are_not_modified() {
+    let outcome_with = |modify: f64, minority_ratio: f64| {
         outcome::<f32>("fairfgl", &[], |s| {
             off(s);
             (s.methods.fairfgl.modify, s.methods.fairfgl.minority_ratio) = (modify, minority_ratio);
         })
     };
-    assert!(bits(&with(0.0, 0.0).models) == bits(&with(0.5, 0.0).models));
-    assert!(bits(&with(0.0, 0.3).models) != bits(&with(0.5, 0.3).models));
-    assert!(with(0.5, 0.0).bytes_up > with(0.0, 0.0).bytes_up);
+    assert!(bits(&outcome_with(0.0, 0.0).models) == bits(&outcome_with(0.5, 0.0).models));
+    assert!(bits(&outcome_with(0.0, 0.3).models) != bits(&outcome_with(0.5, 0.3).models));
+    assert!(outcome_with(0.5, 0.0).bytes_up > outcome_with(0.0, 0.0).bytes_up);
 }
 
 /// Clients alike move alike: one cluster, whatever the rule.
@@ -156,14 +158,14 @@ fn equal_clients_make_one_cluster() {
     let graph = graph(WORDS);
     let client = &partition(&graph).client_graphs(&graph)[1];
     let copy = ClientGraph { id: 0, nodes: (0..client.len() as u32).collect(), ..client.clone() };
-    let with = |clusters: Clusters| {
+    let outcome_with = |clusters: Clusters| {
         let mut setup = setup("fairfgl", &[]);
         setup.methods.fairfgl.clusters = clusters;
         run::<f64>(&setup, (0..3).map(|_| LocalData::new(&copy)).collect())
     };
-    let one = with(Clusters::One);
+    let one = outcome_with(Clusters::One);
     for clusters in [Clusters::Linkage, Clusters::Components] {
-        assert!(bits(&one.models) == bits(&with(clusters).models), "{clusters:?}");
+        assert!(bits(&one.models) == bits(&outcome_with(clusters).models), "{clusters:?}");
     }
 }
 
@@ -187,28 +189,32 @@ fn norms_before_sparsification_go_up() {
 }
 
 #[test]
-fn trust_between_clusters_is_a_choice() {
-    let with = |boosts: &[Boost], cluster_trust: bool| {
+fn trust_between_clusters_is_optional() {
+    let outcome_with = |boosts: &[Boost], cluster_trust: bool| {
         bits(
             &outcome::<f32>("fairfgl", boosts, |s| s.methods.fairfgl.cluster_trust = cluster_trust)
                 .models,
         )
     };
-    assert!(with(&[], false) == with(&[], true), "without trust there is nothing to choose");
-    assert!(with(&[Boost::Model], false) != with(&[Boost::Model], true));
+    assert!(
+        outcome_with(&[], false) == outcome_with(&[], true),
+        "without trust there is nothing to choose"
+    );
+    assert!(outcome_with(&[Boost::Model], false) != outcome_with(&[Boost::Model], true));
 }
 
 /// Judging the mixture changes predictions, not training.
 #[test]
-fn the_mixture_can_be_judged() {
+fn the_mixture_can_be_evaluated() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
-    let with = |judge: Judge| {
+    let outcome_with = |judge: EvaluatedWeights| {
         let mut setup = setup("fairfgl", &[]);
         (setup.methods.fairfgl.judge, setup.protocol.rounds) = (judge, 6);
         watch::<f32>(&setup, data("fairfgl", &graph, &partition))
     };
-    let ((global, seen), (mixture, other)) = (with(Judge::Global), with(Judge::Mixture));
+    let ((global, seen), (mixture, other)) =
+        (outcome_with(EvaluatedWeights::Global), outcome_with(EvaluatedWeights::Mixture));
     assert!(bits(&global.models) == bits(&mixture.models));
     assert!(seen.iter().zip(&other).any(|(a, b)| a.predictions != b.predictions));
     assert_eq!(seen[0].predictions, other[0].predictions, "no history, no mixture");
@@ -224,8 +230,8 @@ fn the_mixture_can_be_judged() {
 }
 
 #[test]
-fn moments_of_the_mixture_are_kept_or_forgotten() {
-    let with = |state: OptimizerState, alpha: Alpha| {
+fn moments_of_the_mixture_are_kept_or_reset() {
+    let outcome_with = |state: OptimizerState, alpha: Alpha| {
         outcome::<f32>("fairfgl", &[], |s| {
             off(s);
             (s.optimizer.optimizer_state, s.methods.fairfgl.alpha, s.protocol.rounds) =
@@ -233,14 +239,14 @@ fn moments_of_the_mixture_are_kept_or_forgotten() {
         })
     };
     let apart = |alpha: Alpha| {
-        with(OptimizerState::Keep, alpha).models[0]
-            .distance(&with(OptimizerState::Reset, alpha).models[0])
+        outcome_with(OptimizerState::Keep, alpha).models[0]
+            .distance(&outcome_with(OptimizerState::Reset, alpha).models[0])
     };
     assert!(apart(Alpha::Scalar) > 0.0);
 }
 
 #[test]
-fn minorities_follow_training_labels_alone() {
+fn minorities_depend_on_training_labels_only() {
     // Everybody's test nodes get one class: nothing that training sees has changed.
     let graph = graph(WORDS);
     let partition = partition(&graph);
@@ -263,8 +269,9 @@ fn minorities_follow_training_labels_alone() {
     )
     .unwrap();
     let setup = setup("fairfgl", &[]);
-    let of = |graph: &boostfgl_graph::Graph| run::<f32>(&setup, data("fairfgl", graph, &partition));
-    assert_same(&of(&graph), &of(&other), "test labels");
+    let outcome_on =
+        |graph: &boostfgl_graph::Graph| run::<f32>(&setup, data("fairfgl", graph, &partition));
+    assert_same(&outcome_on(&graph), &outcome_on(&other), "test labels");
 }
 
 #[test]
@@ -320,7 +327,9 @@ impl Observer<f64> for Alone {
         self.0.push((client.received.clone(), client.trained.unwrap().clone()));
     }
 
-    fn round(&mut self, _: &RoundRecord<'_>) {}
+    fn round(&mut self, _: &RoundRecord<'_>) -> ObserverResult {
+        Ok(())
+    }
 }
 
 /// One client whose α stays ½: the next global model is what it sent, W_local or ½·mean of all
@@ -330,7 +339,7 @@ fn a_client_sends_its_own_weights_or_the_mixture_it_trained() {
     let graph = graph(WORDS);
     let client = partition(&graph).client_graphs(&graph).swap_remove(1);
     let client = ClientGraph { id: 0, nodes: (0..client.len() as u32).collect(), ..client };
-    for upload in [Sent::Local, Sent::Mixture] {
+    for upload in [UploadedWeights::Local, UploadedWeights::Mixture] {
         let mut setup = setup("fairfgl", &[]);
         let fairfgl = &mut setup.methods.fairfgl;
         (fairfgl.upload, fairfgl.keep) = (upload, 1.0);
@@ -343,7 +352,7 @@ fn a_client_sends_its_own_weights_or_the_mixture_it_trained() {
         for (t, (_, trained)) in seen.0.iter().enumerate() {
             let mut expected = trained.clone();
             // One model alone is no history.
-            if upload == Sent::Mixture && t > 0 {
+            if upload == UploadedWeights::Mixture && t > 0 {
                 let globals = received[..=t].iter().copied().chain([trained]).collect::<Vec<_>>();
                 let weight = |i: usize| if i <= t { 0.5 / (t + 1) as f64 } else { 0.5 };
                 expected.set_weighted_sum(&globals, |_| (0..globals.len()).map(weight).collect());

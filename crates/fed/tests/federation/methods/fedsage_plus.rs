@@ -33,16 +33,18 @@ fn with(change: impl Fn(&mut Config)) -> Setup {
 /// FedSage, which is FedAvg with equal weights: with p = 0, and with generators that saw nothing
 /// missing and learnt so.
 #[test]
-fn without_generated_neighbours_it_is_the_mean_of_equals() {
+fn without_generated_neighbours_it_is_the_unweighted_mean() {
     for features in [WORDS, DENSE] {
         let graph = graph(features);
         let partition = equal_parts(&graph);
         let fedavg = run::<f32>(&setup("fedavg", &[]), data("fedavg", &graph, &partition));
-        let of = |setup: &Setup| run::<f32>(setup, data("fedsage-plus", &graph, &partition));
-        assert_same(&fedavg, &of(&with(|c| c.max_neighbours = 0)), "p = 0");
-        let idle = of(&with(|c| (c.count, c.hide, c.gen_epochs) = (Count::Truncate, 0.0, 40)));
+        let outcome_of =
+            |setup: &Setup| run::<f32>(setup, data("fedsage-plus", &graph, &partition));
+        assert_same(&fedavg, &outcome_of(&with(|c| c.max_neighbours = 0)), "p = 0");
+        let idle =
+            outcome_of(&with(|c| (c.count, c.hide, c.gen_epochs) = (Count::Truncate, 0.0, 40)));
         assert_same(&fedavg, &idle, "nothing generated");
-        let mended = of(&with(|_| {}));
+        let mended = outcome_of(&with(|_| {}));
         assert!(bits(&mended.models) != bits(&fedavg.models), "the generator adds nothing");
         // Nor are the tests that every method must pass about graphs that stay as they are.
         let usual = |setup: &Setup| {
@@ -63,7 +65,7 @@ fn every_client_weighs_the_same() {
     let weights =
         rounds.iter().flat_map(|round| round.clients.iter().map(|client| client.weight.unwrap()));
     assert!(weights.into_iter().all(|w| w == 1.0 / CLIENTS as f64));
-    // Only real nodes are judged.
+    // Only real nodes are evaluated.
     assert!(
         rounds
             .iter()
@@ -113,7 +115,8 @@ fn mending_adds_unlabelled_leaves_and_nothing_else() {
         );
         assert!((n..n + 3).all(|v| mended.training_label(v).is_none()));
         assert!(mended.validation_nodes().eq(data.validation_nodes()));
-        assert_eq!(mended.inputs().is_dense(), features == DENSE);
+        let all_stored = mended.inputs().stored() == mended.inputs().nodes() * width;
+        assert_eq!(all_stored, features == DENSE, "sparse features stay sparse");
         let row = |data: &LocalData<f64>, v: usize| {
             let mut row = vec![0.0; width];
             data.inputs().write_row(v, &mut row);
@@ -151,10 +154,9 @@ fn a_generated_feature_reaches_its_neighbour() {
     }
 }
 
-/// Edges of generated nodes score what real edges do on the mean, and nothing changes where there
-/// are none.
+/// Edges of generated nodes get the mean score of real edges, and nothing changes without any.
 #[test]
-fn topology_boosting_is_neutral_about_generated_nodes() {
+fn edges_of_generated_nodes_get_the_mean_topology_score() {
     let (path, _) = Adjacency::from_edges(4, &[(0, 1), (1, 2), (2, 3)], None, false).unwrap();
     let boost = TopologyBoost::new(&TopologyConfig { lambda_e: 2.0, ..TopologyConfig::default() });
     let numbers = |count: usize| (0..count).map(|i| 0.1 * (i % 7) as f64).collect::<Vec<f64>>();
@@ -165,7 +167,8 @@ fn topology_boosting_is_neutral_about_generated_nodes() {
 
     let mended = path.with_leaves(&[1, 1, 3]);
     let plain = Propagation::gcn(&mended);
-    let of = |h: &[f64], d: &[f64]| boost.clone().on_own(4).propagation(&mended, &plain, h, d);
+    let propagation_of =
+        |h: &[f64], d: &[f64]| boost.clone().on_own(4).propagation(&mended, &plain, h, d);
     let (h, d) = (numbers(mended.arcs()), numbers(7));
     let (mut doubtful, mut hard) = (h.clone(), d.clone());
     for v in 0..7 {
@@ -175,16 +178,16 @@ fn topology_boosting_is_neutral_about_generated_nodes() {
     }
     hard[4..].fill(0.9);
     assert_eq!(
-        of(&h, &d),
-        of(&doubtful, &hard),
-        "what is thought of a generated node does not matter"
+        propagation_of(&h, &d),
+        propagation_of(&doubtful, &hard),
+        "predictions of generated nodes have no effect"
     );
     assert_ne!(
         boost.propagation(&mended, &plain, &h, &d),
         boost.propagation(&mended, &plain, &doubtful, &hard)
     );
     // Both leaves of node 1 send alike.
-    let row = of(&h, &d);
+    let row = propagation_of(&h, &d);
     let range = row.csr().row_range(1);
     assert_eq!(row.csr().values()[range.end - 1], row.csr().values()[range.end - 2]);
 }

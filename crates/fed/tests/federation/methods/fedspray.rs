@@ -1,5 +1,5 @@
 //! FedSpray: what its GNNs may and may not notice of the modules they share. Formulas are held by
-//! the unit tests beside the code.
+//! the unit tests next to the code.
 
 use crate::small::*;
 use boostfgl_fed::boost::Boost;
@@ -18,7 +18,7 @@ fn outcome<T: Real>(method: &str, boosts: &[Boost], change: impl Fn(&mut Setup))
     run(&setup, data(method, &graph, &partition))
 }
 
-/// λ₁ = 0: every GNN trains as if there were no server, whatever happens to the modules beside it.
+/// λ₁ = 0: every GNN trains as if there were no server, independently of the modules.
 #[test]
 fn without_soft_targets_every_gnn_trains_alone() {
     for (epochs, participation, boosts) in
@@ -68,20 +68,20 @@ fn modules_reach_the_gnn_only_through_the_server() {
 }
 
 #[test]
-fn as_many_module_epochs_as_local_ones_unless_told() {
-    let with = |proxy_epochs: usize| {
+fn module_epochs_default_to_local_epochs() {
+    let outcome_with = |proxy_epochs: usize| {
         outcome::<f32>("fedspray", &[], |s| {
             (s.protocol.epochs, s.methods.fedspray.proxy_epochs) = (2, proxy_epochs);
         })
     };
-    assert_same(&with(0), &with(2), "2 epochs");
-    assert!(bits(&with(0).models) != bits(&with(1).models));
+    assert_same(&outcome_with(0), &outcome_with(2), "2 epochs");
+    assert!(bits(&outcome_with(0).models) != bits(&outcome_with(1).models));
 }
 
 /// Messages do not grow with the GNN, and clients that start from different GNNs send the same
 /// modules' sizes.
 #[test]
-fn the_gnn_never_travels() {
+fn the_gnn_is_never_sent() {
     let bytes = |hidden: usize| {
         let outcome = outcome::<f32>("fedspray", &[], |s| s.model.hidden = hidden);
         (outcome.bytes_up, outcome.bytes_down, outcome.models[0].count())
@@ -94,7 +94,7 @@ fn the_gnn_never_travels() {
 /// At threshold 1 only training nodes are taught, so that a client whose nodes are all training
 /// nodes sees no difference.
 #[test]
-fn the_threshold_matters_to_nodes_without_label_alone() {
+fn the_threshold_affects_only_nodes_without_training_label() {
     let graph = graph(WORDS);
     let base = partition(&graph);
     let all = boostfgl_graph::Split::new(vec![Role::Train; graph.len()]);
@@ -134,8 +134,8 @@ fn modules_are_weighed_by_labelled_nodes() {
 
 /// Moments of the modules follow optimizer_state as those of the GNN do.
 #[test]
-fn moments_of_the_modules_are_kept_or_forgotten() {
-    let with = |state: OptimizerState, rounds: usize| {
+fn moments_of_the_modules_are_kept_or_reset() {
+    let outcome_with = |state: OptimizerState, rounds: usize| {
         bits(
             &outcome::<f32>("fedspray", &[], |s| {
                 (s.optimizer.optimizer_state, s.protocol.rounds) = (state, rounds);
@@ -143,8 +143,8 @@ fn moments_of_the_modules_are_kept_or_forgotten() {
             .models,
         )
     };
-    assert!(with(OptimizerState::Keep, 1) == with(OptimizerState::Reset, 1));
-    assert!(with(OptimizerState::Keep, 3) != with(OptimizerState::Reset, 3));
+    assert!(outcome_with(OptimizerState::Keep, 1) == outcome_with(OptimizerState::Reset, 1));
+    assert!(outcome_with(OptimizerState::Keep, 3) != outcome_with(OptimizerState::Reset, 3));
 }
 
 /// The same run in both number types, as far as they can agree.

@@ -33,21 +33,21 @@ fn without_repetitions_it_is_fedavg() {
     }
 }
 
-/// The generator's steps leave the global and the clients' models alone.
+/// The generator's steps change neither the global nor the clients' models.
 #[test]
 fn without_students_steps_it_is_fedavg() {
     let (distilled, plain) = pair(|config| config.student_steps = 0, CLIENTS);
     assert_same(&distilled, &plain, "no step of the student");
 }
 
-/// The generator moves: what it makes teaches something else than what it was drawn as.
+/// A trained generator makes other pseudo-nodes, so that the student learns something else.
 #[test]
-fn the_generator_learns() {
-    let with = |steps: usize| pair(|config| config.generator_steps = steps, CLIENTS).0;
-    assert!(bits(&with(0).models) != bits(&with(1).models));
+fn generator_steps_change_the_model() {
+    let outcome_with = |steps: usize| pair(|config| config.generator_steps = steps, CLIENTS).0;
+    assert!(bits(&outcome_with(0).models) != bits(&outcome_with(1).models));
 }
 
-/// An only teacher is the student: L_dis = 0 to the last bit, and the student stays where it is.
+/// A single teacher is the student: L_dis = 0 to the last bit, and the student does not move.
 #[test]
 fn one_client_has_nothing_to_distil() {
     for distance in [Distance::Kl, Distance::L1] {
@@ -109,10 +109,10 @@ fn reliability_by_hand() {
     assert_eq!(classes[2], 0.0, "a class without a training node");
 }
 
-/// Where every node is unlike its neighbours nobody can be relied on for anything, and what is left
-/// is FedAvg: a student without teachers does not move, and above all does not shrink.
+/// Where every node is unlike its neighbours every reliability is 0, and the method is FedAvg: a
+/// student without teachers does not move, and in particular does not shrink.
 #[test]
-fn who_is_unlike_all_neighbours_teaches_nothing() {
+fn a_client_whose_nodes_are_unlike_their_neighbours_has_reliability_zero() {
     // Two clients, each with all edges between three nodes of one sign and three of the other.
     let pairs = (0..2).flat_map(|k| (0..9).map(move |i| (6 * k + i / 3, 6 * k + 3 + i % 3)));
     let (adjacency, _) =
@@ -127,12 +127,12 @@ fn who_is_unlike_all_neighbours_teaches_nothing() {
     let clients = data::<f64>("fedtad", &graph, &partition);
     assert!(clients.iter().all(|client| class_reliability(client) == [0.0; 2]));
     assert!(clients.iter().all(|client| node_reliability(client).iter().all(|phi| *phi < 0.0)));
-    let of = |method| run::<f32>(&setup(method, &[]), data(method, &graph, &partition));
-    assert_same(&of("fedavg"), &of("fedtad"), "nobody teaches");
+    let outcome_of = |method| run::<f32>(&setup(method, &[]), data(method, &graph, &partition));
+    assert_same(&outcome_of("fedavg"), &outcome_of("fedtad"), "no teacher is reliable");
 }
 
 #[test]
-fn f64_runs_too() {
+fn double_precision_runs() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     let setup = setup("fedtad", &[]);
@@ -178,7 +178,7 @@ fn bad_settings_are_refused_by_name() {
 
 /// A server that loses itself says so, in the round in which it did.
 #[test]
-fn a_server_that_diverges_says_so() {
+fn divergence_of_the_server_is_an_error() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     let mut setup = setup("fedtad", &[]);

@@ -3,7 +3,9 @@
 use crate::small::*;
 use boostfgl_fed::config::OptimizerKind;
 use boostfgl_fed::methods::{fedgta, moon, qffl, scaffold};
-use boostfgl_fed::{Federation, Inspection, LocalData, Observer, RoundRecord, Setup};
+use boostfgl_fed::{
+    Federation, Inspection, LocalData, Observer, ObserverResult, RoundRecord, Setup,
+};
 use boostfgl_graph::{Graph, Stream};
 use boostfgl_nn::{Matrix, Params};
 use boostfgl_partition::{ClientGraph, Partition};
@@ -126,7 +128,7 @@ fn both_controls_of_scaffold_agree_for_one_step_of_sgd() {
     );
 }
 
-/// q-FFL with q = 0, FedFV that projects nobody, and Fed-PUB that is blind are all the uniform
+/// q-FFL with q = 0, FedFV without projections, and Fed-PUB without similarity are all the uniform
 /// mean.
 #[test]
 fn uniform_means_are_fedavg_of_equal_clients() {
@@ -157,7 +159,7 @@ fn uniform_means_are_fedavg_of_equal_clients() {
     let mut fedgta = setup("fedgta", &[]);
     fedgta.methods.fedgta.epsilon = -1.0;
     let models = outcome(&fedgta, &graph, &partition).models;
-    assert!(models.iter().all(|model| model == &models[0]), "everybody accepts everybody");
+    assert!(models.iter().all(|model| model == &models[0]), "every client accepts all others");
 }
 
 /// The server's step has the length of FedAvg's, whatever was projected.
@@ -188,7 +190,7 @@ fn fairfed_without_rate_is_fedavg() {
     assert!(rounds.iter().all(|round| round.predictions.is_some() && round.val_accuracy.is_some()));
 }
 
-/// AFL with γ = 0 gives everybody the same weight, and judges the mean of the iterates.
+/// AFL with γ = 0 gives every client the same weight, and evaluates the mean of the iterates.
 #[test]
 fn afl_without_rate_is_the_mean_of_uniform_fedavg() {
     let graph = graph(WORDS);
@@ -258,7 +260,7 @@ fn fedproto_without_strength_or_in_its_first_round_is_local_training() {
 /// The client of the second round has classes that the one of the first does not have: nothing has
 /// been sent for them, so that nothing may draw their nodes anywhere, least of all to 0.
 #[test]
-fn fedproto_draws_nobody_to_a_class_that_was_never_sent() {
+fn fedproto_has_no_term_for_a_class_that_was_never_sent() {
     let graph = graph(WORDS);
     let kind = |v: usize| graph.labels().get(v).map_or(0, |y| y / 2);
     let halves =
@@ -270,24 +272,24 @@ fn fedproto_draws_nobody_to_a_class_that_was_never_sent() {
     let isolated = Setup { method: setup("isolated", &[]).method, ..proto.clone() };
     let [drawn, free] = [&proto, &isolated]
         .map(|setup| watch::<f32>(setup, data(setup.method.name, &graph, &halves)).1);
-    let one = |round: &Round| (round.clients[0].client, round.clients[0].loss);
+    let first_client = |round: &Round| (round.clients[0].client, round.clients[0].loss);
     assert_ne!(
-        one(&drawn[0]).0,
-        one(&drawn[1]).0,
+        first_client(&drawn[0]).0,
+        first_client(&drawn[1]).0,
         "a seed is needed under which both take part at first"
     );
     for (drawn, free) in drawn.iter().zip(&free).take(2) {
-        assert_eq!(one(drawn), one(free));
+        assert_eq!(first_client(drawn), first_client(free));
         assert!(drawn.predictions == free.predictions);
     }
     assert_ne!(
-        one(&drawn[2]),
-        one(&free[2]),
-        "in the third round there are prototypes for everybody"
+        first_client(&drawn[2]),
+        first_client(&free[2]),
+        "in the third round every class has a prototype"
     );
 }
 
-/// Masks are personal: models are averaged, what is judged differs.
+/// Masks are personal: models are averaged, and what is evaluated differs.
 #[test]
 fn fedpub_masks_stay_with_the_client() {
     let graph = graph(WORDS);
@@ -313,7 +315,9 @@ impl Observer<f64> for LastTrained {
         self.0 = inspection.clients.iter().filter_map(|client| client.trained.cloned()).collect();
     }
 
-    fn round(&mut self, _: &RoundRecord<'_>) {}
+    fn round(&mut self, _: &RoundRecord<'_>) -> ObserverResult {
+        Ok(())
+    }
 }
 
 /// Every number of a model.

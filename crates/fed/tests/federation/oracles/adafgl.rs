@@ -1,7 +1,7 @@
 //! AdaFGL: FedAvg, what clients see at the switch, and their modules after every epoch.
 
 use super::state::{State, Table};
-use super::{Case, clients, judge, model, toy};
+use super::{Case, clients, compare_with_oracle, model, toy};
 use boostfgl_fed::methods::adafgl::confidence::halves;
 use boostfgl_fed::methods::adafgl::{Blend, Config};
 use boostfgl_fed::{LocalData, Setup};
@@ -194,7 +194,11 @@ fn adafgl_agrees_with_its_oracle() {
         ..hard.methods.adafgl
     };
     let switch = hard.methods.adafgl.switch;
-    judge("adafgl", vec![case("soft", "toy", &soft), case("hard", "dense", &hard)], |expected| {
-        shown(expected, (expected["name"] == "hard").then_some(switch));
-    });
+    compare_with_oracle(
+        "adafgl",
+        vec![case("soft", "toy", &soft), case("hard", "dense", &hard)],
+        |expected| {
+            shown(expected, (expected["name"] == "hard").then_some(switch));
+        },
+    );
 }

@@ -1,6 +1,6 @@
 //! FairFGL: local and global models, mixing weights and the experts' directions.
 
-use super::{Case, clients, judge, last_losses, losses, model, toy};
+use super::{Case, clients, compare_with_oracle, last_losses, losses, model, toy};
 use boostfgl_fed::Setup;
 use boostfgl_fed::config::OptimizerKind;
 use boostfgl_fed::methods::fairfgl::{Alpha, Clusters, Config};
@@ -103,7 +103,7 @@ fn fairfgl_agrees_with_its_oracle() {
         case("scalar-sgd", "dense", &sgd),
         case("off", "dense", &setup(0.2, off)),
     ];
-    judge("fairfgl", cases, |expected| {
+    compare_with_oracle("fairfgl", cases, |expected| {
         last_losses(expected, &[1.0, 1.0, 1.0]);
         for round in expected["rounds"].as_array_mut().unwrap() {
             // The program tells no direction by zeros.

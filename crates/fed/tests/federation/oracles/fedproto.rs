@@ -1,6 +1,6 @@
 //! FedProto: personal models, their losses and the prototypes.
 
-use super::{Case, clients, judge, last_losses, losses, toy};
+use super::{Case, clients, compare_with_oracle, last_losses, losses, toy};
 use boostfgl_fed::Setup;
 use boostfgl_fed::methods::fedproto::PrototypeWeight;
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ fn fedproto_agrees_with_its_oracle() {
         change(&mut setup);
         setup
     };
-    judge(
+    compare_with_oracle(
         "fedproto",
         vec![
             case("counts", "toy", &setup(|_| {})),

@@ -2,7 +2,7 @@
 //! on mended graphs.
 
 use super::state::Table;
-use super::{Case, clients, judge, last_losses, losses, model, toy};
+use super::{Case, clients, compare_with_oracle, last_losses, losses, model, toy};
 use boostfgl_fed::methods::fedsage_plus::{Config, Count};
 use boostfgl_fed::{LocalData, Setup};
 use boostfgl_graph::Stream;
@@ -67,12 +67,12 @@ fn drawn(setup: &Setup, client: usize) -> Value {
 
 /// The noise of one pass, a row for every node that is not hidden.
 fn noise(setup: &Setup, client: usize, pass: usize, remaining: &[u32]) -> Vec<Vec<f64>> {
-    let of = |v: &u32| {
+    let noise_of_node = |v: &u32| {
         let path = [client as u64, pass as u64, u64::from(*v)];
         let mut stream = Stream::new(setup.seed, "neighbour noise", &path);
         (0..setup.methods.fedsage_plus.latent).map(|_| stream.normal()).collect()
     };
-    remaining.iter().map(of).collect()
+    remaining.iter().map(noise_of_node).collect()
 }
 
 /// What client `peer` draws for the nodes that `asker` compares, one after the other; no more than
@@ -91,12 +91,12 @@ fn draws(
     let able: Vec<usize> = (0..data[peer].len()).filter(|&v| adjacency.degree(v) > 0).collect();
     let mut stream =
         Stream::new(setup.seed, "strangers", &[peer as u64, asker as u64, epoch as u64]);
-    let mut one = || {
+    let mut draw_candidates = || {
         let neighbours = adjacency.neighbours(able[stream.below(able.len())]);
         let mut draw = || neighbours[stream.below(neighbours.len())];
         (0..setup.methods.fedsage_plus.max_neighbours).map(|_| draw()).collect()
     };
-    (0..data[asker].training().len()).map(|_| one()).collect()
+    (0..data[asker].training().len()).map(|_| draw_candidates()).collect()
 }
 
 /// Generated neighbours of a client: how many each node has, and their features by node, then slot.
@@ -126,10 +126,10 @@ fn case(name: &'static str, graph: &str, setup: &Setup) -> Case {
         |k: usize| (0..data[k].len() as u32).filter(|v| !hidden[k].contains(v)).collect::<Vec<_>>();
     let epochs = config.gen_epochs;
     let noises = |first: usize| {
-        let of = |k: usize| {
+        let noise_of_client = |k: usize| {
             (0..epochs).map(|e| noise(setup, k, first + e, &remaining(k))).collect::<Vec<_>>()
         };
-        (0..toy::CLIENTS).map(of).collect::<Vec<_>>()
+        (0..toy::CLIENTS).map(noise_of_client).collect::<Vec<_>>()
     };
     let peers = |k: usize, e: usize| {
         (0..toy::CLIENTS).map(|j| draws(setup, &data, k, e, j)).collect::<Vec<_>>()
@@ -211,5 +211,5 @@ fn fedsage_plus_agrees_with_its_oracle() {
         case("round", "dense", &setup(round)),
         case("off", "dense", &setup(off)),
     ];
-    judge("fedsage_plus", cases, |expected| last_losses(expected, &[1.0]));
+    compare_with_oracle("fedsage_plus", cases, |expected| last_losses(expected, &[1.0]));
 }

@@ -1,7 +1,7 @@
 //! FedTAD: reliabilities, local models, the distilled model and the generator.
 
 use super::state::Table;
-use super::{Case, clients, judge, last_losses, losses, model, toy};
+use super::{Case, clients, compare_with_oracle, last_losses, losses, model, toy};
 use boostfgl_fed::Setup;
 use boostfgl_fed::methods::fedtad::{Config, Distance};
 use boostfgl_graph::Stream;
@@ -123,5 +123,5 @@ fn fedtad_agrees_with_its_oracle() {
         case("l1", "dense", &setup(l1)),
         case("off", "dense", &setup(off)),
     ];
-    judge("fedtad", cases, |expected| last_losses(expected, &[1.0]));
+    compare_with_oracle("fedtad", cases, |expected| last_losses(expected, &[1.0]));
 }

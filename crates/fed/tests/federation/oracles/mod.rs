@@ -36,7 +36,7 @@ struct Case {
 /// Compares every case with what its oracle expects, or writes down what the oracle is given.
 /// `shown` adds to what is expected what the program shows of it, such as the sum of the parts of a
 /// loss.
-fn judge(method: &str, cases: Vec<Case>, shown: impl Fn(&mut Value)) {
+fn compare_with_oracle(method: &str, cases: Vec<Case>, shown: impl Fn(&mut Value)) {
     if std::env::var_os("BOOSTFGL_ORACLES").is_some_and(|wish| wish == "write") {
         write(method, "inputs", cases.iter().map(|case| (case.name, &case.given)));
         write(method, "actual", cases.iter().map(|case| (case.name, &case.computed)));

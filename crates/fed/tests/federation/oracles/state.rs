@@ -61,7 +61,7 @@ impl State {
         self.some_after(names, 1)[0]
     }
 
-    /// The first so many numbers after these names.
+    /// The given number of values after these names.
     pub(super) fn some_after(&self, names: &[&str], count: usize) -> Vec<&Table> {
         let mut rest = self.0.iter();
         for name in names {

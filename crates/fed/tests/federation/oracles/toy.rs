@@ -76,7 +76,7 @@ pub(super) fn setup(method: &str, rounds: usize) -> Setup {
     setup
 }
 
-/// The model that everybody starts from.
+/// The model that every client starts from.
 pub(super) fn initial(setup: &Setup) -> Params<f64> {
     let net =
         Gcn::new(Architecture { inputs: FEATURES, hidden: HIDDEN, classes: CLASSES, layers: 2 });

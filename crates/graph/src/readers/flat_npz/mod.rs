@@ -23,8 +23,20 @@ use std::path::Path;
 pub use write::write;
 
 use super::npz::Npz;
-use super::{npz_in, parts};
+use super::{Detection, Reader, npz_in, parts};
 use crate::{Adjacency, Error, Features, Graph, GroupColumn, Labels, Result, Role, Split};
+
+/// The line of this format in the table.
+pub(super) const READER: Reader = Reader {
+    name: "flat-npz",
+    description: "one npz with edge_index, x or x_indptr…, y",
+    needs: &["edge_index", "y", "x|x_indptr"],
+    optional: "x_indices, x_data, x_shape (with x_indptr); a split: train_idx, val_idx, \
+        test_idx, or train_masks, val_masks, test_masks; unlabelled_idx, edge_weight, \
+        directed, class_names, node_ids, group_names",
+    detection: Detection::Array("edge_index"),
+    read,
+};
 
 /// Reads a graph.
 ///
@@ -171,21 +183,25 @@ pub(super) fn masks(npz: &mut Npz, nodes: usize) -> Result<Vec<Split>> {
             &[*rows, nodes],
         ));
     }
-    let split = |at: usize| {
-        let list = |values: &[u8]| -> Vec<u32> {
-            (0..nodes as u32).filter(|&v| values[at * nodes + v as usize] != 0).collect()
-        };
-        let lists: Vec<_> = masks
-            .iter()
-            .map(|(role, name, _, values)| {
-                (*role, format!("row {at} of array {name}"), list(values))
-            })
-            .collect();
-        let lists: Vec<_> =
-            lists.iter().map(|(role, name, list)| (*role, name.as_str(), &list[..])).collect();
-        parts::split(npz.path(), nodes, &lists)
-    };
-    (0..count).map(split).collect()
+    (0..count)
+        .map(|at| {
+            let lists: Vec<(Role, String, Vec<u32>)> = masks
+                .iter()
+                .map(|(role, name, _, values)| {
+                    let row = &values[at * nodes..(at + 1) * nodes];
+                    (*role, format!("row {at} of array {name}"), marked(row))
+                })
+                .collect();
+            let lists: Vec<_> =
+                lists.iter().map(|(role, name, list)| (*role, name.as_str(), &list[..])).collect();
+            parts::split(npz.path(), nodes, &lists)
+        })
+        .collect()
+}
+
+/// The positions in a mask that are not 0.
+fn marked(mask: &[u8]) -> Vec<u32> {
+    (0..).zip(mask).filter(|(_, mark)| **mark != 0).map(|(v, _)| v).collect()
 }
 
 /// The arrays that hold several splits.
@@ -331,7 +347,7 @@ mod tests {
         assert!(without.contains("a graph without features"), "{without}");
     }
 
-    /// Two nodes, whose classes have names and who have names themselves.
+    /// Two nodes with names, whose classes have names too.
     #[test]
     fn names_are_checked_like_numbers() {
         let folder = Folder::new();

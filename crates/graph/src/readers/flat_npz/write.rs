@@ -8,11 +8,11 @@ use crate::{Adjacency, Error, Features, Graph, GroupColumn, Labels, NodeIds, Res
 
 /// Writes a graph so that [`read`](super::read) gives an equal one.
 ///
-/// The file appears whole or not at all: it is written beside `path` under another name and moved
-/// there at the end. The same graph always gives the same bytes.
+/// The write is atomic: a temporary file in the same folder is renamed at the end. The same graph
+/// always gives the same bytes.
 ///
 /// # Errors
-/// If the file cannot be written, or the graph has no features, which the format has no way to say.
+/// If the file cannot be written, or the graph has no features, which the format cannot represent.
 pub fn write(graph: &Graph, path: &Path) -> Result<()> {
     if graph.features().columns() == 0 {
         return Err(Error::inconsistent(graph.name(), "at least one feature", "none"));

@@ -1,7 +1,7 @@
-//! Python pickles, read as data and never run.
+//! Python pickles, parsed as data and never executed.
 //!
 //! A pickle is a program for a small stack machine. In Python that program may import and call
-//! anything, which is why loading a stranger's pickle is dangerous. This machine knows the
+//! anything, which is why loading an untrusted pickle is dangerous. This machine has the
 //! instructions of protocols 0 to 2, which old published datasets use, and a fixed list of names
 //! ([`objects::Global`]): numpy arrays and types, scipy's CSR matrix, `defaultdict`, `list`. Each
 //! is turned into plain numbers by code in this folder; any other name, such as `os.system`, ends
@@ -24,8 +24,8 @@ use crate::{Error, Result};
 /// Reads a file.
 ///
 /// # Errors
-/// If it cannot be read, is cut short or goes on after its end, is no pickle of protocol 0 to 2, or
-/// asks for something outside the list.
+/// If it cannot be read, is truncated or continues after its end, is no pickle of protocol 0 to 2,
+/// or names something outside the list.
 pub(super) fn read(path: &Path) -> Result<Pickle> {
     let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
     let mut machine = Machine {
@@ -156,6 +156,7 @@ impl Machine<'_> {
         if bytes.len() > 8 {
             return Err("an integer of more than 64 bits".into());
         }
+        // Two's complement: the highest bit of the last byte is the sign, which fills the rest.
         let negative = bytes.last().is_some_and(|last| last & 0x80 != 0);
         let mut word = [if negative { 0xff } else { 0 }; 8];
         word[..bytes.len()].copy_from_slice(bytes);
@@ -199,6 +200,7 @@ impl Machine<'_> {
     }
 
     fn short_tuple(&mut self, length: usize) -> Step<()> {
+        // Values below the last mark belong to an unfinished collection and must stay there.
         let start = self.stack.len().checked_sub(length).filter(|start| *start >= self.floor());
         let items = self.stack.split_off(start.ok_or("a stack that is too short")?);
         self.push(Object::Tuple(items));
@@ -298,6 +300,7 @@ impl Machine<'_> {
 
     fn pop_to_mark(&mut self) -> Step<Vec<Value>> {
         let mark = self.marks.pop().ok_or("no mark on the stack")?;
+        // A mark is never above the stack, since `pop` stops at it; `split_off` would panic.
         Ok(self.stack.split_off(mark.min(self.stack.len())))
     }
 

@@ -269,28 +269,35 @@ impl Pickle {
         let Some(Object::Dict(entries)) = get(&self.objects, self.root) else {
             return Err(self.wrong("a dictionary from nodes to lists", self.kind(self.root)));
         };
-        let node = |value: Value| match value {
-            Value::Int(v) => {
-                u32::try_from(v).map_err(|_| self.wrong("a node number", v.to_string()))
-            }
-            other => Err(self.wrong("a node number", self.kind(other))),
-        };
-        let list = |value: Value| match get(&self.objects, value) {
-            Some(Object::List(list)) => list.iter().map(|v| node(*v)).collect::<Result<Vec<u32>>>(),
-            _ => Err(self.wrong("a list of nodes", self.kind(value))),
-        };
+        let mut lists = Vec::new();
         let mut total = 0;
-        let entry = |&(key, value): &(Value, Value)| {
-            let neighbours = list(value)?;
-            // Written out, a neighbour takes at least a byte; only a list that is referred to again
-            // takes less.
+        for &(key, value) in entries {
+            let neighbours = self.node_list(value)?;
+            // A neighbour takes at least a byte of the file. More neighbours than bytes means that
+            // lists are referred to again and again, to fill the memory.
             total += neighbours.len();
             if total > self.length {
                 return Err(self.wrong("a list of neighbours per node", "repeated lists"));
             }
-            Ok((node(key)?, neighbours))
-        };
-        entries.iter().map(entry).collect()
+            lists.push((self.node(key)?, neighbours));
+        }
+        Ok(lists)
+    }
+
+    fn node(&self, value: Value) -> Result<u32> {
+        match value {
+            Value::Int(v) => {
+                u32::try_from(v).map_err(|_| self.wrong("a node number", v.to_string()))
+            }
+            other => Err(self.wrong("a node number", self.kind(other))),
+        }
+    }
+
+    fn node_list(&self, value: Value) -> Result<Vec<u32>> {
+        match get(&self.objects, value) {
+            Some(Object::List(list)) => list.iter().map(|v| self.node(*v)).collect(),
+            _ => Err(self.wrong("a list of nodes", self.kind(value))),
+        }
     }
 
     fn attribute(&self, attributes: Value, name: &str) -> Result<Value> {

@@ -1,4 +1,4 @@
-//! Writing a run folder while a run goes on (see the table in the README).
+//! Writing the run folder while a run is under way (see the table in the README).
 
 use crate::experiment::{Experiment, SeedRun};
 use crate::{Result, diagnose};
@@ -8,13 +8,13 @@ use boostfgl_nn::safetensors_io;
 use boostfgl_partition::{Description, Partition};
 use boostfgl_report::page::Report;
 use boostfgl_report::{
-    Depth, Divisions, Prediction, PredictionsWriter, Round, RoundClient, RoundRefusal,
-    RoundsWriter, RunFolder, RunView, SeedDivision, Summary,
+    Depth, Divisions, Prediction, PredictionsWriter, Round, RoundRefusal, RoundsWriter, RunFolder,
+    RunView, SeedDivision, Summary,
 };
 use std::collections::HashMap;
 
-/// Writes what happens into a run folder. `summary.json` comes last: a folder that has one is
-/// whole.
+/// Writes the results of a run into its folder. `summary.json` comes last: a folder that has one is
+/// complete.
 pub(crate) struct Recorder<'a> {
     folder: &'a RunFolder,
     rounds: RoundsWriter,
@@ -33,7 +33,7 @@ impl<'a> Recorder<'a> {
         })
     }
 
-    /// Goes on with a folder whose first `lines` lines of `rounds.jsonl` count.
+    /// Continues a folder from the first `lines` lines of `rounds.jsonl`; later lines are removed.
     pub(crate) fn resume(
         folder: &'a RunFolder,
         experiment: &Experiment,
@@ -56,40 +56,30 @@ impl<'a> Recorder<'a> {
         self.rounds.digest()
     }
 
-    /// Whether not even one round was recorded.
+    /// Whether no round was recorded.
     pub(crate) fn is_empty(&self) -> bool {
         self.rounds.lines() == 0
     }
 
-    /// Brings the rounds so far to the disk.
+    /// Fsyncs the rounds so far.
     pub(crate) fn sync(&self) -> Result<()> {
         Ok(self.rounds.sync()?)
     }
 
-    pub(crate) fn round(
+    /// Appends a round to `rounds.jsonl`.
+    pub(crate) fn write_round(
         &mut self,
         seed: u64,
         record: &RoundRecord<'_>,
         evaluation: Option<&Evaluation>,
     ) -> Result<()> {
-        let clients = record.clients.iter().map(|c| RoundClient {
-            client: c.client,
-            loss: c.loss,
-            update_norm: c.update_norm,
-            weight: c.weight,
-            trust: c.trust,
-            gap: c.gap,
-            bytes_up: c.bytes_up,
-            bytes_down: c.bytes_down,
-            seconds: c.seconds,
-        });
         self.rounds.write(&Round {
             seed,
             round: record.round,
             loss: record.loss,
             val_accuracy: record.val_accuracy.map(|a| 100.0 * a),
             metrics: evaluation.cloned().map(Evaluation::percent),
-            clients: clients.collect(),
+            clients: record.clients.to_vec(),
             refused: record.refused.iter().map(refusal).collect(),
             bytes_up: record.clients.iter().map(|c| c.bytes_up).sum(),
             bytes_down: record.clients.iter().map(|c| c.bytes_down).sum(),
@@ -98,7 +88,12 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    pub(crate) fn seed(&mut self, experiment: &Experiment, run: &SeedRun) -> Result<()> {
+    /// Appends the predictions of a seed to `predictions.csv`.
+    pub(crate) fn write_predictions(
+        &mut self,
+        experiment: &Experiment,
+        run: &SeedRun,
+    ) -> Result<()> {
         let graph = experiment.graph();
         for v in 0..graph.len() {
             let label = graph.labels().get(v);
@@ -117,8 +112,8 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Writes how the graph was divided, in numbers: a report shows it without the graph.
-    pub(crate) fn divisions(&self, experiment: &Experiment, runs: &[SeedRun]) -> Result<()> {
+    /// Writes statistics of the partitions: a report shows them without the graph.
+    pub(crate) fn write_divisions(&self, experiment: &Experiment, runs: &[SeedRun]) -> Result<()> {
         let graph = experiment.graph();
         let seeds = runs.iter().map(|run| {
             let mut minority_classes: Vec<usize> = (0..graph.len())
@@ -138,7 +133,8 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    pub(crate) fn models(&self, experiment: &Experiment, runs: &[SeedRun]) -> Result<()> {
+    /// Writes the partitions and the models of all seeds.
+    pub(crate) fn write_models(&self, experiment: &Experiment, runs: &[SeedRun]) -> Result<()> {
         let partitions: Vec<(u64, &Partition)> =
             runs.iter().map(|r| (r.seed, &*r.partition)).collect();
         boostfgl_partition::file::write(
@@ -171,32 +167,31 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Writes what diagnostics found, if any watched.
-    pub(crate) fn diagnoses(&self, runs: &[SeedRun]) -> Result<()> {
+    /// Writes the results of the diagnostics, if there were any.
+    pub(crate) fn write_diagnoses(&self, runs: &[SeedRun]) -> Result<()> {
         let Some(found) = diagnose::diagnoses(runs) else { return Ok(()) };
         self.folder.write_atomic(RunFolder::DIAGNOSTICS, found.to_json().as_bytes())?;
         Ok(())
     }
 
-    /// Takes back what was begun, where not even one round was recorded.
+    /// Removes the folder of a run that failed before its first round.
     pub(crate) fn abandon(self) {
         let Self { folder, rounds, predictions, .. } = self;
         drop((rounds, predictions));
-        // The error that led here is what the user must see, not one of cleaning up.
+        // The user must see the error that led here, not one about cleaning up.
         for name in [RunFolder::ROUNDS, RunFolder::CONFIG] {
             let _ = boostfgl_disk::remove_file(folder.file(name));
         }
         let _ = boostfgl_disk::remove_dir(folder.path());
     }
 
-    /// Brings everything to the disk: the report before the checksums, which cover it, and the
-    /// summary last. What is returned says why there is no report, if there is none: the run is
-    /// whole without it.
+    /// Writes what is left: the report before the checksums, which cover it, and the summary last.
+    /// The run is complete without a report; if there is none, a note with the reason is returned.
     pub(crate) fn finish(self, summary: &Summary) -> Result<Option<String>> {
         self.rounds.finish()?;
         self.predictions.finish()?;
         let unwritten = |error: boostfgl_report::Error| {
-            // An earlier one would show an earlier state.
+            // The report of an earlier attempt would show an earlier state.
             let _ = boostfgl_disk::remove_file(self.folder.file(RunFolder::REPORT));
             format!("no {} was written: {error}", RunFolder::REPORT)
         };
@@ -208,7 +203,7 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// An update that was not used, as files say it.
+/// A refused update in its file format.
 pub(crate) fn refusal(refused: &Refusal) -> RoundRefusal {
     RoundRefusal {
         client: refused.client,
@@ -217,11 +212,11 @@ pub(crate) fn refusal(refused: &Refusal) -> RoundRefusal {
     }
 }
 
-/// More than this of a file is not read back for a report: it would take more memory than the run.
+/// Larger files are not read for a report: that would take more memory than the run.
 const MOST_READ: u64 = 256 << 20;
 
-/// Writes the report of a finished run with its checksum; without its groups of nodes if there are
-/// too many predictions to read back.
+/// Writes the report of a finished run with its checksum. It has no groups of nodes if the file of
+/// predictions is too large to read.
 ///
 /// # Errors
 /// If the run cannot be read, or the report cannot be written.
@@ -229,17 +224,21 @@ pub fn write_report(folder: &RunFolder) -> boostfgl_report::Result<()> {
     folder.write_report(&report(folder, None)?)
 }
 
-/// The page about a run, whose summary may not be on the disk yet.
+/// The report of a run, whose summary may not be on disk yet.
 fn report(folder: &RunFolder, summary: Option<&Summary>) -> boostfgl_report::Result<String> {
-    let large =
-        |name: &str| std::fs::metadata(folder.file(name)).is_ok_and(|file| file.len() > MOST_READ);
-    let depth = match (large(RunFolder::ROUNDS), large(RunFolder::PREDICTIONS)) {
-        (true, _) => Depth::Glance,
-        (false, true) => Depth::Rounds,
-        (false, false) => Depth::Whole,
-    };
+    let depth =
+        match (is_large(folder, RunFolder::ROUNDS), is_large(folder, RunFolder::PREDICTIONS)) {
+            (true, _) => Depth::Glance,
+            (false, true) => Depth::Rounds,
+            (false, false) => Depth::Whole,
+        };
     let mut view = RunView::read(folder.path(), depth)?;
     view.forget_report();
     view.summary = view.summary.or_else(|| summary.cloned());
     Ok(Report::new(vec![view]).html())
+}
+
+/// Whether a file is too large to be read for a report.
+fn is_large(folder: &RunFolder, name: &str) -> bool {
+    std::fs::metadata(folder.file(name)).is_ok_and(|file| file.len() > MOST_READ)
 }

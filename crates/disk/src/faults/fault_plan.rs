@@ -1,4 +1,4 @@
-//! One fault at one call, and what follows from it.
+//! One fault at one call, and its consequences for later calls.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,25 +8,27 @@ use super::journal::Journal;
 use crate::Call;
 
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct FaultPlan {
     folder: PathBuf,
     fault: Fault,
     at: usize,
     calls: usize,
-    /// The machine is down: nothing works any more.
+    /// The simulated machine is down: every call fails.
     down: bool,
-    /// Whether going down ends this process.
-    ends: bool,
+    /// Whether a crash aborts this process.
+    aborts: bool,
     journal: Journal,
 }
 
-impl Plan {
+impl FaultPlan {
     pub(super) fn new(folder: PathBuf, fault: Fault, at: usize) -> Self {
-        Self { folder, fault, at, calls: 0, down: false, ends: false, journal: Journal::default() }
+        let journal = Journal::default();
+        Self { folder, fault, at, calls: 0, down: false, aborts: false, journal }
     }
 
-    pub(super) fn ending_the_process(mut self) -> Self {
-        self.ends = true;
+    /// The same plan, with a crash that aborts the process.
+    pub(super) fn aborting(mut self) -> Self {
+        self.aborts = true;
         self
     }
 
@@ -38,7 +40,7 @@ impl Plan {
         self.calls >= self.at
     }
 
-    /// What becomes of a call; of a write, how many bytes may go through.
+    /// The outcome of a call; for a write, how many bytes may be written.
     pub(super) fn pass(&mut self, call: Call<'_>) -> io::Result<usize> {
         let all = if let Call::Write(_, bytes) = call { bytes } else { usize::MAX };
         if !place(call).starts_with(&self.folder) {
@@ -53,19 +55,23 @@ impl Plan {
             std::cmp::Ordering::Equal => self.strike(call, all)?,
             std::cmp::Ordering::Greater => self.aftermath(call, all)?,
         };
+        // After the fault was decided: the call that meets a power cut does not happen any more.
         if matches!(self.fault, Fault::PowerCut | Fault::TornCut) {
-            self.journal.note(call)?;
+            self.journal.record(call)?;
         }
         Ok(allowed)
     }
 
+    /// The outcome of the call at which the fault happens.
     fn strike(&mut self, call: Call<'_>, all: usize) -> io::Result<usize> {
+        // A single byte cannot be split; such a write is treated like any other call.
         let half = matches!(call, Call::Write(_, bytes) if bytes > 1).then_some(all / 2);
         match (self.fault, half) {
             (Fault::Full | Fault::Short, Some(half)) => Ok(half),
             (Fault::Full, None) => self.aftermath(call, all),
             (Fault::Short, None) => Ok(all),
             (Fault::Io, _) => Err(io::Error::from_raw_os_error(EIO)),
+            // Half of the bytes reach the file, and the next call finds the machine down.
             (Fault::Crash, Some(half)) => {
                 self.down = true;
                 Ok(half)
@@ -82,13 +88,13 @@ impl Plan {
         }
     }
 
-    /// What the calls after the fault meet.
+    /// The outcome of calls after the fault.
     fn aftermath(&self, call: Call<'_>, all: usize) -> io::Result<usize> {
         let needs_space = !matches!(
             call,
             Call::Remove(_)
                 | Call::RemoveFolder(_)
-                | Call::Cut(..)
+                | Call::Truncate(..)
                 | Call::SyncFolder(_)
                 | Call::Rename(..)
         );
@@ -100,19 +106,21 @@ impl Plan {
 
     fn go_down(&mut self) -> io::Result<usize> {
         self.down = true;
-        if self.ends {
+        if self.aborts {
+            // No destructors run and no buffer is flushed, as in a real crash.
             std::process::abort();
         }
-        Err(io::Error::other("the machine went down (a fault on demand)"))
+        Err(io::Error::other("the machine went down (an injected fault)"))
     }
 }
 
-/// The path that decides whose plan a call falls under.
+/// The path that decides which plan a call belongs to.
 fn place<'a>(call: Call<'a>) -> &'a Path {
     match call {
+        // Of a rename the target: a temporary file may lie in another folder.
         Call::Create(path)
         | Call::Write(path, _)
-        | Call::Cut(path, _)
+        | Call::Truncate(path, _)
         | Call::Sync(path)
         | Call::Rename(_, path)
         | Call::Remove(path)
@@ -122,6 +130,6 @@ fn place<'a>(call: Call<'a>) -> &'a Path {
     }
 }
 
-// The same on every system this runs on: "No space left on device", "Input/output error".
+// errno of "No space left on device" and "Input/output error", the same on every supported system.
 const ENOSPC: i32 = 28;
 const EIO: i32 = 5;

@@ -1,7 +1,7 @@
-//! What the list shows of a run.
+//! The row of a run in the list.
 
 use super::files::{FOR_LIST, Files, Stamp};
-use super::search::Run;
+use super::search::RunPath;
 use boostfgl_report::{Depth, RunFolder, RunView, State};
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// Whoever wrote as recently as that is still at it.
+/// A run that wrote a file within this time counts as running.
 const RECENT: Duration = Duration::from_secs(60);
 
 /// What a row of the list is about.
@@ -21,7 +21,7 @@ pub(crate) enum Kind {
 
 /// A run or a comparison in the list.
 #[derive(Clone, Debug)]
-pub(crate) struct Glance {
+pub(crate) struct ListRow {
     /// Its path below the folder.
     pub(crate) name: String,
     pub(crate) kind: Kind,
@@ -37,9 +37,9 @@ pub(crate) struct Glance {
     pub(super) state: State,
 }
 
-/// Where a run stands right now.
+/// The current status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum Status {
     /// It has its summary.
     Finished,
     /// Methods side by side, as `boostfgl compare` wrote them.
@@ -48,18 +48,19 @@ pub(crate) enum Standing {
     Running,
     /// It did not.
     Stopped,
-    /// It cannot be read, or not its summary.
+    /// It, or its summary, cannot be read.
     Broken,
 }
 
-impl Standing {
-    /// Of a run in `state` with a summary that may be unreadable, last written at `changed`.
+impl Status {
+    /// The status of a run in `state`, last written at `changed`. If it has a summary and is
+    /// unfinished nevertheless, the summary cannot be read.
     pub(crate) fn of(state: State, has_summary: bool, changed: SystemTime) -> Self {
         match state {
             State::Finished => Self::Finished,
             State::Broken => Self::Broken,
             State::Unfinished if has_summary => Self::Broken,
-            // A file from the future was written just now by a clock that is ahead.
+            // A modification time in the future comes from a clock that is ahead.
             State::Unfinished if changed.elapsed().map_or(true, |age| age < RECENT) => {
                 Self::Running
             }
@@ -90,45 +91,45 @@ impl Standing {
     }
 }
 
-impl Glance {
-    pub(crate) fn standing(&self) -> Standing {
+impl ListRow {
+    pub(crate) fn status(&self) -> Status {
         match (self.kind, self.state) {
-            (Kind::Comparison, State::Finished) => Standing::Compared,
+            (Kind::Comparison, State::Finished) => Status::Compared,
             // An unreadable summary has already made the state broken.
-            (_, state) => Standing::of(state, false, self.changed),
+            (_, state) => Status::of(state, false, self.changed),
         }
     }
 }
 
-/// A run as it was at the last look.
+/// The row of a run, cached until its files change.
 #[derive(Debug, Default)]
-pub(super) struct Remembered {
+pub(super) struct CachedRow {
     stamps: [Option<Stamp>; 3],
-    glance: Option<Arc<Glance>>,
+    row: Option<Arc<ListRow>>,
     lines: Lines,
 }
 
-impl Remembered {
-    /// The run as it is now; nothing if the folder has gone.
-    pub(super) fn refresh(&mut self, root: &Path, run: &Run) -> Option<Arc<Glance>> {
+impl CachedRow {
+    /// The current row; `None` if the folder is no longer there.
+    pub(super) fn refresh(&mut self, root: &Path, run: &RunPath) -> Option<Arc<ListRow>> {
         let files = Files::look(root, &run.path, &FOR_LIST);
         let stamps = [files.stamps[0], files.stamps[1], files.stamps[2]];
-        let known = self.glance.take().filter(|_| files.problems.is_empty());
-        self.glance = match known {
-            Some(glance) if self.stamps == stamps => Some(glance),
-            // A round was added: what was read of the other files still stands.
-            Some(glance) if [self.stamps[0], self.stamps[2]] == [stamps[0], stamps[2]] => {
-                let rounds = self.rounds(glance.state, glance.rounds.1, &run.path);
-                let changed = files.changed().unwrap_or(glance.changed);
-                Some(Arc::new(Glance { rounds, changed, ..(*glance).clone() }))
+        let cached = self.row.take().filter(|_| files.problems.is_empty());
+        self.row = match cached {
+            Some(row) if self.stamps == stamps => Some(row),
+            // Only rounds were added: the rest of the row is still valid.
+            Some(row) if [self.stamps[0], self.stamps[2]] == [stamps[0], stamps[2]] => {
+                let rounds = self.rounds(row.state, row.rounds.1, &run.path);
+                let changed = files.changed().unwrap_or(row.changed);
+                Some(Arc::new(ListRow { rounds, changed, ..(*row).clone() }))
             }
             _ => self.read(run, &files).map(Arc::new),
         };
         self.stamps = stamps;
-        self.glance.clone()
+        self.row.clone()
     }
 
-    fn read(&mut self, run: &Run, files: &Files) -> Option<Glance> {
+    fn read(&mut self, run: &RunPath, files: &Files) -> Option<ListRow> {
         let view = match files.problems.as_slice() {
             [] => RunView::read(&run.path, Depth::Glance).ok()?,
             problems => super::unread(run.path.clone(), &run.name, problems.to_vec()),
@@ -142,13 +143,13 @@ impl Remembered {
             [accuracy, (mean.hete_min_f1.pooled, std.hete_min_f1.pooled)]
         });
         let total = view.progress().1;
-        // Of a file that may lead elsewhere, not even the lines are counted.
+        // A link to a place outside the folder must not be opened, not even to count lines.
         let rounds = if files.problems.is_empty() {
             self.rounds(state, total, &run.path)
         } else {
             (0, total)
         };
-        Some(Glance {
+        Some(ListRow {
             name: run.name.clone(),
             kind: Kind::Run,
             dataset: view.dataset().map(str::to_owned),
@@ -161,7 +162,7 @@ impl Remembered {
         })
     }
 
-    /// A finished run has done all its rounds; of others, lines are counted.
+    /// A finished run has done all its rounds; for others, the lines of the file are counted.
     fn rounds(&mut self, state: State, total: Option<usize>, run: &Path) -> (usize, Option<usize>) {
         match (state, total) {
             (State::Finished, Some(total)) => (total, Some(total)),
@@ -170,8 +171,7 @@ impl Remembered {
     }
 }
 
-/// Whole lines of a file that grows. Counting them is enough for a list and leaves the rounds
-/// unread.
+/// Counts the complete lines of a growing file. A list needs no more of the rounds.
 #[derive(Debug, Default)]
 struct Lines {
     read: u64,
@@ -180,7 +180,7 @@ struct Lines {
 
 impl Lines {
     fn count(&mut self, path: &Path) -> usize {
-        // What cannot be read now may be readable at the next look.
+        // What cannot be read now may be readable next time.
         let _ = self.follow(path);
         self.lines
     }

@@ -1,4 +1,4 @@
-//! Judging predictions under one partition.
+//! Evaluating predictions under one partition.
 
 use crate::config::HomophilyGraph;
 use crate::{Experiment, Result};
@@ -8,12 +8,14 @@ use boostfgl_graph::groups::{Groups, node_homophily};
 use boostfgl_graph::{Graph, Role};
 use boostfgl_partition::Partition;
 
-/// Judges predictions under one partition.
+/// Evaluates predictions under one partition.
 pub(crate) struct Evaluator<'a> {
     graph: &'a Graph,
     partition: &'a Partition,
     client_sizes: Vec<usize>,
+    /// The test nodes.
     pub(crate) test: Vec<u32>,
+    /// Training nodes per class.
     pub(crate) training_counts: Vec<usize>,
     /// Per class, whether it is a minority class; `None` for a class without a training node.
     pub(crate) minority: Vec<Option<bool>>,
@@ -47,7 +49,7 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// What diagnostics may know of the nodes.
+    /// What diagnostics may read about the nodes.
     pub(crate) fn subject(&self, seed: u64) -> Subject<'_> {
         Subject {
             labels: self.graph.labels(),
@@ -60,6 +62,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
+    /// The scores of predictions on the test nodes.
     pub(crate) fn evaluate(&self, predictions: &[u32]) -> Result<Evaluation> {
         let question = Question {
             truth: self.graph.labels(),

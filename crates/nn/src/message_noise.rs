@@ -8,26 +8,27 @@ use crate::{Matrix, Real, parallel};
 /// Noise on the messages of one forward pass: its strength σ relative to the messages, and the key
 /// of the pass.
 ///
-/// Where a layer aggregates messages M = P·Z, networks go on with
+/// Where a layer aggregates messages M = P·Z, networks continue with
 ///
 /// ```text
 /// M + σ·ρ·G,   ρ = √(mean of M²) over all entries,   G ~ N(0, 1) for every entry
 /// ```
 ///
-/// with ρ and G constants on the way back. Z is what nodes send: with noise, networks always
+/// with ρ and G constants in the backward pass. Z is what nodes send: with noise, networks always
 /// multiply by the weights of a layer before they propagate, whichever side is narrower, and never
-/// keep P·X from pass to pass.
+/// reuse P·X of an earlier pass.
 ///
-/// G of a node does not depend on which other rows are computed; ρ is taken over those that are, so
-/// a view that is restricted has noise of nearly the same scale, and a view of all nodes
-/// ([`Reach::Everything`](crate::Reach)) has the very noise of [`View::whole`](crate::View::whole).
+/// G of a node does not depend on which other rows are computed. ρ is taken over the rows that are,
+/// so a restricted view has noise of nearly the same scale, and a view of all nodes
+/// ([`Reach::Everything`](crate::Reach)) has exactly the noise of
+/// [`View::whole`](crate::View::whole).
 ///
 /// This simulates the noise of a differentially private propagation. It **is not** differential
-/// privacy: nothing is clipped, the scale is read off the data, and no budget is kept.
+/// privacy: nothing is clipped, the scale depends on the data, and no budget is accounted for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MessageNoise {
     sigma: f64,
-    /// Whether σ counts in root mean squares of the messages.
+    /// Whether σ is relative to the root mean square of the messages.
     relative: bool,
     key: u64,
 }
@@ -43,8 +44,8 @@ impl MessageNoise {
         Self { sigma, relative: true, key }
     }
 
-    /// Noise of standard deviation `deviation`, whatever the messages are: ρ = 1. With it a loss is
-    /// a function of the parameters whose gradient a tape has exactly.
+    /// Noise of standard deviation `deviation`, independent of the messages: ρ = 1. The gradient of
+    /// the tape is then the exact gradient of the noisy loss.
     ///
     /// # Panics
     /// If the deviation is negative or not finite.
@@ -74,6 +75,8 @@ impl MessageNoise {
         let (columns, stride) = (messages.columns(), messages.stride());
         let scale =
             if self.relative { self.sigma * root_mean_square(messages) } else { self.sigma };
+        // One key per layer and row: a node gets the same draws whatever other rows are computed,
+        // and on any thread.
         let (key, work) =
             (mix64(self.key ^ mix64(layer as u64)), messages.data().len() * PER_NUMBER);
         parallel::over_rows(messages.data_mut(), stride, work, |rows, chunk| {
@@ -89,7 +92,7 @@ fn root_mean_square<T: Real>(x: &Matrix<T>) -> f64 {
     (inner_product(x.data(), x.data()) / (x.rows() * x.columns()).max(1) as f64).sqrt()
 }
 
-/// What drawing a number costs, in multiply-adds.
+/// The cost of one draw, in multiply-adds.
 const PER_NUMBER: usize = 32;
 
 /// Adds scale · N(0, 1) to each entry: a Box–Muller pair for every two columns, from 64 bits of a
@@ -109,7 +112,8 @@ fn add_to_row<T: Real>(row: &mut [T], key: u64, scale: T) {
 fn normal_pair(bits: u64) -> [f32; 2] {
     const UNIT: f32 = 1.0 / 4_294_967_296.0;
     let (high, low) = ((bits >> 32) as u32, bits as u32);
-    // Never 0, whose logarithm is not a number; 1 is fine.
+    // +½: the argument is never 0, whose logarithm is infinite. It can round up to 1, and the
+    // maximum turns a −0 of its logarithm into 0.
     let radius = (-2.0 * libm::logf((high as f32 + 0.5) * UNIT)).max(0.0).sqrt();
     let (sin, cos) = libm::sincosf(std::f32::consts::TAU * (low as f32 * UNIT));
     [radius * cos, radius * sin]
@@ -133,8 +137,11 @@ mod tests {
         messages.to_vec().into_iter().map(|x| x - 2.0).collect()
     }
 
+    fn dot(a: &[f64], b: &[f64]) -> f64 {
+        a.iter().zip(b).map(|(a, b)| a * b).sum()
+    }
+
     fn correlation(a: &[f64], b: &[f64]) -> f64 {
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
     }
 
@@ -162,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn draws_of_keys_layers_rows_and_columns_are_unrelated() {
+    fn draws_of_different_keys_layers_rows_and_columns_are_uncorrelated() {
         let base = drawn(MessageNoise::new(0.5, 1), 0);
         for other in [drawn(MessageNoise::new(0.5, 2), 0), drawn(MessageNoise::new(0.5, 1), 1)] {
             assert!(correlation(&base, &other).abs() < 0.03);
@@ -175,9 +182,9 @@ mod tests {
         }
     }
 
-    /// Some rows alone have the numbers that they have among all, as their scale is the same here.
+    /// The messages are constant here, so that the scale does not depend on the rows.
     #[test]
-    fn a_node_keeps_its_draws_when_others_are_left_out() {
+    fn the_draws_of_a_node_do_not_depend_on_the_other_rows() {
         let (noise, all) = (MessageNoise::new(0.5, 3), drawn(MessageNoise::new(0.5, 3), 2));
         let picked = [4u32, 17, 400];
         let mut few = Matrix::<f64>::from_rows(3, COLUMNS, &[2.0; 3 * COLUMNS]);
@@ -189,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn strength_zero_and_silence_stay_as_they_are() {
+    fn strength_zero_and_zero_messages_change_nothing() {
         for (noise, value) in [
             (MessageNoise::off(), 0.1f32),
             (MessageNoise::new(0.0, 7), 0.1),

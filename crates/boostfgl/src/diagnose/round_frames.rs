@@ -1,7 +1,7 @@
-//! Frames of every evaluated round, measured while a run goes on: predictions of all rounds are too
-//! large to keep.
+//! Frames of every evaluated round, measured during the run: the predictions of all rounds would be
+//! too large to store.
 
-use super::{Inquiry, Judged, join, test_nodes};
+use super::{EvaluatedNodes, Inquiry, join, test_nodes};
 use crate::{Error, Progress, Result};
 use boostfgl_fairness::{Evaluation, MetricFrame};
 use boostfgl_fed::RoundRecord;
@@ -12,28 +12,29 @@ use boostfgl_report::{GroupCurves, RoundFrames};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Passes everything on to another progress, and measures groups after every evaluated round if
+/// Forwards everything to another [`Progress`], and measures groups after every evaluated round if
 /// that is asked for.
-pub(super) struct Watch<'a> {
+pub(super) struct RoundFrameProgress<'a> {
     progress: &'a mut dyn Progress,
     graph: &'a Graph,
     degree: &'a [usize],
     inquiry: &'a Inquiry,
-    seed: Option<Seed>,
+    seed: Option<CurrentSeed>,
     /// By round, the frames of the seeds.
     rounds: BTreeMap<usize, Vec<(u64, Vec<MetricFrame>)>>,
+    /// The first error; [`RoundFrameProgress::curves`] returns it.
     failed: Option<Error>,
 }
 
-/// The seed that runs.
-struct Seed {
+/// The current seed.
+struct CurrentSeed {
     seed: u64,
     partition: Arc<Partition>,
     groups: Groups,
     test: Vec<u32>,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> RoundFrameProgress<'a> {
     pub(super) fn new(
         progress: &'a mut dyn Progress,
         graph: &'a Graph,
@@ -43,31 +44,35 @@ impl<'a> Watch<'a> {
         Self { progress, graph, degree, inquiry, seed: None, rounds: BTreeMap::new(), failed: None }
     }
 
-    /// One course per metric and grouping, or what went wrong on the way.
-    pub(super) fn courses(self) -> Result<Vec<GroupCurves>> {
+    /// The curves of each metric and grouping.
+    ///
+    /// # Errors
+    /// The first error of any round.
+    pub(super) fn curves(self) -> Result<Vec<GroupCurves>> {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        let mut courses: Vec<GroupCurves> = Vec::new();
+        let mut curves: Vec<GroupCurves> = Vec::new();
         for (round, seeds) in self.rounds {
             for (at, frames) in join(seeds)?.into_iter().enumerate() {
-                if courses.len() == at {
+                if curves.len() == at {
                     let (metric, grouping) = (frames.metric.clone(), frames.grouping.clone());
-                    courses.push(GroupCurves { metric, grouping, rounds: Vec::new() });
+                    curves.push(GroupCurves { metric, grouping, rounds: Vec::new() });
                 }
-                courses[at].rounds.push(RoundFrames { round, frames });
+                curves[at].rounds.push(RoundFrames { round, frames });
             }
         }
-        Ok(courses)
+        Ok(curves)
     }
 
     fn measure(&mut self, record: &RoundRecord<'_>) -> Result<()> {
         let (Some(seed), Some(predictions)) = (&self.seed, record.predictions) else {
             return Ok(());
         };
-        let judged = Judged { partition: &seed.partition, groups: &seed.groups, nodes: &seed.test };
+        let nodes =
+            EvaluatedNodes { partition: &seed.partition, groups: &seed.groups, nodes: &seed.test };
         let frames = self.inquiry.measure(
-            &judged.facts(self.graph, self.degree, predictions),
+            &nodes.facts(self.graph, self.degree, predictions),
             self.inquiry.without_draws(),
         )?;
         self.rounds.entry(record.round).or_default().push((seed.seed, frames));
@@ -75,14 +80,14 @@ impl<'a> Watch<'a> {
     }
 }
 
-impl Progress for Watch<'_> {
+impl Progress for RoundFrameProgress<'_> {
     fn seed(&mut self, index: usize, of: usize, seed: u64) {
         self.progress.seed(index, of, seed);
     }
 
     fn divided(&mut self, seed: u64, partition: &Arc<Partition>, groups: &Groups) {
         self.progress.divided(seed, partition, groups);
-        self.seed = self.inquiry.per_round.then(|| Seed {
+        self.seed = self.inquiry.per_round.then(|| CurrentSeed {
             seed,
             partition: Arc::clone(partition),
             groups: groups.clone(),

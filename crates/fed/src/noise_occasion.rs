@@ -1,9 +1,9 @@
 //! Noise on messages (`model.message_noise`): every pass of a client over its graph draws its own.
 //!
-//! The key of a pass is a function of (seed, client, round, occasion), so a pass that is computed
-//! earlier, later or not at all, because its result is still known, changes no other.
+//! The key of a pass is a function of (seed, client, round, occasion). A pass that is computed
+//! earlier, later or not at all, because its result is cached, changes no other.
 
-use crate::client::ClientSettings;
+use crate::Setup;
 use boostfgl_graph::stream::key64;
 use boostfgl_nn::MessageNoise;
 
@@ -14,13 +14,13 @@ pub enum Occasion {
     Training(usize),
     /// Difficulties and edge scores, by plain propagation.
     Scoring,
-    /// The model that a round starts from or that is judged.
+    /// The model that a round starts from or that is evaluated.
     Start,
     /// Another model on all nodes.
     Other,
     /// The gap between majority and minority after training.
     Summary,
-    /// Something that only the method's rule does, by a number of its own.
+    /// A pass that only the method's rule makes, with a number of its own.
     Rule(usize),
 }
 
@@ -37,7 +37,7 @@ impl Occasion {
     }
 }
 
-impl ClientSettings<'_> {
+impl Setup {
     /// The noise of one pass of client `client` after `rounds_done` rounds.
     pub(crate) fn noise(
         &self,
@@ -45,11 +45,11 @@ impl ClientSettings<'_> {
         rounds_done: usize,
         occasion: Occasion,
     ) -> MessageNoise {
-        if self.message_noise == 0.0 {
+        if self.model.message_noise == 0.0 {
             return MessageNoise::off();
         }
         let [kind, number] = occasion.path();
         let path = [client as u64, rounds_done as u64, kind, number];
-        MessageNoise::new(self.message_noise, key64(self.seed, "message noise", &path))
+        MessageNoise::new(self.model.message_noise, key64(self.seed, "message noise", &path))
     }
 }

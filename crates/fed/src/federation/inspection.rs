@@ -1,0 +1,106 @@
+//! The inside of a round, for observers that ask for it.
+
+use super::{Done, Federation};
+use crate::client::Client;
+use crate::observer::{Inspected, Inspection, Observer};
+use crate::round_context::ModelSource;
+use boostfgl_nn::{Params, Real};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// What a client starts a round from, for observers.
+pub(crate) struct Start<T> {
+    received: Arc<Params<T>>,
+    /// What its rule computes with in place of `received`, if it differs.
+    deployed: Option<Params<T>>,
+    /// Whether the server gave the model. Otherwise the network stays with the client, even if the
+    /// method aggregates something else.
+    shared: bool,
+}
+
+impl<T: Real> Federation<T> {
+    /// The models that clients start the next round from; clients that start from the same one
+    /// share it.
+    pub(crate) fn starts(&mut self) -> Vec<Start<T>> {
+        let Self { clients, server, .. } = self;
+        let mut starts: Vec<Start<T>> = Vec::with_capacity(clients.len());
+        for (k, client) in clients.iter_mut().enumerate() {
+            let given = server.start(k);
+            let earlier = (0..k).find(
+                |&j| matches!((given, server.start(j)), (Some(a), Some(b)) if std::ptr::eq(a, b)),
+            );
+            let received = match earlier {
+                Some(j) => Arc::clone(&starts[j].received),
+                None => Arc::new(given.unwrap_or(client.local()).clone()),
+            };
+            // Taken before the round, since training changes the state that `deploy` depends on.
+            let deployed = client.deployed(ModelSource::Server(&received));
+            starts.push(Start { received, deployed, shared: given.is_some() });
+        }
+        starts
+    }
+
+    /// Shows the inside of a round to the observers that ask for it.
+    pub(crate) fn inspect(
+        &mut self,
+        round: usize,
+        starts: &[Start<T>],
+        done: &Done<T>,
+        observers: &mut [&mut dyn Observer<T>],
+    ) {
+        let Self { clients, server, .. } = self;
+        let deploy =
+            |(k, client): (usize, &mut Client<T>)| client.deployed(server.evaluated(k).into());
+        let deployed: Vec<Option<Params<T>>> = clients.iter_mut().enumerate().map(deploy).collect();
+        let clients = deployed.into_iter().zip(starts).enumerate();
+        let clients = clients
+            .map(|(k, (deployed, start))| self.inspected(k, deployed, start, done))
+            .collect();
+        let setup = self.setup();
+        let inspection = Inspection {
+            round,
+            rounds: setup.protocol.rounds,
+            backbone: &*self.context.backbone,
+            model: &setup.model,
+            clients,
+        };
+        observers.iter_mut().filter(|o| o.inspects()).for_each(|o| o.inspect(&inspection));
+    }
+
+    /// One client inside a round; `deployed` computes in place of the model that is evaluated.
+    fn inspected<'a>(
+        &'a self,
+        k: usize,
+        deployed: Option<Params<T>>,
+        start: &'a Start<T>,
+        done: &'a Done<T>,
+    ) -> Inspected<'a, T> {
+        let client = &self.clients[k];
+        // Its place among the participants, if it is one.
+        let place = done.records.iter().position(|record| record.client == k);
+        let forged = done.forged.iter().find(|(from, _)| *from == k);
+        // What arrived, not what was trained.
+        let arrived = forged.map_or(client.local(), |(_, model)| model);
+        let evaluated = self.server.evaluated(k).unwrap_or(client.local());
+        let tensors = 0..start.received.tensors().len();
+        let combination = done.combination.as_ref().filter(|_| start.shared);
+        Inspected {
+            data: client.data(),
+            received: &start.received,
+            start: Cow::Borrowed(start.deployed.as_ref().unwrap_or(&start.received)),
+            trained: place.map(|_| arrived),
+            judged: deployed.map_or(Cow::Borrowed(evaluated), Cow::Owned),
+            // A client that did not take part has α and β of an earlier round.
+            node_weights: place.and_then(|_| client.node_weights()),
+            propagation: match place {
+                Some(_) => client.propagation(),
+                None => client.data().inputs().propagation(),
+            },
+            size: client.size(self.setup().protocol.client_weight),
+            weights: combination
+                .zip(place)
+                .map(|(all, place)| tensors.map(|t| all.weights(t)[place]).collect()),
+            gap: place.and_then(|place| done.records[place].gap),
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! One round: local training, screening of the updates, aggregation.
+
+use super::{Federation, borrow, give_back};
+use crate::aggregate::Update;
+use crate::attack::HonestUpdate;
+use crate::boost::Summary;
+use crate::client::Client;
+use crate::methods::{Round, SenderFacts, ServerRule};
+use crate::observer::ClientRecord;
+use crate::round_context::RoundContext;
+use crate::screen::{Envelope, Expected, Form, Reason, Refusal};
+use crate::submission::Submission;
+use crate::{Combination, Error, Message, Result, wire};
+use boostfgl_graph::Stream;
+use boostfgl_nn::{Params, Real};
+use rayon::prelude::*;
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+/// The result of a round.
+pub(crate) struct Done<T> {
+    pub(crate) records: Vec<ClientRecord>,
+    pub(crate) combination: Option<Combination>,
+    pub(crate) refused: Vec<Refusal>,
+    /// Models that were used in place of those that their clients trained.
+    pub(super) forged: Vec<(usize, Params<T>)>,
+}
+
+impl<T: Real> Federation<T> {
+    /// Local training of the participants, screening of what they send, and aggregation of what is
+    /// left.
+    pub(crate) fn round(&mut self, round: usize) -> Result<Done<T>> {
+        let participants = self.participants(round);
+        let (mut submissions, mut refused) = self.train(round, &participants)?;
+        self.attack(round, &mut submissions);
+        refused.extend(self.screen(round, &mut submissions));
+        self.recover(&submissions, &refused);
+        let needed = self.setup().screen.needed(participants.len());
+        if submissions.len() < needed {
+            let (participants, usable) = (participants.len(), submissions.len());
+            return Err(Error::Quorum { round, participants, needed, usable, refused });
+        }
+        let combination = self.aggregate(round, &submissions, &refused)?;
+        // Failures of the preparation are reported with round 1. They come only now, because they
+        // are no verdict on an update of this round.
+        refused.splice(..0, std::mem::take(&mut self.unprepared));
+        self.check_finite(round)?;
+        let records = self.records(&submissions, combination.as_ref());
+        let forged_model = |submission: Submission<T>| {
+            let model = submission.forged?.model?;
+            Some((submission.client, model))
+        };
+        let forged = submissions.into_iter().filter_map(forged_model).collect();
+        Ok(Done { records, combination, refused, forged })
+    }
+
+    /// Checks that the next models and messages for clients are finite: finite updates may overflow
+    /// when they are combined.
+    fn check_finite(&self, round: usize) -> Result<()> {
+        if !self.setup().screen.enabled {
+            return Ok(());
+        }
+        let (mut models, mut messages): (Vec<&Params<T>>, Vec<&Message<T>>) =
+            (Vec::new(), Vec::new());
+        for k in 0..self.clients.len() {
+            models.extend(self.server.start(k).into_iter().chain(self.server.evaluated(k)));
+            messages.extend(self.server.tell(k));
+        }
+        // What clients share is checked once.
+        models.sort_unstable_by_key(|model| std::ptr::from_ref(*model));
+        models.dedup_by(|a, b| std::ptr::eq(*a, *b));
+        messages.sort_unstable_by_key(|message| std::ptr::from_ref(*message));
+        messages.dedup_by(|a, b| std::ptr::eq(*a, *b));
+        match models.iter().all(|model| model.is_finite())
+            && messages.iter().all(|message| message.is_finite())
+        {
+            true => Ok(()),
+            false => Err(Error::ServerDiverged { round }),
+        }
+    }
+
+    /// Local training of the participants; those that fail are refused.
+    fn train(
+        &mut self,
+        round: usize,
+        participants: &[usize],
+    ) -> Result<(Vec<Submission<T>>, Vec<Refusal>)> {
+        let Self { context, clients, server, pools, .. } = self;
+        let train = |(k, client): (usize, &mut Client<T>)| {
+            let started = Instant::now();
+            let pool = borrow(pools);
+            let (model, message) = (server.start(k), server.tell(k));
+            let given = RoundContext {
+                run: context,
+                rounds_done: round - 1,
+                model: model.into(),
+                message,
+                pool: &pool,
+            };
+            let trained = client.train(&given);
+            give_back(pools, pool);
+            let received = wire::count_down(model, message);
+            let seconds = started.elapsed().as_secs_f64();
+            let submit =
+                |trained| Submission { client: k, trained, received, seconds, forged: None };
+            (k, trained.map(submit))
+        };
+        let takes_part = |(k, _): &(usize, &mut Client<T>)| participants.contains(k);
+        let screen = &context.setup.screen;
+        let trained: Vec<_> = match screen.deadline_seconds {
+            // Sequential: a thread that waits for a piece of its own work may take up another
+            // client's, whose time would count as its own.
+            Some(_) => clients.iter_mut().enumerate().filter(takes_part).map(train).collect(),
+            None => clients.par_iter_mut().enumerate().filter(takes_part).map(train).collect(),
+        };
+        // If all failed, the first of them is reported, not the one that happened to finish first.
+        let hopeless = !screen.enabled || trained.iter().all(|(_, trained)| trained.is_err());
+        let (mut submissions, mut refused) = (Vec::new(), Vec::new());
+        for (client, trained) in trained {
+            match trained {
+                Ok(submission) => submissions.push(submission),
+                Err(error) if hopeless => return Err(error),
+                Err(error) => {
+                    let reason = Reason::Failed(error.to_string());
+                    refused.push(Refusal { client, round, reason });
+                }
+            }
+        }
+        Ok((submissions, refused))
+    }
+
+    /// Lets malicious clients, and tests that tamper with messages, replace what is sent.
+    fn attack(&mut self, round: usize, submissions: &mut [Submission<T>]) {
+        let Self { context, clients, server, attack, tampered, .. } = self;
+        if let Some((client, tamper)) = tampered.take()
+            && let Some(submission) = submissions.iter_mut().find(|sent| sent.client == client)
+        {
+            tamper(&mut submission.trained.upload.message);
+        }
+        let Some(attack) = attack else { return };
+        let weight = context.setup.protocol.client_weight;
+        let mut honest: Vec<HonestUpdate<'_, T>> = Vec::with_capacity(submissions.len());
+        for submission in submissions.iter() {
+            let (k, message) = (submission.client, &submission.trained.upload.message);
+            let form = update_form(&**server, &clients[k], k, round - 1, message);
+            let shows_distance = server.moved(message).is_some();
+            let given = (server.start(k), server.tell(k));
+            let update = submission.honest_update(&clients[k], given, form, shows_distance, weight);
+            honest.push(update);
+        }
+        let forged = attack.forge(round, &honest);
+        drop(honest);
+        for (submission, forged) in submissions.iter_mut().zip(forged) {
+            if let Some(forged) = forged {
+                submission.replace(forged);
+            }
+        }
+    }
+
+    /// Removes the submissions that the screen refuses.
+    fn screen(&mut self, round: usize, submissions: &mut Vec<Submission<T>>) -> Vec<Refusal> {
+        let Self { context, clients, server, screen, .. } = self;
+        let weight = context.setup.protocol.client_weight;
+        let enrolled: Vec<f64> = clients.iter().map(|client| client.size(weight)).collect();
+        let form = |envelope: &Envelope<'_, T>| {
+            let k = envelope.from;
+            update_form(&**server, &clients[k], k, round - 1, envelope.message)
+        };
+        let expected = Expected {
+            round,
+            shapes: &context.backbone.shapes(),
+            enrolled: &enrolled,
+            given: (0..clients.len()).map(|k| (server.start(k), server.tell(k))).collect(),
+            form: &form,
+            moved: &|envelope| server.moved(envelope.message),
+            summaries: clients.iter().any(Client::summarises),
+        };
+        let arrived: Vec<Envelope<'_, T>> = submissions
+            .iter()
+            .flat_map(|sent| sent.envelopes(&clients[sent.client], round, weight))
+            .collect();
+        let (mut usable, mut refused) = (BTreeSet::new(), Vec::new());
+        for (envelope, verdict) in arrived.iter().zip(screen.examine(&arrived, &expected)) {
+            match verdict {
+                None => {
+                    usable.insert(envelope.from);
+                }
+                Some(reason) => refused.push(Refusal { client: envelope.from, round, reason }),
+            }
+        }
+        drop(arrived);
+        submissions.retain(|sent| usable.contains(&sent.client));
+        refused
+    }
+
+    /// Returns clients whose updates are not used to where they started, so that they can take part
+    /// again.
+    fn recover(&mut self, used: &[Submission<T>], refused: &[Refusal]) {
+        for Refusal { client, reason, .. } in refused {
+            if !is_used(used, *client) {
+                self.clients[*client].recover(self.server.start(*client), reason.is_numeric());
+            }
+        }
+    }
+
+    /// Hands what is left to the method.
+    fn aggregate(
+        &mut self,
+        round: usize,
+        submissions: &[Submission<T>],
+        refused: &[Refusal],
+    ) -> Result<Option<Combination>> {
+        let Self { context, clients, server, server_boosts, pools, .. } = self;
+        let setup = &context.setup;
+        let weight = setup.protocol.client_weight;
+        let updates: Vec<Update<'_, T>> =
+            submissions.iter().map(|sent| sent.update(&clients[sent.client], weight)).collect();
+        // Refused updates leave fewer for the robust rule to outvote.
+        let refused_as = |kind: fn(&Reason) -> bool| -> usize {
+            let found = refused.iter().filter(|refusal| kind(&refusal.reason));
+            let clients = found.map(|refusal| refusal.client);
+            clients.filter(|&k| !is_used(submissions, k)).collect::<BTreeSet<usize>>().len()
+        };
+        let (bad, doubtful) = (refused_as(Reason::is_suspect), refused_as(Reason::is_doubtful));
+        let pool = borrow(pools);
+        let given = Round {
+            done: round - 1,
+            boost: server_boosts.boosts(),
+            backbone: &*context.backbone,
+            pool: &pool,
+            aggregation: setup.aggregation.after(bad, doubtful, updates.len()),
+        };
+        let combination = server.aggregate(&updates, &given);
+        give_back(pools, pool);
+        combination.map_err(|error| error.in_round(round))
+    }
+
+    /// The clients of a round: a seeded choice among those that have something to train on, in
+    /// client order.
+    fn participants(&self, round: usize) -> Vec<usize> {
+        let mut able: Vec<usize> = (0..self.clients.len())
+            .filter(|&k| self.clients[k].data().training_nodes() > 0)
+            .collect();
+        let wanted = self.setup().protocol.taking_part(able.len());
+        if wanted < able.len() {
+            Stream::new(self.setup().seed, "participation", &[round as u64]).shuffle(&mut able);
+            able.truncate(wanted);
+            able.sort_unstable();
+        }
+        able
+    }
+
+    /// What arrived from every client whose update was used.
+    fn records(
+        &self,
+        submissions: &[Submission<T>],
+        combination: Option<&Combination>,
+    ) -> Vec<ClientRecord> {
+        let weights = combination.map(Combination::mean_weights);
+        let trust = combination.and_then(Combination::trust);
+        let record = |(i, submission): (usize, &Submission<T>)| ClientRecord {
+            client: submission.client,
+            loss: submission.trained.loss,
+            update_norm: submission.trained.norm,
+            weight: weights.as_ref().map(|w| w[i]),
+            trust: trust.map(|t| t[i]),
+            gap: submission.summary().map(|summary| summary.gap),
+            bytes_up: wire::bytes(self.numbers_sent(submission)),
+            bytes_down: wire::bytes(submission.received),
+            seconds: submission.seconds,
+        };
+        submissions.iter().enumerate().map(record).collect()
+    }
+
+    /// How many numbers a client sent.
+    fn numbers_sent(&self, submission: &Submission<T>) -> usize {
+        let upload = &submission.trained.upload;
+        let sent = if upload.model { self.parameters } else { 0 }
+            + usize::from(upload.size)
+            + submission.message().count();
+        match submission.summary() {
+            Some(_) if sent > 0 => sent + Summary::NUMBERS,
+            _ => sent,
+        }
+    }
+
+    /// The training loss of a round, weighted by training nodes.
+    pub(crate) fn mean_loss(&self, records: &[ClientRecord]) -> f64 {
+        let size = |r: &ClientRecord| self.clients[r.client].data().training_nodes() as f64;
+        records.iter().map(|r| r.loss * size(r)).sum::<f64>()
+            / records.iter().map(size).sum::<f64>()
+    }
+}
+
+/// Whether the update of a client is among those that are used.
+fn is_used<T>(used: &[Submission<T>], client: usize) -> bool {
+    used.iter().any(|submission| submission.client == client)
+}
+
+/// The form that an update of client `k` must have after `done` rounds.
+fn update_form<T: Real>(
+    server: &dyn ServerRule<T>,
+    client: &Client<T>,
+    k: usize,
+    done: usize,
+    message: &Message<T>,
+) -> Form {
+    let data = client.data();
+    let labelled = data.training_nodes() as f64;
+    let reach = (data.adjacency().arcs() + data.len()) as f64;
+    server.form(&SenderFacts { client: k, done, labelled, reach, message })
+}
