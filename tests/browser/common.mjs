@@ -46,7 +46,7 @@ export async function boostfgl(...args) {
   return (await promisify(execFile)(program, args, { timeout: LONGEST, maxBuffer: 1 << 26 })).stdout;
 }
 
-/** Starts the program and lets it go on. */
+/** Starts the program and does not wait for it. */
 export function start(...args) {
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
   children.add(child);
@@ -80,7 +80,7 @@ export async function openPage(browser, options = {}) {
     if (["error", "warning"].includes(message.type())) page.wrong.push(`${message.type()}: ${message.text()}`);
   });
   page.on("pageerror", (error) => page.wrong.push(`uncaught: ${error.message}`));
-  // A data address asks nobody for anything.
+  // A data address makes no request.
   page.on("request", (request) => { if (!request.url().startsWith("data:")) page.requests.push(request.url()); });
   return page;
 }
@@ -108,7 +108,7 @@ export async function assertFitsWindow(page) {
   assert.ok(content <= window, `the page is ${content} px wide in a window of ${window} px`);
 }
 
-/** A picture of the page for people, left beside the results of the build. */
+/** A picture of the page for people, stored with the results of the build. */
 export async function picture(page, name) {
   mkdirSync(shots, { recursive: true });
   await page.screenshot({ path: join(shots, `${name}.png`), fullPage: true });

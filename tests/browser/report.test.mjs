@@ -50,7 +50,7 @@ function on(file, name, body, options = {}) {
 const shared = join(both, "report.html");
 
 describe("a report of two runs with diagnostics", () => {
-  on(shared, "is whole and asks nobody for anything", async (page, t) => {
+  on(shared, "is complete and makes no request", async (page, t) => {
     t.diagnostic(`loaded in ${page.loaded.toFixed(0)} ms`);
     assert.equal(await page.title(), "fedavg, boostfgl on demo");
     assert.equal(await page.locator("h1").textContent(), "fedavg, boostfgl on demo");
@@ -120,7 +120,7 @@ describe("a report of two runs with diagnostics", () => {
 
 /**
  * Where the mark is once it stands in the middle of the window. The page hears a frame later that it was scrolled, and then
- * hides what is shown: nobody may point before that.
+ * hides what is shown: the test must not point before that.
  */
 async function placeOf(mark) {
   await mark.evaluate(async (element) => {
@@ -210,9 +210,9 @@ const contrasts = (page) => page.evaluate(() => {
     return [255, 255, 255];
   };
   const texts = document.querySelectorAll("h1, h2, h3, p, a, li, th, td, dt, dd, summary, figcaption, button, label, svg text");
-  const judged = (element) =>
+  const checked = (element) =>
     element.textContent.trim() !== "" && element.checkVisibility() && !element.matches(".inverse, .halo");
-  const found = [...texts].filter(judged)
+  const found = [...texts].filter(checked)
     .map((element) => {
       const style = getComputedStyle(element);
       const text = parsed(element instanceof SVGElement ? style.fill : style.color);
@@ -385,7 +385,7 @@ describe("a run that is damaged", () => {
       damaged("newer", "summary.json", (path) => {
         writeFileSync(path, readFileSync(path, "utf8").replace("\"version\": 1", "\"version\": 99"));
       }),
-      damaged("unjudged", "predictions.csv", (path) => rmSync(path)),
+      damaged("unchecked", "predictions.csv", (path) => rmSync(path)),
     ];
     for (const run of runs) await boostfgl("report", run, "--out", `${run}.html`);
     await boostfgl("report", ...runs, "--out", file);
@@ -408,7 +408,7 @@ describe("a run that is damaged", () => {
     assert.ok((await headings(page)).includes("The partition"));
   });
 
-  on(join(folder, "unjudged.html"), "without predictions says so and shows the rest", async (page) => {
+  on(join(folder, "unchecked.html"), "without predictions says so and shows the rest", async (page) => {
     assert.ok((await headings(page)).includes("Convergence"));
     assert.equal(await page.locator("details.scores table").count(), 1);
     assert.match(await page.locator("main").textContent(), /predictions\.csv/, "the page says what is not there");
@@ -418,7 +418,7 @@ describe("a run that is damaged", () => {
     await picture(page, "damaged");
     assert.ok((await headings(page)).includes("Convergence"));
     const problems = await page.locator(".problems li").allTextContents();
-    for (const run of ["cut", "newer", "unjudged"]) {
+    for (const run of ["cut", "newer", "unchecked"]) {
       assert.ok(problems.some((problem) => problem.startsWith(`${run}: `)), `no word on ${run} in ${problems.join("; ")}`);
     }
   });

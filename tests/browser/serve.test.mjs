@@ -1,4 +1,4 @@
-// The live page in a real browser: does it list, filter, compare, and follow a run while it goes on?
+// The live page in a real browser: does it list, filter, compare, and follow a run while it is running?
 
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync } from "node:fs";
@@ -36,7 +36,7 @@ async function serve(path) {
   return { server, address };
 }
 
-/** A test on a page of a server of its own, which ends with nothing wrong and nobody else asked. */
+/** A test on a page of a server of its own, which ends without errors and without requests to other servers. */
 function on(path, name, body, options = {}) {
   test(name, { timeout: 2 * LONGEST }, async (t) => {
     const { server, address } = await serve(path);
@@ -44,7 +44,7 @@ function on(path, name, body, options = {}) {
     try {
       await body(page, address, t);
       assertNothingWrong(page);
-      assert.deepEqual(page.requests.filter((url) => !url.startsWith(address)), [], "asks nobody but the server");
+      assert.deepEqual(page.requests.filter((url) => !url.startsWith(address)), [], "requests go to the server alone");
     } finally {
       await closePage(page);
       await stop(server);
@@ -143,7 +143,7 @@ describe("the list of runs", () => {
   });
 });
 
-describe("a run that goes on", () => {
+describe("a running run", () => {
   const SEEDS = 2;
   // Some fifteen seconds: long enough to be seen several times on a fast machine, too.
   const ROUNDS = 150;
@@ -162,7 +162,7 @@ describe("a run that goes on", () => {
       const later = await eventually("no new round", async () => { const now = await done(page); return now > first && now; });
       const third = await eventually("no new round", async () => { const now = await done(page); return now > later && now; });
       assert.ok(await page.evaluate(() => window.sameDocument), "without loading the page again");
-      assert.ok(third < SEEDS * ROUNDS, `${third} rounds: seen while it goes on`);
+      assert.ok(third < SEEDS * ROUNDS, `${third} rounds: seen while it is running`);
       t.diagnostic(`saw ${first}, ${later}, ${third} of ${SEEDS * ROUNDS} rounds`);
       await page.locator("summary", { hasText: "Numbers" }).first().click();
       const open = page.locator("details[open]");

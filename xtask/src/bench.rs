@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: measurements that are printed with all it takes to judge them.
+//! `cargo xtask bench`: measurements, printed with everything needed to interpret them.
 
 mod figures;
 mod machine;
@@ -15,9 +15,9 @@ use std::path::PathBuf;
 /// What to measure.
 #[derive(Subcommand)]
 pub(crate) enum Bench {
-    /// CPU seconds and memory beside a plain PyTorch Geometric FedAvg on the same clients.
+    /// CPU seconds and memory compared with a plain PyTorch Geometric FedAvg on the same clients.
     Peer(peer::Args),
-    /// CPU seconds, memory and bytes of every method beside FedAvg.
+    /// CPU seconds, memory and bytes of every method compared with FedAvg.
     Methods(methods::Args),
 }
 
@@ -33,7 +33,7 @@ fn program() -> PathBuf {
     target().join("release").join(format!("boostfgl{}", std::env::consts::EXE_SUFFIX))
 }
 
-/// How our program is told a dataset: generator presets have a prefix of their own.
+/// The name of a dataset for our program: generator presets have a prefix of their own.
 fn source(name: &str) -> String {
     if name.ends_with("-like") { format!("generate:{name}") } else { name.to_owned() }
 }

@@ -137,7 +137,7 @@ fn ensure_driver() -> Result<()> {
     ensure_packages(&root().join("tests/browser"))
 }
 
-/// What the lock file of a folder lists; a copy of the list kept beside it saves the next call the
+/// What the lock file of a folder lists; a copy of the list stored next to it saves the next call the
 /// work.
 fn ensure_packages(folder: &Path) -> Result<()> {
     let (lock, copy) =

@@ -29,7 +29,7 @@ pub(crate) fn run_all(args: &Args) -> Result<()> {
     run(&mut command)
 }
 
-/// The fuzzer, built, for so many seconds a target.
+/// Builds the fuzzer and runs each target for this many seconds.
 pub(crate) fn program(seconds: f64) -> Result<Command> {
     // Together with the tests, so that what they have built is not built again. Not optimised, so
     // that an overflow is a panic.

@@ -53,26 +53,25 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Everything that must pass before a change is done: format, lints, tests, browser,
-    /// documentation.
+    /// Runs every check: format, lints, tests, browser, documentation.
     Test(test::Args),
-    /// Kills, interrupts and starves the program, and prints what came of it.
+    /// Fault injection: kills, damaged files, disk faults, bad updates and attacks.
     #[command(alias = "torture")]
     Stress(stress::Args),
-    /// Measures the program against something else.
+    /// Benchmarks: methods against FedAvg, the program against PyTorch Geometric.
     #[command(subcommand)]
     Bench(bench::Bench),
-    /// Whether every method still gives the recorded digits.
+    /// Compares the digest of every method with the recorded one.
     Digests(digests::Args),
-    /// Bad input for every reader, for some seconds each.
+    /// Fuzzes every reader for some seconds.
     Fuzz(fuzz::Args),
-    /// Licences of all dependencies, and known holes in them.
+    /// Checks the licences and known vulnerabilities of all dependencies.
     Deny(deny::Args),
-    /// The module with `unsafe` under an interpreter that sees undefined behaviour.
+    /// Runs the tests of the kernels, the only unsafe code, under Miri.
     Miri(miri::Args),
-    /// Which lines the tests reach.
+    /// Counts the lines that tests reach.
     Coverage(coverage::Args),
-    /// Whether the tests notice when a line is changed.
+    /// Checks that tests notice changed expressions.
     Mutants(mutants::Args),
 }
 

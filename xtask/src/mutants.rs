@@ -14,7 +14,7 @@ pub(crate) struct Args {
     /// The files to change, as globs.
     #[arg(default_values = RESULTS_REST_ON)]
     files: Vec<String>,
-    /// Only unit tests judge, which takes a tenth of the time; what they miss, other tests may
+    /// Runs only the unit tests, which takes a tenth of the time; what they miss, other tests may
     /// catch.
     #[arg(long)]
     lib: bool,
@@ -68,15 +68,15 @@ pub(crate) fn run_all(args: &Args) -> Result<()> {
     let json: Value = serde_json::from_slice(&text).context("cargo-mutants writes JSON")?;
     let count = |key: &str| json[key].as_u64().unwrap_or_default();
     let (caught, missed, timeout) = (count("caught"), count("missed"), count("timeout"));
-    let judged = caught + missed + timeout;
-    if judged == 0 {
-        bail!("no mutant was judged; the baseline may have failed: see {}", out.display());
+    let tested = caught + missed + timeout;
+    if tested == 0 {
+        bail!("no mutant was tested; the baseline may have failed: see {}", out.display());
     }
     println!(
         "{:>8} {:>8} {:>8} {:>10} {:>9}",
         "caught", "missed", "timeout", "unviable", "killed %"
     );
-    let killed = 100.0 * (caught + timeout) as f64 / judged as f64;
+    let killed = 100.0 * (caught + timeout) as f64 / tested as f64;
     println!("{caught:>8} {missed:>8} {timeout:>8} {:>10} {killed:>9.1}", count("unviable"));
     Ok(())
 }

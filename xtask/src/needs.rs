@@ -12,7 +12,7 @@ use crate::shell::{answer, run, succeeds};
 /// The interpreter of a Python environment that holds `packages`, made under `target/venv/NAME` if
 /// need be.
 ///
-/// Packages are named as pip takes them, with or without a version; a list kept beside them saves
+/// Packages are named as pip takes them, with or without a version; a list stored next to them saves
 /// the next call the work.
 pub(crate) fn python_with(target: &Path, name: &str, packages: &[&str]) -> Result<PathBuf> {
     let folder = target.join("venv").join(name);
@@ -46,7 +46,7 @@ pub(crate) fn install(packages: &[&str]) -> Result<()> {
     eprintln!("installing {} with apt-get", packages.join(", "));
     let install = || {
         let mut command = Command::new("apt-get");
-        // Nobody is there to answer a package's questions.
+        // Packages must not ask questions: the command runs unattended.
         command.env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
         run(command.args(["install", "--yes", "--no-install-recommends"]).args(packages))
     };

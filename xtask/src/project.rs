@@ -25,8 +25,8 @@ pub(crate) fn target() -> PathBuf {
 pub(crate) enum RealData {
     /// `BOOSTFGL_DATA` says where: a folder or a mirror's address.
     Given(String),
-    /// The variable is unset, but this folder beside the project exists.
-    Beside(PathBuf),
+    /// The variable is unset, but this folder next to the project exists.
+    NextTo(PathBuf),
     /// Neither, and why.
     Missing(String),
 }
@@ -51,9 +51,9 @@ impl RealData {
             _ => {
                 // Resolved, so that what is printed can be pasted from any folder.
                 match root.join("../shared/data").canonicalize() {
-                    Ok(folder) if folder.is_dir() => Ok(Self::Beside(folder)),
+                    Ok(folder) if folder.is_dir() => Ok(Self::NextTo(folder)),
                     _ => Ok(Self::Missing(format!(
-                        "{VARIABLE} is not set and there is no folder ../shared/data beside the \
+                        "{VARIABLE} is not set and there is no folder ../shared/data next to the \
                          project"
                     ))),
                 }
@@ -64,7 +64,7 @@ impl RealData {
     /// The variable that a child process must be given, if it does not inherit it.
     pub(crate) fn to_export(&self) -> Option<(&'static str, String)> {
         match self {
-            Self::Beside(folder) => Some((VARIABLE, folder.display().to_string())),
+            Self::NextTo(folder) => Some((VARIABLE, folder.display().to_string())),
             Self::Given(_) | Self::Missing(_) => None,
         }
     }
@@ -73,8 +73,8 @@ impl RealData {
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Given(place) => format!("real data: {place} (from {VARIABLE})"),
-            Self::Beside(folder) => {
-                format!("real data: {} (found beside the project)", folder.display())
+            Self::NextTo(folder) => {
+                format!("real data: {} (found next to the project)", folder.display())
             }
             Self::Missing(why) => format!("real-data tests left out: {why}"),
         }

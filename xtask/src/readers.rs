@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use crate::needs::python_with;
 use crate::project::target;
 
-/// In these versions, so that a change is judged by the change and not by theirs.
+/// Fixed versions, so that a result does not depend on theirs.
 const PACKAGES: [&str; 2] = ["pyarrow==26.0.1", "tensorboard==2.21.0"];
 
 /// Where tests look for the interpreter.

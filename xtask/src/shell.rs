@@ -26,7 +26,7 @@ where
 /// The command as one would type it, with the variables it sets.
 pub(crate) fn shown(command: &Command) -> String {
     let program = command.get_program();
-    // The path of the running cargo is long and nobody types it.
+    // Shown as `cargo`, which is what a reader types, instead of its full path.
     let program = if Some(program) == env::var_os("CARGO").as_deref() {
         OsStr::new("cargo")
     } else {

@@ -62,8 +62,8 @@ impl Step {
     }
 }
 
-/// Where proptest draws its cases from: the same for everybody, so that a change is judged by the
-/// change and not by the draw. `cargo nextest run` by itself draws anew each time.
+/// The seed of proptest's cases: always the same, so that a result depends on the change and not on
+/// the draw. `cargo nextest run` by itself draws anew each time.
 const CASES: (&str, &str) = ("PROPTEST_RNG_SEED", "20260711");
 
 fn steps(
@@ -87,7 +87,7 @@ fn steps(
         step("licences", &["xtask", "deny", "--licences"]),
         step("lints", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     ];
-    // nextest does not run doc tests; `cargo test` runs them unless told which targets to take.
+    // nextest does not run doc tests; `cargo test` runs them unless it is given targets.
     match (nextest, fast) {
         (true, _) => steps.push(tested("tests", &["nextest", "run", "--workspace"])),
         (false, true) => steps.push(tested("tests", &["test", "--workspace", "--all-targets"])),
@@ -153,10 +153,10 @@ mod tests {
     }
 
     #[test]
-    fn data_found_beside_the_project_reach_the_tests_and_the_command_to_rerun() {
-        let beside = RealData::Beside("/graphs".into());
+    fn data_found_next_to_the_project_reach_the_tests_and_the_command_to_rerun() {
+        let next_to = RealData::NextTo("/graphs".into());
         assert_eq!(
-            plan(true, true, &beside)[3],
+            plan(true, true, &next_to)[3],
             "BOOSTFGL_DATA=/graphs PROPTEST_RNG_SEED=20260711 cargo nextest run --workspace"
         );
         let given = RealData::Given("/graphs".into());
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_told_who_reads_exports() {
+    fn tests_get_the_interpreter_that_reads_exports() {
         let (none, made) = (RealData::Missing(String::new()), Readers::Made("/venv/python".into()));
         assert_eq!(
             planned(true, true, &none, &made)[3],

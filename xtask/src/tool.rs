@@ -9,7 +9,7 @@ use crate::project::{root, target};
 use crate::shell::{cargo, run, succeeds};
 
 /// A `cargo NAME` command, ready for arguments. If the tool is missing it is installed under
-/// `target/tools`, where it is in nobody's way.
+/// `target/tools`, apart from other installations.
 pub(crate) fn subcommand(name: &str) -> Result<Command> {
     let package = format!("cargo-{name}");
     let own = own(&package);

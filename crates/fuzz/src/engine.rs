@@ -64,7 +64,7 @@ pub fn fuzz(target: &Target, limits: &Limits) -> anyhow::Result<Outcome> {
     let mut pool = seeds::committed(target.name)?;
     anyhow::ensure!(!pool.is_empty(), "{} has no seeds", target.name);
     let mut draw = Stream::new(limits.seed, "fuzz", &[target.name.bytes().map(u64::from).sum()]);
-    let (mut heard, mut places) = (HashSet::new(), HashSet::new());
+    let (mut seen_messages, mut places) = (HashSet::new(), HashSet::new());
     let mut outcome = Outcome {
         executions: 0,
         time: Duration::ZERO,
@@ -85,7 +85,7 @@ pub fn fuzz(target: &Target, limits: &Limits) -> anyhow::Result<Outcome> {
         let (found, taken) = attempt(target, &input);
         most = most.max(taken);
         match found {
-            Ok(said) if pool.len() < 2000 && heard.insert(gist(&said)) => pool.push(input),
+            Ok(said) if pool.len() < 2000 && seen_messages.insert(gist(&said)) => pool.push(input),
             Ok(_) => {}
             Err((place, what)) if places.insert(place.clone()) => {
                 outcome.crashes.push((keep(target.name, &input, &limits.crashes)?, what));
@@ -102,7 +102,7 @@ pub fn fuzz(target: &Target, limits: &Limits) -> anyhow::Result<Outcome> {
         target.name
     );
     outcome.time = begun.elapsed();
-    outcome.messages = heard.len();
+    outcome.messages = seen_messages.len();
     outcome.memory_mib = is_counted().then(|| most as f64 / f64::from(1 << 20));
     Ok(outcome)
 }
@@ -137,9 +137,9 @@ pub fn silence_panics() {
     std::panic::set_hook(Box::new(|info| {
         let place =
             info.location().map(|at| format!("{}:{}", at.file(), at.line())).unwrap_or_default();
-        let told = info.payload_as_str().unwrap_or_default();
+        let payload = info.payload_as_str().unwrap_or_default();
         if let Ok(mut last) = PANICKED.lock() {
-            *last = format!("panicked at {place}: {told}");
+            *last = format!("panicked at {place}: {payload}");
         }
     }));
 }

@@ -1,9 +1,9 @@
-//! Bad input for everything that reads.
+//! Fuzzing of everything that reads: targets, seeds and an engine for the stable toolchain.
 //!
 //! A [`Target`] is a body: bytes go to a reader, which must return, whatever they are. The same
 //! bodies run under `cargo fuzz` (folder `fuzz/`, nightly, guided by coverage) and under
-//! [`engine`], which runs on the stable toolchain and is guided by what the readers say: a message
-//! not heard before is new ground.
+//! [`engine`], which runs on the stable toolchain and is guided by the readers' messages: an
+//! input that causes a new message is kept.
 //!
 //! Formats of several files are one input, cut at lines that read [`SCISSORS`].
 
@@ -22,7 +22,7 @@ mod watchdog;
 pub struct Target {
     /// Its name, also that of its folder of seeds.
     pub name: &'static str,
-    /// Hands the bytes to the reader; returns what it said, `ok` if it took them.
+    /// Passes the bytes to the reader; returns its error message, or `ok`.
     pub body: fn(&[u8]) -> String,
     /// Whether it unpacks what it reads, or trains with it.
     pub unpacks: bool,
@@ -38,7 +38,7 @@ impl Target {
     }
 }
 
-/// What cuts one input into several files.
+/// The line that separates the files of one input.
 pub const SCISSORS: &[u8] = b"\n--8<--\n";
 
 /// Every target. A new reader is one line here, one in `fuzz/Cargo.toml` and one file in

@@ -219,7 +219,7 @@ fn run(place: &Path) -> Result<()> {
     let mut pieces = Vec::new();
     for name in RUN {
         let bytes = fs::read(folder.file(name)).unwrap_or_default();
-        // Where the seeds were made is nobody's business.
+        // Seeds must not contain a path of the machine that wrote them.
         let text = String::from_utf8_lossy(&bytes).replace(&tables.display().to_string(), "demo");
         pieces.push(text.into_bytes());
     }

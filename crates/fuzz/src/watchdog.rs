@@ -42,16 +42,16 @@ mod tests {
 
     #[test]
     fn it_barks_once_if_nothing_moves_and_never_otherwise() {
-        let (heard, barks) = channel();
-        let dog = Watchdog::start(Duration::from_millis(200), move || heard.send(()).unwrap());
+        let (sender, barks) = channel();
+        let dog = Watchdog::start(Duration::from_millis(200), move || sender.send(()).unwrap());
         for _ in 0..10 {
             thread::sleep(Duration::from_millis(40));
             dog.pat();
         }
         assert!(barks.try_recv().is_err());
         barks.recv_timeout(Duration::from_secs(20)).unwrap();
-        let (heard, barks) = channel::<()>();
-        drop(Watchdog::start(Duration::from_millis(50), move || heard.send(()).unwrap()));
+        let (sender, barks) = channel::<()>();
+        drop(Watchdog::start(Duration::from_millis(50), move || sender.send(()).unwrap()));
         assert!(barks.recv_timeout(Duration::from_secs(20)).is_err(), "gone without a bark");
     }
 }

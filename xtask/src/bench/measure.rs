@@ -84,7 +84,7 @@ mod tests {
             run(&mut failing, &log).err().map(|error| error.to_string()).unwrap_or_default();
         fs::remove_file(&log).unwrap();
 
-        // No upper bound: under `cargo test` the children of tests beside this one count as well.
+        // No upper bound: under `cargo test` the children of other tests count as well.
         assert!(taken.cpu_seconds.is_some_and(|cpu| cpu > 0.0), "{:?} CPU s", taken.cpu_seconds);
         assert!(error.contains("the reason"), "{error}");
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask bench methods`: what each method costs beside FedAvg, on the same clients.
+//! `cargo xtask bench methods`: the cost of each method compared with FedAvg, on the same clients.
 //!
 //! All methods take turns on one thread, so that a busy spell of the machine hits everybody;
 //! medians are shown.
@@ -16,7 +16,7 @@ use super::{measure, program, source};
 use crate::project::{RealData, root, target};
 use crate::shell::{self, cargo};
 
-/// CPU seconds, memory and bytes of every method beside FedAvg.
+/// CPU seconds, memory and bytes of every method compared with FedAvg.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// A catalogue name, a path, or a preset of the generator.

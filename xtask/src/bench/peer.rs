@@ -20,7 +20,7 @@ use crate::needs::python_with;
 use crate::project::{RealData, root, target};
 use crate::shell::{self, cargo};
 
-/// CPU seconds and memory beside a plain PyTorch Geometric FedAvg on the same clients.
+/// CPU seconds and memory compared with a plain PyTorch Geometric FedAvg on the same clients.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Catalogue names, paths, or presets of the generator (names that end in -like).

@@ -11,7 +11,7 @@ use super::{Finding, Trial};
 const ATTACKS: [&str; 5] =
     ["label-flip", "sign-flip", "alie --set attack.strength=1.5", "free-rider", "trust-liar"];
 
-/// The rule that is recommended comes first and is the one that is judged; then those that it is
+/// The rule that is recommended comes first and is the one that is tested; then those that it is
 /// compared with.
 const RULES: [&str; 7] =
     ["multi-krum", "median", "trimmed-mean", "geometric-median", "norm-bounded", "krum", "mean"];

@@ -48,7 +48,7 @@ fn stopped(
         copy(&origin, &folder)?;
         let hit = damage(&folder, draw)?;
         let output = trial.program.command(&format!("resume {} --quiet", folder.display()));
-        let (code, said) = heard(output)?;
+        let (code, said) = code_and_output(output)?;
         let named = said.contains(&hit.name);
         match code {
             Some(0) if digest(&folder)? != wanted => bail!("{hit}: another digest:\n{said}"),
@@ -77,14 +77,14 @@ fn finished(trial: &Trial<'_>, whole: &Path, times: usize, draw: &mut Draw) -> R
         let hit = damage(&folder, draw)?;
         let page = trial.place.join("page.html");
         let command = format!("report {} --out {}", folder.display(), page.display());
-        let (_, said) = heard(trial.program.command(&command))?;
+        let (_, said) = code_and_output(trial.program.command(&command))?;
         let shown = fs::read_to_string(&page).unwrap_or_default();
-        // A checksum that changed is told of the file that it is for, and names both.
-        let told = |text: &str| {
+        // A damaged line of the checksums is reported with the file that it belongs to.
+        let names_damage = |text: &str| {
             text.contains(&format!("{}: ", hit.name))
                 || text.contains(&format!("that {} names", hit.name))
         };
-        if !told(&said) && !told(&shown) {
+        if !names_damage(&said) && !names_damage(&shown) {
             bail!("{hit}: expected it to be named, found:\n{said}");
         }
         let _ = fs::remove_file(&page);
@@ -152,7 +152,7 @@ fn interrupt(trial: &Trial<'_>, run: &str, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-fn heard(mut command: Command) -> Result<(Option<i32>, String)> {
+fn code_and_output(mut command: Command) -> Result<(Option<i32>, String)> {
     let output = command
         .stderr(std::process::Stdio::piped())
         .output()

@@ -1,5 +1,4 @@
-//! kill −9 at random instants, and Ctrl-C: every run goes on to the digest of one that was left
-//! alone.
+//! kill −9 at random instants: every resumed run has the digest of an undisturbed one.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +11,7 @@ use super::draw::Draw;
 use super::program::digest;
 use super::{Finding, Trial};
 
-/// State is saved after every so many rounds: no more of them may be lost.
+/// A checkpoint is saved after this many rounds: no more of them may be lost.
 const EVERY: usize = 5;
 
 pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
@@ -65,7 +64,7 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
 enum Hit {
     /// The run had ended.
     Late,
-    /// It had recorded so many rounds, and this many of them were done again.
+    /// The number of recorded rounds, and how many of them were run again.
     Stopped { saved: bool, lost: usize },
 }
 

@@ -1,5 +1,5 @@
-//! Every method, every boost and every backbone on 1, 2, 4 and 8 threads, with and without what
-//! watches: one digest each.
+//! Every method, every boost and every backbone on 1, 2, 4 and 8 threads, with and without
+//! diagnostics: one digest each.
 
 use anyhow::Result;
 
@@ -7,13 +7,13 @@ use super::program::digest;
 use super::{Finding, Trial};
 use crate::listed::Listed;
 
-/// What slow methods are cut to.
+/// Settings that shorten slow methods.
 const FEW: &str = "--rounds 3 --seeds 1 --quiet --set methods.adafgl.personal_epochs=3 --set \
     methods.fedsage-plus.gen_epochs=2 \
                    --set methods.fedsage-plus.wide=64 --set methods.fedtad.repetitions=1";
 
-/// The ways that must not matter.
-const WAYS: [&str; 4] =
+/// Flags that must not change a digest.
+const FLAGS: [&str; 4] =
     ["--threads 1", "--threads 2", "--threads 4", "--threads 8 --diagnostics all"];
 
 pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
@@ -21,18 +21,18 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
     let (mut runs, mut odd) = (0, Vec::new());
     for (number, case) in cases.iter().enumerate() {
         let mut first = None;
-        for how in WAYS {
+        for flags in FLAGS {
             let folder = trial.place.join(format!("{number}-{runs}"));
             let hidden = if trial.short { "--set model.hidden=16" } else { "" };
             trial.program.finish(&format!(
-                "run {} {case} {FEW} {hidden} {how} --out {}",
+                "run {} {case} {FEW} {hidden} {flags} --out {}",
                 trial.data,
                 folder.display()
             ))?;
             let found = digest(&folder)?;
             runs += 1;
             if *first.get_or_insert_with(|| found.clone()) != found {
-                odd.push(format!("{case} {how}"));
+                odd.push(format!("{case} {flags}"));
             }
         }
     }

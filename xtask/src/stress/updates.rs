@@ -78,7 +78,7 @@ fn model_is_finite(folder: &Path) -> Result<bool> {
     Ok(numbers.chunks_exact(4).all(finite))
 }
 
-/// How many rounds record that the attacker, and nobody else, was refused for this reason.
+/// How many rounds record that the attacker, and no other client, was refused for this reason.
 fn named(folder: &Path, reason: &str) -> Result<usize> {
     let path = folder.join("rounds.jsonl");
     let text =

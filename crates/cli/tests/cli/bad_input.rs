@@ -169,7 +169,7 @@ fn numbers_out_of_range() {
     place.refused_with("run --rounds 0", &["fed.rounds: expected at least 1, found 0"]);
 }
 
-/// A million is a width that can be told, and that no machine of today holds on this graph; nobody
+/// A million is a width that can be output, and that no machine of today holds on this graph; nobody
 /// has to say `--memory`.
 #[test]
 fn runs_that_the_machine_cannot_hold() {
@@ -359,16 +359,16 @@ fn everything_wrong_with_a_table_is_told_at_once_with_its_lines() {
         let rows: String = (0..30).map(|at| format!("n{at},0,x{at}\n")).collect();
         place.write("bad/nodes.csv", format!("id,label,f\n{rows}").replace('\n', end));
         place.write("bad/edges.csv", "src,dst\n");
-        let told = place.refused("data check bad");
-        let lines: Vec<&str> = told.lines().collect();
-        assert_eq!(lines[0], "error: bad/nodes.csv: 30 problems", "{told}");
+        let output = place.refused("data check bad");
+        let lines: Vec<&str> = output.lines().collect();
+        assert_eq!(lines[0], "error: bad/nodes.csv: 30 problems", "{output}");
         assert!(
             lines[1]
                 .starts_with("  line 2, column 3: expected a finite number for `f`, found `x0`"),
-            "{told}"
+            "{output}"
         );
-        assert!(lines[20].starts_with("  line 21, column 3: "), "{told}");
-        assert_eq!((lines[21], lines.len()), ("  and 10 more", 23), "{told}");
+        assert!(lines[20].starts_with("  line 21, column 3: "), "{output}");
+        assert_eq!((lines[21], lines.len()), ("  and 10 more", 23), "{output}");
 
         place.write("bad/nodes.csv", "id,label,f\na,x,1\nb,y,2\n".replace('\n', end));
         place.write("bad/edges.csv", "src,dst\na,b\na,q\n\np,b\n".replace('\n', end));

@@ -141,9 +141,9 @@ fn methods_are_listed_and_explained() {
             "{name}\n{list}"
         );
     }
-    let told = place.ok("methods boostfgl").stdout;
+    let output = place.ok("methods boostfgl").stdout;
     for wanted in ["Paper", "Boosts", "Wire", "boost.topology.lambda_e", "boost.model.gamma"] {
-        assert!(told.contains(wanted), "{wanted}\n{told}");
+        assert!(output.contains(wanted), "{wanted}\n{output}");
     }
     for method in ["isolated", "central", "fedavg"] {
         assert!(place.ok(&format!("methods {method}")).stdout.starts_with(&format!("{method}: ")));

@@ -171,8 +171,8 @@ const NOWHERE: &str = "http://127.0.0.1:9";
 /// Where the published datasets are, if they are on this machine; otherwise says what is left out.
 pub(crate) fn real_data(needed: &str) -> Option<PathBuf> {
     let named = std::env::var_os("BOOSTFGL_DATA").map(PathBuf::from);
-    let beside = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
-    let found = named.into_iter().chain([beside]).find(|folder| folder.join(needed).exists());
+    let next_to = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
+    let found = named.into_iter().chain([next_to]).find(|folder| folder.join(needed).exists());
     if found.is_none() {
         eprintln!("left out: {needed} is not on this machine (set BOOSTFGL_DATA)");
     }

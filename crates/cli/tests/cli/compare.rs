@@ -102,7 +102,7 @@ fn threads_do_not_change_the_digits() {
     for threads in [4, 8] {
         assert_eq!(without_cost(&run(threads)), without_cost(&one), "{threads} threads");
     }
-    // Alone, a cell's memory can be told.
+    // The memory of a cell can be measured only if it runs alone.
     let document: Value = serde_json::from_str(&one).unwrap();
     assert!(
         document["datasets"][0]["rows"][0]["cells"][0]["cost"]["cpu_seconds"].as_f64().unwrap()

@@ -21,8 +21,8 @@ fn what_is_shown_can_be_run() {
             && place.exists(&format!("{folder}-2"))
             && !place.exists("runs/demo/fedavg")
     );
-    let told = place.ok("config check c.toml").stdout;
-    assert!(told.starts_with("c.toml: every key is known"), "{told}");
+    let output = place.ok("config check c.toml").stdout;
+    assert!(output.starts_with("c.toml: every key is known"), "{output}");
 }
 
 #[test]
@@ -108,14 +108,14 @@ fn no_value_breaks_out_of_its_comment() {
 fn keys_without_effect_are_told() {
     let place = Place::new();
     place.write("c.toml", "method = \"fedavg\"\n[methods.fedprox]\nmu = 5\n");
-    let told = place.ok("config check c.toml").stderr;
+    let output = place.ok("config check c.toml").stderr;
     let expected =
         "note: methods.fedprox.mu (from c.toml, line 3) has no effect: the method is fedavg\n";
-    assert_eq!(told, expected);
-    let told = place.ok(&format!("run --quiet {TINY} --config c.toml")).stderr;
-    assert_eq!(told, expected);
-    let told = place.ok(&format!("run --quiet {TINY} --config c.toml --method fedprox")).stderr;
-    assert_eq!(told, "");
+    assert_eq!(output, expected);
+    let output = place.ok(&format!("run --quiet {TINY} --config c.toml")).stderr;
+    assert_eq!(output, expected);
+    let output = place.ok(&format!("run --quiet {TINY} --config c.toml --method fedprox")).stderr;
+    assert_eq!(output, "");
 }
 
 #[test]

@@ -93,28 +93,28 @@ fn formats_are_listed_and_an_npz_of_none_is_told_the_nearest() {
         }
     }
     place.write("other.npz", renamed);
-    let told = place.refused("data check other.npz");
-    let first = told.lines().next().unwrap();
-    assert!(first.starts_with("error: other.npz: found an npz with the arrays "), "{told}");
-    assert!(first.ends_with("the nearest is flat-npz, which also needs edge_index"), "{told}");
-    assert!(first.chars().count() < 300, "{told}");
-    assert!(told.contains("help: `boostfgl data formats` lists every format"), "{told}");
+    let output = place.refused("data check other.npz");
+    let first = output.lines().next().unwrap();
+    assert!(first.starts_with("error: other.npz: found an npz with the arrays "), "{output}");
+    assert!(first.ends_with("the nearest is flat-npz, which also needs edge_index"), "{output}");
+    assert!(first.chars().count() < 300, "{output}");
+    assert!(output.contains("help: `boostfgl data formats` lists every format"), "{output}");
 }
 
 #[test]
 fn check_reads_everything() {
     let place = Place::new();
     write_own_data(&place, "mine");
-    let told = place.ok("data check mine").stdout;
-    assert!(told.starts_with("mine: readable, 60 nodes"), "{told}");
+    let output = place.ok("data check mine").stdout;
+    assert!(output.starts_with("mine: readable, 60 nodes"), "{output}");
     assert!(place.ok("data check demo").stdout.contains("2,708 nodes"));
     place.refused_with(
         "data check cora",
         &["`cora` is not on this machine; looked in", "boostfgl data fetch"],
     );
     if let Some(data) = real_data("cora.npz") {
-        let told = place.ok(&format!("data check cora --data-dir {}", data.display())).stdout;
-        assert!(told.contains("as published; counts agree"), "{told}");
+        let output = place.ok(&format!("data check cora --data-dir {}", data.display())).stdout;
+        assert!(output.contains("as published; counts agree"), "{output}");
         let shown = place.ok(&format!("data show cora --data-dir {}", data.display())).stdout;
         assert!(shown.contains("licence") && shown.contains("5,278"), "{shown}");
     }
@@ -150,7 +150,7 @@ fn what_is_written_reads_back() {
 fn partitions_are_pictured_and_written() {
     let place = Place::new();
     write_own_data(&place, "mine");
-    let told = place.ok("partition mine --clients 3 --seeds 2 --out p.csv").stdout;
+    let output = place.ok("partition mine --clients 3 --seeds 2 --out p.csv").stdout;
     for wanted in [
         "seed 0",
         "seed 1",
@@ -160,7 +160,7 @@ fn partitions_are_pictured_and_written() {
         "blue",
         "Written to p.csv",
     ] {
-        assert!(told.contains(wanted), "{wanted}\n{told}");
+        assert!(output.contains(wanted), "{wanted}\n{output}");
     }
     let rows = table(&place.read("p.csv"));
     assert_eq!(rows.len(), 120);
@@ -178,8 +178,8 @@ fn partitions_are_pictured_and_written() {
     );
 
     let before = place.snapshot();
-    let told = place.ok("partition mine --clients 3 --seeds 1").stdout;
-    assert!(told.contains("Nothing written"), "{told}");
+    let output = place.ok("partition mine --clients 3 --seeds 1").stdout;
+    assert!(output.contains("Nothing written"), "{output}");
     assert_eq!(place.snapshot(), before);
     place
         .refused_with("partition mine --out p.csv", &["p.csv: expected a new file", "--overwrite"]);

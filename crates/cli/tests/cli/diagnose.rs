@@ -534,8 +534,8 @@ fn the_example_with_a_class_in_the_help_runs() {
     let help = place.ok("diagnose --help").stdout;
     let line = help.lines().map(str::trim).find(|line| line.contains("--metric recall:")).unwrap();
     let example = line.strip_prefix("boostfgl ").unwrap();
-    let told = place.ok(&format!("{example} --rounds 1 --set model.hidden=4")).stdout;
-    assert!(told.contains("recall:6 by minority"), "{told}");
+    let output = place.ok(&format!("{example} --rounds 1 --set model.hidden=4")).stdout;
+    assert!(output.contains("recall:6 by minority"), "{output}");
     // Of a class that there is not, the message says which there are.
     let other = example.replace("recall:6", "recall:Theory");
     place.refused_with(

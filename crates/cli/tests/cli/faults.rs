@@ -62,15 +62,15 @@ fn a_changed_file_is_named_by_whatever_reads_the_run() {
         "a/predictions.csv",
         predictions.replacen(row, &format!("{}{end}", &row[..row.len() - 1]), 1),
     );
-    let told = "expected the content recorded in checksums.txt";
-    place.refused_with("diagnose a --by class", &["predictions.csv", told]);
+    let message = "expected the content recorded in checksums.txt";
+    place.refused_with("diagnose a --by class", &["predictions.csv", message]);
     place.ok("report a --out r.html");
-    assert!(place.read("r.html").contains(told), "the report names what was changed");
+    assert!(place.read("r.html").contains(message), "the report names what was changed");
     let partition = place.read("a/partition.csv");
     place.write("a/partition.csv", partition.replacen(",train", ",val", 1));
     place.refused_with(
         &format!("run demo --method fedavg {TINY} --partition a/partition.csv --out b"),
-        &["partition.csv", told],
+        &["partition.csv", message],
     );
 }
 
@@ -80,7 +80,7 @@ fn a_report_that_was_edited_is_named_and_made_anew() {
     place.ok(&format!("run demo {TINY} --quiet --out r"));
     place.ok("compare demo --methods fedavg,fedprox --rounds 1 --seeds 1 --set model.hidden=4 \
         --quiet --out c");
-    let told = "report.html: expected the content recorded in";
+    let message = "report.html: expected the content recorded in";
     // Of a run, of two runs side by side, of a comparison.
     for (folder, list) in
         [("r/fedavg", "checksums.txt"), ("r", "report.html.b3"), ("c", "checksums.txt")]
@@ -91,7 +91,7 @@ fn a_report_that_was_edited_is_named_and_made_anew() {
         place.write(&file, whole.replacen("Accuracy", "accuracy", 1));
         for (to, again) in [("--out x.html", true), ("", true), ("", false)] {
             let done = place.ok(&format!("report {folder} {to}"));
-            assert_eq!(done.stderr.contains(told), again, "{folder} {to}: {}", done.stderr);
+            assert_eq!(done.stderr.contains(message), again, "{folder} {to}: {}", done.stderr);
         }
         assert_eq!(
             place.read(&file),
@@ -99,7 +99,7 @@ fn a_report_that_was_edited_is_named_and_made_anew() {
             "{folder}: nothing of it is in the page that took its place"
         );
         assert!(place.read(&format!("{folder}/{list}")).contains("  report.html\n"), "{folder}");
-        assert!(place.read("x.html").contains(told), "{folder}: a page elsewhere says so");
+        assert!(place.read("x.html").contains(message), "{folder}: a page elsewhere says so");
     }
     // Every file of a run has a line that is right, in the form of b3sum.
     let folder = place.path("r/fedavg");

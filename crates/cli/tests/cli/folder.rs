@@ -176,12 +176,12 @@ fn metrics_follow_from_the_predictions() {
             let rows: Vec<&Row> = rows.iter().filter(|row| row["seed"] == seed).collect();
             for (metric, readings) in recompute(&rows) {
                 for (reading, value) in readings {
-                    let told = entry[metric][reading].as_f64().unwrap();
+                    let summarised = entry[metric][reading].as_f64().unwrap();
                     assert!(
-                        (told - value).abs() < 1e-9,
-                        "{method}, seed {seed}, {metric} {reading}: {told} and {value}"
+                        (summarised - value).abs() < 1e-9,
+                        "{method}, seed {seed}, {metric} {reading}: {summarised} and {value}"
                     );
-                    values.entry((metric, reading)).or_default().push(told);
+                    values.entry((metric, reading)).or_default().push(summarised);
                 }
             }
         }

@@ -34,7 +34,7 @@ fn settings_of_methods_are_reached_by_the_methods_name() {
         "run --set methods.fedgta.epsilom=0.1",
         &["unknown key", "methods.fedgta.epsilon"],
     );
-    // Two methods have a `lambda`, nobody else has.
+    // Exactly two methods have a `lambda`.
     place.refused_with(
         "run --set lambda=1",
         &["a key of several methods", "methods.fedproto.lambda"],

@@ -84,7 +84,7 @@ fn runs_without_a_name_read_as_they_did() {
     assert!(place.read("page.html").contains("fedavg on demo"));
 }
 
-/// The pair goes beside single runs, and not in the place of another pair.
+/// The pair is written next to single runs and does not replace another pair.
 #[test]
 fn a_pair_shares_the_folder_of_its_data_with_single_runs() {
     let place = Place::new();

@@ -19,7 +19,7 @@ fn ids_and_class_names_come_back() {
         let label = if at == 7 { "" } else { ["red", "green", "blue"][at % 3] };
         assert_eq!(row["label"], label);
         assert!(["red", "green", "blue"].contains(&row["prediction"].as_str()));
-        // A node without a label is neither trained on nor judged.
+        // A node without a label is neither trained on nor evaluated.
         assert_eq!(row["split"] == "none", at == 7, "{row:?}");
     }
     assert_eq!(place.json("a/summary.json")["dataset"], "mine");

@@ -84,8 +84,8 @@ fn a_report_shows_what_the_summaries_say() {
 #[test]
 fn the_same_runs_give_the_same_page() {
     let place = runs("");
-    let told = place.ok("report r/fedavg r/boostfgl --out a.html").stdout;
-    assert_eq!(told, "Report of 2 runs: a.html\n");
+    let output = place.ok("report r/fedavg r/boostfgl --out a.html").stdout;
+    assert_eq!(output, "Report of 2 runs: a.html\n");
     assert_eq!(place.read("a.html"), place.read("r/report.html"));
 }
 
@@ -206,8 +206,8 @@ fn names_from_data_are_text() {
 #[test]
 fn figures_are_pictures_and_tables() {
     let place = runs("--diagnostics gsd");
-    let told = place.ok("report r --figure gsd,convergence --out f").stdout;
-    assert!(told.contains("Gradient share disparity, demo"), "{told}");
+    let output = place.ok("report r --figure gsd,convergence --out f").stdout;
+    assert!(output.contains("Gradient share disparity, demo"), "{output}");
     for name in ["gsd-1", "convergence-1"] {
         let svg = place.read(&format!("f/{name}.svg"));
         assert!(svg.starts_with("<svg") && svg.contains("<style>") && svg.contains(".c0"), "{svg}");
@@ -269,8 +269,8 @@ fn one_picture_is_drawn_once() {
 #[test]
 fn tables_for_other_programs() {
     let place = runs("");
-    let told = place.ok("report r --export csv,latex,tensorboard --out t").stdout;
-    assert!(told.contains("runs.tex") && told.contains("tfevents"), "{told}");
+    let output = place.ok("report r --export csv,latex,tensorboard --out t").stdout;
+    assert!(output.contains("runs.tex") && output.contains("tfevents"), "{output}");
     let tex = place.read("t/runs.tex");
     assert!(tex.contains("\\toprule") && tex.contains("\\textbf"), "{tex}");
     assert_eq!(place.read("t/rounds.csv").lines().count(), 1 + 2 * 2 * 3);
@@ -304,8 +304,8 @@ fn exported_tables_are_taken_for_nothing_else() {
                 && place.exists(&format!("{to}/cells.json"))
         );
         let done = place.ok("report c");
-        let told = "Report of 1 comparison or experiment: c/report.html\n";
-        assert_eq!((&done.stdout[..], &done.stderr[..]), (told, ""), "after an export to {to}");
+        let output = "Report of 1 comparison or experiment: c/report.html\n";
+        assert_eq!((&done.stdout[..], &done.stderr[..]), (output, ""), "after an export to {to}");
     }
     // What is no table is still named.
     place.write("x/clients.json", "[{\"run\"");
@@ -369,9 +369,9 @@ fn a_comparison_has_figures_and_tables() {
     let tex = place.read("c/comparison.tex");
     assert!(tex.contains("& \\multicolumn{2}{c}{demo} & \\multicolumn{2}{c}{mine}"), "{tex}");
 
-    let told = place.ok("report c --figure all").stdout;
+    let output = place.ok("report c --figure all").stdout;
     for name in ["convergence-1", "convergence-4", "runtime-2", "table1-1"] {
-        assert!(told.contains(&format!("c/figures/{name}  ")), "{name}\n{told}");
+        assert!(output.contains(&format!("c/figures/{name}  ")), "{name}\n{output}");
         assert!(place.bytes(&format!("c/figures/{name}.png")).starts_with(b"\x89PNG"));
     }
     let document = place.json("c/comparison.json");
@@ -382,7 +382,7 @@ fn a_comparison_has_figures_and_tables() {
         "{mean}\n{csv}"
     );
 
-    let told = place.ok("report c --export all").stdout;
+    let output = place.ok("report c --export all").stdout;
     for name in [
         "cells.csv",
         "cells.json",
@@ -392,13 +392,13 @@ fn a_comparison_has_figures_and_tables() {
         "comparisons.md",
     ] {
         assert!(
-            told.contains(&format!("c/export/{name}\n"))
+            output.contains(&format!("c/export/{name}\n"))
                 && place.exists(&format!("c/export/{name}")),
-            "{told}"
+            "{output}"
         );
     }
-    assert!(told.contains("c/export/tensorboard/c/mine/fedprox/seed1/"), "{told}");
-    assert!(!told.contains("runs.csv"), "there is no run\n{told}");
+    assert!(output.contains("c/export/tensorboard/c/mine/fedprox/seed1/"), "{output}");
+    assert!(!output.contains("runs.csv"), "there is no run\n{output}");
     let cells = table(&place.read("c/export/cells.csv"));
     assert_eq!(cells.len(), 2 * 3 * 2);
     assert_eq!(

@@ -15,7 +15,7 @@ impl Place {
         process.spawn().unwrap()
     }
 
-    /// Waits until a run has recorded so many rounds.
+    /// Waits until a run has recorded this many rounds.
     fn wait_for_rounds(&self, run: &str, rounds: usize) {
         let end = Instant::now() + Duration::from_secs(100);
         let file = self.path(&format!("{run}/rounds.jsonl"));
@@ -113,7 +113,7 @@ fn a_second_ctrl_c_leaves_at_once() {
     }
     signal(&child, "INT");
     std::thread::sleep(Duration::from_millis(500));
-    assert!(child.try_wait().unwrap().is_none(), "the first lets it go on");
+    assert!(child.try_wait().unwrap().is_none(), "the first does not end it");
     signal(&child, "INT");
     let (status, said) = ended(child);
     assert_eq!(status.code(), Some(130), "{said}");
@@ -192,7 +192,7 @@ fn a_diagnosed_run_is_saved_too() {
     let done = place.ok("resume a");
     place.same("whole", "a");
     assert!(done.stdout.contains("their share of the gradient"), "{}", done.stdout);
-    // Nothing is left to do: what was found is told again, as long as it is what was found.
+    // A finished run prints its recorded diagnostics again, if the file is intact.
     assert!(place.ok("resume a").stdout.contains("their share of the gradient"));
     let found = place.read("a/diagnostics.json");
     place.write("a/diagnostics.json", found.replacen("0.", "1.", 1));
@@ -202,7 +202,7 @@ fn a_diagnosed_run_is_saved_too() {
     );
 }
 
-/// Under `nohup` one request to end is ignored; the others are heard all the same.
+/// Under `nohup` one request to end is ignored; the others are handled.
 #[test]
 #[cfg(unix)]
 fn a_run_that_ignores_its_terminal_still_saves_when_it_is_ended() {

@@ -188,7 +188,7 @@ fn enough_memory_is_enough() {
     );
 }
 
-/// One of the clients sends NaN: the run goes on without it, stays finite and names it, wherever
+/// One of the clients sends NaN: the run continues without it, stays finite and names it, wherever
 /// one may look.
 #[test]
 fn a_client_that_sends_nan_is_refused_and_named() {
@@ -252,9 +252,9 @@ fn a_reader_that_goes_away_does_not_end_the_run() {
     let mut child = process.spawn().unwrap();
     drop((child.stdout.take(), child.stderr.take()));
     let status = child.wait().unwrap();
-    assert_eq!(status.code(), Some(0), "the run ends as if somebody had listened");
+    assert_eq!(status.code(), Some(0), "the run ends as if the pipe were open");
     assert!(place.exists("out/summary.json") && place.exists("out/report.html"));
-    // Nor does an error message that nobody hears become another error.
+    // An error message to a closed pipe does not cause another error.
     let mut process = place.process();
     process.args(["run", "--rounds", "0"]).stderr(Stdio::piped());
     let mut child = process.spawn().unwrap();

@@ -1,4 +1,4 @@
-//! `serve`: who is refused, and a run that is watched while it goes on.
+//! `serve`: refused addresses and tokens, and a run followed while it is running.
 
 use crate::common::{Place, TINY};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -152,11 +152,11 @@ fn ctrl_c_ends_it_in_peace_and_nothing_was_written() {
         page(&address, "/run/demo?token=0123456789abcdef").contains("HttpOnly; SameSite=Strict")
     );
     let _open = get(&address, "/events/list");
-    let told = std::process::Command::new("kill")
+    let status = std::process::Command::new("kill")
         .args(["-INT", &server.0.id().to_string()])
         .status()
         .unwrap();
-    assert!(told.success());
+    assert!(status.success());
     let end = Instant::now() + PATIENCE;
     let status = loop {
         if let Some(status) = server.0.try_wait().unwrap() {

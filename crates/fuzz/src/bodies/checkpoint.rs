@@ -24,7 +24,7 @@ const END: usize = 8 + 32;
 
 /// In seeds this takes the place of every digest: of configuration, data and program, so that a new
 /// version of the program needs no new seeds, and of rounds, which say how long they took.
-const SOMEBODY: [u8; 64] = [b'?'; 64];
+const PLACEHOLDER: [u8; 64] = [b'?'; 64];
 
 thread_local! {
     static STOPPED: OnceCell<Stopped> = const { OnceCell::new() };
@@ -52,9 +52,9 @@ impl Stopped {
         let experiment = experiment.with_diagnostics(vec![Which::ALL[0]]);
         let folder = RunFolder::create(place("checkpoint-first").join("run"), true)?;
         let stop = AtomicBool::new(false);
-        let keeping =
+        let options =
             CheckpointOptions { schedule: CheckpointSchedule::default(), stop: Some(&stop) };
-        let stopped = experiment.run_with_checkpoints(&mut StopSecond(&stop), &folder, keeping);
+        let stopped = experiment.run_with_checkpoints(&mut StopSecond(&stop), &folder, options);
         anyhow::ensure!(matches!(stopped, Err(Error::Stopped { .. })), "the run was asked to stop");
         let read = |name: &str| fs::read(folder.file(name));
         let content = |name: &str| -> anyhow::Result<Vec<u8>> {
@@ -89,19 +89,19 @@ impl Stopped {
         Ok(())
     }
 
-    /// Opens the run and goes on with it for a round.
+    /// Opens the run and resumes it for a round.
     fn go_on(&self, folder: &Path) -> String {
         let run = match UnfinishedRun::open(folder) {
             Ok(run) => run,
             Err(error) => return error.to_string(),
         };
         let stop = AtomicBool::new(false);
-        let mut notes = Notes { told: Vec::new(), stop: &stop };
-        let keeping =
+        let mut notes = Notes { messages: Vec::new(), stop: &stop };
+        let options =
             CheckpointOptions { schedule: CheckpointSchedule::default(), stop: Some(&stop) };
-        match self.experiment.resume(&mut notes, run.folder(), keeping) {
-            Ok(_) | Err(Error::Stopped { .. }) if notes.told.is_empty() => "ok".to_owned(),
-            Ok(_) | Err(Error::Stopped { .. }) => notes.told.join("; "),
+        match self.experiment.resume(&mut notes, run.folder(), options) {
+            Ok(_) | Err(Error::Stopped { .. }) if notes.messages.is_empty() => "ok".to_owned(),
+            Ok(_) | Err(Error::Stopped { .. }) => notes.messages.join("; "),
             Err(error) => error.to_string(),
         }
     }
@@ -119,13 +119,13 @@ impl Progress for StopSecond<'_> {
 /// Remembers what is said, and asks the run to stop as soon as a seed begins: its state has to be
 /// put back for a round.
 struct Notes<'a> {
-    told: Vec<String>,
+    messages: Vec<String>,
     stop: &'a AtomicBool,
 }
 
 impl Progress for Notes<'_> {
     fn note(&mut self, text: &str) {
-        self.told.push(text.to_owned());
+        self.messages.push(text.to_owned());
     }
 
     fn seed(&mut self, _index: usize, _of: usize, _seed: u64) {
@@ -156,10 +156,10 @@ pub(crate) fn checkpoint(input: &[u8]) -> String {
 /// Where in a content digests stand: every text of 64 hexadecimal digits.
 fn digests(content: &[u8]) -> Vec<usize> {
     let (mut found, mut at) = (Vec::new(), 0);
-    while let Some(text) = content.get(at..at + SOMEBODY.len()) {
+    while let Some(text) = content.get(at..at + PLACEHOLDER.len()) {
         let is_digest = text.iter().all(u8::is_ascii_hexdigit);
         found.extend(is_digest.then_some(at));
-        at += if is_digest { SOMEBODY.len() } else { 1 };
+        at += if is_digest { PLACEHOLDER.len() } else { 1 };
     }
     found
 }
@@ -168,10 +168,12 @@ fn digests(content: &[u8]) -> Vec<usize> {
 fn named(piece: &[u8], content: &[u8]) -> Vec<u8> {
     let mut bytes = piece.to_vec();
     for digest in digests(content) {
-        let Some(at) = bytes.windows(SOMEBODY.len()).position(|window| window == SOMEBODY) else {
+        let Some(at) = bytes.windows(PLACEHOLDER.len()).position(|window| window == PLACEHOLDER)
+        else {
             break;
         };
-        bytes[at..at + SOMEBODY.len()].copy_from_slice(&content[digest..digest + SOMEBODY.len()]);
+        bytes[at..at + PLACEHOLDER.len()]
+            .copy_from_slice(&content[digest..digest + PLACEHOLDER.len()]);
     }
     bytes
 }
@@ -187,7 +189,7 @@ fn seal(content: &[u8]) -> Vec<u8> {
 pub(crate) fn contents() -> anyhow::Result<Vec<u8>> {
     let anonymous = |mut content: Vec<u8>| {
         for at in digests(&content) {
-            content[at..at + SOMEBODY.len()].copy_from_slice(&SOMEBODY);
+            content[at..at + PLACEHOLDER.len()].copy_from_slice(&PLACEHOLDER);
         }
         content
     };
@@ -198,7 +200,7 @@ pub(crate) fn contents() -> anyhow::Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// What the seals keep out is told from what is behind them.
+    /// Inputs refused by the checksum are distinguished from those that reach the content.
     #[test]
     fn contents_are_reached_behind_their_seals() {
         let _alone = crate::alone();

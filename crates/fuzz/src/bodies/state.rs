@@ -94,7 +94,7 @@ fn to_the_end(mut course: Training<f32>) -> Result<String, boostfgl::fed::Error>
 }
 
 /// What one of the clients says in the first round, changed: screen and server refuse or use it,
-/// and the run goes on to its end. Each three bytes are one change.
+/// and the run continues to its end. Each three bytes are one change.
 pub(crate) fn upload(input: &[u8]) -> String {
     let Some((method, changes)) = of_method(input) else { return "no method".to_owned() };
     let changes: Vec<[u8; 3]> = changes.as_chunks().0.to_vec();
