@@ -12,10 +12,10 @@ const ORDER: [&str; 12] = [
     "partition",
     "nn",
     "fed",
-    "privacy",
     "fairness",
     "report",
     "boostfgl",
+    "reproduce",
     "serve",
     "cli",
     "fuzz",
@@ -43,6 +43,17 @@ fn a_crate_uses_only_crates_before_it() {
     );
     let wrong = violations(&metadata);
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    for name in ORDER {
+        let manifest = root.join("crates").join(name).join("Cargo.toml");
+        assert!(manifest.is_file(), "ORDER lists crates/{name}, which does not exist");
+    }
+}
+
+#[test]
+fn contributing_lists_the_crates_in_this_order() {
+    let text = include_str!("../../CONTRIBUTING.md");
+    let expected = ORDER.join(" → ");
+    assert!(text.contains(&expected), "CONTRIBUTING.md, House style: write {expected}");
 }
 
 #[test]
@@ -61,7 +72,7 @@ fn a_step_back_is_found_in_every_kind_of_dependency() {
 }
 
 #[test]
-fn an_unknown_crate_is_told_what_to_do_and_a_crate_may_not_use_the_chores() {
+fn an_unknown_crate_gets_advice_and_a_crate_may_not_depend_on_xtask() {
     let wrong = violations(&json!({"packages": [
         {"manifest_path": "/p/crates/novel/Cargo.toml", "dependencies": []},
         {"manifest_path": "/p/crates/nn/Cargo.toml", "dependencies": [{"name": "xtask", "path": "/p/xtask"}]},

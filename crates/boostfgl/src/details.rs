@@ -1,6 +1,6 @@
 //! What is known of the run of one seed besides its metrics, and what is wrong with it.
 
-use crate::evaluator::Evaluator;
+use crate::run::evaluator::Evaluator;
 use crate::{Experiment, Result};
 use boostfgl_fairness::warnings::{self, ClientGuess};
 use boostfgl_fairness::{Confusion, Percent, Warning, WarningKind};

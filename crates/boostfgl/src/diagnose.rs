@@ -9,10 +9,10 @@ mod recorded;
 
 pub use recorded::RecordedRun;
 
-use crate::checkpoint::Keeping;
+use crate::checkpoint::CheckpointOptions;
 use crate::experiment::{Experiment, Progress, Run, SeedRun};
 use crate::{Data, Error, Result};
-use boostfgl_fairness::diagnostics::Which;
+use boostfgl_fairness::diagnostics::DiagnosticKind;
 use boostfgl_fairness::frame::{FrameOptions, MIN_GROUP, SeedFrame, SeedFrames};
 use boostfgl_fairness::{Facts, FrameMetric, Grouping, MetricFrame};
 use boostfgl_graph::groups::Groups;
@@ -26,7 +26,7 @@ use std::path::Path;
 #[derive(Clone, Debug)]
 pub struct Inquiry {
     /// The diagnostics.
-    pub diagnostics: Vec<Which>,
+    pub diagnostics: Vec<DiagnosticKind>,
     /// How nodes are divided into groups.
     pub groupings: Vec<Grouping>,
     /// What is measured on every grouping.
@@ -104,13 +104,13 @@ impl Inquiry {
 /// given, kept as the other one of the pair says. Digits are those of [`Experiment::run`].
 ///
 /// # Errors
-/// As [`Inquiry::check`] before training, as [`Experiment::run_kept`] with a folder and
+/// As [`Inquiry::check`] before training, as [`Experiment::run_with_checkpoints`] with a folder and
 /// [`Experiment::run`] without.
 pub fn train(
     experiment: &Experiment,
     inquiry: &Inquiry,
     progress: &mut dyn Progress,
-    kept: Option<(&RunFolder, Keeping<'_>)>,
+    kept: Option<(&RunFolder, CheckpointOptions<'_>)>,
 ) -> Result<Answer> {
     let graph = experiment.graph();
     inquiry.check(graph, experiment.config().partition.clients)?;
@@ -118,7 +118,7 @@ pub fn train(
     let degree = degrees(graph);
     let mut watch = Watch::new(progress, graph, &degree, inquiry);
     let run = match kept {
-        Some((folder, keeping)) => experiment.run_kept(&mut watch, folder, keeping),
+        Some((folder, keeping)) => experiment.run_with_checkpoints(&mut watch, folder, keeping),
         None => experiment.run_watched(&mut watch, None),
     }?;
     let courses = watch.courses()?;

@@ -17,7 +17,7 @@ pub enum Error {
     Partition(#[from] boostfgl_partition::Error),
     /// A setting is wrong, or training failed.
     #[error(transparent)]
-    Fed(#[from] boostfgl_fed::Error),
+    Fed(boostfgl_fed::Error),
     /// Parameters could not be stored.
     #[error(transparent)]
     Network(#[from] boostfgl_nn::Error),
@@ -108,6 +108,20 @@ pub enum Error {
     },
 }
 
+impl From<boostfgl_fed::Error> for Error {
+    /// The training loop passes on what an observer returned. If that was an error of this crate,
+    /// such as a failed write, it is the error to report.
+    fn from(error: boostfgl_fed::Error) -> Self {
+        match error {
+            boostfgl_fed::Error::Observer(source) => match source.downcast::<Self>() {
+                Ok(own) => *own,
+                Err(other) => Self::Fed(boostfgl_fed::Error::Observer(other)),
+            },
+            other => Self::Fed(other),
+        }
+    }
+}
+
 impl From<boostfgl_disk::Error> for Error {
     fn from(refused: boostfgl_disk::Error) -> Self {
         Self::Report(refused.into())
@@ -179,7 +193,7 @@ impl Error {
                 boostfgl_fed::Error::Diverged { .. }
                     | boostfgl_fed::Error::ServerDiverged { .. }
                     | boostfgl_fed::Error::Quorum { .. }
-                    | boostfgl_fed::Error::Interrupted { .. }
+                    | boostfgl_fed::Error::Observer(_)
                     | boostfgl_fed::Error::TooFew { round: Some(_), .. }
             ) | Self::Incomplete { .. }
                 | Self::Stopped { .. }

@@ -29,7 +29,6 @@ pub mod data;
 mod details;
 pub mod diagnose;
 mod error;
-mod evaluator;
 mod experiment;
 pub mod fingerprint;
 pub mod frame;
@@ -38,9 +37,7 @@ pub mod grid;
 mod http;
 pub mod memory;
 mod process;
-mod record;
-pub mod reproduce;
-mod running;
+mod run;
 pub mod sources;
 
 pub use boostfgl_disk as disk;
@@ -52,7 +49,7 @@ pub use boostfgl_partition as partition;
 pub use boostfgl_report as report;
 
 pub use builder::ExperimentBuilder;
-pub use checkpoint::{Keeping, Pace};
+pub use checkpoint::{CheckpointOptions, CheckpointSchedule};
 pub use config::{Config, Layers, Source};
 pub use data::Data;
 pub use error::{Error, Result};
@@ -60,4 +57,4 @@ pub use experiment::{Experiment, Progress, Run, SeedRun};
 pub use grid::Grid;
 #[cfg(feature = "fetch")]
 pub use http::Http;
-pub use record::write_report;
+pub use run::recorder::write_report;

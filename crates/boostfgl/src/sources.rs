@@ -1,6 +1,5 @@
 //! What a report is made from: run folders, comparisons, results of experiments.
 
-use crate::reproduce::NAMES;
 use crate::{Error, Result};
 use boostfgl_disk::Checksums;
 use boostfgl_fed::methods::METHODS;
@@ -32,15 +31,16 @@ const ADVICE: &str = "Name the folder of a run, of a comparison or of a reproduc
 
 impl Sources {
     /// Looks at every path: the folder of a run, of `compare`, of `reproduce`, a folder that holds
-    /// runs, or the JSON file of an experiment.
+    /// runs, or the JSON file of an experiment. `experiments` names the result files that a folder
+    /// of `reproduce` may hold, without their ending.
     ///
     /// # Errors
     /// If a path does not exist, or nothing under any of them can be shown.
-    pub fn find(paths: &[PathBuf]) -> Result<Self> {
+    pub fn find(paths: &[PathBuf], experiments: &[&str]) -> Result<Self> {
         let mut sources = Self::default();
         for path in paths {
             let (before, views) = (sources.len(), sources.views.len());
-            sources.look(path, 0)?;
+            sources.look(path, experiments, 0)?;
             in_order(&mut sources.views[views..]);
             if sources.len() == before {
                 sources.problems.push(format!(
@@ -67,7 +67,7 @@ impl Sources {
         self.views.len() + self.comparisons.len() + self.results.len()
     }
 
-    fn look(&mut self, path: &Path, depth: usize) -> Result<()> {
+    fn look(&mut self, path: &Path, experiments: &[&str], depth: usize) -> Result<()> {
         if !path.exists() {
             return Err(Error::usage(
                 path.display().to_string(),
@@ -96,13 +96,13 @@ impl Sources {
             self.keep(ComparisonView::read(path), |sources, comparison| {
                 sources.comparisons.push(comparison)
             })?;
-        } else if let Err(changed) = Checksums::check_own(&path.join(RunFolder::REPORT)) {
+        } else if let Err(changed) = Checksums::check_sidecar(&path.join(RunFolder::REPORT)) {
             // The report of several runs stands beside their folders.
             self.problems.push(boostfgl_report::Error::from(changed).to_string());
         }
         // An exported table may have the name of an experiment.
         let results = |name: &String| has(name) && !is_table(&path.join(name));
-        for name in NAMES.iter().map(|name| format!("{name}.json")).filter(results) {
+        for name in experiments.iter().map(|name| format!("{name}.json")).filter(results) {
             found = true;
             self.keep(Results::read(&path.join(name)), |sources, results| {
                 sources.results.push(results)
@@ -123,7 +123,7 @@ impl Sources {
             .filter(|path| path.is_dir())
             .collect();
         folders.sort();
-        folders.iter().try_for_each(|folder| self.look(folder, depth + 1))
+        folders.iter().try_for_each(|folder| self.look(folder, experiments, depth + 1))
     }
 
     /// Keeps what was read, or says why it was not.

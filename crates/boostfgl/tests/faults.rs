@@ -1,25 +1,25 @@
-//! A whole run with every fault at every call, and every damage to the folder it leaves.
+//! Fault injection: a run with every fault at every call that writes, and damage to its folder.
 
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use boostfgl::checkpoint::is_stopped;
+use boostfgl::checkpoint::is_unfinished;
 use boostfgl::disk::Checksums;
 use boostfgl::disk::faults::{Fault, at_every_call};
 use boostfgl::fairness::Evaluation;
 use boostfgl::fed::RoundRecord;
-use boostfgl::grid::{CellRecord, CellStore, Found};
+use boostfgl::grid::{CellRecord, CellStore, FoundCell};
 use boostfgl::report::{CellCost, Depth, Measured, RunFolder, RunView};
-use boostfgl::{Experiment, Keeping, Pace, Progress, Run};
+use boostfgl::{CheckpointOptions, CheckpointSchedule, Experiment, Progress, Run};
 
 fn empty() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
-/// A ring of two classes with chords: enough to divide and to train on, small enough to run
-/// hundreds of times.
+/// A ring of two classes with chords: large enough to partition and to train on, small
+/// enough to run hundreds of times.
 fn experiment() -> &'static Experiment {
     static SMALL: OnceLock<Experiment> = OnceLock::new();
     SMALL.get_or_init(|| {
@@ -43,28 +43,28 @@ fn run(place: &Path) -> boostfgl::Result<Run> {
     experiment().run_watched(&mut (), Some(&folder))
 }
 
-/// What a fault may leave: a whole run, or one that says it is not.
-fn assert_left(place: &Path, outcome: boostfgl::Result<Run>, told: &str) {
+/// What a fault may leave: a complete run, or an error and a folder without a summary.
+fn assert_left(place: &Path, outcome: boostfgl::Result<Run>, fault: &str) {
     match RunView::read(place.join("run"), Depth::Whole) {
-        // Nothing was recorded yet, and the folder was taken back.
-        Err(error) => assert!(outcome.is_err(), "{told}: {error}"),
+        // Nothing was recorded yet, and the folder was removed.
+        Err(error) => assert!(outcome.is_err(), "{fault}: {error}"),
         Ok(view) if view.summary.is_some() => {
-            assert!(view.problems.is_empty(), "{told}: {:?}", view.problems)
+            assert!(view.problems.is_empty(), "{fault}: {:?}", view.problems)
         }
-        Ok(view) => assert!(outcome.is_err(), "{told}: {:?}", view.problems),
+        Ok(view) => assert!(outcome.is_err(), "{fault}: {:?}", view.problems),
     }
     if let Err(error) = outcome {
-        assert!(error.to_string().contains(&place.display().to_string()), "{told}: {error}");
+        assert!(error.to_string().contains(&place.display().to_string()), "{fault}: {error}");
     }
 }
 
 #[test]
-fn a_run_is_whole_or_says_that_it_is_not() {
+fn a_run_hit_by_a_fault_is_complete_or_has_no_summary() {
     let expected = experiment().run().unwrap().summary.digest;
     for fault in Fault::ALL {
         let look = |place: &Path, outcome: boostfgl::Result<Run>, n: usize| {
             assert_left(place, outcome, &format!("{fault:?} at {n}"));
-            // The same command again. Each would do the same work: some of them stand for all.
+            // The same command again. Every seventh is enough: each repeats the same work.
             if n.is_multiple_of(7) {
                 let again = run(place)
                     .unwrap_or_else(|error| panic!("{fault:?} at {n}, then again: {error}"));
@@ -78,38 +78,40 @@ fn a_run_is_whole_or_says_that_it_is_not() {
     }
 }
 
-/// Saving after every round, hit by every fault at every call: what is left goes on to the same
-/// digits, or was not begun.
+/// With a checkpoint after every round.
 #[test]
-fn a_run_hit_at_any_call_is_resumed_to_the_same_digits() {
+fn a_run_hit_by_a_fault_is_resumed_to_the_same_digest() {
     let expected = experiment().run().unwrap().summary.digest;
-    let keeping = Keeping { pace: Pace { rounds: Some(1), seconds: f64::INFINITY }, stop: None };
-    let kept = |place: &Path| {
+    let options = CheckpointOptions {
+        schedule: CheckpointSchedule { rounds: Some(1), seconds: f64::INFINITY },
+        stop: None,
+    };
+    let checkpointed = |place: &Path| {
         let folder = RunFolder::create(place.join("run"), true)?;
-        experiment().run_kept(&mut (), &folder, keeping)
+        experiment().run_with_checkpoints(&mut (), &folder, options)
     };
     for fault in Fault::ALL {
         let mut resumed = 0;
         let look = |place: &Path, outcome: boostfgl::Result<Run>, n: usize| {
-            let told = format!("{fault:?} at {n}");
+            let hit = format!("{fault:?} at {n}");
             let path = place.join("run");
-            if !is_stopped(&path) {
-                // Finished in spite of it, or not begun.
-                assert_left(place, outcome, &told);
+            if !is_unfinished(&path) {
+                // Finished despite the fault, or not begun.
+                assert_left(place, outcome, &hit);
                 return;
             }
             let folder = RunFolder::open(&path).unwrap();
             let again = experiment()
-                .resume(&mut (), &folder, keeping)
-                .unwrap_or_else(|e| panic!("{told}: {e}"));
-            assert_eq!(again.summary.digest, expected, "{told}");
-            assert_left(place, Ok(again), &told);
-            assert!(!folder.file(RunFolder::CHECKPOINT).exists(), "{told}");
+                .resume(&mut (), &folder, options)
+                .unwrap_or_else(|e| panic!("{hit}: {e}"));
+            assert_eq!(again.summary.digest, expected, "{hit}");
+            assert_left(place, Ok(again), &hit);
+            assert!(!folder.file(RunFolder::CHECKPOINT).exists(), "{hit}");
             resumed += 1;
         };
-        let (calls, whole) = at_every_call(fault, empty, kept, look);
+        let (calls, whole) = at_every_call(fault, empty, checkpointed, look);
         assert_eq!(whole.unwrap().summary.digest, expected);
-        // Who is told that a write was short writes the rest.
+        // After a short write the rest is written, so that the run does not fail.
         assert!(
             calls > 60 && (resumed > 20 || fault == Fault::Short),
             "{fault:?}: {calls} calls, {resumed} resumed"
@@ -117,12 +119,12 @@ fn a_run_hit_at_any_call_is_resumed_to_the_same_digits() {
     }
 }
 
-/// The same while a stopped run is taken up: what a resume leaves when it is hit can be resumed.
+/// The same for the resume itself.
 #[test]
-fn a_resume_hit_at_any_call_is_resumed_to_the_same_digits() {
+fn a_resume_hit_by_a_fault_is_resumed_to_the_same_digest() {
     let expected = experiment().run().unwrap().summary.digest;
-    let pace = Pace { rounds: Some(1), seconds: f64::INFINITY };
-    let keeping = Keeping { pace, stop: None };
+    let schedule = CheckpointSchedule { rounds: Some(1), seconds: f64::INFINITY };
+    let options = CheckpointOptions { schedule, stop: None };
     let stopped = || {
         let place = empty();
         let folder = RunFolder::create(place.path().join("run"), false).unwrap();
@@ -130,22 +132,26 @@ fn a_resume_hit_at_any_call_is_resumed_to_the_same_digits() {
         let mut progress = StopAfter(3, &stop);
         assert!(
             experiment()
-                .run_kept(&mut progress, &folder, Keeping { pace, stop: Some(&stop) })
+                .run_with_checkpoints(
+                    &mut progress,
+                    &folder,
+                    CheckpointOptions { schedule, stop: Some(&stop) }
+                )
                 .is_err()
         );
         place
     };
     let resume =
-        |place: &Path| experiment().resume(&mut (), &RunFolder::open(place.join("run"))?, keeping);
+        |place: &Path| experiment().resume(&mut (), &RunFolder::open(place.join("run"))?, options);
     for fault in Fault::ALL {
         let look = |place: &Path, outcome: boostfgl::Result<Run>, n: usize| {
-            let told = format!("{fault:?} at {n}");
-            if is_stopped(&place.join("run")) {
-                let again = resume(place).unwrap_or_else(|error| panic!("{told}: {error}"));
-                assert_eq!(again.summary.digest, expected, "{told}");
-                assert_left(place, Ok(again), &told);
+            let hit = format!("{fault:?} at {n}");
+            if is_unfinished(&place.join("run")) {
+                let again = resume(place).unwrap_or_else(|error| panic!("{hit}: {error}"));
+                assert_eq!(again.summary.digest, expected, "{hit}");
+                assert_left(place, Ok(again), &hit);
             } else {
-                assert_left(place, outcome, &told);
+                assert_left(place, outcome, &hit);
             }
         };
         let (calls, whole) = at_every_call(fault, stopped, resume, look);
@@ -154,12 +160,14 @@ fn a_resume_hit_at_any_call_is_resumed_to_the_same_digits() {
     }
 }
 
-/// A run that is only to be done stays one, whatever hits the first attempt at it: the second
-/// method of a pair is not lost.
+/// Of several methods, those that are announced are not lost when the first attempt fails.
 #[test]
-fn an_announced_run_hit_at_any_call_is_still_to_be_done() {
+fn an_announced_run_hit_by_a_fault_can_be_resumed() {
     let expected = experiment().run().unwrap().summary.digest;
-    let keeping = Keeping { pace: Pace { rounds: None, seconds: f64::INFINITY }, stop: None };
+    let options = CheckpointOptions {
+        schedule: CheckpointSchedule { rounds: None, seconds: f64::INFINITY },
+        stop: None,
+    };
     let announced = || {
         let place = empty();
         experiment()
@@ -167,31 +175,32 @@ fn an_announced_run_hit_at_any_call_is_still_to_be_done() {
             .unwrap();
         place
     };
-    type Attempt = fn(&Path, Keeping<'_>) -> boostfgl::Result<Run>;
-    let run: Attempt =
-        |path, keeping| experiment().run_kept(&mut (), &RunFolder::open(path)?, keeping);
+    type Attempt = fn(&Path, CheckpointOptions<'_>) -> boostfgl::Result<Run>;
+    let run: Attempt = |path, options| {
+        experiment().run_with_checkpoints(&mut (), &RunFolder::open(path)?, options)
+    };
     let resume: Attempt =
-        |path, keeping| experiment().resume(&mut (), &RunFolder::open(path)?, keeping);
+        |path, options| experiment().resume(&mut (), &RunFolder::open(path)?, options);
     for (attempt, fault) in
         [run, resume].into_iter().flat_map(|attempt| Fault::ALL.map(|fault| (attempt, fault)))
     {
         let look = |place: &Path, outcome: boostfgl::Result<Run>, n: usize| {
-            let (told, path) = (format!("{fault:?} at {n}"), place.join("run"));
+            let (hit, path) = (format!("{fault:?} at {n}"), place.join("run"));
             if outcome.is_ok() || path.join(RunFolder::SUMMARY).exists() {
-                return assert_left(place, outcome, &told);
+                return assert_left(place, outcome, &hit);
             }
-            assert!(is_stopped(&path), "{told}: nothing says that it is to be done");
-            let again = resume(&path, keeping).unwrap_or_else(|error| panic!("{told}: {error}"));
-            assert_eq!(again.summary.digest, expected, "{told}");
+            assert!(is_unfinished(&path), "{hit}: the run cannot be resumed");
+            let again = resume(&path, options).unwrap_or_else(|error| panic!("{hit}: {error}"));
+            assert_eq!(again.summary.digest, expected, "{hit}");
         };
         let (calls, whole) =
-            at_every_call(fault, announced, |place| attempt(&place.join("run"), keeping), look);
+            at_every_call(fault, announced, |place| attempt(&place.join("run"), options), look);
         assert_eq!(whole.unwrap().summary.digest, expected);
         assert!(calls > 30, "{fault:?}: {calls} calls");
     }
 }
 
-/// Asks for a stop after so many rounds.
+/// Asks for a stop after a number of rounds.
 struct StopAfter<'a>(usize, &'a AtomicBool);
 
 impl Progress for StopAfter<'_> {
@@ -202,7 +211,7 @@ impl Progress for StopAfter<'_> {
 }
 
 #[test]
-fn every_flipped_byte_and_every_cut_of_a_run_folder_is_found_and_named() {
+fn every_flipped_byte_and_truncation_of_a_file_is_reported_with_its_name() {
     let place = empty();
     run(place.path()).unwrap();
     let folder = RunFolder::open(place.path().join("run")).unwrap();
@@ -216,8 +225,8 @@ fn every_flipped_byte_and_every_cut_of_a_run_folder_is_found_and_named() {
     assert!(problems().is_empty());
     for name in names.iter().map(String::as_str).chain([Checksums::FILE]) {
         let whole = fs::read(folder.file(name)).unwrap();
-        // All bytes of small files, some hundred of large ones; the checksum itself is tested on
-        // every bit.
+        // All bytes of small files, about a hundred of large ones: the checksum has a test on every
+        // bit.
         let step = (whole.len() / 120).max(1);
         for at in (0..whole.len()).step_by(step) {
             let mut flipped = whole.clone();
@@ -237,17 +246,16 @@ fn every_flipped_byte_and_every_cut_of_a_run_folder_is_found_and_named() {
 }
 
 #[test]
-fn a_folder_without_checksums_is_read_as_before() {
+fn a_folder_without_checksums_is_read() {
     let place = empty();
     run(place.path()).unwrap();
     fs::remove_file(place.path().join("run").join(Checksums::FILE)).unwrap();
     assert!(RunView::read(place.path().join("run"), Depth::Whole).unwrap().problems.is_empty());
 }
 
-/// A report that is written anew, hit at any call: the old or the new one is there, and no checksum
-/// contradicts it.
+/// A report that is written again, hit by a fault: the old or the new one is there.
 #[test]
-fn a_report_and_its_checksum_are_never_at_odds() {
+fn a_report_always_matches_its_checksum() {
     let whole = empty();
     run(whole.path()).unwrap();
     for fault in Fault::ALL {
@@ -284,9 +292,9 @@ fn a_report_and_its_checksum_are_never_at_odds() {
     }
 }
 
-/// Folders of earlier versions have no line for the report.
+/// Folders of earlier versions have no checksum of the report.
 #[test]
-fn a_report_without_a_line_is_read_as_before_and_gets_one_when_it_is_written_anew() {
+fn a_report_without_a_checksum_is_read_and_gets_one_when_it_is_written_again() {
     let place = empty();
     run(place.path()).unwrap();
     let folder = RunFolder::open(place.path().join("run")).unwrap();
@@ -326,7 +334,7 @@ fn cell(seconds: f64) -> CellRecord {
 }
 
 #[test]
-fn a_cell_of_a_grid_is_the_old_or_the_new() {
+fn a_stored_cell_is_replaced_atomically() {
     let (old, new) = (cell(1.0 / 3.0), cell(1.0 / 7.0));
     for fault in Fault::ALL {
         let prepare = || {
@@ -337,7 +345,7 @@ fn a_cell_of_a_grid_is_the_old_or_the_new() {
         let keep = |place: &Path| Ok(CellStore::open(place)?.keep("d", new.clone())?);
         let look = |place: &Path, outcome: boostfgl::Result<()>, n: usize| {
             let found = CellStore::at(place).find("d");
-            let is = |cell: &CellRecord| found == Found::Cell(Box::new(cell.clone()));
+            let is = |cell: &CellRecord| found == FoundCell::Cell(Box::new(cell.clone()));
             assert!(is(&new) || (outcome.is_err() && is(&old)), "{fault:?} at {n}: {found:?}");
         };
         at_every_call(fault, prepare, keep, look).1.unwrap();
@@ -345,7 +353,7 @@ fn a_cell_of_a_grid_is_the_old_or_the_new() {
 }
 
 #[test]
-fn a_damaged_cell_is_never_taken_for_another() {
+fn a_damaged_cell_is_never_read_as_another() {
     let place = empty();
     let store = CellStore::open(place.path()).unwrap();
     store.keep("d", cell(1.0 / 3.0)).unwrap();
@@ -353,20 +361,22 @@ fn a_damaged_cell_is_never_taken_for_another() {
     let whole = fs::read(&path).unwrap();
     for at in 0..whole.len() {
         fs::write(&path, &whole[..at]).unwrap();
-        // All but the last end of line is needed.
+        // Only the last line feed can be missing.
         assert!(
-            at == whole.len() - 1 || matches!(store.find("d"), Found::Unusable(_)),
-            "cut to {at}"
+            at == whole.len() - 1 || matches!(store.find("d"), FoundCell::Unusable(_)),
+            "truncated to {at}"
         );
         for bit in [at % 8, 5] {
             let mut flipped = whole.clone();
             flipped[at] ^= 1 << bit;
             fs::write(&path, flipped).unwrap();
             match store.find("d") {
-                // A digit past what a number can hold, or another blank: the same content.
-                Found::Cell(found) => assert_eq!(*found, cell(1.0 / 3.0), "byte {at}, bit {bit}"),
-                Found::Unusable(reason) => assert!(reason.contains("d.json"), "{reason}"),
-                Found::Nothing => panic!("byte {at}, bit {bit}: nothing"),
+                // A digit beyond the precision of a number, or another blank: the same content.
+                FoundCell::Cell(found) => {
+                    assert_eq!(*found, cell(1.0 / 3.0), "byte {at}, bit {bit}")
+                }
+                FoundCell::Unusable(reason) => assert!(reason.contains("d.json"), "{reason}"),
+                FoundCell::Nothing => panic!("byte {at}, bit {bit}: nothing"),
             }
         }
     }

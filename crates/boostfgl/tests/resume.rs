@@ -1,14 +1,14 @@
-//! Runs that are stopped, killed or damaged, and what becomes of them.
+//! Runs that are stopped, killed or damaged, and resumed.
 
-use boostfgl::checkpoint::{StoppedRun, is_stopped};
+use boostfgl::checkpoint::{UnfinishedRun, is_unfinished};
 use boostfgl::disk::{Checksums, UNFINISHED};
 use boostfgl::fairness::Evaluation;
-use boostfgl::fairness::diagnostics::Which;
+use boostfgl::fairness::diagnostics::DiagnosticKind;
 use boostfgl::fed::RoundRecord;
 use boostfgl::fed::attack::Kind;
 use boostfgl::graph::generator::{Spec, generate, preset};
 use boostfgl::report::RunFolder;
-use boostfgl::{Config, Error, Experiment, Keeping, Pace, Progress, Run};
+use boostfgl::{CheckpointOptions, CheckpointSchedule, Config, Error, Experiment, Progress, Run};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,7 +41,7 @@ fn experiment_with(method: &str, change: impl FnOnce(&mut Config)) -> Experiment
     Experiment::new(config, graph).unwrap()
 }
 
-/// Stops a run after so many rounds of all seeds together.
+/// Stops a run after a number of rounds, counted over all seeds.
 struct StopAfter<'a> {
     rounds: usize,
     seen: usize,
@@ -62,24 +62,37 @@ impl Progress for StopAfter<'_> {
     }
 }
 
-const OFTEN: Pace = Pace { rounds: Some(1), seconds: f64::INFINITY };
+const OFTEN: CheckpointSchedule = CheckpointSchedule { rounds: Some(1), seconds: f64::INFINITY };
 
-/// Runs until it has done so many rounds; the folder is then that of a stopped run.
-fn stop_after(experiment: &Experiment, folder: &RunFolder, rounds: usize, pace: Pace) {
+/// Runs for a number of rounds and stops; the folder is then that of an unfinished run.
+fn stop_after(
+    experiment: &Experiment,
+    folder: &RunFolder,
+    rounds: usize,
+    schedule: CheckpointSchedule,
+) {
     let stop = AtomicBool::new(false);
     let mut progress = StopAfter { rounds, seen: 0, stop: &stop, notes: Vec::new() };
-    match experiment.run_kept(&mut progress, folder, Keeping { pace, stop: Some(&stop) }) {
+    match experiment.run_with_checkpoints(
+        &mut progress,
+        folder,
+        CheckpointOptions { schedule, stop: Some(&stop) },
+    ) {
         Err(Error::Stopped { folder: at, .. }) => assert_eq!(at, folder.path()),
         Err(other) => panic!("{other}"),
-        Ok(_) => panic!("it was to stop after {rounds} rounds"),
+        Ok(_) => panic!("expected a stop after {rounds} rounds"),
     }
 }
 
-/// Goes on to the end; also what was said on the way, and how many rounds it took.
+/// Resumes to the end; also returns the notes, and how many rounds were left.
 fn resume(experiment: &Experiment, folder: &RunFolder) -> Result<(Run, Vec<String>, usize), Error> {
     let never = AtomicBool::new(false);
     let mut progress = StopAfter { rounds: usize::MAX, seen: 0, stop: &never, notes: Vec::new() };
-    let run = experiment.resume(&mut progress, folder, Keeping { pace: OFTEN, stop: None })?;
+    let run = experiment.resume(
+        &mut progress,
+        folder,
+        CheckpointOptions { schedule: OFTEN, stop: None },
+    )?;
     Ok((run, progress.notes, progress.seen))
 }
 
@@ -87,15 +100,15 @@ fn new_folder(place: &Path, name: &str) -> RunFolder {
     RunFolder::create(place.join(name), false).unwrap()
 }
 
-/// Everything that a run leaves, without times.
+/// All files of a run, without times.
 fn content(folder: &RunFolder) -> Vec<(String, String)> {
     let mut names: Vec<String> = fs::read_dir(folder.path())
         .unwrap()
         .map(|e| e.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
-    // The report shows times and the checksums are of files with times: that they are there is
-    // enough.
+    // The report shows times, and the checksums are of files with times: only their presence is
+    // compared.
     let read = |name: &String| match name.as_str() {
         RunFolder::REPORT | Checksums::FILE => String::new(),
         _ => timeless(&String::from_utf8_lossy(&fs::read(folder.file(name)).unwrap())),
@@ -129,7 +142,7 @@ fn states(folder: &RunFolder) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_run_stopped_after_any_round_leaves_what_an_undisturbed_one_does() {
+fn a_run_stopped_after_any_round_and_resumed_leaves_the_same_files() {
     let place = tempfile::tempdir().unwrap();
     for method in ["boostfgl", "fedsage-plus", "adafgl"] {
         let experiment = experiment(method);
@@ -138,14 +151,19 @@ fn a_run_stopped_after_any_round_leaves_what_an_undisturbed_one_does() {
         let rounds = fs::read_to_string(whole.file(RunFolder::ROUNDS)).unwrap().lines().count();
         for stop in 1..rounds {
             let folder = new_folder(place.path(), &format!("{method}-{stop}"));
-            stop_after(&experiment, &folder, stop, Pace { rounds: None, seconds: f64::INFINITY });
+            stop_after(
+                &experiment,
+                &folder,
+                stop,
+                CheckpointSchedule { rounds: None, seconds: f64::INFINITY },
+            );
             let (again, notes, seen) = resume(&experiment, &folder).unwrap();
             assert_eq!(
                 (again.summary.digest.as_str(), notes.len()),
                 (run.summary.digest.as_str(), 0),
                 "{method}, {stop}"
             );
-            assert_eq!(seen, rounds - stop, "no round is done twice");
+            assert_eq!(seen, rounds - stop, "no round is repeated");
             for (found, expected) in content(&folder).iter().zip(content(&whole)) {
                 assert!(
                     *found == expected,
@@ -162,8 +180,7 @@ fn a_run_stopped_after_any_round_leaves_what_an_undisturbed_one_does() {
     }
 }
 
-/// Who was refused before a stop is counted at the end, once, and half-written files of a crash go
-/// away.
+/// Refusals before a stop are counted once at the end, and temporary files of a crash are removed.
 #[test]
 fn refusals_before_a_stop_are_counted() {
     let place = tempfile::tempdir().unwrap();
@@ -188,7 +205,7 @@ fn refusals_before_a_stop_are_counted() {
 }
 
 #[test]
-fn a_run_stopped_twice_and_at_the_very_end_comes_out_the_same() {
+fn a_run_stopped_twice_and_after_its_last_round_has_the_same_digest() {
     let place = tempfile::tempdir().unwrap();
     let experiment = experiment("fedavg");
     let digest = experiment.run().unwrap().summary.digest;
@@ -197,8 +214,11 @@ fn a_run_stopped_twice_and_at_the_very_end_comes_out_the_same() {
     let stop = AtomicBool::new(false);
     let mut progress =
         StopAfter { rounds: 2 * ROUNDS - 2, seen: 0, stop: &stop, notes: Vec::new() };
-    let stopped =
-        experiment.resume(&mut progress, &folder, Keeping { pace: OFTEN, stop: Some(&stop) });
+    let stopped = experiment.resume(
+        &mut progress,
+        &folder,
+        CheckpointOptions { schedule: OFTEN, stop: Some(&stop) },
+    );
     assert!(matches!(stopped, Err(Error::Stopped { seed: 8, round: ROUNDS, .. })));
     assert!(states(&folder).len() <= 2, "the last two are kept: {:?}", states(&folder));
     let (run, _, seen) = resume(&experiment, &folder).unwrap();
@@ -206,33 +226,33 @@ fn a_run_stopped_twice_and_at_the_very_end_comes_out_the_same() {
     assert!(!folder.file(RunFolder::CHECKPOINT).exists(), "a finished run needs no state");
 }
 
-/// Every diagnostic goes on from what it had found, in the rounds that are asked for and in those
+/// Every diagnostic continues from its saved state, in the rounds that are asked for and in those
 /// that a method adds.
 #[test]
-fn diagnostics_of_a_stopped_run_are_those_of_an_undisturbed_one() {
+fn diagnostics_of_a_resumed_run_equal_those_of_an_uninterrupted_one() {
     let place = tempfile::tempdir().unwrap();
     let findings = |folder: &RunFolder| {
         timeless(&fs::read_to_string(folder.file(RunFolder::DIAGNOSTICS)).unwrap())
     };
     for method in ["boostfgl", "adafgl"] {
-        let watched = experiment(method).with_diagnostics(Which::ALL.to_vec());
+        let watched = experiment(method).with_diagnostics(DiagnosticKind::ALL.to_vec());
         let whole = new_folder(place.path(), &format!("{method}-whole"));
         watched.run_watched(&mut (), Some(&whole)).unwrap();
         let all = fs::read_to_string(whole.file(RunFolder::ROUNDS)).unwrap().lines().count();
         for after in 1..all {
             let folder = new_folder(place.path(), &format!("{method}-{after}"));
             stop_after(&watched, &folder, after, OFTEN);
-            let stopped = StoppedRun::open(folder.path()).unwrap();
+            let stopped = UnfinishedRun::open(folder.path()).unwrap();
             assert_eq!(stopped.diagnostics(), watched.diagnostics());
             let (_, _, seen) = resume(&watched, &folder).unwrap();
-            assert_eq!(seen, all - after, "{method}: no round is done again");
+            assert_eq!(seen, all - after, "{method}: no round is repeated");
             assert!(findings(&folder) == findings(&whole), "{method} after {after} rounds");
         }
     }
 }
 
 #[test]
-fn a_damaged_state_is_named_and_an_older_one_taken() {
+fn a_damaged_state_is_reported_and_the_older_one_is_used() {
     let place = tempfile::tempdir().unwrap();
     let experiment = experiment("boostfgl");
     let digest = experiment.run().unwrap().summary.digest;
@@ -250,17 +270,16 @@ fn a_damaged_state_is_named_and_an_older_one_taken() {
             (damaged, if damaged == 1 { 2 * ROUNDS - 2 } else { 2 * ROUNDS })
         );
         assert!(
-            notes[0].contains("the file was cut or changed; round 3 of seed 3 is done again"),
+            notes[0].contains("the file is truncated or corrupted; round 3 of seed 3 is repeated"),
             "{}",
             notes[0]
         );
     }
 }
 
-/// The state before the last is there in case the last is damaged: who relies on it is told when it
-/// is damaged itself.
+/// The older state is a reserve for the newer one, so damage to it is reported as well.
 #[test]
-fn a_damaged_spare_is_named() {
+fn a_damaged_older_state_is_reported() {
     let place = tempfile::tempdir().unwrap();
     let experiment = experiment("boostfgl");
     let digest = experiment.run().unwrap().summary.digest;
@@ -270,7 +289,8 @@ fn a_damaged_spare_is_named() {
     let (run, notes, seen) = resume(&experiment, &folder).unwrap();
     assert_eq!((run.summary.digest, notes.len(), seen), (digest, 1, 2 * ROUNDS - 3));
     assert!(
-        notes[0].contains("round-000002.state") && notes[0].ends_with("whole, and taken"),
+        notes[0].contains("round-000002.state")
+            && notes[0].ends_with("the newer state is intact and is used"),
         "{}",
         notes[0]
     );
@@ -287,19 +307,22 @@ fn damage(path: &Path) {
 fn resume_and_stop(experiment: &Experiment, folder: &RunFolder, rounds: usize) {
     let stop = AtomicBool::new(false);
     let mut progress = StopAfter { rounds, seen: 0, stop: &stop, notes: Vec::new() };
-    let stopped =
-        experiment.resume(&mut progress, folder, Keeping { pace: OFTEN, stop: Some(&stop) });
-    assert!(matches!(stopped, Err(Error::Stopped { .. })), "it was to stop after {rounds} rounds");
+    let stopped = experiment.resume(
+        &mut progress,
+        folder,
+        CheckpointOptions { schedule: OFTEN, stop: Some(&stop) },
+    );
+    assert!(matches!(stopped, Err(Error::Stopped { .. })), "expected a stop after {rounds} rounds");
 }
 
-/// What was saved again after damage counts, not what is left of before it.
+/// States that were saved after the damage are used, not older files with higher numbers.
 #[test]
-fn a_run_that_began_anew_after_damage_can_be_stopped_again() {
+fn a_run_resumed_after_damage_can_be_stopped_and_resumed_again() {
     let place = tempfile::tempdir().unwrap();
     let experiment = experiment("fedavg");
     let digest = experiment.run().unwrap().summary.digest;
-    // Both states of the seed under way are damaged: it begins anew, and its first state is older
-    // by number than they are.
+    // Both states of the current seed are damaged: it starts again, and its first new state has a
+    // lower number than they have.
     let folder = new_folder(place.path(), "states");
     stop_after(&experiment, &folder, ROUNDS, OFTEN);
     states(&folder).iter().for_each(|path| damage(path));
@@ -309,8 +332,7 @@ fn a_run_that_began_anew_after_damage_can_be_stopped_again() {
         (run.summary.digest.as_str(), notes.len(), seen),
         (digest.as_str(), 0, 2 * ROUNDS - 1)
     );
-    // Only the newer state is damaged: the one that the run goes on from stays, in case it is
-    // needed again.
+    // Only the newer state is damaged: the one that the run continues from is not removed.
     let folder = new_folder(place.path(), "newer");
     stop_after(&experiment, &folder, 3, OFTEN);
     let before = states(&folder);
@@ -322,8 +344,7 @@ fn a_run_that_began_anew_after_damage_can_be_stopped_again() {
         (run.summary.digest.as_str(), notes.len(), seen),
         (digest.as_str(), 0, 2 * ROUNDS - 3)
     );
-    // A finished seed is damaged while the next is under way: what came after it belongs to rounds
-    // that are done again.
+    // The file of a finished seed is damaged: everything after it is repeated.
     let folder = new_folder(place.path(), "done");
     stop_after(&experiment, &folder, ROUNDS + 2, OFTEN);
     damage(&folder.file(RunFolder::CHECKPOINT).join("seed-00000.done"));
@@ -336,19 +357,22 @@ fn a_run_that_began_anew_after_damage_can_be_stopped_again() {
 }
 
 #[test]
-fn what_says_how_a_run_was_begun_is_there_twice() {
+fn a_run_survives_damage_to_one_copy_of_its_manifest() {
     let place = tempfile::tempdir().unwrap();
-    let experiment = experiment("fedavg").with_diagnostics(vec![Which::Gsd]);
+    let experiment = experiment("fedavg").with_diagnostics(vec![DiagnosticKind::Gsd]);
     for damaged in ["run", "run.copy"] {
         let folder = new_folder(place.path(), damaged);
         stop_after(&experiment, &folder, 2, OFTEN);
         damage(&folder.file(RunFolder::CHECKPOINT).join(damaged));
-        assert_eq!(StoppedRun::open(folder.path()).unwrap().diagnostics(), [Which::Gsd]);
+        assert_eq!(
+            UnfinishedRun::open(folder.path()).unwrap().diagnostics(),
+            [DiagnosticKind::Gsd]
+        );
         let (_, notes, _) = resume(&experiment, &folder).unwrap();
         assert!(
             notes.len() == 1
                 && notes[0].contains(damaged)
-                && notes[0].ends_with("its copy is taken"),
+                && notes[0].ends_with("its copy is used"),
             "{notes:?}"
         );
     }
@@ -357,21 +381,19 @@ fn what_says_how_a_run_was_begun_is_there_twice() {
     ["run", "run.copy"]
         .iter()
         .for_each(|name| damage(&folder.file(RunFolder::CHECKPOINT).join(name)));
-    let error = StoppedRun::open(folder.path()).unwrap_err().to_string();
+    let error = UnfinishedRun::open(folder.path()).unwrap_err().to_string();
     assert!(error.contains("checkpoint/run: expected content of BLAKE3"), "{error}");
 }
 
-/// Who asks for a stop while a seed is concluded does not wait for a round of the next.
+/// A stop that is asked for at the end of a seed takes effect before the next one.
 #[test]
 fn a_run_stops_between_two_seeds() {
     struct StopAtEnd<'a>(&'a AtomicBool);
     impl Progress for StopAtEnd<'_> {
         fn seed(&mut self, index: usize, _: usize, _: u64) {
-            assert_eq!(index, 0, "the second seed was not to begin");
+            assert_eq!(index, 0, "the second seed must not begin");
         }
         fn round(&mut self, record: &RoundRecord<'_>, _: Option<&Evaluation>) {
-            // The state after the last round has been looked at when this is set by whoever
-            // concludes the seed.
             if record.round == ROUNDS {
                 self.0.store(true, Ordering::SeqCst);
             }
@@ -382,17 +404,19 @@ fn a_run_stops_between_two_seeds() {
     let digest = experiment.run().unwrap().summary.digest;
     let folder = new_folder(place.path(), "run");
     let stop = AtomicBool::new(false);
-    let keeping =
-        Keeping { pace: Pace { rounds: None, seconds: f64::INFINITY }, stop: Some(&stop) };
+    let options = CheckpointOptions {
+        schedule: CheckpointSchedule { rounds: None, seconds: f64::INFINITY },
+        stop: Some(&stop),
+    };
     assert!(matches!(
-        experiment.run_kept(&mut StopAtEnd(&stop), &folder, keeping),
+        experiment.run_with_checkpoints(&mut StopAtEnd(&stop), &folder, options),
         Err(Error::Stopped { seed: 3, .. })
     ));
-    // Asked before it goes on: the first seed is finished from its last state, and the second not
-    // begun.
-    let stopped = experiment.resume(&mut StopAtEnd(&stop), &folder, keeping);
+    // Still asked to stop when it is resumed: the first seed is finished from its last state, and
+    // the second is not begun.
+    let stopped = experiment.resume(&mut StopAtEnd(&stop), &folder, options);
     let Err(error @ Error::Stopped { seed: 8, round: 0, .. }) = stopped else {
-        panic!("it was to stop before seed 8")
+        panic!("expected a stop before seed 8")
     };
     assert!(
         error.to_string().starts_with("stopped before seed 8; everything is saved in"),
@@ -402,10 +426,10 @@ fn a_run_stops_between_two_seeds() {
     assert_eq!((run.summary.digest, notes.len(), seen), (digest, 0, ROUNDS));
 }
 
-/// What was recorded before a stop must still stand there: a line that changed is named, and what
-/// came after the last state without it is done again.
+/// A state is used only if the lines of `rounds.jsonl` before it are unchanged; otherwise an older
+/// one is.
 #[test]
-fn a_record_that_changed_is_named_and_made_again() {
+fn changed_lines_of_rounds_jsonl_are_reported_and_their_rounds_repeated() {
     let place = tempfile::tempdir().unwrap();
     let experiment = experiment("boostfgl");
     let whole = new_folder(place.path(), "whole");
@@ -421,7 +445,7 @@ fn a_record_that_changed_is_named_and_made_again() {
     let cases: [(&str, Damage, usize, usize); 4] = [
         ("last line", Box::new(changed(2)), 1, 2 * ROUNDS - 2),
         ("first line", Box::new(changed(0)), 2, 2 * ROUNDS),
-        ("cut", Box::new(|text| Some(text[..text.len() - 2].to_owned())), 1, 2 * ROUNDS - 2),
+        ("truncated", Box::new(|text| Some(text[..text.len() - 2].to_owned())), 1, 2 * ROUNDS - 2),
         ("removed", Box::new(|_| None), 2, 2 * ROUNDS),
     ];
     for (what, damage, states, rounds) in cases {
@@ -436,37 +460,36 @@ fn a_record_that_changed_is_named_and_made_again() {
         assert_eq!((notes.len(), seen), (states, rounds), "{what}: {notes:?}");
         assert!(
             notes[0].contains("rounds.jsonl")
-                && notes[0].ends_with("round 3 of seed 3 is done again"),
+                && notes[0].ends_with("round 3 of seed 3 is repeated"),
             "{notes:?}"
         );
         assert!(content(&folder) == content(&whole), "{what}");
     }
 }
 
-/// Before anything is saved, too, a run goes on with the configuration that it was begun with, or
-/// not at all.
+/// This holds for a run that was only announced, too.
 #[test]
-fn a_configuration_that_changed_is_named() {
+fn a_changed_configuration_is_refused() {
     let place = tempfile::tempdir().unwrap();
     let experiment = experiment("fedavg");
     let folder = new_folder(place.path(), "run");
     experiment.announce(&folder).unwrap();
-    StoppedRun::open(folder.path()).unwrap();
+    UnfinishedRun::open(folder.path()).unwrap();
     let path = folder.file(RunFolder::CONFIG);
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replace("rounds = 4", "rounds = 5")).unwrap();
-    let error = StoppedRun::open(folder.path()).unwrap_err();
+    let error = UnfinishedRun::open(folder.path()).unwrap_err();
     assert!(error.to_string().ends_with(
         "config.toml: expected the configuration that the run was begun with, found another"
     ));
     assert!(error.is_input());
-    // How it is written is no part of it.
+    // Comments and layout of the file do not matter.
     fs::write(&path, format!("# a remark\n\n{text}")).unwrap();
-    StoppedRun::open(folder.path()).unwrap();
+    UnfinishedRun::open(folder.path()).unwrap();
 }
 
 #[test]
-fn a_state_of_another_configuration_is_refused_and_kept() {
+fn a_state_of_another_configuration_is_refused_and_left_unchanged() {
     let place = tempfile::tempdir().unwrap();
     let experiment = experiment("fedavg");
     let folder = new_folder(place.path(), "run");
@@ -474,16 +497,17 @@ fn a_state_of_another_configuration_is_refused_and_kept() {
     let before = content_of_checkpoint(&folder);
     let mut config = experiment.config().clone();
     config.optimizer.learning_rate *= 2.0;
-    let refused = |other: &Experiment, told: &str| {
+    let refused = |other: &Experiment, reason: &str| {
         let Err(error) = resume(other, &folder) else { panic!("it was accepted") };
-        assert!(error.to_string().contains(told) && error.is_input(), "{error}");
+        assert!(error.to_string().contains(reason) && error.is_input(), "{error}");
     };
-    let told = "config.toml: expected the configuration that the run was begun with, found another";
-    refused(&experiment.with_config(config).unwrap(), told);
-    // The seeds that are still to come belong to it, too.
+    let changed =
+        "config.toml: expected the configuration that the run was begun with, found another";
+    refused(&experiment.with_config(config).unwrap(), changed);
+    // The seeds that are not yet begun are part of the configuration.
     let mut config = experiment.config().clone();
     config.seeds = vec![3, 9];
-    refused(&experiment.with_config(config).unwrap(), told);
+    refused(&experiment.with_config(config).unwrap(), changed);
     let spec = Spec {
         nodes: 200,
         edges: 500,
@@ -510,14 +534,14 @@ fn content_of_checkpoint(folder: &RunFolder) -> Vec<(PathBuf, Vec<u8>)> {
     files
 }
 
-/// The partition file is part of the data: as it was when the run was begun, not as it is when a
-/// state is saved.
+/// The partition file is part of the data: as it was when the run was begun, not when a state is
+/// saved.
 #[test]
-fn a_partition_file_that_changed_is_named() {
+fn a_changed_partition_file_is_refused() {
     struct Rewrites<'a>(&'a Path, StopAfter<'a>);
     impl Progress for Rewrites<'_> {
         fn round(&mut self, record: &RoundRecord<'_>, evaluation: Option<&Evaluation>) {
-            // While the run goes on, before its first state is saved.
+            // While the run is under way, before its first state is saved.
             fs::write(self.0, "node,client\n").unwrap();
             self.1.round(record, evaluation);
         }
@@ -533,7 +557,7 @@ fn a_partition_file_that_changed_is_named() {
     let experiment = drawn.with_config(config).unwrap();
     let digest = experiment.run().unwrap().summary.digest;
 
-    let named = |folder: &RunFolder| {
+    let is_refused = |folder: &RunFolder| {
         let Err(error) = resume(&experiment, folder) else { panic!("it was accepted") };
         assert!(
             error.to_string().ends_with("parts.csv` has changed") && error.is_input(),
@@ -544,11 +568,14 @@ fn a_partition_file_that_changed_is_named() {
     let stop = AtomicBool::new(false);
     let mut progress =
         Rewrites(&file, StopAfter { rounds: 2, seen: 0, stop: &stop, notes: Vec::new() });
-    let stopped =
-        experiment.run_kept(&mut progress, &folder, Keeping { pace: OFTEN, stop: Some(&stop) });
+    let stopped = experiment.run_with_checkpoints(
+        &mut progress,
+        &folder,
+        CheckpointOptions { schedule: OFTEN, stop: Some(&stop) },
+    );
     assert!(matches!(stopped, Err(Error::Stopped { .. })));
     fs::write(&file, whole.replace("1,1\n", "1,2\n")).unwrap();
-    named(&folder);
+    is_refused(&folder);
     fs::write(&file, &whole).unwrap();
     let (run, notes, seen) = resume(&experiment, &folder).unwrap();
     assert_eq!(
@@ -556,19 +583,20 @@ fn a_partition_file_that_changed_is_named() {
         (digest.as_str(), 0, 2 * ROUNDS - 2)
     );
 
-    // Before anything was saved, too.
+    // The same for a run without a saved state.
     let folder = new_folder(place.path(), "announced");
     experiment.announce(&folder).unwrap();
     fs::write(&file, whole.replace("1,1\n", "1,2\n")).unwrap();
-    named(&folder);
+    is_refused(&folder);
     fs::remove_file(&file).unwrap();
     assert!(
         resume(&experiment, &folder).is_err_and(|error| error.to_string().contains("parts.csv"))
     );
-    assert!(is_stopped(folder.path()), "it is still to be done");
+    assert!(is_unfinished(folder.path()), "the run can still be resumed");
 }
 
-/// A method that prepares is stopped while it does; what it prepares is not saved, and done again.
+/// A method with exchanges before round 1 can be stopped between them; they are not saved, and
+/// repeated.
 #[test]
 fn a_run_stops_before_its_first_round() {
     struct StopPreparing<'a>(usize, &'a AtomicBool);
@@ -586,11 +614,14 @@ fn a_run_stops_before_its_first_round() {
     for (before, seed) in [3, 8].into_iter().enumerate() {
         let folder = new_folder(place.path(), &format!("{before}"));
         let stop = AtomicBool::new(false);
-        let keeping =
-            Keeping { pace: Pace { rounds: None, seconds: f64::INFINITY }, stop: Some(&stop) };
-        let stopped = experiment.run_kept(&mut StopPreparing(before, &stop), &folder, keeping);
+        let options = CheckpointOptions {
+            schedule: CheckpointSchedule { rounds: None, seconds: f64::INFINITY },
+            stop: Some(&stop),
+        };
+        let stopped =
+            experiment.run_with_checkpoints(&mut StopPreparing(before, &stop), &folder, options);
         let Err(Error::Stopped { seed: at, round: 0, .. }) = stopped else {
-            panic!("it was to stop before seed {seed}")
+            panic!("expected a stop before seed {seed}")
         };
         assert_eq!(at, seed);
         let (run, notes, seen) = resume(&experiment, &folder).unwrap();
@@ -601,17 +632,19 @@ fn a_run_stops_before_its_first_round() {
     }
 }
 
-/// While a program works on a run, no other touches it.
+/// While a process works on a run, every other one is refused.
 #[test]
-fn one_run_has_one_program() {
+fn a_run_in_use_by_another_process_is_refused() {
     struct Intruder<'a>(&'a Experiment, &'a RunFolder, Option<String>);
     impl Progress for Intruder<'_> {
         fn round(&mut self, _: &RoundRecord<'_>, _: Option<&Evaluation>) {
             let lines = || fs::read(self.1.file(RunFolder::ROUNDS)).unwrap();
             let before = lines();
-            // As another program would: it has the path alone.
+            // Another process has only the path.
             let other = RunFolder::open(self.1.path()).unwrap();
-            let Err(error) = resume(self.0, &other) else { panic!("two programs at one run") };
+            let Err(error) = resume(self.0, &other) else {
+                panic!("two processes work on one run")
+            };
             let Err(overwritten) = RunFolder::create(self.1.path(), true) else {
                 panic!("a run was overwritten")
             };
@@ -625,17 +658,23 @@ fn one_run_has_one_program() {
     let experiment = experiment("fedavg");
     let folder = new_folder(place.path(), "run");
     let mut intruder = Intruder(&experiment, &folder, None);
-    experiment.run_kept(&mut intruder, &folder, Keeping { pace: OFTEN, stop: None }).unwrap();
+    experiment
+        .run_with_checkpoints(
+            &mut intruder,
+            &folder,
+            CheckpointOptions { schedule: OFTEN, stop: None },
+        )
+        .unwrap();
     assert!(intruder.2.unwrap().ends_with("this run folder is in use by another boostfgl process"));
 }
 
 #[test]
-fn what_is_no_stopped_run_is_named() {
+fn a_folder_without_an_unfinished_run_is_refused() {
     let place = tempfile::tempdir().unwrap();
-    let error = StoppedRun::open(&place.path().join("nothing")).unwrap_err().to_string();
+    let error = UnfinishedRun::open(&place.path().join("nothing")).unwrap_err().to_string();
     assert!(error.contains("expected the folder of a run that was stopped"), "{error}");
     let folder = new_folder(place.path(), "run");
     experiment("fedavg").run_watched(&mut (), Some(&folder)).unwrap();
-    let error = StoppedRun::open(folder.path()).unwrap_err().to_string();
+    let error = UnfinishedRun::open(folder.path()).unwrap_err().to_string();
     assert!(error.ends_with("found a finished run"), "{error}");
 }

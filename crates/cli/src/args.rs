@@ -1,11 +1,11 @@
 //! Flags that several commands share.
 
 use anyhow::Result;
-use boostfgl::fairness::diagnostics::Which;
+use boostfgl::fairness::diagnostics::DiagnosticKind;
 use boostfgl::fed::boost::Boost;
 use boostfgl::graph::Graph;
 use boostfgl::graph::catalogue::Lookup;
-use boostfgl::{Data, Error, Experiment, Http, Layers, Pace};
+use boostfgl::{CheckpointSchedule, Data, Error, Experiment, Http, Layers};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -209,7 +209,7 @@ fn parse_seeds(text: &str) -> Result<Vec<i64>> {
 /// One line per diagnostic: its name, what it asks and its other names.
 pub(crate) fn diagnostics_list() -> String {
     let mut text = String::new();
-    for which in Which::ALL {
+    for which in DiagnosticKind::ALL {
         let also = match which.aliases() {
             [] => String::new(),
             aliases => format!(" (also: {})", aliases.join(", ")),
@@ -220,10 +220,10 @@ pub(crate) fn diagnostics_list() -> String {
 }
 
 /// The diagnostics of a list such as `gsd,epr`, or all.
-pub(crate) fn parse_diagnostics(list: &str) -> Result<Vec<Which>> {
-    let found = Which::parse(list).map_err(Error::from)?;
+pub(crate) fn parse_diagnostics(list: &str) -> Result<Vec<DiagnosticKind>> {
+    let found = DiagnosticKind::parse(list).map_err(Error::from)?;
     if found.is_empty() {
-        let names = Which::ALL.map(Which::name).join(", ");
+        let names = DiagnosticKind::ALL.map(DiagnosticKind::name).join(", ");
         let reason = format!("expected all or some of {names}, found none");
         return Err(Error::usage(
             "--diagnostics",
@@ -249,7 +249,7 @@ pub(crate) struct PaceFlags {
 }
 
 impl PaceFlags {
-    pub(crate) fn pace(&self) -> Result<Pace> {
+    pub(crate) fn pace(&self) -> Result<CheckpointSchedule> {
         if self.checkpoint_rounds == Some(0) {
             let advice = "Leave --checkpoint-rounds out to save by time alone.";
             return Err(Error::usage(
@@ -260,7 +260,7 @@ impl PaceFlags {
             .into());
         }
         let seconds = match self.checkpoint_seconds.as_deref() {
-            None => Pace::default().seconds,
+            None => CheckpointSchedule::default().seconds,
             Some("off") => f64::INFINITY,
             Some(text) => {
                 text.parse().ok().filter(|s: &f64| s.is_finite() && *s >= 0.0).ok_or_else(|| {
@@ -275,7 +275,7 @@ impl PaceFlags {
                 })?
             }
         };
-        Ok(Pace { rounds: self.checkpoint_rounds, seconds })
+        Ok(CheckpointSchedule { rounds: self.checkpoint_rounds, seconds })
     }
 }
 

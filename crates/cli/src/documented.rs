@@ -1,8 +1,8 @@
-//! Everything that help texts and the README tell people to type is put to the parser here, and
-//! every name in it looked up.
+//! Tests of the documentation: every command in help texts and documents is parsed, and every
+//! name in it is looked up.
 
 use crate::Program;
-use boostfgl::fairness::diagnostics::Which;
+use boostfgl::fairness::diagnostics::DiagnosticKind;
 use boostfgl::fairness::{FrameMetric, Grouping};
 use boostfgl::fed::{boost::Boost, methods};
 use boostfgl::graph::catalogue::Lookup;
@@ -67,7 +67,7 @@ fn check_names(line: &str, matches: &ArgMatches) {
     each("method", &|name| methods::find(name).is_ok());
     each("methods", &|list| grid::contenders(list, None).is_ok());
     each("boost", &|list| Boost::parse(list).is_ok());
-    each("diagnostics", &|list| Which::parse(list).is_ok());
+    each("diagnostics", &|list| DiagnosticKind::parse(list).is_ok());
     each("by", &|text| Grouping::parse(text).is_ok());
     each("figure", &|name| name == "list" || name == "all" || Figure::named(name).is_some());
     each("export", &|list| Format::parse(list).is_ok());
@@ -212,4 +212,102 @@ fn commands_in_the_sentences_of_the_readme_are_understood() {
         count += 1;
     }
     assert!(count > 2, "only {count}");
+}
+
+/// Every document for users and contributors, by its name.
+fn documents() -> Vec<(String, String)> {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let folders = [root.to_owned(), format!("{root}/docs")];
+    let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap().flatten());
+    let markdown = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|end| end == "md"));
+    markdown
+        .map(|path| (path.display().to_string(), std::fs::read_to_string(&path).unwrap()))
+        .collect()
+}
+
+/// The commands `boostfgl …` between backticks and in code blocks.
+fn mentioned(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (at, part) in text.split("```").enumerate() {
+        let is_block = at % 2 == 1;
+        // Blocks of another kind are output or source.
+        if is_block && !part.starts_with("console\n") && !part.starts_with('\n') {
+            continue;
+        }
+        let lines: Vec<String> = if is_block {
+            part.replace("\\\n", " ").lines().map(str::to_owned).collect()
+        } else {
+            part.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+        };
+        let typed = lines
+            .iter()
+            .filter_map(|line| line.strip_prefix("$ ").unwrap_or(line).strip_prefix("boostfgl "));
+        found.extend(typed.map(str::to_owned));
+    }
+    found
+}
+
+/// What is wrong with a command that a document mentions: each word that names a command must be
+/// one, and each flag must belong to it. Placeholders may stand for the rest.
+fn objection(mention: &str) -> Option<String> {
+    let mut program = Program::command();
+    program.build();
+    let mut command = &program;
+    let words = words(&mention.replace("\\|", "|").replace('|', "\u{1}"));
+    for (at, word) in words.iter().enumerate() {
+        if let Some(flag) = word.trim_matches(['[', ']']).strip_prefix("--") {
+            let name = flag.split(['=', '\u{1}']).next().unwrap_or(flag);
+            let known = command.get_arguments().any(|argument| argument.get_long() == Some(name));
+            if !known && name != "help" && name != "version" {
+                return Some(format!("`{}` has no flag --{name}", command.get_name()));
+            }
+        } else if at == 0 || (at == 1 && command.has_subcommands()) {
+            // `show|check` stands for two commands.
+            let names: Vec<&str> = word.split('\u{1}').collect();
+            if let Some(name) = names.iter().find(|name| command.find_subcommand(name).is_none()) {
+                let is_placeholder = !name.starts_with(|c: char| c.is_ascii_lowercase());
+                return (!is_placeholder).then(|| format!("there is no command `{name}`"));
+            }
+            command = command.find_subcommand(names[0])?;
+        }
+    }
+    None
+}
+
+#[test]
+fn every_command_and_flag_in_the_documents_exists() {
+    let mut count = 0;
+    for (file, text) in documents() {
+        for mention in mentioned(&text) {
+            count += 1;
+            let objection = objection(&mention);
+            assert!(objection.is_none(), "{file}: `boostfgl {mention}`: {objection:?}");
+        }
+    }
+    assert!(count > 60, "only {count}");
+}
+
+#[test]
+fn commands_and_flags_that_do_not_exist_are_found() {
+    let wrong = ["judge cora", "run --methods x", "data list|steal", "config show --figure x"];
+    for mention in wrong {
+        assert!(objection(mention).is_some(), "{mention}");
+    }
+    for mention in ["run [DATA]", "data list|check", "report COMPARISON --export latex", "FOO"] {
+        assert_eq!(objection(mention), None, "{mention}");
+    }
+}
+
+#[test]
+fn the_readme_lists_every_command() {
+    let rows: BTreeSet<&str> = README
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `boostfgl "))
+        .filter_map(|row| row.split([' ', '`']).next())
+        .collect();
+    let program = Program::command();
+    let commands: BTreeSet<&str> = program.get_subcommands().map(Command::get_name).collect();
+    assert_eq!(rows, commands, "left: the table in README.md, right: the program");
 }

@@ -1,4 +1,4 @@
-//! A file that has its name while it grows.
+//! A file that is visible under its final name while it grows.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -8,42 +8,45 @@ use crate::folder::{parent, sync};
 use crate::handle::Handle;
 use crate::{Error, Result};
 
-/// A file whose bytes go to the system right away, so that others can follow it.
+/// A file whose appended bytes reach the operating system at once, so that readers can follow it.
 ///
-/// What a crash can leave is an incomplete last piece, so whoever resumes must know where the last
-/// whole piece ends and [`cut`](AppendFile::cut) there.
+/// A crash can leave an incomplete last record. To resume, the caller has to know where the last
+/// complete record ends and [`truncate`](AppendFile::truncate) the file there.
 #[derive(Debug)]
 pub struct AppendFile(Handle);
 
 impl AppendFile {
-    /// Starts a new file and brings its name to the disk.
+    /// Creates a new file and makes its name durable.
     ///
     /// # Errors
-    /// If the file is already there, or the system refuses.
+    /// If the file exists already, or the system refuses.
     pub fn create(path: impl Into<PathBuf>) -> Result<Self> {
         let path = path.into();
         let file = Handle::create_new(path.clone()).map_err(|source| Error::new(&path, source))?;
+        // Syncing the content later would not save a file whose directory entry was lost.
         sync(parent(&path)).map_err(|source| Error::new(&path, source))?;
         Ok(Self(file))
     }
 
-    /// Continues a file that is there; nothing is written before [`cut`](AppendFile::cut) says
-    /// where.
+    /// Opens an existing file. Call [`truncate`](AppendFile::truncate) before the first write: it
+    /// also sets the position.
     ///
     /// # Errors
-    /// If there is none, or the system refuses.
+    /// If the file does not exist, or the system refuses.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
         let path = path.into();
         Handle::open(path.clone()).map(Self).map_err(|source| Error::new(path, source))
     }
 
-    /// Cuts the file to `length` bytes, for good, and goes on there.
+    /// Truncates the file to `length` bytes, durably, and continues there.
     ///
     /// # Errors
     /// If the system refuses.
-    pub fn cut(&mut self, length: u64) -> Result<()> {
-        let cut = self.0.cut(length).and_then(|()| self.0.sync());
-        cut.map_err(|source| self.error(source))
+    pub fn truncate(&mut self, length: u64) -> Result<()> {
+        // Synced at once: otherwise a power cut after the next append could bring the removed tail
+        // back between old and new records.
+        let truncated = self.0.truncate(length).and_then(|()| self.0.sync());
+        truncated.map_err(|source| self.error(source))
     }
 
     /// Appends all of the bytes.
@@ -54,7 +57,7 @@ impl AppendFile {
         self.0.write_all(bytes).map_err(|source| self.error(source))
     }
 
-    /// Brings what was written to the disk.
+    /// Makes everything appended so far durable (fsync).
     ///
     /// # Errors
     /// If the system refuses.
@@ -62,12 +65,12 @@ impl AppendFile {
         self.0.sync().map_err(|source| self.error(source))
     }
 
-    /// The file itself, to read what is there.
+    /// The open file, for reading.
     pub fn file(&self) -> &File {
         self.0.file()
     }
 
-    /// Where the file is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
@@ -83,17 +86,17 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_file_grows_at_once_and_goes_on_where_it_is_cut() {
+    fn appended_bytes_are_visible_at_once_and_writing_continues_after_truncation() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
-        assert!(AppendFile::open(&path).is_err(), "nothing to go on with");
+        assert!(AppendFile::open(&path).is_err(), "there is no file to continue");
         let mut file = AppendFile::create(&path).unwrap();
         file.append(b"first, sec").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"first, sec");
         drop(file);
-        assert!(AppendFile::create(&path).is_err(), "it is there already");
+        assert!(AppendFile::create(&path).is_err(), "the file exists already");
         let mut file = AppendFile::open(&path).unwrap();
-        file.cut(7).unwrap();
+        file.truncate(7).unwrap();
         file.append(b"2").unwrap();
         file.sync().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"first, 2");

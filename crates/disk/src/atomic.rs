@@ -1,4 +1,4 @@
-//! Files that are whole or not there.
+//! Atomic files: written to a temporary file, synced, then renamed over the final name.
 
 use std::collections::hash_map::RandomState;
 use std::fs::{self, File};
@@ -10,53 +10,53 @@ use crate::folder::{parent, remove, sync};
 use crate::handle::Handle;
 use crate::{Call, Error, Result, faults};
 
-/// How the names of unfinished files begin and end; what a crash leaves can so be told from what a
-/// user put there.
+/// Prefix and suffix of the names of temporary files. They distinguish what a crash leaves behind
+/// from the files of a user.
 pub const UNFINISHED: (&str, &str) = (".boostfgl-", ".tmp");
 
-/// A file that gets its name only when it is whole.
+/// A file that appears under its name only when it is complete and durable.
 ///
-/// Bytes go to a neighbour of another name, beginning and ending as [`UNFINISHED`] says.
-/// [`AtomicFile::finish`] brings them to the disk, renames the neighbour over the final name and
-/// brings the folder to the disk; without it the final name is left as it was and the neighbour
-/// goes away.
+/// Bytes are written to a temporary file whose name is made of [`UNFINISHED`].
+/// [`AtomicFile::finish`] syncs it, renames it over the final name and syncs the folder. If the
+/// file is dropped without `finish`, the final name is unchanged and the temporary file is removed.
 #[derive(Debug)]
 pub struct AtomicFile {
     target: PathBuf,
-    // First the buffer goes, then the neighbour.
+    // Fields drop in this order: the open file is closed before its path is removed, which Windows
+    // requires.
     file: BufWriter<Handle>,
-    unfinished: Unfinished,
+    temporary: TemporaryPath,
 }
 
 impl AtomicFile {
     /// Starts a file that will be called `target`; its folder must exist.
     ///
     /// # Errors
-    /// If the folder cannot be written.
+    /// If the folder is not writable.
     pub fn create(target: impl Into<PathBuf>) -> Result<Self> {
         let target = target.into();
         let folder = parent(&target).to_path_buf();
         Self::create_in(&folder, target)
     }
 
-    /// Starts a file that will be called `target`, with its unfinished neighbour in `folder`, on
-    /// the same file system.
+    /// Starts a file that will be called `target`, with its temporary file in `folder`, which must
+    /// be on the same file system.
     ///
     /// # Errors
-    /// If the folder cannot be written.
+    /// If the folder is not writable.
     pub fn create_in(folder: &Path, target: impl Into<PathBuf>) -> Result<Self> {
         let target = target.into();
-        let file = new_neighbour(folder).map_err(|source| Error::new(&target, source))?;
-        let unfinished = Unfinished(Some(file.path().to_path_buf()));
-        Ok(Self { target, file: BufWriter::new(file), unfinished })
+        let file = create_temporary(folder).map_err(|source| Error::new(&target, source))?;
+        let temporary = TemporaryPath(Some(file.path().to_path_buf()));
+        Ok(Self { target, file: BufWriter::new(file), temporary })
     }
 
-    /// The name it will have.
+    /// The final path.
     pub fn target(&self) -> &Path {
         &self.target
     }
 
-    /// What was written so far, to be read from the beginning.
+    /// Flushes the buffer and opens the temporary file for reading from the beginning.
     ///
     /// # Errors
     /// If the disk is full or the system refuses.
@@ -65,24 +65,30 @@ impl AtomicFile {
         opened.map_err(|source| Error::new(&self.target, source))
     }
 
-    /// Makes the file whole and gives it its name, replacing a file that had it.
+    /// Syncs the file and renames it to its final name, replacing a file of that name.
     ///
     /// # Errors
-    /// If the disk is full or the name cannot be taken; then whatever had the name still has it.
-    /// Only if the folder cannot be brought to the disk at the very end, the file has its name
-    /// already.
+    /// If the disk is full or the rename fails; a file of that name is then unchanged. If only the
+    /// last step fails, the fsync of the folder, the file has its final name already.
     pub fn finish(self) -> Result<()> {
-        let Self { target, file, mut unfinished } = self;
-        let finish = || -> io::Result<()> {
-            let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-            file.sync()?;
-            faults::pass(Call::Rename(file.path(), &target))?;
-            fs::rename(file.path(), &target)?;
-            unfinished.0 = None;
-            sync(parent(&target))
-        };
-        finish().map_err(|source| Error::new(&target, source))
+        let Self { target, file, temporary } = self;
+        sync_and_rename(file, temporary, &target).map_err(|source| Error::new(&target, source))
     }
+}
+
+fn sync_and_rename(
+    file: BufWriter<Handle>,
+    mut temporary: TemporaryPath,
+    target: &Path,
+) -> io::Result<()> {
+    let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+    // Content before name: after a power cut the name must not lead to bytes that were never
+    // written.
+    file.sync()?;
+    faults::pass(Call::Rename(file.path(), target))?;
+    fs::rename(file.path(), target)?;
+    temporary.0 = None;
+    sync(parent(target))
 }
 
 impl Write for AtomicFile {
@@ -101,25 +107,25 @@ impl Seek for AtomicFile {
     }
 }
 
-/// The name of the neighbour, until it has another: goes with the file if nobody finishes it.
+/// The temporary path; removed on drop unless the file is finished.
 #[derive(Debug)]
-struct Unfinished(Option<PathBuf>);
+struct TemporaryPath(Option<PathBuf>);
 
-impl Drop for Unfinished {
+impl Drop for TemporaryPath {
     fn drop(&mut self) {
         if let Some(path) = self.0.take() {
-            // Whatever led here is what the user must see; the next run with `--overwrite` removes
-            // what stays.
+            // The error that led here is the one to report. If the removal fails too, the next run
+            // with `--overwrite` removes the file.
             let _ = remove(&path);
         }
     }
 }
 
-/// A new file under a name that nobody has. Its permissions are those of any new file: results are
-/// for whoever the umask lets read them.
-fn new_neighbour(folder: &Path) -> io::Result<Handle> {
+/// Creates a file under a new random name, with the permissions the umask gives any new file.
+fn create_temporary(folder: &Path) -> io::Result<Handle> {
     loop {
-        // The standard library's only source of randomness.
+        // The seed of a `HashMap` is the only randomness in the standard library. Uniqueness is
+        // what matters, and `create_new` checks it.
         let number = RandomState::new().build_hasher().finish();
         match Handle::create_new(
             folder.join(format!("{}{number:016x}{}", UNFINISHED.0, UNFINISHED.1)),
@@ -130,7 +136,7 @@ fn new_neighbour(folder: &Path) -> io::Result<Handle> {
     }
 }
 
-/// Writes a whole file, or leaves what was there.
+/// Writes a file atomically: afterwards it has the new content, or still the old one.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;
@@ -141,7 +147,7 @@ fn new_neighbour(folder: &Path) -> io::Result<Handle> {
 /// ```
 ///
 /// # Errors
-/// If the folder cannot be written or the disk is full.
+/// If the folder is not writable or the disk is full.
 pub fn write_atomic(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
     let path = path.as_ref();
     let mut file = AtomicFile::create(path)?;
@@ -154,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unfinished_file_leaves_nothing() {
+    fn dropping_an_unfinished_file_leaves_the_old_content_and_no_temporary_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         write_atomic(&path, b"old").unwrap();
@@ -167,7 +173,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn others_may_read_what_the_umask_allows() {
+    fn permissions_are_those_the_umask_gives_any_new_file() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
         let mode =
@@ -178,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_folder_is_named() {
+    fn the_error_for_a_missing_folder_names_the_target() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("no/a");
         let error = write_atomic(&path, b"").unwrap_err();
@@ -186,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_was_written_can_be_written_again() {
+    fn written_bytes_can_be_overwritten_by_seeking() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         let mut file = AtomicFile::create(&path).unwrap();
@@ -201,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_can_be_read_before_it_has_its_name() {
+    fn the_temporary_file_can_be_read_before_finishing() {
         let folder = tempfile::tempdir().unwrap();
         let mut file = AtomicFile::create(folder.path().join("a")).unwrap();
         file.write_all(b"half").unwrap();

@@ -1,10 +1,10 @@
-//! The disk as it is, for builds without faults.
+//! The stand-in for `faults` in builds without fault injection.
 
 use std::io;
 
 use crate::Call;
 
-/// Lets every call through, a write with all of its bytes.
+/// Allows every call; for a write, all of its bytes.
 #[inline(always)]
 pub(crate) fn pass(call: Call<'_>) -> io::Result<usize> {
     match call {

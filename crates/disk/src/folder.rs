@@ -1,4 +1,4 @@
-//! What happens to names.
+//! Creating, renaming and removing folders, made durable.
 
 use std::fs::{self, File};
 use std::io;
@@ -6,46 +6,47 @@ use std::path::Path;
 
 use crate::{Call, Error, Result, faults};
 
-/// Makes a folder, with its parents, and brings their names to the disk; one that is there is left
-/// as it is.
+/// Creates a folder and its missing parents, durably. An existing folder is left as it is.
 ///
 /// # Errors
-/// If the system refuses; the error names the folder asked for.
+/// If the system refuses; the error names `path`, not the parent that failed.
 pub fn create_dir_all(path: impl AsRef<Path>) -> Result<()> {
-    fn make(path: &Path) -> io::Result<()> {
-        if path.as_os_str().is_empty() || path.is_dir() {
-            return Ok(());
-        }
-        path.parent().map_or(Ok(()), make)?;
-        match make_one(path) {
-            // Somebody else may have made it meanwhile.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-            made => made,
-        }
-    }
     let path = path.as_ref();
-    make(path).map_err(|source| Error::new(path, source))
+    create_with_parents(path).map_err(|source| Error::new(path, source))
 }
 
-/// Makes one folder and brings its name to the disk.
+fn create_with_parents(path: &Path) -> io::Result<()> {
+    if path.as_os_str().is_empty() || path.is_dir() {
+        return Ok(());
+    }
+    // Parents first, each with its own fsync: a durable entry in a lost folder would be lost too.
+    path.parent().map_or(Ok(()), create_with_parents)?;
+    match create_and_sync(path) {
+        // Another process may have created it since the check above.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        created => created,
+    }
+}
+
+/// Creates one folder, durably.
 ///
 /// # Errors
 /// If the name is taken (the source is of the kind `AlreadyExists`) or the system refuses.
 pub fn create_dir(path: impl AsRef<Path>) -> Result<()> {
     let path = path.as_ref();
-    make_one(path).map_err(|source| Error::new(path, source))
+    create_and_sync(path).map_err(|source| Error::new(path, source))
 }
 
-fn make_one(path: &Path) -> io::Result<()> {
+fn create_and_sync(path: &Path) -> io::Result<()> {
     faults::pass(Call::MakeFolder(path))?;
     fs::create_dir(path)?;
     sync(parent(path))
 }
 
-/// Removes a file. The name is gone for good only after [`sync_folder`].
+/// Removes a file. The removal is durable only after [`sync_folder`].
 ///
 /// # Errors
-/// If there is none or the system refuses.
+/// If the file does not exist or the system refuses.
 pub fn remove_file(path: impl AsRef<Path>) -> Result<()> {
     let path = path.as_ref();
     remove(path).map_err(|source| Error::new(path, source))
@@ -59,7 +60,7 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
 /// Removes an empty folder.
 ///
 /// # Errors
-/// If there is none, it holds something or the system refuses.
+/// If it does not exist, is not empty, or the system refuses.
 pub fn remove_dir(path: impl AsRef<Path>) -> Result<()> {
     let path = path.as_ref();
     let remove = || {
@@ -69,16 +70,17 @@ pub fn remove_dir(path: impl AsRef<Path>) -> Result<()> {
     remove().map_err(|source| Error::new(path, source))
 }
 
-/// Removes a folder with all that is in it, name by name; links are removed, not followed.
+/// Removes a folder and its content, entry by entry. Symbolic links are removed, not followed.
 ///
 /// # Errors
-/// If there is none or the system refuses; what was removed before stays removed.
+/// If it does not exist or the system refuses; entries removed before the failure stay removed.
 pub fn remove_dir_all(path: impl AsRef<Path>) -> Result<()> {
     let path = path.as_ref();
     let failed = |source| Error::new(path, source);
     let entries =
         fs::read_dir(path).map_err(failed)?.collect::<io::Result<Vec<_>>>().map_err(failed)?;
     let mut inside: Vec<_> = entries.iter().map(fs::DirEntry::path).collect();
+    // In a fixed order, so that the n-th call of a fault test is the same call in every run.
     inside.sort_unstable();
     for entry in inside {
         let kind = fs::symlink_metadata(&entry).map_err(failed)?;
@@ -87,8 +89,8 @@ pub fn remove_dir_all(path: impl AsRef<Path>) -> Result<()> {
     remove_dir(path)
 }
 
-/// Brings the names in a folder to the disk; a rename may otherwise be lost although the file's
-/// content is safe.
+/// Makes the directory entries of a folder durable (fsync). Without it a power cut can lose a
+/// rename although the content of the file was synced.
 ///
 /// # Errors
 /// If the system refuses.
@@ -99,13 +101,13 @@ pub fn sync_folder(folder: impl AsRef<Path>) -> Result<()> {
 
 pub(crate) fn sync(folder: &Path) -> io::Result<()> {
     faults::pass(Call::SyncFolder(folder))?;
-    // Windows opens no folder as a file, and orders its own journal.
-    if cfg!(unix) { forgiven(File::open(folder)?.sync_all()) } else { Ok(()) }
+    // Windows cannot open a folder as a file; NTFS journals directory entries itself.
+    if cfg!(unix) { ignore_unsupported(File::open(folder)?.sync_all()) } else { Ok(()) }
 }
 
-/// Some network file systems do not know what it is to sync a folder: there is nothing more that
-/// one could do.
-fn forgiven(result: io::Result<()>) -> io::Result<()> {
+/// Some network file systems do not support fsync of a folder, and there is no other way to ask
+/// for durability. Any other error is real.
+fn ignore_unsupported(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error)
             if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) =>
@@ -116,7 +118,7 @@ fn forgiven(result: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// The folder that holds the name; `.` for a bare one.
+/// The folder that contains `path`; `.` for a bare file name.
 pub(crate) fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -129,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_are_made_with_parents_and_removed_with_content() {
+    fn folders_are_created_with_parents_and_removed_with_content() {
         let place = tempfile::tempdir().unwrap();
         let deep = place.path().join("a/b/c");
         create_dir_all(&deep).unwrap();
@@ -142,24 +144,24 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_the_way_is_an_error_that_names_the_folder_asked_for() {
+    fn a_file_in_the_way_is_an_error_that_names_the_requested_folder() {
         let place = tempfile::tempdir().unwrap();
         fs::write(place.path().join("a"), b"1").unwrap();
-        let asked = place.path().join("a/b");
-        assert_eq!(create_dir_all(&asked).unwrap_err().path, asked);
-        assert!(create_dir_all(place.path().join("a")).is_err(), "it is there, and no folder");
+        let requested = place.path().join("a/b");
+        assert_eq!(create_dir_all(&requested).unwrap_err().path, requested);
+        assert!(create_dir_all(place.path().join("a")).is_err(), "it exists and is a file");
         create_dir_all("").unwrap();
     }
 
     #[test]
-    fn a_folder_that_cannot_be_synced_is_forgiven_and_a_broken_disk_is_not() {
-        for (kind, forgives) in [
+    fn only_missing_support_for_folder_fsync_is_ignored() {
+        for (kind, ignored) in [
             (io::ErrorKind::InvalidInput, true),
             (io::ErrorKind::Unsupported, true),
             (io::ErrorKind::StorageFull, false),
             (io::ErrorKind::Other, false),
         ] {
-            assert_eq!(forgiven(Err(kind.into())).is_ok(), forgives, "{kind:?}");
+            assert_eq!(ignore_unsupported(Err(kind.into())).is_ok(), ignored, "{kind:?}");
         }
     }
 

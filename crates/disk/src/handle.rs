@@ -1,4 +1,4 @@
-//! An open file, all of whose writing calls are counted.
+//! An open file whose modifying calls pass through fault injection.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{Call, faults};
 
-/// A file and the name it has now.
+/// An open file and its current path.
 #[derive(Debug)]
 pub(crate) struct Handle {
     file: File,
@@ -14,14 +14,14 @@ pub(crate) struct Handle {
 }
 
 impl Handle {
-    /// A new file; an error if the name is taken.
+    /// Creates a new file; an error if the name is taken.
     pub(crate) fn create_new(path: PathBuf) -> io::Result<Self> {
         faults::pass(Call::Create(&path))?;
         let file = File::options().read(true).write(true).create_new(true).open(&path)?;
         Ok(Self { file, path })
     }
 
-    /// A file that is there, to be read and written.
+    /// Opens an existing file for reading and writing.
     pub(crate) fn open(path: PathBuf) -> io::Result<Self> {
         let file = File::options().read(true).write(true).open(&path)?;
         Ok(Self { file, path })
@@ -40,10 +40,11 @@ impl Handle {
         self.file.sync_all()
     }
 
-    /// Cuts the file and goes on writing at its new end.
-    pub(crate) fn cut(&mut self, length: u64) -> io::Result<()> {
-        faults::pass(Call::Cut(&self.path, length))?;
+    /// Truncates the file and moves the position to its new end.
+    pub(crate) fn truncate(&mut self, length: u64) -> io::Result<()> {
+        faults::pass(Call::Truncate(&self.path, length))?;
         self.file.set_len(length)?;
+        // `set_len` leaves the position where it was; writing there would leave a hole of zeros.
         self.file.seek(SeekFrom::Start(length)).map(|_| ())
     }
 }
@@ -51,6 +52,7 @@ impl Handle {
 impl Write for Handle {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let allowed = faults::pass(Call::Write(&self.path, bytes.len()))?;
+        // A short write is legal for `Write`, so callers such as `write_all` have to cope with it.
         self.file.write(&bytes[..allowed.min(bytes.len())])
     }
 

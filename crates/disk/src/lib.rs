@@ -1,14 +1,15 @@
 //! Every call of the project that writes to the disk.
 //!
-//! * [`AtomicFile`], [`write_atomic`] — a file that gets its name only when it is whole.
-//! * [`AppendFile`] — a file that has its name while it grows.
+//! * [`AtomicFile`], [`write_atomic`] — atomic replacement of a file: temporary file, fsync,
+//!   rename.
+//! * [`AppendFile`] — a file that is visible under its name while it grows.
 //! * [`create_dir_all`], [`create_dir`], [`remove_file`], [`remove_dir`], [`remove_dir_all`],
-//!   [`sync_folder`] — what happens to names.
-//! * [`Checksums`] — what the files of a folder should be.
+//!   [`sync_folder`] — folders and directory entries, made durable.
+//! * [`Checksums`] — the BLAKE3 checksums of the files of a folder.
 //!
-//! That all of it goes through one place is what makes it testable: builds with debug assertions,
-//! or with the feature `faults`, can have the n-th call meet a full disk, a read error, a crash or
-//! a power cut (module `faults`). Other builds have none of that code.
+//! One place for all writes makes them testable: in builds with debug assertions, or with the
+//! feature `faults`, the n-th call can meet a full disk, an I/O error, a crash or a power cut
+//! (module `faults`). Other builds contain none of that code.
 
 #![forbid(unsafe_code)]
 
@@ -45,20 +46,20 @@ use std::path::Path;
 enum Call<'a> {
     /// A new, empty file.
     Create(&'a Path),
-    /// That many bytes to a file.
+    /// A write of that many bytes.
     Write(&'a Path, usize),
-    /// A file is cut to that length.
-    Cut(&'a Path, u64),
-    /// A file's content is brought to the disk.
+    /// A truncation to that length.
+    Truncate(&'a Path, u64),
+    /// An fsync of a file.
     Sync(&'a Path),
-    /// A file takes another name, which another file may have had.
+    /// A rename from the first path to the second, which may replace a file.
     Rename(&'a Path, &'a Path),
-    /// A file loses its name.
+    /// The removal of a file.
     Remove(&'a Path),
     /// A new, empty folder.
     MakeFolder(&'a Path),
-    /// An empty folder goes.
+    /// The removal of an empty folder.
     RemoveFolder(&'a Path),
-    /// The names in a folder are brought to the disk.
+    /// An fsync of a folder, which makes its directory entries durable.
     SyncFolder(&'a Path),
 }

@@ -1,4 +1,4 @@
-//! Every fault at every call of every kind of writing.
+//! Every fault at every call of every kind of write.
 
 use std::fs;
 use std::io::Write as _;
@@ -19,8 +19,8 @@ fn prepared(fill: impl Fn(&Path)) -> impl Fn() -> tempfile::TempDir {
 }
 
 #[test]
-fn an_atomic_file_is_the_old_or_the_new() {
-    // More than a buffer, so that there are several writes.
+fn an_atomic_file_has_the_old_or_the_new_content() {
+    // More than one buffer, so that there are several writes.
     let new = vec![7u8; 40_000];
     for fault in Fault::ALL {
         let (calls, whole) = at_every_call(
@@ -58,7 +58,7 @@ fn an_atomic_file_is_the_old_or_the_new() {
 }
 
 #[test]
-fn an_appending_file_loses_nothing_that_was_synced() {
+fn an_append_file_loses_nothing_that_was_synced() {
     for fault in Fault::ALL {
         let (_, whole) = at_every_call(
             fault,
@@ -89,14 +89,14 @@ fn an_appending_file_loses_nothing_that_was_synced() {
 }
 
 #[test]
-fn resuming_cuts_for_good_or_not_at_all() {
+fn truncation_before_resuming_is_durable_or_does_not_happen() {
     for fault in Fault::ALL {
         let (_, whole) = at_every_call(
             fault,
             prepared(|place| fs::write(place.join("a"), "one\ntwo\nth").unwrap()),
             |place| -> Result<()> {
                 let mut file = AppendFile::open(place.join("a"))?;
-                file.cut(4)?;
+                file.truncate(4)?;
                 file.append(b"2\n")?;
                 file.sync()
             },
@@ -104,7 +104,7 @@ fn resuming_cuts_for_good_or_not_at_all() {
                 let left = fs::read(place.join("a")).unwrap();
                 assert!(left.starts_with(b"one\n"), "{fault:?} at {n}: {left:?}");
                 let mut again = AppendFile::open(place.join("a")).unwrap();
-                again.cut(4).unwrap();
+                again.truncate(4).unwrap();
                 again.append(b"2\n").unwrap();
                 assert_eq!(fs::read(place.join("a")).unwrap(), b"one\n2\n");
             },
@@ -114,7 +114,7 @@ fn resuming_cuts_for_good_or_not_at_all() {
 }
 
 #[test]
-fn a_folder_taken_apart_halfway_can_be_taken_apart_again() {
+fn a_partly_removed_folder_can_be_removed_again() {
     for fault in Fault::ALL {
         let (_, whole) = at_every_call(
             fault,
@@ -137,11 +137,11 @@ fn a_folder_taken_apart_halfway_can_be_taken_apart_again() {
 }
 
 #[test]
-fn a_rename_that_was_not_brought_to_the_disk_can_be_lost() {
+fn a_rename_that_was_not_synced_can_be_lost() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("a");
     write_atomic(&path, b"old").unwrap();
-    // Create, write, sync, rename: the fifth call would bring the name to the disk.
+    // Create, write, sync, rename: the fifth call would make the name durable.
     let faults = Faults::install(place.path(), Fault::PowerCut, 5);
     write_atomic(&path, b"new").unwrap_err();
     drop(faults);
@@ -149,7 +149,7 @@ fn a_rename_that_was_not_brought_to_the_disk_can_be_lost() {
 }
 
 #[test]
-fn others_are_left_alone() {
+fn faults_do_not_affect_other_folders() {
     let (mine, theirs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let faults = Faults::install(mine.path(), Fault::Crash, 1);
     write_atomic(theirs.path().join("a"), b"1").unwrap();
@@ -160,14 +160,12 @@ fn others_are_left_alone() {
     write_atomic(mine.path().join("a"), b"1").unwrap();
 }
 
-/// What the model of a power cut takes away: if it took nothing, the tests above would show
-/// nothing.
+/// The model of a power cut itself: if it lost nothing, the tests above would prove nothing.
 #[test]
-fn a_power_cut_takes_what_was_not_brought_to_the_disk() {
+fn a_power_cut_loses_what_was_not_synced() {
     let left = |fault| {
         let place = tempfile::tempdir().unwrap();
-        // Made, its name brought to the disk, written, brought to the disk, written: the sixth call
-        // meets the fault.
+        // Create, sync the folder, write, sync, write: the sixth call meets the fault.
         let faults = Faults::install(place.path(), fault, 6);
         let mut file = AppendFile::create(place.path().join("a")).unwrap();
         file.append(b"safe").unwrap();
@@ -187,7 +185,7 @@ fn a_power_cut_takes_what_was_not_brought_to_the_disk() {
 }
 
 #[test]
-fn a_power_cut_brings_a_name_back_unless_its_folder_was_synced() {
+fn a_power_cut_undoes_a_removal_unless_its_folder_was_synced() {
     for synced in [false, true] {
         let place = tempfile::tempdir().unwrap();
         let [a, b] = ["a", "b"].map(|name| place.path().join(name));

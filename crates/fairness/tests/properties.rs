@@ -54,7 +54,7 @@ proptest! {
     #[test]
     fn values_lie_between_zero_and_one_and_exist_unless_the_set_is_empty((classes, pairs) in pairs()) {
         let confusion = Confusion::from_pairs(classes, pairs.iter().copied()).unwrap();
-        for metric in averaging().iter() {
+        for metric in &averaging() {
             for over in [Classes::All, Classes::Present] {
                 let value = metric.compute(&confusion, over);
                 prop_assert_eq!(value.is_none(), pairs.is_empty());
@@ -106,7 +106,7 @@ proptest! {
         let renamed = pairs.iter().map(|&(y, p)| (order[y as usize], order[p as usize]));
         let before = Confusion::from_pairs(classes, pairs.iter().copied()).unwrap();
         let after = Confusion::from_pairs(classes, renamed).unwrap();
-        for metric in averaging().iter() {
+        for metric in &averaging() {
             let (x, y) = (metric.compute(&before, Classes::All), metric.compute(&after, Classes::All));
             // The sum runs in another order: equal up to rounding.
             prop_assert!(x.zip(y).map_or(x == y, |(x, y)| (x - y).abs() < 1e-14));

@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::boost::model::{Config as ModelBoostConfig, GapMinority};
 use crate::boost::{Boost, BoostConfig, Difficulty, NodeBoost, Summary, TopologyBoost};
-use crate::client_rule::{ClientContext, ClientRule, Memory, Upload, positions};
+use crate::client_rule::{ClientContext, ClientRule, StateContext, Upload, positions};
 use crate::config::{ClientWeight, LossReduction, Optimizer as OptimizerConfig, OptimizerState};
 use crate::local_data::LocalData;
 use crate::noise::Occasion;
@@ -255,7 +255,7 @@ impl<T: Real> Client<T> {
         if owners.len() * width > room || owners.iter().any(|&v| v as usize >= own) {
             let expected = format!("neighbours of {own} own nodes, with {width} features each");
             return Err(
-                visitor.unlike(expected, format!("{} others, and {room} numbers", owners.len()))
+                visitor.mismatch(expected, format!("{} others, and {room} numbers", owners.len()))
             );
         }
         let mut features = Matrix::zeros(owners.len(), width);
@@ -283,7 +283,7 @@ impl<T: Real> Client<T> {
         self.visit_boosted(visitor)?;
         let Self { rule, data, local, .. } = self;
         visitor.within("rule", |visitor| {
-            rule.visit(&Memory { data, local, seed: settings.seed }, visitor)
+            rule.visit(&StateContext { data, local, seed: settings.seed }, visitor)
         })
     }
 

@@ -107,14 +107,9 @@ pub enum Error {
         refused: Vec<Refusal>,
     },
 
-    /// Somebody who watched wanted no more of what comes before the first round.
-    #[error("stopped after {done} of {of} exchanges before the first round")]
-    Interrupted {
-        /// Exchanges that are over.
-        done: usize,
-        /// How many there would have been.
-        of: usize,
-    },
+    /// An observer returned an error, which ends the run.
+    #[error("an observer ended the run: {0}")]
+    Observer(#[source] Box<dyn std::error::Error + Send + Sync>),
 
     /// The backbone is unknown.
     #[error(transparent)]
@@ -191,9 +186,7 @@ impl Error {
                  missing, optimizer.learning_rate \
                  is the usual reason for numbers that are not finite."
             }
-            Self::Interrupted { .. } => {
-                "Begin again: what comes before the first round is done as a whole."
-            }
+            Self::Observer(_) => "Correct what the observer reports, and run again.",
             Self::Network(_) => "`boostfgl methods` lists the backbones.",
         }
     }

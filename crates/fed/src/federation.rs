@@ -1,7 +1,7 @@
 //! Clients, a server, and one round of theirs.
 
 use crate::aggregate::{self, Update};
-use crate::attack::{self, Attack, Sent};
+use crate::attack::{self, Attack, HonestUpdate};
 use crate::boost::{Boost, BoostConfig, ModelBoost};
 use crate::client::{Client, ClientSettings};
 use crate::config::{Model, Optimizer, Protocol};
@@ -10,7 +10,7 @@ use crate::methods::{
     self, MethodConfigs, MethodContext, MethodInfo, Round, SenderFacts, ServerRule,
 };
 use crate::observer::{ClientRecord, Inspected, Inspection, Observer};
-use crate::screen::{self, Envelope, Expected, Reason, Refusal, Screen};
+use crate::screen::{self, Envelope, Expected, Form, Reason, Refusal, Screen};
 use crate::submission::Submission;
 use crate::training::Trace;
 use crate::{Combination, Error, Message, Result, wire};
@@ -317,7 +317,7 @@ impl<T: Real> Federation<T> {
         let participants = self.participants(round);
         let (mut took, mut refused) = self.train(round, &participants)?;
         self.attack(round, &mut took);
-        refused.extend(self.screen(round, &participants, &mut took));
+        refused.extend(self.screen(round, &mut took));
         self.recover(&took, &refused);
         let needed = self.setup.screen.needed(participants.len());
         if took.len() < needed {
@@ -430,63 +430,40 @@ impl<T: Real> Federation<T> {
         }
         let Some(attack) = attack else { return };
         let weight = setup.protocol.client_weight;
-        let sent = |one: &Submission<T>| (server.start(one.client), server.tell(one.client));
-        let sent: Vec<Sent<'_, T>> = took
-            .iter()
-            .map(|one| {
-                let (given, told) = sent(one);
-                let measured = server.moved(&one.trained.upload.message).is_some();
-                Sent { measured, ..one.sent(&clients[one.client], given, told, weight) }
-            })
-            .collect();
-        let forged = attack.forge(round, &sent);
-        drop(sent);
+        let honest = took.iter().map(|one| {
+            let (k, message) = (one.client, &one.trained.upload.message);
+            let form = update_form(&**server, &clients[k], k, round - 1, message);
+            let shows_distance = server.moved(message).is_some();
+            let given = (server.start(k), server.tell(k));
+            one.honest_update(&clients[k], given, form, shows_distance, weight)
+        });
+        let honest: Vec<HonestUpdate<'_, T>> = honest.collect();
+        let forged = attack.forge(round, &honest);
+        drop(honest);
         for (one, forged) in took.iter_mut().zip(forged) {
             forged.into_iter().for_each(|forged| one.replace(forged));
         }
     }
 
     /// Takes away what the screen refuses.
-    fn screen(
-        &mut self,
-        round: usize,
-        participants: &[usize],
-        took: &mut Vec<Submission<T>>,
-    ) -> Vec<Refusal> {
+    fn screen(&mut self, round: usize, took: &mut Vec<Submission<T>>) -> Vec<Refusal> {
         let Self { setup, backbone, clients, server, screen, .. } = self;
         let weight = setup.protocol.client_weight;
         let enrolled: Vec<f64> = clients.iter().map(|client| client.size(weight)).collect();
         let given = (0..clients.len()).map(|k| (server.start(k), server.tell(k))).collect();
         let form = |one: &Envelope<'_, T>| {
-            let (client, data) = (one.from, clients[one.from].data());
-            let (labelled, reach) =
-                (data.training_nodes() as f64, (data.adjacency().arcs() + data.len()) as f64);
-            server.form(&SenderFacts {
-                client,
-                done: round - 1,
-                labelled,
-                reach,
-                message: one.message,
-            })
+            update_form(&**server, &clients[one.from], one.from, round - 1, one.message)
         };
         let moved = |one: &Envelope<'_, T>| server.moved(one.message);
         let (shapes, summaries) = (backbone.shapes(), setup.boosts.contains(&Boost::Model));
         let (form, moved) = (&form, &moved);
-        let expected = Expected {
-            round,
-            participants,
-            shapes: &shapes,
-            enrolled: &enrolled,
-            given,
-            form,
-            moved,
-            summaries,
-        };
+        let expected =
+            Expected { round, shapes: &shapes, enrolled: &enrolled, given, form, moved, summaries };
         let arrived: Vec<Envelope<'_, T>> = took
             .iter()
             .flat_map(|one| one.envelopes(&clients[one.client], round, weight))
             .collect();
-        let verdicts = screen.judge(&arrived, &expected);
+        let verdicts = screen.examine(&arrived, &expected);
         let usable: Vec<usize> = arrived
             .iter()
             .zip(&verdicts)
@@ -633,6 +610,20 @@ impl<T: Real> Federation<T> {
         }
         Ok((global, (total > 0).then(|| hits as f64 / total as f64)))
     }
+}
+
+/// The form that an update of client `k` must have after `done` rounds.
+fn update_form<T: Real>(
+    server: &dyn ServerRule<T>,
+    client: &Client<T>,
+    k: usize,
+    done: usize,
+    message: &Message<T>,
+) -> Form {
+    let data = client.data();
+    let labelled = data.training_nodes() as f64;
+    let reach = (data.adjacency().arcs() + data.len()) as f64;
+    server.form(&SenderFacts { client: k, done, labelled, reach, message })
 }
 
 /// What a client starts a round from, for observers.

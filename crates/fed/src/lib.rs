@@ -43,12 +43,15 @@ mod training;
 mod wire;
 
 pub use aggregate::{Combination, Rule, Update};
-pub use client_rule::{ClientContext, ClientRule, Memory, Upload};
+pub use client_rule::{
+    ClientContext, ClientRule, PersonalModel, PreparationHooks, RuleState, StateContext,
+    TrainingHooks, Upload,
+};
 pub use error::{Error, Result};
 pub use federation::{Federation, Outcome, Setup};
 pub use local_data::LocalData;
 pub use noise::Occasion;
-pub use observer::{ClientRecord, Inspected, Inspection, Observer, RoundRecord};
+pub use observer::{ClientRecord, Inspected, Inspection, Observer, ObserverResult, RoundRecord};
 pub use screen::{Reason, Refusal};
 pub use training::{Snapshot, Trace, Training};
 pub use wire::Message;

@@ -5,11 +5,11 @@ use crate::local_data::LocalData;
 use crate::screen::Refusal;
 use boostfgl_nn::backbones::Backbone;
 use boostfgl_nn::{Params, Propagation, Real};
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::ops::ControlFlow;
 
-/// What happened to one client in one round.
-#[derive(Clone, Debug, PartialEq)]
+/// What happened to one client in one round, in memory and in `rounds.jsonl`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClientRecord {
     /// Which client.
     pub client: usize,
@@ -103,13 +103,19 @@ pub struct Inspected<'a, T: Real> {
     pub gap: Option<f64>,
 }
 
-/// Somebody who looks at every round. Observers see results and cannot change them.
+/// What an observer returns: an error, of any type, ends the run.
+pub type ObserverResult = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
+/// Called with the results of every round. Observers cannot change them, but an error that one
+/// returns ends the run ([`Error::Observer`](crate::Error::Observer)).
 pub trait Observer<T: Real> {
-    /// Called before the first round, where a method prepares: `done` of `of` exchanges between
-    /// clients are over. Whoever wants no more of them breaks, and the federation begins no round
-    /// ([`Error::Interrupted`](crate::Error::Interrupted)).
-    fn preparing(&mut self, _done: usize, _of: usize) -> ControlFlow<()> {
-        ControlFlow::Continue(())
+    /// Called before the first round, where a method prepares: `done` of `total` exchanges between
+    /// clients are over.
+    ///
+    /// # Errors
+    /// Ends the run before its first round.
+    fn preparing(&mut self, _done: usize, _total: usize) -> ObserverResult {
+        Ok(())
     }
 
     /// Whether [`Observer::inspect`] is wanted. It costs a copy of the models that a round starts
@@ -123,11 +129,15 @@ pub trait Observer<T: Real> {
     fn inspect(&mut self, _inspection: &Inspection<'_, T>) {}
 
     /// Called once per round, in order.
-    fn round(&mut self, record: &RoundRecord<'_>);
+    ///
+    /// # Errors
+    /// Ends the run after this round.
+    fn round(&mut self, record: &RoundRecord<'_>) -> ObserverResult;
 }
 
 impl<T: Real, F: FnMut(&RoundRecord<'_>)> Observer<T> for F {
-    fn round(&mut self, record: &RoundRecord<'_>) {
+    fn round(&mut self, record: &RoundRecord<'_>) -> ObserverResult {
         self(record);
+        Ok(())
     }
 }

@@ -13,7 +13,6 @@ use crate::screen::{self, Form, Reason, Refusal};
 use crate::{Error, Message, Result, wire};
 use boostfgl_nn::Real;
 use rayon::prelude::*;
-use std::ops::ControlFlow;
 
 /// The first round: what went wrong before it is told with it.
 const FIRST: usize = 1;
@@ -73,14 +72,13 @@ impl<T: Real> Federation<T> {
             let (sent, received) = self.exchange(number, &mut state);
             (up, down) = (up + sent, down + received);
             let done = number + 1;
-            // All of them are told, also if the first of them wants no more.
-            let told = observers.iter_mut().map(|o| o.preparing(done, exchanges));
-            if told.filter(ControlFlow::is_break).count() > 0 {
-                return Err(Error::Interrupted { done, of: exchanges });
+            for observer in observers.iter_mut() {
+                observer.preparing(done, exchanges).map_err(Error::Observer)?;
             }
         }
-        let adopted =
-            self.at_their_desks(&state.taking_part, |_, rule, context| rule.ready(context));
+        let adopted = self.at_their_desks(&state.taking_part, |_, rule, context| {
+            rule.finish_preparation(context)
+        });
         let adopted = state.successes(adopted);
         self.settle(&able, state)?;
         let settings = client_settings(&self.setup);
@@ -121,7 +119,7 @@ impl<T: Real> Federation<T> {
     /// All goes through the server, so that a question goes up once and down to each of the others.
     fn exchange(&mut self, number: usize, state: &mut Preparing) -> (u64, u64) {
         let asked = self.at_their_desks(&state.taking_part, |_, rule, context| {
-            let question = rule.ask(context, number)?;
+            let question = rule.question(context, number)?;
             match question.as_ref().is_none_or(Message::is_finite) {
                 true => Ok(question),
                 false => Err(context.diverged("question")),
@@ -147,7 +145,7 @@ impl<T: Real> Federation<T> {
         let forms = self.answer_forms(&questions, state);
         let heard = relay(answers, &forms, &mut questions, state, self.answer_factor());
         let done = self.at_their_desks(&state.taking_part, |k, rule, context| {
-            rule.hear(context, number, &heard[k])
+            rule.receive_answers(context, number, &heard[k])
         });
         state.successes(done);
         (

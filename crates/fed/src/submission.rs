@@ -1,13 +1,13 @@
 //! From what participants trained to what the server receives.
 
 use crate::aggregate::Update;
-use crate::attack::{Forged, Sent};
+use crate::attack::{Forged, HonestUpdate};
 use crate::boost::Summary;
 use crate::client::{Client, Trained};
 use crate::config::ClientWeight;
-use crate::screen::Envelope;
+use crate::screen::{Envelope, Form, Given};
 use crate::wire::Message;
-use boostfgl_nn::{Params, Real};
+use boostfgl_nn::Real;
 
 /// What one participant did in a round.
 pub(crate) struct Submission<T> {
@@ -22,21 +22,23 @@ pub(crate) struct Submission<T> {
 
 impl<T: Real> Submission<T> {
     /// What the client would honestly send.
-    pub(crate) fn sent<'a>(
+    pub(crate) fn honest_update<'a>(
         &'a self,
         client: &'a Client<T>,
-        given: Option<&'a Params<T>>,
-        told: Option<&'a Message<T>>,
+        (given, received): Given<'a, T>,
+        form: Form,
+        shows_distance: bool,
         weight: ClientWeight,
-    ) -> Sent<'a, T> {
-        Sent {
+    ) -> HonestUpdate<'a, T> {
+        HonestUpdate {
             client: self.client,
             start: client.started_from(given),
-            told,
+            received,
+            form,
             model: self.trained.upload.model.then(|| client.local()),
             message: &self.trained.upload.message,
             tensor_norms: &self.trained.tensor_norms,
-            measured: false,
+            shows_distance,
             labelled: client.data().training_nodes() as f64,
             size: client.size(weight),
             summary: self.trained.summary,
@@ -65,7 +67,6 @@ impl<T: Real> Submission<T> {
         let forged = self.forged.as_ref();
         let envelope = Envelope {
             from: self.client,
-            client: self.client,
             round: forged.map_or(round, |forged| forged.round),
             model,
             message,

@@ -1,11 +1,11 @@
 //! The loop over rounds, which can be stopped after any of them and continued to the same digits.
 
-use crate::Result;
 use crate::client::Client;
 use crate::config::ReportedRound;
 use crate::federation::{Done, Federation, Outcome};
 use crate::observer::{Observer, RoundRecord};
 use crate::wire::Message;
+use crate::{Error, Result};
 use boostfgl_nn::{Params, Real, StateVisitor, Stateful};
 use std::time::Instant;
 
@@ -35,7 +35,8 @@ impl<T: Real> Federation<T> {
     /// Prepares the first round: the exchanges between clients that come before it.
     ///
     /// # Errors
-    /// If all clients of a round diverge, or fewer updates than the quorum can be used.
+    /// If all clients of a round diverge, fewer updates than the quorum can be used, or an observer
+    /// returns an error.
     pub fn begin(mut self, observers: &mut [&mut dyn Observer<T>]) -> Result<Training<T>> {
         let bytes = self.prepare(observers)?;
         Ok(Training {
@@ -107,7 +108,8 @@ impl<T: Real> Training<T> {
     /// One round, unless none is left.
     ///
     /// # Errors
-    /// If all clients of a round diverge, or fewer updates than the quorum can be used.
+    /// If all clients of a round diverge, fewer updates than the quorum can be used, or an observer
+    /// returns an error.
     pub fn step(&mut self, observers: &mut [&mut dyn Observer<T>]) -> Result<()> {
         if self.is_over() {
             return Ok(());
@@ -141,7 +143,9 @@ impl<T: Real> Training<T> {
             val_accuracy: evaluation.as_ref().and_then(|(_, accuracy)| *accuracy),
             seconds: started.elapsed().saturating_sub(aside).as_secs_f64(),
         };
-        observers.iter_mut().for_each(|o| o.round(&record));
+        for observer in observers.iter_mut() {
+            observer.round(&record).map_err(Error::Observer)?;
+        }
         self.trace.losses.push(record.loss);
         if let Some((predictions, accuracy)) = evaluation {
             self.record(round, predictions, accuracy);
@@ -217,7 +221,7 @@ impl<T: Real> Training<T> {
         let rounds = self.federation.rounds();
         if self.done > rounds {
             return Err(
-                visitor.unlike(format!("at most {rounds} rounds done"), self.done.to_string())
+                visitor.mismatch(format!("at most {rounds} rounds done"), self.done.to_string())
             );
         }
         let (nodes, classes) = (self.federation.nodes, self.federation.classes());
@@ -233,12 +237,12 @@ impl<T: Real> Training<T> {
             {
                 let expected = format!("a class below {classes} for each of {nodes} nodes");
                 return Err(
-                    visitor.unlike(expected, format!("{} other numbers", predictions.len()))
+                    visitor.mismatch(expected, format!("{} other numbers", predictions.len()))
                 );
             }
         }
         if self.is_over() && (self.reported.is_none() || self.trace.last.is_none()) {
-            return Err(visitor.unlike("a round to report after the last", "none"));
+            return Err(visitor.mismatch("a round to report after the last", "none"));
         }
         Ok(())
     }
@@ -304,7 +308,7 @@ impl<T: Real> Stateful for Outcome<T> {
         let like = self.models[0].clone();
         visitor.each("models", &mut self.models, || like.clone())?;
         if self.models.is_empty() {
-            return Err(visitor.unlike("at least one model", "none"));
+            return Err(visitor.mismatch("at least one model", "none"));
         }
         visitor.visit("predictions", &mut self.predictions)?;
         visitor.visit("bytes up", &mut self.bytes_up)?;

@@ -110,7 +110,7 @@ impl<T: Real> Message<T> {
         let say = |shapes: &[(usize, usize)], numbers: usize| {
             format!("tensors {shapes:?} and {numbers} numbers")
         };
-        Err(visitor.unlike(say(shapes, numbers), say(&self.shapes(), self.numbers.len())))
+        Err(visitor.mismatch(say(shapes, numbers), say(&self.shapes(), self.numbers.len())))
     }
 
     fn shapes(&self) -> Vec<(usize, usize)> {

@@ -1,4 +1,4 @@
-//! How alike the rows of a matrix are.
+//! Cosine similarity between the rows of a matrix.
 
 use crate::kernels::gemm;
 use crate::{Matrix, Pool, Real};
@@ -21,7 +21,7 @@ pub fn cosines<T: Real>(x: &Matrix<T>, pool: &Pool<T>) -> Matrix<T> {
     out
 }
 
-/// Every row divided by its length, if it has one.
+/// Every row divided by its length; rows of zeros are unchanged.
 fn directions<T: Real>(x: &Matrix<T>, pool: &Pool<T>) -> Matrix<T> {
     let mut out = pool.take(x.rows(), x.columns());
     out.copy_from(x);

@@ -4,8 +4,8 @@ use crate::Real;
 
 /// Dropout for one forward pass: the probability and the key of the pass.
 ///
-/// The key is drawn from (seed, client, round, epoch); the layer, node and column are mixed in
-/// here, so a mask does not change when only some rows are computed.
+/// The key is drawn from (seed, client, round, epoch). Layer, node and column are mixed in here, so
+/// that a mask does not depend on which rows are computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dropout {
     probability: f64,
@@ -33,13 +33,14 @@ impl Dropout {
         Mask {
             low: key as u32,
             high: (key >> 32) as u32,
+            // 2³²·p: a hash is below it with probability p.
             threshold: (self.probability * 4_294_967_296.0) as u32,
             scale: T::of(1.0 / (1.0 - self.probability)),
         }
     }
 }
 
-/// Which numbers of one layer survive.
+/// The mask of one layer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mask<T> {
     low: u32,
@@ -55,7 +56,7 @@ impl<T> Mask<T> {
         mix32(node ^ self.high)
     }
 
-    /// Whether nothing is dropped, so that nobody need ask.
+    /// Whether nothing is dropped, so that the mask need not be computed.
     #[inline(always)]
     pub(crate) fn keeps_everything(&self) -> bool {
         self.threshold == 0
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_the_right_share_everywhere() {
+    fn the_share_of_kept_numbers_is_right_overall_and_in_every_row() {
         for p in [0.0, 0.1, 0.5, 0.9] {
             let kept = kept(Dropout::new(p, 12), 0);
             let share = kept.iter().filter(|k| **k).count() as f64 / kept.len() as f64;
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_of_keys_and_layers_are_unrelated() {
+    fn masks_of_different_keys_and_layers_are_independent() {
         let base = kept(Dropout::new(0.5, 1), 0);
         for other in [kept(Dropout::new(0.5, 2), 0), kept(Dropout::new(0.5, 1), 1)] {
             let agree =

@@ -1,12 +1,12 @@
-//! What can go wrong in the numeric core.
+//! The errors of the numeric core.
 
 use std::path::PathBuf;
 
 /// Shorthand for results of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Errors of the numeric core. Shape mismatches inside a backbone are bugs and panic; these are
-/// about input.
+/// Errors of the numeric core, all about input. Shape mismatches inside a backbone are bugs and
+/// panic.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -28,29 +28,29 @@ pub enum Error {
         source: std::io::Error,
     },
 
-    /// A parameter file does not hold the tensors asked for.
+    /// A parameter file does not contain the requested tensors.
     #[error("{}: expected {expected}, found {found}", path.display())]
     Parameters {
         /// The file.
         path: PathBuf,
-        /// What should have been there.
+        /// The expected content.
         expected: String,
-        /// What was there.
+        /// The actual content.
         found: String,
     },
 
-    /// What was read is not the state that is to be restored.
+    /// The bytes to restore from are not the expected state.
     #[error("{place}: expected {expected}, found {found}")]
     State {
-        /// The names that lead there.
+        /// The path of names to the entry, joined by dots.
         place: String,
-        /// What should have been there.
+        /// The expected entry.
         expected: String,
-        /// What was there.
+        /// The actual entry.
         found: String,
     },
 
-    /// State could not be written.
+    /// State could not be saved.
     #[error("{0}")]
     Saving(std::io::Error),
 }

@@ -15,6 +15,7 @@ pub(crate) fn exp_f32(x: f32) -> f32 {
     const C: [f32; 6] =
         [1.987_569_1e-4, 1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 0.166_666_65, 0.5];
 
+    // Comparisons instead of `min` and `max`, which would replace NaN by a bound.
     let x = if x < -87.0 { -87.0 } else { x };
     let x = if x > 88.0 { 88.0 } else { x };
     let rounded = x.mul_add(LOG2_E, ROUND);
@@ -25,9 +26,8 @@ pub(crate) fn exp_f32(x: f32) -> f32 {
         p = p.mul_add(r, *c);
     }
     let y = p.mul_add(r * r, r) + 1.0;
-    // 2ⁿ by building its bits; |n| ≤ 127 because of the clamp. The last bits of ROUND + n are those
-    // of n: a cast would have to look for what does not fit. NaN stays NaN through y, whatever its
-    // bits.
+    // 2ⁿ by building its bits; |n| ≤ 127 because of the clamp. The low bits of ROUND + n are those
+    // of n, which avoids a saturating cast. NaN stays NaN through y, whatever these bits are.
     y * f32::from_bits((rounded.to_bits() << 23).wrapping_add(127 << 23))
 }
 
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn edges_of_the_range() {
+    fn extreme_arguments_saturate_and_nan_stays_nan() {
         assert_eq!(exp_f32(0.0), 1.0);
         assert!(exp_f32(f32::NEG_INFINITY) < 2e-38);
         assert!(exp_f32(f32::INFINITY).is_finite());

@@ -1,7 +1,8 @@
-//! Terms of a loss beside cross-entropy, as functions: each gives its value and its gradient with
-//! respect to what a pass puts out, ready for [`Extra`](crate::backbones::Extra).
+//! Loss terms in addition to cross-entropy: each returns its value and its gradient with respect to
+//! an output of a pass, ready for [`Extra`](crate::backbones::Extra).
 //!
-//! Gradient matrices come from the pool. Means are over the rows that take part; no rows, no loss.
+//! Gradient matrices come from the pool. Means are over the rows that take part; without rows the
+//! loss is 0.
 
 use crate::kernels::{contrast, diversity};
 use crate::{Matrix, Pool, Real, parallel, softmax_rows};
@@ -12,7 +13,7 @@ use crate::{Matrix, Pool, Real, parallel, softmax_rows};
 /// ```
 /// use boostfgl_nn::{Matrix, Pool, extra_losses};
 /// let z = Matrix::from_rows(1, 2, &[1.0f64, 2.0]);
-/// // Equally near to both: ln 2, and nowhere to go.
+/// // Equally near to both: the loss is ln 2 and the gradient is 0.
 /// let (loss, gradient) = extra_losses::contrast(&z, &z, &[&z], 0.5, &Pool::new());
 /// assert!((loss - 2f64.ln()).abs() < 1e-12);
 /// assert!(gradient.to_vec().iter().all(|g| g.abs() < 1e-12));
@@ -78,8 +79,7 @@ pub fn divergence<T: Real>(
         for ((g, p), q) in gradient.row_mut(r as usize).iter_mut().zip(p).zip(q) {
             *g += (*q - *p) * scale;
             if *p > T::ZERO {
-                // A student that rules out what the teacher expects diverges only as far as a float
-                // can say.
+                // A probability of the student that underflowed to 0 would make the loss infinite.
                 let q = q.f64().max(f64::from(f32::MIN_POSITIVE));
                 total += p.f64() * libm::log(p.f64() / q);
             }
@@ -106,7 +106,6 @@ pub fn misalignment<T: Real>(
     for (r, target) in pairs {
         let row = x.row(*r as usize);
         assert_eq!(row.len(), target.len(), "a target as wide as a row");
-        let dot = |a: &[T], b: &[T]| a.iter().zip(b).map(|(a, b)| a.f64() * b.f64()).sum::<f64>();
         let (own, other) = (libm::sqrt(dot(row, row)), libm::sqrt(dot(target, target)));
         if own == 0.0 || other == 0.0 {
             total += 1.0;
@@ -114,11 +113,17 @@ pub fn misalignment<T: Real>(
         }
         let cosine = dot(row, target) / (own * other);
         total += 1.0 - cosine;
+        // ∂cos(x, t)/∂x = (t/‖t‖ − cos·x/‖x‖) / ‖x‖. Added: a row may occur in several pairs.
         for ((g, x), t) in gradient.row_mut(*r as usize).iter_mut().zip(row).zip(*target) {
             *g += T::of(-scale * (t.f64() / other - cosine * x.f64() / own) / own);
         }
     }
     (total * scale, gradient)
+}
+
+/// ⟨a, b⟩ in `f64`.
+fn dot<T: Real>(a: &[T], b: &[T]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a.f64() * b.f64()).sum()
 }
 
 /// Squared distance: the mean over pairs (r, target) of the mean over columns of (xᵣ − target)²,
@@ -147,9 +152,9 @@ pub fn squared_error<T: Real>(
     (total * scale.f64(), gradient)
 }
 
-/// Diversity of what a generator makes of noise: exp(−mean_{i,j} ‖zᵢ − zⱼ‖²/dim(z) · ‖xᵢ −
-/// xⱼ‖₁/dim(x)) over all n² pairs of rows, and its gradient with respect to x. It falls as
-/// different noise gives different rows.
+/// Diversity of generated rows: exp(−mean_{i,j} ‖zᵢ − zⱼ‖²/dim(z) · ‖xᵢ − xⱼ‖₁/dim(x)) over all n²
+/// pairs of rows, and its gradient with respect to x. It is small if different noise z gives
+/// different rows x.
 ///
 /// # Panics
 /// If there is not one row of noise per row of x.
@@ -174,6 +179,7 @@ pub fn diversity<T: Real>(noise: &Matrix<T>, x: &Matrix<T>, pool: &Pool<T>) -> (
     let mean =
         diversity::weighted_l1(x, stride, weights.data(), weights.stride(), gradient.data_mut());
     pool.put(weights);
+    // ∂e^{−m}/∂x = −e^{−m}·∂m/∂x.
     let value = libm::exp(-mean);
     self::scale(&mut gradient, -value);
     (value, gradient)

@@ -1,21 +1,21 @@
-//! Rows of a feature matrix that is sparse, but for rows that are stored in full.
+//! Rows of a feature matrix that is sparse except for its last rows.
 
 use crate::kernels::gemm;
 use crate::kernels::spmm::spmm;
 use crate::{Csr, Matrix, Pool, Real};
 use std::sync::Arc;
 
-/// The features of some nodes: sparse ones first, then those of nodes that were
-/// [added](crate::Inputs::extended), in full. A sparse product of a full row would take several
-/// times as long as a dense one.
+/// The features of some nodes: sparse rows first, then dense rows of nodes that were
+/// [added](crate::Inputs::extended). For a dense row a sparse product would take several times as
+/// long as a dense one.
 #[derive(Debug)]
 pub(crate) struct FeatureRows<T> {
     x: Arc<Csr<T>>,
     /// The nodes, increasing.
     nodes: Arc<Vec<u32>>,
-    /// The features of the last of them.
+    /// The dense features of the last of them.
     full: Option<Arc<Matrix<T>>>,
-    /// Xᵀ of the others, for the gradient of the weights.
+    /// Xᵀ of the sparse rows, for the gradient of the weights.
     transpose: Option<Csr<T>>,
 }
 
@@ -47,7 +47,7 @@ impl<T: Real> FeatureRows<T> {
         self.transpose.is_some()
     }
 
-    /// How many of the nodes have sparse features.
+    /// Number of nodes with sparse features.
     fn sparse(&self) -> usize {
         self.nodes.len() - self.full.as_ref().map_or(0, |full| full.rows())
     }
@@ -67,7 +67,7 @@ impl<T: Real> FeatureRows<T> {
     /// Xᵀ·g.
     ///
     /// # Panics
-    /// If the rows were made for evaluation.
+    /// If the view was made for evaluation.
     pub(crate) fn transposed_multiply(&self, gradient: &Matrix<T>, pool: &Pool<T>) -> Matrix<T> {
         let Some(transpose) = &self.transpose else {
             panic!("a view made for evaluation was differentiated");

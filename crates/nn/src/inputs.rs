@@ -1,4 +1,4 @@
-//! A client's graph as the kernels like it.
+//! A client's graph in the layout that the kernels read.
 
 use crate::propagation::two_hops;
 use crate::{Csr, Matrix, Operator, Propagation, Real};
@@ -12,11 +12,11 @@ pub struct Inputs<T> {
     nodes: usize,
     width: usize,
     features: FeatureMatrix<T>,
-    /// Beside sparse features: those of the last nodes, which are not.
+    /// The dense features of nodes that were added to a graph with sparse features.
     full: Option<Arc<Matrix<T>>>,
     operator: Operator,
     propagation: Propagation<T>,
-    /// Made when first asked for: only few networks look two hops away at once.
+    /// Computed on first use: only H2GCN reads nodes two hops away at once.
     two_hops: OnceLock<Csr<T>>,
 }
 
@@ -52,8 +52,8 @@ impl<T: Real> Inputs<T> {
         }
     }
 
-    /// The same graph with other, dense features: numbers that `f32` cannot hold, or features made
-    /// on the way.
+    /// The same graph with other, dense features: numbers that `f32` cannot represent, or computed
+    /// features.
     ///
     /// # Panics
     /// If there is not one row per node.
@@ -70,8 +70,8 @@ impl<T: Real> Inputs<T> {
         }
     }
 
-    /// Makes the plain propagation that of `operator`: the one in the
-    /// [`Plan`](crate::backbones::Plan) of the network to come. `adjacency` is the graph these
+    /// Sets the plain propagation to that of `operator`, which has to be the one in the
+    /// [`ViewPlan`](crate::backbones::ViewPlan) of the network. `adjacency` is the graph that these
     /// inputs were made of.
     ///
     /// # Panics
@@ -88,9 +88,8 @@ impl<T: Real> Inputs<T> {
         }
     }
 
-    /// The features of the same nodes and of further ones, whose rows `further` holds, on the graph
-    /// `adjacency`. Where features are sparse they stay so, and only the further rows are stored in
-    /// full.
+    /// The inputs with further nodes, whose features `further` holds, on the graph `adjacency`.
+    /// Sparse features stay sparse, and only the further rows are dense.
     ///
     /// # Panics
     /// If the widths differ or `adjacency` does not have as many nodes.
@@ -103,10 +102,10 @@ impl<T: Real> Inputs<T> {
                 (FeatureMatrix::Sparse(Arc::clone(x)), Some(further.clone()))
             }
             (FeatureMatrix::Sparse(x), Some(full)) => {
-                (FeatureMatrix::Sparse(Arc::clone(x)), Some(full.above(further)))
+                (FeatureMatrix::Sparse(Arc::clone(x)), Some(full.followed_by(further)))
             }
             (FeatureMatrix::Dense(x), _) => {
-                (FeatureMatrix::Dense(Arc::new(x.above(further))), None)
+                (FeatureMatrix::Dense(Arc::new(x.followed_by(further))), None)
             }
         };
         Self {
@@ -132,17 +131,17 @@ impl<T: Real> Inputs<T> {
         }
     }
 
-    /// Writes the features of node `v` out in full.
+    /// Writes the features of node `v` as a dense row.
     ///
     /// # Panics
-    /// If `to` is not as long as there are features, or there is no such node.
+    /// If `to` does not have one number per feature, or there is no such node.
     pub fn write_row(&self, v: usize, to: &mut [T]) {
-        assert_eq!(to.len(), self.width, "room for a row of features");
+        assert_eq!(to.len(), self.width, "one number per feature");
         match self.row(v) {
             Row::Full(row) => to.copy_from_slice(row),
             Row::Sparse(x, range) => {
                 to.fill(T::ZERO);
-                // An entry that is stored twice counts twice, as in a product.
+                // Added, since an entry that is stored twice counts twice in a product.
                 range.for_each(|k| to[x.indices()[k] as usize] += x.values()[k]);
             }
         }
@@ -164,7 +163,7 @@ impl<T: Real> Inputs<T> {
         }
     }
 
-    /// How many features are stored, of all nodes together: nodes × width if they are dense.
+    /// Number of stored features of all nodes: nodes × width if they are dense.
     pub fn stored(&self) -> usize {
         let full = self.full.as_ref().map_or(0, |full| full.rows() * full.columns());
         match &self.features {
@@ -181,11 +180,6 @@ impl<T: Real> Inputs<T> {
     /// Number of features.
     pub fn width(&self) -> usize {
         self.width
-    }
-
-    /// Whether features are stored densely.
-    pub fn is_dense(&self) -> bool {
-        matches!(self.features, FeatureMatrix::Dense(_))
     }
 
     /// ⟨xᵥ, xᵤ⟩ of the features of two nodes, in `f64`.
@@ -207,7 +201,7 @@ impl<T: Real> Inputs<T> {
         &self.propagation
     }
 
-    /// Which operator the plain propagation is.
+    /// The operator of the plain propagation.
     pub fn operator(&self) -> Operator {
         self.operator
     }
@@ -217,17 +211,17 @@ impl<T: Real> Inputs<T> {
         self.two_hops.get_or_init(|| two_hops(self.propagation.csr()))
     }
 
-    /// The features: of all nodes, or of those that come before the rows in [`Inputs::full`].
+    /// The features of all nodes, or of those that come before the rows in [`Inputs::full`].
     pub(crate) fn features(&self) -> &FeatureMatrix<T> {
         &self.features
     }
 
-    /// Beside sparse features: those of the last nodes, which are not.
+    /// The dense features of nodes that were added to a graph with sparse features.
     pub(crate) fn full(&self) -> Option<&Arc<Matrix<T>>> {
         self.full.as_ref()
     }
 
-    /// The features of all nodes in one piece.
+    /// The features of all nodes as one matrix.
     pub(crate) fn features_together(&self) -> FeatureMatrix<T> {
         match (&self.features, &self.full) {
             (FeatureMatrix::Sparse(x), Some(full)) => {
@@ -241,11 +235,11 @@ impl<T: Real> Inputs<T> {
 /// The features of one node.
 enum Row<'a, T> {
     Full(&'a [T]),
-    /// A matrix, and where in its entries.
+    /// A matrix, and the range of its entries.
     Sparse(&'a Csr<T>, Range<usize>),
 }
 
-/// ⟨a, b⟩ of two rows of a matrix whose columns increase inside a row.
+/// ⟨a, b⟩ of two rows of a matrix whose columns increase inside a row, by merging them.
 fn sparse_dot<T: Real>(x: &Csr<T>, mut a: Range<usize>, mut b: Range<usize>) -> f64 {
     let mut sum = 0.0;
     while let (Some(i), Some(j)) = (a.clone().next(), b.clone().next()) {

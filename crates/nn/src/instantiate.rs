@@ -1,16 +1,16 @@
-//! The numeric core for both number types, in builds for tests compiled here.
+//! Instantiation of the numeric core for both number types, in test builds only.
 //!
-//! Generic code is compiled by whoever names a number type. At low levels of optimisation the
-//! compiler takes what a crate below has compiled already: without these lines every crate above
-//! and every binary of tests would compile the same kernels once more. Builds for users name one
-//! type in one place and need none of it.
+//! Generic code is compiled in the crate that names the number type. At low optimisation levels the
+//! compiler reuses instances of a crate below; without this file every crate above and every test
+//! binary would compile the same kernels again. Release builds name one type in one place and do
+//! not need it.
 
 use crate::backbones::{self, Architecture};
 use crate::optim::{Adam, AdamConfig, Optimizer, Sgd, SgdConfig};
 use crate::{Dropout, Inputs, Params, Pool, Real, Result, View, WeightedLoss};
 use boostfgl_graph::Graph;
 
-/// Calls what others call, and through it all the rest. Nobody calls this.
+/// Uses the entry points of other crates, and through them all kernels. It is never called.
 fn step<T: Real>(
     graph: &Graph,
     sizes: Architecture,

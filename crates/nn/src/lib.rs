@@ -10,10 +10,11 @@
 //!   where gradients are checked.
 //! * [`Tape`] — reverse mode over a handful of fused operations ([`ops`]).
 //! * [`backbones`] — one file per architecture, one line in [`backbones::BACKBONES`].
-//! * [`losses`] — further terms beside cross-entropy, as functions.
-//! * [`Inputs`] and [`View`] — a client's graph as the kernels like it, restricted to the receptive
-//!   field of the loss.
-//! * [`optim`] — Adam and SGD as one fused pass.
+//! * [`extra_losses`] — loss terms in addition to cross-entropy, as functions.
+//! * [`Inputs`] and [`View`] — a client's graph in the layout of the kernels, restricted to the
+//!   receptive field of the loss.
+//! * [`optim`] — Adam and SGD, each as one fused pass.
+//! * [`Stateful`] — saving and restoring of state by one list of its parts.
 //!
 //! **Same digits for any thread count.** Rows are independent; the few sums over rows are cut into
 //! chunks of a fixed size that are added in index order; dropout masks and message noise are
@@ -31,7 +32,7 @@ mod inputs;
 mod instantiate;
 mod kernels;
 mod matrix;
-mod noise;
+mod message_noise;
 pub mod ops;
 pub mod optim;
 mod parallel;
@@ -59,15 +60,15 @@ pub use kernels::reduce::{add_inner_products, mean_of, row_dots, squared_distanc
 pub use kernels::segments::{Tilted, arc_dots, tilt};
 pub use kernels::softmax_rows;
 pub use matrix::Matrix;
-pub use noise::MessageNoise;
+pub use message_noise::MessageNoise;
 pub use ops::RowMean;
 pub use params::{Params, TensorShape};
 pub use propagation::{Operator, Pattern, Propagation};
 pub use real::Real;
-pub use similarity_relation::{Mixture, SimilarityRelation};
+pub use similarity_relation::{SimilarityRelation, SmoothingOperator};
 pub use sparse::Csr;
 pub use state::{StateVisitor, Stateful};
 pub use tape::{Pool, Tape, Var};
-pub use top_changes::{Moved, difference, moved_most};
+pub use top_changes::{TopChanges, difference, top_changes};
 pub use view::{Reach, View};
 pub use weighted_loss::{Reduction, WeightedLoss};

@@ -1,11 +1,11 @@
-//! Dense matrices as the kernels like them.
+//! Dense matrices in the layout of the kernels.
 
 use crate::Real;
 
 /// A row-major matrix whose rows start on a cache line or half of one.
 ///
 /// Rows are padded to a multiple of 16 numbers (8 if there are at most 8 columns) so that kernels
-/// need no tails; the padding is always zero, so sums over whole rows are right. The buffer is
+/// need no tails. The padding is always zero, so that sums may run over whole rows. The buffer is
 /// 64-byte aligned.
 ///
 /// ```
@@ -18,12 +18,12 @@ pub struct Matrix<T> {
     rows: usize,
     columns: usize,
     stride: usize,
-    /// At least as many as the numbers take.
+    /// At least as many as the numbers need.
     lines: Vec<Line>,
     number: std::marker::PhantomData<T>,
 }
 
-/// One cache line. A vector of these is how safe code gets aligned memory.
+/// One cache line. A vector of these is aligned memory without `unsafe`.
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(64))]
 struct Line([u8; 64]);
@@ -57,8 +57,8 @@ impl<T: Real> Matrix<T> {
         matrix
     }
 
-    /// Gives the buffer another shape. Values are unspecified afterwards, except that padding is
-    /// zero.
+    /// Changes the shape and reuses the buffer. Values are unspecified afterwards, except that
+    /// padding is zero.
     pub(crate) fn reshape(&mut self, rows: usize, columns: usize) {
         let stride = stride(columns);
         let lines = (rows * stride * size_of::<T>()).div_ceil(size_of::<Line>());
@@ -66,8 +66,8 @@ impl<T: Real> Matrix<T> {
             self.lines.resize(lines, EMPTY);
         }
         (self.rows, self.columns, self.stride) = (rows, columns, stride);
-        // Also where the shape is the same: numbers that overflowed leave NaN there (0 · ∞), and
-        // the next to use the buffer may be another client.
+        // Also where the shape is the same: numbers that overflowed leave NaN in the padding
+        // (0 · ∞), and the next user of the buffer may be another client.
         if columns != stride {
             self.clear_padding();
         }
@@ -105,7 +105,7 @@ impl<T: Real> Matrix<T> {
         &bytemuck::cast_slice(&self.lines)[..self.rows * self.stride]
     }
 
-    /// All numbers, with padding, which the writer keeps zero.
+    /// All numbers, with padding, which has to stay zero.
     pub fn data_mut(&mut self) -> &mut [T] {
         let length = self.rows * self.stride;
         &mut bytemuck::cast_slice_mut(&mut self.lines)[..length]
@@ -144,11 +144,11 @@ impl<T: Real> Matrix<T> {
         out
     }
 
-    /// These rows, and those of `below` after them.
+    /// These rows, followed by those of `below`.
     ///
     /// # Panics
     /// If the widths differ.
-    pub(crate) fn above(&self, below: &Self) -> Self {
+    pub(crate) fn followed_by(&self, below: &Self) -> Self {
         assert_eq!(self.columns, below.columns, "rows of the same width");
         let mut out = Self::zeros(self.rows + below.rows, self.columns);
         let (own, rest) = out.data_mut().split_at_mut(self.data().len());
@@ -164,7 +164,7 @@ impl<T: Real> Matrix<T> {
 }
 
 impl<T> Clone for Matrix<T> {
-    /// Without what the buffer holds beyond the numbers.
+    /// Copies the numbers, not the spare capacity of the buffer.
     fn clone(&self) -> Self {
         let used = (self.rows * self.stride * size_of::<T>()).div_ceil(size_of::<Line>());
         Self { lines: self.lines[..used].to_vec(), ..*self }
@@ -196,7 +196,7 @@ mod tests {
         assert!(m.data().chunks(32).all(|row| row[17..].iter().all(|x| *x == 0.0)));
     }
 
-    /// What a buffer held before must not show up as padding when it shrinks and grows again.
+    /// Old numbers must not become padding when the buffer shrinks and grows again.
     #[test]
     fn padding_is_zero_after_any_change_of_shape() {
         let mut m = Matrix::<f32>::from_rows(40, 8, &[1.0; 320]);

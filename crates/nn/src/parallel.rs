@@ -1,4 +1,4 @@
-//! Cutting work into pieces whose borders never depend on the number of threads.
+//! Parallel loops whose pieces never depend on the number of threads.
 
 use crate::Real;
 use rayon::prelude::*;
@@ -12,15 +12,15 @@ const WORTH_SHARING: usize = 1 << 21;
 /// over threads, large enough to amortise a task.
 const ROWS: usize = 128;
 
-/// Rows per piece of a dense product, each of which packs the right side anew.
+/// Rows per piece of a dense product, each of which packs the right side again.
 pub(crate) const PRODUCT_ROWS: usize = 512;
 
 /// Rows per partial sum in [`partial_sums`].
 const SUM_ROWS: usize = 4096;
 
-/// Calls `piece(rows, out)` for pieces of `out`, which has `rows` rows of `stride` numbers.
+/// Calls `piece(rows, out)` for pieces of `out`, whose rows have `stride` numbers.
 ///
-/// Each row must be computed from its index alone, so that the cut does not matter.
+/// Each row must be computed from its index alone, so that the digits do not depend on the pieces.
 pub(crate) fn over_rows<T: Real>(
     out: &mut [T],
     stride: usize,
@@ -33,8 +33,8 @@ pub(crate) fn over_rows<T: Real>(
     over_row_blocks(out, stride, ROWS, piece);
 }
 
-/// Like [`over_rows`] for kernels whose digits may depend on the cut: it is always made, every
-/// `block` rows.
+/// Like [`over_rows`] for kernels whose digits may depend on the pieces: `out` is always cut every
+/// `block` rows, on one thread too.
 pub(crate) fn over_row_blocks<T: Real>(
     out: &mut [T],
     stride: usize,
@@ -62,6 +62,8 @@ pub(crate) fn over_segments<T: Real>(
     if work < WORTH_SHARING {
         return piece(0..rows, out);
     }
+    // Rows have different lengths, so `chunks_mut` cannot cut here: the pieces are split off one by
+    // one.
     let (mut rest, mut done) = (out, 0);
     let mut pieces = Vec::with_capacity(rows.div_ceil(ROWS));
     for start in (0..rows).step_by(ROWS) {
@@ -74,7 +76,7 @@ pub(crate) fn over_segments<T: Real>(
 }
 
 /// Sums over many rows: `piece(rows, out)` writes the sum over its rows into `out`; partial sums
-/// are added in index order.
+/// are added in index order, whichever thread finishes first.
 pub(crate) fn partial_sums<T: Real>(
     rows: usize,
     out: &mut [T],
@@ -85,6 +87,7 @@ pub(crate) fn partial_sums<T: Real>(
     }
     let pieces = rows.div_ceil(SUM_ROWS);
     let range = |i: usize| i * SUM_ROWS..((i + 1) * SUM_ROWS).min(rows);
+    // The first piece is written to `out` itself, so that short sums need no other buffer.
     let rest: Vec<Vec<T>> = (1..pieces)
         .into_par_iter()
         .map(|i| {
@@ -101,7 +104,7 @@ pub(crate) fn partial_sums<T: Real>(
     }
 }
 
-/// Calls `piece(start, parts)` on equal pieces of several buffers of the same length at once.
+/// Calls `piece(start, parts)` on matching pieces of several buffers of the same length.
 pub(crate) fn over_pieces<T: Real, const N: usize>(
     buffers: [&mut [T]; N],
     piece: impl Fn(usize, [&mut [T]; N]) + Send + Sync,

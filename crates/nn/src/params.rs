@@ -14,11 +14,11 @@ pub struct TensorShape {
     pub rows: usize,
     /// Columns: fan-out.
     pub columns: usize,
-    /// A weight matrix may have one row too, so the shape does not tell.
+    /// Not derived from the shape: a weight matrix may have one row too.
     start: Start,
 }
 
-/// The numbers a tensor starts with.
+/// How a tensor is initialised.
 #[derive(Clone, Debug, PartialEq)]
 enum Start {
     Glorot,
@@ -37,7 +37,7 @@ impl TensorShape {
         Self { name: name.into(), rows: 1, columns, start: Start::Zero }
     }
 
-    /// A row of numbers that starts with these values, whatever the seed.
+    /// A row of numbers that is initialised to these values for every seed.
     pub fn starting_at(name: impl Into<String>, values: &[f64]) -> Self {
         Self {
             name: name.into(),
@@ -51,6 +51,30 @@ impl TensorShape {
     pub fn is_bias(&self) -> bool {
         self.start != Start::Glorot
     }
+
+    /// The initial numbers of tensor `i` of a model.
+    fn initial<T: Real>(&self, seed: u64, i: usize) -> Matrix<T> {
+        let mut tensor = Matrix::zeros(self.rows, self.columns);
+        match &self.start {
+            Start::Glorot => {
+                let bound = libm::sqrt(6.0 / (self.rows + self.columns) as f64);
+                // One stream per tensor: a tensor does not change when another one is added.
+                let mut stream = Stream::new(seed, "init", &[i as u64]);
+                for r in 0..self.rows {
+                    for x in tensor.row_mut(r) {
+                        *x = T::of(bound * (2.0 * stream.unit() - 1.0));
+                    }
+                }
+            }
+            Start::Zero => {}
+            Start::Given(values) => {
+                for (x, value) in tensor.row_mut(0).iter_mut().zip(&**values) {
+                    *x = T::of(*value);
+                }
+            }
+        }
+        tensor
+    }
 }
 
 /// The parameters θ of a model. Two are equal if every number is.
@@ -61,40 +85,17 @@ pub struct Params<T> {
 }
 
 impl<T: Real> Params<T> {
-    /// Glorot-uniform weights, U(−a, a) with a = √(6 / (fan-in + fan-out)), from `seed`; zero
-    /// biases, and given numbers where a shape gives them.
+    /// Initialises every tensor as its shape says: weights Glorot-uniform, U(−a, a) with a = √(6 /
+    /// (fan-in + fan-out)), from `seed`, biases 0.
     pub fn glorot(shapes: &[TensorShape], seed: u64) -> Self {
-        let draw = |(i, shape): (usize, &TensorShape)| {
-            let mut tensor = Matrix::zeros(shape.rows, shape.columns);
-            match &shape.start {
-                Start::Glorot => {
-                    let bound = libm::sqrt(6.0 / (shape.rows + shape.columns) as f64);
-                    let mut stream = Stream::new(seed, "init", &[i as u64]);
-                    for r in 0..shape.rows {
-                        tensor
-                            .row_mut(r)
-                            .iter_mut()
-                            .for_each(|x| *x = T::of(bound * (2.0 * stream.unit() - 1.0)));
-                    }
-                }
-                Start::Zero => {}
-                Start::Given(values) => {
-                    tensor
-                        .row_mut(0)
-                        .iter_mut()
-                        .zip(&**values)
-                        .for_each(|(x, value)| *x = T::of(*value));
-                }
-            }
-            tensor
-        };
-        Self { shapes: shapes.into(), tensors: shapes.iter().enumerate().map(draw).collect() }
+        let initial = |(i, shape): (usize, &TensorShape)| shape.initial(seed, i);
+        Self { shapes: shapes.into(), tensors: shapes.iter().enumerate().map(initial).collect() }
     }
 
     /// Takes over tensors that have the given shapes.
     ///
     /// # Panics
-    /// If they have not.
+    /// If their shapes differ.
     pub fn from_tensors(shapes: &[TensorShape], tensors: Vec<Matrix<T>>) -> Self {
         assert_eq!(shapes.len(), tensors.len(), "one tensor per shape");
         for (shape, tensor) in shapes.iter().zip(&tensors) {
@@ -108,14 +109,14 @@ impl<T: Real> Params<T> {
         Self { shapes: shapes.into(), tensors }
     }
 
-    /// Gives its tensors away.
+    /// The tensors, in the order of [`Params::shapes`].
     pub fn into_tensors(self) -> Vec<Matrix<T>> {
         self.tensors
     }
 
-    /// A model of the same shapes in buffers from `pool`, with any numbers.
+    /// A model of the same shapes in buffers from `pool`, with unspecified numbers.
     #[must_use]
-    pub fn room(&self, pool: &Pool<T>) -> Self {
+    pub fn same_shape(&self, pool: &Pool<T>) -> Self {
         let tensors = self.shapes.iter().map(|s| pool.take(s.rows, s.columns)).collect();
         Self { shapes: Arc::clone(&self.shapes), tensors }
     }
@@ -180,12 +181,11 @@ impl<T: Real> Params<T> {
 
     /// Whether every number is finite.
     pub fn is_finite(&self) -> bool {
-        // All are looked at: to stop at the first would keep the compiler from looking at several
-        // at once.
+        // A fold over all numbers instead of `all`: stopping early would prevent vectorisation.
         self.tensors.iter().all(|t| t.data().iter().fold(true, |finite, x| finite & x.is_finite()))
     }
 
-    /// The little-endian bytes of every tensor, without padding, for digests.
+    /// Passes the little-endian bytes of every tensor, without padding, to `consume`; for digests.
     pub fn feed(&self, mut consume: impl FnMut(&[u8])) {
         for tensor in &self.tensors {
             for r in 0..tensor.rows() {

@@ -1,13 +1,13 @@
-//! How messages are weighted: the propagation matrix P of H' = P·H.
+//! The propagation matrix P of H' = P·H, which weights messages.
 
 use crate::{Csr, Real};
 use boostfgl_graph::Adjacency;
 
-/// Where each arc and each self-loop of a graph stands in its propagation matrix.
+/// The position of each arc and each self-loop of a graph in its propagation matrix.
 ///
 /// The matrix has the pattern of A + I; row v holds the neighbours that send to v and v itself, in
-/// increasing order. So an arc (u → v) at position `a` of the adjacency stands at `a + v`, plus one
-/// if u > v.
+/// increasing order. An arc (u → v) at position `a` of the adjacency is therefore at `a + v`, plus
+/// one if u > v: each row before adds a self-loop, and so does row v if its own comes first.
 #[derive(Clone, Copy, Debug)]
 pub struct Pattern<'a>(&'a Adjacency);
 
@@ -35,8 +35,8 @@ impl<'a> Pattern<'a> {
 /// boosting.
 ///
 /// Every operator has the pattern of A + I, with explicit zeros where a node does not send to
-/// itself, so that whoever weighs edges anew ([`Propagation::with_values`]) can do it for any
-/// network. A holds the edge weights where the graph has them and ones otherwise; d is the sum of a
+/// itself, so that edges can be reweighted ([`Propagation::with_values`]) in the same way for every
+/// network. A holds the edge weights if the graph has them and ones otherwise; d is the sum of a
 /// row of A.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Operator {
@@ -48,11 +48,10 @@ pub enum Operator {
     Mean,
     /// A: the sum over neighbours, without the node itself.
     Sum,
-    /// A + I: what each neighbour and the node itself count for before attention tells them apart.
+    /// A + I: the prior weights of neighbours and the node itself under attention.
     Ones,
-    /// D^{-1/2} A D^{-1/2}: GCN's normalisation without the node itself. In a directed graph a node
-    /// that only sends has no degree of its own; it counts as one, so that its messages are not
-    /// lost.
+    /// D^{-1/2} A D^{-1/2}: GCN's normalisation without the node itself. In a directed graph the
+    /// degree of a node that only sends is 0; it counts as 1, so that its messages are not lost.
     Symmetric,
 }
 
@@ -71,12 +70,11 @@ impl<T: Real> Propagation<T> {
     /// # Ok::<(), boostfgl_graph::Error>(())
     /// ```
     pub fn of(operator: Operator, adjacency: &Adjacency) -> Self {
-        let weight = |arc: usize| adjacency.weights().map_or(1.0, |w| f64::from(w[arc]));
-        let degree = |v: usize| adjacency.arc_range(v).map(weight).sum::<f64>();
+        let weight = |arc: usize| edge_weight(adjacency, arc);
         match operator {
             Operator::Gcn => Self::gcn(adjacency),
             Operator::Mean => {
-                let degree: Vec<f64> = (0..adjacency.len()).map(degree).collect();
+                let degree: Vec<f64> = (0..adjacency.len()).map(|v| degree(adjacency, v)).collect();
                 Self::build(adjacency, |v, _, arc| {
                     T::of(arc.map_or(0.0, |arc| weight(arc) / degree[v]))
                 })
@@ -85,7 +83,7 @@ impl<T: Real> Propagation<T> {
             Operator::Ones => Self::build(adjacency, |_, _, arc| T::of(arc.map_or(1.0, weight))),
             Operator::Symmetric => {
                 let root: Vec<f64> =
-                    (0..adjacency.len()).map(|v| inverse_root(degree(v))).collect();
+                    (0..adjacency.len()).map(|v| inverse_root(degree(adjacency, v))).collect();
                 Self::build(adjacency, |v, u, arc| {
                     T::of(arc.map_or(0.0, weight) * root[v] * root[u])
                 })
@@ -96,7 +94,7 @@ impl<T: Real> Propagation<T> {
     /// The matrix of GCN (Kipf and Welling): P = D̃^{-1/2} (A + I) D̃^{-1/2}, with D̃ the degrees
     /// of A + I.
     ///
-    /// Edge weights, where the graph has them, stand for the ones of A.
+    /// Edge weights, if the graph has them, replace the ones of A.
     ///
     /// ```
     /// let (path, _) = boostfgl_graph::Adjacency::from_edges(3, &[(0, 1), (1, 2)], None, false)?;
@@ -105,24 +103,22 @@ impl<T: Real> Propagation<T> {
     /// # Ok::<(), boostfgl_graph::Error>(())
     /// ```
     pub fn gcn(adjacency: &Adjacency) -> Self {
-        let weight = |arc: usize| adjacency.weights().map_or(1.0, |w| f64::from(w[arc]));
-        let root: Vec<f64> = (0..adjacency.len())
-            .map(|v| 1.0 + adjacency.arc_range(v).map(weight).sum::<f64>())
-            .map(|degree| 1.0 / libm::sqrt(degree))
-            .collect();
+        let weight = |arc: usize| edge_weight(adjacency, arc);
+        let root: Vec<f64> =
+            (0..adjacency.len()).map(|v| 1.0 / libm::sqrt(1.0 + degree(adjacency, v))).collect();
         Self::build(adjacency, |v, u, arc| T::of(arc.map_or(1.0, weight) * root[v] * root[u]))
     }
 
-    /// The mean over a node and its neighbours: P = D̃⁻¹ (A + I). Edge weights, where the graph has
-    /// them, stand for the ones of A.
+    /// The mean over a node and its neighbours: P = D̃⁻¹ (A + I). Edge weights, if the graph has
+    /// them, replace the ones of A.
     pub fn row_mean(adjacency: &Adjacency) -> Self {
-        let weight = |arc: usize| adjacency.weights().map_or(1.0, |w| f64::from(w[arc]));
-        let degree: Vec<f64> = (0..adjacency.len())
-            .map(|v| 1.0 + adjacency.arc_range(v).map(weight).sum::<f64>())
-            .collect();
+        let weight = |arc: usize| edge_weight(adjacency, arc);
+        let degree: Vec<f64> = (0..adjacency.len()).map(|v| 1.0 + degree(adjacency, v)).collect();
         Self::build(adjacency, |v, _, arc| T::of(arc.map_or(1.0, weight) / degree[v]))
     }
 
+    /// A matrix of the pattern A + I, where `value(v, u, arc)` gives the weight of u in row v, and
+    /// `arc` is `None` for the node itself.
     fn build(adjacency: &Adjacency, value: impl Fn(usize, usize, Option<usize>) -> T) -> Self {
         let n = adjacency.len();
         let mut offsets = Vec::with_capacity(n + 1);
@@ -130,6 +126,7 @@ impl<T: Real> Propagation<T> {
         let mut indices = Vec::with_capacity(adjacency.arcs() + n);
         let mut values = Vec::with_capacity(adjacency.arcs() + n);
         for v in 0..n {
+            // The self-loop is inserted before the first larger neighbour, to keep rows sorted.
             let mut own = Some(v);
             for arc in adjacency.arc_range(v) {
                 let u = adjacency.indices()[arc] as usize;
@@ -168,11 +165,13 @@ impl<T: Real> Propagation<T> {
 pub(crate) fn two_hops<T: Real>(pattern: &Csr<T>) -> Csr<T> {
     let n = pattern.rows();
     let near = |v: usize| pattern.indices()[pattern.row_range(v)].iter().copied();
-    // The last node whose row a column was seen in: marks need no clearing.
+    // The last row in which each column was seen. A new row number invalidates all marks, so that
+    // they need no clearing.
     let mut seen = vec![usize::MAX; n];
     let (mut offsets, mut indices) = (vec![0], Vec::new());
     for v in 0..n {
         let start = indices.len();
+        // Marks v and its neighbours first: they are nearer than two hops.
         near(v).for_each(|u| seen[u as usize] = v);
         for u in near(v) {
             for w in near(u as usize) {
@@ -195,7 +194,17 @@ pub(crate) fn two_hops<T: Real>(pattern: &Csr<T>) -> Csr<T> {
     Csr::new(n, offsets, indices, values)
 }
 
-/// d^{-1/2}; a node without a degree counts as one of degree 1.
+/// The weight of an arc: 1 in a graph without edge weights.
+fn edge_weight(adjacency: &Adjacency, arc: usize) -> f64 {
+    adjacency.weights().map_or(1.0, |weights| f64::from(weights[arc]))
+}
+
+/// The sum of the weights of the arcs into `v`.
+fn degree(adjacency: &Adjacency, v: usize) -> f64 {
+    adjacency.arc_range(v).map(|arc| edge_weight(adjacency, arc)).sum()
+}
+
+/// d^{-1/2}; a degree of 0 counts as 1.
 fn inverse_root(degree: f64) -> f64 {
     if degree > 0.0 { 1.0 / libm::sqrt(degree) } else { 1.0 }
 }
@@ -218,19 +227,19 @@ mod tests {
 
     /// By hand: 0 sends to 1 and 2 with weights 2 and 6, 2 sends to 1 with weight 2.
     #[test]
-    fn operators_of_a_weighted_directed_graph() {
+    fn operators_of_a_weighted_directed_graph_agree_with_numbers_by_hand() {
         let (a, _) =
             Adjacency::from_edges(3, &[(0, 1), (0, 2), (2, 1)], Some(&[2.0, 6.0, 2.0]), true)
                 .unwrap();
-        let of = |operator| dense(Propagation::<f64>::of(operator, &a).csr());
-        assert_eq!(of(Operator::Sum), [[0.0, 0.0, 0.0], [2.0, 0.0, 2.0], [6.0, 0.0, 0.0]]);
-        assert_eq!(of(Operator::Ones), [[1.0, 0.0, 0.0], [2.0, 1.0, 2.0], [6.0, 0.0, 1.0]]);
-        assert_eq!(of(Operator::Mean), [[0.0, 0.0, 0.0], [0.5, 0.0, 0.5], [1.0, 0.0, 0.0]]);
+        let matrix = |operator| dense(Propagation::<f64>::of(operator, &a).csr());
+        assert_eq!(matrix(Operator::Sum), [[0.0, 0.0, 0.0], [2.0, 0.0, 2.0], [6.0, 0.0, 0.0]]);
+        assert_eq!(matrix(Operator::Ones), [[1.0, 0.0, 0.0], [2.0, 1.0, 2.0], [6.0, 0.0, 1.0]]);
+        assert_eq!(matrix(Operator::Mean), [[0.0, 0.0, 0.0], [0.5, 0.0, 0.5], [1.0, 0.0, 0.0]]);
         let (four, six) = (libm::sqrt(4.0), libm::sqrt(6.0));
         let expected =
             [[0.0, 0.0, 0.0], [2.0 / four, 0.0, 2.0 / four / six], [6.0 / six, 0.0, 0.0]];
         for (found, expected) in
-            of(Operator::Symmetric).iter().flatten().zip(expected.iter().flatten())
+            matrix(Operator::Symmetric).iter().flatten().zip(expected.iter().flatten())
         {
             assert!((found - expected).abs() < 1e-15, "{found} is not {expected}");
         }
@@ -248,9 +257,9 @@ mod tests {
             }
         }
 
-        /// Against the definition: reachable in two steps, not in fewer; D₂ counts them.
+        /// By the definition: reachable in two steps, not in fewer; D₂ counts them.
         #[test]
-        fn two_hops_are_those_at_distance_two(edges in prop::collection::vec((0u32..8, 0u32..8), 0..14), directed in any::<bool>()) {
+        fn two_hops_are_the_nodes_at_distance_two(edges in prop::collection::vec((0u32..8, 0u32..8), 0..14), directed in any::<bool>()) {
             let (a, _) = Adjacency::from_edges(8, &edges, None, directed).unwrap();
             let near = |v: usize, u: usize| v == u || a.neighbours(v).contains(&(u as u32));
             let far = |v: usize, u: usize| !near(v, u) && (0..8).any(|m| near(v, m) && near(m, u));

@@ -1,17 +1,17 @@
-//! Parameters to and from the safetensors format, with the architecture in the metadata.
+//! Reading and writing of parameters in the safetensors format.
 
 use crate::{Error, Matrix, Params, Real, Result, TensorShape};
 use safetensors::tensor::TensorView;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-/// Several models (one per seed, say) as the bytes of one safetensors file.
+/// Serialises several models, such as one per seed, to one safetensors file.
 ///
 /// Tensor `name` of the model called `prefix` is stored as `prefix.name`. Numbers are
-/// little-endian, as the format demands.
+/// little-endian, as the format requires.
 ///
 /// # Errors
-/// If the format refuses, which names of tensors and metadata can cause.
+/// If the format does not allow the names of tensors or the metadata.
 pub fn to_bytes<T: Real>(
     models: &[(String, &Params<T>)],
     metadata: HashMap<String, String>,
@@ -35,7 +35,7 @@ pub fn to_bytes<T: Real>(
         .collect();
     let failed = |found: String| Error::Parameters {
         path: "model.safetensors".into(),
-        expected: "parameters that the format can hold".into(),
+        expected: "tensor names and metadata that the format allows".into(),
         found,
     };
     let views = tensors
@@ -50,26 +50,29 @@ pub fn to_bytes<T: Real>(
     Ok(with_sorted_header(bytes))
 }
 
-/// The same file with the keys of its header in order: metadata come out of a hash map, and the
-/// same model would give another file every time.
+/// Sorts the keys of the header. The metadata come from a hash map, so that without this the same
+/// model would give a different file every time.
 fn with_sorted_header(mut bytes: Vec<u8>) -> Vec<u8> {
-    let sorted = |bytes: &[u8]| -> Option<Vec<u8>> {
-        let length = usize::try_from(u64::from_le_bytes(*bytes.first_chunk()?)).ok()?;
-        // Objects of objects: metadata, and one for each tensor.
-        let header = bytes.get(8..8 + length)?;
-        let header: BTreeMap<String, BTreeMap<String, serde_json::Value>> =
-            serde_json::from_slice(header).ok()?;
-        let mut text = serde_json::to_vec(&header).ok()?;
-        (text.len() <= length).then(|| text.resize(length, b' '))?;
-        Some(text)
-    };
-    if let Some(text) = sorted(&bytes) {
+    if let Some(text) = sorted_header(&bytes) {
         bytes[8..8 + text.len()].copy_from_slice(&text);
     }
     bytes
 }
 
-/// The model called `prefix` out of a safetensors file made by [`to_bytes`].
+/// The header of a file, sorted and padded to its old length.
+fn sorted_header(bytes: &[u8]) -> Option<Vec<u8>> {
+    let length = usize::try_from(u64::from_le_bytes(*bytes.first_chunk()?)).ok()?;
+    // An object of objects: the metadata, and one per tensor.
+    let header = bytes.get(8..8 + length)?;
+    let header: BTreeMap<String, BTreeMap<String, serde_json::Value>> =
+        serde_json::from_slice(header).ok()?;
+    let mut text = serde_json::to_vec(&header).ok()?;
+    // The format pads headers with spaces, and offsets count from the end of the header.
+    (text.len() <= length).then(|| text.resize(length, b' '))?;
+    Some(text)
+}
+
+/// Reads the model called `prefix` from a safetensors file made by [`to_bytes`].
 ///
 /// # Errors
 /// If the bytes are not such a file, or a tensor is missing, of another shape or of another number

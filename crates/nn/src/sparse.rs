@@ -33,8 +33,9 @@ impl<T: Real> Csr<T> {
         Self { shape: Arc::new(Shape { columns, offsets, indices }), values }
     }
 
-    /// From `(row, column, value)` entries in any order; entries at the same place stay separate.
-    pub fn from_entries(rows: usize, columns: usize, entries: &[(usize, u32, T)]) -> Self {
+    /// From `(row, column, value)` entries in any order; duplicate entries stay separate.
+    #[cfg(test)]
+    pub(crate) fn from_entries(rows: usize, columns: usize, entries: &[(usize, u32, T)]) -> Self {
         let mut sorted = entries.to_vec();
         sorted.sort_by_key(|(row, column, _)| (*row, *column));
         let mut offsets = vec![0; rows + 1];
@@ -57,7 +58,7 @@ impl<T: Real> Csr<T> {
         Self { shape: Arc::clone(&self.shape), values }
     }
 
-    /// The same rows followed by those of `dense`, every number of which is stored.
+    /// The same rows followed by those of `dense`, all of whose numbers are stored.
     ///
     /// # Panics
     /// If the widths differ.
@@ -90,7 +91,7 @@ impl<T: Real> Csr<T> {
         self.shape.indices.len()
     }
 
-    /// Where row `r` lies in [`Csr::indices`] and [`Csr::values`].
+    /// The range of row `r` in [`Csr::indices`] and [`Csr::values`].
     #[inline(always)]
     pub fn row_range(&self, r: usize) -> Range<usize> {
         self.shape.offsets[r]..self.shape.offsets[r + 1]
@@ -127,7 +128,7 @@ impl<T: Real> Csr<T> {
     }
 
     /// The transpose of the rows `rows` (all if `None`), and for each of its entries the position
-    /// it came from.
+    /// of the entry it was copied from.
     pub(crate) fn transpose_of(&self, rows: Option<&[u32]>) -> (Self, Vec<u32>) {
         let count = rows.map_or(self.rows(), <[u32]>::len);
         let row = |i: usize| self.row_range(rows.map_or(i, |rows| rows[i] as usize));
@@ -140,6 +141,8 @@ impl<T: Real> Csr<T> {
         for c in 0..self.columns() {
             offsets[c + 1] += offsets[c];
         }
+        // A counting sort by column. Rows are visited in order, so the rows of the transpose are
+        // sorted too, and sums over them have a fixed order.
         let mut next = offsets.clone();
         let mut indices = vec![0u32; offsets[self.columns()]];
         let mut from = vec![0u32; indices.len()];
@@ -155,10 +158,8 @@ impl<T: Real> Csr<T> {
         (Self { shape: Arc::new(Shape { columns: count, offsets, indices }), values }, from)
     }
 
-    /// The matrix of rows `rows` and columns `columns` (both increasing), and for each entry where
-    /// it came from.
-    ///
-    /// Entries in other columns are left out.
+    /// The submatrix of `rows` and `columns` (both increasing), and for each of its entries the
+    /// position of the entry it was copied from.
     pub(crate) fn restricted(&self, rows: &[u32], columns: &[u32]) -> (Self, Vec<u32>) {
         let mut new_column = vec![u32::MAX; self.columns()];
         for (i, &c) in columns.iter().enumerate() {
@@ -181,7 +182,7 @@ impl<T: Real> Csr<T> {
         (Self { shape: Arc::new(Shape { columns: columns.len(), offsets, indices }), values }, from)
     }
 
-    /// All columns that occur in `rows`, in increasing order.
+    /// The columns of all entries of `rows`, in increasing order.
     pub(crate) fn columns_of(&self, rows: &[u32]) -> Vec<u32> {
         let mut seen = vec![false; self.columns()];
         for &r in rows {
@@ -221,7 +222,7 @@ mod tests {
         }
 
         #[test]
-        fn restricting_keeps_the_chosen_entries(entries in entries()) {
+        fn restriction_contains_exactly_the_entries_of_its_rows(entries in entries()) {
             let a = Csr::from_entries(9, 7, &entries);
             let rows = [1u32, 4, 8];
             let columns = a.columns_of(&rows);

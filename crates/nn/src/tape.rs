@@ -11,7 +11,7 @@ use std::cell::RefCell;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Var(usize);
 
-/// Buffers waiting to be used again. One per client; not shared between threads.
+/// Buffers for reuse. One pool per client; not shared between threads.
 #[derive(Debug, Default)]
 pub struct Pool<T>(RefCell<Vec<Matrix<T>>>);
 
@@ -25,6 +25,7 @@ impl<T: Real> Pool<T> {
     pub fn take(&self, rows: usize, columns: usize) -> Matrix<T> {
         let mut free = self.0.borrow_mut();
         let wanted = rows * columns * size_of::<T>();
+        // The smallest that fits: a large buffer stays free for a large matrix.
         let fits =
             (0..free.len()).filter(|&i| free[i].bytes() >= wanted).min_by_key(|&i| free[i].bytes());
         let mut matrix = match fits {
@@ -35,15 +36,18 @@ impl<T: Real> Pool<T> {
         matrix
     }
 
-    /// Gives a buffer back.
+    /// Returns a buffer to the pool.
     pub fn put(&self, matrix: Matrix<T>) {
         self.0.borrow_mut().push(matrix);
     }
 }
 
-/// How an operation sends gradients to its inputs.
+/// The backward pass of an operation.
 pub(crate) trait Operation<T: Real> {
     /// `gradient` is ∂loss/∂output; adds ∂loss/∂input for each input that needs it.
+    ///
+    /// Operation and gradient are given by value: both are used once, and their buffers can become
+    /// gradients of the inputs or return to the pool.
     fn backward(self: Box<Self>, output: Var, gradient: Matrix<T>, to: &mut Backward<'_, '_, T>);
 }
 
@@ -56,19 +60,19 @@ pub struct Tape<'a, T: Real> {
     cached: bool,
     features: Option<Var>,
     noise: MessageNoise,
-    activations: Activations<T>,
+    pre_activation: PreActivation<T>,
 }
 
-/// Whether the input of the last activation is kept, which is otherwise overwritten.
-enum Activations<T> {
-    Overwrite,
-    Keep(Option<Matrix<T>>),
+/// Whether the input of the last activation is saved; activations otherwise overwrite it.
+enum PreActivation<T> {
+    Overwritten,
+    Saved(Option<Matrix<T>>),
 }
 
 enum Value<'a, T> {
     Borrowed(&'a Matrix<T>),
     Owned(Matrix<T>),
-    /// Its buffer was needed elsewhere: overwritten in place by a later operation, or released.
+    /// The buffer was reused: overwritten in place by a later operation, or released.
     Gone,
 }
 
@@ -83,40 +87,40 @@ impl<'a, T: Real> Tape<'a, T> {
             cached: false,
             features: None,
             noise: MessageNoise::off(),
-            activations: Activations::Overwrite,
+            pre_activation: PreActivation::Overwritten,
         }
     }
 
-    /// Keeps what goes into the last activation, for [`Tape::take_activated`].
+    /// Saves the input of the last activation, for [`Tape::take_pre_activation`].
     #[must_use]
-    pub(crate) fn keeping_activated(self) -> Self {
+    pub(crate) fn saving_pre_activation(self) -> Self {
         let mut tape = self;
-        tape.activations = Activations::Keep(None);
+        tape.pre_activation = PreActivation::Saved(None);
         tape
     }
 
-    pub(crate) fn keeps_activated(&self) -> bool {
-        matches!(self.activations, Activations::Keep(_))
+    pub(crate) fn saves_pre_activation(&self) -> bool {
+        matches!(self.pre_activation, PreActivation::Saved(_))
     }
 
-    /// Keeps this input of an activation, in place of that of an earlier one.
-    pub(crate) fn keep_activated(&mut self, input: Matrix<T>) {
-        if let Activations::Keep(Some(earlier)) =
-            std::mem::replace(&mut self.activations, Activations::Keep(Some(input)))
+    /// Saves the input of an activation, replacing that of an earlier one.
+    pub(crate) fn save_pre_activation(&mut self, input: Matrix<T>) {
+        if let PreActivation::Saved(Some(earlier)) =
+            std::mem::replace(&mut self.pre_activation, PreActivation::Saved(Some(input)))
         {
             self.pool.put(earlier);
         }
     }
 
-    /// What went into the last activation, if there was one and the tape keeps it.
-    pub(crate) fn take_activated(&mut self) -> Option<Matrix<T>> {
-        match &mut self.activations {
-            Activations::Keep(input) => input.take(),
-            Activations::Overwrite => None,
+    /// The input of the last activation, if there was one and the tape saves it.
+    pub(crate) fn take_pre_activation(&mut self) -> Option<Matrix<T>> {
+        match &mut self.pre_activation {
+            PreActivation::Saved(input) => input.take(),
+            PreActivation::Overwritten => None,
         }
     }
 
-    /// Whether operations may take results that a view remembers.
+    /// Whether operations may use results that a view has cached.
     #[must_use]
     pub fn using_cache(self, cached: bool) -> Self {
         let mut tape = self;
@@ -140,29 +144,29 @@ impl<'a, T: Real> Tape<'a, T> {
         self.noise
     }
 
-    /// Lets views of [given features](crate::View::of_given_features) read them from `features`,
-    /// one row per node.
+    /// Sets the features that views of [given features](crate::View::of_given_features) read, one
+    /// row per node.
     pub fn give_features(&mut self, features: Var) {
         self.features = Some(features);
     }
 
-    /// The features that passes were given.
+    /// The features set by [`Tape::give_features`].
     ///
     /// # Panics
-    /// If they were not.
+    /// If none were set.
     pub(crate) fn given_features(&self) -> Var {
         match self.features {
             Some(features) => features,
-            None => panic!("a view of given features was passed over without any"),
+            None => panic!("a view of given features needs `Tape::give_features` first"),
         }
     }
 
-    /// A value whose gradient is wanted: a parameter.
+    /// A value whose gradient is computed: a parameter.
     pub fn parameter(&mut self, matrix: &'a Matrix<T>) -> Var {
         self.push(Value::Borrowed(matrix), None, true)
     }
 
-    /// A value that is given.
+    /// A value without a gradient.
     pub fn constant(&mut self, matrix: &'a Matrix<T>) -> Var {
         self.push(Value::Borrowed(matrix), None, false)
     }
@@ -175,7 +179,7 @@ impl<'a, T: Real> Tape<'a, T> {
         value(&self.values, var)
     }
 
-    /// Gives the buffer of `var` back early. Only for values that no backward pass reads.
+    /// Returns the buffer of `var` to the pool early. Only for values that no backward pass reads.
     pub fn release(&mut self, var: Var) {
         if let Value::Owned(matrix) = std::mem::replace(&mut self.values[var.0], Value::Gone) {
             self.pool.put(matrix);
@@ -185,7 +189,7 @@ impl<'a, T: Real> Tape<'a, T> {
     /// Takes the matrix behind `var` off the tape.
     ///
     /// # Panics
-    /// If it is not there any more.
+    /// If its buffer has been overwritten or released.
     pub fn take(&mut self, var: Var) -> Matrix<T> {
         match std::mem::replace(&mut self.values[var.0], Value::Gone) {
             Value::Owned(matrix) => matrix,
@@ -204,19 +208,20 @@ impl<'a, T: Real> Tape<'a, T> {
         self.differentiable[var.0]
     }
 
-    /// A result that nothing differentiable went into.
+    /// Records a result without differentiable inputs.
     pub(crate) fn computed(&mut self, result: Matrix<T>) -> Var {
         self.push(Value::Owned(result), None, false)
     }
 
-    /// Records the result of an operation on `inputs`. Without a differentiable input nothing is
-    /// kept for the way back.
+    /// Records the result of an operation on `inputs`. Without a differentiable input the operation
+    /// is dropped.
     pub(crate) fn record(
         &mut self,
         inputs: &[Var],
         result: Matrix<T>,
         operation: impl Operation<T> + 'a,
     ) -> Var {
+        // So a pass over constants alone, as for evaluation, stores nothing for a backward pass.
         let differentiable = inputs.iter().any(|input| self.differentiable[input.0]);
         let operation: Option<Box<dyn Operation<T> + 'a>> =
             if differentiable { Some(Box::new(operation)) } else { None };
@@ -252,17 +257,18 @@ impl<'a, T: Real> Tape<'a, T> {
         self.backward_from(vec![(loss, seed)], parameters)
     }
 
-    /// Gradients of a loss that is known by its own gradients: `seeds` holds ∂loss/∂value for some
-    /// values of the tape, whose sum over all ways to `parameters` is returned, in that order.
+    /// Gradients of a loss that is given by its gradients: `seeds` holds ∂loss/∂value for some
+    /// values of the tape. Returns ∂loss/∂parameter for `parameters`, in that order.
     ///
-    /// So a term of a loss need not be an operation: whoever can compute its gradient with respect
-    /// to a value on the tape hands that in. A parameter that reaches no seed gets zeros.
+    /// A loss term thus need not be an operation of the tape: its gradient with respect to a value
+    /// is enough. A parameter that reaches no seed gets zeros.
     pub fn backward_from(
         mut self,
         seeds: Vec<(Var, Matrix<T>)>,
         parameters: &[Var],
     ) -> Vec<Matrix<T>> {
         let mut gradients: Vec<Option<Matrix<T>>> = (0..self.values.len()).map(|_| None).collect();
+        // Values after the last seed do not contribute to the loss.
         let last = seeds.iter().map(|(at, _)| at.0 + 1).max().unwrap_or(0);
         for (at, seed) in seeds {
             let mut to = Backward {
@@ -273,6 +279,8 @@ impl<'a, T: Real> Tape<'a, T> {
             };
             to.add(at, seed);
         }
+        // Values are recorded after their inputs. In reverse order the gradient of a value is
+        // therefore complete when its operation is reached.
         for at in (0..last).rev() {
             let Some(operation) = self.operations[at].take() else { continue };
             let Some(gradient) = gradients[at].take() else { continue };
@@ -305,7 +313,7 @@ impl<T: Real> Drop for Tape<'_, T> {
     }
 }
 
-/// The way back, as an operation sees it.
+/// The state of a backward pass that an operation can use.
 pub(crate) struct Backward<'t, 'a, T: Real> {
     pool: &'a Pool<T>,
     values: &'t [Value<'a, T>],
@@ -314,8 +322,8 @@ pub(crate) struct Backward<'t, 'a, T: Real> {
 }
 
 impl<'a, T: Real> Backward<'_, 'a, T> {
-    /// Whether anybody wants the gradient of `var`.
-    pub(crate) fn wants(&self, var: Var) -> bool {
+    /// Whether the gradient of `var` has to be computed.
+    pub(crate) fn needs_gradient(&self, var: Var) -> bool {
         self.differentiable[var.0]
     }
 
@@ -332,6 +340,7 @@ impl<'a, T: Real> Backward<'_, 'a, T> {
     /// Adds to the gradient of `var`.
     pub(crate) fn add(&mut self, var: Var, gradient: Matrix<T>) {
         match &mut self.gradients[var.0] {
+            // Most values have one use: its gradient is taken over without a copy or a sum.
             slot @ None => *slot = Some(gradient),
             Some(sum) => {
                 assert_eq!(
@@ -347,7 +356,7 @@ impl<'a, T: Real> Backward<'_, 'a, T> {
         }
     }
 
-    /// Gives a gradient buffer back that nobody needs any more.
+    /// Returns the buffer of a gradient that is no longer needed.
     pub(crate) fn recycle(&self, gradient: Matrix<T>) {
         self.pool.put(gradient);
     }
@@ -365,9 +374,9 @@ fn value<'v, T: Real>(values: &'v [Value<'_, T>], var: Var) -> &'v Matrix<T> {
 mod tests {
     use super::*;
 
-    /// What one client's numbers did to a buffer is nothing to the next who uses it.
+    /// Numbers that overflowed in one client must not reach the next user of the buffer.
     #[test]
-    fn padding_is_zero_whoever_had_the_buffer() {
+    fn padding_of_a_reused_buffer_is_zero() {
         let pool = Pool::<f32>::new();
         for (rows, columns) in [(4, 7), (3, 7), (4, 7), (2, 5)] {
             let mut matrix = pool.take(rows, columns);

@@ -1,17 +1,17 @@
-//! What has become of a model: which of its numbers moved most, and how far each tensor did.
+//! The largest entries of the difference of two models, and the distance of each tensor.
 
 use crate::kernels::largest::{SAMPLE, Selection, largest};
 use crate::kernels::reduce::SquaredDistance;
 use crate::{Matrix, Params, Real};
 
-/// Numbers that stay in the first cache while they are subtracted, measured and compared.
+/// Numbers that stay in the first-level cache while they are subtracted, measured and compared.
 const BLOCK: usize = 2048;
 
-/// How a model differs from an earlier one.
+/// The largest changes between two models.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Moved<T> {
-    /// The differences of largest magnitude with their places, counted tensor by tensor and row by
-    /// row without padding, in the order of places; of equals the first.
+pub struct TopChanges<T> {
+    /// The differences of largest magnitude with their positions, counted tensor by tensor and row
+    /// by row without padding, in the order of positions; ties go to the first.
     pub entries: Vec<(u32, T)>,
     /// ‖Δ‖₂ of each tensor, as by [`Params::tensor_distances`].
     pub distances: Vec<f64>,
@@ -22,7 +22,7 @@ pub struct Moved<T> {
 ///
 /// # Panics
 /// If the models differ in shape.
-pub fn moved_most<T: Real>(to: &Params<T>, from: &Params<T>, count: usize) -> Moved<T> {
+pub fn top_changes<T: Real>(to: &Params<T>, from: &Params<T>, count: usize) -> TopChanges<T> {
     assert_eq!(to.shapes(), from.shapes(), "models of the same shape");
     let total = to.count();
     let count = count.min(total);
@@ -31,22 +31,26 @@ pub fn moved_most<T: Real>(to: &Params<T>, from: &Params<T>, count: usize) -> Mo
     let mut distances = Vec::with_capacity(to.tensors().len());
     for (to, from) in to.tensors().iter().zip(from.tensors()) {
         let mut distance = SquaredDistance::default();
+        // Whole rows, so that padding can be skipped, and a multiple of 16 numbers, so that the
+        // distance has the digits of one long pass.
         let numbers = (BLOCK / to.stride()).max(1) * to.stride();
         for (to_rows, from_rows) in to.data().chunks(numbers).zip(from.data().chunks(numbers)) {
             distance.add(to_rows, from_rows);
             block.clear();
             append(to_rows, from_rows, to, &mut block);
-            selection.take_in(&block);
+            selection.extend(&block);
         }
         distances.push(libm::sqrt(distance.sum()));
     }
+    // If the sample misled, or there are many ties, the difference is formed after all.
     let entries = selection.finish().unwrap_or_else(|| largest(&difference(to, from), count));
-    Moved { entries, distances }
+    TopChanges { entries, distances }
 }
 
-/// Appends the differences of some rows, as stored in a matrix like `like`, without padding.
-fn append<T: Real>(to: &[T], from: &[T], like: &Matrix<T>, out: &mut Vec<T>) {
-    let (stride, columns) = (like.stride(), like.columns());
+/// Appends the differences of some rows of a matrix of the shape of `tensor`, without padding.
+fn append<T: Real>(to: &[T], from: &[T], tensor: &Matrix<T>, out: &mut Vec<T>) {
+    let (stride, columns) = (tensor.stride(), tensor.columns());
+    // Without padding one long loop replaces a loop per row.
     let at_once = if stride == columns { to.len() } else { stride };
     for (to, from) in to.chunks(at_once).zip(from.chunks(at_once)) {
         let padding = if stride == columns { 0 } else { stride - columns };
@@ -63,7 +67,7 @@ pub fn difference<T: Real>(to: &Params<T>, from: &Params<T>) -> Vec<T> {
     out
 }
 
-/// Magnitudes of Δ at places far apart. Padding, which is none of its numbers, would only mislead.
+/// Magnitudes of Δ at equal distances. Padding is skipped: its zeros would bias the estimate.
 fn sample<T: Real>(to: &Params<T>, from: &Params<T>) -> Vec<T> {
     let stride = to.count().div_ceil(SAMPLE).max(1);
     let mut sample = Vec::with_capacity(SAMPLE);
@@ -106,29 +110,29 @@ mod tests {
     }
 
     #[test]
-    fn one_pass_finds_what_several_do() {
+    fn one_pass_agrees_with_forming_the_difference() {
         let (to, from) = (model(1), model(2));
         for count in [1, 100, 7_000, to.count()] {
-            let found = moved_most(&to, &from, count);
+            let found = top_changes(&to, &from, count);
             assert_eq!(found.entries, largest(&difference(&to, &from), count), "{count}");
             assert_eq!(found.distances, to.tensor_distances(&from));
         }
     }
 
     #[test]
-    fn who_stood_still_sends_the_first_numbers() {
-        let found = moved_most(&model(1), &model(1), 3);
+    fn equal_models_give_the_first_numbers() {
+        let found = top_changes(&model(1), &model(1), 3);
         assert_eq!(
             found,
-            Moved { entries: vec![(0, 0.0), (1, 0.0), (2, 0.0)], distances: vec![0.0; 5] }
+            TopChanges { entries: vec![(0, 0.0), (1, 0.0), (2, 0.0)], distances: vec![0.0; 5] }
         );
     }
 
     #[test]
-    fn what_is_not_a_number_goes_first() {
+    fn nan_counts_as_the_largest_change() {
         let (mut to, from) = (model(1), model(2));
         to.tensors_mut()[2].row_mut(3)[6] = f32::NAN;
-        let found = moved_most(&to, &from, 1);
+        let found = top_changes(&to, &from, 1);
         assert_eq!(found.entries[0].0 as usize, 51 * 256 + 3 * 7 + 6);
         assert!(found.distances[2].is_nan());
     }

@@ -1,6 +1,6 @@
-//! The part of a client's graph that a forward pass has to touch.
+//! The receptive field: the part of a client's graph that a forward pass reads.
 
-use crate::backbones::Plan;
+use crate::backbones::ViewPlan;
 use crate::feature_rows::FeatureRows;
 use crate::inputs::FeatureMatrix;
 use crate::kernels::spmm::spmm;
@@ -9,81 +9,84 @@ use crate::{Csr, Inputs, Matrix, Pool, Propagation, Real};
 use boostfgl_graph::Adjacency;
 use std::sync::Arc;
 
-/// What a forward pass reads to compute the logits of some nodes.
+/// The inputs of a forward pass that computes the logits of some nodes.
 ///
-/// Of an L-layer network only the L-hop neighbourhood of those nodes matters. The view holds, for
-/// each layer, the propagation matrix restricted to the rows and columns needed, and the features
-/// of the outermost hop.
+/// The logits of an L-layer network depend on the L-hop neighbourhood of those nodes only. For each
+/// layer the view holds the propagation matrix restricted to the rows and columns needed, and for
+/// the first layer the features of the outermost hop.
 #[derive(Debug)]
 pub struct View<T> {
     /// `frontiers[l]` are the nodes whose representation enters layer l; the last are the output
     /// nodes.
     frontiers: Vec<Arc<Vec<u32>>>,
     blocks: Vec<Arc<Block<T>>>,
-    first: First<T>,
-    /// The features of the first layer's output nodes, where the plan asks for them.
-    own: Option<First<T>>,
-    remembered: Option<Arc<Matrix<T>>>,
-    plan: Plan,
+    first: InputFeatures<T>,
+    /// The features of the first layer's output nodes, if the plan requires them.
+    own: Option<InputFeatures<T>>,
+    cached_product: Option<Arc<Matrix<T>>>,
+    plan: ViewPlan,
 }
 
 /// For which nodes a differentiable pass computes what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
-    /// Logits of the given nodes, and what these need: the least work.
+    /// Logits of the given nodes and their receptive field: the least work.
     #[default]
     Output,
-    /// Also the last hidden representation of every node.
+    /// In addition the last hidden representation of every node.
     Hidden,
     /// Logits of every node.
     Everything,
 }
 
-/// The features as the first layer takes them.
+/// The features in the form in which the first layer reads them.
 #[derive(Debug)]
-pub(crate) enum First<T> {
+pub(crate) enum InputFeatures<T> {
     /// The rows of X that are needed.
     Sparse(FeatureRows<T>),
     /// X itself, restricted to the rows needed.
     Dense { x: Arc<Matrix<T>> },
-    /// P·X, computed once for as long as P does not change; the first propagation is then done.
+    /// P·X, cached while P does not change: it includes the first propagation.
     Propagated { x: Arc<Matrix<T>>, px: Matrix<T> },
-    /// Features stand on the tape ([`Tape::give_features`](crate::Tape::give_features)), so that
-    /// they can be differentiated.
+    /// The features are a value of the tape ([`Tape::give_features`](crate::Tape::give_features)),
+    /// so that they can be differentiated.
     Given,
 }
 
-/// One layer's restricted propagation.
+/// The restricted propagation of one layer (a *block* or message flow graph in other libraries).
 #[derive(Debug)]
 pub(crate) struct Block<T> {
     pub(crate) matrix: Csr<T>,
+    /// The entry of the whole matrix that each entry was copied from; `None` if this is the whole.
     from: Option<Vec<u32>>,
+    /// Pᵀ for the backward pass, and for each of its entries the entry of `matrix`.
     pub(crate) transpose: Option<(Csr<T>, Vec<u32>)>,
-    /// Where the nodes of the rows stand among those of the columns; `None` if they are the same.
+    /// The column of each row's own node; `None` if rows and columns are the same nodes.
     own: Option<Vec<u32>>,
-    /// The same for nodes exactly two hops apart, where the plan asks for it.
+    /// The same for nodes exactly two hops apart, if the plan requires it.
     two_hops: Option<Box<Self>>,
 }
 
 impl<T: Real> View<T> {
-    /// The view that computes logits of `nodes` (increasing) and can be differentiated.
-    pub fn training(inputs: &Inputs<T>, nodes: Vec<u32>, plan: Plan) -> Self {
+    /// A differentiable view that computes the logits of `nodes` (increasing).
+    pub fn training(inputs: &Inputs<T>, nodes: Vec<u32>, plan: ViewPlan) -> Self {
         Self::reaching(inputs, nodes, Reach::Output, plan)
     }
 
-    /// Like [`View::training`], reaching further than `nodes` need.
+    /// Like [`View::training`], for a larger receptive field than `nodes` need.
     ///
-    /// Hops whose nodes stay the same share one block, so a network of many hops costs little more
-    /// than the hops it takes to reach everything.
+    /// Hops between the same nodes share one block, so that a network of many hops stores little
+    /// more than the hops it takes to reach every node.
     ///
     /// # Panics
     /// If the inputs have another operator than the plan, see [`Inputs::set_operator`].
-    pub fn reaching(inputs: &Inputs<T>, nodes: Vec<u32>, reach: Reach, plan: Plan) -> Self {
+    pub fn reaching(inputs: &Inputs<T>, nodes: Vec<u32>, reach: Reach, plan: ViewPlan) -> Self {
         let all = || (0..inputs.nodes() as u32).collect::<Vec<_>>();
         let everywhere = |hops: usize| reach == Reach::Hidden && plan.hidden == Some(hops);
         let output =
             if everywhere(plan.hops) || reach == Reach::Everything { all() } else { nodes };
-        // From the output inwards: the reverse of the order of layers.
+        // From the last layer to the first: the receptive field of a layer is what the layer after
+        // it reads.
         let mut frontiers = vec![Arc::new(output)];
         let mut blocks: Vec<Arc<Block<T>>> = Vec::new();
         for hops in (0..plan.hops).rev() {
@@ -91,6 +94,7 @@ impl<T: Real> View<T> {
             let columns = if everywhere(hops) { all() } else { senders(inputs, plan, &rows) };
             let stays = columns == *rows;
             let block = match blocks.last() {
+                // Same rows and columns as the layer after it: the same restriction.
                 Some(last) if stays && last.own.is_none() => Arc::clone(last),
                 _ => Arc::new(Block::restricted(inputs, plan, &rows, &columns)),
             };
@@ -102,36 +106,35 @@ impl<T: Real> View<T> {
         Self::assemble(inputs, frontiers, blocks, plan, true)
     }
 
-    /// The view that computes logits of all nodes, for evaluation.
+    /// A view that computes the logits of all nodes, for evaluation; it has no backward pass.
     ///
     /// # Panics
     /// If the inputs have another operator than the plan, see [`Inputs::set_operator`].
-    pub fn whole(inputs: &Inputs<T>, plan: Plan) -> Self {
+    pub fn whole(inputs: &Inputs<T>, plan: ViewPlan) -> Self {
         let all = Arc::new((0..inputs.nodes() as u32).collect());
         let block = Arc::new(Block::whole(inputs, plan));
         let blocks = (0..plan.hops).map(|_| Arc::clone(&block)).collect();
         Self::assemble(inputs, vec![all; plan.hops + 1], blocks, plan, false)
     }
 
-    /// The view of a graph whose features each pass is given on its tape: it computes logits of all
-    /// nodes and can be differentiated, with respect to the features too.
-    pub fn of_given_features(adjacency: &Adjacency, plan: Plan) -> Self {
+    /// A view of a graph whose features are set on the tape of each pass. It computes the logits of
+    /// all nodes and is differentiable, with respect to the features too.
+    pub fn of_given_features(adjacency: &Adjacency, plan: ViewPlan) -> Self {
         let propagation = Propagation::<T>::of(plan.operator, adjacency);
         let all = Arc::new((0..adjacency.len() as u32).collect());
-        let differentiable = |matrix: Csr<T>| {
-            let transpose = Some(matrix.transpose_of(None));
-            Block { matrix, from: None, transpose, own: None, two_hops: None }
-        };
-        let two_hops = plan.two_hops.then(|| Box::new(differentiable(two_hops(propagation.csr()))));
-        let block = Arc::new(Block { two_hops, ..differentiable(propagation.csr().clone()) });
+        let two_hops = plan
+            .two_hops
+            .then(|| Box::new(Block::whole_with_transpose(two_hops(propagation.csr()))));
+        let whole = Block::whole_with_transpose(propagation.csr().clone());
+        let block = Arc::new(Block { two_hops, ..whole });
         let blocks = (0..plan.hops).map(|_| Arc::clone(&block)).collect();
-        let own = (plan.own_features && plan.hops > 0).then_some(First::Given);
+        let own = (plan.own_features && plan.hops > 0).then_some(InputFeatures::Given);
         Self {
             frontiers: vec![all; plan.hops + 1],
             blocks,
-            first: First::Given,
+            first: InputFeatures::Given,
             own,
-            remembered: None,
+            cached_product: None,
             plan,
         }
     }
@@ -140,25 +143,25 @@ impl<T: Real> View<T> {
         inputs: &Inputs<T>,
         frontiers: Vec<Arc<Vec<u32>>>,
         blocks: Vec<Arc<Block<T>>>,
-        plan: Plan,
+        plan: ViewPlan,
         differentiable: bool,
     ) -> Self {
         let matched = plan.hops == 0 || inputs.operator() == plan.operator;
         assert!(
             matched,
-            "the plan asks for {:?}, the inputs have {:?}",
+            "the plan requires the operator {:?}, the inputs have {:?}",
             plan.operator,
             inputs.operator()
         );
-        let first = match First::of(inputs, &frontiers[0], differentiable) {
-            First::Dense { x } if plan.propagate_features && plan.hops > 0 => {
-                First::Propagated { px: propagate(&blocks[0].matrix, &x), x }
+        let first = match InputFeatures::of(inputs, &frontiers[0], differentiable) {
+            InputFeatures::Dense { x } if plan.propagate_features && plan.hops > 0 => {
+                InputFeatures::Propagated { px: propagate(&blocks[0].matrix, &x), x }
             }
             first => first,
         };
         let own = (plan.own_features && plan.hops > 0)
-            .then(|| First::of(inputs, &frontiers[1], differentiable));
-        Self { frontiers, blocks, first, own, remembered: None, plan }
+            .then(|| InputFeatures::of(inputs, &frontiers[1], differentiable));
+        Self { frontiers, blocks, first, own, cached_product: None, plan }
     }
 
     /// Replaces the propagation matrix by another with the same pattern.
@@ -166,56 +169,56 @@ impl<T: Real> View<T> {
         let mut layer = 0;
         while layer < self.blocks.len() {
             let mut block = Arc::clone(&self.blocks[layer]);
-            // Layers may share one block: release the others' hold before changing it.
+            // Layers may share one block. All but this reference are dropped, so that it can be
+            // changed in place without a copy.
             let sharing = (layer..self.blocks.len())
                 .filter(|&l| Arc::ptr_eq(&self.blocks[l], &block))
                 .count();
             self.blocks.drain(layer..layer + sharing);
             match Arc::get_mut(&mut block) {
                 Some(block) => block.refresh(propagation.csr()),
-                None => unreachable!("a view's blocks are its own"),
+                None => unreachable!("blocks are not shared between views"),
             }
             self.blocks.splice(layer..layer, std::iter::repeat_n(block, sharing));
             layer += sharing;
         }
-        if let First::Propagated { x, px } = &mut self.first {
+        if let InputFeatures::Propagated { x, px } = &mut self.first {
             let stride = px.stride();
             spmm(&self.blocks[0].matrix, None, x.data(), px.data_mut(), stride);
         }
     }
 
-    /// X·W for the nodes this view reads, if features are sparse: the first product of a forward
-    /// pass, which does not depend on the propagation.
+    /// X·W for the nodes that this view reads, if features are sparse: the first product of a
+    /// forward pass, which does not depend on the propagation.
     pub fn project(&self, weights: &Matrix<T>, pool: &Pool<T>) -> Option<Matrix<T>> {
-        let First::Sparse(x) = &self.first else { return None };
+        let InputFeatures::Sparse(x) = &self.first else { return None };
         Some(x.multiply(weights, pool))
     }
 
-    /// Lets forward passes take X·W of **all** nodes from here instead of computing it, until told
-    /// `None`.
+    /// Caches X·W of **all** nodes for later forward passes; `None` clears the cache.
     ///
-    /// W is the first tensor of the network. The caller vouches that it belongs to the weights of
-    /// the coming passes. Digits do not change: each row is the same sum.
+    /// W is the first tensor of the network. The caller guarantees that it belongs to the
+    /// parameters of those passes. The digits do not change: each row is the same sum.
     pub fn cache_product(&mut self, product: Option<Arc<Matrix<T>>>) {
-        self.remembered = product;
+        self.cached_product = product;
     }
 
-    pub(crate) fn remembered(&self) -> Option<&Matrix<T>> {
-        self.remembered.as_deref()
+    pub(crate) fn cached_product(&self) -> Option<&Matrix<T>> {
+        self.cached_product.as_deref()
     }
 
-    /// The propagation of the first layer, restricted to what this view needs; `None` if the
-    /// network passes no messages.
+    /// The propagation of the first layer, restricted to this view; `None` if the network passes no
+    /// messages.
     pub fn first_propagation(&self) -> Option<&Csr<T>> {
         self.blocks.first().map(|block| &block.matrix)
     }
 
-    /// The nodes whose logits come out.
+    /// The nodes whose logits are computed.
     pub fn nodes(&self) -> &[u32] {
         &self.frontiers[self.plan.hops]
     }
 
-    /// The nodes whose last hidden representation comes out; none if the network has no hidden
+    /// The nodes whose last hidden representation is computed; empty if the network has no hidden
     /// layer.
     pub fn hidden_nodes(&self) -> &[u32] {
         self.plan.hidden.map_or(&[], |hops| self.frontier(hops))
@@ -230,15 +233,15 @@ impl<T: Real> View<T> {
         &self.blocks[l]
     }
 
-    pub(crate) fn first(&self) -> &First<T> {
+    pub(crate) fn features(&self) -> &InputFeatures<T> {
         &self.first
     }
 
     /// The features of the first layer's output nodes.
     ///
     /// # Panics
-    /// If the plan did not ask for them.
-    pub(crate) fn own(&self) -> &First<T> {
+    /// If the plan does not require them.
+    pub(crate) fn own_features(&self) -> &InputFeatures<T> {
         match &self.own {
             Some(own) => own,
             None => panic!("the plan of this view has no own features"),
@@ -246,7 +249,7 @@ impl<T: Real> View<T> {
     }
 }
 
-impl<T: Real> First<T> {
+impl<T: Real> InputFeatures<T> {
     /// The features of `rows`, not propagated.
     fn of(inputs: &Inputs<T>, rows: &Arc<Vec<u32>>, differentiable: bool) -> Self {
         match inputs.features() {
@@ -260,27 +263,37 @@ impl<T: Real> First<T> {
 }
 
 impl<T: Real> Block<T> {
-    fn restricted(inputs: &Inputs<T>, plan: Plan, rows: &[u32], columns: &[u32]) -> Self {
-        let two_hops = plan.two_hops.then(|| Box::new(Self::cut(inputs.two_hops(), rows, columns)));
-        Self { two_hops, ..Self::cut(inputs.propagation().csr(), rows, columns) }
+    /// The propagation of `inputs`, restricted to `rows` and `columns`.
+    fn restricted(inputs: &Inputs<T>, plan: ViewPlan, rows: &[u32], columns: &[u32]) -> Self {
+        let two_hops =
+            plan.two_hops.then(|| Box::new(Self::restriction_of(inputs.two_hops(), rows, columns)));
+        Self { two_hops, ..Self::restriction_of(inputs.propagation().csr(), rows, columns) }
     }
 
-    fn cut(whole: &Csr<T>, rows: &[u32], columns: &[u32]) -> Self {
+    fn restriction_of(whole: &Csr<T>, rows: &[u32], columns: &[u32]) -> Self {
         let (matrix, from) = whole.restricted(rows, columns);
         let transpose = Some(matrix.transpose_of(None));
         Self { matrix, from: Some(from), transpose, own: positions(rows, columns), two_hops: None }
     }
 
-    fn whole(inputs: &Inputs<T>, plan: Plan) -> Self {
-        let all = |matrix: &Csr<T>| {
-            let matrix = matrix.clone();
-            Self { matrix, from: None, transpose: None, own: None, two_hops: None }
-        };
-        let two_hops = plan.two_hops.then(|| Box::new(all(inputs.two_hops())));
-        Self { two_hops, ..all(inputs.propagation().csr()) }
+    /// The whole propagation of `inputs`, without a backward pass.
+    fn whole(inputs: &Inputs<T>, plan: ViewPlan) -> Self {
+        let two_hops = plan.two_hops.then(|| Box::new(Self::of_matrix(inputs.two_hops().clone())));
+        Self { two_hops, ..Self::of_matrix(inputs.propagation().csr().clone()) }
     }
 
-    /// Where the nodes of the rows stand among those of the columns; `None` if they are the same.
+    /// All of a matrix, without a backward pass.
+    fn of_matrix(matrix: Csr<T>) -> Self {
+        Self { matrix, from: None, transpose: None, own: None, two_hops: None }
+    }
+
+    /// All of a matrix, with a backward pass.
+    fn whole_with_transpose(matrix: Csr<T>) -> Self {
+        let transpose = Some(matrix.transpose_of(None));
+        Self { transpose, ..Self::of_matrix(matrix) }
+    }
+
+    /// The column of each row's own node; `None` if rows and columns are the same nodes.
     pub(crate) fn own(&self) -> Option<&[u32]> {
         self.own.as_deref()
     }
@@ -288,7 +301,7 @@ impl<T: Real> Block<T> {
     /// The propagation between nodes exactly two hops apart.
     ///
     /// # Panics
-    /// If the plan did not ask for it.
+    /// If the plan does not require it.
     pub(crate) fn two_hops(&self) -> &Self {
         match &self.two_hops {
             Some(block) => block,
@@ -296,6 +309,7 @@ impl<T: Real> Block<T> {
         }
     }
 
+    /// Copies new values into the same pattern: restriction and transpose are not computed again.
     fn refresh(&mut self, whole: &Csr<T>) {
         match &self.from {
             None => self.matrix = whole.clone(),
@@ -313,9 +327,9 @@ impl<T: Real> Block<T> {
     }
 }
 
-/// The nodes whose representation one hop to `rows` reads, in increasing order; `rows` are among
-/// them.
-fn senders<T: Real>(inputs: &Inputs<T>, plan: Plan, rows: &[u32]) -> Vec<u32> {
+/// The nodes that one hop to `rows` reads, in increasing order. They include `rows`, since every
+/// operator stores self-loops.
+fn senders<T: Real>(inputs: &Inputs<T>, plan: ViewPlan, rows: &[u32]) -> Vec<u32> {
     let mut columns = inputs.propagation().csr().columns_of(rows);
     if plan.two_hops {
         columns.extend(inputs.two_hops().columns_of(rows));
@@ -325,8 +339,8 @@ fn senders<T: Real>(inputs: &Inputs<T>, plan: Plan, rows: &[u32]) -> Vec<u32> {
     columns
 }
 
-/// Where each of `nodes` stands in `among`, which holds them all, both increasing; `None` if the
-/// two are the same.
+/// The position of each of `nodes` in `among`, which contains them all, both increasing; `None` if
+/// the two are equal.
 fn positions(nodes: &[u32], among: &[u32]) -> Option<Vec<u32>> {
     let mut at = 0;
     let place = |v: &u32| {
@@ -348,16 +362,16 @@ mod tests {
     use super::*;
     use boostfgl_graph::{Adjacency, Features, Graph, Labels};
 
-    /// From one end of a path of four nodes everything is reached in three hops; the seven further
-    /// ones are alike.
+    /// From one end of a path of four nodes every node is reached in three hops; the seven hops
+    /// before them are equal.
     #[test]
-    fn hops_that_reach_nobody_new_share_a_block() {
+    fn hops_that_reach_no_new_node_share_a_block() {
         let (path, _) = Adjacency::from_edges(4, &[(0, 1), (1, 2), (2, 3)], None, false).unwrap();
         let features = Features::dense(4, 1, vec![1.0; 4]).unwrap();
         let graph =
             Graph::new("path", path, features, Labels::from_integers(&[0; 4], 2).unwrap()).unwrap();
         let inputs = Inputs::<f64>::new(&graph);
-        let mut view = View::training(&inputs, vec![0], Plan::new(10, Some(0)));
+        let mut view = View::training(&inputs, vec![0], ViewPlan::new(10, Some(0)));
         let sizes: Vec<usize> = (0..=10).map(|l| view.frontier(l).len()).collect();
         assert_eq!(sizes, [4, 4, 4, 4, 4, 4, 4, 4, 3, 2, 1]);
         let distinct = |view: &View<f64>| {

@@ -1,9 +1,9 @@
-//! Which nodes are supervised, with which label and weight.
+//! Labels and weights of the supervised nodes.
 
 use crate::Real;
 
-/// How per-node losses become one number (Eq. node_loss writes a sum; a mean keeps λₙ = 0 equal to
-/// FedAvg).
+/// How per-node losses become one number. The paper's equation of the node loss is a sum; with a
+/// mean, λₙ = 0 equals FedAvg.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reduction {
     /// (1 / n) Σ αᵥ ℓᵥ, n the number of labelled nodes: the default.

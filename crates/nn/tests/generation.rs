@@ -1,5 +1,5 @@
-//! Gradients of what a generator needs, against central finite differences in f64: features on the
-//! tape, [a ‖ b], tanh.
+//! Gradients of the operations of a generator against central finite differences, in f64: features
+//! on the tape, [a ‖ b], tanh.
 
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, Stream};
 use boostfgl_nn::backbones::{Architecture, BACKBONES, Pass, build};
@@ -36,7 +36,7 @@ fn check(x: &mut Matrix<f64>, found: &Matrix<f64>, loss: impl Fn(&Matrix<f64>) -
     }
 }
 
-/// ⟨w, y⟩ of what `record` makes of x, and its gradient with respect to x.
+/// ⟨w, y⟩ for y = `record`(x), and its gradient with respect to x.
 fn weighted<'t>(
     x: &'t Matrix<f64>,
     pool: &'t Pool<f64>,
@@ -67,7 +67,7 @@ fn tanh_and_concat_agree_with_finite_differences() {
 }
 
 #[test]
-fn tanh_is_that_of_the_library() {
+fn tanh_agrees_with_libm() {
     let pool = Pool::new();
     let values = [-1e3, -20.0, -1.0, -1e-3, 0.0, 0.5, 3.0, 1e3];
     let x = Matrix::from_rows(1, values.len(), &values);
@@ -88,7 +88,7 @@ fn ring() -> Adjacency {
 /// On every backbone: the logits are those of the same features in the graph, and the features have
 /// a gradient.
 #[test]
-fn features_on_the_tape_are_features_of_the_graph() {
+fn features_on_the_tape_give_the_logits_of_features_of_the_graph() {
     let pool = Pool::new();
     let mut x = random(NODES, WIDTH, 3);
     let labels = Labels::from_integers(&[0; NODES], 2).unwrap();
@@ -135,13 +135,13 @@ fn diversity_agrees_with_finite_differences_and_with_its_formula() {
         (0..4).flat_map(|i| (0..4).map(move |j| (i, j))).map(|(i, j)| pair(i, j)).sum::<f64>()
             / 16.0;
     assert!((value - libm::exp(-mean)).abs() < 1e-14);
-    // Rows that are all alike are as little diverse as can be.
-    let alike = Matrix::from_rows(2, 2, &[1.0, 2.0, 1.0, 2.0]);
-    assert_eq!(extra_losses::diversity(&random(2, 3, 7), &alike, &pool).0, 1.0);
+    // Equal rows have the least diversity.
+    let equal = Matrix::from_rows(2, 2, &[1.0, 2.0, 1.0, 2.0]);
+    assert_eq!(extra_losses::diversity(&random(2, 3, 7), &equal, &pool).0, 1.0);
 }
 
 #[test]
-fn cosines_have_no_length() {
+fn cosines_do_not_depend_on_the_lengths_of_rows() {
     let pool = Pool::new();
     let x = random(6, 9, 8);
     let found = cosines(&x, &pool);

@@ -1,5 +1,5 @@
 //! The fixtures in `tests/golden` come from an independent dense float64 implementation in PyTorch
-//! autograd (see the README there); they must come out to 1e-10.
+//! autograd (see the README there); results must agree to 1e-10.
 
 use boostfgl_graph::{Adjacency, Features, Graph, Labels};
 use boostfgl_nn::backbones::{Architecture, Backbone, Gcn, gradients, logits};
@@ -56,8 +56,7 @@ fn client(k: usize) -> Toy {
     Toy { graph: whole.induced(&nodes), labelled }
 }
 
-/// The fixture's features are decimal fractions, which f32 cannot hold: widen the file's digits,
-/// not ours.
+/// The features of the fixture are decimal fractions, which f32 would round: they are read in f64.
 fn exact_inputs(toy: &Toy, k: usize) -> Inputs<f64> {
     let file = golden("graph");
     let all = numbers(&file["features"]);
@@ -94,7 +93,7 @@ fn loss_of(toy: &Toy, alpha: &[f64], reduction: Reduction) -> WeightedLoss<f64> 
 }
 
 #[test]
-fn gcn_forward_and_gradients() {
+fn gcn_agrees_with_golden_logits_and_gradients() {
     let expected = golden("gcn_forward");
     let (net, theta, pool) = (backbone(), params("theta0"), Pool::new());
     let plan = Backbone::<f64>::plan(&net);
@@ -128,7 +127,7 @@ fn gcn_forward_and_gradients() {
 }
 
 #[test]
-fn boosted_forward_and_gradients() {
+fn boosted_gcn_agrees_with_golden_logits_and_gradients() {
     let (expected, scores, plain) =
         (golden("boosted_forward"), golden("edge_scores"), golden("gcn_forward"));
     let (net, theta, pool) = (backbone(), params("theta0"), Pool::new());

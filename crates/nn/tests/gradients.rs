@@ -124,9 +124,9 @@ proptest! {
     }
 }
 
-/// The restricted training view computes what the whole graph computes, with the same dropout.
+/// The restricted training view agrees with the whole graph, with the same dropout.
 #[test]
-fn restriction_changes_nothing() {
+fn restricting_a_view_changes_no_logit_and_no_gradient() {
     let cases = [(true, 5, 2), (false, 5, 3), (false, 9, 1), (false, 8, 2)];
     for (info, (sparse, hidden, layers)) in
         BACKBONES.iter().flat_map(|b| cases.map(|case| (b, case)))
@@ -171,10 +171,10 @@ fn quadratic(x: &Matrix<f64>) -> (f64, Matrix<f64>) {
     (value, gradient)
 }
 
-/// Terms of the loss that are given by their gradients, on logits and hidden representations of
-/// more nodes than are supervised.
+/// Loss terms that are given by their gradients, on logits and hidden representations of more nodes
+/// than are supervised.
 #[test]
-fn further_terms_agree_with_finite_differences() {
+fn gradients_with_extra_terms_agree_with_finite_differences() {
     let cases =
         [(Reach::Output, 2), (Reach::Hidden, 2), (Reach::Everything, 3), (Reach::Everything, 1)];
     for (name, (reach, layers)) in BACKBONES.iter().flat_map(|b| cases.map(|case| (b.name, case))) {
@@ -225,7 +225,7 @@ fn unknown_backbones_are_refused_with_the_nearest_name() {
 
 /// (a + b)·a uses both inputs of the sum and one of them twice.
 #[test]
-fn a_sum_sends_its_gradient_both_ways() {
+fn the_gradient_of_a_sum_reaches_both_terms() {
     let mut stream = Stream::new(4, "sum", &[]);
     let shapes = [TensorShape::weight("a", 3, 3), TensorShape::weight("b", 3, 3)];
     let drawn = (0..2)
@@ -247,7 +247,7 @@ fn a_sum_sends_its_gradient_both_ways() {
 
 /// A product with the output of a ReLU: only where that is not zero does its gradient matter.
 #[test]
-fn a_product_with_active_units_sends_its_gradient_both_ways() {
+fn the_gradient_of_an_active_product_reaches_both_factors() {
     let mut stream = Stream::new(9, "active", &[]);
     let shapes = [
         TensorShape::weight("x", 7, 70),

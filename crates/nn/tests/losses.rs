@@ -1,4 +1,4 @@
-//! Every further loss term against central finite differences, in f64.
+//! Every extra loss term against central finite differences, in f64.
 
 use boostfgl_graph::Stream;
 use boostfgl_nn::{Matrix, Pool, extra_losses, softmax_rows};
@@ -60,7 +60,7 @@ proptest! {
 
     /// L_con ≥ 0; KL ≥ 0 and 0 for equal distributions; cosine and distance 0 for equal rows.
     #[test]
-    fn values_have_their_floors(seed in 0u64..10_000, rows in 1usize..6, columns in 1usize..11) {
+    fn losses_reach_their_lower_bounds(seed in 0u64..10_000, rows in 1usize..6, columns in 1usize..11) {
         let pool = Pool::new();
         let (x, y) = (random(rows, columns, seed, 0), random(rows, columns, seed, 1));
         prop_assert!(extra_losses::contrast(&x, &y, &[&y], 0.5, &pool).0 >= 0.0);
@@ -77,9 +77,9 @@ proptest! {
     }
 }
 
-/// A row of zeros, as ReLU leaves behind, neither divides by 0 nor moves.
+/// A row of zeros, as ReLU can leave it, divides nothing by 0 and has a gradient of 0.
 #[test]
-fn rows_of_zeros_have_no_direction() {
+fn rows_of_zeros_have_zero_gradients() {
     let pool = Pool::new();
     let (zero, one) = (Matrix::<f32>::zeros(1, 5), Matrix::from_rows(1, 5, &[1.0f32; 5]));
     for (z, near, far) in [(&zero, &one, &one), (&one, &zero, &zero), (&zero, &zero, &zero)] {

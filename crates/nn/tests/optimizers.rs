@@ -1,4 +1,4 @@
-//! Adam and SGD against plain loops over plain numbers, and what new parameters look like.
+//! Adam and SGD against plain loops over plain numbers, and the initial parameters.
 
 use boostfgl_graph::Stream;
 use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer, Sgd, SgdConfig};
@@ -27,7 +27,7 @@ fn gradient(step: usize) -> Vec<Matrix<f64>> {
     shapes().iter().enumerate().map(draw).collect()
 }
 
-/// Steps both ways and compares after every step.
+/// Makes the same steps with an optimiser and a plain loop, and compares after every step.
 fn compare(
     mut optimizer: impl Optimizer<f64>,
     mut reference: impl FnMut(usize, &mut [f64], &[f64]),
@@ -62,7 +62,7 @@ fn plain_adam(c: AdamConfig) -> impl FnMut(usize, &mut [f64], &[f64]) {
 }
 
 #[test]
-fn adam_is_the_published_algorithm() {
+fn adam_agrees_with_the_published_algorithm() {
     for config in [
         AdamConfig::default(),
         AdamConfig { weight_decay: 0.0, ..AdamConfig::default() },
@@ -76,7 +76,7 @@ fn adam_is_the_published_algorithm() {
 /// gradient's size; the second, with g = −2: m = 0.9·0.2 − 0.2 = −0.02, v = 0.001·4·1.999, so m̂ =
 /// −0.02/0.19 and v̂ = 4.
 #[test]
-fn adam_by_hand() {
+fn adam_agrees_with_numbers_by_hand() {
     let shape = [TensorShape::bias("w", 1)];
     let mut params = Params::from_tensors(&shape, vec![Matrix::from_rows(1, 1, &[1.0f64])]);
     let mut adam = Adam::new(AdamConfig { rate: 0.01, weight_decay: 0.0, ..AdamConfig::default() });
@@ -88,7 +88,7 @@ fn adam_by_hand() {
 }
 
 #[test]
-fn sgd_is_the_plain_loop() {
+fn sgd_agrees_with_a_plain_loop() {
     for config in [
         SgdConfig { rate: 0.1, weight_decay: 0.0, momentum: 0.0 },
         SgdConfig { rate: 0.02, weight_decay: 5e-4, momentum: 0.9 },
@@ -105,7 +105,7 @@ fn sgd_is_the_plain_loop() {
 
 /// Two steps after a reset are the two steps of an optimiser that was never used.
 #[test]
-fn a_reset_forgets_everything() {
+fn a_reset_optimiser_equals_a_new_one() {
     let after = |optimizer: &mut dyn Optimizer<f64>| {
         let mut params = Params::<f64>::glorot(&shapes(), 5);
         for step in 1..=2 {
@@ -122,14 +122,14 @@ fn a_reset_forgets_everything() {
         let fresh = after(&mut *optimizer);
         assert_ne!(fresh, after(&mut *optimizer), "{name} has no memory at all");
         optimizer.reset();
-        assert_eq!(fresh, after(&mut *optimizer), "{name} remembers");
+        assert_eq!(fresh, after(&mut *optimizer), "{name} keeps state after a reset");
     }
 }
 
 /// A weight matrix with one row is still a weight matrix: a graph with a single feature, or a
 /// network with a single hidden unit, must be able to learn.
 #[test]
-fn only_biases_start_at_zero() {
+fn weights_start_random_and_biases_at_zero() {
     let shapes = [TensorShape::weight("w", 1, 6), TensorShape::bias("b", 6)];
     let params = Params::<f64>::glorot(&shapes, 2);
     let bound = (6.0f64 / 7.0).sqrt();
@@ -139,7 +139,7 @@ fn only_biases_start_at_zero() {
 
 /// Idle steps are steps with gradients of zero, bit for bit, wherever they fall.
 #[test]
-fn idling_is_stepping_without_gradient() {
+fn idle_steps_equal_steps_with_a_zero_gradient() {
     let config = AdamConfig { weight_decay: 0.05, ..AdamConfig::default() };
     let shapes = [TensorShape::weight("w", 70, 90), TensorShape::bias("b", 90)];
     let zeros =

@@ -1,5 +1,5 @@
-//! Gradients of what personal modules need, against central finite differences in f64: smoothed
-//! features, PReLU, learnt messages.
+//! Gradients of the operations of personal modules against central finite differences, in f64:
+//! smoothed features, PReLU, learnt messages.
 
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, SparseRows, Stream};
 use boostfgl_nn::ops::{Candidates, Smoothing};
@@ -17,7 +17,7 @@ fn random(rows: usize, columns: usize, which: u64) -> Matrix<f64> {
     )
 }
 
-/// ⟨w, y⟩ of what `record` makes of some inputs, and its gradient with respect to each of them.
+/// ⟨w, y⟩ for y = `record`(inputs), and its gradient with respect to each input.
 fn weighted<'t>(
     inputs: &'t [Matrix<f64>],
     pool: &'t Pool<f64>,
@@ -72,7 +72,7 @@ fn prelu_agrees_with_finite_differences() {
     }
 }
 
-/// A predicted distribution in which rows 0 and 1 are alike, and so are 2 and 3.
+/// A predicted distribution in which rows 0 and 1 are similar, and so are 2 and 3.
 fn predicted() -> Matrix<f64> {
     let mut p = random(NODES, 3, 4);
     for (to, from) in [(1, 0), (3, 2)] {
@@ -92,8 +92,8 @@ fn learnt_messages_agree_with_finite_differences() {
     let mixed = vec![(0, 4), (0, 4), (4, 7), (4, 7), (4, 7), (0, 4), (0, 4)];
     let ordered = Candidates::within(&predicted(), 0.999, vec![6, 0, 5, 1, 4, 2, 3], &mixed);
     assert_eq!((all.pairs(), within.pairs(), ordered.pairs()), (49, 25, 25));
-    assert_eq!(ordered.alike().lists(), all.alike().lists());
-    assert_eq!(all.alike().lists()[..5], [vec![1], vec![0], vec![3], vec![2], vec![]]);
+    assert_eq!(ordered.relation().lists(), all.relation().lists());
+    assert_eq!(all.relation().lists()[..5], [vec![1], vec![0], vec![3], vec![2], vec![]]);
     for (candidates, beta, q) in
         [(&all, 0.2, 0.25), (&all, 0.0, -0.5), (&within, 0.2, 0.25), (&ordered, 0.2, 0.25)]
     {
@@ -108,10 +108,10 @@ fn learnt_messages_agree_with_finite_differences() {
     }
 }
 
-/// More nodes than one tile holds: rows are those of all nodes, and the gradient is right along a
-/// random direction.
+/// More nodes than one tile holds: requested rows are the rows of all nodes, and the gradient
+/// agrees with finite differences along a random direction.
 #[test]
-fn learnt_messages_go_over_many_tiles() {
+fn learnt_messages_over_many_tiles_have_consistent_rows_and_gradients() {
     let (n, pool) = (700, Pool::new());
     let mut p = random(n, 3, 10);
     softmax_rows(&mut p);
@@ -152,11 +152,11 @@ fn learnt_messages_go_over_many_tiles() {
 
 /// The formula of the module in plain loops.
 #[test]
-fn learnt_messages_are_their_formula() {
+fn learnt_messages_agree_with_their_formula() {
     let pool = Pool::new();
     let (e, q, beta) = (random(NODES, 3, 6), 0.25, 0.2);
     let candidates = Candidates::all(&predicted(), 0.999);
-    let alike = candidates.alike().lists();
+    let similar = candidates.relation().lists();
     let mut u = e.clone();
     softmax_rows(&mut u);
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
@@ -166,7 +166,8 @@ fn learnt_messages_are_their_formula() {
     let r = |i: usize, j: usize| match i == j {
         true => 0.0,
         false => {
-            beta * f64::from(u8::from(alike[i].contains(&(j as u32)))) + (1.0 - beta) * cosine(i, j)
+            beta * f64::from(u8::from(similar[i].contains(&(j as u32))))
+                + (1.0 - beta) * cosine(i, j)
         }
     };
     let pairs = || (0..NODES).flat_map(|i| (0..NODES).map(move |j| (i, j)));
@@ -201,9 +202,9 @@ fn learnt_messages_are_their_formula() {
     }
 }
 
-/// A node alone has nobody to compare itself with, and nothing is divided by 0.
+/// A single node has no other candidate, and nothing is divided by 0.
 #[test]
-fn a_single_node_passes_messages_to_itself() {
+fn a_single_node_sends_messages_to_itself() {
     let pool = Pool::new();
     let candidates = Candidates::all(&Matrix::from_rows(1, 2, &[0.3, 0.7]), 0.999);
     check(vec![random(1, 2, 7), slope(0.25)], |inputs| {
@@ -229,10 +230,10 @@ fn graphs() -> [Graph; 2] {
     [graph(sparse), graph(dense)]
 }
 
-/// Sparse or dense, y is the product with the smoothed features that are never formed, and its
-/// gradient is right.
+/// For sparse and dense features: y is the product with explicitly smoothed features, and its
+/// gradient agrees with finite differences.
 #[test]
-fn smoothed_products_are_products_with_smoothed_features() {
+fn smoothed_products_equal_products_with_smoothed_features() {
     let pool = Pool::new();
     for graph in graphs() {
         let inputs = Inputs::<f64>::new(&graph);

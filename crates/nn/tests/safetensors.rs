@@ -1,4 +1,4 @@
-//! Model files: what is written comes back bit for bit, and rubbish is refused without a panic.
+//! Model files are restored bit for bit, and invalid ones are refused without a panic.
 
 use boostfgl_nn::safetensors_io::{from_bytes, to_bytes};
 use boostfgl_nn::{Error, Matrix, Params, Real, TensorShape};
@@ -38,7 +38,7 @@ fn bits(params: &Params<f32>) -> Vec<u32> {
 proptest! {
     /// Any 43 bit patterns, signed zeros, subnormals, infinities and NaNs included.
     #[test]
-    fn every_bit_comes_back(numbers in prop::collection::vec(any::<u32>(), 43)) {
+    fn parameters_are_restored_bit_for_bit(numbers in prop::collection::vec(any::<u32>(), 43)) {
         let mut numbers: Vec<f32> = numbers.into_iter().map(f32::from_bits).collect();
         numbers[..3].copy_from_slice(&[-0.0, f32::INFINITY, f32::MIN_POSITIVE / 2.0]);
         let (shapes, mut rest) = (shapes(), &numbers[..]);
@@ -54,12 +54,12 @@ proptest! {
         prop_assert_eq!(back.shapes(), params.shapes());
     }
 
-    /// A file that was cut anywhere, or has something behind its end, is not a file.
+    /// A truncated file, or one with bytes after its end, is refused.
     #[test]
-    fn a_cut_file_is_refused(share in 0.0f64..1.0, extra in 1usize..40) {
+    fn truncated_and_extended_files_are_refused(share in 0.0f64..1.0, extra in 1usize..40) {
         let bytes = valid();
-        let cut = (share * bytes.len() as f64) as usize;
-        prop_assert!(read::<f32>(&bytes[..cut], "seed0", &shapes()).is_err());
+        let length = (share * bytes.len() as f64) as usize;
+        prop_assert!(read::<f32>(&bytes[..length], "seed0", &shapes()).is_err());
         let long: Vec<u8> = bytes.iter().copied().chain(std::iter::repeat_n(0, extra)).collect();
         prop_assert!(read::<f32>(&long, "seed0", &shapes()).is_err());
     }
@@ -78,9 +78,9 @@ proptest! {
         }
     }
 
-    /// Neither does any other sequence of bytes, with a header that says how long it is or without.
+    /// Random bytes, with and without a valid length of the header.
     #[test]
-    fn noise_is_refused(mut bytes in prop::collection::vec(any::<u8>(), 0..200), honest in any::<bool>()) {
+    fn random_bytes_are_refused(mut bytes in prop::collection::vec(any::<u8>(), 0..200), honest in any::<bool>()) {
         if honest && bytes.len() >= 8 {
             let length = bytes.len() as u64 - 8;
             bytes[..8].copy_from_slice(&length.to_le_bytes());
@@ -119,28 +119,28 @@ fn each_model_is_found_by_its_name() {
 fn other_shapes_and_number_types_are_refused() {
     let bytes = valid();
     let error = |shapes: &[TensorShape]| read::<f32>(&bytes, "seed0", shapes).unwrap_err();
-    let with = |i: usize, shape: TensorShape| {
+    let with_shape = |i: usize, shape: TensorShape| {
         let mut shapes = shapes();
         shapes[i] = shape;
         shapes
     };
     let expected =
         "some.safetensors: expected tensor seed0.layer1.weight as F32 [4, 6], found F32 [6, 4]";
-    assert_eq!(error(&with(0, TensorShape::weight("layer1.weight", 4, 6))), expected);
+    assert_eq!(error(&with_shape(0, TensorShape::weight("layer1.weight", 4, 6))), expected);
     let expected =
         "some.safetensors: expected tensor seed0.layer1.bias as F32 [1, 5], found F32 [4]";
-    assert_eq!(error(&with(1, TensorShape::bias("layer1.bias", 5))), expected);
+    assert_eq!(error(&with_shape(1, TensorShape::bias("layer1.bias", 5))), expected);
     let expected =
         "some.safetensors: expected tensor seed0.layer2.weight as F32 [8, 3], found F32 [4, 3]";
-    assert_eq!(error(&with(2, TensorShape::weight("layer2.weight", 8, 3))), expected);
+    assert_eq!(error(&with_shape(2, TensorShape::weight("layer2.weight", 8, 3))), expected);
     let expected =
         "some.safetensors: expected tensor seed0.layer1.weight as F64 [6, 4], found F32 [6, 4]";
     assert_eq!(read::<f64>(&bytes, "seed0", &shapes()).unwrap_err(), expected);
 }
 
-/// A hash map has another order every time; files have one.
+/// The order of a hash map differs every time; that of a file must not.
 #[test]
-fn the_same_model_is_the_same_file() {
+fn equal_models_give_equal_files() {
     let params = Params::<f32>::glorot(&shapes(), 1);
     let about = || {
         (0..20)

@@ -84,9 +84,9 @@ proptest! {
     }
 }
 
-/// Rows of the mean add up to 1, and tanh is the library's to a few units of the last place.
+/// Rows of the mean add up to 1, and tanh agrees with libm to a few units of the last place.
 #[test]
-fn values_are_what_they_say() {
+fn row_means_add_up_to_one_and_tanh_agrees_with_libm() {
     let (graph, _) =
         Adjacency::from_edges(6, &[(0, 1), (1, 2), (3, 1), (4, 0)], None, false).unwrap();
     let (mean, pool) = (RowMean::of(&graph), Pool::new());

@@ -63,38 +63,38 @@ fn same_for_all_thread_counts(features: FeatureSpec, propagate_features: bool) {
         Architecture { inputs: inputs.width(), hidden: HIDDEN, classes: CLASSES, layers: 2 };
     let net = build::<f32>("gcn", architecture).unwrap();
     assert_eq!(net.plan().propagate_features, propagate_features);
-    let with = |threads: usize| {
+    let train_on = |threads: usize| {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| train(&inputs, &graph, &*net))
     };
-    let one = with(1);
-    let first = f64::from_bits(one.0[0]);
-    assert!(first.is_finite() && f64::from_bits(one.0[2]) < first, "training must do something");
+    let on_one = train_on(1);
+    let first = f64::from_bits(on_one.0[0]);
+    assert!(first.is_finite() && f64::from_bits(on_one.0[2]) < first, "training must do something");
     for threads in [2, 4] {
-        let other = with(threads);
-        assert_eq!(one.0, other.0, "losses with {threads} threads");
-        assert!(one.1 == other.1, "the model differs with {threads} threads");
-        assert!(one.2 == other.2, "probabilities differ with {threads} threads");
+        let other = train_on(threads);
+        assert_eq!(on_one.0, other.0, "losses with {threads} threads");
+        assert!(on_one.1 == other.1, "the model differs with {threads} threads");
+        assert!(on_one.2 == other.2, "probabilities differ with {threads} threads");
     }
 }
 
 /// 1 024 · 192 weights: the optimiser is cut into pieces too.
 #[test]
-fn sparse_features() {
+fn sparse_features_give_the_same_bits_on_any_number_of_threads() {
     let features = FeatureSpec::Sparse { columns: 1024, per_node: 16, signal: 0.5 };
     same_for_all_thread_counts(features, false);
 }
 
 /// Fewer features than hidden units: P·X is computed once.
 #[test]
-fn dense_features_narrower_than_the_hidden_layer() {
+fn narrow_dense_features_give_the_same_bits_on_any_number_of_threads() {
     let features = FeatureSpec::Dense { columns: 48, signal: 0.2 };
     same_for_all_thread_counts(features, true);
 }
 
 /// More features than hidden units: X·W comes first.
 #[test]
-fn dense_features_wider_than_the_hidden_layer() {
+fn wide_dense_features_give_the_same_bits_on_any_number_of_threads() {
     let features = FeatureSpec::Dense { columns: 200, signal: 0.2 };
     same_for_all_thread_counts(features, false);
 }
@@ -102,31 +102,30 @@ fn dense_features_wider_than_the_hidden_layer() {
 /// Every other network, with 90 000 · 32 numbers in each pass over arcs and sums over more rows
 /// than one partial sum.
 #[test]
-fn all_backbones() {
+fn all_backbones_give_the_same_bits_on_any_number_of_threads() {
     let graph = large(FeatureSpec::Dense { columns: 48, signal: 0.2 });
     for info in BACKBONES {
         let architecture = Architecture { inputs: 48, hidden: 32, classes: CLASSES, layers: 2 };
         let net = build::<f32>(info.name, architecture).unwrap();
         let mut inputs = Inputs::<f32>::new(&graph);
         inputs.set_operator(graph.adjacency(), net.plan().operator);
-        let with = |threads: usize| {
+        let train_on = |threads: usize| {
             let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| train(&inputs, &graph, &*net))
         };
-        let one = with(1);
+        let on_one = train_on(1);
         assert!(
-            one.0.iter().all(|loss| f64::from_bits(*loss).is_finite()),
+            on_one.0.iter().all(|loss| f64::from_bits(*loss).is_finite()),
             "{} diverges",
             info.name
         );
-        assert!(one == with(3), "digits of {} depend on the number of threads", info.name);
+        assert!(on_one == train_on(3), "digits of {} depend on the number of threads", info.name);
     }
 }
 
-/// A graph read twice gives the same numbers: nothing above depends on leftovers in recycled
-/// buffers.
+/// A pool of buffers with old content gives the bits of fresh buffers.
 #[test]
-fn a_used_pool_changes_nothing() {
+fn reused_buffers_change_no_bit() {
     let graph = large(FeatureSpec::Sparse { columns: 256, per_node: 16, signal: 0.5 });
     let inputs = Inputs::<f32>::new(&graph);
     let architecture = Architecture { inputs: 256, hidden: 24, classes: CLASSES, layers: 2 };

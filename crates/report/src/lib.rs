@@ -76,7 +76,7 @@ pub use predictions::{
 pub use results::{
     BINS, Cause, Detail, Hardest, NOT_RUN, OVER_BUDGET, Origin, Point, RATIOS, ResultRow, Results,
 };
-pub use rounds::{Round, RoundClient, RoundRefusal, Rounds, RoundsWriter};
+pub use rounds::{ClientRecord, Round, RoundRefusal, Rounds, RoundsWriter};
 pub use summary::{Bytes, RunTotals, SeedSummary, Summary};
 pub use table::{Row, Style, Table};
 pub use view::{Depth, RunView, Settings, State};

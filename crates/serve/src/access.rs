@@ -1,4 +1,4 @@
-//! Who may look, and what every answer forbids.
+//! Access control, and the security headers of every response.
 
 use crate::html;
 use axum::extract::{Query, Request};
@@ -7,22 +7,23 @@ use axum::http::{Method, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use std::net::{IpAddr, SocketAddr};
 
-/// What somebody must know to look from another machine.
+/// A secret that every request must bring. It is required for access from other machines.
 #[derive(Clone)]
 pub struct Token(String);
 
 impl Token {
-    /// The least length: 16 random letters and digits cannot be guessed.
+    /// The minimum length: 16 random letters and digits cannot be guessed.
     pub const LEAST: usize = 16;
 
-    /// A token of at least [`Token::LEAST`] letters, digits or `-._~`, which can stand in an
-    /// address as they are; nothing if it is another text.
+    /// A token of at least [`Token::LEAST`] letters, digits or `-._~`, which need no
+    /// escaping in a URL; `None` for any other text.
     pub fn new(text: &str) -> Option<Self> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
         (text.len() >= Self::LEAST && text.chars().all(plain)).then(|| Self(text.to_owned()))
     }
 
-    /// Whether a text is the token, in a time that does not tell where they differ.
+    /// Whether a text is the token, in constant time: the duration does not depend on where they
+    /// differ.
     fn is(&self, other: &str) -> bool {
         let pairs = self.0.bytes().zip(other.bytes());
         let differs = pairs.fold(0, |differs, (a, b)| std::hint::black_box(differs | (a ^ b)));
@@ -36,7 +37,7 @@ impl std::fmt::Debug for Token {
     }
 }
 
-/// The rules of one server.
+/// The access rules of one server.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     address: SocketAddr,
@@ -48,30 +49,31 @@ impl Access {
         Self { address, token }
     }
 
-    /// Nothing if a request may go on, otherwise the answer to it.
+    /// `None` if a request is allowed, otherwise the response that refuses it.
     pub(crate) fn refusal(&self, request: &Request) -> Option<Response> {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             let page = refuse(
                 StatusCode::METHOD_NOT_ALLOWED,
-                "Only looking is possible",
-                "Nothing here can be changed.",
+                "Read-only",
+                "These pages can only be read (GET and HEAD).",
             );
             return Some(([(header::ALLOW, "GET, HEAD")], page).into_response());
         }
         if is_loopback(self.address.ip()) && !self.is_for_this_machine(request) {
-            let text = "These pages are for this machine: open them as http://127.0.0.1 or \
+            let text = "These pages are for this machine only: open them as http://127.0.0.1 or \
                 http://localhost.";
-            return Some(refuse(StatusCode::FORBIDDEN, "Not under this name", text));
+            return Some(refuse(StatusCode::FORBIDDEN, "Unknown host name", text));
         }
         if from_another_site(request.headers()) {
-            let text = "These pages cannot be used by other sites.";
-            return Some(refuse(StatusCode::FORBIDDEN, "Not from another site", text));
+            let text = "Other web sites may link to these pages, but not load them.";
+            return Some(refuse(StatusCode::FORBIDDEN, "Request from another site", text));
         }
         self.token.as_ref().and_then(|token| self.without_token(token, request))
     }
 
-    /// A page elsewhere can have its own name resolved to 127.0.0.1 and so make a browser take our
-    /// answers for its own (DNS rebinding); but the name that it asked for gives it away.
+    /// Whether the request names this machine. A malicious site can let its own name resolve to
+    /// 127.0.0.1, so that a browser treats our responses as the site's (DNS rebinding); its requests
+    /// then have its own name as `Host`.
     fn is_for_this_machine(&self, request: &Request) -> bool {
         let hosts: Vec<&HeaderValue> = request.headers().get_all(header::HOST).iter().collect();
         let named =
@@ -92,14 +94,14 @@ impl Access {
         name.eq_ignore_ascii_case("localhost") || ["127.0.0.1", "[::1]", &own].contains(&name)
     }
 
-    /// The answer to a request that did not bring the token, or brought it in the address: that one
-    /// is kept as a cookie and leaves the address, which browsers show and remember.
+    /// The response to a request without the token, or with the token in the URL. The latter is
+    /// redirected to a URL without it, because browsers show and store URLs, and gets a cookie.
     fn without_token(&self, token: &Token, request: &Request) -> Option<Response> {
         let pairs = Query::<Vec<(String, String)>>::try_from_uri(request.uri())
             .map_or_else(|_| Vec::new(), |q| q.0);
         let given = pairs.iter().find(|(key, _)| key == "token").map(|(_, value)| value.as_str());
         if given.is_some_and(|given| token.is(given)) {
-            return self.welcome(token, request);
+            return self.set_cookie(token, request);
         }
         let bearer =
             request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
@@ -113,7 +115,8 @@ impl Access {
         Some(([(header::WWW_AUTHENTICATE, "Bearer")], page).into_response())
     }
 
-    fn welcome(&self, token: &Token, request: &Request) -> Option<Response> {
+    /// Redirects to the same URL without the token, which goes into a cookie.
+    fn set_cookie(&self, token: &Token, request: &Request) -> Option<Response> {
         let path = request.uri().path().trim_start_matches('/');
         let query = request
             .uri()
@@ -131,7 +134,7 @@ impl Access {
         )
     }
 
-    /// Cookies belong to a machine, not to a port: two servers must not take each other's.
+    /// Cookies belong to a host, not to a port: two servers must not share one.
     fn cookie_name(&self) -> String {
         format!("boostfgl-{}", self.address.port())
     }
@@ -142,8 +145,8 @@ pub(crate) fn is_loopback(ip: IpAddr) -> bool {
     ip.to_canonical().is_loopback()
 }
 
-/// Whether a browser says that another site asks. Following a link from there is fine: only its
-/// reader sees the page.
+/// Whether the browser reports that another site makes the request. Following a link from there is
+/// allowed: only the user sees the page.
 fn from_another_site(headers: &HeaderMap) -> bool {
     let is = |name: &str, value: &str| headers.get(name).is_some_and(|found| found == value);
     (is("sec-fetch-site", "cross-site") || is("sec-fetch-site", "same-site"))
@@ -161,9 +164,9 @@ fn refuse(status: StatusCode, title: &str, text: &str) -> Response {
     (status, Html(html::notice(title, text))).into_response()
 }
 
-/// What every answer says: nothing but our own files may run or be loaded, nobody may frame, guess
-/// or keep anything.
-pub(crate) fn forbid(headers: &mut HeaderMap) {
+/// Adds the security headers: only our own files may be loaded, and pages may not be framed, sniffed
+/// or cached.
+pub(crate) fn add_security_headers(headers: &mut HeaderMap) {
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }
@@ -187,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_itself_and_nothing_else() {
+    fn a_token_equals_only_itself() {
         let token = Token::new("0123456789abcdef").unwrap();
         assert!(token.is("0123456789abcdef"));
         for other in
@@ -203,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_of_this_machine_are_ours() {
+    fn only_names_of_this_machine_are_accepted() {
         let access = Access::new(SocketAddr::from(([127, 0, 0, 2], 8410)), None);
         for host in [
             "localhost",

@@ -1,4 +1,4 @@
-//! A listener that has room for so many connections and lets others wait.
+//! A listener that limits the number of open connections.
 
 use axum::serve::Listener;
 use std::future::Future;
@@ -11,20 +11,19 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Connections at the same time: more than the open pages of one reader need, few enough for any
-/// machine.
+/// The most open connections: more than the pages of one reader need, few enough for any machine.
 const MOST_CONNECTIONS: usize = 256;
 
-/// Listens, and bounds what open connections can cost.
+/// Accepts connections up to a limit; further ones wait.
 #[derive(Debug)]
 pub(crate) struct Connections {
     listener: TcpListener,
-    room: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 impl Connections {
     pub(crate) fn new(listener: TcpListener) -> Self {
-        Self { listener, room: Arc::new(Semaphore::new(MOST_CONNECTIONS)) }
+        Self { listener, permits: Arc::new(Semaphore::new(MOST_CONNECTIONS)) }
     }
 }
 
@@ -33,14 +32,14 @@ impl Listener for Connections {
     type Addr = SocketAddr;
 
     fn accept(&mut self) -> impl Future<Output = (Connection, SocketAddr)> + Send {
-        let room = Arc::clone(&self.room);
+        let permits = Arc::clone(&self.permits);
         async move {
-            let place = room.acquire_owned().await.ok();
+            let permit = permits.acquire_owned().await.ok();
             let (stream, address) = Listener::accept(&mut self.listener).await;
-            // Events are small and should not wait for more; without this they only come a little
+            // Events are small and should be sent at once. If this fails, they are only a little
             // later.
             let _ = stream.set_nodelay(true);
-            (Connection { stream, _place: place }, address)
+            (Connection { stream, _permit: permit }, address)
         }
     }
 
@@ -49,11 +48,11 @@ impl Listener for Connections {
     }
 }
 
-/// A connection and its place among the others.
+/// A connection, which counts towards the limit until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Connection {
     stream: TcpStream,
-    _place: Option<OwnedSemaphorePermit>,
+    _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl AsyncRead for Connection {

@@ -1,4 +1,4 @@
-//! Times for people and for programs, in UTC: a page tells its reader's own time with a script.
+//! Times in UTC; a script on the page shows them in the local time of the reader.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -43,7 +43,7 @@ mod tests {
 
     /// Expected values from `date -u -d @N +%FT%TZ`.
     #[test]
-    fn moments_are_those_of_the_calendar() {
+    fn dates_agree_with_the_calendar() {
         let at = |seconds| iso(UNIX_EPOCH + Duration::from_secs(seconds));
         assert_eq!(at(0), "1970-01-01T00:00:00Z");
         assert_eq!(at(951_782_400), "2000-02-29T00:00:00Z");

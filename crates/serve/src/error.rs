@@ -1,4 +1,4 @@
-//! What can go wrong before the first page is shown.
+//! Errors of starting the server.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Shorthand for results of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Every way in which serving fails. Each message names the place, what was expected and what was
+/// Errors of the server. Each message names the place, what was expected and what was
 /// found.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -20,23 +20,23 @@ pub enum Error {
         source: std::io::Error,
     },
 
-    /// Others could reach the address, and nothing would keep them out.
+    /// Other machines could reach the address, and there is no token.
     #[error(
-        "{address}: expected a loopback address or a token, found an address that others can reach"
+        "{address}: expected a loopback address or a token, found an address that other machines can reach"
     )]
     Exposed {
         /// The address.
         address: SocketAddr,
     },
 
-    /// Another program has the port.
+    /// Another program uses the port.
     #[error("{address}: expected a free port, found one in use")]
     Taken {
         /// The address.
         address: SocketAddr,
     },
 
-    /// The operating system refused.
+    /// The address cannot be bound.
     #[error("{address}: expected an address to listen on, found: {source}")]
     Listen {
         /// The address.
@@ -53,7 +53,7 @@ impl Error {
             Self::Folder { .. } => {
                 "Start a run first (`boostfgl run`), or name the folder that holds your runs."
             }
-            Self::Exposed { .. } => "Serve on 127.0.0.1, or ask for a token.",
+            Self::Exposed { .. } => "Serve on 127.0.0.1, or require a token.",
             Self::Taken { .. } => "Choose another port with --port, or --port 0 for any free one.",
             Self::Listen { .. } => {
                 "Choose an address of this machine with --host and a port above 1023 with --port."

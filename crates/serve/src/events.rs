@@ -1,9 +1,8 @@
-//! News for open pages, as server-sent events.
+//! Updates of open pages, as server-sent events.
 //!
-//! One task per thing that somebody looks at asks for its state and keeps the latest answer; every
-//! connection takes that answer when its client has room for it. So ten pages on one run cost no
-//! more than one, and a client that does not read misses what came in between instead of making it
-//! pile up.
+//! One task per topic polls its state and publishes the latest update; every connection sends that
+//! update when its client is ready to receive. Ten pages on one run cost no more than one. A slow
+//! client skips updates, so they do not accumulate.
 
 use crate::html;
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -15,10 +14,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-/// Most connections that wait for news at the same time.
+/// The most connections that may wait for updates at the same time.
 pub(crate) const MOST_LISTENERS: usize = 64;
 
-/// What can be looked at.
+/// What a page can be updated about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Topic {
     List,
@@ -26,7 +25,7 @@ pub(crate) enum Topic {
 }
 
 impl Topic {
-    /// How long to wait between two looks.
+    /// How long to wait between two polls.
     fn pause(&self) -> Duration {
         match self {
             Self::List => Duration::from_secs(1),
@@ -35,18 +34,18 @@ impl Topic {
     }
 }
 
-/// How something stands.
+/// The state of a topic, as sent to pages.
 #[derive(Clone, Debug)]
-pub(crate) struct News {
+pub(crate) struct PageUpdate {
     kind: Kind,
-    /// The same for the same content.
+    /// A hash of the content.
     mark: String,
     html: Arc<str>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Nobody has looked yet.
+    /// Not polled yet.
     None,
     /// A new piece of the page.
     Part,
@@ -56,7 +55,7 @@ enum Kind {
     Gone,
 }
 
-impl News {
+impl PageUpdate {
     pub(crate) fn part(html: String) -> Self {
         Self { kind: Kind::Part, mark: html::mark(&html), html: html.into() }
     }
@@ -78,84 +77,85 @@ impl News {
         match self.kind {
             Kind::End => event.event("end").data("finished"),
             Kind::Gone => event.event("gone").data("gone"),
-            // An event without data is none to a browser.
+            // Browsers ignore an event without data.
             Kind::None | Kind::Part if self.html.is_empty() => event.event("part").data(" "),
             Kind::None | Kind::Part => event.event("part").data(&*self.html),
         }
     }
 }
 
-/// Asks how something stands. It may read files: it never runs on the thread of the connections.
-pub(crate) type Look = Box<dyn FnMut() -> News + Send>;
+/// Polls the state of a topic. It may read files, so it never runs on the thread of the connections.
+pub(crate) type Poll = Box<dyn FnMut() -> PageUpdate + Send>;
 
-type Feeds = HashMap<Topic, watch::Sender<News>>;
+type Feeds = HashMap<Topic, watch::Sender<PageUpdate>>;
 
-/// Everything that somebody looks at.
+/// The topics of all open pages.
 #[derive(Clone, Debug)]
-pub(crate) struct Newsroom {
-    room: Arc<Semaphore>,
+pub(crate) struct Broadcaster {
+    permits: Arc<Semaphore>,
     feeds: Arc<Mutex<Feeds>>,
 }
 
-impl Newsroom {
+impl Broadcaster {
     pub(crate) fn new() -> Self {
-        Self { room: Arc::new(Semaphore::new(MOST_LISTENERS)), feeds: Arc::default() }
+        Self { permits: Arc::new(Semaphore::new(MOST_LISTENERS)), feeds: Arc::default() }
     }
 
-    /// A stream of news on a topic for a client that has the piece with mark `have`; nothing if
-    /// there are too many clients already.
+    /// A stream of updates on a topic, for a client that has the content with mark `have`; `None` if
+    /// there are too many clients.
     pub(crate) fn listen(
         &self,
         topic: Topic,
         have: String,
-        look: impl FnOnce() -> Look,
+        poll: impl FnOnce() -> Poll,
     ) -> Option<Response> {
-        let place = Arc::clone(&self.room).try_acquire_owned().ok()?;
-        let news = self.subscribe(topic, look);
-        let listener = Listener { news, have, _place: place };
+        let permit = Arc::clone(&self.permits).try_acquire_owned().ok()?;
+        let updates = self.subscribe(topic, poll);
+        let listener = Listener { updates, have, _permit: permit };
         let events = stream::unfold(Some(listener), |listener| async { listener?.next().await });
-        // A comment now and then lets both sides notice when the other has gone.
+        // Regular comments let both sides detect a broken connection.
         let alive = KeepAlive::new().interval(Duration::from_secs(15));
         Some(Sse::new(events).keep_alive(alive).into_response())
     }
 
-    fn subscribe(&self, topic: Topic, look: impl FnOnce() -> Look) -> watch::Receiver<News> {
+    fn subscribe(&self, topic: Topic, poll: impl FnOnce() -> Poll) -> watch::Receiver<PageUpdate> {
         let mut feeds = self.feeds();
         if let Some(feed) = feeds.get(&topic) {
             return feed.subscribe();
         }
-        let (feed, news) = watch::channel(News::none());
+        let (feed, updates) = watch::channel(PageUpdate::none());
         feeds.insert(topic.clone(), feed.clone());
         drop(feeds);
-        tokio::spawn(self.clone().feed(topic, feed, look()));
-        news
+        tokio::spawn(self.clone().feed(topic, feed, poll()));
+        updates
     }
 
-    /// Looks again and again until nobody listens.
-    async fn feed(self, topic: Topic, feed: watch::Sender<News>, mut look: Look) {
+    /// Polls until there is no listener left.
+    async fn feed(self, topic: Topic, feed: watch::Sender<PageUpdate>, mut poll: Poll) {
         loop {
             let start = Instant::now();
-            let looked = tokio::task::spawn_blocking(move || {
-                let news = look();
-                (look, news)
+            let polled = tokio::task::spawn_blocking(move || {
+                let update = poll();
+                (poll, update)
             });
-            let Ok((again, news)) = looked.await else {
-                // Clients notice the end of the stream and ask again.
+            let Ok((again, update)) = polled.await else {
+                // Polling panicked. Browsers reconnect at the end of the stream, which starts a new
+                // task.
                 self.feeds().remove(&topic);
                 return;
             };
-            look = again;
+            poll = again;
             feed.send_if_modified(|old| {
-                let differs = old.mark != news.mark;
+                let differs = old.mark != update.mark;
                 if differs {
-                    *old = news;
+                    *old = update;
                 }
                 differs
             });
-            // What takes long to draw is drawn less often, so that looking leaves most of a core to
+            // What takes long to render is rendered less often, so that most of a core is left to
             // the run.
             tokio::time::sleep(topic.pause().max(4 * start.elapsed())).await;
-            // Under the lock that new listeners take: nobody comes in between.
+            // New listeners subscribe under this lock, so none can be missed here.
             let mut feeds = self.feeds();
             if feed.receiver_count() == 0 {
                 feeds.remove(&topic);
@@ -171,23 +171,23 @@ impl Newsroom {
 
 /// One connection.
 struct Listener {
-    news: watch::Receiver<News>,
-    /// The mark of the last piece the client got.
+    updates: watch::Receiver<PageUpdate>,
+    /// The mark of the last content that the client received.
     have: String,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Listener {
     /// The next event, and the listener if there may be more.
     async fn next(mut self) -> Option<(Result<Event, Infallible>, Option<Self>)> {
         loop {
-            let news = self.news.borrow_and_update().clone();
-            if news.kind != Kind::None && news.mark != self.have {
-                self.have.clone_from(&news.mark);
-                let more = (news.kind == Kind::Part).then_some(self);
-                return Some((Ok(news.event()), more));
+            let update = self.updates.borrow_and_update().clone();
+            if update.kind != Kind::None && update.mark != self.have {
+                self.have.clone_from(&update.mark);
+                let more = (update.kind == Kind::Part).then_some(self);
+                return Some((Ok(update.event()), more));
             }
-            self.news.changed().await.ok()?;
+            self.updates.changed().await.ok()?;
         }
     }
 }

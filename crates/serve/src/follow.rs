@@ -1,84 +1,85 @@
-//! A run that may still go on, looked at again and again.
+//! Following a run that may still be under way.
 
-use crate::events::News;
+use crate::events::PageUpdate;
 use crate::html;
-use crate::library::{Files, Library, Stamps, Standing};
+use crate::library::{Files, Library, Stamps, Status};
 use crate::list;
 use boostfgl_report::{Depth, RunFolder, RunView, page};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// What was seen of a run at the last look. A look at files that did not change costs no more than
-/// asking for their stamps.
+/// Caches a run as it was last read. If no file changed, only the stamps of the files are read.
 #[derive(Debug)]
 pub(crate) struct Follower {
     library: Arc<Library>,
     name: String,
-    seen: Option<Seen>,
+    last: Option<LastRead>,
 }
 
+/// A run as it was last read.
 #[derive(Debug)]
-struct Seen {
+struct LastRead {
     view: RunView,
     stamps: Stamps,
-    /// Problems of the rounds that are already among those of the view.
-    told: usize,
+    /// How many problems of the rounds are already among those of the view.
+    copied_problems: usize,
     /// Curves and problems as HTML.
     body: String,
 }
 
 impl Follower {
     pub(crate) fn new(library: Arc<Library>, name: String) -> Self {
-        Self { library, name, seen: None }
+        Self { library, name, last: None }
     }
 
-    /// How the run stands now.
-    pub(crate) fn look(&mut self) -> News {
-        let Some(path) = self.library.locate(&self.name) else { return News::gone() };
+    /// The update for pages that show the run.
+    pub(crate) fn update(&mut self) -> PageUpdate {
+        let Some(path) = self.library.locate(&self.name) else { return PageUpdate::gone() };
         let files = self.library.files(&path);
-        // A folder that went away while it was read was read in pieces.
+        // If the folder was removed in the meantime, it may have been read incompletely.
         if !self.refresh(&path, &files) || self.library.locate(&self.name).is_none() {
-            self.seen = None;
-            return News::gone();
+            self.last = None;
+            return PageUpdate::gone();
         }
-        let Some(seen) = &self.seen else { return News::gone() };
-        if seen.view.summary.is_some() {
-            News::end()
+        let Some(last) = &self.last else { return PageUpdate::gone() };
+        if last.view.summary.is_some() {
+            PageUpdate::end()
         } else {
-            News::part(fragment(&seen.view, &files, &seen.body))
+            PageUpdate::part(fragment(&last.view, &files, &last.body))
         }
     }
 
-    /// Reads what changed; false if the run has gone.
+    /// Reads what changed; false if the run is no longer there.
     fn refresh(&mut self, path: &Path, files: &Files) -> bool {
-        let kept = |seen: &mut Seen| seen.stamps == files.stamps || seen.grew(path, files);
-        if !self.seen.as_mut().is_some_and(kept) {
+        let is_current =
+            |last: &mut LastRead| last.stamps == files.stamps || last.add_rounds(path, files);
+        if !self.last.as_mut().is_some_and(is_current) {
             let view = self.library.view(&self.name, Depth::Rounds);
-            self.seen = view.map(|view| Seen::new(view, files.stamps.clone()));
+            self.last = view.map(|view| LastRead::new(view, files.stamps.clone()));
         }
-        self.seen.is_some()
+        self.last.is_some()
     }
 }
 
-impl Seen {
+impl LastRead {
     fn new(view: RunView, stamps: Stamps) -> Self {
-        let told = view.rounds.as_ref().map_or(0, |rounds| rounds.problems.len());
+        let copied_problems = view.rounds.as_ref().map_or(0, |rounds| rounds.problems.len());
         let body = body(&view);
-        Self { view, stamps, told, body }
+        Self { view, stamps, copied_problems, body }
     }
 
-    /// Takes in new rounds if nothing but those changed.
-    fn grew(&mut self, path: &Path, files: &Files) -> bool {
+    /// Reads the new rounds, if nothing else changed; false if the run has to be read again.
+    fn add_rounds(&mut self, path: &Path, files: &Files) -> bool {
         let added = files.only_grew(&self.stamps) && self.view.path == path;
         let Some(rounds) = self.view.rounds.as_mut().filter(|_| added) else { return false };
         if rounds.follow().is_err() {
             return false;
         }
-        let new = rounds.problems.iter().skip(self.told);
+        let new = rounds.problems.iter().skip(self.copied_problems);
         let new: Vec<String> =
             new.map(|problem| format!("{}: {problem}", RunFolder::ROUNDS)).collect();
-        self.told = rounds.problems.len();
+        self.copied_problems = rounds.problems.len();
         self.view.problems.extend(new);
         self.stamps.clone_from(&files.stamps);
         self.body = body(&self.view);
@@ -87,24 +88,26 @@ impl Seen {
 }
 
 /// What a live page shows of an unfinished run.
-pub(crate) fn course(view: &RunView, files: &Files) -> String {
+pub(crate) fn live_section(view: &RunView, files: &Files) -> String {
     fragment(view, files, &body(view))
 }
 
+/// Problems and curves.
 fn body(view: &RunView) -> String {
     html::problems(&view.problems) + &page::course(view)
 }
 
+/// The line with the status, then `body`.
 fn fragment(view: &RunView, files: &Files, body: &str) -> String {
     let changed = files.changed().unwrap_or(SystemTime::UNIX_EPOCH);
-    let standing =
-        Standing::of(view.state(), files.has_summary() || !files.problems.is_empty(), changed);
+    let status =
+        Status::of(view.state(), files.has_summary() || !files.problems.is_empty(), changed);
     format!(
         "<p class=\"serve-standing\"><strong class=\"serve-{state}\" \
          title=\"{meaning}\">{state}</strong> {progress} \
          rounds, last change {changed}</p>{body}",
-        state = standing.name(),
-        meaning = standing.meaning(),
+        state = status.name(),
+        meaning = status.meaning(),
         progress = list::progress(view.progress()),
         changed = crate::date::html(changed),
     )

@@ -1,9 +1,9 @@
-//! Pages by hand: escaped text, addresses, and what every page has around its content.
+//! Writing HTML: escaped text, URLs, and the frame of every page.
 
 use std::fmt::{self, Display, Write as _};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-/// Text of which nothing is markup, wherever it stands: in an element or in a quoted attribute.
+/// Escaped text, for the content of an element or a quoted attribute.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Text<'a>(pub(crate) &'a str);
 
@@ -24,8 +24,8 @@ impl Display for Text<'_> {
     }
 }
 
-/// A path below the folder as part of an address: everything but letters, digits, `-._~` and `/` in
-/// percents.
+/// A path below the folder as part of a URL, percent-encoded except for letters, digits, `-._~` and
+/// `/`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Address<'a>(pub(crate) &'a str);
 
@@ -43,7 +43,7 @@ impl Display for Address<'_> {
     }
 }
 
-/// The reverse of [`Address`]; nothing if it is not percent-encoded UTF-8.
+/// The inverse of [`Address`]; `None` if it is not percent-encoded UTF-8.
 pub(crate) fn decoded(address: &str) -> Option<String> {
     let mut bytes = address.bytes();
     let mut out = Vec::with_capacity(address.len());
@@ -76,12 +76,12 @@ pub(crate) fn page(title: &str, main: &str) -> String {
     )
 }
 
-/// A page that says one thing.
+/// A page with a short message.
 pub(crate) fn notice(title: &str, text: &str) -> String {
     page(title, &format!("<h1>{}</h1><p>{}</p>", Text(title), Text(text)))
 }
 
-/// The section that says what is wrong, if anything is.
+/// The section that lists problems; empty without any.
 pub(crate) fn problems(problems: &[String]) -> String {
     if problems.is_empty() {
         return String::new();
@@ -91,7 +91,7 @@ pub(crate) fn problems(problems: &[String]) -> String {
     format!("<section class=\"serve-wrong\"><h2>What is wrong</h2><ul>{items}</ul></section>")
 }
 
-/// A short name for a piece of a page: two pieces with the same one are the same.
+/// A hash of a part of a page, by which a client detects changes.
 pub(crate) fn mark(piece: &str) -> String {
     let mut hasher = DefaultHasher::new();
     piece.hash(&mut hasher);
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_in_text_is_markup() {
+    fn text_is_escaped() {
         assert_eq!(
             Text("<b a=\"'&\u{0}\r").to_string(),
             "&lt;b a=&quot;&#39;&amp;\u{fffd}\u{fffd}"
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_come_back() {
+    fn decoding_inverts_encoding() {
         for name in ["demo-fedavg", "a/b c", "100%", "Umlaut ä/<x>?&#+\"'", "a:b"] {
             assert_eq!(decoded(&Address(name).to_string()).as_deref(), Some(name));
         }

@@ -1,9 +1,9 @@
 //! A live, read-only page over run folders.
 //!
-//! [`Server`] lists every run below a folder, shows each one (a finished run as its report, another
-//! as its curves so far, which grow while one looks) and puts several side by side. Runs are files
-//! that others write: this crate only reads them, and what is half-written or broken is shown as
-//! far as it goes, with what is wrong.
+//! [`Server`] lists every run below a folder and shows each one: a finished run as its report,
+//! another one as its curves so far, which are updated while the page is open. It also shows several
+//! runs side by side. This crate only reads run folders. Of one that is unfinished or damaged it
+//! shows what can be read, and lists the problems.
 //!
 //! | Address            | What                                                        |
 //! |--------------------|-------------------------------------------------------------|
@@ -13,11 +13,11 @@
 //! | `/events/list`     | the rows of the list whenever they change (server-sent)     |
 //! | `/events/run/NAME` | the curves of a run whenever they change (server-sent)      |
 //!
-//! Who may look: programs on this machine. Another address than loopback needs a [`Token`]. A page
-//! elsewhere cannot read ours through a visitor's browser: the `Host` must be this machine (a name
-//! that somebody else resolves to 127.0.0.1 is refused), requests from other sites are refused, and
-//! no page runs or loads anything but our own files. Only rendered pages leave the server, never a
-//! file as it is, and only from below the folder.
+//! Access: only programs on this machine, unless there is a [`Token`]; any other address than
+//! loopback requires one. Another web site cannot read the pages through a visitor's browser: the
+//! `Host` must be this machine (which prevents DNS rebinding), requests from other sites are refused,
+//! and the content security policy allows nothing but our own files. The server sends rendered
+//! pages, never a file of a run, and reads nothing outside the folder.
 
 #![forbid(unsafe_code)]
 

@@ -2,27 +2,27 @@
 
 use crate::date;
 use crate::html::{self, Address, Text};
-use crate::library::{Glance, Kind, Library, Shelf};
+use crate::library::{Kind, Library, ListRow, Listing};
 
-/// The rows of the list: what a live page replaces.
-pub(crate) fn rows(shelf: &Shelf) -> String {
-    shelf.runs.iter().map(|run| row(run)).collect()
+/// The rows of the list, which a live page replaces.
+pub(crate) fn rows(listing: &Listing) -> String {
+    listing.runs.iter().map(|run| row(run)).collect()
 }
 
-/// The whole page; `wanted` is what the filter box holds.
-pub(crate) fn page(library: &Library, wanted: &str) -> String {
-    let mut shelf = library.shelf();
-    let all = rows(&shelf);
+/// The whole page; `filter` is the text of the filter box.
+pub(crate) fn page(library: &Library, filter: &str) -> String {
+    let mut listing = library.list();
+    let all = rows(&listing);
     let mark = html::mark(&all);
-    let count = shelf.runs.len();
-    shelf.runs.retain(|run| matches(run, wanted));
-    let rows = if shelf.runs.len() == count { all } else { rows(&shelf) };
-    let notes: String = shelf.notes.iter().map(|note| format!("<p>{}</p>", Text(note))).collect();
+    let count = listing.runs.len();
+    listing.runs.retain(|run| matches(run, filter));
+    let rows = if listing.runs.len() == count { all } else { rows(&listing) };
+    let notes: String = listing.notes.iter().map(|note| format!("<p>{}</p>", Text(note))).collect();
     let main = format!(
         "<h1>Runs</h1>\
          <form role=\"search\" action=\"/\" method=\"get\" class=\"serve-search\"><label \
          for=\"filter\">Filter</label> \
-         <input id=\"filter\" name=\"q\" type=\"search\" value=\"{wanted}\" autocomplete=\"off\" \
+         <input id=\"filter\" name=\"q\" type=\"search\" value=\"{filter}\" autocomplete=\"off\" \
          placeholder=\"name, dataset, method, state\"> <output id=\"shown\" \
          for=\"filter\">{count} runs</output></form>\
          <form action=\"/compare\" method=\"get\"><p><button id=\"compare\">Compare</button> the \
@@ -36,7 +36,7 @@ pub(crate) fn page(library: &Library, wanted: &str) -> String {
          </tr></thead><tbody data-events=\"/events/list\" \
          data-mark=\"{mark}\">{rows}</tbody></table></div></form>\
          {EMPTY}{notes}",
-        wanted = Text(wanted),
+        filter = Text(filter),
     );
     html::page("Runs", &main)
 }
@@ -45,16 +45,16 @@ pub(crate) fn page(library: &Library, wanted: &str) -> String {
 const EMPTY: &str =
     "<p class=\"serve-empty\">There is no run to show. <code>boostfgl run</code> makes one.</p>";
 
-/// Whether a run has the text that the filter asks for, in any of the columns of words.
-fn matches(run: &Glance, wanted: &str) -> bool {
+/// Whether one of the text columns of a row contains the text of the filter.
+fn matches(run: &ListRow, filter: &str) -> bool {
     let dataset = run.dataset.as_deref().unwrap_or_default();
-    let text = [&run.name, dataset, &run.label, run.standing().name()].join(" ").to_lowercase();
-    text.contains(&wanted.trim().to_lowercase())
+    let text = [&run.name, dataset, &run.label, run.status().name()].join(" ").to_lowercase();
+    text.contains(&filter.trim().to_lowercase())
 }
 
-fn row(run: &Glance) -> String {
+fn row(run: &ListRow) -> String {
     let name = if run.name.is_empty() { "." } else { &run.name };
-    let standing = run.standing();
+    let status = run.status();
     let [accuracy, hete_min] =
         run.scores.map_or([String::new(), String::new()], |both| both.map(score));
     let cells = format!(
@@ -71,8 +71,8 @@ fn row(run: &Glance) -> String {
         problems = first_problem(&run.problems),
         dataset = Text(run.dataset.as_deref().unwrap_or("–")),
         label = Text(&run.label),
-        state = standing.name(),
-        meaning = standing.meaning(),
+        state = status.name(),
+        meaning = status.meaning(),
         progress = done(run),
         changed = date::html(run.changed),
     );
@@ -93,18 +93,18 @@ fn first_problem(problems: &[String]) -> String {
     format!("<small class=\"serve-problem\">{}{more}</small>", Text(first))
 }
 
-/// How far it is: of a run its rounds, of a comparison its cells.
-fn done(run: &Glance) -> String {
+/// The progress: rounds of a run, cells of a comparison.
+fn done(run: &ListRow) -> String {
     match (run.kind, run.rounds) {
-        (Kind::Comparison, (done, Some(of))) => {
-            format!("<span class=\"serve-number\">{done} of {of} cells</span>")
+        (Kind::Comparison, (done, Some(total))) => {
+            format!("<span class=\"serve-number\">{done} of {total} cells</span>")
         }
         (Kind::Comparison, _) => String::new(),
         (Kind::Run, rounds) => progress(rounds),
     }
 }
 
-/// Rounds that are over of those that will be, as a bar and in numbers.
+/// Rounds done of all rounds, as a bar and in numbers.
 pub(crate) fn progress((done, total): (usize, Option<usize>)) -> String {
     match total.filter(|total| *total > 0) {
         Some(total) => format!(

@@ -1,7 +1,7 @@
-//! What stands at each address.
+//! The routes and their pages.
 
 use crate::access::{self, Access};
-use crate::events::{Look, News, Newsroom, Topic};
+use crate::events::{Broadcaster, PageUpdate, Poll, Topic};
 use crate::follow::{self, Follower};
 use crate::html::{self, Address, Text};
 use crate::library::Library;
@@ -15,21 +15,21 @@ use axum::routing::get;
 use boostfgl_report::{Depth, page};
 use std::sync::Arc;
 
-/// Runs beside each other that a reader can still tell apart, and that fit into memory.
+/// The most runs side by side: more could not be distinguished, and might not fit into memory.
 const MOST_COMPARED: usize = 32;
 
-/// What every page needs.
+/// The state that all routes share.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
     library: Arc<Library>,
-    news: Newsroom,
+    updates: Broadcaster,
 }
 
 type Pairs = Query<Vec<(String, String)>>;
 
 /// All pages over a library, behind the rules of access.
 pub(crate) fn router(library: Library, access: Access) -> Router {
-    let site = Site { library: Arc::new(library), news: Newsroom::new() };
+    let site = Site { library: Arc::new(library), updates: Broadcaster::new() };
     Router::new()
         .route("/", get(list_page))
         .route("/run/", get(run_page))
@@ -49,14 +49,14 @@ pub(crate) fn router(library: Library, access: Access) -> Router {
 const STYLE: &str = include_str!("serve.css");
 const SCRIPT: &str = include_str!("live.js");
 
-/// Stands before everything: who may not look gets no further, and every answer has the same
-/// headers.
+/// Refuses requests without access before any route, and adds the security headers to every
+/// response.
 async fn guard(State(access): State<Access>, request: Request, next: Next) -> Response {
     let mut response = match access.refusal(&request) {
         Some(refusal) => refusal,
         None => next.run(request).await,
     };
-    access::forbid(response.headers_mut());
+    access::add_security_headers(response.headers_mut());
     response
 }
 
@@ -85,7 +85,7 @@ fn comparison(library: &Library, name: &str) -> Option<Response> {
     Some(Html(html::page(shown, &(heading + &main))).into_response())
 }
 
-/// A finished run as its report, another as its curves so far.
+/// A finished run as its report, an unfinished one as its curves so far.
 fn run(library: &Library, name: &str) -> Option<Response> {
     let path = library.locate(name)?;
     let files = library.files(&path);
@@ -98,11 +98,11 @@ fn run(library: &Library, name: &str) -> Option<Response> {
         let (_, main) = library.report(&[name.to_owned()])?;
         return Some(Html(html::page(shown, &(heading + &main))).into_response());
     }
-    let course = follow::course(&library.view(name, Depth::Rounds)?, &files);
+    let section = follow::live_section(&library.view(name, Depth::Rounds)?, &files);
     let main = format!(
-        "{heading}<div data-events=\"/events/run/{}\" data-mark=\"{}\">{course}</div>",
+        "{heading}<div data-events=\"/events/run/{}\" data-mark=\"{}\">{section}</div>",
         Address(name),
-        html::mark(&course)
+        html::mark(&section)
     );
     Some(Html(html::page(shown, &main)).into_response())
 }
@@ -115,8 +115,7 @@ async fn compare_page(State(site): State<Site>, Query(pairs): Pairs) -> Response
         }
     }
     if names.is_empty() || names.len() > MOST_COMPARED {
-        let text =
-            format!("Tick 2 to {MOST_COMPARED} runs in the list; {} are asked for.", names.len());
+        let text = format!("Tick 2 to {MOST_COMPARED} runs in the list; found {}.", names.len());
         return (StatusCode::BAD_REQUEST, Html(html::notice("Which runs?", &text))).into_response();
     }
     let compare = move || {
@@ -133,8 +132,8 @@ async fn list_events(
     headers: HeaderMap,
 ) -> Response {
     let library = Arc::clone(&site.library);
-    let look = || -> Look { Box::new(move || News::part(list::rows(&library.shelf()))) };
-    site.news.listen(Topic::List, have(pairs, &headers), look).unwrap_or_else(too_many)
+    let poll = || -> Poll { Box::new(move || PageUpdate::part(list::rows(&library.list()))) };
+    site.updates.listen(Topic::List, have(pairs, &headers), poll).unwrap_or_else(too_many)
 }
 
 async fn run_events(
@@ -145,32 +144,33 @@ async fn run_events(
 ) -> Response {
     let Some(name) = name(&uri, "/events/run/") else { return not_found() };
     let library = Arc::clone(&site.library);
-    // The name comes from outside: only of runs that are there is anything remembered.
+    // The name is untrusted: a topic is created only for a run that exists, so that requests cannot
+    // fill the memory.
     if library.locate(&name).is_none() {
         return not_found();
     }
     let mut follower = Follower::new(library, name.clone());
-    let look = || -> Look { Box::new(move || follower.look()) };
-    site.news.listen(Topic::Run(name), have(pairs, &headers), look).unwrap_or_else(too_many)
+    let poll = || -> Poll { Box::new(move || follower.update()) };
+    site.updates.listen(Topic::Run(name), have(pairs, &headers), poll).unwrap_or_else(too_many)
 }
 
-/// The mark of the piece that a client has: of the last event before the connection broke, or of
-/// the page it loaded.
+/// The mark of the content that a client has: of the last event before a reconnect, or of the page
+/// that it loaded.
 fn have(pairs: Vec<(String, String)>, headers: &HeaderMap) -> String {
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
     let loaded = || pairs.into_iter().find(|(key, _)| key == "have").map(|(_, mark)| mark);
     last.or_else(loaded).unwrap_or_default()
 }
 
-/// The path of a run from an address. Percents are decoded once, here and nowhere else.
+/// The path of a run from a URL. Percent-encoding is decoded exactly once, here.
 fn name(uri: &Uri, prefix: &str) -> Option<String> {
     html::decoded(uri.path().strip_prefix(prefix)?)
 }
 
-/// Reads and draws on a thread of its own, so that other pages need not wait.
-async fn render(draw: impl FnOnce() -> Response + Send + 'static) -> Response {
-    tokio::task::spawn_blocking(draw).await.unwrap_or_else(|_| {
-        let text = "Drawing this page failed; the other pages still work.";
+/// Renders a page on another thread, so that other connections need not wait.
+async fn render(page: impl FnOnce() -> Response + Send + 'static) -> Response {
+    tokio::task::spawn_blocking(page).await.unwrap_or_else(|_| {
+        let text = "Rendering this page failed; the other pages still work.";
         (StatusCode::INTERNAL_SERVER_ERROR, Html(html::notice("This page cannot be shown", text)))
             .into_response()
     })
@@ -181,10 +181,7 @@ fn text(kind: &'static str, parts: &[&str]) -> Response {
 }
 
 fn not_found() -> Response {
-    let page = html::notice(
-        "Nothing is here",
-        "There is no such page or run. The list has all that can be shown.",
-    );
+    let page = html::notice("Not found", "There is no such page or run. The list shows all runs.");
     (StatusCode::NOT_FOUND, Html(page)).into_response()
 }
 

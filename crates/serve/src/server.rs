@@ -1,4 +1,4 @@
-//! The server: an address, a folder, and pages until it is told to stop.
+//! The server: binds an address and serves pages until it is stopped.
 
 use crate::access::{self, Access};
 use crate::connections::Connections;
@@ -8,10 +8,10 @@ use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
-/// Threads that read and draw; connections have one of their own.
-const DRAWING_THREADS: usize = 4;
+/// Threads that read files and render pages; connections have one of their own.
+const RENDERING_THREADS: usize = 4;
 
-/// A server that has its address and waits to be run.
+/// A server that is bound to its address and not yet running.
 ///
 /// ```
 /// let runs = tempfile::tempdir()?;
@@ -29,49 +29,43 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes an address (port 0 is any free one) to show the runs below a folder. With a token,
+    /// Binds an address (port 0 is any free one) to serve the runs below a folder. With a token,
     /// every request needs it.
     ///
     /// # Errors
-    /// If there is no such folder, the address is not to be had, or others could reach it and there
-    /// is no token.
+    /// If there is no such folder, the address cannot be bound, or other machines could reach it and
+    /// there is no token.
     pub fn bind(runs: &Path, address: SocketAddr, token: Option<Token>) -> Result<Self> {
         let library = Library::open(runs)?;
         if token.is_none() && !access::is_loopback(address.ip()) {
             return Err(Error::Exposed { address });
         }
-        let listen = || -> std::io::Result<(TcpListener, SocketAddr)> {
-            let listener = TcpListener::bind(address)?;
-            listener.set_nonblocking(true)?;
-            let address = listener.local_addr()?;
-            Ok((listener, address))
-        };
-        let (listener, address) = listen().map_err(|source| match source.kind() {
+        let (listener, address) = listen(address).map_err(|source| match source.kind() {
             std::io::ErrorKind::AddrInUse => Error::Taken { address },
             _ => Error::Listen { address, source },
         })?;
         Ok(Self { listener, address, library, token })
     }
 
-    /// The address, with the port that was taken.
+    /// The address, with the port that was chosen.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Shows pages until Ctrl-C.
+    /// Serves pages until Ctrl-C.
     ///
     /// # Errors
     /// If the system refuses.
     pub fn run(self) -> Result<()> {
         self.run_until(async {
-            // Without a way to notice Ctrl-C, the system ends the program itself.
+            // If Ctrl-C cannot be handled, the operating system ends the process.
             if tokio::signal::ctrl_c().await.is_err() {
                 std::future::pending::<()>().await;
             }
         })
     }
 
-    /// Shows pages until `stop` is over; open connections end with it.
+    /// Serves pages until `stop` completes; open connections are closed then.
     ///
     /// # Errors
     /// If the system refuses.
@@ -80,7 +74,7 @@ impl Server {
         let failed = |source| Error::Listen { address, source };
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime =
-            builder.enable_all().max_blocking_threads(DRAWING_THREADS).build().map_err(failed)?;
+            builder.enable_all().max_blocking_threads(RENDERING_THREADS).build().map_err(failed)?;
         let result = runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(self.listener).map_err(failed)?;
             let pages = pages::router(self.library, Access::new(address, self.token));
@@ -91,4 +85,12 @@ impl Server {
         runtime.shutdown_background();
         result
     }
+}
+
+/// A listener on the address, and the address with the port that was chosen.
+fn listen(address: SocketAddr) -> std::io::Result<(TcpListener, SocketAddr)> {
+    let listener = TcpListener::bind(address)?;
+    listener.set_nonblocking(true)?;
+    let address = listener.local_addr()?;
+    Ok((listener, address))
 }

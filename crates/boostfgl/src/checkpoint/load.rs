@@ -1,50 +1,54 @@
-//! What is on the disk of a run that was stopped.
+//! Reading the checkpoints of a run that was stopped.
 
-use super::{
-    Done, Experiment, FinishedSeed, Head, Params, Recorded, Spent, container, done_file, put_back,
-};
-use crate::experiment::Refused;
-use crate::grid::identity::{self, Inputs};
+use super::state::{FinishedSeed, RecordedRounds, StateHeader, StoredSeed, TimeSpent};
+use super::{container, finished_file, restore_all};
+use crate::experiment::{Experiment, Refused};
+use crate::grid::identity::{self, CellInputs};
 use crate::{Error, Result};
 use boostfgl_disk as disk;
 use boostfgl_fairness::diagnostics::Diagnosis;
 use boostfgl_fed::Outcome;
-use boostfgl_nn::StateVisitor;
 use boostfgl_nn::backbones::{self, Architecture};
+use boostfgl_nn::{Params, StateVisitor};
 use boostfgl_report::{RoundsWriter, RunFolder};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The state of a stopped run.
-pub(crate) struct Saved {
+/// The state of a run that was stopped.
+#[derive(Default)]
+pub(crate) struct SavedRun {
     /// The finished seeds, in order.
     pub(crate) finished: Vec<FinishedSeed>,
-    /// The seed under way, if it had begun and saved.
-    pub(crate) running: Option<Running>,
-    /// What was found damaged, and what is done about it.
+    /// The seed after them, if it had begun and its state was saved.
+    pub(crate) unfinished: Option<UnfinishedSeed>,
+    /// Which files are damaged, and what is repeated because of it.
     pub(crate) notes: Vec<String>,
 }
 
-/// A seed under way.
-pub(crate) struct Running {
-    /// Rounds done.
-    round: usize,
-    /// What a [`StateVisitor`] reads it from.
-    pub(crate) course: Vec<u8>,
-    pub(crate) recorded: Recorded,
-    pub(crate) spent: Spent,
+/// A seed that was stopped between two rounds.
+pub(crate) struct UnfinishedSeed {
+    rounds_done: usize,
+    /// Training and diagnostics, to be read by a [`StateVisitor`].
+    pub(crate) state: Vec<u8>,
+    pub(crate) recorded: RecordedRounds,
+    pub(crate) spent: TimeSpent,
     pub(crate) refused: Vec<Refused>,
+    /// The file that it was read from.
     pub(crate) path: PathBuf,
 }
 
-impl Saved {
-    /// Looks for the newest state that is whole. A damaged file is passed over with a note: some
-    /// work is then done again.
+impl SavedRun {
+    /// Reads the newest state that is intact. A damaged file is skipped with a note, and the work
+    /// since the one before it is repeated.
     ///
     /// # Errors
     /// If a state belongs to another configuration, other data or another version of the program,
     /// or cannot be read.
-    pub(super) fn read(run: &RunFolder, experiment: &Experiment, inputs: &Inputs) -> Result<Self> {
+    pub(super) fn read(
+        run: &RunFolder,
+        experiment: &Experiment,
+        inputs: &CellInputs,
+    ) -> Result<Self> {
         let folder = run.file(RunFolder::CHECKPOINT);
         let reader = Reader {
             experiment,
@@ -52,10 +56,11 @@ impl Saved {
             model: model(experiment)?,
             rounds: run.file(RunFolder::ROUNDS),
         };
-        let mut saved = Self { finished: Vec::new(), running: None, notes: Vec::new() };
+        let mut saved = Self::default();
         for (index, &seed) in experiment.config().seeds.iter().enumerate() {
-            let path = done_file(&folder, index);
-            // One that the system cannot tell of just now may well be there, and much hangs on it.
+            let path = finished_file(&folder, index);
+            // An I/O error is no proof that the file is missing: to repeat a finished seed because
+            // of one would overwrite its results.
             if !path.try_exists().map_err(|source| boostfgl_report::Error::io(&path, source))? {
                 break;
             }
@@ -67,40 +72,38 @@ impl Saved {
                 }
             }
         }
-        saved.find_running(&folder, &reader)?;
+        saved.find_unfinished(&folder, &reader)?;
         Ok(saved)
     }
 
-    fn find_running(&mut self, folder: &Path, reader: &Reader<'_>) -> Result<()> {
+    /// Looks for the newest intact state of the seed after the finished ones.
+    fn find_unfinished(&mut self, folder: &Path, reader: &Reader<'_>) -> Result<()> {
         let index = self.finished.len();
         let Some(&seed) = reader.experiment.config().seeds.get(index) else { return Ok(()) };
-        let mut states: Vec<(usize, PathBuf)> = states(folder)?
-            .into_iter()
-            .filter(|(of, _, _)| *of == index)
-            .map(|(_, round, path)| (round, path))
-            .collect();
+        let mut states = states(folder)?;
+        states.retain(|state| state.index == index);
         states.sort();
-        for (round, path) in states.into_iter().rev() {
-            if self.running.is_some() {
-                // The one before it is not needed now, so that nothing about it stops the run; that
-                // it is damaged is said.
-                let spare = container::read(&path).map(drop);
-                let _ =
-                    spare.or_else(|error| self.note(error, "the one after it is whole, and taken"));
+        for StateOfSeed { round, path, .. } in states.into_iter().rev() {
+            if self.unfinished.is_some() {
+                // The older state is a reserve that is not needed now. Damage to it is reported,
+                // and no error about it stops the run.
+                if let Err(error) = container::read(&path) {
+                    let _ = self.note(error, "the newer state is intact and is used");
+                }
                 continue;
             }
-            match reader.running(path, seed, round) {
-                Ok(running) => self.running = Some(running),
+            match reader.unfinished(path, seed, round) {
+                Ok(found) => self.unfinished = Some(found),
                 Err(error) => {
-                    self.note(error, &format!("round {round} of seed {seed} is done again"))?
+                    self.note(error, &format!("round {round} of seed {seed} is repeated"))?
                 }
             }
         }
         Ok(())
     }
 
-    /// Passes over a damaged file; an error about anything else stays one. One that cannot be read
-    /// just now may be whole.
+    /// Turns the error about a damaged file into a note. Any other error stays one: a file that
+    /// cannot be read at the moment may be intact.
     fn note(&mut self, error: Error, remedy: &str) -> Result<()> {
         match error {
             Error::Report(damaged @ boostfgl_report::Error::Malformed { .. }) => {
@@ -111,192 +114,214 @@ impl Saved {
         }
     }
 
-    /// Whether a file holds something that comes after the point to go on from.
-    pub(super) fn is_beyond(&self, file: Kept) -> bool {
-        let index = self.finished.len();
+    /// Whether a file holds something that comes after the point to continue from.
+    pub(super) fn is_beyond(&self, file: StateFile) -> bool {
+        let next = self.finished.len();
         match file {
-            Kept::Done { index: of } => of >= index,
-            Kept::State { index: of, round } => {
-                of != index || self.running.as_ref().is_none_or(|running| round > running.round)
+            StateFile::Finished { index } => index >= next,
+            StateFile::Unfinished { index, round } => {
+                let rounds_done = self.unfinished.as_ref().map(|seed| seed.rounds_done);
+                index != next || rounds_done.is_none_or(|done| round > done)
             }
         }
     }
 
-    /// Lines of `rounds.jsonl` that belong to it.
+    /// How many lines of `rounds.jsonl` belong to it.
     pub(crate) fn lines(&self) -> usize {
         let finished = self.finished.last().map_or(0, |seed| seed.recorded.lines);
-        self.running.as_ref().map_or(finished, |running| running.recorded.lines)
+        self.unfinished.as_ref().map_or(finished, |seed| seed.recorded.lines)
+    }
+
+    /// The time that went into all of it.
+    pub(crate) fn spent(&self) -> TimeSpent {
+        let finished = self.finished.iter().map(|seed| seed.spent);
+        let unfinished = self.unfinished.iter().map(|seed| seed.spent);
+        finished.chain(unfinished).fold(TimeSpent::default(), TimeSpent::plus)
     }
 }
 
-/// Everything that reading a state takes.
+/// Reads and checks the files of one run.
 struct Reader<'a> {
     experiment: &'a Experiment,
-    inputs: &'a Inputs,
+    inputs: &'a CellInputs,
     /// A model of the right shapes.
     model: Params<f32>,
-    /// Where `rounds.jsonl` is.
+    /// The path of `rounds.jsonl`.
     rounds: PathBuf,
 }
 
 impl Reader<'_> {
     fn finished(&self, path: &Path, seed: u64) -> Result<FinishedSeed> {
-        let (head, rest) = self.opened(path, seed)?;
-        let mut done = Done {
+        let (header, rest) = self.open(path, seed)?;
+        let mut stored = StoredSeed {
             summary: String::new(),
             diagnosis: String::new(),
             outcome: Outcome::blank(&self.model),
         };
-        put_back(path, &rest, |visitor| visitor.visit("done", &mut done))?;
-        let malformed = |reason: String| boostfgl_report::Error::malformed(path, reason);
-        let (graph, found) = (self.experiment.graph(), &done.outcome.predictions);
-        let classes = graph.classes();
-        if found.len() != graph.len() || found.iter().any(|&class| class as usize >= classes) {
-            let nodes = graph.len();
-            return Err(malformed(format!(
-                "expected a class below {classes} for each of {nodes} nodes, found others"
-            ))
-            .into());
-        }
-        let summary =
-            serde_json::from_str(&done.summary).map_err(|error| malformed(error.to_string()))?;
-        let diagnosis: Option<Diagnosis> = match done.diagnosis.as_str() {
+        restore_all(path, &rest, |visitor| visitor.visit("done", &mut stored))?;
+        self.check_predictions(&stored.outcome.predictions, path)?;
+        let summary = from_json(&stored.summary, path)?;
+        let diagnosis: Option<Diagnosis> = match stored.diagnosis.as_str() {
             "" => None,
-            text => Some(serde_json::from_str(text).map_err(|error| malformed(error.to_string()))?),
+            text => Some(from_json(text, path)?),
         };
-        let run =
-            self.experiment.judged_again(seed, done.outcome, diagnosis, refused(&head, path)?)?;
-        Ok(FinishedSeed { run, summary, spent: head.spent, recorded: head.recorded })
+        let refused = from_json(&header.refused, path)?;
+        let run = self.experiment.reevaluate(seed, stored.outcome, diagnosis, refused)?;
+        Ok(FinishedSeed { run, summary, spent: header.spent, recorded: header.recorded })
     }
 
-    fn running(&self, path: PathBuf, seed: u64, round: usize) -> Result<Running> {
-        let (head, course) = self.opened(&path, seed)?;
-        let refused = refused(&head, &path)?;
-        Ok(Running { round, course, refused, recorded: head.recorded, spent: head.spent, path })
+    fn unfinished(&self, path: PathBuf, seed: u64, rounds_done: usize) -> Result<UnfinishedSeed> {
+        let (header, state) = self.open(&path, seed)?;
+        let refused = from_json(&header.refused, &path)?;
+        let StateHeader { recorded, spent, .. } = header;
+        Ok(UnfinishedSeed { rounds_done, state, refused, recorded, spent, path })
     }
 
-    /// What a file says of itself, and the rest of it.
-    fn opened(&self, path: &Path, seed: u64) -> Result<(Head, Vec<u8>)> {
+    /// The header of a file, and the bytes after it.
+    fn open(&self, path: &Path, seed: u64) -> Result<(StateHeader, Vec<u8>)> {
         let mut bytes = container::read(path)?;
-        let mut head = Head {
-            identity: String::new(),
-            recorded: Recorded::default(),
-            spent: Spent::default(),
-            refused: String::new(),
-        };
+        let mut header = StateHeader::default();
         let mut visitor = StateVisitor::restoring(&bytes);
-        let read = visitor.visit("head", &mut head);
-        read.map_err(|error| boostfgl_report::Error::malformed(path, error.to_string()))?;
-        let taken = bytes.len() - visitor.unread();
-        self.check(&head, seed, path)?;
-        bytes.drain(..taken);
-        Ok((head, bytes))
+        visitor
+            .visit("head", &mut header)
+            .map_err(|error| boostfgl_report::Error::malformed(path, error.to_string()))?;
+        let header_length = bytes.len() - visitor.unread();
+        self.check(&header, seed, path)?;
+        bytes.drain(..header_length);
+        Ok((header, bytes))
     }
 
-    fn check(&self, head: &Head, seed: u64, path: &Path) -> Result<()> {
+    fn check(&self, header: &StateHeader, seed: u64, path: &Path) -> Result<()> {
         let expected = identity::of_cell(self.experiment.config(), seed, self.inputs);
-        if head.identity == expected {
-            return self.check_recorded(&head.recorded);
+        if header.identity == expected {
+            return self.check_recorded(&header.recorded);
         }
         let reason = "expected the configuration, the data and the version of the program that \
-            the run was begun with, \
-                      found at least one of them changed";
-        let advice = "Put config.toml, the data and the program back as they were, or begin anew \
-            with `boostfgl run --config`.";
+            the run was begun with, found at least one of them changed";
+        let advice = "Restore config.toml, the data and the program, or start again with \
+            `boostfgl run --config`.";
         Err(Error::usage(path.display().to_string(), reason, advice))
     }
 
-    /// A state goes on from the rounds that were recorded with it, so that they must still be
-    /// there.
-    fn check_recorded(&self, recorded: &Recorded) -> Result<()> {
+    /// A state continues from the rounds that were recorded before it, so they must still be there.
+    fn check_recorded(&self, recorded: &RecordedRounds) -> Result<()> {
         let lines = recorded.lines;
-        let malformed = |found| {
-            let reason = format!("expected the {lines} lines that were saved, found {found}");
-            Err(boostfgl_report::Error::malformed(&self.rounds, reason).into())
-        };
+        if lines == 0 {
+            return Ok(());
+        }
         match RoundsWriter::digest_of(&self.rounds, lines) {
-            _ if lines == 0 => Ok(()),
             Ok(digest) if digest == recorded.digest => Ok(()),
-            Ok(_) => malformed("that they were changed"),
+            Ok(_) => Err(self.other_rounds(lines, "that they were changed")),
             Err(boostfgl_report::Error::Io { source, .. })
                 if source.kind() == io::ErrorKind::NotFound =>
             {
-                malformed("no such file")
+                Err(self.other_rounds(lines, "no such file"))
             }
             Err(other) => Err(other.into()),
         }
     }
+
+    fn other_rounds(&self, lines: usize, found: &str) -> Error {
+        let reason = format!("expected the {lines} lines that were saved, found {found}");
+        boostfgl_report::Error::malformed(&self.rounds, reason).into()
+    }
+
+    /// Evaluation indexes nodes and classes by them, so they must fit the graph.
+    fn check_predictions(&self, predictions: &[u32], path: &Path) -> Result<()> {
+        let (nodes, classes) = (self.experiment.graph().len(), self.experiment.graph().classes());
+        let fits = predictions.len() == nodes
+            && predictions.iter().all(|&class| (class as usize) < classes);
+        if fits {
+            return Ok(());
+        }
+        let reason =
+            format!("expected a class below {classes} for each of {nodes} nodes, found others");
+        Err(boostfgl_report::Error::malformed(path, reason).into())
+    }
 }
 
-fn refused(head: &Head, path: &Path) -> Result<Vec<Refused>> {
-    let read = serde_json::from_str(&head.refused);
+/// Reads a part of a file that is stored as JSON; `path` is for messages.
+fn from_json<T: serde::de::DeserializeOwned>(text: &str, path: &Path) -> Result<T> {
+    let read = serde_json::from_str(text);
     Ok(read.map_err(|error| boostfgl_report::Error::malformed(path, error.to_string()))?)
 }
 
-/// A file of a run's state, by its name.
+/// A checkpoint file, by its name.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Kept {
-    /// What a finished seed left.
-    Done {
-        /// Which of the seeds.
+pub(super) enum StateFile {
+    /// The results of a finished seed.
+    Finished {
+        /// Number of the seed in the configuration.
         index: usize,
     },
-    /// A seed under way.
-    State {
-        /// Which of the seeds.
+    /// The state of a seed between two rounds.
+    Unfinished {
+        /// Number of the seed in the configuration.
         index: usize,
         /// Rounds done.
         round: usize,
     },
 }
 
-impl Kept {
+impl StateFile {
     fn parse(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.strip_prefix("seed-")?;
         if let Some(index) = name.strip_suffix(".done") {
-            return Some(Self::Done { index: index.parse().ok()? });
+            return Some(Self::Finished { index: index.parse().ok()? });
         }
         let (index, round) = name.strip_suffix(".state")?.split_once("-round-")?;
-        Some(Self::State { index: index.parse().ok()?, round: round.parse().ok()? })
+        Some(Self::Unfinished { index: index.parse().ok()?, round: round.parse().ok()? })
     }
 }
 
-/// The files of a run's state.
-fn kept(folder: &Path) -> Result<Vec<(Kept, PathBuf)>> {
-    let files =
-        named(folder, |_| true).map_err(|source| boostfgl_report::Error::io(folder, source))?;
-    Ok(files.into_iter().filter_map(|path| Some((Kept::parse(&path)?, path))).collect())
+/// The state of a seed between two rounds, on disk. Ordered by seed, then by round.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct StateOfSeed {
+    /// Number of the seed in the configuration.
+    pub(super) index: usize,
+    /// Rounds done.
+    pub(super) round: usize,
+    pub(super) path: PathBuf,
 }
 
-/// Removes those of them that are like that.
-pub(super) fn clear(folder: &Path, like: impl Fn(Kept) -> bool) -> Result<()> {
-    let files = kept(folder)?.into_iter().filter(|(file, _)| like(*file));
-    Ok(files.map(|(_, path)| path).try_for_each(disk::remove_file)?)
-}
-
-/// Removes files that were never finished. Those that cannot be removed do no harm.
-pub(super) fn remove_unfinished(folder: &Path) {
-    let unfinished =
-        |name: &str| name.starts_with(disk::UNFINISHED.0) && name.ends_with(disk::UNFINISHED.1);
-    named(folder, unfinished).unwrap_or_default().into_iter().for_each(|path| {
-        let _ = disk::remove_file(path);
+/// The states of unfinished seeds in a folder, in no order.
+pub(super) fn states(folder: &Path) -> Result<Vec<StateOfSeed>> {
+    let files = state_files(folder)?.into_iter();
+    let states = files.filter_map(|(file, path)| match file {
+        StateFile::Unfinished { index, round } => Some(StateOfSeed { index, round, path }),
+        StateFile::Finished { .. } => None,
     });
+    Ok(states.collect())
 }
 
-/// The files in a folder whose name is like that.
-fn named(folder: &Path, like: impl Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
-    let like = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(&like);
-    let paths = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
-    paths.filter(|path| path.as_ref().map_or(true, like)).collect()
+/// Removes the checkpoint files that `is_removed` selects.
+pub(super) fn remove_states(folder: &Path, is_removed: impl Fn(StateFile) -> bool) -> Result<()> {
+    for (_, path) in state_files(folder)?.into_iter().filter(|(file, _)| is_removed(*file)) {
+        disk::remove_file(path)?;
+    }
+    Ok(())
 }
 
-/// The states in a folder: of which seed, after which round, where.
-pub(super) fn states(folder: &Path) -> Result<Vec<(usize, usize, PathBuf)>> {
-    let state = |(file, path)| match file {
-        Kept::State { index, round } => Some((index, round, path)),
-        Kept::Done { .. } => None,
-    };
-    Ok(kept(folder)?.into_iter().filter_map(state).collect())
+/// Removes the temporary files of a process that crashed. Those that cannot be removed are
+/// harmless.
+pub(super) fn remove_temporary(folder: &Path) {
+    let (prefix, suffix) = disk::UNFINISHED;
+    for path in files_in(folder).unwrap_or_default() {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if name.starts_with(prefix) && name.ends_with(suffix) {
+            let _ = disk::remove_file(path);
+        }
+    }
+}
+
+/// The checkpoint files in a folder, with what their names say.
+fn state_files(folder: &Path) -> Result<Vec<(StateFile, PathBuf)>> {
+    let files = files_in(folder).map_err(|source| boostfgl_report::Error::io(folder, source))?;
+    Ok(files.into_iter().filter_map(|path| Some((StateFile::parse(&path)?, path))).collect())
+}
+
+fn files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
 }
 
 /// A model of the shapes that the experiment trains.

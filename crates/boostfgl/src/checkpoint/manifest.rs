@@ -1,22 +1,22 @@
-//! How a run was begun: what has to be the same when it goes on.
+//! The manifest of a run: what has to be the same when it is resumed.
 
-use super::{container, put_back};
-use crate::grid::identity::Inputs;
+use super::{container, restore_all};
+use crate::grid::identity::CellInputs;
 use crate::{Config, Error, Experiment, Result, fingerprint};
-use boostfgl_fairness::diagnostics::Which;
+use boostfgl_fairness::diagnostics::DiagnosticKind;
 use boostfgl_nn::{StateVisitor, Stateful};
 use boostfgl_report::{Fingerprint, RunFolder};
 use std::path::Path;
 
-/// Kept twice, since nothing else says it: one damaged file does not cost a run.
+/// The manifest is stored twice, because nothing else in the folder replaces it: a run survives the
+/// damage of one file.
 const FILES: [&str; 2] = ["run", "run.copy"];
 
 const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 
-/// Program, configuration, data and diagnostics of a run, as far as they are needed to tell others
-/// from them.
+/// Digests that identify the program, the configuration, the data and the diagnostics of a run.
 #[derive(Default)]
-pub(super) struct Begun {
+pub(super) struct Manifest {
     /// The version of the program.
     program: String,
     /// BLAKE3 of the configuration, with all its seeds.
@@ -25,11 +25,11 @@ pub(super) struct Begun {
     data: [String; 5],
     /// BLAKE3 of the partition file, if there is one.
     partition: String,
-    /// The names of the diagnostics that watch.
+    /// The names of the diagnostics, separated by commas.
     diagnostics: String,
 }
 
-impl Stateful for Begun {
+impl Stateful for Manifest {
     fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
         visitor.visit("program", &mut self.program)?;
         visitor.visit("config", &mut self.config)?;
@@ -41,9 +41,9 @@ impl Stateful for Begun {
     }
 }
 
-impl Begun {
-    /// How this one is begun, from these inputs.
-    pub(super) fn new(experiment: &Experiment, inputs: &Inputs) -> Self {
+impl Manifest {
+    /// The manifest of an experiment with these inputs.
+    pub(super) fn new(experiment: &Experiment, inputs: &CellInputs) -> Self {
         let names: Vec<&str> = experiment.diagnostics().iter().map(|which| which.name()).collect();
         Self {
             program: PROGRAM.to_owned(),
@@ -54,77 +54,76 @@ impl Begun {
         }
     }
 
-    /// Writes it down in a folder of checkpoints.
+    /// Writes both copies into a folder of checkpoints.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If one cannot be written.
     pub(super) fn write(&mut self, folder: &Path) -> Result<()> {
         FILES.iter().try_for_each(|name| {
             container::write(&folder.join(name), |visitor| visitor.visit("begun", self))
         })
     }
 
-    /// Reads what a run wrote down; notes are about a damaged file whose copy is whole.
+    /// Reads the manifest of a run. A note names a damaged file whose copy is intact.
     ///
     /// # Errors
     /// If both files are damaged or missing.
     pub(super) fn read(folder: &Path) -> Result<(Self, Vec<String>)> {
         match FILES.map(|name| Self::read_file(&folder.join(name))) {
-            [Ok(begun), Ok(_)] => Ok((begun, Vec::new())),
-            [Ok(begun), Err(damaged)] | [Err(damaged), Ok(begun)] => {
-                Ok((begun, vec![format!("{damaged}; its copy is taken")]))
+            [Ok(manifest), Ok(_)] => Ok((manifest, Vec::new())),
+            [Ok(manifest), Err(damaged)] | [Err(damaged), Ok(manifest)] => {
+                Ok((manifest, vec![format!("{damaged}; its copy is used")]))
             }
             [Err(error), Err(_)] => Err(error),
         }
     }
 
     fn read_file(path: &Path) -> Result<Self> {
-        let mut begun = Self::default();
+        let mut manifest = Self::default();
         let bytes = container::read(path)?;
-        put_back(path, &bytes, |visitor| visitor.visit("begun", &mut begun))?;
-        Ok(begun)
+        restore_all(path, &bytes, |visitor| visitor.visit("begun", &mut manifest))?;
+        Ok(manifest)
     }
 
-    /// Whether these are the program and the configuration that the run was begun with.
+    /// Refuses another program or another configuration than those that the run was begun with.
     ///
     /// # Errors
-    /// Names the version, or `config.toml`, if they are not.
+    /// Names both versions, or `config.toml`.
     pub(super) fn check_config(&self, run: &RunFolder, config: &Config) -> Result<()> {
         if self.program != PROGRAM {
             let place = run.path().display().to_string();
             let reason = format!(
-                "expected a run that boostfgl {PROGRAM} began, found one of {}",
+                "expected a run of boostfgl {PROGRAM}, found one of boostfgl {}",
                 self.program
             );
             return Err(Error::usage(
                 place,
                 reason,
-                "Go on with that version, or begin anew with `boostfgl run --config`.",
+                "Resume it with that version, or start again with `boostfgl run --config`.",
             ));
         }
         if self.config == digest_of(config) {
             return Ok(());
         }
         let reason = "expected the configuration that the run was begun with, found another";
-        Err(other(
+        Err(changed_config(
             run,
             reason,
-            "Put config.toml back as it was, or begin anew with `boostfgl run --config`.",
+            "Restore config.toml, or start again with `boostfgl run --config`.",
         ))
     }
 
-    /// Whether these are the data that the run was begun with.
+    /// Refuses other data than those that the run was begun with.
     ///
     /// # Errors
-    /// Names the dataset or the partition file if they are not.
+    /// Names the dataset or the partition file.
     pub(super) fn check_inputs(
         &self,
         run: &RunFolder,
         experiment: &Experiment,
-        inputs: &Inputs,
+        inputs: &CellInputs,
     ) -> Result<()> {
-        const ADVICE: &str =
-            "Put the data back as they were, or begin anew with `boostfgl run --config`.";
+        const ADVICE: &str = "Restore the data, or start again with `boostfgl run --config`.";
         let [whole, structure, features, labels, split] = self.data.clone();
         let begun_with =
             Fingerprint { whole, structure, features, labels, split, ..Fingerprint::default() };
@@ -134,28 +133,29 @@ impl Begun {
             return Ok(());
         }
         let file = experiment.config().partition.file.as_ref();
-        let changed =
+        let file_name =
             file.map_or_else(|| "partition.file".to_owned(), |path| path.display().to_string());
         let reason = format!(
-            "expected the data that the run was begun with, found that `{changed}` has changed"
+            "expected the data that the run was begun with, found that `{file_name}` has changed"
         );
-        Err(other(run, reason, ADVICE))
+        Err(changed_config(run, reason, ADVICE))
     }
 
-    /// The diagnostics that watch.
+    /// The diagnostics of the run.
     ///
     /// # Errors
-    /// If another version of the program wrote a name that this one does not know.
-    pub(super) fn diagnostics(&self) -> Result<Vec<Which>> {
+    /// If a name is unknown to this version of the program.
+    pub(super) fn diagnostics(&self) -> Result<Vec<DiagnosticKind>> {
         if self.diagnostics.is_empty() {
             Ok(Vec::new())
         } else {
-            Ok(Which::parse(&self.diagnostics)?)
+            Ok(DiagnosticKind::parse(&self.diagnostics)?)
         }
     }
 }
 
-fn other(run: &RunFolder, reason: impl Into<String>, advice: &'static str) -> Error {
+/// The error that something differs from what `config.toml` was recorded with.
+fn changed_config(run: &RunFolder, reason: impl Into<String>, advice: &'static str) -> Error {
     Error::usage(run.file(RunFolder::CONFIG).display().to_string(), reason, advice)
 }
 
@@ -166,7 +166,7 @@ fn parts_of(data: &Fingerprint) -> [String; 5] {
     [&data.whole, &data.structure, &data.features, &data.labels, &data.split].map(String::clone)
 }
 
-fn partition_of(inputs: &Inputs) -> String {
+fn partition_of(inputs: &CellInputs) -> String {
     inputs.partition.map_or_else(String::new, |digest| digest.to_hex().to_string())
 }
 
@@ -179,18 +179,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_of_another_version_is_named() {
+    fn a_run_of_another_version_is_refused_with_both_versions() {
         let place = tempfile::tempdir().unwrap();
         let (run, config) = (RunFolder::create(place.path(), false).unwrap(), Config::default());
-        let begun = |program: &str| Begun {
+        let manifest = |program: &str| Manifest {
             program: program.into(),
             config: digest_of(&config),
-            ..Begun::default()
+            ..Manifest::default()
         };
-        begun(PROGRAM).check_config(&run, &config).unwrap();
-        let error = begun("0.0.9").check_config(&run, &config).unwrap_err();
+        manifest(PROGRAM).check_config(&run, &config).unwrap();
+        let error = manifest("0.0.9").check_config(&run, &config).unwrap_err();
         assert!(
-            error.to_string().ends_with("began, found one of 0.0.9") && error.is_input(),
+            error.to_string().ends_with(&format!(
+                "expected a run of boostfgl {PROGRAM}, found one of boostfgl 0.0.9"
+            )) && error.is_input(),
             "{error}"
         );
     }

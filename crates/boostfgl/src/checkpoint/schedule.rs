@@ -2,52 +2,55 @@
 
 use std::time::{Duration, Instant};
 
-/// When a run saves its state. Neither changes a digit of it.
+/// When a run saves its state. The results do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pace {
-    /// After every so many rounds, if at all by rounds.
+pub struct CheckpointSchedule {
+    /// After every this many rounds; `None` to go by time alone.
     pub rounds: Option<usize>,
-    /// After so many seconds, once a round is over; infinite for never.
+    /// At the end of a round, if this many seconds have passed since the last time; infinite for
+    /// never.
     pub seconds: f64,
 }
 
-impl Default for Pace {
+impl Default for CheckpointSchedule {
     /// Every five seconds: short runs save nothing and lose little.
     fn default() -> Self {
         Self { rounds: None, seconds: 5.0 }
     }
 }
 
-/// Saving takes at most one part in so many of the time, unless it is asked for by rounds.
-const SHARE: u32 = 50;
+/// Between two saves by time pass at least this many times the seconds that the last one took, so
+/// that a slow disk does not dominate the run.
+const LEAST_INTERVAL: u32 = 50;
 
-/// Knows when the next saving is due.
+/// Decides after each round whether the state is due to be saved.
 #[derive(Debug)]
-pub(super) struct Clock {
-    pace: Pace,
+pub(super) struct SaveTimer {
+    schedule: CheckpointSchedule,
     last: Instant,
+    /// Rounds since the last save.
     rounds: usize,
-    /// What the last saving took.
+    /// How long the last save took.
     cost: Duration,
 }
 
-impl Clock {
-    pub(super) fn new(pace: Pace) -> Self {
-        Self { pace, last: Instant::now(), rounds: 0, cost: Duration::ZERO }
+impl SaveTimer {
+    pub(super) fn new(schedule: CheckpointSchedule) -> Self {
+        Self { schedule, last: Instant::now(), rounds: 0, cost: Duration::ZERO }
     }
 
-    /// Counts a round, and says whether to save now.
-    pub(super) fn round(&mut self) -> bool {
+    /// Counts a round, and returns whether the state is due to be saved.
+    pub(super) fn count_round(&mut self) -> bool {
         self.rounds += 1;
-        let by_rounds = self.pace.rounds.is_some_and(|rounds| self.rounds >= rounds);
+        let by_rounds = self.schedule.rounds.is_some_and(|rounds| self.rounds >= rounds);
         by_rounds || self.is_late(self.last.elapsed())
     }
 
     fn is_late(&self, elapsed: Duration) -> bool {
-        elapsed.as_secs_f64() >= self.pace.seconds && elapsed >= self.cost * SHARE
+        elapsed.as_secs_f64() >= self.schedule.seconds && elapsed >= self.cost * LEAST_INTERVAL
     }
 
-    /// State has been saved, from `started` until now.
+    /// The state has been saved, from `started` until now.
     pub(super) fn saved(&mut self, started: Instant) {
         (self.last, self.rounds, self.cost) = (Instant::now(), 0, started.elapsed());
     }
@@ -57,22 +60,26 @@ impl Clock {
 mod tests {
     use super::*;
 
+    const NEVER: CheckpointSchedule = CheckpointSchedule { rounds: None, seconds: f64::INFINITY };
+
     #[test]
-    fn rounds_are_counted_from_the_last_saving() {
-        let mut clock = Clock::new(Pace { rounds: Some(2), seconds: f64::INFINITY });
-        assert_eq!([(); 3].map(|()| clock.round()), [false, true, true]);
-        clock.saved(Instant::now());
-        assert_eq!([(); 2].map(|()| clock.round()), [false, true]);
-        let mut never = Clock::new(Pace { rounds: None, seconds: f64::INFINITY });
-        assert!(!(0..1000).any(|_| never.round()));
+    fn rounds_are_counted_from_the_last_save() {
+        let mut timer = SaveTimer::new(CheckpointSchedule { rounds: Some(2), ..NEVER });
+        assert_eq!([(); 3].map(|()| timer.count_round()), [false, true, true]);
+        timer.saved(Instant::now());
+        assert_eq!([(); 2].map(|()| timer.count_round()), [false, true]);
+        let mut never = SaveTimer::new(NEVER);
+        assert!(!(0..1000).any(|_| never.count_round()));
     }
 
-    /// A disk so slow that saving takes a second is asked every fifty seconds, whatever the pace.
+    /// If a save takes a second, the next one by time comes fifty seconds later, whatever the
+    /// schedule.
     #[test]
-    fn saving_never_takes_more_than_its_share() {
-        let clock = Clock { cost: Duration::from_secs(1), ..Clock::new(Pace::default()) };
-        assert!(!clock.is_late(Duration::from_secs(49)) && clock.is_late(Duration::from_secs(50)));
-        let quick = Clock { cost: Duration::from_millis(1), ..Clock::new(Pace::default()) };
+    fn saving_takes_at_most_two_percent_of_the_time() {
+        let timer_of = |cost| SaveTimer { cost, ..SaveTimer::new(CheckpointSchedule::default()) };
+        let slow = timer_of(Duration::from_secs(1));
+        assert!(!slow.is_late(Duration::from_secs(49)) && slow.is_late(Duration::from_secs(50)));
+        let quick = timer_of(Duration::from_millis(1));
         assert!(!quick.is_late(Duration::from_secs(4)) && quick.is_late(Duration::from_secs(5)));
     }
 }

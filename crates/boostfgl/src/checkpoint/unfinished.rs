@@ -1,23 +1,23 @@
-//! A run that did not come to its end.
+//! Runs that were begun and are not finished.
 
-use super::manifest::Begun;
+use super::manifest::Manifest;
 use crate::config::{Config, Layers};
 use crate::{Error, Result};
-use boostfgl_fairness::diagnostics::Which;
+use boostfgl_fairness::diagnostics::DiagnosticKind;
 use boostfgl_fed::methods::METHODS;
 use boostfgl_report::RunFolder;
 use std::path::{Path, PathBuf};
 
-/// The folder of a run that was stopped or killed: everything that
-/// [`Experiment::resume`](crate::Experiment::resume) needs beside the data.
+/// The folder of a run that was stopped or killed: everything but the data that
+/// [`Experiment::resume`](crate::Experiment::resume) needs.
 #[derive(Clone, Debug)]
-pub struct StoppedRun {
+pub struct UnfinishedRun {
     folder: RunFolder,
     config: Config,
-    diagnostics: Vec<Which>,
+    diagnostics: Vec<DiagnosticKind>,
 }
 
-impl StoppedRun {
+impl UnfinishedRun {
     /// Opens the folder of a run that has no summary yet.
     ///
     /// # Errors
@@ -27,9 +27,9 @@ impl StoppedRun {
         let folder = RunFolder::open(path).map_err(|error| not_a_run(path, &error.to_string()))?;
         check(&folder)?;
         let config = recorded_config(&folder)?;
-        let (begun, _) = Begun::read(&folder.file(RunFolder::CHECKPOINT))?;
-        begun.check_config(&folder, &config)?;
-        Ok(Self { diagnostics: begun.diagnostics()?, config, folder })
+        let (manifest, _) = Manifest::read(&folder.file(RunFolder::CHECKPOINT))?;
+        manifest.check_config(&folder, &config)?;
+        Ok(Self { diagnostics: manifest.diagnostics()?, config, folder })
     }
 
     /// Its folder.
@@ -42,49 +42,52 @@ impl StoppedRun {
         &self.config
     }
 
-    /// The diagnostics that watch it.
-    pub fn diagnostics(&self) -> &[Which] {
+    /// Its diagnostics.
+    pub fn diagnostics(&self) -> &[DiagnosticKind] {
         &self.diagnostics
     }
 }
 
 /// Whether a path is the folder of a run that was begun and not finished.
-pub fn is_stopped(path: &Path) -> bool {
+pub fn is_unfinished(path: &Path) -> bool {
     let has = |name: &str| path.join(name).exists();
     has(RunFolder::CONFIG) && has(RunFolder::CHECKPOINT) && !has(RunFolder::SUMMARY)
 }
 
-/// Whether this is the folder of a run that was begun and not finished.
+/// Refuses a folder whose run is finished, or was never begun.
 ///
 /// # Errors
-/// Says what it is instead.
+/// Names what the folder holds instead.
 pub(super) fn check(folder: &RunFolder) -> Result<()> {
-    if is_stopped(folder.path()) {
+    if is_unfinished(folder.path()) {
         return Ok(());
     }
-    let found = if folder.file(RunFolder::SUMMARY).exists() {
-        "a finished run"
-    } else {
-        "no state of a run"
-    };
+    let found =
+        if folder.file(RunFolder::SUMMARY).exists() { "a finished run" } else { "no checkpoint" };
     Err(not_a_run(folder.path(), found))
 }
 
 /// The folders of runs, finished or stopped, that `path` is or holds: those named after a method
 /// first, in the order of [`METHODS`], in which several methods are run; then the others by name.
 pub fn runs_in(path: &Path) -> Vec<PathBuf> {
-    let is_run = |path: &Path| is_stopped(path) || path.join(RunFolder::SUMMARY).is_file();
     if is_run(path) {
         return vec![path.to_path_buf()];
     }
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
     let mut runs: Vec<PathBuf> =
         entries.map(|entry| entry.path()).filter(|path| is_run(path)).collect();
-    let place = |run: &PathBuf| {
-        METHODS.iter().position(|method| run.ends_with(method.name)).unwrap_or(METHODS.len())
-    };
-    runs.sort_by_cached_key(|run| (place(run), run.clone()));
+    runs.sort_by_cached_key(|run| (method_order(run), run.clone()));
     runs
+}
+
+/// Whether this is the folder of a run, finished or not.
+fn is_run(path: &Path) -> bool {
+    is_unfinished(path) || path.join(RunFolder::SUMMARY).is_file()
+}
+
+/// The place of a run among others: that of the method it is named after.
+fn method_order(run: &Path) -> usize {
+    METHODS.iter().position(|method| run.ends_with(method.name)).unwrap_or(METHODS.len())
 }
 
 fn not_a_run(path: &Path, found: &str) -> Error {
@@ -92,8 +95,8 @@ fn not_a_run(path: &Path, found: &str) -> Error {
         "expected the folder of a run that was stopped (with config.toml and checkpoint/), found \
          {found}"
     );
-    let advice = "Runs are in runs/ unless --out said otherwise; `boostfgl serve` shows which of \
-        them are not finished.";
+    let advice = "Runs are in runs/ unless --out named another folder; `boostfgl serve` shows \
+        which of them are not finished.";
     Error::usage(path.display().to_string(), reason, advice)
 }
 
@@ -108,7 +111,7 @@ pub(crate) fn recorded_config(folder: &RunFolder) -> Result<Config> {
     let resolved = layers.resolve().map_err(|error| match error {
         Error::Graph(error) => {
             let reason = format!("expected the dataset of the run, found: {error}");
-            let advice = "Run the command in the folder that the run was started in: paths to \
+            let advice = "Run the command in the folder in which the run was started: paths to \
                 data are relative to it.";
             Error::usage(file.display().to_string(), reason, advice)
         }
@@ -139,7 +142,7 @@ mod tests {
             runs.iter().map(|run| run.file_name().unwrap().to_str().unwrap()).collect();
         assert_eq!(names, ["fedavg", "boostfgl", "alpha", "zeta"]);
         assert_eq!(runs_in(&runs[0]), [runs[0].clone()], "a run is its own folder of runs");
-        assert!(is_stopped(&runs[0]) && !is_stopped(&runs[1]));
+        assert!(is_unfinished(&runs[0]) && !is_unfinished(&runs[1]));
         assert!(runs_in(&place.path().join("nowhere")).is_empty());
     }
 }

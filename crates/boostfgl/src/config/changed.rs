@@ -135,7 +135,8 @@ mod tests {
 
     #[test]
     fn a_name_decides_no_digit_and_must_be_one() {
-        let inputs = crate::grid::identity::Inputs { data: Default::default(), partition: None };
+        let inputs =
+            crate::grid::identity::CellInputs { data: Default::default(), partition: None };
         let digest = |config: &Config| crate::grid::identity::of_cell(config, 0, &inputs);
         assert_eq!(digest(&config(&["name=mine"])), digest(&config(&[])));
         assert!(!config(&[]).to_toml().contains("name"));

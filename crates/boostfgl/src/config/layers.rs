@@ -72,7 +72,7 @@ impl Layers {
     pub fn file(&mut self, path: &Path) -> Result<()> {
         // Elsewhere a list of checksums may be anybody's.
         if path.ends_with(RunFolder::CONFIG) && path.with_file_name(RunFolder::SUMMARY).is_file() {
-            Checksums::check_beside(path).map_err(changed)?;
+            Checksums::check_file(path).map_err(changed)?;
         }
         let text = std::fs::read_to_string(path).map_err(|e| boostfgl_graph::Error::io(path, e))?;
         self.text(&text, path)

@@ -6,14 +6,13 @@ use boostfgl_fed::boost::Boost;
 use boostfgl_fed::methods::{self, Layout, METHODS, MethodInfo};
 use boostfgl_report::Contender;
 
-/// Reads a list such as `fedavg,fedgta+all,fedavg+node+model`; `all` stands for every method there
-/// is.
+/// Reads a list such as `fedavg,fedgta+all,fedavg+node+model`; `all` stands for every method.
 ///
-/// An item without boosts of its own gets `boosts`, or the method's own if these are `None`;
-/// `+none` takes all away.
+/// An item without boosts of its own gets `boosts`, or those of the method if that is `None`;
+/// `+none` switches all off.
 ///
 /// # Errors
-/// If the list is empty, a name is unknown (the nearest is suggested), or an item stands twice.
+/// If the list is empty, a name is unknown (the nearest is suggested), or an item is listed twice.
 ///
 /// ```
 /// let found = boostfgl::grid::contenders("fedavg,fedavg+node+model,boostfgl", None)?;
@@ -88,7 +87,7 @@ impl Stacked {
         self.method.name == other.method.name && self.boosts == other.boosts
     }
 
-    /// How tables name it: the method alone if its boosts are its own, else with them.
+    /// Its name in tables: the method alone if it has its default boosts, else with them.
     pub fn label(&self) -> String {
         let mut own = self.method.boosts.to_vec();
         own.sort_unstable();
@@ -101,19 +100,19 @@ impl Stacked {
         }
     }
 
-    /// What reports say of it.
+    /// Its description in reports.
     pub fn contender(&self) -> Contender {
         Contender {
             label: self.label(),
             method: self.method.name.to_owned(),
             boost: self.boosts.iter().map(|boost| boost.name().to_owned()).collect(),
-            evaluated: judged(self.method).to_owned(),
+            evaluated: evaluated_model(self.method).to_owned(),
         }
     }
 }
 
-/// Which model is judged, in a word.
-fn judged(method: &MethodInfo) -> &'static str {
+/// Which model is evaluated, in a word.
+fn evaluated_model(method: &MethodInfo) -> &'static str {
     match method.layout {
         Layout::Whole => "central",
         Layout::Federated => method.judged.name(),
@@ -147,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_that_are_none() {
+    fn lists_with_mistakes_are_refused() {
         assert_eq!(message("fedavgg"), "unknown method `fedavgg` (did you mean `fedavg`?)");
         assert_eq!(message("fedavg+nodes"), "unknown boost `nodes` (did you mean `node`?)");
         assert_eq!(message(" , "), "--methods: expected at least one method, found none");
@@ -165,8 +164,8 @@ mod tests {
     }
 
     #[test]
-    fn the_judged_model_in_a_word() {
-        let word = |name: &str| judged(methods::find(name).unwrap());
+    fn the_evaluated_model_is_named_in_a_word() {
+        let word = |name: &str| evaluated_model(methods::find(name).unwrap());
         assert_eq!(["fedavg", "isolated", "central"].map(word), ["global", "personal", "central"]);
     }
 }

@@ -1,27 +1,28 @@
-//! What decides the digits of a cell, as one number.
+//! The identity of a cell: a digest of everything that its results depend on.
 //!
 //! The digest of a cell covers the version of the program, the content of the graph, the resolved
 //! configuration with its one seed, method and boosts, and the content of a partition file. It does
-//! not cover names and places: a dataset under another name or a folder moved elsewhere leaves it
-//! as it is. Two builds of the same version count as the same program; across CPU models the last
-//! places of a result may differ (see ARCHITECTURE.md).
+//! not cover names and paths: a dataset with another name or in another folder has the same digest.
+//! Two builds of the same version count as the same program. Across CPU models the last digits of a
+//! result may differ (see ARCHITECTURE.md).
 
 use crate::config::SplitSource;
 use crate::{Config, Data, Experiment, Result};
 use blake3::{Hash, Hasher};
 use boostfgl_report::Fingerprint;
 
-/// Everything that a cell is made from beside its configuration, as it was when somebody looked.
+/// The data of a cell, as they were when this value was made. Together with the configuration and
+/// the seed they determine the results.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Inputs {
+pub struct CellInputs {
     /// The fingerprint of the data.
     pub data: Fingerprint,
     /// BLAKE3 of the partition file, where clients and split come from one.
     pub partition: Option<Hash>,
 }
 
-impl Inputs {
-    /// What this experiment is made from.
+impl CellInputs {
+    /// The data of an experiment. The partition file is read for it.
     ///
     /// # Errors
     /// If there is a partition file and it cannot be read.
@@ -39,26 +40,28 @@ impl Inputs {
 }
 
 /// The digest of the cell with this configuration and seed, made from these inputs, in hexadecimal.
-pub fn of_cell(config: &Config, seed: u64, inputs: &Inputs) -> String {
-    let mut decides = config.clone();
-    // The name of the data decides nothing but whether their own split is used.
-    if decides.split.source == SplitSource::Auto && Data::known(&config.dataset).is_some() {
-        decides.split.source = SplitSource::Shares;
+pub fn of_cell(config: &Config, seed: u64, inputs: &CellInputs) -> String {
+    let mut identity = config.clone();
+    // Left out of the digest below: of the dataset's name only one consequence counts, whether the
+    // split is that of the data.
+    if identity.split.source == SplitSource::Auto && Data::known(&config.dataset).is_some() {
+        identity.split.source = SplitSource::Shares;
     }
-    decides.dataset = String::new();
-    decides.name = None;
-    decides.seeds = vec![seed];
-    // Boosts that are on by the method's own choice are the same as those that were named.
-    decides.boosts = config.active_boosts().ok();
-    decides.partition.file = None;
+    identity.dataset = String::new();
+    identity.name = None;
+    identity.seeds = vec![seed];
+    // Boosts that are on by default of the method count like boosts that were named.
+    identity.boosts = config.active_boosts().ok();
+    identity.partition.file = None;
     let mut hasher = Hasher::new();
+    // With its length, so that no two sequences of parts have the same bytes.
     let mut part = |bytes: &[u8]| {
         hasher.update(&(bytes.len() as u64).to_le_bytes());
         hasher.update(bytes);
     };
     part(concat!("boostfgl cell, ", env!("CARGO_PKG_VERSION")).as_bytes());
     part(inputs.data.whole.as_bytes());
-    part(decides.to_toml().as_bytes());
+    part(identity.to_toml().as_bytes());
     part(inputs.partition.as_ref().map_or(&[], |digest| digest.as_bytes().as_slice()));
     hasher.finalize().to_hex().to_string()
 }
@@ -68,17 +71,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_decides_digits_decides_the_digest() {
+    fn the_digest_changes_with_everything_that_results_depend_on() {
         let data = |whole: &str| Fingerprint { whole: whole.to_owned(), ..Fingerprint::default() };
-        let inputs = Inputs { data: data("a graph"), partition: None };
+        let inputs = CellInputs { data: data("a graph"), partition: None };
         let config = Config { method: "boostfgl".into(), ..Config::default() };
         let digest = of_cell(&config, 3, &inputs);
-        // The same data bring their own split if they are given by path, wherever they are.
-        let of = |dataset: &str| {
+        // Data that are given by path bring their own split, in whichever folder they are.
+        let of_dataset = |dataset: &str| {
             of_cell(&Config { dataset: dataset.into(), ..config.clone() }, 3, &inputs)
         };
-        assert_ne!(of("mine/cora.npz"), digest);
-        assert_eq!((of("mine/cora.npz"), of("cora")), (of("moved/elsewhere"), digest.clone()));
+        assert_ne!(of_dataset("mine/cora.npz"), digest);
+        assert_eq!(
+            (of_dataset("mine/cora.npz"), of_dataset("cora")),
+            (of_dataset("moved/elsewhere"), digest.clone())
+        );
         let named = boostfgl_fed::boost::Boost::ALL.to_vec();
         for same in [
             Config { seeds: vec![3, 9], ..config.clone() },
@@ -97,11 +103,15 @@ mod tests {
         }
         assert_ne!(of_cell(&config, 4, &inputs), digest);
         assert_ne!(
-            of_cell(&config, 3, &Inputs { data: data("another"), ..inputs.clone() }),
+            of_cell(&config, 3, &CellInputs { data: data("another"), ..inputs.clone() }),
             digest
         );
         assert_ne!(
-            of_cell(&config, 3, &Inputs { partition: Some(blake3::hash(b"another")), ..inputs }),
+            of_cell(
+                &config,
+                3,
+                &CellInputs { partition: Some(blake3::hash(b"another")), ..inputs }
+            ),
             digest
         );
     }

@@ -1,28 +1,28 @@
-//! Several methods on several datasets over several seeds, scheduled over the cores.
+//! Grids: several methods on several datasets over several seeds, run in parallel.
 //!
 //! A [`Grid`] is datasets × methods (with their boosts) × seeds; one of its cells is one method on
 //! one dataset under one seed. All cells of a dataset and seed share one partition and split, so
 //! that methods can be compared in pairs.
 //!
-//! Every cell has a digest of all that decides its digits ([`identity`]). A finished cell is stored
-//! under its digest ([`CellStore`]) and taken from there when it is wanted again: a grid that was
-//! interrupted, or that grows by a method, runs only what is missing. Cells do not depend on each
-//! other, so results are the same for any number of threads.
+//! Every cell has a digest of everything that its results depend on ([`identity`]). A finished cell
+//! is stored under its digest ([`CellStore`]) and reused: a grid that was interrupted, or that gets
+//! another method, runs only the cells that are missing. Cells do not depend on each other, so
+//! results are the same for any number of threads.
 
 mod contender;
 mod detail;
 pub mod identity;
 mod schedule;
 
-pub use boostfgl_report::{CellRecord, CellStore, FoundCell as Found};
+pub use boostfgl_report::{CellRecord, CellStore, FoundCell};
 pub use contender::{contenders, find};
 
 use crate::{Error, Experiment, Result, memory};
-use boostfgl_fairness::diagnostics::Which;
+use boostfgl_fairness::diagnostics::DiagnosticKind;
 use boostfgl_fed::boost::Boost;
 use boostfgl_fed::methods::MethodInfo;
 use boostfgl_report::{Cell, Comparison, Detail, Outcome};
-use identity::Inputs;
+use identity::CellInputs;
 use std::num::NonZeroUsize;
 
 /// A method with the boosts that are stacked on it.
@@ -38,29 +38,29 @@ pub struct Stacked {
 pub struct Grid {
     /// By dataset, or by dataset and variant of its configuration, and by method.
     experiments: Vec<Vec<Experiment>>,
-    /// What each variant is called, beside its dataset; empty where there is only one.
+    /// The name of each variant, shown after its dataset; empty where there is only one.
     variants: Vec<String>,
     stacked: Vec<Stacked>,
     seeds: Vec<u64>,
-    /// Whether cells keep how their scores came about.
+    /// Whether cells store their curves and diagnostics.
     examined: bool,
 }
 
-/// A cell that ran, or that was found.
+/// A cell that ran, or that was in the store.
 #[derive(Clone, Debug)]
-pub struct Finished {
-    /// What became of it.
+pub struct FinishedCell {
+    /// Its result, or why there is none.
     pub outcome: Outcome,
-    /// How it came about, where that was asked for.
+    /// Its curves and diagnostics, if they were asked for.
     pub detail: Option<Box<Detail>>,
 }
 
 /// All cells of a grid.
 #[derive(Clone, Debug)]
 pub struct Cells {
-    /// By variant, method and seed; `None` if a cell neither was there nor ran.
-    pub cells: Vec<Option<Finished>>,
-    /// How many were there already.
+    /// By variant, method and seed; `None` for a cell that neither was stored nor ran.
+    pub cells: Vec<Option<FinishedCell>>,
+    /// How many were in the store.
     pub reused: usize,
     /// How many ran.
     pub ran: usize,
@@ -71,33 +71,33 @@ pub struct Cells {
 pub struct Resources {
     /// Threads in all.
     pub threads: NonZeroUsize,
-    /// What the cells that run at a time may be estimated to hold together, in bytes. One that
-    /// alone would need more is not run.
+    /// The most memory that the cells that run at a time may use together, in bytes, by estimate. A
+    /// cell that alone needs more is not run.
     pub memory: Option<u64>,
 }
 
-/// Somebody who is told how a grid goes on.
+/// Reports the progress of a grid.
 pub trait GridProgress {
-    /// Cells were looked for: `reused` of `cells` are there already.
+    /// The store was searched: `reused` of `cells` are in it.
     fn begin(&mut self, _cells: usize, _reused: usize) {}
-    /// Something worth saying came up, such as a cell file that cannot be used.
+    /// A message for the user, such as that a cell file cannot be used.
     fn note(&mut self, _text: &str) {}
     /// A round of some cell has ended; `share` of the work to do is done.
     fn round(&mut self, _share: f64) {}
-    /// A cell has ended: the `done`th of those that run.
-    fn cell(&mut self, _dataset: &str, _label: &str, _cell: &Cell, _done: usize, _of: usize) {}
+    /// A cell has ended: number `done` of the `total` that run.
+    fn cell(&mut self, _dataset: &str, _label: &str, _cell: &Cell, _done: usize, _total: usize) {}
 }
 
 impl GridProgress for () {}
 
-/// What became of a grid.
+/// The result of a grid.
 #[derive(Clone, Debug)]
 pub struct GridOutcome {
     /// The comparison.
     pub comparison: Comparison,
     /// How many cells there are.
     pub cells: usize,
-    /// How many of them were there already.
+    /// How many of them were in the store.
     pub reused: usize,
 }
 
@@ -135,8 +135,8 @@ impl Grid {
         Self::of_variants(datasets, variants, stacked)
     }
 
-    /// Like [`Grid::new`], of experiments that may be several variants of one dataset, each with
-    /// the name of its own.
+    /// Like [`Grid::new`] with experiments that may be several variants of one dataset, each with a
+    /// name.
     ///
     /// # Errors
     /// If a method's configuration is out of range.
@@ -147,19 +147,14 @@ impl Grid {
     ) -> Result<Self> {
         let seeds =
             experiments.first().map(|first| first.config().seeds.clone()).unwrap_or_default();
-        let stack = |dataset: &Experiment| {
-            stacked
-                .iter()
-                .map(|s| dataset.with_method(s.method.name, Some(s.boosts.clone())))
-                .collect::<Result<Vec<_>>>()
-        };
-        let experiments = experiments.iter().map(stack).collect::<Result<_>>()?;
+        let experiments =
+            experiments.iter().map(|base| with_methods(base, &stacked)).collect::<Result<_>>()?;
         Ok(Self { experiments, variants, stacked, seeds, examined: false })
     }
 
-    /// The same grid, whose cells keep their course and are watched by these diagnostics.
+    /// The same grid, whose cells store their curves and run these diagnostics.
     #[must_use]
-    pub fn examined(mut self, diagnostics: &[Which]) -> Self {
+    pub fn examined(mut self, diagnostics: &[DiagnosticKind]) -> Self {
         self.examined = true;
         let watched = |experiment: Experiment| experiment.with_diagnostics(diagnostics.to_vec());
         self.experiments = self
@@ -170,10 +165,10 @@ impl Grid {
         self
     }
 
-    /// Runs what the store does not hold, and compares all with method number `base`.
+    /// Runs the cells that are not in the store, and compares all with method number `base`.
     ///
-    /// A cell that fails is part of the outcome and does not stop the others; it is tried again
-    /// next time.
+    /// A cell that fails is part of the outcome and does not stop the others; it runs again next
+    /// time.
     ///
     /// # Errors
     /// If the store cannot be written, or a partition file cannot be read.
@@ -198,7 +193,7 @@ impl Grid {
         })
     }
 
-    /// Runs what the store does not hold. Returns all cells by variant, method and seed.
+    /// Runs the cells that are not in the store. Returns all cells by variant, method and seed.
     ///
     /// # Errors
     /// If the store cannot be written, or a partition file cannot be read.
@@ -214,7 +209,7 @@ impl Grid {
         Ok(Cells { reused: cells.len() - jobs.len(), ran: jobs.len(), cells })
     }
 
-    /// The cells that the store holds; nothing is run.
+    /// The cells that are in the store; nothing is run.
     ///
     /// # Errors
     /// If a partition file cannot be read.
@@ -223,26 +218,26 @@ impl Grid {
         Ok(Cells { reused: cells.len() - jobs.len(), ran: 0, cells })
     }
 
-    /// What the store holds, and what is to do.
+    /// The cells that are in the store, and those that are left to run.
     fn search(
         &self,
         store: &CellStore,
         progress: &mut dyn GridProgress,
-    ) -> Result<(Vec<Option<Finished>>, Vec<Job>)> {
+    ) -> Result<(Vec<Option<FinishedCell>>, Vec<Job>)> {
         let mut jobs = self.jobs()?;
         let mut cells = vec![None; jobs.len()];
         for job in &mut jobs {
             match store.find(&job.digest) {
-                Found::Cell(record) if self.suffices(job, &record) => {
+                FoundCell::Cell(record) if self.suffices(job, &record) => {
                     let CellRecord { measured, detail, .. } = *record;
                     cells[job.at] =
-                        Some(Finished { outcome: Outcome::Done(Box::new(measured)), detail });
+                        Some(FinishedCell { outcome: Outcome::Done(Box::new(measured)), detail });
                 }
-                // It runs again under what watched it and what is to watch it now, so that nobody
-                // loses findings.
-                Found::Cell(record) => job.watch_also(&record),
-                Found::Nothing => {}
-                Found::Unusable(reason) => {
+                // It runs again with its earlier diagnostics and the new ones: its file is
+                // replaced, and another experiment may need the earlier findings.
+                FoundCell::Cell(record) => job.add_diagnostics(&record),
+                FoundCell::Nothing => {}
+                FoundCell::Unusable(reason) => {
                     progress.note(&format!("{reason}; this cell runs again"))
                 }
             }
@@ -251,7 +246,7 @@ impl Grid {
         Ok((cells, jobs))
     }
 
-    /// Whether a stored cell knows all that is asked of it.
+    /// Whether a stored cell has all that is asked for.
     fn suffices(&self, job: &Job, record: &CellRecord) -> bool {
         let wanted = self.experiments[job.dataset][job.method].diagnostics();
         !self.examined || record.detail.as_ref().is_some_and(|detail| detail.covers(wanted))
@@ -277,18 +272,18 @@ impl Grid {
         self.len() == 0
     }
 
-    /// The cells with their digests: by dataset, seed and method, so that cells that share a
-    /// partition come together.
+    /// The cells with their digests, by dataset, seed and method: cells that share a partition are
+    /// neighbours.
     fn jobs(&self) -> Result<Vec<Job>> {
         let mut jobs = Vec::with_capacity(self.len());
         for (dataset, methods) in self.experiments.iter().enumerate() {
-            // All of them are on the same graph and share their partitions.
-            let Some(inputs) = methods.first().map(Inputs::of).transpose()? else { continue };
+            // All methods of a dataset have the same graph and the same partition file.
+            let Some(inputs) = methods.first().map(CellInputs::of).transpose()? else { continue };
             for (seed_at, &seed) in self.seeds.iter().enumerate() {
                 for (method, experiment) in methods.iter().enumerate() {
                     let at = (dataset * self.stacked.len() + method) * self.seeds.len() + seed_at;
                     let digest = identity::of_cell(experiment.config(), seed, &inputs);
-                    // Examined cells stand apart: what diagnostics take is no cost of the method.
+                    // Stored apart: the time of diagnostics is no cost of the method.
                     let digest = if self.examined { format!("{digest}-examined") } else { digest };
                     let diagnostics = experiment.diagnostics().to_vec();
                     jobs.push(Job { at, dataset, method, seed, seed_at, digest, diagnostics });
@@ -298,6 +293,24 @@ impl Grid {
         Ok(jobs)
     }
 
+    /// The cells of one method on one dataset, one per seed, from the next outcomes.
+    fn row(
+        &self,
+        experiment: &Experiment,
+        threads: usize,
+        outcomes: &mut impl Iterator<Item = Option<Outcome>>,
+    ) -> Vec<Cell> {
+        let peak_bytes = memory::estimate(experiment.graph(), experiment.config(), threads);
+        let mut cells = Vec::with_capacity(self.seeds.len());
+        for &seed in &self.seeds {
+            let outcome = outcomes.next().flatten();
+            let outcome =
+                outcome.unwrap_or_else(|| Outcome::Failed { message: "it did not run".to_owned() });
+            cells.push(Cell { seed, outcome, peak_bytes });
+        }
+        cells
+    }
+
     fn comparison(
         &self,
         base: usize,
@@ -305,23 +318,12 @@ impl Grid {
         threads: usize,
     ) -> Comparison {
         let mut outcomes = outcomes.into_iter();
-        let block = |methods: &Vec<Experiment>| {
-            let rows = methods.iter().map(|experiment| {
-                let peak_bytes = memory::estimate(experiment.graph(), experiment.config(), threads);
-                let cell = |&seed: &u64| {
-                    let message = || "it did not run".to_owned();
-                    let outcome = outcomes
-                        .next()
-                        .flatten()
-                        .unwrap_or_else(|| Outcome::Failed { message: message() });
-                    Cell { seed, outcome, peak_bytes }
-                };
-                self.seeds.iter().map(cell).collect()
-            });
+        let mut datasets = Vec::with_capacity(self.experiments.len());
+        for methods in &self.experiments {
             let name = methods.first().map_or("", |experiment| experiment.graph().name());
-            (name.to_owned(), rows.collect())
-        };
-        let datasets = self.experiments.iter().map(block).collect();
+            let rows = methods.iter().map(|method| self.row(method, threads, &mut outcomes));
+            datasets.push((name.to_owned(), rows.collect()));
+        }
         Comparison::new(
             base,
             self.stacked.iter().map(Stacked::contender).collect(),
@@ -329,6 +331,12 @@ impl Grid {
             datasets,
         )
     }
+}
+
+/// Every method of `stacked` on the data of `base`.
+fn with_methods(base: &Experiment, stacked: &[Stacked]) -> Result<Vec<Experiment>> {
+    let methods = stacked.iter();
+    methods.map(|one| base.with_method(one.method.name, Some(one.boosts.clone()))).collect()
 }
 
 /// A cell to run.
@@ -340,16 +348,16 @@ struct Job {
     seed: u64,
     seed_at: usize,
     digest: String,
-    /// What watches it.
-    diagnostics: Vec<Which>,
+    /// Its diagnostics.
+    diagnostics: Vec<DiagnosticKind>,
 }
 
 impl Job {
-    /// Adds the diagnostics that watched an earlier run of the cell.
-    fn watch_also(&mut self, record: &CellRecord) {
+    /// Adds the diagnostics of an earlier run of the cell.
+    fn add_diagnostics(&mut self, record: &CellRecord) {
         let earlier = record.detail.iter().flat_map(|detail| &detail.diagnostics);
-        let earlier =
-            earlier.filter_map(|name| Which::ALL.into_iter().find(|which| which.name() == name));
+        let earlier = earlier
+            .filter_map(|name| DiagnosticKind::ALL.into_iter().find(|which| which.name() == name));
         self.diagnostics.extend(earlier);
         self.diagnostics.sort_unstable();
         self.diagnostics.dedup();

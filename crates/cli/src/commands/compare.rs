@@ -116,7 +116,8 @@ impl Compare {
         let outcome = grid.run(base, Resources { threads, memory }, &store, &mut progress)?;
         drop(progress);
         write_all(&folder, &outcome.comparison)?;
-        let report = Sources::find(std::slice::from_ref(&folder))?.report();
+        let report =
+            Sources::find(std::slice::from_ref(&folder), boostfgl_reproduce::NAMES)?.report();
         write_report(&folder, &report.html())?;
         self.print(&outcome, &folder, &flaws)?;
         complete(&outcome)

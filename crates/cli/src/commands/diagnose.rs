@@ -7,12 +7,12 @@ use crate::progress::Rounds;
 use crate::signals;
 use anyhow::Result;
 use boostfgl::diagnose::{self, Answer, Inquiry, RecordedRun};
-use boostfgl::fairness::diagnostics::Which;
+use boostfgl::fairness::diagnostics::DiagnosticKind;
 use boostfgl::fairness::frame::MIN_GROUP;
 use boostfgl::fairness::{FrameMetric, Grouping, MetricRegistry};
 use boostfgl::graph::Graph;
 use boostfgl::report::{Diagnoses, DiagnosisReport, FrameTable, RunFolder};
-use boostfgl::{Config, Data, Error, Experiment, Keeping};
+use boostfgl::{CheckpointOptions, Config, Data, Error, Experiment};
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -146,7 +146,7 @@ impl Diagnose {
     }
 
     /// The diagnostics that are named, if any are, and everything that is asked.
-    fn inquiry(&self) -> Result<(Option<Vec<Which>>, Inquiry)> {
+    fn inquiry(&self) -> Result<(Option<Vec<DiagnosticKind>>, Inquiry)> {
         let named = self.diagnostics.as_deref().map(parse_diagnostics).transpose()?;
         let wanted = named.or_else(|| (!self.by.is_empty()).then(Vec::new));
         let groupings = self.by.iter().map(|text| Grouping::parse(text)).collect::<Result<_, _>>();
@@ -157,7 +157,7 @@ impl Diagnose {
             metrics.push(FrameMetric::accuracy());
         }
         let inquiry = Inquiry {
-            diagnostics: wanted.clone().unwrap_or_else(|| Which::ALL.to_vec()),
+            diagnostics: wanted.clone().unwrap_or_else(|| DiagnosticKind::ALL.to_vec()),
             groupings: groupings.map_err(Error::from)?,
             metrics,
             min_group: self.min_group,
@@ -198,7 +198,12 @@ impl Diagnose {
     }
 
     /// Answers from the folder.
-    fn read(&self, run: &RecordedRun, wanted: Option<&[Which]>, inquiry: &Inquiry) -> Result<()> {
+    fn read(
+        &self,
+        run: &RecordedRun,
+        wanted: Option<&[DiagnosticKind]>,
+        inquiry: &Inquiry,
+    ) -> Result<()> {
         run.changes().iter().for_each(|change| output::note(change));
         let frames = if inquiry.groupings.is_empty() {
             self.check_data(run)?;
@@ -301,7 +306,10 @@ impl Diagnose {
                 .map(|out| RunFolder::create(out, self.overwrite).map_err(unusable));
             let folder = folder.transpose()?;
             // Without a folder there is nothing to save, and Ctrl-C simply ends the program.
-            let keeping = || Keeping { stop: Some(signals::stop_flag()), ..Keeping::default() };
+            let keeping = || CheckpointOptions {
+                stop: Some(signals::stop_flag()),
+                ..CheckpointOptions::default()
+            };
             diagnose::train(
                 experiment,
                 inquiry,

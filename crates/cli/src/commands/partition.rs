@@ -57,9 +57,9 @@ impl Partition {
             let parts: Vec<_> = drawn.iter().map(|(seed, partition)| (*seed, partition)).collect();
             let unwritten = |error| Error::from(boostfgl::report::Error::from(error));
             // An old checksum must not stand beside a new partition, not even for a moment.
-            Checksums::remove_beside(path).map_err(unwritten)?;
+            Checksums::remove_sidecar(path).map_err(unwritten)?;
             file::write(path, experiment.graph(), &parts).map_err(Error::from)?;
-            Checksums::write_beside(path).map_err(unwritten)?;
+            Checksums::write_sidecar(path).map_err(unwritten)?;
         }
         let described =
             drawn.iter().map(|(seed, p)| (seed, Description::new(experiment.graph(), p)));

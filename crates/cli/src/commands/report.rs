@@ -98,7 +98,7 @@ impl Report {
             .as_deref()
             .map_or(Ok(Metrics::default()), Metrics::parse)
             .map_err(Error::from)?;
-        let sources = Sources::find(&self.runs)?;
+        let sources = Sources::find(&self.runs, boostfgl_reproduce::NAMES)?;
         sources.problems.iter().for_each(|problem| output::note(problem));
         for view in &sources.views {
             view.problems

@@ -8,7 +8,7 @@ use anyhow::Result;
 use boostfgl::Error;
 use boostfgl::grid::{CellStore, Resources};
 use boostfgl::report::write_atomic;
-use boostfgl::reproduce::{Laboratory, NAMES, Plan, Ran, Results, claims, document, origin};
+use boostfgl_reproduce::{Laboratory, NAMES, Plan, Ran, Results, claims, document, origin};
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;

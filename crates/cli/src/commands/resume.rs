@@ -6,9 +6,9 @@ use crate::output;
 use crate::progress::Rounds;
 use crate::signals;
 use anyhow::Result;
-use boostfgl::checkpoint::{StoppedRun, is_stopped, runs_in};
+use boostfgl::checkpoint::{UnfinishedRun, is_unfinished, runs_in};
 use boostfgl::report::{Diagnoses, RunFolder, Summary};
-use boostfgl::{Error, Experiment, Keeping, diagnose};
+use boostfgl::{CheckpointOptions, Error, Experiment, diagnose};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -51,22 +51,23 @@ impl Resume {
     pub(crate) fn execute(&self) -> Result<()> {
         self.resources.limit()?;
         let pool = self.resources.pool()?;
-        let keeping = Keeping { pace: self.pace.pace()?, stop: Some(signals::stop_flag()) };
+        let keeping =
+            CheckpointOptions { schedule: self.pace.pace()?, stop: Some(signals::stop_flag()) };
         let runs = runs_in(&self.run);
         if runs.is_empty() {
             // Says what is missing.
-            StoppedRun::open(&self.run)?;
+            UnfinishedRun::open(&self.run)?;
         }
         let (mut done, mut diagnostics) = (Vec::new(), Vec::new());
         for path in &runs {
-            if !is_stopped(path) {
+            if !is_unfinished(path) {
                 if !self.quiet {
                     output::note(&format!("{} is finished", path.display()));
                 }
                 done.push(finished(path)?);
                 continue;
             }
-            let stopped = StoppedRun::open(path)?;
+            let stopped = UnfinishedRun::open(path)?;
             let config = stopped.config().clone();
             let (_, graph) = self.data_flags.load(&config.dataset, self.quiet)?;
             let experiment = pool.install(|| Experiment::new(config, graph))?;

@@ -5,15 +5,15 @@ use crate::output;
 use crate::progress::Rounds;
 use crate::signals;
 use anyhow::Result;
-use boostfgl::checkpoint::is_stopped;
+use boostfgl::checkpoint::is_unfinished;
 use boostfgl::config::without_effect;
 use boostfgl::disk::Checksums;
-use boostfgl::fairness::diagnostics::Which;
+use boostfgl::fairness::diagnostics::DiagnosticKind;
 use boostfgl::report::page::Report;
 use boostfgl::report::{
     Depth, Diagnoses, DiagnosisReport, RunFolder, RunView, Summary, Table, name, write_atomic,
 };
-use boostfgl::{Error, Experiment, Keeping, Layers, Pace, diagnose};
+use boostfgl::{CheckpointOptions, CheckpointSchedule, Error, Experiment, Layers, diagnose};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -156,7 +156,7 @@ impl Run {
         &self,
         planned: &[(Experiment, RunFolder)],
         together: Option<&Path>,
-        pace: Pace,
+        pace: CheckpointSchedule,
         pool: &rayon::ThreadPool,
     ) -> Result<Vec<Done>> {
         // What is to be done is written down before anything is trained: `resume` then does all of
@@ -164,13 +164,14 @@ impl Run {
         if planned.len() > 1 {
             planned.iter().try_for_each(|(experiment, folder)| experiment.announce(folder))?;
         }
-        let keeping = Keeping { pace, stop: Some(signals::stop_flag()) };
+        let keeping = CheckpointOptions { schedule: pace, stop: Some(signals::stop_flag()) };
         let mut runs = Vec::new();
         for (at, (experiment, folder)) in planned.iter().enumerate() {
             let config = experiment.config();
             let mut rounds =
                 Rounds::new(&config.method, config.seeds.len(), config.fed.rounds, self.quiet);
-            let run = pool.install(|| experiment.run_kept(&mut rounds, folder, keeping));
+            let run =
+                pool.install(|| experiment.run_with_checkpoints(&mut rounds, folder, keeping));
             drop(rounds);
             let run = run.map_err(|error| match (error, together) {
                 (Error::Stopped { seed, round, .. }, Some(all)) => {
@@ -182,7 +183,7 @@ impl Run {
                     if failed.is_input() {
                         planned[at..].iter().for_each(|(_, folder)| folder.discard_announcement());
                     }
-                    if is_stopped(folder.path()) {
+                    if is_unfinished(folder.path()) {
                         let command = output::resume_command(together.unwrap_or(folder.path()));
                         output::note(&format!(
                             "what was done is saved; once the cause is gone: {command}"
@@ -270,9 +271,9 @@ pub(super) fn write_report(runs: &[Done], together: Option<&Path>) -> Result<Pat
     let to = folder.join(RunFolder::REPORT);
     // It stands by itself, and so does its checksum.
     let write = || {
-        Checksums::remove_beside(&to)?;
+        Checksums::remove_sidecar(&to)?;
         write_atomic(&to, report.html().as_bytes())?;
-        Checksums::write_beside(&to)
+        Checksums::write_sidecar(&to)
     };
     write().map_err(|error| Error::from(boostfgl::report::Error::from(error)))?;
     Ok(to)
@@ -288,7 +289,7 @@ pub(super) fn unusable(error: impl Into<boostfgl::report::Error>) -> Error {
 fn unusable_in(error: impl Into<boostfgl::report::Error>, together: Option<&Path>) -> Error {
     match error.into() {
         // What was begun here is worth more than the room it takes.
-        boostfgl::report::Error::NotEmpty { path, .. } if is_stopped(&path) => {
+        boostfgl::report::Error::NotEmpty { path, .. } if is_unfinished(&path) => {
             let command = output::resume_command(together.unwrap_or(&path));
             let advice = format!(
                 "`{command}` goes on where it was stopped; --out names another folder, and \
@@ -312,7 +313,7 @@ fn unusable_in(error: impl Into<boostfgl::report::Error>, together: Option<&Path
     }
 }
 
-pub(super) fn print_json(runs: &[Done], diagnostics: &[Which]) -> Result<()> {
+pub(super) fn print_json(runs: &[Done], diagnostics: &[DiagnosticKind]) -> Result<()> {
     let document = |run: &Done| -> Result<serde_json::Value> {
         let mut document = serde_json::to_value(&run.summary)?;
         if let Some(diagnoses) = &run.diagnoses {
@@ -338,7 +339,7 @@ pub(super) fn print_json(runs: &[Done], diagnostics: &[Which]) -> Result<()> {
 
 pub(super) fn print_tables(
     runs: &[Done],
-    diagnostics: &[Which],
+    diagnostics: &[DiagnosticKind],
     notes: &[&str],
     report: &Path,
 ) -> Result<()> {

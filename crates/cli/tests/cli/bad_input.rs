@@ -231,7 +231,7 @@ fn a_finished_runs_configuration_is_that_of_the_run() {
     let config = place.read("a/config.toml").replace("rounds = 2", "rounds = 3");
     place.write("a/config.toml", &config);
     let wanted = [
-        "a/config.toml: expected the content that checksums.txt names, found other",
+        "a/config.toml: expected the content recorded in checksums.txt, found other",
         "copy it to another folder",
     ];
     place.refused_with("run --config a/config.toml --out b", &wanted);

@@ -62,7 +62,7 @@ fn a_changed_file_is_named_by_whatever_reads_the_run() {
         "a/predictions.csv",
         predictions.replacen(row, &format!("{}{end}", &row[..row.len() - 1]), 1),
     );
-    let told = "expected the content that checksums.txt names";
+    let told = "expected the content recorded in checksums.txt";
     place.refused_with("diagnose a --by class", &["predictions.csv", told]);
     place.ok("report a --out r.html");
     assert!(place.read("r.html").contains(told), "the report names what was changed");
@@ -80,7 +80,7 @@ fn a_report_that_was_edited_is_named_and_made_anew() {
     place.ok(&format!("run demo {TINY} --quiet --out r"));
     place.ok("compare demo --methods fedavg,fedprox --rounds 1 --seeds 1 --set model.hidden=4 \
         --quiet --out c");
-    let told = "report.html: expected the content that";
+    let told = "report.html: expected the content recorded in";
     // Of a run, of two runs side by side, of a comparison.
     for (folder, list) in
         [("r/fedavg", "checksums.txt"), ("r", "report.html.b3"), ("c", "checksums.txt")]
@@ -127,7 +127,7 @@ fn a_changed_partition_or_comparison_is_named() {
     place.write("parts.csv", first);
     place.refused_with(
         &format!("{run} --out b"),
-        &["parts.csv: expected the content that parts.csv.b3 names"],
+        &["parts.csv: expected the content recorded in parts.csv.b3"],
     );
     std::fs::remove_file(place.path("parts.csv.b3")).unwrap();
     place.ok(&format!("{run} --out b"));
@@ -139,7 +139,7 @@ fn a_changed_partition_or_comparison_is_named() {
     assert_ne!(json, place.read("c/comparison.json"), "something was changed");
     let done = place.run("report c --out r.html");
     assert!(
-        done.stderr.contains("comparison.json: expected the content that checksums.txt names"),
+        done.stderr.contains("comparison.json: expected the content recorded in checksums.txt"),
         "{done:?}"
     );
     // An export of a run whose file was changed says so.
@@ -147,7 +147,7 @@ fn a_changed_partition_or_comparison_is_named() {
     place.write("a/predictions.csv", predictions.replacen(",train,", ",val,", 1));
     let done = place.run("report a --export csv --out tables");
     assert!(
-        done.stderr.contains("predictions.csv: expected the content that checksums.txt names"),
+        done.stderr.contains("predictions.csv: expected the content recorded in checksums.txt"),
         "{done:?}"
     );
 }

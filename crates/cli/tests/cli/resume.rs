@@ -201,7 +201,7 @@ fn a_diagnosed_run_is_saved_too() {
     place.write("a/diagnostics.json", found.replacen("0.", "1.", 1));
     place.refused_with(
         "resume a",
-        &["diagnostics.json", "expected the content that checksums.txt names"],
+        &["diagnostics.json", "expected the content recorded in checksums.txt"],
     );
 }
 
@@ -273,7 +273,7 @@ fn what_a_crash_after_the_summary_left_is_put_right() {
     place.write("a/summary.json", summary.replacen("\"bytes_up\": ", "\"bytes_up\": 1", 1));
     place.refused_with(
         "resume a",
-        &["summary.json", "expected the content that checksums.txt names"],
+        &["summary.json", "expected the content recorded in checksums.txt"],
     );
 }
 

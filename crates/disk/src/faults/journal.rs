@@ -1,4 +1,4 @@
-//! What a power cut would lose: everything since it was last brought to the disk.
+//! The journal of a simulated power cut: which changes are not durable yet, and how to undo them.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -10,126 +10,135 @@ use crate::folder::parent;
 
 #[derive(Debug, Default)]
 pub(super) struct Journal {
-    /// How much of each file written since is on the disk for good.
-    safe: HashMap<PathBuf, u64>,
-    /// What happened to names and lengths since, oldest first.
-    since: Vec<Change>,
+    /// The durable length of each file that was written.
+    durable: HashMap<PathBuf, u64>,
+    /// Changes to names and lengths that are not durable yet, oldest first.
+    pending: Vec<Pending>,
 }
 
-/// A change that a power cut undoes unless `settled_by` was brought to the disk.
+/// A change that a power cut undoes unless `synced_by` was synced since.
 #[derive(Debug)]
-struct Change {
-    settled_by: PathBuf,
-    what: What,
+struct Pending {
+    synced_by: PathBuf,
+    change: Change,
 }
 
+/// What is needed to undo a change.
 #[derive(Debug)]
-enum What {
+enum Change {
     Created(PathBuf),
     Renamed { from: PathBuf, to: PathBuf, replaced: Option<Vec<u8>> },
     Removed(PathBuf, Vec<u8>),
-    Cut(PathBuf, Vec<u8>),
+    Truncated(PathBuf, Vec<u8>),
     MadeFolder(PathBuf),
     RemovedFolder(PathBuf),
 }
 
 impl Journal {
-    /// Remembers a call that is about to be made.
-    pub(super) fn note(&mut self, call: Call<'_>) -> io::Result<()> {
+    /// Records a call that is about to be made.
+    pub(super) fn record(&mut self, call: Call<'_>) -> io::Result<()> {
         match call {
             Call::Create(path) => {
-                self.safe.insert(path.into(), 0);
-                self.change(parent(path), What::Created(path.into()));
+                self.durable.insert(path.into(), 0);
+                // A directory entry belongs to its folder: syncing the file does not save it.
+                self.push(parent(path), Change::Created(path.into()));
             }
             Call::Write(path, _) => {
-                if !self.safe.contains_key(path) {
-                    self.safe.insert(path.into(), fs::metadata(path)?.len());
+                // A file that was opened, not created, is durable up to its length before the
+                // first write.
+                if !self.durable.contains_key(path) {
+                    self.durable.insert(path.into(), fs::metadata(path)?.len());
                 }
             }
             Call::Sync(path) => {
-                self.safe.insert(path.into(), fs::metadata(path)?.len());
+                self.durable.insert(path.into(), fs::metadata(path)?.len());
                 self.settle(path);
             }
-            Call::Cut(path, length) => {
-                let whole = fs::read(path)?;
-                let safe = self.safe.entry(path.into()).or_insert(whole.len() as u64);
-                *safe = length.min(*safe);
-                self.change(path, What::Cut(path.into(), whole));
+            Call::Truncate(path, length) => {
+                let content = fs::read(path)?;
+                let durable = self.durable.entry(path.into()).or_insert(content.len() as u64);
+                *durable = length.min(*durable);
+                self.push(path, Change::Truncated(path.into(), content));
             }
             Call::Rename(from, to) => {
-                let safe = self.safe.remove(from);
-                self.safe.remove(to);
-                self.safe.extend(safe.map(|length| (to.to_path_buf(), length)));
+                // The durable length belongs to the content, which moves with the name.
+                let durable = self.durable.remove(from);
+                self.durable.remove(to);
+                self.durable.extend(durable.map(|length| (to.to_path_buf(), length)));
                 let replaced = fs::read(to).ok();
-                self.change(
+                self.push(
                     parent(to),
-                    What::Renamed { from: from.into(), to: to.into(), replaced },
+                    Change::Renamed { from: from.into(), to: to.into(), replaced },
                 );
             }
             Call::Remove(path) => {
-                self.safe.remove(path);
+                self.durable.remove(path);
+                // If it cannot be read, the removal will fail too and leave nothing to undo.
                 if let Ok(bytes) = fs::read(path) {
-                    self.change(parent(path), What::Removed(path.into(), bytes));
+                    self.push(parent(path), Change::Removed(path.into(), bytes));
                 }
             }
-            Call::MakeFolder(path) => self.change(parent(path), What::MadeFolder(path.into())),
-            Call::RemoveFolder(path) => self.change(parent(path), What::RemovedFolder(path.into())),
+            Call::MakeFolder(path) => self.push(parent(path), Change::MadeFolder(path.into())),
+            Call::RemoveFolder(path) => self.push(parent(path), Change::RemovedFolder(path.into())),
             Call::SyncFolder(path) => self.settle(path),
         }
         Ok(())
     }
 
-    fn change(&mut self, settled_by: &Path, what: What) {
-        self.since.push(Change { settled_by: settled_by.into(), what });
+    fn push(&mut self, synced_by: &Path, change: Change) {
+        self.pending.push(Pending { synced_by: synced_by.into(), change });
     }
 
     fn settle(&mut self, path: &Path) {
-        self.since.retain(|change| change.settled_by != path);
+        self.pending.retain(|pending| pending.synced_by != path);
     }
 
-    /// The power goes: content that was not brought to the disk is lost, then every name that was
-    /// not.
+    /// A power cut that loses all content and all names that were not synced.
     pub(super) fn lose_all(&mut self) -> io::Result<()> {
-        for (path, length) in self.safe.drain().filter(|(path, _)| path.exists()) {
+        // Content first, while files still have the names under which it was recorded.
+        for (path, length) in self.durable.drain().filter(|(path, _)| path.exists()) {
             File::options().write(true).open(path)?.set_len(length)?;
         }
-        for change in self.since.drain(..).rev() {
-            undo(change.what)?;
+        // Newest first: an older change may be about a name that a newer one has moved.
+        for pending in self.pending.drain(..).rev() {
+            undo(pending.change)?;
         }
         Ok(())
     }
 
-    /// The power goes, names were kept: of the content that was not brought to the disk, half is
-    /// there, as zeros.
+    /// A power cut that keeps names; of the content that was not synced, half is left, as zeros.
+    ///
+    /// File systems with delayed allocation do this: the size is written before the blocks.
     pub(super) fn lose_content(&mut self) -> io::Result<()> {
-        for (path, safe) in self.safe.drain().filter(|(path, _)| path.exists()) {
+        for (path, durable) in self.durable.drain().filter(|(path, _)| path.exists()) {
             let file = File::options().write(true).open(path)?;
             let length = file.metadata()?.len();
-            file.set_len(safe.min(length))?;
-            file.set_len(safe.min(length) + length.saturating_sub(safe) / 2)?;
+            // Growing a file fills it with zeros, so it is shortened first.
+            file.set_len(durable.min(length))?;
+            file.set_len(durable.min(length) + length.saturating_sub(durable) / 2)?;
         }
-        self.since.clear();
+        self.pending.clear();
         Ok(())
     }
 }
 
-fn undo(what: What) -> io::Result<()> {
-    match what {
-        What::Created(path) => gone(fs::remove_file(path)),
-        What::Renamed { from, to, replaced } => {
-            gone(fs::rename(&to, from))?;
+fn undo(change: Change) -> io::Result<()> {
+    match change {
+        Change::Created(path) => ignore_missing(fs::remove_file(path)),
+        Change::Renamed { from, to, replaced } => {
+            ignore_missing(fs::rename(&to, from))?;
             replaced.map_or(Ok(()), |bytes| fs::write(to, bytes))
         }
-        What::Removed(path, bytes) | What::Cut(path, bytes) => {
+        Change::Removed(path, bytes) | Change::Truncated(path, bytes) => {
             File::create(path)?.write_all(&bytes)
         }
-        What::MadeFolder(path) => gone(fs::remove_dir_all(path)),
-        What::RemovedFolder(path) => fs::create_dir(path),
+        Change::MadeFolder(path) => ignore_missing(fs::remove_dir_all(path)),
+        Change::RemovedFolder(path) => fs::create_dir(path),
     }
 }
 
-/// What is to go may be gone already: a call that was noted can have failed.
-fn gone(result: io::Result<()>) -> io::Result<()> {
+/// A recorded call may have failed, so what it should have made can be missing.
+fn ignore_missing(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,

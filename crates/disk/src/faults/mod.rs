@@ -1,8 +1,8 @@
-//! Faults on demand: what the disk, the system or the power supply may do at any call.
+//! Fault injection: full disks, I/O errors, crashes and power cuts at a chosen call.
 //!
-//! A test installs a [`Fault`] at the n-th call under its own folder, does its work, and looks at
-//! what is left. With n = 1, 2, … until the fault no longer fires, every state a fault can leave
-//! has been seen:
+//! A test installs a [`Fault`] at the n-th call under its own folder, does its work, and inspects
+//! what is left. With n = 1, 2, … until the fault no longer happens, it sees every state that the
+//! fault can leave:
 //!
 //! ```
 //! use boostfgl_disk::{faults::{Fault, at_every_call}, write_atomic};
@@ -25,11 +25,11 @@
 //! assert_eq!(calls, 5); // create, write, sync, rename, sync the folder
 //! ```
 //!
-//! Whole programs are given the fault by the variable `BOOSTFGL_FAULT`, such as `crash@17`: a crash
-//! then ends the process at its 17th call.
+//! For whole programs the environment variable `BOOSTFGL_FAULT` sets the fault: with `crash@17` the
+//! process aborts at its 17th call.
 
+mod fault_plan;
 mod journal;
-mod plan;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -37,26 +37,25 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::Call;
-use plan::Plan;
+use fault_plan::FaultPlan;
 
 /// What happens at the n-th call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// From here on the disk is full: a write gets half of its bytes through, then nothing that
-    /// needs space works.
+    /// The disk is full from this call on: this write is short by half, and later calls that need
+    /// space fail with `ENOSPC`.
     Full,
-    /// This one call fails with an input/output error.
+    /// This call fails with `EIO`; later calls succeed.
     Io,
-    /// This one write gets half of its bytes through, and says so; other calls are as ever.
+    /// This write is short by half and reports it; all other calls succeed.
     Short,
-    /// The program ends, in the middle of a write if this is one: nothing works from here on,
-    /// nothing is tidied up.
+    /// The program ends, in the middle of this call if it is a write. Every later call fails, so
+    /// that no cleanup happens.
     Crash,
-    /// The power goes: as a crash, and whatever was not brought to the disk is lost, names as well
-    /// as content.
+    /// A crash, and names and content that were not synced are lost.
     PowerCut,
-    /// The power goes, and the disk had done things in another order: names are kept, the content
-    /// behind them is lost.
+    /// A crash of a disk that reordered writes: names survive, their content that was not synced
+    /// is lost.
     TornCut,
 }
 
@@ -76,7 +75,7 @@ impl Fault {
         }
     }
 
-    /// `crash@17`.
+    /// Parses a fault and the number of a call, such as `crash@17`.
     fn parse(text: &str) -> Option<(Self, usize)> {
         let (name, at) = text.split_once('@')?;
         let fault = Self::ALL.into_iter().find(|fault| fault.name() == name)?;
@@ -84,25 +83,25 @@ impl Fault {
     }
 }
 
-/// Installed faults: in force until dropped, for every thread, on paths under one folder.
+/// An installed fault: active until dropped, for all threads, on paths under one folder.
 #[derive(Debug)]
-pub struct Faults(Arc<Mutex<Plan>>);
+pub struct Faults(Arc<Mutex<FaultPlan>>);
 
 impl Faults {
-    /// From now on the `at`-th call (the first is 1) on a path under `folder` meets the fault.
+    /// Injects the fault at the `at`-th call (the first is 1) on a path under `folder`.
     pub fn install(folder: &Path, fault: Fault, at: usize) -> Self {
-        let plan = Arc::new(Mutex::new(Plan::new(folder.to_path_buf(), fault, at)));
+        let plan = Arc::new(Mutex::new(FaultPlan::new(folder.to_path_buf(), fault, at)));
         locked(&PLANS).push(Arc::clone(&plan));
         INSTALLED.fetch_add(1, Ordering::SeqCst);
         Self(plan)
     }
 
-    /// How many calls there were.
+    /// Number of calls so far.
     pub fn calls(&self) -> usize {
         locked(&self.0).calls()
     }
 
-    /// Whether there were calls enough for the fault to happen.
+    /// Whether the fault has happened.
     pub fn fired(&self) -> bool {
         locked(&self.0).fired()
     }
@@ -115,9 +114,9 @@ impl Drop for Faults {
     }
 }
 
-/// Does `work` in a place that `prepare` made, with the fault at call 1, 2, … until it no longer
-/// happens, and shows `look` what came of each. Returns how many calls the work takes, and what it
-/// gives without a fault.
+/// Runs `work` in a folder made by `prepare`, with the fault at call 1, 2, … until it no longer
+/// happens, and passes each outcome to `look`. Returns the number of calls that the work makes and
+/// its outcome without a fault.
 pub fn at_every_call<P: AsRef<Path>, T>(
     fault: Fault,
     prepare: impl Fn() -> P,
@@ -139,19 +138,21 @@ pub fn at_every_call<P: AsRef<Path>, T>(
     }
 }
 
-/// All plans; each knows its folder, so tests side by side do not meet each other's faults.
-static PLANS: Mutex<Vec<Arc<Mutex<Plan>>>> = Mutex::new(Vec::new());
+/// All installed plans. Each is limited to its folder, so that tests running in parallel do not
+/// affect each other.
+static PLANS: Mutex<Vec<Arc<Mutex<FaultPlan>>>> = Mutex::new(Vec::new());
 
-/// How many there are, to be asked without waiting for anybody.
+/// Number of installed plans, readable without taking the lock.
 static INSTALLED: AtomicUsize = AtomicUsize::new(0);
 
-/// Asks every plan about the call; of a write, says how many bytes may go through.
+/// Applies every plan to the call; for a write, returns how many bytes may be written.
 pub(crate) fn pass(call: Call<'_>) -> io::Result<usize> {
     let mut allowed = if let Call::Write(_, bytes) = call { bytes } else { 0 };
     if let Some(plan) = from_environment() {
         allowed = allowed.min(locked(plan).pass(call)?);
     }
     if INSTALLED.load(Ordering::SeqCst) > 0 {
+        // Copied, so that the list is not locked while a plan undoes files.
         let plans: Vec<_> = locked(&PLANS).iter().map(Arc::clone).collect();
         for plan in plans {
             allowed = allowed.min(locked(&plan).pass(call)?);
@@ -160,25 +161,26 @@ pub(crate) fn pass(call: Call<'_>) -> io::Result<usize> {
     Ok(allowed)
 }
 
-/// The plan of `BOOSTFGL_FAULT`, read once; one that is not understood ends the program rather than
-/// testing nothing.
-fn from_environment() -> Option<&'static Mutex<Plan>> {
-    static PLAN: OnceLock<Option<Mutex<Plan>>> = OnceLock::new();
-    let read = || {
-        let text = std::env::var("BOOSTFGL_FAULT").ok().filter(|text| !text.is_empty())?;
-        let Some((fault, at)) = Fault::parse(&text) else {
-            eprintln!(
-                "BOOSTFGL_FAULT={text}: expected such as crash@17, with one of full, eio, short, \
-                 crash, power, torn"
-            );
-            std::process::exit(2);
-        };
-        Some(Mutex::new(Plan::new(PathBuf::new(), fault, at).ending_the_process()))
-    };
-    PLAN.get_or_init(read).as_ref()
+/// The plan of `BOOSTFGL_FAULT`, read once.
+fn from_environment() -> Option<&'static Mutex<FaultPlan>> {
+    static PLAN: OnceLock<Option<Mutex<FaultPlan>>> = OnceLock::new();
+    PLAN.get_or_init(read_environment).as_ref()
 }
 
-/// A test that fails while holding the lock leaves a plan that is as good as before.
+/// Reads `BOOSTFGL_FAULT`. An invalid value ends the program: ignoring it would test nothing.
+fn read_environment() -> Option<Mutex<FaultPlan>> {
+    let text = std::env::var("BOOSTFGL_FAULT").ok().filter(|text| !text.is_empty())?;
+    let Some((fault, at)) = Fault::parse(&text) else {
+        eprintln!(
+            "BOOSTFGL_FAULT: expected FAULT@CALL such as crash@17, with FAULT one of full, eio, \
+             short, crash, power, torn; found {text}"
+        );
+        std::process::exit(2);
+    };
+    Some(Mutex::new(FaultPlan::new(PathBuf::new(), fault, at).aborting()))
+}
+
+/// Locks, ignoring poison: a test that panics while it holds the lock leaves a valid plan.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -188,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_variable_names_fault_and_call() {
+    fn the_environment_variable_names_a_fault_and_a_call() {
         assert_eq!(Fault::parse("crash@17"), Some((Fault::Crash, 17)));
         for fault in Fault::ALL {
             assert_eq!(Fault::parse(&format!("{}@1", fault.name())), Some((fault, 1)));

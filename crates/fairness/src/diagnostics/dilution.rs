@@ -16,7 +16,7 @@
 use super::layers::Layers;
 use super::{Diagnosis, Diagnostic, Settings, Subject, findings};
 use boostfgl_fed::{Inspected, Inspection};
-use boostfgl_nn::backbones::{Extra, Pass, Plan, Supervised};
+use boostfgl_nn::backbones::{Extra, Pass, Supervised, ViewPlan};
 use boostfgl_nn::{Matrix, Params, Pool, Real, Reduction, StateVisitor, View, WeightedLoss};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -174,7 +174,7 @@ struct Minority<T: Real> {
 
 impl<T: Real> Minority<T> {
     /// `None` if there are none.
-    fn of(client: &Inspected<'_, T>, plan: Plan, subject: &Subject<'_>) -> Option<Self> {
+    fn of(client: &Inspected<'_, T>, plan: ViewPlan, subject: &Subject<'_>) -> Option<Self> {
         let data = client.data;
         let minority = |v: &u32| subject.minority[data.nodes()[*v as usize] as usize] == Some(true);
         let nodes = data.training().iter().copied().filter(minority);

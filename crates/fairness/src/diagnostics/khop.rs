@@ -197,7 +197,7 @@ impl<T: Real> Diagnostic<T> for Watch {
             let from = group.name().to_owned();
             let mut curve = KhopCurve { from, hops: Vec::new(), unreachable: Hop::default() };
             judged.iter().for_each(|one| {
-                curve.count(one.distances[g], predictions.get(one.node) != Some(&one.label))
+                curve.count(one.distances[g], predictions.get(one.node) != Some(&one.label));
             });
             curve
         };

@@ -46,10 +46,10 @@ pub mod trust;
 
 pub use network::Network;
 pub use registry::{DiagnosticEntry, DiagnosticRegistry};
-pub use table::{Diagnosis, Which};
+pub use table::{Diagnosis, DiagnosticKind};
 
 use crate::Result;
-use boostfgl_fed::{Inspection, Observer, RoundRecord};
+use boostfgl_fed::{Inspection, Observer, ObserverResult, RoundRecord};
 use boostfgl_graph::{Labels, Role};
 use boostfgl_nn::{Real, StateVisitor};
 use serde::de::DeserializeOwned;
@@ -131,12 +131,12 @@ fn findings<F: Serialize + DeserializeOwned>(
     let mut text = String::new();
     if !visitor.restores() {
         text = serde_json::to_string(found)
-            .map_err(|error| visitor.unlike("findings", error.to_string()))?;
+            .map_err(|error| visitor.mismatch("findings", error.to_string()))?;
     }
     visitor.visit("findings", &mut text)?;
     if visitor.restores() {
         *found = serde_json::from_str(&text)
-            .map_err(|error| visitor.unlike("findings", error.to_string()))?;
+            .map_err(|error| visitor.mismatch("findings", error.to_string()))?;
     }
     Ok(())
 }
@@ -170,7 +170,7 @@ impl<T: Real> Running<T> {
 
 impl<'a, T: Real> Diagnostician<'a, T> {
     /// Starts the diagnostics `wanted`, and those they build on.
-    pub fn new(wanted: &[Which], subject: Subject<'a>, settings: Settings) -> Self {
+    pub fn new(wanted: &[DiagnosticKind], subject: Subject<'a>, settings: Settings) -> Self {
         let is_needed = |entry: &&DiagnosticEntry<T>| {
             wanted.iter().any(|which| {
                 which.name() == entry.name
@@ -234,12 +234,13 @@ impl<T: Real> Observer<T> for Diagnostician<'_, T> {
         }
     }
 
-    fn round(&mut self, record: &RoundRecord<'_>) {
-        let Some(predictions) = record.predictions else { return };
+    fn round(&mut self, record: &RoundRecord<'_>) -> ObserverResult {
+        let Some(predictions) = record.predictions else { return Ok(()) };
         for running in &mut self.running {
             running.timed(|diagnostic| {
                 diagnostic.predictions(record.round, predictions, &self.subject);
             });
         }
+        Ok(())
     }
 }

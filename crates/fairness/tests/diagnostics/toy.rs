@@ -3,7 +3,7 @@
 //! The files under `tests/golden` come from an independent dense float64 implementation in PyTorch
 //! autograd. Directed edges are (source, target), sorted by target, then source.
 
-use boostfgl_fairness::diagnostics::{Diagnosis, Diagnostician, Settings, Subject, Which};
+use boostfgl_fairness::diagnostics::{Diagnosis, DiagnosticKind, Diagnostician, Settings, Subject};
 use boostfgl_fed::config::Model;
 use boostfgl_fed::{Inspected, Inspection, LocalData, Observer, RoundRecord};
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, Role, Split};
@@ -163,7 +163,7 @@ impl Toy {
     /// What one diagnostic finds in some rounds, after which every node is predicted.
     pub(crate) fn diagnose(
         &self,
-        which: Which,
+        which: DiagnosticKind,
         rounds: Vec<Vec<Inspected<'_, f64>>>,
         predicted: &[u32],
     ) -> Diagnosis {
@@ -181,7 +181,7 @@ impl Toy {
             val_accuracy: None,
             seconds: 0.0,
         };
-        Observer::<f64>::round(&mut watching, &record);
+        Observer::<f64>::round(&mut watching, &record).unwrap();
         watching.conclude()
     }
 }

@@ -2,41 +2,52 @@
 
 use super::{Config, Kind};
 use crate::boost::Summary;
+use crate::screen::Form;
 use crate::wire::Message;
 use boostfgl_nn::{Matrix, Params, Real, StateVisitor, TensorShape};
 
-/// By how much an update is scaled unless the configuration says otherwise.
+/// The factor of `scale` unless the configuration sets another.
 const SCALE: f64 = 1e6;
 
-/// The attackers of a run, and what they remember.
+/// The attackers of a run and their state.
 pub(crate) struct Attack<T> {
     config: Config,
     attackers: Vec<usize>,
     /// The first update of each attacker that replays.
-    first: Vec<Option<Before<T>>>,
+    first: Vec<Option<FirstUpdate<T>>>,
 }
 
-/// A model, if one was sent, a message, and how far it said that it had moved.
-type Before<T> = (Option<Params<T>>, (Message<T>, Vec<f64>));
+/// The first update of an attacker, which it sends again in every later round.
+struct FirstUpdate<T> {
+    /// The model, if one was sent.
+    model: Option<Params<T>>,
+    message: Message<T>,
+    /// The claimed ‖Δ‖₂ of each tensor.
+    tensor_norms: Vec<f64>,
+}
 
 /// What a client would honestly send, and what it had been given.
-pub(crate) struct Sent<'a, T> {
+pub(crate) struct HonestUpdate<'a, T> {
     pub(crate) client: usize,
+    /// The model that the client started the round from.
     pub(crate) start: Option<&'a Params<T>>,
-    pub(crate) told: Option<&'a Message<T>>,
+    /// The server's message at the start of the round.
+    pub(crate) received: Option<&'a Message<T>>,
     pub(crate) model: Option<&'a Params<T>>,
     pub(crate) message: &'a Message<T>,
+    /// The form of the method's updates.
+    pub(crate) form: Form,
     /// ‖Δ‖₂ of each tensor.
     pub(crate) tensor_norms: &'a [f64],
     /// Whether the message shows how far it moved, in place of a model.
-    pub(crate) measured: bool,
-    /// Its training nodes.
+    pub(crate) shows_distance: bool,
+    /// The number of its training nodes.
     pub(crate) labelled: f64,
     pub(crate) size: f64,
     pub(crate) summary: Option<Summary>,
 }
 
-/// What an attacker sends instead: what is `None` stays as it was.
+/// What an attacker sends instead. What is `None` stays as it was.
 pub(crate) struct Forged<T> {
     pub(crate) round: usize,
     pub(crate) model: Option<Params<T>>,
@@ -45,51 +56,59 @@ pub(crate) struct Forged<T> {
     pub(crate) summary: Option<Summary>,
     /// ‖Δ‖₂ of each tensor, where it is not what the client trained.
     pub(crate) tensor_norms: Option<Vec<f64>>,
-    /// Whether it is sent once more.
+    /// Whether it is sent twice.
     pub(crate) twice: bool,
 }
 
 impl<T: Real> Attack<T> {
-    /// Takes down what attackers remember, or puts it back; models are like `model`.
+    /// Saves or restores the attackers' state; models have the shapes of `model`.
     pub(crate) fn visit(
         &mut self,
         model: &Params<T>,
         visitor: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
         for (k, first) in self.first.iter_mut().enumerate() {
-            let (sent, said) = first.take().unzip();
-            let (mut sent, (mut message, mut norms)) = (sent.flatten(), said.unzip());
+            let (mut sent, mut message, mut norms) = match first.take() {
+                Some(FirstUpdate { model, message, tensor_norms }) => {
+                    (model, Some(message), Some(tensor_norms))
+                }
+                None => (None, None, None),
+            };
             visitor.option(&format!("model of {k}"), &mut sent, || model.clone())?;
             visitor.option(&format!("message of {k}"), &mut message, Message::default)?;
             visitor.option(&format!("norms of {k}"), &mut norms, Vec::new)?;
-            *first = message.zip(norms).map(|said| (sent, said));
+            if let (Some(message), Some(tensor_norms)) = (message, norms) {
+                *first = Some(FirstUpdate { model: sent, message, tensor_norms });
+            }
         }
         Ok(())
     }
 
-    /// The attack of a configuration, by these of `clients` clients; `None` if nobody attacks.
+    /// The attack of a configuration, by these of `clients` clients; `None` without attackers.
     pub(crate) fn new(config: &Config, attackers: Vec<usize>, clients: usize) -> Option<Self> {
         let first = (0..clients).map(|_| None).collect();
         (!attackers.is_empty()).then(|| Self { config: config.clone(), attackers, first })
     }
 
     /// What the attackers among the participants send in place of what they trained.
-    pub(crate) fn forge(&mut self, round: usize, sent: &[Sent<'_, T>]) -> Vec<Option<Forged<T>>> {
+    pub(crate) fn forge(
+        &mut self,
+        round: usize,
+        updates: &[HonestUpdate<'_, T>],
+    ) -> Vec<Option<Forged<T>>> {
         if self.config.rounds.is_some_and(|rounds| round > rounds) {
-            return sent.iter().map(|_| None).collect();
+            return updates.iter().map(|_| None).collect();
         }
-        let honest: Vec<&Params<T>> = sent
+        let (attacking, honest): (Vec<_>, Vec<_>) =
+            updates.iter().partition(|update| self.attackers.contains(&update.client));
+        let honest: Vec<&Params<T>> = honest.iter().filter_map(|update| update.model).collect();
+        let attackers = attacking.len();
+        updates
             .iter()
-            .filter(|one| !self.attackers.contains(&one.client))
-            .filter_map(|one| one.model)
-            .collect();
-        let attackers =
-            sent.len() - sent.iter().filter(|one| !self.attackers.contains(&one.client)).count();
-        sent.iter()
-            .map(|one| {
+            .map(|update| {
                 self.attackers
-                    .contains(&one.client)
-                    .then(|| self.forged(round, one, &honest, attackers))
+                    .contains(&update.client)
+                    .then(|| self.forged(round, update, &honest, attackers))
             })
             .collect()
     }
@@ -97,7 +116,7 @@ impl<T: Real> Attack<T> {
     fn forged(
         &mut self,
         round: usize,
-        one: &Sent<'_, T>,
+        update: &HonestUpdate<'_, T>,
         honest: &[&Params<T>],
         attackers: usize,
     ) -> Forged<T> {
@@ -105,40 +124,45 @@ impl<T: Real> Attack<T> {
         let kind = self.config.kind;
         match kind {
             Kind::None | Kind::LabelFlip => {}
-            Kind::Nan | Kind::Inf => {
-                forged.spoil(one, T::of(if kind == Kind::Nan { f64::NAN } else { f64::INFINITY }))
-            }
-            Kind::Scale => forged.stretch(one, self.config.strength.unwrap_or(SCALE)),
-            Kind::SignFlip => forged.stretch(one, -self.config.strength.unwrap_or(1.0)),
+            Kind::Nan | Kind::Inf => forged
+                .spoil(update, T::of(if kind == Kind::Nan { f64::NAN } else { f64::INFINITY })),
+            Kind::Scale => forged.stretch(update, self.config.strength.unwrap_or(SCALE)),
+            Kind::SignFlip => forged.stretch(update, -self.config.strength.unwrap_or(1.0)),
             Kind::Alie => {
                 let z = self
                     .config
                     .strength
                     .unwrap_or_else(|| most_inconspicuous(honest.len() + attackers, attackers));
-                forged.model =
-                    one.model.filter(|_| !honest.is_empty()).map(|model| little(model, honest, z));
+                forged.model = update
+                    .model
+                    .filter(|_| !honest.is_empty())
+                    .map(|model| shifted_mean(model, honest, z));
             }
-            Kind::FreeRider => forged.model = one.model.and(one.start).cloned(),
+            Kind::FreeRider => forged.model = update.model.and(update.start).cloned(),
             Kind::TrustLiar => {
-                forged.summary = one.summary.map(|summary| Summary { gap: 0.0, ..summary });
+                forged.summary = update.summary.map(|summary| Summary { gap: 0.0, ..summary });
             }
-            Kind::WrongShape => forged.misshape(one),
-            Kind::WrongMessage => forged.misspeak(one, round),
+            Kind::WrongShape => forged.misshape(update),
+            Kind::WrongMessage => forged.malform(update, round),
             Kind::WrongRound => forged.round = round - 1,
             Kind::Replay => {
-                let now = || (one.model.cloned(), (one.message.clone(), one.tensor_norms.to_vec()));
-                let (model, (message, norms)) = self.first[one.client].get_or_insert_with(now);
-                (forged.model, forged.message) = (model.clone(), Some(message.clone()));
-                forged.tensor_norms = Some(norms.clone());
+                let first = self.first[update.client].get_or_insert_with(|| FirstUpdate {
+                    model: update.model.cloned(),
+                    message: update.message.clone(),
+                    tensor_norms: update.tensor_norms.to_vec(),
+                });
+                (forged.model, forged.message) = (first.model.clone(), Some(first.message.clone()));
+                forged.tensor_norms = Some(first.tensor_norms.clone());
             }
-            Kind::WrongSize => forged.oversize(one, round),
+            Kind::WrongSize => forged.oversize(update, round),
             Kind::Duplicate => forged.twice = true,
             Kind::WrongGap => {
-                forged.summary = Some(Summary { gap: -1.0, ..one.summary.unwrap_or_default() })
+                forged.summary = Some(Summary { gap: -1.0, ..update.summary.unwrap_or_default() })
             }
         }
-        // Where the model is sent the server measures how far it moved.
-        if let (Some(model), Some(start)) = (&forged.model, one.start)
+        // Where the model is sent the server measures how far it moved, so that a false claim would
+        // have no effect. A model of another shape cannot be measured.
+        if let (Some(model), Some(start)) = (&forged.model, update.start)
             && kind != Kind::WrongShape
         {
             forged.tensor_norms = Some(model.tensor_distances(start));
@@ -160,39 +184,41 @@ impl<T: Real> Forged<T> {
         }
     }
 
-    /// Puts `bad` in the place of a number of everything that is sent.
-    fn spoil(&mut self, one: &Sent<'_, T>, bad: T) {
+    /// Replaces one number of every tensor and of the message by `bad`.
+    fn spoil(&mut self, update: &HonestUpdate<'_, T>, bad: T) {
         let spoil = |tensor: &mut Matrix<T>| {
             if tensor.rows() * tensor.columns() > 0 {
                 tensor.row_mut(0)[0] = bad;
             }
         };
-        self.model = one.model.cloned();
+        self.model = update.model.cloned();
         self.model.iter_mut().for_each(|model| model.tensors_mut().iter_mut().for_each(spoil));
-        let mut message = one.message.clone();
+        let mut message = update.message.clone();
         message.tensors.iter_mut().for_each(spoil);
         message.numbers.iter_mut().take(1).for_each(|x| *x = bad.f64());
         message.entries.iter_mut().take(1).for_each(|(_, x)| *x = bad);
         self.message = Some(message);
     }
 
-    /// Moves on by `factor` times the update, and says `factor` times what comes beside it: a
-    /// change of a control goes on from zero, modules from those that were received. Numbers stay
+    /// Multiplies the update by `factor`, and the tensors and entries of the message likewise: a
+    /// change of a control is scaled from zero, modules from those that were received. Numbers stay
     /// as they are.
-    fn stretch(&mut self, one: &Sent<'_, T>, factor: f64) {
-        if let (Some(model), Some(start)) = (one.model, one.start) {
+    fn stretch(&mut self, update: &HonestUpdate<'_, T>, factor: f64) {
+        if let (Some(model), Some(start)) = (update.model, update.start) {
             let mut moved = model.clone();
             moved.set_weighted_sum(&[start, model], |_| vec![1.0 - factor, factor]);
             self.model = Some(moved);
         } else {
             self.tensor_norms =
-                Some(one.tensor_norms.iter().map(|norm| norm * factor.abs()).collect());
+                Some(update.tensor_norms.iter().map(|norm| norm * factor.abs()).collect());
         }
-        let mut message = one.message.clone();
-        let told = one.told.filter(|_| one.model.is_none());
+        let mut message = update.message.clone();
+        // Tensors that are sent in place of a model started from those that were received; next to
+        // a model they are changes, which start from zero.
+        let received = update.received.filter(|_| update.model.is_none());
         for (t, tensor) in message.tensors.iter_mut().enumerate() {
-            let from = told
-                .and_then(|told| told.tensors.get(t))
+            let from = received
+                .and_then(|received| received.tensors.get(t))
                 .filter(|from| from.data().len() == tensor.data().len());
             let from: Vec<f64> = match from {
                 Some(from) => from.data().iter().map(|x| x.f64()).collect(),
@@ -208,11 +234,11 @@ impl<T: Real> Forged<T> {
         self.message = Some(message);
     }
 
-    /// Sends a tensor with a column too many: of the model, or of the message where none is sent.
-    fn misshape(&mut self, one: &Sent<'_, T>) {
-        self.model = one.model.map(widened);
-        if one.model.is_none() {
-            let mut message = one.message.clone();
+    /// Adds a column to a tensor of the model, or of the message where no model is sent.
+    fn misshape(&mut self, update: &HonestUpdate<'_, T>) {
+        self.model = update.model.map(widened);
+        if update.model.is_none() {
+            let mut message = update.message.clone();
             match message.tensors.first_mut() {
                 Some(first) => *first = Matrix::zeros(first.rows(), first.columns() + 1),
                 None => message.tensors.push(Matrix::zeros(1, 1)),
@@ -221,37 +247,36 @@ impl<T: Real> Forged<T> {
         }
     }
 
-    /// Says what no client of the method says, another thing every round; also that it did not
-    /// move, where its message shows that it did.
-    fn misspeak(&mut self, one: &Sent<'_, T>, round: usize) {
+    /// Sends a message that violates the method's form, in another way every round; every sixth
+    /// round it claims not to have moved, where its message shows that it did.
+    fn malform(&mut self, update: &HonestUpdate<'_, T>, round: usize) {
         if round.is_multiple_of(6)
-            && one.measured
-            && one.tensor_norms.iter().any(|norm| *norm > 0.0)
+            && update.shows_distance
+            && update.tensor_norms.iter().any(|norm| *norm > 0.0)
         {
-            self.tensor_norms = Some(vec![0.0; one.tensor_norms.len()]);
+            self.tensor_norms = Some(vec![0.0; update.tensor_norms.len()]);
         } else {
-            self.message = Some(misspoken(one.message, round));
+            self.message = Some(malformed(update.message, round));
         }
     }
 
-    /// Says that it is larger than it is or, every other round where it counts its training nodes
-    /// by class or group, that there are as many of each as of all: no number is out of its range,
-    /// only what they say together.
-    fn oversize(&mut self, one: &Sent<'_, T>, round: usize) {
-        let numbers = &one.message.numbers;
-        let every =
-            |step: usize| numbers.iter().skip(step - 1).step_by(step).sum::<f64>() == one.labelled;
-        let counts = (every(1) || every(2)) && numbers.iter().all(|x| x.fract() == 0.0);
-        if round.is_multiple_of(2) && counts && numbers.len() > 1 {
-            self.message =
-                Some(Message { numbers: vec![one.labelled; numbers.len()], ..one.message.clone() });
+    /// Claims a size that is too large or, every other round where the method counts training nodes
+    /// by class or group, as many nodes of each as of all: then every number is in its range, and
+    /// only their sum is wrong.
+    fn oversize(&mut self, update: &HonestUpdate<'_, T>, round: usize) {
+        let numbers = &update.message.numbers;
+        if round.is_multiple_of(2) && update.form.counts_nodes(numbers) {
+            self.message = Some(Message {
+                numbers: vec![update.labelled; numbers.len()],
+                ..update.message.clone()
+            });
         } else {
-            self.size = Some(one.size * 1e6);
+            self.size = Some(update.size * 1e6);
         }
     }
 }
 
-/// The same model with a column too many in its first tensor.
+/// The same model with one more column in its first tensor.
 fn widened<T: Real>(model: &Params<T>) -> Params<T> {
     let mut tensors = model.tensors().to_vec();
     let (rows, columns) = (tensors[0].rows(), tensors[0].columns() + 1);
@@ -261,8 +286,8 @@ fn widened<T: Real>(model: &Params<T>) -> Params<T> {
     Params::from_tensors(&shapes, tensors)
 }
 
-/// The same message with something wrong in it, another thing every round.
-fn misspoken<T: Real>(message: &Message<T>, round: usize) -> Message<T> {
+/// The same message with an error, of another kind every round.
+fn malformed<T: Real>(message: &Message<T>, round: usize) -> Message<T> {
     let mut message = message.clone();
     match round % 5 {
         1 => message.numbers.push(0.0),
@@ -275,9 +300,9 @@ fn misspoken<T: Real>(message: &Message<T>, round: usize) -> Message<T> {
     message
 }
 
-/// mean − z · std of the honest models, coordinate by coordinate.
-fn little<T: Real>(like: &Params<T>, honest: &[&Params<T>], z: f64) -> Params<T> {
-    let mut forged = like.clone();
+/// mean − z · std of the honest models, coordinate by coordinate; `model` gives the shapes.
+fn shifted_mean<T: Real>(model: &Params<T>, honest: &[&Params<T>], z: f64) -> Params<T> {
+    let mut forged = model.clone();
     let n = honest.len() as f64;
     for (t, tensor) in forged.tensors_mut().iter_mut().enumerate() {
         let parts: Vec<&[T]> = honest.iter().map(|model| model.tensors()[t].data()).collect();
@@ -301,13 +326,13 @@ fn most_inconspicuous(n: usize, f: usize) -> f64 {
     let honest = n.saturating_sub(f);
     let supporters = (n / 2 + 1).saturating_sub(f);
     if honest == 0 || supporters == 0 {
-        // A majority already: any distance goes unnoticed.
+        // The attackers are a majority: any distance goes unnoticed.
         return 3.0;
     }
     quantile(honest.saturating_sub(supporters) as f64 / honest as f64).max(0.0)
 }
 
-/// Φ⁻¹, by halving an interval; 0 for what is not in (0, 1).
+/// Φ⁻¹, by bisection; 0 for arguments outside (0, 1).
 pub(super) fn quantile(p: f64) -> f64 {
     if !(p > 0.0 && p < 1.0) {
         return 0.0;

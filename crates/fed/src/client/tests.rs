@@ -4,6 +4,7 @@
 use super::*;
 use crate::attack::Kind;
 use crate::boost::topology::ScoringPropagation;
+use crate::client_rule::{TrainingHooks, default_hooks};
 use crate::config::{Model, OptimizerKind, Protocol};
 use crate::methods::{self, Layout, METHODS, MethodConfigs, SenderFacts};
 use crate::{Error, Federation, Setup};
@@ -113,8 +114,11 @@ fn a_control_that_was_not_used_is_taken_back() {
         let own = |federation: &mut Federation<f32>, k: usize| {
             let Client { rule, data, local, .. } = &mut federation.clients[k];
             let mut bytes = Vec::new();
-            rule.visit(&Memory { data, local, seed: 5 }, &mut StateVisitor::saving(&mut bytes))
-                .unwrap();
+            rule.visit(
+                &StateContext { data, local, seed: 5 },
+                &mut StateVisitor::saving(&mut bytes),
+            )
+            .unwrap();
             bytes
         };
         round(&mut federation, 1);
@@ -193,7 +197,9 @@ fn prototypes_of_another_width_are_not_put_back() {
 /// do.
 struct Waiting;
 
-impl<T: Real> ClientRule<T> for Waiting {
+default_hooks!(Waiting: PreparationHooks, PersonalModel, RuleState);
+
+impl<T: Real> TrainingHooks<T> for Waiting {
     fn begin(&mut self, _: &ClientContext<'_, T>, _: Option<&Message<T>>) -> Result<()> {
         while rayon::yield_now() == Some(rayon::Yield::Executed) {}
         Ok(())
@@ -202,7 +208,9 @@ impl<T: Real> ClientRule<T> for Waiting {
 
 struct Sleeping;
 
-impl<T: Real> ClientRule<T> for Sleeping {
+default_hooks!(Sleeping: PreparationHooks, PersonalModel, RuleState);
+
+impl<T: Real> TrainingHooks<T> for Sleeping {
     fn begin(&mut self, _: &ClientContext<'_, T>, _: Option<&Message<T>>) -> Result<()> {
         std::thread::sleep(std::time::Duration::from_millis(2_000));
         Ok(())

@@ -11,7 +11,7 @@
 use super::{MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
-use crate::client_rule::{ClientContext, ClientRule, Upload};
+use crate::client_rule::{ClientContext, TrainingHooks, Upload, default_hooks};
 use crate::config::{not_negative, share};
 use crate::local_data::LocalData;
 use crate::screen::{Form, Part};
@@ -82,7 +82,9 @@ pub(super) struct GapReporter {
     counts: [f64; 4],
 }
 
-impl<T: Real> ClientRule<T> for GapReporter {
+default_hooks!(GapReporter: PreparationHooks, PersonalModel, RuleState);
+
+impl<T: Real> TrainingHooks<T> for GapReporter {
     fn inspects_start(&self) -> bool {
         true
     }

@@ -23,16 +23,32 @@ pub(super) const INFO: MethodInfo = MethodInfo {
 };
 
 pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Averaging<T> {
-    Averaging { global: context.initial.clone() }
+    Averaging::new(context, Weighing::Size)
 }
 
 pub(super) fn client<T: Real>(_: &MethodContext<'_, T>, _: &LocalData<T>) -> Plain {
     Plain
 }
 
+/// How the mean weighs clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Weighing {
+    /// By their sizes.
+    Size,
+    /// All equally.
+    Equal,
+}
+
 /// One global model, the weighted mean of the round's updates.
 pub(super) struct Averaging<T> {
     pub(super) global: Params<T>,
+    weighing: Weighing,
+}
+
+impl<T: Real> Averaging<T> {
+    pub(super) fn new(context: &MethodContext<'_, T>, weighing: Weighing) -> Self {
+        Self { global: context.initial.clone(), weighing }
+    }
 }
 
 impl<T: Real> ServerRule<T> for Averaging<T> {
@@ -45,8 +61,11 @@ impl<T: Real> ServerRule<T> for Averaging<T> {
         updates: &[Update<'_, T>],
         round: &Round<'_, T>,
     ) -> Result<Option<Combination>> {
-        let sizes: Vec<f64> = updates.iter().map(|u| u.size).collect();
-        let combination = Combination::new(updates, &sizes, round.boost)?;
+        let weights: Vec<f64> = match self.weighing {
+            Weighing::Size => updates.iter().map(|update| update.size).collect(),
+            Weighing::Equal => vec![1.0; updates.len()],
+        };
+        let combination = Combination::new(updates, &weights, round.boost)?;
         let combination = combination.combine(updates, round.aggregation, &mut self.global)?;
         Ok(Some(combination))
     }

@@ -19,7 +19,7 @@
 
 use super::{EvaluatedModel, MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::aggregate::{Combination, Update};
-use crate::client_rule::{ClientContext, ClientRule, Upload};
+use crate::client_rule::{ClientContext, TrainingHooks, Upload, default_hooks};
 use crate::config::{above_zero, steps};
 use crate::local_data::LocalData;
 use crate::noise::Occasion;
@@ -146,7 +146,9 @@ pub(super) struct Smoothing<T> {
     reach: Vec<f64>,
 }
 
-impl<T: Real> ClientRule<T> for Smoothing<T> {
+default_hooks!(Smoothing<T>: PreparationHooks, PersonalModel, RuleState);
+
+impl<T: Real> TrainingHooks<T> for Smoothing<T> {
     fn finish(&mut self, context: &ClientContext<'_, T>, local: &Params<T>) -> Result<Upload<T>> {
         let mut seeds = context.logits(local);
         softmax_rows(&mut seeds);

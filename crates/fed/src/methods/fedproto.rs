@@ -17,7 +17,7 @@ use super::{
 use crate::Result;
 use crate::aggregate::{Combination, Update};
 use crate::boost::ModelBoost;
-use crate::client_rule::{ClientContext, ClientRule, Upload};
+use crate::client_rule::{ClientContext, TrainingHooks, Upload, default_hooks};
 use crate::config::not_negative;
 use crate::local_data::LocalData;
 use crate::screen::{Form, Part};
@@ -108,7 +108,9 @@ impl<T: Real> Prototyped<T> {
     }
 }
 
-impl<T: Real> ClientRule<T> for Prototyped<T> {
+default_hooks!(Prototyped<T>: PreparationHooks, PersonalModel, RuleState);
+
+impl<T: Real> TrainingHooks<T> for Prototyped<T> {
     fn begin(&mut self, _: &ClientContext<'_, T>, heard: Option<&Message<T>>) -> Result<()> {
         self.heard = heard.cloned();
         Ok(())

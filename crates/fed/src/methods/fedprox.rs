@@ -6,7 +6,7 @@
 
 use super::{MethodContext, MethodInfo};
 use crate::Result;
-use crate::client_rule::{ClientContext, ClientRule};
+use crate::client_rule::{ClientContext, TrainingHooks, default_hooks};
 use crate::config::not_negative;
 use crate::local_data::LocalData;
 use boostfgl_nn::{Matrix, Params, Real};
@@ -58,7 +58,9 @@ pub(super) struct Proximal<T> {
     mu: T,
 }
 
-impl<T: Real> ClientRule<T> for Proximal<T> {
+default_hooks!(Proximal<T>: PreparationHooks, PersonalModel, RuleState);
+
+impl<T: Real> TrainingHooks<T> for Proximal<T> {
     fn adjust(
         &mut self,
         context: &ClientContext<'_, T>,

@@ -20,7 +20,9 @@ use super::{
     EvaluatedModel, MethodContext, MethodInfo, Round, SenderFacts, ServerRule, needs_hidden,
 };
 use crate::aggregate::{Combination, Update};
-use crate::client_rule::{ClientContext, ClientRule, Memory, Upload};
+use crate::client_rule::{
+    ClientContext, PersonalModel, RuleState, StateContext, TrainingHooks, Upload, default_hooks,
+};
 use crate::config::{WIDEST, not_negative, width};
 use crate::local_data::LocalData;
 use crate::screen::{Form, Part};
@@ -226,7 +228,9 @@ impl<T: Real> Masked<T> {
     }
 }
 
-impl<T: Real> ClientRule<T> for Masked<T> {
+default_hooks!(Masked<T>: PreparationHooks);
+
+impl<T: Real> TrainingHooks<T> for Masked<T> {
     fn reparametrise(&mut self, _: &ClientContext<'_, T>, model: &Params<T>) {
         let mut effective =
             std::mem::replace(&mut self.effective, Params::from_tensors(&[], Vec::new()));
@@ -284,16 +288,20 @@ impl<T: Real> ClientRule<T> for Masked<T> {
             self.mask.tensors_mut().iter_mut().for_each(ones);
         }
     }
+}
 
+impl<T: Real> PersonalModel<T> for Masked<T> {
     fn deploy(&mut self, model: &Params<T>) -> Option<Params<T>> {
         let mut judged = model.clone();
         self.apply(model, self.config.lambda1, &mut judged);
         Some(judged)
     }
+}
 
+impl<T: Real> RuleState<T> for Masked<T> {
     fn visit(
         &mut self,
-        _: &Memory<'_, T>,
+        _: &StateContext<'_, T>,
         visitor: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
         visitor.visit("mask", &mut self.mask)?;

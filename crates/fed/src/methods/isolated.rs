@@ -4,7 +4,7 @@ use super::{EvaluatedModel, MethodContext, MethodInfo, Round, SenderFacts, Serve
 use crate::Result;
 use crate::aggregate::{Combination, Update};
 use crate::boost::Boost;
-use crate::client_rule::{ClientContext, ClientRule, Upload};
+use crate::client_rule::{ClientContext, TrainingHooks, Upload, default_hooks};
 use crate::local_data::LocalData;
 use crate::screen::Form;
 use boostfgl_nn::{Params, Real, StateVisitor};
@@ -64,7 +64,9 @@ impl<T: Real> ServerRule<T> for Nobody {
 /// A client that sends nothing.
 pub(super) struct Silent;
 
-impl<T: Real> ClientRule<T> for Silent {
+default_hooks!(Silent: PreparationHooks, PersonalModel, RuleState);
+
+impl<T: Real> TrainingHooks<T> for Silent {
     fn finish(&mut self, _: &ClientContext<'_, T>, _: &Params<T>) -> Result<Upload<T>> {
         Ok(Upload::nothing())
     }

@@ -37,12 +37,12 @@ use crate::boost::{Boost, ModelBoost};
 use crate::client_rule::ClientRule;
 use crate::config::Model;
 use crate::local_data::LocalData;
-use crate::screen::{Form, Moved};
+use crate::screen::{DistanceRange, Form};
 use crate::shared_models::SharedModels;
 use crate::wire::Message;
 use crate::{Combination, Error, Result, Setup};
 use boostfgl_graph::{Adjacency, Features, Graph, Labels};
-use boostfgl_nn::backbones::{Backbone, Pass, Plan};
+use boostfgl_nn::backbones::{Backbone, Pass, ViewPlan};
 use boostfgl_nn::{Inputs, Params, Pool, Real, StateVisitor, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -66,7 +66,7 @@ pub trait ServerRule<T: Real>: Send + Sync {
 
     /// From what to what each tensor of what is combined can have moved, where a message of this
     /// form shows it in place of a model. What a client says of that is then no more than a check.
-    fn moved(&self, _message: &Message<T>) -> Option<Vec<Moved>> {
+    fn moved(&self, _message: &Message<T>) -> Option<Vec<DistanceRange>> {
         None
     }
 
@@ -229,7 +229,7 @@ pub struct MethodInfo {
     /// Why a boost makes no sense on this method, if it does not.
     pub refuses: fn(Boost) -> Option<&'static str>,
     /// Why this method cannot run on a network with this plan, if it cannot.
-    pub network: fn(Plan) -> Option<&'static str>,
+    pub network: fn(ViewPlan) -> Option<&'static str>,
     /// Why noise on messages makes no sense with this method, if it does not.
     pub noise: Option<&'static str>,
     /// Why a robust rule cannot combine the models of this method, if it cannot.
@@ -302,7 +302,7 @@ pub(crate) fn lives_by_weights(rule: Rule) -> Option<&'static str> {
 }
 
 /// A reason for [`MethodInfo::network`] of methods that look at the hidden representation.
-pub(crate) fn needs_hidden(plan: Plan) -> Option<&'static str> {
+pub(crate) fn needs_hidden(plan: ViewPlan) -> Option<&'static str> {
     plan.hidden
         .is_none()
         .then_some("it works on the hidden representation, and this network has no hidden layer")
@@ -414,7 +414,7 @@ pub fn find(name: &str) -> Result<&'static MethodInfo> {
 ///
 /// # Errors
 /// The reason, if it cannot.
-pub fn check(method: &MethodInfo, boosts: &[Boost], model: &Model, plan: Plan) -> Result<()> {
+pub fn check(method: &MethodInfo, boosts: &[Boost], model: &Model, plan: ViewPlan) -> Result<()> {
     let backbone = &model.backbone;
     let refused =
         |what: String, reason: &'static str| Error::Refused { method: method.name, what, reason };

@@ -15,7 +15,9 @@
 //! every round, and all three representations must be made with the same one.
 
 use super::{MethodContext, MethodInfo, needs_hidden};
-use crate::client_rule::{ClientContext, ClientRule, Memory, Upload};
+use crate::client_rule::{
+    ClientContext, RuleState, StateContext, TrainingHooks, Upload, default_hooks,
+};
 use crate::config::{not_negative, single};
 use crate::local_data::LocalData;
 use crate::wire::Message;
@@ -105,7 +107,9 @@ impl<T: Real> Contrast<T> {
     }
 }
 
-impl<T: Real> ClientRule<T> for Contrast<T> {
+default_hooks!(Contrast<T>: PreparationHooks, PersonalModel);
+
+impl<T: Real> TrainingHooks<T> for Contrast<T> {
     fn reach(&self) -> Reach {
         match self.config.contrast_nodes {
             ContrastNodes::All if self.acts() => Reach::Hidden,
@@ -185,12 +189,14 @@ impl<T: Real> ClientRule<T> for Contrast<T> {
     fn refused(&mut self, _: bool) {
         self.frozen = None;
     }
+}
 
+impl<T: Real> RuleState<T> for Contrast<T> {
     fn visit(
         &mut self,
-        memory: &Memory<'_, T>,
+        context: &StateContext<'_, T>,
         visitor: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
-        visitor.option("previous", &mut self.previous, || memory.local.clone())
+        visitor.option("previous", &mut self.previous, || context.local.clone())
     }
 }

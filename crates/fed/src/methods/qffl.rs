@@ -12,7 +12,7 @@
 
 use super::{MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::aggregate::{Combination, Update};
-use crate::client_rule::{ClientContext, ClientRule, Upload};
+use crate::client_rule::{ClientContext, TrainingHooks, Upload, default_hooks};
 use crate::config::{OptimizerKind, not_negative};
 use crate::local_data::LocalData;
 use crate::screen::{Form, Part};
@@ -100,7 +100,9 @@ pub(super) struct LossReporter {
     loss: f64,
 }
 
-impl<T: Real> ClientRule<T> for LossReporter {
+default_hooks!(LossReporter: PreparationHooks, PersonalModel, RuleState);
+
+impl<T: Real> TrainingHooks<T> for LossReporter {
     fn inspects_start(&self) -> bool {
         true
     }
@@ -139,7 +141,7 @@ const LARGEST_LOSS: f64 = 1e6;
 /// C.
 pub(super) fn loss_form(classes: usize) -> Form {
     let guess = libm::log(classes.max(2) as f64);
-    Form::model().with(Part::new("training loss", 1, 0.0..=LARGEST_LOSS).told_by_others(guess))
+    Form::model().with(Part::new("training loss", 1, 0.0..=LARGEST_LOSS).bounded_by_others(guess))
 }
 
 /// A server that takes a step along the updates.

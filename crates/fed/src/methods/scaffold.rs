@@ -11,7 +11,9 @@
 use super::{MethodContext, MethodInfo, Round, SenderFacts, ServerRule, fedavg};
 use crate::Result;
 use crate::aggregate::{Combination, Update};
-use crate::client_rule::{ClientContext, ClientRule, Memory, Upload};
+use crate::client_rule::{
+    ClientContext, RuleState, StateContext, TrainingHooks, Upload, default_hooks,
+};
 use crate::local_data::LocalData;
 use crate::screen::Form;
 use crate::wire::Message;
@@ -161,7 +163,9 @@ pub(super) struct Drifting<T> {
     gradient: Option<Vec<Matrix<T>>>,
 }
 
-impl<T: Real> ClientRule<T> for Drifting<T> {
+default_hooks!(Drifting<T>: PreparationHooks, PersonalModel);
+
+impl<T: Real> TrainingHooks<T> for Drifting<T> {
     fn begin(&mut self, context: &ClientContext<'_, T>, heard: Option<&Message<T>>) -> Result<()> {
         let Some(heard) = heard else { unreachable!("the server tells its control") };
         if self.own.is_empty() {
@@ -210,13 +214,15 @@ impl<T: Real> ClientRule<T> for Drifting<T> {
     fn refused(&mut self, _: bool) {
         self.own.clone_from(&self.before);
     }
+}
 
+impl<T: Real> RuleState<T> for Drifting<T> {
     fn visit(
         &mut self,
-        memory: &Memory<'_, T>,
+        context: &StateContext<'_, T>,
         visitor: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
-        visitor.tensors_like("own", &mut self.own, memory.local)
+        visitor.tensors_like("own", &mut self.own, context.local)
     }
 }
 

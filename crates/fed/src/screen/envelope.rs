@@ -1,120 +1,136 @@
-//! What arrives from a client, and what one can tell of it without the others.
+//! What arrives from a client, and the checks that need no other client's update.
 
 use super::{Form, Reason};
 use crate::boost::Summary;
 use crate::wire::Message;
 use boostfgl_nn::{Params, Real, TensorShape};
 
-/// What arrives from a client in a round. Everything but `from`, `seconds` and, where the model is
-/// sent, the norms is what the client says.
+/// What arrives from a client in a round. Everything except `from`, `seconds` and, where the model
+/// is sent, the norms is the client's claim.
 #[derive(Clone, Copy, Debug)]
 pub struct Envelope<'a, T> {
-    /// Whose connection it came over.
+    /// The client that sent it.
     pub from: usize,
-    /// Which client it says it is from.
-    pub client: usize,
-    /// Which round it says it is for, from 1.
+    /// The round that it claims to be for, from 1.
     pub round: usize,
     /// The model, if the method sends it.
     pub model: Option<&'a Params<T>>,
-    /// What it says beside the model.
+    /// The message of the method.
     pub message: &'a Message<T>,
-    /// How far what is combined moved from what the client started from; measured by the server
-    /// where the model is sent.
+    /// How far what is combined moved from the start of the round; measured by the server where the
+    /// model is sent.
     pub norm: f64,
     /// The same for each tensor.
     pub tensor_norms: &'a [f64],
     /// Whether `norm` is the length of something that is combined.
     pub combined: bool,
-    /// The size it claims.
+    /// The claimed size.
     pub size: f64,
-    /// Whom its model serves, it says.
+    /// The claimed fairness summary.
     pub summary: Option<Summary>,
     /// Seconds until it arrived.
     pub seconds: f64,
 }
 
-/// A model and a message, as far as there are any.
+/// A model and a message, each if there is one.
 pub type Given<'a, T> = (Option<&'a Params<T>>, Option<&'a Message<T>>);
 
-/// What the server knows of a round before anything arrives.
+/// What the server expects of a round before anything arrives.
 pub struct Expected<'a, T> {
     /// The round, from 1.
     pub round: usize,
-    /// Who takes part.
-    pub participants: &'a [usize],
     /// The shapes of the model.
     pub shapes: &'a [TensorShape],
-    /// The size that each client was enrolled with.
+    /// The size of each client at enrolment.
     pub enrolled: &'a [f64],
     /// What each client was given at the start of the round: a model and a message.
     pub given: Vec<Given<'a, T>>,
     /// The form that an update must have.
     pub form: &'a dyn Fn(&Envelope<'_, T>) -> Form,
-    /// From what to what each tensor of what is combined can have moved, where the message shows it
-    /// in place of a model.
-    pub moved: &'a dyn Fn(&Envelope<'_, T>) -> Option<Vec<Moved>>,
-    /// Whether everybody must say whom its model serves.
+    /// How far each tensor of what is combined can have moved, where the message shows it in place
+    /// of a model.
+    pub moved: &'a dyn Fn(&Envelope<'_, T>) -> Option<Vec<DistanceRange>>,
+    /// Whether every client must send a fairness summary.
     pub summaries: bool,
 }
 
 /// The least and the most that something can have moved.
-pub type Moved = (f64, f64);
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DistanceRange {
+    /// The least distance.
+    pub least: f64,
+    /// The largest distance.
+    pub most: f64,
+}
 
-/// What a client computes and what the server does may differ by rounding.
+impl DistanceRange {
+    /// A distance that is known exactly.
+    pub fn exact(distance: f64) -> Self {
+        Self { least: distance, most: distance }
+    }
+
+    /// The distance of several tensors together, from the distances of each.
+    pub fn total(ranges: &[Self]) -> Self {
+        let least = libm::sqrt(ranges.iter().map(|range| range.least * range.least).sum());
+        let most = libm::sqrt(ranges.iter().map(|range| range.most * range.most).sum());
+        Self { least, most }
+    }
+
+    /// Whether a claimed distance lies in the range, up to rounding.
+    fn allows(&self, claim: f64) -> bool {
+        (self.least * (1.0 - ROUNDING)..=self.most * (1.0 + ROUNDING)).contains(&claim)
+    }
+}
+
+/// The server's and a client's results of the same computation may differ by rounding.
 const ROUNDING: f64 = 1e-3;
 
-/// Whether the sender is one who may send this now.
-pub(super) fn formal<T>(
+/// What is wrong with sender, round or time of arrival of the update at `position`.
+pub(super) fn protocol_violation<T>(
     arrived: &[Envelope<'_, T>],
-    at: usize,
+    position: usize,
     expected: &Expected<'_, T>,
     deadline: Option<f64>,
 ) -> Option<Reason> {
-    let one = &arrived[at];
-    if !expected.participants.contains(&one.from) || one.from >= expected.enrolled.len() {
-        return Some(Reason::NotInvited);
-    }
-    if one.client != one.from {
-        return Some(Reason::Stranger { claimed: one.client });
-    }
-    // The first of several counts, whatever became of it.
-    if arrived[..at].iter().any(|earlier| earlier.from == one.from) {
+    let update = &arrived[position];
+    // The first of several counts, whether it was accepted or not. Otherwise a client could try
+    // until one passes.
+    if arrived[..position].iter().any(|earlier| earlier.from == update.from) {
         return Some(Reason::Duplicate);
     }
-    if one.round != expected.round {
-        return Some(Reason::WrongRound { expected: expected.round, found: one.round });
+    if update.round != expected.round {
+        return Some(Reason::WrongRound { expected: expected.round, found: update.round });
     }
     deadline
-        .filter(|&allowed| one.seconds > allowed)
-        .map(|allowed| Reason::Late { allowed, took: one.seconds })
+        .filter(|&allowed| update.seconds > allowed)
+        .map(|allowed| Reason::Late { allowed, took: update.seconds })
 }
 
 impl<T: Real> Envelope<'_, T> {
     /// What is wrong with the form of the content: nothing can be computed with such an update.
-    pub(super) fn misformed(&self, expected: &Expected<'_, T>) -> Option<Reason> {
+    pub(super) fn malformed(&self, expected: &Expected<'_, T>) -> Option<Reason> {
         let misshapen = self.model.and_then(|model| misshapen(model, expected.shapes));
         misshapen.or_else(|| (expected.form)(self).misfit(self.model.is_some(), self.message))
     }
 
-    /// What is wrong with the content by itself.
-    pub(super) fn content(&self, expected: &Expected<'_, T>) -> Option<Reason> {
+    /// What is wrong with the content, without comparing it with other updates.
+    pub(super) fn invalid_content(&self, expected: &Expected<'_, T>) -> Option<Reason> {
         if let Some(reason) = self.model.and_then(|model| misshapen(model, expected.shapes)) {
             return Some(reason);
         }
-        let not_finite = |what| Some(Reason::NotFinite { what });
         if !(self.norm.is_finite() && self.norm >= 0.0) {
-            // From a finite start the distance is finite exactly if the model is, and it has been
-            // measured already.
-            return not_finite(if self.model.is_some() { "model" } else { "update norm" });
+            // From a finite start the distance is finite exactly if the model is. It has been
+            // measured already, so that the model need not be read again.
+            let what = if self.model.is_some() { "model" } else { "update norm" };
+            return Some(Reason::NotFinite { what });
         }
         if !self.message.is_finite() {
-            return not_finite("message");
+            return Some(Reason::NotFinite { what: "message" });
         }
         if let Some(reason) = (expected.form)(self).misfit(self.model.is_some(), self.message) {
             return Some(reason);
         }
-        if let Some(reason) = (expected.moved)(self).and_then(|moved| self.misjudged(&moved)) {
+        if let Some(reason) = (expected.moved)(self).and_then(|shown| self.false_distance(&shown)) {
             return Some(reason);
         }
         let (enrolled, found) = (expected.enrolled[self.from], self.size);
@@ -122,38 +138,29 @@ impl<T: Real> Envelope<'_, T> {
             return Some(Reason::Size { enrolled, found });
         }
         match self.summary {
-            Some(summary) => implausible(summary),
+            Some(summary) => invalid_summary(summary),
             None if expected.summaries => {
                 let (expected, found) =
-                    ("a fairness gap beside the update".to_owned(), "none".to_owned());
+                    ("a fairness gap with the update".to_owned(), "none".to_owned());
                 Some(Reason::Message { expected, found })
             }
             None => None,
         }
     }
 
-    /// Whether it claims to have moved by other lengths than its message shows.
-    fn misjudged(&self, moved: &[Moved]) -> Option<Reason> {
-        let all =
-            |end: fn(&Moved) -> f64| libm::sqrt(moved.iter().map(|one| end(one) * end(one)).sum());
-        let claims = self.tensor_norms.iter().copied().chain([self.norm]);
-        let shown = moved.iter().copied().chain([(all(|one| one.0), all(|one| one.1))]);
-        let fits = |(claim, (least, most)): &(f64, Moved)| {
-            (least * (1.0 - ROUNDING)..=most * (1.0 + ROUNDING)).contains(claim)
-        };
-        let expected =
-            |(least, most): Moved| format!("an update that moved by {least:.3e} to {most:.3e}");
-        if self.tensor_norms.len() != moved.len() {
-            let (expected, found) = (
-                format!("{} lengths of an update", moved.len()),
-                self.tensor_norms.len().to_string(),
-            );
-            return Some(Reason::Message { expected, found });
+    /// Whether it claims to have moved by other distances than its message shows.
+    fn false_distance(&self, shown: &[DistanceRange]) -> Option<Reason> {
+        if self.tensor_norms.len() != shown.len() {
+            let expected = format!("{} lengths of an update", shown.len());
+            return Some(Reason::Message { expected, found: self.tensor_norms.len().to_string() });
         }
-        let (claim, shown) = claims.zip(shown).find(|one| !fits(one))?;
+        let claims = self.tensor_norms.iter().copied().chain([self.norm]);
+        let ranges = shown.iter().copied().chain([DistanceRange::total(shown)]);
+        let (claim, DistanceRange { least, most }) =
+            claims.zip(ranges).find(|(claim, range)| !range.allows(*claim))?;
         Some(Reason::Message {
-            expected: expected(shown),
-            found: format!("one that says {claim:.3e}"),
+            expected: format!("an update that moved by {least:.3e} to {most:.3e}"),
+            found: format!("a claimed distance of {claim:.3e}"),
         })
     }
 }
@@ -162,16 +169,19 @@ fn misshapen<T: Real>(model: &Params<T>, shapes: &[TensorShape]) -> Option<Reaso
     let wanted: Vec<(usize, usize)> =
         shapes.iter().map(|shape| (shape.rows, shape.columns)).collect();
     let sent: Vec<(usize, usize)> =
-        model.tensors().iter().map(|t| (t.rows(), t.columns())).collect();
-    let told = |shapes: &[(usize, usize)]| -> String {
-        let each: Vec<String> =
-            shapes.iter().map(|(rows, columns)| format!("{rows}×{columns}")).collect();
-        each.join(", ")
-    };
-    (wanted != sent).then(|| Reason::Shape { expected: told(&wanted), found: told(&sent) })
+        model.tensors().iter().map(|tensor| (tensor.rows(), tensor.columns())).collect();
+    (wanted != sent)
+        .then(|| Reason::Shape { expected: shape_list(&wanted), found: shape_list(&sent) })
 }
 
-fn implausible(summary: Summary) -> Option<Reason> {
+/// Shapes as text: `2×3, 1×3`.
+pub(super) fn shape_list(shapes: &[(usize, usize)]) -> String {
+    let each: Vec<String> =
+        shapes.iter().map(|(rows, columns)| format!("{rows}×{columns}")).collect();
+    each.join(", ")
+}
+
+fn invalid_summary(summary: Summary) -> Option<Reason> {
     let Summary { gap, minority_difficulty: difficulty } = summary;
     if !(0.0..=1.0).contains(&gap) {
         return Some(Reason::Summary { what: "fairness gap", expected: "from 0 to 1", found: gap });

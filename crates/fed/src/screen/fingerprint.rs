@@ -1,18 +1,18 @@
-//! Telling an update that was sent before.
+//! Fingerprints of accepted updates, to detect replays.
 //!
-//! Training one client for a round may take a millisecond, so that a look at every number would be
-//! dear. A print covers some hundred numbers of every tensor: who changes the others alone could
-//! change any one number and be as little a replay.
+//! Training one client for a round may take a millisecond, so that hashing every number would cost
+//! too much. A fingerprint covers some hundred numbers of every tensor. An attacker that changes
+//! only the others evades it, and could evade a full hash by changing any one number.
 
 use super::{Envelope, Given, Reason};
 use crate::wire::Message;
 use boostfgl_nn::{Matrix, Params, Real, StateVisitor, Stateful};
 
-/// About so many numbers of a tensor are looked at.
-const LOOKED_AT: usize = 256;
+/// About this many numbers of a tensor are hashed.
+const SAMPLED: usize = 256;
 
-/// What an accepted update looked like, and what the client had been given when it sent it. Neither
-/// is the client's word.
+/// Hashes of an accepted update and of what the client had been given when it sent it. Neither
+/// depends on the client's claims.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Fingerprint {
     round: usize,
@@ -29,57 +29,63 @@ impl Stateful for Fingerprint {
 }
 
 impl Fingerprint {
-    pub(super) fn of<T: Real>(one: &Envelope<'_, T>, given: &Given<'_, T>) -> Self {
+    pub(super) fn of<T: Real>(update: &Envelope<'_, T>, given: &Given<'_, T>) -> Self {
         Self {
-            round: one.round,
+            round: update.round,
             given: hash(given.0, given.1),
-            sent: hash(one.model, Some(one.message)),
+            sent: hash(update.model, Some(update.message)),
         }
     }
 
-    /// Whether this is `before` once more, though the client was given something else. Who is given
-    /// the same again may well answer the same, and who did not move, or whose hidden units are all
-    /// dead, has nothing else to send.
-    pub(super) fn replays<T: Real>(&self, before: &Self, one: &Envelope<'_, T>) -> Option<Reason> {
-        let again = self.sent == before.sent && self.given != before.given;
-        (again && one.says_something()).then_some(Reason::Replay { round: before.round })
+    /// Whether `update`, whose fingerprint this is, repeats `earlier` although the client was given
+    /// something else.
+    pub(super) fn replays<T: Real>(
+        &self,
+        earlier: &Self,
+        update: &Envelope<'_, T>,
+    ) -> Option<Reason> {
+        // The same input may honestly give the same update. So may any input if training did not
+        // move, or if all hidden units are dead.
+        let repeated = self.sent == earlier.sent && self.given != earlier.given;
+        (repeated && update.is_informative()).then_some(Reason::Replay { round: earlier.round })
     }
 }
 
 impl<T: Real> Envelope<'_, T> {
-    /// Whether there is anything in it that could be combined.
+    /// Whether it contains anything that could be combined.
     pub(super) fn sends(&self) -> bool {
         self.model.is_some() || !self.message.tensors.is_empty() || !self.message.entries.is_empty()
     }
 
-    /// Whether it is more than what the client was given, or than zeros. The distance of a model
-    /// the server has measured.
-    fn says_something(&self) -> bool {
-        let any = |numbers: &[T]| numbers.iter().any(|x| *x != T::ZERO);
+    /// Whether it differs from what the client was given, or from zeros. The distance of a model
+    /// was measured by the server.
+    fn is_informative(&self) -> bool {
         let message = self.message;
         let moved = self.model.is_some() && self.norm > 0.0;
         moved
-            || message.tensors.iter().any(|t| any(t.data()))
+            || message.tensors.iter().any(|tensor| tensor.data().iter().any(|x| *x != T::ZERO))
             || message.entries.iter().any(|(_, x)| *x != T::ZERO)
     }
 }
 
-/// A 64-bit hash of what is looked at. It is not cryptographic: who finds a collision on purpose
-/// gets their own update refused and nothing else.
+/// A 64-bit hash of the sampled numbers. It need not be cryptographic: a client that finds a
+/// collision on purpose only gets its own update refused.
 fn hash<T: Real>(model: Option<&Params<T>>, message: Option<&Message<T>>) -> u64 {
     let mut state = 0u64;
     let mut mix =
         |bits: u64| state = (state.rotate_left(5) ^ bits).wrapping_mul(0x517c_c1b7_2722_0a95);
-    let told = message.into_iter().flat_map(|message| &message.tensors);
-    for numbers in model.into_iter().flat_map(Params::tensors).chain(told).map(Matrix::data) {
+    let of_message = message.into_iter().flat_map(|message| &message.tensors);
+    let tensors = model.into_iter().flat_map(Params::tensors).chain(of_message);
+    for numbers in tensors.map(Matrix::data) {
+        // The length is hashed, too: otherwise a tensor of zeros would equal a longer one.
         mix(numbers.len() as u64);
         numbers
             .iter()
-            .step_by((numbers.len() / LOOKED_AT).max(1))
+            .step_by((numbers.len() / SAMPLED).max(1))
             .for_each(|x| mix(x.f64().to_bits()));
     }
     let entries = message.map_or(&[][..], |message| &message.entries);
-    for (place, x) in entries.iter().step_by((entries.len() / LOOKED_AT).max(1)) {
+    for (place, x) in entries.iter().step_by((entries.len() / SAMPLED).max(1)) {
         mix(u64::from(*place));
         mix(x.f64().to_bits());
     }

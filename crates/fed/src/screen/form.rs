@@ -1,12 +1,13 @@
-//! What a method's clients send beside a model, so that everything else can be refused.
+//! The form of a method's updates, so that every other one can be refused.
 
 use super::Reason;
+use super::envelope::shape_list;
 use crate::wire::Message;
 use boostfgl_nn::Real;
 use std::ops::RangeInclusive;
 
-/// The form of an update: whether a model comes with it, and what its message holds. A server that
-/// was given an update of its form may read it without a look at its lengths.
+/// The form of an update: whether it contains a model, and what its message holds. A server may
+/// read an update of its form without checking lengths again.
 ///
 /// ```
 /// use boostfgl_fed::screen::{Form, Part};
@@ -23,11 +24,13 @@ pub struct Form {
     tensors: Vec<(usize, usize)>,
     parts: Vec<Part>,
     relations: Vec<Relation>,
+    /// Entries lie below this place.
     places: usize,
+    /// The largest number of entries.
     most: usize,
 }
 
-/// What some numbers of a message must be to each other; nothing where one of them was left out.
+/// A relation between numbers of a message. It holds if one of them was left out.
 #[derive(Clone, Debug, PartialEq)]
 enum Relation {
     Sum { what: &'static str, places: Vec<usize>, range: RangeInclusive<f64> },
@@ -38,6 +41,7 @@ impl Relation {
     fn misfit(&self, numbers: &[f64]) -> Option<Reason> {
         let (expected, found) = match self {
             Self::Sum { what, places, range } => {
+                // `None` if a number was left out: an optional part that is not sent.
                 let sum: f64 =
                     places.iter().map(|&place| numbers.get(place)).sum::<Option<f64>>()?;
                 if range.contains(&sum) {
@@ -62,12 +66,11 @@ impl Relation {
     }
 }
 
-/// A number that a client says of itself and that wins it influence, to be judged by those of the
-/// others.
+/// A number that wins a client influence, to be compared with those of the other clients.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Claim {
+pub(super) struct ClaimedNumber {
     pub(super) what: &'static str,
-    /// What it comes to for a model that knows nothing: nobody is too far from that.
+    /// Its value for an untrained model, which is never too large.
     pub(super) usual: f64,
     pub(super) found: f64,
 }
@@ -84,26 +87,26 @@ pub struct Part {
 }
 
 impl Part {
-    /// So many numbers in a range.
+    /// `count` numbers in a range.
     pub fn new(what: &'static str, count: usize, range: RangeInclusive<f64>) -> Self {
         Self { what, count, range, whole: false, optional: false, usual: None }
     }
 
-    /// So many whole numbers in a range.
+    /// `count` whole numbers in a range.
     pub fn whole(what: &'static str, count: usize, range: RangeInclusive<f64>) -> Self {
         Self { whole: true, ..Self::new(what, count, range) }
     }
 
-    /// The same numbers, which may also be left out, all of them: what is said once.
+    /// The same numbers, which may also be left out all together: what is sent only once.
     #[must_use]
     pub fn optional_if(self, optional: bool) -> Self {
         Self { optional, ..self }
     }
 
     /// The same numbers, which win influence by being large: none may be far above both `usual` and
-    /// what the others say.
+    /// those of the other clients.
     #[must_use]
-    pub fn told_by_others(self, usual: f64) -> Self {
+    pub fn bounded_by_others(self, usual: f64) -> Self {
         Self { usual: Some(usual), ..self }
     }
 
@@ -163,24 +166,23 @@ impl Form {
         self
     }
 
-    /// With at most so many entries, at increasing places below `places`.
+    /// With at most `most` entries, at increasing places below `places`.
     #[must_use]
     pub fn entries(self, most: usize, places: usize) -> Self {
         Self { most, places, ..self }
     }
 
-    /// Why an update is not of this form, if it is not. What is not finite is left to another
-    /// check.
+    /// Why an update is not of this form, if it is not. Finiteness is another check.
     pub fn misfit<T: Real>(&self, model: bool, message: &Message<T>) -> Option<Reason> {
-        let not = |expected: String, found: String| Some(Reason::Message { expected, found });
         if model != self.model {
-            let say = |model: bool| if model { "a model" } else { "no model" }.to_owned();
-            return not(say(self.model), say(model));
+            let (expected, found) = (presence(self.model), presence(model));
+            return Some(Reason::Message { expected, found });
         }
         let tensors: Vec<(usize, usize)> =
-            message.tensors.iter().map(|t| (t.rows(), t.columns())).collect();
+            message.tensors.iter().map(|tensor| (tensor.rows(), tensor.columns())).collect();
         if tensors != self.tensors {
-            return not(shapes(&self.tensors), shapes(&tensors));
+            let (expected, found) = (described(&self.tensors), described(&tensors));
+            return Some(Reason::Message { expected, found });
         }
         self.numbers_misfit(&message.numbers).or_else(|| self.entries_misfit(&message.entries))
     }
@@ -195,12 +197,12 @@ impl Form {
                 (format!("a message of {also}{all} numbers"), numbers.len().to_string());
             return Some(Reason::Message { expected, found });
         }
-        let misfit = self.sorted(numbers).find_map(|(part, these)| part.misfit(these));
+        let misfit = self.split(numbers).find_map(|(part, these)| part.misfit(these));
         misfit.or_else(|| self.relations.iter().find_map(|relation| relation.misfit(numbers)))
     }
 
-    /// Every part with its numbers. What is left out leaves nothing to look at.
-    fn sorted<'a>(&'a self, numbers: &'a [f64]) -> impl Iterator<Item = (&'a Part, &'a [f64])> {
+    /// Every part with its numbers; none for a part that was left out.
+    fn split<'a>(&'a self, numbers: &'a [f64]) -> impl Iterator<Item = (&'a Part, &'a [f64])> {
         let mut rest = numbers;
         self.parts.iter().map(move |part| {
             let (these, after) = rest.split_at(part.count.min(rest.len()));
@@ -209,13 +211,25 @@ impl Form {
         })
     }
 
-    /// What a message of this form claims that the others have to bear out: the largest, if there
-    /// are several.
-    pub(super) fn claim(&self, numbers: &[f64]) -> Option<Claim> {
+    /// Whether a message with these numbers counts training nodes by class or group: some of its
+    /// numbers must add up to one given sum.
+    pub(crate) fn counts_nodes(&self, numbers: &[f64]) -> bool {
+        self.relations.iter().any(|relation| match relation {
+            Relation::Sum { places, range, .. } => {
+                // Parts that were left out have no numbers to lie about.
+                let present = places.iter().all(|&place| place < numbers.len());
+                present && places.len() > 1 && range.start() == range.end()
+            }
+            Relation::Order { .. } => false,
+        })
+    }
+
+    /// The number of a message of this form that wins influence: the largest, if there are several.
+    pub(super) fn claim(&self, numbers: &[f64]) -> Option<ClaimedNumber> {
         let claims =
-            self.sorted(numbers).filter_map(|(part, these)| Some((part.what, part.usual?, these)));
+            self.split(numbers).filter_map(|(part, these)| Some((part.what, part.usual?, these)));
         let each = claims.flat_map(|(what, usual, these)| {
-            these.iter().map(move |&found| Claim { what, usual, found })
+            these.iter().map(move |&found| ClaimedNumber { what, usual, found })
         });
         each.max_by(|a, b| a.found.total_cmp(&b.found))
     }
@@ -227,10 +241,9 @@ impl Form {
             return Some(Reason::Message { expected, found });
         }
         let last = entries.last().map_or(0, |(place, _)| *place as usize);
-        // All are looked at: to stop at the first would keep the compiler from looking at several
-        // at once.
+        // No early exit: it would keep the compiler from vectorising the comparison.
         let increasing =
-            entries.windows(2).fold(true, |so_far, pair| so_far & (pair[0].0 < pair[1].0));
+            entries.windows(2).fold(true, |increasing, pair| increasing & (pair[0].0 < pair[1].0));
         if increasing && (entries.is_empty() || last < self.places) {
             return None;
         }
@@ -243,13 +256,17 @@ impl Form {
     }
 }
 
-fn shapes(shapes: &[(usize, usize)]) -> String {
+/// Whether there is a model, as text.
+fn presence(model: bool) -> String {
+    if model { "a model" } else { "no model" }.to_owned()
+}
+
+/// The shapes of a message's tensors, as text.
+fn described(shapes: &[(usize, usize)]) -> String {
     if shapes.is_empty() {
         return "a message without tensors".to_owned();
     }
-    let each: Vec<String> =
-        shapes.iter().map(|(rows, columns)| format!("{rows}×{columns}")).collect();
-    format!("a message with tensors of {}", each.join(", "))
+    format!("a message with tensors of {}", shape_list(shapes))
 }
 
 #[cfg(test)]
@@ -257,7 +274,7 @@ mod tests {
     use super::*;
     use boostfgl_nn::Matrix;
 
-    fn told(form: &Form, model: bool, message: &Message<f64>) -> Option<String> {
+    fn misfit(form: &Form, model: bool, message: &Message<f64>) -> Option<String> {
         form.misfit(model, message).map(|reason| reason.to_string())
     }
 
@@ -266,34 +283,37 @@ mod tests {
     }
 
     #[test]
-    fn a_model_comes_exactly_where_it_belongs() {
+    fn a_model_is_required_or_refused_by_the_form() {
         let (with, without, nothing) = (Form::model(), Form::message(), Message::default());
-        assert_eq!([told(&with, true, &nothing), told(&without, false, &nothing)], [None, None]);
-        assert_eq!(told(&with, false, &nothing), expected("a model", "no model"));
-        assert_eq!(told(&without, true, &nothing), expected("no model", "a model"));
+        assert_eq!(
+            [misfit(&with, true, &nothing), misfit(&without, false, &nothing)],
+            [None, None]
+        );
+        assert_eq!(misfit(&with, false, &nothing), expected("a model", "no model"));
+        assert_eq!(misfit(&without, true, &nothing), expected("no model", "a model"));
     }
 
     #[test]
-    fn tensors_have_their_shapes() {
+    fn tensors_of_other_shapes_are_refused() {
         let form = Form::message().tensors(vec![(2, 3), (1, 3)]);
         let sent = |shapes: &[(usize, usize)]| {
             Message::tensors(shapes.iter().map(|s| Matrix::zeros(s.0, s.1)).collect())
         };
-        assert_eq!(told(&form, false, &sent(&[(2, 3), (1, 3)])), None);
+        assert_eq!(misfit(&form, false, &sent(&[(2, 3), (1, 3)])), None);
         let wanted = "a message with tensors of 2×3, 1×3";
         assert_eq!(
-            told(&form, false, &sent(&[(3, 2), (1, 3)])),
+            misfit(&form, false, &sent(&[(3, 2), (1, 3)])),
             expected(wanted, "a message with tensors of 3×2, 1×3")
         );
         assert_eq!(
-            told(&form, false, &sent(&[(2, 3)])),
+            misfit(&form, false, &sent(&[(2, 3)])),
             expected(wanted, "a message with tensors of 2×3")
         );
-        assert_eq!(told(&form, false, &sent(&[])), expected(wanted, "a message without tensors"));
+        assert_eq!(misfit(&form, false, &sent(&[])), expected(wanted, "a message without tensors"));
     }
 
     #[test]
-    fn numbers_are_counted_and_lie_in_their_ranges() {
+    fn numbers_out_of_range_or_of_another_count_are_refused() {
         let once = Part::whole("count", 2, 0.0..=9.0);
         let form = |known| {
             Form::message()
@@ -301,40 +321,40 @@ mod tests {
                 .with(once.clone().optional_if(known))
         };
         let sent = |numbers: &[f64]| Message::numbers(numbers.to_vec());
-        assert_eq!(told(&form(false), false, &sent(&[0.5, 9.0, 0.0])), None);
+        assert_eq!(misfit(&form(false), false, &sent(&[0.5, 9.0, 0.0])), None);
         assert_eq!(
-            told(&form(false), false, &sent(&[0.5])),
+            misfit(&form(false), false, &sent(&[0.5])),
             expected("a message of 3 numbers", "1")
         );
-        assert_eq!(told(&form(true), false, &sent(&[0.5])), None);
+        assert_eq!(misfit(&form(true), false, &sent(&[0.5])), None);
         assert_eq!(
-            told(&form(true), false, &sent(&[0.5, 1.0])),
+            misfit(&form(true), false, &sent(&[0.5, 1.0])),
             expected("a message of 1 or 3 numbers", "2")
         );
         assert_eq!(
-            told(&form(true), false, &sent(&[-0.5])),
+            misfit(&form(true), false, &sent(&[-0.5])),
             expected("a loss of at least 0", "-0.5")
         );
         assert_eq!(
-            told(&form(true), false, &sent(&[1.0, 2.0, 9.5])),
+            misfit(&form(true), false, &sent(&[1.0, 2.0, 9.5])),
             expected("a whole count from 0 to 9", "9.5")
         );
         assert_eq!(
-            told(&form(true), false, &sent(&[1.0, 10.0, 0.0])),
+            misfit(&form(true), false, &sent(&[1.0, 10.0, 0.0])),
             expected("a whole count from 0 to 9", "10")
         );
         assert_eq!(
-            told(&form(true), false, &sent(&[1.0, 1.0, 0.5])),
+            misfit(&form(true), false, &sent(&[1.0, 1.0, 0.5])),
             expected("a whole count from 0 to 9", "0.5")
         );
         let any = Form::message().with(Part::new("coordinate", 1, f64::MIN..=f64::MAX));
-        assert_eq!(told(&any, false, &sent(&[-1e300])), None);
-        assert_eq!(told(&any, false, &sent(&[f64::NAN])), expected("a coordinate", "NaN"));
+        assert_eq!(misfit(&any, false, &sent(&[-1e300])), None);
+        assert_eq!(misfit(&any, false, &sent(&[f64::NAN])), expected("a coordinate", "NaN"));
     }
 
     /// Hits and nodes of two groups that are nine together.
     #[test]
-    fn counts_agree_with_each_other() {
+    fn counts_must_add_up_and_hits_must_not_exceed_nodes() {
         let counts = Part::whole("count", 4, 0.0..=9.0);
         let form = Form::message().with(counts).adding_up("groups of nodes", [1, 3], 9.0..=9.0);
         let form = form.ordered("at most as many hits as nodes,", 0, 1).ordered(
@@ -343,53 +363,66 @@ mod tests {
             3,
         );
         let sent = |numbers: [f64; 4]| Message::numbers(numbers.to_vec());
-        assert_eq!(told(&form, false, &sent([2.0, 2.0, 0.0, 7.0])), None);
+        assert_eq!(misfit(&form, false, &sent([2.0, 2.0, 0.0, 7.0])), None);
         assert_eq!(
-            told(&form, false, &sent([2.0, 9.0, 0.0, 9.0])),
+            misfit(&form, false, &sent([2.0, 9.0, 0.0, 9.0])),
             expected("groups of nodes whose sum is 9", "18")
         );
         let hits = expected("at most as many hits as nodes, 2", "9");
-        assert_eq!(told(&form, false, &sent([9.0, 2.0, 0.0, 7.0])), hits);
-        assert_eq!(told(&form, false, &sent([0.0, 7.0, 9.0, 2.0])), hits);
+        assert_eq!(misfit(&form, false, &sent([9.0, 2.0, 0.0, 7.0])), hits);
+        assert_eq!(misfit(&form, false, &sent([0.0, 7.0, 9.0, 2.0])), hits);
         let at_most = Form::message().with(Part::new("number", 2, 0.0..=9.0).optional_if(true));
         let at_most = at_most.adding_up("numbers", 0..2, 0.0..=9.0);
         assert_eq!(
-            told(&at_most, false, &Message::numbers(vec![])),
+            misfit(&at_most, false, &Message::numbers(vec![])),
             None,
             "what is left out is not added up"
         );
         assert_eq!(
-            told(&at_most, false, &Message::numbers(vec![5.0, 4.5])),
+            misfit(&at_most, false, &Message::numbers(vec![5.0, 4.5])),
             expected("numbers whose sum is from 0 to 9", "9.5")
         );
     }
 
     #[test]
-    fn a_claim_is_the_largest_of_those_that_win_influence() {
+    fn counts_are_recognised_by_their_sum() {
+        let counts = Form::message().with(Part::whole("count", 3, 0.0..=9.0));
+        assert!(!counts.counts_nodes(&[2.0, 3.0, 4.0]), "nothing has to add up");
+        let bounded = counts.clone().adding_up("counts", 0..3, 0.0..=9.0);
+        assert!(!bounded.counts_nodes(&[2.0, 3.0, 4.0]), "only a bound");
+        let exact = counts.adding_up("counts", 0..3, 9.0..=9.0);
+        assert!(exact.counts_nodes(&[2.0, 3.0, 4.0]) && !exact.counts_nodes(&[]));
+    }
+
+    #[test]
+    fn a_claim_is_the_largest_number_that_wins_influence() {
         let form = Form::message().with(Part::new("moment", 1, 0.0..=99.0));
         let sent = [50.0, 1.0, 3.0];
         assert_eq!(form.claim(&sent), None);
-        let form = form.with(Part::new("loss", 2, 0.0..=9.0).told_by_others(0.7));
-        assert_eq!(form.claim(&sent), Some(Claim { what: "loss", usual: 0.7, found: 3.0 }));
+        let form = form.with(Part::new("loss", 2, 0.0..=9.0).bounded_by_others(0.7));
+        assert_eq!(form.claim(&sent), Some(ClaimedNumber { what: "loss", usual: 0.7, found: 3.0 }));
         assert_eq!(form.claim(&[]), None);
     }
 
     #[test]
-    fn entries_are_few_and_in_order() {
+    fn entries_out_of_order_or_in_excess_are_refused() {
         let form = Form::message().entries(3, 10);
         let sent = |places: &[u32]| Message {
             entries: places.iter().map(|&p| (p, 1.0)).collect(),
             ..Message::default()
         };
         assert_eq!(
-            [told(&form, false, &sent(&[])), told(&form, false, &sent(&[0, 5, 9]))],
+            [misfit(&form, false, &sent(&[])), misfit(&form, false, &sent(&[0, 5, 9]))],
             [None, None]
         );
-        assert_eq!(told(&form, false, &sent(&[0, 1, 2, 3])), expected("at most 3 entries", "4"));
+        assert_eq!(misfit(&form, false, &sent(&[0, 1, 2, 3])), expected("at most 3 entries", "4"));
         let wanted = "entries at increasing places below 10";
-        assert_eq!(told(&form, false, &sent(&[0, 10])), expected(wanted, "place 10"));
-        assert_eq!(told(&form, false, &sent(&[4, 4])), expected(wanted, "places out of order"));
-        assert_eq!(told(&form, false, &sent(&[4, 3])), expected(wanted, "places out of order"));
-        assert_eq!(told(&Form::message(), false, &sent(&[0])), expected("at most 0 entries", "1"));
+        assert_eq!(misfit(&form, false, &sent(&[0, 10])), expected(wanted, "place 10"));
+        assert_eq!(misfit(&form, false, &sent(&[4, 4])), expected(wanted, "places out of order"));
+        assert_eq!(misfit(&form, false, &sent(&[4, 3])), expected(wanted, "places out of order"));
+        assert_eq!(
+            misfit(&Form::message(), false, &sent(&[0])),
+            expected("at most 0 entries", "1")
+        );
     }
 }

@@ -1,22 +1,21 @@
-//! Screening: every update is looked at before it may touch a model.
+//! Screening: every update is checked before it may touch a model.
 //!
-//! What arrives from a client is an [`Envelope`]: who and which round it says it is from, a model,
-//! a message, a size and a fairness summary, all of them claims. [`Screen::judge`] refuses what
-//! cannot be true and what no honest client would send, each with a [`Reason`]; the round goes on
-//! with the others, down to a quorum.
+//! What arrives from a client is an [`Envelope`]: the round, a model, a message, a size and a
+//! fairness summary, all of them claims. [`Screen::examine`] refuses what cannot be true and what no
+//! honest client would send, each with a [`Reason`]. The round continues with the other updates,
+//! down to a quorum.
 //!
-//! Looked at are, in this order: the sender (it takes part, it is who it says, it sent nothing
-//! else), the round, the deadline, shapes, finiteness, the form of the message ([`Form`]), lengths
-//! that it claims against those that it shows, the size (whole, at least 1, at most what was
-//! enrolled), the gap (0 to 1), replays of earlier updates, what it says of itself against what the
-//! others say, and its length against those of the round and of the rounds before. The type of the
-//! numbers is `T` by construction; whoever reads updates off a wire has to refuse another one. The
-//! sender, shapes and the form are looked at whatever the configuration says: without them there is
-//! nothing that could be computed.
+//! The checks, in this order: duplicates, the round, the deadline, shapes, finiteness, the form of
+//! the message ([`Form`]), claimed distances against those that the message shows, the size (whole,
+//! at least 1, at most the size at enrolment), the gap (0 to 1), replays of earlier updates, claims
+//! that win influence against those of the other clients, and the length against those of the round
+//! and of earlier rounds. The type of the numbers is `T` by construction; code that reads updates
+//! from a network has to refuse any other type. Duplicates, the round, the deadline, shapes and the
+//! form are checked under every configuration: nothing could be computed without them.
 //!
 //! Screening does not change an update, so that a round in which nothing is refused has the digits
-//! of one without it. It is no defence against an attacker who stays within the bounds: that is
-//! what robust rules are for ([`crate::Rule`]). Of a method's own message it knows the form, the
+//! of one without screening. It is no defence against an attacker that stays within the bounds; that
+//! is what robust rules are for ([`crate::Rule`]). Of a method's message it checks the form, the
 //! ranges of its numbers and its length, not whether it is true.
 
 mod envelope;
@@ -27,25 +26,26 @@ mod reason;
 #[cfg(test)]
 mod tests;
 
-pub use envelope::{Envelope, Expected, Given, Moved};
+pub use envelope::{DistanceRange, Envelope, Expected, Given};
 pub use form::{Form, Part};
 pub(crate) use length::{far_above, message_length};
 pub use reason::{Reason, Refusal};
 
 use crate::{Error, Result};
 use boostfgl_nn::{Real, StateVisitor, Stateful};
+use envelope::protocol_violation;
 use fingerprint::Fingerprint;
 use length::Lengths;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What updates have to be like to be used (`[screen]`).
+/// Which updates the server accepts (`[screen]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Whether numbers are checked before they may touch a model (finite, sizes and claims
-    /// plausible, not too long, not sent before). Off, one bad update ends or ruins the run; it is
-    /// there to measure what screening is worth. Who may send what, and until when, is always
+    /// Whether numbers are checked before they may touch a model (finite, plausible sizes and
+    /// claims, not too long, not a replay). Without it one bad update ends or ruins the run; the
+    /// key exists to measure the benefit of screening. Round, deadline, shapes and forms are always
     /// checked.
     pub enabled: bool,
     /// Updates longer than this many times the median length of the round's, and longer than the
@@ -54,8 +54,8 @@ pub struct Config {
     /// Share of a round's participants whose updates must be usable, in (0, 1]; with fewer the run
     /// ends.
     pub quorum: f64,
-    /// Seconds after which a client's update is too late; none by default. The one key that makes a
-    /// result depend on how fast the machine is.
+    /// Seconds after which a client's update is too late; none by default. The only key that makes
+    /// a result depend on the speed of the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline_seconds: Option<f64>,
 }
@@ -90,30 +90,28 @@ impl Config {
         }
     }
 
-    /// How many of so many participants must be usable.
+    /// How many of the participants' updates must be usable.
     pub fn needed(&self, participants: usize) -> usize {
-        // A share that is whole up to rounding stays so.
+        // A share that is whole up to rounding must not be rounded up to the next number.
         ((self.quorum * participants as f64 - 1e-9).ceil().max(1.0)) as usize
     }
 }
 
-/// Whether a configuration says what it would without this section, which is then left out of
-/// files.
+/// Whether every key has its default, so that the section is left out of files.
 pub fn is_default(config: &Config) -> bool {
     *config == Config::default()
 }
 
-/// How many of a client's updates are remembered: a replay of one from before that is not told from
-/// a new one, and is as old as its model.
-const REMEMBERED: usize = 4096;
+/// How many fingerprints are stored per client. A replay of an older update is not detected.
+const STORED_FINGERPRINTS: usize = 4096;
 
-/// What the server remembers of updates, to judge the next ones by. All of it, in plain fields.
+/// The screen and what it stores of accepted updates, to compare later ones with.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Screen {
     config: Config,
     /// Lengths of accepted updates and of their messages.
     lengths: Lengths,
-    /// What each client's last accepted updates looked like.
+    /// Fingerprints of each client's last accepted updates.
     accepted: Vec<Vec<Fingerprint>>,
 }
 
@@ -123,12 +121,12 @@ impl Stateful for Screen {
         let accepted = self.accepted.iter_mut().enumerate();
         accepted
             .into_iter()
-            .try_for_each(|(k, prints)| visitor.each(&k.to_string(), prints, Fingerprint::default))
+            .try_for_each(|(k, stored)| visitor.each(&k.to_string(), stored, Fingerprint::default))
     }
 }
 
 impl Screen {
-    /// A screen for so many clients that has seen nothing.
+    /// A screen for this number of clients, before the first round.
     pub fn new(config: &Config, clients: usize) -> Self {
         Self {
             config: config.clone(),
@@ -137,48 +135,78 @@ impl Screen {
         }
     }
 
-    /// Judges what arrived in a round: one verdict per envelope, `None` for those that may be used.
-    /// Those are remembered.
-    pub fn judge<T: Real>(
+    /// Checks what arrived in a round: one verdict per envelope, `None` for those that may be used.
+    /// Fingerprints and lengths of accepted updates are stored.
+    pub fn examine<T: Real>(
         &mut self,
         arrived: &[Envelope<'_, T>],
         expected: &Expected<'_, T>,
     ) -> Vec<Option<Reason>> {
-        let deadline = self.config.deadline_seconds;
+        let mut verdicts = self.examine_each(arrived, expected);
         if !self.config.enabled {
-            let formal = |at: usize| envelope::formal(arrived, at, expected, deadline);
-            return (0..arrived.len())
-                .map(|at| formal(at).or_else(|| arrived[at].misformed(expected)))
-                .collect();
+            return verdicts;
         }
-        let mut verdicts: Vec<Option<Reason>> = (0..arrived.len())
-            .map(|at| {
-                envelope::formal(arrived, at, expected, deadline)
-                    .or_else(|| arrived[at].content(expected))
-            })
-            .collect();
-        let print = |one: &Envelope<'_, T>| Fingerprint::of(one, &expected.given[one.from]);
-        let prints: Vec<Option<Fingerprint>> =
-            arrived.iter().zip(&verdicts).map(|(one, v)| v.is_none().then(|| print(one))).collect();
-        for ((one, print), verdict) in arrived.iter().zip(&prints).zip(&mut verdicts) {
-            let Some(print) = print else { continue };
-            *verdict =
-                self.accepted[one.client].iter().find_map(|before| print.replays(before, one));
-        }
-        let claim = |(one, verdict): (&Envelope<'_, T>, &Option<Reason>)| match verdict {
-            None => (expected.form)(one).claim(&one.message.numbers),
+        let fingerprints = self.refuse_replays(arrived, expected, &mut verdicts);
+        // Claims come before lengths: an update that lies about its influence must not take part in
+        // the median of lengths.
+        let claim = |(update, verdict): (&Envelope<'_, T>, &Option<Reason>)| match verdict {
+            None => (expected.form)(update).claim(&update.message.numbers),
             Some(_) => None,
         };
         let claims: Vec<_> = arrived.iter().zip(&verdicts).map(claim).collect();
-        self.lengths.judge_claims(self.config.norm_bound, &claims, &mut verdicts);
-        self.lengths.judge(self.config.norm_bound, arrived, expected, &mut verdicts);
-        for ((one, print), verdict) in arrived.iter().zip(prints).zip(&verdicts) {
-            if let (Some(print), None) = (print, verdict) {
-                let accepted = &mut self.accepted[one.client];
-                accepted.push(print);
-                accepted.drain(..accepted.len().saturating_sub(REMEMBERED));
+        self.lengths.refuse_implausible(self.config.norm_bound, &claims, &mut verdicts);
+        self.lengths.refuse_long(self.config.norm_bound, arrived, expected, &mut verdicts);
+        for ((update, fingerprint), verdict) in arrived.iter().zip(fingerprints).zip(&verdicts) {
+            if let (Some(fingerprint), None) = (fingerprint, verdict) {
+                let accepted = &mut self.accepted[update.from];
+                accepted.push(fingerprint);
+                accepted.drain(..accepted.len().saturating_sub(STORED_FINGERPRINTS));
             }
         }
         verdicts
+    }
+
+    /// The checks that need no other client's update.
+    fn examine_each<T: Real>(
+        &self,
+        arrived: &[Envelope<'_, T>],
+        expected: &Expected<'_, T>,
+    ) -> Vec<Option<Reason>> {
+        let deadline = self.config.deadline_seconds;
+        let content = |update: &Envelope<'_, T>| match self.config.enabled {
+            true => update.invalid_content(expected),
+            false => update.malformed(expected),
+        };
+        arrived
+            .iter()
+            .enumerate()
+            .map(|(position, update)| {
+                protocol_violation(arrived, position, expected, deadline)
+                    .or_else(|| content(update))
+            })
+            .collect()
+    }
+
+    /// Refuses replays among what has not been refused, and returns the fingerprints of all that
+    /// was examined.
+    fn refuse_replays<T: Real>(
+        &self,
+        arrived: &[Envelope<'_, T>],
+        expected: &Expected<'_, T>,
+        verdicts: &mut [Option<Reason>],
+    ) -> Vec<Option<Fingerprint>> {
+        arrived
+            .iter()
+            .zip(verdicts)
+            .map(|(update, verdict)| {
+                if verdict.is_some() {
+                    return None;
+                }
+                let fingerprint = Fingerprint::of(update, &expected.given[update.from]);
+                let mut stored = self.accepted[update.from].iter();
+                *verdict = stored.find_map(|earlier| fingerprint.replays(earlier, update));
+                Some(fingerprint)
+            })
+            .collect()
     }
 }

@@ -5,9 +5,9 @@ use std::fmt;
 /// An update that was not used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
-    /// Whose connection it came over.
+    /// The client that sent it.
     pub client: usize,
-    /// In which round, from 1.
+    /// The round, from 1.
     pub round: usize,
     /// Why.
     pub reason: Reason,
@@ -25,39 +25,32 @@ impl fmt::Display for Refusal {
 pub enum Reason {
     /// The client's own training failed.
     Failed(String),
-    /// It does not take part in this round.
-    NotInvited,
-    /// It says that it is another client.
-    Stranger {
-        /// Who it says it is.
-        claimed: usize,
-    },
-    /// It sent something in this round already.
+    /// The client already sent an update in this round.
     Duplicate,
     /// It is for another round.
     WrongRound {
-        /// The round that goes on.
+        /// The current round.
         expected: usize,
-        /// The round that it names.
+        /// The round that the update names.
         found: usize,
     },
-    /// It came after the deadline.
+    /// It arrived after the deadline.
     Late {
-        /// Seconds that were allowed.
+        /// The deadline in seconds.
         allowed: f64,
-        /// Seconds that it took.
+        /// The seconds until it arrived.
         took: f64,
     },
     /// A tensor has the wrong shape, or there are too many or too few.
     Shape {
         /// The shapes of the model.
         expected: String,
-        /// Those that were sent.
+        /// The shapes that were sent.
         found: String,
     },
-    /// The message, or that there is a model or none, is not what the method's clients send.
+    /// The message is not of the method's form, or a model is missing or unexpected.
     Message {
-        /// What they send.
+        /// What clients of the method send.
         expected: String,
         /// What was sent.
         found: String,
@@ -67,11 +60,11 @@ pub enum Reason {
         /// `model`, `message` or `update norm`.
         what: &'static str,
     },
-    /// The size is not whole, below 1 or above what the client was enrolled with.
+    /// The size is not whole, below 1, or above the client's size at enrolment.
     Size {
-        /// The size that it was enrolled with.
+        /// The client's size at enrolment.
         enrolled: f64,
-        /// The one that it names.
+        /// The claimed size.
         found: f64,
     },
     /// The fairness gap is not between 0 and 1, or the minority's difficulty not a number of at
@@ -79,32 +72,32 @@ pub enum Reason {
     Summary {
         /// `fairness gap` or `difficulty of the minority`.
         what: &'static str,
-        /// What it may be.
+        /// The range of valid values.
         expected: &'static str,
-        /// What was said.
+        /// The claimed value.
         found: f64,
     },
-    /// It is an earlier update of the client once more.
+    /// It repeats an earlier update of the client.
     Replay {
-        /// The round in which that was accepted.
+        /// The round in which the earlier update was accepted.
         round: usize,
     },
-    /// What it says of itself is far above what the others say, and would win it influence.
+    /// A number that wins influence is far above those of the other clients.
     Implausible {
-        /// What it is about.
+        /// What the number means.
         what: &'static str,
-        /// The most that would have been believed.
+        /// The largest value that would have been accepted.
         bound: f64,
-        /// What was said.
+        /// The claimed value.
         found: f64,
     },
     /// It is much longer than the others.
     TooLong {
-        /// `an update` or `a message`.
+        /// `an update`, `a message` or `an answer`.
         what: &'static str,
-        /// The longest that would have been used.
+        /// The largest length that would have been accepted.
         bound: f64,
-        /// How long it is.
+        /// Its length.
         found: f64,
     },
 }
@@ -114,8 +107,6 @@ impl Reason {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Failed(_) => "failed",
-            Self::NotInvited => "not-invited",
-            Self::Stranger { .. } => "stranger",
             Self::Duplicate => "duplicate",
             Self::WrongRound { .. } => "wrong-round",
             Self::Late { .. } => "late",
@@ -130,25 +121,26 @@ impl Reason {
         }
     }
 
-    /// Whether it counts among the f bad updates that a robust rule is told to expect: what no
-    /// honest client sends. Who failed, was late or far from the others may be as honest as
-    /// anybody, and has it hardest.
+    /// Whether the update counts towards the f bad updates that a robust rule is configured for:
+    /// whether no honest client sends such an update. A client that failed, was late or is far
+    /// from the others may be honest, and is often the one with the hardest data.
     pub fn is_suspect(&self) -> bool {
         match self {
-            Self::Stranger { .. } | Self::Duplicate | Self::WrongRound { .. } => true,
+            Self::Duplicate | Self::WrongRound { .. } => true,
             Self::Shape { .. } | Self::Message { .. } | Self::NotFinite { .. } => true,
             Self::Size { .. } | Self::Summary { .. } => true,
-            Self::Failed(_) | Self::NotInvited | Self::Late { .. } => false,
+            Self::Failed(_) | Self::Late { .. } => false,
             Self::Replay { .. } | Self::Implausible { .. } | Self::TooLong { .. } => false,
         }
     }
 
-    /// Whether it may have been sent to do harm or by an honest client who is far from the others.
+    /// Whether both a malicious client and an honest one that is far from the others may have sent
+    /// it.
     pub fn is_doubtful(&self) -> bool {
         matches!(self, Self::Replay { .. } | Self::Implausible { .. } | Self::TooLong { .. })
     }
 
-    /// Whether the client's optimiser may be to blame, so that it had better start afresh.
+    /// Whether the client's optimiser may be the cause, so that it must be reset.
     pub(crate) fn is_numeric(&self) -> bool {
         matches!(self, Self::Failed(_) | Self::NotFinite { .. } | Self::TooLong { .. })
     }
@@ -158,13 +150,7 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Failed(error) => write!(f, "expected an update, found a failure: {error}"),
-            Self::NotInvited => {
-                f.write_str("expected a participant of the round, found a client that is none")
-            }
-            Self::Stranger { claimed } => {
-                write!(f, "expected its own number, found that of client {claimed}")
-            }
-            Self::Duplicate => f.write_str("expected one update in a round, found another"),
+            Self::Duplicate => f.write_str("expected one update per round, found a second one"),
             Self::WrongRound { expected, found } => {
                 write!(f, "expected an update for round {expected}, found one for round {found}")
             }
@@ -189,13 +175,13 @@ impl fmt::Display for Reason {
                 write!(f, "expected a {what} {expected}, found {found}")
             }
             Self::Replay { round } => {
-                write!(f, "expected a new update, found its update of round {round} once more")
+                write!(f, "expected a new update, found a replay of its update of round {round}")
             }
             Self::Implausible { what, bound, found } => {
                 write!(
                     f,
-                    "expected a {what} of at most {bound:.3e}, by what the others say, found \
-                     {found:.3e}"
+                    "expected a {what} of at most {bound:.3e}, given those of the other clients, \
+                     found {found:.3e}"
                 )
             }
             Self::TooLong { what, bound, found } => {
@@ -213,16 +199,14 @@ mod tests {
     use super::*;
 
     fn all() -> Vec<Reason> {
-        let said = String::new;
+        let text = String::new;
         vec![
-            Reason::Failed(said()),
-            Reason::NotInvited,
-            Reason::Stranger { claimed: 1 },
+            Reason::Failed(text()),
             Reason::Duplicate,
             Reason::WrongRound { expected: 1, found: 2 },
             Reason::Late { allowed: 1.0, took: 2.0 },
-            Reason::Shape { expected: said(), found: said() },
-            Reason::Message { expected: said(), found: said() },
+            Reason::Shape { expected: text(), found: text() },
+            Reason::Message { expected: text(), found: text() },
             Reason::NotFinite { what: "model" },
             Reason::Size { enrolled: 1.0, found: 2.0 },
             Reason::Summary { what: "gap", expected: "from 0 to 1", found: 2.0 },
@@ -232,33 +216,25 @@ mod tests {
         ]
     }
 
-    fn kinds(like: impl Fn(&Reason) -> bool) -> Vec<&'static str> {
-        all().iter().filter(|reason| like(reason)).map(Reason::kind).collect()
+    fn kinds(property: impl Fn(&Reason) -> bool) -> Vec<&'static str> {
+        all().iter().filter(|reason| property(reason)).map(Reason::kind).collect()
     }
 
-    /// As docs/robustness.md has them.
+    /// As docs/robustness.md lists them.
     #[test]
-    fn what_no_honest_client_sends_is_suspect_and_what_is_far_off_is_doubtful() {
-        let suspect = [
-            "stranger",
-            "duplicate",
-            "wrong-round",
-            "shape",
-            "message",
-            "not-finite",
-            "size",
-            "summary",
-        ];
+    fn reasons_are_classified_as_suspect_doubtful_or_numeric() {
+        let suspect =
+            ["duplicate", "wrong-round", "shape", "message", "not-finite", "size", "summary"];
         assert_eq!(kinds(Reason::is_suspect), suspect);
         assert_eq!(kinds(Reason::is_doubtful), ["replay", "implausible", "too-long"]);
         assert_eq!(kinds(Reason::is_numeric), ["failed", "not-finite", "too-long"]);
     }
 
     #[test]
-    fn every_reason_says_what_was_expected_and_what_was_found() {
+    fn every_reason_states_what_was_expected_and_what_was_found() {
         for reason in all() {
-            let said = reason.to_string();
-            assert!(said.starts_with("expected ") && said.contains("found "), "{said}");
+            let text = reason.to_string();
+            assert!(text.starts_with("expected ") && text.contains("found "), "{text}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::small::*;
 use boostfgl_fed::boost::topology::ScoringPropagation;
 use boostfgl_fed::boost::{Boost, Difficulty, TopologyBoost};
-use boostfgl_fed::{Federation, Inspection, Observer, RoundRecord, Setup};
+use boostfgl_fed::{Federation, Inspection, Observer, ObserverResult, RoundRecord, Setup};
 use boostfgl_nn::backbones::Pass;
 use boostfgl_nn::{Params, Pool, Propagation, View, softmax_rows};
 
@@ -29,7 +29,9 @@ impl Observer<f64> for Seen {
         self.0.push((client.received.clone(), client.propagation.clone()));
     }
 
-    fn round(&mut self, _: &RoundRecord<'_>) {}
+    fn round(&mut self, _: &RoundRecord<'_>) -> ObserverResult {
+        Ok(())
+    }
 }
 
 fn watched(setup: &Setup) -> Vec<(Params<f64>, Propagation<f64>)> {

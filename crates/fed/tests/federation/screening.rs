@@ -6,7 +6,8 @@ use boostfgl_fed::attack::Kind;
 use boostfgl_fed::boost::Boost;
 use boostfgl_fed::methods::{self, Layout, METHODS};
 use boostfgl_fed::{
-    Error, Federation, Inspection, LocalData, Observer, Outcome, Refusal, RoundRecord, Rule, Setup,
+    Error, Federation, Inspection, LocalData, Observer, ObserverResult, Outcome, Refusal,
+    RoundRecord, Rule, Setup,
 };
 use boostfgl_graph::{Features, Graph, Role, Split};
 use boostfgl_nn::backbones::BACKBONES;
@@ -61,7 +62,7 @@ fn every_bad_update_is_refused_with_its_reason() {
         (Kind::WrongMessage, "message", "expected a message of 0 numbers, found 1"),
         (Kind::WrongRound, "wrong-round", "expected an update for round 1, found one for round 0"),
         (Kind::WrongSize, "size", "it was enrolled with, found "),
-        (Kind::Duplicate, "duplicate", "expected one update in a round, found another"),
+        (Kind::Duplicate, "duplicate", "expected one update per round, found a second one"),
         (Kind::WrongGap, "summary", "expected a fairness gap from 0 to 1, found -1"),
     ] {
         let (outcome, refused, used) = screened(&attacked("fedavg", &Boost::ALL, kind));
@@ -82,7 +83,7 @@ fn every_bad_update_is_refused_with_its_reason() {
     }
     let (outcome, refused, _) = screened(&attacked("fedavg", &[], Kind::Replay));
     assert!(outcome.is_ok());
-    let told = "expected a new update, found its update of round 1 once more";
+    let told = "expected a new update, found a replay of its update of round 1";
     let again = |round| (round, ATTACKER, "replay".to_owned(), told.to_owned());
     assert_eq!(refused, [again(2), again(3)]);
 }
@@ -362,8 +363,9 @@ impl Observer<f32> for Steps {
         }
     }
 
-    fn round(&mut self, record: &RoundRecord<'_>) {
+    fn round(&mut self, record: &RoundRecord<'_>) -> ObserverResult {
         self.refused.extend(record.refused.to_vec());
+        Ok(())
     }
 }
 
@@ -544,7 +546,7 @@ fn settings_that_cannot_work_are_refused_before_anything_runs() {
     let many = refusal(|s| (s.attack.kind, s.attack.clients) = (Kind::Nan, 9));
     assert_eq!(many, "attack.clients: expected at most the 4 clients, found 9");
     let stranger = refusal(|s| (s.attack.kind, s.attack.which) = (Kind::Nan, Some(vec![4])));
-    assert_eq!(stranger, "attack.which: expected numbers below the 4 of the clients, found 4");
+    assert_eq!(stranger, "attack.which: expected client numbers below 4, found 4");
     let central =
         refusal(|s| (s.attack.kind, s.method) = (Kind::Nan, methods::find("central").unwrap()));
     assert!(central.starts_with("central cannot be combined with an attack"), "{central}");
@@ -642,8 +644,9 @@ impl Observer<f32> for Watcher {
         self.stands_still.push(attacker.trained.unwrap() == attacker.received);
     }
 
-    fn round(&mut self, record: &RoundRecord<'_>) {
+    fn round(&mut self, record: &RoundRecord<'_>) -> ObserverResult {
         self.gaps.push(record.clients[ATTACKER].gap);
+        Ok(())
     }
 }
 

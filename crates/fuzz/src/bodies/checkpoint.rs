@@ -5,10 +5,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use boostfgl::checkpoint::StoppedRun;
-use boostfgl::fairness::diagnostics::Which;
+use boostfgl::checkpoint::UnfinishedRun;
+use boostfgl::fairness::diagnostics::DiagnosticKind;
 use boostfgl::report::RunFolder;
-use boostfgl::{Error, Experiment, Keeping, Pace, Progress};
+use boostfgl::{CheckpointOptions, CheckpointSchedule, Error, Experiment, Progress};
 
 use super::{pieces, place};
 use crate::SCISSORS;
@@ -49,11 +49,12 @@ impl Stopped {
         let experiment =
             Experiment::on(&tables.display().to_string()).method("fedavg").clients(2).seeds([0, 1]);
         let experiment = experiment.set("fed.rounds", 3).set("model.hidden", 2).build()?;
-        let experiment = experiment.with_diagnostics(vec![Which::ALL[0]]);
+        let experiment = experiment.with_diagnostics(vec![DiagnosticKind::ALL[0]]);
         let folder = RunFolder::create(place("checkpoint-first").join("run"), true)?;
         let stop = AtomicBool::new(false);
-        let keeping = Keeping { pace: Pace::default(), stop: Some(&stop) };
-        let stopped = experiment.run_kept(&mut StopSecond(&stop), &folder, keeping);
+        let keeping =
+            CheckpointOptions { schedule: CheckpointSchedule::default(), stop: Some(&stop) };
+        let stopped = experiment.run_with_checkpoints(&mut StopSecond(&stop), &folder, keeping);
         anyhow::ensure!(matches!(stopped, Err(Error::Stopped { .. })), "the run was asked to stop");
         let read = |name: &str| fs::read(folder.file(name));
         let content = |name: &str| -> anyhow::Result<Vec<u8>> {
@@ -90,13 +91,14 @@ impl Stopped {
 
     /// Opens the run and goes on with it for a round.
     fn go_on(&self, folder: &Path) -> String {
-        let run = match StoppedRun::open(folder) {
+        let run = match UnfinishedRun::open(folder) {
             Ok(run) => run,
             Err(error) => return error.to_string(),
         };
         let stop = AtomicBool::new(false);
         let mut notes = Notes { told: Vec::new(), stop: &stop };
-        let keeping = Keeping { pace: Pace::default(), stop: Some(&stop) };
+        let keeping =
+            CheckpointOptions { schedule: CheckpointSchedule::default(), stop: Some(&stop) };
         match self.experiment.resume(&mut notes, run.folder(), keeping) {
             Ok(_) | Err(Error::Stopped { .. }) if notes.told.is_empty() => "ok".to_owned(),
             Ok(_) | Err(Error::Stopped { .. }) => notes.told.join("; "),

@@ -3,12 +3,12 @@
 //! H = MLP(X), Z⁰ = H, Zᵏ⁺¹ = (1 − α) P Zᵏ + α H for k < K, logits = Zᴷ, with K = 10, α = 0.1 and P
 //! = D̃^{-1/2}(A+I)D̃^{-1/2} or, under topology boosting, any matrix of that pattern.
 //!
-//! The perceptron has the parameters of `mlp`; the hidden representation is its hidden layer, so it
-//! stands before any hop. Departures from the paper: dropout on hidden layers only, neither on the
+//! The perceptron has the parameters of `mlp`. The hidden representation is its hidden layer,
+//! before any hop. Departures from the paper: dropout on hidden layers only, neither on the
 //! features nor on P.
 
 use super::mlp::perceptron;
-use super::{Architecture, Backbone, Output, Plan};
+use super::{Architecture, Backbone, Output, ViewPlan};
 use crate::{Dropout, Real, Tape, TensorShape, Var, View};
 
 /// Steps of propagation K.
@@ -32,8 +32,8 @@ impl<T: Real> Backbone<T> for Appnp {
         self.0.linear_shapes()
     }
 
-    fn plan(&self) -> Plan {
-        Plan::new(HOPS, (self.0.layers > 1).then_some(0))
+    fn plan(&self) -> ViewPlan {
+        ViewPlan::new(HOPS, (self.0.layers > 1).then_some(0))
     }
 
     fn forward<'a>(
@@ -52,7 +52,7 @@ impl<T: Real> Backbone<T> for Appnp {
             if z != own {
                 tape.release(z);
             }
-            // H of the nodes that the remaining hops still need.
+            // Of H, only the nodes that the remaining hops still need.
             own = tape.own_rows(view.block(l), own);
             z = tape.blend((leave, moved), (stay, own));
         }

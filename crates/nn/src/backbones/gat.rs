@@ -2,7 +2,7 @@
 //!
 //! Per layer and head, with Z = H W cut into heads: eᵤᵥ = LeakyReLU(⟨a, zᵤ⟩ + ⟨b, zᵥ⟩) with slope
 //! 0.2, αᵤᵥ = Pᵥᵤ exp(eᵤᵥ) / Σ_w Pᵥ_w exp(e_wᵥ) over the neighbours of v and v itself, h'ᵥ = Σᵤ αᵤᵥ
-//! zᵤ. Hidden layers put their heads side by side; the last layer has one head.
+//! zᵤ. Hidden layers concatenate their heads; the last layer has one head.
 //!
 //! P has ones on A + I, which is the paper's attention exactly. Edge weights, where the graph has
 //! them, and topology boosting make it a prior: a message of weight 2 counts like two of weight 1.
@@ -14,7 +14,7 @@
 //!
 //! Memory is O(arcs · heads + nodes · width).
 
-use super::{Architecture, Backbone, Output, Plan, first_product};
+use super::{Architecture, Backbone, Output, ViewPlan, first_product};
 use crate::{Dropout, Operator, Real, Tape, TensorShape, Var, View};
 
 /// The graph attention network.
@@ -27,7 +27,7 @@ impl Gat {
         Self(architecture)
     }
 
-    /// How many heads layer `l` has.
+    /// Number of heads of layer `l`.
     fn heads(&self, l: usize) -> usize {
         let divides = |heads: &usize| self.0.hidden.is_multiple_of(*heads);
         if l + 1 == self.0.layers { 1 } else { [8, 4, 2].into_iter().find(divides).unwrap_or(1) }
@@ -50,8 +50,8 @@ impl<T: Real> Backbone<T> for Gat {
         (0..self.0.layers).flat_map(layer).collect()
     }
 
-    fn plan(&self) -> Plan {
-        Plan { operator: Operator::Ones, ..Plan::new(self.0.layers, self.0.hidden_hops()) }
+    fn plan(&self) -> ViewPlan {
+        ViewPlan { operator: Operator::Ones, ..ViewPlan::new(self.0.layers, self.0.hidden_hops()) }
     }
 
     fn forward<'a>(
@@ -61,22 +61,29 @@ impl<T: Real> Backbone<T> for Gat {
         view: &'a View<T>,
         dropout: Dropout,
     ) -> Output {
+        let (layers, _) = params.as_chunks::<4>();
         let last = self.0.layers - 1;
-        let mut h = None;
-        for l in 0..=last {
-            let &[weight, source, target, bias] = &params[4 * l..4 * l + 4] else {
-                unreachable!("four tensors per layer")
-            };
-            let sent = match h {
-                None => first_product(tape, view, weight).0,
-                Some(h) => tape.matmul(h, weight),
-            };
-            let z = tape.attention(view, l, sent, source, target);
-            if l == last {
-                return Output { logits: tape.add_bias(z, bias), hidden: h };
-            }
-            h = Some(tape.hidden(z, bias, view.frontier(l + 1), dropout, l));
+        let mut hidden = None;
+        for (l, layer) in layers[..last].iter().enumerate() {
+            let z = attend(tape, view, l, hidden, layer);
+            hidden = Some(tape.hidden(z, layer[3], view.frontier(l + 1), dropout, l));
         }
-        unreachable!("a network has at least one layer")
+        let z = attend(tape, view, last, hidden, &layers[last]);
+        Output { logits: tape.add_bias(z, layers[last][3]), hidden }
     }
+}
+
+/// The attended messages of layer `l`, without its bias.
+fn attend<'a, T: Real>(
+    tape: &mut Tape<'a, T>,
+    view: &'a View<T>,
+    l: usize,
+    h: Option<Var>,
+    &[weight, source, target, _]: &[Var; 4],
+) -> Var {
+    let sent = match h {
+        None => first_product(tape, view, weight).0,
+        Some(h) => tape.matmul(h, weight),
+    };
+    tape.attention(view, l, sent, source, target)
 }

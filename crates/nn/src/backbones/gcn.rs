@@ -6,7 +6,7 @@
 //! P(HW) and (PH)W are the same; whichever side is narrower is propagated. With noise on the
 //! messages it is always HW.
 
-use super::{Architecture, Backbone, Output, Plan, first_product, propagate};
+use super::{Architecture, Backbone, Output, ViewPlan, first_product, propagate};
 use crate::{Dropout, Real, Tape, TensorShape, Var, View};
 
 /// The graph convolutional network.
@@ -25,9 +25,9 @@ impl<T: Real> Backbone<T> for Gcn {
         self.0.linear_shapes()
     }
 
-    fn plan(&self) -> Plan {
+    fn plan(&self) -> ViewPlan {
         let propagate_features = self.0.inputs <= self.0.width(1);
-        Plan { propagate_features, ..Plan::new(self.0.layers, self.0.hidden_hops()) }
+        ViewPlan { propagate_features, ..ViewPlan::new(self.0.layers, self.0.hidden_hops()) }
     }
 
     fn forward<'a>(
@@ -38,29 +38,43 @@ impl<T: Real> Backbone<T> for Gcn {
         dropout: Dropout,
     ) -> Output {
         let last = self.0.layers - 1;
-        let mut h = None;
-        for l in 0..=last {
-            let (weight, bias) = (params[2 * l], params[2 * l + 1]);
-            let widens = self.0.width(l) < self.0.width(l + 1) && tape.noise().is_off();
-            let z = match h {
-                None => match first_product(tape, view, weight) {
-                    (z, true) => z,
-                    (z, false) => propagate(tape, view, l, z),
-                },
-                Some(h) if widens => {
-                    let z = tape.propagate(view, l, h);
-                    tape.matmul(z, weight)
-                }
-                Some(h) => {
-                    let z = tape.matmul(h, weight);
-                    propagate(tape, view, l, z)
-                }
-            };
-            if l == last {
-                return Output { logits: tape.add_bias(z, bias), hidden: h };
-            }
-            h = Some(tape.hidden(z, bias, view.frontier(l + 1), dropout, l));
+        let mut hidden = None;
+        for l in 0..last {
+            let z = self.messages(tape, view, l, hidden, params[2 * l]);
+            let bias = params[2 * l + 1];
+            hidden = Some(tape.hidden(z, bias, view.frontier(l + 1), dropout, l));
         }
-        unreachable!("a network has at least one layer")
+        let z = self.messages(tape, view, last, hidden, params[2 * last]);
+        Output { logits: tape.add_bias(z, params[2 * last + 1]), hidden }
+    }
+}
+
+impl Gcn {
+    /// P H W of layer `l`, where H is the hidden representation `h` or, in the first layer, the
+    /// features.
+    fn messages<'a, T: Real>(
+        &self,
+        tape: &mut Tape<'a, T>,
+        view: &'a View<T>,
+        l: usize,
+        h: Option<Var>,
+        weight: Var,
+    ) -> Var {
+        let widens = self.0.width(l) < self.0.width(l + 1) && tape.noise().is_off();
+        match h {
+            None => match first_product(tape, view, weight) {
+                (z, true) => z,
+                (z, false) => propagate(tape, view, l, z),
+            },
+            // H is read by relu in the backward pass, so that its buffer cannot be released.
+            Some(h) if widens => {
+                let z = tape.propagate(view, l, h);
+                tape.matmul(z, weight)
+            }
+            Some(h) => {
+                let z = tape.matmul(h, weight);
+                propagate(tape, view, l, z)
+            }
+        }
     }
 }

@@ -4,14 +4,14 @@
 //! edge weight where there are weights), ε learnt from 0, and MLP(M) = relu(M W₁ + b₁) W₂ + b₂. In
 //! the last layer the MLP is one linear map, the classifier: logits = ((1 + ε) H + P H) W + b.
 //!
-//! W by Glorot's rule, b = 0. Departures from the paper: no batch normalisation, whose statistics
-//! belong to one client's graph; the classifier reads the last layer alone, for it names nodes, not
-//! graphs.
+//! W by Glorot's rule, b = 0. Departures from the paper: no batch normalisation, since its
+//! statistics belong to one client's graph; the classifier reads the last layer alone, since it
+//! classifies nodes, not graphs.
 //!
 //! The first map of an MLP is linear, so ((1 + ε) H + P H) W₁ = (1 + ε) H W₁ + P(H W₁): sparse
 //! features stay sparse, and messages are as narrow as they can be.
 
-use super::{Architecture, Backbone, Output, Plan, first_product};
+use super::{Architecture, Backbone, Output, ViewPlan, first_product};
 use crate::{Dropout, Operator, Real, Tape, TensorShape, Var, View};
 
 /// The graph isomorphism network.
@@ -48,8 +48,8 @@ impl<T: Real> Backbone<T> for Gin {
         (0..self.0.layers).flat_map(layer).take(PER_LAYER * self.0.layers - 2).collect()
     }
 
-    fn plan(&self) -> Plan {
-        Plan { operator: Operator::Sum, ..Plan::new(self.0.layers, self.0.hidden_hops()) }
+    fn plan(&self) -> ViewPlan {
+        ViewPlan { operator: Operator::Sum, ..ViewPlan::new(self.0.layers, self.0.hidden_hops()) }
     }
 
     fn forward<'a>(
@@ -60,38 +60,39 @@ impl<T: Real> Backbone<T> for Gin {
         dropout: Dropout,
     ) -> Output {
         let last = self.0.layers - 1;
-        let mut h = None;
-        for l in 0..=last {
-            let of = &params[PER_LAYER * l..];
-            let sent = match h {
-                None => first_product(tape, view, of[0]).0,
-                Some(h) => tape.matmul(h, of[0]),
-            };
-            let z = aggregate(tape, view, l, sent, of[2]);
-            if l == last {
-                return Output { logits: tape.add_bias(z, of[1]), hidden: h };
-            }
+        let mut hidden = None;
+        for l in 0..last {
+            let tensors = &params[PER_LAYER * l..];
+            let z = aggregate(tape, view, l, hidden, tensors);
             let nodes = view.frontier(l + 1);
-            let inner = tape.hidden(z, of[1], nodes, Dropout::off(), l);
-            let z = tape.matmul(inner, of[3]);
-            h = Some(tape.hidden(z, of[4], nodes, dropout, l));
+            let inner = tape.hidden(z, tensors[1], nodes, Dropout::off(), l);
+            let z = tape.matmul(inner, tensors[3]);
+            hidden = Some(tape.hidden(z, tensors[4], nodes, dropout, l));
         }
-        unreachable!("a network has at least one layer")
+        let tensors = &params[PER_LAYER * last..];
+        let z = aggregate(tape, view, last, hidden, tensors);
+        Output { logits: tape.add_bias(z, tensors[1]), hidden }
     }
 }
 
-/// P Z + (1 + ε) Z.
+/// P Z + (1 + ε) Z with Z = H W₁, where H is the hidden representation `h` or, in the first layer,
+/// the features. `tensors` starts with W₁, b₁, ε.
 fn aggregate<'a, T: Real>(
     tape: &mut Tape<'a, T>,
     view: &'a View<T>,
     l: usize,
-    sent: Var,
-    epsilon: Var,
+    h: Option<Var>,
+    tensors: &[Var],
 ) -> Var {
-    let heard = tape.propagate(view, l, sent);
+    let sent = match h {
+        None => first_product(tape, view, tensors[0]).0,
+        Some(h) => tape.matmul(h, tensors[0]),
+    };
+    let received = tape.propagate(view, l, sent);
     let own = tape.own_rows(view.block(l), sent);
+    // The gradient of ε reads `own`; a separate `sent` is not read again.
     if own != sent {
         tape.release(sent);
     }
-    tape.add_scaled(Some(heard), own, T::ONE, (epsilon, 0))
+    tape.add_scaled(Some(received), own, T::ONE, (tensors[2], 0))
 }

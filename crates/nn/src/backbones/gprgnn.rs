@@ -1,8 +1,8 @@
 //! Generalised PageRank: GPR-GNN (Chien, Peng, Li and Milenkovic, ICLR 2021).
 //!
 //! H = MLP(X), logits = Σₖ γₖ Pᵏ H for k = 0, …, K, with K = 10, P = D̃^{-1/2}(A+I)D̃^{-1/2} or,
-//! under topology boosting, any matrix of that pattern, and learnt γ, which may become negative: a
-//! filter that can pass what differs between neighbours, not only what they share.
+//! under topology boosting, any matrix of that pattern, and learnt γ. Negative γ make it a
+//! high-pass filter, which passes the differences between neighbours.
 //!
 //! γ starts as personalised PageRank, γₖ = α(1 − α)ᵏ and γ_K = (1 − α)ᴷ with α = 0.1; the
 //! perceptron has the parameters of `mlp`, and its hidden layer is the hidden representation.
@@ -10,7 +10,7 @@
 //! any, treats γ like every other tensor.
 
 use super::mlp::perceptron;
-use super::{Architecture, Backbone, Output, Plan};
+use super::{Architecture, Backbone, Output, ViewPlan};
 use crate::{Dropout, Real, Tape, TensorShape, Var, View};
 
 /// The largest power K of P.
@@ -36,8 +36,8 @@ impl<T: Real> Backbone<T> for GprGnn {
         shapes
     }
 
-    fn plan(&self) -> Plan {
-        Plan::new(HOPS, (self.0.layers > 1).then_some(0))
+    fn plan(&self) -> ViewPlan {
+        ViewPlan::new(HOPS, (self.0.layers > 1).then_some(0))
     }
 
     fn forward<'a>(
@@ -53,11 +53,12 @@ impl<T: Real> Backbone<T> for GprGnn {
         let mut sum = tape.add_scaled(None, z, T::ZERO, (gamma, 0));
         for l in 0..HOPS {
             let moved = tape.propagate(view, l, z);
+            // The gradient of γₖ is ⟨g, PᵏH⟩: in training every power is read again.
             if !tape.is_differentiable(gamma) {
                 tape.release(z);
             }
             z = moved;
-            // The sum so far of the nodes that the remaining hops still need.
+            // Of the sum so far, only the nodes that the remaining hops still need.
             let own = tape.own_rows(view.block(l), sum);
             if own != sum {
                 tape.release(sum);

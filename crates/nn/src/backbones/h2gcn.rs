@@ -1,20 +1,20 @@
-//! H2GCN (Zhu et al., NeurIPS 2020): for graphs whose neighbours differ.
+//! H2GCN (Zhu et al., NeurIPS 2020): for heterophilous graphs.
 //!
 //! R⁰ = relu(X Wₑ + bₑ), Rᵏ⁺¹ = [P₁ Rᵏ | P₂ Rᵏ] for k < K, logits = dropout([R⁰ | R¹ | … | Rᴷ]) W +
 //! b, with K the number of layers (2 is the paper's). P₁ = D₁^{-1/2} A₁ D₁^{-1/2} for neighbours
-//! and P₂ the same for nodes exactly two hops apart; neither has loops. So a node and its two
-//! neighbourhoods keep columns of their own up to the classifier, which may weigh them with
+//! and P₂ the same for nodes exactly two hops apart; neither has self-loops. A node and its two
+//! neighbourhoods thus have separate columns up to the classifier, which may weight them with
 //! opposite signs.
 //!
 //! Rᵏ is 2ᵏ·h wide and the classifier reads (2ᴷ⁺¹ − 1)·h columns: that is the hidden
 //! representation, after all hops. Weights by Glorot's rule, biases 0. Departure from the paper:
 //! both maps have a bias, like those of all other networks here.
 //!
-//! Topology boosting weighs the edges of P₁. P₂ is the graph's own, unweighted: no edge lies
-//! between nodes two hops apart. It has Σᵥ |N₂(v)| entries, up to Σᵥ d(v)², which on graphs with
-//! hubs is far more than there are edges; nothing caps it.
+//! Topology boosting reweights the edges of P₁. P₂ is unchanged, since there are no edges between
+//! nodes two hops apart. It has Σᵥ |N₂(v)| entries, up to Σᵥ d(v)², which on graphs with hubs is
+//! far more than there are edges; there is no limit.
 
-use super::{Architecture, Backbone, Output, Plan, first_product};
+use super::{Architecture, Backbone, Output, ViewPlan, first_product};
 use crate::{Dropout, Operator, Real, Tape, TensorShape, Var, View};
 
 /// H2GCN.
@@ -39,9 +39,13 @@ impl<T: Real> Backbone<T> for H2Gcn {
         ]
     }
 
-    fn plan(&self) -> Plan {
+    fn plan(&self) -> ViewPlan {
         let rounds = self.0.layers;
-        Plan { operator: Operator::Symmetric, two_hops: true, ..Plan::new(rounds, Some(rounds)) }
+        ViewPlan {
+            operator: Operator::Symmetric,
+            two_hops: true,
+            ..ViewPlan::new(rounds, Some(rounds))
+        }
     }
 
     fn forward<'a>(
@@ -64,8 +68,8 @@ impl<T: Real> Backbone<T> for H2Gcn {
             let own = tape.own_rows(block, all);
             round = tape.concat(&[near, far]);
             let joined = tape.concat(&[own, near, far]);
-            // Products and copies do not read their operands on the way back; relu reads what it
-            // put out.
+            // The backward passes of propagation and concatenation read no operands, so these
+            // buffers are free. The output of relu is read, so `embedded` stays.
             let done = [near, far, own, all];
             done.into_iter().filter(|var| *var != embedded).for_each(|var| tape.release(var));
             all = joined;

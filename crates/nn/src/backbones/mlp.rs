@@ -1,6 +1,6 @@
-//! Multi-layer perceptron: what the features alone can do, without any edge.
+//! Multi-layer perceptron: features alone, without message passing.
 
-use super::{Architecture, Backbone, Output, Plan, first_product};
+use super::{Architecture, Backbone, Output, ViewPlan, first_product};
 use crate::{Dropout, Real, Tape, TensorShape, Var, View};
 
 /// H⁰ = X, Hˡ⁺¹ = dropout(relu(Hˡ Wˡ + bˡ)).
@@ -19,8 +19,8 @@ impl<T: Real> Backbone<T> for Mlp {
         self.0.linear_shapes()
     }
 
-    fn plan(&self) -> Plan {
-        Plan::new(0, (self.0.layers > 1).then_some(0))
+    fn plan(&self) -> ViewPlan {
+        ViewPlan::new(0, (self.0.layers > 1).then_some(0))
     }
 
     fn forward<'a>(
@@ -34,8 +34,8 @@ impl<T: Real> Backbone<T> for Mlp {
     }
 }
 
-/// The perceptron of all nodes whose features the view reads; its parameters are the first of the
-/// network.
+/// The perceptron of all nodes whose features the view reads. Its parameters are the first ones of
+/// the network.
 pub(super) fn perceptron<'a, T: Real>(
     tape: &mut Tape<'a, T>,
     params: &[Var],

@@ -22,21 +22,21 @@ pub use pass::{Extra, Pass, Supervised};
 pub use sage::Sage;
 pub use sgc::Sgc;
 
-use crate::view::First;
+use crate::view::InputFeatures;
 use crate::{
     Dropout, Error, Matrix, Operator, Params, Pool, Real, Result, Tape, TensorShape, Var, View,
     WeightedLoss,
 };
 
-/// A network that turns a [`View`] into logits, one row per node.
+/// A network that computes the logits of the nodes of a [`View`].
 pub trait Backbone<T: Real>: Send + Sync {
     /// Names and shapes of the parameters, in the order `forward` takes them.
     fn shapes(&self) -> Vec<TensorShape>;
 
-    /// What a view must hold for this network.
-    fn plan(&self) -> Plan;
+    /// What this network requires of a view.
+    fn plan(&self) -> ViewPlan;
 
-    /// Logits of `view.nodes()` and what went into the last layer, recorded on the tape.
+    /// Records the logits of `view.nodes()` and the input of the last layer on the tape.
     fn forward<'a>(
         &self,
         tape: &mut Tape<'a, T>,
@@ -46,40 +46,39 @@ pub trait Backbone<T: Real>: Send + Sync {
     ) -> Output;
 }
 
-/// What a forward pass leaves on the tape.
+/// The results of a forward pass, as values of the tape.
 #[derive(Clone, Copy, Debug)]
 pub struct Output {
     /// One row per node of `view.nodes()`, one column per class.
     pub logits: Var,
     /// The last hidden representation after its dropout, one row per node of
-    /// [`View::hidden_nodes`]; `None` exactly if [`Plan::hidden`] is.
+    /// [`View::hidden_nodes`]; `None` exactly if [`ViewPlan::hidden`] is.
     pub hidden: Option<Var>,
 }
 
-/// What a view must hold.
+/// What a network requires of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// How many layers pass messages.
+pub struct ViewPlan {
+    /// Number of layers that pass messages; 0 if the network passes none.
     pub hops: usize,
-    /// Which messages; of no consequence without hops.
+    /// Which messages they pass; not used without hops.
     pub operator: Operator,
-    /// Whether a hop also reads the nodes exactly two hops away, by an operator of their own that
-    /// nothing replaces.
+    /// Whether a hop also reads the nodes exactly two hops away, by a separate operator that
+    /// topology boosting does not change.
     pub two_hops: bool,
-    /// Whether dense features should be propagated once, before the first product. Worth it when
-    /// features are narrower than the hidden layer: P·X is then cheaper than P·(X·W) and constant
-    /// while P is.
+    /// Whether dense features are propagated once, before the first product. This pays if features
+    /// are narrower than the hidden layer: P·X is then cheaper than P·(X·W), and constant while P
+    /// is.
     pub propagate_features: bool,
-    /// Whether the first layer multiplies a node's own features by weights of their own, apart from
-    /// its neighbours'.
+    /// Whether the first layer multiplies a node's own features by separate weights.
     pub own_features: bool,
-    /// After how many hops the last hidden representation stands; `None` if the network has no
+    /// The number of hops before the last hidden representation; `None` if the network has no
     /// hidden layer.
     pub hidden: Option<usize>,
 }
 
-impl Plan {
-    /// Features alone: no message, nothing hidden.
+impl ViewPlan {
+    /// Features alone: no messages and no hidden layer.
     pub const FEATURES: Self = Self {
         hops: 0,
         operator: Operator::Gcn,
@@ -89,18 +88,10 @@ impl Plan {
         hidden: None,
     };
 
-    /// A network of so many hops of GCN's operator that has a hidden representation after `hidden`
-    /// of them.
+    /// A network of `hops` hops of GCN's operator, with its last hidden representation after
+    /// `hidden` of them.
     pub(crate) fn new(hops: usize, hidden: Option<usize>) -> Self {
-        let operator = Operator::default();
-        Self {
-            hops,
-            operator,
-            two_hops: false,
-            propagate_features: false,
-            own_features: false,
-            hidden,
-        }
+        Self { hops, hidden, ..Self::FEATURES }
     }
 }
 
@@ -118,7 +109,7 @@ pub struct Architecture {
 }
 
 impl Architecture {
-    /// Width of the representation that enters layer `l`.
+    /// Width of the input of layer `l`; that of layer `layers` is the output of the network.
     pub(crate) fn width(&self, l: usize) -> usize {
         if l == 0 {
             self.inputs
@@ -129,7 +120,7 @@ impl Architecture {
         }
     }
 
-    /// After how many hops the last hidden representation stands, if every layer makes one hop.
+    /// The number of hops before the last hidden representation, if every layer makes one hop.
     pub(crate) fn hidden_hops(&self) -> Option<usize> {
         (self.layers > 1).then(|| self.layers - 1)
     }
@@ -153,23 +144,20 @@ impl Architecture {
 pub struct BackboneInfo {
     /// The name in configurations.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// A summary of one line.
     pub summary: &'static str,
-    /// Whether nodes hear of each other at all: without messages there is nothing to boost in the
-    /// topology.
-    pub passes_messages: bool,
 }
 
 macro_rules! backbones {
-    ($($name:literal => $kind:ident, messages: $messages:literal, $summary:literal;)*) => {
+    ($($name:literal => $kind:ident, $summary:literal;)*) => {
         /// All architectures.
         pub const BACKBONES: &[BackboneInfo] =
-            &[$(BackboneInfo { name: $name, summary: $summary, passes_messages: $messages }),*];
+            &[$(BackboneInfo { name: $name, summary: $summary }),*];
 
-        /// The backbone of that name.
+        /// Builds the backbone of that name.
         ///
         /// # Errors
-        /// If there is none; the nearest name is suggested.
+        /// If the name is unknown; the error suggests the nearest one.
         pub fn build<T: Real>(name: &str, architecture: Architecture) -> Result<Box<dyn Backbone<T>>> {
             match name {
                 $($name => Ok(Box::new($kind::new(architecture))),)*
@@ -183,25 +171,25 @@ macro_rules! backbones {
 }
 
 backbones! {
-    "gcn" => Gcn, messages: true, "graph convolution (Kipf and Welling 2017): H' = relu(P H W + b)";
-    "sage" => Sage, messages: true, "GraphSAGE (Hamilton et al. 2017): H' = relu(mean of \
+    "gcn" => Gcn, "graph convolution (Kipf and Welling 2017): H' = relu(P H W + b)";
+    "sage" => Sage, "GraphSAGE (Hamilton et al. 2017): H' = relu(mean of \
         neighbours · W + H V + b)";
-    "gat" => Gat, messages: true, "graph attention (Veličković et al. 2018): H' = relu(α(H) H W + \
+    "gat" => Gat, "graph attention (Veličković et al. 2018): H' = relu(α(H) H W + \
         b), up to 8 heads";
-    "gin" => Gin, messages: true, "graph isomorphism network (Xu et al. 2019): H' = relu(MLP((1 + \
+    "gin" => Gin, "graph isomorphism network (Xu et al. 2019): H' = relu(MLP((1 + \
         ε) H + A H))";
-    "sgc" => Sgc, messages: true, "simple graph convolution (Wu et al. 2019): P^layers X W + b, \
+    "sgc" => Sgc, "simple graph convolution (Wu et al. 2019): P^layers X W + b, \
         nothing hidden";
-    "appnp" => Appnp, messages: true, "personalised PageRank (Gasteiger et al. 2019): 10 × Z' = \
+    "appnp" => Appnp, "personalised PageRank (Gasteiger et al. 2019): 10 × Z' = \
         0.9 P Z + 0.1 MLP(X)";
-    "gprgnn" => GprGnn, messages: true, "generalised PageRank (Chien et al. 2021): Σₖ γₖ Pᵏ \
+    "gprgnn" => GprGnn, "generalised PageRank (Chien et al. 2021): Σₖ γₖ Pᵏ \
         MLP(X), γ learnt, k ≤ 10";
-    "h2gcn" => H2Gcn, messages: true, "H2GCN (Zhu et al. 2020): self, neighbours and 2-hop \
+    "h2gcn" => H2Gcn, "H2GCN (Zhu et al. 2020): self, neighbours and 2-hop \
         neighbours side by side";
-    "mlp" => Mlp, messages: false, "features only, no message passing: H' = relu(H W + b)";
+    "mlp" => Mlp, "features only, no message passing: H' = relu(H W + b)";
 }
 
-/// Logits of `view.nodes()` without dropout and without a way back, using what the view remembers.
+/// Logits of `view.nodes()` without dropout and gradients, using the cache of the view.
 pub fn logits<T: Real>(
     backbone: &dyn Backbone<T>,
     params: &Params<T>,
@@ -211,8 +199,8 @@ pub fn logits<T: Real>(
     Pass::new(backbone, view, pool).using_cache(true).logits(params)
 }
 
-/// The loss of `view.nodes()` and its gradient with respect to every parameter, using what the view
-/// remembers.
+/// The loss of `view.nodes()` and its gradient with respect to every parameter, using the cache of
+/// the view.
 pub fn gradients<T: Real>(
     backbone: &dyn Backbone<T>,
     params: &Params<T>,
@@ -225,26 +213,26 @@ pub fn gradients<T: Real>(
     pass.gradients(params, Supervised { loss, rows: None }, |_, _| Extra::default())
 }
 
-/// Features times the first tensor of the network, whose product the view may remember; the flag
-/// says whether propagation is already in.
+/// Features times the first tensor of the network, from the cache of the view if possible. The flag
+/// is true if the product includes the first propagation.
 pub fn first_product<'a, T: Real>(
     tape: &mut Tape<'a, T>,
     view: &'a View<T>,
     weights: Var,
 ) -> (Var, bool) {
-    feature_product(tape, view.first(), view.remembered(), weights)
+    feature_product(tape, view.features(), view.cached_product(), weights)
 }
 
-/// The features of the nodes the first layer computes, times weights of their own.
+/// The features of the first layer's output nodes, times their own weights.
 pub(crate) fn own_product<'a, T: Real>(
     tape: &mut Tape<'a, T>,
     view: &'a View<T>,
     weights: Var,
 ) -> Var {
-    feature_product(tape, view.own(), None, weights).0
+    feature_product(tape, view.own_features(), None, weights).0
 }
 
-/// P · z for layer `l`, giving the buffer of z back: nothing on the way back reads it.
+/// P · z for layer `l`. Returns the buffer of z to the pool, since no backward pass reads it.
 pub(crate) fn propagate<'a, T: Real>(
     tape: &mut Tape<'a, T>,
     view: &'a View<T>,
@@ -258,36 +246,33 @@ pub(crate) fn propagate<'a, T: Real>(
 
 fn feature_product<'a, T: Real>(
     tape: &mut Tape<'a, T>,
-    features: &'a First<T>,
-    remembered: Option<&'a Matrix<T>>,
+    features: &'a InputFeatures<T>,
+    cached: Option<&'a Matrix<T>>,
     weights: Var,
 ) -> (Var, bool) {
     match features {
-        First::Sparse(x) => {
-            let product = match remembered.filter(|_| tape.cached()) {
+        InputFeatures::Sparse(x) => {
+            let product = match cached.filter(|_| tape.cached()) {
                 None => tape.sparse_features(x, weights),
-                Some(product) if x.is_differentiable() => {
-                    tape.remembered_features(product, x, weights)
-                }
+                Some(product) if x.is_differentiable() => tape.cached_features(product, x, weights),
                 Some(product) => tape.constant(product),
             };
             (product, false)
         }
-        First::Dense { x } => {
+        InputFeatures::Dense { x } => {
             let x = tape.constant(x);
             (tape.matmul(x, weights), false)
         }
-        // What is sent is X·W in every layer: noise belongs on P·(X·W), and P·X of an earlier pass
-        // has none.
-        First::Propagated { x, .. } if !tape.noise().is_off() => {
+        // Noise is defined on the messages P·(X·W). The cached P·X has none, so it is not used.
+        InputFeatures::Propagated { x, .. } if !tape.noise().is_off() => {
             let x = tape.constant(x);
             (tape.matmul(x, weights), false)
         }
-        First::Propagated { px, .. } => {
+        InputFeatures::Propagated { px, .. } => {
             let px = tape.constant(px);
             (tape.matmul(px, weights), true)
         }
-        First::Given => {
+        InputFeatures::Given => {
             let x = tape.given_features();
             (tape.matmul(x, weights), false)
         }

@@ -1,9 +1,9 @@
-//! One pass of a network over a view: forward alone, or there and back.
+//! One pass of a network over a view: forward only, or forward and backward.
 
 use super::{Backbone, Output};
 use crate::{Dropout, Matrix, MessageNoise, Params, Pool, Real, Tape, Var, View, WeightedLoss};
 
-/// A network, what it looks at, and how.
+/// A network, the view it reads, and the settings of the pass.
 #[derive(Clone, Copy)]
 pub struct Pass<'a, T: Real> {
     backbone: &'a dyn Backbone<T>,
@@ -23,10 +23,10 @@ pub struct Supervised<'a, T> {
     pub rows: Option<&'a [u32]>,
 }
 
-/// A further term of a loss: its value and its gradients with respect to what a pass puts out.
+/// An extra loss term: its value and its gradients with respect to the outputs of a pass.
 #[derive(Debug)]
 pub struct Extra<T> {
-    /// What it adds to the loss.
+    /// The value of the term.
     pub value: f64,
     /// Its gradient with respect to the logits, of their shape.
     pub logits: Option<Matrix<T>>,
@@ -41,7 +41,7 @@ impl<T> Default for Extra<T> {
 }
 
 impl<'a, T: Real> Pass<'a, T> {
-    /// A pass without dropout and without noise that computes everything anew.
+    /// A pass without dropout, noise and cache.
     pub fn new(backbone: &'a dyn Backbone<T>, view: &'a View<T>, pool: &'a Pool<T>) -> Self {
         Self {
             backbone,
@@ -59,14 +59,14 @@ impl<'a, T: Real> Pass<'a, T> {
         Self { dropout, ..self }
     }
 
-    /// With noise on what each layer aggregates.
+    /// With noise on the aggregated messages of each layer.
     #[must_use]
     pub fn noise(self, noise: MessageNoise) -> Self {
         Self { noise, ..self }
     }
 
-    /// With what the view remembers ([`View::cache_product`]), if `cached`: the caller vouches that it
-    /// belongs to the parameters of this pass.
+    /// With the cache of the view ([`View::cache_product`]), if `cached`. The caller guarantees
+    /// that it belongs to the parameters of this pass.
     #[must_use]
     pub fn using_cache(self, cached: bool) -> Self {
         Self { cached, ..self }
@@ -88,26 +88,26 @@ impl<'a, T: Real> Pass<'a, T> {
         (tape.take(out.logits), out.hidden.map(|hidden| tape.take(hidden)))
     }
 
-    /// What went into the network's last activation: the representation that its last layer reads,
-    /// before the ReLU that leaves nothing negative in it. `None` if the network has no activation.
+    /// The input of the network's last activation: the representation that its last layer reads,
+    /// before ReLU. `None` if the network has no activation.
     ///
-    /// Where messages are passed after the last activation (H2GCN) it stands before them, and is
-    /// narrower than the hidden representation.
+    /// If messages are passed after the last activation (H2GCN), it is the input of that activation
+    /// and narrower than the hidden representation.
     pub fn before_activation(self, params: &Params<T>) -> Option<Matrix<T>> {
         let mut tape =
-            Tape::new(self.pool).using_cache(self.cached).noisy(self.noise).keeping_activated();
+            Tape::new(self.pool).using_cache(self.cached).noisy(self.noise).saving_pre_activation();
         let vars: Vec<Var> = params.tensors().iter().map(|t| tape.constant(t)).collect();
         self.backbone.forward(&mut tape, &vars, self.view, self.dropout);
-        tape.take_activated()
+        tape.take_pre_activation()
     }
 
-    /// The loss of the supervised rows plus a further term, which `extra` computes from logits and
+    /// The loss of the supervised rows plus an extra term, which `extra` computes from logits and
     /// hidden representation, and the gradient of the sum with respect to every parameter.
     ///
     /// Matrices that `extra` makes should come from the pool, to which they return.
     ///
     /// # Panics
-    /// If a gradient of the further term does not have the shape of what it is the gradient of.
+    /// If a gradient of the extra term has another shape than its output.
     pub fn gradients(
         self,
         params: &Params<T>,
@@ -118,16 +118,17 @@ impl<'a, T: Real> Pass<'a, T> {
         let vars: Vec<Var> = params.tensors().iter().map(|t| tape.parameter(t)).collect();
         let Output { logits, hidden } =
             self.backbone.forward(&mut tape, &vars, self.view, self.dropout);
+        // Before cross-entropy, which overwrites the logits with its gradient.
         let extra = extra(tape.value(logits), hidden.map(|hidden| tape.value(hidden)));
-        let judged = match supervised.rows {
+        let labelled = match supervised.rows {
             Some(rows) => tape.select_rows(logits, rows),
             None => logits,
         };
-        let total = tape.cross_entropy(judged, supervised.loss);
+        let total = tape.cross_entropy(labelled, supervised.loss);
         let value = tape.value(total).row(0)[0].f64() + extra.value;
-        let mut one = self.pool.take(1, 1);
-        one.row_mut(0)[0] = T::ONE;
-        let mut seeds = vec![(total, one)];
+        let mut seed = self.pool.take(1, 1);
+        seed.row_mut(0)[0] = T::ONE;
+        let mut seeds = vec![(total, seed)];
         seeds.extend(extra.logits.map(|g| (logits, g)));
         seeds.extend(hidden.zip(extra.hidden));
         (value, tape.backward_from(seeds, &vars))

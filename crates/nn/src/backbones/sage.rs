@@ -1,8 +1,8 @@
 //! GraphSAGE with mean aggregation (Hamilton, Ying and Leskovec, NeurIPS 2017).
 //!
 //! H⁰ = X, Hˡ⁺¹ = dropout(relu(P Hˡ Wˡ + Hˡ Vˡ + bˡ)), the last layer without relu and dropout,
-//! with P = D⁻¹A: per node, h'ᵥ = Wᵀ·mean of hᵤ over the neighbours u + Vᵀhᵥ + b. What a node is
-//! and what it hears have weights of their own. A node without neighbours hears 0.
+//! with P = D⁻¹A: per node, h'ᵥ = Wᵀ·mean of hᵤ over the neighbours u + Vᵀhᵥ + b. A node's own
+//! representation and its messages have separate weights. A node without neighbours receives 0.
 //!
 //! W, V: width × width by Glorot's rule, b = 0. Departures from the paper: all neighbours, not a
 //! sample (training is full-batch); the rows are not normalised to length 1.
@@ -10,7 +10,7 @@
 //! P(HW) and (PH)W are the same; whichever side is narrower is propagated. With noise on the
 //! messages it is always HW.
 
-use super::{Architecture, Backbone, Output, Plan, first_product, own_product, propagate};
+use super::{Architecture, Backbone, Output, ViewPlan, first_product, own_product, propagate};
 use crate::{Dropout, Operator, Real, Tape, TensorShape, Var, View};
 
 /// GraphSAGE.
@@ -25,8 +25,7 @@ impl Sage {
 }
 
 impl<T: Real> Backbone<T> for Sage {
-    /// The weights of neighbours come first: it is their product with the features that a view may
-    /// remember.
+    /// The weights of neighbours come first: a view may cache their product with the features.
     fn shapes(&self) -> Vec<TensorShape> {
         let layer = |l: usize| {
             let (from, to, name) =
@@ -40,12 +39,12 @@ impl<T: Real> Backbone<T> for Sage {
         (0..self.0.layers).flat_map(layer).collect()
     }
 
-    fn plan(&self) -> Plan {
-        Plan {
+    fn plan(&self) -> ViewPlan {
+        ViewPlan {
             operator: Operator::Mean,
             propagate_features: self.0.inputs <= self.0.width(1),
             own_features: true,
-            ..Plan::new(self.0.layers, self.0.hidden_hops())
+            ..ViewPlan::new(self.0.layers, self.0.hidden_hops())
         }
     }
 
@@ -56,31 +55,40 @@ impl<T: Real> Backbone<T> for Sage {
         view: &'a View<T>,
         dropout: Dropout,
     ) -> Output {
+        let (layers, _) = params.as_chunks::<3>();
         let last = self.0.layers - 1;
-        let mut h = None;
-        for l in 0..=last {
-            let &[neighbours, own, bias] = &params[3 * l..3 * l + 3] else {
-                unreachable!("three tensors per layer")
-            };
-            let (heard, kept) = match h {
-                None => (self.first_messages(tape, view, neighbours), own_product(tape, view, own)),
-                Some(h) => {
-                    let itself = tape.own_rows(view.block(l), h);
-                    (self.messages(tape, view, l, h, neighbours), tape.matmul(itself, own))
-                }
-            };
-            let z = tape.blend((T::ONE, heard), (T::ONE, kept));
-            tape.release(kept);
-            if l == last {
-                return Output { logits: tape.add_bias(z, bias), hidden: h };
-            }
-            h = Some(tape.hidden(z, bias, view.frontier(l + 1), dropout, l));
+        let mut hidden = None;
+        for (l, layer) in layers[..last].iter().enumerate() {
+            let z = self.combine(tape, view, l, hidden, layer);
+            hidden = Some(tape.hidden(z, layer[2], view.frontier(l + 1), dropout, l));
         }
-        unreachable!("a network has at least one layer")
+        let z = self.combine(tape, view, last, hidden, &layers[last]);
+        Output { logits: tape.add_bias(z, layers[last][2]), hidden }
     }
 }
 
 impl Sage {
+    /// P H W + H V, where H is the hidden representation `h` or, in the first layer, the features.
+    fn combine<'a, T: Real>(
+        &self,
+        tape: &mut Tape<'a, T>,
+        view: &'a View<T>,
+        l: usize,
+        h: Option<Var>,
+        &[neighbours, own, _]: &[Var; 3],
+    ) -> Var {
+        let (received, kept) = match h {
+            None => (self.first_messages(tape, view, neighbours), own_product(tape, view, own)),
+            Some(h) => {
+                let itself = tape.own_rows(view.block(l), h);
+                (self.messages(tape, view, l, h, neighbours), tape.matmul(itself, own))
+            }
+        };
+        let z = tape.blend((T::ONE, received), (T::ONE, kept));
+        tape.release(kept);
+        z
+    }
+
     /// P X W.
     fn first_messages<'a, T: Real>(
         &self,

@@ -1,14 +1,14 @@
 //! Simple graph convolution (Wu et al., ICML 2019).
 //!
 //! logits = Pᴷ X W + b with P = D̃^{-1/2}(A+I)D̃^{-1/2} (or, under topology boosting, any matrix of
-//! that pattern) and K the number of layers: GCN without what stands between its layers. There is
-//! no hidden representation and no dropout.
+//! that pattern) and K the number of layers: GCN without bias, ReLU and weights between its layers.
+//! There is no hidden representation and no dropout.
 //!
-//! W: features × classes by Glorot's rule, b = 0. The paper computes PᴷX once; here it is Pᴷ(XW),
-//! because X is sparse and wide, and P may change every round: K products of classes columns. Only
-//! dense features narrower than the classes go through the first P once.
+//! W: features × classes by Glorot's rule, b = 0. The paper computes PᴷX once. Here it is Pᴷ(XW),
+//! because X is sparse and wide and P may change every round: K products with as many columns as
+//! classes. Only for dense features narrower than the classes is P·X computed once.
 
-use super::{Architecture, Backbone, Output, Plan, first_product, propagate};
+use super::{Architecture, Backbone, Output, ViewPlan, first_product, propagate};
 use crate::{Dropout, Real, Tape, TensorShape, Var, View};
 
 /// The simple graph convolution.
@@ -30,10 +30,10 @@ impl<T: Real> Backbone<T> for Sgc {
         ]
     }
 
-    fn plan(&self) -> Plan {
-        Plan {
+    fn plan(&self) -> ViewPlan {
+        ViewPlan {
             propagate_features: self.0.inputs <= self.0.classes,
-            ..Plan::new(self.0.layers, None)
+            ..ViewPlan::new(self.0.layers, None)
         }
     }
 

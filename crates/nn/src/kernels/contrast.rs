@@ -8,8 +8,8 @@ const LANES: usize = 8;
 
 dispatch! {
     /// The contrastive loss of each row of `z` against the same row of `others`, the first of which
-    /// is to be near: ℓ = −log(e^{c₀/τ} / Σⱼ e^{cⱼ/τ}), cⱼ = cos(z, otherⱼ), times `scale`, and its
-    /// gradient with respect to z.
+    /// is the positive: ℓ = −log(e^{c₀/τ} / Σⱼ e^{cⱼ/τ}), cⱼ = cos(z, otherⱼ), times `scale`, and
+    /// its gradient with respect to z.
     ///
     /// A row of zeros has no direction: its cosines are 0, and so is its gradient.
     fn contrast<T: Real>(
@@ -31,8 +31,7 @@ dispatch! {
                 inverse[j] = inverse_norm(dot(other, other));
                 cosines[j] = dot(row, other) * own * inverse[j];
             }
-            // The softmax of c/τ; cosines are at most 1, so that nothing overflows for any sensible
-            // τ.
+            // The softmax of c/τ, shifted by its largest exponent so that it cannot overflow.
             let top = cosines.iter().fold(cosines[0], |top, c| if *c > top { *c } else { top });
             let mut sum = T::ZERO;
             for c in &cosines {
@@ -51,6 +50,7 @@ dispatch! {
                     *g = weight.mul_add(*o, *g);
                 }
             }
+            // The term −cⱼ·z/‖z‖² is the same direction for all j: added once.
             let weight = -(along * own * own);
             for (g, x) in gradient.iter_mut().zip(row) {
                 *g = weight.mul_add(*x, *g);
@@ -59,7 +59,7 @@ dispatch! {
     }
 }
 
-/// 1/√x, or 0 for the norm of nothing.
+/// 1/√x, or 0 for a vector of zeros.
 #[inline(always)]
 fn inverse_norm<T: Real>(square: T) -> T {
     if square > T::ZERO { T::ONE / square.sqrt() } else { T::ZERO }

@@ -1,16 +1,15 @@
-//! Sums of rows that are told by their differences from each other, and the search for rows that
-//! differ little.
+//! Sums over delta-coded rows, and the search for rows that differ little.
 
-use super::dispatch;
 use super::spmm::block_width;
+use super::{dispatch, with_block_width};
 use crate::Real;
 use crate::similarity_relation::{DeltaRows, EMPTY, Trimmed};
 use std::ops::Range;
 
-/// out[i] = out[from(i)] + Σ added − Σ removed for the places `rows` of one block, whose sums `out`
-/// holds.
+/// out[i] = out[base(i)] + Σ added − Σ removed for the positions `rows` of one block, whose sums
+/// `out` holds. A base comes before the rows that are coded against it.
 pub(crate) fn sums<T: Real>(
-    told: &DeltaRows,
+    delta: &DeltaRows,
     rows: Range<usize>,
     y: &[T],
     out: &mut [T],
@@ -19,23 +18,14 @@ pub(crate) fn sums<T: Real>(
     let width = block_width(stride);
     for block in 0..stride / width {
         let (rows, per_row) = (rows.clone(), stride / width);
-        match width {
-            256 => sums_of_width::<T, 256>(told, rows, y, out, block, per_row),
-            128 => sums_of_width::<T, 128>(told, rows, y, out, block, per_row),
-            64 => sums_of_width::<T, 64>(told, rows, y, out, block, per_row),
-            48 => sums_of_width::<T, 48>(told, rows, y, out, block, per_row),
-            32 => sums_of_width::<T, 32>(told, rows, y, out, block, per_row),
-            16 => sums_of_width::<T, 16>(told, rows, y, out, block, per_row),
-            8 => sums_of_width::<T, 8>(told, rows, y, out, block, per_row),
-            _ => unreachable!("strides are multiples of 8"),
-        }
+        with_block_width!(width, sums_of_width::<T>(delta, rows, y, out, block, per_row));
     }
 }
 
 dispatch! {
     /// `W` columns of [`sums`]; there are `per_row` such blocks in a row.
     fn sums_of_width<T: Real, const W: usize>(
-        told: &DeltaRows,
+        delta: &DeltaRows,
         rows: Range<usize>,
         y: &[T],
         out: &mut [T],
@@ -45,16 +35,17 @@ dispatch! {
         let (y, _) = y.as_chunks::<W>();
         let (out, _) = out.as_chunks_mut::<W>();
         for (place, i) in rows.enumerate() {
-            let from = told.from[i];
-            let mut sum = if from == EMPTY { [T::ZERO; W] } else { out[from as usize * per_row + block] };
-            let ([start, middle], [end, _]) = (told.starts[i], told.starts[i + 1]);
-            for &u in &told.nodes[start..middle] {
+            let base = delta.base[i];
+            // Bases lie in the same block, so that threads that work on other blocks never wait.
+            let mut sum = if base == EMPTY { [T::ZERO; W] } else { out[base as usize * per_row + block] };
+            let ([start, middle], [end, _]) = (delta.starts[i], delta.starts[i + 1]);
+            for &u in &delta.nodes[start..middle] {
                 let row = &y[u as usize * per_row + block];
                 for c in 0..W {
                     sum[c] += row[c];
                 }
             }
-            for &u in &told.nodes[middle..end] {
+            for &u in &delta.nodes[middle..end] {
                 let row = &y[u as usize * per_row + block];
                 for c in 0..W {
                     sum[c] -= row[c];
@@ -66,9 +57,9 @@ dispatch! {
 }
 
 dispatch! {
-    /// Lets those who wait know that a row has its place: who is nearer to it than to all before is
-    /// told from it.
-    fn nearer(
+    /// The inner step of Prim's algorithm: the row `own` has joined the tree at `place`; every
+    /// waiting row that is nearer to it than to all rows before gets it as its base.
+    fn update_nearest(
         own: Trimmed<'_>,
         place: u32,
         rows: &[Trimmed<'_>],
@@ -77,10 +68,11 @@ dispatch! {
     ) {
         for (&u, nearest) in waiting.iter().zip(nearest) {
             let other = rows[u as usize];
-            // Rows differ at least by the difference of their lengths.
+            // |a △ b| ≥ ||a| − |b||: most rows are ruled out by their lengths alone.
             if own.length.abs_diff(other.length) >= nearest.0 {
                 continue;
             }
+            // Outside the words that both rows have, nothing is in common.
             let start = own.first.max(other.first);
             let end = (own.first + own.words.len()).min(other.first + other.words.len()).max(start);
             let common = if start < end {
@@ -89,6 +81,7 @@ dispatch! {
             } else {
                 0
             };
+            // |a △ b| = |a| + |b| − 2 |a ∩ b|.
             let apart = own.length + other.length - 2 * common;
             if apart < nearest.0 {
                 *nearest = (apart, Some(place));

@@ -23,7 +23,7 @@ pub(crate) fn weighted_l1<T: Real>(
 }
 
 dispatch! {
-    /// `W` columns at a time, so that all rows of them stay in the first cache.
+    /// `W` columns at a time, so that these columns of all rows stay in the first-level cache.
     fn blocks<T: Real, const W: usize>(
         x: &[T],
         stride: usize,
@@ -47,6 +47,8 @@ dispatch! {
                     let weight = weights[i * weight_stride + j];
                     for l in 0..W {
                         let d = a[l] - b[l];
+                        // w·sign(d) by two selections, which vectorise; 0 where the numbers are
+                        // equal.
                         let up = if d > T::ZERO { weight } else { T::ZERO };
                         let down = if d < T::ZERO { weight } else { T::ZERO };
                         let slope = up - down;

@@ -1,12 +1,11 @@
-//! Fused passes over whole buffers: bias, ReLU and dropout; sums of two; Adam; SGD.
+//! Fused passes over whole buffers: bias, ReLU and dropout; linear combinations; Adam; SGD.
 
 use super::dispatch;
 use crate::Real;
 use crate::dropout::Mask;
 
 dispatch! {
-    /// In place h = dropout(relu(h + bias)) for rows whose nodes are `nodes` (or `first..` if
-    /// empty).
+    /// In place h = dropout(relu(h + bias)) for rows whose nodes are `nodes`.
     fn bias_relu_dropout<T: Real>(h: &mut [T], bias: &[T], nodes: &[u32], mask: Mask<T>) {
         let stride = bias.len();
         if mask.keeps_everything() {
@@ -22,6 +21,7 @@ dispatch! {
             let counter = mask.row(node);
             for (j, (x, b)) in row.iter_mut().zip(bias).enumerate() {
                 let y = *x + *b;
+                // `&`, not `&&`: without a branch the loop vectorises.
                 let keep = (y > T::ZERO) & mask.keeps(counter, j as u32);
                 *x = if keep { y * mask.scale } else { T::ZERO };
             }
@@ -30,7 +30,10 @@ dispatch! {
 }
 
 dispatch! {
-    /// In place g = gradient through [`bias_relu_dropout`], whose output tells what survived.
+    /// In place g = gradient through [`bias_relu_dropout`].
+    ///
+    /// The output is positive exactly where ReLU and dropout let a number through, so that no mask
+    /// has to be stored or drawn again.
     fn bias_relu_dropout_gradient<T: Real>(gradient: &mut [T], output: &[T], scale: T) {
         for (g, y) in gradient.iter_mut().zip(output) {
             *g = if *y > T::ZERO { *g * scale } else { T::ZERO };
@@ -99,9 +102,11 @@ impl<T: Real> AdamStep<T> {
     /// The new parameter; moves both moments.
     #[inline(always)]
     fn apply(&self, w: T, g: T, m: &mut T, v: &mut T) -> T {
+        // Weight decay is part of the gradient, as in PyTorch's `Adam` (not `AdamW`).
         let gradient = self.decay.mul_add(w, g);
         *m = self.beta1.mul_add(*m, (T::ONE - self.beta1) * gradient);
         *v = self.beta2.mul_add(*v, (T::ONE - self.beta2) * gradient * gradient);
+        // m̂ = m/(1 − β₁ᵗ) and √v̂ = √v/√(1 − β₂ᵗ): both corrections are constants of the step.
         w - self.step * *m / v.sqrt().mul_add(self.root, self.epsilon)
     }
 }
@@ -110,6 +115,7 @@ dispatch! {
     /// One Adam step in one pass: w, m, v are read and written once, g is read once.
     fn adam<T: Real>(w: &mut [T], g: &[T], m: &mut [T], v: &mut [T], step: AdamStep<T>) {
         let n = w.len();
+        // Slices of one length: the bounds checks leave the loop, and it vectorises.
         let (g, m, v) = (&g[..n], &mut m[..n], &mut v[..n]);
         for i in 0..n {
             w[i] = step.apply(w[i], g[i], &mut m[i], &mut v[i]);

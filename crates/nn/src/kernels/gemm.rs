@@ -26,9 +26,9 @@ pub(crate) fn multiply<T: Real>(a: &Matrix<T>, b: &Matrix<T>, out: &mut Matrix<T
 pub(crate) fn multiply_rows<T: Real>(a: &Matrix<T>, b: &Matrix<T>, out: &mut [T]) {
     let (depth, stride) = (a.columns(), b.stride());
     assert_eq!((depth, out.len()), (b.rows(), a.rows() * stride), "shapes of a · b");
-    let a_view = View::of(a);
+    let a_view = Strided::of(a);
     // Padding columns of `b` are zero, so running over the full stride keeps those of `out` zero.
-    let b_view = View::of(b);
+    let b_view = Strided::of(b);
     parallel::over_row_blocks(out, stride, PRODUCT_ROWS, |rows, out| {
         product(
             Shape { rows: rows.len(), columns: stride, depth },
@@ -41,6 +41,9 @@ pub(crate) fn multiply_rows<T: Real>(a: &Matrix<T>, b: &Matrix<T>, out: &mut [T]
 
 /// out = a · bᵀ.
 ///
+/// The columns of `out` are rows of b, which has no padding rows: the padding of `out` is not
+/// computed and has to be cleared.
+///
 /// # Panics
 /// If the shapes do not fit.
 pub(crate) fn multiply_transposed<T: Real>(a: &Matrix<T>, b: &Matrix<T>, out: &mut Matrix<T>) {
@@ -50,7 +53,7 @@ pub(crate) fn multiply_transposed<T: Real>(a: &Matrix<T>, b: &Matrix<T>, out: &m
         "shapes of a · bᵀ"
     );
     let (depth, stride, columns) = (a.columns(), out.stride(), out.columns());
-    let (a_view, b_view) = (View::of(a), View::of(b).transposed());
+    let (a_view, b_view) = (Strided::of(a), Strided::of(b).transposed());
     parallel::over_row_blocks(out.data_mut(), stride, PRODUCT_ROWS, |rows, out| {
         let target = Target { out, stride, add: false };
         product(
@@ -81,7 +84,8 @@ pub(crate) fn transposed_multiply<T: Real>(a: &Matrix<T>, b: &Matrix<T>, out: &m
 pub(crate) fn transposed_multiply_rows<T: Real>(a: &Matrix<T>, b: &[T], out: &mut Matrix<T>) {
     let (rows, columns, stride) = (a.columns(), out.stride(), out.stride());
     assert_eq!((a.rows() * stride, rows), (b.len(), out.rows()), "shapes of aᵀ · b");
-    let (a_view, b_view) = (View::of(a), View { data: b, row: stride, column: 1 });
+    let (a_view, b_view) = (Strided::of(a), Strided { data: b, row: stride, column: 1 });
+    // The long dimension is summed over, so threads share it as partial sums over fixed ranges.
     parallel::partial_sums(a.rows(), out.data_mut(), |range, out| {
         let shape = Shape { rows, columns, depth: range.len() };
         let (a, b) =
@@ -93,18 +97,18 @@ pub(crate) fn transposed_multiply_rows<T: Real>(a: &Matrix<T>, b: &[T], out: &mu
 /// How dense products are computed, in the whole process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dense {
-    /// By the `gemm` crate, as this CPU likes it: digits are the same on CPUs of the same kind.
+    /// By the `gemm` crate, tuned to this CPU: digits are the same on CPUs of the same model.
     Fastest,
     /// Every number is a chain of fused multiply-adds in the order of its terms: digits are the
-    /// same on every CPU, for a few times the time.
+    /// same on every CPU, at several times the cost.
     Ordered,
 }
 
 static ORDERED: AtomicBool = AtomicBool::new(false);
 
 impl Dense {
-    /// Makes all dense products of the process be computed so. Not while others compute: they would
-    /// mix both.
+    /// Sets how all dense products of the process are computed. Call it before threads compute:
+    /// otherwise one product may mix both.
     pub fn install(self) {
         ORDERED.store(self == Self::Ordered, Ordering::Relaxed);
     }
@@ -115,7 +119,7 @@ impl Dense {
     }
 }
 
-/// out is `rows` x `columns`, a sum of `depth` terms.
+/// The shape of a product: `rows` x `columns` numbers, each a sum of `depth` terms.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) rows: usize,
@@ -123,23 +127,23 @@ pub(crate) struct Shape {
     pub(crate) depth: usize,
 }
 
-/// Where a product goes, row by row.
+/// The output of a product, row by row.
 pub(crate) struct Target<'a, T> {
     pub(crate) out: &'a mut [T],
     pub(crate) stride: usize,
-    /// Whether it is added to what is there.
+    /// Whether the product is added to the previous numbers.
     pub(crate) add: bool,
 }
 
-/// A strided look at a matrix.
+/// A borrowed matrix with arbitrary strides; transposing swaps them.
 #[derive(Clone, Copy)]
-pub(crate) struct View<'a, T> {
+pub(crate) struct Strided<'a, T> {
     data: &'a [T],
     row: usize,
     column: usize,
 }
 
-impl<'a, T: Real> View<'a, T> {
+impl<'a, T: Real> Strided<'a, T> {
     pub(crate) fn of(matrix: &'a Matrix<T>) -> Self {
         Self { data: matrix.data(), row: matrix.stride(), column: 1 }
     }
@@ -164,6 +168,8 @@ impl<'a, T: Real> View<'a, T> {
 
     /// Whether a `rows` x `columns` matrix lies inside the data.
     fn holds(&self, rows: usize, columns: usize) -> bool {
+        // Checked arithmetic: this is what the pointer call below relies on, and a wrapped product
+        // of huge strides would pass for a small index.
         let last = || {
             (rows - 1).checked_mul(self.row)?.checked_add((columns - 1).checked_mul(self.column)?)
         };
@@ -177,12 +183,12 @@ impl<'a, T: Real> View<'a, T> {
 /// If one of them is too short for the shape.
 pub(crate) fn product<T: Real>(
     shape: Shape,
-    a: View<'_, T>,
-    b: View<'_, T>,
+    a: Strided<'_, T>,
+    b: Strided<'_, T>,
     target: Target<'_, T>,
 ) {
     let (Shape { rows, columns, depth }, Target { out, stride, add }) = (shape, target);
-    let target = View { data: &*out, row: stride, column: 1 };
+    let target = Strided { data: &*out, row: stride, column: 1 };
     assert!(
         a.holds(rows, depth) && b.holds(depth, columns) && target.holds(rows, columns),
         "product out of bounds"
@@ -191,7 +197,8 @@ pub(crate) fn product<T: Real>(
         return super::ordered::product(shape, a, b, Target { out, stride, add });
     }
     // SAFETY: the three views were just checked to lie inside their slices for these shapes, `out`
-    // is borrowed mutably so that nothing aliases it, and `T` is f32 or f64, which the crate knows.
+    // is borrowed mutably so that nothing aliases it, and `T` is f32 or f64, which the crate
+    // supports.
     unsafe {
         gemm::gemm(
             rows,
@@ -212,6 +219,7 @@ pub(crate) fn product<T: Real>(
             false,
             false,
             false,
+            // Rows are cut by `parallel`, at places that do not depend on the thread count.
             gemm::Parallelism::None,
         );
     }
@@ -248,11 +256,11 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_whose_end_cannot_be_counted_is_not_inside() {
+    fn a_shape_whose_last_index_overflows_is_out_of_bounds() {
         let data = [0.0f64; 4];
-        let view = |row, column| View { data: &data, row, column };
+        let view = |row, column| Strided { data: &data, row, column };
         assert!(view(2, 1).holds(2, 2) && !view(2, 1).holds(3, 1));
-        // Twice 2^63 is 0 to a processor, and so is 2^63 + 2^63.
+        // In 64 bits 2 · 2^63 wraps to 0, and so does 2^63 + 2^63.
         assert!(!view(1 << 63, 1).holds(3, 1) && !view(1, 1 << 63).holds(1, 3));
         assert!(!view(1 << 63, 1 << 63).holds(2, 2));
         assert!(view(1 << 63, 1).holds(0, 3));
@@ -278,12 +286,12 @@ mod tests {
     #[test]
     fn long_sums_do_not_depend_on_threads() {
         let (a, b) = (matrix(9000, 20, 3), matrix(9000, 12, 8));
-        let with = |threads: usize| {
+        let product_on = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let mut out = Matrix::zeros(20, 12);
             pool.install(|| transposed_multiply(&a, &b, &mut out));
             out.to_vec()
         };
-        assert_eq!(with(1), with(4));
+        assert_eq!(product_on(1), product_on(4));
     }
 }

@@ -3,18 +3,18 @@
 use super::dispatch;
 use crate::Real;
 
-/// How many magnitudes are looked at to guess where the threshold lies.
+/// Size of the sample of magnitudes that estimates the threshold.
 pub(crate) const SAMPLE: usize = 4096;
 
 /// Numbers whose magnitudes are compared at once, one bit of a word each.
 const WORD: usize = 64;
 
-/// The `count` numbers of largest magnitude with their places, in the order of places; of equals
-/// the first are kept.
+/// The `count` numbers of largest magnitude with their positions, in the order of positions; ties
+/// go to the first.
 ///
-/// Time O(P): a sample tells between which two magnitudes the threshold lies, what is not below is
-/// gathered in one pass, and the few numbers between them are sorted out. NaN counts as larger than
-/// any number.
+/// Time O(P): a sample brackets the threshold between two magnitudes, one pass collects the numbers
+/// that are not below the bracket, and a selection runs over the few inside it. NaN counts as
+/// larger than any number.
 ///
 /// ```
 /// let found = boostfgl_nn::largest(&[0.5f32, -2.0, 1.0, -1.0], 2);
@@ -27,17 +27,17 @@ pub fn largest<T: Real>(numbers: &[T], count: usize) -> Vec<(u32, T)> {
     }
     let sample = numbers.iter().step_by(numbers.len().div_ceil(SAMPLE)).map(|x| x.abs()).collect();
     let mut selection = Selection::new(sample, numbers.len(), count);
-    selection.take_in(numbers);
-    selection.finish().unwrap_or_else(|| by_places(numbers, count))
+    selection.extend(numbers);
+    selection.finish().unwrap_or_else(|| largest_by_selection(numbers, count))
 }
 
-/// The largest of numbers that come piece by piece, see [`largest`].
+/// The largest of numbers that are given piece by piece, see [`largest`].
 pub(crate) struct Selection<T> {
     count: usize,
-    /// Two magnitudes, the threshold being between them unless the sample was odd.
+    /// The bracket: the threshold lies between these magnitudes, unless the sample misled.
     low: T,
     high: T,
-    /// How many numbers have come.
+    /// Number of numbers so far.
     seen: usize,
     /// Those of them that are not below `low`.
     entries: Vec<(u32, T)>,
@@ -48,67 +48,76 @@ impl<T: Real> Selection<T> {
     pub(crate) fn new(sample: Vec<T>, total: usize, count: usize) -> Self {
         let share = count as f64 / total as f64;
         let (low, high) = bracket(sample, share);
-        // As many as the sample says, and twice its margin.
+        // One allocation in nearly all cases: the expected count and a margin above the bracket's.
         let room = (1.25 * share * total as f64) as usize + 4 * WORD;
         Self { count, low, high, seen: 0, entries: Vec::with_capacity(room.min(total)) }
     }
 
-    /// Takes in the next numbers.
-    pub(crate) fn take_in(&mut self, numbers: &[T]) {
+    /// Adds the next numbers.
+    pub(crate) fn extend(&mut self, numbers: &[T]) {
         sift(numbers, self.seen as u32, self.low, &mut self.entries);
         self.seen += numbers.len();
     }
 
-    /// The largest, in the order of places; `None` if the sample misled.
+    /// The largest, in the order of positions; `None` if the threshold is outside the bracket.
     pub(crate) fn finish(mut self) -> Option<Vec<(u32, T)>> {
         let mut between = Vec::with_capacity(self.entries.len() / 2);
         split(&self.entries, self.high, &mut between);
         let above = self.entries.len() - between.len();
         let wanted =
             self.count.checked_sub(above).filter(|wanted| (1..=between.len()).contains(wanted))?;
-        let descending = |a: &T, b: &T| b.f64().total_cmp(&a.f64());
         let (larger, &mut threshold, _) = between.select_nth_unstable_by(wanted - 1, descending);
+        // Selection may leave equal magnitudes on either side of the threshold. Ties are therefore
+        // counted and resolved by position.
         let equals = wanted - larger.iter().filter(|x| **x > threshold).count();
         let ties = between.iter().filter(|x| **x == threshold).count();
         if ties == equals {
-            keep(&mut self.entries, threshold);
+            retain_from(&mut self.entries, threshold);
         } else {
-            keep_some(&mut self.entries, threshold, equals);
+            retain_from_with_ties(&mut self.entries, threshold, equals);
         }
         self.entries.truncate(self.count);
         Some(self.entries)
     }
 }
 
-/// Two magnitudes that have a share `share` of the numbers between them: three standard deviations
-/// either side of where the sample has it.
+/// Two magnitudes between which the threshold of the largest `share` lies: three standard
+/// deviations of the binomial rank on either side of the estimate.
 fn bracket<T: Real>(mut sample: Vec<T>, share: f64) -> (T, T) {
     let length = sample.len() as f64;
     let (expected, margin) =
         (share * length, 3.0 * libm::sqrt(share * (1.0 - share) * length) + 2.0);
-    let descending = |a: &T, b: &T| b.f64().total_cmp(&a.f64());
     let mut at = |rank: f64| *sample.select_nth_unstable_by(rank as usize, descending).1;
-    // The ends of the sample are not the ends of the vector.
+    // The extremes of a sample are not those of the vector: there the bracket is open.
     let high = if expected < margin { T::of(f64::INFINITY) } else { at(expected - margin) };
     let low = if expected + margin >= length { T::ZERO } else { at(expected + margin) };
     (low, high)
 }
 
+/// Orders magnitudes from the largest to the smallest, NaN first.
+fn descending<T: Real>(a: &T, b: &T) -> std::cmp::Ordering {
+    b.f64().total_cmp(&a.f64())
+}
+
 dispatch! {
-    /// Appends the numbers whose magnitude is not below `low`, with their places from `first` on.
-    /// Which they are is known for a word of them at once, so that nothing has to be foreseen
-    /// number by number.
+    /// Appends the numbers whose magnitude is not below `low`, with their positions from `first`
+    /// on.
+    ///
+    /// The comparisons of a word are made first, without branches; only then are the set bits
+    /// visited. A branch per number would be mispredicted about as often as a number is chosen.
     fn sift<T: Real>(numbers: &[T], first: u32, low: T, out: &mut Vec<(u32, T)>) {
         let mut buffer = [(0, T::ZERO); WORD];
         for (word, numbers) in numbers.chunks(WORD).enumerate() {
             let mut flags = [0u8; WORD];
             for (flag, x) in flags.iter_mut().zip(numbers) {
+                // Not `>=`: NaN compares false with everything and has to be chosen.
                 *flag = 1 - u8::from(x.abs() < low);
             }
             let (mut chosen, start) = (bits(&flags), first + (word * WORD) as u32);
             let mut found = 0;
             while chosen != 0 {
                 let i = chosen.trailing_zeros();
+                // `% WORD` changes nothing and lets the compiler drop the bounds check.
                 buffer[found % WORD] = (start + i, numbers[i as usize]);
                 found += 1;
                 chosen &= chosen - 1;
@@ -121,16 +130,22 @@ dispatch! {
 /// Flag i, 0 or 1, as bit i.
 #[inline(always)]
 fn bits(flags: &[u8; WORD]) -> u64 {
-    // The product moves bit 0 of byte i to bit 56 + i, and none of the 64 partial products meet.
-    const GATHER: u64 = 0x0102_0408_1020_4080;
     let (bytes, _) = flags.as_chunks::<8>();
-    let byte = |eight: &[u8; 8]| u64::from_le_bytes(*eight).wrapping_mul(GATHER) >> 56;
-    bytes.iter().enumerate().fold(0, |all, (i, eight)| all | byte(eight) << (8 * i))
+    bytes.iter().enumerate().fold(0, |all, (i, eight)| all | bits_of_eight(*eight) << (8 * i))
+}
+
+/// Flag i of eight, 0 or 1, as bit i.
+#[inline(always)]
+fn bits_of_eight(flags: [u8; 8]) -> u64 {
+    // The product moves bit 0 of byte i to bit 56 + i. No two of the 64 partial products have the
+    // same place, so that nothing carries.
+    const GATHER: u64 = 0x0102_0408_1020_4080;
+    u64::from_le_bytes(flags).wrapping_mul(GATHER) >> 56
 }
 
 dispatch! {
-    /// Collects the magnitudes up to `high`. Every one is written, and the place moves on if it is:
-    /// whether it is, no CPU could foresee.
+    /// Collects the magnitudes up to `high`, without branches: every magnitude is written, and the
+    /// position advances only if it belongs.
     fn split<T: Real>(entries: &[(u32, T)], high: T, between: &mut Vec<T>) {
         let mut buffer = [T::ZERO; WORD];
         for entries in entries.chunks(WORD) {
@@ -145,8 +160,8 @@ dispatch! {
 }
 
 dispatch! {
-    /// Moves to the front, in their order, what is not below the threshold.
-    fn keep<T: Real>(entries: &mut [(u32, T)], threshold: T) {
+    /// Moves the entries that are not below the threshold to the front, in their order.
+    fn retain_from<T: Real>(entries: &mut [(u32, T)], threshold: T) {
         let mut at = 0;
         for i in 0..entries.len() {
             let entry = entries[i];
@@ -157,9 +172,9 @@ dispatch! {
 }
 
 dispatch! {
-    /// Moves to the front, in their order, what is above the threshold and the first `equals` at
-    /// it.
-    fn keep_some<T: Real>(entries: &mut [(u32, T)], threshold: T, equals: usize) {
+    /// Moves the entries above the threshold and the first `equals` equal to it to the front, in
+    /// their order.
+    fn retain_from_with_ties<T: Real>(entries: &mut [(u32, T)], threshold: T, equals: usize) {
         let (mut at, mut equals) = (0, equals);
         for i in 0..entries.len() {
             let entry = entries[i];
@@ -167,15 +182,15 @@ dispatch! {
             entries[at] = entry;
             let equal = usize::from(size == threshold).min(equals);
             equals -= equal;
-            // What is not at most the threshold is above it: NaN too.
+            // Not `>`: NaN has to count as above.
             at += 1 - usize::from(size <= threshold) + equal;
         }
     }
 }
 
-/// The same by choosing among places: for vectors with a NaN or many equals, and where the sample
-/// misled.
-fn by_places<T: Real>(numbers: &[T], count: usize) -> Vec<(u32, T)> {
+/// The same by selecting among all positions: for vectors with many ties or NaN, where the bracket
+/// fails.
+fn largest_by_selection<T: Real>(numbers: &[T], count: usize) -> Vec<(u32, T)> {
     let size = |place: &u32| numbers[*place as usize].f64().abs();
     let mut places: Vec<u32> = (0..numbers.len() as u32).collect();
     places.select_nth_unstable_by(count - 1, |a, b| size(b).total_cmp(&size(a)).then(a.cmp(b)));
@@ -221,7 +236,7 @@ mod tests {
         }
     }
 
-    /// A vector whose sample says nothing of the rest, and one with what is not a number.
+    /// Vectors whose sample misleads, with many ties, and with NaN.
     #[test]
     fn odd_vectors_are_sorted_out() {
         let stride = 20_000usize.div_ceil(SAMPLE);

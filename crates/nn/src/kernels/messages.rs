@@ -1,9 +1,9 @@
-//! What a tile of similarities says: passes over stretches of rows whose products with unit vectors
-//! are there already.
+//! Kernels of learnt messages: from the cosines of a row segment to similarities, weights and
+//! gradients.
 //!
-//! Nothing n × n is stored. A stretch is one node (a row) with up to [`CHUNK`] places in a row, the
-//! first of which is a multiple of 64: so eight of them at a time meet one byte of the bits that
-//! say who is alike.
+//! Nothing n × n is stored. A segment is one node (a row) with up to [`CHUNK`] consecutive
+//! positions. The first position is a multiple of 64, so that eight positions correspond to one
+//! byte of the similarity bits.
 
 use super::dispatch;
 use crate::Real;
@@ -11,17 +11,15 @@ use crate::similarity_relation::Bits;
 
 /// Rows of a tile.
 pub(crate) const TILE: usize = 64;
-/// Places of a tile, and the length of its rows. A tile of four matrices fits the second-level
-/// cache.
+/// Positions of a tile, and the length of its rows. Four such tiles fit the second-level cache.
 pub(crate) const CHUNK: usize = 256;
-/// Places handled side by side: a byte of bits.
+/// Positions per vector: one byte of the similarity bits.
 const W: usize = 8;
 
-/// The share of being alike in the similarity of eight places, for every byte that says who of them
-/// is.
+/// The term β·[similar] of eight positions, for every value of their byte of similarity bits.
 pub(crate) type Shares<T> = [[T; W]; 256];
 
-/// β for those who are alike.
+/// The table of β·[similar]: a lookup per byte instead of eight shifts and selections.
 pub(crate) fn shares<T: Real>(beta: T) -> Shares<T> {
     std::array::from_fn(|byte| {
         std::array::from_fn(|l| if (byte >> l) & 1 == 1 { beta } else { T::ZERO })
@@ -39,22 +37,22 @@ pub(crate) struct Scale<'a, T> {
     pub(crate) slope: T,
 }
 
-/// One node and some places in a row.
+/// One node and some consecutive positions.
 #[derive(Clone, Copy)]
-pub(crate) struct Stretch<'a> {
-    /// The place of the node.
+pub(crate) struct RowSegment<'a> {
+    /// The position of the node.
     pub(crate) own: usize,
-    /// The first place.
+    /// The first position.
     pub(crate) first: usize,
-    /// Number of places.
+    /// Number of positions.
     pub(crate) length: usize,
     /// The candidates of the node.
     pub(crate) range: (u32, u32),
-    pub(crate) alike: &'a Bits,
+    pub(crate) similar: &'a Bits,
 }
 
-impl Stretch<'_> {
-    /// Which numbers of the stretch belong to candidates of the node.
+impl RowSegment<'_> {
+    /// The part of the segment that belongs to candidates of the node.
     #[inline(always)]
     pub(crate) fn inside(&self) -> std::ops::Range<usize> {
         let at =
@@ -62,7 +60,7 @@ impl Stretch<'_> {
         at(self.range.0)..at(self.range.1)
     }
 
-    /// The number that belongs to the node itself.
+    /// The index of the node itself, if it lies in the segment.
     #[inline(always)]
     fn diagonal(&self) -> Option<usize> {
         self.own.checked_sub(self.first).filter(|at| *at < self.length)
@@ -70,12 +68,12 @@ impl Stretch<'_> {
 }
 
 impl<T: Real> Scale<'_, T> {
-    /// r = β·[alike] + (1 − β)·cosine for the cosines of a stretch.
+    /// r = β·[similar] + (1 − β)·cosine for the cosines of a segment.
     #[inline(always)]
-    fn blend(&self, stretch: Stretch<'_>, row: &mut [T]) {
-        let (first, words) = stretch.alike.row(stretch.own);
+    fn blend(&self, segment: RowSegment<'_>, row: &mut [T]) {
+        let (first, words) = segment.similar.row(segment.own);
         for (k, lanes) in row.as_chunks_mut::<W>().0.iter_mut().enumerate() {
-            let at = stretch.first / 64 + k / W;
+            let at = segment.first / 64 + k / W;
             let word = at.checked_sub(first).and_then(|at| words.get(at)).copied().unwrap_or(0);
             let shares = &self.shares[(word >> (k % W * W)) as usize & 255];
             for l in 0..W {
@@ -120,13 +118,14 @@ impl<T: Real> Scale<'_, T> {
     }
 }
 
-/// Sets what candidates of the node do not hold to 0, and what the node itself holds to `own`.
+/// Sets the numbers of other nodes than candidates to 0, and the number of the node itself to
+/// `own`.
 #[inline(always)]
-fn confine<T: Real>(stretch: Stretch<'_>, row: &mut [T], own: T) {
-    let inside = stretch.inside();
+fn confine<T: Real>(segment: RowSegment<'_>, row: &mut [T], own: T) {
+    let inside = segment.inside();
     row[..inside.start].fill(T::ZERO);
     row[inside.end..].fill(T::ZERO);
-    if let Some(at) = stretch.diagonal() {
+    if let Some(at) = segment.diagonal() {
         row[at] = own;
     }
 }
@@ -134,9 +133,9 @@ fn confine<T: Real>(stretch: Stretch<'_>, row: &mut [T], own: T) {
 dispatch! {
     /// Turns cosines into similarities, 0 outside the candidates and for the node itself, and finds
     /// the largest.
-    fn similarities<T: Real>(scale: Scale<'_, T>, stretch: Stretch<'_>, row: &mut [T], largest: &mut T) {
-        scale.blend(stretch, row);
-        confine(stretch, row, T::ZERO);
+    fn similarities<T: Real>(scale: Scale<'_, T>, segment: RowSegment<'_>, row: &mut [T], largest: &mut T) {
+        scale.blend(segment, row);
+        confine(segment, row, T::ZERO);
         let mut lanes = [T::ZERO; W];
         for row in row.as_chunks::<W>().0 {
             for l in 0..W {
@@ -150,9 +149,9 @@ dispatch! {
 dispatch! {
     /// Turns cosines into PReLU(f) in `positive` and PReLU(−f) in `negative`. f of a node with
     /// itself is 1.
-    fn weights<T: Real>(scale: Scale<'_, T>, stretch: Stretch<'_>, positive: &mut [T], negative: &mut [T]) {
+    fn weights<T: Real>(scale: Scale<'_, T>, segment: RowSegment<'_>, positive: &mut [T], negative: &mut [T]) {
         let (above, below) = scale.steepness();
-        scale.blend(stretch, positive);
+        scale.blend(segment, positive);
         for (p, n) in positive.as_chunks_mut::<W>().0.iter_mut().zip(negative.as_chunks_mut::<W>().0) {
             let (f, _) = scale.levels(*p, above, below);
             for l in 0..W {
@@ -160,12 +159,12 @@ dispatch! {
                 n[l] = -(if f[l] < T::ZERO { f[l] } else { scale.slope * f[l] });
             }
         }
-        confine(stretch, positive, T::ONE);
-        confine(stretch, negative, -scale.slope);
+        confine(segment, positive, T::ONE);
+        confine(segment, negative, -scale.slope);
     }
 }
 
-/// The rows of a tile on the way back.
+/// The rows of a tile in the backward pass.
 pub(crate) struct Back<'a, T> {
     /// Cosines, which become PReLU(f).
     pub(crate) positive: &'a mut [T],
@@ -176,19 +175,21 @@ pub(crate) struct Back<'a, T> {
 }
 
 dispatch! {
-    /// The way back through f. ∂/∂m, ∂/∂max and ∂/∂q are added to `sums`.
-    fn back<T: Real>(scale: Scale<'_, T>, stretch: Stretch<'_>, row: Back<'_, T>, sums: &mut [f64; 3]) {
+    /// The gradient of f. ∂/∂m, ∂/∂max and ∂/∂q are added to `sums`.
+    ///
+    /// The three rows are overwritten: cosines become PReLU(f), the two gradients become that with
+    /// respect to the cosines and PReLU(−f). Nothing else of the tile has to be stored.
+    fn back<T: Real>(scale: Scale<'_, T>, segment: RowSegment<'_>, row: Back<'_, T>, sums: &mut [f64; 3]) {
         let Back { positive, to_positive, to_negative } = row;
         let (above, below) = scale.steepness();
-        let own = stretch.diagonal().map_or(T::ZERO, |at| to_negative[at]);
-        scale.blend(stretch, positive);
-        confine(stretch, to_positive, T::ZERO);
-        confine(stretch, to_negative, T::ZERO);
+        let own = segment.diagonal().map_or(T::ZERO, |at| to_negative[at]);
+        scale.blend(segment, positive);
+        confine(segment, to_positive, T::ZERO);
+        confine(segment, to_negative, T::ZERO);
         let mut totals = [[T::ZERO; W]; 3];
         let to = to_positive.as_chunks_mut::<W>().0.iter_mut().zip(to_negative.as_chunks_mut::<W>().0);
         for (r, (p, n)) in positive.as_chunks_mut::<W>().0.iter_mut().zip(to) {
-            // Copies, and a loop for each quantity: so that every lane is computed, none is
-            // branched around.
+            // Copies, and one loop per quantity: selections instead of branches, which vectorise.
             let (to_p, to_n, (f, steep)) = (*p, *n, scale.levels(*r, above, below));
             let (up, down) = scale.slopes(f);
             let (mut to_f, mut high, mut to_slope) = ([T::ZERO; W], [T::ZERO; W], [T::ZERO; W]);
@@ -216,8 +217,8 @@ dispatch! {
                 n[l] = -(down[l] * f[l]);
             }
         }
-        confine(stretch, positive, T::ONE);
-        confine(stretch, to_negative, -scale.slope);
+        confine(segment, positive, T::ONE);
+        confine(segment, to_negative, -scale.slope);
         for (sum, total) in sums.iter_mut().zip(totals) {
             *sum += total.iter().map(|x| x.f64()).sum::<f64>();
         }
@@ -226,22 +227,22 @@ dispatch! {
     }
 }
 
-/// Unit columns whose similarity does not change, and who is compared.
+/// Unit vectors whose similarity does not change, and the candidates of each.
 #[derive(Clone, Copy)]
-pub(crate) struct Fixed<'a, T> {
+pub(crate) struct FixedDirections<'a, T> {
     pub(crate) ranges: &'a [(u32, u32)],
-    /// A line per component.
+    /// One line per component: the same component of consecutive positions is one vector load.
     pub(crate) lines: &'a [T],
     pub(crate) stride: usize,
-    /// Above which two are alike.
+    /// Two nodes are similar above this cosine.
     pub(crate) threshold: T,
 }
 
 dispatch! {
-    /// Sets the bits of those in the range of each place whose similarity lies above the threshold,
-    /// and of the place itself.
-    fn alike<T: Real>(fixed: Fixed<'_, T>, first: usize, out: &mut [(usize, &mut [u64])]) {
-        let Fixed { ranges, lines, stride, threshold } = fixed;
+    /// Sets the bits of the candidates of each position whose cosine lies above the threshold, and
+    /// the bit of the position itself.
+    fn mark_similar<T: Real>(fixed: FixedDirections<'_, T>, first: usize, out: &mut [(usize, &mut [u64])]) {
+        let FixedDirections { ranges, lines, stride, threshold } = fixed;
         for (i, (start, words)) in (first..).zip(out) {
             let (from, to) = (ranges[i].0 as usize, ranges[i].1 as usize);
             for block in (from / W * W..to).step_by(W) {

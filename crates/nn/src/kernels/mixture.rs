@@ -1,4 +1,4 @@
-//! A learnt mixture of two parameter vectors, number by number, and the way back.
+//! A learnt mixture of two parameter vectors, number by number, and its gradient.
 
 use super::dispatch;
 use crate::Real;
@@ -30,8 +30,8 @@ pub fn mix<T: Real>(alpha: &[T], first: &[T], second: &[T], out: &mut [T]) {
     });
 }
 
-/// The way back through [`mix`] and [`sigmoid`]: `gradient`, with respect to the mixture, becomes
-/// that with respect to `second`, (1 − α)·g, and `by_a` that with respect to a, α(1 − α)(first −
+/// The gradient of [`mix`] and [`sigmoid`]: `gradient`, with respect to the mixture, becomes that
+/// with respect to `second`, (1 − α)·g, and `by_a` that with respect to a, α(1 − α)(first −
 /// second)·g.
 ///
 /// # Panics
@@ -58,6 +58,7 @@ dispatch! {
 dispatch! {
     fn mix_piece<T: Real>(alpha: &[T], first: &[T], second: &[T], out: &mut [T]) {
         for (((out, alpha), first), second) in out.iter_mut().zip(alpha).zip(first).zip(second) {
+            // second + α·(first − second): exact at α = 0, with fewer roundings than two products.
             *out = alpha.mul_add(*first - *second, *second);
         }
     }
@@ -67,6 +68,7 @@ dispatch! {
     fn unmix_piece<T: Real>(alpha: &[T], first: &[T], second: &[T], gradient: &mut [T], by_a: &mut [T]) {
         let sides = first.iter().zip(second);
         for (((g, by_a), alpha), (first, second)) in gradient.iter_mut().zip(by_a).zip(alpha).zip(sides) {
+            // σ' = σ(1 − σ), so that a itself is not needed. `by_a` first: it reads g.
             let rest = T::ONE - *alpha;
             *by_a = *alpha * rest * (*first - *second) * *g;
             *g = rest * *g;
@@ -80,7 +82,7 @@ mod tests {
 
     /// Against finite differences of f(a, second) = ⟨weights, mix⟩.
     #[test]
-    fn the_way_back_agrees_with_finite_differences() {
+    fn gradients_agree_with_finite_differences() {
         let numbers =
             |seed: f64| (0..20).map(|i| libm::sin(seed + 1.7 * f64::from(i))).collect::<Vec<f64>>();
         let (a, first, second, weights) = (numbers(0.1), numbers(0.7), numbers(1.9), numbers(2.3));
@@ -112,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_is_half_and_half_and_extremes_are_pure() {
+    fn zero_mixes_equally_and_extremes_take_one_side() {
         let (mut alpha, mut out) = ([0.0f32; 3], [0.0f32; 3]);
         sigmoid(&[0.0, 200.0, -200.0], &mut alpha);
         mix(&alpha, &[1.0; 3], &[3.0; 3], &mut out);

@@ -7,9 +7,9 @@
 //! are the exception: the `gemm` crate picks its own blocking for each CPU, see [`gemm`]; on demand
 //! they are ordered, too.)
 //!
-//! `unsafe` appears for two reasons only: calling a function compiled for a CPU feature after
-//! checking that the CPU has it, and calling the pointer interface of `gemm` after checking the
-//! shapes. A prefetch hint, which cannot fault, is the third line of it.
+//! `unsafe` appears for three reasons only: calling a function compiled for a CPU feature after
+//! checking that the CPU has it, calling the pointer interface of `gemm` after checking the shapes,
+//! and a prefetch hint, which cannot fault.
 
 #![expect(unsafe_code, reason = "the one kernel module; every block says why it is sound")]
 
@@ -45,7 +45,7 @@ pub enum Level {
     Avx512 = 3,
 }
 
-/// The level in use; 0 until somebody asks.
+/// The level in use; 0 until it is detected on first use.
 static CURRENT: AtomicU8 = AtomicU8::new(0);
 
 impl Level {
@@ -93,6 +93,9 @@ impl Level {
 }
 
 /// Compiles one function body for every [`Level`] and calls the current one.
+///
+/// `body` is `#[inline(always)]` into a wrapper with `#[target_feature]`: the same source is then
+/// vectorised for each instruction set, without intrinsics.
 macro_rules! dispatch {
     ($(#[$doc:meta])* fn $name:ident$(<T: Real $(, const $n:ident: usize)*>)?($($arg:ident: $ty:ty),* $(,)?) $body:block) => {
         $(#[$doc])*
@@ -128,8 +131,25 @@ macro_rules! dispatch {
 }
 pub(crate) use dispatch;
 
-/// Asks the CPU to bring `data[at..]` into the cache. `at` may lie outside: a prefetch never
-/// faults.
+/// Calls a kernel with its [block width](spmm::block_width) as a constant, so that the accumulators
+/// of a row are an array whose length the compiler knows.
+macro_rules! with_block_width {
+    ($width:expr, $kernel:ident::<$t:ty>($($arg:expr),* $(,)?)) => {
+        match $width {
+            256 => $kernel::<$t, 256>($($arg),*),
+            128 => $kernel::<$t, 128>($($arg),*),
+            64 => $kernel::<$t, 64>($($arg),*),
+            48 => $kernel::<$t, 48>($($arg),*),
+            32 => $kernel::<$t, 32>($($arg),*),
+            16 => $kernel::<$t, 16>($($arg),*),
+            8 => $kernel::<$t, 8>($($arg),*),
+            _ => unreachable!("strides are multiples of 8"),
+        }
+    };
+}
+pub(crate) use with_block_width;
+
+/// Prefetches `data[at..]` into the cache. `at` may lie outside: a prefetch never faults.
 #[inline(always)]
 pub(crate) fn prefetch<T>(data: &[T], at: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -146,6 +166,7 @@ pub(crate) fn prefetch<T>(data: &[T], at: usize) {
 
 /// Turns logits into probabilities in place.
 pub fn softmax_rows<T: crate::Real>(logits: &mut crate::Matrix<T>) {
+    // An exponential costs about eight multiply-adds.
     let (stride, classes, work) = (logits.stride(), logits.columns(), logits.data().len() * 8);
     crate::parallel::over_rows(logits.data_mut(), stride, work, |_, rows| {
         softmax::softmax(rows, stride, classes)

@@ -2,22 +2,23 @@
 //! multiply-adds in the order of the terms.
 
 use super::dispatch;
-use super::gemm::{Shape, Target, View};
+use super::gemm::{Shape, Strided, Target};
 use crate::Real;
 
-/// Rows that share the numbers of the right side while these are in registers.
+/// Rows of the left side that use one row of the right side while it is in the cache.
 const ROWS: usize = 4;
 
 /// out[i, j] = Σ_d a[i, d] · b[d, j] on one thread, where everything lies inside its slice.
 pub(super) fn product<T: Real>(
     shape: Shape,
-    a: View<'_, T>,
-    b: View<'_, T>,
+    a: Strided<'_, T>,
+    b: Strided<'_, T>,
     target: Target<'_, T>,
 ) {
     let Shape { rows, columns, depth } = shape;
     let Target { out, stride, add } = target;
-    // Rows of the right side side by side, whichever way it lies.
+    // Copied in row order, also where the right side is transposed, so that the inner loop below
+    // reads consecutive numbers.
     let right: Vec<T> = (0..depth).flat_map(|d| (0..columns).map(move |j| b.at(d, j))).collect();
     for first in (0..rows).step_by(ROWS) {
         let count = ROWS.min(rows - first);
@@ -32,8 +33,10 @@ pub(super) fn product<T: Real>(
 }
 
 dispatch! {
-    /// Adds the products of some rows, `left` term by term.
+    /// Adds the products of `count` rows, whose numbers `left` holds term by term.
     fn add_rows<T: Real>(left: &[T], count: usize, right: &[T], columns: usize, out: &mut [T], stride: usize) {
+        // Terms are the outer loop and columns the inner one: every number of `out` takes its terms
+        // in order, whatever the vector width.
         for (left, right) in left.chunks_exact(count).zip(right.chunks_exact(columns)) {
             for (i, a) in left.iter().enumerate() {
                 let row = &mut out[i * stride..][..columns];
@@ -56,7 +59,7 @@ mod tests {
         Matrix::from_rows(rows, columns, &(0..rows * columns).map(draw).collect::<Vec<_>>())
     }
 
-    /// The one chain that defines it.
+    /// The definition: one chain of fused multiply-adds per number.
     fn chain(a: &Matrix<f32>, b: &Matrix<f32>) -> Vec<f32> {
         let cell = |r: usize, c: usize| {
             (0..a.columns()).fold(0.0f32, |sum, d| a.row(r)[d].mul_add(b.row(d)[c], sum))
@@ -68,9 +71,9 @@ mod tests {
     }
 
     proptest! {
-        /// To the bit, at every level that this CPU has.
+        /// Bit for bit, at every level that this CPU has.
         #[test]
-        fn every_level_gives_the_chain(n in 1usize..30, d in 1usize..30, m in 1usize..40) {
+        fn every_level_gives_the_digits_of_the_definition(n in 1usize..30, d in 1usize..30, m in 1usize..40) {
             let (a, b) = (matrix(n, d, 1), matrix(d, m, 5));
             Dense::Ordered.install();
             for level in Level::available() {

@@ -4,10 +4,11 @@ use super::dispatch;
 use crate::parallel::over_pieces;
 use crate::{Matrix, Real};
 
-/// Numbers added side by side in a long sum. Fixed, so that the digits do not depend on the CPU.
+/// Running sums of a long sum: number i goes to sum i mod 16. A fixed count makes the digits
+/// independent of the CPU's vector width.
 const LANES: usize = 16;
 
-/// Numbers of a running sum that stays in the first cache.
+/// Numbers of a running sum that stays in the first-level cache.
 const BLOCK: usize = 2048;
 
 /// ‖a − b‖² accumulated in `f64`.
@@ -18,13 +19,13 @@ pub fn squared_distance<T: Real>(a: &[T], b: &[T]) -> f64 {
     distance.sum()
 }
 
-/// ‖a − b‖² of vectors that come piece by piece. The digits are those of [`squared_distance`] if
-/// the pieces, but for the last, are whole lanes.
+/// ‖a − b‖² of vectors that are given piece by piece. The digits are those of [`squared_distance`]
+/// if the length of every piece but the last is a multiple of [`LANES`].
 #[derive(Default)]
 pub(crate) struct SquaredDistance([f64; LANES]);
 
 impl SquaredDistance {
-    /// Takes in the next numbers of both.
+    /// Adds the next numbers of both vectors.
     pub(crate) fn add<T: Real>(&mut self, a: &[T], b: &[T]) {
         squared_differences(a, b, &mut self.0);
     }
@@ -46,7 +47,7 @@ pub(crate) fn inner_product<T: Real>(a: &[T], b: &[T]) -> f64 {
 /// the sum is of type `T`, over pieces it is an `f64`.
 ///
 /// # Panics
-/// If the vectors differ in length or there are less sums than pairs.
+/// If the vectors differ in length or there are fewer sums than pairs.
 pub fn add_inner_products<T: Real>(vectors: &[&[T]], sums: &mut [Vec<f64>]) {
     assert!(vectors.windows(2).all(|w| w[0].len() == w[1].len()), "vectors of the same length");
     for (i, (vector, sums)) in vectors.iter().zip(sums).enumerate() {
@@ -75,7 +76,7 @@ pub fn weighted_sum<T: Real>(vectors: &[&[T]], weights: &[f64], out: &mut [T]) {
         "one weight per vector, at least one"
     );
     over_pieces([out], |start, [out]| {
-        // Block by block, so that the running sum stays in the cache while the vectors stream by.
+        // Block by block, so that the running sum stays in the cache while the vectors stream past.
         for (block, out) in out.chunks_mut(BLOCK).enumerate() {
             let first = start + block * BLOCK;
             for (i, (vector, weight)) in vectors.iter().zip(weights).enumerate() {
@@ -90,8 +91,8 @@ pub fn weighted_sum<T: Real>(vectors: &[&[T]], weights: &[f64], out: &mut [T]) {
     });
 }
 
-/// The mean of several vectors as newest + Σ (vectorᵢ − newest) / count, the newest being the last:
-/// as many equal vectors have exactly that mean.
+/// The mean of several vectors as newest + Σ (vectorᵢ − newest) / count, the newest being the last.
+/// In this form the mean of equal vectors is exact: a sum divided by the count may round.
 ///
 /// # Panics
 /// If there is no vector, or their lengths differ from that of `out`.
@@ -147,6 +148,8 @@ dispatch! {
                 lanes[i] = difference.mul_add(difference, lanes[i]);
             }
         }
+        // The tail continues the same lanes, so that pieces of whole lanes give the same digits as
+        // one long vector.
         for i in whole..a.len() {
             let difference = a[i].f64() - b[i].f64();
             lanes[i - whole] = difference.mul_add(difference, lanes[i - whole]);
@@ -175,6 +178,8 @@ dispatch! {
 
 dispatch! {
     fn dots_of_pieces<T: Real>(a: &[T], others: &[&[T]], sums: &mut [f64]) {
+        // `f32` within a piece is twice as fast as `f64`; the error does not grow with the length
+        // of the whole vector, since pieces are added in `f64`.
         let (whole, rest) = a.as_chunks::<LANES>();
         for (sum, other) in sums.iter_mut().zip(others) {
             let mut lanes = [T::ZERO; LANES];
@@ -224,8 +229,8 @@ dispatch! {
 mod tests {
     use super::*;
 
-    /// With small whole numbers every order of adding gives the same; 5 columns are less than a
-    /// lane, 40 more than two.
+    /// With small integers every order of addition gives the same sum; 5 columns are fewer than the
+    /// lanes, 40 more than twice as many.
     #[test]
     fn dots_of_chosen_rows() {
         for columns in [5, 16, 40] {

@@ -1,4 +1,4 @@
-//! Passes over the arcs of a graph, grouped by target node: what topology boosting needs.
+//! Passes over the arcs of a graph, grouped by target node, for topology boosting.
 
 use super::dispatch;
 use crate::{Matrix, Real};
@@ -14,19 +14,20 @@ pub fn arc_dots<T: Real>(p: &Matrix<T>, offsets: &[usize], sources: &[u32]) -> V
     out
 }
 
-/// exp(tilt·sᵤᵥ) of every arc, shifted by the largest of its target so that nothing overflows.
+/// exp(tilt·sᵤᵥ) of every arc, shifted by the largest exponent of its target so that nothing
+/// overflows.
 #[derive(Clone, Debug)]
 pub struct Tilted<T> {
     /// One number per arc.
     pub arcs: Vec<T>,
-    /// The target's own number, where it takes part; else 0.
+    /// The number of the target itself, if it takes part; otherwise 0.
     pub own: Vec<T>,
-    /// The sum for each target, its own number included.
+    /// The sum for each target, including the number of the target itself.
     pub sums: Vec<T>,
 }
 
-/// Tilts the scores of all arcs. `own` are scores of the targets themselves, empty if they do not
-/// take part; `kept` is 1 for arcs that take part and 0 for others, empty if all do.
+/// Tilts the scores of all arcs exponentially. `own` holds scores of the targets themselves, empty
+/// if they do not take part; `kept` is 1 for arcs that take part and 0 for others, empty if all do.
 ///
 /// # Panics
 /// If the lengths do not fit.
@@ -52,7 +53,8 @@ dispatch! {
             let own = &p[v * stride..(v + 1) * stride];
             for arc in row[0]..row[1] {
                 let u = sources[arc] as usize;
-                // Eight running sums, whatever the CPU, so that the digits are the same on all.
+                // Eight running sums and one fixed way to add them up: the same digits on every
+                // CPU. Rows are padded with zeros to a multiple of eight.
                 let mut lanes = [T::ZERO; 8];
                 for (a, b) in own.chunks_exact(8).zip(p[u * stride..(u + 1) * stride].chunks_exact(8)) {
                     for i in 0..8 {
@@ -79,6 +81,8 @@ dispatch! {
         for (v, row) in offsets.windows(2).enumerate() {
             let range = row[0]..row[1];
             let segment = &mut arcs[range.clone()];
+            // The shift is the largest exponent among numbers that take part. A larger one of an
+            // arc that was left out could make all others underflow to 0.
             let mut shift = if own.is_empty() { None } else { Some(tilt * own[v]) };
             for (i, s) in segment.iter_mut().enumerate() {
                 *s = tilt * *s;
@@ -88,6 +92,8 @@ dispatch! {
                 }
             }
             let shift = shift.unwrap_or(T::ZERO);
+            // A loop without conditions, so that the exponentials vectorise; arcs that were left
+            // out are multiplied by 0 afterwards.
             for s in &mut *segment {
                 *s = (*s - shift).exp();
             }

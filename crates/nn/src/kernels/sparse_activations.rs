@@ -1,13 +1,12 @@
-//! Products with a matrix that is mostly zero, yet not nearly empty: what ReLU and dropout leave of
-//! a wide layer.
+//! Products with half-sparse activations, as ReLU and dropout leave them in a wide layer.
 //!
-//! Of such a matrix a quarter is *active*, not zero. A dense product multiplies all of it; a plain
-//! sparse one fetches a row of the other side for every active number from far away. Here the other
-//! side is cut into tiles of [`DEEP`] rows by [`WIDE`] columns, which stay in the first cache while
-//! many rows of the active side pass by.
+//! About a quarter of such a matrix is *active*, that is, not zero. A dense product multiplies all
+//! of it; a plain sparse one fetches a row of the other side from memory for every active number.
+//! Here the other side is cut into tiles of [`DEEP`] rows by [`WIDE`] columns, which stay in the
+//! first-level cache while many rows of the active side use them.
 //!
-//! Every output number is one sequence of fused multiply-adds in order of the inner index: the cut
-//! does not matter.
+//! Every output number of [`multiply`] is one sequence of fused multiply-adds in the order of the
+//! inner index, so that the tiling does not change the digits.
 
 use super::dispatch;
 use crate::parallel::over_row_blocks;
@@ -16,15 +15,15 @@ use std::ops::Range;
 
 /// Rows of a tile.
 const DEEP: usize = 64;
-/// Columns of a tile: as many accumulators as fit the registers of AVX2, and enough to hide the
-/// latency of an addition.
+/// Columns of a tile: 8 AVX2 registers of accumulators, enough to hide the latency of a fused
+/// multiply-add.
 const WIDE: usize = 64;
-/// Columns of a tile whose rows are multiplied number by number: a long way between two sums over
-/// lanes.
+/// Columns of a tile for dot products: long rows, so that adding up the lanes at the end costs
+/// little.
 const LONG: usize = 256;
-/// Rows of the active side that pass by a tile at a time.
+/// Rows of the active side that use a tile before the next tile is loaded.
 const TOGETHER: usize = 128;
-/// Rows of the active side per task, which packs its tiles itself.
+/// Rows of the active side per task. Every task packs its own tiles.
 const TASK: usize = 1024;
 
 /// The active numbers of a matrix, by row and block of [`DEEP`] columns.
@@ -32,9 +31,9 @@ const TASK: usize = 1024;
 pub(crate) struct Active<T> {
     rows: usize,
     columns: usize,
-    /// Where the numbers of every (row, block) start, and the end.
+    /// Where the numbers of every (row, block) start, followed by the total.
     starts: Vec<u32>,
-    /// The column inside the block.
+    /// The column inside the block: a byte each, a quarter of the traffic of full indices.
     places: Vec<u8>,
     values: Vec<T>,
 }
@@ -42,27 +41,29 @@ pub(crate) struct Active<T> {
 impl<T: Real> Active<T> {
     /// Of the matrix as it is.
     pub(crate) fn of(matrix: &Matrix<T>) -> Self {
-        Self::by(matrix, matrix.rows(), matrix.columns(), |r, c| (r, c))
+        Self::collect(matrix, matrix.rows(), matrix.columns(), |r, c| (r, c))
     }
 
     /// Of its transpose.
     pub(crate) fn of_transposed(matrix: &Matrix<T>) -> Self {
-        Self::by(matrix, matrix.columns(), matrix.rows(), |r, c| (c, r))
+        Self::collect(matrix, matrix.columns(), matrix.rows(), |r, c| (c, r))
     }
 
-    /// `turn` says where number (r, c) of the matrix stands.
-    fn by(
+    /// `position` maps (r, c) of the matrix to row and column of the result.
+    fn collect(
         matrix: &Matrix<T>,
         rows: usize,
         columns: usize,
-        turn: impl Fn(usize, usize) -> (usize, usize),
+        position: impl Fn(usize, usize) -> (usize, usize),
     ) -> Self {
         let blocks = columns.div_ceil(DEEP);
+        // A counting sort in two passes over the matrix: count per (row, block), then place. Rows
+        // are visited in order, so the numbers of a block are sorted by column in both directions.
         let mut cursor = vec![0u32; rows * blocks + 1];
         let each = |visit: &mut dyn FnMut(usize, u8, T)| {
             for r in 0..matrix.rows() {
                 for (c, x) in matrix.row(r).iter().enumerate().filter(|(_, x)| **x != T::ZERO) {
-                    let (row, column) = turn(r, c);
+                    let (row, column) = position(r, c);
                     visit(row * blocks + column / DEEP, (column % DEEP) as u8, *x);
                 }
             }
@@ -110,6 +111,7 @@ pub(crate) fn multiply<T: Real>(a: &Active<T>, b: &Matrix<T>, out: &mut Matrix<T
             pack(b, first, &mut tiles);
             for start in rows.clone().step_by(TOGETHER) {
                 let some = start..(start + TOGETHER).min(rows.end);
+                // Blocks in order: each sum takes its terms in the order of the inner index.
                 sums.fill([T::ZERO; WIDE]);
                 for (block, tile) in tiles.iter().enumerate() {
                     add_products(a, some.clone(), block, tile, &mut sums);
@@ -143,6 +145,8 @@ pub(crate) fn multiply_where_active<T: Real>(
     let (stride, inner) = (out.stride(), g.stride());
     over_row_blocks(out.data_mut(), stride, TASK, |rows, out| {
         out.fill(T::ZERO);
+        // Dot products are kept per active number, in the order of `a`, and written out at the end:
+        // the inner loops then touch a short dense buffer instead of scattered entries of `out`.
         let base = a.starts[rows.start * a.blocks()] as usize;
         let mut dots = vec![T::ZERO; a.starts[rows.end * a.blocks()] as usize - base];
         let mut tiles = vec![[[T::ZERO; LONG]; DEEP]; a.blocks()];
@@ -172,7 +176,7 @@ pub(crate) fn multiply_where_active<T: Real>(
     });
 }
 
-/// Columns `first..first + W` of `b` as tiles; what lies outside is 0.
+/// Columns `first..first + W` of `b` as tiles, padded with zeros.
 fn pack<T: Real, const W: usize>(b: &Matrix<T>, first: usize, tiles: &mut [[[T; W]; DEEP]]) {
     let width = W.min(b.stride() - first);
     for (r, row) in b.data().chunks_exact(b.stride()).enumerate() {
@@ -195,6 +199,7 @@ dispatch! {
             let range = a.range(r, block);
             let mut sum = *total;
             for (place, value) in a.places[range.clone()].iter().zip(&a.values[range]) {
+                // `% DEEP` changes nothing and lets the compiler drop the bounds check.
                 let source = &tile[*place as usize % DEEP];
                 for c in 0..WIDE {
                     sum[c] = value.mul_add(source[c], sum[c]);
@@ -230,6 +235,8 @@ dispatch! {
                 }
                 *sum = lanes;
             }
+            // A loop of its own: the sums over lanes of many numbers overlap instead of waiting for
+            // each other. Their fixed order gives the same digits at every level.
             for (dot, s) in dots[range.start - base..range.end - base].iter_mut().zip(&sums) {
                 *dot += ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
             }
@@ -243,8 +250,8 @@ mod tests {
     use crate::kernels::{Level, gemm};
     use proptest::prelude::*;
 
-    /// A matrix of which about `share` is not zero, of whole numbers so small that every order of
-    /// adding gives the same.
+    /// A matrix of which about `share` is not zero, of integers so small that every order of
+    /// addition gives the same sum.
     fn matrix(rows: usize, columns: usize, seed: u32, share: f64) -> Matrix<f32> {
         let number = |i: u32| {
             let hash =
@@ -258,8 +265,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
-        /// All three products of a layer are those of dense matrices, at every level, across the
-        /// borders of tiles.
+        /// All three products of a layer agree with dense ones, at every level and across tile
+        /// borders.
         #[test]
         fn products_are_those_of_dense_matrices(
             rows in 1usize..700, inner in 1usize..150, columns in 1usize..150, seed in 0u32..1000, share in 0.0f64..1.0,

@@ -1,6 +1,6 @@
 //! Sparse times dense: out[r] = Σₖ a[r,k] · b[k], the heart of message passing.
 
-use super::{Level, dispatch, prefetch};
+use super::{Level, dispatch, prefetch, with_block_width};
 use crate::Real;
 use crate::parallel;
 use crate::sparse::Csr;
@@ -9,8 +9,7 @@ use std::ops::Range;
 /// How many neighbours ahead rows are prefetched; measured best between 8 and 16.
 const AHEAD: usize = 12;
 
-/// Matrices up to this many bytes are found in the second-level cache, a block of columns at a
-/// time.
+/// Up to this many bytes, a block of columns of the right side fits the second-level cache.
 const NEAR: usize = 2 << 20;
 
 /// `out = a · b` for a row-major `b` and `out` of the same stride.
@@ -34,8 +33,8 @@ pub(crate) fn spmm<T: Real>(
     } * stride;
     let piece =
         |range: Range<usize>, chunk: &mut [T]| block_columns(a, rows, range, b, chunk, stride);
-    // One thread takes all rows at once where that leaves a block of columns in the cache: the next
-    // piece of rows would have to fetch all blocks again.
+    // Blocks of columns are the outer loop, rows the inner one. On one thread all rows are one
+    // piece, so that each block is fetched into the cache once, not once per piece of rows.
     if size_of_val(b) <= NEAR && rayon::current_num_threads() == 1 {
         return piece(0..out.len() / stride.max(1), out);
     }
@@ -55,16 +54,7 @@ fn block_columns<T: Real>(
     for block in 0..stride / width {
         let at = Columns { block, stride, far: size_of_val(b) > NEAR };
         let range = range.clone();
-        match width {
-            256 => rows_of_width::<T, 256>(a, rows, range, b, out, at),
-            128 => rows_of_width::<T, 128>(a, rows, range, b, out, at),
-            64 => rows_of_width::<T, 64>(a, rows, range, b, out, at),
-            48 => rows_of_width::<T, 48>(a, rows, range, b, out, at),
-            32 => rows_of_width::<T, 32>(a, rows, range, b, out, at),
-            16 => rows_of_width::<T, 16>(a, rows, range, b, out, at),
-            8 => rows_of_width::<T, 8>(a, rows, range, b, out, at),
-            _ => unreachable!("strides are multiples of 8"),
-        }
+        with_block_width!(width, rows_of_width::<T>(a, rows, range, b, out, at));
     }
 }
 
@@ -82,8 +72,7 @@ pub(crate) struct Columns {
     /// Which block of W columns.
     block: usize,
     stride: usize,
-    /// Whether the matrix is too large for the near caches, so that rows are worth asking for
-    /// early.
+    /// Whether the matrix exceeds the second-level cache, so that prefetching rows pays.
     far: bool,
 }
 
@@ -105,8 +94,11 @@ dispatch! {
             let row = a.row_range(rows.map_or(i, |rows| rows[i] as usize));
             let mut sum = [T::ZERO; W];
             if at.far {
+                // Columns of a sparse row are scattered, which the hardware prefetcher cannot
+                // predict. The arc `AHEAD` entries on may belong to a later row: that one is next.
                 for k in row.clone() {
                     let ahead = all[(k + AHEAD).min(all.len() - 1)] as usize * at.stride + at.block * W;
+                    // One prefetch per cache line of 64 bytes.
                     let mut line = 0;
                     while line < W {
                         prefetch(b, ahead + line);
@@ -174,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn says_which_levels_were_tried() {
+    fn the_portable_level_is_always_tested() {
         println!("kernel levels on this CPU: {:?}", Level::available());
         assert!(Level::available().contains(&Level::Portable));
     }

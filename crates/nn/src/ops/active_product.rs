@@ -1,8 +1,7 @@
 //! Product with the output of a ReLU: y = a·b, ∂b = aᵀ·g, and ∂a = g·bᵀ where a is not zero.
 //!
-//! Where a ReLU or dropout gave 0 no gradient passes, so that nothing is lost by not computing it
-//! there; and zeros need not be multiplied. Behind ReLU and dropout of ½ that is three quarters of
-//! the work.
+//! Where ReLU or dropout gave 0 no gradient passes, so it is not computed there, and zeros are not
+//! multiplied. After ReLU and a dropout of ½ that saves three quarters of the work.
 
 use crate::kernels::sparse_activations::{Active, multiply, multiply_where_active};
 use crate::tape::{Backward, Operation};
@@ -30,12 +29,12 @@ struct ActiveProduct<T> {
 
 impl<T: Real> Operation<T> for ActiveProduct<T> {
     fn backward(self: Box<Self>, _: Var, gradient: Matrix<T>, to: &mut Backward<'_, '_, T>) {
-        if to.wants(self.b) {
+        if to.needs_gradient(self.b) {
             let mut out = to.pool().take(to.value(self.b).rows(), gradient.columns());
             multiply(&Active::of_transposed(to.value(self.a)), &gradient, &mut out);
             to.add(self.b, out);
         }
-        if to.wants(self.a) {
+        if to.needs_gradient(self.a) {
             let mut out = to.pool().take(gradient.rows(), to.value(self.b).rows());
             multiply_where_active(&self.active, &gradient, to.value(self.b), &mut out);
             to.add(self.a, out);

@@ -29,11 +29,12 @@ struct Add {
 
 impl<T: Real> Operation<T> for Add {
     fn backward(self: Box<Self>, _: Var, gradient: Matrix<T>, to: &mut Backward<'_, '_, T>) {
-        if to.wants(self.a) && to.wants(self.b) {
+        // One input can take the buffer of g over; only two need a copy.
+        if to.needs_gradient(self.a) && to.needs_gradient(self.b) {
             let mut copy = to.pool().take(gradient.rows(), gradient.columns());
             copy.copy_from(&gradient);
             to.add(self.a, copy);
-        } else if to.wants(self.a) {
+        } else if to.needs_gradient(self.a) {
             return to.add(self.a, gradient);
         }
         to.add(self.b, gradient);

@@ -47,25 +47,26 @@ struct AddScaled<T> {
 
 impl<T: Real> Operation<T> for AddScaled<T> {
     fn backward(self: Box<Self>, _: Var, gradient: Matrix<T>, to: &mut Backward<'_, '_, T>) {
-        if to.wants(self.weights) {
+        // All of these read g, so the part that takes its buffer over comes last.
+        if to.needs_gradient(self.weights) {
             let mut out = to.pool().take(1, to.value(self.weights).columns());
             out.data_mut().fill(T::ZERO);
             out.row_mut(0)[self.k] = T::of(inner(&gradient, to.value(self.z)));
             to.add(self.weights, out);
         }
-        if to.wants(self.z) {
+        if to.needs_gradient(self.z) {
             let scale = self.c + to.value(self.weights).row(0)[self.k];
             let part = super::blend::scaled(&gradient, scale, to);
             to.add(self.z, part);
         }
         match self.x {
-            Some(x) if to.wants(x) => to.add(x, gradient),
+            Some(x) if to.needs_gradient(x) => to.add(x, gradient),
             _ => to.recycle(gradient),
         }
     }
 }
 
-/// Σ aᵢⱼ bᵢⱼ, in `f64`.
+/// Σ aᵢⱼ bᵢⱼ, in `f64`: one number of a whole matrix, whose rounding errors would add up.
 fn inner<T: Real>(a: &Matrix<T>, b: &Matrix<T>) -> f64 {
     let (stride, mut sum) = (a.stride(), [0.0f64]);
     parallel::partial_sums(a.rows(), &mut sum, |rows, out| {

@@ -1,9 +1,8 @@
 //! Attention: yᵥʰ = Σᵤ αᵤᵥʰ zᵤʰ, α = softmax over the arcs into v of ln Pᵥᵤ + LeakyReLU(⟨aʰ, zᵤʰ⟩ +
 //! ⟨bʰ, zᵥʰ⟩).
 //!
-//! The propagation P is a prior: an arc of weight 0 carries nothing, equal weights leave plain
-//! attention. On the way back α and the scores are read again, O(arcs · heads) numbers; z must
-//! still be there.
+//! The propagation P is a prior: an arc of weight 0 carries nothing, and equal weights give plain
+//! attention. The backward pass reads α and the scores, O(arcs · heads) numbers, and z.
 
 use crate::kernels::attention::{self, Arcs, Attended, Heads};
 use crate::tape::{Backward, Operation};
@@ -42,6 +41,8 @@ impl<'a, T: Real> Tape<'a, T> {
         );
         self.noise().add_to(&mut out, view.frontier(l + 1), 2 * l);
         let operation = Attention { block, z, source, target, sources, targets, weights };
+        // `record` would drop the operation of a pass without gradients, and its buffers would be
+        // lost to the pool.
         if [z, source, target].iter().any(|&var| self.is_differentiable(var)) {
             return self.record(&[z, source, target], out, operation);
         }
@@ -82,6 +83,8 @@ impl<T: Real> Operation<T> for Attention<'_, T> {
             Attended { source: &self.sources, target: &self.targets, weights: self.weights.row(0) };
         attention::arc_gradients(p, attended, &gradient, z, heads, arcs.row_mut(0));
 
+        // e = LeakyReLU(sᵤ + tᵥ): the gradient of tᵥ sums the arcs into v, that of sᵤ the arcs out
+        // of u, which are the rows of the transpose.
         let mut targets = pool.take(p.rows(), heads.count);
         attention::sum_arcs(
             Arcs { pattern: p, from: None, values: arcs.row(0) },
@@ -96,14 +99,15 @@ impl<T: Real> Operation<T> for Attention<'_, T> {
             &mut sources,
         );
 
+        // sᵤ = ⟨a, zᵤ⟩ and tᵥ = ⟨b, zᵥ⟩: ∂a = Σ ∂sᵤ·zᵤ, and z receives ∂sᵤ·a, ∂tᵥ·b and Σ α·g.
         let of_vector = |scores: &Matrix<T>, vector: &Matrix<T>| {
             let mut out = pool.take(vector.rows(), vector.columns());
             attention::outer_sum(scores, z, &mut out);
             out
         };
-        let of_source = to.wants(self.source).then(|| of_vector(&sources, a));
-        let of_target = to.wants(self.target).then(|| of_vector(&targets, b));
-        let of_z = to.wants(self.z).then(|| {
+        let of_source = to.needs_gradient(self.source).then(|| of_vector(&sources, a));
+        let of_target = to.needs_gradient(self.target).then(|| of_vector(&targets, b));
+        let of_z = to.needs_gradient(self.z).then(|| {
             let mut out = pool.take(z.rows(), z.columns());
             let back = Arcs { pattern: transpose, from: Some(from), values: self.weights.row(0) };
             attention::gather(back, &gradient, heads, &mut out);
@@ -120,7 +124,7 @@ impl<T: Real> Operation<T> for Attention<'_, T> {
     }
 }
 
-/// The scores of targets as scores of all `rows` senders, among which they stand at `own`.
+/// Expands scores of targets to all `rows` senders: target i is sender `own[i]`, others get 0.
 fn spread<T: Real>(
     scores: Matrix<T>,
     own: Option<&[u32]>,

@@ -28,10 +28,10 @@ struct AddBias {
 
 impl<T: Real> Operation<T> for AddBias {
     fn backward(self: Box<Self>, _: Var, gradient: Matrix<T>, to: &mut Backward<'_, '_, T>) {
-        if to.wants(self.bias) {
+        if to.needs_gradient(self.bias) {
             to.add(self.bias, sum_rows(&gradient, to));
         }
-        if to.wants(self.x) {
+        if to.needs_gradient(self.x) {
             to.add(self.x, gradient);
         } else {
             to.recycle(gradient);

@@ -35,11 +35,11 @@ struct Blend<T> {
 
 impl<T: Real> Operation<T> for Blend<T> {
     fn backward(self: Box<Self>, _: Var, gradient: Matrix<T>, to: &mut Backward<'_, '_, T>) {
-        if to.wants(self.z) {
+        if to.needs_gradient(self.z) {
             let part = scaled(&gradient, self.b, to);
             to.add(self.z, part);
         }
-        if to.wants(self.x) {
+        if to.needs_gradient(self.x) {
             let part = scaled(&gradient, self.a, to);
             to.add(self.x, part);
         }

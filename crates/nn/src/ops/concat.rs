@@ -1,4 +1,4 @@
-//! Matrices side by side: y = [x₁ | x₂ | …]; each gets its columns of the gradient.
+//! Concatenation of columns: y = [x₁ | x₂ | …]; the gradient of each part is its columns of g.
 
 use crate::parallel;
 use crate::tape::{Backward, Operation};
@@ -38,7 +38,7 @@ impl<T: Real> Operation<T> for Concat {
     fn backward(self: Box<Self>, _: Var, gradient: Matrix<T>, to: &mut Backward<'_, '_, T>) {
         let mut at = 0;
         for (&part, &width) in self.parts.iter().zip(&self.widths) {
-            if to.wants(part) {
+            if to.needs_gradient(part) {
                 let mut out = to.pool().take(gradient.rows(), width);
                 let (stride, work) = (out.stride(), out.data().len());
                 parallel::over_rows(out.data_mut(), stride, work, |rows, chunk| {

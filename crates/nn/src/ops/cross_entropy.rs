@@ -18,7 +18,8 @@ impl<T: Real> Tape<'_, T> {
         assert_eq!(gradient.rows(), loss.labels().len(), "one label per row");
         let mut losses = self.pool().take(1, gradient.rows().max(1));
         row_losses(&mut gradient, stride, classes, loss, losses.data_mut());
-        // Row losses are added in row order and in f64: the same digits whoever computed them.
+        // Row losses are added in row order and in `f64`, so that the digits do not depend on the
+        // threads that computed them.
         let total: f64 = losses.row(0)[..loss.labels().len()].iter().map(|x| x.f64()).sum();
         self.pool().put(losses);
         let mut out = self.pool().take(1, 1);
@@ -27,6 +28,7 @@ impl<T: Real> Tape<'_, T> {
     }
 }
 
+/// Turns logits into gradients and writes the loss of each row, in parallel over rows.
 fn row_losses<T: Real>(
     gradient: &mut Matrix<T>,
     stride: usize,
@@ -36,12 +38,12 @@ fn row_losses<T: Real>(
 ) {
     const ROWS: usize = 1024;
     let pieces = gradient.data_mut().par_chunks_mut(ROWS * stride).zip(losses.par_chunks_mut(ROWS));
-    let one = |(i, (rows, losses)): (usize, (&mut [T], &mut [T]))| {
+    let piece = |(i, (rows, losses)): (usize, (&mut [T], &mut [T]))| {
         let labels = &loss.labels()[i * ROWS..][..rows.len() / stride];
         let weights = &loss.weights()[i * ROWS..][..labels.len()];
         softmax::cross_entropy(rows, stride, classes, labels, weights, losses);
     };
-    pieces.enumerate().for_each(one);
+    pieces.enumerate().for_each(piece);
 }
 
 struct CrossEntropy<T> {
@@ -51,6 +53,8 @@ struct CrossEntropy<T> {
 
 impl<T: Real> Operation<T> for CrossEntropy<T> {
     fn backward(mut self: Box<Self>, _: Var, gradient: Matrix<T>, to: &mut Backward<'_, '_, T>) {
+        // The gradient was computed in the forward pass, together with the softmax. It is only
+        // scaled here, and by 1 in every pass that starts from the loss.
         let scale = gradient.row(0)[0];
         if scale != T::ONE {
             let stride = self.gradient.stride();

@@ -1,5 +1,5 @@
 //! y = dropout(x), in place of x. The mask is a function of (key, node, column) and is computed
-//! again on the way back.
+//! again in the backward pass, since a 0 of x does not show whether it was dropped.
 
 use crate::dropout::Mask;
 use crate::kernels::elementwise;

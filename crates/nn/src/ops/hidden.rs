@@ -1,4 +1,4 @@
-//! What happens between layers: y = dropout(relu(x + b)), in place of x.
+//! The step between layers: y = dropout(relu(x + b)), in place of x; ∂x = g where y > 0, scaled.
 
 use crate::kernels::elementwise;
 use crate::parallel;
@@ -19,11 +19,11 @@ impl<T: Real> Tape<'_, T> {
         layer: usize,
     ) -> Var {
         let mut out = self.take(x);
-        if self.keeps_activated() {
+        if self.saves_pre_activation() {
             let mut input = self.pool().take(out.rows(), out.columns());
             input.copy_from(&out);
             elementwise::add_bias(input.data_mut(), self.value(bias).data());
-            self.keep_activated(input);
+            self.save_pre_activation(input);
         }
         let mask = dropout.mask::<T>(layer);
         {
@@ -55,6 +55,7 @@ impl<T: Real> Operation<T> for Hidden<T> {
         mut gradient: Matrix<T>,
         to: &mut Backward<'_, '_, T>,
     ) {
+        // The output is the mask: it is positive where a number survived ReLU and dropout.
         {
             let output = to.value(output);
             let (stride, work) = (gradient.stride(), gradient.data().len());
@@ -63,10 +64,10 @@ impl<T: Real> Operation<T> for Hidden<T> {
                 elementwise::bias_relu_dropout_gradient(chunk, output, self.scale);
             });
         }
-        if to.wants(self.bias) {
+        if to.needs_gradient(self.bias) {
             to.add(self.bias, super::bias::sum_rows(&gradient, to));
         }
-        if to.wants(self.x) {
+        if to.needs_gradient(self.x) {
             to.add(self.x, gradient);
         } else {
             to.recycle(gradient);

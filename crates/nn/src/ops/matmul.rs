@@ -24,12 +24,12 @@ struct Matmul {
 
 impl<T: Real> Operation<T> for Matmul {
     fn backward(self: Box<Self>, _: Var, gradient: Matrix<T>, to: &mut Backward<'_, '_, T>) {
-        if to.wants(self.b) {
+        if to.needs_gradient(self.b) {
             let mut out = to.pool().take(to.value(self.b).rows(), gradient.columns());
             gemm::transposed_multiply(to.value(self.a), &gradient, &mut out);
             to.add(self.b, out);
         }
-        if to.wants(self.a) {
+        if to.needs_gradient(self.a) {
             let mut out = to.pool().take(gradient.rows(), to.value(self.b).rows());
             gemm::multiply_transposed(&gradient, to.value(self.b), &mut out);
             to.add(self.a, out);

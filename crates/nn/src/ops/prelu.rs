@@ -1,5 +1,5 @@
-//! Between the layers of a perceptron: y = dropout(prelu(x + b)), prelu(z) = z where z > 0 and q·z
-//! elsewhere, with a learnt q.
+//! The step between layers with a learnt slope: y = dropout(prelu(x + b)), prelu(z) = z where z > 0
+//! and q·z elsewhere.
 
 use crate::tape::{Backward, Operation};
 use crate::{Dropout, Matrix, Real, Tape, Var};
@@ -58,6 +58,8 @@ struct Prelu<T> {
 impl<T: Real> Operation<T> for Prelu<T> {
     fn backward(self: Box<Self>, _: Var, mut gradient: Matrix<T>, to: &mut Backward<'_, '_, T>) {
         let (q, mask) = (to.value(self.slope).row(0)[0], self.dropout.mask::<T>(self.layer));
+        // The sign of z cannot be read from y, as it can for ReLU: q may be negative. So z was
+        // stored, and the mask is computed again from its key.
         let mut to_slope = 0.0;
         for (r, &node) in self.nodes.iter().enumerate() {
             let counter = mask.row(node);
@@ -71,12 +73,12 @@ impl<T: Real> Operation<T> for Prelu<T> {
                 }
             }
         }
-        if to.wants(self.slope) {
+        if to.needs_gradient(self.slope) {
             let mut slope = to.pool().take(1, 1);
             slope.row_mut(0)[0] = T::of(to_slope);
             to.add(self.slope, slope);
         }
-        if to.wants(self.bias) {
+        if to.needs_gradient(self.bias) {
             to.add(self.bias, super::bias::sum_rows(&gradient, to));
         }
         to.recycle(self.before);

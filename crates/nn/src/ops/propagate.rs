@@ -1,5 +1,4 @@
-//! Message passing: y = P·x, ∂x = Pᵀ·g. P itself is a constant, and so is the noise on y where a
-//! tape is noisy.
+//! Message passing: y = P·x, ∂x = Pᵀ·g. P is a constant, and so is the noise of a noisy tape.
 
 use crate::kernels::spmm::spmm;
 use crate::tape::{Backward, Operation};
@@ -15,12 +14,13 @@ impl<'a, T: Real> Tape<'a, T> {
     /// The same by the operator between nodes exactly two hops apart.
     ///
     /// # Panics
-    /// If the plan of the view did not ask for it.
+    /// If the plan of the view does not require it.
     pub(crate) fn propagate_two_hops(&mut self, view: &'a View<T>, l: usize, x: Var) -> Var {
         self.aggregate(view.block(l).two_hops(), view.frontier(l + 1), 2 * l + 1, x)
     }
 
-    /// P · x, whose rows are `nodes`; `number` tells the aggregations of a pass apart.
+    /// P · x, whose rows are `nodes`; `number` identifies the aggregation within a pass, so that
+    /// each has noise of its own.
     fn aggregate(&mut self, block: &'a Block<T>, nodes: &[u32], number: usize, x: Var) -> Var {
         let input = self.value(x);
         let mut out = self.pool().take(block.matrix.rows(), input.columns());

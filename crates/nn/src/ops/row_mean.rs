@@ -5,8 +5,7 @@ use crate::tape::{Backward, Operation};
 use crate::{Csr, Matrix, Propagation, Real, Tape, Var};
 use boostfgl_graph::Adjacency;
 
-/// The operator D̃⁻¹(A + I) of a graph, which need not be that of a [`View`](crate::View), and its
-/// transpose.
+/// The operator D̃⁻¹(A + I) of a graph and its transpose, independent of any [`View`](crate::View).
 #[derive(Debug)]
 pub struct RowMean<T> {
     matrix: Csr<T>,
@@ -14,7 +13,7 @@ pub struct RowMean<T> {
 }
 
 impl<T: Real> RowMean<T> {
-    /// Of every node and those that send to it. Edge weights, where the graph has them, stand for
+    /// The mean over every node and its in-neighbours. Edge weights, if the graph has them, replace
     /// the ones of A.
     ///
     /// ```

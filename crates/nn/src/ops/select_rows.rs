@@ -17,12 +17,12 @@ impl<'a, T: Real> Tape<'a, T> {
         for (i, &r) in rows.iter().enumerate() {
             out.row_mut(i).copy_from_slice(from.row(r as usize));
         }
-        let of = from.rows();
-        self.record(&[x], out, SelectRows { x, rows, of })
+        let source_rows = from.rows();
+        self.record(&[x], out, SelectRows { x, rows, source_rows })
     }
 
-    /// Of the rows of x, which belong to the senders of a layer, those of its receivers: x itself
-    /// if these are all.
+    /// The rows of x that belong to the receivers of a layer, where x has a row per sender; x
+    /// itself if these are all.
     pub(crate) fn own_rows(&mut self, block: &'a Block<T>, x: Var) -> Var {
         match block.own() {
             Some(rows) => self.select_rows(x, rows),
@@ -34,14 +34,15 @@ impl<'a, T: Real> Tape<'a, T> {
 struct SelectRows<'a> {
     x: Var,
     rows: Cow<'a, [u32]>,
-    /// How many rows x has.
-    of: usize,
+    /// Number of rows of x.
+    source_rows: usize,
 }
 
 impl<T: Real> Operation<T> for SelectRows<'_> {
     fn backward(self: Box<Self>, _: Var, gradient: Matrix<T>, to: &mut Backward<'_, '_, T>) {
-        let mut out = to.pool().take(self.of, gradient.columns());
+        let mut out = to.pool().take(self.source_rows, gradient.columns());
         out.data_mut().fill(T::ZERO);
+        // Added, not copied: a row may have been selected more than once.
         for (i, &r) in self.rows.iter().enumerate() {
             for (sum, g) in out.row_mut(r as usize).iter_mut().zip(gradient.row(i)) {
                 *sum += *g;

@@ -4,7 +4,7 @@ use crate::tape::{Backward, Operation};
 use crate::{Matrix, Real, Tape, Var};
 
 impl<T: Real> Tape<'_, T> {
-    /// x + c, number by number: noise, or anything else that is not learnt. Overwrites x.
+    /// x + c, number by number, for noise or other constants. Overwrites x.
     ///
     /// # Panics
     /// If the shapes differ.

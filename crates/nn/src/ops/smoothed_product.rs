@@ -8,24 +8,29 @@
 use crate::inputs::FeatureMatrix;
 use crate::kernels::{gemm, spmm::spmm};
 use crate::tape::{Backward, Operation};
-use crate::{Csr, Inputs, Matrix, Mixture, Pool, Real, Tape, Var};
+use crate::{Csr, Inputs, Matrix, Pool, Real, SmoothingOperator, Tape, Var};
 use std::sync::Arc;
 
-/// Features and what they are smoothed by. Cloning shares both.
+/// Features and the operator that smooths them. Cloning shares both.
 #[derive(Clone, Debug)]
 pub struct Smoothing<T> {
-    given: Arc<Given<T>>,
+    source: Arc<Source<T>>,
     steps: usize,
 }
 
 #[derive(Debug)]
-struct Given<T> {
-    features: FeatureMatrix<T>,
-    /// Xᵀ, where X is sparse.
-    transpose: Option<Csr<T>>,
-    operator: Mixture<T>,
+struct Source<T> {
+    features: Features<T>,
+    operator: SmoothingOperator<T>,
     /// Number of features.
     width: usize,
+}
+
+/// Features in the form of both products, X·W and Xᵀ·G.
+#[derive(Debug)]
+enum Features<T> {
+    Sparse { x: Arc<Csr<T>>, transpose: Csr<T> },
+    Dense(Arc<Matrix<T>>),
 }
 
 impl<T: Real> Smoothing<T> {
@@ -33,18 +38,18 @@ impl<T: Real> Smoothing<T> {
     ///
     /// # Panics
     /// If the operator is not square over the nodes.
-    pub fn new(inputs: &Inputs<T>, operator: impl Into<Mixture<T>>, steps: usize) -> Self {
+    pub fn new(
+        inputs: &Inputs<T>,
+        operator: impl Into<SmoothingOperator<T>>,
+        steps: usize,
+    ) -> Self {
         let operator = operator.into();
         assert_eq!(operator.len(), inputs.nodes(), "an operator on the nodes");
-        let features = inputs.features_together();
-        let transpose = match &features {
-            FeatureMatrix::Sparse(x) => Some(x.transpose_of(None).0),
-            FeatureMatrix::Dense(_) => None,
+        let features = match inputs.features_together() {
+            FeatureMatrix::Sparse(x) => Features::Sparse { transpose: x.transpose_of(None).0, x },
+            FeatureMatrix::Dense(x) => Features::Dense(x),
         };
-        Self {
-            given: Arc::new(Given { features, transpose, operator, width: inputs.width() }),
-            steps,
-        }
+        Self { source: Arc::new(Source { features, operator, width: inputs.width() }), steps }
     }
 
     /// The same features and operator, smoothed another number of times.
@@ -55,7 +60,7 @@ impl<T: Real> Smoothing<T> {
 
     /// Number of columns of the smoothed features, (k + 1)·d.
     pub fn width(&self) -> usize {
-        (self.steps + 1) * self.given.width
+        (self.steps + 1) * self.source.width
     }
 
     /// [X ‖ ÂX ‖ … ‖ ÂᵏX]·W for all nodes.
@@ -64,10 +69,11 @@ impl<T: Real> Smoothing<T> {
     /// If W does not have [`Smoothing::width`] rows.
     pub fn product(&self, weights: &Matrix<T>, pool: &Pool<T>) -> Matrix<T> {
         assert_eq!(weights.rows(), self.width(), "one row of weights per smoothed feature");
-        let mut out = self.given.project(weights, self.steps, pool);
+        // Horner's scheme, from the highest power of Â inwards.
+        let mut out = self.source.project(weights, self.steps, pool);
         for j in (0..self.steps).rev() {
-            let mut next = self.given.project(weights, j, pool);
-            let passed = self.given.operator.product(&out, pool);
+            let mut next = self.source.project(weights, j, pool);
+            let passed = self.source.operator.product(&out, pool);
             next.data_mut().iter_mut().zip(passed.data()).for_each(|(x, y)| *x += *y);
             pool.put(passed);
             pool.put(std::mem::replace(&mut out, next));
@@ -76,18 +82,18 @@ impl<T: Real> Smoothing<T> {
     }
 }
 
-impl<T: Real> Given<T> {
+impl<T: Real> Source<T> {
     /// X·W of block `j` of W.
     fn project(&self, weights: &Matrix<T>, j: usize, pool: &Pool<T>) -> Matrix<T> {
         let stride = weights.stride();
         let block = &weights.data()[j * self.width * stride..(j + 1) * self.width * stride];
         match &self.features {
-            FeatureMatrix::Sparse(x) => {
+            Features::Sparse { x, .. } => {
                 let mut out = pool.take(x.rows(), weights.columns());
                 spmm(x, None, block, out.data_mut(), stride);
                 out
             }
-            FeatureMatrix::Dense(x) => {
+            Features::Dense(x) => {
                 let mut part = pool.take(self.width, weights.columns());
                 part.data_mut().copy_from_slice(block);
                 let mut out = pool.take(x.rows(), weights.columns());
@@ -102,26 +108,23 @@ impl<T: Real> Given<T> {
     fn collect(&self, gradient: &Matrix<T>, j: usize, out: &mut Matrix<T>, pool: &Pool<T>) {
         let stride = out.stride();
         let block = j * self.width * stride..(j + 1) * self.width * stride;
-        match (&self.features, &self.transpose) {
-            (FeatureMatrix::Dense(x), _) => {
+        match &self.features {
+            Features::Dense(x) => {
                 let mut part = pool.take(self.width, gradient.columns());
                 gemm::transposed_multiply(x, gradient, &mut part);
                 out.data_mut()[block].copy_from_slice(part.data());
                 pool.put(part);
             }
-            (_, Some(transpose)) => {
+            Features::Sparse { transpose, .. } => {
                 spmm(transpose, None, gradient.data(), &mut out.data_mut()[block], stride)
-            }
-            (FeatureMatrix::Sparse(_), None) => {
-                unreachable!("sparse features come with their transpose")
             }
         }
     }
 }
 
 impl<'a, T: Real> Tape<'a, T> {
-    /// [X ‖ ÂX ‖ … ‖ ÂᵏX]·W for all nodes. Whoever knows the [product](Smoothing::product) already
-    /// says so.
+    /// [X ‖ ÂX ‖ … ‖ ÂᵏX]·W for all nodes; `cached` is the [product](Smoothing::product), if it was
+    /// computed before.
     ///
     /// # Panics
     /// If W does not have [`Smoothing::width`] rows.
@@ -129,9 +132,9 @@ impl<'a, T: Real> Tape<'a, T> {
         &mut self,
         smoothing: &'a Smoothing<T>,
         weights: Var,
-        known: Option<Matrix<T>>,
+        cached: Option<Matrix<T>>,
     ) -> Var {
-        let out = known.unwrap_or_else(|| smoothing.product(self.value(weights), self.pool()));
+        let out = cached.unwrap_or_else(|| smoothing.product(self.value(weights), self.pool()));
         self.record(&[weights], out, SmoothedProduct { smoothing, weights })
     }
 }
@@ -145,13 +148,14 @@ impl<T: Real> Operation<T> for SmoothedProduct<'_, T> {
     fn backward(self: Box<Self>, _: Var, gradient: Matrix<T>, to: &mut Backward<'_, '_, T>) {
         let pool = to.pool();
         let mut out = pool.take(self.smoothing.width(), gradient.columns());
-        let (mut gradient, given) = (gradient, &*self.smoothing.given);
+        let (mut gradient, source) = (gradient, &*self.smoothing.source);
+        // Gⱼ = (Âᵀ)ʲ·g, one power per step: block j of ∂W is Xᵀ·Gⱼ.
         for j in 0..=self.smoothing.steps {
             if j > 0 {
-                let passed = given.operator.transposed_product(&gradient, pool);
+                let passed = source.operator.transposed_product(&gradient, pool);
                 pool.put(std::mem::replace(&mut gradient, passed));
             }
-            given.collect(&gradient, j, &mut out, pool);
+            source.collect(&gradient, j, &mut out, pool);
         }
         to.add(self.weights, out);
         to.recycle(gradient);

@@ -11,8 +11,8 @@ impl<'a, T: Real> Tape<'a, T> {
         self.record(&[weights], out, SparseFeatures { x, weights })
     }
 
-    /// The same product taken from `product`, which holds X·W of all nodes.
-    pub(crate) fn remembered_features(
+    /// The same product from the cache `product`, which holds X·W of all nodes.
+    pub(crate) fn cached_features(
         &mut self,
         product: &Matrix<T>,
         x: &'a FeatureRows<T>,

@@ -1,4 +1,4 @@
-//! Matrices of one width, one below the other; each part's gradient is its rows of g.
+//! Matrices of one width stacked by rows; the gradient of each part is its rows of g.
 
 use crate::tape::{Backward, Operation};
 use crate::{Matrix, Real, Tape, Var};
@@ -29,7 +29,7 @@ impl<T: Real> Tape<'_, T> {
 }
 
 struct StackRows {
-    /// The parts, and at which row each begins.
+    /// The parts, and the first row of each.
     at: Vec<(Var, usize)>,
 }
 
@@ -37,7 +37,7 @@ impl<T: Real> Operation<T> for StackRows {
     fn backward(self: Box<Self>, _: Var, gradient: Matrix<T>, to: &mut Backward<'_, '_, T>) {
         let stride = gradient.stride();
         for &(part, start) in &self.at {
-            if to.wants(part) {
+            if to.needs_gradient(part) {
                 let mut out = to.pool().take(to.value(part).rows(), gradient.columns());
                 let length = out.data().len();
                 out.data_mut().copy_from_slice(&gradient.data()[start * stride..][..length]);

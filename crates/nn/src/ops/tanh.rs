@@ -5,7 +5,7 @@ use crate::parallel;
 use crate::tape::{Backward, Operation};
 use crate::{Matrix, Real, Tape, Var};
 
-/// What one exponential costs, in multiply-adds.
+/// The cost of one exponential, in multiply-adds.
 const COST: usize = 8;
 
 impl<T: Real> Tape<'_, T> {

@@ -1,11 +1,11 @@
 //! Adam (Kingma and Ba), with weight decay added to the gradient as PyTorch's `Adam` does.
 
-use super::{Optimizer, like};
+use super::{Optimizer, ensure_buffers};
 use crate::kernels::elementwise::{AdamStep, adam, adam_from};
 use crate::parallel::over_pieces;
 use crate::{Matrix, Params, Real, Result, StateVisitor};
 
-/// Numbers that stay in the first cache while several things are done to them.
+/// Numbers that stay in the first-level cache between several passes over them.
 const BLOCK: usize = 2048;
 
 /// Settings of [`Adam`].
@@ -45,9 +45,9 @@ impl<T: Real> Adam<T> {
         Self { config, first: Vec::new(), second: Vec::new(), powers: (1.0, 1.0) }
     }
 
-    /// As many steps with a gradient of zero, as if taken one by one: only the weight decay and
-    /// what the moments remember move the parameters. Each piece of them takes all its steps at
-    /// once, while it is in the cache.
+    /// Makes `steps` steps with a gradient of zero: only weight decay and the moments move the
+    /// parameters. Steps of different numbers are independent, so each block makes all of its steps
+    /// while it is in the cache; the digits are those of single steps.
     pub fn idle(&mut self, params: &mut Params<T>, steps: usize) {
         let steps: Vec<AdamStep<T>> = (0..steps).map(|_| self.next_step(params)).collect();
         let state = self.first.iter_mut().zip(&mut self.second);
@@ -62,10 +62,10 @@ impl<T: Real> Adam<T> {
         }
     }
 
-    /// A step whose gradient is made where it is used, block by block while all of it is in the
-    /// first cache: `gradient(t, start, out)` writes that of the numbers from `start` on of tensor
-    /// t, as stored, into `out`, and `then(t, start, numbers)` sees what has become of them. The
-    /// numbers are those of [`Optimizer::step`].
+    /// A step that computes its gradient block by block, so that it never leaves the first-level
+    /// cache: `gradient(t, start, out)` writes the gradient of the numbers from `start` on of
+    /// tensor t, with padding, and `then(t, start, numbers)` gets the updated numbers. The result
+    /// is that of [`Optimizer::step`].
     pub fn step_in_blocks(
         &mut self,
         params: &mut Params<T>,
@@ -86,10 +86,11 @@ impl<T: Real> Adam<T> {
         }
     }
 
-    /// Counts one step and gives its constants.
+    /// Counts one step and returns its constants. They are computed in `f64`: in `f32` 1 − β₂ᵗ of
+    /// the first steps would lose half of its digits.
     fn next_step(&mut self, params: &Params<T>) -> AdamStep<T> {
-        like(&mut self.first, params);
-        like(&mut self.second, params);
+        ensure_buffers(&mut self.first, params);
+        ensure_buffers(&mut self.second, params);
         let c = &self.config;
         self.powers = (self.powers.0 * c.beta1, self.powers.1 * c.beta2);
         AdamStep {
@@ -126,7 +127,7 @@ impl<T: Real> Optimizer<T> for Adam<T> {
     }
 
     fn reset(&mut self) {
-        // The buffers stay: fresh ones would cost more than zeros.
+        // Zeroing the buffers is cheaper than allocating new ones every round.
         self.first.iter_mut().chain(&mut self.second).for_each(|m| m.data_mut().fill(T::ZERO));
         self.powers = (1.0, 1.0);
     }

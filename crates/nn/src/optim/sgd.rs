@@ -1,6 +1,6 @@
 //! Stochastic gradient descent with optional momentum.
 
-use super::{Optimizer, like};
+use super::{Optimizer, ensure_buffers};
 use crate::kernels::elementwise::sgd;
 use crate::{Matrix, Params, Real, Result, StateVisitor};
 
@@ -11,7 +11,7 @@ pub struct SgdConfig {
     pub rate: f64,
     /// λ of g ← g + λ·w.
     pub weight_decay: f64,
-    /// Share of the last step that is kept.
+    /// The factor of the previous step.
     pub momentum: f64,
 }
 
@@ -31,7 +31,7 @@ impl<T: Real> Sgd<T> {
 
 impl<T: Real> Optimizer<T> for Sgd<T> {
     fn step(&mut self, params: &mut Params<T>, gradients: &[Matrix<T>]) {
-        like(&mut self.velocity, params);
+        ensure_buffers(&mut self.velocity, params);
         let SgdConfig { rate, weight_decay, momentum } = self.config;
         for ((w, g), u) in params.tensors_mut().iter_mut().zip(gradients).zip(&mut self.velocity) {
             sgd(

@@ -1,22 +1,22 @@
-//! Rows of bits, each over a window of columns.
+//! A 0/1 matrix whose rows store a window of columns each.
 
 use std::ops::Range;
 
 /// Bits per word.
 const WORD: usize = u64::BITS as usize;
 
-/// A 0/1 matrix. A row holds the bits of a window of columns and is 0 elsewhere.
+/// A 0/1 matrix. A row stores the bits of a window of columns and is 0 elsewhere.
 #[derive(Clone, Debug)]
 pub(crate) struct Bits {
     words: Vec<u64>,
     /// Where the words of each row start.
     offsets: Vec<usize>,
-    /// Which word of a full row comes first in each row.
+    /// The index, in a full row, of the first stored word of each row.
     first: Vec<u32>,
 }
 
 impl Bits {
-    /// All zeros, with room for the columns `windows` of each row.
+    /// All zeros, where row r stores the columns of the r-th window.
     pub(crate) fn zeros(windows: impl Iterator<Item = Range<usize>>) -> Self {
         let (mut offsets, mut first) = (vec![0], Vec::new());
         for window in windows {
@@ -33,13 +33,13 @@ impl Bits {
         self.first.len()
     }
 
-    /// The words of row `r` and which word of a full row they start with.
+    /// The index of the first stored word of row `r`, and its words.
     #[inline(always)]
     pub(crate) fn row(&self, r: usize) -> (usize, &[u64]) {
         (self.first[r] as usize, &self.words[self.offsets[r]..self.offsets[r + 1]])
     }
 
-    /// The words of every row with the number of its first, to be written.
+    /// The same for all rows, mutably.
     pub(crate) fn rows_mut(&mut self) -> Vec<(usize, &mut [u64])> {
         let (mut rest, mut rows) = (&mut self.words[..], Vec::with_capacity(self.first.len()));
         for (r, &first) in self.first.iter().enumerate() {
@@ -61,12 +61,13 @@ pub(crate) fn set(row: &mut [u64], first: usize, column: usize) {
     row[column / WORD - first] |= 1 << (column % WORD);
 }
 
-/// Where the 1s of a word stand, if its first bit stands at `start`.
+/// The columns of the 1s of a word whose first bit is column `start`.
 pub(crate) fn ones(word: u64, start: usize) -> impl Iterator<Item = u32> {
     let mut rest = word;
     std::iter::from_fn(move || {
         (rest != 0).then(|| {
             let bit = rest.trailing_zeros();
+            // Clears the lowest 1.
             rest &= rest - 1;
             start as u32 + bit
         })

@@ -1,15 +1,16 @@
-//! Who is alike: a symmetric 0/1 relation B between nodes, and B·Y without the multiplications.
+//! A symmetric 0/1 similarity relation B between nodes, and the product B·Y without
+//! multiplications.
 //!
-//! Nodes that look the same to a model are alike to the same nodes, so rows of B resemble each
-//! other. A row is kept as its differences from another one, and (BY)ᵢ = (BY)ⱼ + Σ added − Σ
-//! removed: work is the number of differences instead of the number of 1s.
+//! Nodes with similar predictions are similar to the same nodes, so rows of B resemble each other.
+//! A row is stored as its differences from another row, its base, and (BY)ᵢ = (BY)ⱼ + Σ added − Σ
+//! removed. The cost is the number of differences instead of the number of 1s.
 
 mod bits;
-mod mixture;
+mod smoothing_operator;
 mod tree;
 
 pub(crate) use bits::{Bits, set};
-pub use mixture::Mixture;
+pub use smoothing_operator::SmoothingOperator;
 pub(crate) use tree::Trimmed;
 
 use crate::kernels::differences;
@@ -17,40 +18,42 @@ use crate::{Matrix, Pool, Real};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 
-/// Rows that are told from each other. Blocks are independent: the unit of parallelism, and what
-/// bounds the search to n·BLOCK pairs.
+/// Rows per block. Bases lie in the same block as the rows coded against them, so blocks are
+/// independent: they are the unit of parallelism and bound the search to n·BLOCK pairs.
 const BLOCK: usize = 2048;
 
-/// Stands for the empty row.
+/// The base of a row that is coded against the empty row.
 pub(crate) const EMPTY: u32 = u32::MAX;
 
-/// A symmetric 0/1 relation between nodes, in which every node is alike to itself.
+/// A symmetric 0/1 relation between nodes, in which every node is similar to itself.
+///
+/// Its rows are ordered so that a base comes before the rows coded against it; a *position* counts
+/// in that order.
 #[derive(Clone, Debug)]
 pub struct SimilarityRelation {
-    /// The node of each place.
+    /// The node at each position.
     nodes: Vec<u32>,
-    /// Number of nodes each node is alike to, itself included.
+    /// Number of nodes that each node is similar to, including itself.
     degrees: Vec<u32>,
-    told: DeltaRows,
+    delta: DeltaRows,
 }
 
-/// Rows as differences, a block after the other.
+/// Delta-coded rows, block after block.
 #[derive(Clone, Debug)]
 pub(crate) struct DeltaRows {
-    /// The place, counted from the start of the block, that a place is told from; [`EMPTY`] is the
-    /// empty row.
-    pub(crate) from: Vec<u32>,
-    /// Where the nodes of each place start that come in, and those that go; both end where the next
-    /// start.
+    /// The base of each row, as a position counted from the start of the block, or [`EMPTY`].
+    pub(crate) base: Vec<u32>,
+    /// Where in `nodes` the added and the removed nodes of each row start; the latter end where the
+    /// next row starts.
     pub(crate) starts: Vec<[usize; 2]>,
     pub(crate) nodes: Vec<u32>,
 }
 
 impl SimilarityRelation {
-    /// From the nodes that each node is alike to; who is alike to itself need not say so.
+    /// Builds the relation from similarity lists; self-similarity is implied.
     ///
     /// # Panics
-    /// If the relation is not symmetric, or names a node that is not there.
+    /// If the relation is not symmetric, or names a node that does not exist.
     pub fn from_lists(lists: &[Vec<u32>]) -> Self {
         let n = lists.len();
         let mut bits = Bits::zeros((0..n).map(|_| 0..n));
@@ -59,7 +62,7 @@ impl SimilarityRelation {
             for &u in &lists[v] {
                 assert!(
                     u as usize == v || lists[u as usize].contains(&(v as u32)),
-                    "{u} is alike to {v}"
+                    "the relation is symmetric, but {v} is not in the list of {u}"
                 );
                 set(row, first, u as usize);
             }
@@ -67,27 +70,27 @@ impl SimilarityRelation {
         Self::new(&bits, &(0..n as u32).collect::<Vec<_>>())
     }
 
-    /// From bits whose rows and columns are nodes in the order `order`.
+    /// Builds the relation from bits whose rows and columns are nodes in the order `order`.
     pub(crate) fn new(bits: &Bits, order: &[u32]) -> Self {
         let starts: Vec<usize> = (0..bits.rows()).step_by(BLOCK).collect();
         let links: Vec<Vec<tree::Link>> = starts
             .par_iter()
             .map(|&start| tree::links(bits, start..(start + BLOCK).min(bits.rows())))
             .collect();
-        let mut told = DeltaRows { from: Vec::new(), starts: Vec::new(), nodes: Vec::new() };
+        let mut delta = DeltaRows { base: Vec::new(), starts: Vec::new(), nodes: Vec::new() };
         for block in &links {
             for link in block {
                 let from = link.from.map(|from| block[from as usize].row as usize);
-                told.push(bits, order, link, from);
+                delta.push(bits, order, link, from);
             }
         }
-        told.starts.push([told.nodes.len(); 2]);
+        delta.starts.push([delta.nodes.len(); 2]);
         let nodes = links.iter().flatten().map(|link| order[link.row as usize]).collect();
         let mut degrees = vec![0; order.len()];
         for (place, &v) in order.iter().enumerate() {
             degrees[v as usize] = bits.row(place).1.iter().map(|word| word.count_ones()).sum();
         }
-        Self { nodes, degrees, told }
+        Self { nodes, degrees, delta }
     }
 
     /// Number of nodes.
@@ -100,22 +103,24 @@ impl SimilarityRelation {
         self.nodes.is_empty()
     }
 
-    /// How many nodes each node is alike to, itself included.
+    /// Number of nodes that each node is similar to, including itself.
     pub fn degrees(&self) -> &[u32] {
         &self.degrees
     }
 
-    /// The other nodes that each node is alike to, increasing.
+    /// The other nodes that each node is similar to, increasing.
     pub fn lists(&self) -> Vec<Vec<u32>> {
         let mut rows: Vec<BTreeSet<u32>> = Vec::with_capacity(self.len());
-        for (place, &from) in self.told.from.iter().enumerate() {
+        for (place, &base) in self.delta.base.iter().enumerate() {
             let ([start, middle], [end, _]) =
-                (self.told.starts[place], self.told.starts[place + 1]);
-            let base = place / BLOCK * BLOCK;
-            let mut row =
-                if from == EMPTY { BTreeSet::new() } else { rows[base + from as usize].clone() };
-            row.extend(&self.told.nodes[start..middle]);
-            self.told.nodes[middle..end].iter().for_each(|u| _ = row.remove(u));
+                (self.delta.starts[place], self.delta.starts[place + 1]);
+            let start_of_block = place / BLOCK * BLOCK;
+            let mut row = match base {
+                EMPTY => BTreeSet::new(),
+                base => rows[start_of_block + base as usize].clone(),
+            };
+            row.extend(&self.delta.nodes[start..middle]);
+            self.delta.nodes[middle..end].iter().for_each(|u| _ = row.remove(u));
             rows.push(row);
         }
         let mut out = vec![Vec::new(); self.len()];
@@ -125,9 +130,9 @@ impl SimilarityRelation {
         out
     }
 
-    /// Number of rows that are added or subtracted in a product.
+    /// Number of rows that a product adds or subtracts: the cost of a product.
     pub fn differences(&self) -> usize {
-        self.told.nodes.len()
+        self.delta.nodes.len()
     }
 
     /// B·y.
@@ -170,25 +175,27 @@ impl SimilarityRelation {
         pool.put(sums);
     }
 
-    /// B·y, with a row per place.
+    /// B·y, with one row per position.
     fn sums<T: Real>(&self, y: &Matrix<T>, pool: &Pool<T>) -> Matrix<T> {
         assert_eq!(y.rows(), self.len(), "a row per node");
         let mut sums = pool.take(self.len(), y.columns());
         let stride = sums.stride();
+        // Cut at the blocks of the coding, on any number of threads: a row needs its base.
         crate::parallel::over_row_blocks(sums.data_mut(), stride, BLOCK, |rows, out| {
-            differences::sums(&self.told, rows, y.data(), out, stride);
+            differences::sums(&self.delta, rows, y.data(), out, stride);
         });
         sums
     }
 }
 
 impl DeltaRows {
+    /// Appends the row of `link`, whose base is row `from` of the bits.
     fn push(&mut self, bits: &Bits, order: &[u32], link: &tree::Link, from: Option<usize>) {
         let (mut added, mut removed) = (Vec::new(), Vec::new());
-        tree::differences(bits, link.row as usize, from, |column, comes| {
-            if comes { &mut added } else { &mut removed }.push(order[column as usize]);
+        tree::differences(bits, link.row as usize, from, |column, is_added| {
+            if is_added { &mut added } else { &mut removed }.push(order[column as usize]);
         });
-        self.from.push(link.from.unwrap_or(EMPTY));
+        self.base.push(link.from.unwrap_or(EMPTY));
         self.starts.push([self.nodes.len(), self.nodes.len() + added.len()]);
         self.nodes.append(&mut added);
         self.nodes.append(&mut removed);

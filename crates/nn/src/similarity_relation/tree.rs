@@ -1,18 +1,19 @@
-//! Rows of bits as differences from each other: a minimum spanning tree over the rows of a block
-//! and the empty row.
+//! Delta coding of rows of bits: a minimum spanning tree over the rows of a block and the empty
+//! row.
 
 use super::bits::{Bits, ones};
 use crate::kernels::differences;
 use std::ops::Range;
 
-/// How many additions and subtractions may lie between the empty row and a row, per 1 of the row; a
-/// longer chain starts anew. So rounding errors stay of the order of a plain sum's.
+/// The longest chain of additions and subtractions from the empty row to a row, per 1 of the row. A
+/// longer chain starts from the empty row again, so that rounding errors stay of the order of those
+/// of a plain sum.
 const CHAIN: usize = 2;
 
 /// A row without its leading and trailing zeros.
 #[derive(Clone, Copy)]
 pub(crate) struct Trimmed<'a> {
-    /// Which word of a full row comes first.
+    /// The index of the first word in a full row.
     pub(crate) first: usize,
     pub(crate) words: &'a [u64],
     /// Number of 1s.
@@ -34,23 +35,24 @@ impl<'a> Trimmed<'a> {
     }
 }
 
-/// A row of a block, and the one before it in the block that it is told from; none is the empty
-/// row.
+/// A row, and the position of its base in the order of the block; `None` is the empty row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
     pub(crate) row: u32,
     pub(crate) from: Option<u32>,
 }
 
-/// The rows `block` in an order in which each is told from an earlier one with few differences:
-/// Prim's algorithm from the empty row. `from` counts places of that order.
+/// The rows of a block, ordered so that each has an earlier one that differs little from it as its
+/// base: Prim's algorithm, starting from the empty row.
 pub(crate) fn links(bits: &Bits, block: Range<usize>) -> Vec<Link> {
     let rows: Vec<Trimmed<'_>> = block.clone().map(|r| Trimmed::new(bits, r)).collect();
     let mut waiting: Vec<u32> = (0..rows.len() as u32).collect();
-    // The nearest row told so far, and how far it is.
+    // The distance to the nearest row of the tree, and its position. At first the tree is the empty
+    // row, at the distance of a row's length.
     let mut nearest: Vec<(u32, Option<u32>)> = rows.iter().map(|row| (row.length, None)).collect();
     let mut chains: Vec<usize> = Vec::with_capacity(rows.len());
     let mut out = Vec::with_capacity(rows.len());
+    // Ties go to the smallest row number, so that the order does not depend on `swap_remove`.
     while let Some(at) = (0..waiting.len()).min_by_key(|&at| (nearest[at].0, waiting[at])) {
         let next = waiting.swap_remove(at);
         let (apart, from) = nearest.swap_remove(at);
@@ -60,12 +62,12 @@ pub(crate) fn links(bits: &Bits, block: Range<usize>) -> Vec<Link> {
         let place = out.len() as u32;
         out.push(Link { row: block.start as u32 + next, from: from.filter(|_| near) });
         chains.push(if near { chain } else { own.length as usize });
-        differences::nearer(own, place, &rows, &waiting, &mut nearest);
+        differences::update_nearest(own, place, &rows, &waiting, &mut nearest);
     }
     out
 }
 
-/// Calls `each(column, added)` for every bit in which `row` differs from `from`.
+/// Calls `each(column, is_added)` for every bit in which `row` differs from its base `from`.
 pub(crate) fn differences(
     bits: &Bits,
     row: usize,

@@ -73,7 +73,7 @@ pub fn read(path: &Path, graph: &Graph, seed: u64) -> Result<Saved> {
     }
     let saved = chosen.finish(path, graph, columns.split.is_some())?;
     // In the folder of a run, the file must still be what the run wrote.
-    Checksums::check_beside(path).map_err(boostfgl_graph::Error::from)?;
+    Checksums::check_file(path).map_err(boostfgl_graph::Error::from)?;
     Ok(saved)
 }
 

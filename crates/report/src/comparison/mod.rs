@@ -128,7 +128,7 @@ impl Comparison {
     /// If it cannot be read, is not a comparison, has a newer version, or differs from the checksum
     /// beside it.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
-        Checksums::check_beside(path.as_ref())?;
+        Checksums::check_file(path.as_ref())?;
         crate::version::read(path.as_ref(), Self::VERSION)
     }
 

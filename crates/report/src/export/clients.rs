@@ -4,7 +4,7 @@ use super::Parts;
 use super::records::{Column, Records, column, keys};
 use super::rounds;
 use super::runs::Run;
-use crate::{Round, RoundClient};
+use crate::{ClientRecord, Round};
 use boostfgl_fairness::{ClientScores, HEADLINES, Reading};
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ struct Place<'a> {
     run: &'a Run<'a>,
     round: &'a Round,
     client: u64,
-    did: Option<&'a RoundClient>,
+    did: Option<&'a ClientRecord>,
     fares: Option<&'a ClientScores>,
 }
 
@@ -24,10 +24,10 @@ pub(super) fn records<'a>(runs: &'a [Run<'a>]) -> Parts<'a> {
         .iter()
         .flat_map(|run| rounds::of(run).flat_map(move |round| clients(run, round)))
         .collect();
-    let did = |name: &str, value: fn(&RoundClient) -> Option<f64>| {
+    let did = |name: &str, value: fn(&ClientRecord) -> Option<f64>| {
         Column::number(name, rows.iter().map(|row| value(row.did?)))
     };
-    let sent = |name: &str, value: fn(&RoundClient) -> u64| {
+    let sent = |name: &str, value: fn(&ClientRecord) -> u64| {
         Column::count(name, rows.iter().map(|row| row.did.map(value)))
     };
     let mut columns = keys(rows.iter().map(|row| row.run));

@@ -38,7 +38,7 @@ impl Serialize for Row<'_> {
             match &column.cells {
                 Cells::Text(cells) => object.serialize_entry(&column.name, &cells[self.row])?,
                 Cells::Seed(cells) | Cells::Count(cells) => {
-                    object.serialize_entry(&column.name, &cells[self.row])?
+                    object.serialize_entry(&column.name, &cells[self.row])?;
                 }
                 // JSON has no number that is not finite; the serialiser writes null.
                 Cells::Number(cells) => object.serialize_entry(&column.name, &cells[self.row])?,

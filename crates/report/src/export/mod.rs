@@ -88,10 +88,10 @@ pub fn export(views: &[RunView], formats: &[Format], to: &Path) -> Result<Vec<Pa
             Format::Parquet => {}
             Format::Latex => document(&to.join("runs.tex"), &latex::document(&runs), &mut written)?,
             Format::Markdown => {
-                document(&to.join("runs.md"), &markdown::document(&runs), &mut written)?
+                document(&to.join("runs.md"), &markdown::document(&runs), &mut written)?;
             }
             Format::Tensorboard => {
-                written.extend(tensorboard::write(&runs, &to.join("tensorboard"))?)
+                written.extend(tensorboard::write(&runs, &to.join("tensorboard"))?);
             }
         }
     }
@@ -136,7 +136,7 @@ pub fn export_comparisons(
                 document(&to.join("comparisons.md"), &all.join("\n"), &mut written)?;
             }
             Format::Tensorboard => {
-                written.extend(tensorboard::write_courses(&named, &to.join("tensorboard"))?)
+                written.extend(tensorboard::write_courses(&named, &to.join("tensorboard"))?);
             }
         }
     }

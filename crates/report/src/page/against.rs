@@ -158,7 +158,7 @@ fn table(family: &Family, base: &Judged, others: &[Other<'_>], page: &mut Markup
         ["group".to_owned(), "test nodes".to_owned(), format!("{}, accuracy %", family.base)];
     heads.iter().for_each(|head| page.text("th", &[("scope", &"col")], head));
     others.iter().for_each(|other| {
-        page.text("th", &[("scope", &"col")], &format!("{}, difference", other.label))
+        page.text("th", &[("scope", &"col")], &format!("{}, difference", other.label));
     });
     page.raw("</tr></thead><tbody>");
     for group in &base.groups {

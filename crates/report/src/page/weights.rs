@@ -2,11 +2,11 @@
 
 use super::Family;
 use crate::chart::{Line, Lines};
-use crate::{RoundClient, RunView};
+use crate::{ClientRecord, RunView};
 use std::collections::BTreeMap;
 
 /// A number of a client in a round.
-type Pick = fn(&RoundClient) -> Option<f64>;
+type Pick = fn(&ClientRecord) -> Option<f64>;
 
 /// More clients than this make no picture that can be read.
 const MOST: usize = 16;

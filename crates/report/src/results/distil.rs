@@ -111,7 +111,7 @@ impl Found {
             "gsd-q" => found.gsd.iter().for_each(|gsd| self.ratios(gsd)),
             "epr" => self.epr(detail),
             "khop" => {
-                found.khop.iter().flat_map(|khop| &khop.curves).for_each(|curve| self.khop(curve))
+                found.khop.iter().flat_map(|khop| &khop.curves).for_each(|curve| self.khop(curve));
             }
             "attribution" => self.attribution(detail),
             "hardness" => self.hardness(detail),

@@ -6,6 +6,8 @@ mod writer;
 pub use reader::Rounds;
 pub use writer::RoundsWriter;
 
+pub use boostfgl_fed::ClientRecord;
+
 use boostfgl_fairness::{Evaluation, Percent};
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +25,7 @@ pub struct Round {
     /// Scores on the test nodes: overall, by group and by client, if the round was evaluated.
     pub metrics: Option<Percent<Evaluation>>,
     /// The clients that took part and whose updates were used.
-    pub clients: Vec<RoundClient>,
+    pub clients: Vec<ClientRecord>,
     /// The updates that were not; left out of the file without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<RoundRefusal>,
@@ -32,29 +34,6 @@ pub struct Round {
     /// Bytes that all clients received.
     pub bytes_down: u64,
     /// Wall-clock time.
-    pub seconds: f64,
-}
-
-/// One client in one round.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RoundClient {
-    /// Its number.
-    pub client: usize,
-    /// Its training loss.
-    pub loss: f64,
-    /// ‖Δθ‖ of its update.
-    pub update_norm: f64,
-    /// Its weight in the aggregation, if the method reports one.
-    pub weight: Option<f64>,
-    /// The trust it was given, if there is model boosting.
-    pub trust: Option<f64>,
-    /// Its gap between majority and minority, if it was measured.
-    pub gap: Option<f64>,
-    /// Bytes it sent.
-    pub bytes_up: u64,
-    /// Bytes it received.
-    pub bytes_down: u64,
-    /// Time it took.
     pub seconds: f64,
 }
 

@@ -57,7 +57,7 @@ impl RoundsWriter {
     pub fn resume(path: impl Into<PathBuf>, lines: usize) -> Result<Self> {
         let mut file = AppendFile::open(path)?;
         let (end, hasher) = first_lines(file.file(), file.path(), lines)?;
-        file.cut(end)?;
+        file.truncate(end)?;
         Ok(Self { file, line: Vec::new(), lines, hasher })
     }
 

@@ -3,7 +3,7 @@
 use boostfgl_fairness::{Evaluation, Percent, Question};
 use boostfgl_graph::{Labels, Role};
 use boostfgl_report::{
-    Depth, Prediction, PredictionsWriter, Round, RoundClient, RoundsWriter, RunView, Summary,
+    ClientRecord, Depth, Prediction, PredictionsWriter, Round, RoundsWriter, RunView, Summary,
 };
 use std::path::Path;
 
@@ -32,7 +32,7 @@ pub(crate) fn folder(place: &Path, name: &str, summary: &Summary) -> RunView {
 fn round(seed: u64, number: usize) -> Round {
     let loss = 1.0 / (number as f64 + 0.1 * seed as f64);
     let evaluated = number != 2;
-    let client = |client: usize| RoundClient {
+    let client = |client: usize| ClientRecord {
         client,
         loss: loss + client as f64,
         update_norm: 0.1 * loss,

@@ -1,33 +1,34 @@
-//! What the list shows of a comparison.
+//! The row of a comparison in the list.
 
 use super::files::{COMPARISON, Files, OF_COMPARISON, Stamps};
-use super::glance::{Glance, Kind};
-use super::search::Run;
+use super::row::{Kind, ListRow};
+use super::search::RunPath;
 use boostfgl_report::{Comparison, State};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// A comparison as it was at the last look.
+/// The row of a comparison, cached until its files change.
 #[derive(Debug, Default)]
-pub(super) struct Compared {
+pub(super) struct CachedComparison {
     stamps: Stamps,
-    glance: Option<Arc<Glance>>,
+    row: Option<Arc<ListRow>>,
 }
 
-impl Compared {
-    /// The comparison as it is now.
-    pub(super) fn refresh(&mut self, root: &Path, folder: &Run) -> Option<Arc<Glance>> {
+impl CachedComparison {
+    /// The current row.
+    pub(super) fn refresh(&mut self, root: &Path, folder: &RunPath) -> Option<Arc<ListRow>> {
         let files = Files::look(root, &folder.path, &COMPARISON[..OF_COMPARISON]);
-        if self.glance.is_none() || self.stamps != files.stamps || !files.problems.is_empty() {
-            self.glance = Some(Arc::new(read(folder, &files)));
+        if self.row.is_none() || self.stamps != files.stamps || !files.problems.is_empty() {
+            self.row = Some(Arc::new(read(folder, &files)));
         }
         self.stamps = files.stamps;
-        self.glance.clone()
+        self.row.clone()
     }
 }
 
-fn read(folder: &Run, files: &Files) -> Glance {
+/// Reads the row of a comparison.
+fn read(folder: &RunPath, files: &Files) -> ListRow {
     let changed = files
         .stamps
         .iter()
@@ -35,7 +36,7 @@ fn read(folder: &Run, files: &Files) -> Glance {
         .map(|stamp| stamp.modified)
         .max()
         .unwrap_or(SystemTime::UNIX_EPOCH);
-    let mut glance = Glance {
+    let mut row = ListRow {
         name: folder.name.clone(),
         kind: Kind::Comparison,
         dataset: None,
@@ -46,25 +47,26 @@ fn read(folder: &Run, files: &Files) -> Glance {
         problems: files.problems.clone(),
         state: State::Broken,
     };
-    if !glance.problems.is_empty() {
-        return glance;
+    if !row.problems.is_empty() {
+        return row;
     }
-    // Curves are of no use for a list: the cells stay unread.
+    // A list shows no curves, so the cells are not read.
     match Comparison::read(folder.path.join(Comparison::FILE)) {
         Ok(comparison) => {
-            let names = |of: Vec<&str>| of.join(", ");
-            glance.dataset =
-                Some(names(comparison.datasets.iter().map(|block| &block.name[..]).collect()));
-            glance.label =
-                names(comparison.methods.iter().map(|method| &method.label[..]).collect());
+            let datasets: Vec<&str> =
+                comparison.datasets.iter().map(|block| &block.name[..]).collect();
+            let methods: Vec<&str> =
+                comparison.methods.iter().map(|method| &method.label[..]).collect();
+            row.dataset = Some(datasets.join(", "));
+            row.label = methods.join(", ");
             let (ran, cells) = comparison.progress();
-            glance.rounds = (ran, Some(cells));
-            glance.state = State::Finished;
+            row.rounds = (ran, Some(cells));
+            row.state = State::Finished;
         }
         Err(error) => {
             let place = format!("{}{}", folder.path.display(), std::path::MAIN_SEPARATOR);
-            glance.problems.push(error.to_string().replace(&place, ""));
+            row.problems.push(error.to_string().replace(&place, ""));
         }
     }
-    glance
+    row
 }

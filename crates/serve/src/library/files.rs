@@ -1,11 +1,11 @@
-//! The files of a run from outside: whether they may be read, and whether they changed.
+//! The metadata of the files of a run: whether they may be read, and whether they changed.
 
 use boostfgl_report::{CellStore, Comparison, RunFolder};
 use std::fs::Metadata;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// Every file that is read of a run, those that the list needs first.
+/// Every file of a run that is read; first those that the list needs.
 pub(super) const ALL: [&str; 10] = [
     RunFolder::CONFIG,
     RunFolder::ROUNDS,
@@ -19,7 +19,7 @@ pub(super) const ALL: [&str; 10] = [
     RunFolder::CHECKSUMS,
 ];
 
-/// Every file that is read of a comparison beside its cells, those that the list needs first.
+/// Every file of a comparison that is read, except its cells; first those that the list needs.
 pub(super) const COMPARISON: [&str; 9] = [
     Comparison::FILE,
     RunFolder::CHECKSUMS,
@@ -32,27 +32,27 @@ pub(super) const COMPARISON: [&str; 9] = [
     RunFolder::REPORT,
 ];
 
-/// How many of them the list needs.
+/// How many files of a comparison the list needs.
 pub(super) const OF_COMPARISON: usize = 3;
 
-/// Those that the list needs.
+/// The files of a run that the list needs.
 pub(super) const FOR_LIST: [&str; 3] = [RunFolder::CONFIG, RunFolder::ROUNDS, RunFolder::SUMMARY];
 
-/// Their places in both.
+/// Indexes into [`ALL`] and [`FOR_LIST`].
 const ROUNDS: usize = 1;
 const SUMMARY: usize = 2;
 
-/// A file that has the same stamp has the same content.
+/// Time and length of a file. With the same stamp it is assumed to have the same content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     pub(crate) modified: SystemTime,
     pub(crate) length: u64,
 }
 
-/// The stamps of files in the order of their names; nothing for what is not there.
+/// The stamps of a list of files; `None` for a file that does not exist.
 pub(crate) type Stamps = Vec<Option<Stamp>>;
 
-/// What the files of a run look like from outside.
+/// The metadata of the files of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     pub(crate) stamps: Stamps,
@@ -61,7 +61,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Looks at files of a run below `root`.
+    /// Reads the metadata of files of a run below `root`.
     pub(super) fn look(root: &Path, run: &Path, names: &[&str]) -> Self {
         let mut files = Self::default();
         for name in names {
@@ -73,7 +73,7 @@ impl Files {
         files
     }
 
-    /// Looks at the files of a comparison below `root`, with its cells.
+    /// Reads the metadata of the files of a comparison below `root`, with its cells.
     pub(super) fn of_comparison(root: &Path, folder: &Path) -> Self {
         let mut files = Self::look(root, folder, &COMPARISON);
         let cells = folder.join(CellStore::FOLDER).read_dir().into_iter().flatten().flatten();
@@ -109,24 +109,28 @@ impl Files {
     }
 }
 
-/// A file that may be read, nothing if there is none, or why it must not: a link could show a file
-/// from elsewhere as the configuration of a run, and a pipe would keep its reader waiting for ever.
+/// The metadata of a file; `None` if there is no such file.
+///
+/// # Errors
+/// Why it must not be read: a symbolic link could expose a file outside the folder as the
+/// configuration of a run, and reading a pipe could block for ever.
 fn inspect(root: &Path, path: &Path) -> Result<Option<Metadata>, &'static str> {
     let Ok(mut file) = path.symlink_metadata() else { return Ok(None) };
     if file.is_symlink() {
         let Ok(target) = path.canonicalize() else { return Ok(None) };
         if !target.starts_with(root) {
             return Err(
-                "expected a file, found a link that leads out of the folder; the run is not read",
+                "expected a file, found a symbolic link to a place outside the folder; the run is not \
+                 read",
             );
         }
-        let Ok(behind) = target.metadata() else { return Ok(None) };
-        file = behind;
+        let Ok(metadata) = target.metadata() else { return Ok(None) };
+        file = metadata;
     }
     if file.is_file() || file.is_dir() {
         return Ok(Some(file));
     }
-    Err("expected a file, found something that is none; the run is not read")
+    Err("expected a file, found a pipe, socket or device; the run is not read")
 }
 
 fn stamp(file: &Metadata) -> Stamp {

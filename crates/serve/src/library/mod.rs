@@ -2,107 +2,107 @@
 
 mod compared;
 mod files;
-mod glance;
+mod row;
 mod search;
 
 pub(crate) use files::{Files, Stamps};
-pub(crate) use glance::{Glance, Kind, Standing};
+pub(crate) use row::{Kind, ListRow, Status};
 
 use crate::{Error, Result};
 use boostfgl_report::page::Report;
 use boostfgl_report::{ComparisonView, Depth, RunView};
-use compared::Compared;
-use glance::Remembered;
+use compared::CachedComparison;
+use row::CachedRow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A folder with runs. What was read is remembered until the files it came from change.
+/// A folder with runs. What was read is cached until its files change.
 #[derive(Debug)]
 pub(crate) struct Library {
-    /// Without links and `..`, so that what is inside can be told from what is not.
+    /// Canonical (no links, no `..`), so that a prefix comparison decides what is inside.
     root: PathBuf,
-    glances: Mutex<HashMap<String, Remembered>>,
-    compared: Mutex<HashMap<String, Compared>>,
-    reports: Mutex<Vec<Rendered>>,
+    rows: Mutex<HashMap<String, CachedRow>>,
+    comparisons: Mutex<HashMap<String, CachedComparison>>,
+    reports: Mutex<Vec<CachedReport>>,
 }
 
 /// All runs and comparisons, newest first.
 #[derive(Debug)]
-pub(crate) struct Shelf {
-    pub(crate) runs: Vec<Arc<Glance>>,
-    /// What is not in the list, one sentence each.
+pub(crate) struct Listing {
+    pub(crate) runs: Vec<Arc<ListRow>>,
+    /// Which folders are not listed and why, one sentence each.
     pub(crate) notes: Vec<String>,
 }
 
-/// A report that has been put together.
+/// A rendered report.
 #[derive(Debug)]
-struct Rendered {
+struct CachedReport {
     names: Vec<String>,
     stamps: Vec<Stamps>,
     title: String,
     main: Arc<str>,
 }
 
-/// A report takes long to put together and is asked for again when somebody goes back to it.
-const REMEMBERED_REPORTS: usize = 8;
+/// How many reports are cached: they take long to render, and a reader goes back and forth.
+const CACHED_REPORTS: usize = 8;
 
 impl Library {
-    /// Looks at a folder.
+    /// Opens a folder with runs.
     ///
     /// # Errors
-    /// If it is not one.
+    /// If it is not a folder, or cannot be read.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let open = || -> std::io::Result<PathBuf> {
-            path.read_dir()?;
-            path.canonicalize()
-        };
-        let root = open().map_err(|source| Error::Folder { path: path.to_path_buf(), source })?;
+        let root = path
+            .read_dir()
+            .and_then(|_| path.canonicalize())
+            .map_err(|source| Error::Folder { path: path.to_path_buf(), source })?;
         Ok(Self {
             root,
-            glances: Mutex::default(),
-            compared: Mutex::default(),
+            rows: Mutex::default(),
+            comparisons: Mutex::default(),
             reports: Mutex::default(),
         })
     }
 
-    /// Every run and comparison below the folder. Only folders that changed since the last look are
+    /// Every run and comparison below the folder. Only folders that changed since the last time are
     /// read.
-    pub(crate) fn shelf(&self) -> Shelf {
+    pub(crate) fn list(&self) -> Listing {
         let found = search::search(&self.root);
-        let mut remembered = lock(&self.glances);
-        let mut known = std::mem::take(&mut *remembered);
         let mut runs = Vec::with_capacity(found.runs.len());
+        let mut rows = lock(&self.rows);
+        // The cache is rebuilt from the folders that exist: rows of removed ones are dropped.
+        let mut cached = std::mem::take(&mut *rows);
         for run in found.runs {
-            let mut glance = known.remove(&run.name).unwrap_or_default();
-            runs.extend(glance.refresh(&self.root, &run));
-            remembered.insert(run.name, glance);
+            let mut row = cached.remove(&run.name).unwrap_or_default();
+            runs.extend(row.refresh(&self.root, &run));
+            rows.insert(run.name, row);
         }
-        drop(remembered);
-        let mut compared = lock(&self.compared);
-        let mut known = std::mem::take(&mut *compared);
+        drop(rows);
+        let mut comparisons = lock(&self.comparisons);
+        let mut cached = std::mem::take(&mut *comparisons);
         for folder in found.comparisons {
-            let mut glance = known.remove(&folder.name).unwrap_or_default();
-            runs.extend(glance.refresh(&self.root, &folder));
-            compared.insert(folder.name, glance);
+            let mut row = cached.remove(&folder.name).unwrap_or_default();
+            runs.extend(row.refresh(&self.root, &folder));
+            comparisons.insert(folder.name, row);
         }
-        drop(compared);
+        drop(comparisons);
         runs.sort_by(|a, b| b.changed.cmp(&a.changed).then_with(|| a.name.cmp(&b.name)));
-        Shelf { runs, notes: found.notes }
+        Listing { runs, notes: found.notes }
     }
 
-    /// Where a run is, by its path below the folder; nothing if that leads elsewhere or to no run.
+    /// The full path of a run, by its path below the folder; `None` if it is outside or no run.
     pub(crate) fn locate(&self, name: &str) -> Option<PathBuf> {
-        self.place(name).filter(|path| search::is_run(path))
+        self.resolve(name).filter(|path| search::is_run(path))
     }
 
-    /// Where a comparison is, by its path below the folder; nothing if that leads elsewhere or to
-    /// no comparison.
+    /// The full path of a comparison, by its path below the folder; `None` if it is outside or no
+    /// comparison.
     pub(crate) fn locate_comparison(&self, name: &str) -> Option<PathBuf> {
-        self.place(name).filter(|path| search::is_comparison(path))
+        self.resolve(name).filter(|path| search::is_comparison(path))
     }
 
-    fn place(&self, name: &str) -> Option<PathBuf> {
+    fn resolve(&self, name: &str) -> Option<PathBuf> {
         let parts: Vec<&str> = if name.is_empty() { Vec::new() } else { name.split('/').collect() };
         if parts.len() > search::LEVELS || !parts.iter().all(|part| search::is_plain(part)) {
             return None;
@@ -111,7 +111,7 @@ impl Library {
         path.starts_with(&self.root).then_some(path)
     }
 
-    /// What the files of a run look like from outside.
+    /// The metadata of the files of a run.
     pub(crate) fn files(&self, run: &Path) -> Files {
         Files::look(&self.root, run, &files::ALL)
     }
@@ -127,23 +127,23 @@ impl Library {
         }
     }
 
-    /// The report of these runs and comparisons, its title first; nothing if one of them is not
-    /// there.
+    /// Title and content of the report of these runs and comparisons; `None` if one of them does not
+    /// exist.
     pub(crate) fn report(&self, names: &[String]) -> Option<(String, Arc<str>)> {
         let stamps: Vec<Stamps> =
             names.iter().map(|name| self.stamps(name)).collect::<Option<_>>()?;
-        let same = |rendered: &Rendered| rendered.names == names && rendered.stamps == stamps;
+        let same = |rendered: &CachedReport| rendered.names == names && rendered.stamps == stamps;
         if let Some(rendered) = lock(&self.reports).iter().find(|rendered| same(rendered)) {
             return Some((rendered.title.clone(), Arc::clone(&rendered.main)));
         }
-        let report = self.put_together(names)?;
+        let report = self.build_report(names)?;
         let (title, main) = (report.title(), Arc::from(report.main()));
         let mut reports = lock(&self.reports);
         reports.retain(|rendered| rendered.names != names);
-        if reports.len() >= REMEMBERED_REPORTS {
+        if reports.len() >= CACHED_REPORTS {
             reports.remove(0);
         }
-        reports.push(Rendered {
+        reports.push(CachedReport {
             names: names.to_vec(),
             stamps,
             title: title.clone(),
@@ -162,21 +162,22 @@ impl Library {
         Some(of_run.or_else(of_comparison)?.stamps)
     }
 
-    fn put_together(&self, names: &[String]) -> Option<Report> {
+    /// Reads everything that the report shows.
+    fn build_report(&self, names: &[String]) -> Option<Report> {
         let (compared, runs): (Vec<&String>, Vec<&String>) =
             names.iter().partition(|name| self.locate_comparison(name).is_some());
         let mut views = runs
             .into_iter()
             .map(|name| self.view(name, Depth::Whole))
             .collect::<Option<Vec<_>>>()?;
-        // The list has the newest run first; what others are compared with must not depend on that.
+        // The list has the newest run first; the base of the comparison must not depend on that.
         views.sort_by_key(|view| !view.is_base());
         let mut report = Report::new(views);
         for name in compared {
             let path = self.locate_comparison(name)?;
             let files = Files::of_comparison(&self.root, &path);
-            // A link may lead elsewhere, and a pipe would keep its reader waiting: nothing is read
-            // then.
+            // Links may point outside the folder, and reading a pipe may block: then nothing is
+            // read.
             let read = files.problems.is_empty().then(|| ComparisonView::read(&path));
             let problems = match read {
                 None => files.problems,
@@ -207,7 +208,7 @@ fn unread(path: PathBuf, name: &str, problems: Vec<String>) -> RunView {
     }
 }
 
-/// What is remembered can be read again at any time, so a panic while it was held does no harm.
+/// Locks a cache. A panic of another thread does no harm: every entry can be read again.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,45 +3,45 @@
 use boostfgl_report::{CellStore, Comparison, RunFolder};
 use std::path::{Path, PathBuf};
 
-/// How deep runs are looked for: `runs/a/b/c`.
+/// How many folders deep the search goes: `runs/a/b/c`.
 pub(super) const LEVELS: usize = 3;
 
-/// Nobody has as many runs; somebody may serve a home folder by mistake.
+/// The most folders that are searched: a limit in case a home folder is served by mistake.
 const MOST_FOLDERS: usize = 20_000;
 
 /// A folder with one of these is a run.
 const SIGNS: [&str; 3] = [RunFolder::CONFIG, RunFolder::ROUNDS, RunFolder::SUMMARY];
 
-/// What a comparison has beside its tables; no run is in there.
+/// Folders of a comparison, which hold no runs.
 const OF_COMPARISONS: [&str; 2] = [CellStore::FOLDER, "config"];
 
 /// A run folder, or the folder of a comparison.
 #[derive(Debug)]
-pub(super) struct Run {
+pub(super) struct RunPath {
     /// Its path below the folder, with `/` between the parts; empty for the folder itself.
     pub(super) name: String,
     pub(super) path: PathBuf,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Debug, Default)]
-pub(super) struct Found {
-    pub(super) runs: Vec<Run>,
-    pub(super) comparisons: Vec<Run>,
-    /// What was passed over, one sentence each.
+pub(super) struct SearchResult {
+    pub(super) runs: Vec<RunPath>,
+    pub(super) comparisons: Vec<RunPath>,
+    /// What was skipped, one sentence each.
     pub(super) notes: Vec<String>,
 }
 
-/// All runs and comparisons below a folder. Links are passed over: what they lead to is outside, or
-/// found where it is.
-pub(super) fn search(root: &Path) -> Found {
-    let mut found = Found::default();
+/// All runs and comparisons below a folder. Symbolic links are skipped: their targets are outside,
+/// or are found in their own place.
+pub(super) fn search(root: &Path) -> SearchResult {
+    let mut found = SearchResult::default();
     let (mut visited, mut odd) = (0, 0);
-    let mut ahead = vec![(Run { name: String::new(), path: root.to_path_buf() }, 0)];
+    let mut ahead = vec![(RunPath { name: String::new(), path: root.to_path_buf() }, 0)];
     while let Some((folder, depth)) = ahead.pop() {
         if visited == MOST_FOLDERS {
             found.notes.push(format!(
-                "Only the first {MOST_FOLDERS} folders were looked at; there are more."
+                "Only the first {MOST_FOLDERS} folders were searched; there are more."
             ));
             break;
         }
@@ -73,15 +73,16 @@ pub(super) fn search(root: &Path) -> Found {
     if odd > 0 {
         found
             .notes
-            .push(format!("Folders whose names cannot stand in an address are not listed: {odd}."));
+            .push(format!("Folders whose names cannot be part of a URL are not listed: {odd}."));
     }
     found
 }
 
-fn below(folder: &Run, name: &str) -> Run {
+/// A folder inside another.
+fn below(folder: &RunPath, name: &str) -> RunPath {
     let full =
         if folder.name.is_empty() { name.to_owned() } else { format!("{}/{name}", folder.name) };
-    Run { name: full, path: folder.path.join(name) }
+    RunPath { name: full, path: folder.path.join(name) }
 }
 
 /// Whether a folder is a run.
@@ -98,7 +99,7 @@ fn has(folder: &Path, name: &str) -> bool {
     folder.join(name).symlink_metadata().is_ok_and(|file| !file.is_dir())
 }
 
-/// Whether a part of a path names something right there: not another folder, drive or stream.
+/// Whether a part of a path is a plain name: no separator, `..`, drive or stream.
 pub(super) fn is_plain(part: &str) -> bool {
     let special =
         |c: char| matches!(c, '/' | '\\') || c.is_control() || (cfg!(windows) && c == ':');

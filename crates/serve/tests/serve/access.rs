@@ -1,4 +1,4 @@
-//! Who may look, and what every answer forbids.
+//! Access control and security headers.
 
 use crate::common::{Place, Running};
 use boostfgl_serve::{Error, Server, Token};
@@ -6,7 +6,7 @@ use boostfgl_serve::{Error, Server, Token};
 const TOKEN: &str = "0123456789abcdef-._~";
 
 #[test]
-fn every_answer_forbids_what_pages_do_not_need() {
+fn every_response_has_the_security_headers() {
     let place = Place::new();
     place.finished("a", "fedavg");
     place.unfinished("b", 1);
@@ -44,7 +44,7 @@ fn every_answer_forbids_what_pages_do_not_need() {
     }
 }
 
-/// Nothing that the policy would block, and what a reader's browser and screen reader need.
+/// A page has nothing that the policy would block, and what browsers and screen readers need.
 fn check_page(path: &str, page: &str) {
     for wanted in
         ["<!doctype html>", "<html lang=\"en\">", "name=\"viewport\"", "<main>", "<h1>", "</html>"]
@@ -63,7 +63,7 @@ fn check_page(path: &str, page: &str) {
 }
 
 #[test]
-fn nothing_but_looking_is_possible() {
+fn only_get_and_head_are_allowed_and_nothing_is_written() {
     let place = Place::new();
     place.finished("a", "fedavg");
     let before = place.snapshot();
@@ -88,7 +88,7 @@ fn nothing_but_looking_is_possible() {
 }
 
 #[test]
-fn other_names_for_this_machine_are_refused() {
+fn requests_with_another_host_name_are_refused() {
     let place = Place::new();
     let server = place.serve();
     let status = |headers: &[(&str, &str)]| server.ask("GET", "/", headers).status;
@@ -110,7 +110,7 @@ fn other_names_for_this_machine_are_refused() {
 }
 
 #[test]
-fn other_sites_cannot_take_places_but_may_link() {
+fn other_sites_cannot_load_pages_but_may_link_to_them() {
     let place = Place::new();
     let server = place.serve();
     let ask = |site, mode| {
@@ -123,7 +123,7 @@ fn other_sites_cannot_take_places_but_may_link() {
 }
 
 #[test]
-fn with_a_token_nothing_is_shown_without_it() {
+fn a_server_with_a_token_refuses_every_request_without_it() {
     let place = Place::new();
     place.finished("a b", "fedavg");
     let server = Running::start(&place.runs(), Token::new(TOKEN));
@@ -163,7 +163,7 @@ fn with_a_token_nothing_is_shown_without_it() {
 }
 
 #[test]
-fn a_token_in_the_address_becomes_a_cookie_and_leaves_it() {
+fn a_token_in_the_url_is_moved_into_a_cookie() {
     let place = Place::new();
     let server = Running::start(&place.runs(), Token::new(TOKEN));
     let reply = server.get(&format!("/compare?run=a%20b&token={TOKEN}&run=c"));
@@ -176,7 +176,7 @@ fn a_token_in_the_address_becomes_a_cookie_and_leaves_it() {
 }
 
 #[test]
-fn an_address_that_others_can_reach_needs_a_token() {
+fn an_address_that_other_machines_can_reach_needs_a_token() {
     let place = Place::new();
     for address in [([0, 0, 0, 0], 0), ([192, 0, 2, 1], 0)] {
         let error = Server::bind(&place.runs(), address.into(), None).unwrap_err();

@@ -1,9 +1,9 @@
-//! Folders that are half-written, foreign or hostile: the rest is shown, with what is wrong.
+//! Folders that are incomplete, damaged or hostile: the rest is shown, with the problems.
 
 use crate::common::Place;
 
 #[test]
-fn what_cannot_be_read_is_named_and_the_rest_is_shown() {
+fn unreadable_files_are_named_and_the_rest_is_shown() {
     let place = Place::new();
     place.finished("whole", "fedavg");
     place.unfinished("torn-summary", 4);
@@ -46,7 +46,7 @@ fn what_cannot_be_read_is_named_and_the_rest_is_shown() {
 }
 
 #[test]
-fn nothing_from_a_file_or_a_name_is_markup() {
+fn names_and_file_contents_are_escaped() {
     let place = Place::new();
     let attack = "<img src=x onerror=alert(1)>\\\"'&";
     let config = format!("dataset = \"{attack}\"\nmethod = \"<script>alert(2)</script>\"\n");
@@ -69,7 +69,7 @@ fn nothing_from_a_file_or_a_name_is_markup() {
 
 #[cfg(unix)]
 #[test]
-fn links_out_and_pipes_are_not_read() {
+fn links_to_outside_and_pipes_are_not_read() {
     use std::os::unix::fs::symlink;
     let place = Place::new();
     std::fs::write(place.outside("secret.toml"), "method = \"top-secret\"\n").unwrap();
@@ -86,7 +86,7 @@ fn links_out_and_pipes_are_not_read() {
         .unwrap();
     let server = place.serve();
     for (name, wanted) in
-        [("link", "a link that leads out of the folder"), ("pipe", "found something that is none")]
+        [("link", "a symbolic link to a place outside the folder"), ("pipe", "found a pipe")]
     {
         let page = server.page(&format!("/run/{name}"));
         assert!(page.contains(wanted) && page.contains(">broken<"), "{page}");

@@ -1,4 +1,4 @@
-//! A folder with runs, a server over it, and a client that never waits for ever.
+//! A folder with runs, a server over it, and a client with a timeout.
 
 use boostfgl_fairness::{GroupSizes, Readings, Scores};
 use boostfgl_report::{Round, RoundsWriter, RunFolder, RunTotals, SeedSummary, Summary};
@@ -11,8 +11,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 use tokio::sync::oneshot;
 
-/// Long enough for a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The timeout: long enough for a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A temporary folder for runs.
 pub(crate) struct Place {
@@ -26,7 +26,7 @@ impl Place {
         place
     }
 
-    /// The folder that is served; beside it is outside.
+    /// The folder that is served; its neighbours are outside.
     pub(crate) fn runs(&self) -> PathBuf {
         self.folder.path().join("runs")
     }
@@ -52,7 +52,7 @@ impl Place {
         writer
     }
 
-    /// A run with all its files but those of nodes.
+    /// A finished run, without the files about nodes.
     pub(crate) fn finished(&self, name: &str, method: &str) {
         self.unfinished(name, 4).finish().unwrap();
         self.finish(name, method);
@@ -63,7 +63,7 @@ impl Place {
         RunFolder::open(self.runs().join(name)).unwrap().write_summary(&summary(method)).unwrap();
     }
 
-    /// Makes all files of a run look as old as that.
+    /// Sets the modification time of all files of a run to this many seconds ago.
     pub(crate) fn age(&self, name: &str, seconds: u64) {
         let then = SystemTime::now() - Duration::from_secs(seconds);
         for entry in self.runs().join(name).read_dir().unwrap() {
@@ -72,7 +72,7 @@ impl Place {
         }
     }
 
-    /// Every file below the folder with its content and the time it was written.
+    /// Every file below the folder with its modification time and content.
     pub(crate) fn snapshot(&self) -> BTreeMap<PathBuf, (SystemTime, Vec<u8>)> {
         let mut all = BTreeMap::new();
         walk(self.folder.path(), &mut all);
@@ -207,9 +207,9 @@ impl Running {
 
     /// Sends a request as HTTP/1.0, whose answers come in one piece and end with the connection.
     pub(crate) fn send(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> TcpStream {
-        let mut stream = TcpStream::connect_timeout(&self.address, PATIENCE).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        let mut stream = TcpStream::connect_timeout(&self.address, TIMEOUT).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+        stream.set_write_timeout(Some(TIMEOUT)).unwrap();
         let mut request = format!("{method} {path} HTTP/1.0\r\n");
         if !headers.iter().any(|(name, _)| *name == "Host") {
             request.push_str(&format!("Host: {}\r\n", self.address));
@@ -228,7 +228,7 @@ impl Drop for Running {
     }
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -239,7 +239,7 @@ pub(crate) struct Reply {
 impl Reply {
     fn parse(text: &str) -> Self {
         let (head, body) =
-            text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text}"));
+            text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no response: {text}"));
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         Self { status, head: head.to_owned(), body: body.to_owned() }
     }
@@ -258,7 +258,7 @@ pub(crate) struct Events {
 impl Events {
     fn line(&mut self) -> String {
         let mut line = String::new();
-        self.lines.read_line(&mut line).expect("news come in time");
+        self.lines.read_line(&mut line).expect("an event arrives before the timeout");
         line.trim_end().to_owned()
     }
 

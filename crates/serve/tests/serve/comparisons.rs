@@ -9,7 +9,7 @@ fn comparisons_are_listed_and_shown_as_their_reports() {
     let place = Place::new();
     place.finished("fedavg", "fedavg");
     compared(&place.runs().join("all/compare-cora"));
-    // A dataset may be called so; its configuration is no run.
+    // A dataset may be called `config`; its configuration is not a run.
     place.write("all/compare-cora/config/config.toml", "dataset = \"config\"\n");
     let before = place.snapshot();
     let server = place.serve();
@@ -39,13 +39,16 @@ fn comparisons_are_listed_and_shown_as_their_reports() {
     }
     assert!(report.contains("Training loss"), "curves come from its cells");
     let both = server.page("/compare?run=all%2Fcompare-cora&run=fedavg");
-    assert!(both.contains("Difference to base") && both.contains("fedavg on cora"), "beside a run");
+    assert!(
+        both.contains("Difference to base") && both.contains("fedavg on cora"),
+        "together with a run"
+    );
     assert_eq!(server.get("/events/run/all/compare-cora").status, 404, "nothing of it changes");
     assert_eq!(place.snapshot(), before);
 }
 
 #[test]
-fn a_comparison_that_cannot_be_read_says_why() {
+fn an_unreadable_comparison_is_listed_with_the_reason() {
     let place = Place::new();
     compared(&place.runs().join("c"));
     let file = place.runs().join("c").join(Comparison::FILE);
@@ -63,7 +66,7 @@ fn a_comparison_that_cannot_be_read_says_why() {
 
 #[cfg(unix)]
 #[test]
-fn nothing_outside_is_read_for_a_comparison() {
+fn no_file_outside_the_folder_is_read_for_a_comparison() {
     let place = Place::new();
     let secret = compared(&place.outside("secret"));
     compared(&place.runs().join("c"));
@@ -80,10 +83,10 @@ fn nothing_outside_is_read_for_a_comparison() {
     for name in ["c", "linked"] {
         let page = server.page(&format!("/run/{name}"));
         assert!(
-            page.contains("a link that leads out of the folder")
+            page.contains("a symbolic link to a place outside the folder")
                 && !page.contains("Difference to base"),
             "{page}"
         );
     }
-    assert!(server.page("/").contains("a link that leads out of the folder"));
+    assert!(server.page("/").contains("a symbolic link to a place outside the folder"));
 }

@@ -1,4 +1,4 @@
-//! The list of runs, and what a finished run shows.
+//! The list of runs, and the page of a finished run.
 
 use crate::common::Place;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ fn row<'a>(page: &'a str, name: &str) -> &'a str {
 }
 
 #[test]
-fn runs_are_listed_with_how_they_stand() {
+fn runs_are_listed_with_their_status() {
     let place = Place::new();
     place.finished("done", "fedavg");
     place.age("done", 7200);
@@ -65,7 +65,7 @@ fn runs_are_listed_with_how_they_stand() {
 }
 
 #[test]
-fn a_list_follows_the_files() {
+fn the_list_follows_changes_of_the_files() {
     let place = Place::new();
     let mut rounds = place.unfinished("a", 1);
     let server = place.serve();
@@ -93,7 +93,7 @@ fn a_finished_run_is_shown_as_its_report() {
 }
 
 #[test]
-fn the_folder_may_itself_be_a_run() {
+fn the_served_folder_may_itself_be_a_run() {
     let place = Place::new();
     place.finished("done", "fedavg");
     let server = crate::common::Running::start(&place.runs().join("done"), None);
@@ -104,7 +104,7 @@ fn the_folder_may_itself_be_a_run() {
 }
 
 #[test]
-fn several_runs_are_put_side_by_side() {
+fn several_runs_are_shown_side_by_side() {
     let place = Place::new();
     place.finished("a", "fedavg");
     place.finished("b", "boostfgl");
@@ -124,7 +124,7 @@ fn several_runs_are_put_side_by_side() {
 }
 
 #[test]
-fn two_hundred_runs_come_in_one_answer() {
+fn two_hundred_runs_are_listed_in_one_response() {
     let place = Place::new();
     for i in 0..200 {
         if i % 4 == 0 {

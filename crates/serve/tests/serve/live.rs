@@ -1,10 +1,10 @@
-//! Pages that grow while one looks.
+//! Pages that are updated while they are open.
 
 use crate::common::{Place, round};
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-/// What a page says about how it can be kept fresh: where from, and the mark of what it shows.
+/// The URL of the updates of a page, with the mark of the content that it has.
 fn events_of(page: &str) -> String {
     let after = |key: &str| {
         let start = page.find(key).unwrap_or_else(|| panic!("{key} is not in\n{page}")) + key.len();
@@ -16,7 +16,7 @@ fn events_of(page: &str) -> String {
 }
 
 #[test]
-fn a_run_page_gets_each_round_and_the_end() {
+fn a_run_page_receives_each_round_and_the_end() {
     let place = Place::new();
     let mut rounds = place.unfinished("x/a b", 1);
     let server = place.serve();
@@ -28,7 +28,7 @@ fn a_run_page_gets_each_round_and_the_end() {
     let (event, data) = events.next();
     assert!(event == "part" && data.contains("2 of 4"), "{event}: {data}");
 
-    // Half a line is no round yet; a line that is none is a problem and the next one still counts.
+    // Half a line is not a round yet; a malformed line is a problem, and later lines still count.
     let line = serde_json::to_string(&round(2)).unwrap();
     let mut file = std::fs::File::options()
         .append(true)
@@ -59,14 +59,14 @@ fn a_run_page_gets_each_round_and_the_end() {
 }
 
 #[test]
-fn a_page_that_is_up_to_date_gets_nothing() {
+fn a_page_that_is_up_to_date_receives_nothing() {
     let place = Place::new();
     place.unfinished("old", 2);
     place.age("old", 600);
     let server = place.serve();
     let page = server.page("/run/old");
     let mut events = server.listen(&events_of(&page));
-    // In one step: taking it apart file by file would be seen.
+    // Renamed in one step: removing it file by file would cause other events.
     std::fs::rename(place.runs().join("old"), place.outside("old")).unwrap();
     assert_eq!(events.next().0, "gone", "the first event is the first change");
     assert_eq!(server.get("/run/old").status, 404);
@@ -75,12 +75,12 @@ fn a_page_that_is_up_to_date_gets_nothing() {
     let fresh = server.listen("/events/run/new").next();
     assert!(
         fresh.0 == "part" && fresh.1.contains("1 of 4"),
-        "who has nothing gets what is there: {fresh:?}"
+        "a new client receives the current state: {fresh:?}"
     );
 }
 
 #[test]
-fn a_run_that_begins_again_is_read_again() {
+fn a_run_that_starts_again_is_read_again() {
     let place = Place::new();
     place.unfinished("a", 3);
     let server = place.serve();
@@ -89,12 +89,12 @@ fn a_run_that_begins_again_is_read_again() {
     std::fs::remove_dir_all(place.runs().join("a")).unwrap();
     place.unfinished("a", 1);
     let (event, data) = events.next();
-    // Between the two the folder may have been seen missing.
+    // The folder may have been polled while it was missing.
     assert!(event == "gone" || data.contains("1 of 4"), "{event}: {data}");
 }
 
 #[test]
-fn the_list_gets_new_runs_and_new_rounds() {
+fn the_list_receives_new_runs_and_new_rounds() {
     let place = Place::new();
     let mut rounds = place.unfinished("a", 1);
     let server = place.serve();
@@ -115,7 +115,7 @@ fn the_list_gets_new_runs_and_new_rounds() {
 }
 
 #[test]
-fn there_is_room_for_so_many_pages_and_places_are_given_back() {
+fn the_number_of_live_pages_is_limited_and_closed_ones_are_freed() {
     let place = Place::new();
     place.unfinished("a", 1);
     let server = place.serve();
@@ -128,23 +128,22 @@ fn there_is_room_for_so_many_pages_and_places_are_given_back() {
     drop(open);
     let end = Instant::now() + Duration::from_secs(30);
     while server.ask("HEAD", "/events/list", &[]).status == 503 {
-        assert!(Instant::now() < end, "places are not given back");
+        assert!(Instant::now() < end, "closed connections are not freed");
         std::thread::sleep(Duration::from_millis(50));
     }
 }
 
-/// Somebody who opens a page and never reads must not keep others waiting.
 #[test]
-fn a_client_that_does_not_read_keeps_nobody_waiting() {
+fn a_client_that_does_not_read_does_not_delay_others() {
     let place = Place::new();
     let mut rounds = place.unfinished("a", 0);
     let server = place.serve();
-    let deaf: Vec<_> = (0..8).map(|_| server.send("GET", "/events/run/a", &[])).collect();
+    let not_reading: Vec<_> = (0..8).map(|_| server.send("GET", "/events/run/a", &[])).collect();
     let mut events = server.listen("/events/run/a");
     for at in 0..3 {
         rounds.write(&round(at)).unwrap();
         let wanted = format!("{} of 4", at + 1);
         while !events.next().1.contains(&wanted) {}
     }
-    drop(deaf);
+    drop(not_reading);
 }

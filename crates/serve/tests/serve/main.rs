@@ -1,4 +1,4 @@
-//! A real server on this machine, asked as a browser would ask, each time over a folder of its own.
+//! A real server on this machine and requests over HTTP; every test has a folder of its own.
 
 mod access;
 mod broken;

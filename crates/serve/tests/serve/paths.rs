@@ -1,9 +1,9 @@
-//! Addresses that try to leave the folder.
+//! URLs that try to leave the folder.
 
 use crate::common::Place;
 
 #[test]
-fn no_address_leads_out_of_the_folder() {
+fn no_url_reaches_outside_the_folder() {
     let place = Place::new();
     place.finished("a", "fedavg");
     let outside = place.outside("outside");
@@ -86,7 +86,7 @@ fn no_address_leads_out_of_the_folder() {
 
 #[cfg(unix)]
 #[test]
-fn links_are_followed_inside_and_never_out() {
+fn links_are_followed_inside_the_folder_only() {
     use std::os::unix::ffi::OsStrExt as _;
     use std::os::unix::fs::symlink;
     let place = Place::new();
@@ -110,6 +110,6 @@ fn links_are_followed_inside_and_never_out() {
     }
     let list = server.page("/");
     assert_eq!(list.matches("<tr data-run").count(), 1, "{list}");
-    assert!(!made || list.contains("cannot stand in an address are not listed: 1"), "{list}");
+    assert!(!made || list.contains("cannot be part of a URL are not listed: 1"), "{list}");
     assert!(server.page("/run/latest").contains("fedavg on cora"));
 }

@@ -67,7 +67,7 @@ impl<'a, T: Real> Parts<'a, T> {
         let p = self.network.propagation.csr();
         let mut sum = vec![0.0; self.first.columns()];
         p.row_range(v).for_each(|k| {
-            add_scaled(&mut sum, self.first.row(p.indices()[k] as usize), p.values()[k].f64())
+            add_scaled(&mut sum, self.first.row(p.indices()[k] as usize), p.values()[k].f64());
         });
         sum
     }
@@ -104,7 +104,7 @@ impl<'a, T: Real> Parts<'a, T> {
         let heard = self.heard(v);
         let mut sum = vec![0.0; self.biases[1].len()];
         p.row_range(v).for_each(|k| {
-            add_scaled(&mut sum, self.second(p.indices()[k] as usize), p.values()[k].f64())
+            add_scaled(&mut sum, self.second(p.indices()[k] as usize), p.values()[k].f64());
         });
         let with = self.loss(&sum, 1.0, y);
         let of_arc = |arc: usize| {

@@ -33,7 +33,7 @@ impl<T: Real> Products<T> {
         let p = network.propagation.csr();
         let mut place = vec![u32::MAX; p.rows()];
         nodes.iter().for_each(|&v| {
-            p.row_range(v as usize).for_each(|k| place[p.indices()[k] as usize] = 0)
+            p.row_range(v as usize).for_each(|k| place[p.indices()[k] as usize] = 0);
         });
         let senders: Vec<u32> = (0..p.rows() as u32).filter(|&u| place[u as usize] == 0).collect();
         senders.iter().enumerate().for_each(|(i, &u)| place[u as usize] = i as u32);
@@ -228,7 +228,7 @@ mod tests {
                 let mut row = vec![0.0; 3];
                 p.row_range(u as usize).for_each(|k| {
                     inputs.visit_row(p.indices()[k] as usize, |column, x| {
-                        row[column] += p.values()[k] * x
+                        row[column] += p.values()[k] * x;
                     });
                 });
                 row

@@ -31,7 +31,9 @@ pub mod topology;
 use super::fedavg::Averaging;
 use super::{EvaluatedModel, MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::aggregate::{Combination, Update};
-use crate::client_rule::{ClientContext, ClientRule, Memory, Upload};
+use crate::client_rule::{
+    ClientContext, PersonalModel, RuleState, StateContext, TrainingHooks, Upload, default_hooks,
+};
 use crate::config::{above_zero, at_least_one, at_most, not_negative, steps, width};
 use crate::local_data::LocalData;
 use crate::screen::Form;
@@ -287,7 +289,9 @@ struct Seen<T> {
     share: f64,
 }
 
-impl<T: Real> ClientRule<T> for Personal<T> {
+default_hooks!(Personal<T>: PreparationHooks);
+
+impl<T: Real> TrainingHooks<T> for Personal<T> {
     fn train(
         &mut self,
         context: &ClientContext<'_, T>,
@@ -321,33 +325,39 @@ impl<T: Real> ClientRule<T> for Personal<T> {
             self.own = None;
         }
     }
+}
 
+impl<T: Real> PersonalModel<T> for Personal<T> {
     fn predict(&mut self, context: &ClientContext<'_, T>) -> Result<Option<Matrix<T>>> {
         Ok(self.own.as_mut().and_then(|own| own.predict(context)))
     }
+}
 
+impl<T: Real> RuleState<T> for Personal<T> {
     fn visit(
         &mut self,
-        memory: &Memory<'_, T>,
+        context: &StateContext<'_, T>,
         visitor: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
         let mut switched = self.own.is_some();
         visitor.visit("switched", &mut switched)?;
         if switched && self.own.is_none() {
             // Made again from what was seen, so that only that has to be kept.
-            let data = memory.data;
+            let data = context.data;
             let (mut predicted, mut edges) =
                 (Matrix::zeros(data.len(), data.classes()), Vec::new());
             let mut share = 0.0;
             visit_seen(&mut predicted, &mut edges, &mut share, visitor)?;
             if edges.len() != data.adjacency().arcs() || !(0.0..=1.0).contains(&share) {
                 let expected = format!("{} edges and a share from 0 to 1", data.adjacency().arcs());
-                return Err(visitor.unlike(expected, format!("{} edges and {share}", edges.len())));
+                return Err(
+                    visitor.mismatch(expected, format!("{} edges and {share}", edges.len()))
+                );
             }
             self.own = Some(Own::from_sight(
                 &self.config,
                 data,
-                memory.seed,
+                context.seed,
                 Seen { predicted, edges, share },
             ));
         } else if let Some(own) = &mut self.own {
@@ -390,7 +400,8 @@ impl<T: Real> Own<T> {
     fn from_sight(config: &Config, data: &LocalData<T>, seed: u64, seen: Seen<T>) -> Self {
         let Seen { predicted, edges, share } = seen;
         let candidates = topology::candidates(&predicted, config.threshold, config.similarity_cap);
-        let operator = topology::operator(data.adjacency(), &edges, candidates.alike(), config.a);
+        let operator =
+            topology::operator(data.adjacency(), &edges, candidates.relation(), config.a);
         let smooth = Smoothing::new(data.inputs(), operator, config.steps);
         let nodes = (0..data.len() as u32).collect();
         let sight = Sight {

@@ -8,7 +8,9 @@
 
 use boostfgl_graph::Adjacency;
 use boostfgl_nn::ops::Candidates;
-use boostfgl_nn::{Csr, Matrix, Mixture, Propagation, Real, SimilarityRelation, softmax_rows};
+use boostfgl_nn::{
+    Csr, Matrix, Propagation, Real, SimilarityRelation, SmoothingOperator, softmax_rows,
+};
 
 /// Who is compared with whom, given predicted probabilities.
 pub fn candidates<T: Real>(predicted: &Matrix<T>, threshold: f64, cap: usize) -> Candidates {
@@ -57,7 +59,7 @@ pub fn operator<T: Real>(
     edges: &[f64],
     alike: SimilarityRelation,
     a: f64,
-) -> Mixture<T> {
+) -> SmoothingOperator<T> {
     let own =
         |v: usize| adjacency.arc_range(v).map(|arc| (adjacency.indices()[arc], a * edges[arc]));
     let others = |v: usize| (1.0 - a) * f64::from(alike.degrees()[v] - 1);
@@ -79,7 +81,7 @@ pub fn operator<T: Real>(
         return edges.into();
     }
     let scale = root.iter().map(|root| T::of(libm::sqrt(1.0 - a) * root)).collect();
-    Mixture::new(edges, scale, alike)
+    SmoothingOperator::new(edges, scale, alike)
 }
 
 /// The weight of every arc of A: the graph's own, times how much topology boosting changed its

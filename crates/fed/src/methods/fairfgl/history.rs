@@ -57,9 +57,8 @@ impl<T: Real> History<T> {
         let mut rounds: Vec<usize> = self.rounds.iter().copied().collect();
         visitor.visit("rounds", &mut rounds)?;
         if rounds.len() > self.length {
-            return Err(
-                visitor.unlike(format!("at most {} rounds", self.length), rounds.len().to_string())
-            );
+            return Err(visitor
+                .mismatch(format!("at most {} rounds", self.length), rounds.len().to_string()));
         }
         let mut room = model.clone();
         for (i, &round) in rounds.iter().enumerate() {

@@ -58,14 +58,16 @@ use self::mixture::Mixture;
 use self::server::Reconciling;
 use super::{MethodContext, MethodInfo, needs_hidden};
 use crate::boost::{Boost, TrustScope};
-use crate::client_rule::{ClientContext, ClientRule, Memory, Upload};
+use crate::client_rule::{
+    ClientContext, PersonalModel, RuleState, StateContext, TrainingHooks, Upload, default_hooks,
+};
 use crate::config::{OptimizerState, above_zero, not_negative, share, steps};
 use crate::local_data::LocalData;
 use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_nn::backbones::Extra;
 use boostfgl_nn::{
-    Matrix, Moved, Params, Reach, Real, StateVisitor, extra_losses, moved_most, softmax_rows,
+    Matrix, Params, Reach, Real, StateVisitor, TopChanges, extra_losses, softmax_rows, top_changes,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -331,8 +333,8 @@ impl<T: Real> Preserver<T> {
 
     /// The entries that go up in place of the model, and the norms that they no longer show.
     fn sparse(&self, context: &ClientContext<'_, T>, local: &Params<T>) -> Upload<T> {
-        let Moved { entries, distances: moved } =
-            moved_most(local, context.start(), upload::kept(self.config.keep, local.count()));
+        let TopChanges { entries, distances: moved } =
+            top_changes(local, context.start(), upload::kept(self.config.keep, local.count()));
         let numbers = match self.norms {
             None => Vec::new(),
             Some(TrustScope::Model) => vec![libm::sqrt(moved.iter().map(|d| d * d).sum())],
@@ -343,7 +345,9 @@ impl<T: Real> Preserver<T> {
     }
 }
 
-impl<T: Real> ClientRule<T> for Preserver<T> {
+default_hooks!(Preserver<T>: PreparationHooks);
+
+impl<T: Real> TrainingHooks<T> for Preserver<T> {
     fn reach(&self) -> Reach {
         if self.config.distill > 0.0 { Reach::Everything } else { Reach::Output }
     }
@@ -375,7 +379,7 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
             mixture.mix(
                 history,
                 model,
-                self.mixed.get_or_insert_with(|| model.room(context.pool())),
+                self.mixed.get_or_insert_with(|| model.same_shape(context.pool())),
             );
         }
     }
@@ -450,17 +454,21 @@ impl<T: Real> ClientRule<T> for Preserver<T> {
         }
         Ok(upload)
     }
+}
 
+impl<T: Real> PersonalModel<T> for Preserver<T> {
     fn deploy(&mut self, model: &Params<T>) -> Option<Params<T>> {
         if self.config.judge == Judge::Global { None } else { self.mixed(model) }
     }
+}
 
+impl<T: Real> RuleState<T> for Preserver<T> {
     fn visit(
         &mut self,
-        memory: &Memory<'_, T>,
+        context: &StateContext<'_, T>,
         visitor: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
-        visitor.within("history", |visitor| self.history.visit(memory.local, visitor))?;
+        visitor.within("history", |visitor| self.history.visit(context.local, visitor))?;
         if let Some(mixture) = &mut self.mixture {
             visitor.within("mixture", |visitor| mixture.visit(visitor))?;
         }

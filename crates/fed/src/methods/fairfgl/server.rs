@@ -11,7 +11,7 @@ use crate::aggregate::{Combination, Update};
 use crate::boost::Boost;
 use crate::boost::model::TrustScope;
 use crate::methods::{MethodContext, Round, SenderFacts, ServerRule};
-use crate::screen::{Form, Moved, Part};
+use crate::screen::{DistanceRange, Form, Part};
 use crate::wire::Message;
 use boostfgl_nn::{Matrix, Params, Real, StateVisitor, difference};
 use std::ops::Range;
@@ -56,15 +56,17 @@ impl<T: Real> Reconciling<T> {
         }
     }
 
-    /// From what to what each tensor moved, as some entries show it: at least by those, and by no
-    /// more than if every other number had moved as far as the least of them, since the largest go
-    /// up.
-    fn shown(&self, entries: &[(u32, T)]) -> Vec<Moved> {
-        let all = entries.len() >= kept(self.config.keep, self.global.count());
+    /// How far each tensor moved, as far as the entries show it: at least by the entries
+    /// themselves, and at most as if every number that was not sent had moved as far as the
+    /// smallest entry.
+    fn shown(&self, entries: &[(u32, T)]) -> Vec<DistanceRange> {
+        // Clients send the entries that moved most. If fewer than allowed were sent, the rest did
+        // not move at all.
+        let full = entries.len() >= kept(self.config.keep, self.global.count());
         let magnitudes = entries.iter().map(|(_, x)| x.f64().abs());
-        let least = if all { magnitudes.reduce(f64::min).unwrap_or(0.0) } else { 0.0 };
+        let smallest = if full { magnitudes.reduce(f64::min).unwrap_or(0.0) } else { 0.0 };
         let (mut rest, mut end) = (Entries::new(entries), 0);
-        let one = |tensor: &Matrix<T>| {
+        let distance = |tensor: &Matrix<T>| {
             let count = tensor.rows() * tensor.columns();
             end += count;
             let (mut sum, mut sent) = (0.0, 0);
@@ -72,24 +74,25 @@ impl<T: Real> Reconciling<T> {
                 sum += x.f64() * x.f64();
                 sent += 1;
             });
-            let others = count.saturating_sub(sent) as f64;
-            (libm::sqrt(sum), libm::sqrt(sum + others * least * least))
+            let unsent = count.saturating_sub(sent) as f64;
+            let most = libm::sqrt(sum + unsent * smallest * smallest);
+            DistanceRange { least: libm::sqrt(sum), most }
         };
-        self.global.tensors().iter().map(one).collect()
+        self.global.tensors().iter().map(distance).collect()
     }
 
-    /// The norms that a client sends with its entries, each as these show it, up to rounding.
+    /// The norms that a client sends with its entries, each in the range that the entries show, up
+    /// to rounding.
     fn norm_parts(&self, message: &Message<T>) -> Vec<Part> {
         let shown = self.shown(&message.entries);
-        let length =
-            |end: fn(&Moved) -> f64| libm::sqrt(shown.iter().map(|one| end(one) * end(one)).sum());
         let ranges = match self.norms {
             0 => Vec::new(),
-            1 => vec![(length(|one| one.0), length(|one| one.1))],
+            1 => vec![DistanceRange::total(&shown)],
             _ => shown,
         };
-        let part =
-            |(least, most): Moved| Part::new("norm of an update", 1, 0.999 * least..=1.001 * most);
+        let part = |DistanceRange { least, most }: DistanceRange| {
+            Part::new("norm of an update", 1, 0.999 * least..=1.001 * most)
+        };
         ranges.into_iter().map(part).collect()
     }
 
@@ -236,7 +239,7 @@ impl<T: Real> ServerRule<T> for Reconciling<T> {
         }
     }
 
-    fn moved(&self, message: &Message<T>) -> Option<Vec<Moved>> {
+    fn moved(&self, message: &Message<T>) -> Option<Vec<DistanceRange>> {
         (!self.config.is_lossless()).then(|| self.shown(&message.entries))
     }
 
@@ -277,7 +280,7 @@ impl<T: Real> ServerRule<T> for Reconciling<T> {
             .try_for_each(|(k, classes)| visitor.visit(&k.to_string(), classes))?;
         match self.majorities.iter().flatten().find(|class| **class >= self.classes) {
             Some(class) => {
-                Err(visitor.unlike(format!("classes below {}", self.classes), class.to_string()))
+                Err(visitor.mismatch(format!("classes below {}", self.classes), class.to_string()))
             }
             None => Ok(()),
         }
@@ -383,19 +386,21 @@ mod tests {
         assert_eq!(server.global.tensors()[0].row(0)[0], 1.0 + 0.5 * 2.0 - 0.5 * 4.0);
     }
 
-    /// Every other number is taken to have moved by at most the least that was sent.
+    /// A number that was not sent can have moved by at most the smallest that was.
     #[test]
     fn entries_show_how_far_an_update_moved() {
         let server = server(Clusters::One, 0.3);
+        let range = |least: f64, most: f64| DistanceRange { least, most };
         // Six parameters, of which two go up.
         let shown = server.shown(&[(0, -4.0), (4, 3.0)]);
-        assert_eq!(shown, [(4.0, libm::sqrt(16.0 + 3.0 * 9.0)), (3.0, libm::sqrt(9.0 + 9.0))]);
+        let most = [libm::sqrt(16.0 + 3.0 * 9.0), libm::sqrt(9.0 + 9.0)];
+        assert_eq!(shown, [range(4.0, most[0]), range(3.0, most[1])]);
         assert_eq!(
             server.shown(&[(5, 3.0)]),
-            [(0.0, 0.0), (3.0, 3.0)],
-            "who sends fewer moved nothing else"
+            [range(0.0, 0.0), range(3.0, 3.0)],
+            "with fewer entries than allowed nothing else moved"
         );
-        assert_eq!(server.shown(&[]), [(0.0, 0.0); 2]);
+        assert_eq!(server.shown(&[]), [range(0.0, 0.0); 2]);
     }
 
     #[test]

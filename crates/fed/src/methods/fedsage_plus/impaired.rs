@@ -4,7 +4,7 @@
 use crate::client_rule::positions;
 use crate::local_data::LocalData;
 use boostfgl_graph::{Adjacency, Stream};
-use boostfgl_nn::backbones::Plan;
+use boostfgl_nn::backbones::ViewPlan;
 use boostfgl_nn::{Real, RowMean, View};
 
 /// Ḡ, a client's graph without the hidden nodes. Its nodes are numbered by their position in
@@ -51,7 +51,7 @@ impl<T: Real> Impaired<T> {
             reached[v as usize] = true;
             adjacency.neighbours(v as usize).iter().for_each(|&u| reached[u as usize] = true);
         }
-        let plan = Plan::FEATURES;
+        let plan = ViewPlan::FEATURES;
         Self {
             mean: RowMean::of(&adjacency),
             features: View::training(data.inputs(), kept.clone(), plan),

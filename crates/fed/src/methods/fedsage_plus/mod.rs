@@ -34,15 +34,15 @@ mod slot;
 mod tests;
 mod training;
 
-use super::{MethodContext, MethodInfo, Round, ServerRule, Sizes};
-use crate::aggregate::{Combination, Update};
-use crate::client_rule::{ClientContext, ClientRule, Upload};
+use super::fedavg::{Averaging, Weighing};
+use super::{MethodContext, MethodInfo, Sizes};
+use crate::client_rule::{ClientContext, PreparationHooks, TrainingHooks, Upload, default_hooks};
 use crate::config::{WIDEST, above_zero, at_most, not_negative, steps, width};
 use crate::local_data::LocalData;
 use crate::screen::Form;
 use crate::wire::Message;
 use crate::{Error, Result};
-use boostfgl_nn::{Params, Real, StateVisitor};
+use boostfgl_nn::{Params, Real};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use training::Preparation;
@@ -201,42 +201,13 @@ fn extra_bytes(sizes: &Sizes, configs: &super::MethodConfigs) -> f64 {
     4.0 * sizes.nodes.iter().map(|n| 4.0 * generator + activations(n)).sum::<f64>()
 }
 
-pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Equal<T> {
-    Equal { global: context.initial.clone() }
+pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Averaging<T> {
+    Averaging::new(context, Weighing::Equal)
 }
 
 pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, _: &LocalData<T>) -> Mending<T> {
     let config = context.setup.methods.fedsage_plus.clone();
     Mending { alone: context.clients == 1, config, preparation: None }
-}
-
-/// One global model, the mean of the round's updates, whatever the clients' sizes.
-pub(super) struct Equal<T> {
-    global: Params<T>,
-}
-
-impl<T: Real> ServerRule<T> for Equal<T> {
-    fn start(&self, _: usize) -> Option<&Params<T>> {
-        Some(&self.global)
-    }
-
-    fn aggregate(
-        &mut self,
-        updates: &[Update<'_, T>],
-        round: &Round<'_, T>,
-    ) -> Result<Option<Combination>> {
-        let combination = Combination::new(updates, &vec![1.0; updates.len()], round.boost)?;
-        let combination = combination.combine(updates, round.aggregation, &mut self.global)?;
-        Ok(Some(combination))
-    }
-
-    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
-        visitor.visit("global", &mut self.global)
-    }
-
-    fn models(&self) -> Vec<&Params<T>> {
-        vec![&self.global]
-    }
 }
 
 /// A client that mends its graph before the first round.
@@ -260,12 +231,14 @@ impl<T: Real> Mending<T> {
     }
 }
 
-impl<T: Real> ClientRule<T> for Mending<T> {
+default_hooks!(Mending<T>: PersonalModel, RuleState);
+
+impl<T: Real> PreparationHooks<T> for Mending<T> {
     fn exchanges(&self) -> usize {
         if self.mends() && !self.alone { self.config.gen_epochs } else { 0 }
     }
 
-    fn ask(&mut self, context: &ClientContext<'_, T>, _: usize) -> Result<Option<Message<T>>> {
+    fn question(&mut self, context: &ClientContext<'_, T>, _: usize) -> Result<Option<Message<T>>> {
         // Even a client that generates nothing asks, so that it learns how many others there are.
         let question = self.preparation(context).question(context);
         if question.is_finite() { Ok(Some(question)) } else { Err(context.diverged("generator")) }
@@ -286,7 +259,7 @@ impl<T: Real> ClientRule<T> for Mending<T> {
             .tensors(question.tensors.iter().map(|rows| (rows.rows(), rows.columns())).collect())
     }
 
-    fn hear(
+    fn receive_answers(
         &mut self,
         context: &ClientContext<'_, T>,
         _: usize,
@@ -296,7 +269,10 @@ impl<T: Real> ClientRule<T> for Mending<T> {
         Ok(())
     }
 
-    fn ready(&mut self, context: &ClientContext<'_, T>) -> Result<Option<LocalData<T>>> {
+    fn finish_preparation(
+        &mut self,
+        context: &ClientContext<'_, T>,
+    ) -> Result<Option<LocalData<T>>> {
         if !self.mends() {
             return Ok(None);
         }
@@ -308,7 +284,9 @@ impl<T: Real> ClientRule<T> for Mending<T> {
         self.preparation = None;
         Ok((!owners.is_empty()).then(|| context.data().extended(&owners, &features)))
     }
+}
 
+impl<T: Real> TrainingHooks<T> for Mending<T> {
     fn refused(&mut self, _: bool) {
         // A preparation that failed is not gone on with.
         self.preparation = None;

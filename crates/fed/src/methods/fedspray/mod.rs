@@ -31,7 +31,9 @@ mod server;
 use self::modules::{HEAD1, HEAD2, Reading, Teacher, shapes};
 use self::server::Sharing;
 use super::{EvaluatedModel, MethodContext, MethodInfo};
-use crate::client_rule::{ClientContext, ClientRule, Memory, Upload};
+use crate::client_rule::{
+    ClientContext, RuleState, StateContext, TrainingHooks, Upload, default_hooks,
+};
 use crate::config::{OptimizerState, above_zero, not_negative, steps, width};
 use crate::local_data::LocalData;
 use crate::wire::Message;
@@ -251,7 +253,9 @@ impl<T: Real> Learner<T> {
     }
 }
 
-impl<T: Real> ClientRule<T> for Learner<T> {
+default_hooks!(Learner<T>: PreparationHooks, PersonalModel);
+
+impl<T: Real> TrainingHooks<T> for Learner<T> {
     fn reach(&self) -> Reach {
         if self.is_taught() { Reach::Everything } else { Reach::Output }
     }
@@ -322,10 +326,12 @@ impl<T: Real> ClientRule<T> for Learner<T> {
             ..Upload::only(message)
         })
     }
+}
 
+impl<T: Real> RuleState<T> for Learner<T> {
     fn visit(
         &mut self,
-        _: &Memory<'_, T>,
+        _: &StateContext<'_, T>,
         visitor: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
         visitor.visit("proxies", &mut self.proxies)?;

@@ -5,7 +5,7 @@
 //! sparse product.
 
 use crate::local_data::LocalData;
-use boostfgl_nn::backbones::{Plan, first_product};
+use boostfgl_nn::backbones::{ViewPlan, first_product};
 use boostfgl_nn::{
     Dropout, Matrix, Params, Pool, Real, Tape, TensorShape, Var, View, WeightedLoss, extra_losses,
     softmax_rows,
@@ -29,7 +29,7 @@ pub(super) fn shapes(features: usize, width: usize, classes: usize) -> Vec<Tenso
 }
 
 /// What the encoder reads of a client's graph: no edge.
-const FEATURES: Plan = Plan { hidden: Some(0), ..Plan::FEATURES };
+const FEATURES: ViewPlan = ViewPlan { hidden: Some(0), ..ViewPlan::FEATURES };
 
 /// A client's features as the modules read them.
 pub(super) struct Reading<T> {

@@ -4,7 +4,7 @@ use super::modules::shapes;
 use crate::Result;
 use crate::aggregate::{Combination, Update};
 use crate::methods::{MethodContext, Round, SenderFacts, ServerRule};
-use crate::screen::{Form, Moved, Part};
+use crate::screen::{DistanceRange, Form, Part};
 use crate::wire::Message;
 use boostfgl_graph::stream::key64;
 use boostfgl_nn::{Matrix, Params, Real, StateVisitor, weighted_sum};
@@ -79,19 +79,11 @@ impl<T: Real> ServerRule<T> for Sharing<T> {
         form.adding_up("counts of training nodes", 0..classes, turn.labelled..=turn.labelled)
     }
 
-    /// The modules are there in full. Proxies have no start that they moved from.
-    fn moved(&self, message: &Message<T>) -> Option<Vec<Moved>> {
+    /// Modules are sent in full, so that their distances are exact. Proxies have no start.
+    fn moved(&self, message: &Message<T>) -> Option<Vec<DistanceRange>> {
         let modules = self.shared.tensors.len() - 1;
-        let moved = |(from, to): (&Matrix<T>, &Matrix<T>)| {
-            let squares = from
-                .data()
-                .iter()
-                .zip(to.data())
-                .map(|(a, b)| (a.f64() - b.f64()) * (a.f64() - b.f64()));
-            libm::sqrt(squares.sum())
-        };
         let both = self.shared.tensors[..modules].iter().zip(&message.tensors);
-        Some(both.map(moved).map(|distance| (distance, distance)).collect())
+        Some(both.map(|(from, to)| DistanceRange::exact(distance(from, to))).collect())
     }
 
     fn aggregate(
@@ -122,7 +114,7 @@ impl<T: Real> ServerRule<T> for Sharing<T> {
         match self.counts.iter().find(|counts| !counts.is_empty() && counts.len() != classes) {
             Some(counts) => {
                 Err(visitor
-                    .unlike(format!("counts of {classes} classes"), counts.len().to_string()))
+                    .mismatch(format!("counts of {classes} classes"), counts.len().to_string()))
             }
             None => Ok(()),
         }
@@ -131,6 +123,12 @@ impl<T: Real> ServerRule<T> for Sharing<T> {
     fn models(&self) -> Vec<&Params<T>> {
         Vec::new()
     }
+}
+
+/// ‖from − to‖₂.
+fn distance<T: Real>(from: &Matrix<T>, to: &Matrix<T>) -> f64 {
+    let pairs = from.data().iter().zip(to.data());
+    libm::sqrt(pairs.map(|(a, b)| (a.f64() - b.f64()) * (a.f64() - b.f64())).sum())
 }
 
 /// ρ_{k,c}: the share of class c in a client's training nodes.

@@ -32,7 +32,9 @@ pub mod reliability;
 use super::fedavg::Averaging;
 use super::{MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::aggregate::{Combination, Update};
-use crate::client_rule::{ClientContext, ClientRule, Memory, Upload};
+use crate::client_rule::{
+    ClientContext, RuleState, StateContext, TrainingHooks, Upload, default_hooks,
+};
 use crate::config::{WIDEST, above_zero, not_negative, steps, width};
 use crate::local_data::LocalData;
 use crate::screen::{Form, Part};
@@ -180,7 +182,9 @@ pub(super) struct Reliable {
     told: bool,
 }
 
-impl<T: Real> ClientRule<T> for Reliable {
+default_hooks!(Reliable: PreparationHooks, PersonalModel);
+
+impl<T: Real> TrainingHooks<T> for Reliable {
     fn refused(&mut self, _: bool) {
         self.told = false;
     }
@@ -191,10 +195,12 @@ impl<T: Real> ClientRule<T> for Reliable {
         }
         Ok(Upload::with(Message::numbers(reliability::class_reliability(context.data()))))
     }
+}
 
+impl<T: Real> RuleState<T> for Reliable {
     fn visit(
         &mut self,
-        _: &Memory<'_, T>,
+        _: &StateContext<'_, T>,
         visitor: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
         visitor.visit("told", &mut self.told)
@@ -271,10 +277,8 @@ impl<T: Real> ServerRule<T> for Distilling<T> {
         known.into_iter().try_for_each(|(k, of)| visitor.option(&k.to_string(), of, Vec::new))?;
         let classes = self.classes;
         match self.reliability.iter().flatten().find(|of| of.len() != classes) {
-            Some(of) => {
-                Err(visitor
-                    .unlike(format!("reliabilities of {classes} classes"), of.len().to_string()))
-            }
+            Some(of) => Err(visitor
+                .mismatch(format!("reliabilities of {classes} classes"), of.len().to_string())),
             None => Ok(()),
         }
     }

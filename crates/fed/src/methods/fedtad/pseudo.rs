@@ -2,7 +2,7 @@
 //! neighbour.
 
 use boostfgl_graph::Adjacency;
-use boostfgl_nn::backbones::Plan;
+use boostfgl_nn::backbones::ViewPlan;
 use boostfgl_nn::{Matrix, Pool, Real, View, cosines};
 
 /// The view of the cosine k-nearest-neighbour graph of the rows of x. A node is one of its own k;
@@ -11,7 +11,7 @@ use boostfgl_nn::{Matrix, Pool, Real, View, cosines};
 pub(super) fn view<T: Real>(
     x: &Matrix<T>,
     neighbours: usize,
-    plan: Plan,
+    plan: ViewPlan,
     pool: &Pool<T>,
 ) -> View<T> {
     match Adjacency::from_edges(x.rows(), &nearest(x, neighbours - 1, pool), None, false) {

@@ -8,7 +8,7 @@ use boostfgl_fed::methods::adafgl::topology::{candidates, edge_weights, operator
 use boostfgl_fed::methods::adafgl::{Blend, Config};
 use boostfgl_fed::{Federation, LocalData, Outcome, Setup, methods};
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, Role, Split, Stream};
-use boostfgl_nn::{Matrix, Mixture, Pool, Propagation, SimilarityRelation};
+use boostfgl_nn::{Matrix, Pool, Propagation, SimilarityRelation, SmoothingOperator};
 use boostfgl_partition::Partition;
 use proptest::prelude::*;
 
@@ -177,7 +177,7 @@ fn cliques_of_one_class_are_homophilous() {
 }
 
 /// All entries of an operator, row by row: the columns of a product with I.
-fn written_out(operator: &Mixture<f64>) -> Vec<f64> {
+fn written_out(operator: &SmoothingOperator<f64>) -> Vec<f64> {
     let n = operator.len();
     let unit: Vec<f64> = (0..n * n).map(|i| f64::from(u8::from(i / n == i % n))).collect();
     operator.product(&Matrix::from_rows(n, n, &unit), &Pool::new()).to_vec()
@@ -237,7 +237,7 @@ fn the_cap_limits_who_is_compared() {
     let capped = candidates(&p, 0.0, 2);
     // Two classes of five in a row: each with itself and its one or two neighbours in the row.
     assert_eq!(capped.pairs(), 2 * (5 + 8));
-    let alike = capped.alike().lists();
+    let alike = capped.relation().lists();
     assert_eq!(
         (&alike[0], &alike[4], &alike[1], &alike[5]),
         (&vec![2], &vec![2, 6], &vec![3], &vec![3, 7])

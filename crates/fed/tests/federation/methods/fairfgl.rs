@@ -5,7 +5,9 @@ use crate::small::*;
 use boostfgl_fed::boost::{Boost, TrustScope};
 use boostfgl_fed::config::{ClientWeight, OptimizerState};
 use boostfgl_fed::methods::fairfgl::{Alpha, Clusters, Judge, Sent};
-use boostfgl_fed::{Federation, Inspection, LocalData, Observer, Outcome, RoundRecord, Setup};
+use boostfgl_fed::{
+    Federation, Inspection, LocalData, Observer, ObserverResult, Outcome, RoundRecord, Setup,
+};
 use boostfgl_graph::Role;
 use boostfgl_nn::{Matrix, Params, Real};
 use boostfgl_partition::ClientGraph;
@@ -320,7 +322,9 @@ impl Observer<f64> for Alone {
         self.0.push((client.received.clone(), client.trained.unwrap().clone()));
     }
 
-    fn round(&mut self, _: &RoundRecord<'_>) {}
+    fn round(&mut self, _: &RoundRecord<'_>) -> ObserverResult {
+        Ok(())
+    }
 }
 
 /// One client whose α stays ½: the next global model is what it sent, W_local or ½·mean of all

@@ -113,7 +113,8 @@ fn mending_adds_unlabelled_leaves_and_nothing_else() {
         );
         assert!((n..n + 3).all(|v| mended.training_label(v).is_none()));
         assert!(mended.validation_nodes().eq(data.validation_nodes()));
-        assert_eq!(mended.inputs().is_dense(), features == DENSE);
+        let all_stored = mended.inputs().stored() == mended.inputs().nodes() * width;
+        assert_eq!(all_stored, features == DENSE, "sparse features stay sparse");
         let row = |data: &LocalData<f64>, v: usize| {
             let mut row = vec![0.0; width];
             data.inputs().write_row(v, &mut row);

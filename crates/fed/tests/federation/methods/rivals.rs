@@ -3,7 +3,9 @@
 use crate::small::*;
 use boostfgl_fed::config::OptimizerKind;
 use boostfgl_fed::methods::{fedgta, moon, qffl, scaffold};
-use boostfgl_fed::{Federation, Inspection, LocalData, Observer, RoundRecord, Setup};
+use boostfgl_fed::{
+    Federation, Inspection, LocalData, Observer, ObserverResult, RoundRecord, Setup,
+};
 use boostfgl_graph::{Graph, Stream};
 use boostfgl_nn::{Matrix, Params};
 use boostfgl_partition::{ClientGraph, Partition};
@@ -313,7 +315,9 @@ impl Observer<f64> for LastTrained {
         self.0 = inspection.clients.iter().filter_map(|client| client.trained.cloned()).collect();
     }
 
-    fn round(&mut self, _: &RoundRecord<'_>) {}
+    fn round(&mut self, _: &RoundRecord<'_>) -> ObserverResult {
+        Ok(())
+    }
 }
 
 /// Every number of a model.

@@ -5,9 +5,9 @@
 //! and 1 on the diagonal; pos = PReLU(f), neg = PReLU(−f). The gradient goes through r, m, max and
 //! the slope of PReLU.
 //!
-//! Only the rows that are asked for are computed, in O(rows · n · C) time and O(n · C) memory,
-//! beside the search for max, which looks at every pair once. m needs no pass over pairs, as Σⱼ⟨uᵢ,
-//! uⱼ⟩ = ⟨uᵢ, Σⱼuⱼ⟩, and neither does the gradient that goes through it.
+//! Only the requested rows are computed, in O(rows · n · C) time and O(n · C) memory. In addition
+//! the search for max visits every pair once. m needs no pass over pairs, since Σⱼ⟨uᵢ, uⱼ⟩ = ⟨uᵢ,
+//! Σⱼuⱼ⟩, and neither does the gradient through m.
 
 mod candidates;
 mod tiles;
@@ -17,14 +17,14 @@ pub use candidates::Candidates;
 use crate::kernels::messages::{Scale, Shares, shares};
 use crate::tape::{Backward, Operation};
 use crate::{Matrix, Pool, Real, Tape, Var, softmax_rows};
-use tiles::{Gradients, Judged, Pairs, Returned};
+use tiles::{InputGradients, OutputGradients, Pairs, Receivers};
 
 impl<'a, T: Real> Tape<'a, T> {
-    /// ½(softmax(pos·e) − softmax(neg·e) + e) with a 1 × 1 `slope` of PReLU: of the nodes `rows` in
-    /// that order, or of all.
+    /// ½(softmax(pos·e) − softmax(neg·e) + e) with a 1 × 1 `slope` of PReLU, for the nodes `rows`
+    /// in that order, or for all.
     ///
     /// # Panics
-    /// If e does not have the shape of what the candidates were made from.
+    /// If e does not have one row per candidate and one column per class.
     pub fn learned_messages(
         &mut self,
         e: Var,
@@ -36,11 +36,11 @@ impl<'a, T: Real> Tape<'a, T> {
         let (pool, values, q) = (self.pool(), self.value(e), self.value(slope).row(0)[0]);
         let shape = (candidates.order.len(), candidates.classes);
         assert_eq!((values.rows(), values.columns()), shape, "shape of the candidates");
-        let asked = Asked::new(candidates, rows);
+        let requested = RequestedRows::new(candidates, rows);
         let mut directions = pick(values, &candidates.order, pool);
         softmax_rows(&mut directions);
         let lengths = normalise(&mut directions);
-        let judged = pick(&directions, &asked.places, pool);
+        let receiver_directions = pick(&directions, &requested.places, pool);
         let shares = Box::new(shares(T::of(beta)));
         let pairs = Pairs { candidates, directions: &directions };
         let mean = T::of(pairs.mean(beta));
@@ -48,20 +48,20 @@ impl<'a, T: Real> Tape<'a, T> {
         let (largest, top) = pairs.largest(measure.scale());
         measure.largest = largest;
         let by_place = pick(values, &candidates.order, pool);
-        let mut sums = [0, 1].map(|_| zeros(asked.places.len(), values.columns(), pool));
+        let mut sums = [0, 1].map(|_| zeros(requested.places.len(), values.columns(), pool));
         let [positive, negative] = &mut sums;
-        let who = Judged { places: &asked.places, directions: &judged };
-        pairs.gather(&who, measure.scale(), &by_place, [positive, negative]);
+        let receivers = Receivers { places: &requested.places, directions: &receiver_directions };
+        pairs.gather(&receivers, measure.scale(), &by_place, [positive, negative]);
         pool.put(by_place);
         sums.iter_mut().for_each(softmax_rows);
-        let out = asked.combine(values, &sums, pool);
+        let out = requested.combine(values, &sums, pool);
         let operation = Messages {
             e,
             slope,
             candidates,
-            asked,
+            requested,
             directions,
-            judged,
+            receiver_directions,
             lengths,
             measure,
             top,
@@ -71,17 +71,17 @@ impl<'a, T: Real> Tape<'a, T> {
     }
 }
 
-/// Which rows are computed.
-struct Asked {
-    /// Their nodes, in the order they were asked for.
+/// The rows to compute.
+struct RequestedRows {
+    /// Their nodes, in the requested order.
     nodes: Vec<u32>,
-    /// Their places, increasing.
+    /// Their places, increasing: neighbouring receivers share most of their candidates.
     places: Vec<u32>,
-    /// Which of the nodes stands at each of these places.
+    /// The index in `nodes` of the node at each of these places.
     numbers: Vec<u32>,
 }
 
-impl Asked {
+impl RequestedRows {
     fn new(candidates: &Candidates, rows: Option<&[u32]>) -> Self {
         let nodes =
             rows.map_or_else(|| (0..candidates.order.len() as u32).collect(), <[u32]>::to_vec);
@@ -91,7 +91,7 @@ impl Asked {
         Self { places: numbers.iter().map(|&number| place(number)).collect(), numbers, nodes }
     }
 
-    /// ½(positive − negative + e), in the order that was asked for.
+    /// ½(positive − negative + e), in the requested order.
     fn combine<T: Real>(&self, e: &Matrix<T>, sums: &[Matrix<T>; 2], pool: &Pool<T>) -> Matrix<T> {
         let mut out = pick(e, &self.nodes, pool);
         let half = T::of(0.5);
@@ -104,7 +104,7 @@ impl Asked {
     }
 }
 
-/// What similarities are measured by.
+/// The quantities that turn cosines into weights.
 struct Measure<T> {
     shares: Box<Shares<T>>,
     beta: f64,
@@ -124,15 +124,16 @@ struct Messages<'a, T> {
     e: Var,
     slope: Var,
     candidates: &'a Candidates,
-    asked: Asked,
-    /// softmax(e) divided by its lengths: by place, and of those who are judged.
+    requested: RequestedRows,
+    /// The unit vectors softmax(e)/‖softmax(e)‖ by place.
     directions: Matrix<T>,
-    judged: Matrix<T>,
+    /// The same of the receivers.
+    receiver_directions: Matrix<T>,
     lengths: Vec<f64>,
     measure: Measure<T>,
     /// The places of a pair with the largest similarity.
     top: (usize, usize),
-    /// softmax(pos·e) and softmax(neg·e) of those who are judged.
+    /// softmax(pos·e) and softmax(neg·e) of the receivers.
     sums: [Matrix<T>; 2],
 }
 
@@ -140,18 +141,19 @@ impl<T: Real> Operation<T> for Messages<'_, T> {
     fn backward(self: Box<Self>, _: Var, gradient: Matrix<T>, to: &mut Backward<'_, '_, T>) {
         let pool = to.pool();
         let e = pick(to.value(self.e), &self.candidates.order, pool);
-        let mut own = pick(&gradient, &self.asked.numbers, pool);
+        let mut own = pick(&gradient, &self.requested.numbers, pool);
         let positive = through_softmax(&self.sums[0], &own, 0.5, pool);
         let negative = through_softmax(&self.sums[1], &own, -0.5, pool);
         let pairs = Pairs { candidates: self.candidates, directions: &self.directions };
-        let who = Judged { places: &self.asked.places, directions: &self.judged };
+        let receivers =
+            Receivers { places: &self.requested.places, directions: &self.receiver_directions };
         let [to_directions, to_e] = [0, 1].map(|_| zeros(e.rows(), e.columns(), pool));
-        let mut back = Returned { to_scale: [0.0; 3], to_directions, to_e };
-        let gradients = Gradients { positive: &positive, negative: &negative, e: &e };
-        pairs.back(&who, self.measure.scale(), gradients, &mut back);
+        let mut back = InputGradients { to_scale: [0.0; 3], to_directions, to_e };
+        let gradients = OutputGradients { positive: &positive, negative: &negative, e: &e };
+        pairs.back(&receivers, self.measure.scale(), gradients, &mut back);
         self.through_scale(pairs, &mut back);
-        let Returned { to_scale: [_, _, to_slope], to_directions, mut to_e } = back;
-        for (i, &place) in self.asked.places.iter().enumerate() {
+        let InputGradients { to_scale: [_, _, to_slope], to_directions, mut to_e } = back;
+        for (i, &place) in self.requested.places.iter().enumerate() {
             let half = T::of(0.5);
             to_e.row_mut(place as usize)
                 .iter_mut()
@@ -160,29 +162,30 @@ impl<T: Real> Operation<T> for Messages<'_, T> {
         }
         through_direction(&self.directions, &self.lengths, &to_directions, &mut to_e);
         to.add(self.e, pick(&to_e, &self.candidates.places, pool));
-        if to.wants(self.slope) {
+        if to.needs_gradient(self.slope) {
             let mut slope = pool.take(1, 1);
             slope.row_mut(0)[0] = T::of(to_slope);
             to.add(self.slope, slope);
         }
-        let [one, other] = self.sums;
-        let held = [self.directions, self.judged, one, other];
+        let [positive_sum, negative_sum] = self.sums;
+        let held = [self.directions, self.receiver_directions, positive_sum, negative_sum];
         let made = [positive, negative, e, own, to_directions, to_e, gradient];
         held.into_iter().chain(made).for_each(|matrix| pool.put(matrix));
     }
 }
 
 impl<T: Real> Messages<'_, T> {
-    /// Adds what reaches unit vectors through the mean and the largest similarity.
-    fn through_scale(&self, pairs: Pairs<'_, T>, back: &mut Returned<T>) {
+    /// Adds the gradient of the unit vectors through the mean and the largest similarity.
+    fn through_scale(&self, pairs: Pairs<'_, T>, back: &mut InputGradients<T>) {
         let share = 1.0 - self.measure.beta;
         let [to_mean, to_largest, _] = back.to_scale;
-        // A pair stands in the matrix twice.
+        // m = (1/pairs)·Σᵢⱼ rᵢⱼ contains every pair twice: ∂m/∂uᵢ = 2(1 − β)/pairs · Σⱼ uⱼ.
         let all = 2.0 * share * to_mean / self.candidates.pairs() as f64;
         for (place, around) in pairs.around().chunks_exact(self.candidates.classes).enumerate() {
             let row = back.to_directions.row_mut(place).iter_mut().zip(around);
             row.for_each(|(to, sum)| *to += T::of(all * sum));
         }
+        // The maximum passes its gradient to the one pair that has it; (0, 0) means there is none.
         let (i, j) = self.top;
         if i != j {
             for (to, from) in [(i, j), (j, i)] {
@@ -214,7 +217,8 @@ fn through_softmax<T: Real>(
     out
 }
 
-/// Adds to `out` the gradient through u = softmax(e)/‖softmax(e)‖.
+/// Adds the gradient through u = p/‖p‖, p = softmax(e), to `out`: ∂p = (∂u − u⟨u, ∂u⟩)/‖p‖ and ∂e =
+/// p ⊙ (∂p − ⟨p, ∂p⟩).
 fn through_direction<T: Real>(
     u: &Matrix<T>,
     lengths: &[f64],
@@ -235,18 +239,17 @@ fn through_direction<T: Real>(
     }
 }
 
-/// Divides rows by their lengths, which are returned; a row of zeros stays.
+/// Divides rows by their lengths and returns the lengths; rows of zeros are unchanged.
 fn normalise<T: Real>(x: &mut Matrix<T>) -> Vec<f64> {
-    let rows = 0..x.rows();
-    let one = |r: usize| {
-        let row = x.row_mut(r);
-        let length = libm::sqrt(row.iter().map(|x| x.f64() * x.f64()).sum());
-        if length > 0.0 {
-            row.iter_mut().for_each(|x| *x = T::of(x.f64() / length));
-        }
-        length
-    };
-    rows.map(one).collect()
+    (0..x.rows()).map(|r| normalise_row(x.row_mut(r))).collect()
+}
+
+fn normalise_row<T: Real>(row: &mut [T]) -> f64 {
+    let length = libm::sqrt(row.iter().map(|x| x.f64() * x.f64()).sum());
+    if length > 0.0 {
+        row.iter_mut().for_each(|x| *x = T::of(x.f64() / length));
+    }
+    length
 }
 
 /// The rows `rows` of x, in that order.

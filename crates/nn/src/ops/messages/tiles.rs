@@ -1,8 +1,10 @@
-//! Passes over all pairs of candidates, a tile at a time: [`TILE`] nodes with [`CHUNK`] places.
-//! Similarities are products of matrices, computed again whenever they are needed.
+//! Passes over all pairs of candidates, one tile of [`TILE`] nodes by [`CHUNK`] places at a time.
+//!
+//! The cosines of a tile are a matrix product. They are computed again in every pass: storing them
+//! would take O(n²) memory.
 
 use super::Candidates;
-use crate::kernels::gemm::{Shape, Target, View, product};
+use crate::kernels::gemm::{Shape, Strided, Target, product};
 use crate::kernels::messages::{self, Back, CHUNK, Scale, TILE};
 use crate::{Matrix, Real};
 use rayon::prelude::*;
@@ -15,13 +17,13 @@ pub(super) struct Pairs<'a, T> {
     pub(super) directions: &'a Matrix<T>,
 }
 
-/// Nodes by place, with rows of several matrices: who is judged.
-pub(super) struct Judged<'a, T> {
+/// The nodes whose messages are computed: their places and unit vectors.
+pub(super) struct Receivers<'a, T> {
     pub(super) places: &'a [u32],
     pub(super) directions: &'a Matrix<T>,
 }
 
-/// Rows of a tile.
+/// The numbers of a tile, row by row.
 struct Tile<T>(Vec<T>);
 
 impl<T: Real> Tile<T> {
@@ -30,13 +32,13 @@ impl<T: Real> Tile<T> {
     }
 
     /// ⟨row of a, row of b⟩ for `rows` of a with the rows `places` of b.
-    fn fill(&mut self, a: View<'_, T>, rows: usize, b: &Matrix<T>, places: Range<usize>) {
+    fn fill(&mut self, a: Strided<'_, T>, rows: usize, b: &Matrix<T>, places: Range<usize>) {
         let shape = Shape { rows, columns: places.len(), depth: b.columns() };
         let target = Target { out: &mut self.0, stride: CHUNK, add: false };
-        product(shape, a, View::of(b).starting_at(places.start).transposed(), target);
+        product(shape, a, Strided::of(b).starting_at(places.start).transposed(), target);
     }
 
-    /// Row `r`, as long as `places` asks for, in whole groups of eight.
+    /// Row `r`, as long as `places`, rounded up to whole vectors of eight.
     fn row(&mut self, r: usize, places: &Range<usize>) -> &mut [T] {
         &mut self.0[r * CHUNK..][..places.len().next_multiple_of(8)]
     }
@@ -45,7 +47,12 @@ impl<T: Real> Tile<T> {
     fn pass_to(&self, rows: usize, x: &Matrix<T>, places: Range<usize>, out: &mut [T]) {
         let shape = Shape { rows, columns: x.stride(), depth: places.len() };
         let target = Target { out, stride: x.stride(), add: true };
-        product(shape, View::rows(&self.0, CHUNK), View::of(x).starting_at(places.start), target);
+        product(
+            shape,
+            Strided::rows(&self.0, CHUNK),
+            Strided::of(x).starting_at(places.start),
+            target,
+        );
     }
 
     /// out += tileᵀ · (the rows of x from `first` on).
@@ -54,14 +61,14 @@ impl<T: Real> Tile<T> {
         let target = Target { out, stride: x.stride(), add: true };
         product(
             shape,
-            View::rows(&self.0, CHUNK).transposed(),
-            View::of(x).starting_at(rows.start),
+            Strided::rows(&self.0, CHUNK).transposed(),
+            Strided::of(x).starting_at(rows.start),
             target,
         );
     }
 }
 
-/// Pieces of a window of places, each starting at a multiple of 64.
+/// Pieces of a window of places, each starting at a multiple of 64, a word of similarity bits.
 fn chunks(window: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     (window.start / 64 * 64..window.end)
         .step_by(CHUNK)
@@ -69,26 +76,27 @@ fn chunks(window: Range<usize>) -> impl Iterator<Item = Range<usize>> {
 }
 
 impl<T: Real> Pairs<'_, T> {
-    /// For every place the sum of the unit vectors of all its candidates but itself.
+    /// For every place the sum of the unit vectors of its candidates, without itself.
     pub(super) fn around(&self) -> Vec<f64> {
         let classes = self.directions.columns();
+        // Prefix sums: candidates are a range of places, so that each sum is one difference.
         let mut before = vec![0.0; classes];
         for place in 0..self.directions.rows() {
             let sums = before[place * classes..].to_vec();
             before
                 .extend(sums.iter().zip(self.directions.row(place)).map(|(sum, u)| sum + u.f64()));
         }
-        let of = |(place, &(from, to)): (usize, &(u32, u32))| {
+        let sum_around = |(place, &(from, to)): (usize, &(u32, u32))| {
             let (from, to) = (&before[from as usize * classes..], &before[to as usize * classes..]);
             let own = self.directions.row(place).iter();
             own.zip(from.iter().zip(to))
                 .map(|(own, (from, to))| to - from - own.f64())
                 .collect::<Vec<_>>()
         };
-        self.candidates.ranges.iter().enumerate().flat_map(of).collect()
+        self.candidates.ranges.iter().enumerate().flat_map(sum_around).collect()
     }
 
-    /// The mean similarity, those of nodes with themselves counted as 0.
+    /// The mean similarity, where that of a node with itself counts as 0.
     pub(super) fn mean(&self, beta: f64) -> f64 {
         let classes = self.directions.columns();
         let around = self.around();
@@ -96,43 +104,48 @@ impl<T: Real> Pairs<'_, T> {
             self.directions.row(place).iter().zip(around).map(|(u, sum)| u.f64() * sum).sum::<f64>()
         };
         let cosines: f64 = around.chunks_exact(classes).enumerate().map(row).sum();
-        (beta * self.candidates.likes as f64 + (1.0 - beta) * cosines)
+        (beta * self.candidates.similar_pairs as f64 + (1.0 - beta) * cosines)
             / self.candidates.pairs().max(1) as f64
     }
 
-    /// The largest similarity, and the places of a pair that has it. A pair is looked at once.
+    /// The largest similarity, and the places of a pair that has it. Every pair is visited once.
     pub(super) fn largest(&self, scale: Scale<'_, T>) -> (T, (usize, usize)) {
         let n = self.directions.rows();
         let tiles: Vec<Range<usize>> =
             (0..n).step_by(TILE).map(|first| first..(first + TILE).min(n)).collect();
         let found: Vec<_> =
             tiles.into_par_iter().map(|tile| self.largest_of(tile, scale)).collect();
+        // In the order of tiles, so that of several equal maxima the same one is chosen on any
+        // number of threads.
         found
             .into_iter()
             .fold((T::ZERO, (0, 0)), |best, next| if next.0 > best.0 { next } else { best })
     }
 
     fn largest_of(&self, own: Range<usize>, scale: Scale<'_, T>) -> (T, (usize, usize)) {
-        // No cosine is larger than 1, rounding aside.
-        let unlike = scale.learnt * T::of(1.0 + 1e-4);
+        // An upper bound for pairs that are not similar: no cosine exceeds 1, up to rounding.
+        let dissimilar_bound = scale.learnt * T::of(1.0 + 1e-4);
         let rows: Vec<u32> = own.clone().map(|place| place as u32).collect();
         let end = self.candidates.window(&rows).end;
         let (mut tile, mut best) = (Tile::new(), (T::ZERO, (0, 0)));
         for places in chunks(own.start..end.max(own.start)) {
-            if best.0 > unlike && !self.candidates.any_alike(own.clone(), places.clone()) {
+            if best.0 > dissimilar_bound
+                && !self.candidates.any_similar(own.clone(), places.clone())
+            {
                 continue;
             }
             tile.fill(
-                View::of(self.directions).starting_at(own.start),
+                Strided::of(self.directions).starting_at(own.start),
                 own.len(),
                 self.directions,
                 places.clone(),
             );
             for (r, place) in own.clone().enumerate() {
-                let mut stretch = self.candidates.stretch(place, places.start, places.len());
-                stretch.range.0 = stretch.range.0.max(place as u32 + 1);
+                let mut segment = self.candidates.segment(place, places.start, places.len());
+                // Only places after this one: the matrix is symmetric.
+                segment.range.0 = segment.range.0.max(place as u32 + 1);
                 let (row, mut largest) = (tile.row(r, &places), T::ZERO);
-                messages::similarities(scale, stretch, row, &mut largest);
+                messages::similarities(scale, segment, row, &mut largest);
                 if largest > best.0 {
                     let at = row.iter().position(|x| *x == largest).unwrap_or(0);
                     best = (largest, (place, places.start + at));
@@ -142,26 +155,26 @@ impl<T: Real> Pairs<'_, T> {
         best
     }
 
-    /// Σⱼ PReLU(fᵢⱼ)·eⱼ and Σⱼ PReLU(−fᵢⱼ)·eⱼ for those who are judged; both start at 0.
+    /// Adds Σⱼ PReLU(fᵢⱼ)·eⱼ and Σⱼ PReLU(−fᵢⱼ)·eⱼ of the receivers to matrices of zeros.
     pub(super) fn gather(
         &self,
-        judged: &Judged<'_, T>,
+        receivers: &Receivers<'_, T>,
         scale: Scale<'_, T>,
         e: &Matrix<T>,
         out: [&mut Matrix<T>; 2],
     ) {
         let stride = e.stride();
         let [positive, negative] = out.map(|out| out.data_mut().par_chunks_mut(TILE * stride));
-        let tiles = judged.places.par_chunks(TILE).enumerate().zip(positive.zip(negative));
+        let tiles = receivers.places.par_chunks(TILE).enumerate().zip(positive.zip(negative));
         tiles.for_each(|((t, own), (positive, negative))| {
             let (mut up, mut down) = (Tile::new(), Tile::new());
             for places in chunks(self.candidates.window(own)) {
-                let directions = View::of(judged.directions).starting_at(t * TILE);
+                let directions = Strided::of(receivers.directions).starting_at(t * TILE);
                 up.fill(directions, own.len(), self.directions, places.clone());
                 for (r, &place) in own.iter().enumerate() {
-                    let stretch =
-                        self.candidates.stretch(place as usize, places.start, places.len());
-                    messages::weights(scale, stretch, up.row(r, &places), down.row(r, &places));
+                    let segment =
+                        self.candidates.segment(place as usize, places.start, places.len());
+                    messages::weights(scale, segment, up.row(r, &places), down.row(r, &places));
                 }
                 up.pass_to(own.len(), e, places.clone(), positive);
                 down.pass_to(own.len(), e, places, negative);
@@ -170,52 +183,52 @@ impl<T: Real> Pairs<'_, T> {
     }
 }
 
-/// What goes back: gradients with respect to both sums of those who are judged, and what was
-/// summed, by place.
+/// The gradients of both sums of the receivers, and the summed rows e, by place.
 #[derive(Clone, Copy)]
-pub(super) struct Gradients<'a, T> {
+pub(super) struct OutputGradients<'a, T> {
     pub(super) positive: &'a Matrix<T>,
     pub(super) negative: &'a Matrix<T>,
     pub(super) e: &'a Matrix<T>,
 }
 
-/// Gradients with respect to the mean, the largest and the slope, and by place to unit vectors and
-/// to e. What goes through the mean and the largest is not in the latter.
-pub(super) struct Returned<T> {
+/// The gradients of the mean, the largest similarity and the slope, and, by place, of unit vectors
+/// and e. The latter do not include the paths through the mean and the largest similarity.
+pub(super) struct InputGradients<T> {
     pub(super) to_scale: [f64; 3],
     pub(super) to_directions: Matrix<T>,
     pub(super) to_e: Matrix<T>,
 }
 
-/// What a chunk of places returns to those who are judged by it.
+/// The contribution of a chunk of places to the gradients of its receivers.
 struct Partial<T> {
     to_scale: [f64; 3],
-    judged: Range<usize>,
+    receivers: Range<usize>,
     to_directions: Vec<T>,
 }
 
 impl<T: Real> Pairs<'_, T> {
-    /// The way back of [`Pairs::gather`], into matrices of zeros.
+    /// The backward pass of [`Pairs::gather`], into matrices of zeros.
     pub(super) fn back(
         &self,
-        judged: &Judged<'_, T>,
+        receivers: &Receivers<'_, T>,
         scale: Scale<'_, T>,
-        gradients: Gradients<'_, T>,
-        out: &mut Returned<T>,
+        gradients: OutputGradients<'_, T>,
+        out: &mut InputGradients<T>,
     ) {
         let (n, stride) = (self.directions.rows(), self.directions.stride());
         let rows = out.to_directions.data_mut().par_chunks_mut(CHUNK * stride);
         let rows = rows.zip(out.to_e.data_mut().par_chunks_mut(CHUNK * stride)).enumerate();
         let chunk = |(c, (to_directions, to_e)): (usize, (&mut [T], &mut [T]))| {
             let places = c * CHUNK..((c + 1) * CHUNK).min(n);
-            self.back_from(judged, scale, gradients, places, to_directions, to_e)
+            self.back_from(receivers, scale, gradients, places, to_directions, to_e)
         };
-        // Partial sums are added in the order of chunks, whoever computed them.
+        // A chunk owns its own rows of both outputs; only what goes to receivers elsewhere is a
+        // partial sum. These are added in the order of chunks, on any number of threads.
         let partial: Vec<Partial<T>> = rows.map(chunk).collect();
         for part in partial {
             (0..3).for_each(|k| out.to_scale[k] += part.to_scale[k]);
-            for (row, i) in part.to_directions.chunks_exact(stride).zip(part.judged) {
-                let own = out.to_directions.row_mut(judged.places[i] as usize);
+            for (row, i) in part.to_directions.chunks_exact(stride).zip(part.receivers) {
+                let own = out.to_directions.row_mut(receivers.places[i] as usize);
                 own.iter_mut().zip(row).for_each(|(sum, x)| *sum += *x);
             }
         }
@@ -223,64 +236,64 @@ impl<T: Real> Pairs<'_, T> {
 
     fn back_from(
         &self,
-        judged: &Judged<'_, T>,
+        receivers: &Receivers<'_, T>,
         scale: Scale<'_, T>,
-        gradients: Gradients<'_, T>,
+        gradients: OutputGradients<'_, T>,
         places: Range<usize>,
         to_directions: &mut [T],
         to_e: &mut [T],
     ) -> Partial<T> {
         let stride = self.directions.stride();
-        let judged_here = self.who_meets(judged.places, &places);
-        let mut partial = vec![T::ZERO; judged_here.len() * stride];
+        let receivers_here = self.receivers_near(receivers.places, &places);
+        let mut partial = vec![T::ZERO; receivers_here.len() * stride];
         let (mut to_scale, mut tiles) = ([0.0; 3], [Tile::new(), Tile::new(), Tile::new()]);
         for (t, to_own) in partial.chunks_mut(TILE * stride).enumerate() {
-            let first = judged_here.start + t * TILE;
+            let first = receivers_here.start + t * TILE;
             let own = first..first + to_own.len() / stride;
             let [positive, to_positive, to_negative] = &mut tiles;
             positive.fill(
-                View::of(judged.directions).starting_at(first),
+                Strided::of(receivers.directions).starting_at(first),
                 own.len(),
                 self.directions,
                 places.clone(),
             );
             to_positive.fill(
-                View::of(gradients.positive).starting_at(first),
+                Strided::of(gradients.positive).starting_at(first),
                 own.len(),
                 gradients.e,
                 places.clone(),
             );
             to_negative.fill(
-                View::of(gradients.negative).starting_at(first),
+                Strided::of(gradients.negative).starting_at(first),
                 own.len(),
                 gradients.e,
                 places.clone(),
             );
-            for (r, &place) in judged.places[own.clone()].iter().enumerate() {
+            for (r, &place) in receivers.places[own.clone()].iter().enumerate() {
                 let row = Back {
                     positive: positive.row(r, &places),
                     to_positive: to_positive.row(r, &places),
                     to_negative: to_negative.row(r, &places),
                 };
-                let stretch = self.candidates.stretch(place as usize, places.start, places.len());
-                messages::back(scale, stretch, row, &mut to_scale);
+                let segment = self.candidates.segment(place as usize, places.start, places.len());
+                messages::back(scale, segment, row, &mut to_scale);
             }
-            // The similarity of a pair turns both of its vectors.
+            // ⟨uᵢ, uⱼ⟩ depends on both vectors: the receiver gets uⱼ, the candidate uᵢ.
             to_positive.pass_to(own.len(), self.directions, places.clone(), to_own);
-            to_positive.pass_back(own.clone(), judged.directions, to_directions);
+            to_positive.pass_back(own.clone(), receivers.directions, to_directions);
             positive.pass_back(own.clone(), gradients.positive, to_e);
             to_negative.pass_back(own, gradients.negative, to_e);
         }
-        Partial { to_scale, judged: judged_here, to_directions: partial }
+        Partial { to_scale, receivers: receivers_here, to_directions: partial }
     }
 
-    /// Those of `judged`, from the first to the last, who have a candidate among `places`.
-    fn who_meets(&self, judged: &[u32], places: &Range<usize>) -> Range<usize> {
+    /// The smallest range of `receivers` that contains all with a candidate among `places`.
+    fn receivers_near(&self, receivers: &[u32], places: &Range<usize>) -> Range<usize> {
         let meets = |&own: &u32| {
             let (from, to) = self.candidates.ranges[own as usize];
             (from as usize) < places.end && (to as usize) > places.start
         };
-        let first = judged.iter().position(meets).unwrap_or(judged.len());
-        first..judged.iter().rposition(meets).map_or(first, |last| last + 1)
+        let first = receivers.iter().position(meets).unwrap_or(receivers.len());
+        first..receivers.iter().rposition(meets).map_or(first, |last| last + 1)
     }
 }
