@@ -12,7 +12,7 @@ pub use recorded::RecordedRun;
 use crate::checkpoint::CheckpointOptions;
 use crate::experiment::{Experiment, Progress, Run, SeedRun};
 use crate::{Data, Error, Result};
-use boostfgl_fairness::diagnostics::Which;
+use boostfgl_fairness::diagnostics::DiagnosticKind;
 use boostfgl_fairness::frame::{FrameOptions, MIN_GROUP, SeedFrame, SeedFrames};
 use boostfgl_fairness::{Facts, FrameMetric, Grouping, MetricFrame};
 use boostfgl_graph::groups::Groups;
@@ -26,7 +26,7 @@ use std::path::Path;
 #[derive(Clone, Debug)]
 pub struct Inquiry {
     /// The diagnostics.
-    pub diagnostics: Vec<Which>,
+    pub diagnostics: Vec<DiagnosticKind>,
     /// The groupings of nodes.
     pub groupings: Vec<Grouping>,
     /// The metrics, each on every grouping.

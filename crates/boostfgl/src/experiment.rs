@@ -4,7 +4,7 @@ use crate::builder::ExperimentBuilder;
 use crate::config::{Checked, Config};
 use crate::{Data, Error, Result, fingerprint, memory};
 use boostfgl_fairness::Evaluation;
-use boostfgl_fairness::diagnostics::{Diagnosis, Settings, Which};
+use boostfgl_fairness::diagnostics::{Diagnosis, DiagnosticKind, Settings};
 use boostfgl_fed::boost::Boost;
 use boostfgl_fed::methods::Layout;
 use boostfgl_fed::{Federation, LocalData, Outcome, RoundRecord};
@@ -24,7 +24,7 @@ pub struct Experiment {
     graph: Arc<Graph>,
     homophily: Arc<Vec<Option<f64>>>,
     fingerprint: Arc<Fingerprint>,
-    diagnostics: Vec<Which>,
+    diagnostics: Vec<DiagnosticKind>,
 }
 
 /// Receives the progress of a run.
@@ -132,13 +132,13 @@ impl Experiment {
 
     /// The same experiment, watched by these diagnostics. They change no digit of it.
     #[must_use]
-    pub fn with_diagnostics(mut self, diagnostics: Vec<Which>) -> Self {
+    pub fn with_diagnostics(mut self, diagnostics: Vec<DiagnosticKind>) -> Self {
         self.diagnostics = diagnostics;
         self
     }
 
     /// The diagnostics that watch it.
-    pub fn diagnostics(&self) -> &[Which] {
+    pub fn diagnostics(&self) -> &[DiagnosticKind] {
         &self.diagnostics
     }
 

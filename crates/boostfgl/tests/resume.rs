@@ -3,7 +3,7 @@
 use boostfgl::checkpoint::{UnfinishedRun, is_unfinished};
 use boostfgl::disk::{Checksums, UNFINISHED};
 use boostfgl::fairness::Evaluation;
-use boostfgl::fairness::diagnostics::Which;
+use boostfgl::fairness::diagnostics::DiagnosticKind;
 use boostfgl::fed::RoundRecord;
 use boostfgl::fed::attack::Kind;
 use boostfgl::graph::generator::{Spec, generate, preset};
@@ -236,7 +236,7 @@ fn diagnostics_of_a_resumed_run_equal_those_of_an_uninterrupted_one() {
         timeless(&fs::read_to_string(folder.file(RunFolder::DIAGNOSTICS)).unwrap())
     };
     for method in ["boostfgl", "adafgl"] {
-        let watched = experiment(method).with_diagnostics(Which::ALL.to_vec());
+        let watched = experiment(method).with_diagnostics(DiagnosticKind::ALL.to_vec());
         let whole = new_folder(place.path(), &format!("{method}-whole"));
         watched.run_watched(&mut (), Some(&whole)).unwrap();
         let all = fs::read_to_string(whole.file(RunFolder::ROUNDS)).unwrap().lines().count();
@@ -360,12 +360,15 @@ fn a_run_resumed_after_damage_can_be_stopped_and_resumed_again() {
 #[test]
 fn a_run_survives_damage_to_one_copy_of_its_manifest() {
     let place = tempfile::tempdir().unwrap();
-    let experiment = experiment("fedavg").with_diagnostics(vec![Which::Gsd]);
+    let experiment = experiment("fedavg").with_diagnostics(vec![DiagnosticKind::Gsd]);
     for damaged in ["run", "run.copy"] {
         let folder = new_folder(place.path(), damaged);
         stop_after(&experiment, &folder, 2, OFTEN);
         damage(&folder.file(RunFolder::CHECKPOINT).join(damaged));
-        assert_eq!(UnfinishedRun::open(folder.path()).unwrap().diagnostics(), [Which::Gsd]);
+        assert_eq!(
+            UnfinishedRun::open(folder.path()).unwrap().diagnostics(),
+            [DiagnosticKind::Gsd]
+        );
         let (_, notes, _) = resume(&experiment, &folder).unwrap();
         assert!(
             notes.len() == 1

@@ -1,7 +1,7 @@
 //! Flags that several commands share.
 
 use anyhow::Result;
-use boostfgl::fairness::diagnostics::Which;
+use boostfgl::fairness::diagnostics::DiagnosticKind;
 use boostfgl::fed::boost::Boost;
 use boostfgl::graph::Graph;
 use boostfgl::graph::catalogue::Lookup;
@@ -192,7 +192,7 @@ fn wrong_seeds(found: &str) -> Error {
 /// One line per diagnostic: its name, what it asks and its other names.
 pub(crate) fn diagnostics_list() -> String {
     let mut text = String::new();
-    for which in Which::ALL {
+    for which in DiagnosticKind::ALL {
         let also = match which.aliases() {
             [] => String::new(),
             aliases => format!(" (also: {})", aliases.join(", ")),
@@ -203,10 +203,10 @@ pub(crate) fn diagnostics_list() -> String {
 }
 
 /// The diagnostics of a list such as `gsd,epr`, or all.
-pub(crate) fn parse_diagnostics(list: &str) -> Result<Vec<Which>> {
-    let found = Which::parse(list).map_err(Error::from)?;
+pub(crate) fn parse_diagnostics(list: &str) -> Result<Vec<DiagnosticKind>> {
+    let found = DiagnosticKind::parse(list).map_err(Error::from)?;
     if found.is_empty() {
-        let names = Which::ALL.map(Which::name).join(", ");
+        let names = DiagnosticKind::ALL.map(DiagnosticKind::name).join(", ");
         let reason = format!("expected all or some of {names}, found none");
         return Err(Error::usage(
             "--diagnostics",

@@ -2,7 +2,7 @@
 //! name in it is looked up.
 
 use crate::Program;
-use boostfgl::fairness::diagnostics::Which;
+use boostfgl::fairness::diagnostics::DiagnosticKind;
 use boostfgl::fairness::{FrameMetric, Grouping};
 use boostfgl::fed::{boost::Boost, methods};
 use boostfgl::graph::catalogue::Lookup;
@@ -67,7 +67,7 @@ fn check_names(line: &str, matches: &ArgMatches) {
     each("method", &|name| methods::find(name).is_ok());
     each("methods", &|list| grid::contenders(list, None).is_ok());
     each("boost", &|list| Boost::parse(list).is_ok());
-    each("diagnostics", &|list| Which::parse(list).is_ok());
+    each("diagnostics", &|list| DiagnosticKind::parse(list).is_ok());
     each("by", &|text| Grouping::parse(text).is_ok());
     each("figure", &|name| name == "list" || name == "all" || Figure::named(name).is_some());
     each("export", &|list| Format::parse(list).is_ok());

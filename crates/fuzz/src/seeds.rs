@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use boostfgl::Experiment;
 use boostfgl::disk::Checksums;
-use boostfgl::fairness::diagnostics::Which;
+use boostfgl::fairness::diagnostics::DiagnosticKind;
 use boostfgl::fed::Message;
 use boostfgl::graph::readers::{Format, flat_npz, read};
 use boostfgl::grid::{CellRecord, CellStore};
@@ -213,7 +213,7 @@ fn run(place: &Path) -> Result<()> {
         .set("fed.rounds", 1)
         .set("model.hidden", 2)
         .build()?
-        .with_diagnostics(Which::ALL.to_vec());
+        .with_diagnostics(DiagnosticKind::ALL.to_vec());
     let folder = RunFolder::create(place.join("run"), true)?;
     experiment.run_watched(&mut (), Some(&folder))?;
     let mut pieces = Vec::new();

@@ -1,7 +1,7 @@
 //! `diagnostics.json`: what diagnostics found in a run.
 
 use crate::{Error, Result};
-use boostfgl_fairness::diagnostics::{Diagnosis, Which};
+use boostfgl_fairness::diagnostics::{Diagnosis, DiagnosticKind};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -56,17 +56,22 @@ impl Diagnoses {
     }
 
     /// The diagnostics that watched every seed.
-    pub fn recorded(&self) -> Vec<Which> {
-        let watched = |found: &Diagnosis, which: Which| {
+    pub fn recorded(&self) -> Vec<DiagnosticKind> {
+        let watched = |found: &Diagnosis, which: DiagnosticKind| {
             found.cost.iter().any(|cost| cost.name == which.name())
         };
-        let everywhere = |which: &Which| self.seeds.iter().all(|seed| watched(&seed.found, *which));
-        Which::ALL.into_iter().filter(everywhere).filter(|_| !self.seeds.is_empty()).collect()
+        let everywhere =
+            |which: &DiagnosticKind| self.seeds.iter().all(|seed| watched(&seed.found, *which));
+        DiagnosticKind::ALL
+            .into_iter()
+            .filter(everywhere)
+            .filter(|_| !self.seeds.is_empty())
+            .collect()
     }
 
     /// The findings of these diagnostics alone.
     #[must_use]
-    pub fn only(&self, wanted: &[Which]) -> Self {
+    pub fn only(&self, wanted: &[DiagnosticKind]) -> Self {
         let seeds = self
             .seeds
             .iter()

@@ -9,7 +9,7 @@ use boostfgl_fairness::diagnostics::gsd::{Gsd, GsdRound, Mass};
 use boostfgl_fairness::diagnostics::hardness::{ClientHardness, Hardness};
 use boostfgl_fairness::diagnostics::khop::{Hop, Khop, KhopCurve};
 use boostfgl_fairness::diagnostics::trust::{ClientTrust, Trust, TrustRound};
-use boostfgl_fairness::diagnostics::{Cost, Diagnosis, Which};
+use boostfgl_fairness::diagnostics::{Cost, Diagnosis, DiagnosticKind};
 use boostfgl_report::{Diagnoses, DiagnosisReport, SeedDiagnosis, Style};
 
 /// Two clients; class 1 is the minority, and client 1 has none of it. Of client 0's majority half
@@ -112,7 +112,7 @@ fn diagnosis(minority: f64, harmful: usize) -> Diagnosis {
                 clients: vec![trusted(0, 0.75, 0.5), trusted(1, 0.25, 0.5)],
             }],
         }),
-        cost: Which::ALL
+        cost: DiagnosticKind::ALL
             .into_iter()
             .map(|which| Cost { name: which.name().into(), seconds: 0.25 })
             .collect(),
@@ -133,7 +133,7 @@ fn has_line(text: &str, wanted: &str) {
 fn one_seed_by_hand() {
     let found = seeds(vec![diagnosis(1.0, 2)]);
     let text = DiagnosisReport::new("toy, fedavg", &found).text(Style::Plain);
-    for which in Which::ALL {
+    for which in DiagnosticKind::ALL {
         assert!(
             text.contains(&format!("toy, fedavg: {} ({})", which.question(), which.name())),
             "{text}"
@@ -170,7 +170,8 @@ fn one_seed_by_hand() {
 #[test]
 fn several_seeds_have_a_spread() {
     let found = seeds(vec![diagnosis(1.0, 2), diagnosis(2.0, 4)]);
-    let report = DiagnosisReport::new("toy", &found).only(&[Which::Epr, Which::Hardness]);
+    let report =
+        DiagnosisReport::new("toy", &found).only(&[DiagnosticKind::Epr, DiagnosticKind::Hardness]);
     let text = report.text(Style::Plain);
     assert!(!text.contains("(gsd)") && !text.contains("(trust)"), "{text}");
     // 25 % and 50 %.
@@ -191,7 +192,7 @@ fn several_seeds_have_a_spread() {
 
 #[test]
 fn nothing_found_is_nothing_but_dashes() {
-    let cost = Which::ALL
+    let cost = DiagnosticKind::ALL
         .into_iter()
         .map(|which| Cost { name: which.name().into(), seconds: 0.0 })
         .collect();
@@ -202,7 +203,7 @@ fn nothing_found_is_nothing_but_dashes() {
         ..Diagnosis::default()
     };
     let found = seeds(vec![nothing]);
-    assert_eq!(found.recorded(), Which::ALL);
+    assert_eq!(found.recorded(), DiagnosticKind::ALL);
     let text = DiagnosisReport::new("toy", &found).text(Style::Plain);
     assert!(!text.contains("NaN") && text.contains("by size"), "{text}");
     assert_eq!(DiagnosisReport::new("toy", &seeds(Vec::new())).text(Style::Plain), "");
@@ -211,8 +212,8 @@ fn nothing_found_is_nothing_but_dashes() {
 #[test]
 fn parts_can_be_taken_and_damage_is_named() {
     let found = seeds(vec![diagnosis(1.0, 2)]);
-    let only = found.only(&[Which::Trust]);
-    assert_eq!(only.recorded(), [Which::Trust]);
+    let only = found.only(&[DiagnosticKind::Trust]);
+    assert_eq!(only.recorded(), [DiagnosticKind::Trust]);
     assert!(only.seeds[0].found.gsd.is_none() && only.seeds[0].found.trust.is_some());
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("diagnostics.json");

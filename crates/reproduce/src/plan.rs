@@ -1,7 +1,7 @@
 //! Plans: what an experiment runs, one TOML file each under `reproduce/`.
 
 use boostfgl::{Error, Result};
-use boostfgl_fairness::diagnostics::Which;
+use boostfgl_fairness::diagnostics::DiagnosticKind;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::Value;
@@ -204,8 +204,8 @@ impl Plan {
     ///
     /// # Errors
     /// If one is unknown.
-    pub fn examined(&self) -> Result<Option<Vec<Which>>> {
-        let which = Which::parse(&self.diagnostics.join(","))?;
+    pub fn examined(&self) -> Result<Option<Vec<DiagnosticKind>>> {
+        let which = DiagnosticKind::parse(&self.diagnostics.join(","))?;
         Ok((self.curves || !which.is_empty()).then_some(which))
     }
 

@@ -3,7 +3,7 @@
 use super::{container, restore_all};
 use crate::grid::identity::CellInputs;
 use crate::{Config, Error, Experiment, Result, fingerprint};
-use boostfgl_fairness::diagnostics::Which;
+use boostfgl_fairness::diagnostics::DiagnosticKind;
 use boostfgl_nn::{StateVisitor, Stateful};
 use boostfgl_report::{Fingerprint, RunFolder};
 use std::path::Path;
@@ -145,11 +145,11 @@ impl Manifest {
     ///
     /// # Errors
     /// If a name is unknown to this version of the program.
-    pub(super) fn diagnostics(&self) -> Result<Vec<Which>> {
+    pub(super) fn diagnostics(&self) -> Result<Vec<DiagnosticKind>> {
         if self.diagnostics.is_empty() {
             Ok(Vec::new())
         } else {
-            Ok(Which::parse(&self.diagnostics)?)
+            Ok(DiagnosticKind::parse(&self.diagnostics)?)
         }
     }
 }

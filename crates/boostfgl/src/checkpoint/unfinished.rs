@@ -3,7 +3,7 @@
 use super::manifest::Manifest;
 use crate::config::{Checked, Config, Layers};
 use crate::{Error, Result};
-use boostfgl_fairness::diagnostics::Which;
+use boostfgl_fairness::diagnostics::DiagnosticKind;
 use boostfgl_fed::methods::METHODS;
 use boostfgl_report::RunFolder;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub struct UnfinishedRun {
     folder: RunFolder,
     config: Checked<Config>,
-    diagnostics: Vec<Which>,
+    diagnostics: Vec<DiagnosticKind>,
 }
 
 impl UnfinishedRun {
@@ -43,7 +43,7 @@ impl UnfinishedRun {
     }
 
     /// Its diagnostics.
-    pub fn diagnostics(&self) -> &[Which] {
+    pub fn diagnostics(&self) -> &[DiagnosticKind] {
         &self.diagnostics
     }
 }

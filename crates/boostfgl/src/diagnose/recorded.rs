@@ -5,7 +5,7 @@ use crate::checkpoint::recorded_config;
 use crate::config::{Checked, Config};
 use crate::experiment::{Experiment, Progress};
 use crate::{Error, Result, fingerprint};
-use boostfgl_fairness::diagnostics::Which;
+use boostfgl_fairness::diagnostics::DiagnosticKind;
 use boostfgl_fairness::frame::SeedFrames;
 use boostfgl_graph::Graph;
 use boostfgl_partition::FromFile;
@@ -68,7 +68,7 @@ impl RecordedRun {
     /// # Errors
     /// If nothing was recorded, or not all of it; if `diagnostics.json` is damaged. The message
     /// says how to get it.
-    pub fn diagnoses(&self, wanted: Option<&[Which]>) -> Result<Diagnoses> {
+    pub fn diagnoses(&self, wanted: Option<&[DiagnosticKind]>) -> Result<Diagnoses> {
         let file = self.folder.file(RunFolder::DIAGNOSTICS);
         let found = if file.exists() {
             let found = Diagnoses::read(&file).map_err(unreadable)?;
@@ -78,11 +78,11 @@ impl RecordedRun {
             Diagnoses::new(Vec::new())
         };
         let recorded = found.recorded();
-        let missing: Vec<Which> = match wanted {
+        let missing: Vec<DiagnosticKind> = match wanted {
             Some(wanted) => {
                 wanted.iter().copied().filter(|which| !recorded.contains(which)).collect()
             }
-            None if recorded.is_empty() => Which::ALL.to_vec(),
+            None if recorded.is_empty() => DiagnosticKind::ALL.to_vec(),
             None => Vec::new(),
         };
         if missing.is_empty() {
@@ -212,6 +212,6 @@ fn unreadable(error: boostfgl_report::Error) -> Error {
     }
 }
 
-fn names(which: &[Which]) -> String {
+fn names(which: &[DiagnosticKind]) -> String {
     which.iter().map(|which| which.name()).collect::<Vec<_>>().join(",")
 }

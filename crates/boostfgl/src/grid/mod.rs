@@ -18,7 +18,7 @@ pub use boostfgl_report::{CellRecord, CellStore, FoundCell};
 pub use contender::{contenders, find};
 
 use crate::{Error, Experiment, Result, memory};
-use boostfgl_fairness::diagnostics::Which;
+use boostfgl_fairness::diagnostics::DiagnosticKind;
 use boostfgl_fed::boost::Boost;
 use boostfgl_fed::methods::MethodInfo;
 use boostfgl_report::{Cell, Comparison, Detail, Outcome};
@@ -154,7 +154,7 @@ impl Grid {
 
     /// The same grid, whose cells store their curves and run these diagnostics.
     #[must_use]
-    pub fn examined(mut self, diagnostics: &[Which]) -> Self {
+    pub fn examined(mut self, diagnostics: &[DiagnosticKind]) -> Self {
         self.examined = true;
         let watched = |experiment: Experiment| experiment.with_diagnostics(diagnostics.to_vec());
         self.experiments = self
@@ -349,15 +349,15 @@ struct Job {
     seed_at: usize,
     digest: String,
     /// Its diagnostics.
-    diagnostics: Vec<Which>,
+    diagnostics: Vec<DiagnosticKind>,
 }
 
 impl Job {
     /// Adds the diagnostics of an earlier run of the cell.
     fn add_diagnostics(&mut self, record: &CellRecord) {
         let earlier = record.detail.iter().flat_map(|detail| &detail.diagnostics);
-        let earlier =
-            earlier.filter_map(|name| Which::ALL.into_iter().find(|which| which.name() == name));
+        let earlier = earlier
+            .filter_map(|name| DiagnosticKind::ALL.into_iter().find(|which| which.name() == name));
         self.diagnostics.extend(earlier);
         self.diagnostics.sort_unstable();
         self.diagnostics.dedup();

@@ -9,7 +9,7 @@ use crate::progress::Rounds;
 use crate::signals;
 use anyhow::Result;
 use boostfgl::diagnose::{self, Answer, Inquiry, RecordedRun};
-use boostfgl::fairness::diagnostics::Which;
+use boostfgl::fairness::diagnostics::DiagnosticKind;
 use boostfgl::fairness::frame::MIN_GROUP;
 use boostfgl::fairness::{FrameMetric, Grouping, MetricRegistry};
 use boostfgl::graph::Graph;
@@ -139,7 +139,7 @@ impl Diagnose {
     }
 
     /// The named diagnostics, if any, and the whole request.
-    fn inquiry(&self) -> Result<(Option<Vec<Which>>, Inquiry)> {
+    fn inquiry(&self) -> Result<(Option<Vec<DiagnosticKind>>, Inquiry)> {
         let named = self.diagnostics.as_deref().map(parse_diagnostics).transpose()?;
         let wanted = named.or_else(|| (!self.by.is_empty()).then(Vec::new));
         let groupings = self.by.iter().map(|text| Grouping::parse(text)).collect::<Result<_, _>>();
@@ -150,7 +150,7 @@ impl Diagnose {
             metrics.push(FrameMetric::accuracy());
         }
         let inquiry = Inquiry {
-            diagnostics: wanted.clone().unwrap_or_else(|| Which::ALL.to_vec()),
+            diagnostics: wanted.clone().unwrap_or_else(|| DiagnosticKind::ALL.to_vec()),
             groupings: groupings.map_err(Error::from)?,
             metrics,
             min_group: self.min_group,
@@ -191,7 +191,12 @@ impl Diagnose {
     }
 
     /// Answers from the folder.
-    fn read(&self, run: &RecordedRun, wanted: Option<&[Which]>, inquiry: &Inquiry) -> Result<()> {
+    fn read(
+        &self,
+        run: &RecordedRun,
+        wanted: Option<&[DiagnosticKind]>,
+        inquiry: &Inquiry,
+    ) -> Result<()> {
         run.changes().iter().for_each(|change| output::note(change));
         let frames = if inquiry.groupings.is_empty() {
             self.check_data(run)?;

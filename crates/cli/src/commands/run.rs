@@ -11,7 +11,7 @@ use anyhow::Result;
 use boostfgl::checkpoint::is_unfinished;
 use boostfgl::config::without_effect;
 use boostfgl::disk::Checksums;
-use boostfgl::fairness::diagnostics::Which;
+use boostfgl::fairness::diagnostics::DiagnosticKind;
 use boostfgl::report::page::Report;
 use boostfgl::report::{
     Depth, Diagnoses, DiagnosisReport, RunFolder, RunView, Summary, Table, name, write_atomic,
@@ -315,7 +315,7 @@ fn unusable_in(error: impl Into<boostfgl::report::Error>, together: Option<&Path
     }
 }
 
-pub(super) fn print_json(runs: &[Done], diagnostics: &[Which]) -> Result<()> {
+pub(super) fn print_json(runs: &[Done], diagnostics: &[DiagnosticKind]) -> Result<()> {
     let document = |run: &Done| -> Result<serde_json::Value> {
         let mut document = serde_json::to_value(&run.summary)?;
         if let Some(diagnoses) = &run.diagnoses {
@@ -341,7 +341,7 @@ pub(super) fn print_json(runs: &[Done], diagnostics: &[Which]) -> Result<()> {
 
 pub(super) fn print_tables(
     runs: &[Done],
-    diagnostics: &[Which],
+    diagnostics: &[DiagnosticKind],
     notes: &[&str],
     report: &Path,
 ) -> Result<()> {

@@ -2,7 +2,7 @@
 //! it.
 
 use crate::common::{Done, Place, TINY, TINY_CHANGES, write_own_data};
-use boostfgl::fairness::diagnostics::Which;
+use boostfgl::fairness::diagnostics::DiagnosticKind;
 use serde_json::Value;
 
 fn document(done: &Done) -> Value {
@@ -27,7 +27,7 @@ fn help_teaches_every_diagnostic() {
     let place = Place::new();
     for command in ["run", "diagnose"] {
         let help = place.ok(&format!("{command} --help")).stdout;
-        for which in Which::ALL {
+        for which in DiagnosticKind::ALL {
             let line = |line: &str| {
                 line.trim_start().starts_with(which.name()) && line.contains(which.question())
             };
@@ -49,7 +49,7 @@ fn watching_changes_no_digit() {
         assert_eq!(document["digest"], plain.as_str(), "{method}");
         let written = place.json(&format!("{method}-watched/diagnostics.json"));
         assert_eq!(document["diagnostics"], written);
-        assert_eq!(names(&written), Which::ALL.map(Which::name));
+        assert_eq!(names(&written), DiagnosticKind::ALL.map(DiagnosticKind::name));
         // Every other key is that of summary.json.
         let summary = place.json(&format!("{method}-watched/summary.json"));
         let mut rest = document.clone();
@@ -64,8 +64,8 @@ fn what_was_found_stands_below_the_table() {
     let done = place.ok(&format!("run {TINY} --diagnostics gsd,dr"));
     for method in ["fedavg", "boostfgl"] {
         for wanted in [
-            format!("demo, {method}: {} (gsd)", Which::Gsd.question()),
-            format!("demo, {method}: {} (dilution)", Which::Dilution.question()),
+            format!("demo, {method}: {} (gsd)", DiagnosticKind::Gsd.question()),
+            format!("demo, {method}: {} (dilution)", DiagnosticKind::Dilution.question()),
             format!("demo, {method}: what did the diagnostics take?"),
         ] {
             assert!(done.stdout.contains(&wanted), "{wanted}\n{}", done.stdout);
@@ -470,7 +470,7 @@ fn what_has_no_value_is_a_dash() {
     for method in ["fedavg", "boostfgl", "central", "isolated"] {
         let done = place.ok(&format!("diagnose {odd} --method {method}"));
         assert!(!done.stdout.contains("NaN") && !done.stdout.contains("inf"), "{}", done.stdout);
-        for which in Which::ALL {
+        for which in DiagnosticKind::ALL {
             assert!(
                 done.stdout.contains(&format!("({})", which.name())),
                 "{method}\n{}",

@@ -46,7 +46,7 @@ pub mod trust;
 
 pub use network::Network;
 pub use registry::{DiagnosticEntry, DiagnosticRegistry};
-pub use table::{Diagnosis, Which};
+pub use table::{Diagnosis, DiagnosticKind};
 
 use crate::Result;
 use boostfgl_fed::{Inspection, Observer, ObserverResult, RoundRecord};
@@ -170,7 +170,7 @@ impl<T: Real> Running<T> {
 
 impl<'a, T: Real> Diagnostician<'a, T> {
     /// Starts the diagnostics `wanted`, and those they build on.
-    pub fn new(wanted: &[Which], subject: Subject<'a>, settings: Settings) -> Self {
+    pub fn new(wanted: &[DiagnosticKind], subject: Subject<'a>, settings: Settings) -> Self {
         let is_needed = |entry: &&DiagnosticEntry<T>| {
             wanted.iter().any(|which| {
                 which.name() == entry.name

@@ -1,6 +1,6 @@
 //! The diagnostics that can watch a run: those of this crate, and those that a program adds.
 
-use super::{Diagnostic, Settings, Which};
+use super::{Diagnostic, DiagnosticKind, Settings};
 use crate::{Error, Result};
 use boostfgl_nn::Real;
 
@@ -29,13 +29,13 @@ pub struct DiagnosticRegistry<T: Real> {
 impl<T: Real> DiagnosticRegistry<T> {
     /// The diagnostics of this crate.
     pub fn builtin() -> Self {
-        let entry = |which: Which| DiagnosticEntry {
+        let entry = |which: DiagnosticKind| DiagnosticEntry {
             name: which.name(),
             question: which.question(),
             builds_on: which.builds_on().iter().map(|needed| needed.name()).collect(),
             start: which.start(),
         };
-        Self { entries: Which::ALL.into_iter().map(entry).collect() }
+        Self { entries: DiagnosticKind::ALL.into_iter().map(entry).collect() }
     }
 
     /// The same with one more diagnostic; it replaces one that has its name.

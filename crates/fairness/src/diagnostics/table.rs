@@ -7,7 +7,7 @@ use boostfgl_nn::Real;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Makes [`Which`] and [`Diagnosis`] from one list, so that they cannot disagree.
+/// Makes [`DiagnosticKind`] and [`Diagnosis`] from one list, so that they cannot disagree.
 ///
 /// `module => Kind, "question"` stands for the findings `module::Kind` and the `module::Watch` that
 /// makes them; `builds_on` names diagnostics that must come earlier, `also` other names.
@@ -20,11 +20,11 @@ macro_rules! diagnostics {
     )+) => {
         /// A diagnostic.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum Which {
+        pub enum DiagnosticKind {
             $($(#[$attribute])* $kind,)+
         }
 
-        impl Which {
+        impl DiagnosticKind {
             /// All of them; one that builds on another comes after it.
             pub const ALL: [Self; [$(stringify!($module)),+].len()] = [$(Self::$kind),+];
 
@@ -82,7 +82,7 @@ macro_rules! diagnostics {
         impl Diagnosis {
             /// What these diagnostics found and took, without the others.
             #[must_use]
-            pub fn only(&self, wanted: &[Which]) -> Self {
+            pub fn only(&self, wanted: &[DiagnosticKind]) -> Self {
                 let is_wanted = |name: &str| wanted.iter().any(|which| which.name() == name);
                 Self {
                     $($module: self
@@ -115,7 +115,7 @@ diagnostics! {
     trust => Trust, "would trust per layer differ from trust in the whole?";
 }
 
-impl Which {
+impl DiagnosticKind {
     /// Reads a list such as `gsd,epr`; `all` stands for every one. Aliases such as `dr` are
     /// understood.
     ///
@@ -150,18 +150,21 @@ mod tests {
 
     #[test]
     fn lists_are_sets_and_unknown_names_get_the_nearest() {
-        assert_eq!(Which::parse("epr, gsd,gsd").unwrap(), [Which::Gsd, Which::Epr]);
-        assert_eq!(Which::parse("all").unwrap(), Which::ALL);
-        assert_eq!(Which::parse("dr,alignment").unwrap(), [Which::Dilution]);
-        assert_eq!(Which::parse("harmful").unwrap(), [Which::Epr]);
-        assert!(Which::parse("").unwrap().is_empty());
-        let error = Which::parse("gds").unwrap_err().to_string();
+        assert_eq!(
+            DiagnosticKind::parse("epr, gsd,gsd").unwrap(),
+            [DiagnosticKind::Gsd, DiagnosticKind::Epr]
+        );
+        assert_eq!(DiagnosticKind::parse("all").unwrap(), DiagnosticKind::ALL);
+        assert_eq!(DiagnosticKind::parse("dr,alignment").unwrap(), [DiagnosticKind::Dilution]);
+        assert_eq!(DiagnosticKind::parse("harmful").unwrap(), [DiagnosticKind::Epr]);
+        assert!(DiagnosticKind::parse("").unwrap().is_empty());
+        let error = DiagnosticKind::parse("gds").unwrap_err().to_string();
         assert!(error.contains("`gds`") && error.contains("did you mean `gsd`"), "{error}");
     }
 
     #[test]
     fn names_and_aliases_are_unique() {
-        let mut names: Vec<&str> = Which::ALL
+        let mut names: Vec<&str> = DiagnosticKind::ALL
             .iter()
             .flat_map(|which| std::iter::once(which.name()).chain(which.aliases().iter().copied()))
             .collect();
@@ -173,9 +176,9 @@ mod tests {
 
     #[test]
     fn what_builds_on_another_comes_after_it() {
-        for (at, which) in Which::ALL.into_iter().enumerate() {
+        for (at, which) in DiagnosticKind::ALL.into_iter().enumerate() {
             assert!(
-                which.builds_on().iter().all(|other| Which::ALL[..at].contains(other)),
+                which.builds_on().iter().all(|other| DiagnosticKind::ALL[..at].contains(other)),
                 "{}",
                 which.name()
             );

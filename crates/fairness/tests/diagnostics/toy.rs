@@ -3,7 +3,7 @@
 //! The golden files come from an independent dense float64 implementation in PyTorch
 //! autograd. Directed edges are (source, target), sorted by target, then source.
 
-use boostfgl_fairness::diagnostics::{Diagnosis, Diagnostician, Settings, Subject, Which};
+use boostfgl_fairness::diagnostics::{Diagnosis, DiagnosticKind, Diagnostician, Settings, Subject};
 use boostfgl_fed::config::Model;
 use boostfgl_fed::{Inspected, Inspection, LocalData, Observer, RoundRecord};
 use boostfgl_graph::{Labels, Role};
@@ -121,7 +121,7 @@ impl Toy {
     /// What one diagnostic finds in some rounds, after which every node is predicted.
     pub(crate) fn diagnose(
         &self,
-        which: Which,
+        which: DiagnosticKind,
         rounds: Vec<Vec<Inspected<'_, f64>>>,
         predicted: &[u32],
     ) -> Diagnosis {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use boostfgl::checkpoint::UnfinishedRun;
-use boostfgl::fairness::diagnostics::Which;
+use boostfgl::fairness::diagnostics::DiagnosticKind;
 use boostfgl::report::RunFolder;
 use boostfgl::{CheckpointOptions, CheckpointSchedule, Error, Experiment, Progress};
 
@@ -49,7 +49,7 @@ impl Stopped {
         let experiment =
             Experiment::on(&tables.display().to_string()).method("fedavg").clients(2).seeds([0, 1]);
         let experiment = experiment.set("fed.rounds", 3).set("model.hidden", 2).build()?;
-        let experiment = experiment.with_diagnostics(vec![Which::ALL[0]]);
+        let experiment = experiment.with_diagnostics(vec![DiagnosticKind::ALL[0]]);
         let folder = RunFolder::create(place("checkpoint-first").join("run"), true)?;
         let stop = AtomicBool::new(false);
         let options =

@@ -1,6 +1,6 @@
 //! Attribution of the decrease of the loss.
 
-use boostfgl_fairness::diagnostics::Which;
+use boostfgl_fairness::diagnostics::DiagnosticKind;
 use boostfgl_fairness::diagnostics::attribution::{Attribution, GroupLoss};
 
 use super::number::percent;
@@ -38,7 +38,7 @@ pub(super) fn sheets(found: &[&Attribution]) -> Vec<Sheet> {
         told.push("There is nothing to attribute: the losses overflow.".to_owned());
     }
     Vec::from([Sheet {
-        title: question(Which::Attribution),
+        title: question(DiagnosticKind::Attribution),
         labels: "Trained on",
         columns: headings(&columns),
         rows,

@@ -1,6 +1,6 @@
 //! What diagnostics took.
 
-use boostfgl_fairness::diagnostics::Which;
+use boostfgl_fairness::diagnostics::DiagnosticKind;
 
 use super::number::{DASH, middle, spread};
 use super::{DiagnosisReport, epr, gsd, headings, line, notes};
@@ -10,15 +10,15 @@ use crate::sheet::Sheet;
 /// Seconds of each diagnostic that is shown or that one of these builds on, beside those of the
 /// run.
 pub(super) fn sheet(report: &DiagnosisReport<'_>) -> Sheet {
-    let needed = |which: &Which| {
+    let needed = |which: &DiagnosticKind| {
         report.shown.iter().any(|shown| shown == which || shown.builds_on().contains(which))
     };
-    let seconds = |seed: &SeedDiagnosis, which: Which| {
+    let seconds = |seed: &SeedDiagnosis, which: DiagnosticKind| {
         seed.found.cost.iter().find(|cost| cost.name == which.name()).map(|cost| cost.seconds)
     };
     let seeds = &report.diagnoses.seeds;
     let rest: Vec<Option<f64>> = seeds.iter().map(|seed| without(report, seed)).collect();
-    let row = |which: Which| {
+    let row = |which: DiagnosticKind| {
         let taken: Vec<Option<f64>> = seeds.iter().map(|seed| seconds(seed, which)).collect();
         let times = taken
             .iter()
@@ -29,7 +29,7 @@ pub(super) fn sheet(report: &DiagnosisReport<'_>) -> Sheet {
             vec![spread(&taken, 3), middle(&times.collect::<Vec<_>>(), 2), measured(report, which)],
         )
     };
-    let mut rows: Vec<_> = Which::ALL.into_iter().filter(needed).map(row).collect();
+    let mut rows: Vec<_> = DiagnosticKind::ALL.into_iter().filter(needed).map(row).collect();
     if rest.iter().any(Option::is_some) {
         rows.push(line("the run itself", vec![spread(&rest, 3), String::new(), String::new()]));
     }
@@ -53,10 +53,12 @@ fn without(report: &DiagnosisReport<'_>, seed: &SeedDiagnosis) -> Option<f64> {
 }
 
 /// Whether everything was measured or a sample.
-fn measured(report: &DiagnosisReport<'_>, which: Which) -> String {
+fn measured(report: &DiagnosisReport<'_>, which: DiagnosticKind) -> String {
     let (share, of) = match which {
-        Which::Gsd => (gsd::measured(&report.found(|found| found.gsd.as_ref())), "nodes"),
-        Which::Epr => (epr::measured(&report.found(|found| found.epr.as_ref())), "messages"),
+        DiagnosticKind::Gsd => (gsd::measured(&report.found(|found| found.gsd.as_ref())), "nodes"),
+        DiagnosticKind::Epr => {
+            (epr::measured(&report.found(|found| found.epr.as_ref())), "messages")
+        }
         _ => return "all".to_owned(),
     };
     match share {

@@ -1,6 +1,6 @@
 //! Dilution ratio and alignment of updates.
 
-use boostfgl_fairness::diagnostics::Which;
+use boostfgl_fairness::diagnostics::DiagnosticKind;
 use boostfgl_fairness::diagnostics::dilution::{
     Alignment, ClientAlignment, Dilution, DilutionRound,
 };
@@ -43,7 +43,7 @@ fn ratios(found: &[&Dilution]) -> Sheet {
         );
     }
     Sheet {
-        title: question(Which::Dilution),
+        title: question(DiagnosticKind::Dilution),
         labels: "Weights",
         columns: headings(&[["DR", "first round"], ["DR", "mean"], ["DR", "last round"]]),
         rows,

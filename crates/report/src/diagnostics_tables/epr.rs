@@ -1,6 +1,6 @@
 //! Edge-wise propagation reliability.
 
-use boostfgl_fairness::diagnostics::Which;
+use boostfgl_fairness::diagnostics::DiagnosticKind;
 use boostfgl_fairness::diagnostics::epr::{Epr, EprGroup};
 
 use super::number::{middle, percent, spread};
@@ -43,7 +43,7 @@ fn harmful(found: &[&Epr]) -> Sheet {
         );
     }
     Sheet {
-        title: question(Which::Epr),
+        title: question(DiagnosticKind::Epr),
         labels: "Into",
         columns: headings(&[
             ["Messages", ""],

@@ -1,6 +1,6 @@
 //! Gradient share disparity.
 
-use boostfgl_fairness::diagnostics::Which;
+use boostfgl_fairness::diagnostics::DiagnosticKind;
 use boostfgl_fairness::diagnostics::gsd::{Gsd, Mass, Ratio, Weighting};
 
 use super::number::spread;
@@ -36,7 +36,7 @@ pub(super) fn sheets(found: &[&Gsd]) -> Vec<Sheet> {
     }
     told.extend(sampling(found));
     Vec::from([Sheet {
-        title: question(Which::Gsd),
+        title: question(DiagnosticKind::Gsd),
         labels: "Trained on",
         columns: headings(&[
             ["N_min", ""],

@@ -1,6 +1,6 @@
 //! Hardness of clients.
 
-use boostfgl_fairness::diagnostics::Which;
+use boostfgl_fairness::diagnostics::DiagnosticKind;
 use boostfgl_fairness::diagnostics::hardness::{ClientHardness, Hardness};
 
 use super::number::{percent, spread};
@@ -42,7 +42,7 @@ pub(super) fn sheets(found: &[&Hardness]) -> Vec<Sheet> {
         columns.push(["GSD", "boosted"]);
     }
     Vec::from([Sheet {
-        title: question(Which::Hardness),
+        title: question(DiagnosticKind::Hardness),
         labels: "Client",
         columns: headings(&columns),
         rows,

@@ -1,6 +1,6 @@
 //! Error by distance from disadvantaged nodes.
 
-use boostfgl_fairness::diagnostics::Which;
+use boostfgl_fairness::diagnostics::DiagnosticKind;
 use boostfgl_fairness::diagnostics::khop::{Hop, Khop, KhopCurve};
 
 use super::number::{percent, spread};
@@ -45,7 +45,7 @@ pub(super) fn sheets(found: &[&Khop]) -> Vec<Sheet> {
         [["Nodes".to_owned(), String::new()], [format!("from {name}"), "error %".to_owned()]]
     });
     Vec::from([Sheet {
-        title: question(Which::Khop),
+        title: question(DiagnosticKind::Khop),
         labels: "Distance",
         columns: columns.collect(),
         rows,

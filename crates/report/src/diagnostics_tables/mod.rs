@@ -11,7 +11,7 @@ mod khop;
 mod number;
 mod trust;
 
-use boostfgl_fairness::diagnostics::{Diagnosis, Which};
+use boostfgl_fairness::diagnostics::{Diagnosis, DiagnosticKind};
 
 use crate::sheet::{Line, Marked, Sheet, plain};
 use crate::{Diagnoses, Style, Summary};
@@ -36,7 +36,7 @@ use crate::{Diagnoses, Style, Summary};
 pub struct DiagnosisReport<'a> {
     title: String,
     diagnoses: &'a Diagnoses,
-    shown: Vec<Which>,
+    shown: Vec<DiagnosticKind>,
     run: Option<&'a Summary>,
 }
 
@@ -48,7 +48,7 @@ impl<'a> DiagnosisReport<'a> {
 
     /// Only these, where they were recorded.
     #[must_use]
-    pub fn only(mut self, wanted: &[Which]) -> Self {
+    pub fn only(mut self, wanted: &[DiagnosticKind]) -> Self {
         self.shown.retain(|which| wanted.contains(which));
         self
     }
@@ -90,17 +90,21 @@ impl<'a> DiagnosisReport<'a> {
         sheets
     }
 
-    fn sheets_of(&self, which: Which) -> Vec<Sheet> {
+    fn sheets_of(&self, which: DiagnosticKind) -> Vec<Sheet> {
         match which {
-            Which::Gsd => gsd::sheets(&self.found(|found| found.gsd.as_ref())),
-            Which::Epr => epr::sheets(&self.found(|found| found.epr.as_ref())),
-            Which::Khop => khop::sheets(&self.found(|found| found.khop.as_ref())),
-            Which::Dilution => dilution::sheets(&self.found(|found| found.dilution.as_ref())),
-            Which::Attribution => {
+            DiagnosticKind::Gsd => gsd::sheets(&self.found(|found| found.gsd.as_ref())),
+            DiagnosticKind::Epr => epr::sheets(&self.found(|found| found.epr.as_ref())),
+            DiagnosticKind::Khop => khop::sheets(&self.found(|found| found.khop.as_ref())),
+            DiagnosticKind::Dilution => {
+                dilution::sheets(&self.found(|found| found.dilution.as_ref()))
+            }
+            DiagnosticKind::Attribution => {
                 attribution::sheets(&self.found(|found| found.attribution.as_ref()))
             }
-            Which::Hardness => hardness::sheets(&self.found(|found| found.hardness.as_ref())),
-            Which::Trust => trust::sheets(&self.found(|found| found.trust.as_ref())),
+            DiagnosticKind::Hardness => {
+                hardness::sheets(&self.found(|found| found.hardness.as_ref()))
+            }
+            DiagnosticKind::Trust => trust::sheets(&self.found(|found| found.trust.as_ref())),
         }
     }
 
@@ -111,7 +115,7 @@ impl<'a> DiagnosisReport<'a> {
 }
 
 /// The title of the first table of a diagnostic.
-fn question(which: Which) -> String {
+fn question(which: DiagnosticKind) -> String {
     format!("{} ({})", which.question(), which.name())
 }
 

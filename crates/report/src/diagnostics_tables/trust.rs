@@ -1,6 +1,6 @@
 //! Trust in the whole update and in each layer.
 
-use boostfgl_fairness::diagnostics::Which;
+use boostfgl_fairness::diagnostics::DiagnosticKind;
 use boostfgl_fairness::diagnostics::trust::{ClientTrust, Trust};
 
 use super::number::{middle, spread};
@@ -32,7 +32,7 @@ pub(super) fn sheets(found: &[&Trust]) -> Vec<Sheet> {
     ];
     columns.extend(layers.iter().map(|name| ["Weight".to_owned(), name.clone()]));
     Vec::from([Sheet {
-        title: question(Which::Trust),
+        title: question(DiagnosticKind::Trust),
         labels: "Client",
         columns,
         rows,

@@ -23,7 +23,7 @@ mod scores;
 
 use crate::Results;
 use crate::chart::Chart;
-use boostfgl_fairness::diagnostics::Which;
+use boostfgl_fairness::diagnostics::DiagnosticKind;
 
 /// A figure: its name, the experiment that measures it, what it shows, and how it is drawn.
 #[derive(Clone, Copy, Debug)]
@@ -38,30 +38,30 @@ pub struct Figure {
     /// its experiment alone.
     pub same_as: Option<&'static str>,
     /// The diagnostic whose findings it shows, if it shows any.
-    pub diagnostic: Option<Which>,
+    pub diagnostic: Option<DiagnosticKind>,
     draw: fn(&Results) -> Vec<Chart>,
 }
 
 /// Every figure.
 pub const FIGURES: [Figure; 17] = [
-    of_diagnostic(Which::Gsd, gsd::draw),
+    of_diagnostic(DiagnosticKind::Gsd, gsd::draw),
     Figure {
         name: "gsd-q",
         experiment: "gsd-q",
         about: "the same for any definition of the minority",
-        ..of_diagnostic(Which::Gsd, gsd_q::draw)
+        ..of_diagnostic(DiagnosticKind::Gsd, gsd_q::draw)
     },
-    of_diagnostic(Which::Epr, epr::draw),
-    of_diagnostic(Which::Khop, khop::draw),
-    of_diagnostic(Which::Dilution, dilution::draw),
+    of_diagnostic(DiagnosticKind::Epr, epr::draw),
+    of_diagnostic(DiagnosticKind::Khop, khop::draw),
+    of_diagnostic(DiagnosticKind::Dilution, dilution::draw),
     Figure {
         name: "alignment",
         experiment: "alignment",
         about: "do updates point where the minority wants to go?",
-        ..of_diagnostic(Which::Dilution, alignment::draw)
+        ..of_diagnostic(DiagnosticKind::Dilution, alignment::draw)
     },
-    of_diagnostic(Which::Attribution, attribution::draw),
-    of_diagnostic(Which::Hardness, hardness::draw),
+    of_diagnostic(DiagnosticKind::Attribution, attribution::draw),
+    of_diagnostic(DiagnosticKind::Hardness, hardness::draw),
     figure("heatmap", "sensitivity", "how much do strengths and thresholds matter?", heatmap::draw),
     figure(
         "convergence",
@@ -99,7 +99,7 @@ const fn figure(
 }
 
 /// The figure of a diagnostic, under its name and with its question.
-const fn of_diagnostic(which: Which, draw: fn(&Results) -> Vec<Chart>) -> Figure {
+const fn of_diagnostic(which: DiagnosticKind, draw: fn(&Results) -> Vec<Chart>) -> Figure {
     let name = which.name();
     Figure { diagnostic: Some(which), ..figure(name, name, which.question(), draw) }
 }

@@ -1,6 +1,6 @@
 //! The learning curve and the diagnostics of one run or cell.
 
-use boostfgl_fairness::diagnostics::{Diagnosis, Which};
+use boostfgl_fairness::diagnostics::{Diagnosis, DiagnosticKind};
 use boostfgl_fairness::{PerHeadline, Scores};
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +56,7 @@ pub struct Point {
 
 impl Detail {
     /// Whether all of `wanted` watched.
-    pub fn covers(&self, wanted: &[Which]) -> bool {
+    pub fn covers(&self, wanted: &[DiagnosticKind]) -> bool {
         wanted.iter().all(|which| self.diagnostics.iter().any(|name| name == which.name()))
     }
 }

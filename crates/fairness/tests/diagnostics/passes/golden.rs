@@ -3,7 +3,7 @@
 use crate::toy::{Toy, boosted, golden, indices, numbers};
 use boostfgl_fairness::diagnostics::epr::{Removal, reliability};
 use boostfgl_fairness::diagnostics::gsd::{Gsd, Ratio, Weighting, gradient_norms};
-use boostfgl_fairness::diagnostics::{Diagnosis, Diagnostician, Network, Settings, Which};
+use boostfgl_fairness::diagnostics::{Diagnosis, DiagnosticKind, Diagnostician, Network, Settings};
 use boostfgl_fed::{Inspected, LocalData, Observer as _};
 use boostfgl_nn::backbones::logits;
 use boostfgl_nn::{Pool, Propagation, View, softmax_rows};
@@ -102,7 +102,8 @@ fn diagnosis() -> Diagnosis {
     let inspection =
         toy.inspection(1, alpha.iter().map(Vec::as_slice).enumerate().map(weighted).collect());
     let settings = Settings { effort: None, ..Settings::default() };
-    let mut diagnostician = Diagnostician::new(&[Which::Gsd, Which::Epr], toy.subject(), settings);
+    let mut diagnostician =
+        Diagnostician::new(&[DiagnosticKind::Gsd, DiagnosticKind::Epr], toy.subject(), settings);
     diagnostician.inspect(&inspection);
     diagnostician.conclude()
 }

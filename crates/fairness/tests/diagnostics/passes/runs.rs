@@ -1,7 +1,7 @@
 //! Beside real runs on a small generated graph.
 
 use boostfgl_fairness::diagnostics::gsd::Weighting;
-use boostfgl_fairness::diagnostics::{Diagnosis, Diagnostician, Settings, Subject, Which};
+use boostfgl_fairness::diagnostics::{Diagnosis, DiagnosticKind, Diagnostician, Settings, Subject};
 use boostfgl_fed::boost::{Boost, BoostConfig};
 use boostfgl_fed::config::{Model, Optimizer, Protocol};
 use boostfgl_fed::methods::{self, MethodConfigs};
@@ -76,7 +76,8 @@ fn watched(
         seed: setup.seed,
     };
     let settings = Settings { effort, ..Settings::default() };
-    let mut diagnostician = Diagnostician::new(&[Which::Gsd, Which::Epr], subject, settings);
+    let mut diagnostician =
+        Diagnostician::new(&[DiagnosticKind::Gsd, DiagnosticKind::Epr], subject, settings);
     let data: Vec<LocalData<f32>> =
         partition.client_graphs(graph).iter().map(LocalData::new).collect();
     let outcome = Federation::new(setup, data).unwrap().run(&mut [&mut diagnostician]).unwrap();

@@ -1,7 +1,7 @@
 //! Beside real runs: a small generated federation of 300 nodes, 4 classes and 4 clients.
 
 use boostfgl_fairness::diagnostics::trust::Trust;
-use boostfgl_fairness::diagnostics::{Diagnosis, Diagnostician, Settings, Subject, Which};
+use boostfgl_fairness::diagnostics::{Diagnosis, DiagnosticKind, Diagnostician, Settings, Subject};
 use boostfgl_fed::boost::{Boost, BoostConfig};
 use boostfgl_fed::config::{Model, Optimizer, Protocol};
 use boostfgl_fed::methods::fairfgl::EvaluatedWeights;
@@ -80,7 +80,8 @@ impl Small {
         threads: usize,
     ) -> (Outcome<f32>, Diagnosis, Vec<Vec<ClientRecord>>) {
         let work = || {
-            let mut watching = Diagnostician::new(&Which::ALL, self.subject(), Settings::default());
+            let mut watching =
+                Diagnostician::new(&DiagnosticKind::ALL, self.subject(), Settings::default());
             let mut records = Vec::new();
             let mut record = |round: &RoundRecord<'_>| records.push(round.clients.to_vec());
             let federation = Federation::new(setup.clone(), self.data()).unwrap();

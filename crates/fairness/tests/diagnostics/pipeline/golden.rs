@@ -7,7 +7,7 @@ use boostfgl_fairness::diagnostics::gsd::{Gsd, GsdRound, Mass};
 use boostfgl_fairness::diagnostics::hardness::{ClientHardness, Hardness};
 use boostfgl_fairness::diagnostics::khop::distances;
 use boostfgl_fairness::diagnostics::trust::trust_weights;
-use boostfgl_fairness::diagnostics::{Network, Which};
+use boostfgl_fairness::diagnostics::{DiagnosticKind, Network};
 use boostfgl_graph::Role;
 use boostfgl_nn::{Matrix, Params};
 
@@ -25,7 +25,8 @@ fn the_direction_that_helps_the_minority() {
 fn projections_and_cosines_whole_and_by_layer() {
     let toy = Toy::new();
     let expected = &golden("diagnostics")["dr"];
-    let found = toy.diagnose(Which::Dilution, vec![toy.both()], &[0; 12]).dilution.unwrap();
+    let found =
+        toy.diagnose(DiagnosticKind::Dilution, vec![toy.both()], &[0; 12]).dilution.unwrap();
     assert_eq!(found.layers, ["layer1", "layer2"]);
     let round = &found.rounds[0];
     let whole: Vec<Alignment> = round.clients.iter().map(|client| client.whole).collect();
@@ -74,7 +75,8 @@ fn dilution_under_every_weighting() {
 
         let mut clients = toy.both();
         clients.iter_mut().zip(&weights).for_each(|(client, &w)| client.weights = Some(vec![w; 4]));
-        let found = toy.diagnose(Which::Dilution, vec![clients], &[0; 12]).dilution.unwrap();
+        let found =
+            toy.diagnose(DiagnosticKind::Dilution, vec![clients], &[0; 12]).dilution.unwrap();
         assert_close(&[found.mean_dr().unwrap()], dr, name);
         assert_close(&[found.mean_dr_size().unwrap()], &expected["fedavg_size"], "by size");
         assert_close(&[found.mean_dr_uniform().unwrap()], &expected["uniform"], "uniform");
@@ -95,7 +97,7 @@ fn dilution_under_weights_per_tensor() {
     for (k, client) in clients.iter_mut().enumerate() {
         client.weights = Some(by_tensor.chunks(2).map(|weights| weights[k]).collect());
     }
-    let found = toy.diagnose(Which::Dilution, vec![clients], &[0; 12]).dilution.unwrap();
+    let found = toy.diagnose(DiagnosticKind::Dilution, vec![clients], &[0; 12]).dilution.unwrap();
 
     let aggregated = params(&trust["aggregated"]["rational_times_N_per_tensor"]);
     let direction = params(&file["dr"]["minority_descent_direction"]);
@@ -111,7 +113,7 @@ fn distances_and_errors_from_disadvantaged_nodes() {
     // The fixture judges every node.
     toy.roles = vec![Role::Test; 12];
     let expected = &golden("diagnostics")["khop"];
-    let found = toy.diagnose(Which::Khop, vec![toy.both()], &predictions()).khop.unwrap();
+    let found = toy.diagnose(DiagnosticKind::Khop, vec![toy.both()], &predictions()).khop.unwrap();
     for (group, name) in [("minority", "minority"), ("heterophilous", "hete")] {
         let seeds = indices(&expected[format!("{name}_seeds")]);
         for data in &toy.data {
@@ -163,7 +165,7 @@ fn losses_and_their_attribution() {
         &minority,
     );
     let rounds = vec![vec![toy.client(0, 0, Some(1)), toy.client(1, 0, Some(1))]];
-    let watched = toy.diagnose(Which::Attribution, rounds, &[0; 12]).attribution.unwrap();
+    let watched = toy.diagnose(DiagnosticKind::Attribution, rounds, &[0; 12]).attribution.unwrap();
     for found in [direct, watched] {
         let pairs = [
             (found.share_of_decrease, "share_of_total_decrease"),
@@ -186,7 +188,7 @@ fn trust_in_the_whole_and_by_layer() {
     let (sizes, gaps) = (numbers(&expected["N_m"]), numbers(&expected["gaps"]));
     let mut clients = toy.both();
     clients.iter_mut().zip(&gaps).for_each(|(client, &gap)| client.gap = Some(gap));
-    let found = toy.diagnose(Which::Trust, vec![clients], &[0; 12]).trust.unwrap();
+    let found = toy.diagnose(DiagnosticKind::Trust, vec![clients], &[0; 12]).trust.unwrap();
     let round = &found.rounds[0];
     let of = |value: fn(&boostfgl_fairness::diagnostics::trust::ClientTrust) -> f64| -> Vec<f64> {
         round.clients.iter().map(value).collect()
@@ -244,7 +246,11 @@ fn hardness_against_the_skew_of_clients() {
         rounds: vec![round(1), round(2)],
     };
 
-    let bare = toy.diagnose(Which::Hardness, vec![toy.both()], &[0; 12]).hardness.unwrap().clients;
+    let bare = toy
+        .diagnose(DiagnosticKind::Hardness, vec![toy.both()], &[0; 12])
+        .hardness
+        .unwrap()
+        .clients;
     let found = Hardness::new(bare, Some(&gsd));
     let skew: Vec<f64> = found.clients.iter().map(|client| client.gsd.unwrap()).collect();
     assert_close(&skew, &file["gsd_unweighted"]["per_client"], "GSD of clients");

@@ -1,7 +1,7 @@
 //! Models that are huge but finite: logits overflow, and what is no number is left out.
 
 use super::federation::Small;
-use boostfgl_fairness::diagnostics::{Diagnosis, Diagnostician, Settings, Which};
+use boostfgl_fairness::diagnostics::{Diagnosis, DiagnosticKind, Diagnostician, Settings};
 use boostfgl_fed::config::Model;
 use boostfgl_fed::{Inspected, Inspection, Observer, RoundRecord};
 use boostfgl_nn::Params;
@@ -38,7 +38,8 @@ fn diagnose(layers: usize, scale: f32) -> Diagnosis {
         gap: None,
     };
     let clients = data.iter().map(client).collect();
-    let mut watching = Diagnostician::new(&Which::ALL, small.subject(), Settings::default());
+    let mut watching =
+        Diagnostician::new(&DiagnosticKind::ALL, small.subject(), Settings::default());
     watching.inspect(&Inspection {
         round: 1,
         rounds: 1,

@@ -1,7 +1,7 @@
 //! What real federations have and fixtures have not.
 
 use crate::toy::*;
-use boostfgl_fairness::diagnostics::Which;
+use boostfgl_fairness::diagnostics::DiagnosticKind;
 use boostfgl_fairness::diagnostics::attribution::attribute;
 use boostfgl_fairness::diagnostics::dilution::{Dilution, descent_direction};
 use boostfgl_fairness::diagnostics::hardness::{ClientHardness, Hardness};
@@ -36,17 +36,19 @@ fn nobody_is_in_the_minority() {
     let mut toy = Toy::new();
     (toy.minority, toy.roles) = (vec![Some(false); 12], vec![Role::Test; 12]);
     assert!(descent_direction(&toy.inspection(1, toy.both()), &toy.subject()).is_none());
-    let found = toy.diagnose(Which::Dilution, vec![toy.both()], &[0; 12]).dilution.unwrap();
+    let found =
+        toy.diagnose(DiagnosticKind::Dilution, vec![toy.both()], &[0; 12]).dilution.unwrap();
     assert!(found.rounds.is_empty() && found.layers.len() == 2);
     assert_eq!((found.mean_dr(), found.mean_dr_size(), found.negative_share()), (None, None, None));
 
-    let khop = toy.diagnose(Which::Khop, vec![toy.both()], &predictions()).khop.unwrap();
+    let khop = toy.diagnose(DiagnosticKind::Khop, vec![toy.both()], &predictions()).khop.unwrap();
     let curve = khop.curve("minority").unwrap();
     assert!(curve.hops.is_empty());
     assert_eq!(curve.unreachable, Hop { nodes: 12, errors: 5 });
     assert_eq!((curve.error(0), curve.amplification(), curve.slope()), (None, None, None));
 
-    let found = toy.diagnose(Which::Attribution, vec![toy.both()], &[0; 12]).attribution.unwrap();
+    let found =
+        toy.diagnose(DiagnosticKind::Attribution, vec![toy.both()], &[0; 12]).attribution.unwrap();
     assert_eq!((found.minority.nodes, found.minority.normalised_decrease), (0, None));
     assert_eq!((found.share_of_nodes, found.share_of_decrease), (Some(0.0), Some(0.0)));
 }
@@ -55,14 +57,15 @@ fn nobody_is_in_the_minority() {
 fn everybody_is_in_the_minority() {
     let mut toy = Toy::new();
     (toy.minority, toy.roles) = (vec![Some(true); 12], vec![Role::Test; 12]);
-    let khop = toy.diagnose(Which::Khop, vec![toy.both()], &predictions()).khop.unwrap();
+    let khop = toy.diagnose(DiagnosticKind::Khop, vec![toy.both()], &predictions()).khop.unwrap();
     let curve = khop.curve("minority").unwrap();
     assert_eq!(
         (curve.hops.as_slice(), curve.unreachable),
         (&[Hop { nodes: 12, errors: 5 }][..], Hop::default())
     );
     assert_eq!(curve.amplification(), None);
-    let found = toy.diagnose(Which::Attribution, vec![toy.both()], &[0; 12]).attribution.unwrap();
+    let found =
+        toy.diagnose(DiagnosticKind::Attribution, vec![toy.both()], &[0; 12]).attribution.unwrap();
     assert_eq!((found.share_of_nodes, found.share_of_decrease), (Some(1.0), Some(1.0)));
 }
 
@@ -73,7 +76,8 @@ fn a_client_without_minority_nodes() {
     let found = descent_direction(&toy.inspection(1, toy.both()), &toy.subject()).unwrap();
     assert_mean(&found, &[gradient(&toy, 0, 0, &[2, 3])], 2.0);
     // Its update is judged all the same.
-    let found = toy.diagnose(Which::Dilution, vec![toy.both()], &[0; 12]).dilution.unwrap();
+    let found =
+        toy.diagnose(DiagnosticKind::Dilution, vec![toy.both()], &[0; 12]).dilution.unwrap();
     assert_eq!(found.rounds[0].clients.len(), 2);
 }
 
@@ -85,7 +89,7 @@ fn a_client_that_did_not_take_part() {
     let direction = descent_direction(&toy.inspection(1, absent()), &toy.subject()).unwrap();
     let everybody = descent_direction(&toy.inspection(1, toy.both()), &toy.subject()).unwrap();
     assert!(direction == everybody);
-    let found = toy.diagnose(Which::Dilution, vec![absent()], &[0; 12]).dilution.unwrap();
+    let found = toy.diagnose(DiagnosticKind::Dilution, vec![absent()], &[0; 12]).dilution.unwrap();
     let round = &found.rounds[0];
     assert_eq!(round.clients.iter().map(|client| client.client).collect::<Vec<_>>(), [0]);
     assert_eq!(round.dr, None, "nothing was aggregated");
@@ -94,20 +98,20 @@ fn a_client_that_did_not_take_part() {
         (round.dr_size.unwrap() - 1.0).abs() < 1e-10
             && (round.dr_uniform.unwrap() - 1.0).abs() < 1e-10
     );
-    let found = toy.diagnose(Which::Trust, vec![absent()], &[0; 12]).trust.unwrap();
+    let found = toy.diagnose(DiagnosticKind::Trust, vec![absent()], &[0; 12]).trust.unwrap();
     assert_eq!(found.rounds[0].clients.len(), 1);
     assert_eq!((found.rounds[0].clients[0].weight, found.rounds[0].clients[0].gap), (1.0, None));
     assert_eq!(found.variation(), [0.0, 0.0]);
     // Nobody at all.
     let nobody = || vec![toy.client(0, 0, None), toy.client(1, 0, None)];
-    let found = toy.diagnose(Which::Dilution, vec![nobody()], &[0; 12]).dilution.unwrap();
+    let found = toy.diagnose(DiagnosticKind::Dilution, vec![nobody()], &[0; 12]).dilution.unwrap();
     assert_eq!(
         (found.rounds[0].dr_size, found.rounds[0].dr_uniform, found.mean_dr_size()),
         (None, None, None)
     );
     assert_eq!(found.helpless_rounds(), 1);
     assert!(
-        toy.diagnose(Which::Trust, vec![nobody()], &[0; 12]).trust.unwrap().rounds[0]
+        toy.diagnose(DiagnosticKind::Trust, vec![nobody()], &[0; 12]).trust.unwrap().rounds[0]
             .clients
             .is_empty()
     );
@@ -119,14 +123,18 @@ fn clients_start_from_models_of_their_own() {
     let personal = || vec![toy.client(0, 1, Some(0)), toy.client(1, 2, Some(1))];
     let found = descent_direction(&toy.inspection(1, personal()), &toy.subject()).unwrap();
     assert_mean(&found, &[gradient(&toy, 0, 1, &[2, 3]), gradient(&toy, 1, 2, &[0])], 3.0);
-    let found_trust = toy.diagnose(Which::Trust, vec![personal()], &[0; 12]).trust.unwrap();
+    let found_trust =
+        toy.diagnose(DiagnosticKind::Trust, vec![personal()], &[0; 12]).trust.unwrap();
     let distances =
         [toy.thetas[0].distance(&toy.thetas[1]), toy.thetas[1].distance(&toy.thetas[2])];
     for (client, distance) in found_trust.rounds[0].clients.iter().zip(distances) {
         assert!((client.norm - distance).abs() < 1e-14);
     }
-    let round =
-        &toy.diagnose(Which::Dilution, vec![personal()], &[0; 12]).dilution.unwrap().rounds[0];
+    let round = &toy
+        .diagnose(DiagnosticKind::Dilution, vec![personal()], &[0; 12])
+        .dilution
+        .unwrap()
+        .rounds[0];
     let moved = |k: usize| toy.thetas[k].dot(&found) - toy.thetas[k + 1].dot(&found);
     round
         .clients
@@ -141,11 +149,12 @@ fn a_client_with_nothing_to_train_on() {
     assert!(toy.data[2].training().is_empty());
     let clients =
         || vec![toy.client(0, 0, Some(1)), toy.client(1, 0, Some(2)), toy.client(2, 0, None)];
-    let found = toy.diagnose(Which::Dilution, vec![clients()], &[0; 12]).dilution.unwrap();
+    let found = toy.diagnose(DiagnosticKind::Dilution, vec![clients()], &[0; 12]).dilution.unwrap();
     assert_eq!(found.rounds[0].clients.len(), 2);
-    let found = toy.diagnose(Which::Attribution, vec![clients()], &[0; 12]).attribution.unwrap();
+    let found =
+        toy.diagnose(DiagnosticKind::Attribution, vec![clients()], &[0; 12]).attribution.unwrap();
     assert_eq!((found.minority.nodes, found.majority.nodes), (3, 4));
-    let found = toy.diagnose(Which::Hardness, vec![clients()], &[0; 12]).hardness.unwrap();
+    let found = toy.diagnose(DiagnosticKind::Hardness, vec![clients()], &[0; 12]).hardness.unwrap();
     assert_eq!(
         found.clients.iter().map(|c| (c.client, c.nodes)).collect::<Vec<_>>(),
         [(0, 4), (1, 3)]
@@ -159,7 +168,7 @@ fn a_client_with_nothing_to_train_on() {
     assert_eq!(ClientHardness::new(0, 0, 0, 0), None);
     assert_eq!(Hardness::new(Vec::new(), None), Hardness::default());
     // Its test nodes are judged: 6 and 11 are of the minority, 5 is alone.
-    let found = toy.diagnose(Which::Khop, vec![clients()], &predictions()).khop.unwrap();
+    let found = toy.diagnose(DiagnosticKind::Khop, vec![clients()], &predictions()).khop.unwrap();
     let curve = found.curve("minority").unwrap();
     assert_eq!((curve.hops[0].nodes, curve.unreachable.nodes), (3, 1));
 }
@@ -182,14 +191,16 @@ fn boosted_messages_count_in_their_round_alone() {
         clients
     };
     let rounds = vec![toy.both(), boosted(), toy.both()];
-    let found = toy.diagnose(Which::Dilution, rounds, &[0; 12]).dilution.unwrap();
-    let alone = toy.diagnose(Which::Dilution, vec![boosted()], &[0; 12]).dilution.unwrap();
+    let found = toy.diagnose(DiagnosticKind::Dilution, rounds, &[0; 12]).dilution.unwrap();
+    let alone = toy.diagnose(DiagnosticKind::Dilution, vec![boosted()], &[0; 12]).dilution.unwrap();
     assert_eq!(found.rounds[0].clients, found.rounds[2].clients);
     assert_eq!(found.rounds[1].clients, alone.rounds[0].clients);
     assert_ne!(found.rounds[0].clients, found.rounds[1].clients);
 
-    let plain = toy.diagnose(Which::Attribution, vec![toy.both()], &[0; 12]).attribution.unwrap();
-    let other = toy.diagnose(Which::Attribution, vec![boosted()], &[0; 12]).attribution.unwrap();
+    let plain =
+        toy.diagnose(DiagnosticKind::Attribution, vec![toy.both()], &[0; 12]).attribution.unwrap();
+    let other =
+        toy.diagnose(DiagnosticKind::Attribution, vec![boosted()], &[0; 12]).attribution.unwrap();
     assert_ne!(plain.minority.initial, other.minority.initial);
 }
 
@@ -198,13 +209,13 @@ fn boosted_messages_count_in_their_round_alone() {
 fn made_up_nodes_change_no_distance() {
     let mut toy = Toy::new();
     toy.roles = vec![Role::Test; 12];
-    let plain = toy.diagnose(Which::Khop, vec![toy.both()], &predictions()).khop;
+    let plain = toy.diagnose(DiagnosticKind::Khop, vec![toy.both()], &predictions()).khop;
     let features = Matrix::from_rows(2, 4, &[0.5; 8]);
     let extended: Vec<_> = toy.data.iter().map(|data| data.extended(&[0, 4], &features)).collect();
     assert_eq!(extended[0].len(), 9);
     let mut clients = toy.both();
     clients.iter_mut().zip(&extended).for_each(|(client, data)| client.data = data);
-    assert_eq!(toy.diagnose(Which::Khop, vec![clients], &predictions()).khop, plain);
+    assert_eq!(toy.diagnose(DiagnosticKind::Khop, vec![clients], &predictions()).khop, plain);
 }
 
 #[test]
@@ -212,7 +223,7 @@ fn updates_that_do_not_help() {
     let toy = Toy::new();
     // Nobody moves: no angle, and 0 / ε.
     let still = vec![toy.client(0, 0, Some(0)), toy.client(1, 0, Some(0))];
-    let found = toy.diagnose(Which::Dilution, vec![still], &[0; 12]).dilution.unwrap();
+    let found = toy.diagnose(DiagnosticKind::Dilution, vec![still], &[0; 12]).dilution.unwrap();
     assert_eq!(
         (found.rounds[0].clients[0].whole.cosine, found.rounds[0].dr_uniform),
         (None, Some(0.0))
@@ -224,7 +235,8 @@ fn updates_that_do_not_help() {
 
     // From the models back to the start both harm: DR is a number over ε, which no mean should
     // hold.
-    let harmed = toy.diagnose(Which::Dilution, vec![toy.both()], &[0; 12]).dilution.unwrap();
+    let harmed =
+        toy.diagnose(DiagnosticKind::Dilution, vec![toy.both()], &[0; 12]).dilution.unwrap();
     assert_eq!(harmed.negative_share(), Some(0.0));
     let mut round = harmed.rounds[0].clone();
     round.clients.iter_mut().for_each(|client| {
