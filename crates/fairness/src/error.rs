@@ -74,7 +74,7 @@ impl Error {
         Self::Asked { asked: asked.into(), expected: expected.into(), found: found.to_string() }
     }
 
-    /// Whether the request is to blame, and not whoever put the parts together.
+    /// Whether the request is the cause, and not the code that assembled its parts.
     pub fn is_request(&self) -> bool {
         matches!(self, Self::Unknown { .. } | Self::Asked { .. })
     }

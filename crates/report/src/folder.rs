@@ -33,7 +33,7 @@ use crate::{AtomicFile, Error, PredictionsWriter, Result, RoundsWriter, Summary}
 #[derive(Clone, Debug)]
 pub struct RunFolder {
     path: PathBuf,
-    /// Held while somebody works on the run.
+    /// The lock that a process holds while it works on the run.
     lock: Option<Arc<File>>,
 }
 
@@ -61,7 +61,7 @@ impl RunFolder {
     /// The folder of checkpoints.
     pub const CHECKPOINT: &str = "checkpoint";
 
-    /// What has a checksum, beside the summary.
+    /// The files with a checksum, in addition to the summary.
     const SUMMED: [&str; 8] = [
         Self::CONFIG,
         Self::PARTITION,
@@ -81,7 +81,7 @@ impl RunFolder {
     /// Makes the folder, with its parents, or takes over an empty one.
     ///
     /// With `overwrite`, what an earlier run wrote is removed first, and nothing else: files of
-    /// other names stay, and so does a `checkpoint` folder that has no `rounds.jsonl` beside it,
+    /// other names stay, and so does a `checkpoint` folder without a `rounds.jsonl` next to it,
     /// since no run made it.
     ///
     /// # Errors

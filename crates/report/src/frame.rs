@@ -11,7 +11,7 @@ use crate::table::range;
 /// One metric on every group of a grouping: one row per group, the worst marked, the difference and
 /// ratio below.
 ///
-/// Of one seed each value stands beside its interval; of several, mean and standard deviation are
+/// Of one seed each value has its interval; of several, mean and standard deviation are
 /// shown. [`FrameTable::text`] is for a terminal, [`FrameTable::markdown`] and [`FrameTable::csv`]
 /// are for documents and spreadsheets.
 #[derive(Clone, Debug)]

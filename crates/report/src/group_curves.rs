@@ -132,7 +132,7 @@ fn row(round: usize, at: usize, columns: &[Column]) -> Line {
     Line { label: round.to_string(), cells: vec![cells] }
 }
 
-/// As many columns beside each other as fit, at least one.
+/// As many columns side by side as fit, at least one.
 fn chunks(columns: &[Column]) -> Vec<&[Column]> {
     let room = WIDTH - "Round ".len();
     let (mut found, mut start, mut taken) = (Vec::new(), 0, 0);

@@ -1,7 +1,7 @@
 //! Attribution of the loss: whose loss did training reduce?
 //!
 //! ℓᵥ of every training node under the model of the first round's start and under the model judged
-//! after the last, without dropout; the minority's part of Σᵥ (ℓᵥ⁰ − ℓᵥᵀ), beside its parts of the
+//! after the last, without dropout; the minority's part of Σᵥ (ℓᵥ⁰ − ℓᵥᵀ), next to its parts of the
 //! nodes and of the initial loss. Each is taken under the messages of its round's training, not
 //! under those that topology boosting may compute anew for evaluation.
 

@@ -96,7 +96,7 @@ pub struct Dilution {
 }
 
 impl Dilution {
-    /// Mean DR under the weights that were used, over the rounds in which somebody
+    /// Mean DR under the weights that were used, over the rounds in which a client
     /// [helps](DilutionRound::helps): ε alone would decide the others. `None` without such rounds.
     pub fn mean_dr(&self) -> Option<f64> {
         self.mean_of(|round| round.dr)
@@ -112,7 +112,7 @@ impl Dilution {
         self.mean_of(|round| round.dr_uniform)
     }
 
-    /// Rounds that the means leave out: nobody helps the minority.
+    /// Rounds that the means leave out: no update helps the minority.
     pub fn helpless_rounds(&self) -> usize {
         self.rounds.iter().filter(|round| !round.helps()).count()
     }

@@ -62,7 +62,7 @@ impl KhopCurve {
     }
 
     /// Error outside the group over error in it: (error at ≥ 1 hop) / (error at 0 hops). Near 1,
-    /// those around the group fare as badly as the group itself; `None` if nobody is judged on one
+    /// those around the group fare as badly as the group itself; `None` if no node is evaluated on one
     /// side or the group has no error.
     pub fn amplification(&self) -> Option<f64> {
         let (inside, outside) = (self.error(0)?, self.error_from(1)?);

@@ -57,7 +57,7 @@ impl TrustRound {
     }
 
     /// How far the weights of layer `l` are from those of the whole: ½ Σₖ |wₖ,ₗ − wₖ|, the share of
-    /// the weight that is given to somebody else.
+    /// the weight that moves to other clients.
     fn variation(&self, l: usize) -> f64 {
         self.clients
             .iter()

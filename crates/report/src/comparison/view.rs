@@ -48,7 +48,7 @@ impl ComparisonView {
     }
 }
 
-/// What was changed beside `comparison.json`. A damaged list is found by who reads that.
+/// The changed files next to `comparison.json`. A damaged list is found when it is read.
 fn problems(folder: &Path) -> Vec<String> {
     let Ok(Some(sums)) = Checksums::read(folder) else { return Vec::new() };
     let others =

@@ -8,7 +8,7 @@ use super::{headings, line, notes, question};
 use crate::sheet::{Line, Sheet};
 use crate::table::range;
 
-/// The minority beside the majority.
+/// The minority compared with the majority.
 pub(super) fn sheets(found: &[&Attribution]) -> Vec<Sheet> {
     // The majority's share of anything is what the minority leaves.
     let rest = |share: Option<f64>| share.map(|share| 1.0 - share);

@@ -53,7 +53,7 @@ impl<'a> DiagnosisReport<'a> {
         self
     }
 
-    /// With the seconds of the run beside those of the diagnostics.
+    /// With the seconds of the run next to those of the diagnostics.
     #[must_use]
     pub fn beside(mut self, run: &'a Summary) -> Self {
         self.run = Some(run);

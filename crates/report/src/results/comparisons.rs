@@ -1,4 +1,4 @@
-//! A comparison as results: what a figure of an experiment is drawn from, whoever ran it.
+//! A comparison converted to results, from which the figures of an experiment are drawn.
 
 use super::{Detail, Origin, ResultRow, Results};
 use crate::{Cell, ComparisonView, Point};

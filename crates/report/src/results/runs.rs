@@ -1,4 +1,4 @@
-//! Runs as results: what a figure of an experiment is drawn from, whoever ran it.
+//! Runs converted to results, from which the figures of an experiment are drawn.
 
 use super::{Detail, Origin, Point, ResultRow, Results};
 use crate::view::distinct_names;

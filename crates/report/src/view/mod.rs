@@ -231,7 +231,7 @@ impl RunView {
     }
 }
 
-/// What runs are called beside each other: by their folders, and by the folder above where two
+/// The names of runs that are shown together: by their folders, and by the folder above where two
 /// would be called the same.
 pub(crate) fn distinct_names(views: &[RunView]) -> Vec<String> {
     let count = |name: &str| views.iter().filter(|view| view.name == name).count();
@@ -280,7 +280,7 @@ fn optional<T>(
     }
 }
 
-/// The message with the bare name of the file: whoever looks at a view knows the folder.
+/// The message with the bare name of the file: a view already shows its folder.
 fn without_folder(folder: &RunFolder, error: &Error) -> String {
     let folder = format!("{}{}", folder.path().display(), std::path::MAIN_SEPARATOR);
     error.to_string().replace(&folder, "")

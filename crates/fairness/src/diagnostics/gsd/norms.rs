@@ -16,7 +16,7 @@ use boostfgl_nn::backbones::{Pass, gradients};
 use boostfgl_nn::{Dropout, Matrix, Pool, Real, Reduction, View, WeightedLoss, row_dots};
 use rayon::prelude::*;
 
-/// Memory that inner products may take, where nobody says otherwise.
+/// The default limit of the memory for inner products.
 pub(super) const MEMORY: usize = 256 << 20;
 
 /// ‖∇_θ ℓ(v; θ)‖₂ over all parameters for each v of `nodes` with its class in `labels`, without

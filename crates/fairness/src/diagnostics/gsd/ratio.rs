@@ -15,7 +15,7 @@ pub enum Weighting {
     Boosted,
 }
 
-/// The minority's gradient beside the majority's.
+/// The minority's gradient compared with the majority's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
     /// GSD = (G_min / N_min) / (G_maj / N_maj).

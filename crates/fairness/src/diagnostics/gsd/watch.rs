@@ -1,4 +1,4 @@
-//! GSD beside a run.
+//! GSD measured during a run.
 
 use super::super::{Diagnosis, Diagnostic, Network, Settings, Subject, effort, findings};
 use super::norms::{MEMORY, Neighbourhoods, one_by_one};
