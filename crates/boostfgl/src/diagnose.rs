@@ -18,7 +18,7 @@ use boostfgl_fairness::{Facts, FrameMetric, Grouping, MetricFrame};
 use boostfgl_graph::groups::Groups;
 use boostfgl_graph::{Graph, Role, readers};
 use boostfgl_partition::Partition;
-use boostfgl_report::{Diagnoses, GroupCurves, RunFolder, SeedDiagnosis, Summary};
+use boostfgl_report::{DiagnosticsFile, GroupCurves, RunFolder, SeedDiagnosis, Summary};
 use round_frames::RoundFrameProgress;
 use std::path::Path;
 
@@ -50,7 +50,7 @@ pub struct Answer {
     /// The run.
     pub summary: Summary,
     /// Results of the diagnostics, if there were any, with those that they depend on.
-    pub diagnoses: Option<Diagnoses>,
+    pub diagnostics: Option<DiagnosticsFile>,
     /// Every metric on every grouping, grouping by grouping.
     pub frames: Vec<SeedFrames>,
     /// The same for every evaluated round, if that was asked for; without a bootstrap.
@@ -123,15 +123,20 @@ pub fn train(
     }?;
     let curves = watch.curves()?;
     let frames = frames(&run, graph, &degree, inquiry)?;
-    Ok(Answer { diagnoses: diagnoses(&run.seeds), summary: run.summary, frames, courses: curves })
+    Ok(Answer {
+        diagnostics: diagnostics_file(&run.seeds),
+        summary: run.summary,
+        frames,
+        courses: curves,
+    })
 }
 
 /// The results of the diagnostics of all seeds; `None` without diagnostics.
-pub fn diagnoses(seeds: &[SeedRun]) -> Option<Diagnoses> {
+pub fn diagnostics_file(seeds: &[SeedRun]) -> Option<DiagnosticsFile> {
     let found =
         |run: &SeedRun| Some(SeedDiagnosis { seed: run.seed, found: run.diagnosis.clone()? });
     let found: Vec<SeedDiagnosis> = seeds.iter().filter_map(found).collect();
-    (!found.is_empty()).then(|| Diagnoses::new(found))
+    (!found.is_empty()).then(|| DiagnosticsFile::new(found))
 }
 
 /// The dataset of that name, where the folder of a run is accepted as well.

@@ -10,7 +10,7 @@ use boostfgl::disk::Checksums;
 use boostfgl::disk::faults::{Fault, at_every_call};
 use boostfgl::fairness::Evaluation;
 use boostfgl::fed::RoundRecord;
-use boostfgl::grid::{CellRecord, CellStore, FoundCell};
+use boostfgl::grid::{CellRecord, CellStore, StoredCell};
 use boostfgl::report::{CellCost, Depth, Measured, RunFolder, RunView};
 use boostfgl::{CheckpointOptions, CheckpointSchedule, Experiment, Progress, Run};
 
@@ -345,7 +345,7 @@ fn a_stored_cell_is_replaced_atomically() {
         let keep = |place: &Path| Ok(CellStore::open(place)?.keep("d", new.clone())?);
         let look = |place: &Path, outcome: boostfgl::Result<()>, n: usize| {
             let found = CellStore::at(place).find("d");
-            let is = |cell: &CellRecord| found == FoundCell::Cell(Box::new(cell.clone()));
+            let is = |cell: &CellRecord| found == StoredCell::Cell(Box::new(cell.clone()));
             assert!(is(&new) || (outcome.is_err() && is(&old)), "{fault:?} at {n}: {found:?}");
         };
         at_every_call(fault, prepare, keep, look).1.unwrap();
@@ -363,7 +363,7 @@ fn a_damaged_cell_is_never_read_as_another() {
         fs::write(&path, &whole[..at]).unwrap();
         // Only the last line feed can be missing.
         assert!(
-            at == whole.len() - 1 || matches!(store.find("d"), FoundCell::Unusable(_)),
+            at == whole.len() - 1 || matches!(store.find("d"), StoredCell::Unusable(_)),
             "truncated to {at}"
         );
         for bit in [at % 8, 5] {
@@ -372,11 +372,11 @@ fn a_damaged_cell_is_never_read_as_another() {
             fs::write(&path, flipped).unwrap();
             match store.find("d") {
                 // A digit beyond the precision of a number, or another blank: the same content.
-                FoundCell::Cell(found) => {
+                StoredCell::Cell(found) => {
                     assert_eq!(*found, cell(1.0 / 3.0), "byte {at}, bit {bit}");
                 }
-                FoundCell::Unusable(reason) => assert!(reason.contains("d.json"), "{reason}"),
-                FoundCell::Nothing => panic!("byte {at}, bit {bit}: nothing"),
+                StoredCell::Unusable(reason) => assert!(reason.contains("d.json"), "{reason}"),
+                StoredCell::Nothing => panic!("byte {at}, bit {bit}: nothing"),
             }
         }
     }

@@ -36,7 +36,7 @@ pub struct Question<'a> {
     pub truth: &'a Labels,
     /// The predicted class per node.
     pub prediction: &'a [u32],
-    /// The nodes that are judged, each once: the test nodes. Those without a label cannot be judged
+    /// The nodes that are evaluated, each once: the test nodes. Those without a label cannot be evaluated
     /// and are skipped.
     pub nodes: &'a [u32],
     /// The client that owns each node.
@@ -60,7 +60,7 @@ pub struct Evaluation {
     pub clients: Vec<ClientScores>,
 }
 
-/// How one client fares, judged on its own nodes alone.
+/// How one client fares, evaluated on its own nodes alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClientScores {
     /// Its number.
@@ -80,7 +80,7 @@ impl Question<'_> {
     ///
     /// # Errors
     /// If a slice does not have one entry per node, a evaluated node does not exist, its prediction is
-    /// not below C, its client not below K, or a client has fewer nodes than judged ones.
+    /// not below C, its client not below K, or a client has fewer nodes than evaluated ones.
     pub fn evaluate(&self) -> Result<Evaluation> {
         self.evaluate_with(&BUILTIN)
     }
@@ -226,7 +226,7 @@ mod tests {
     fn the_client_reading_weighs_by_nodes() {
         let truth = truth();
         let answer = Question { client_sizes: &[30, 10], ..question(&truth) }.evaluate().unwrap();
-        // Client 0 is right on both nodes, client 1 wrong on its only judged one.
+        // Client 0 is right on both nodes, client 1 wrong on its only evaluated one.
         assert_eq!(answer.scores.accuracy.client, Some(0.75));
         assert_eq!(answer.clients[1].scores.accuracy.pooled, Some(0.0));
         assert_eq!((answer.clients[0].nodes, answer.clients[1].sizes.all), (30, 1));

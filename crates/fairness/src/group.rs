@@ -1,4 +1,4 @@
-//! The sets of nodes that are judged apart.
+//! The sets of nodes that are evaluated separately.
 
 use serde::{Deserialize, Serialize};
 

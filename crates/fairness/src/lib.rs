@@ -8,7 +8,7 @@
 //! * [`metrics`] — one file per metric, one line each in
 //!   [`MetricRegistry::builtin`].
 //! * [`HEADLINES`] — the metrics on groups that every run reports.
-//! * [`Group`] — the sets of nodes that are judged apart.
+//! * [`Group`] — the sets of nodes that are evaluated separately.
 //! * [`Readings`], [`Scores`] — each metric in its three readings `pooled`, `present` and `client`.
 //! * [`frame`] — any metric × any grouping of the nodes: difference, ratio, worst group and
 //!   intervals.

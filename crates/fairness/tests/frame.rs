@@ -6,7 +6,7 @@ use boostfgl_fairness::{Evaluation, Facts, FrameMetric, Group, Grouping, MetricF
 use boostfgl_graph::{GroupColumn, Labels, Stream};
 use proptest::prelude::*;
 
-/// One node: truth (none for class 4), prediction, client, minority, heterophilous, judged, degree,
+/// One node: truth (none for class 4), prediction, client, minority, heterophilous, evaluated, degree,
 /// region.
 type Node = (u32, u32, u32, bool, bool, bool, usize, usize);
 
@@ -111,7 +111,7 @@ fn nodes() -> impl Strategy<Value = Vec<Node>> {
     )
 }
 
-/// Six evaluated nodes, one without a label, one that is not judged.
+/// Six evaluated nodes, one without a label, one that is not evaluated.
 fn six() -> Data {
     Data::of(&[
         (0, 0, 0, false, false, true, 1, 1),

@@ -47,19 +47,19 @@ fn literal_formula_on_every_set() {
 
     for name in ["all_nodes", "test_nodes"] {
         let result = &golden["results"][name];
-        let judged = integers(&result["S"]);
+        let evaluated = integers(&result["S"]);
         close(
             name,
-            Accuracy.compute(&confusion(&judged), Classes::All),
+            Accuracy.compute(&confusion(&evaluated), Classes::All),
             &result["accuracy"],
             TIGHT,
         );
-        let per_class = f1.per_class(&confusion(&judged));
+        let per_class = f1.per_class(&confusion(&evaluated));
         assert_eq!(per_class.len(), result["f1_per_class"].as_array().unwrap().len());
         for (c, ours) in per_class.into_iter().enumerate() {
             close(&format!("{name}, class {c}"), Some(ours), &result["f1_per_class"][c], TIGHT);
         }
-        check(format!("{name}, overall"), &judged, &result["overall_f1"]);
+        check(format!("{name}, overall"), &evaluated, &result["overall_f1"]);
         check(format!("{name}, hete"), &integers(&result["hete_global_le"]), &result["hete_f1"]);
         check(
             format!("{name}, hete local"),

@@ -19,7 +19,7 @@ fn averaging() -> Vec<std::sync::Arc<dyn Metric>> {
     registry.iter().filter(|metric| metric.parameter() != Parameter::Class).cloned().collect()
 }
 
-/// One node: truth, prediction, client, minority, heterophilous, judged.
+/// One node: truth, prediction, client, minority, heterophilous, evaluated.
 type Node = (u32, u32, u32, bool, bool, bool);
 
 fn nodes() -> impl Strategy<Value = Vec<Node>> {
@@ -36,11 +36,11 @@ fn evaluate(nodes: &[Node]) -> Evaluation {
     for &k in &client {
         client_sizes[k as usize] += 1;
     }
-    let judged: Vec<u32> = (0..).zip(nodes).filter(|(_, node)| node.5).map(|(v, _)| v).collect();
+    let evaluated: Vec<u32> = (0..).zip(nodes).filter(|(_, node)| node.5).map(|(v, _)| v).collect();
     Question {
         truth: &Labels::from_integers(&labels, 5).unwrap(),
         prediction: &nodes.iter().map(|node| node.1).collect::<Vec<_>>(),
-        nodes: &judged,
+        nodes: &evaluated,
         client: &client,
         client_sizes: &client_sizes,
         minority: &nodes.iter().map(|node| Some(node.3)).collect::<Vec<_>>(),

@@ -86,7 +86,7 @@ pub struct Inspected<'a, T: Real> {
     /// `None` if it did not take part.
     pub trained: Option<&'a Params<T>>,
     /// The model that is evaluated on its graph after this round.
-    pub judged: Cow<'a, Params<T>>,
+    pub evaluated: Cow<'a, Params<T>>,
     /// αᵥ of [`LocalData::training`], if a boost weighs nodes; `None` if it did not take part.
     pub node_weights: Option<&'a [T]>,
     /// The propagation of its training in this round: with β under topology boosting, otherwise, or

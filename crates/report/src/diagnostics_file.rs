@@ -7,8 +7,8 @@ use std::path::Path;
 
 /// What was found, seed by seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Diagnoses {
-    /// The version of this format: [`Diagnoses::VERSION`].
+pub struct DiagnosticsFile {
+    /// The version of this format: [`DiagnosticsFile::VERSION`].
     pub version: u32,
     /// One entry per seed.
     pub seeds: Vec<SeedDiagnosis>,
@@ -24,7 +24,7 @@ pub struct SeedDiagnosis {
     pub found: Diagnosis,
 }
 
-impl Diagnoses {
+impl DiagnosticsFile {
     /// The version of the format that this program writes, and the newest it reads.
     pub const VERSION: u32 = 1;
 

@@ -5,8 +5,8 @@ use boostfgl_fairness::statistics::Interval;
 use boostfgl_fairness::{FrameMetric, MetricFrame};
 
 use crate::Style;
-use crate::sheet::{Line, Mark, Marked, Sheet, csv_line, plain};
 use crate::table::range;
+use crate::text_table::{Line, Mark, Marked, TextTable, csv_line, plain};
 
 /// One metric on every group of a grouping: one row per group, the worst marked, the difference and
 /// ratio below.
@@ -45,14 +45,14 @@ impl<'a> FrameTable<'a> {
     /// As text for a terminal, ending in a newline; `!` marks the worst group. The last line has
     /// difference and ratio.
     pub fn text(&self, style: Style) -> String {
-        self.sheet("! worst group").text(style)
+        self.table("! worst group").text(style)
     }
 
     /// In Markdown, the worst group in bold, ending in a newline. The last line has difference and
     /// ratio.
     pub fn markdown(&self) -> String {
-        let sheet = self.sheet("worst group in bold");
-        format!("{}\n{}. {}\n", sheet.markdown(), plain(&sheet.title), sheet.notes.join(" "))
+        let table = self.table("worst group in bold");
+        format!("{}\n{}. {}\n", table.markdown(), plain(&table.title), table.notes.join(" "))
     }
 
     /// As CSV with every digit, one record per seed and group:
@@ -76,14 +76,14 @@ impl<'a> FrameTable<'a> {
     }
 
     /// The table as headings and marked text; `mark` says how the worst group is marked.
-    fn sheet(&self, mark: &str) -> Sheet {
+    fn table(&self, mark: &str) -> TextTable {
         match self.shown {
             Shown::One(_, frame) => self.one(frame, mark),
             Shown::Several(frames) => self.several(frames, mark),
         }
     }
 
-    fn one(&self, frame: &MetricFrame, mark: &str) -> Sheet {
+    fn one(&self, frame: &MetricFrame, mark: &str) -> TextTable {
         let own = frame.metric.class().is_some();
         let line = |label: String,
                     [nodes, counted]: [usize; 2],
@@ -124,7 +124,7 @@ impl<'a> FrameTable<'a> {
         let mut notes = vec![format!("Percent; 95 % intervals over nodes; {mark}.")];
         notes.extend(small_note(frame.rows.iter().any(is_small), frame.min_group));
         notes.push(last.unwrap_or_else(|| lone(frame.min_group)));
-        Sheet {
+        TextTable {
             title: format!("{}: {} by {}", self.title, frame.metric, frame.grouping),
             labels: "Group",
             columns: self.headings(&frame.metric, true),
@@ -133,7 +133,7 @@ impl<'a> FrameTable<'a> {
         }
     }
 
-    fn several(&self, frames: &SeedFrames, mark: &str) -> Sheet {
+    fn several(&self, frames: &SeedFrames, mark: &str) -> TextTable {
         let own = frames.metric.class().is_some();
         let line =
             |label: String, nodes: &[usize], counted: &[usize], value: Spread, mark: Mark| {
@@ -169,7 +169,7 @@ impl<'a> FrameTable<'a> {
         )];
         notes.extend(small_note(frames.rows.iter().any(|row| row.small), frames.min_group));
         notes.push(last.unwrap_or_else(|| lone(frames.min_group)));
-        Sheet {
+        TextTable {
             title: format!("{}: {} by {}", self.title, frames.metric, frames.grouping),
             labels: "Group",
             columns: self.headings(&frames.metric, false),

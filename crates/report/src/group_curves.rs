@@ -5,7 +5,7 @@ use boostfgl_fairness::{FrameMetric, Grouping};
 use serde::{Deserialize, Serialize};
 
 use crate::Style;
-use crate::sheet::{Line, Marked, Sheet, WIDTH, plain, width};
+use crate::text_table::{Line, Marked, TextTable, WIDTH, plain, width};
 
 /// One metric on every group along a run: how groups came to fare as they do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,18 +31,18 @@ impl GroupCurves {
     /// As text for a terminal, one row per round, ending in a newline. What does not fit beside
     /// each other comes below.
     pub fn text(&self, title: &str, style: Style) -> String {
-        self.sheets(title).iter().map(|sheet| sheet.text(style)).collect::<Vec<_>>().join("\n")
+        self.tables(title).iter().map(|table| table.text(style)).collect::<Vec<_>>().join("\n")
     }
 
     /// In Markdown, one row per round, ending in a newline.
     pub fn markdown(&self, title: &str) -> String {
-        let section = |sheet: &Sheet| {
-            format!("{}\n{}. {}\n", sheet.markdown(), plain(&sheet.title), sheet.notes.join(" "))
+        let section = |table: &TextTable| {
+            format!("{}\n{}. {}\n", table.markdown(), plain(&table.title), table.notes.join(" "))
         };
-        self.sheets(title).iter().map(section).collect::<Vec<_>>().join("\n")
+        self.tables(title).iter().map(section).collect::<Vec<_>>().join("\n")
     }
 
-    fn sheets(&self, title: &str) -> Vec<Sheet> {
+    fn tables(&self, title: &str) -> Vec<TextTable> {
         let mut columns =
             vec![Column::new("all nodes", self.values(|frames| Some(frames.overall)))];
         columns.extend(
@@ -60,7 +60,7 @@ impl GroupCurves {
         let mut notes =
             vec![format!("Percent{over}, on the test nodes after each evaluated round.")];
         notes.extend(self.small());
-        let sheet = |columns: &[Column]| Sheet {
+        let table = |columns: &[Column]| TextTable {
             title: format!("{title}: {} by {}, round by round", self.metric, self.grouping),
             labels: "Round",
             columns: columns.iter().map(|column| column.heading.clone()).collect(),
@@ -72,7 +72,7 @@ impl GroupCurves {
                 .collect(),
             notes: notes.clone(),
         };
-        chunks(&columns).into_iter().map(sheet).collect()
+        chunks(&columns).into_iter().map(table).collect()
     }
 
     /// Every group that any round has, in order.

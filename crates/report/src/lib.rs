@@ -4,7 +4,7 @@
 //!   final name.
 //! * [`RoundsWriter`] — `rounds.jsonl`, one line per seed and round, while the run goes on.
 //! * [`Rounds`] — the same file read back, also while it grows.
-//! * [`Divisions`] — `partition.json`: how the graph was divided, in numbers.
+//! * [`PartitionFile`] — `partition.json`: how the graph was divided, in numbers.
 //! * [`PredictionsWriter`] — `predictions.csv`, one row per seed and node.
 //! * [`Predictions`] — the same file read back.
 //! * [`name`] — what runs are called.
@@ -14,7 +14,7 @@
 //! * [`export`] — runs for other programs: CSV, JSON, Parquet, LaTeX, Markdown, TensorBoard,
 //!   pictures.
 //! * [`Table`] — several runs side by side, as text, Markdown, LaTeX or CSV.
-//! * [`Diagnoses`] — `diagnostics.json`: what diagnostics found; [`DiagnosisReport`] — the same for
+//! * [`DiagnosticsFile`] — `diagnostics.json`: what diagnostics found; [`DiagnosisReport`] — the same for
 //!   people.
 //! * [`FrameTable`] — a metric by groups of nodes, with intervals and the worst group; [`GroupCurves`] —
 //!   the same round by round.
@@ -41,27 +41,27 @@ mod frame;
 mod group_curves;
 mod markup;
 pub mod name;
+mod notes;
 pub mod page;
 mod partition_file;
 mod predictions;
-mod remarks;
 mod results;
 mod rounds;
-mod sheet;
 mod summary;
 mod table;
+mod text_table;
 mod version;
 mod view;
 
 pub use boostfgl_disk::{AtomicFile, write_atomic};
 pub use comparison::{
     Block, BlockRow, Cell, CellCost, CellRecord, CellStore, Comparison, ComparisonView, Contender,
-    CostSummary, Courses, Difference, FoundCell, Measured, MetricSummary, Metrics, Outcome,
+    CostSummary, Courses, Difference, Measured, MetricSummary, Metrics, Outcome, StoredCell,
 };
 pub use details::{
     Budget, MinorityUsed, RoundScores, SeedDetails, SplitOrigin, SplitUsed, StoredSplit,
 };
-pub use diagnostics_file::{Diagnoses, SeedDiagnosis};
+pub use diagnostics_file::{DiagnosticsFile, SeedDiagnosis};
 pub use diagnostics_tables::DiagnosisReport;
 pub use error::{Error, Result};
 pub use fingerprint::Fingerprint;
@@ -69,7 +69,7 @@ pub use folder::{RunFolder, free_name};
 pub use frame::FrameTable;
 pub use group_curves::{GroupCurves, RoundFrames};
 pub use markup::escaped;
-pub use partition_file::{Divisions, SeedDivision};
+pub use partition_file::{PartitionFile, SeedPartition};
 pub use predictions::{
     Prediction, Predictions, PredictionsWriter, SavedPrediction, SeedPredictions,
 };

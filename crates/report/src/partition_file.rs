@@ -7,16 +7,16 @@ use std::path::Path;
 
 /// The partitions of a run, seed by seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Divisions {
-    /// The version of this format: [`Divisions::VERSION`].
+pub struct PartitionFile {
+    /// The version of this format: [`PartitionFile::VERSION`].
     pub version: u32,
     /// One entry per seed.
-    pub seeds: Vec<SeedDivision>,
+    pub seeds: Vec<SeedPartition>,
 }
 
 /// The partition of one seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SeedDivision {
+pub struct SeedPartition {
     /// The seed.
     pub seed: u64,
     /// Who held what.
@@ -26,12 +26,12 @@ pub struct SeedDivision {
     pub minority_classes: Vec<usize>,
 }
 
-impl Divisions {
+impl PartitionFile {
     /// The version of the format that this program writes, and the newest it reads.
     pub const VERSION: u32 = 1;
 
     /// The partitions of some seeds.
-    pub fn new(seeds: Vec<SeedDivision>) -> Self {
+    pub fn new(seeds: Vec<SeedPartition>) -> Self {
         Self { version: Self::VERSION, seeds }
     }
 
@@ -74,14 +74,17 @@ mod tests {
             clients: vec![client.clone(), client.clone()],
             total: client,
         };
-        let divisions =
-            Divisions::new(vec![SeedDivision { seed: 7, description, minority_classes: vec![0] }]);
+        let divisions = PartitionFile::new(vec![SeedPartition {
+            seed: 7,
+            description,
+            minority_classes: vec![0],
+        }]);
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("partition.json");
         std::fs::write(&path, divisions.to_json()).unwrap();
-        assert_eq!(Divisions::read(&path).unwrap(), divisions);
+        assert_eq!(PartitionFile::read(&path).unwrap(), divisions);
         std::fs::write(&path, divisions.to_json().replace("\"version\":1", "\"version\":9"))
             .unwrap();
-        assert!(matches!(Divisions::read(&path), Err(Error::Newer { found: 9, .. })));
+        assert!(matches!(PartitionFile::read(&path), Err(Error::Newer { found: 9, .. })));
     }
 }

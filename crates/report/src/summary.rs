@@ -7,7 +7,7 @@ use std::path::Path;
 use boostfgl_fairness::{GroupSizes, Percent, Scores, Warning, aggregate, warnings};
 use serde::{Deserialize, Serialize};
 
-use crate::remarks::{self, Remarked};
+use crate::notes::{self, NotedRun};
 use crate::{Error, Fingerprint, Result, SeedDetails};
 
 /// The outcome of one run: a method on a dataset, over one or more seeds.
@@ -174,7 +174,7 @@ impl Summary {
     pub fn about(&self) -> Vec<(&'static str, String)> {
         let seeds = self.seeds.iter().map(|seed| (seed.round, &seed.details)).collect();
         let label = self.label();
-        let about = remarks::about(&[Remarked { label: &label, seeds }]);
+        let about = notes::about(&[NotedRun { label: &label, seeds }]);
         about.into_iter().map(|(name, parts)| (name, parts.join(", "))).collect()
     }
 

@@ -10,7 +10,7 @@ use boostfgl_fairness::diagnostics::hardness::{ClientHardness, Hardness};
 use boostfgl_fairness::diagnostics::khop::{Hop, Khop, KhopCurve};
 use boostfgl_fairness::diagnostics::trust::{ClientTrust, Trust, TrustRound};
 use boostfgl_fairness::diagnostics::{Cost, Diagnosis, DiagnosticKind};
-use boostfgl_report::{Diagnoses, DiagnosisReport, SeedDiagnosis, Style};
+use boostfgl_report::{DiagnosisReport, DiagnosticsFile, SeedDiagnosis, Style};
 
 /// Two clients; class 1 is the minority, and client 1 has none of it. Of client 0's majority half
 /// was measured.
@@ -120,8 +120,10 @@ fn diagnosis(minority: f64, harmful: usize) -> Diagnosis {
     }
 }
 
-fn seeds(found: Vec<Diagnosis>) -> Diagnoses {
-    Diagnoses::new((0..).zip(found).map(|(seed, found)| SeedDiagnosis { seed, found }).collect())
+fn seeds(found: Vec<Diagnosis>) -> DiagnosticsFile {
+    DiagnosticsFile::new(
+        (0..).zip(found).map(|(seed, found)| SeedDiagnosis { seed, found }).collect(),
+    )
 }
 
 fn has_line(text: &str, wanted: &str) {
@@ -218,13 +220,13 @@ fn parts_can_be_taken_and_damage_is_named() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("diagnostics.json");
     std::fs::write(&path, found.to_json()).unwrap();
-    assert_eq!(Diagnoses::read(&path).unwrap(), found);
+    assert_eq!(DiagnosticsFile::read(&path).unwrap(), found);
     std::fs::write(
         &path,
         found.to_json().replace("\"layer_weights\":[0.5]", "\"layer_weights\":[]"),
     )
     .unwrap();
-    let error = Diagnoses::read(&path).unwrap_err().to_string();
+    let error = DiagnosticsFile::read(&path).unwrap_err().to_string();
     assert!(
         error.ends_with(
             "seed 0, trust, round 1, client 0: expected 1 weights, one per layer, found 0"

@@ -9,7 +9,7 @@ use boostfgl_fairness::diagnostics::DiagnosticKind;
 use boostfgl_fairness::frame::SeedFrames;
 use boostfgl_graph::Graph;
 use boostfgl_partition::FromFile;
-use boostfgl_report::{Diagnoses, Fingerprint, RunFolder, Summary};
+use boostfgl_report::{DiagnosticsFile, Fingerprint, RunFolder, Summary};
 use std::path::Path;
 
 /// A finished run in its folder. Nothing in the folder is ever changed.
@@ -68,14 +68,14 @@ impl RecordedRun {
     /// # Errors
     /// If nothing was recorded, or not all of it; if `diagnostics.json` is damaged. The message
     /// says how to get it.
-    pub fn diagnoses(&self, wanted: Option<&[DiagnosticKind]>) -> Result<Diagnoses> {
+    pub fn diagnoses(&self, wanted: Option<&[DiagnosticKind]>) -> Result<DiagnosticsFile> {
         let file = self.folder.file(RunFolder::DIAGNOSTICS);
         let found = if file.exists() {
-            let found = Diagnoses::read(&file).map_err(unreadable)?;
+            let found = DiagnosticsFile::read(&file).map_err(unreadable)?;
             self.folder.check(RunFolder::DIAGNOSTICS).map_err(unreadable)?;
             found
         } else {
-            Diagnoses::new(Vec::new())
+            DiagnosticsFile::new(Vec::new())
         };
         let recorded = found.recorded();
         let missing: Vec<DiagnosticKind> = match wanted {

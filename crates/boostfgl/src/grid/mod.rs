@@ -14,7 +14,7 @@ mod detail;
 pub mod identity;
 mod schedule;
 
-pub use boostfgl_report::{CellRecord, CellStore, FoundCell};
+pub use boostfgl_report::{CellRecord, CellStore, StoredCell};
 pub use contender::{contenders, find};
 
 use crate::{Error, Experiment, Result, memory};
@@ -228,16 +228,16 @@ impl Grid {
         let mut cells = vec![None; jobs.len()];
         for job in &mut jobs {
             match store.find(&job.digest) {
-                FoundCell::Cell(record) if self.suffices(job, &record) => {
+                StoredCell::Cell(record) if self.suffices(job, &record) => {
                     let CellRecord { measured, detail, .. } = *record;
                     cells[job.at] =
                         Some(FinishedCell { outcome: Outcome::Done(Box::new(measured)), detail });
                 }
                 // It runs again with its earlier diagnostics and the new ones: its file is
                 // replaced, and another experiment may need the earlier findings.
-                FoundCell::Cell(record) => job.add_diagnostics(&record),
-                FoundCell::Nothing => {}
-                FoundCell::Unusable(reason) => {
+                StoredCell::Cell(record) => job.add_diagnostics(&record),
+                StoredCell::Nothing => {}
+                StoredCell::Unusable(reason) => {
                     progress.note(&format!("{reason}; this cell runs again"));
                 }
             }

@@ -8,8 +8,8 @@ use boostfgl_nn::safetensors_io;
 use boostfgl_partition::{Description, Partition};
 use boostfgl_report::page::Report;
 use boostfgl_report::{
-    Depth, Divisions, Prediction, PredictionsWriter, Round, RoundRefusal, RoundsWriter, RunFolder,
-    RunView, SeedDivision, Summary,
+    Depth, PartitionFile, Prediction, PredictionsWriter, Round, RoundRefusal, RoundsWriter,
+    RunFolder, RunView, SeedPartition, Summary,
 };
 use std::collections::HashMap;
 
@@ -113,7 +113,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Writes statistics of the partitions: a report shows them without the graph.
-    pub(crate) fn write_divisions(&self, experiment: &Experiment, runs: &[SeedRun]) -> Result<()> {
+    pub(crate) fn write_partition(&self, experiment: &Experiment, runs: &[SeedRun]) -> Result<()> {
         let graph = experiment.graph();
         let seeds = runs.iter().map(|run| {
             let mut minority_classes: Vec<usize> = (0..graph.len())
@@ -122,13 +122,13 @@ impl<'a> Recorder<'a> {
                 .collect();
             minority_classes.sort_unstable();
             minority_classes.dedup();
-            SeedDivision {
+            SeedPartition {
                 seed: run.seed,
                 description: Description::new(graph, &run.partition),
                 minority_classes,
             }
         });
-        let divisions = Divisions::new(seeds.collect());
+        let divisions = PartitionFile::new(seeds.collect());
         self.folder.write_atomic(RunFolder::DIVISIONS, divisions.to_json().as_bytes())?;
         Ok(())
     }
@@ -169,7 +169,7 @@ impl<'a> Recorder<'a> {
 
     /// Writes the results of the diagnostics, if there were any.
     pub(crate) fn write_diagnoses(&self, runs: &[SeedRun]) -> Result<()> {
-        let Some(found) = diagnose::diagnoses(runs) else { return Ok(()) };
+        let Some(found) = diagnose::diagnostics_file(runs) else { return Ok(()) };
         self.folder.write_atomic(RunFolder::DIAGNOSTICS, found.to_json().as_bytes())?;
         Ok(())
     }

@@ -76,7 +76,7 @@ pub(super) fn run_seeds(
         finished.into_iter().map(|seed| (seed.run, seed.summary)).unzip();
     if let Some(files) = files {
         files.recorder.write_models(experiment, &seeds)?;
-        files.recorder.write_divisions(experiment, &seeds)?;
+        files.recorder.write_partition(experiment, &seeds)?;
         files.recorder.write_diagnoses(&seeds)?;
     }
     // Measured last: the time of a run includes that of writing its files.

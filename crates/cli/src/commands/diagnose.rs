@@ -13,7 +13,7 @@ use boostfgl::fairness::diagnostics::DiagnosticKind;
 use boostfgl::fairness::frame::MIN_GROUP;
 use boostfgl::fairness::{FrameMetric, Grouping, MetricRegistry};
 use boostfgl::graph::Graph;
-use boostfgl::report::{Diagnoses, DiagnosisReport, FrameTable, RunFolder};
+use boostfgl::report::{DiagnosisReport, DiagnosticsFile, FrameTable, RunFolder};
 use boostfgl::{Checked, CheckpointOptions, Config, Data, Error, Experiment};
 use clap::Args;
 use serde_json::json;
@@ -207,9 +207,9 @@ impl Diagnose {
             self.compare_data(run, &graph)?;
             run.frames(&graph, inquiry)?
         };
-        let diagnoses =
+        let diagnostics =
             if wanted.is_some_and(<[_]>::is_empty) { None } else { Some(run.diagnoses(wanted)?) };
-        let recorded = diagnoses.as_ref().map(Diagnoses::recorded).unwrap_or_default();
+        let recorded = diagnostics.as_ref().map(DiagnosticsFile::recorded).unwrap_or_default();
         let missing: Vec<&str> = inquiry
             .diagnostics
             .iter()
@@ -224,7 +224,7 @@ impl Diagnose {
             ));
         }
         let summary = run.summary().clone();
-        self.print(&Answer { summary, diagnoses, frames, courses: Vec::new() }, inquiry, &last)
+        self.print(&Answer { summary, diagnostics, frames, courses: Vec::new() }, inquiry, &last)
     }
 
     /// Recorded diagnostics do not need the data; they are compared if they are on this machine.
@@ -344,13 +344,13 @@ impl Diagnose {
     }
 
     fn print(&self, answer: &Answer, inquiry: &Inquiry, last: &str) -> Result<()> {
-        let Answer { summary, diagnoses, frames, courses } = answer;
+        let Answer { summary, diagnostics, frames, courses } = answer;
         if self.printing.json {
             let document = json!({
                 "dataset": summary.dataset,
                 "method": summary.label(),
                 "digest": summary.digest,
-                "diagnostics": diagnoses.as_ref().map(|found| found.only(&inquiry.diagnostics)),
+                "diagnostics": diagnostics.as_ref().map(|found| found.only(&inquiry.diagnostics)),
                 "frames": frames,
                 "rounds": courses,
             });
@@ -358,9 +358,10 @@ impl Diagnose {
         }
         let (title, style) = (title(summary), output::style());
         let mut parts = Vec::new();
-        if let Some(diagnoses) = diagnoses {
-            let report =
-                DiagnosisReport::new(&title, diagnoses).only(&inquiry.diagnostics).beside(summary);
+        if let Some(diagnostics) = diagnostics {
+            let report = DiagnosisReport::new(&title, diagnostics)
+                .only(&inquiry.diagnostics)
+                .beside(summary);
             parts.push(report.text(style));
         }
         parts.extend(frames.iter().map(|frames| FrameTable::of_seeds(&title, frames).text(style)));

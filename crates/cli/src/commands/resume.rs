@@ -7,7 +7,7 @@ use crate::progress::Rounds;
 use crate::signals;
 use anyhow::Result;
 use boostfgl::checkpoint::{UnfinishedRun, is_unfinished, runs_in};
-use boostfgl::report::{Diagnoses, RunFolder, Summary};
+use boostfgl::report::{DiagnosticsFile, RunFolder, Summary};
 use boostfgl::{CheckpointOptions, Error, Experiment, diagnose};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -86,7 +86,7 @@ impl Resume {
             run.refusals().iter().chain(&run.note).for_each(|note| output::note(note));
             diagnostics = stopped.diagnostics().to_vec();
             done.push(Done {
-                diagnoses: diagnose::diagnoses(&run.seeds),
+                diagnostics: diagnose::diagnostics_file(&run.seeds),
                 summary: run.summary,
                 folder: path.clone(),
             });
@@ -96,8 +96,8 @@ impl Resume {
             // Runs that were finished before show everything they recorded.
             diagnostics = done
                 .iter()
-                .filter_map(|done| done.diagnoses.as_ref())
-                .flat_map(Diagnoses::recorded)
+                .filter_map(|done| done.diagnostics.as_ref())
+                .flat_map(DiagnosticsFile::recorded)
                 .collect();
         }
         let report = write_report(&done, together)?;
@@ -111,23 +111,23 @@ impl Resume {
 
 /// A run with a summary. A crash may have left its report or a temporary file undone: finish it.
 fn finished(path: &Path) -> Result<Done> {
-    let read = || -> Result<(Summary, Option<Diagnoses>), boostfgl::report::Error> {
+    let read = || -> Result<(Summary, Option<DiagnosticsFile>), boostfgl::report::Error> {
         let folder = RunFolder::open(path)?.take()?;
         folder.check(RunFolder::SUMMARY)?;
         folder.tidy()?;
         let found = folder.file(RunFolder::DIAGNOSTICS);
-        let diagnoses = match found.exists() {
+        let diagnostics = match found.exists() {
             true => {
                 folder.check(RunFolder::DIAGNOSTICS)?;
-                Some(Diagnoses::read(&found)?)
+                Some(DiagnosticsFile::read(&found)?)
             }
             false => None,
         };
-        Ok((folder.summary()?, diagnoses))
+        Ok((folder.summary()?, diagnostics))
     };
-    let (summary, diagnoses) = read().map_err(Error::from)?;
+    let (summary, diagnostics) = read().map_err(Error::from)?;
     if !path.join(RunFolder::REPORT).exists() {
         boostfgl::write_report(&RunFolder::open(path).map_err(Error::from)?)?;
     }
-    Ok(Done { summary, diagnoses, folder: path.to_path_buf() })
+    Ok(Done { summary, diagnostics, folder: path.to_path_buf() })
 }

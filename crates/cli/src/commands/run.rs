@@ -14,7 +14,7 @@ use boostfgl::disk::Checksums;
 use boostfgl::fairness::diagnostics::DiagnosticKind;
 use boostfgl::report::page::Report;
 use boostfgl::report::{
-    Depth, Diagnoses, DiagnosisReport, RunFolder, RunView, Summary, Table, name, write_atomic,
+    Depth, DiagnosisReport, DiagnosticsFile, RunFolder, RunView, Summary, Table, name, write_atomic,
 };
 use boostfgl::{CheckpointOptions, CheckpointSchedule, Error, Experiment, Layers, diagnose};
 use clap::Args;
@@ -67,7 +67,7 @@ const DEFAULT_METHODS: [&str; 2] = ["fedavg", "boostfgl"];
 /// A finished run, to be printed.
 pub(super) struct Done {
     pub(super) summary: Summary,
-    pub(super) diagnoses: Option<Diagnoses>,
+    pub(super) diagnostics: Option<DiagnosticsFile>,
     pub(super) folder: PathBuf,
 }
 
@@ -192,10 +192,10 @@ impl Run {
                 }
             })?;
             run.refusals().iter().chain(&run.note).for_each(|note| output::note(note));
-            let diagnoses = diagnose::diagnoses(&run.seeds);
+            let diagnostics = diagnose::diagnostics_file(&run.seeds);
             runs.push(Done {
                 summary: run.summary,
-                diagnoses,
+                diagnostics,
                 folder: folder.path().to_path_buf(),
             });
         }
@@ -318,16 +318,16 @@ fn unusable_in(error: impl Into<boostfgl::report::Error>, together: Option<&Path
 pub(super) fn print_json(runs: &[Done], diagnostics: &[DiagnosticKind]) -> Result<()> {
     let document = |run: &Done| -> Result<serde_json::Value> {
         let mut document = serde_json::to_value(&run.summary)?;
-        if let Some(diagnoses) = &run.diagnoses {
-            document["diagnostics"] = serde_json::to_value(diagnoses.only(diagnostics))?;
+        if let Some(found) = &run.diagnostics {
+            document["diagnostics"] = serde_json::to_value(found.only(diagnostics))?;
         }
         Ok(document)
     };
     let text = match runs {
         // The same bytes as summary.json.
-        [Done { summary, diagnoses: None, .. }] => summary.to_json(),
+        [Done { summary, diagnostics: None, .. }] => summary.to_json(),
         [run] => format!("{}\n", serde_json::to_string_pretty(&document(run)?)?),
-        _ if runs.iter().all(|run| run.diagnoses.is_none()) => {
+        _ if runs.iter().all(|run| run.diagnostics.is_none()) => {
             let all: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
             format!("{}\n", serde_json::to_string_pretty(&serde_json::json!({ "runs": all }))?)
         }
@@ -354,10 +354,10 @@ pub(super) fn print_tables(
     for note in notes {
         text.push_str(&format!("Note: {note}\n\n"));
     }
-    for Done { summary, diagnoses, .. } in runs {
-        if let Some(diagnoses) = diagnoses {
+    for Done { summary, diagnostics: found, .. } in runs {
+        if let Some(found) = found {
             let report =
-                DiagnosisReport::new(title(summary), diagnoses).only(diagnostics).beside(summary);
+                DiagnosisReport::new(title(summary), found).only(diagnostics).beside(summary);
             text.push_str(&report.text(output::style()));
             text.push('\n');
         }

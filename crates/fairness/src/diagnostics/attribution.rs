@@ -1,6 +1,6 @@
 //! Attribution of the loss: whose loss did training reduce?
 //!
-//! ℓᵥ of every training node under the model of the first round's start and under the model judged
+//! ℓᵥ of every training node under the model of the first round's start and under the model evaluated
 //! after the last, without dropout; the minority's part of Σᵥ (ℓᵥ⁰ − ℓᵥᵀ), next to its parts of the
 //! nodes and of the initial loss. Each is taken under the messages of its round's training, not
 //! under those that topology boosting may compute anew for evaluation.
@@ -163,7 +163,7 @@ impl<T: Real> Diagnostic<T> for Watch {
             self.minority = inspection.clients.iter().flat_map(training).collect();
         }
         if inspection.round == inspection.rounds {
-            self.last = Some(all_losses(inspection, |client| &client.judged));
+            self.last = Some(all_losses(inspection, |client| &client.evaluated));
         }
     }
 

@@ -3,7 +3,7 @@
 //! The distance of a node is the number of hops to the nearest disadvantaged node within its
 //! client's graph; the error at k hops is the share of test nodes at that distance that are
 //! predicted wrongly. Disadvantaged nodes of every split count as such; nodes that a method made up
-//! carry paths, and are neither disadvantaged nor judged.
+//! carry paths, and are neither disadvantaged nor evaluated.
 
 use super::{Diagnosis, Diagnostic, Settings, Subject, findings};
 use crate::Group;
@@ -92,7 +92,7 @@ impl KhopCurve {
 /// Errors by distance at the end of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Khop {
-    /// The round whose predictions were judged.
+    /// The round whose predictions were evaluated.
     pub round: usize,
     /// From each group.
     pub curves: Vec<KhopCurve>,
@@ -142,7 +142,7 @@ pub fn distances(adjacency: &Adjacency, seeds: impl Iterator<Item = usize>) -> V
     distances
 }
 
-/// A node that is judged.
+/// A node that is evaluated.
 #[derive(Serialize, Deserialize)]
 struct Judged {
     /// As the graph that was divided numbers it.
@@ -153,7 +153,7 @@ struct Judged {
 }
 
 /// The evaluated nodes of one client.
-fn judged<T: Real>(client: &Inspected<'_, T>, subject: &Subject<'_>) -> Vec<Judged> {
+fn evaluated<T: Real>(client: &Inspected<'_, T>, subject: &Subject<'_>) -> Vec<Judged> {
     let nodes = client.data.nodes();
     let from = FROM.map(|group| {
         let member = |v: &u32| {
@@ -173,7 +173,7 @@ fn judged<T: Real>(client: &Inspected<'_, T>, subject: &Subject<'_>) -> Vec<Judg
 #[derive(Default)]
 pub(super) struct Watch {
     /// Local graphs do not change along a run, so distances are counted once.
-    judged: Option<Vec<Judged>>,
+    evaluated: Option<Vec<Judged>>,
     last: Option<Khop>,
 }
 
@@ -186,17 +186,17 @@ impl Watch {
 impl<T: Real> Diagnostic<T> for Watch {
     fn inspect(&mut self, inspection: &Inspection<'_, T>, subject: &Subject<'_>) {
         let clients = &inspection.clients;
-        self.judged.get_or_insert_with(|| {
-            clients.iter().flat_map(|client| judged(client, subject)).collect()
+        self.evaluated.get_or_insert_with(|| {
+            clients.iter().flat_map(|client| evaluated(client, subject)).collect()
         });
     }
 
     fn predictions(&mut self, round: usize, predictions: &[u32], _subject: &Subject<'_>) {
-        let Some(judged) = &self.judged else { return };
+        let Some(evaluated) = &self.evaluated else { return };
         let curve = |(g, group): (usize, Group)| {
             let from = group.name().to_owned();
             let mut curve = KhopCurve { from, hops: Vec::new(), unreachable: Hop::default() };
-            judged.iter().for_each(|one| {
+            evaluated.iter().for_each(|one| {
                 curve.count(one.distances[g], predictions.get(one.node) != Some(&one.label));
             });
             curve
@@ -206,7 +206,7 @@ impl<T: Real> Diagnostic<T> for Watch {
 
     fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
         // Rounds that a method adds are not inspected: distances must be known by then.
-        visitor.within("judged", |visitor| findings(visitor, &mut self.judged))?;
+        visitor.within("judged", |visitor| findings(visitor, &mut self.evaluated))?;
         visitor.within("last", |visitor| findings(visitor, &mut self.last))
     }
 

@@ -22,7 +22,7 @@ impl Division {
         let mut whole =
             Self { names: vec![String::new()], of_node: vec![Some(0); facts.truth.len()] };
         // Without `unknown`, so that what is allowed before training is allowed after it, whichever
-        // nodes are judged.
+        // nodes are evaluated.
         let mut groups = 1usize;
         for attribute in grouping.attributes() {
             let part = Self::by(attribute, facts)?;
@@ -75,9 +75,9 @@ impl Division {
         })
     }
 
-    /// The same with a group of the nodes that have no value, if one of them is judged.
+    /// The same with a group of the nodes that have no value, if one of them is evaluated.
     fn with_unknown(mut self, attribute: &Attribute, facts: &Facts<'_>) -> Self {
-        if facts.judged().all(|(v, ..)| self.of_node[v].is_some()) {
+        if facts.evaluated().all(|(v, ..)| self.of_node[v].is_some()) {
             return self;
         }
         let of = match attribute {

@@ -12,7 +12,7 @@ pub struct Facts<'a> {
     pub truth: &'a Labels,
     /// The predicted class per node.
     pub prediction: &'a [u32],
-    /// The nodes that are judged, each once: the test nodes. Those without a label cannot be judged
+    /// The nodes that are evaluated, each once: the test nodes. Those without a label cannot be evaluated
     /// and are skipped.
     pub nodes: &'a [u32],
     /// The client that owns each node.
@@ -81,7 +81,7 @@ impl Facts<'_> {
     }
 
     /// The evaluated nodes that have a label: node, truth, prediction.
-    pub(super) fn judged(&self) -> impl Iterator<Item = (usize, u32, u32)> + '_ {
+    pub(super) fn evaluated(&self) -> impl Iterator<Item = (usize, u32, u32)> + '_ {
         self.nodes.iter().filter_map(|&node| {
             let v = node as usize;
             Some((v, self.truth.get(v)?, self.prediction[v]))

@@ -205,7 +205,7 @@ impl MetricFrame {
             metrics.iter().map(|metric| metric.resolve(names)).collect::<Result<Vec<_>>>()?;
         let division = Division::new(grouping, facts)?;
         let mut pairs = vec![Vec::new(); division.names.len()];
-        for (v, truth, prediction) in facts.judged() {
+        for (v, truth, prediction) in facts.evaluated() {
             if let Some(group) = division.of_node[v] {
                 pairs[group as usize].push((truth, prediction));
             }
@@ -218,7 +218,7 @@ impl MetricFrame {
         let groups = (1..).zip(pairs).map(measured).collect();
         let all = measured((
             0,
-            facts.judged().map(|(_, truth, prediction)| (truth, prediction)).collect(),
+            facts.evaluated().map(|(_, truth, prediction)| (truth, prediction)).collect(),
         ));
         let table =
             Measurements { names: division.names, groups, all, min_group: options.min_group };

@@ -22,7 +22,7 @@ pub struct Interval {
 /// n of the n differences are drawn with replacement, [`RESAMPLES`] times; the interval runs from
 /// the 2.5th to the 97.5th percentile of the means, interpolated linearly between neighbours. The
 /// draws depend on n alone, so the same differences always give the same interval, and methods with
-/// as many pairs are judged by the same draws.
+/// as many pairs are evaluated by the same draws.
 ///
 /// `None` for fewer than two differences, since one says nothing about spread, and for numbers that
 /// are not finite. With few pairs the interval is too narrow: for n = 5 and normal data it covers

@@ -28,9 +28,9 @@ pub const LEAST_PAIRS: usize = 5;
 /// use boostfgl_fairness::statistics::{Certainty, Interval};
 ///
 /// let above = Some(Interval { lo: 0.2, hi: 1.4 });
-/// assert_eq!(Certainty::judge(8, above, Some(0.008)).word(), "ahead");
-/// assert_eq!(Certainty::judge(5, above, Some(0.0625)).word(), "leans ahead");
-/// assert_eq!(Certainty::judge(3, above, Some(0.25)).word(), "too few pairs");
+/// assert_eq!(Certainty::assess(8, above, Some(0.008)).word(), "ahead");
+/// assert_eq!(Certainty::assess(5, above, Some(0.0625)).word(), "leans ahead");
+/// assert_eq!(Certainty::assess(3, above, Some(0.25)).word(), "too few pairs");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -68,12 +68,12 @@ impl Certainty {
         let upwards = interval.is_some_and(|interval| interval.lo > 0.0);
         let agrees =
             signed_rank(differences).is_some_and(|test| (test.positive > test.negative) == upwards);
-        Self::judge(differences.len(), interval, p.filter(|_| agrees))
+        Self::assess(differences.len(), interval, p.filter(|_| agrees))
     }
 
     /// Judges by what is known of the differences: how many pairs, the 95 % interval of their mean,
     /// and p.
-    pub fn judge(pairs: usize, interval: Option<Interval>, p: Option<f64>) -> Self {
+    pub fn assess(pairs: usize, interval: Option<Interval>, p: Option<f64>) -> Self {
         let tested = p.is_some_and(|p| p < LEVEL);
         match interval {
             _ if pairs < LEAST_PAIRS => Self::TooFew,
@@ -164,8 +164,8 @@ fn capital(number: usize) -> String {
 mod tests {
     use super::*;
 
-    fn judged(pairs: usize, [lo, hi]: [f64; 2], p: f64) -> &'static str {
-        Certainty::judge(pairs, Some(Interval { lo, hi }), Some(p)).word()
+    fn evaluated(pairs: usize, [lo, hi]: [f64; 2], p: f64) -> &'static str {
+        Certainty::assess(pairs, Some(Interval { lo, hi }), Some(p)).word()
     }
 
     #[test]
@@ -192,12 +192,12 @@ mod tests {
             (3, above, 0.25, "too few pairs"),
             (2, around, 1.0, "too few pairs"),
         ] {
-            assert_eq!(judged(pairs, interval, p), word, "{pairs} pairs, {interval:?}, p {p}");
+            assert_eq!(evaluated(pairs, interval, p), word, "{pairs} pairs, {interval:?}, p {p}");
         }
-        assert_eq!(Certainty::judge(9, None, None), Certainty::NoDifference);
-        assert_eq!(Certainty::judge(1, None, None), Certainty::TooFew);
+        assert_eq!(Certainty::assess(9, None, None), Certainty::NoDifference);
+        assert_eq!(Certainty::assess(1, None, None), Certainty::TooFew);
         assert_eq!(
-            Certainty::judge(9, Some(Interval { lo: 1.0, hi: 2.0 }), None),
+            Certainty::assess(9, Some(Interval { lo: 1.0, hi: 2.0 }), None),
             Certainty::LeansAhead
         );
     }

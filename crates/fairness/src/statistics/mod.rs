@@ -1,6 +1,6 @@
 //! How sure a difference between methods is: intervals, tests and ranks over paired runs.
 //!
-//! Two methods that ran on the same partition, split and seed make a *pair*; what is judged is the
+//! Two methods that ran on the same partition, split and seed make a *pair*; what is evaluated is the
 //! difference of their scores. Everything here is a pure function of numbers, with the same digits
 //! on every machine.
 //!

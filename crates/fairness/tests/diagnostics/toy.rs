@@ -95,7 +95,7 @@ impl Toy {
             received: &self.thetas[start],
             start: Cow::Borrowed(&self.thetas[start]),
             trained: trained.map(|t| &self.thetas[t]),
-            judged: Cow::Borrowed(&self.thetas[trained.unwrap_or(start)]),
+            evaluated: Cow::Borrowed(&self.thetas[trained.unwrap_or(start)]),
             node_weights: None,
             propagation: data.inputs().propagation(),
             size: data.nodes().len() as f64,

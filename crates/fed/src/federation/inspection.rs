@@ -89,7 +89,7 @@ impl<T: Real> Federation<T> {
             received: &start.received,
             start: Cow::Borrowed(start.deployed.as_ref().unwrap_or(&start.received)),
             trained: place.map(|_| arrived),
-            judged: deployed.map_or(Cow::Borrowed(evaluated), Cow::Owned),
+            evaluated: deployed.map_or(Cow::Borrowed(evaluated), Cow::Owned),
             // A client that did not take part has α and β of an earlier round.
             node_weights: place.and_then(|_| client.node_weights()),
             propagation: match place {

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use boostfgl::disk::Checksums;
 use boostfgl::graph::{Adjacency, Features, Graph, Labels};
-use boostfgl::grid::{CellStore, FoundCell};
+use boostfgl::grid::{CellStore, StoredCell};
 use boostfgl::nn::{TensorShape, safetensors_io};
 use boostfgl::report::page::Report;
 use boostfgl::report::{Comparison, Depth, Predictions, Results, Rounds, RunFolder, RunView};
@@ -83,9 +83,9 @@ pub(crate) fn cell(input: &[u8]) -> String {
         .expect("the folder for the input can be written");
     spread("cell/cells", &["d.json"], input, as_it_is);
     match CellStore::at(&folder).find("d") {
-        FoundCell::Cell(_) => "ok".to_owned(),
-        FoundCell::Nothing => "nothing".to_owned(),
-        FoundCell::Unusable(reason) => reason,
+        StoredCell::Cell(_) => "ok".to_owned(),
+        StoredCell::Nothing => "nothing".to_owned(),
+        StoredCell::Unusable(reason) => reason,
     }
 }
 

@@ -87,7 +87,7 @@ impl Difference {
 
     /// How sure it is: the rule by which every table and report words it.
     pub fn certainty(&self) -> Certainty {
-        self.verdict.unwrap_or_else(|| Certainty::judge(self.pairs, self.interval, self.p_holm))
+        self.verdict.unwrap_or_else(|| Certainty::assess(self.pairs, self.interval, self.p_holm))
     }
 }
 

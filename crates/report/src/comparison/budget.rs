@@ -6,9 +6,9 @@ use boostfgl_fairness::{mean, sample_std};
 
 use super::analysis::metrics;
 use super::{Block, BlockRow, Comparison, Difference, Measured};
-use crate::remarks::{Remarked, ShownRound};
-use crate::sheet::{Line, Marked, Sheet, marks};
+use crate::notes::{NotedRun, ShownRound};
 use crate::table::Column;
+use crate::text_table::{Line, Marked, TextTable, marks};
 use crate::{RoundScores, SeedDetails};
 
 impl BlockRow {
@@ -16,8 +16,8 @@ impl BlockRow {
         self.cells.iter().filter_map(super::Cell::measured)
     }
 
-    pub(crate) fn remarked(&self) -> Remarked<'_> {
-        Remarked {
+    pub(crate) fn noted_run(&self) -> NotedRun<'_> {
+        NotedRun {
             label: &self.label,
             seeds: self.measured().map(|cell| (cell.round, &cell.details)).collect(),
         }
@@ -26,7 +26,7 @@ impl BlockRow {
     /// Whether its metrics are compared with others: not those of a model that answers the same for
     /// every node.
     pub(crate) fn is_ranked(&self) -> bool {
-        !self.remarked().collapsed()
+        !self.noted_run().collapsed()
     }
 
     /// Bytes in both directions per seed.
@@ -40,8 +40,8 @@ impl BlockRow {
 }
 
 impl Block {
-    pub(crate) fn remarked(&self) -> Vec<Remarked<'_>> {
-        self.rows.iter().map(BlockRow::remarked).collect()
+    pub(crate) fn noted_runs(&self) -> Vec<NotedRun<'_>> {
+        self.rows.iter().map(BlockRow::noted_run).collect()
     }
 
     /// Where clients alone do better than a federated method: one sentence per method, as sure as
@@ -88,8 +88,8 @@ fn paired_accuracies(a: &BlockRow, b: &BlockRow) -> Vec<f64> {
 impl Comparison {
     /// The same metrics at the other of the two rounds that papers report; `None` if it was not
     /// recorded.
-    pub(super) fn other_round(&self, block: &Block) -> Option<Sheet> {
-        let last = !block.remarked().iter().any(|run| run.shown() == Some(ShownRound::BestVal));
+    pub(super) fn other_round(&self, block: &Block) -> Option<TextTable> {
+        let last = !block.noted_runs().iter().any(|run| run.shown() == Some(ShownRound::BestVal));
         let pick = |details: &SeedDetails| -> Option<RoundScores> {
             if last { details.best_val.clone() } else { details.last.clone() }
         };
@@ -115,7 +115,7 @@ impl Comparison {
             Line { label: row.label.clone(), cells: vec![(0..columns.len()).map(cell).collect()] }
         };
         let which = if last { "best validation round" } else { "last round" };
-        Some(Sheet {
+        Some(TextTable {
             title: format!("{}: the same at the {which}", block.name),
             labels: "Method",
             columns: columns

@@ -28,7 +28,7 @@ pub struct CellRecord {
 
 /// What was found under a digest.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Found {
+pub enum StoredCell {
     /// A whole cell.
     Cell(Box<CellRecord>),
     /// No file.
@@ -79,8 +79,8 @@ impl CellStore {
             .collect();
         digests.sort_unstable();
         let whole = |digest: &String| match self.find(digest) {
-            Found::Cell(record) => Some(*record),
-            Found::Nothing | Found::Unusable(_) => None,
+            StoredCell::Cell(record) => Some(*record),
+            StoredCell::Nothing | StoredCell::Unusable(_) => None,
         };
         digests.iter().filter_map(whole).collect()
     }
@@ -90,12 +90,15 @@ impl CellStore {
     }
 
     /// Looks for the cell of that digest.
-    pub fn find(&self, digest: &str) -> Found {
+    pub fn find(&self, digest: &str) -> StoredCell {
         let path = self.path(digest);
-        let unusable = |reason: String| Found::Unusable(format!("{}: {reason}", path.display()));
+        let unusable =
+            |reason: String| StoredCell::Unusable(format!("{}: {reason}", path.display()));
         let text = match std::fs::read(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Found::Nothing,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return StoredCell::Nothing;
+            }
             Err(error) => return unusable(error.to_string()),
         };
         let file: File = match serde_json::from_slice(&text) {
@@ -111,7 +114,7 @@ impl CellStore {
         if file.checksum != checksum(&file.cell) {
             return unusable("expected the checksum of its content, found another".to_owned());
         }
-        Found::Cell(Box::new(file.cell))
+        StoredCell::Cell(Box::new(file.cell))
     }
 
     /// Keeps a finished cell: the file is whole or not there.
@@ -166,7 +169,7 @@ mod tests {
             let place = tempfile::tempdir().unwrap();
             let store = CellStore::open(place.path()).unwrap();
             store.keep("d", record(value)).unwrap();
-            prop_assert_eq!(store.find("d"), Found::Cell(Box::new(record(value))));
+            prop_assert_eq!(store.find("d"), StoredCell::Cell(Box::new(record(value))));
         }
     }
 
@@ -174,7 +177,7 @@ mod tests {
     fn a_file_that_is_not_what_it_says_is_not_used() {
         let place = tempfile::tempdir().unwrap();
         let store = CellStore::open(place.path()).unwrap();
-        assert_eq!(store.find("d"), Found::Nothing);
+        assert_eq!(store.find("d"), StoredCell::Nothing);
         store.keep("d", record(0.5)).unwrap();
         let path = place.path().join("cells/d.json");
         let good = std::fs::read_to_string(&path).unwrap();
@@ -192,7 +195,7 @@ mod tests {
             assert_ne!(text, good);
             std::fs::write(&path, text).unwrap();
             match store.find("d") {
-                Found::Unusable(reason) => assert!(reason.contains(wanted), "{reason}"),
+                StoredCell::Unusable(reason) => assert!(reason.contains(wanted), "{reason}"),
                 found => panic!("{found:?} for {wanted}"),
             }
         }

@@ -2,7 +2,7 @@
 
 use super::analysis::{metrics, values};
 use super::{Block, Comparison, Outcome};
-use crate::sheet::csv_line;
+use crate::text_table::csv_line;
 
 impl Comparison {
     /// The long form with every digit, one record per dataset, method, metric and seed:

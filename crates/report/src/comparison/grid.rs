@@ -1,10 +1,10 @@
 //! Methods by datasets in one table: the one that goes into a paper.
 
 use super::analysis::metrics;
-use super::sheets::score;
+use super::tables::score;
 use super::{BlockRow, Comparison};
-use crate::sheet::{Line, Mark, Marked, Sheet, emphasised, escape, marks};
 use crate::table::Column;
+use crate::text_table::{Line, Mark, Marked, TextTable, emphasised, escape, marks};
 use crate::{Error, Result};
 use boostfgl_fairness::HEADLINES;
 use std::fmt::Write as _;
@@ -67,7 +67,7 @@ impl Comparison {
     /// Methods by datasets in LaTeX, for the package booktabs: under every dataset the metrics,
     /// mean ± standard deviation, the best of each column in bold and the second underlined.
     pub fn grid_latex(&self, metrics: &Metrics) -> String {
-        let sheet = self.grid(metrics);
+        let table = self.grid(metrics);
         let (width, datasets) = (metrics.0.len(), &self.datasets);
         let caption = format!(
             "Methods by datasets: mean ± standard deviation over {}, in percent; best in bold, \
@@ -77,7 +77,7 @@ impl Comparison {
         let mut text = format!(
             "\\begin{{table*}}\n  \\centering\n  \\caption{{{}}}\n  \\begin{{tabular}}{{l{}}}\n    \\toprule\n   ",
             escape(&caption),
-            "r".repeat(sheet.columns.len())
+            "r".repeat(table.columns.len())
         );
         for block in datasets {
             let _ = write!(text, " & \\multicolumn{{{width}}}{{c}}{{{}}}", escape(&block.name));
@@ -86,12 +86,12 @@ impl Comparison {
         for at in 0..datasets.len() {
             let _ = write!(text, " \\cmidrule(lr){{{}-{}}}", 2 + at * width, 1 + (at + 1) * width);
         }
-        let _ = write!(text, "\n    {}", sheet.labels);
-        for [_, metric] in &sheet.columns {
+        let _ = write!(text, "\n    {}", table.labels);
+        for [_, metric] in &table.columns {
             let _ = write!(text, " & {}", escape(metric));
         }
         text.push_str(" \\\\\n    \\midrule\n");
-        for row in &sheet.rows {
+        for row in &table.rows {
             let cells: String =
                 row.cells[0].iter().map(|cell| format!(" & {}", emphasised(cell))).collect();
             let _ = writeln!(text, "    {}{cells} \\\\", escape(&row.label));
@@ -106,7 +106,7 @@ impl Comparison {
     }
 
     /// One row per method, one column per dataset and metric.
-    fn grid(&self, metrics: &Metrics) -> Sheet {
+    fn grid(&self, metrics: &Metrics) -> TextTable {
         let value = |row: &BlockRow, column: &Column| {
             row.metrics.get(column.key).cloned().unwrap_or_default()
         };
@@ -128,7 +128,7 @@ impl Comparison {
             }
         }
         let title = format!("Methods by datasets: {}", seeds(self.seeds.len()));
-        Sheet { title, labels: "Method", columns, rows, notes: Vec::new() }
+        TextTable { title, labels: "Method", columns, rows, notes: Vec::new() }
     }
 }
 

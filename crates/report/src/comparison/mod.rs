@@ -16,13 +16,13 @@ mod cells;
 mod csv;
 mod from_results;
 mod grid;
-mod sheets;
+mod tables;
 mod view;
 
 pub use analysis::{Block, BlockRow, CostSummary, Difference, MetricSummary};
 pub(crate) use analysis::{apart, metrics};
 pub use cell::{Cell, CellCost, Measured, Outcome};
-pub use cells::{CellRecord, CellStore, Found as FoundCell};
+pub use cells::{CellRecord, CellStore, StoredCell};
 pub(crate) use csv::state;
 pub use grid::Metrics;
 pub use view::{ComparisonView, Courses};
@@ -41,7 +41,7 @@ pub struct Contender {
     pub method: String,
     /// The boosts that are on.
     pub boost: Vec<String>,
-    /// Which model is judged, in a word: global, personal, central.
+    /// Which model is evaluated, in a word: global, personal, central.
     pub evaluated: String,
 }
 

@@ -5,11 +5,11 @@ use boostfgl_fairness::diagnostics::attribution::{Attribution, GroupLoss};
 
 use super::number::percent;
 use super::{headings, line, notes, question};
-use crate::sheet::{Line, Sheet};
 use crate::table::range;
+use crate::text_table::{Line, TextTable};
 
 /// The minority compared with the majority.
-pub(super) fn sheets(found: &[&Attribution]) -> Vec<Sheet> {
+pub(super) fn tables(found: &[&Attribution]) -> Vec<TextTable> {
     // The majority's share of anything is what the minority leaves.
     let rest = |share: Option<f64>| share.map(|share| 1.0 - share);
     let shares = |found: &Attribution| {
@@ -37,7 +37,7 @@ pub(super) fn sheets(found: &[&Attribution]) -> Vec<Sheet> {
     if found.is_empty() {
         told.push("There is nothing to attribute: the losses overflow.".to_owned());
     }
-    Vec::from([Sheet {
+    Vec::from([TextTable {
         title: question(DiagnosticKind::Attribution),
         labels: "Trained on",
         columns: headings(&columns),

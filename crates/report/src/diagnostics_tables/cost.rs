@@ -5,18 +5,18 @@ use boostfgl_fairness::diagnostics::DiagnosticKind;
 use super::number::{DASH, middle, spread};
 use super::{DiagnosisReport, epr, gsd, headings, line, notes};
 use crate::SeedDiagnosis;
-use crate::sheet::Sheet;
+use crate::text_table::TextTable;
 
 /// Seconds of each diagnostic that is shown or that one of these builds on, beside those of the
 /// run.
-pub(super) fn sheet(report: &DiagnosisReport<'_>) -> Sheet {
+pub(super) fn table(report: &DiagnosisReport<'_>) -> TextTable {
     let needed = |which: &DiagnosticKind| {
         report.shown.iter().any(|shown| shown == which || shown.builds_on().contains(which))
     };
     let seconds = |seed: &SeedDiagnosis, which: DiagnosticKind| {
         seed.found.cost.iter().find(|cost| cost.name == which.name()).map(|cost| cost.seconds)
     };
-    let seeds = &report.diagnoses.seeds;
+    let seeds = &report.diagnostics.seeds;
     let rest: Vec<Option<f64>> = seeds.iter().map(|seed| without(report, seed)).collect();
     let row = |which: DiagnosticKind| {
         let taken: Vec<Option<f64>> = seeds.iter().map(|seed| seconds(seed, which)).collect();
@@ -33,7 +33,7 @@ pub(super) fn sheet(report: &DiagnosisReport<'_>) -> Sheet {
     if rest.iter().any(Option::is_some) {
         rows.push(line("the run itself", vec![spread(&rest, 3), String::new(), String::new()]));
     }
-    Sheet {
+    TextTable {
         title: "what did the diagnostics take?".to_owned(),
         labels: "Diagnostic",
         columns: headings(&[["Time", "s"], ["Time", "÷ run"], ["Measured", ""]]),

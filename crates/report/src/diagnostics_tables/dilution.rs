@@ -8,15 +8,15 @@ use boostfgl_fairness::mean;
 
 use super::number::{percent, spread};
 use super::{headings, line, notes, question};
-use crate::sheet::{Line, Sheet};
 use crate::table::range;
+use crate::text_table::{Line, TextTable};
 
 /// DR under three weightings, and how updates lie to the direction that helps the minority.
-pub(super) fn sheets(found: &[&Dilution]) -> Vec<Sheet> {
+pub(super) fn tables(found: &[&Dilution]) -> Vec<TextTable> {
     vec![ratios(found), cosines(found)]
 }
 
-fn ratios(found: &[&Dilution]) -> Sheet {
+fn ratios(found: &[&Dilution]) -> TextTable {
     let rows = vec![
         row(found, "as it was aggregated", Dilution::mean_dr, |round| round.dr),
         row(found, "by size", Dilution::mean_dr_size, |round| round.dr_size),
@@ -42,7 +42,7 @@ fn ratios(found: &[&Dilution]) -> Sheet {
                 .to_owned(),
         );
     }
-    Sheet {
+    TextTable {
         title: question(DiagnosticKind::Dilution),
         labels: "Weights",
         columns: headings(&[["DR", "first round"], ["DR", "mean"], ["DR", "last round"]]),
@@ -68,7 +68,7 @@ fn row(
     line(label, vec![spread(&first, 2), spread(&middle, 2), spread(&last, 2)])
 }
 
-fn cosines(found: &[&Dilution]) -> Sheet {
+fn cosines(found: &[&Dilution]) -> TextTable {
     let layers = found.first().map_or(&[][..], |dilution| &dilution.layers);
     let mut rows = vec![alignment(found, "whole update", &|client| Some(client.whole))];
     rows.extend(
@@ -77,7 +77,7 @@ fn cosines(found: &[&Dilution]) -> Sheet {
             .enumerate()
             .map(|(l, name)| alignment(found, name, &|c| c.layers.get(l).copied())),
     );
-    Sheet {
+    TextTable {
         title: "do updates go where it helps the minority? (dilution)".to_owned(),
         labels: "Part",
         columns: headings(&[["Mean cosine", ""], ["Below 0", "%"]]),

@@ -5,11 +5,11 @@ use boostfgl_fairness::diagnostics::epr::{Epr, EprGroup};
 
 use super::number::{middle, percent, spread};
 use super::{headings, line, notes, question};
-use crate::sheet::{Line, Sheet};
 use crate::table::range;
+use crate::text_table::{Line, TextTable};
 
 /// The harmful messages by group and by client, and where the reliabilities lie.
-pub(super) fn sheets(found: &[&Epr]) -> Vec<Sheet> {
+pub(super) fn tables(found: &[&Epr]) -> Vec<TextTable> {
     vec![harmful(found), quantiles(found)]
 }
 
@@ -23,7 +23,7 @@ fn group<'a>(found: &[&'a Epr], name: &str) -> Vec<Option<&'a EprGroup>> {
     found.iter().map(|epr| epr.groups.iter().find(|group| group.group == name)).collect()
 }
 
-fn harmful(found: &[&Epr]) -> Sheet {
+fn harmful(found: &[&Epr]) -> TextTable {
     let mut rows: Vec<Line> =
         groups(found).map(|name| of_group(&group(found, name), name)).collect();
     let clients = found.iter().map(|epr| epr.clients.len()).max().unwrap_or(0);
@@ -42,7 +42,7 @@ fn harmful(found: &[&Epr]) -> Sheet {
                 .to_owned(),
         );
     }
-    Sheet {
+    TextTable {
         title: question(DiagnosticKind::Epr),
         labels: "Into",
         columns: headings(&[
@@ -91,7 +91,7 @@ fn of_client(found: &[&Epr], client: usize) -> Line {
     )
 }
 
-fn quantiles(found: &[&Epr]) -> Sheet {
+fn quantiles(found: &[&Epr]) -> TextTable {
     let row = |name: &str| {
         let seeds = group(found, name);
         let at = |q: usize| {
@@ -105,7 +105,7 @@ fn quantiles(found: &[&Epr]) -> Sheet {
         };
         line(name, (0..Epr::QUANTILES.len()).map(at).collect())
     };
-    Sheet {
+    TextTable {
         title: "how reliable are messages? (epr)".to_owned(),
         labels: "Into",
         columns: Epr::QUANTILES

@@ -5,11 +5,11 @@ use boostfgl_fairness::diagnostics::gsd::{Gsd, Mass, Ratio, Weighting};
 
 use super::number::spread;
 use super::{headings, line, notes, question};
-use crate::sheet::{Line, Sheet};
 use crate::table::range;
+use crate::text_table::{Line, TextTable};
 
 /// All clients together, and each alone.
-pub(super) fn sheets(found: &[&Gsd]) -> Vec<Sheet> {
+pub(super) fn tables(found: &[&Gsd]) -> Vec<TextTable> {
     let clients =
         found.iter().filter_map(|gsd| gsd.rounds.first()).map(|round| round.clients.len()).max();
     let whose = std::iter::once(None).chain((0..clients.unwrap_or(0)).map(Some));
@@ -35,7 +35,7 @@ pub(super) fn sheets(found: &[&Gsd]) -> Vec<Sheet> {
         );
     }
     told.extend(sampling(found));
-    Vec::from([Sheet {
+    Vec::from([TextTable {
         title: question(DiagnosticKind::Gsd),
         labels: "Trained on",
         columns: headings(&[

@@ -5,11 +5,11 @@ use boostfgl_fairness::diagnostics::hardness::{ClientHardness, Hardness};
 
 use super::number::{percent, spread};
 use super::{headings, line, notes, question};
-use crate::sheet::{Line, Sheet};
 use crate::table::range;
+use crate::text_table::{Line, TextTable};
 
 /// The clients, and how their hardness goes with their skew.
-pub(super) fn sheets(found: &[&Hardness]) -> Vec<Sheet> {
+pub(super) fn tables(found: &[&Hardness]) -> Vec<TextTable> {
     let last =
         found.iter().flat_map(|hardness| &hardness.clients).map(|client| client.client).max();
     let differs = |client: &ClientHardness| {
@@ -41,7 +41,7 @@ pub(super) fn sheets(found: &[&Hardness]) -> Vec<Sheet> {
     if boosted {
         columns.push(["GSD", "boosted"]);
     }
-    Vec::from([Sheet {
+    Vec::from([TextTable {
         title: question(DiagnosticKind::Hardness),
         labels: "Client",
         columns: headings(&columns),

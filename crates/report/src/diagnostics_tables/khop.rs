@@ -5,14 +5,14 @@ use boostfgl_fairness::diagnostics::khop::{Hop, Khop, KhopCurve};
 
 use super::number::{percent, spread};
 use super::{line, notes, question};
-use crate::sheet::{Line, Sheet};
 use crate::table::range;
+use crate::text_table::{Line, TextTable};
 
 /// Nodes further away share a row: there are few of them.
 const FAR: usize = 6;
 
 /// Error and number of nodes by hops from each group.
-pub(super) fn sheets(found: &[&Khop]) -> Vec<Sheet> {
+pub(super) fn tables(found: &[&Khop]) -> Vec<TextTable> {
     let from: Vec<&str> = found
         .first()
         .into_iter()
@@ -44,7 +44,7 @@ pub(super) fn sheets(found: &[&Khop]) -> Vec<Sheet> {
     let columns = from.iter().flat_map(|name| {
         [["Nodes".to_owned(), String::new()], [format!("from {name}"), "error %".to_owned()]]
     });
-    Vec::from([Sheet {
+    Vec::from([TextTable {
         title: question(DiagnosticKind::Khop),
         labels: "Distance",
         columns: columns.collect(),

@@ -13,8 +13,8 @@ mod trust;
 
 use boostfgl_fairness::diagnostics::{Diagnosis, DiagnosticKind};
 
-use crate::sheet::{Line, Marked, Sheet, plain};
-use crate::{Diagnoses, Style, Summary};
+use crate::text_table::{Line, Marked, TextTable, plain};
+use crate::{DiagnosticsFile, Style, Summary};
 
 /// The headline numbers of diagnostics over seeds, each table with a line on how to read it, and at
 /// the end what they took.
@@ -23,27 +23,27 @@ use crate::{Diagnoses, Style, Summary};
 ///
 /// ```
 /// use boostfgl_fairness::diagnostics::{Cost, Diagnosis, attribution::attribute};
-/// use boostfgl_report::{Diagnoses, DiagnosisReport, SeedDiagnosis, Style};
+/// use boostfgl_report::{DiagnosticsFile, DiagnosisReport, SeedDiagnosis, Style};
 ///
 /// let attribution = Some(attribute(&[2.0, 1.0, 1.0], &[1.5, 0.5, 0.0], &[true, false, false]));
 /// let cost = vec![Cost { name: "attribution".into(), seconds: 0.5 }];
 /// let found = Diagnosis { attribution, cost, ..Diagnosis::default() };
-/// let diagnoses = Diagnoses::new(vec![SeedDiagnosis { seed: 0, found }]);
-/// let text = DiagnosisReport::new("demo, fedavg", &diagnoses).text(Style::Plain);
+/// let diagnostics = DiagnosticsFile::new(vec![SeedDiagnosis { seed: 0, found }]);
+/// let text = DiagnosisReport::new("demo, fedavg", &diagnostics).text(Style::Plain);
 /// assert!(text.starts_with("demo, fedavg: whose loss did training reduce? (attribution)\n"));
 /// ```
 #[derive(Clone, Debug)]
 pub struct DiagnosisReport<'a> {
     title: String,
-    diagnoses: &'a Diagnoses,
+    diagnostics: &'a DiagnosticsFile,
     shown: Vec<DiagnosticKind>,
     run: Option<&'a Summary>,
 }
 
 impl<'a> DiagnosisReport<'a> {
     /// Everything that was recorded; `title` says of what data and method.
-    pub fn new(title: impl Into<String>, diagnoses: &'a Diagnoses) -> Self {
-        Self { title: title.into(), diagnoses, shown: diagnoses.recorded(), run: None }
+    pub fn new(title: impl Into<String>, diagnostics: &'a DiagnosticsFile) -> Self {
+        Self { title: title.into(), diagnostics, shown: diagnostics.recorded(), run: None }
     }
 
     /// Only these, where they were recorded.
@@ -62,55 +62,55 @@ impl<'a> DiagnosisReport<'a> {
 
     /// As text for a terminal, ending in a newline; empty if nothing is shown.
     pub fn text(&self, style: Style) -> String {
-        self.sheets().iter().map(|sheet| sheet.text(style)).collect::<Vec<_>>().join("\n")
+        self.tables().iter().map(|table| table.text(style)).collect::<Vec<_>>().join("\n")
     }
 
     /// In Markdown, a section per table, ending in a newline; empty if nothing is shown.
     pub fn markdown(&self) -> String {
-        let section = |sheet: &Sheet| {
+        let section = |table: &TextTable| {
             format!(
                 "### {}\n\n{}\n{}\n",
-                plain(&sheet.title),
-                sheet.markdown(),
-                plain(&sheet.notes.join(" "))
+                plain(&table.title),
+                table.markdown(),
+                plain(&table.notes.join(" "))
             )
         };
-        self.sheets().iter().map(section).collect::<Vec<_>>().join("\n")
+        self.tables().iter().map(section).collect::<Vec<_>>().join("\n")
     }
 
-    fn sheets(&self) -> Vec<Sheet> {
-        let mut sheets: Vec<Sheet> =
+    fn tables(&self) -> Vec<TextTable> {
+        let mut tables: Vec<TextTable> =
             self.shown.iter().flat_map(|&which| self.sheets_of(which)).collect();
         if !self.shown.is_empty() {
-            sheets.push(cost::sheet(self));
+            tables.push(cost::table(self));
         }
-        for sheet in &mut sheets {
-            sheet.title = format!("{}: {}", self.title, sheet.title);
+        for table in &mut tables {
+            table.title = format!("{}: {}", self.title, table.title);
         }
-        sheets
+        tables
     }
 
-    fn sheets_of(&self, which: DiagnosticKind) -> Vec<Sheet> {
+    fn sheets_of(&self, which: DiagnosticKind) -> Vec<TextTable> {
         match which {
-            DiagnosticKind::Gsd => gsd::sheets(&self.found(|found| found.gsd.as_ref())),
-            DiagnosticKind::Epr => epr::sheets(&self.found(|found| found.epr.as_ref())),
-            DiagnosticKind::Khop => khop::sheets(&self.found(|found| found.khop.as_ref())),
+            DiagnosticKind::Gsd => gsd::tables(&self.found(|found| found.gsd.as_ref())),
+            DiagnosticKind::Epr => epr::tables(&self.found(|found| found.epr.as_ref())),
+            DiagnosticKind::Khop => khop::tables(&self.found(|found| found.khop.as_ref())),
             DiagnosticKind::Dilution => {
-                dilution::sheets(&self.found(|found| found.dilution.as_ref()))
+                dilution::tables(&self.found(|found| found.dilution.as_ref()))
             }
             DiagnosticKind::Attribution => {
-                attribution::sheets(&self.found(|found| found.attribution.as_ref()))
+                attribution::tables(&self.found(|found| found.attribution.as_ref()))
             }
             DiagnosticKind::Hardness => {
-                hardness::sheets(&self.found(|found| found.hardness.as_ref()))
+                hardness::tables(&self.found(|found| found.hardness.as_ref()))
             }
-            DiagnosticKind::Trust => trust::sheets(&self.found(|found| found.trust.as_ref())),
+            DiagnosticKind::Trust => trust::tables(&self.found(|found| found.trust.as_ref())),
         }
     }
 
     /// What one diagnostic found, seed by seed.
     fn found<T>(&self, pick: impl Fn(&'a Diagnosis) -> Option<&'a T>) -> Vec<&'a T> {
-        self.diagnoses.seeds.iter().filter_map(|seed| pick(&seed.found)).collect()
+        self.diagnostics.seeds.iter().filter_map(|seed| pick(&seed.found)).collect()
     }
 }
 

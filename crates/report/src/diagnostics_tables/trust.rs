@@ -5,13 +5,13 @@ use boostfgl_fairness::diagnostics::trust::{ClientTrust, Trust};
 
 use super::number::{middle, spread};
 use super::{line, notes, question};
-use crate::sheet::{Line, Sheet};
+use crate::text_table::{Line, TextTable};
 
 /// With more layers there is no room for the spread.
 const FEW_LAYERS: usize = 3;
 
 /// The weights of the last round, and how far those of layers are from those of the whole.
-pub(super) fn sheets(found: &[&Trust]) -> Vec<Sheet> {
+pub(super) fn tables(found: &[&Trust]) -> Vec<TextTable> {
     let layers = found.first().map_or(&[][..], |trust| &trust.layers);
     let show = if layers.len() > FEW_LAYERS { middle } else { spread };
     let rounds = found.iter().filter_map(|trust| trust.rounds.last());
@@ -31,7 +31,7 @@ pub(super) fn sheets(found: &[&Trust]) -> Vec<Sheet> {
         ["Weight".to_owned(), "whole".to_owned()],
     ];
     columns.extend(layers.iter().map(|name| ["Weight".to_owned(), name.clone()]));
-    Vec::from([Sheet {
+    Vec::from([TextTable {
         title: question(DiagnosticKind::Trust),
         labels: "Client",
         columns,

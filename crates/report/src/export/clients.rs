@@ -8,7 +8,7 @@ use crate::{ClientRecord, Round};
 use boostfgl_fairness::{ClientScores, HEADLINES, Reading};
 use std::collections::BTreeMap;
 
-/// One client in one round. One that took no part may still be judged, and one that took part need
+/// One client in one round. One that took no part may still be evaluated, and one that took part need
 /// not be.
 #[derive(Clone, Copy)]
 struct Place<'a> {

@@ -2,7 +2,7 @@
 
 use super::runs::Run;
 use super::summary::{not_shown, tables};
-use crate::sheet::escape;
+use crate::text_table::escape;
 
 /// Per dataset the headline metrics with their cost, then the other readings.
 pub(super) fn document(runs: &[Run<'_>]) -> String {

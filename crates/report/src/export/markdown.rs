@@ -2,7 +2,7 @@
 
 use super::runs::Run;
 use super::summary::{not_shown, tables};
-use crate::sheet::plain;
+use crate::text_table::plain;
 
 /// Per dataset the headline metrics with their cost, then the other readings.
 pub(super) fn document(runs: &[Run<'_>]) -> String {

@@ -1,15 +1,15 @@
 //! What must be known before a number is believed: warnings first, then which nodes, split and
 //! round the numbers are about.
 
-use super::Family;
+use super::RunGroup;
 use crate::Block;
 use crate::markup::Markup;
-use crate::remarks::{self, Remarked};
+use crate::notes::{self, NotedRun};
 
 /// What is wrong with the runs though they ended; nothing if all is well.
-pub(super) fn warnings(family: &Family) -> Option<String> {
-    let warned = remarks::warned(&remarked(family));
-    let federating = family.block.as_ref().map(Block::cost_of_federating).unwrap_or_default();
+pub(super) fn warnings(runs: &RunGroup) -> Option<String> {
+    let warned = notes::warned(&noted_runs(runs));
+    let federating = runs.block.as_ref().map(Block::cost_of_federating).unwrap_or_default();
     let all: Vec<&String> = warned.iter().chain(&federating).collect();
     if all.is_empty() {
         return None;
@@ -18,20 +18,20 @@ pub(super) fn warnings(family: &Family) -> Option<String> {
     page.raw("<div class=\"warnings\"><ul>");
     all.iter().for_each(|text| page.text("li", &[], text));
     page.raw("</ul></div>");
-    if let Some(text) = remarks::not_ranked(&remarked(family)) {
+    if let Some(text) = notes::not_ranked(&noted_runs(runs)) {
         page.text("p", &[("class", &"note")], &format!("Not ranked: {text}"));
     }
     Some(page.finish())
 }
 
 /// Minority classes, split, round and budget of the numbers that follow.
-pub(super) fn section(family: &Family) -> Option<String> {
-    let runs = remarked(family);
-    let mut facts: Vec<(String, String)> = remarks::about(&runs)
+pub(super) fn section(runs: &RunGroup) -> Option<String> {
+    let noted = noted_runs(runs);
+    let mut facts: Vec<(String, String)> = notes::about(&noted)
         .into_iter()
         .map(|(name, parts)| (name.to_owned(), parts.join(", ")))
         .collect();
-    let budgets: Vec<String> = runs.iter().filter_map(budget).collect();
+    let budgets: Vec<String> = noted.iter().filter_map(budget).collect();
     if !budgets.is_empty() {
         facts.push(("Rounds × epochs".to_owned(), budgets.join(", ")));
     }
@@ -49,28 +49,28 @@ pub(super) fn section(family: &Family) -> Option<String> {
 }
 
 /// The minority classes and how many test nodes they have, in a sentence.
-pub(super) fn minority(family: &Family) -> Option<String> {
-    let about = remarks::about(&remarked(family));
-    let (name, parts) = about.into_iter().find(|(name, _)| *name == remarks::MINORITY)?;
+pub(super) fn minority(runs: &RunGroup) -> Option<String> {
+    let about = notes::about(&noted_runs(runs));
+    let (name, parts) = about.into_iter().find(|(name, _)| *name == notes::MINORITY)?;
     Some(format!("{name}: {}.", parts.join(", ")))
 }
 
-/// The runs of a family, or the methods of a comparison.
-fn remarked(family: &Family) -> Vec<Remarked<'_>> {
-    let runs: Vec<Remarked<'_>> = family
+/// The runs of a group, or the methods of a comparison.
+fn noted_runs(runs: &RunGroup) -> Vec<NotedRun<'_>> {
+    let noted: Vec<NotedRun<'_>> = runs
         .summaries()
-        .map(|(_, label, summary)| Remarked {
+        .map(|(_, label, summary)| NotedRun {
             label,
             seeds: summary.seeds.iter().map(|seed| (seed.round, &seed.details)).collect(),
         })
         .collect();
-    match &family.block {
-        Some(block) if runs.is_empty() => block.remarked(),
-        _ => runs,
+    match &runs.block {
+        Some(block) if noted.is_empty() => block.noted_runs(),
+        _ => noted,
     }
 }
 
 /// `fedavg 50×1`.
-fn budget(run: &Remarked<'_>) -> Option<String> {
+fn budget(run: &NotedRun<'_>) -> Option<String> {
     Some(format!("{} {}", run.label, run.budget()?))
 }

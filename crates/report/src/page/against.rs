@@ -1,8 +1,8 @@
 //! Runs against the first, group by group: who is ahead, who leans, and where nothing can be said.
 
-use super::group_scores::{ALL, Fared, Judged};
+use super::group_scores::{ALL, GroupScore, GroupScores};
 use super::verdict::verdict;
-use super::{Family, RULE};
+use super::{RULE, RunGroup};
 use crate::Difference;
 use crate::comparison::apart;
 use crate::markup::Markup;
@@ -24,10 +24,10 @@ struct Other<'a> {
 }
 
 /// The verdict on several runs.
-pub(super) fn against(family: &Family, base: &Judged, page: &mut Markup) -> Option<()> {
-    let others = others(family, base);
+pub(super) fn against(runs: &RunGroup, base: &GroupScores, page: &mut Markup) -> Option<()> {
+    let others = others(runs, base);
     let sentences: Vec<String> =
-        others.iter().take(4).map(|other| other.sentence(&family.base)).collect();
+        others.iter().take(4).map(|other| other.sentence(&runs.base)).collect();
     let pairs = others
         .iter()
         .map(|other| other.changes.iter().map(|c| c.difference.pairs).max().unwrap_or(0))
@@ -37,24 +37,27 @@ pub(super) fn against(family: &Family, base: &Judged, page: &mut Markup) -> Opti
         &sentences.join(" "),
         &note(Limit { pairs: pairs.unwrap_or(0), tests: others.len() }),
     );
-    table(family, base, &others, page);
+    table(runs, base, &others, page);
     Some(())
 }
 
-/// Every other run whose groups are known. On each group all of them are one family of tests.
-fn others<'a>(family: &'a Family, base: &Judged) -> Vec<Other<'a>> {
-    let rest = family.judged.iter().zip(family.labels()).skip(1);
-    let known: Vec<(&Judged, &str)> =
-        rest.filter_map(|(judged, label)| Some((judged.as_ref()?, &label[..]))).collect();
-    let seeds = shared_seeds(family, base);
+/// Every other run whose groups are known. On each group all of them are one runs of tests.
+fn others<'a>(runs: &'a RunGroup, base: &GroupScores) -> Vec<Other<'a>> {
+    let rest = runs.group_scores.iter().zip(runs.labels()).skip(1);
+    let known: Vec<(&GroupScores, &str)> = rest
+        .filter_map(|(group_scores, label)| Some((group_scores.as_ref()?, &label[..])))
+        .collect();
+    let seeds = shared_seeds(runs, base);
     let mut others: Vec<Other> =
         known.iter().map(|(_, label)| Other { label, changes: Vec::new() }).collect();
     for group in &base.groups {
-        let same: Vec<Option<&Fared>> = known
+        let same: Vec<Option<&GroupScore>> = known
             .iter()
-            .map(|(judged, _)| judged.groups.iter().find(|other| other.name == group.name))
+            .map(|(group_scores, _)| {
+                group_scores.groups.iter().find(|other| other.name == group.name)
+            })
             .collect();
-        let ahead = |other: &Option<&Fared>| {
+        let ahead = |other: &Option<&GroupScore>| {
             let pair = |seed: &u64| {
                 Some(apart(*(*other)?.accuracy.seeds.get(seed)?, *group.accuracy.seeds.get(seed)?))
             };
@@ -62,7 +65,7 @@ fn others<'a>(family: &'a Family, base: &Judged) -> Vec<Other<'a>> {
         };
         let differences = Difference::family(&same.iter().map(ahead).collect::<Vec<_>>());
         for (other, difference) in others.iter_mut().zip(differences) {
-            let (name, small) = (group.name.clone(), group.is_small(family.min_group));
+            let (name, small) = (group.name.clone(), group.is_small(runs.min_group));
             other.changes.extend(difference.map(|difference| Change { name, difference, small }));
         }
     }
@@ -70,8 +73,8 @@ fn others<'a>(family: &'a Family, base: &Judged) -> Vec<Other<'a>> {
 }
 
 /// The seeds of the table of paired differences, so that both say the same.
-fn shared_seeds(family: &Family, base: &Judged) -> BTreeSet<u64> {
-    let cells = family.block.as_ref().and_then(|block| block.rows.first()).map(|row| &row.cells);
+fn shared_seeds(runs: &RunGroup, base: &GroupScores) -> BTreeSet<u64> {
+    let cells = runs.block.as_ref().and_then(|block| block.rows.first()).map(|row| &row.cells);
     match cells {
         Some(cells) => cells.iter().map(|cell| cell.seed).collect(),
         None => base.groups[0].accuracy.seeds.keys().copied().collect(),
@@ -152,10 +155,9 @@ fn signed(points: f64) -> String {
 }
 
 /// The differences of every group, coloured where something can be said.
-fn table(family: &Family, base: &Judged, others: &[Other<'_>], page: &mut Markup) {
+fn table(runs: &RunGroup, base: &GroupScores, others: &[Other<'_>], page: &mut Markup) {
     page.raw("<div class=\"scroll\"><table class=\"changes\"><thead><tr>");
-    let heads =
-        ["group".to_owned(), "test nodes".to_owned(), format!("{}, accuracy %", family.base)];
+    let heads = ["group".to_owned(), "test nodes".to_owned(), format!("{}, accuracy %", runs.base)];
     heads.iter().for_each(|head| page.text("th", &[("scope", &"col")], head));
     others.iter().for_each(|other| {
         page.text("th", &[("scope", &"col")], &format!("{}, difference", other.label));
@@ -163,7 +165,7 @@ fn table(family: &Family, base: &Judged, others: &[Other<'_>], page: &mut Markup
     page.raw("</tr></thead><tbody>");
     for group in &base.groups {
         page.raw("<tr>");
-        page.text("th", &[("scope", &"row")], &group.named(family.min_group));
+        page.text("th", &[("scope", &"row")], &group.named(runs.min_group));
         page.text("td", &[], &format!("{:.0}", group.nodes));
         page.text("td", &[], &group.accuracy.shown());
         for other in others {

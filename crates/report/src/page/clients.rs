@@ -1,22 +1,22 @@
 //! Who is served how well: client by client.
 
-use super::{Family, groups};
+use super::{RunGroup, groups};
 use crate::markup::Markup;
 
-pub(super) fn section(family: &Family) -> Option<String> {
+pub(super) fn section(runs: &RunGroup) -> Option<String> {
     let accuracy = groups::draw(
-        family,
+        runs,
         "Accuracy by client",
         "accuracy, %",
-        |judged| &judged.clients,
+        |group_scores| &group_scores.clients,
         |c| &c.accuracy,
     )?;
     let title = "Macro-F1 by client";
     let f1 = groups::draw(
-        family,
+        runs,
         title,
         "macro-F1 over the classes present, %",
-        |judged| &judged.clients,
+        |group_scores| &group_scores.clients,
         |c| &c.macro_f1,
     )?;
     let mut page = Markup::default();
@@ -24,11 +24,10 @@ pub(super) fn section(family: &Family) -> Option<String> {
     page.raw(&accuracy);
     page.raw(&f1);
     page.raw("</div>");
-    let known = family.judged.iter().flatten();
-    if known
-        .clone()
-        .any(|judged| judged.clients.iter().any(|client| client.accuracy.seeds.len() > 1))
-    {
+    let known = runs.group_scores.iter().flatten();
+    if known.clone().any(|group_scores| {
+        group_scores.clients.iter().any(|client| client.accuracy.seeds.len() > 1)
+    }) {
         page.text(
             "p",
             &[("class", &"note")],

@@ -1,16 +1,16 @@
 //! Methods against a base: paired differences, tests, ranks.
 
-use super::{Family, RULE};
+use super::{RULE, RunGroup};
 use crate::chart::{Dot, Dots, Ranks};
 use crate::comparison::metrics;
 use crate::markup::Markup;
 use crate::{Block, BlockRow};
 
-pub(super) fn section(family: &Family) -> Option<String> {
-    let block = family.block.as_ref()?;
+pub(super) fn section(runs: &RunGroup) -> Option<String> {
+    let block = runs.block.as_ref()?;
     let mut page = Markup::default();
-    page.raw(&differences(block, &family.base));
-    page.raw(&table(block, &family.base));
+    page.raw(&differences(block, &runs.base));
+    page.raw(&table(block, &runs.base));
     Some(page.finish())
 }
 

@@ -1,6 +1,6 @@
 //! Scores and loss over rounds.
 
-use super::{Curve, Family};
+use super::{Curve, RunGroup};
 use crate::chart::{Line, Lines};
 use crate::markup::Markup;
 use crate::{Point, RunView};
@@ -46,8 +46,8 @@ impl Shown {
     }
 }
 
-pub(super) fn section(family: &Family) -> Option<String> {
-    charts(&family.curves)
+pub(super) fn section(runs: &RunGroup) -> Option<String> {
+    charts(&runs.curves)
 }
 
 fn charts(curves: &[Curve]) -> Option<String> {

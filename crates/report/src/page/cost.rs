@@ -1,17 +1,17 @@
 //! Time, memory, bytes.
 
-use super::Family;
+use super::RunGroup;
 use crate::markup::Markup;
 use crate::{Block, Round};
 
-pub(super) fn section(family: &Family) -> Option<String> {
+pub(super) fn section(runs: &RunGroup) -> Option<String> {
     let mut page = Markup::default();
-    let rows: Vec<Vec<String>> = family
+    let rows: Vec<Vec<String>> = runs
         .summaries()
         .map(|(at, label, summary)| {
             let seeds = summary.seeds.len().max(1) as f64;
             let rounds =
-                family.views[at].rounds.as_ref().map_or(&[][..], |rounds| &rounds.rounds[..]);
+                runs.views[at].rounds.as_ref().map_or(&[][..], |rounds| &rounds.rounds[..]);
             let share = |bytes: u64| per_round(bytes, rounds);
             vec![
                 label.to_owned(),
@@ -26,7 +26,7 @@ pub(super) fn section(family: &Family) -> Option<String> {
         })
         .collect();
     if rows.is_empty() {
-        return family.block.as_ref().map(of_cells);
+        return runs.block.as_ref().map(of_cells);
     }
     let head = [
         "method",

@@ -35,14 +35,14 @@ pub(super) const UNKNOWN: &str = "of unknown homophily";
 
 /// Groups and clients of one run.
 #[derive(Debug)]
-pub(super) struct Judged {
-    pub(super) groups: Vec<Fared>,
-    pub(super) clients: Vec<Fared>,
+pub(super) struct GroupScores {
+    pub(super) groups: Vec<GroupScore>,
+    pub(super) clients: Vec<GroupScore>,
 }
 
 /// How one group fared. Percent.
 #[derive(Debug, Default)]
-pub(super) struct Fared {
+pub(super) struct GroupScore {
     pub(super) name: String,
     /// Test nodes, the mean over seeds.
     pub(super) nodes: f64,
@@ -99,7 +99,7 @@ impl Known {
     }
 }
 
-impl Judged {
+impl GroupScores {
     /// Evaluates the predictions of a run; `None` if there are none, or they make no sense.
     pub(super) fn of(view: &RunView) -> Option<Self> {
         let predictions =
@@ -111,22 +111,22 @@ impl Judged {
         let draws =
             Some((DRAWN / nodes.max(1)).min(MOST)).filter(|draws| *draws >= LEAST).unwrap_or(0);
         let classes = view
-            .divisions
+            .partition
             .as_ref()
             .and_then(|known| Some(known.seeds.first()?.description.classes.clone()));
-        let mut judged = Self { groups: Vec::new(), clients: Vec::new() };
-        judged.groups.push(Fared { name: ALL.to_owned(), ..Fared::default() });
-        judged
-            .groups
-            .extend(GROUPS.map(|(name, _)| Fared { name: name.to_owned(), ..Fared::default() }));
+        let mut group_scores = Self { groups: Vec::new(), clients: Vec::new() };
+        group_scores.groups.push(GroupScore { name: ALL.to_owned(), ..GroupScore::default() });
+        group_scores.groups.extend(
+            GROUPS.map(|(name, _)| GroupScore { name: name.to_owned(), ..GroupScore::default() }),
+        );
         for seed in &predictions.seeds {
-            judged.seed(seed, classes.as_deref(), draws)?;
+            group_scores.seed(seed, classes.as_deref(), draws)?;
         }
-        judged.groups.retain(|group| group.name != UNKNOWN || group.least.is_some());
-        for group in judged.groups.iter_mut().chain(&mut judged.clients) {
+        group_scores.groups.retain(|group| group.name != UNKNOWN || group.least.is_some());
+        for group in group_scores.groups.iter_mut().chain(&mut group_scores.clients) {
             group.nodes /= predictions.seeds.len() as f64;
         }
-        Some(judged)
+        Some(group_scores)
     }
 
     fn seed(
@@ -154,7 +154,7 @@ impl Judged {
             let name = accuracy.group.replace('=', " ");
             let at =
                 self.clients.iter().position(|client| client.name == name).unwrap_or_else(|| {
-                    self.clients.push(Fared { name, ..Fared::default() });
+                    self.clients.push(GroupScore { name, ..GroupScore::default() });
                     self.clients.len() - 1
                 });
             self.clients[at].add(seed.seed, accuracy, f1);
@@ -163,7 +163,7 @@ impl Judged {
     }
 }
 
-impl Fared {
+impl GroupScore {
     fn add(&mut self, seed: u64, accuracy: &FrameRow, macro_f1: &FrameRow) {
         self.nodes += accuracy.nodes as f64;
         if accuracy.counted > 0 {

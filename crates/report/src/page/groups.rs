@@ -1,23 +1,23 @@
 //! Metric × group, with intervals.
 
-use super::Family;
-use super::group_scores::{Fared, Judged, Known};
+use super::RunGroup;
+use super::group_scores::{GroupScore, GroupScores, Known};
 use crate::chart::{Dot, Dots};
 
-pub(super) fn section(family: &Family) -> Option<String> {
+pub(super) fn section(runs: &RunGroup) -> Option<String> {
     let charts = [
         draw(
-            family,
+            runs,
             "Accuracy by group",
             "accuracy, %",
-            |judged| &judged.groups,
+            |group_scores| &group_scores.groups,
             |group| &group.accuracy,
         )?,
         draw(
-            family,
+            runs,
             "Macro-F1 by group",
             "macro-F1 over the classes present, %",
-            |judged| &judged.groups,
+            |group_scores| &group_scores.groups,
             |g| &g.macro_f1,
         )?,
     ];
@@ -29,26 +29,25 @@ const MOST: usize = 60;
 
 /// A number of every group of every run, the first [`MOST`] of them; `None` without predictions.
 pub(super) fn draw(
-    family: &Family,
+    runs: &RunGroup,
     title: &str,
     x: &str,
-    groups: fn(&Judged) -> &Vec<Fared>,
-    number: fn(&Fared) -> &Known,
+    groups: fn(&GroupScores) -> &Vec<GroupScore>,
+    number: fn(&GroupScore) -> &Known,
 ) -> Option<String> {
     let (mut dots, mut empty) = (Vec::new(), Vec::new());
-    let judged = || {
-        family
-            .judged
+    let group_scores = || {
+        runs.group_scores
             .iter()
             .enumerate()
-            .filter_map(|(series, judged)| Some((series, judged.as_ref()?)))
+            .filter_map(|(series, group_scores)| Some((series, group_scores.as_ref()?)))
     };
-    let (_, first) = judged().next()?;
+    let (_, first) = group_scores().next()?;
     let of = groups(first).len();
-    // Runs of one family share their groups, but a broken one may lack some.
+    // Runs of one runs share their groups, but a broken one may lack some.
     for name in groups(first).iter().take(MOST).map(|group| &group.name) {
-        for (series, judged) in judged() {
-            let Some(group) = groups(judged).iter().find(|group| group.name == *name) else {
+        for (series, group_scores) in group_scores() {
+            let Some(group) = groups(group_scores).iter().find(|group| group.name == *name) else {
                 continue;
             };
             if group.nodes == 0.0 {
@@ -57,7 +56,7 @@ pub(super) fn draw(
             }
             let (mean, interval) =
                 (number(group).mean(), number(group).interval().unwrap_or([f64::NAN; 2]));
-            let small = if group.is_small(family.min_group) { ", too small to rank" } else { "" };
+            let small = if group.is_small(runs.min_group) { ", too small to rank" } else { "" };
             let group = format!("{name} ({:.0}{small})", group.nodes);
             let last: Option<&Dot> = dots.last();
             let group = last
@@ -70,14 +69,15 @@ pub(super) fn draw(
         title: if of > MOST { format!("{title}, first {MOST} of {of}") } else { title.to_owned() },
         x: x.to_owned(),
         interval: "95 % interval over test nodes".to_owned(),
-        series: family.labels().to_vec(),
+        series: runs.labels().to_vec(),
         dots,
         mark: None,
         first_colour: 0,
     };
-    let seeds = judged().map(|(_, judged)| judged.groups[0].accuracy.seeds.len()).max();
+    let seeds =
+        group_scores().map(|(_, group_scores)| group_scores.groups[0].accuracy.seeds.len()).max();
     empty.dedup();
-    let note = note(seeds.unwrap_or(1), family.min_group, &empty);
+    let note = note(seeds.unwrap_or(1), runs.min_group, &empty);
     Some(chart.chart().noted(note).html())
 }
 

@@ -1,7 +1,7 @@
 //! The report: one self-contained page from one or more runs.
 //!
-//! Runs of one dataset under one protocol make a [`Family`]; each family gets the sections of
-//! `SECTIONS`, in order. A section is one file that turns a family into charts and tables, or into
+//! Runs of one dataset under one protocol make a [`RunGroup`]; each runs gets the sections of
+//! `SECTIONS`, in order. A section is one file that turns a runs into charts and tables, or into
 //! nothing if what it needs was not recorded.
 
 mod about;
@@ -21,7 +21,7 @@ mod sweep;
 mod verdict;
 mod weights;
 
-pub use run_group::{Curve, Family};
+pub use run_group::{Curve, RunGroup};
 
 use crate::chart::Chart;
 use crate::figure;
@@ -43,12 +43,12 @@ const RULE: &str = "Ahead and behind: the 95 % bootstrap interval of the paired 
 
 /// A part of the page: where links lead, its heading, and how it is made; `None` if there is
 /// nothing to show.
-type Section = (&'static str, &'static str, fn(&Family) -> Option<String>);
+type Section = (&'static str, &'static str, fn(&RunGroup) -> Option<String>);
 
 /// A section that was made: where links lead, its heading, its content.
 type Rendered = (&'static str, &'static str, String);
 
-/// The sections of a family, in order.
+/// The sections of a runs, in order.
 const SECTIONS: [Section; 13] = [
     ("warnings", "Warnings", about::warnings),
     ("verdict", "For whom does it work?", verdict::section),
@@ -68,7 +68,7 @@ const SECTIONS: [Section; 13] = [
 /// A report of one or more runs, or of comparisons.
 #[derive(Debug, Default)]
 pub struct Report {
-    families: Vec<Family>,
+    run_groups: Vec<RunGroup>,
     /// All datasets of a comparison together.
     pooled: Vec<(crate::Block, String)>,
     sweeps: Vec<Chart>,
@@ -78,7 +78,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// A report of these runs, in this order; the first of a family is the base of its comparisons.
+    /// A report of these runs, in this order; the first of a runs is the base of its comparisons.
     pub fn new(views: Vec<RunView>) -> Self {
         let named = |view: &RunView| {
             let name = view.name.clone();
@@ -91,7 +91,7 @@ impl Report {
         Self {
             problems,
             sweeps: sweep::charts(&views),
-            families: run_group::families(views),
+            run_groups: run_group::run_groups(views),
             ..Self::default()
         }
     }
@@ -100,11 +100,11 @@ impl Report {
     /// ranked.
     #[must_use]
     pub fn with_min_group(mut self, min_group: usize) -> Self {
-        self.families.iter_mut().for_each(|family| family.min_group = min_group);
+        self.run_groups.iter_mut().for_each(|runs| runs.min_group = min_group);
         self
     }
 
-    /// Adds a comparison: one family per dataset, with the curves of its cells where they were
+    /// Adds a comparison: one runs per dataset, with the curves of its cells where they were
     /// kept.
     pub fn compare(&mut self, comparison: Comparison, curves: &[(String, Vec<Curve>)]) {
         let Comparison { base, seeds, methods, datasets, pooled, program, .. } = comparison;
@@ -114,7 +114,7 @@ impl Report {
                 .iter()
                 .find(|(name, _)| *name == block.name)
                 .map(|(_, curves)| curves.clone());
-            let family = Family::of_block(
+            let runs = RunGroup::of_block(
                 block,
                 &base,
                 &seeds,
@@ -122,7 +122,7 @@ impl Report {
                 &program,
                 curves.unwrap_or_default(),
             );
-            self.families.push(family);
+            self.run_groups.push(runs);
         }
     }
 
@@ -148,14 +148,13 @@ impl Report {
 
     /// What it is called.
     pub fn title(&self) -> String {
-        let of = |family: &Family| format!("{} on {}", family.labels().join(", "), family.dataset);
-        match &self.families[..] {
+        let of = |runs: &RunGroup| format!("{} on {}", runs.labels().join(", "), runs.dataset);
+        match &self.run_groups[..] {
             [] if self.figures.is_empty() => "No run".to_owned(),
             [] => "Experiments".to_owned(),
             [one] => of(one),
             several => {
-                let mut names: Vec<&str> =
-                    several.iter().map(|family| &family.dataset[..]).collect();
+                let mut names: Vec<&str> = several.iter().map(|runs| &runs.dataset[..]).collect();
                 names.dedup();
                 format!("{} on {}", several[0].labels().join(", "), names.join(", "))
             }
@@ -167,14 +166,14 @@ impl Report {
         self.content(&self.rendered())
     }
 
-    /// The sections of every family.
+    /// The sections of every runs.
     fn rendered(&self) -> Vec<Vec<Rendered>> {
-        let of = |family: &Family| {
+        let of = |runs: &RunGroup| {
             let made =
-                SECTIONS.iter().filter_map(|(id, title, make)| Some((*id, *title, make(family)?)));
+                SECTIONS.iter().filter_map(|(id, title, make)| Some((*id, *title, make(runs)?)));
             made.collect()
         };
-        self.families.iter().map(of).collect()
+        self.run_groups.iter().map(of).collect()
     }
 
     fn content(&self, rendered: &[Vec<Rendered>]) -> String {
@@ -184,12 +183,12 @@ impl Report {
             self.problems.iter().for_each(|problem| page.text("li", &[], problem));
             page.raw("</ul></div>");
         }
-        if self.families.iter().filter(|family| !family.views.is_empty()).count() > 1 {
+        if self.run_groups.iter().filter(|runs| !runs.views.is_empty()).count() > 1 {
             self.apart(&mut page);
         }
         self.pooled.iter().for_each(|(block, base)| page.raw(&comparison::pooled(block, base)));
-        for (at, (family, sections)) in self.families.iter().zip(rendered).enumerate() {
-            page.raw(&self.family(at, family, sections));
+        for (at, (runs, sections)) in self.run_groups.iter().zip(rendered).enumerate() {
+            page.raw(&self.runs(at, runs, sections));
         }
         let sweeps = (!self.sweeps.is_empty()).then(|| ("Sweeps".to_owned(), self.sweeps.clone()));
         for (at, (title, charts)) in sweeps.iter().chain(&self.figures).enumerate() {
@@ -210,15 +209,15 @@ impl Report {
             "Runs of different datasets or protocols cannot be averaged or compared in pairs. \
              Each has its own part below.",
         );
-        let rows: Vec<Vec<String>> = self.families.iter().map(Family::told).collect();
+        let rows: Vec<Vec<String>> = self.run_groups.iter().map(RunGroup::told).collect();
         page.table(&["dataset", "methods", "what sets it apart"].map(str::to_owned), &rows);
     }
 
-    fn family(&self, at: usize, family: &Family, sections: &[Rendered]) -> String {
-        let several = self.families.len() > 1;
+    fn runs(&self, at: usize, runs: &RunGroup, sections: &[Rendered]) -> String {
+        let several = self.run_groups.len() > 1;
         let mut page = Markup::default();
         if several {
-            page.text("h2", &[("id", &format!("family-{at}"))], &family.heading());
+            page.text("h2", &[("id", &format!("runs-{at}"))], &runs.heading());
         }
         for (id, title, content) in sections {
             let id = if several { format!("{id}-{at}") } else { (*id).to_owned() };
@@ -237,8 +236,8 @@ impl Report {
             only.iter()
                 .for_each(|(id, title, _)| page.text("a", &[("href", &format!("#{id}"))], title));
         } else {
-            for (at, family) in self.families.iter().enumerate() {
-                page.text("a", &[("href", &format!("#family-{at}"))], &family.heading());
+            for (at, runs) in self.run_groups.iter().enumerate() {
+                page.text("a", &[("href", &format!("#runs-{at}"))], &runs.heading());
             }
         }
         page.finish()

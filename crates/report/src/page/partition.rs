@@ -1,7 +1,7 @@
 //! The partition as a picture: who holds what, and which edges were lost.
 
-use super::Family;
-use crate::SeedDivision;
+use super::RunGroup;
+use crate::SeedPartition;
 use crate::chart::{Bars, COLOURS, Ring, Slices};
 use crate::markup::Markup;
 use boostfgl_partition::Description;
@@ -11,9 +11,9 @@ const MOST_PIES: usize = 24;
 /// More bars than this are a wall.
 const MOST_BARS: usize = 60;
 
-pub(super) fn section(family: &Family) -> Option<String> {
-    let divisions = family.views.iter().find_map(|view| view.divisions.as_ref())?;
-    let first = divisions.seeds.first()?;
+pub(super) fn section(runs: &RunGroup) -> Option<String> {
+    let partition = runs.views.iter().find_map(|view| view.partition.as_ref())?;
+    let first = partition.seeds.first()?;
     let mut page = Markup::default();
     page.text("p", &[], &told(first));
     page.raw("<div class=\"charts\">");
@@ -31,8 +31,8 @@ pub(super) fn section(family: &Family) -> Option<String> {
     }
     page.raw(&bars(first, &mix).chart().html());
     page.raw("</div>");
-    if divisions.seeds.len() > 1 {
-        let rows: Vec<Vec<String>> = divisions.seeds.iter().map(seed).collect();
+    if partition.seeds.len() > 1 {
+        let rows: Vec<Vec<String>> = partition.seeds.iter().map(seed).collect();
         page.raw("<details><summary>The partitions of all seeds</summary>");
         let head = [
             "seed",
@@ -55,7 +55,7 @@ fn lost(description: &Description) -> f64 {
     100.0 * total.lost_edges as f64 / (total.edges + total.lost_edges).max(1) as f64
 }
 
-fn told(division: &SeedDivision) -> String {
+fn told(division: &SeedPartition) -> String {
     let (description, total) = (&division.description, &division.description.total);
     let names: Vec<&str> = division
         .minority_classes
@@ -76,7 +76,7 @@ fn told(division: &SeedDivision) -> String {
     )
 }
 
-fn seed(division: &SeedDivision) -> Vec<String> {
+fn seed(division: &SeedPartition) -> Vec<String> {
     let (description, total) = (&division.description, &division.description.total);
     let sizes = || description.clients.iter().map(|client| client.nodes);
     vec![
@@ -132,7 +132,7 @@ impl Mix {
     }
 }
 
-fn ring(division: &SeedDivision, mix: &Mix) -> Ring {
+fn ring(division: &SeedPartition, mix: &Mix) -> Ring {
     let clients = division.description.clients.iter().enumerate();
     let pies = clients.map(|(k, client)| Slices {
         name: format!("client {k}"),
@@ -148,7 +148,7 @@ fn ring(division: &SeedDivision, mix: &Mix) -> Ring {
     }
 }
 
-fn bars(division: &SeedDivision, mix: &Mix) -> Bars {
+fn bars(division: &SeedPartition, mix: &Mix) -> Bars {
     let clients = division.description.clients.iter().enumerate().take(MOST_BARS);
     let row = |(k, client): (usize, &boostfgl_partition::ClientDescription)| {
         (format!("client {k}"), mix.parts(&client.train_class_counts))

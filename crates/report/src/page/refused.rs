@@ -1,15 +1,15 @@
 //! Updates that were not used, by client and reason.
 
-use super::Family;
+use super::RunGroup;
 use crate::markup::Markup;
 use std::collections::BTreeMap;
 
 /// More lines than anybody reads.
 const MOST: usize = 40;
 
-pub(super) fn section(family: &Family) -> Option<String> {
+pub(super) fn section(runs: &RunGroup) -> Option<String> {
     let mut rows = Vec::new();
-    for (view, label) in family.views.iter().zip(family.labels()) {
+    for (view, label) in runs.views.iter().zip(runs.labels()) {
         // By client and reason: how many, and the first of them in words.
         let mut found: BTreeMap<(usize, &str), (usize, String)> = BTreeMap::new();
         for round in view.rounds.iter().flat_map(|rounds| &rounds.rounds) {

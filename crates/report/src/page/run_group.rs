@@ -1,6 +1,6 @@
 //! Runs of one dataset under one protocol.
 
-use super::group_scores::Judged;
+use super::group_scores::GroupScores;
 use crate::view::distinct_names;
 use crate::{
     Block, Cell, CellCost, Comparison, Contender, Measured, Outcome, Point, RunView, SeedSummary,
@@ -10,7 +10,7 @@ use boostfgl_fairness::frame::MIN_GROUP;
 
 /// Runs that can be compared: one dataset, one protocol.
 #[derive(Debug)]
-pub struct Family {
+pub struct RunGroup {
     /// The dataset.
     pub dataset: String,
     /// In what its protocol differs from others of its dataset, such as `fed.rounds = 100`.
@@ -20,7 +20,7 @@ pub struct Family {
     /// What each run is called.
     labels: Vec<String>,
     /// How groups of nodes fared in each run, where predictions were kept.
-    pub(super) judged: Vec<Option<Judged>>,
+    pub(super) group_scores: Vec<Option<GroupScores>>,
     /// The methods on the pairs of seeds that all have, if there are several.
     pub(super) block: Option<Block>,
     /// The label of the method that others are compared with.
@@ -45,23 +45,23 @@ pub struct Curve {
 /// Keys by which methods differ, which do not make another protocol.
 const OF_METHODS: [&str; 6] = ["name", "method", "boosts", "boost.", "methods.", "seeds"];
 
-/// Sorts runs into families, in order of appearance.
-pub(super) fn families(views: Vec<RunView>) -> Vec<Family> {
+/// Sorts runs into run_groups, in order of appearance.
+pub(super) fn run_groups(views: Vec<RunView>) -> Vec<RunGroup> {
     let mut sorted: Vec<Vec<RunView>> = Vec::new();
     for view in views {
-        match sorted.iter_mut().find(|family| alike(&family[0], &view)) {
-            Some(family) => family.push(view),
+        match sorted.iter_mut().find(|runs| alike(&runs[0], &view)) {
+            Some(runs) => runs.push(view),
             None => sorted.push(vec![view]),
         }
     }
     let dataset = |view: &RunView| view.dataset().unwrap_or("unknown data").to_owned();
     let apart: Vec<Vec<String>> = sorted
         .iter()
-        .map(|family| {
+        .map(|runs| {
             // What any other of its dataset has otherwise, with the value that this one has.
-            let others = sorted.iter().filter(|other| dataset(&other[0]) == dataset(&family[0]));
+            let others = sorted.iter().filter(|other| dataset(&other[0]) == dataset(&runs[0]));
             let mut found: Vec<String> =
-                others.flat_map(|other| protocol(&other[0], &family[0])).collect();
+                others.flat_map(|other| protocol(&other[0], &runs[0])).collect();
             found.sort();
             found.dedup();
             found
@@ -70,7 +70,7 @@ pub(super) fn families(views: Vec<RunView>) -> Vec<Family> {
     sorted
         .into_iter()
         .zip(apart)
-        .map(|(views, apart)| Family::of_runs(dataset(&views[0]), views, apart))
+        .map(|(views, apart)| RunGroup::of_runs(dataset(&views[0]), views, apart))
         .collect()
 }
 
@@ -102,10 +102,10 @@ fn protocol(a: &RunView, b: &RunView) -> Vec<String> {
         .collect()
 }
 
-impl Family {
+impl RunGroup {
     fn of_runs(dataset: String, views: Vec<RunView>, protocol: Vec<String>) -> Self {
         let labels = labels(&views);
-        let judged = views.iter().map(Judged::of).collect();
+        let group_scores = views.iter().map(GroupScores::of).collect();
         let block = block(&dataset, &views, &labels);
         let curves =
             views.iter().zip(&labels).map(|(view, label)| Curve::of(view, label)).collect();
@@ -118,7 +118,7 @@ impl Family {
             protocol,
             views,
             labels,
-            judged,
+            group_scores,
             block,
             base,
             curves,
@@ -149,7 +149,7 @@ impl Family {
             protocol: Vec::new(),
             views: Vec::new(),
             labels: block.rows.iter().map(|row| row.label.clone()).collect(),
-            judged: Vec::new(),
+            group_scores: Vec::new(),
             block: Some(block),
             base: base.to_owned(),
             curves,
@@ -178,7 +178,7 @@ impl Family {
         format!("{}{apart}", self.dataset)
     }
 
-    /// Dataset, methods, and what sets the family apart.
+    /// Dataset, methods, and what sets the runs apart.
     pub(super) fn told(&self) -> Vec<String> {
         let apart =
             if self.protocol.is_empty() { "–".to_owned() } else { self.protocol.join(", ") };

@@ -1,16 +1,16 @@
 //! What is needed to run it again, and to defend it: configuration, seeds, digests, versions.
 
-use super::Family;
+use super::RunGroup;
 use crate::RunView;
 use crate::markup::Markup;
 
-pub(super) fn section(family: &Family) -> Option<String> {
+pub(super) fn section(runs: &RunGroup) -> Option<String> {
     let mut page = Markup::default();
-    if !family.facts.is_empty() {
-        facts(&mut page, &family.facts);
+    if !runs.facts.is_empty() {
+        facts(&mut page, &runs.facts);
     }
-    for (view, label) in family.views.iter().zip(family.labels()) {
-        if family.views.len() > 1 {
+    for (view, label) in runs.views.iter().zip(runs.labels()) {
+        if runs.views.len() > 1 {
             page.text("h3", &[], label);
         }
         facts(&mut page, &of_run(view));

@@ -2,28 +2,28 @@
 
 use super::about;
 use super::against::against;
-use super::group_scores::{Fared, Judged};
-use super::{Family, RULE};
+use super::group_scores::{GroupScore, GroupScores};
+use super::{RULE, RunGroup};
 use crate::markup::Markup;
 use crate::{Block, BlockRow, Summary};
 use boostfgl_fairness::statistics::Certainty;
 use boostfgl_fairness::{Group, HEADLINES, Headline, Reading, Scores, mean};
 
-pub(super) fn section(family: &Family) -> Option<String> {
+pub(super) fn section(runs: &RunGroup) -> Option<String> {
     let mut page = Markup::default();
-    let told = match (&family.judged[..], family.summaries().count()) {
+    let told = match (&runs.group_scores[..], runs.summaries().count()) {
         ([Some(base), rest @ ..], 2..) if rest.iter().any(Option::is_some) => {
-            against(family, base, &mut page)
+            against(runs, base, &mut page)
         }
-        ([Some(only), ..], _) => alone(family, only, &mut page),
-        _ => by_metric(family, &mut page),
+        ([Some(only), ..], _) => alone(runs, only, &mut page),
+        _ => by_metric(runs, &mut page),
     };
     told?;
     // Which classes the groups above are about.
-    if let Some(classes) = about::minority(family) {
+    if let Some(classes) = about::minority(runs) {
         page.text("p", &[("class", &"note")], &classes);
     }
-    page.raw(&scores(family));
+    page.raw(&scores(runs));
     Some(page.finish())
 }
 
@@ -36,20 +36,17 @@ pub(super) fn verdict(page: &mut Markup, sentence: &str, note: &str) {
 }
 
 /// A run alone: who fares worst. Groups too small to be ranked are shown and not named.
-fn alone(family: &Family, judged: &Judged, page: &mut Markup) -> Option<()> {
-    let (all, groups) = judged.groups.split_first()?;
+fn alone(runs: &RunGroup, group_scores: &GroupScores, page: &mut Markup) -> Option<()> {
+    let (all, groups) = group_scores.groups.split_first()?;
     let ranked = || {
         groups
             .iter()
-            .filter(|group| group.accuracy.mean().is_finite() && !group.is_small(family.min_group))
+            .filter(|group| group.accuracy.mean().is_finite() && !group.is_small(runs.min_group))
     };
-    let by = |a: &&Fared, b: &&Fared| a.accuracy.mean().total_cmp(&b.accuracy.mean());
-    let right = format!(
-        "{} is right for {:.1} % of all test nodes",
-        family.labels()[0],
-        all.accuracy.mean()
-    );
-    let client = worst_client(judged, family.min_group);
+    let by = |a: &&GroupScore, b: &&GroupScore| a.accuracy.mean().total_cmp(&b.accuracy.mean());
+    let right =
+        format!("{} is right for {:.1} % of all test nodes", runs.labels()[0], all.accuracy.mean());
+    let client = worst_client(group_scores, runs.min_group);
     match ranked()
         .min_by(by)
         .zip(ranked().max_by(by))
@@ -70,7 +67,7 @@ fn alone(family: &Family, judged: &Judged, page: &mut Markup) -> Option<()> {
             let note = match ranked().count() {
                 0 | 1 => format!(
                     "No two groups have {} test nodes: there is nothing to rank.",
-                    family.min_group
+                    runs.min_group
                 ),
                 _ => "The groups that are large enough to rank fare alike.".to_owned(),
             };
@@ -78,7 +75,7 @@ fn alone(family: &Family, judged: &Judged, page: &mut Markup) -> Option<()> {
         }
     }
     let rows: Vec<Vec<String>> =
-        judged.groups.iter().map(|group| row(group, family.min_group)).collect();
+        group_scores.groups.iter().map(|group| row(group, runs.min_group)).collect();
     let head =
         ["group", "test nodes", "accuracy, %", "95 % interval", "macro-F1, %"].map(str::to_owned);
     page.table(&head, &rows);
@@ -86,12 +83,12 @@ fn alone(family: &Family, judged: &Judged, page: &mut Markup) -> Option<()> {
 }
 
 /// How far the best group is from the worst, in points.
-fn apart(worst: &Fared, best: &Fared) -> f64 {
+fn apart(worst: &GroupScore, best: &GroupScore) -> f64 {
     best.accuracy.mean() - worst.accuracy.mean()
 }
 
 /// What the intervals over nodes of the worst and the best group allow to say.
-fn overlap(worst: &Fared, best: &Fared) -> &'static str {
+fn overlap(worst: &GroupScore, best: &GroupScore) -> &'static str {
     let ends = worst.accuracy.interval().zip(best.accuracy.interval());
     if ends.is_some_and(|(worst, best)| worst[1] < best[0]) {
         "The 95 % intervals of the two groups do not overlap: chance in the sample of test nodes \
@@ -104,13 +101,13 @@ fn overlap(worst: &Fared, best: &Fared) -> &'static str {
 
 /// The client that fares worst, of those large enough to be ranked. Under each seed clients are
 /// other sets of nodes, so over several seeds it has no name.
-fn worst_client(judged: &Judged, min_group: usize) -> String {
-    let ranked: Vec<&Fared> =
-        judged.clients.iter().filter(|client| !client.is_small(min_group)).collect();
+fn worst_client(group_scores: &GroupScores, min_group: usize) -> String {
+    let ranked: Vec<&GroupScore> =
+        group_scores.clients.iter().filter(|client| !client.is_small(min_group)).collect();
     let accuracy = |seed: u64| {
         ranked.iter().filter_map(move |client| client.accuracy.seeds.get(&seed).copied())
     };
-    let seeds: Vec<u64> = judged.groups[0].accuracy.seeds.keys().copied().collect();
+    let seeds: Vec<u64> = group_scores.groups[0].accuracy.seeds.keys().copied().collect();
     let worst: Vec<f64> =
         seeds.iter().filter_map(|seed| accuracy(*seed).reduce(f64::min)).collect();
     match (ranked.len(), mean(&worst), &seeds[..]) {
@@ -131,7 +128,7 @@ fn adjective(group: &str) -> &str {
     }
 }
 
-fn row(group: &Fared, min_group: usize) -> Vec<String> {
+fn row(group: &GroupScore, min_group: usize) -> Vec<String> {
     let interval = match group.accuracy.interval() {
         Some([low, high]) => format!("{low:.1} to {high:.1}"),
         None => "–".to_owned(),
@@ -141,9 +138,9 @@ fn row(group: &Fared, min_group: usize) -> Vec<String> {
 }
 
 /// Without predictions: by the headline metrics.
-fn by_metric(family: &Family, page: &mut Markup) -> Option<()> {
-    let Some(block) = &family.block else {
-        let (_, label, summary) = family.summaries().next()?;
+fn by_metric(runs: &RunGroup, page: &mut Markup) -> Option<()> {
+    let Some(block) = &runs.block else {
+        let (_, label, summary) = runs.summaries().next()?;
         verdict(
             page,
             &only_scores(label, &summary.mean.0),
@@ -153,7 +150,7 @@ fn by_metric(family: &Family, page: &mut Markup) -> Option<()> {
     };
     let mut sentences = Vec::new();
     for headline in HEADLINES.iter().filter(|headline| headline.group != Group::All) {
-        let compared = against_base(block, &family.base, headline.key);
+        let compared = against_base(block, &runs.base, headline.key);
         sentences.push(format!("For {} ({}), {compared}.", headline.group.nodes(), headline.title));
     }
     let limit = block.limit().and_then(|limit| limit.sentence(block.unit()));
@@ -202,10 +199,10 @@ fn methods_with(block: &Block, key: &str, wanted: Certainty) -> Option<String> {
 }
 
 /// The headline metrics in all readings, as `summary.json` has them.
-fn scores(family: &Family) -> String {
+fn scores(runs: &RunGroup) -> String {
     let mut page = Markup::default();
     let mut rows = Vec::new();
-    for (_, label, summary) in family.summaries() {
+    for (_, label, summary) in runs.summaries() {
         for reading in Reading::ALL {
             let mut row = vec![label.to_owned(), reading.name().to_owned()];
             row.extend(HEADLINES.iter().map(|headline| cell(summary, headline, reading)));

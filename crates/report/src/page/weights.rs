@@ -1,6 +1,6 @@
 //! Whose update counted how much, round by round.
 
-use super::Family;
+use super::RunGroup;
 use crate::chart::{Line, Lines};
 use crate::{ClientRecord, RunView};
 use std::collections::BTreeMap;
@@ -11,9 +11,9 @@ type Pick = fn(&ClientRecord) -> Option<f64>;
 /// More clients than this make no picture that can be read.
 const MOST: usize = 16;
 
-pub(super) fn section(family: &Family) -> Option<String> {
+pub(super) fn section(runs: &RunGroup) -> Option<String> {
     let mut charts = String::new();
-    for (view, label) in family.views.iter().zip(family.labels()) {
+    for (view, label) in runs.views.iter().zip(runs.labels()) {
         let shown: [(&str, &str, Pick); 4] = [
             ("weights in the aggregation", "weight", |client| client.weight),
             ("trust", "trust τ", |client| client.trust),

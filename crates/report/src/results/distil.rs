@@ -24,7 +24,7 @@ pub const BINS: usize = 20;
 
 /// The numbers of one cell of the experiment `name`.
 pub(super) fn distil(name: &str, measured: &Measured, detail: Option<&Detail>) -> (Values, Series) {
-    let mut found = Found::default();
+    let mut found = Distilled::default();
     found.scores(measured, name == "table1");
     if matches!(name, "table1" | "runtime") {
         found.cost(measured);
@@ -39,12 +39,12 @@ pub(super) fn distil(name: &str, measured: &Measured, detail: Option<&Detail>) -
 type Pick = fn(&DilutionRound) -> Option<f64>;
 
 #[derive(Default)]
-struct Found {
+struct Distilled {
     values: Values,
     series: Series,
 }
 
-impl Found {
+impl Distilled {
     fn put(&mut self, name: impl Into<String>, value: Option<f64>) {
         if let Some(value) = value.filter(|value| value.is_finite()) {
             self.values.insert(name.into(), short(value));

@@ -64,7 +64,7 @@ fn detail(seed: u64, view: &RunView) -> Detail {
         Some(Point::new(round.round, round.loss, &evaluation.0.scores))
     });
     let found =
-        view.diagnoses.iter().flat_map(|found| &found.seeds).find(|found| found.seed == seed);
+        view.diagnostics.iter().flat_map(|found| &found.seeds).find(|found| found.seed == seed);
     let diagnosis = found.map(|found| found.found.clone()).unwrap_or_default();
     let diagnostics = diagnosis.cost.iter().map(|cost| cost.name.clone()).collect();
     Detail { diagnostics, curve: curve.collect(), diagnosis, hardest: None }

@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 
 use super::{Row, Table};
-use crate::remarks::{self, Remarked};
-use crate::sheet::{csv_line, plain};
+use crate::notes::{self, NotedRun};
+use crate::text_table::{csv_line, plain};
 
 impl Table {
     /// The table in Markdown, the best of each column in bold, ending in a newline.
     pub fn markdown(&self) -> String {
-        let mut text = self.sheet(false).markdown();
+        let mut text = self.table(false).markdown();
         let _ = write!(
             text,
             "\nPercent on the test nodes of {}, mean ± standard deviation over {}. Test nodes: \
@@ -18,11 +18,11 @@ impl Table {
             self.seeds(),
             self.sizes().join(", ")
         );
-        let runs: Vec<Remarked<'_>> = self.rows.iter().map(Row::remarked).collect();
-        for (name, parts) in remarks::about(&runs) {
+        let runs: Vec<NotedRun<'_>> = self.rows.iter().map(Row::noted_run).collect();
+        for (name, parts) in notes::about(&runs) {
             let _ = writeln!(text, "{name}: {}.", parts.join(", "));
         }
-        for warning in remarks::warned(&runs) {
+        for warning in notes::warned(&runs) {
             let _ = writeln!(text, "\n**Warning** {warning}");
         }
         text
@@ -34,7 +34,7 @@ impl Table {
         let over =
             format!("percent on the test nodes, mean ± standard deviation over {}", self.seeds());
         let readings = if self.other_readings { ", other readings" } else { "" };
-        self.sheet(true)
+        self.table(true)
             .latex(&format!("{}{readings}: {over}; best in bold, second underlined.", self.title))
     }
 

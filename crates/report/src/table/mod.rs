@@ -9,8 +9,8 @@ pub(crate) use column::{COLUMNS, Column};
 use boostfgl_fairness::{GroupSizes, Percent, Scores, mean};
 use column::OTHER_READINGS;
 
-use crate::remarks::Remarked;
-use crate::sheet::{Line, Mark, Marked, Sheet, marks};
+use crate::notes::NotedRun;
+use crate::text_table::{Line, Mark, Marked, TextTable, marks};
 use crate::{SeedDetails, Summary};
 
 /// A comparison of runs on one dataset: one row per run, one column per metric.
@@ -76,8 +76,8 @@ impl From<&Summary> for Row {
 }
 
 impl Row {
-    fn remarked(&self) -> Remarked<'_> {
-        Remarked {
+    fn noted_run(&self) -> NotedRun<'_> {
+        NotedRun {
             label: &self.label,
             seeds: self.seeds.iter().map(|(round, details)| (*round, details)).collect(),
         }
@@ -85,7 +85,7 @@ impl Row {
 
     /// Rounds and epochs of training, as they were under every seed.
     fn budget(&self) -> Option<String> {
-        self.remarked().budget()
+        self.noted_run().budget()
     }
 }
 
@@ -137,7 +137,7 @@ impl Table {
     }
 
     /// The table as headings and marked text; the second of each column is marked on request.
-    fn sheet(&self, second: bool) -> Sheet {
+    fn table(&self, second: bool) -> TextTable {
         let marked: Vec<(&Column, Vec<Mark>)> =
             self.columns().map(|column| (column, self.marks(column))).collect();
         let row = |(at, row): (usize, &Row)| {
@@ -149,7 +149,7 @@ impl Table {
             };
             Line { label: row.label.clone(), cells: vec![marked.iter().map(cell).collect()] }
         };
-        Sheet {
+        TextTable {
             title: self.title.clone(),
             labels: "Method",
             columns: self
@@ -177,7 +177,7 @@ impl Table {
     fn marks(&self, column: &Column) -> Vec<Mark> {
         let sign = if column.is_cost() { -1.0 } else { 1.0 };
         // A model that answers the same for everything is not ranked, however good a number looks.
-        let ranked = |row: &&Row| column.is_cost() || !row.remarked().collapsed();
+        let ranked = |row: &&Row| column.is_cost() || !row.noted_run().collapsed();
         let printed = |row: &Row| {
             Some(row).filter(ranked).and_then(|row| column.printed(row)?.parse::<f64>().ok())
         };

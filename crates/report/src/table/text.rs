@@ -1,8 +1,8 @@
 //! A table for the terminal.
 
 use super::{Row, Style, Table};
-use crate::remarks::{self, Remarked};
-use crate::sheet::Mark;
+use crate::notes::{self, NotedRun};
+use crate::text_table::Mark;
 
 /// Where explanations begin.
 pub(crate) const NAME: usize = 22;
@@ -13,7 +13,7 @@ impl Table {
     /// `*` marks the best of each column, in every style. Below stand the unit, a line on what each
     /// column means, and the sizes of the groups.
     pub fn text(&self, style: Style) -> String {
-        self.sheet(false).text(style)
+        self.table(false).text(style)
     }
 
     /// What stands below the table.
@@ -24,17 +24,17 @@ impl Table {
         let spread = if lone { "; one seed has no spread (–)" } else { "" };
         let unit =
             format!("Percent, mean ± standard deviation over {}{spread}{mark}.", self.seeds());
-        let runs: Vec<Remarked<'_>> = self.rows.iter().map(Row::remarked).collect();
+        let runs: Vec<NotedRun<'_>> = self.rows.iter().map(Row::noted_run).collect();
         let mut notes = vec![unit];
         // What is wrong with a run comes before what its numbers mean.
-        let warned = remarks::shortened(remarks::warned(&runs));
+        let warned = notes::shortened(notes::warned(&runs));
         if !warned.is_empty() {
             notes.push(String::new());
-            notes.extend(warned.iter().flat_map(|text| remarks::sentence("Warning", text, NAME)));
+            notes.extend(warned.iter().flat_map(|text| notes::sentence("Warning", text, NAME)));
             notes.extend(
-                remarks::not_ranked(&runs)
+                notes::not_ranked(&runs)
                     .iter()
-                    .flat_map(|text| remarks::sentence("Not ranked", text, NAME)),
+                    .flat_map(|text| notes::sentence("Not ranked", text, NAME)),
             );
         }
         notes.push(String::new());
@@ -42,9 +42,9 @@ impl Table {
             let name = format!("{}, {}", column.title, column.unit);
             notes.push(format!("{name:<NAME$}{}", column.meaning));
         }
-        notes.extend(remarks::listed("Test nodes", &self.sizes(), NAME));
-        let about = remarks::about(&runs);
-        notes.extend(about.iter().flat_map(|(name, parts)| remarks::listed(name, parts, NAME)));
+        notes.extend(notes::listed("Test nodes", &self.sizes(), NAME));
+        let about = notes::about(&runs);
+        notes.extend(about.iter().flat_map(|(name, parts)| notes::listed(name, parts, NAME)));
         notes
     }
 }

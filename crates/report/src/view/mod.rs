@@ -4,7 +4,9 @@ mod settings;
 
 pub use settings::Settings;
 
-use crate::{Diagnoses, Divisions, Error, Predictions, Result, Rounds, RunFolder, Summary};
+use crate::{
+    DiagnosticsFile, Error, PartitionFile, Predictions, Result, Rounds, RunFolder, Summary,
+};
 use boostfgl_disk::Checksums;
 use std::path::{Path, PathBuf};
 
@@ -45,11 +47,11 @@ pub struct RunView {
     /// `rounds.jsonl`.
     pub rounds: Option<Rounds>,
     /// `partition.json`.
-    pub divisions: Option<Divisions>,
+    pub partition: Option<PartitionFile>,
     /// `predictions.csv`.
     pub predictions: Option<Predictions>,
     /// `diagnostics.json`.
-    pub diagnoses: Option<Diagnoses>,
+    pub diagnostics: Option<DiagnosticsFile>,
     /// What is wrong, one sentence each, naming the file.
     pub problems: Vec<String>,
 }
@@ -67,18 +69,22 @@ impl RunView {
             summary: optional(&folder, RunFolder::SUMMARY, Summary::read, &mut problems),
             settings: optional(&folder, RunFolder::CONFIG, Settings::read, &mut problems),
             rounds: None,
-            divisions: None,
+            partition: None,
             predictions: None,
-            diagnoses: None,
+            diagnostics: None,
             path: folder.path().to_path_buf(),
             problems,
         };
         if depth >= Depth::Rounds {
             view.rounds = optional(&folder, RunFolder::ROUNDS, Rounds::read, &mut view.problems);
-            view.divisions =
-                optional(&folder, RunFolder::DIVISIONS, Divisions::read, &mut view.problems);
-            view.diagnoses =
-                optional(&folder, RunFolder::DIAGNOSTICS, Diagnoses::read, &mut view.problems);
+            view.partition =
+                optional(&folder, RunFolder::DIVISIONS, PartitionFile::read, &mut view.problems);
+            view.diagnostics = optional(
+                &folder,
+                RunFolder::DIAGNOSTICS,
+                DiagnosticsFile::read,
+                &mut view.problems,
+            );
         }
         if depth >= Depth::Whole {
             view.predictions =

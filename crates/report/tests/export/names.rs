@@ -24,11 +24,11 @@ fn named(place: &Path, [name, method, dataset, node, class]: &[String; 5]) -> Ru
         summary: Some(summary),
         settings: None,
         rounds: None,
-        divisions: None,
+        partition: None,
         predictions: Some(Predictions {
             seeds: vec![SeedPredictions { seed: u64::MAX, rows: vec![row] }],
         }),
-        diagnoses: None,
+        diagnostics: None,
         problems: Vec::new(),
     }
 }

@@ -64,7 +64,7 @@ fn numbers_are_those_of_the_run() {
         (&Value::Null, &Value::Null)
     );
 
-    // Client 1 takes no part in the third round, yet is judged.
+    // Client 1 takes no part in the third round, yet is evaluated.
     let client = &csv(place.path().join("clients.csv"))[5];
     assert_eq!((&client["round"][..], &client["client"][..]), ("3", "1"));
     assert_eq!([&client["loss"], &client["weight"], &client["bytes_up"]], ["", "", ""]);

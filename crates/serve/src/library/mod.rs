@@ -201,9 +201,9 @@ fn unread(path: PathBuf, name: &str, problems: Vec<String>) -> RunView {
         summary: None,
         settings: None,
         rounds: None,
-        divisions: None,
+        partition: None,
         predictions: None,
-        diagnoses: None,
+        diagnostics: None,
         problems,
     }
 }

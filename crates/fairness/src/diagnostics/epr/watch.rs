@@ -32,7 +32,7 @@ impl<T: Real> Diagnostic<T> for Watch {
         }
         let removal = Removal::Both;
         let look = |client: &Inspected<'_, T>| {
-            let network = Network::of(inspection, client, &client.judged);
+            let network = Network::of(inspection, client, &client.evaluated);
             messages(
                 &network,
                 client.data.nodes(),

@@ -89,7 +89,7 @@ fn reliability_of_messages_in_every_variant() {
     check_reliability("boosted_mulgcn_paper_sign_both_drop", Removal::Both, true);
 }
 
-/// One round that starts from θ₀ and is judged by it, with the fixture's α.
+/// One round that starts from θ₀ and is evaluated by it, with the fixture's α.
 fn diagnosis() -> Diagnosis {
     let toy = Toy::new();
     let ema = golden("difficulty_ema");

@@ -30,7 +30,7 @@ fn diagnose(layers: usize, scale: f32) -> Diagnosis {
         received: &start,
         start: Cow::Borrowed(&start),
         trained: Some(&trained),
-        judged: Cow::Borrowed(&trained),
+        evaluated: Cow::Borrowed(&trained),
         node_weights: None,
         propagation: data.inputs().propagation(),
         size: data.nodes().len() as f64,

@@ -75,7 +75,7 @@ fn a_client_without_minority_nodes() {
     (7..12).for_each(|v| toy.minority[v] = Some(false));
     let found = descent_direction(&toy.inspection(1, toy.both()), &toy.subject()).unwrap();
     assert_mean(&found, &[gradient(&toy, 0, 0, &[2, 3])], 2.0);
-    // Its update is judged all the same.
+    // Its update is evaluated all the same.
     let found =
         toy.diagnose(DiagnosticKind::Dilution, vec![toy.both()], &[0; 12]).dilution.unwrap();
     assert_eq!(found.rounds[0].clients.len(), 2);
@@ -167,7 +167,7 @@ fn a_client_with_nothing_to_train_on() {
     );
     assert_eq!(ClientHardness::new(0, 0, 0, 0), None);
     assert_eq!(Hardness::new(Vec::new(), None), Hardness::default());
-    // Its test nodes are judged: 6 and 11 are of the minority, 5 is alone.
+    // Its test nodes are evaluated: 6 and 11 are of the minority, 5 is alone.
     let found = toy.diagnose(DiagnosticKind::Khop, vec![clients()], &predictions()).khop.unwrap();
     let curve = found.curve("minority").unwrap();
     assert_eq!((curve.hops[0].nodes, curve.unreachable.nodes), (3, 1));
@@ -204,7 +204,7 @@ fn boosted_messages_count_in_their_round_alone() {
     assert_ne!(plain.minority.initial, other.minority.initial);
 }
 
-/// Made-up nodes are neither disadvantaged nor judged, and leaves shorten no path.
+/// Made-up nodes are neither disadvantaged nor evaluated, and leaves shorten no path.
 #[test]
 fn made_up_nodes_change_no_distance() {
     let mut toy = Toy::new();

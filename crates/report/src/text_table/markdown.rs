@@ -1,11 +1,11 @@
-//! A sheet for documents.
+//! A table for documents.
 
 use std::fmt::Write as _;
 
 use super::text::plain;
-use super::{Mark, Marked, Sheet};
+use super::{Mark, Marked, TextTable};
 
-impl Sheet {
+impl TextTable {
     /// In Markdown, the best (or worst) of each column in bold and the second in italics, ending in
     /// a newline.
     pub(crate) fn markdown(&self) -> String {

@@ -1,10 +1,10 @@
-//! A sheet for papers.
+//! A table for papers.
 
 use std::fmt::Write as _;
 
-use super::{Mark, Marked, Sheet};
+use super::{Mark, Marked, TextTable};
 
-impl Sheet {
+impl TextTable {
     /// As a LaTeX `table` with rules of the package booktabs, the best of each column in bold and
     /// the second underlined, ending in a newline.
     pub(crate) fn latex(&self, caption: &str) -> String {

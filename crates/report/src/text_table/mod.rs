@@ -11,7 +11,7 @@ pub(crate) use text::{WIDTH, plain, width};
 
 /// A table of text.
 #[derive(Clone, Debug)]
-pub(crate) struct Sheet {
+pub(crate) struct TextTable {
     pub(crate) title: String,
     /// The heading of the labels.
     pub(crate) labels: &'static str,

@@ -5,9 +5,9 @@ use boostfgl_fairness::statistics::LEVEL;
 use super::analysis::metrics;
 use super::{Block, BlockRow, Comparison, Difference, MetricSummary, Metrics, Outcome};
 use crate::Style;
-use crate::remarks;
-use crate::sheet::{Line, Marked, Sheet, escape, marks};
+use crate::notes;
 use crate::table::{Column, range};
+use crate::text_table::{Line, Marked, TextTable, escape, marks};
 
 /// Where explanations begin.
 const NAME: usize = 18;
@@ -19,16 +19,16 @@ impl Comparison {
         let mut text: Vec<String> = Vec::new();
         for block in &self.datasets {
             let other = self.other_round(block);
-            let sheets = [
+            let tables = [
                 Some(self.scores(block)),
                 other,
                 Some(self.differences(block)),
                 Some(self.costs(block)),
             ];
-            text.extend(sheets.into_iter().flatten().map(|sheet| sheet.text(style)));
+            text.extend(tables.into_iter().flatten().map(|table| table.text(style)));
         }
         text.extend(self.pooled.iter().map(|block| self.differences(block).text(style)));
-        text.push(self.remarks().join("\n") + "\n");
+        text.push(self.notes().join("\n") + "\n");
         text.join("\n")
     }
 
@@ -43,24 +43,24 @@ impl Comparison {
             [_] => String::new(),
             _ => format!("## Methods by datasets\n\n{}\n", self.grid_markdown(metrics)),
         };
-        let add = |text: &mut String, sheet: &Sheet, level: &str| {
+        let add = |text: &mut String, table: &TextTable, level: &str| {
             text.push_str(&format!(
                 "{level} {}\n\n{}\n",
-                sheet.title.replace(['\n', '\r'], " "),
-                sheet.markdown()
+                table.title.replace(['\n', '\r'], " "),
+                table.markdown()
             ));
         };
         for block in &self.datasets {
             add(&mut text, &self.scores(block), "##");
             text.push_str(&below(block));
-            self.other_round(block).iter().for_each(|sheet| add(&mut text, sheet, "###"));
+            self.other_round(block).iter().for_each(|table| add(&mut text, table, "###"));
             add(&mut text, &self.differences(block), "###");
             add(&mut text, &self.costs(block), "###");
         }
         if let Some(block) = &self.pooled {
             add(&mut text, &self.differences(block), "##");
         }
-        text.push_str(&self.remarks().join(" "));
+        text.push_str(&self.notes().join(" "));
         text.push('\n');
         text
     }
@@ -81,22 +81,22 @@ impl Comparison {
                 &scores.latex(&format!("{}: {over}; best in bold, second underlined.", block.name)),
             );
             let other = self.other_round(block);
-            for sheet in other.into_iter().chain([self.differences(block), self.costs(block)]) {
-                text.push_str(&sheet.latex(&format!("{}.", sheet.title)));
+            for table in other.into_iter().chain([self.differences(block), self.costs(block)]) {
+                text.push_str(&table.latex(&format!("{}.", table.title)));
             }
         }
         if let Some(block) = &self.pooled {
-            let sheet = self.differences(block);
-            text.push_str(&sheet.latex(&format!("{}.", sheet.title)));
+            let table = self.differences(block);
+            text.push_str(&table.latex(&format!("{}.", table.title)));
         }
-        for remark in self.remarks() {
+        for remark in self.notes() {
             text.push_str(&format!("% {}\n", escape(&remark)));
         }
         text
     }
 
     /// The metrics, mean ± standard deviation.
-    fn scores(&self, block: &Block) -> Sheet {
+    fn scores(&self, block: &Block) -> TextTable {
         let columns: Vec<&Column> = metrics().collect();
         let summary = |row: &BlockRow, column: &Column| {
             row.metrics.get(column.key).cloned().unwrap_or_default()
@@ -119,17 +119,17 @@ impl Comparison {
             "Percent, mean ± standard deviation; * best and ' second of the column.".to_owned(),
         ];
         notes.extend(block.sizes());
-        let runs = block.remarked();
-        let about = remarks::about(&runs);
-        notes.extend(about.iter().flat_map(|(name, parts)| remarks::listed(name, parts, NAME)));
-        let warned = remarks::shortened(remarks::warned(&runs));
-        notes.extend(warned.iter().flat_map(|text| remarks::sentence("Warning", text, NAME)));
+        let runs = block.noted_runs();
+        let about = notes::about(&runs);
+        notes.extend(about.iter().flat_map(|(name, parts)| notes::listed(name, parts, NAME)));
+        let warned = notes::shortened(notes::warned(&runs));
+        notes.extend(warned.iter().flat_map(|text| notes::sentence("Warning", text, NAME)));
         notes.extend(
-            remarks::not_ranked(&runs)
+            notes::not_ranked(&runs)
                 .iter()
-                .flat_map(|text| remarks::sentence("Not ranked", text, NAME)),
+                .flat_map(|text| notes::sentence("Not ranked", text, NAME)),
         );
-        Sheet {
+        TextTable {
             title: format!("{}: {} seeds, test nodes", block.name, self.seeds.len()),
             labels: "Method",
             columns: headings(columns.iter().copied()),
@@ -139,7 +139,7 @@ impl Comparison {
     }
 
     /// Differences to the base with interval, p and rank, in the pooled readings.
-    fn differences(&self, block: &Block) -> Sheet {
+    fn differences(&self, block: &Block) -> TextTable {
         let columns: Vec<&Column> = metrics().filter(|column| column.unit == "pooled").collect();
         let line = |(at, row): (usize, &BlockRow)| {
             let (mut first, mut second, mut third) = (Vec::new(), Vec::new(), Vec::new());
@@ -175,7 +175,7 @@ impl Comparison {
             Some(sentence) => notes.push(sentence.replacen(": ", ":\n", 1)),
             None => notes.extend(columns.iter().filter_map(|column| friedman(block, column))),
         }
-        Sheet {
+        TextTable {
             title: format!("{}: difference to {}", block.name, self.base),
             labels: "Method",
             columns: headings(columns.iter().copied()),
@@ -184,8 +184,8 @@ impl Comparison {
         }
     }
 
-    /// Which model is judged, traffic, time and memory.
-    fn costs(&self, block: &Block) -> Sheet {
+    /// Which model is evaluated, traffic, time and memory.
+    fn costs(&self, block: &Block) -> TextTable {
         let measured = block.rows.iter().any(|row| row.cost.peak_rss_mib.is_some());
         let mut columns = vec![
             ["Evaluated", "model"],
@@ -202,7 +202,7 @@ impl Comparison {
             let bytes = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), size);
             let mut cells = vec![
                 method.evaluated.clone(),
-                row.remarked().budget().unwrap_or_else(|| "–".to_owned()),
+                row.noted_run().budget().unwrap_or_else(|| "–".to_owned()),
                 bytes(row.traffic()),
                 bytes(cost.bytes_up),
                 bytes(cost.bytes_down),
@@ -224,7 +224,7 @@ impl Comparison {
             "Memory is estimated: cells share one program, so what one holds is measured only \
              with --threads 1."
         };
-        Sheet {
+        TextTable {
             title: format!("{}: cost", block.name),
             labels: "Method",
             columns: columns.iter().map(|heading| heading.map(str::to_owned)).collect(),
@@ -234,25 +234,25 @@ impl Comparison {
     }
 
     /// What stands at the end.
-    fn remarks(&self) -> Vec<String> {
-        let mut remarks = vec![
+    fn notes(&self) -> Vec<String> {
+        let mut notes = vec![
             "Every method ran on the same partition, split and seed; differences are between such \
              pairs."
                 .to_owned(),
         ];
-        let judged: std::collections::BTreeSet<&str> =
+        let evaluated: std::collections::BTreeSet<&str> =
             self.methods.iter().map(|m| m.evaluated.as_str()).collect();
-        if judged.len() > 1 {
-            remarks.push(
-                "Methods differ in which model is judged (see cost): this alone moves scores by \
+        if evaluated.len() > 1 {
+            notes.push(
+                "Methods differ in which model is evaluated (see cost): this alone moves scores by \
                  points."
                     .to_owned(),
             );
         }
         for block in &self.datasets {
-            remarks.extend(block.cost_of_federating());
+            notes.extend(block.cost_of_federating());
             for row in &block.rows {
-                remarks.extend(row.over_budget().map(|needed| {
+                notes.extend(row.over_budget().map(|needed| {
                     format!(
                         "{} on {}: over budget (estimate {}).",
                         row.label,
@@ -265,21 +265,21 @@ impl Comparison {
         let failed = |(dataset, label, seed, message): (&str, &str, u64, &str)| {
             format!("{label} on {dataset}, seed {seed}, failed and is left out: {message}.")
         };
-        remarks.extend(self.failures().into_iter().map(failed));
-        remarks
+        notes.extend(self.failures().into_iter().map(failed));
+        notes
     }
 }
 
 /// What a table of a block is about, and what is wrong with its runs, in Markdown.
 fn below(block: &Block) -> String {
-    let runs = block.remarked();
-    let about = remarks::about(&runs);
+    let runs = block.noted_runs();
+    let about = notes::about(&runs);
     let mut text: String =
         about.iter().map(|(name, parts)| format!("{name}: {}.\n", parts.join(", "))).collect();
-    remarks::warned(&runs)
+    notes::warned(&runs)
         .iter()
         .for_each(|warning| text.push_str(&format!("\n**Warning** {warning}\n")));
-    remarks::not_ranked(&runs)
+    notes::not_ranked(&runs)
         .iter()
         .for_each(|note| text.push_str(&format!("\n**Not ranked** {note}\n")));
     text.push('\n');

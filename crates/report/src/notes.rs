@@ -3,8 +3,8 @@
 
 use boostfgl_fairness::{Warning, mean, sample_std, warnings};
 
-use crate::sheet::{WIDTH, width};
 use crate::table::range;
+use crate::text_table::{WIDTH, width};
 use crate::{RoundScores, SeedDetails, SplitUsed};
 
 /// What the line on minority classes is called.
@@ -12,12 +12,12 @@ pub(crate) const MINORITY: &str = "Minority classes";
 
 /// One run: its label, and per seed the reported round and the details.
 #[derive(Clone, Debug)]
-pub(crate) struct Remarked<'a> {
+pub(crate) struct NotedRun<'a> {
     pub(crate) label: &'a str,
     pub(crate) seeds: Vec<(usize, &'a SeedDetails)>,
 }
 
-impl Remarked<'_> {
+impl NotedRun<'_> {
     /// Rounds × epochs, if they are known and were the same under every seed.
     pub(crate) fn budget(&self) -> Option<String> {
         let mut shown = self.seeds.iter().filter_map(|(_, details)| Some(details.budget?.shown()));
@@ -56,7 +56,7 @@ impl Remarked<'_> {
 }
 
 /// `Split, Minority classes, Round`: a name and its parts, for those that are known.
-pub(crate) fn about(runs: &[Remarked<'_>]) -> Vec<(&'static str, Vec<String>)> {
+pub(crate) fn about(runs: &[NotedRun<'_>]) -> Vec<(&'static str, Vec<String>)> {
     let all: Vec<&SeedDetails> =
         runs.iter().flat_map(|run| run.seeds.iter().map(|(_, details)| *details)).collect();
     let parts = [(MINORITY, minority(&all)), ("Split", split(&all)), ("Round", round(runs))];
@@ -64,7 +64,7 @@ pub(crate) fn about(runs: &[Remarked<'_>]) -> Vec<(&'static str, Vec<String>)> {
 }
 
 /// The warnings of all runs, one sentence each, the labels of those that it is about first.
-pub(crate) fn warned(runs: &[Remarked<'_>]) -> Vec<String> {
+pub(crate) fn warned(runs: &[NotedRun<'_>]) -> Vec<String> {
     let mut found: Vec<(Vec<&str>, String)> = Vec::new();
     for run in runs {
         for warning in run.warnings() {
@@ -95,7 +95,7 @@ pub(crate) fn shortened(mut warned: Vec<String>) -> Vec<String> {
 const MOST_WARNINGS: usize = 8;
 
 /// Which runs have no mark of the best, and why; nothing if all are ranked.
-pub(crate) fn not_ranked(runs: &[Remarked<'_>]) -> Option<String> {
+pub(crate) fn not_ranked(runs: &[NotedRun<'_>]) -> Option<String> {
     let collapsed: Vec<&str> =
         runs.iter().filter(|run| run.collapsed()).map(|run| run.label).collect();
     (!collapsed.is_empty()).then(|| {
@@ -219,11 +219,11 @@ impl ShownRound {
 
 /// Which round is shown, run by run where they differ, and what the other of the two that papers
 /// report has.
-fn round(runs: &[Remarked<'_>]) -> Vec<String> {
-    let known: Vec<(&Remarked<'_>, ShownRound)> =
+fn round(runs: &[NotedRun<'_>]) -> Vec<String> {
+    let known: Vec<(&NotedRun<'_>, ShownRound)> =
         runs.iter().filter_map(|run| Some((run, run.shown()?))).collect();
     let Some(&(_, first)) = known.first() else { return Vec::new() };
-    let rounds = |runs: &[&Remarked<'_>]| {
+    let rounds = |runs: &[&NotedRun<'_>]| {
         range(
             runs.iter()
                 .flat_map(|run| &run.seeds)
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn a_table_says_what_it_is_about() {
         let (one, two) = (details(0.7, &["fraud"]), details(0.8, &["fraud"]));
-        let run = Remarked { label: "fedavg", seeds: vec![(50, &one), (50, &two)] };
+        let run = NotedRun { label: "fedavg", seeds: vec![(50, &one), (50, &two)] };
         let lines: Vec<String> =
             about(&[run]).iter().flat_map(|(name, parts)| listed(name, parts, 18)).collect();
         assert_eq!(
@@ -301,14 +301,14 @@ mod tests {
     fn classes_that_differ_by_seed_and_a_single_class_are_said() {
         let (one, two) = (details(0.7, &["a"]), details(0.8, &["a", "b"]));
         let run =
-            |first, second| vec![Remarked { label: "x", seeds: vec![(9, first), (9, second)] }];
+            |first, second| vec![NotedRun { label: "x", seeds: vec![(9, first), (9, second)] }];
         assert_eq!(about(&run(&one, &two))[0].1, ["a", "b in some seed (20 test nodes)"]);
         assert_eq!(about(&run(&one, &two))[2].1[0], "the best on validation (9)");
         // A run that shows another round, and one of an earlier version that does not say.
-        let last = Remarked { label: "y", seeds: vec![(50, &one)] };
+        let last = NotedRun { label: "y", seeds: vec![(50, &one)] };
         let old = SeedDetails::default();
         let mixed =
-            [run(&one, &two).remove(0), last, Remarked { label: "z", seeds: vec![(50, &old)] }];
+            [run(&one, &two).remove(0), last, NotedRun { label: "z", seeds: vec![(50, &old)] }];
         assert_eq!(about(&mixed)[2].1[..2], ["x the best on validation (9)", "y the last (50)"]);
         let none = details(0.7, &[]);
         assert_eq!(about(&run(&none, &none))[0].1, ["none"]);
@@ -323,7 +323,7 @@ mod tests {
             "one class only is predicted",
             0,
         ));
-        let run = Remarked { label: "fedavg", seeds: vec![(50, &bad)] };
+        let run = NotedRun { label: "fedavg", seeds: vec![(50, &bad)] };
         assert!(run.collapsed());
         assert_eq!(warned(&[run]), ["fedavg: one class only is predicted."]);
         let many: Vec<String> = (0..11).map(|i| i.to_string()).collect();

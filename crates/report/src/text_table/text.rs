@@ -1,8 +1,8 @@
-//! A sheet for the terminal.
+//! A table for the terminal.
 
 use std::fmt::Write as _;
 
-use super::{Mark, Marked, Sheet};
+use super::{Mark, Marked, TextTable};
 use crate::Style;
 
 /// No line is wider.
@@ -12,7 +12,7 @@ const GAP: usize = 2;
 /// The narrowest column of labels.
 const LABEL: usize = 6;
 
-impl Sheet {
+impl TextTable {
     /// As text, at most 100 columns wide where the cells allow it, ending in a newline. `*` marks
     /// the best of a column, `'` the second and `!` the worst.
     pub(crate) fn text(&self, style: Style) -> String {
@@ -57,19 +57,19 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(sheet: &Sheet) -> Self {
+    fn of(table: &TextTable) -> Self {
         let width = |(at, heading): (usize, &[String; 2])| {
             // One more for the mark.
             let cells =
-                sheet.rows.iter().flat_map(|row| &row.cells).filter_map(|cells| cells.get(at));
+                table.rows.iter().flat_map(|row| &row.cells).filter_map(|cells| cells.get(at));
             let cells = cells.map(|cell| width(&cell.text) + 1);
             cells.chain(heading.iter().map(|text| width(text))).max().unwrap_or(0)
         };
-        let columns: Vec<usize> = sheet.columns.iter().enumerate().map(width).collect();
+        let columns: Vec<usize> = table.columns.iter().enumerate().map(width).collect();
         let taken: usize = columns.iter().map(|width| width + GAP).sum();
         let free = WIDTH.saturating_sub(taken).max(LABEL);
-        let lines = sheet.rows.iter().flat_map(|row| wrap(&plain(&row.label), free));
-        let least = LABEL.max(self::width(sheet.labels));
+        let lines = table.rows.iter().flat_map(|row| wrap(&plain(&row.label), free));
+        let least = LABEL.max(self::width(table.labels));
         let label = lines.map(|line| self::width(&line)).fold(least, usize::max);
         Self { free, label, columns }
     }
@@ -78,9 +78,9 @@ impl Layout {
         self.label + self.columns.iter().map(|width| width + GAP).sum::<usize>()
     }
 
-    fn heading(&self, label: &str, sheet: &Sheet, line: usize) -> String {
+    fn heading(&self, label: &str, table: &TextTable, line: usize) -> String {
         let mut text = pad_right(label, self.label);
-        for (heading, width) in sheet.columns.iter().zip(&self.columns) {
+        for (heading, width) in table.columns.iter().zip(&self.columns) {
             // Cells end in a mark or a space; headings end where the numbers do.
             let _ = write!(text, "{:>width$} ", heading[line], width = width + GAP - 1);
         }
