@@ -52,9 +52,8 @@ pub(crate) struct TrainingFlags {
 /// Flags of every training command, for any data and method.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ProtocolFlags {
-    /// Boosts stacked on the method: all, none, or a list of node, topology, model [default: the
-    /// method's own]
-    #[arg(long, value_name = "LIST")]
+    // The help lists the boosts of the table.
+    #[arg(long, value_name = "LIST", help = boost_help())]
     pub(crate) boost: Option<String>,
 
     /// Number of clients the graph is divided among [default: 5]
@@ -160,6 +159,15 @@ impl ProtocolFlags {
 
 /// An upper bound on the number of seeds, so that a typing error does not fill the memory.
 const MAX_SEEDS: i64 = 10_000;
+
+/// The help of `--boost`, from the table of boosts.
+fn boost_help() -> String {
+    let names: Vec<&str> = Boost::ALL.iter().map(|boost| boost.name()).collect();
+    format!(
+        "Boosts stacked on the method: all, none, or a list of {} [default: the method's own]",
+        names.join(", ")
+    )
+}
 
 /// `5` is 0,1,2,3,4; `3,7` is 3 and 7; `3,` is 3 alone.
 fn parse_seeds(text: &str) -> Result<Vec<i64>> {

@@ -3,7 +3,7 @@
 //! These structs are the single source of the TOML keys, of `config show` and of the documentation.
 
 use crate::{Error, Result};
-use boostfgl_nn::Reduction;
+pub use boostfgl_nn::Reduction;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ pub struct Protocol {
     pub eval_every: usize,
     /// How per-node losses become one: mean over training nodes, plain sum, or mean weighted by the
     /// node weights.
-    pub loss: LossReduction,
+    pub loss: Reduction,
 }
 
 impl Default for Protocol {
@@ -38,7 +38,7 @@ impl Default for Protocol {
             client_weight: ClientWeight::Nodes,
             report: ReportedRound::Last,
             eval_every: 1,
-            loss: LossReduction::Mean,
+            loss: Reduction::Mean,
         }
     }
 }
@@ -81,28 +81,6 @@ pub enum ReportedRound {
     Last,
     /// The one with the best accuracy on the validation nodes (the earliest of equals).
     BestVal,
-}
-
-/// How per-node losses become one number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum LossReduction {
-    /// Divided by the number of training nodes.
-    Mean,
-    /// Not divided.
-    Sum,
-    /// Divided by the sum of the node weights.
-    WeightedMean,
-}
-
-impl From<LossReduction> for Reduction {
-    fn from(reduction: LossReduction) -> Self {
-        match reduction {
-            LossReduction::Mean => Self::Mean,
-            LossReduction::Sum => Self::Sum,
-            LossReduction::WeightedMean => Self::WeightedMean,
-        }
-    }
 }
 
 /// The network (`[model]`).

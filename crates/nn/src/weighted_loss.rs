@@ -2,16 +2,18 @@
 
 use crate::Real;
 
-/// How per-node losses become one number. The paper's equation of the node loss is a sum; with a
-/// mean, λₙ = 0 equals FedAvg.
+// The paper's equation of the node loss is a sum; with a mean, λₙ = 0 equals FedAvg.
+/// How per-node losses become one number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "kebab-case"))]
 pub enum Reduction {
-    /// (1 / n) Σ αᵥ ℓᵥ, n the number of labelled nodes: the default.
+    /// Divided by the number of training nodes.
     #[default]
     Mean,
-    /// Σ αᵥ ℓᵥ, as the equation is printed.
+    /// Not divided.
     Sum,
-    /// Σ αᵥ ℓᵥ / Σ αᵥ.
+    /// Divided by the sum of the node weights.
     WeightedMean,
 }
 

@@ -12,8 +12,9 @@ struct Renamed {
     value: fn(Value) -> Value,
 }
 
-const RENAMED: [Renamed; 2] = [
+const RENAMED: [Renamed; 3] = [
     Renamed { old: "groups.minority_ratio", new: "groups.minority", value: |value| value },
+    Renamed { old: "methods.fairfgl.judge", new: "methods.fairfgl.evaluate", value: |value| value },
     Renamed { old: "split.published", new: "split.source", value: split_source },
 ];
 
@@ -59,4 +60,27 @@ pub(super) fn resolve(key: &str, value: Value) -> Result<(String, Value), String
         return Err(format!("`{key}` is ambiguous: expected one of {}", all.join(", ")));
     }
     Ok((renamed.new.to_owned(), (renamed.value)(value)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::keys;
+
+    #[test]
+    fn earlier_names_lead_to_keys_that_exist() {
+        for Renamed { old, new, .. } in &RENAMED {
+            assert!(keys().iter().any(|key| key.path == *new), "{new}");
+            assert!(keys().iter().all(|key| key.path != *old), "{old}");
+            let value = Value::String("mixture".into());
+            assert_eq!(resolve(old, value.clone()).unwrap(), ((*new).to_owned(), value));
+        }
+    }
+
+    #[test]
+    fn a_method_key_may_be_given_by_its_short_earlier_name() {
+        let value = Value::String("mixture".into());
+        let (key, _) = resolve("fairfgl.judge", value).unwrap();
+        assert_eq!(key, "methods.fairfgl.evaluate");
+    }
 }

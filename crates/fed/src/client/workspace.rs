@@ -36,7 +36,7 @@ impl<T: Real> Workspace<T> {
         let reach = if noisy { Reach::Everything } else { reach };
         Self {
             views: Views::new(&data, reach, plan, boosts.reweights_messages()),
-            loss: WeightedLoss::new(labels, run.setup.protocol.loss.into()),
+            loss: WeightedLoss::new(labels, run.setup.protocol.loss),
             boosts,
             cache: ModelCache::empty(),
             data,

@@ -6,7 +6,7 @@ use boostfgl_fed::boost::difficulty::{Difficulty, instant};
 use boostfgl_fed::boost::model::{self, ModelBoost, Summary, TrustForm, TrustScope};
 use boostfgl_fed::boost::topology::{self, EdgeGate, EdgeScore, PropagationRule, TopologyBoost};
 use boostfgl_fed::boost::{Boost, NodeBoost, ServerBoosts, node};
-use boostfgl_fed::config::{LossReduction, OptimizerState};
+use boostfgl_fed::config::{OptimizerState, Reduction};
 use boostfgl_fed::{ClientRecord, Combination, Federation, Message, RoundRecord, Setup, Update};
 use boostfgl_graph::Role;
 use boostfgl_nn::backbones::{Backbone, logits};
@@ -227,7 +227,7 @@ fn boostfgl_trajectories_agree_with_the_fixture() {
             s.boost.model.trust_times_size = false;
         }),
     );
-    check_trajectory("boost_loss_sum", run_with(|s| s.protocol.loss = LossReduction::Sum));
+    check_trajectory("boost_loss_sum", run_with(|s| s.protocol.loss = Reduction::Sum));
 }
 
 #[test]

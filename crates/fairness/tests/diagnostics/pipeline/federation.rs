@@ -191,7 +191,7 @@ fn every_method_can_be_watched() {
         federated.map(|method| setup(method.name, method.boosts, 1.0)).collect();
     setups.iter_mut().for_each(|setup| setup.methods = short());
     let mut mixture = setups.iter().find(|setup| setup.method.name == "fairfgl").unwrap().clone();
-    mixture.methods.fairfgl.judge = EvaluatedWeights::Mixture;
+    mixture.methods.fairfgl.evaluate = EvaluatedWeights::Mixture;
     setups.push(mixture);
     for (setup, participation) in setups.iter().flat_map(|setup| [(setup, 1.0), (setup, 0.5)]) {
         let mut setup = setup.clone();

@@ -29,13 +29,13 @@
 //!   information in half the numbers, and a mean of models that is FedAvg's to the bit.
 //! * *Clusters* (`clusters`, `cluster_trust`): by the cosine of updates as sent; inside a cluster,
 //!   per coordinate, the size-weighted mean over those that sent it; clusters count equally.
-//! * *Evaluation* (`judge`): the global model, or each client's mixture with the history of its last
+//! * *Evaluation* (`evaluate`): the global model, or each client's mixture with the history of its last
 //!   round.
 //!
 //! What is trained is Ŵ, while W_local is sent and the mean of those is evaluated by default: a model
-//! that the loss never saw. `upload` and `judge` choose the mixture instead. The defaults were
+//! that the loss never saw. `upload` and `evaluate` choose the mixture instead. The defaults were
 //! decided on accuracy on validation nodes, last round, seeds 0 to 4 with everything on. Cora,
-//! CiteSeer and Chameleon: 83.4, 70.5 and 54.0; `judge = "mixture"` 83.5, 70.4 and 54.6, which is
+//! CiteSeer and Chameleon: 83.4, 70.5 and 54.0; `evaluate = "mixture"` 83.5, 70.4 and 54.6, which is
 //! no difference; `upload = "mixture"` 84.2, 71.8 and 50.5, ahead on two and far behind on one.
 //!
 //! Model boosting weighs clients inside their cluster, by ‖Δ‖ before sparsification, which goes up
@@ -103,7 +103,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  methods.fairfgl; the source lists them.\n\
                  The loss trains the mixture W^, while W_local is sent and the mean of those is \
                  evaluated: upload = \"mixture\" and\n\
-                 judge = \"mixture\" send and evaluate what was trained.",
+                 evaluate = \"mixture\" send and evaluate what was trained.",
     network: needs_hidden,
     extra_bytes: |sizes, configs| {
         // Clients share the globals that they received, of which there are at most as many as
@@ -152,7 +152,7 @@ pub struct Config {
     /// Whether model boosting also weighs clusters, by their mean trust.
     pub cluster_trust: bool,
     /// What is evaluated: the global model, or each client's mixture of it with its history.
-    pub judge: EvaluatedWeights,
+    pub evaluate: EvaluatedWeights,
 }
 
 /// What has its own mixing weight.
@@ -216,7 +216,7 @@ impl Default for Config {
             upload: UploadedWeights::Local,
             clusters: Clusters::Linkage,
             cluster_trust: false,
-            judge: EvaluatedWeights::Global,
+            evaluate: EvaluatedWeights::Global,
         }
     }
 }
@@ -464,7 +464,7 @@ impl<T: Real> TrainingHooks<T> for Preserver<T> {
 
 impl<T: Real> PersonalModel<T> for Preserver<T> {
     fn deploy(&mut self, model: &Params<T>) -> Option<Params<T>> {
-        if self.config.judge == EvaluatedWeights::Global { None } else { self.mixed(model) }
+        if self.config.evaluate == EvaluatedWeights::Global { None } else { self.mixed(model) }
     }
 }
 

@@ -208,9 +208,9 @@ fn trust_between_clusters_is_optional() {
 fn the_mixture_can_be_evaluated() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
-    let outcome_with = |judge: EvaluatedWeights| {
+    let outcome_with = |evaluate: EvaluatedWeights| {
         let mut setup = setup("fairfgl", &[]);
-        (setup.methods.fairfgl.judge, setup.protocol.rounds) = (judge, 6);
+        (setup.methods.fairfgl.evaluate, setup.protocol.rounds) = (evaluate, 6);
         watch::<f32>(&setup, data("fairfgl", &graph, &partition))
     };
     let ((global, seen), (mixture, other)) =
