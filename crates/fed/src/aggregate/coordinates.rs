@@ -59,10 +59,10 @@ struct Places<T> {
 
 impl<T: Real> Places<T> {
     fn new(models: usize) -> Self {
-        let places = || vec![[T::ZERO; LANES]; models];
+        let zeros = vec![[T::ZERO; LANES]; models];
         Self {
-            values: places(),
-            sorted: places(),
+            values: zeros.clone(),
+            sorted: zeros,
             column: Vec::with_capacity(models),
             shares: vec![[0.0; LANES]; models],
         }
@@ -100,24 +100,27 @@ impl<T: Real> Places<T> {
 
     /// Divides each coordinate equally among all models whose value lies between the ends of the
     /// window. Models with equal values get equal shares, though sorting put only some inside.
-    fn share(&mut self, [first, last]: [[T; LANES]; 2], lanes: usize) {
-        let inside = |values: &[T; LANES], lane: usize| {
-            first[lane] <= values[lane] && values[lane] <= last[lane]
-        };
+    fn share(&mut self, ends: [[T; LANES]; 2], lanes: usize) {
         let mut counts = [0.0; LANES];
         for values in &self.values {
             for (lane, count) in counts.iter_mut().enumerate() {
-                *count += if inside(values, lane) { 1.0 } else { 0.0 };
+                *count += if is_inside(values, &ends, lane) { 1.0 } else { 0.0 };
             }
         }
         let mut each = [0.0; LANES];
         each[..lanes].iter_mut().zip(counts).for_each(|(each, count)| *each = 1.0 / count);
         for (values, sums) in self.values.iter().zip(&mut self.shares) {
             for (lane, sum) in sums.iter_mut().enumerate() {
-                *sum += if inside(values, lane) { each[lane] } else { 0.0 };
+                *sum += if is_inside(values, &ends, lane) { each[lane] } else { 0.0 };
             }
         }
     }
+}
+
+/// Whether the value in `lane` lies between the two ends of that lane's window.
+#[inline]
+fn is_inside<T: Real>(values: &[T; LANES], ends: &[[T; LANES]; 2], lane: usize) -> bool {
+    ends[0][lane] <= values[lane] && values[lane] <= ends[1][lane]
 }
 
 /// Sorts every lane.

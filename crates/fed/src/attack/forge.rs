@@ -186,15 +186,14 @@ impl<T: Real> Forged<T> {
 
     /// Replaces one number of every tensor and of the message by `bad`.
     fn spoil(&mut self, update: &HonestUpdate<'_, T>, bad: T) {
-        let spoil = |tensor: &mut Matrix<T>| {
+        let (mut model, mut message) = (update.model.cloned(), update.message.clone());
+        let of_model = model.iter_mut().flat_map(|model| model.tensors_mut());
+        for tensor in of_model.chain(&mut message.tensors) {
             if tensor.rows() * tensor.columns() > 0 {
                 tensor.row_mut(0)[0] = bad;
             }
-        };
-        self.model = update.model.cloned();
-        self.model.iter_mut().for_each(|model| model.tensors_mut().iter_mut().for_each(spoil));
-        let mut message = update.message.clone();
-        message.tensors.iter_mut().for_each(spoil);
+        }
+        self.model = model;
         message.numbers.iter_mut().take(1).for_each(|x| *x = bad.f64());
         message.entries.iter_mut().take(1).for_each(|(_, x)| *x = bad);
         self.message = Some(message);

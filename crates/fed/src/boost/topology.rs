@@ -45,8 +45,8 @@ struct ClientTopology<T> {
 
 impl<T: Real> ClientBoost<T> for ClientTopology<T> {
     fn scored(&mut self, data: &LocalData<T>, probabilities: &Matrix<T>) {
-        let label = |v: usize| data.training_label(v);
-        self.heterophily = TopologyBoost::heterophily(data.adjacency(), probabilities, label);
+        self.heterophily =
+            TopologyBoost::heterophily(data.adjacency(), probabilities, |v| data.training_label(v));
     }
 
     fn propagation(
@@ -264,13 +264,8 @@ impl TopologyBoost {
     /// Which arcs keep their score: s ≥ τ and, of those, the ⌊b·m⌋ largest; under reliability s ≤ τ
     /// and the smallest (earlier arcs first among equals).
     pub fn eligible<T: Real>(&self, scores: &[T]) -> Vec<bool> {
-        let tau = T::of(self.config.tau);
-        let passes = |s: T| match self.config.edge_score {
-            EdgeScore::Criticality => s >= tau,
-            EdgeScore::Reliability => s <= tau,
-        };
         let mut candidates: Vec<usize> =
-            (0..scores.len()).filter(|&arc| passes(scores[arc])).collect();
+            (0..scores.len()).filter(|&arc| self.passes_threshold(scores[arc])).collect();
         let budget = (self.config.edge_budget * scores.len() as f64) as usize;
         candidates.sort_by(|&a, &b| {
             let rising = scores[a].f64().total_cmp(&scores[b].f64());
@@ -279,6 +274,15 @@ impl TopologyBoost {
         let mut eligible = vec![false; scores.len()];
         candidates.into_iter().take(budget).for_each(|arc| eligible[arc] = true);
         eligible
+    }
+
+    /// s ≥ τ; under reliability s ≤ τ.
+    fn passes_threshold<T: Real>(&self, score: T) -> bool {
+        let tau = T::of(self.config.tau);
+        match self.config.edge_score {
+            EdgeScore::Criticality => score >= tau,
+            EdgeScore::Reliability => score <= tau,
+        }
     }
 
     /// The propagation matrix under the current difficulties; `plain` is the graph's GCN operator.
@@ -328,17 +332,27 @@ impl TopologyBoost {
     /// Gives every arc that touches a generated node the mean score of the real arcs. Such a node
     /// has no label, and its uncertain predictions would otherwise draw the softmax towards it.
     fn level<T: Real>(&self, adjacency: &Adjacency, scores: &mut [T]) {
-        let real = |v: usize, arc: usize| v.max(adjacency.indices()[arc] as usize) < self.own;
         let (mut sum, mut count) = (0.0, 0usize);
         for v in 0..self.own {
-            for arc in adjacency.arc_range(v).filter(|&arc| real(v, arc)) {
-                (sum, count) = (sum + scores[arc].f64(), count + 1);
+            for arc in adjacency.arc_range(v) {
+                if self.joins_real_nodes(adjacency, v, arc) {
+                    (sum, count) = (sum + scores[arc].f64(), count + 1);
+                }
             }
         }
         let mean = T::of(sum / count.max(1) as f64);
         for v in 0..adjacency.len() {
-            adjacency.arc_range(v).filter(|&arc| !real(v, arc)).for_each(|arc| scores[arc] = mean);
+            for arc in adjacency.arc_range(v) {
+                if !self.joins_real_nodes(adjacency, v, arc) {
+                    scores[arc] = mean;
+                }
+            }
         }
+    }
+
+    /// Whether an arc into `v` starts and ends at a real node.
+    fn joins_real_nodes(&self, adjacency: &Adjacency, v: usize, arc: usize) -> bool {
+        v.max(adjacency.indices()[arc] as usize) < self.own
     }
 
     /// Writes the propagation matrix's row of node v.

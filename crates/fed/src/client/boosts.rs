@@ -42,8 +42,8 @@ impl<T: Real> ClientBoosts<T> {
 
     /// The boosts that act there, in order.
     fn on(&self, place: Place) -> impl Iterator<Item = &dyn ClientBoost<T>> {
-        let acts = move |(info, _): &&(BoostInfo, _)| info.acts_on(place);
-        self.boosts.iter().filter(acts).map(|(_, boost)| &**boost)
+        let active = self.boosts.iter().filter(move |(info, _)| info.acts_on(place));
+        active.map(|(_, boost)| &**boost)
     }
 
     /// Whether there is no boost on the client's side.

@@ -28,8 +28,8 @@ impl<T: Real> Workspace<T> {
     pub(super) fn new(run: &RunContext<T>, mut data: LocalData<T>, reach: Reach) -> Self {
         let plan = run.backbone.plan();
         data.set_operator(plan.operator);
-        let label = |&v: &u32| data.training_label[v as usize];
-        let labels = data.training.iter().filter_map(label).collect();
+        let labels = data.training.iter().filter_map(|&v| data.training_label[v as usize]);
+        let labels = labels.collect();
         let boosts = ClientBoosts::new(run, &data);
         // The scale of the noise follows from the messages of all nodes, not only of training ones.
         let noisy = run.setup.model.message_noise > 0.0;

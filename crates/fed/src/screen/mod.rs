@@ -149,11 +149,14 @@ impl Screen {
         let fingerprints = self.refuse_replays(arrived, expected, &mut verdicts);
         // Claims come before lengths: an update that lies about its influence must not take part in
         // the median of lengths.
-        let claim = |(update, verdict): (&Envelope<'_, T>, &Option<Reason>)| match verdict {
-            None => (expected.form)(update).claim(&update.message.numbers),
-            Some(_) => None,
-        };
-        let claims: Vec<_> = arrived.iter().zip(&verdicts).map(claim).collect();
+        let claims: Vec<_> = arrived
+            .iter()
+            .zip(&verdicts)
+            .map(|(update, verdict)| match verdict {
+                None => (expected.form)(update).claim(&update.message.numbers),
+                Some(_) => None,
+            })
+            .collect();
         self.lengths.refuse_implausible(self.config.norm_bound, &claims, &mut verdicts);
         self.lengths.refuse_long(self.config.norm_bound, arrived, expected, &mut verdicts);
         for ((update, fingerprint), verdict) in arrived.iter().zip(fingerprints).zip(&verdicts) {
@@ -173,16 +176,15 @@ impl Screen {
         expected: &Expected<'_, T>,
     ) -> Vec<Option<Reason>> {
         let deadline = self.config.deadline_seconds;
-        let content = |update: &Envelope<'_, T>| match self.config.enabled {
-            true => update.invalid_content(expected),
-            false => update.malformed(expected),
-        };
         arrived
             .iter()
             .enumerate()
             .map(|(position, update)| {
-                protocol_violation(arrived, position, expected, deadline)
-                    .or_else(|| content(update))
+                let violation = protocol_violation(arrived, position, expected, deadline);
+                violation.or_else(|| match self.config.enabled {
+                    true => update.invalid_content(expected),
+                    false => update.malformed(expected),
+                })
             })
             .collect()
     }

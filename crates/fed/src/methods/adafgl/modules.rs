@@ -73,10 +73,11 @@ impl<T: Real> Module<T> {
         seed: u64,
         adam: AdamConfig,
     ) -> Self {
-        let widths = |first: usize| [first, hidden, hidden, inputs.classes()];
-        let mut shapes = perceptron("features", &widths(inputs.plain.width()));
-        shapes.extend(perceptron("smoothed", &widths(inputs.smooth.width())));
-        shapes.extend(perceptron("messages", &widths(inputs.smooth.width())));
+        let [plain, smooth] = [inputs.plain.width(), inputs.smooth.width()]
+            .map(|first| [first, hidden, hidden, inputs.classes()]);
+        let mut shapes = perceptron("features", &plain);
+        shapes.extend(perceptron("smoothed", &smooth));
+        shapes.extend(perceptron("messages", &smooth));
         shapes.push(TensorShape::bias("messages.slope", 1));
         Self::new(&shapes, seed, adam)
     }
@@ -153,10 +154,9 @@ impl<T: Real> ModuleInputs<T> {
     ) -> Vec<Matrix<T>> {
         let Module { params, cache, .. } = module;
         if cache.is_empty() {
-            let product = |&(number, at): &(usize, usize)| {
-                self.smoothing(number).product(&params.tensors()[at], pool)
-            };
-            cache.extend(heads.iter().map(product));
+            for &(number, at) in heads {
+                cache.push(self.smoothing(number).product(&params.tensors()[at], pool));
+            }
         }
         cache.clone()
     }
@@ -228,14 +228,14 @@ impl<T: Real> ModuleInputs<T> {
         dropout: Dropout,
     ) -> [Var; 3] {
         let mut products = products.into_iter();
-        let mut logits = |tape: &mut Tape<'t, T>, number: usize, rows: Option<&[u32]>| {
+        let [features, smoothed, messages] = [FEATURES, SMOOTHED, MESSAGES].map(|number| {
             let vars = &vars[number * TENSORS..][..TENSORS];
-            self.logits(tape, Head { number, vars, first_product: products.next() }, rows, dropout)
-        };
-        let features = logits(tape, FEATURES, rows);
-        let smoothed = logits(tape, SMOOTHED, rows);
+            Head { number, vars, first_product: products.next() }
+        });
+        let features = self.logits(tape, features, rows, dropout);
+        let smoothed = self.logits(tape, smoothed, rows, dropout);
         // Messages come from all nodes, also where only the rows of labelled nodes are needed.
-        let own = logits(tape, MESSAGES, None);
+        let own = self.logits(tape, messages, None, dropout);
         let messages =
             tape.learned_messages(own, vars[3 * TENSORS], &self.candidates, self.beta, rows);
         [features, smoothed, messages]

@@ -28,13 +28,14 @@ impl<T: Real> Mixture<T> {
             }
             Alpha::Scalar => vec![TensorShape::bias("alpha", 1)],
         };
-        let zeros = || shapes.iter().map(|s| Matrix::zeros(s.rows, s.columns)).collect::<Vec<_>>();
+        let zeros: Vec<Matrix<T>> =
+            shapes.iter().map(|s| Matrix::zeros(s.rows, s.columns)).collect();
         let settings =
             AdamConfig { rate: config.alpha_rate, weight_decay: 0.0, ..AdamConfig::default() };
         let mut mixture = Self {
             kind: config.alpha,
-            a: Params::from_tensors(&shapes, zeros()),
-            alpha: zeros(),
+            a: Params::from_tensors(&shapes, zeros.clone()),
+            alpha: zeros,
             optimizer: Adam::new(settings),
         };
         mixture.set_alpha();
