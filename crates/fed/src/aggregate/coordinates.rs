@@ -159,7 +159,7 @@ mod tests {
     /// More rows than a task takes and more columns than lanes: every coordinate is the median of
     /// its own values.
     #[test]
-    fn every_coordinate_of_a_large_tensor_is_its_own() {
+    fn every_coordinate_of_a_large_tensor_is_combined_separately() {
         let (rows, columns) = (2 * ROWS + 5, LANES + 3);
         let value =
             |model: usize, at: usize| ((at * 31 + model * 17 + at * at * model) % 97) as f64;

@@ -187,7 +187,7 @@ impl<T: Real> Forged<T> {
     /// Replaces one number of every tensor and of the message by `bad`.
     fn spoil(&mut self, update: &HonestUpdate<'_, T>, bad: T) {
         let (mut model, mut message) = (update.model.cloned(), update.message.clone());
-        let of_model = model.iter_mut().flat_map(|model| model.tensors_mut());
+        let of_model = model.iter_mut().flat_map(Params::tensors_mut);
         for tensor in of_model.chain(&mut message.tensors) {
             if tensor.rows() * tensor.columns() > 0 {
                 tensor.row_mut(0)[0] = bad;

@@ -16,7 +16,7 @@ use boostfgl_nn::Real;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What `boostfgl methods` prints and the program asks.
+/// The description that `boostfgl methods` prints, and the places where the boost acts.
 pub const INFO: BoostInfo = BoostInfo {
     name: "model",
     meaning: "server: a client's weight is multiplied by its trust",

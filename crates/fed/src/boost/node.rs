@@ -8,7 +8,7 @@ use boostfgl_nn::Real;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What `boostfgl methods` prints and the program asks.
+/// The description that `boostfgl methods` prints, and the places where the boost acts.
 pub const INFO: BoostInfo = BoostInfo {
     name: "node",
     meaning: "client: nodes that stay hard weigh more in the local loss",

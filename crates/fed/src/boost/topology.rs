@@ -15,7 +15,7 @@ use boostfgl_nn::{Matrix, Pattern, Propagation, Real, Tilted, arc_dots, tilt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What `boostfgl methods` prints and the program asks.
+/// The description that `boostfgl methods` prints, and the places where the boost acts.
 pub const INFO: BoostInfo = BoostInfo {
     name: "topology",
     meaning: "client: messages are reweighted by difficulty and heterophily",
@@ -393,7 +393,7 @@ impl TopologyBoost {
 mod tests {
     use super::*;
 
-    /// Four neighbours of one node, which no difficulty tells apart: scores are h. By hand.
+    /// Scores of four neighbours of one node. All difficulties are 0, so that the scores are h.
     const SCORES: [f64; 4] = [0.9, 0.1, 0.5, 0.2];
 
     fn gate(
@@ -436,7 +436,7 @@ mod tests {
 
     /// A budget of two of eight arcs.
     #[test]
-    fn a_pruned_edge_carries_nothing_and_the_reliable_ones_share_the_rest() {
+    fn a_pruned_edge_has_weight_zero_and_the_kept_ones_sum_to_one() {
         let found = row_0(&gate(EdgeScore::Reliability, EdgeGate::Prune, 2.0, 0.25));
         assert_eq!((found[0], found[2]), (0.0, 0.0));
         assert!(found[1] > found[3] && (found[1] + found[3] - 1.0).abs() < 1e-15);

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn two_conflicting_gradients_end_up_helping_both() {
+    fn after_projection_the_mean_conflicts_with_neither_gradient() {
         let g = [gradient([1.0, 0.2, 0.0]), gradient([-0.5, 1.0, 0.3])];
         let gram = Gram::of(&[&g[0], &g[1]]);
         assert!(g[0].dot(&g[1]) < 0.0);
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn an_absent_client_is_not_worked_against() {
+    fn the_mean_does_not_conflict_with_an_absent_client() {
         let g = [gradient([1.0, 0.0, 0.0]), gradient([-1.0, 0.5, 0.0])];
         let gram = Gram::of(&[&g[0], &g[1]]);
         let mut mean = vec![1.0, 0.0];
