@@ -69,7 +69,7 @@ impl<T: Real> Federation<T> {
 }
 
 impl<T: Real> Training<T> {
-    /// Has clients keep what these observers will ask for.
+    /// Makes clients store the values that these observers read.
     fn with_observers(mut self, observers: &[&mut dyn Observer<T>]) -> Self {
         self.inspected = observers.iter().any(|o| o.inspects());
         if self.inspected {

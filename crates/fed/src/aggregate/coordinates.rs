@@ -34,6 +34,7 @@ pub(super) fn windowed<T: Real>(
                 places.shares.iter().map(|lanes| lanes.iter().sum()).collect()
             })
             .collect();
+        // In the order of the tasks, so that the sum does not depend on the number of threads.
         for part in parts {
             shares.iter_mut().zip(part).for_each(|(sum, share)| *sum += share);
         }

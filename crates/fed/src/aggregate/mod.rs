@@ -84,6 +84,7 @@ impl Combination {
         let Some((boost, evidence)) = boosts.on(updates) else {
             return Ok(Self { weights: vec![normalised(base.to_vec())?], trust: None });
         };
+        // One list of weights stands for all tensors if trust is the same for each.
         let tensors: Vec<Option<usize>> = match boost.differs_per_tensor() {
             false => vec![None],
             true => (0..updates[0].tensor_norms.len()).map(Some).collect(),

@@ -235,6 +235,8 @@ impl TopologyBoost {
         probabilities: &Matrix<T>,
         label: impl Fn(usize) -> Option<u32>,
     ) -> Vec<T> {
+        // ⟨pᵤ, pᵥ⟩ of all arcs in one pass of a vectorised kernel, then overwritten between training
+        // nodes: a branch per arc inside the kernel would cost more.
         let mut out = arc_dots(probabilities, adjacency.offsets(), adjacency.indices());
         for v in 0..adjacency.len() {
             let own = label(v);
@@ -267,6 +269,8 @@ impl TopologyBoost {
         let mut candidates: Vec<usize> =
             (0..scores.len()).filter(|&arc| self.passes_threshold(scores[arc])).collect();
         let budget = (self.config.edge_budget * scores.len() as f64) as usize;
+        // A stable sort: among equal scores the earlier arc comes first, so that the choice does not
+        // depend on the sorting algorithm.
         candidates.sort_by(|&a, &b| {
             let rising = scores[a].f64().total_cmp(&scores[b].f64());
             if self.config.edge_score == EdgeScore::Criticality { rising.reverse() } else { rising }
@@ -320,6 +324,8 @@ impl TopologyBoost {
         };
         let sign = if self.config.edge_score == EdgeScore::Criticality { 1.0 } else { -1.0 };
         let own = if self.config.propagation_rule.loop_in_softmax() { difficulty } else { &[] };
+        // e^{±λₑ s} and its sum over each row. The division waits for `fill_row`, where the rule
+        // decides which factor comes before it.
         let tilted =
             tilt(adjacency.offsets(), scores, own, &kept, T::of(sign * self.config.lambda_e));
         let mut values = vec![T::ZERO; plain.csr().non_zeros()];
@@ -332,6 +338,8 @@ impl TopologyBoost {
     /// Gives every arc that touches a generated node the mean score of the real arcs. Such a node
     /// has no label, and its uncertain predictions would otherwise draw the softmax towards it.
     fn level<T: Real>(&self, adjacency: &Adjacency, scores: &mut [T]) {
+        // In double precision and in the order of arcs: in single precision the sum over many arcs
+        // would lose digits.
         let (mut sum, mut count) = (0.0, 0usize);
         for v in 0..self.own {
             for arc in adjacency.arc_range(v) {

@@ -71,7 +71,7 @@ impl<T: Real> ClientBoosts<T> {
         self.on(Place::Propagation).any(ClientBoost::boosts_scoring)
     }
 
-    /// Keeps from now on what observers may read and training itself does not need.
+    /// Turns on storage of values that only observers read.
     pub(super) fn keep_for_inspection(&mut self) {
         self.inspected = true;
     }

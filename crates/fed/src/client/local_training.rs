@@ -53,7 +53,7 @@ impl<T: Real> Client<T> {
     }
 }
 
-/// Checks that what was trained is finite, and asks the rule what goes up.
+/// Checks that the trained model is finite, and collects what the rule sends.
 fn finish<T: Real>(
     rule: &mut dyn ClientRule<T>,
     context: &ClientContext<'_, T>,

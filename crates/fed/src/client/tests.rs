@@ -1,5 +1,4 @@
-//! Clients that fail, wait or sleep in a round, which clients in one process do not do by
-//! themselves.
+//! Clients that fail or are slow in a round. In one process such faults have to be injected.
 
 use super::*;
 use crate::attack::Kind;

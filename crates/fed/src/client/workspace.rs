@@ -65,7 +65,7 @@ impl<T: Real> Workspace<T> {
         }
     }
 
-    /// The same for training from `start`, under this round's boosts. `cached` says that the cache
+    /// The same for training from `start`, under this round's boosts. `cached` means that the cache
     /// belongs to `start`.
     pub(super) fn training_context<'a>(
         &'a self,
@@ -129,7 +129,7 @@ impl<T: Real> Workspace<T> {
         summary
     }
 
-    /// The predicted class of each of the client's own nodes under `model`. `keeps` says that the
+    /// The predicted class of each of the client's own nodes under `model`. `keeps` means that the
     /// next round starts from this model, so that the cache stays.
     pub(super) fn predict(
         &mut self,
@@ -175,7 +175,7 @@ impl<T: Real> Workspace<T> {
         if boosted.is_some() || !rule.inspects_start() {
             return Ok(context.logits(model));
         }
-        // The rule will ask for these outputs when the next round starts from this model.
+        // The rule will read these outputs when the next round starts from this model.
         let outputs = context.inspect(model);
         let mut scores = round.pool.take(outputs.0.rows(), outputs.0.columns());
         scores.copy_from(&outputs.0);

@@ -41,8 +41,8 @@ impl<T: Real> Federation<T> {
             return Err(Error::Quorum { round, participants, needed, usable, refused });
         }
         let combination = self.aggregate(round, &submissions, &refused)?;
-        // Failures of the preparation are reported with round 1. They come only now, because they
-        // are no verdict on an update of this round.
+        // Failures of the preparation are reported with round 1. They are added only now, because
+        // they do not count towards the refusals of this round.
         refused.splice(..0, std::mem::take(&mut self.unprepared));
         self.check_finite(round)?;
         let records = self.records(&submissions, combination.as_ref());
@@ -112,8 +112,8 @@ impl<T: Real> Federation<T> {
         let takes_part = |(k, _): &(usize, &mut Client<T>)| participants.contains(k);
         let screen = &context.setup.screen;
         let trained: Vec<_> = match screen.deadline_seconds {
-            // Sequential: a thread that waits for a piece of its own work may take up another
-            // client's, whose time would count as its own.
+            // Sequential: a thread that waits for a part of its own work may take up another
+            // client's work, whose time would count as its own.
             Some(_) => clients.iter_mut().enumerate().filter(takes_part).map(train).collect(),
             None => clients.par_iter_mut().enumerate().filter(takes_part).map(train).collect(),
         };
@@ -207,7 +207,7 @@ impl<T: Real> Federation<T> {
         }
     }
 
-    /// Hands what is left to the method.
+    /// Passes the accepted updates to the method.
     fn aggregate(
         &mut self,
         round: usize,

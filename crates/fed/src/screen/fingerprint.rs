@@ -11,8 +11,8 @@ use boostfgl_nn::{Matrix, Params, Real, StateVisitor, Stateful};
 /// About this many numbers of a tensor are hashed.
 const SAMPLED: usize = 256;
 
-/// Hashes of an accepted update and of what the client had been given when it sent it. Neither
-/// depends on the client's claims.
+/// Hashes of an accepted update and of the server's model and message that the client trained from.
+/// Neither depends on the client's claims.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Fingerprint {
     round: usize,

@@ -439,6 +439,7 @@ impl<T: Real> PersonalModules<T> {
     /// One epoch of each module: the sum of their losses, and how far each tensor moved.
     fn epoch(&mut self, config: &Config, context: &ClientContext<'_, T>) -> (f64, Vec<f64>) {
         let labelled = Supervised { loss: context.loss(), rows: Some(context.data().training()) };
+        // A key per module: whether the other one exists does not change its dropout masks.
         let dropout = [0, 1]
             .map(|number| Dropout::new(config.dropout, context.key("adafgl dropout", number)));
         let (inputs, pool) = (&self.inputs, context.pool());

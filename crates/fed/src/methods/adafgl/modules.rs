@@ -110,6 +110,7 @@ impl<T: Real> Module<T> {
         pool: &Pool<T>,
     ) -> (f64, Vec<f64>) {
         let before = self.params.clone();
+        // The cache is taken, because its products belong to the parameters before the step.
         let (loss, gradients) = gradients(&self.params, std::mem::take(&mut self.cache));
         self.optimizer.step(&mut self.params, &gradients);
         gradients.into_iter().for_each(|g| pool.put(g));

@@ -126,6 +126,8 @@ impl LastLayer {
             if other == 0.0 {
                 continue;
             }
+            // The expert's direction is scaled to the length of the own gradient, so that only the
+            // direction of the step changes and the unknown scale of ḡ_c has no effect.
             let scale = eta * length / other;
             let blended: Vec<T> = own
                 .iter()

@@ -74,6 +74,7 @@ impl<T: Real> Reconciling<T> {
                 sum += x.f64() * x.f64();
                 sent += 1;
             });
+            // ‖Δ‖² = Σ over sent + Σ over unsent entries, each of which is at most `smallest`².
             let unsent = count.saturating_sub(sent) as f64;
             let most = libm::sqrt(sum + unsent * smallest * smallest);
             ranges.push(DistanceRange { least: libm::sqrt(sum), most });

@@ -38,6 +38,7 @@ impl<T: Real> Impaired<T> {
         let count = (share * hidden.len() as f64) as usize;
         Stream::new(seed, "hide", &[data.id() as u64]).shuffle(&mut hidden);
         hidden.truncate(count);
+        // Sorted for binary search.
         hidden.sort_unstable();
         let kept: Vec<u32> =
             (0..data.len() as u32).filter(|v| hidden.binary_search(v).is_err()).collect();

@@ -241,6 +241,7 @@ pub(super) fn local_gradients<T: Real>(
         pool.put(codes);
         Demand::of(&predicted, config.max_neighbours, Count::Truncate, |v| impaired.reached[v])
     };
+    // Unused slots stay behind: their pending steps are made when a node first needs them.
     neighgen.catch_up(&demand);
     let mended = RowMean::of(&impaired.adjacency.with_leaves(&demand.owners()));
     let mut tape = Tape::new(pool);
@@ -294,6 +295,8 @@ pub(super) fn answer<T: Real>(
         .first()
         .filter(|t| counts && t.columns() == data.width() && t.rows() as f64 == total)
         .ok_or_else(|| context.diverged("question"))?;
+    // The stream is keyed by both clients and the exchange, so that an answer depends neither on
+    // which other clients ask nor on the order of questions.
     let able: Vec<usize> = (0..data.len()).filter(|&v| data.adjacency().degree(v) > 0).collect();
     let mut gradient = Matrix::zeros(rows.rows(), rows.columns());
     let mut stream =

@@ -213,6 +213,8 @@ fn disagreement(distance: Distance, teacher: &[f64], student: &[f64]) -> Disagre
             let (p, q) = (softmax(teacher), softmax(student));
             let gap: Vec<f64> = p.log.iter().zip(&q.log).map(|(p, q)| p - q).collect();
             let value: f64 = p.value.iter().zip(&gap).map(|(p, gap)| p * gap).sum();
+            // With respect to logits: the Jacobian of the softmax turns log p − log q, the gradient
+            // with respect to p, into p (log p − log q − KL).
             Disagreement {
                 value,
                 to_teacher: p.value.iter().zip(&gap).map(|(p, gap)| p * (gap - value)).collect(),

@@ -145,8 +145,11 @@ impl<'a> Walks<'a> {
         // The fifth power: two steps out, one step between the ends, two steps back.
         let fifth: f64 =
             two.iter().map(|(u, _)| scratch[*u as usize] * self.arriving(*u, scratch)).sum();
+        // `step` expects zeros. Only touched entries are cleared, which keeps the cost of a node
+        // independent of the size of the graph.
         two.iter().for_each(|(u, _)| scratch[*u as usize] = 0.0);
         let (second, fourth) = (self.out_and_back(&one), self.out_and_back(&two));
+        // The graph has no self-loops, so that no walk is back after one step.
         [0.0, own * second, own * third, own * fourth, own * fifth]
     }
 
@@ -169,6 +172,7 @@ impl<'a> Walks<'a> {
             let share = mass / self.degrees[*v as usize];
             for arc in self.adjacency.arc_range(*v as usize) {
                 let u = self.adjacency.indices()[arc];
+                // A 0 marks a node that was not reached yet in this step.
                 if scratch[u as usize] == 0.0 {
                     reached.push(u);
                 }
