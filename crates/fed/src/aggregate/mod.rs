@@ -81,7 +81,7 @@ impl Combination {
         if base.iter().all(|w| *w == 0.0) {
             return Err(Error::setting("client weight", "a number above 0 for some client", 0));
         }
-        let Some((boost, evidence)) = boosts.on(updates) else {
+        let Some((boost, evidence)) = boosts.weigher_of(updates) else {
             return Ok(Self { weights: vec![normalised(base.to_vec())?], trust: None });
         };
         // One list of weights stands for all tensors if trust is the same for each.
@@ -165,10 +165,12 @@ impl Combination {
             Rule::Median => vec![median::combine(&models, target)],
             Rule::TrimmedMean => vec![trimmed_mean::combine(&models, f, target)],
             Rule::Bulyan => vec![bulyan::combine(&models, &distances::squared(&models), f, target)],
-            Rule::Krum => self.among(&krum::chosen(&distances::squared(&models), f, 1))?,
-            Rule::MultiKrum => {
-                self.among(&krum::chosen(&distances::squared(&models), f, models.len() - f))?
-            }
+            Rule::Krum => self.restricted_to(&krum::chosen(&distances::squared(&models), f, 1))?,
+            Rule::MultiKrum => self.restricted_to(&krum::chosen(
+                &distances::squared(&models),
+                f,
+                models.len() - f,
+            ))?,
             Rule::GeometricMedian => vec![geometric_median::weights(&distances::squared(&models))],
             Rule::NormBounded => return Ok(self.bounded(updates, target)),
         };
@@ -180,7 +182,7 @@ impl Combination {
     }
 
     /// The weights restricted to the chosen clients; equal weights if all of theirs are 0.
-    fn among(&self, chosen: &[bool]) -> Result<Vec<Vec<f64>>> {
+    fn restricted_to(&self, chosen: &[bool]) -> Result<Vec<Vec<f64>>> {
         self.weights.iter().map(|weights| restricted(weights, chosen)).collect()
     }
 

@@ -1,4 +1,4 @@
-//! What attackers send in place of what they trained.
+//! The forgeries that attackers send in place of their trained models and messages.
 
 use super::{Config, Kind};
 use crate::boost::Summary;
@@ -26,7 +26,7 @@ struct FirstUpdate<T> {
     tensor_norms: Vec<f64>,
 }
 
-/// What a client would honestly send, and what it had been given.
+/// What a client would honestly send, and the model and message that it received.
 pub(crate) struct HonestUpdate<'a, T> {
     pub(crate) client: usize,
     /// The model that the client started the round from.

@@ -114,8 +114,8 @@ impl<'a, T: Real> ServerBoosts<'a, T> {
         Self { hidden: Hidden { norm: true, ..self.hidden }, ..self }
     }
 
-    /// What is known of these updates, and the boost that weighs them, if there is one.
-    pub(crate) fn on<'u>(
+    /// The boost that weighs updates, if there is one, and the evidence that it may use.
+    pub(crate) fn weigher_of<'u>(
         &self,
         updates: &'u [Update<'u, T>],
     ) -> Option<(&'a dyn ServerBoost<T>, Evidence<'u, T>)> {

@@ -112,7 +112,7 @@ fn a_control_variate_that_was_not_used_is_reverted() {
             setup.attack.kind = Kind::WrongRound;
             setup.methods.scaffold.control = control;
         });
-        let own = |federation: &mut Federation<f32>, k: usize| {
+        let state = |federation: &mut Federation<f32>, k: usize| {
             let Client { rule, workspace, local, .. } = &mut federation.clients[k];
             let data = &workspace.data;
             let mut bytes = Vec::new();
@@ -121,10 +121,10 @@ fn a_control_variate_that_was_not_used_is_reverted() {
             bytes
         };
         round(&mut federation, 1);
-        let [honest, attacker] = [0, 3].map(|k| own(&mut federation, k));
+        let [honest, attacker] = [0, 3].map(|k| state(&mut federation, k));
         assert_eq!(round(&mut federation, 2).0, [(3, "wrong-round")]);
         assert!(
-            own(&mut federation, 3) == attacker && own(&mut federation, 0) != honest,
+            state(&mut federation, 3) == attacker && state(&mut federation, 0) != honest,
             "{control:?}"
         );
     }

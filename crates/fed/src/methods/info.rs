@@ -1,4 +1,4 @@
-//! What a method is, for people and for the program.
+//! The description of a method.
 
 use super::MethodConfigs;
 use crate::aggregate::Rule;
@@ -33,7 +33,7 @@ impl EvaluatedModel {
     }
 }
 
-/// What a method is, for people and for the program.
+/// The description of a method: texts to print, and properties that are checked before a run.
 #[derive(Clone, Copy, Debug)]
 pub struct MethodInfo {
     /// The name on the command line.

@@ -220,7 +220,7 @@ impl Form {
     pub(crate) fn counts_nodes(&self, numbers: &[f64]) -> bool {
         self.relations.iter().any(|relation| match relation {
             Relation::Sum { places, range, .. } => {
-                // Parts that were left out have no numbers to lie about.
+                // A part that was left out has no numbers that could be false.
                 let present = places.iter().all(|&place| place < numbers.len());
                 present && places.len() > 1 && range.start() == range.end()
             }

@@ -13,10 +13,10 @@
 //! from a network has to refuse any other type. Duplicates, the round, the deadline, shapes and the
 //! form are checked under every configuration: nothing could be computed without them.
 //!
-//! Screening does not change an update, so that a round in which nothing is refused has the digits
-//! of one without screening. It is no defence against an attacker that stays within the bounds; that
-//! is what robust rules are for ([`crate::Rule`]). Of a method's message it checks the form, the
-//! ranges of its numbers and its length, not whether it is true.
+//! Screening does not change an update, so that a round in which nothing is refused has the same
+//! bits as one without screening. It is no defence against an attacker that stays within the bounds;
+//! robust rules are ([`crate::Rule`]). Of a method's message it checks the form, the ranges of its
+//! numbers and its length, not whether it is true.
 
 mod envelope;
 mod fingerprint;

@@ -170,12 +170,12 @@ fn evaluation_labels_never_reach_training() {
         shuffled(&graph, partition.split(), Role::Val),
     );
     for_all(|method, setup, what| {
-        let on = |graph: &Graph, setup: &Setup| {
+        let outcome_on = |graph: &Graph, setup: &Setup| {
             watch::<f32>(setup, data(method.name, graph, &partition))
         };
-        let (base, rounds) = on(&graph, &setup);
-        assert_same(&base, &on(&test, &setup).0, &format!("{what}, test labels"));
-        let (other, evaluated) = on(&val, &setup);
+        let (base, rounds) = outcome_on(&graph, &setup);
+        assert_same(&base, &outcome_on(&test, &setup).0, &format!("{what}, test labels"));
+        let (other, evaluated) = outcome_on(&val, &setup);
         assert_same(&base, &other, &format!("{what}, validation labels"));
         // The validation labels do change the validation accuracy.
         let accuracy =
@@ -184,8 +184,8 @@ fn evaluation_labels_never_reach_training() {
         let mut best = setup.clone();
         best.protocol.report = ReportedRound::BestVal;
         assert_same(
-            &on(&graph, &best).0,
-            &on(&test, &best).0,
+            &outcome_on(&graph, &best).0,
+            &outcome_on(&test, &best).0,
             &format!("{what}, test labels, best round"),
         );
     });

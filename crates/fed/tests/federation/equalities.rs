@@ -16,7 +16,7 @@ use boostfgl_partition::{ClientGraph, Partition};
 use proptest::prelude::*;
 
 /// The small graph as the data of one client.
-fn alone() -> (Graph, Partition) {
+fn one_client() -> (Graph, Partition) {
     let graph = graph(WORDS);
     let split = partition(&graph).split().clone();
     let partition = Partition::new(1, vec![0; graph.len()], split).unwrap();
@@ -54,7 +54,7 @@ fn plain_training<T: Real>(setup: &Setup, client: &ClientGraph) -> Params<T> {
 
 #[test]
 fn fedavg_with_one_client_is_central_training() {
-    let (graph, partition) = alone();
+    let (graph, partition) = one_client();
     for (epochs, kind) in
         [(1, OptimizerKind::Adam), (3, OptimizerKind::Adam), (2, OptimizerKind::Sgd)]
     {
@@ -262,7 +262,7 @@ proptest! {
 
 #[test]
 fn an_only_client_makes_trust_irrelevant() {
-    let (graph, partition) = alone();
+    let (graph, partition) = one_client();
     let base = run::<f32>(&setup("fedavg", &[]), data("fedavg", &graph, &partition));
     for trust in [TrustForm::Rational, TrustForm::Exponential] {
         for (times_size, lambda_s) in [(true, 0.5), (false, 0.5), (true, 1e4), (false, 1e4)] {

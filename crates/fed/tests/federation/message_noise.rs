@@ -104,11 +104,11 @@ fn noise_also_affects_evaluation() {
         run::<f32>(&setup, data("fedavg", &graph, &partition)).predictions
     };
     let (plain, faint, loud) = (accuracy(0.0), accuracy(1e-6), accuracy(50.0));
-    let same = |other: &[u32]| {
+    let agreement = |other: &[u32]| {
         plain.iter().zip(other).filter(|(a, b)| a == b).count() as f64 / plain.len() as f64
     };
-    assert!(same(&faint) > 0.99, "{}", same(&faint));
-    assert!(same(&loud) < 0.6, "{}", same(&loud));
+    assert!(agreement(&faint) > 0.99, "{}", agreement(&faint));
+    assert!(agreement(&loud) < 0.6, "{}", agreement(&loud));
 }
 
 /// Per training node of a client: loss and difficulty under a model, each from a noisy pass of its

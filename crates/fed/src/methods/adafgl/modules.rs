@@ -205,7 +205,7 @@ impl<T: Real> ModuleInputs<T> {
         let labels = tape.select_rows(z, labelled.rows.unwrap_or(&self.nodes));
         let supervised = tape.cross_entropy(labels, labelled.loss);
         let value = tape.value(supervised).row(0)[0].f64() + distance;
-        (value, tape.backward_from(vec![(supervised, one(pool)), (z, to_z)], &vars))
+        (value, tape.backward_from(vec![(supervised, unit_seed(pool)), (z, to_z)], &vars))
     }
 
     /// Z.
@@ -258,7 +258,7 @@ impl<T: Real> ModuleInputs<T> {
             .heads(&mut tape, &vars, products, rows, dropout)
             .map(|head| tape.cross_entropy(head, labelled.loss));
         let value = losses.iter().map(|&loss| tape.value(loss).row(0)[0].f64()).sum();
-        let seeds = losses.iter().map(|&loss| (loss, one(pool))).collect();
+        let seeds = losses.iter().map(|&loss| (loss, unit_seed(pool))).collect();
         (value, tape.backward_from(seeds, &vars))
     }
 
@@ -289,8 +289,9 @@ pub(super) fn blend<T: Real>(parts: Vec<(f64, Matrix<T>)>, pool: &Pool<T>) -> Op
     sum
 }
 
-fn one<T: Real>(pool: &Pool<T>) -> Matrix<T> {
-    let mut one = pool.take(1, 1);
-    one.row_mut(0)[0] = T::ONE;
-    one
+/// The seed of a backward pass from a loss: ∂loss/∂loss = 1.
+fn unit_seed<T: Real>(pool: &Pool<T>) -> Matrix<T> {
+    let mut seed = pool.take(1, 1);
+    seed.row_mut(0)[0] = T::ONE;
+    seed
 }

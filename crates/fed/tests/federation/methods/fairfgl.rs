@@ -109,7 +109,7 @@ fn uploading_all_entries_equals_uploading_the_model() {
 fn a_sparse_upload_holds_the_largest_changes() {
     let graph = graph(WORDS);
     let client = &partition(&graph).client_graphs(&graph)[1];
-    let alone = || {
+    let one_client = || {
         let copy =
             ClientGraph { id: 0, nodes: (0..client.len() as u32).collect(), ..client.clone() };
         vec![LocalData::<f64>::new(&copy)]
@@ -119,7 +119,7 @@ fn a_sparse_upload_holds_the_largest_changes() {
         setup.protocol.rounds = 1;
         off(&mut setup);
         setup.methods.fairfgl.keep = keep;
-        run::<f64>(&setup, alone()).models.remove(0)
+        run::<f64>(&setup, one_client()).models.remove(0)
     };
     let flat =
         |model: &Params<f64>| model.tensors().iter().flat_map(Matrix::to_vec).collect::<Vec<f64>>();

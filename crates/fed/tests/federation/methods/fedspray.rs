@@ -99,13 +99,13 @@ fn the_threshold_affects_only_nodes_without_training_label() {
     let base = partition(&graph);
     let all = boostfgl_graph::Split::new(vec![Role::Train; graph.len()]);
     let labelled = Partition::new(CLIENTS, base.assignment().to_vec(), all).unwrap();
-    let at = |partition: &Partition, threshold: f64| {
+    let models_at = |partition: &Partition, threshold: f64| {
         let mut setup = setup("fedspray", &[]);
         setup.methods.fedspray.threshold = threshold;
         bits(&run::<f32>(&setup, data("fedspray", &graph, partition)).models)
     };
-    assert!(at(&labelled, 0.0) == at(&labelled, 1.0));
-    assert!(at(&base, 0.0) != at(&base, 1.0));
+    assert!(models_at(&labelled, 0.0) == models_at(&labelled, 1.0));
+    assert!(models_at(&base, 0.0) != models_at(&base, 1.0));
 }
 
 /// Modules are weighted by labelled nodes, whatever `client_weight` counts as a client's size.

@@ -344,7 +344,7 @@ fn fedpub_gives_different_clients_different_models() {
         let personal = Federation::new(setup, data).unwrap().run(&mut [&mut last]).unwrap().models;
         let (personal, trained) =
             (personal.iter().map(flat), last.0.iter().map(flat).collect::<Vec<_>>());
-        let own = |(i, personal): (usize, Vec<f64>)| {
+        let weight_and_distance = |(i, personal): (usize, Vec<f64>)| {
             // personal = a·own + (1 − a)·other.
             let apart: Vec<f64> =
                 trained[i].iter().zip(&trained[1 - i]).map(|(own, other)| own - other).collect();
@@ -356,7 +356,7 @@ fn fedpub_gives_different_clients_different_models() {
             let moved: Vec<f64> = personal.iter().zip(&mean).map(|(p, mean)| p - mean).collect();
             (weight, (dot(&moved, &moved) / dot(&mean, &mean)).sqrt())
         };
-        for (weight, moved) in personal.enumerate().map(own) {
+        for (weight, moved) in personal.enumerate().map(weight_and_distance) {
             assert!(
                 weight > 0.9,
                 "{backbone}: a client's own model has weight {weight}, ½ is uniform"
