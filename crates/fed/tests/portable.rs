@@ -1,6 +1,6 @@
 //! Results that are the same on every CPU: for every method, the kernels for any CPU and those for
-//! this one give the same bits. This is a program of its own because the choice of kernels holds for
-//! a whole process and would affect other tests.
+//! this one give the same bits. This is a program of its own because the choice of kernels holds
+//! for a whole process and would affect other tests.
 
 #[path = "federation/every.rs"]
 mod every;

@@ -235,8 +235,8 @@ impl TopologyBoost {
         probabilities: &Matrix<T>,
         label: impl Fn(usize) -> Option<u32>,
     ) -> Vec<T> {
-        // ⟨pᵤ, pᵥ⟩ of all arcs in one pass of a vectorised kernel, then overwritten between training
-        // nodes: a branch per arc inside the kernel would cost more.
+        // ⟨pᵤ, pᵥ⟩ of all arcs in one pass of a vectorised kernel, then overwritten between
+        // training nodes: a branch per arc inside the kernel would cost more.
         let mut out = arc_dots(probabilities, adjacency.offsets(), adjacency.indices());
         for v in 0..adjacency.len() {
             let own = label(v);
@@ -269,8 +269,8 @@ impl TopologyBoost {
         let mut candidates: Vec<usize> =
             (0..scores.len()).filter(|&arc| self.passes_threshold(scores[arc])).collect();
         let budget = (self.config.edge_budget * scores.len() as f64) as usize;
-        // A stable sort: among equal scores the earlier arc comes first, so that the choice does not
-        // depend on the sorting algorithm.
+        // A stable sort: among equal scores the earlier arc comes first, so that the choice does
+        // not depend on the sorting algorithm.
         candidates.sort_by(|&a, &b| {
             let rising = scores[a].f64().total_cmp(&scores[b].f64());
             if self.config.edge_score == EdgeScore::Criticality { rising.reverse() } else { rising }

@@ -6,7 +6,8 @@ use boostfgl_nn::{Params, Real, StateVisitor};
 /// The state that a rule keeps from one round to the next. By default none.
 pub trait RuleState<T: Real> {
     /// Saves the state between rounds, or restores it into a rule that was just made; the next
-    /// round must then give the same bits. Values that are computed anew in each round are not state.
+    /// round must then give the same bits. Values that are computed anew in each round are not
+    /// state.
     ///
     /// # Errors
     /// As [`Stateful::visit`](boostfgl_nn::Stateful::visit).

@@ -14,9 +14,9 @@
 //! form are checked under every configuration: nothing could be computed without them.
 //!
 //! Screening does not change an update, so that a round in which nothing is refused has the same
-//! bits as one without screening. It is no defence against an attacker that stays within the bounds;
-//! robust rules are ([`crate::Rule`]). Of a method's message it checks the form, the ranges of its
-//! numbers and its length, not whether it is true.
+//! bits as one without screening. It is no defence against an attacker that stays within the
+//! bounds; robust rules are ([`crate::Rule`]). Of a method's message it checks the form, the ranges
+//! of its numbers and its length, not whether it is true.
 
 mod envelope;
 mod fingerprint;

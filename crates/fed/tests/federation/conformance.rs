@@ -409,8 +409,9 @@ fn weights_are_a_distribution_in_every_round() {
     });
 }
 
-/// Observers and more frequent evaluation change nothing. This holds for clients that train in every
-/// round, and for those that are evaluated with one model, miss a round and train from another.
+/// Observers and more frequent evaluation change nothing. This holds for clients that train in
+/// every round, and for those that are evaluated with one model, miss a round and train from
+/// another.
 #[test]
 fn observers_do_not_change_results() {
     let graph = graph(WORDS);

@@ -1,5 +1,5 @@
-//! Noise on messages (`model.message_noise`): strength 0 has no effect, and any other strength gives
-//! reproducible results.
+//! Noise on messages (`model.message_noise`): strength 0 has no effect, and any other strength
+//! gives reproducible results.
 
 use crate::conformance::NARROW;
 use crate::every::with_threads;

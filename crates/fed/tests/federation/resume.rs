@@ -170,7 +170,8 @@ fn a_stopped_run_that_scores_with_its_last_messages_ends_with_the_same_bits() {
     }
 }
 
-/// The fingerprints of accepted updates and the updates that attackers replay are part of the state.
+/// The fingerprints of accepted updates and the updates that attackers replay are part of the
+/// state.
 #[test]
 fn a_stopped_run_under_attack_ends_with_the_same_bits() {
     let graph = graph(WORDS);

@@ -1,5 +1,5 @@
-//! The paper's inequalities, tested on the crate's own weights, and the assumptions under which they
-//! hold.
+//! The paper's inequalities, tested on the crate's own weights, and the assumptions under which
+//! they hold.
 //!
 //! The published statements are a little stronger than what is true. Where that is so, one test
 //! shows a case in which the published statement fails although its assumptions are met, and a

@@ -58,8 +58,8 @@ fn altered(graph: &Graph, last: &[usize], role: impl Fn(usize, Role) -> Role) ->
     Partition::new(CLIENTS, assignment, Split::new(roles)).unwrap()
 }
 
-/// Where one class holds most of every client's training nodes, the others are the minority, and the
-/// gap affects trust.
+/// Where one class holds most of every client's training nodes, the others are the minority, and
+/// the gap affects trust.
 #[test]
 fn clients_with_one_large_class_have_a_gap() {
     let plain = graph(WORDS);
@@ -254,8 +254,8 @@ fn every_method_runs_with_a_class_without_training_nodes() {
     }
 }
 
-/// Runs every method on data that some methods cannot handle. Returns the methods that refused them,
-/// and checks that each gave a reason.
+/// Runs every method on data that some methods cannot handle. Returns the methods that refused
+/// them, and checks that each gave a reason.
 fn served(graph: &Graph, partition: &Partition) -> Vec<&'static str> {
     let mut refused = Vec::new();
     for method in METHODS {

@@ -230,7 +230,8 @@ fn slot_tensor(neighgen: &mut NeighGen<f64>, t: usize) -> &mut Matrix<f64> {
     &mut neighgen.slots[t / 2].layer_mut().tensors_mut()[t % 2]
 }
 
-/// With a single client the federated loss has the same gradient for the generator as the local one.
+/// With a single client the federated loss has the same gradient for the generator as the local
+/// one.
 #[test]
 fn with_one_client_both_phases_have_the_same_gradient() {
     let config = Config { dropout: 0.0, ..config() };
@@ -267,8 +268,8 @@ fn the_federated_phase_does_not_change_encoder_and_degrees() {
     });
 }
 
-/// (λ_f/K)(1/(n_tr·p)) Σ over peers of the greedy loss of the question's rows, with direct access to
-/// the peers' features.
+/// (λ_f/K)(1/(n_tr·p)) Σ over peers of the greedy loss of the question's rows, with direct access
+/// to the peers' features.
 fn raw_loss(
     config: &Config,
     question: &Message<f64>,

@@ -1,5 +1,5 @@
-//! FedSpray: how the shared modules affect the clients' GNNs and how they do not. Unit tests next to
-//! the code check the formulas.
+//! FedSpray: how the shared modules affect the clients' GNNs and how they do not. Unit tests next
+//! to the code check the formulas.
 
 use crate::small::*;
 use boostfgl_fed::boost::Boost;

@@ -330,7 +330,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// Two kinds of clients, with two classes each: the functional embedding must distinguish them. A
-/// hidden layer after its ReLU does not (own weight 0.50 to 0.52), since all its cosines are near 1.
+/// hidden layer after its ReLU does not (own weight 0.50 to 0.52), since all its cosines are near
+/// 1.
 #[test]
 fn fedpub_gives_different_clients_different_models() {
     let graph = graph(WORDS);

@@ -37,7 +37,7 @@ struct Case {
 /// numbers to the oracle's results that the program reports in another form, such as the sum of the
 /// parts of a loss.
 fn compare_with_oracle(method: &str, cases: Vec<Case>, shown: impl Fn(&mut Value)) {
-    if std::env::var_os("BOOSTFGL_ORACLES").is_some_and(|wish| wish == "write") {
+    if std::env::var_os("BOOSTFGL_ORACLES").is_some_and(|mode| mode == "write") {
         write(method, "inputs", cases.iter().map(|case| (case.name, &case.given)));
         write(method, "actual", cases.iter().map(|case| (case.name, &case.computed)));
         return;
