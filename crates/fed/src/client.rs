@@ -65,7 +65,7 @@ impl<T: Real> Client<T> {
         Self::new(run, data, self.rule, &self.local)
     }
 
-    /// Keeps from now on what observers may read and training itself does not need.
+    /// Turns on storage of values that only observers read.
     pub(crate) fn keep_for_inspection(&mut self) {
         self.workspace.boosts.keep_for_inspection();
     }
@@ -109,7 +109,7 @@ impl<T: Real> Client<T> {
     }
 
     /// Returns to the model that the round started from, because the update was not used. `afresh`
-    /// says that numbers were the reason, so that the optimiser's state may not be finite.
+    /// means that numbers overflowed, so that the optimiser's state is reset.
     pub(crate) fn recover(&mut self, given: Option<&Params<T>>, afresh: bool) {
         let Self { workspace, rule, optimizer, local, origin } = self;
         if let Some(start) = given.or(origin.as_ref()) {
@@ -148,8 +148,8 @@ impl<T: Real> Client<T> {
     }
 
     /// The predicted class of each of the client's own nodes under the model of `round`.
-    /// `starts_next` says that the next round starts from the same model, so that what is computed
-    /// with it is worth caching.
+    /// `starts_next` means that the next round starts from the same model, so that its results are
+    /// worth caching.
     pub(crate) fn predict(
         &mut self,
         round: &RoundContext<'_, T>,

@@ -178,8 +178,11 @@ impl<T: Real> Federation<T> {
         let class_counts = class_counts(&data);
         let boosts = registry.active(&setup.boosts);
         let context = RunContext { boosts, class_counts, setup, backbone };
-        let enrol = |(data, rule)| Client::new(&context, data, rule, initial);
-        let clients: Vec<Client<T>> = data.into_par_iter().zip(rules).map(enrol).collect();
+        let clients: Vec<Client<T>> = data
+            .into_par_iter()
+            .zip(rules)
+            .map(|(data, rule)| Client::new(&context, data, rule, initial))
+            .collect();
         let setup = &context.setup;
         let server_sides = context.boosts.iter().filter_map(|boost| boost.server(&setup.boost));
         Ok(Self {

@@ -11,11 +11,15 @@ use boostfgl_partition::ClientGraph;
 
 /// Calls the entry points of this crate. It is never called itself.
 fn run<T: Real>(setup: &Setup, clients: &[ClientGraph], state: &[u8]) -> Result<()> {
-    let federation =
-        || Federation::<T>::new(setup.clone(), clients.iter().map(LocalData::new).collect());
-    let mut training = federation()?.resume(&mut StateVisitor::restoring(state), &mut [])?;
+    let mut training =
+        federation::<T>(setup, clients)?.resume(&mut StateVisitor::restoring(state), &mut [])?;
     training.step(&mut [])?;
-    federation()?.run(&mut []).map(drop)
+    federation::<T>(setup, clients)?.run(&mut []).map(drop)
+}
+
+/// A federation of these clients.
+fn federation<T: Real>(setup: &Setup, clients: &[ClientGraph]) -> Result<Federation<T>> {
+    Federation::new(setup.clone(), clients.iter().map(LocalData::new).collect())
 }
 
 type Run = fn(&Setup, &[ClientGraph], &[u8]) -> Result<()>;

@@ -29,22 +29,21 @@ impl<T: Real> LocalData<T> {
 
     /// Like [`LocalData::new`] with given features.
     pub fn with_inputs(client: &ClientGraph, inputs: Inputs<T>) -> Self {
-        let label = |v: usize, role: Role| {
-            client.graph.labels().get(v).filter(|_| client.split.role(v) == role)
-        };
         let nodes = 0..client.graph.len();
         Self {
             id: client.id,
             nodes: client.nodes.clone(),
             adjacency: client.graph.adjacency().clone(),
             inputs,
-            training_label: nodes.clone().map(|v| label(v, Role::Train)).collect(),
+            training_label: nodes.clone().map(|v| label_in(client, Role::Train, v)).collect(),
             training: nodes
                 .clone()
-                .filter(|&v| label(v, Role::Train).is_some())
+                .filter(|&v| label_in(client, Role::Train, v).is_some())
                 .map(|v| v as u32)
                 .collect(),
-            validation: nodes.filter_map(|v| label(v, Role::Val).map(|y| (v as u32, y))).collect(),
+            validation: nodes
+                .filter_map(|v| label_in(client, Role::Val, v).map(|y| (v as u32, y)))
+                .collect(),
             classes: client.graph.classes(),
             own: client.graph.len(),
         }
@@ -156,4 +155,9 @@ impl<T: Real> LocalData<T> {
     pub fn len(&self) -> usize {
         self.adjacency.len()
     }
+}
+
+/// The label of node `v`, if the split gives the node this role.
+fn label_in(client: &ClientGraph, role: Role, v: usize) -> Option<u32> {
+    client.graph.labels().get(v).filter(|_| client.split.role(v) == role)
 }

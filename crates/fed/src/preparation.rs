@@ -7,7 +7,6 @@
 use crate::client::Client;
 use crate::client_rule::{ClientContext, ClientRule};
 use crate::federation::{Federation, borrow, give_back};
-use crate::local_data::LocalData;
 use crate::observer::Observer;
 use crate::screen::{self, Form, Reason, Refusal};
 use crate::{Error, Message, Result, wire};
@@ -45,15 +44,15 @@ impl Preparing {
 
     /// The results of the clients whose work succeeded; the others drop out.
     fn successes<R: Default>(&mut self, results: Vec<Result<R>>) -> Vec<R> {
-        let unwrap = |(client, result): (usize, Result<R>)| match result {
-            Ok(value) => value,
-            Err(error) => {
+        let mut successes = Vec::with_capacity(results.len());
+        for (client, result) in results.into_iter().enumerate() {
+            successes.push(result.unwrap_or_else(|error| {
                 self.drop_out(client, Reason::Failed(error.to_string()));
                 self.error.get_or_insert(error);
                 R::default()
-            }
-        };
-        results.into_iter().enumerate().map(unwrap).collect()
+            }));
+        }
+        successes
     }
 }
 
@@ -82,11 +81,12 @@ impl<T: Real> Federation<T> {
         let adopted = state.successes(adopted);
         self.settle(&able, state)?;
         let clients = std::mem::take(&mut self.clients);
-        let renew = |(client, data): (Client<T>, Option<LocalData<T>>)| match data {
-            Some(data) => client.adopt(data, &self.context),
-            None => client,
-        };
-        self.clients = clients.into_iter().zip(adopted).map(renew).collect();
+        for (client, data) in clients.into_iter().zip(adopted) {
+            self.clients.push(match data {
+                Some(data) => client.adopt(data, &self.context),
+                None => client,
+            });
+        }
         Ok((up, down))
     }
 
@@ -248,8 +248,8 @@ fn screen_answers<T: Real>(
         false => Some(Reason::NotFinite { what: "message" }),
     });
     // Lengths are compared only among well-formed answers.
-    let length = |(_, answer): &(usize, Message<T>)| screen::message_length(answer);
-    let lengths: Vec<f64> = answers.iter().filter_map(length).collect();
+    let lengths: Vec<f64> =
+        answers.iter().filter_map(|(_, answer)| screen::message_length(answer)).collect();
     let bound = screen::far_above(&lengths, factor);
     retain(answers, state, |answer| {
         let (bound, found) = bound.zip(screen::message_length(answer))?;

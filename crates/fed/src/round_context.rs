@@ -1,4 +1,4 @@
-//! What clients are given to work with: for the whole run, and for one round of it.
+//! The inputs of clients: for the whole run, and for one round of it.
 
 use crate::Setup;
 use crate::boost::BoostPlugin;
@@ -7,7 +7,7 @@ use boostfgl_nn::backbones::Backbone;
 use boostfgl_nn::{Params, Pool, Real};
 use std::sync::Arc;
 
-/// What all clients of a run share.
+/// The inputs that all clients of a run share.
 pub(crate) struct RunContext<T: Real> {
     pub(crate) setup: Setup,
     pub(crate) backbone: Box<dyn Backbone<T>>,
@@ -43,14 +43,14 @@ impl<'a, T> From<Option<&'a Params<T>>> for ModelSource<'a, T> {
     }
 }
 
-/// What one client is given for one round, or for one evaluation.
+/// The inputs of one client for one round or one evaluation.
 pub(crate) struct RoundContext<'a, T: Real> {
     pub(crate) run: &'a RunContext<T>,
     /// Rounds done before this one.
     pub(crate) rounds_done: usize,
     /// The model to start from or to evaluate.
     pub(crate) model: ModelSource<'a, T>,
-    /// What the server sends in addition to the model.
+    /// The server's message.
     pub(crate) message: Option<&'a Message<T>>,
     pub(crate) pool: &'a Pool<T>,
 }

@@ -69,7 +69,7 @@ impl<T: Real> Federation<T> {
 }
 
 impl<T: Real> Training<T> {
-    /// Has clients keep what these observers will ask for.
+    /// Makes clients store the values that these observers read.
     fn with_observers(mut self, observers: &[&mut dyn Observer<T>]) -> Self {
         self.inspected = observers.iter().any(|o| o.inspects());
         if self.inspected {
@@ -168,13 +168,11 @@ impl<T: Real> Training<T> {
             // Without validation nodes no round is the best: then the last one is reported.
             ReportedRound::BestVal => best || (last && self.trace.best_val.is_none()),
         };
-        let snapshot =
-            || Snapshot { round, val_accuracy: accuracy, predictions: predictions.clone() };
         if best {
-            self.trace.best_val = Some(snapshot());
+            self.trace.best_val = Some(Snapshot::new(round, accuracy, &predictions));
         }
         if last {
-            self.trace.last = Some(snapshot());
+            self.trace.last = Some(Snapshot::new(round, accuracy, &predictions));
         }
         if reported {
             let models = match self.federation.server.models() {
@@ -271,6 +269,12 @@ pub struct Snapshot {
     pub val_accuracy: Option<f64>,
     /// The predicted class of every node of the global graph.
     pub predictions: Vec<u32>,
+}
+
+impl Snapshot {
+    fn new(round: usize, val_accuracy: Option<f64>, predictions: &[u32]) -> Self {
+        Self { round, val_accuracy, predictions: predictions.to_vec() }
+    }
 }
 
 impl Trace {

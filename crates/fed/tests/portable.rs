@@ -1,6 +1,6 @@
-//! Digits that are the same on every CPU: what is computed for any CPU and what is computed for
-//! this one do not differ in a bit, for every method. A program of its own: which kernels are used
-//! is decided for a whole process, and other tests would see it change under them.
+//! Results that are the same on every CPU: for every method, the kernels for any CPU and those for
+//! this one give the same bits. This is a program of its own because the choice of kernels holds
+//! for a whole process and would affect other tests.
 
 #[path = "federation/every.rs"]
 mod every;
@@ -31,8 +31,8 @@ fn ordered_products_give_the_same_bits_at_every_level_and_number_of_threads() {
         differs += usize::from(bits(&any.models) != bits(&run_at(Level::best(), 1).models));
         Dense::Ordered.install();
     });
-    // Where the crate for dense products adds in another order, other last digits show that ordered
-    // ones were in use.
+    // The crate for dense products adds in another order: other last digits show that the ordered
+    // products were in use.
     println!("{differs} methods and boosts have other last digits with the fastest products");
     assert!(differs > 0 || Level::best() == Level::Portable, "ordered products were never in use");
 }

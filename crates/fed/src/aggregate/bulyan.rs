@@ -18,6 +18,7 @@ pub(super) fn combine<T: Real>(
     let mut remaining: Vec<usize> = (0..models.len()).collect();
     let mut chosen = Vec::new();
     while chosen.len() < models.len() - 2 * byzantine {
+        // Scores depend on which models remain, so that they are computed again for each choice.
         let next = best(distances, &remaining, byzantine, 1)[0];
         remaining.retain(|i| *i != next);
         chosen.push(next);
@@ -37,6 +38,7 @@ fn nearest_to_median(sorted: &[f64], keep: usize) -> Range<usize> {
     let centre = middle(sorted.len());
     let (mut first, mut end) = (centre.start, centre.start);
     let median = sorted[centre.clone()].iter().sum::<f64>() / centre.len() as f64;
+    // The nearest of sorted values are neighbours: the window grows towards the nearer side.
     while end - first < keep {
         let below = first.checked_sub(1).map(|i| median - sorted[i]);
         let above = sorted.get(end).map(|x| x - median);

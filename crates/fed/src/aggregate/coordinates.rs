@@ -34,6 +34,7 @@ pub(super) fn windowed<T: Real>(
                 places.shares.iter().map(|lanes| lanes.iter().sum()).collect()
             })
             .collect();
+        // In the order of the tasks, so that the sum does not depend on the number of threads.
         for part in parts {
             shares.iter_mut().zip(part).for_each(|(sum, share)| *sum += share);
         }
@@ -59,10 +60,10 @@ struct Places<T> {
 
 impl<T: Real> Places<T> {
     fn new(models: usize) -> Self {
-        let places = || vec![[T::ZERO; LANES]; models];
+        let zeros = vec![[T::ZERO; LANES]; models];
         Self {
-            values: places(),
-            sorted: places(),
+            values: zeros.clone(),
+            sorted: zeros,
             column: Vec::with_capacity(models),
             shares: vec![[0.0; LANES]; models],
         }
@@ -100,24 +101,27 @@ impl<T: Real> Places<T> {
 
     /// Divides each coordinate equally among all models whose value lies between the ends of the
     /// window. Models with equal values get equal shares, though sorting put only some inside.
-    fn share(&mut self, [first, last]: [[T; LANES]; 2], lanes: usize) {
-        let inside = |values: &[T; LANES], lane: usize| {
-            first[lane] <= values[lane] && values[lane] <= last[lane]
-        };
+    fn share(&mut self, ends: [[T; LANES]; 2], lanes: usize) {
         let mut counts = [0.0; LANES];
         for values in &self.values {
             for (lane, count) in counts.iter_mut().enumerate() {
-                *count += if inside(values, lane) { 1.0 } else { 0.0 };
+                *count += if is_inside(values, &ends, lane) { 1.0 } else { 0.0 };
             }
         }
         let mut each = [0.0; LANES];
         each[..lanes].iter_mut().zip(counts).for_each(|(each, count)| *each = 1.0 / count);
         for (values, sums) in self.values.iter().zip(&mut self.shares) {
             for (lane, sum) in sums.iter_mut().enumerate() {
-                *sum += if inside(values, lane) { each[lane] } else { 0.0 };
+                *sum += if is_inside(values, &ends, lane) { each[lane] } else { 0.0 };
             }
         }
     }
+}
+
+/// Whether the value in `lane` lies between the two ends of that lane's window.
+#[inline]
+fn is_inside<T: Real>(values: &[T; LANES], ends: &[[T; LANES]; 2], lane: usize) -> bool {
+    ends[0][lane] <= values[lane] && values[lane] <= ends[1][lane]
 }
 
 /// Sorts every lane.
@@ -156,7 +160,7 @@ mod tests {
     /// More rows than a task takes and more columns than lanes: every coordinate is the median of
     /// its own values.
     #[test]
-    fn every_coordinate_of_a_large_tensor_is_its_own() {
+    fn every_coordinate_of_a_large_tensor_is_combined_separately() {
         let (rows, columns) = (2 * ROWS + 5, LANES + 3);
         let value =
             |model: usize, at: usize| ((at * 31 + model * 17 + at * at * model) % 97) as f64;

@@ -38,9 +38,8 @@ pub(super) fn weights(distances: &[Vec<f64>]) -> Vec<f64> {
 
 /// One iteration of Weiszfeld.
 fn step(distances: &[Vec<f64>], lambda: &[f64], floor: f64) -> Vec<f64> {
-    let towards = |row: &Vec<f64>| row.iter().zip(lambda).map(|(d, l)| d * l).sum::<f64>();
-    let to_all: Vec<f64> = distances.iter().map(towards).collect();
-    let spread = 0.5 * to_all.iter().zip(lambda).map(|(d, l)| d * l).sum::<f64>();
+    let to_all: Vec<f64> = distances.iter().map(|row| dot(row, lambda)).collect();
+    let spread = 0.5 * dot(&to_all, lambda);
     // Relative to the nearest, so that a floor far below every distance cannot overflow.
     let apart: Vec<f64> =
         to_all.iter().map(|d| libm::sqrt((d - spread).max(0.0)).max(floor)).collect();
@@ -49,4 +48,9 @@ fn step(distances: &[Vec<f64>], lambda: &[f64], floor: f64) -> Vec<f64> {
     // Never 0: the nearest contributes 1.
     let sum: f64 = near.iter().sum();
     near.into_iter().map(|share| share / sum).collect()
+}
+
+/// Σ aₖ bₖ.
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

@@ -17,18 +17,21 @@ pub(super) fn best(
     keep: usize,
 ) -> Vec<usize> {
     let nearest = members.len().saturating_sub(byzantine + 2).max(1);
-    // Two models that are each other's nearest neighbour have equal first scores. The distance to
-    // all models breaks the tie.
-    let score = |i: usize| -> [f64; 2] {
-        let mut others: Vec<f64> =
-            members.iter().filter(|j| **j != i).map(|&j| distances[i][j]).collect();
-        others.sort_unstable_by(f64::total_cmp);
-        [others.iter().take(nearest).sum(), distances[i].iter().sum()]
-    };
-    let mut scored: Vec<([f64; 2], usize)> = members.iter().map(|&i| (score(i), i)).collect();
+    let mut scored: Vec<([f64; 2], usize)> =
+        members.iter().map(|&i| (score(distances, members, nearest, i), i)).collect();
     scored
         .sort_by(|(a, i), (b, j)| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])).then(i.cmp(j)));
     scored.into_iter().take(keep).map(|(_, i)| i).collect()
+}
+
+/// Of model `i`, the sum of the `nearest` smallest distances to other members, and the sum of the
+/// distances to all models. Two models that are each other's nearest neighbour have equal first
+/// scores; the second breaks the tie.
+fn score(distances: &[Vec<f64>], members: &[usize], nearest: usize, i: usize) -> [f64; 2] {
+    let mut others: Vec<f64> =
+        members.iter().filter(|j| **j != i).map(|&j| distances[i][j]).collect();
+    others.sort_unstable_by(f64::total_cmp);
+    [others.iter().take(nearest).sum(), distances[i].iter().sum()]
 }
 
 /// Which models are chosen.

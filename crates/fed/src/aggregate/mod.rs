@@ -81,17 +81,18 @@ impl Combination {
         if base.iter().all(|w| *w == 0.0) {
             return Err(Error::setting("client weight", "a number above 0 for some client", 0));
         }
-        let Some((boost, evidence)) = boosts.on(updates) else {
+        let Some((boost, evidence)) = boosts.weigher_of(updates) else {
             return Ok(Self { weights: vec![normalised(base.to_vec())?], trust: None });
         };
-        let weigh =
-            |tensor: Option<usize>| normalised(boost.client_weights(&evidence, tensor, base)?);
-        let weights = match boost.differs_per_tensor() {
-            false => vec![weigh(None)?],
-            true => (0..updates[0].tensor_norms.len())
-                .map(|tensor| weigh(Some(tensor)))
-                .collect::<Result<Vec<_>>>()?,
+        // One list of weights stands for all tensors if trust is the same for each.
+        let tensors: Vec<Option<usize>> = match boost.differs_per_tensor() {
+            false => vec![None],
+            true => (0..updates[0].tensor_norms.len()).map(Some).collect(),
         };
+        let weights = tensors
+            .into_iter()
+            .map(|tensor| normalised(boost.client_weights(&evidence, tensor, base)?))
+            .collect::<Result<_>>()?;
         Ok(Self { weights, trust: boost.client_trust(&evidence)? })
     }
 
@@ -124,10 +125,8 @@ impl Combination {
 
     /// One weight per client: the whole model's, or the mean over tensors.
     pub fn mean_weights(&self) -> Vec<f64> {
-        let clients = self.weights[0].len();
-        let mean =
-            |k: usize| self.weights.iter().map(|w| w[k]).sum::<f64>() / self.weights.len() as f64;
-        (0..clients).map(mean).collect()
+        let (clients, count) = (self.weights[0].len(), self.weights.len() as f64);
+        (0..clients).map(|k| self.weights.iter().map(|w| w[k]).sum::<f64>() / count).collect()
     }
 
     /// The trust in each client's whole update, under model boosting.
@@ -166,10 +165,12 @@ impl Combination {
             Rule::Median => vec![median::combine(&models, target)],
             Rule::TrimmedMean => vec![trimmed_mean::combine(&models, f, target)],
             Rule::Bulyan => vec![bulyan::combine(&models, &distances::squared(&models), f, target)],
-            Rule::Krum => self.among(&krum::chosen(&distances::squared(&models), f, 1))?,
-            Rule::MultiKrum => {
-                self.among(&krum::chosen(&distances::squared(&models), f, models.len() - f))?
-            }
+            Rule::Krum => self.restricted_to(&krum::chosen(&distances::squared(&models), f, 1))?,
+            Rule::MultiKrum => self.restricted_to(&krum::chosen(
+                &distances::squared(&models),
+                f,
+                models.len() - f,
+            ))?,
             Rule::GeometricMedian => vec![geometric_median::weights(&distances::squared(&models))],
             Rule::NormBounded => return Ok(self.bounded(updates, target)),
         };
@@ -181,25 +182,18 @@ impl Combination {
     }
 
     /// The weights restricted to the chosen clients; equal weights if all of theirs are 0.
-    fn among(&self, chosen: &[bool]) -> Result<Vec<Vec<f64>>> {
-        let only = |weights: &Vec<f64>| {
-            let kept: Vec<f64> =
-                weights.iter().zip(chosen).map(|(w, c)| if *c { *w } else { 0.0 }).collect();
-            match kept.iter().any(|w| *w > 0.0) {
-                true => normalised(kept),
-                false => normalised(chosen.iter().map(|c| f64::from(u8::from(*c))).collect()),
-            }
-        };
-        self.weights.iter().map(only).collect()
+    fn restricted_to(&self, chosen: &[bool]) -> Result<Vec<Vec<f64>>> {
+        self.weights.iter().map(|weights| restricted(weights, chosen)).collect()
     }
 
     /// target ← θ + Σₖ wₖ cₖ (θₖ − θ), where cₖ shortens long updates. Reports wₖ cₖ, normalised.
     fn bounded<T: Real>(self, updates: &[Update<'_, T>], target: &mut Params<T>) -> Self {
         let cuts = norm_bounded::cuts(&updates.iter().map(|u| u.norm).collect::<Vec<f64>>());
-        let cut = |weights: &Vec<f64>| {
-            weights.iter().zip(&cuts).map(|(w, c)| w * c).collect::<Vec<f64>>()
-        };
-        let weights: Vec<Vec<f64>> = self.weights.iter().map(cut).collect();
+        let weights: Vec<Vec<f64>> = self
+            .weights
+            .iter()
+            .map(|weights| weights.iter().zip(&cuts).map(|(w, c)| w * c).collect())
+            .collect();
         let before = target.clone();
         let models: Vec<&Params<T>> = updates.iter().map(Update::params).chain([&before]).collect();
         // θ + Σ wₖcₖ(θₖ − θ) = Σ wₖcₖ θₖ + (1 − Σ wₖcₖ) θ: one weighted sum with θ as one more
@@ -210,9 +204,24 @@ impl Combination {
             parts
         });
         // If every update was shortened to nothing, the model stays and no client has a weight.
-        let reported =
-            |weights: Vec<f64>| normalised(weights).unwrap_or_else(|_| vec![0.0; updates.len()]);
-        Self { weights: weights.into_iter().map(reported).collect(), ..self }
+        let reported = weights
+            .into_iter()
+            .map(|weights| normalised(weights).unwrap_or_else(|_| vec![0.0; updates.len()]))
+            .collect();
+        Self { weights: reported, ..self }
+    }
+}
+
+/// The weights of the chosen clients, normalised; equal weights if all of theirs are 0.
+///
+/// # Errors
+/// If no client is chosen.
+fn restricted(weights: &[f64], chosen: &[bool]) -> Result<Vec<f64>> {
+    let kept: Vec<f64> =
+        weights.iter().zip(chosen).map(|(w, c)| if *c { *w } else { 0.0 }).collect();
+    match kept.iter().any(|w| *w > 0.0) {
+        true => normalised(kept),
+        false => normalised(chosen.iter().map(|c| f64::from(u8::from(*c))).collect()),
     }
 }
 

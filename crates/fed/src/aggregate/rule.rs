@@ -37,7 +37,7 @@ pub enum Rule {
     TrimmedMean,
     /// The one model that is nearest to its n − f − 2 neighbours (Blanchard et al., NeurIPS 2017).
     Krum,
-    /// The method's weighted mean of the n − f models that Krum likes best.
+    /// The method's weighted mean of the n − f models with the best Krum scores.
     MultiKrum,
     /// Krum chooses n − 2f models, of which every coordinate is the mean of the n − 4f values
     /// nearest to its median (El Mhamdi et al., ICML 2018).

@@ -1,4 +1,4 @@
-//! Every rule on numbers computed by hand, and what holds for all of them.
+//! Every rule on numbers computed by hand, and properties of all rules.
 
 use super::*;
 use crate::boost::{ModelBoost, TrustScope};
@@ -178,11 +178,11 @@ fn the_geometric_median_has_the_least_sum_of_distances() {
     assert_eq!(plain(Rule::GeometricMedian, 1, &line(&[4.0, 4.0, 4.0])).0, [4.0]);
 }
 
-/// Where no model lies, the pulls of all models, each of length 1, cancel out; with a majority in
-/// one place that place wins, though most distances are 0 then. Neither depends on the unit that
-/// coordinates are measured in.
+/// At a geometric median that is none of the models, the unit vectors towards all models sum to 0.
+/// With a majority of equal models it is that model, although most distances are 0 then. Neither
+/// depends on the unit of the coordinates.
 #[test]
-fn pulls_towards_models_cancel_out_in_the_geometric_median() {
+fn directions_to_the_models_cancel_out_at_the_geometric_median() {
     let points = [[3.0, -2.0], [4.0, 0.5], [1.0, 3.0], [-2.0, 1.0], [0.5, -3.5]];
     for unit in [1.0, 1e-12, 1e12] {
         let models: Vec<Vec<f64>> =
@@ -208,7 +208,7 @@ fn pulls_towards_models_cancel_out_in_the_geometric_median() {
 
 /// A client that claims to be nine times as large gains influence under these rules and no others.
 #[test]
-fn sizes_count_where_the_rule_says_so() {
+fn only_rules_that_weigh_clients_use_their_sizes() {
     let models = line(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.5]);
     for rule in Rule::ALL {
         let result = |first: f64| {
@@ -332,10 +332,10 @@ fn conditions_are_checked_and_explained() {
     assert!(Config { rule: Rule::Bulyan, byzantine: usize::MAX }.check(9).is_err());
 }
 
-/// Four are left of five. Who was bad for certain is not outvoted again; who was doubtful is, if
-/// the rule can.
+/// Four updates are left of five. A refused update that was certainly bad lowers f. A doubtful one
+/// lowers f only if the rule could not run otherwise.
 #[test]
-fn what_was_refused_is_outvoted_only_if_it_may_come_again() {
+fn refused_updates_lower_the_number_to_outvote() {
     let f = |rule, byzantine, bad, doubtful, updates| {
         Config { rule, byzantine }.after(bad, doubtful, updates).byzantine
     };
@@ -345,7 +345,7 @@ fn what_was_refused_is_outvoted_only_if_it_may_come_again() {
     );
     // Multi-Krum needs five to outvote one: the run continues with four.
     assert_eq!([f(Rule::MultiKrum, 1, 0, 1, 4), f(Rule::MultiKrum, 1, 0, 1, 5)], [0, 1]);
-    // One doubtful client does not excuse two.
+    // One doubtful client lowers f by one only.
     assert_eq!([f(Rule::MultiKrum, 2, 0, 1, 4), f(Rule::MultiKrum, 2, 1, 1, 4)], [1, 0]);
     // Late clients do not lower f, and too few updates for any rule stay too few.
     assert_eq!([f(Rule::MultiKrum, 1, 0, 0, 4), f(Rule::MultiKrum, 1, 0, 1, 2)], [1, 1]);

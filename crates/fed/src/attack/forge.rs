@@ -1,4 +1,4 @@
-//! What attackers send in place of what they trained.
+//! The forgeries that attackers send in place of their trained models and messages.
 
 use super::{Config, Kind};
 use crate::boost::Summary;
@@ -26,7 +26,7 @@ struct FirstUpdate<T> {
     tensor_norms: Vec<f64>,
 }
 
-/// What a client would honestly send, and what it had been given.
+/// What a client would honestly send, and the model and message that it received.
 pub(crate) struct HonestUpdate<'a, T> {
     pub(crate) client: usize,
     /// The model that the client started the round from.
@@ -186,15 +186,14 @@ impl<T: Real> Forged<T> {
 
     /// Replaces one number of every tensor and of the message by `bad`.
     fn spoil(&mut self, update: &HonestUpdate<'_, T>, bad: T) {
-        let spoil = |tensor: &mut Matrix<T>| {
+        let (mut model, mut message) = (update.model.cloned(), update.message.clone());
+        let of_model = model.iter_mut().flat_map(Params::tensors_mut);
+        for tensor in of_model.chain(&mut message.tensors) {
             if tensor.rows() * tensor.columns() > 0 {
                 tensor.row_mut(0)[0] = bad;
             }
-        };
-        self.model = update.model.cloned();
-        self.model.iter_mut().for_each(|model| model.tensors_mut().iter_mut().for_each(spoil));
-        let mut message = update.message.clone();
-        message.tensors.iter_mut().for_each(spoil);
+        }
+        self.model = model;
         message.numbers.iter_mut().take(1).for_each(|x| *x = bad.f64());
         message.entries.iter_mut().take(1).for_each(|(_, x)| *x = bad);
         self.message = Some(message);

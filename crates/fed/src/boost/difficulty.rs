@@ -22,7 +22,7 @@ impl<T: Real> Difficulty<T> {
     pub fn update(&mut self, probabilities: &Matrix<T>, label: impl Fn(usize) -> Option<u32>) {
         for (v, mean) in self.mean.iter_mut().enumerate() {
             let d = instant(probabilities.row(v), label(v));
-            // A model that overflowed gives NaN, which the average would never lose.
+            // A model that overflowed gives NaN, which would stay in the average for ever.
             if d.is_finite() {
                 *mean = (T::ONE - self.mu) * *mean + self.mu * d;
             }
@@ -66,7 +66,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn stays_in_the_unit_interval_and_follows_at_once_with_mu_1(
+        fn stays_in_the_unit_interval_and_has_no_memory_with_mu_1(
             rows in prop::collection::vec((0.0f64..1.0, 0u32..3), 1..8),
             mu in 0.01f64..=1.0,
             rounds in 1usize..6,

@@ -133,11 +133,10 @@ impl Boost {
     }
 
     fn from_name(name: &str) -> Result<Self> {
-        let known = || Self::ALL.iter().map(|b| b.name()).chain(["all", "none"]);
-        Self::ALL
-            .into_iter()
-            .find(|b| b.name() == name)
-            .ok_or_else(|| Error::unknown("boost", name, known()))
+        Self::ALL.into_iter().find(|b| b.name() == name).ok_or_else(|| {
+            let known = Self::ALL.iter().map(|b| b.name()).chain(["all", "none"]);
+            Error::unknown("boost", name, known)
+        })
     }
 }
 

@@ -16,7 +16,7 @@ use boostfgl_nn::Real;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What `boostfgl methods` prints and the program asks.
+/// The description that `boostfgl methods` prints, and the places where the boost acts.
 pub const INFO: BoostInfo = BoostInfo {
     name: "model",
     meaning: "server: a client's weight is multiplied by its trust",
@@ -242,8 +242,8 @@ impl<T: Real> ClientBoost<T> for GapSummary {
                 difficulty += nodes.difficulty[v as usize].f64();
             }
         }
-        let accuracy = |group: usize| hits[group] as f64 / total[group] as f64;
-        let gap = if total.contains(&0) { 0.0 } else { (accuracy(0) - accuracy(1)).max(0.0) };
+        let accuracy = [0, 1].map(|group| hits[group] as f64 / total[group] as f64);
+        let gap = if total.contains(&0) { 0.0 } else { (accuracy[0] - accuracy[1]).max(0.0) };
         let minority_difficulty = if total[1] == 0 { 0.0 } else { difficulty / total[1] as f64 };
         Some(Summary { gap, minority_difficulty })
     }

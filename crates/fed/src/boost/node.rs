@@ -8,7 +8,7 @@ use boostfgl_nn::Real;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What `boostfgl methods` prints and the program asks.
+/// The description that `boostfgl methods` prints, and the places where the boost acts.
 pub const INFO: BoostInfo = BoostInfo {
     name: "node",
     meaning: "client: nodes that stay hard weigh more in the local loss",
@@ -75,7 +75,7 @@ impl NodeBoost {
 
 impl<T: Real> ClientBoost<T> for NodeBoost {
     fn node_weights(&self, nodes: &ScoredNodes<'_, T>) -> Option<Vec<T>> {
-        let weight = |v: &u32| self.weight(nodes.difficulty[*v as usize]);
-        Some(nodes.data.training().iter().map(weight).collect())
+        let training = nodes.data.training().iter();
+        Some(training.map(|&v| self.weight(nodes.difficulty[v as usize])).collect())
     }
 }

@@ -107,8 +107,8 @@ impl<T: Real> Registry<T> {
 
     /// The boosts that are on: those of `chosen`, and those that were added.
     pub(crate) fn active(&self, chosen: &[Boost]) -> Vec<Arc<dyn BoostPlugin<T>>> {
-        let is_chosen = |name: &str| chosen.iter().any(|boost| boost.name() == name);
-        let builtin = self.builtin.iter().filter(|boost| is_chosen(boost.info().name));
+        let names: Vec<&str> = chosen.iter().map(|boost| boost.name()).collect();
+        let builtin = self.builtin.iter().filter(|boost| names.contains(&boost.info().name));
         builtin.chain(&self.added).cloned().collect()
     }
 }

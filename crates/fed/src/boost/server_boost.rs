@@ -64,20 +64,20 @@ impl<'a, T: Real> Evidence<'a, T> {
     /// The norm of each client's update: of one tensor, or of the whole model. 0 if the method
     /// hides norms.
     pub fn norms(&self, tensor: Option<usize>) -> Vec<f64> {
-        let norm = |update: &Update<'a, T>| match (self.hidden.norm, tensor) {
-            (true, _) => 0.0,
-            (false, Some(tensor)) => update.tensor_norms[tensor],
-            (false, None) => update.norm,
-        };
-        self.updates.iter().map(norm).collect()
+        let updates = self.updates.iter();
+        match (self.hidden.norm, tensor) {
+            (true, _) => vec![0.0; self.updates.len()],
+            (false, Some(tensor)) => updates.map(|update| update.tensor_norms[tensor]).collect(),
+            (false, None) => updates.map(|update| update.norm).collect(),
+        }
     }
 
     /// The fairness gap of each client; `None` if one did not send it. 0 if the method hides gaps.
     pub fn gaps(&self) -> Option<Vec<f64>> {
-        let gap = |update: &Update<'a, T>| {
-            update.summary.map(|summary| if self.hidden.gap { 0.0 } else { summary.gap })
-        };
-        self.updates.iter().map(gap).collect()
+        let summaries = self.updates.iter().map(|update| update.summary);
+        summaries
+            .map(|summary| summary.map(|sent| if self.hidden.gap { 0.0 } else { sent.gap }))
+            .collect()
     }
 }
 
@@ -114,8 +114,8 @@ impl<'a, T: Real> ServerBoosts<'a, T> {
         Self { hidden: Hidden { norm: true, ..self.hidden }, ..self }
     }
 
-    /// What is known of these updates, and the boost that weighs them, if there is one.
-    pub(crate) fn on<'u>(
+    /// The boost that weighs updates, if there is one, and the evidence that it may use.
+    pub(crate) fn weigher_of<'u>(
         &self,
         updates: &'u [Update<'u, T>],
     ) -> Option<(&'a dyn ServerBoost<T>, Evidence<'u, T>)> {

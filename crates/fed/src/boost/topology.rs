@@ -15,7 +15,7 @@ use boostfgl_nn::{Matrix, Pattern, Propagation, Real, Tilted, arc_dots, tilt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What `boostfgl methods` prints and the program asks.
+/// The description that `boostfgl methods` prints, and the places where the boost acts.
 pub const INFO: BoostInfo = BoostInfo {
     name: "topology",
     meaning: "client: messages are reweighted by difficulty and heterophily",
@@ -45,8 +45,8 @@ struct ClientTopology<T> {
 
 impl<T: Real> ClientBoost<T> for ClientTopology<T> {
     fn scored(&mut self, data: &LocalData<T>, probabilities: &Matrix<T>) {
-        let label = |v: usize| data.training_label(v);
-        self.heterophily = TopologyBoost::heterophily(data.adjacency(), probabilities, label);
+        self.heterophily =
+            TopologyBoost::heterophily(data.adjacency(), probabilities, |v| data.training_label(v));
     }
 
     fn propagation(
@@ -235,6 +235,8 @@ impl TopologyBoost {
         probabilities: &Matrix<T>,
         label: impl Fn(usize) -> Option<u32>,
     ) -> Vec<T> {
+        // ⟨pᵤ, pᵥ⟩ of all arcs in one pass of a vectorised kernel, then overwritten between
+        // training nodes: a branch per arc inside the kernel would cost more.
         let mut out = arc_dots(probabilities, adjacency.offsets(), adjacency.indices());
         for v in 0..adjacency.len() {
             let own = label(v);
@@ -264,14 +266,11 @@ impl TopologyBoost {
     /// Which arcs keep their score: s ≥ τ and, of those, the ⌊b·m⌋ largest; under reliability s ≤ τ
     /// and the smallest (earlier arcs first among equals).
     pub fn eligible<T: Real>(&self, scores: &[T]) -> Vec<bool> {
-        let tau = T::of(self.config.tau);
-        let passes = |s: T| match self.config.edge_score {
-            EdgeScore::Criticality => s >= tau,
-            EdgeScore::Reliability => s <= tau,
-        };
         let mut candidates: Vec<usize> =
-            (0..scores.len()).filter(|&arc| passes(scores[arc])).collect();
+            (0..scores.len()).filter(|&arc| self.passes_threshold(scores[arc])).collect();
         let budget = (self.config.edge_budget * scores.len() as f64) as usize;
+        // A stable sort: among equal scores the earlier arc comes first, so that the choice does
+        // not depend on the sorting algorithm.
         candidates.sort_by(|&a, &b| {
             let rising = scores[a].f64().total_cmp(&scores[b].f64());
             if self.config.edge_score == EdgeScore::Criticality { rising.reverse() } else { rising }
@@ -279,6 +278,15 @@ impl TopologyBoost {
         let mut eligible = vec![false; scores.len()];
         candidates.into_iter().take(budget).for_each(|arc| eligible[arc] = true);
         eligible
+    }
+
+    /// s ≥ τ; under reliability s ≤ τ.
+    fn passes_threshold<T: Real>(&self, score: T) -> bool {
+        let tau = T::of(self.config.tau);
+        match self.config.edge_score {
+            EdgeScore::Criticality => score >= tau,
+            EdgeScore::Reliability => score <= tau,
+        }
     }
 
     /// The propagation matrix under the current difficulties; `plain` is the graph's GCN operator.
@@ -316,6 +324,8 @@ impl TopologyBoost {
         };
         let sign = if self.config.edge_score == EdgeScore::Criticality { 1.0 } else { -1.0 };
         let own = if self.config.propagation_rule.loop_in_softmax() { difficulty } else { &[] };
+        // e^{±λₑ s} and its sum over each row. The division waits for `fill_row`, where the rule
+        // decides which factor comes before it.
         let tilted =
             tilt(adjacency.offsets(), scores, own, &kept, T::of(sign * self.config.lambda_e));
         let mut values = vec![T::ZERO; plain.csr().non_zeros()];
@@ -328,17 +338,29 @@ impl TopologyBoost {
     /// Gives every arc that touches a generated node the mean score of the real arcs. Such a node
     /// has no label, and its uncertain predictions would otherwise draw the softmax towards it.
     fn level<T: Real>(&self, adjacency: &Adjacency, scores: &mut [T]) {
-        let real = |v: usize, arc: usize| v.max(adjacency.indices()[arc] as usize) < self.own;
+        // In double precision and in the order of arcs: in single precision the sum over many arcs
+        // would lose digits.
         let (mut sum, mut count) = (0.0, 0usize);
         for v in 0..self.own {
-            for arc in adjacency.arc_range(v).filter(|&arc| real(v, arc)) {
-                (sum, count) = (sum + scores[arc].f64(), count + 1);
+            for arc in adjacency.arc_range(v) {
+                if self.joins_real_nodes(adjacency, v, arc) {
+                    (sum, count) = (sum + scores[arc].f64(), count + 1);
+                }
             }
         }
         let mean = T::of(sum / count.max(1) as f64);
         for v in 0..adjacency.len() {
-            adjacency.arc_range(v).filter(|&arc| !real(v, arc)).for_each(|arc| scores[arc] = mean);
+            for arc in adjacency.arc_range(v) {
+                if !self.joins_real_nodes(adjacency, v, arc) {
+                    scores[arc] = mean;
+                }
+            }
         }
+    }
+
+    /// Whether an arc into `v` starts and ends at a real node.
+    fn joins_real_nodes(&self, adjacency: &Adjacency, v: usize, arc: usize) -> bool {
+        v.max(adjacency.indices()[arc] as usize) < self.own
     }
 
     /// Writes the propagation matrix's row of node v.
@@ -379,7 +401,7 @@ impl TopologyBoost {
 mod tests {
     use super::*;
 
-    /// Four neighbours of one node, which no difficulty tells apart: scores are h. By hand.
+    /// Scores of four neighbours of one node. All difficulties are 0, so that the scores are h.
     const SCORES: [f64; 4] = [0.9, 0.1, 0.5, 0.2];
 
     fn gate(
@@ -422,7 +444,7 @@ mod tests {
 
     /// A budget of two of eight arcs.
     #[test]
-    fn a_pruned_edge_carries_nothing_and_the_reliable_ones_share_the_rest() {
+    fn a_pruned_edge_has_weight_zero_and_the_kept_ones_sum_to_one() {
         let found = row_0(&gate(EdgeScore::Reliability, EdgeGate::Prune, 2.0, 0.25));
         assert_eq!((found[0], found[2]), (0.0, 0.0));
         assert!(found[1] > found[3] && (found[1] + found[3] - 1.0).abs() < 1e-15);

@@ -40,10 +40,10 @@ impl<T: Real> ClientBoosts<T> {
         }
     }
 
-    /// The boosts that act there, in order.
-    fn on(&self, place: Place) -> impl Iterator<Item = &dyn ClientBoost<T>> {
-        let acts = move |(info, _): &&(BoostInfo, _)| info.acts_on(place);
-        self.boosts.iter().filter(acts).map(|(_, boost)| &**boost)
+    /// The boosts that act at `place`, in order.
+    fn acting_at(&self, place: Place) -> impl Iterator<Item = &dyn ClientBoost<T>> {
+        let active = self.boosts.iter().filter(move |(info, _)| info.acts_on(place));
+        active.map(|(_, boost)| &**boost)
     }
 
     /// Whether there is no boost on the client's side.
@@ -53,25 +53,25 @@ impl<T: Real> ClientBoosts<T> {
 
     /// Whether a boost changes the propagation.
     pub(super) fn reweights_messages(&self) -> bool {
-        self.on(Place::Propagation).next().is_some()
+        self.acting_at(Place::Propagation).next().is_some()
     }
 
     /// Whether a boost sends a summary to the server.
     pub(super) fn summarises(&self) -> bool {
-        self.on(Place::Summary).next().is_some()
+        self.acting_at(Place::Summary).next().is_some()
     }
 
     /// Whether evaluation uses boosted propagation.
     pub(super) fn boosts_evaluation(&self) -> bool {
-        self.on(Place::Propagation).any(ClientBoost::boosts_evaluation)
+        self.acting_at(Place::Propagation).any(ClientBoost::boosts_evaluation)
     }
 
     /// Whether the propagation of a round scores the next one.
     fn boosts_scoring(&self) -> bool {
-        self.on(Place::Propagation).any(ClientBoost::boosts_scoring)
+        self.acting_at(Place::Propagation).any(ClientBoost::boosts_scoring)
     }
 
-    /// Keeps from now on what observers may read and training itself does not need.
+    /// Turns on storage of values that only observers read.
     pub(super) fn keep_for_inspection(&mut self) {
         self.inspected = true;
     }
@@ -135,7 +135,7 @@ impl<T: Real> ClientBoosts<T> {
         probabilities: &Matrix<T>,
     ) -> Option<Vec<T>> {
         let nodes = self.scored_nodes(data, probabilities);
-        let all = self.on(Place::Loss).filter_map(|boost| boost.node_weights(&nodes));
+        let all = self.acting_at(Place::Loss).filter_map(|boost| boost.node_weights(&nodes));
         all.reduce(|mut product, weights| {
             product.iter_mut().zip(weights).for_each(|(a, b)| *a = *a * b);
             product
@@ -150,7 +150,7 @@ impl<T: Real> ClientBoosts<T> {
     ) -> Option<Propagation<T>> {
         let nodes = self.scored_nodes(data, probabilities);
         let mut boosted: Option<Propagation<T>> = None;
-        for boost in self.on(Place::Propagation) {
+        for boost in self.acting_at(Place::Propagation) {
             let base = boosted.as_ref().unwrap_or(data.inputs.propagation());
             boosted = boost.propagation(&nodes, base).or(boosted);
         }
@@ -166,7 +166,7 @@ impl<T: Real> ClientBoosts<T> {
     ) -> Option<Summary> {
         let difficulty = self.difficulty.as_ref().map_or(&[][..], Difficulty::mean);
         let nodes = TrainedNodes { data, logits, rows, difficulty };
-        self.on(Place::Summary).find_map(|boost| boost.summary(&nodes))
+        self.acting_at(Place::Summary).find_map(|boost| boost.summary(&nodes))
     }
 
     /// Saves or restores the state that boosts keep between rounds.

@@ -8,7 +8,7 @@ use crate::noise_occasion::Occasion;
 use crate::round_context::{ModelSource, RoundContext};
 use boostfgl_nn::backbones::{Pass, Supervised};
 use boostfgl_nn::optim::Optimizer;
-use boostfgl_nn::{Matrix, Params, Real};
+use boostfgl_nn::{Params, Real};
 
 impl<T: Real> Client<T> {
     /// One round of local work from the server's model or from the client's own.
@@ -53,7 +53,7 @@ impl<T: Real> Client<T> {
     }
 }
 
-/// Checks that what was trained is finite, and asks the rule what goes up.
+/// Checks that the trained model is finite, and collects what the rule sends.
 fn finish<T: Real>(
     rule: &mut dyn ClientRule<T>,
     context: &ClientContext<'_, T>,
@@ -104,9 +104,10 @@ fn epochs<T: Real>(
             .dropout(context.dropout(epoch));
         let pass = pass.noise(context.noise(Occasion::Training(epoch)));
         let supervised = Supervised { loss: context.loss, rows: context.rows };
-        let extra =
-            |logits: &Matrix<T>, hidden: Option<&Matrix<T>>| rule.extra(context, logits, hidden);
-        let (loss, mut gradients) = pass.gradients(effective.unwrap_or(model), supervised, extra);
+        let (loss, mut gradients) =
+            pass.gradients(effective.unwrap_or(model), supervised, |logits, hidden| {
+                rule.extra(context, logits, hidden)
+            });
         rule.adjust(context, model, &mut gradients);
         match epoch {
             0 => optimizer.step_from(context.start, local, &gradients),

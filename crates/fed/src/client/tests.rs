@@ -1,5 +1,4 @@
-//! Clients that fail, wait or sleep in a round, which clients in one process do not do by
-//! themselves.
+//! Clients that fail or are slow in a round. In one process such faults have to be injected.
 
 use super::*;
 use crate::attack::Kind;
@@ -113,7 +112,7 @@ fn a_control_variate_that_was_not_used_is_reverted() {
             setup.attack.kind = Kind::WrongRound;
             setup.methods.scaffold.control = control;
         });
-        let own = |federation: &mut Federation<f32>, k: usize| {
+        let state = |federation: &mut Federation<f32>, k: usize| {
             let Client { rule, workspace, local, .. } = &mut federation.clients[k];
             let data = &workspace.data;
             let mut bytes = Vec::new();
@@ -122,10 +121,10 @@ fn a_control_variate_that_was_not_used_is_reverted() {
             bytes
         };
         round(&mut federation, 1);
-        let [honest, attacker] = [0, 3].map(|k| own(&mut federation, k));
+        let [honest, attacker] = [0, 3].map(|k| state(&mut federation, k));
         assert_eq!(round(&mut federation, 2).0, [(3, "wrong-round")]);
         assert!(
-            own(&mut federation, 3) == attacker && own(&mut federation, 0) != honest,
+            state(&mut federation, 3) == attacker && state(&mut federation, 0) != honest,
             "{control:?}"
         );
     }

@@ -28,8 +28,8 @@ impl<T: Real> Workspace<T> {
     pub(super) fn new(run: &RunContext<T>, mut data: LocalData<T>, reach: Reach) -> Self {
         let plan = run.backbone.plan();
         data.set_operator(plan.operator);
-        let label = |&v: &u32| data.training_label[v as usize];
-        let labels = data.training.iter().filter_map(label).collect();
+        let labels = data.training.iter().filter_map(|&v| data.training_label[v as usize]);
+        let labels = labels.collect();
         let boosts = ClientBoosts::new(run, &data);
         // The scale of the noise follows from the messages of all nodes, not only of training ones.
         let noisy = run.setup.model.message_noise > 0.0;
@@ -65,7 +65,7 @@ impl<T: Real> Workspace<T> {
         }
     }
 
-    /// The same for training from `start`, under this round's boosts. `cached` says that the cache
+    /// The same for training from `start`, under this round's boosts. `cached` means that the cache
     /// belongs to `start`.
     pub(super) fn training_context<'a>(
         &'a self,
@@ -129,7 +129,7 @@ impl<T: Real> Workspace<T> {
         summary
     }
 
-    /// The predicted class of each of the client's own nodes under `model`. `keeps` says that the
+    /// The predicted class of each of the client's own nodes under `model`. `keeps` means that the
     /// next round starts from this model, so that the cache stays.
     pub(super) fn predict(
         &mut self,
@@ -175,7 +175,7 @@ impl<T: Real> Workspace<T> {
         if boosted.is_some() || !rule.inspects_start() {
             return Ok(context.logits(model));
         }
-        // The rule will ask for these outputs when the next round starts from this model.
+        // The rule will read these outputs when the next round starts from this model.
         let outputs = context.inspect(model);
         let mut scores = round.pool.take(outputs.0.rows(), outputs.0.columns());
         scores.copy_from(&outputs.0);

@@ -180,11 +180,15 @@ impl<'a, T: Real> ClientContext<'a, T> {
 /// # Panics
 /// If one is missing.
 pub(crate) fn positions(nodes: &[u32], among: &[u32]) -> Vec<u32> {
-    let position = |node: &u32| match among.binary_search(node) {
+    nodes.iter().map(|&node| position(node, among)).collect()
+}
+
+/// The position of `node` in `among`, which is increasing.
+fn position(node: u32, among: &[u32]) -> u32 {
+    match among.binary_search(&node) {
         Ok(position) => position as u32,
         Err(_) => unreachable!("node {node} is not among the nodes of this view"),
-    };
-    nodes.iter().map(position).collect()
+    }
 }
 
 /// −log softmax(row)[label].

@@ -3,10 +3,11 @@
 use crate::local_data::LocalData;
 use boostfgl_nn::{Params, Real, StateVisitor};
 
-/// What a rule keeps from one round to the next. By default nothing.
+/// The state that a rule keeps from one round to the next. By default none.
 pub trait RuleState<T: Real> {
     /// Saves the state between rounds, or restores it into a rule that was just made; the next
-    /// round must then give the same digits. What a round makes for itself is not state.
+    /// round must then give the same bits. Values that are computed anew in each round are not
+    /// state.
     ///
     /// # Errors
     /// As [`Stateful::visit`](boostfgl_nn::Stateful::visit).

@@ -1,8 +1,8 @@
-//! What a client sends at the end of a round.
+//! The upload of a client at the end of a round.
 
 use crate::wire::Message;
 
-/// What goes up at the end of a round.
+/// The upload at the end of a round.
 #[derive(Debug)]
 pub struct Upload<T> {
     /// Whether the trained model is sent.

@@ -1,7 +1,6 @@
 //! The inside of a round, for observers that ask for it.
 
 use super::{Done, Federation};
-use crate::client::Client;
 use crate::observer::{Inspected, Inspection, Observer};
 use crate::round_context::ModelSource;
 use boostfgl_nn::{Params, Real};
@@ -49,9 +48,11 @@ impl<T: Real> Federation<T> {
         observers: &mut [&mut dyn Observer<T>],
     ) {
         let Self { clients, server, .. } = self;
-        let deploy =
-            |(k, client): (usize, &mut Client<T>)| client.deployed(server.evaluated(k).into());
-        let deployed: Vec<Option<Params<T>>> = clients.iter_mut().enumerate().map(deploy).collect();
+        let deployed: Vec<Option<Params<T>>> = clients
+            .iter_mut()
+            .enumerate()
+            .map(|(k, client)| client.deployed(server.evaluated(k).into()))
+            .collect();
         let clients = deployed.into_iter().zip(starts).enumerate();
         let clients = clients
             .map(|(k, (deployed, start))| self.inspected(k, deployed, start, done))

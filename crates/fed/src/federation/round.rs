@@ -41,16 +41,15 @@ impl<T: Real> Federation<T> {
             return Err(Error::Quorum { round, participants, needed, usable, refused });
         }
         let combination = self.aggregate(round, &submissions, &refused)?;
-        // Failures of the preparation are reported with round 1. They come only now, because they
-        // are no verdict on an update of this round.
+        // Failures of the preparation are reported with round 1. They are added only now, because
+        // they do not count towards the refusals of this round.
         refused.splice(..0, std::mem::take(&mut self.unprepared));
         self.check_finite(round)?;
         let records = self.records(&submissions, combination.as_ref());
-        let forged_model = |submission: Submission<T>| {
-            let model = submission.forged?.model?;
-            Some((submission.client, model))
-        };
-        let forged = submissions.into_iter().filter_map(forged_model).collect();
+        let forged = submissions
+            .into_iter()
+            .filter_map(|submission| Some((submission.client, submission.forged?.model?)))
+            .collect();
         Ok(Done { records, combination, refused, forged })
     }
 
@@ -101,15 +100,20 @@ impl<T: Real> Federation<T> {
             give_back(pools, pool);
             let received = wire::count_down(model, message);
             let seconds = started.elapsed().as_secs_f64();
-            let submit =
-                |trained| Submission { client: k, trained, received, seconds, forged: None };
-            (k, trained.map(submit))
+            let submission = trained.map(|trained| Submission {
+                client: k,
+                trained,
+                received,
+                seconds,
+                forged: None,
+            });
+            (k, submission)
         };
         let takes_part = |(k, _): &(usize, &mut Client<T>)| participants.contains(k);
         let screen = &context.setup.screen;
         let trained: Vec<_> = match screen.deadline_seconds {
-            // Sequential: a thread that waits for a piece of its own work may take up another
-            // client's, whose time would count as its own.
+            // Sequential: a thread that waits for a part of its own work may take up another
+            // client's work, whose time would count as its own.
             Some(_) => clients.iter_mut().enumerate().filter(takes_part).map(train).collect(),
             None => clients.par_iter_mut().enumerate().filter(takes_part).map(train).collect(),
         };
@@ -203,7 +207,7 @@ impl<T: Real> Federation<T> {
         }
     }
 
-    /// Hands what is left to the method.
+    /// Passes the accepted updates to the method.
     fn aggregate(
         &mut self,
         round: usize,
@@ -216,12 +220,9 @@ impl<T: Real> Federation<T> {
         let updates: Vec<Update<'_, T>> =
             submissions.iter().map(|sent| sent.update(&clients[sent.client], weight)).collect();
         // Refused updates leave fewer for the robust rule to outvote.
-        let refused_as = |kind: fn(&Reason) -> bool| -> usize {
-            let found = refused.iter().filter(|refusal| kind(&refusal.reason));
-            let clients = found.map(|refusal| refusal.client);
-            clients.filter(|&k| !is_used(submissions, k)).collect::<BTreeSet<usize>>().len()
-        };
-        let (bad, doubtful) = (refused_as(Reason::is_suspect), refused_as(Reason::is_doubtful));
+        let unused = refused.iter().filter(|refusal| !is_used(submissions, refusal.client));
+        let bad = distinct_clients(unused.clone().filter(|refusal| refusal.reason.is_suspect()));
+        let doubtful = distinct_clients(unused.filter(|refusal| refusal.reason.is_doubtful()));
         let pool = borrow(pools);
         let given = Round {
             done: round - 1,
@@ -258,18 +259,21 @@ impl<T: Real> Federation<T> {
     ) -> Vec<ClientRecord> {
         let weights = combination.map(Combination::mean_weights);
         let trust = combination.and_then(Combination::trust);
-        let record = |(i, submission): (usize, &Submission<T>)| ClientRecord {
-            client: submission.client,
-            loss: submission.trained.loss,
-            update_norm: submission.trained.norm,
-            weight: weights.as_ref().map(|w| w[i]),
-            trust: trust.map(|t| t[i]),
-            gap: submission.summary().map(|summary| summary.gap),
-            bytes_up: wire::bytes(self.numbers_sent(submission)),
-            bytes_down: wire::bytes(submission.received),
-            seconds: submission.seconds,
-        };
-        submissions.iter().enumerate().map(record).collect()
+        submissions
+            .iter()
+            .enumerate()
+            .map(|(i, submission)| ClientRecord {
+                client: submission.client,
+                loss: submission.trained.loss,
+                update_norm: submission.trained.norm,
+                weight: weights.as_ref().map(|w| w[i]),
+                trust: trust.map(|t| t[i]),
+                gap: submission.summary().map(|summary| summary.gap),
+                bytes_up: wire::bytes(self.numbers_sent(submission)),
+                bytes_down: wire::bytes(submission.received),
+                seconds: submission.seconds,
+            })
+            .collect()
     }
 
     /// How many numbers a client sent.
@@ -286,10 +290,18 @@ impl<T: Real> Federation<T> {
 
     /// The training loss of a round, weighted by training nodes.
     pub(crate) fn mean_loss(&self, records: &[ClientRecord]) -> f64 {
-        let size = |r: &ClientRecord| self.clients[r.client].data().training_nodes() as f64;
-        records.iter().map(|r| r.loss * size(r)).sum::<f64>()
-            / records.iter().map(size).sum::<f64>()
+        let sizes: Vec<f64> = records
+            .iter()
+            .map(|record| self.clients[record.client].data().training_nodes() as f64)
+            .collect();
+        records.iter().zip(&sizes).map(|(record, size)| record.loss * size).sum::<f64>()
+            / sizes.iter().sum::<f64>()
     }
+}
+
+/// The number of different clients among refusals.
+fn distinct_clients<'a>(refusals: impl Iterator<Item = &'a Refusal>) -> usize {
+    refusals.map(|refusal| refusal.client).collect::<BTreeSet<usize>>().len()
 }
 
 /// Whether the update of a client is among those that are used.

@@ -13,34 +13,38 @@ use boostfgl_nn::backbones::ViewPlan;
 /// The reason, if it cannot.
 pub fn check(method: &MethodInfo, boosts: &[Boost], model: &Model, plan: ViewPlan) -> Result<()> {
     let backbone = &model.backbone;
-    let refused =
-        |what: String, reason: &'static str| Error::Refused { method: method.name, what, reason };
     for &boost in boosts {
         if let Some(reason) = (method.refuses)(boost) {
-            return Err(refused(format!("{} boosting", boost.name()), reason));
+            return Err(refusal(method, format!("{} boosting", boost.name()), reason));
         }
         if boost.info().acts_on(Place::Propagation) && plan.hops == 0 {
             let reason = "it reweights messages, and this network passes none";
             let what = format!("{} boosting on the backbone {backbone}", boost.name());
-            return Err(refused(what, reason));
+            return Err(refusal(method, what, reason));
         }
     }
     if model.message_noise > 0.0 {
         if let Some(reason) = method.noise {
-            return Err(refused("noise on messages (model.message_noise)".into(), reason));
+            return Err(refusal(method, "noise on messages (model.message_noise)".into(), reason));
         }
         if plan.hops == 0 {
             let reason = "there would be nothing to disturb: this network passes no messages";
-            return Err(refused(
+            return Err(refusal(
+                method,
                 format!("noise on the messages (model.message_noise) of the backbone {backbone}"),
                 reason,
             ));
         }
     }
     match (method.network)(plan) {
-        Some(reason) => Err(refused(format!("the backbone {backbone}"), reason)),
+        Some(reason) => Err(refusal(method, format!("the backbone {backbone}"), reason)),
         None => Ok(()),
     }
+}
+
+/// The error that the method cannot run with `what`.
+fn refusal(method: &MethodInfo, what: String, reason: &'static str) -> Error {
+    Error::Refused { method: method.name, what, reason }
 }
 
 /// Checks that this rule can combine the models of the method, given the number of participants.

@@ -192,15 +192,18 @@ impl Gram {
         self.0.len()
     }
 
+    /// The product of two vectors, given by their coefficients: aᵀ G b.
     fn dot(&self, a: &[f64], b: &[f64]) -> f64 {
-        let along = |row: &Vec<f64>| row.iter().zip(b).map(|(g, b)| g * b).sum::<f64>();
-        self.0.iter().zip(a).map(|(row, a)| a * along(row)).sum()
+        let rows = self.0.iter().zip(a);
+        rows.map(|(row, a)| a * row.iter().zip(b).map(|(g, b)| g * b).sum::<f64>()).sum()
     }
 
+    /// The length of a vector, given by its coefficients.
     fn norm(&self, a: &[f64]) -> f64 {
         libm::sqrt(self.dot(a, a).max(0.0))
     }
 
+    /// The coefficients of gradient `i`.
     fn unit(&self, i: usize) -> Vec<f64> {
         (0..self.len()).map(|j| f64::from(u8::from(i == j))).collect()
     }
@@ -242,9 +245,10 @@ impl Gram {
         while at < ages.len() {
             let same = ages[at..].iter().take_while(|age| **age == ages[at]).count();
             let round = first + at..first + at + same;
-            let conflicts = |i: usize| round.contains(&i) && self.dot(mean, &self.unit(i)) < 0.0;
-            let sum: Vec<f64> =
-                (0..self.len()).map(|i| f64::from(u8::from(conflicts(i)))).collect();
+            let mut sum = vec![0.0; self.len()];
+            for i in round.filter(|&i| self.dot(mean, &self.unit(i)) < 0.0) {
+                sum[i] = 1.0;
+            }
             self.avoid(mean, &sum);
             at += same;
         }
@@ -267,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn two_conflicting_gradients_end_up_helping_both() {
+    fn after_projection_the_mean_conflicts_with_neither_gradient() {
         let g = [gradient([1.0, 0.2, 0.0]), gradient([-0.5, 1.0, 0.3])];
         let gram = Gram::of(&[&g[0], &g[1]]);
         assert!(g[0].dot(&g[1]) < 0.0);
@@ -287,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn an_absent_client_is_not_worked_against() {
+    fn the_mean_does_not_conflict_with_an_absent_client() {
         let g = [gradient([1.0, 0.0, 0.0]), gradient([-1.0, 0.5, 0.0])];
         let gram = Gram::of(&[&g[0], &g[1]]);
         let mut mean = vec![1.0, 0.0];

@@ -211,32 +211,33 @@ fn set_truth<T: Real>(labels: &mut Matrix<T>, data: &LocalData<T>) {
 
 /// Moments of each class's column, order by order: about the origin, then about the mean.
 fn moments<T: Real>(labels: &Matrix<T>, config: &Config) -> Vec<f64> {
+    let classes = labels.columns();
+    let origin = moments_about(labels, &vec![0.0; classes], config.moments);
+    if config.moment_kind == MomentKind::Origin {
+        return origin;
+    }
+    // The first moments about the origin are the means, which the central moments need.
+    let central = moments_about(labels, &origin[..classes], config.moments);
+    match config.moment_kind {
+        MomentKind::Hybrid => origin.into_iter().chain(central).collect(),
+        MomentKind::Origin | MomentKind::Central => central,
+    }
+}
+
+/// The moments of orders 1 to `orders` of each class's column about its `centre`, order by order.
+fn moments_about<T: Real>(labels: &Matrix<T>, centre: &[f64], orders: usize) -> Vec<f64> {
     let (n, classes) = (labels.rows(), labels.columns());
-    let about = |centre: &[f64]| {
-        let mut sums = vec![0.0; config.moments * classes];
-        for (some, centre) in centre.chunks(SIDE_BY_SIDE).enumerate() {
-            let first = some * SIDE_BY_SIDE;
-            let powers = power_sums(labels, first, centre, config.moments);
-            for (order, powers) in sums.chunks_exact_mut(classes).zip(&powers) {
-                order[first..]
-                    .iter_mut()
-                    .zip(powers)
-                    .for_each(|(sum, power)| *sum = power / n as f64);
+    let mut moments = vec![0.0; orders * classes];
+    for (chunk, centre) in centre.chunks(SIDE_BY_SIDE).enumerate() {
+        let first = chunk * SIDE_BY_SIDE;
+        let powers = power_sums(labels, first, centre, orders);
+        for (moments, powers) in moments.chunks_exact_mut(classes).zip(&powers) {
+            for (moment, power) in moments[first..].iter_mut().zip(powers) {
+                *moment = power / n as f64;
             }
         }
-        sums
-    };
-    // The first moments about the origin are the means, which the central moments need.
-    let origin = about(&vec![0.0; classes]);
-    let central = || about(&origin[..classes]);
-    match config.moment_kind {
-        MomentKind::Origin => origin,
-        MomentKind::Central => central(),
-        MomentKind::Hybrid => {
-            let central = central();
-            origin.into_iter().chain(central).collect()
-        }
     }
+    moments
 }
 
 /// Classes whose powers are computed together. The powers of one class form a chain of dependent
@@ -325,12 +326,8 @@ impl<T: Real> ServerRule<T> for TopologyAware<T> {
     ) -> Result<Option<Combination>> {
         let described: Vec<(&[f64], f64)> =
             updates.iter().filter_map(|u| split(&u.message.numbers)).collect();
-        let accepted = |i: usize| -> Vec<usize> {
-            let similar =
-                |j: &usize| *j == i || cosine(described[i].0, described[*j].0) > self.epsilon;
-            (0..updates.len()).filter(similar).collect()
-        };
-        let sets: Vec<Vec<usize>> = (0..updates.len()).map(accepted).collect();
+        let sets: Vec<Vec<usize>> =
+            (0..updates.len()).map(|i| similar_clients(&described, i, self.epsilon)).collect();
         let mut influence = vec![0.0; updates.len()];
         for (i, set) in sets.iter().enumerate() {
             let chosen: Vec<Update<'_, T>> = set.iter().map(|&j| updates[j]).collect();
@@ -358,9 +355,8 @@ impl<T: Real> ServerRule<T> for TopologyAware<T> {
 
     fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
         // A shared model is saved once, under its first client, and is shared again when restored.
-        let first_sharer =
-            |k: usize| (0..k).find(|&j| Arc::ptr_eq(&self.models[j], &self.models[k])).unwrap_or(k);
-        let owners: Vec<usize> = (0..self.models.len()).map(first_sharer).collect();
+        let owners: Vec<usize> =
+            (0..self.models.len()).map(|k| first_sharer(&self.models, k)).collect();
         for (k, mut owner) in owners.into_iter().enumerate() {
             visitor.visit(&format!("owner of {k}"), &mut owner)?;
             if owner < k {
@@ -379,6 +375,18 @@ impl<T: Real> ServerRule<T> for TopologyAware<T> {
     }
 }
 
+/// Aᵢ: the clients, by position, whose moments are similar to those of client `i`, and `i` itself.
+fn similar_clients(described: &[(&[f64], f64)], i: usize, epsilon: f64) -> Vec<usize> {
+    (0..described.len())
+        .filter(|&j| j == i || cosine(described[i].0, described[j].0) > epsilon)
+        .collect()
+}
+
+/// The first client that has the same model in memory as client `k`.
+fn first_sharer<T>(models: &[Arc<Params<T>>], k: usize) -> usize {
+    (0..k).find(|&j| Arc::ptr_eq(&models[j], &models[k])).unwrap_or(k)
+}
+
 /// Moments and confidence.
 fn split(numbers: &[f64]) -> Option<(&[f64], f64)> {
     numbers.split_last().map(|(confidence, moments)| (moments, *confidence))
@@ -390,6 +398,7 @@ pub(super) fn cosine(a: &[f64], b: &[f64]) -> f64 {
     if length > 0.0 { dot(a, b) / length } else { 0.0 }
 }
 
+/// Σ aᵢ bᵢ.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

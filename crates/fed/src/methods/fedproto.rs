@@ -74,6 +74,16 @@ pub enum PrototypeWeight {
     Uniform,
 }
 
+impl PrototypeWeight {
+    /// The weight of a client with `count` training nodes of the class.
+    fn weigh(self, count: f64) -> f64 {
+        match self {
+            Self::Counts => count,
+            Self::Uniform => count.min(1.0),
+        }
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self { lambda: 1.0, prototype_weight: PrototypeWeight::Counts }
@@ -126,16 +136,13 @@ impl<T: Real> TrainingHooks<T> for Prototyped<T> {
         };
         let training = context.data().training();
         let rows = context.hidden_rows(training);
-        let target = |v: &u32| {
-            context
-                .data()
-                .training_label(*v as usize)
-                .and_then(|label| self.prototype(label as usize))
-        };
         let pairs: Vec<(u32, &[T])> = rows
             .into_iter()
             .zip(training)
-            .filter_map(|(row, v)| target(v).map(|target| (row, target)))
+            .filter_map(|(row, &v)| {
+                let label = context.data().training_label(v as usize)?;
+                Some((row, self.prototype(label as usize)?))
+            })
             .collect();
         let (value, mut gradient) = extra_losses::squared_error(hidden, &pairs, context.pool());
         // The mean is over all training nodes: those of a class without a prototype add 0.
@@ -215,23 +222,21 @@ impl<T: Real> ServerRule<T> for Prototypes<T> {
             ..Message::tensors(vec![Matrix::zeros(classes, width)])
         });
         for c in 0..classes {
-            let owned = |u: &Update<'_, T>| match self.weight {
-                PrototypeWeight::Counts => u.message.numbers[c],
-                PrototypeWeight::Uniform => u.message.numbers[c].min(1.0),
-            };
-            let weights: Vec<f64> =
-                updates.iter().zip(&trusted).map(|(u, trust)| owned(u) * trust).collect();
+            let weights: Vec<f64> = updates
+                .iter()
+                .zip(&trusted)
+                .map(|(u, trust)| self.weight.weigh(u.message.numbers[c]) * trust)
+                .collect();
             let sum: f64 = weights.iter().sum();
             // A class that no participant owns keeps its prototype.
             if sum > 0.0 {
-                let column = |j: usize| {
+                for j in 0..width {
                     let parts = updates
                         .iter()
                         .zip(&weights)
                         .map(|(u, w)| w * u.message.tensors[0].row(c)[j].f64());
-                    T::of(parts.sum::<f64>() / sum)
-                };
-                (0..width).for_each(|j| global.tensors[0].row_mut(c)[j] = column(j));
+                    global.tensors[0].row_mut(c)[j] = T::of(parts.sum::<f64>() / sum);
+                }
                 global.numbers[c] = 1.0;
             }
         }

@@ -16,6 +16,7 @@
 //! before its ReLU. After the ReLU no coordinate is negative, all cosines are near 1 and every
 //! client gets about the same mean.
 
+use super::fedgta::cosine;
 use super::{
     EvaluatedModel, MethodContext, MethodInfo, Round, SenderFacts, ServerRule, needs_hidden,
 };
@@ -203,10 +204,13 @@ impl<T: Real> Masked<T> {
             out.tensors_mut().iter_mut().zip(masks).zip(model.tensors())
         {
             let numbers = mask.data().iter().zip(weights.data());
-            let masked = |m: T, w: T| if m < least && -m < least { T::ZERO } else { m * w };
-            out.data_mut().iter_mut().zip(numbers).for_each(|(out, (m, w))| {
-                *out = if shape.is_bias() { *w } else { masked(*m, *w) };
-            });
+            for (out, (&m, &w)) in out.data_mut().iter_mut().zip(numbers) {
+                *out = match shape.is_bias() {
+                    true => w,
+                    false if m < least && -m < least => T::ZERO,
+                    false => m * w,
+                };
+            }
         }
     }
 
@@ -364,12 +368,11 @@ impl<T: Real> ServerRule<T> for Functional<T> {
     ) -> Result<Option<Combination>> {
         let mut influence = vec![0.0; updates.len()];
         for target in updates {
-            let similar = |u: &Update<'_, T>| {
-                super::fedgta::cosine(&target.message.numbers, &u.message.numbers)
-            };
+            let similarities =
+                updates.iter().map(|u| cosine(&target.message.numbers, &u.message.numbers));
             // The cosine is at most 1, so that no exponential overflows.
             let weights: Vec<f64> =
-                updates.iter().map(|u| Real::exp(self.tau * (similar(u) - 1.0))).collect();
+                similarities.map(|similarity| Real::exp(self.tau * (similarity - 1.0))).collect();
             let combination = Combination::new(updates, &weights, round.boost)?;
             combination.apply(updates, &mut self.models[target.client]);
             let mean =

@@ -1,4 +1,4 @@
-//! What a method is, for people and for the program.
+//! The description of a method.
 
 use super::MethodConfigs;
 use crate::aggregate::Rule;
@@ -33,7 +33,7 @@ impl EvaluatedModel {
     }
 }
 
-/// What a method is, for people and for the program.
+/// The description of a method: texts to print, and properties that are checked before a run.
 #[derive(Clone, Copy, Debug)]
 pub struct MethodInfo {
     /// The name on the command line.
@@ -127,7 +127,7 @@ impl Sizes {
 
 /// A reason for [`MethodInfo::outvotes`] of methods that are about the weights of clients.
 pub(crate) fn lives_by_weights(rule: Rule) -> Option<&'static str> {
-    (!rule.weighs()).then_some("its weights are what it learns, and this rule gives them no say")
+    (!rule.weighs()).then_some("it learns the clients' weights, which this rule ignores")
 }
 
 /// A reason for [`MethodInfo::network`] of methods that use the hidden representation.

@@ -123,12 +123,7 @@ impl<T: Real> TrainingHooks<T> for Contrast<T> {
 
     fn begin(&mut self, context: &ClientContext<'_, T>, _: Option<&Message<T>>) -> Result<()> {
         let Some(previous) = self.previous.as_ref().filter(|_| self.acts()) else { return Ok(()) };
-        let hidden = |model: &Params<T>| {
-            let (logits, hidden) = context.inspect(model);
-            context.pool().put(logits);
-            hidden
-        };
-        let pair = hidden(context.start()).zip(hidden(previous));
+        let pair = representation(context, context.start()).zip(representation(context, previous));
         self.frozen = match self.config.contrast_nodes {
             ContrastNodes::All => pair,
             ContrastNodes::Training => pair.map(|(near, far)| {
@@ -199,4 +194,11 @@ impl<T: Real> RuleState<T> for Contrast<T> {
     ) -> boostfgl_nn::Result<()> {
         visitor.option("previous", &mut self.previous, || context.local.clone())
     }
+}
+
+/// The hidden representation of all nodes under `model`, without dropout.
+fn representation<T: Real>(context: &ClientContext<'_, T>, model: &Params<T>) -> Option<Matrix<T>> {
+    let (logits, hidden) = context.inspect(model);
+    context.pool().put(logits);
+    hidden
 }

@@ -11,8 +11,8 @@ use boostfgl_nn::{Matrix, Params, Real, StateVisitor, Stateful};
 /// About this many numbers of a tensor are hashed.
 const SAMPLED: usize = 256;
 
-/// Hashes of an accepted update and of what the client had been given when it sent it. Neither
-/// depends on the client's claims.
+/// Hashes of an accepted update and of the server's model and message that the client trained from.
+/// Neither depends on the client's claims.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Fingerprint {
     round: usize,
@@ -71,23 +71,26 @@ impl<T: Real> Envelope<'_, T> {
 /// A 64-bit hash of the sampled numbers. It need not be cryptographic: a client that finds a
 /// collision on purpose only gets its own update refused.
 fn hash<T: Real>(model: Option<&Params<T>>, message: Option<&Message<T>>) -> u64 {
-    let mut state = 0u64;
-    let mut mix =
-        |bits: u64| state = (state.rotate_left(5) ^ bits).wrapping_mul(0x517c_c1b7_2722_0a95);
+    let mut state = 0;
     let of_message = message.into_iter().flat_map(|message| &message.tensors);
     let tensors = model.into_iter().flat_map(Params::tensors).chain(of_message);
     for numbers in tensors.map(Matrix::data) {
         // The length is hashed, too: otherwise a tensor of zeros would equal a longer one.
-        mix(numbers.len() as u64);
-        numbers
-            .iter()
-            .step_by((numbers.len() / SAMPLED).max(1))
-            .for_each(|x| mix(x.f64().to_bits()));
+        state = mix(state, numbers.len() as u64);
+        for x in numbers.iter().step_by((numbers.len() / SAMPLED).max(1)) {
+            state = mix(state, x.f64().to_bits());
+        }
     }
     let entries = message.map_or(&[][..], |message| &message.entries);
     for (place, x) in entries.iter().step_by((entries.len() / SAMPLED).max(1)) {
-        mix(u64::from(*place));
-        mix(x.f64().to_bits());
+        state = mix(state, u64::from(*place));
+        state = mix(state, x.f64().to_bits());
     }
     state
+}
+
+/// The hash after 64 more bits (FxHash).
+#[inline]
+fn mix(state: u64, bits: u64) -> u64 {
+    (state.rotate_left(5) ^ bits).wrapping_mul(0x517c_c1b7_2722_0a95)
 }

@@ -111,8 +111,7 @@ impl Part {
     }
 
     fn misfit(&self, numbers: &[f64]) -> Option<Reason> {
-        let fits = |x: &f64| self.range.contains(x) && !(self.whole && x.fract() != 0.0);
-        let found = numbers.iter().find(|x| !fits(x))?;
+        let found = numbers.iter().find(|x| !self.allows(**x))?;
         let (whole, what) = (if self.whole { "whole " } else { "" }, self.what);
         let expected = match (*self.range.start(), *self.range.end()) {
             (f64::MIN, f64::MAX) => format!("a {whole}{what}"),
@@ -120,6 +119,11 @@ impl Part {
             (least, most) => format!("a {whole}{what} from {least} to {most}"),
         };
         Some(Reason::Message { expected, found: found.to_string() })
+    }
+
+    /// Whether one number is in the range and, if it must be, whole.
+    fn allows(&self, x: f64) -> bool {
+        self.range.contains(&x) && !(self.whole && x.fract() != 0.0)
     }
 }
 
@@ -216,7 +220,7 @@ impl Form {
     pub(crate) fn counts_nodes(&self, numbers: &[f64]) -> bool {
         self.relations.iter().any(|relation| match relation {
             Relation::Sum { places, range, .. } => {
-                // Parts that were left out have no numbers to lie about.
+                // A part that was left out has no numbers that could be false.
                 let present = places.iter().all(|&place| place < numbers.len());
                 present && places.len() > 1 && range.start() == range.end()
             }

@@ -4,8 +4,8 @@
 //! three updates in the round it is the larger of the medians of the round and of earlier rounds:
 //! when all grow, all are accepted. With fewer, an update would be its own measure. Earlier rounds
 //! then decide, with the bound squared, and before there are any the model that the client started
-//! from. An update that is no longer than that model is never too long: clients that stand still do
-//! not condemn one that moves.
+//! from. An update that is no longer than that model is never too long. Otherwise clients that do
+//! not move would make every update that moves too long.
 //!
 //! A message whose tensors have the model's shapes (a control, a gradient) gets the same bound. It
 //! has no start to be compared with, but is never too long while it is no longer than the server's
@@ -21,7 +21,7 @@ use boostfgl_nn::{Params, Real, StateVisitor, Stateful};
 const ROUNDS: usize = 5;
 /// The least number of values whose median is used.
 const ENOUGH: usize = 3;
-/// A model that is shorter than this is no measure of how far training moves it.
+/// A model that is shorter than this says nothing about how far training moves it.
 const LEAST_START: f64 = 1.0;
 
 /// Lengths of accepted updates and messages and accepted claims, of the last rounds.
@@ -117,7 +117,8 @@ impl Lengths {
         let found: Vec<Option<f64>> = open.map(|claim| claim.map(|claim| claim.found)).collect();
         let now = present(&found);
         let earlier = self.claims.rounds.concat();
-        // Of two claims the smaller is the measure: a larger one must not vouch for itself.
+        // Of two claims the smaller is the measure: the larger one must not be compared with
+        // itself.
         let of_round = if now.len() < ENOUGH {
             now.iter().copied().reduce(f64::min)
         } else {

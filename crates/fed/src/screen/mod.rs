@@ -13,10 +13,10 @@
 //! from a network has to refuse any other type. Duplicates, the round, the deadline, shapes and the
 //! form are checked under every configuration: nothing could be computed without them.
 //!
-//! Screening does not change an update, so that a round in which nothing is refused has the digits
-//! of one without screening. It is no defence against an attacker that stays within the bounds; that
-//! is what robust rules are for ([`crate::Rule`]). Of a method's message it checks the form, the
-//! ranges of its numbers and its length, not whether it is true.
+//! Screening does not change an update, so that a round in which nothing is refused has the same
+//! bits as one without screening. It is no defence against an attacker that stays within the
+//! bounds; robust rules are ([`crate::Rule`]). Of a method's message it checks the form, the ranges
+//! of its numbers and its length, not whether it is true.
 
 mod envelope;
 mod fingerprint;
@@ -149,11 +149,14 @@ impl Screen {
         let fingerprints = self.refuse_replays(arrived, expected, &mut verdicts);
         // Claims come before lengths: an update that lies about its influence must not take part in
         // the median of lengths.
-        let claim = |(update, verdict): (&Envelope<'_, T>, &Option<Reason>)| match verdict {
-            None => (expected.form)(update).claim(&update.message.numbers),
-            Some(_) => None,
-        };
-        let claims: Vec<_> = arrived.iter().zip(&verdicts).map(claim).collect();
+        let claims: Vec<_> = arrived
+            .iter()
+            .zip(&verdicts)
+            .map(|(update, verdict)| match verdict {
+                None => (expected.form)(update).claim(&update.message.numbers),
+                Some(_) => None,
+            })
+            .collect();
         self.lengths.refuse_implausible(self.config.norm_bound, &claims, &mut verdicts);
         self.lengths.refuse_long(self.config.norm_bound, arrived, expected, &mut verdicts);
         for ((update, fingerprint), verdict) in arrived.iter().zip(fingerprints).zip(&verdicts) {
@@ -173,16 +176,15 @@ impl Screen {
         expected: &Expected<'_, T>,
     ) -> Vec<Option<Reason>> {
         let deadline = self.config.deadline_seconds;
-        let content = |update: &Envelope<'_, T>| match self.config.enabled {
-            true => update.invalid_content(expected),
-            false => update.malformed(expected),
-        };
         arrived
             .iter()
             .enumerate()
             .map(|(position, update)| {
-                protocol_violation(arrived, position, expected, deadline)
-                    .or_else(|| content(update))
+                let violation = protocol_violation(arrived, position, expected, deadline);
+                violation.or_else(|| match self.config.enabled {
+                    true => update.invalid_content(expected),
+                    false => update.malformed(expected),
+                })
             })
             .collect()
     }

@@ -1,4 +1,4 @@
-//! Screening of envelopes that are made by hand, most of which no federation in one process sends.
+//! Screening of handmade envelopes, most of which cannot occur in a federation in one process.
 
 use super::*;
 use crate::boost::Summary;
@@ -149,7 +149,7 @@ fn an_update_at_the_deadline_is_in_time() {
     assert_eq!(verdicts, ["used", "used", "used", "late"]);
 }
 
-/// Otherwise a resumed run would give other verdicts than an uninterrupted one.
+/// A resumed run gives the same verdicts as an uninterrupted one.
 #[test]
 fn a_restored_screen_equals_the_saved_one() {
     let (message, mut screen) = (Message::default(), fresh());
@@ -178,11 +178,14 @@ fn few_updates_are_compared_with_earlier_rounds() {
         let sent = model(length);
         verdicts_on(screen, round, &model(start), &[envelope(0, round, &sent, &message)])[0]
     };
-    let alone = |screen: &mut Screen, round: usize, length: f64| {
+    let verdict = |screen: &mut Screen, round: usize, length: f64| {
         from(screen, round, 0.001 * round as f64, length)
     };
     // A start that is shorter than 1 counts as 1.
-    assert_eq!([alone(&mut fresh(), 1, 99.0), alone(&mut fresh(), 1, 101.0)], ["used", "too-long"]);
+    assert_eq!(
+        [verdict(&mut fresh(), 1, 99.0), verdict(&mut fresh(), 1, 101.0)],
+        ["used", "too-long"]
+    );
     assert_eq!(
         [from(&mut fresh(), 1, 5.0, 499.0), from(&mut fresh(), 1, 5.0, 501.0)],
         ["used", "too-long"]
@@ -196,27 +199,30 @@ fn few_updates_are_compared_with_earlier_rounds() {
     let arrived: Vec<Envelope<'_, f64>> =
         (0..4).map(|k| envelope(k, 1, &ones[k], &message)).collect();
     verdicts_on(&mut screen, 1, &start, &arrived);
-    assert_eq!([alone(&mut screen, 2, 110.0), alone(&mut screen, 3, 130.0)], ["used", "too-long"]);
+    assert_eq!(
+        [verdict(&mut screen, 2, 110.0), verdict(&mut screen, 3, 130.0)],
+        ["used", "too-long"]
+    );
 }
 
 #[test]
 fn a_replay_differs_from_an_honest_repetition() {
     let (message, sent, other) = (Message::default(), model(1.0), model(2.0));
     let mut screen = fresh();
-    let mut alone = |client: usize, round: usize, given: f64, sent: &Params<f64>| {
+    let mut verdict = |client: usize, round: usize, given: f64, sent: &Params<f64>| {
         let given = model(given);
         let one =
             Envelope { norm: sent.distance(&given), ..envelope(client, round, sent, &message) };
         verdicts_on(&mut screen, round, &given, &[one])[0]
     };
-    assert_eq!(alone(2, 1, 0.1, &sent), "used");
+    assert_eq!(verdict(2, 1, 0.1, &sent), "used");
     // The same input honestly gives the same update.
-    assert_eq!(alone(2, 2, 0.1, &sent), "used");
-    assert_eq!(alone(2, 3, 0.2, &other), "used");
-    assert_eq!(alone(2, 4, 0.3, &sent), "replay");
+    assert_eq!(verdict(2, 2, 0.1, &sent), "used");
+    assert_eq!(verdict(2, 3, 0.2, &other), "used");
+    assert_eq!(verdict(2, 4, 0.3, &sent), "replay");
     // Another client's update is no replay, and a client that did not move has nothing else to send.
-    assert_eq!(alone(1, 5, 0.3, &sent), "used");
-    assert_eq!(alone(2, 6, 1.0, &sent), "used");
+    assert_eq!(verdict(1, 5, 0.3, &sent), "used");
+    assert_eq!(verdict(2, 6, 1.0, &sent), "used");
 }
 
 /// The claimed distance has no effect: neither a replayed one nor 0 hides a replayed message.
@@ -234,7 +240,7 @@ fn a_replayed_message_is_detected_from_what_was_given() {
 
 fn assert_replays_are_detected(message: &dyn Fn(f64) -> Message<f64>, form: &dyn Fn() -> Form) {
     let mut screen = fresh();
-    let mut alone = |round: usize, given: f64, sent: f64, norm: f64| {
+    let mut verdict = |round: usize, given: f64, sent: f64, norm: f64| {
         let (given, sent) = (message(given), message(sent));
         let unused = model(0.0);
         let update = Envelope { model: None, norm, ..envelope(0, round, &unused, &sent) };
@@ -249,15 +255,15 @@ fn assert_replays_are_detected(message: &dyn Fn(f64) -> Message<f64>, form: &dyn
         };
         screen.examine(&[update], &expected)[0].as_ref().map_or("used", Reason::kind)
     };
-    assert_eq!(alone(1, 0.1, 1.0, 0.5), "used");
+    assert_eq!(verdict(1, 0.1, 1.0, 0.5), "used");
     assert_eq!(
-        [alone(2, 0.2, 1.0, 0.5), alone(3, 0.3, 1.0, 0.0), alone(4, 0.4, 1.0, 0.6)],
+        [verdict(2, 0.2, 1.0, 0.5), verdict(3, 0.3, 1.0, 0.0), verdict(4, 0.4, 1.0, 0.6)],
         ["replay"; 3]
     );
     // The same input may honestly give the same message, with any claimed distance; and dead units
     // send zeros.
-    assert_eq!(alone(5, 0.1, 1.0, 0.7), "used");
-    assert_eq!([alone(6, 0.2, 0.0, 0.5), alone(7, 0.3, 0.0, 0.6)], ["used"; 2]);
+    assert_eq!(verdict(5, 0.1, 1.0, 0.7), "used");
+    assert_eq!([verdict(6, 0.2, 0.0, 0.5), verdict(7, 0.3, 0.0, 0.6)], ["used"; 2]);
 }
 
 /// Where no model is sent, what is sent in its place gets the same bound; an empty message is never
@@ -504,8 +510,8 @@ fn messages_with_model_shapes_get_the_bound_of_models() {
     );
 }
 
-/// The server could not compute with another form, so that the form is always checked; numbers are
-/// not.
+/// The server cannot compute with another form, so that the form is always checked. Numbers are
+/// checked only if screening is on.
 #[test]
 fn forms_are_checked_even_when_screening_is_off() {
     let (start, sent, broken, message) =

@@ -1,5 +1,5 @@
-//! What every method of the registry must do, with every boost: a method that is added there is
-//! tested here.
+//! Properties of every method of the registry, with every boost. A method that is added to the
+//! registry is tested here without a further line.
 
 use crate::every::{for_all, with_threads};
 use crate::small::*;
@@ -51,7 +51,7 @@ fn large_clients_give_the_same_bits_on_any_number_of_threads() {
     let assignment = (0..graph.len()).map(|v| u32::from(v.is_multiple_of(20))).collect();
     let partition = Partition::new(2, assignment, drawn.split().clone()).unwrap();
     let first = &partition.client_graphs(&graph)[0].graph;
-    // What a product must come to before it is shared, and the rows of a part of a sum.
+    // Above the sizes from which products and sums over rows are divided over threads.
     assert!(first.adjacency().arcs() * 64 > 1 << 21 && first.len() > 4_096);
     for backbone in BACKBONES {
         let boosts: Vec<Boost> = Boost::ALL
@@ -100,16 +100,16 @@ fn strength_zero_is_the_base_method() {
                     &outcome_of(&without_strength(&boosted)),
                     &format!("{what}, {participation}, {epochs} epochs"),
                 );
-                // The comparison would be empty if the boosts did nothing at their usual strength
-                // either. (Where FairFGL has two participants, each may be a cluster of its own,
-                // and trust within it says nothing.)
+                // The comparison would be empty if the boosts had no effect at their usual
+                // strength either. (Where FairFGL has two participants, each may be a cluster of
+                // its own, and trust within a cluster of one has no effect.)
                 let parted = method.name == "fairfgl"
                     && participation < 1.0
                     && boosted.boosts == [Boost::Model];
                 if !boosted.boosts.is_empty() && !parted {
                     assert!(
                         bits(&base.models) != bits(&outcome_of(&boosted).models),
-                        "{what} does nothing"
+                        "{what} has no effect"
                     );
                 }
             });
@@ -117,8 +117,8 @@ fn strength_zero_is_the_base_method() {
     }
 }
 
-/// The operator of strength 0 for nodes of every degree up to 300: 1/d · d is not always 1 to a
-/// float.
+/// The operator of strength 0 equals the plain one for nodes of every degree up to 300. In floating
+/// point 1/d · d is not always 1.
 #[test]
 fn strength_zero_is_the_plain_operator_for_any_degree() {
     fn check<T: Real>() {
@@ -170,22 +170,22 @@ fn evaluation_labels_never_reach_training() {
         shuffled(&graph, partition.split(), Role::Val),
     );
     for_all(|method, setup, what| {
-        let on = |graph: &Graph, setup: &Setup| {
+        let outcome_on = |graph: &Graph, setup: &Setup| {
             watch::<f32>(setup, data(method.name, graph, &partition))
         };
-        let (base, rounds) = on(&graph, &setup);
-        assert_same(&base, &on(&test, &setup).0, &format!("{what}, test labels"));
-        let (other, evaluated) = on(&val, &setup);
+        let (base, rounds) = outcome_on(&graph, &setup);
+        assert_same(&base, &outcome_on(&test, &setup).0, &format!("{what}, test labels"));
+        let (other, evaluated) = outcome_on(&val, &setup);
         assert_same(&base, &other, &format!("{what}, validation labels"));
-        // They do reach what they are for.
+        // The validation labels do change the validation accuracy.
         let accuracy =
             |rounds: &[Round]| rounds.iter().map(|r| r.val_accuracy.unwrap()).collect::<Vec<_>>();
         assert_ne!(accuracy(&rounds), accuracy(&evaluated), "{what}");
         let mut best = setup.clone();
         best.protocol.report = ReportedRound::BestVal;
         assert_same(
-            &on(&graph, &best).0,
-            &on(&test, &best).0,
+            &outcome_on(&graph, &best).0,
+            &outcome_on(&test, &best).0,
             &format!("{what}, test labels, best round"),
         );
     });
@@ -203,7 +203,7 @@ struct Wire {
     features: u64,
     /// Classes of the client that are not rare among its training nodes.
     majority: u64,
-    /// Whether the server has to know how far a model moved.
+    /// Whether update norms are sent.
     trusted: bool,
     /// Rounds done before.
     done: usize,
@@ -230,8 +230,8 @@ fn messages(method: &str, wire: &Wire) -> (u64, u64) {
         "qffl" | "afl" | "fedfv" => (p + 1, p),
         "fairfed" => (p + 5, p + 2),
         "fedpub" => (p + hidden, p),
-        // Prototypes and counts up, prototypes and which of them exist down; nothing is known
-        // before the first round.
+        // Prototypes and counts up, prototypes and which of them exist down; there are none before
+        // the first round.
         "fedproto" => {
             (classes * hidden + classes, if done == 0 { 0 } else { classes * hidden + classes })
         }
@@ -241,18 +241,18 @@ fn messages(method: &str, wire: &Wire) -> (u64, u64) {
             (shared + if done == 0 { classes } else { 0 }, shared)
         }
         "fairfgl" => {
-            // Places and values of 30 %, size and norm; a gradient per majority class, whose
-            // numbers are said once.
+            // Places and values of 30 %, size and norm; a gradient per majority class. The numbers
+            // of those classes are sent once.
             let sparse = 2 * (3 * p).div_ceil(10) + 1 + u64::from(trusted);
             let experts = majority * (hidden + 1) + if done == 0 { majority } else { 0 };
             (sparse + experts, p + if done == 0 { 0 } else { classes * (hidden + 1) })
         }
-        other => panic!("say here what {other} sends and receives"),
+        other => panic!("add the numbers that {other} sends and receives to this table"),
     }
 }
 
-/// How many classes are left when the rarest that hold less than a share q together, and absent
-/// ones, are taken away.
+/// The number of majority classes: those with training nodes, without the rarest ones that together
+/// hold less than a share q.
 fn majority_classes(counts: &[usize], q: f64) -> u64 {
     let mut present: Vec<usize> = counts.iter().copied().filter(|&n| n > 0).collect();
     present.sort_unstable();
@@ -309,7 +309,7 @@ fn messages_have_the_size_that_the_method_states() {
     });
 }
 
-/// Methods whose clients talk to each other before the first round; their own tests count those
+/// Methods whose clients exchange messages before the first round. Their own tests count those
 /// messages.
 const TALK_BEFORE: [&str; 1] = ["fedsage-plus"];
 
@@ -342,7 +342,7 @@ fn refused_boosts_are_named_with_the_reason() {
     assert!(refused >= 2, "isolated and central refuse model boosting");
 }
 
-/// Every method on every backbone either runs or says why not.
+/// Every method on every backbone either runs or is refused with a reason.
 #[test]
 fn every_backbone_runs_or_is_refused_with_a_reason() {
     let graph = graph(WORDS);
@@ -409,10 +409,11 @@ fn weights_are_a_distribution_in_every_round() {
     });
 }
 
-/// Looking, and looking more often, changes nothing, neither for clients that train in every round
-/// nor for those that are evaluated with a model, miss a round and train from another.
+/// Observers and more frequent evaluation change nothing. This holds for clients that train in
+/// every round, and for those that are evaluated with one model, miss a round and train from
+/// another.
 #[test]
-fn observers_cannot_change_a_digit() {
+fn observers_do_not_change_results() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     for participation in [1.0, 0.5] {
@@ -443,7 +444,7 @@ fn observers_cannot_change_a_digit() {
     }
 }
 
-/// Whether β is used for judging is a choice of its own: training does not see it.
+/// Training does not depend on whether evaluation uses β.
 #[test]
 fn boosted_propagation_in_evaluation_does_not_change_training() {
     let graph = graph(WORDS);

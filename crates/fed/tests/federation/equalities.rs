@@ -1,4 +1,4 @@
-//! Runs that must agree with each other, or with a few lines of plain code.
+//! Runs that must agree with each other, or with an independent implementation in a few lines.
 
 use crate::small::*;
 use boostfgl_fed::boost::difficulty::instant;
@@ -15,8 +15,8 @@ use boostfgl_nn::{
 use boostfgl_partition::{ClientGraph, Partition};
 use proptest::prelude::*;
 
-/// The small graph in the hands of one client.
-fn alone() -> (Graph, Partition) {
+/// The small graph as the data of one client.
+fn one_client() -> (Graph, Partition) {
     let graph = graph(WORDS);
     let split = partition(&graph).split().clone();
     let partition = Partition::new(1, vec![0; graph.len()], split).unwrap();
@@ -32,7 +32,7 @@ fn network(client: &ClientGraph) -> Gcn {
     })
 }
 
-/// Training as one would write it without any federation.
+/// A training loop without any federation.
 fn plain_training<T: Real>(setup: &Setup, client: &ClientGraph) -> Params<T> {
     let (net, inputs, pool) = (network(client), Inputs::<T>::new(&client.graph), Pool::new());
     let nodes = client.training_nodes();
@@ -54,7 +54,7 @@ fn plain_training<T: Real>(setup: &Setup, client: &ClientGraph) -> Params<T> {
 
 #[test]
 fn fedavg_with_one_client_is_central_training() {
-    let (graph, partition) = alone();
+    let (graph, partition) = one_client();
     for (epochs, kind) in
         [(1, OptimizerKind::Adam), (3, OptimizerKind::Adam), (2, OptimizerKind::Sgd)]
     {
@@ -71,7 +71,7 @@ fn fedavg_with_one_client_is_central_training() {
     }
 }
 
-/// Isolated clients are as many plain loops.
+/// Isolated training equals one plain loop per client.
 #[test]
 fn isolated_training_equals_plain_training_of_each_client() {
     let graph = graph(WORDS);
@@ -82,7 +82,7 @@ fn isolated_training_equals_plain_training_of_each_client() {
     for (client, model) in partition.client_graphs(&graph).iter().zip(&outcome.models) {
         assert_eq!(model, &plain_training(&setup, client), "client {}", client.id);
     }
-    // How far each went in the first round is what it reports.
+    // Each client reports how far it moved in the first round.
     setup.protocol.rounds = 1;
     let (outcome, rounds) = watch::<f32>(&setup, data("isolated", &graph, &partition));
     for (record, model) in rounds[0].clients.iter().zip(&outcome.models) {
@@ -91,7 +91,7 @@ fn isolated_training_equals_plain_training_of_each_client() {
     }
 }
 
-/// The order in which the server adds models up is all that changes.
+/// Only the order in which the server sums models changes, so that results agree up to rounding.
 #[test]
 fn the_order_of_clients_does_not_matter() {
     fn apart<T: Real>(order: [usize; CLIENTS]) -> f64 {
@@ -115,7 +115,7 @@ fn the_order_of_clients_does_not_matter() {
 fn identical_clients_give_the_model_of_one() {
     let graph = graph(WORDS);
     let client = &partition(&graph).client_graphs(&graph)[1];
-    // Local numbers are global ones here: the copies are about the same nodes.
+    // Local node numbers are global ones here: the copies hold the same nodes.
     let copy = ClientGraph { id: 0, nodes: (0..client.len() as u32).collect(), ..client.clone() };
     let copies =
         |count: usize| (0..count).map(|_| LocalData::<f32>::new(&copy)).collect::<Vec<_>>();
@@ -123,7 +123,7 @@ fn identical_clients_give_the_model_of_one() {
         let setup = setup("fedavg", &boosts);
         let [one, three] = [1, 3].map(|count| run(&setup, copies(count)).models.remove(0));
         assert!(one.distance(&three) < 1e-6, "{boosts:?}: {}", one.distance(&three));
-        // Trust cancels out between equals; alone there is nothing to trust.
+        // Trust cancels out between equal clients. Isolated training has no aggregation.
         let boosts: Vec<Boost> =
             boosts.into_iter().filter(|boost| *boost != Boost::Model).collect();
         let alone =
@@ -172,7 +172,7 @@ fn weights_without_trust_are_sizes() {
     assert_eq!(weights(&bare(ClientWeight::Labelled)), vec![labelled; 3]);
     assert!(
         weights(&|_| {}).iter().flatten().zip(nodes.iter().cycle()).any(|(a, b)| a != b),
-        "trust does nothing"
+        "trust has no effect"
     );
 }
 
@@ -216,7 +216,7 @@ fn trust_config() -> impl Strategy<Value = model::Config> {
 }
 
 proptest! {
-    /// Trust compares clients: if all are alike, it says nothing, however strong it is.
+    /// Trust is relative: among equal clients it has no effect, at any strength.
     #[test]
     fn clients_of_equal_trust_are_weighted_by_size(
         sizes in prop::collection::vec(1.0f64..500.0, 1..8),
@@ -235,14 +235,14 @@ proptest! {
         }
     }
 
-    /// Whatever the server thinks of its only client, it has no other.
+    /// After normalisation the weight of an only client is 1 whatever its trust.
     #[test]
     fn an_only_client_has_weight_one(norm in 0.0f64..1e6, gap in 0.0f64..1.0, size in 1.0f64..1e6, config in trust_config()) {
         prop_assert_eq!(combined(&[(norm, gap, size)], &config), [1.0]);
         prop_assert_eq!(combined(&[(norm, gap, size)], &model::Config { trust_times_size: false, ..config }), [1.0]);
     }
 
-    /// exp(−λₛ r) of every client may be 0 to a float; their ratios are not.
+    /// exp(−λₛ r) of every client may underflow to 0; their ratios do not.
     #[test]
     fn huge_updates_leave_weights_that_sum_to_one(
         clients in prop::collection::vec((500.0f64..1e5, 0.0f64..1.0, 1.0f64..500.0), 1..6),
@@ -262,7 +262,7 @@ proptest! {
 
 #[test]
 fn an_only_client_makes_trust_irrelevant() {
-    let (graph, partition) = alone();
+    let (graph, partition) = one_client();
     let base = run::<f32>(&setup("fedavg", &[]), data("fedavg", &graph, &partition));
     for trust in [TrustForm::Rational, TrustForm::Exponential] {
         for (times_size, lambda_s) in [(true, 0.5), (false, 0.5), (true, 1e4), (false, 1e4)] {
@@ -395,12 +395,12 @@ fn moments_are_kept_or_reset_between_rounds() {
         bits(&reset.models) != bits(&outcome_with(OptimizerState::Keep, 2).1.models),
         "two rounds"
     );
-    // Forgetting is training for one round twice.
+    // Resetting the moments equals training for one round twice.
     let mut once = setup;
     once.protocol.rounds = 1;
     let first = run::<f32>(&once, data("isolated", &graph, &partition));
     for client in partition.client_graphs(&graph) {
-        // Alone it is the only client, so that its nodes are all there are.
+        // Alone it is the only client, so that its nodes are the whole global graph.
         let own = ClientGraph { nodes: (0..client.len() as u32).collect(), ..client };
         let (net, start) = (Box::new(network(&own)), &first.models[own.id]);
         let again =

@@ -5,14 +5,14 @@ use boostfgl_fed::Setup;
 use boostfgl_fed::boost::Boost;
 use boostfgl_fed::methods::{METHODS, MethodInfo};
 
-/// None, each alone, and all.
+/// Sets of boosts: none, each alone, and all.
 fn boost_sets() -> Vec<Vec<Boost>> {
     let alone = Boost::ALL.into_iter().map(|boost| vec![boost]);
     std::iter::once(Vec::new()).chain(alone).chain([Boost::ALL.to_vec()]).collect()
 }
 
-/// Whether the method takes all these boosts. What it refuses is held by
-/// `refused_boosts_are_named_with_the_reason`.
+/// Whether the method takes all these boosts. The test `refused_boosts_are_named_with_the_reason`
+/// checks which it refuses.
 fn accepts(method: &MethodInfo, boosts: &[Boost]) -> bool {
     boosts.iter().all(|&boost| (method.refuses)(boost).is_none())
 }

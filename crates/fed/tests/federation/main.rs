@@ -1,4 +1,4 @@
-//! Tests of whole federations, in one program: every generic method is compiled for them once.
+//! Tests of whole federations, in one program, so that every generic method is compiled once.
 
 mod conformance;
 mod equalities;

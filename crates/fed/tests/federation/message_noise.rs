@@ -1,5 +1,5 @@
-//! Noise on messages (`model.message_noise`): nothing where there is none, and the same digits
-//! every time where there is.
+//! Noise on messages (`model.message_noise`): strength 0 has no effect, and any other strength
+//! gives reproducible results.
 
 use crate::conformance::NARROW;
 use crate::every::with_threads;
@@ -48,8 +48,8 @@ fn strength_zero_is_no_noise_bit_for_bit() {
     }
 }
 
-/// Every method: noise changes the model, by the same digits for any number of threads and in every
-/// run.
+/// For every method, noise changes the model, and gives the same bits for any number of threads and
+/// in every run.
 #[test]
 fn noise_changes_the_model_and_is_reproducible() {
     for (name, setup) in setups(0.5) {
@@ -75,8 +75,8 @@ fn noise_changes_the_model_and_is_reproducible() {
     }
 }
 
-/// With noise, products are taken in another order and training passes compute all nodes: noise
-/// that no digit shows must leave the run that it was, whatever the method makes of its passes.
+/// With noise, products are computed in another order and training passes compute all nodes. Noise
+/// far below rounding error must leave the results of every method as they are without it.
 #[test]
 fn negligible_noise_has_negligible_effect() {
     for features in [WORDS, NARROW] {
@@ -91,8 +91,7 @@ fn negligible_noise_has_negligible_effect() {
     }
 }
 
-/// Evaluation has noise as well: one that drowns everything leaves predictions at chance, from a
-/// model that has learnt.
+/// Evaluation has noise as well: under overwhelming noise a trained model predicts at chance level.
 #[test]
 fn noise_also_affects_evaluation() {
     let method = boostfgl_fed::methods::find("fedavg").unwrap();
@@ -105,11 +104,11 @@ fn noise_also_affects_evaluation() {
         run::<f32>(&setup, data("fedavg", &graph, &partition)).predictions
     };
     let (plain, faint, loud) = (accuracy(0.0), accuracy(1e-6), accuracy(50.0));
-    let same = |other: &[u32]| {
+    let agreement = |other: &[u32]| {
         plain.iter().zip(other).filter(|(a, b)| a == b).count() as f64 / plain.len() as f64
     };
-    assert!(same(&faint) > 0.99, "{}", same(&faint));
-    assert!(same(&loud) < 0.6, "{}", same(&loud));
+    assert!(agreement(&faint) > 0.99, "{}", agreement(&faint));
+    assert!(agreement(&loud) < 0.6, "{}", agreement(&loud));
 }
 
 /// Per training node of a client: loss and difficulty under a model, each from a noisy pass of its
@@ -142,8 +141,8 @@ fn losses_and_difficulties(
     client.training_nodes().into_iter().map(loss_and_difficulty).collect()
 }
 
-/// The loss of the first round by a few lines of plain code: scoring and training have noise, each
-/// its own.
+/// The loss of the first round, computed independently. Scoring and training each draw noise of
+/// their own.
 #[test]
 fn scoring_and_training_draw_independent_noise() {
     for features in [WORDS, NARROW] {
@@ -179,7 +178,7 @@ fn evaluation_does_not_change_the_noise_of_training() {
     }
 }
 
-/// What a setup is refused with; `None` if it is not.
+/// The error with which a setup is refused; `None` if it is accepted.
 fn refusal(setup: Setup) -> Option<String> {
     let graph = graph(WORDS);
     let partition = partition(&graph);

@@ -1,4 +1,4 @@
-//! Settings that are out of range, and training that goes astray: who is named, and how.
+//! Error messages for settings out of range and for training that diverges.
 
 use crate::every::with_threads;
 use crate::small::*;
@@ -8,7 +8,7 @@ use boostfgl_fed::{Error, Federation, Setup};
 use boostfgl_nn::Params;
 use boostfgl_nn::backbones::{Architecture, Backbone, Gcn};
 
-/// What a setup is refused with.
+/// The error with which a setup is refused.
 fn refusal(change: impl Fn(&mut Setup)) -> String {
     let graph = graph(WORDS);
     let partition = partition(&graph);
@@ -95,7 +95,7 @@ fn settings_out_of_range_are_refused_by_name() {
     );
 }
 
-/// A model that is given does not excuse the settings of the network that training still uses.
+/// With a given model the settings of the network are still checked, as training uses them.
 #[test]
 fn a_given_model_does_not_bypass_the_checks() {
     let graph = graph(WORDS);
@@ -118,7 +118,7 @@ fn divergence_is_reported_for_the_first_client() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     let mut setup = setup("fedavg", &[]);
-    // The first step is as long as a number can be, the second longer.
+    // The first step is almost as long as the largest float, so that the second overflows.
     (setup.optimizer.learning_rate, setup.protocol.epochs) = (3e38, 2);
     for _ in 0..25 {
         let error = with_threads(4, || {

@@ -1,5 +1,6 @@
-//! A run that was stopped after any round and continued ends with the bits of one that was not, for
-//! every method of the registry: a method whose `keep` forgets something is found here.
+//! A run that was stopped after any round and resumed ends with the same bits as an uninterrupted
+//! one, for every method of the registry. A method whose `visit` leaves out part of its state fails
+//! here.
 
 use crate::conformance::NARROW;
 use crate::every::for_all;
@@ -15,7 +16,7 @@ use boostfgl_fed::{
 use boostfgl_nn::backbones::BACKBONES;
 use boostfgl_nn::{Error, Real, StateVisitor};
 
-/// What a round showed, without how long it took.
+/// What observers received of a round, without wall-clock times.
 #[derive(Debug, PartialEq)]
 struct Seen {
     round: usize,
@@ -44,7 +45,7 @@ fn saved<T: Real>(course: &mut Training<T>) -> Vec<u8> {
     bytes
 }
 
-/// Runs, and takes the state down after every round but the last.
+/// Runs, and saves the state after every round but the last.
 fn undisturbed<T: Real>(
     setup: &Setup,
     data: Vec<LocalData<T>>,
@@ -60,7 +61,7 @@ fn undisturbed<T: Real>(
     (course.finish(), rounds, states)
 }
 
-/// Goes on from a state, in a federation that was just made.
+/// Resumes from a state, in a new federation.
 fn resumed<T: Real>(
     setup: &Setup,
     data: Vec<LocalData<T>>,
@@ -73,9 +74,8 @@ fn resumed<T: Real>(
         .unwrap()
         .resume(&mut visitor, &mut [&mut watch])
         .unwrap();
-    assert_eq!(visitor.unread(), 0, "everything that was taken down is put back");
-    // What is put back is what was taken down.
-    assert!(saved(&mut course) == state, "a state that is saved again differs");
+    assert_eq!(visitor.unread(), 0, "everything that was saved is restored");
+    assert!(saved(&mut course) == state, "a restored state that is saved again differs");
     while !course.is_over() {
         course.step(&mut [&mut watch]).unwrap();
     }
@@ -102,8 +102,8 @@ fn a_stopped_run_ends_with_the_same_bits() {
     let partition = partition(&graph);
     for_all(|method, mut setup, what| {
         check(&setup, || data(method.name, &graph, &partition), what);
-        // Clients that sit rounds out, remember for longer; looking rarely, less is known when a
-        // round begins.
+        // With partial participation client state lasts for several rounds. With rare evaluation
+        // fewer results are cached at the start of a round.
         (setup.protocol.participation, setup.protocol.eval_every) = (0.5, 2);
         (setup.protocol.rounds, setup.protocol.report) = (5, ReportedRound::BestVal);
         check(
@@ -154,7 +154,7 @@ fn a_stopped_run_ends_with_the_same_bits_on_every_backbone() {
     }
 }
 
-/// β of a client's last round is state where it scores the next one.
+/// β of a client's last round is part of the state if it scores the next round.
 #[test]
 fn a_stopped_run_that_scores_with_its_last_messages_ends_with_the_same_bits() {
     let graph = graph(WORDS);
@@ -170,7 +170,8 @@ fn a_stopped_run_that_scores_with_its_last_messages_ends_with_the_same_bits() {
     }
 }
 
-/// What screening has accepted and what attackers remember belong to the state, too.
+/// The fingerprints of accepted updates and the updates that attackers replay are part of the
+/// state.
 #[test]
 fn a_stopped_run_under_attack_ends_with_the_same_bits() {
     let graph = graph(WORDS);
@@ -194,7 +195,7 @@ fn a_stopped_run_under_attack_ends_with_the_same_bits() {
     }
 }
 
-/// A state of one federation is not one of another, and says where they part.
+/// The state of another configuration is refused, and the error names the first difference.
 #[test]
 fn the_state_of_another_configuration_is_refused() {
     let graph = graph(WORDS);
@@ -218,7 +219,7 @@ fn the_state_of_another_configuration_is_refused() {
     wider.model.hidden += 1;
     let error = refused(&wider, &state);
     assert!(error.starts_with("server.global.layer1.weight: expected 60 x 17 numbers"), "{error}");
-    // Every cut is an error, and none of them panics.
+    // Truncation at any byte is an error and not a panic.
     for length in (0..state.len()).step_by(97) {
         refused(&fedavg, &state[..length]);
     }

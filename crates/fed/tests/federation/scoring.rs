@@ -44,8 +44,8 @@ fn watched(setup: &Setup) -> Vec<(Params<f64>, Propagation<f64>)> {
     seen.0
 }
 
-/// β of every round, put together from its parts: the first pass that scores is plain, each further
-/// one takes the β before.
+/// β of every round, computed step by step: the first scoring pass is plain, each further one uses
+/// the previous β.
 #[test]
 fn each_round_is_scored_with_the_propagation_of_the_previous_one() {
     let setup = boosted("boostfgl");
@@ -80,7 +80,7 @@ fn each_round_is_scored_with_the_propagation_of_the_previous_one() {
     other.boost.topology.scoring_propagation = ScoringPropagation::Plain;
     let other = watched(&other);
     assert!(seen[0].1 == other[0].1, "no β comes before the first round");
-    assert!(seen[1].1 != other[1].1, "the key does something");
+    assert!(seen[1].1 != other[1].1, "the key has an effect");
 }
 
 /// With strength 0 β is the plain operator.
@@ -96,7 +96,7 @@ fn without_strength_both_scoring_propagations_agree() {
     assert_same(&scored, &outcome_of(&setup), "strength 0");
 }
 
-/// Looking at a model in between scores it early, with the same messages.
+/// Evaluation between rounds scores the model early, with the same propagation.
 #[test]
 fn evaluation_in_between_changes_nothing() {
     let graph = graph(WORDS);

@@ -1,4 +1,4 @@
-//! Bad updates are refused, named and left behind; honest ones never are.
+//! Bad updates are refused by name and the round continues without them; honest ones are accepted.
 
 use crate::every::{for_all, with_threads};
 use crate::small::*;
@@ -16,8 +16,8 @@ use boostfgl_partition::ClientGraph;
 
 const ATTACKER: usize = CLIENTS - 1;
 
-/// Runs, and returns what was refused as (round, client, kind, text), and who was used in every
-/// round.
+/// Runs, and returns refusals as (round, client, kind, text), and the clients whose update was used
+/// in every round.
 #[expect(clippy::type_complexity, reason = "the lines of a small table")]
 fn screened(
     setup: &Setup,
@@ -50,7 +50,7 @@ fn attacked(method: &str, boosts: &[Boost], kind: Kind) -> Setup {
     setup
 }
 
-/// The kinds of bad update with their refusals: all refused by default, and the model stays
+/// The kinds of bad update with their refusals: all are refused by default, and the model stays
 /// finite.
 #[test]
 fn every_bad_update_is_refused_with_its_reason() {
@@ -88,7 +88,7 @@ fn every_bad_update_is_refused_with_its_reason() {
     assert_eq!(refused, [again(2), again(3)]);
 }
 
-/// No method reads a message that its clients do not send, whatever is wrong with it.
+/// Every method refuses malformed messages, also one that sends no message itself.
 #[test]
 fn every_method_refuses_messages_of_another_form() {
     let graph = graph(WORDS);
@@ -113,8 +113,8 @@ fn every_method_refuses_messages_of_another_form() {
     });
 }
 
-/// No bad update of any kind touches a model of any method, with every boost that it takes, and
-/// where that matters without.
+/// No bad update of any kind reaches a model of any method, with every boost that it takes, and
+/// without boosts where that makes a difference.
 #[test]
 fn every_bad_update_is_refused_by_every_method() {
     let graph = graph(WORDS);
@@ -125,7 +125,7 @@ fn every_bad_update_is_refused_by_every_method() {
         for (kind, reasons) in [
             (Kind::Nan, &["not-finite"][..]),
             (Kind::Inf, &["not-finite"]),
-            // Where a norm is sent with entries, it no longer is the one that they show.
+            // Where a norm is sent with entries, it no longer matches the distance of the entries.
             (Kind::Scale, &["too-long", "message"]),
             (Kind::WrongShape, &["shape", "message"]),
             (Kind::WrongRound, &["wrong-round"]),
@@ -138,7 +138,7 @@ fn every_bad_update_is_refused_by_every_method() {
             let more = matches!(kind, Kind::Scale | Kind::Replay | Kind::WrongSize);
             for boosts in [&all[..], &[]].iter().take(1 + usize::from(more)) {
                 let what = format!("{} with {boosts:?} under {kind:?}", method.name);
-                // Who sends nothing can send nothing bad.
+                // A client that sends nothing cannot send a bad update.
                 if method.name == "isolated" && !matches!(kind, Kind::WrongRound | Kind::Duplicate)
                 {
                     continue;
@@ -184,7 +184,7 @@ fn counts_that_do_not_add_up_are_refused() {
     }
 }
 
-/// The run of the other clients is as if the refused one had nothing to train on.
+/// The other clients get the same models as if the refused one had no training nodes.
 #[test]
 fn a_refused_update_does_not_change_the_model() {
     let graph = graph(WORDS);
@@ -200,9 +200,9 @@ fn a_refused_update_does_not_change_the_model() {
     }
 }
 
-/// Without attackers no update is refused, and the digits are the same with and without screening.
+/// Without attackers no update is refused, and results are the same with and without screening.
 #[test]
-fn honest_updates_are_accepted_and_screening_changes_no_digit() {
+fn honest_updates_are_accepted_and_screening_does_not_change_results() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     for_all(|method, setup, what| {
@@ -221,9 +221,8 @@ fn honest_updates_are_accepted_and_screening_changes_no_digit() {
     });
 }
 
-/// Controls shrink, losses diverge and prototypes grow during training. No client may become
-/// implausible by that, in particular not the one with the hardest data, whose features no other
-/// client has.
+/// Controls shrink, losses diverge and prototypes grow during training. This must not make any
+/// client implausible, least of all the one with the hardest data, which has features of its own.
 #[test]
 fn honest_updates_are_accepted_in_a_long_run() {
     let graph = graph(WORDS);
@@ -233,7 +232,7 @@ fn honest_updates_are_accepted_in_a_long_run() {
         if k != 0 {
             return LocalData::new(client);
         }
-        // The same words, numbered backwards and three times as loud.
+        // The same words, numbered in reverse, with values three times as large.
         let nodes = client.graph.len();
         let mut loud = vec![0.0; nodes * 60];
         for v in 0..nodes {
@@ -266,7 +265,7 @@ fn honest_updates_are_accepted_in_a_long_run() {
     }
 }
 
-/// Without screening one NaN is everywhere: what the screen is there for.
+/// Without screening one NaN spreads to the whole model.
 #[test]
 fn without_screening_one_bad_update_ruins_the_model() {
     let mut setup = attacked("fedavg", &[], Kind::Nan);
@@ -277,8 +276,7 @@ fn without_screening_one_bad_update_ruins_the_model() {
     assert_eq!(refused, []);
 }
 
-/// What cannot be computed with is refused whether numbers are screened or not: no attack makes a
-/// server panic.
+/// Malformed updates are refused also without screening: no attack makes a server panic.
 #[test]
 fn without_screening_forms_are_still_checked() {
     let graph = graph(WORDS);
@@ -343,7 +341,7 @@ fn lengths_are_bounded_with_one_or_two_participants() {
     assert!(longest < 10.0);
 }
 
-/// How long updates of the first round are, as a multiple of the model that they start from.
+/// The lengths of first-round updates, as a multiple of the length of the model they start from.
 #[derive(Default)]
 struct Steps {
     longest: f64,
@@ -406,8 +404,8 @@ fn late_updates_are_refused() {
     assert_same(&screened(&late).0.unwrap(), &plain, "a generous deadline");
 }
 
-/// One client's numbers overflow in its own training; the others go on, round after round, and it
-/// is named each time.
+/// One client overflows in its own training. The others continue in every round, and the client is
+/// named each time.
 #[test]
 fn a_client_that_diverges_does_not_end_the_run() {
     let (outcome, refused, used) = screened_on(&setup("fedavg", &[]), with_broken(&[2]));
@@ -424,8 +422,8 @@ fn a_client_that_diverges_does_not_end_the_run() {
     assert_eq!(used, [[0, 1, 3], [0, 1, 3], [0, 1, 3]]);
 }
 
-/// Refused in the first round, used in the next. What a client says once it says again: otherwise
-/// the server of some methods would never hear it.
+/// A client that is refused in the first round is used in the next. It repeats messages that are
+/// sent only once: otherwise the server of some methods would never receive them.
 #[test]
 fn a_refused_client_rejoins() {
     for method in METHODS.iter().filter(|method| method.layout == Layout::Federated) {
@@ -438,7 +436,7 @@ fn a_refused_client_rejoins() {
                 "{} after {kind:?}",
                 method.name
             );
-            // Who sends nothing cannot send NaN.
+            // A client that sends nothing cannot send NaN.
             let silent = method.name == "isolated" && kind == Kind::Nan;
             let named: Vec<(usize, usize)> =
                 refused.iter().map(|(round, client, ..)| (*round, *client)).collect();
@@ -466,7 +464,7 @@ fn every_rule_runs_or_is_refused_with_a_reason() {
     for method in METHODS {
         for rule in Rule::ALL {
             let mut setup = setup(method.name, &[]);
-            // Four clients: what Krum needs for none, and the others for one.
+            // Four clients: enough for Krum with f = 0 and for the other rules with f = 1.
             setup.aggregation.rule = rule;
             setup.aggregation.byzantine =
                 usize::from(!matches!(rule, Rule::Krum | Rule::MultiKrum | Rule::Bulyan));
@@ -551,15 +549,15 @@ fn settings_that_cannot_work_are_refused_before_anything_runs() {
     assert!(central.starts_with("central cannot be combined with an attack"), "{central}");
 }
 
-/// A rule that shall outvote one needs one fewer once that one is refused.
+/// A rule that must outvote one bad update needs fewer updates once that one is refused.
 #[test]
 fn refused_updates_count_towards_the_bad_ones_of_a_robust_rule() {
     let mut setup = attacked("fedavg", &[], Kind::Nan);
     setup.aggregation.rule = Rule::TrimmedMean;
     (setup.attack.clients, setup.screen.quorum) = (2, 0.5);
-    assert!(screened(&setup).0.is_ok(), "two are left, of whom none has to be outvoted");
-    // A client that is too long may be the one that has it hardest: it counts where the rule could
-    // not go on otherwise.
+    assert!(screened(&setup).0.is_ok(), "two are left, of which none has to be outvoted");
+    // A client with a long update may be honest and have the hardest data. It lowers f only where
+    // the rule could not run otherwise.
     (setup.attack.kind, setup.attack.clients) = (Kind::Scale, 1);
     assert!(screened_on(&setup, with_broken(&[1])).0.is_ok(), "two are left, and one was doubtful");
     // Clients whose own training failed never count.
@@ -572,7 +570,7 @@ fn refused_updates_count_towards_the_bad_ones_of_a_robust_rule() {
     assert!(screened_on(&setup, with_broken(&[2])).0.is_ok(), "three outvote one");
 }
 
-/// The usual clients, some of whom overflow in their own training.
+/// The usual clients, some of which overflow in their own training.
 fn with_broken(broken: &[usize]) -> Vec<LocalData<f32>> {
     let graph = graph(WORDS);
     let clients = partition(&graph).client_graphs(&graph);
@@ -591,8 +589,8 @@ fn with_broken(broken: &[usize]) -> Vec<LocalData<f32>> {
     clients.iter().enumerate().map(client_data).collect()
 }
 
-/// A client whose generator overflows keeps the graph that it has and is named; the others mend
-/// theirs and go on.
+/// A client whose generator overflows keeps its graph unmended and is named. The others mend their
+/// graphs and continue.
 #[test]
 fn a_generator_that_diverges_does_not_end_the_run() {
     // On one thread all clients use the same buffers, one after the other.
@@ -649,8 +647,8 @@ impl Observer<f32> for Watcher {
     }
 }
 
-/// Records show what arrived, from which weights and trust were made, and not what an attacker
-/// knows of itself.
+/// Records show the values that the server received and computed weights and trust from, not the
+/// attacker's true values.
 #[test]
 fn records_show_what_arrived() {
     let graph = graph(WORDS);

@@ -34,7 +34,7 @@ pub(crate) fn partition(graph: &Graph) -> Partition {
     Partition::draw(graph, &Louvain::default(), CLIENTS, &SplitRule::default(), 0).unwrap()
 }
 
-/// What the clients of `method` hold.
+/// The data of the clients of `method`.
 pub(crate) fn data<T: Real>(
     method: &str,
     graph: &Graph,
@@ -75,7 +75,7 @@ pub(crate) fn setup(method: &str, boosts: &[Boost]) -> Setup {
     }
 }
 
-/// A generator that fits the small graph, and is trained fast enough to have something to add.
+/// A generator that fits the small graph, with a learning rate at which it soon has an effect.
 pub(crate) fn small_generator() -> fedsage_plus::Config {
     fedsage_plus::Config {
         gen_epochs: 5,
@@ -89,14 +89,14 @@ pub(crate) fn small_generator() -> fedsage_plus::Config {
     }
 }
 
-/// What an observer saw of one round.
+/// What an observer received of one round.
 pub(crate) struct Round {
     pub(crate) clients: Vec<ClientRecord>,
     pub(crate) predictions: Option<Vec<u32>>,
     pub(crate) val_accuracy: Option<f64>,
 }
 
-/// Runs and watches.
+/// Runs with an observer.
 pub(crate) fn watch<T: Real>(setup: &Setup, data: Vec<LocalData<T>>) -> (Outcome<T>, Vec<Round>) {
     let mut rounds = Vec::new();
     let mut observer = |record: &RoundRecord<'_>| {
@@ -110,7 +110,7 @@ pub(crate) fn watch<T: Real>(setup: &Setup, data: Vec<LocalData<T>>) -> (Outcome
     (outcome, rounds)
 }
 
-/// Runs unwatched.
+/// Runs without an observer.
 pub(crate) fn run<T: Real>(setup: &Setup, data: Vec<LocalData<T>>) -> Outcome<T> {
     Federation::new(setup.clone(), data).unwrap().run(&mut []).unwrap()
 }
@@ -122,7 +122,7 @@ pub(crate) fn bits<T: Real>(models: &[Params<T>]) -> Vec<u8> {
     bytes
 }
 
-/// Fails unless two runs left the same bits behind.
+/// Fails unless two runs have the same models and predictions, bit for bit.
 pub(crate) fn assert_same<T: Real>(a: &Outcome<T>, b: &Outcome<T>, what: &str) {
     assert!(bits(&a.models) == bits(&b.models), "{what}: the models differ");
     assert!(a.predictions == b.predictions, "{what}: the predictions differ");

@@ -1,5 +1,5 @@
-//! The paper's inequalities, tested on the crate's own weights, and what they need in order to
-//! hold.
+//! The paper's inequalities, tested on the crate's own weights, and the assumptions under which
+//! they hold.
 //!
 //! The published statements are a little stronger than what is true. Where that is so, one test
 //! shows a case in which the published statement fails although its assumptions are met, and a
@@ -273,8 +273,8 @@ proptest! {
     }
 
     /// The paper's equations score hard and heterophilous edges high. If those are the unreliable
-    /// ones, R = −s, then following the equations *lowers* the mean reliability, and only the other
-    /// sign does what the theorem says.
+    /// ones, R = −s, then following the equations *lowers* the mean reliability, and the theorem
+    /// holds only with the other sign.
     #[test]
     fn theorem_2_needs_the_sign_of_reliability(s in prop::collection::vec(0.0f64..2.0, 2..20)) {
         let r: Vec<f64> = s.iter().map(|s| -s).collect();

@@ -1,5 +1,5 @@
-//! Every method, with every boost, on data that real federations have and papers have not: clients
-//! with one node, without an edge, with one class, without anything to train on.
+//! Every method, with every boost, on data that occur in practice but not in benchmarks: clients
+//! with one node, without edges, with one class, without training nodes.
 
 use crate::conformance::{NARROW, STEPS};
 use crate::every::for_all;
@@ -59,7 +59,7 @@ fn altered(graph: &Graph, last: &[usize], role: impl Fn(usize, Role) -> Role) ->
 }
 
 /// Where one class holds most of every client's training nodes, the others are the minority, and
-/// the gap has a say.
+/// the gap affects trust.
 #[test]
 fn clients_with_one_large_class_have_a_gap() {
     let plain = graph(WORDS);
@@ -119,7 +119,7 @@ fn every_method_runs_with_a_client_of_one_node() {
     }
 }
 
-/// Some nodes no two of which are neighbours.
+/// Nodes of which no two are neighbours.
 fn independent(graph: &Graph) -> Vec<usize> {
     let mut chosen: Vec<usize> = Vec::new();
     for v in 0..graph.len() {
@@ -144,7 +144,7 @@ fn every_method_runs_with_a_client_without_edges() {
     }
 }
 
-/// What a model says of a client's nodes by plain propagation.
+/// A model's predictions for a client's nodes by plain propagation.
 fn plain_predictions(client: &ClientGraph, model: &Params<f32>) -> Vec<u32> {
     let inputs = Inputs::new(&client.graph);
     let net = Gcn::new(Architecture {
@@ -159,8 +159,8 @@ fn plain_predictions(client: &ClientGraph, model: &Params<f32>) -> Vec<u32> {
     (0..out.rows()).map(|v| best(out.row(v)) as u32).collect()
 }
 
-/// It is left out of every round, and everything is as if it were not there, except that it is
-/// evaluated as well.
+/// The client is left out of every round, and all other results are as without it. It is evaluated
+/// as well.
 #[test]
 fn every_method_runs_with_a_client_without_training_nodes() {
     let graph = graph(WORDS);
@@ -191,7 +191,7 @@ fn every_method_runs_with_a_client_without_training_nodes() {
                 );
             }
         }
-        // The other clients do not notice it.
+        // The other clients are not affected.
         let trained = run_only(setup, &clients[..idle]);
         assert!(
             bits(&trained.models) == bits(&outcome.models[..trained.models.len()]),
@@ -254,8 +254,8 @@ fn every_method_runs_with_a_class_without_training_nodes() {
     }
 }
 
-/// Runs every method on data that not every method can serve. Returns who refused them, each with a
-/// reason.
+/// Runs every method on data that some methods cannot handle. Returns the methods that refused
+/// them, and checks that each gave a reason.
 fn served(graph: &Graph, partition: &Partition) -> Vec<&'static str> {
     let mut refused = Vec::new();
     for method in METHODS {

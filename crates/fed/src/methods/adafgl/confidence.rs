@@ -4,6 +4,7 @@
 //! nodes whose label was kept, from F⁰ = one-hot there and 1/C elsewhere, with P = D̃^{-1/2}(A +
 //! I)D̃^{-1/2} on every backbone. HCS is the share of hidden labels that come out right.
 
+use crate::client::argmax;
 use boostfgl_graph::Stream;
 use boostfgl_nn::{Propagation, Real};
 
@@ -33,12 +34,11 @@ pub fn confidence<T: Real>(
     }
     let spread = spread(propagation, classes, kept);
     // The first of equal classes counts: a node that no label reached is predicted as class 0.
-    let guess = |v: u32| {
-        let row = &spread[v as usize * classes..][..classes];
-        (0..classes).fold(0, |best, c| if row[c] > row[best] { c } else { best })
-    };
-    hidden.iter().filter(|(v, label)| guess(*v) == *label as usize).count() as f64
-        / hidden.len() as f64
+    let recovered = hidden
+        .iter()
+        .filter(|(v, label)| argmax(&spread[*v as usize * classes..][..classes]) == *label)
+        .count();
+    recovered as f64 / hidden.len() as f64
 }
 
 /// F after all steps, row by row.
@@ -59,6 +59,8 @@ fn spread<T: Real>(propagation: &Propagation<T>, classes: usize, kept: &[(u32, u
                 (0..classes).for_each(|c| next[v * classes + c] += weight * now[u * classes + c]);
             }
         }
+        // Known labels are added once more after every step, so that propagation does not wash them
+        // out.
         for (v, label) in kept {
             next[*v as usize * classes + *label as usize] += 1.0;
         }

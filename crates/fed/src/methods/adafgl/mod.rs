@@ -421,13 +421,17 @@ impl<T: Real> PersonalModules<T> {
             nodes,
             beta: config.beta,
         };
-        let seed = |purpose: &str| key64(seed, purpose, &[data.id() as u64]);
+        let client = [data.id() as u64];
         let (rate, weight_decay) = (config.learning_rate, config.weight_decay);
         let adam = AdamConfig { rate, weight_decay, ..AdamConfig::default() };
-        let homophilous = (share > 0.0)
-            .then(|| Module::homophilous(&inputs, config.hidden, seed("adafgl homophilous"), adam));
+        // The weight of a module with no share would be 0: it is not trained.
+        let homophilous = (share > 0.0).then(|| {
+            let key = key64(seed, "adafgl homophilous", &client);
+            Module::homophilous(&inputs, config.hidden, key, adam)
+        });
         let heterophilous = (share < 1.0).then(|| {
-            Module::heterophilous(&inputs, config.hidden, seed("adafgl heterophilous"), adam)
+            let key = key64(seed, "adafgl heterophilous", &client);
+            Module::heterophilous(&inputs, config.hidden, key, adam)
         });
         Self { inputs, edges, homophilous, heterophilous, share }
     }
@@ -435,29 +439,28 @@ impl<T: Real> PersonalModules<T> {
     /// One epoch of each module: the sum of their losses, and how far each tensor moved.
     fn epoch(&mut self, config: &Config, context: &ClientContext<'_, T>) -> (f64, Vec<f64>) {
         let labelled = Supervised { loss: context.loss(), rows: Some(context.data().training()) };
-        let dropout =
-            |number: usize| Dropout::new(config.dropout, context.key("adafgl dropout", number));
+        // A key per module: whether the other one exists does not change its dropout masks.
+        let dropout = [0, 1]
+            .map(|number| Dropout::new(config.dropout, context.key("adafgl dropout", number)));
         let (inputs, pool) = (&self.inputs, context.pool());
         let (mut loss, mut moved) = (0.0, Vec::new());
-        let steps = [
-            self.homophilous.as_mut().map(|module| {
-                module.step(
-                    |params, products| {
-                        inputs.homophilous_loss(params, products, labelled, dropout(0), pool)
-                    },
-                    pool,
-                )
-            }),
-            self.heterophilous.as_mut().map(|module| {
-                module.step(
-                    |params, products| {
-                        inputs.heterophilous_loss(params, products, labelled, dropout(1), pool)
-                    },
-                    pool,
-                )
-            }),
-        ];
-        for (value, distances) in steps.into_iter().flatten() {
+        if let Some(module) = &mut self.homophilous {
+            let (value, distances) = module.step(
+                |params, products| {
+                    inputs.homophilous_loss(params, products, labelled, dropout[0], pool)
+                },
+                pool,
+            );
+            loss += value;
+            moved.extend(distances);
+        }
+        if let Some(module) = &mut self.heterophilous {
+            let (value, distances) = module.step(
+                |params, products| {
+                    inputs.heterophilous_loss(params, products, labelled, dropout[1], pool)
+                },
+                pool,
+            );
             loss += value;
             moved.extend(distances);
         }
@@ -487,8 +490,11 @@ impl<T: Real> PersonalModules<T> {
 /// HCS of a client, from its training labels.
 fn homophily<T: Real>(context: &ClientContext<'_, T>) -> f64 {
     let data = context.data();
-    let label = |&v: &u32| data.training_label(v as usize).map(|label| (v, label));
-    let labelled = data.training().iter().filter_map(label).collect();
+    let labelled = data
+        .training()
+        .iter()
+        .filter_map(|&v| data.training_label(v as usize).map(|label| (v, label)))
+        .collect();
     let (kept, hidden) = confidence::halves(labelled, context.seed(), data.id());
     // GCN's operator on every backbone, so that scores of different networks are comparable.
     confidence::confidence(&Propagation::<T>::gcn(data.adjacency()), data.classes(), &kept, &hidden)

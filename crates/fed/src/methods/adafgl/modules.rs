@@ -73,10 +73,11 @@ impl<T: Real> Module<T> {
         seed: u64,
         adam: AdamConfig,
     ) -> Self {
-        let widths = |first: usize| [first, hidden, hidden, inputs.classes()];
-        let mut shapes = perceptron("features", &widths(inputs.plain.width()));
-        shapes.extend(perceptron("smoothed", &widths(inputs.smooth.width())));
-        shapes.extend(perceptron("messages", &widths(inputs.smooth.width())));
+        let [plain, smooth] = [inputs.plain.width(), inputs.smooth.width()]
+            .map(|first| [first, hidden, hidden, inputs.classes()]);
+        let mut shapes = perceptron("features", &plain);
+        shapes.extend(perceptron("smoothed", &smooth));
+        shapes.extend(perceptron("messages", &smooth));
         shapes.push(TensorShape::bias("messages.slope", 1));
         Self::new(&shapes, seed, adam)
     }
@@ -109,6 +110,7 @@ impl<T: Real> Module<T> {
         pool: &Pool<T>,
     ) -> (f64, Vec<f64>) {
         let before = self.params.clone();
+        // The cache is taken, because its products belong to the parameters before the step.
         let (loss, gradients) = gradients(&self.params, std::mem::take(&mut self.cache));
         self.optimizer.step(&mut self.params, &gradients);
         gradients.into_iter().for_each(|g| pool.put(g));
@@ -153,10 +155,9 @@ impl<T: Real> ModuleInputs<T> {
     ) -> Vec<Matrix<T>> {
         let Module { params, cache, .. } = module;
         if cache.is_empty() {
-            let product = |&(number, at): &(usize, usize)| {
-                self.smoothing(number).product(&params.tensors()[at], pool)
-            };
-            cache.extend(heads.iter().map(product));
+            for &(number, at) in heads {
+                cache.push(self.smoothing(number).product(&params.tensors()[at], pool));
+            }
         }
         cache.clone()
     }
@@ -204,7 +205,7 @@ impl<T: Real> ModuleInputs<T> {
         let labels = tape.select_rows(z, labelled.rows.unwrap_or(&self.nodes));
         let supervised = tape.cross_entropy(labels, labelled.loss);
         let value = tape.value(supervised).row(0)[0].f64() + distance;
-        (value, tape.backward_from(vec![(supervised, one(pool)), (z, to_z)], &vars))
+        (value, tape.backward_from(vec![(supervised, unit_seed(pool)), (z, to_z)], &vars))
     }
 
     /// Z.
@@ -228,14 +229,14 @@ impl<T: Real> ModuleInputs<T> {
         dropout: Dropout,
     ) -> [Var; 3] {
         let mut products = products.into_iter();
-        let mut logits = |tape: &mut Tape<'t, T>, number: usize, rows: Option<&[u32]>| {
+        let [features, smoothed, messages] = [FEATURES, SMOOTHED, MESSAGES].map(|number| {
             let vars = &vars[number * TENSORS..][..TENSORS];
-            self.logits(tape, Head { number, vars, first_product: products.next() }, rows, dropout)
-        };
-        let features = logits(tape, FEATURES, rows);
-        let smoothed = logits(tape, SMOOTHED, rows);
+            Head { number, vars, first_product: products.next() }
+        });
+        let features = self.logits(tape, features, rows, dropout);
+        let smoothed = self.logits(tape, smoothed, rows, dropout);
         // Messages come from all nodes, also where only the rows of labelled nodes are needed.
-        let own = logits(tape, MESSAGES, None);
+        let own = self.logits(tape, messages, None, dropout);
         let messages =
             tape.learned_messages(own, vars[3 * TENSORS], &self.candidates, self.beta, rows);
         [features, smoothed, messages]
@@ -257,7 +258,7 @@ impl<T: Real> ModuleInputs<T> {
             .heads(&mut tape, &vars, products, rows, dropout)
             .map(|head| tape.cross_entropy(head, labelled.loss));
         let value = losses.iter().map(|&loss| tape.value(loss).row(0)[0].f64()).sum();
-        let seeds = losses.iter().map(|&loss| (loss, one(pool))).collect();
+        let seeds = losses.iter().map(|&loss| (loss, unit_seed(pool))).collect();
         (value, tape.backward_from(seeds, &vars))
     }
 
@@ -288,8 +289,9 @@ pub(super) fn blend<T: Real>(parts: Vec<(f64, Matrix<T>)>, pool: &Pool<T>) -> Op
     sum
 }
 
-fn one<T: Real>(pool: &Pool<T>) -> Matrix<T> {
-    let mut one = pool.take(1, 1);
-    one.row_mut(0)[0] = T::ONE;
-    one
+/// The seed of a backward pass from a loss: ∂loss/∂loss = 1.
+fn unit_seed<T: Real>(pool: &Pool<T>) -> Matrix<T> {
+    let mut seed = pool.take(1, 1);
+    seed.row_mut(0)[0] = T::ONE;
+    seed
 }

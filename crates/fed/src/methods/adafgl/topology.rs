@@ -6,6 +6,7 @@
 //! compared. Above it a node is compared with the nodes of the same predicted class that are nearest
 //! to it in order of confidence.
 
+use crate::client::argmax;
 use boostfgl_graph::Adjacency;
 use boostfgl_nn::ops::Candidates;
 use boostfgl_nn::{
@@ -29,13 +30,12 @@ pub fn candidates<T: Real>(predicted: &Matrix<T>, threshold: f64, cap: usize) ->
 /// Nodes by predicted class and decreasing confidence, and for each node the range of positions of
 /// up to `cap` nodes of its class around it.
 fn nearest_in_class<T: Real>(predicted: &Matrix<T>, cap: usize) -> (Vec<u32>, Vec<(u32, u32)>) {
-    let best = |v: u32| {
+    let mut keyed = Vec::with_capacity(predicted.rows());
+    for v in 0..predicted.rows() as u32 {
         let row = predicted.row(v as usize);
-        let class = (0..row.len()).fold(0, |best, c| if row[c] > row[best] { c } else { best });
-        (class, row[class].f64())
-    };
-    let mut keyed: Vec<(usize, f64, u32)> =
-        (0..predicted.rows() as u32).map(|v| (best(v).0, best(v).1, v)).collect();
+        let class = argmax(row);
+        keyed.push((class, row[class as usize].f64(), v));
+    }
     // Ties are broken by node, so that the order does not depend on the sorting algorithm.
     keyed.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2)));
     let mut ranges = vec![(0, 0); keyed.len()];
@@ -65,17 +65,19 @@ pub fn operator<T: Real>(
     alike: SimilarityRelation,
     a: f64,
 ) -> SmoothingOperator<T> {
-    let own =
-        |v: usize| adjacency.arc_range(v).map(|arc| (adjacency.indices()[arc], a * edges[arc]));
-    // The relation counts a node as similar to itself; the self-loop is the 1 of the degree below.
-    let others = |v: usize| (1.0 - a) * f64::from(alike.degrees()[v] - 1);
-    let degree = |v: usize| 1.0 + own(v).map(|(_, weight)| weight).sum::<f64>() + others(v);
-    let root: Vec<f64> = (0..adjacency.len()).map(|v| 1.0 / libm::sqrt(degree(v))).collect();
+    let mut root = Vec::with_capacity(adjacency.len());
+    for v in 0..adjacency.len() {
+        let weights = scaled_arcs(adjacency, edges, a, v).map(|(_, weight)| weight);
+        // The relation counts a node as similar to itself; the self-loop is the 1 of the degree.
+        let others = (1.0 - a) * f64::from(alike.degrees()[v] - 1);
+        let degree = 1.0 + weights.sum::<f64>() + others;
+        root.push(1.0 / libm::sqrt(degree));
+    }
     let (mut offsets, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
     for v in 0..adjacency.len() {
         // The self-loop goes in where rows stay sorted by column.
-        let before = own(v).take_while(|(u, _)| (*u as usize) < v);
-        let after = own(v).skip_while(|(u, _)| (*u as usize) < v);
+        let before = scaled_arcs(adjacency, edges, a, v).take_while(|(u, _)| (*u as usize) < v);
+        let after = scaled_arcs(adjacency, edges, a, v).skip_while(|(u, _)| (*u as usize) < v);
         let row = before.chain(std::iter::once((v as u32, a))).chain(after);
         for (u, weight) in row.filter(|(_, weight)| *weight != 0.0) {
             indices.push(u);
@@ -93,6 +95,16 @@ pub fn operator<T: Real>(
     SmoothingOperator::new(edges, scale, alike)
 }
 
+/// The neighbours of v with their entries of a·A.
+fn scaled_arcs(
+    adjacency: &Adjacency,
+    edges: &[f64],
+    a: f64,
+    v: usize,
+) -> impl Iterator<Item = (u32, f64)> {
+    adjacency.arc_range(v).map(move |arc| (adjacency.indices()[arc], a * edges[arc]))
+}
+
 /// The weight of every arc of A: the graph's own, times the factor by which topology boosting
 /// changed its message.
 pub fn edge_weights<T: Real>(
@@ -101,12 +113,15 @@ pub fn edge_weights<T: Real>(
     now: Option<&Csr<T>>,
 ) -> Vec<f64> {
     let pattern = boostfgl_nn::Pattern::of(adjacency);
-    let own = |arc: usize| adjacency.weights().map_or(1.0, |w| f64::from(w[arc]));
-    let ratio = |v: usize, arc: usize| {
-        let at = pattern.arc(v, arc);
-        now.map_or(1.0, |now| now.values()[at].f64() / plain.csr().values()[at].f64())
-    };
-    (0..adjacency.len())
-        .flat_map(|v| adjacency.arc_range(v).map(move |arc| own(arc) * ratio(v, arc)))
-        .collect()
+    let mut weights = Vec::with_capacity(adjacency.arcs());
+    for v in 0..adjacency.len() {
+        for arc in adjacency.arc_range(v) {
+            let own = adjacency.weights().map_or(1.0, |w| f64::from(w[arc]));
+            let at = pattern.arc(v, arc);
+            let ratio =
+                now.map_or(1.0, |now| now.values()[at].f64() / plain.csr().values()[at].f64());
+            weights.push(own * ratio);
+        }
+    }
+    weights
 }

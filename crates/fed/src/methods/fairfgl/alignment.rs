@@ -5,7 +5,9 @@
 //! history model's prediction elsewhere. A node without neighbours counts as homophilous: H_v = 1.
 
 use super::experts::Roles;
+use crate::client::argmax;
 use crate::client_rule::ClientContext;
+use crate::local_data::LocalData;
 use boostfgl_nn::{Matrix, Pool, Real, extra_losses};
 
 /// The training nodes of majority classes, by row of the hidden representation and class.
@@ -36,8 +38,10 @@ impl Alignment {
                 continue;
             };
             let neighbours = data.adjacency().neighbours(v as usize);
-            let label = |u: usize| data.training_label(u).unwrap_or_else(|| best(scores.row(u)));
-            let same = neighbours.iter().filter(|&&u| label(u as usize) == class).count();
+            let same = neighbours
+                .iter()
+                .filter(|&&u| label_or_prediction(data, scores, u as usize) == class)
+                .count();
             // Compared without a division, which a node without neighbours would not allow.
             let agrees =
                 neighbours.is_empty() || same as f64 >= threshold * neighbours.len() as f64;
@@ -71,9 +75,9 @@ impl Alignment {
     }
 }
 
-/// The first of the largest.
-fn best<T: Real>(scores: &[T]) -> u32 {
-    (0..scores.len()).fold(0, |best, c| if scores[c] > scores[best] { c } else { best }) as u32
+/// The label of a training node; the class that `scores` predict for any other.
+fn label_or_prediction<T: Real>(data: &LocalData<T>, scores: &Matrix<T>, u: usize) -> u32 {
+    data.training_label(u).unwrap_or_else(|| argmax(scores.row(u)))
 }
 
 #[cfg(test)]

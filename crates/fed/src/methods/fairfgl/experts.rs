@@ -6,7 +6,7 @@
 use crate::Occasion;
 use crate::client_rule::ClientContext;
 use crate::local_data::LocalData;
-use boostfgl_nn::{Dropout, Matrix, Params, Real, Tape, TensorShape, Var};
+use boostfgl_nn::{Dropout, Matrix, Params, Real, Tape, TensorShape};
 
 /// The majority and minority classes of a client. A class without training nodes is neither.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,14 +92,16 @@ impl LastLayer {
         classes: &[usize],
     ) -> Matrix<T> {
         let mut tape = Tape::new(context.pool()).noisy(context.noise(Occasion::Rule(0)));
-        let last = |t: usize| t == self.weight || Some(t) == self.bias;
-        let record =
-            |(t, tensor)| if last(t) { tape.parameter(tensor) } else { tape.constant(tensor) };
-        let vars: Vec<Var> = model.tensors().iter().enumerate().map(record).collect();
+        let (mut vars, mut wanted) = (Vec::new(), Vec::new());
+        for (t, tensor) in model.tensors().iter().enumerate() {
+            let is_last = t == self.weight || Some(t) == self.bias;
+            vars.push(if is_last { tape.parameter(tensor) } else { tape.constant(tensor) });
+            wanted.extend(vars.last().copied().filter(|_| is_last));
+        }
         let logits =
             context.backbone().forward(&mut tape, &vars, context.view(), Dropout::off()).logits;
         let by_logits = seed(context, tape.value(logits));
-        let wanted: Vec<Var> = (0..vars.len()).filter(|&t| last(t)).map(|t| vars[t]).collect();
+
         let found = tape.backward_from(vec![(logits, by_logits)], &wanted);
         // Only the wanted gradients are returned; the weight comes before the bias, see `find`.
         let place = Self { weight: 0, bias: self.bias.map(|_| 1) };
@@ -124,13 +126,15 @@ impl LastLayer {
             if other == 0.0 {
                 continue;
             }
+            // The expert's direction is scaled to the length of the own gradient, so that only the
+            // direction of the step changes and the unknown scale of ḡ_c has no effect.
             let scale = eta * length / other;
-            let blend = |(g, e): (&T, &T)| T::of((1.0 - eta) * g.f64() + scale * e.f64());
-            self.set_class(
-                gradients,
-                class,
-                &own.iter().zip(expert).map(blend).collect::<Vec<_>>(),
-            );
+            let blended: Vec<T> = own
+                .iter()
+                .zip(expert)
+                .map(|(g, e)| T::of((1.0 - eta) * g.f64() + scale * e.f64()))
+                .collect();
+            self.set_class(gradients, class, &blended);
         }
     }
 }

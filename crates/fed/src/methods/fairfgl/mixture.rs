@@ -28,13 +28,14 @@ impl<T: Real> Mixture<T> {
             }
             Alpha::Scalar => vec![TensorShape::bias("alpha", 1)],
         };
-        let zeros = || shapes.iter().map(|s| Matrix::zeros(s.rows, s.columns)).collect::<Vec<_>>();
+        let zeros: Vec<Matrix<T>> =
+            shapes.iter().map(|s| Matrix::zeros(s.rows, s.columns)).collect();
         let settings =
             AdamConfig { rate: config.alpha_rate, weight_decay: 0.0, ..AdamConfig::default() };
         let mut mixture = Self {
             kind: config.alpha,
-            a: Params::from_tensors(&shapes, zeros()),
-            alpha: zeros(),
+            a: Params::from_tensors(&shapes, zeros.clone()),
+            alpha: zeros,
             optimizer: Adam::new(settings),
         };
         mixture.set_alpha();
@@ -198,13 +199,13 @@ mod tests {
                     .sum::<f64>()
             };
             let mut numeric = |of_a: bool, t: usize, r: usize, c: usize| {
-                let mut at = |h: f64| {
+                let mut value_at = |h: f64| {
                     let (mut a, mut local) = (a.clone(), local.clone());
                     let moved = if of_a { &mut a } else { &mut local };
                     moved.tensors_mut()[t].row_mut(r)[c] += h;
                     value(&a, &local)
                 };
-                (at(1e-6) - at(-1e-6)) / 2e-6
+                (value_at(1e-6) - value_at(-1e-6)) / 2e-6
             };
             let shapes = local.shapes().to_vec();
             let places: Vec<_> = (0..2)

@@ -65,8 +65,8 @@ impl<T: Real> Reconciling<T> {
         let full = entries.len() >= kept(self.config.keep, self.global.count());
         let magnitudes = entries.iter().map(|(_, x)| x.f64().abs());
         let smallest = if full { magnitudes.reduce(f64::min).unwrap_or(0.0) } else { 0.0 };
-        let (mut rest, mut end) = (Entries::new(entries), 0);
-        let distance = |tensor: &Matrix<T>| {
+        let (mut rest, mut end, mut ranges) = (Entries::new(entries), 0, Vec::new());
+        for tensor in self.global.tensors() {
             let count = tensor.rows() * tensor.columns();
             end += count;
             let (mut sum, mut sent) = (0.0, 0);
@@ -74,11 +74,12 @@ impl<T: Real> Reconciling<T> {
                 sum += x.f64() * x.f64();
                 sent += 1;
             });
+            // ‖Δ‖² = Σ over sent + Σ over unsent entries, each of which is at most `smallest`².
             let unsent = count.saturating_sub(sent) as f64;
             let most = libm::sqrt(sum + unsent * smallest * smallest);
-            DistanceRange { least: libm::sqrt(sum), most }
-        };
-        self.global.tensors().iter().map(distance).collect()
+            ranges.push(DistanceRange { least: libm::sqrt(sum), most });
+        }
+        ranges
     }
 
     /// The norms that a client sends with its entries, each in the range that the entries show, up
@@ -114,13 +115,15 @@ impl<T: Real> Reconciling<T> {
 
     /// The share of each cluster in the global update: equal, or by its mean trust.
     fn shares(&self, groups: &[(Vec<usize>, Combination)]) -> Vec<f64> {
-        let weigh = |(_, within): &(Vec<usize>, Combination)| match within.trust() {
-            Some(trust) if self.config.cluster_trust => {
-                trust.iter().sum::<f64>() / trust.len() as f64
-            }
-            _ => 1.0,
-        };
-        let weights: Vec<f64> = groups.iter().map(weigh).collect();
+        let weights: Vec<f64> = groups
+            .iter()
+            .map(|(_, within)| match within.trust() {
+                Some(trust) if self.config.cluster_trust => {
+                    trust.iter().sum::<f64>() / trust.len() as f64
+                }
+                _ => 1.0,
+            })
+            .collect();
         let sum: f64 = weights.iter().sum();
         // Trust may underflow to 0. Then no cluster is trusted more than another.
         if sum > 0.0 {
@@ -189,10 +192,11 @@ impl<T: Real> Reconciling<T> {
             .experts
             .get_or_insert_with(|| Message::tensors(vec![Matrix::zeros(self.classes, width)]));
         for class in 0..self.classes {
-            let row =
-                |u: &Update<'_, T>| self.majorities[u.client].iter().position(|&c| c == class);
-            let sent: Vec<(&Matrix<T>, usize)> =
-                updates.iter().filter_map(|u| u.message.tensors.first().zip(row(u))).collect();
+            let mut sent = Vec::new();
+            for update in updates {
+                let row = self.majorities[update.client].iter().position(|&c| c == class);
+                sent.extend(update.message.tensors.first().zip(row));
+            }
             if sent.is_empty() {
                 continue;
             }

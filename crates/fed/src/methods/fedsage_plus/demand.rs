@@ -67,7 +67,7 @@ impl Demand {
 
     /// The node of every generated neighbour, slot by slot.
     pub(super) fn owners(&self) -> Vec<u32> {
-        let users = |slot: usize| self.rows(slot).into_iter().map(|i| self.nodes[i as usize]);
-        (0..self.slots()).flat_map(users).collect()
+        let rows = (0..self.slots()).flat_map(|slot| self.rows(slot));
+        rows.map(|i| self.nodes[i as usize]).collect()
     }
 }

@@ -38,14 +38,17 @@ impl<T: Real> Impaired<T> {
         let count = (share * hidden.len() as f64) as usize;
         Stream::new(seed, "hide", &[data.id() as u64]).shuffle(&mut hidden);
         hidden.truncate(count);
+        // Sorted for binary search.
         hidden.sort_unstable();
-        let hides = |v: &u32| hidden.binary_search(v).is_ok();
-        let kept: Vec<u32> = (0..data.len() as u32).filter(|v| !hides(v)).collect();
+        let kept: Vec<u32> =
+            (0..data.len() as u32).filter(|v| hidden.binary_search(v).is_err()).collect();
         let adjacency = data.adjacency().induced(&kept);
         let training = positions(data.training(), &kept);
-        let missing = |&v: &u32| {
-            data.adjacency().neighbours(v as usize).iter().copied().filter(hides).collect()
-        };
+        let missing = data
+            .training()
+            .iter()
+            .map(|&v| common(data.adjacency().neighbours(v as usize), &hidden))
+            .collect();
         let mut reached = vec![false; kept.len()];
         for &v in &training {
             reached[v as usize] = true;
@@ -55,7 +58,7 @@ impl<T: Real> Impaired<T> {
         Self {
             mean: RowMean::of(&adjacency),
             features: View::training(data.inputs(), kept.clone(), plan),
-            missing: data.training().iter().map(missing).collect(),
+            missing,
             most,
             kept,
             adjacency,
@@ -69,4 +72,9 @@ impl<T: Real> Impaired<T> {
         let at = self.training.binary_search(&v).ok()?;
         Some(&self.missing[at][..]).filter(|missing| !missing.is_empty())
     }
+}
+
+/// Those of `nodes` that are also in `sorted`, in their order.
+fn common(nodes: &[u32], sorted: &[u32]) -> Vec<u32> {
+    nodes.iter().copied().filter(|v| sorted.binary_search(v).is_ok()).collect()
 }

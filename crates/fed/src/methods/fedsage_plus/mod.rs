@@ -197,8 +197,8 @@ fn extra_bytes(sizes: &Sizes, configs: &super::MethodConfigs) -> f64 {
     let Config { max_neighbours, latent, narrow, wide, .. } = configs.fedsage_plus;
     let [p, latent, narrow, wide] = [max_neighbours, latent, narrow, wide].map(|size| size as f64);
     let generator = latent * narrow + narrow * wide + wide * p * sizes.features;
-    let activations = |n: &f64| n * (2.0 * wide + 4.0 * p * sizes.features);
-    4.0 * sizes.nodes.iter().map(|n| 4.0 * generator + activations(n)).sum::<f64>()
+    let activations = 2.0 * wide + 4.0 * p * sizes.features;
+    4.0 * sizes.nodes.iter().map(|n| 4.0 * generator + n * activations).sum::<f64>()
 }
 
 pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Averaging<T> {

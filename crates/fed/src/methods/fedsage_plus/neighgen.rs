@@ -153,16 +153,17 @@ pub(super) fn generate<T: Real>(
     let h = tape.hidden(product, fgen[1], &demand.nodes, Dropout::off(), 0);
     let product = tape.matmul(h, fgen[2]);
     let h = tape.hidden(product, fgen[3], &demand.nodes, dropout, MASK_GENERATOR);
-    let slot = |(j, layer): (usize, &[Var])| {
+    let mut slots = Vec::new();
+    for (j, layer) in fgen[4..].chunks(2).enumerate() {
         let rows = demand.rows(j);
         // Most slots are used by few nodes: only their rows are multiplied.
         let some =
             if rows.len() == demand.nodes.len() { h } else { tape.select_rows(h, rows.clone()) };
         let product = tape.active_product(some, layer[0]);
         let sum = tape.add_bias(product, layer[1]);
-        tape.tanh(sum)
-    };
-    fgen[4..].chunks(2).enumerate().map(slot).collect()
+        slots.push(tape.tanh(sum));
+    }
+    slots
 }
 
 /// Logits of `training` on the mended graph, whose operator is `mean`. `product` is X·W of the real

@@ -1,5 +1,5 @@
-//! What cannot be seen from outside: losses, gradients and messages against finite differences and
-//! raw access.
+//! Internals: losses and gradients against finite differences, and messages against a computation
+//! with direct access to the other clients' data.
 
 use super::demand::Demand;
 use super::losses::{Matcher, degree};
@@ -230,7 +230,8 @@ fn slot_tensor(neighgen: &mut NeighGen<f64>, t: usize) -> &mut Matrix<f64> {
     &mut neighgen.slots[t / 2].layer_mut().tensors_mut()[t % 2]
 }
 
-/// Without others, the federated loss is the local one as far as the generator can tell.
+/// With a single client the federated loss has the same gradient for the generator as the local
+/// one.
 #[test]
 fn with_one_client_both_phases_have_the_same_gradient() {
     let config = Config { dropout: 0.0, ..config() };
@@ -267,8 +268,8 @@ fn the_federated_phase_does_not_change_encoder_and_degrees() {
     });
 }
 
-/// (λ_f/K)(1/(n_tr·p)) Σ over peers of the greedy loss of what is asked, by someone who may read
-/// the peers' features.
+/// (λ_f/K)(1/(n_tr·p)) Σ over peers of the greedy loss of the question's rows, with direct access
+/// to the peers' features.
 fn raw_loss(
     config: &Config,
     question: &Message<f64>,
@@ -400,8 +401,8 @@ fn a_question_of_another_shape_is_refused() {
     });
 }
 
-/// Only validation nodes are hidden, as many as asked for, and what a training node misses is what
-/// it lost.
+/// Exactly the configured share of validation nodes is hidden, and the missing neighbours of a
+/// training node are its hidden ones.
 #[test]
 fn hiding_removes_validation_nodes_and_their_edges() {
     for client in clients() {

@@ -199,8 +199,8 @@ impl<T: Real> Frozen<T> {
         let product = first_product(&mut tape, &impaired.features, local[CLASSIFIER.start]).0;
         let (codes, product) = (tape.take(z), tape.take(product));
         let predicted = degrees_of(neighgen, &codes, impaired, context);
-        let reached = |v: usize| impaired.reached[v];
-        let demand = Demand::of(&predicted, config.max_neighbours, Count::Truncate, reached);
+        let demand =
+            Demand::of(&predicted, config.max_neighbours, Count::Truncate, |v| impaired.reached[v]);
         let compared = demand.restricted(|v| impaired.missing_of(v).is_some());
         let mended = RowMean::of(&impaired.adjacency.with_leaves(&demand.owners()));
         Self { codes, demand, compared, product, mended }
@@ -241,17 +241,17 @@ pub(super) fn local_gradients<T: Real>(
         pool.put(codes);
         Demand::of(&predicted, config.max_neighbours, Count::Truncate, |v| impaired.reached[v])
     };
+    // Unused slots stay behind: their pending steps are made when a node first needs them.
     neighgen.catch_up(&demand);
     let mended = RowMean::of(&impaired.adjacency.with_leaves(&demand.owners()));
     let mut tape = Tape::new(pool);
     let local: Vec<Var> = neighgen.local.tensors().iter().map(|t| tape.parameter(t)).collect();
     let z = encode(&mut tape, &local, impaired, dropout);
     let predicted = degrees(&mut tape, &local, z, &impaired.kept);
-    let truth = |i: usize| impaired.missing[i].len();
     let (on_degree, degree_seed) = losses::degree(
         tape.value(predicted),
         &impaired.training,
-        truth,
+        |i| impaired.missing[i].len(),
         config.lambda_degree,
         pool,
     );
@@ -290,10 +290,13 @@ pub(super) fn answer<T: Real>(
     let data = context.data();
     let total: f64 = question.numbers.iter().sum();
     let counts = question.numbers.iter().all(|count| *count >= 0.0 && count.fract() == 0.0);
-    let fits = |t: &&Matrix<T>| counts && t.columns() == data.width() && t.rows() as f64 == total;
-    let Some(rows) = question.tensors.first().filter(fits) else {
-        return Err(context.diverged("question"));
-    };
+    let rows = question
+        .tensors
+        .first()
+        .filter(|t| counts && t.columns() == data.width() && t.rows() as f64 == total)
+        .ok_or_else(|| context.diverged("question"))?;
+    // The stream is keyed by both clients and the exchange, so that an answer depends neither on
+    // which other clients ask nor on the order of questions.
     let able: Vec<usize> = (0..data.len()).filter(|&v| data.adjacency().degree(v) > 0).collect();
     let mut gradient = Matrix::zeros(rows.rows(), rows.columns());
     let mut stream =
@@ -339,7 +342,8 @@ fn match_features<T: Real>(
     let inputs = context.data().inputs();
     let mut matcher = Matcher::new(inputs.width());
     let mut total = 0.0;
-    let slot_gradient = |(j, slot): (usize, &&Matrix<T>)| {
+    let mut gradients = Vec::with_capacity(slots.len());
+    for (j, slot) in slots.iter().enumerate() {
         let mut gradient = context.pool().take(slot.rows(), slot.columns());
         gradient.data_mut().fill(T::ZERO);
         for (r, &i) in demand.rows(j).iter().enumerate() {
@@ -349,9 +353,8 @@ fn match_features<T: Real>(
             total +=
                 matcher.pull(slot.row(r), candidates, inputs, T::of(factor), gradient.row_mut(r));
         }
-        gradient
-    };
-    let gradients = slots.iter().enumerate().map(slot_gradient).collect();
+        gradients.push(gradient);
+    }
     (total * factor, gradients)
 }
 

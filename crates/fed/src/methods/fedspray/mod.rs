@@ -169,14 +169,15 @@ pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Sharing<T> {
 pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, data: &LocalData<T>) -> Learner<T> {
     let config = context.setup.methods.fedspray.clone();
     let shapes = shapes(context.features, config.width, context.classes);
-    let empty = || shapes.iter().map(|s| Matrix::zeros(s.rows, s.columns)).collect();
+    let zeros = shapes.iter().map(|s| Matrix::zeros(s.rows, s.columns)).collect();
+    let received = Params::from_tensors(&shapes, zeros);
     let mut proxies = Matrix::zeros(data.training().len(), config.width);
     set_first_proxies(&mut proxies);
     let shape = TensorShape::weight("proxies", proxies.rows(), config.width);
     Learner {
         views: FeatureViews::new(data),
-        received: Params::from_tensors(&shapes, empty()),
-        modules: Params::from_tensors(&shapes, empty()),
+        modules: received.clone(),
+        received,
         optimizer: context.setup.optimizer.build(),
         proxies: Params::from_tensors(&[shape], vec![proxies]),
         proxy_optimizer: Adam::new(AdamConfig {

@@ -135,8 +135,12 @@ fn head<T: Real>(tape: &mut Tape<'_, T>, x: Var, parameters: &[Var]) -> Var {
 
 /// The training nodes and all nodes with a class probability above `threshold`, increasing.
 fn reliable<T: Real>(p2: &Matrix<T>, training: &[u32], threshold: f64) -> Vec<u32> {
-    let certain = |v: u32| p2.row(v as usize).iter().any(|p| p.f64() > threshold);
-    (0..p2.rows() as u32).filter(|&v| certain(v) || training.binary_search(&v).is_ok()).collect()
+    (0..p2.rows() as u32)
+        .filter(|&v| {
+            p2.row(v as usize).iter().any(|p| p.f64() > threshold)
+                || training.binary_search(&v).is_ok()
+        })
+        .collect()
 }
 
 /// The proxy of every node: its own if it is a training node, else the mean of class proxies S

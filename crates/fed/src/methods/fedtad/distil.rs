@@ -36,8 +36,10 @@ pub(super) struct Distillation<'a, T: Real> {
 pub(super) fn shares(reliability: &[&[f64]]) -> Vec<Vec<f64>> {
     let classes = reliability.first().map_or(0, |first| first.len());
     let sums: Vec<f64> = (0..classes).map(|c| reliability.iter().map(|own| own[c]).sum()).collect();
-    let shares = |own: &&[f64]| own.iter().zip(&sums).map(|(x, sum)| share(*x, *sum)).collect();
-    reliability.iter().map(shares).collect()
+    reliability
+        .iter()
+        .map(|own| own.iter().zip(&sums).map(|(x, sum)| share(*x, *sum)).collect())
+        .collect()
 }
 
 /// x of a sum; 0 of an empty one.
@@ -136,12 +138,15 @@ impl<T: Real> Distillation<'_, T> {
         view: &View<T>,
         pools: &mut [Pool<T>],
     ) -> Vec<Matrix<T>> {
-        let logits = |(teacher, pool): (&Teacher<'_, T>, &mut Pool<T>)| {
-            let mut tape = Tape::new(&*pool);
-            let (_, logits) = self.record_frozen(&mut tape, teacher.model, x, view);
-            tape.take(logits)
-        };
-        self.teachers.par_iter().zip(pools).map(logits).collect()
+        self.teachers
+            .par_iter()
+            .zip(pools)
+            .map(|(teacher, pool)| {
+                let mut tape = Tape::new(&*pool);
+                let (_, logits) = self.record_frozen(&mut tape, teacher.model, x, view);
+                tape.take(logits)
+            })
+            .collect()
     }
 
     /// L_dis and its gradient with respect to the student's parameters.
@@ -208,6 +213,8 @@ fn disagreement(distance: Distance, teacher: &[f64], student: &[f64]) -> Disagre
             let (p, q) = (softmax(teacher), softmax(student));
             let gap: Vec<f64> = p.log.iter().zip(&q.log).map(|(p, q)| p - q).collect();
             let value: f64 = p.value.iter().zip(&gap).map(|(p, gap)| p * gap).sum();
+            // With respect to logits: the Jacobian of the softmax turns log p − log q, the gradient
+            // with respect to p, into p (log p − log q − KL).
             Disagreement {
                 value,
                 to_teacher: p.value.iter().zip(&gap).map(|(p, gap)| p * (gap - value)).collect(),
@@ -217,15 +224,18 @@ fn disagreement(distance: Distance, teacher: &[f64], student: &[f64]) -> Disagre
         Distance::L1 => {
             let each = 1.0 / student.len() as f64;
             let gap: Vec<f64> = student.iter().zip(teacher).map(|(s, t)| s - t).collect();
-            // The subgradient 0 at 0, so that a student that agrees exactly stays where it is.
-            let slope = |gap: &f64| if *gap == 0.0 { 0.0 } else { gap.signum() * each };
             Disagreement {
                 value: gap.iter().map(|gap| gap.abs() * each).sum(),
-                to_teacher: gap.iter().map(|gap| -slope(gap)).collect(),
-                to_student: gap.iter().map(slope).collect(),
+                to_teacher: gap.iter().map(|gap| -sign(*gap) * each).collect(),
+                to_student: gap.iter().map(|gap| sign(*gap) * each).collect(),
             }
         }
     }
+}
+
+/// The subgradient of |x|, 0 at 0, so that a student that agrees exactly stays where it is.
+fn sign(x: f64) -> f64 {
+    if x == 0.0 { 0.0 } else { x.signum() }
 }
 
 /// A distribution and its logarithm.

@@ -32,30 +32,55 @@ pub fn class_reliability<T: Real>(data: &LocalData<T>) -> Vec<f64> {
 
 /// φᵥ of the training nodes, in their order; 1 for a node without neighbours.
 pub fn node_reliability<T: Real>(data: &LocalData<T>) -> Vec<f64> {
-    let adjacency = data.adjacency();
-    let mut near: Vec<u32> = data.training().to_vec();
-    near.extend(data.training().iter().flat_map(|&v| adjacency.neighbours(v as usize)));
-    near.sort_unstable();
-    near.dedup();
-    let topology = return_probabilities(adjacency, &near);
-    let topology = |v: u32| match near.binary_search(&v) {
-        Ok(at) => &topology[at],
-        Err(_) => unreachable!("node {v} is a training node or next to one"),
-    };
-    let dot = |v: u32, u: u32| {
-        let walks: f64 = topology(v).iter().zip(topology(u)).map(|(a, b)| a * b).sum();
-        data.inputs().feature_dot(v as usize, u as usize) + walks
-    };
-    let cosine = |v: u32, u: u32| {
-        let lengths = libm::sqrt(dot(v, v) * dot(u, u));
-        if lengths > 0.0 { dot(v, u) / lengths } else { 0.0 }
-    };
-    let phi = |&v: &u32| {
-        let neighbours = adjacency.neighbours(v as usize);
-        (1.0 + neighbours.iter().map(|&u| cosine(v, u)).sum::<f64>())
+    let embeddings = Embeddings::of(data);
+    data.training().par_iter().map(|&v| embeddings.mean_similarity(v)).collect()
+}
+
+/// eᵥ = [xᵥ ‖ tᵥ] of the training nodes and their neighbours. Their features stay where they are.
+struct Embeddings<'a, T> {
+    data: &'a LocalData<T>,
+    /// The nodes, increasing.
+    nodes: Vec<u32>,
+    /// tᵥ of each of them.
+    topology: Vec<[f64; STEPS]>,
+}
+
+impl<'a, T: Real> Embeddings<'a, T> {
+    fn of(data: &'a LocalData<T>) -> Self {
+        let adjacency = data.adjacency();
+        let mut nodes: Vec<u32> = data.training().to_vec();
+        nodes.extend(data.training().iter().flat_map(|&v| adjacency.neighbours(v as usize)));
+        nodes.sort_unstable();
+        nodes.dedup();
+        let topology = return_probabilities(adjacency, &nodes);
+        Self { data, nodes, topology }
+    }
+
+    /// φᵥ of a training node.
+    fn mean_similarity(&self, v: u32) -> f64 {
+        let neighbours = self.data.adjacency().neighbours(v as usize);
+        (1.0 + neighbours.iter().map(|&u| self.cosine(v, u)).sum::<f64>())
             / (neighbours.len() + 1) as f64
-    };
-    data.training().par_iter().map(phi).collect()
+    }
+
+    /// cos(eᵥ, eᵤ); 0 if one of them is 0.
+    fn cosine(&self, v: u32, u: u32) -> f64 {
+        let lengths = libm::sqrt(self.dot(v, v) * self.dot(u, u));
+        if lengths > 0.0 { self.dot(v, u) / lengths } else { 0.0 }
+    }
+
+    /// eᵥ · eᵤ.
+    fn dot(&self, v: u32, u: u32) -> f64 {
+        let walks: f64 = self.topology(v).iter().zip(self.topology(u)).map(|(a, b)| a * b).sum();
+        self.data.inputs().feature_dot(v as usize, u as usize) + walks
+    }
+
+    fn topology(&self, v: u32) -> &[f64; STEPS] {
+        match self.nodes.binary_search(&v) {
+            Ok(at) => &self.topology[at],
+            Err(_) => unreachable!("node {v} is a training node or next to one"),
+        }
+    }
 }
 
 /// [Tᵥᵥ, …, (T⁵)ᵥᵥ] of some nodes, T = A D⁻¹. Edge weights, where the graph has them, stand for the
@@ -69,8 +94,10 @@ pub fn node_reliability<T: Real>(data: &LocalData<T>) -> Vec<f64> {
 /// ```
 pub fn return_probabilities(adjacency: &Adjacency, nodes: &[u32]) -> Vec<[f64; STEPS]> {
     let walks = Walks::new(adjacency);
-    let scratch = || vec![0.0; adjacency.len()];
-    nodes.par_iter().map_init(scratch, |scratch, &v| walks.back_at(v, scratch)).collect()
+    nodes
+        .par_iter()
+        .map_init(|| vec![0.0; adjacency.len()], |scratch, &v| walks.back_at(v, scratch))
+        .collect()
 }
 
 /// Random walks against the arcs of a graph: from v to one of the nodes that send to it.
@@ -82,8 +109,10 @@ struct Walks<'a> {
 
 impl<'a> Walks<'a> {
     fn new(adjacency: &'a Adjacency) -> Self {
-        let degree = |v: usize| adjacency.arc_range(v).map(|arc| weight(adjacency, arc)).sum();
-        Self { adjacency, degrees: (0..adjacency.len()).map(degree).collect() }
+        let degrees = (0..adjacency.len())
+            .map(|v| adjacency.arc_range(v).map(|arc| weight(adjacency, arc)).sum())
+            .collect();
+        Self { adjacency, degrees }
     }
 
     /// The probabilities of being back at v. `scratch` has a zero for each node, before and after.
@@ -109,20 +138,31 @@ impl<'a> Walks<'a> {
         let one = self.step(&[(v, 1.0)], scratch);
         let two = self.step(&one, scratch);
         let own = self.degrees[v as usize];
-        let over_degree = |(u, mass): &(u32, f64)| mass / self.degrees[*u as usize];
-        let square =
-            |walk: &[(u32, f64)]| walk.iter().map(|at| at.1 * over_degree(at)).sum::<f64>();
-        two.iter().for_each(|at| scratch[at.0 as usize] = over_degree(at));
-        let third: f64 = one.iter().map(|at| at.1 * scratch[at.0 as usize]).sum();
+        for (u, mass) in &two {
+            scratch[*u as usize] = mass / self.degrees[*u as usize];
+        }
+        let third: f64 = one.iter().map(|(u, mass)| mass * scratch[*u as usize]).sum();
         // The fifth power: two steps out, one step between the ends, two steps back.
-        let between = |w: u32| {
-            let arcs = self.adjacency.arc_range(w as usize);
-            arcs.map(|a| weight(self.adjacency, a) * scratch[self.adjacency.indices()[a] as usize])
-                .sum::<f64>()
-        };
-        let fifth: f64 = two.iter().map(|(w, _)| scratch[*w as usize] * between(*w)).sum();
+        let fifth: f64 =
+            two.iter().map(|(u, _)| scratch[*u as usize] * self.arriving(*u, scratch)).sum();
+        // `step` expects zeros. Only touched entries are cleared, which keeps the cost of a node
+        // independent of the size of the graph.
         two.iter().for_each(|(u, _)| scratch[*u as usize] = 0.0);
-        [0.0, own * square(&one), own * third, own * square(&two), own * fifth]
+        let (second, fourth) = (self.out_and_back(&one), self.out_and_back(&two));
+        // The graph has no self-loops, so that no walk is back after one step.
+        [0.0, own * second, own * third, own * fourth, own * fifth]
+    }
+
+    /// Σᵤ (Tᵃ)_{vu}² / dᵤ of the distribution of a walk after a steps.
+    fn out_and_back(&self, walk: &[(u32, f64)]) -> f64 {
+        walk.iter().map(|(u, mass)| mass * (mass / self.degrees[*u as usize])).sum()
+    }
+
+    /// The sum of `values` over the neighbours of u, weighted by the arcs to them.
+    fn arriving(&self, u: u32, values: &[f64]) -> f64 {
+        let arcs = self.adjacency.arc_range(u as usize);
+        arcs.map(|arc| weight(self.adjacency, arc) * values[self.adjacency.indices()[arc] as usize])
+            .sum()
     }
 
     /// The distribution of a walk one step later, in the order in which nodes are reached.
@@ -132,6 +172,7 @@ impl<'a> Walks<'a> {
             let share = mass / self.degrees[*v as usize];
             for arc in self.adjacency.arc_range(*v as usize) {
                 let u = self.adjacency.indices()[arc];
+                // A 0 marks a node that was not reached yet in this step.
                 if scratch[u as usize] == 0.0 {
                     reached.push(u);
                 }
@@ -142,6 +183,7 @@ impl<'a> Walks<'a> {
     }
 }
 
+/// The weight of an arc; 1 in a graph without weights.
 fn weight(adjacency: &Adjacency, arc: usize) -> f64 {
     adjacency.weights().map_or(1.0, |w| f64::from(w[arc]))
 }

@@ -1,4 +1,4 @@
-//! AdaFGL: FedAvg until the switch, silence after it, and its pieces by hand.
+//! AdaFGL: FedAvg until the switch, no messages after it, and its parts computed by hand.
 
 use crate::small::*;
 use boostfgl_fed::boost::Boost;
@@ -41,14 +41,14 @@ fn before_the_switch_it_is_fedavg() {
                 "{boosts:?}"
             );
         }
-        assert!(outcome.predictions != fedavg.predictions, "{boosts:?}: step 2 does nothing");
+        assert!(outcome.predictions != fedavg.predictions, "{boosts:?}: step 2 has no effect");
     }
     let (none, _) = personal(|setup| setup.methods.adafgl.personal_epochs = 0);
     let fedavg = run::<f32>(&setup("fedavg", &[]), data("fedavg", &graph, &partition));
     assert_same(&none, &fedavg, "no personal epoch");
 }
 
-/// A best round before the personal step would be FedAvg under another name.
+/// The best round is chosen among those of the personal step: any earlier one is plain FedAvg.
 #[test]
 fn the_best_round_is_a_personal_one() {
     let (last, rounds) = personal(|_| {});

@@ -1,5 +1,4 @@
-//! FairFGL: what must hold of whole runs. Formulas of its parts are held by the unit tests next to
-//! the code.
+//! FairFGL: properties of whole runs. Unit tests next to the code check the formulas of its parts.
 
 use crate::small::*;
 use boostfgl_fed::boost::{Boost, TrustScope};
@@ -55,7 +54,8 @@ fn with_everything_off_it_is_fedavg() {
     }
 }
 
-/// Each part alone changes the run, and not before it can: what needs a history needs two rounds.
+/// Each part alone changes the run, from the first round in which it can: a part that uses the
+/// history needs two rounds.
 #[test]
 fn every_part_has_an_effect_from_its_first_round() {
     type Change = fn(&mut Setup);
@@ -87,7 +87,7 @@ fn every_part_has_an_effect_from_its_first_round() {
     }
 }
 
-/// Of the same update, the server learns no less from all entries than from the model.
+/// Uploading all entries of an update gives the server the same model as uploading the model.
 #[test]
 fn uploading_all_entries_equals_uploading_the_model() {
     let outcome_with = |keep: f64| {
@@ -103,13 +103,13 @@ fn uploading_all_entries_equals_uploading_the_model() {
     assert_eq!(entries.bytes_up, 4 * (2 * p + 1) * 3 * CLIENTS as u64);
 }
 
-/// One client and one round: exactly ⌈ρP⌉ parameters move, by what training moved them, and none
-/// that stays moved more.
+/// One client and one round: exactly ⌈ρP⌉ parameters of the global model change, by their change in
+/// training, and no other parameter changed more in training.
 #[test]
 fn a_sparse_upload_holds_the_largest_changes() {
     let graph = graph(WORDS);
     let client = &partition(&graph).client_graphs(&graph)[1];
-    let alone = || {
+    let one_client = || {
         let copy =
             ClientGraph { id: 0, nodes: (0..client.len() as u32).collect(), ..client.clone() };
         vec![LocalData::<f64>::new(&copy)]
@@ -119,7 +119,7 @@ fn a_sparse_upload_holds_the_largest_changes() {
         setup.protocol.rounds = 1;
         off(&mut setup);
         setup.methods.fairfgl.keep = keep;
-        run::<f64>(&setup, alone()).models.remove(0)
+        run::<f64>(&setup, one_client()).models.remove(0)
     };
     let flat =
         |model: &Params<f64>| model.tensors().iter().flat_map(Matrix::to_vec).collect::<Vec<f64>>();
@@ -152,7 +152,7 @@ fn clients_without_a_minority_are_not_modified() {
     assert!(outcome_with(0.5, 0.0).bytes_up > outcome_with(0.0, 0.0).bytes_up);
 }
 
-/// Clients alike move alike: one cluster, whatever the rule.
+/// Equal clients have equal updates, which form one cluster under every rule.
 #[test]
 fn equal_clients_make_one_cluster() {
     let graph = graph(WORDS);
@@ -203,7 +203,7 @@ fn trust_between_clusters_is_optional() {
     assert!(outcome_with(&[Boost::Model], false) != outcome_with(&[Boost::Model], true));
 }
 
-/// Judging the mixture changes predictions, not training.
+/// Evaluating the mixture changes predictions, not training.
 #[test]
 fn the_mixture_can_be_evaluated() {
     let graph = graph(WORDS);
@@ -247,7 +247,7 @@ fn moments_of_the_mixture_are_kept_or_reset() {
 
 #[test]
 fn minorities_depend_on_training_labels_only() {
-    // Everybody's test nodes get one class: nothing that training sees has changed.
+    // All test nodes get one class. Nothing that training reads has changed.
     let graph = graph(WORDS);
     let partition = partition(&graph);
     let labels: Vec<Option<u32>> =

@@ -1,5 +1,4 @@
-//! FedSage+ from outside: what it is without generated neighbours, what mending does to a graph,
-//! who is refused.
+//! Whole runs of FedSage+: without generated neighbours, on mended graphs, and its errors.
 
 use crate::small::*;
 use boostfgl_fed::boost::topology::Config as TopologyConfig;
@@ -30,8 +29,8 @@ fn with(change: impl Fn(&mut Config)) -> Setup {
     setup
 }
 
-/// FedSage, which is FedAvg with equal weights: with p = 0, and with generators that saw nothing
-/// missing and learnt so.
+/// FedSage, which is FedAvg with equal weights: with p = 0, and with generators that learnt that no
+/// neighbour is missing.
 #[test]
 fn without_generated_neighbours_it_is_the_unweighted_mean() {
     for features in [WORDS, DENSE] {
@@ -46,7 +45,7 @@ fn without_generated_neighbours_it_is_the_unweighted_mean() {
         assert_same(&fedavg, &idle, "nothing generated");
         let mended = outcome_of(&with(|_| {}));
         assert!(bits(&mended.models) != bits(&fedavg.models), "the generator adds nothing");
-        // Nor are the tests that every method must pass about graphs that stay as they are.
+        // So the settings of the conformance suite do mend graphs.
         let usual = |setup: &Setup| {
             run::<f32>(setup, data("fedsage-plus", &graph, &crate::small::partition(&graph)))
         };

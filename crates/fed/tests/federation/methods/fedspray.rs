@@ -1,5 +1,5 @@
-//! FedSpray: what its GNNs may and may not notice of the modules they share. Formulas are held by
-//! the unit tests next to the code.
+//! FedSpray: how the shared modules affect the clients' GNNs and how they do not. Unit tests next
+//! to the code check the formulas.
 
 use crate::small::*;
 use boostfgl_fed::boost::Boost;
@@ -37,12 +37,12 @@ fn without_soft_targets_every_gnn_trains_alone() {
             &format!("{epochs} epochs"),
         );
         let taught = outcome::<f32>("fedspray", &boosts, change(1.0));
-        assert!(bits(&alone.models) != bits(&taught.models), "soft targets do nothing");
+        assert!(bits(&alone.models) != bits(&taught.models), "soft targets have no effect");
     }
 }
 
-/// The first pass of a client is exactly the received modules' doing: no key of step 6 can change
-/// it.
+/// A client's first soft targets depend on the received modules alone: no setting of step 6 changes
+/// them.
 #[test]
 fn modules_reach_the_gnn_only_through_the_server() {
     type Change = fn(&mut Setup);
@@ -91,24 +91,24 @@ fn the_gnn_is_never_sent() {
     assert!(narrow.2 < wide.2);
 }
 
-/// At threshold 1 only training nodes are taught, so that a client whose nodes are all training
-/// nodes sees no difference.
+/// At threshold 1 only training nodes have soft targets, so that the threshold has no effect on a
+/// client that has only training nodes.
 #[test]
 fn the_threshold_affects_only_nodes_without_training_label() {
     let graph = graph(WORDS);
     let base = partition(&graph);
     let all = boostfgl_graph::Split::new(vec![Role::Train; graph.len()]);
     let labelled = Partition::new(CLIENTS, base.assignment().to_vec(), all).unwrap();
-    let at = |partition: &Partition, threshold: f64| {
+    let models_at = |partition: &Partition, threshold: f64| {
         let mut setup = setup("fedspray", &[]);
         setup.methods.fedspray.threshold = threshold;
         bits(&run::<f32>(&setup, data("fedspray", &graph, partition)).models)
     };
-    assert!(at(&labelled, 0.0) == at(&labelled, 1.0));
-    assert!(at(&base, 0.0) != at(&base, 1.0));
+    assert!(models_at(&labelled, 0.0) == models_at(&labelled, 1.0));
+    assert!(models_at(&base, 0.0) != models_at(&base, 1.0));
 }
 
-/// Whatever counts as a client's size elsewhere, modules are weighed by labelled nodes.
+/// Modules are weighted by labelled nodes, whatever `client_weight` counts as a client's size.
 #[test]
 fn modules_are_weighed_by_labelled_nodes() {
     let graph = graph(WORDS);

@@ -1,4 +1,4 @@
-//! FedTAD: what distillation must leave alone, what it must change, and reliability by hand.
+//! FedTAD: what distillation changes and what it does not, and reliability by hand.
 
 use crate::small::*;
 use boostfgl_fed::methods::fedtad::reliability::{class_reliability, node_reliability};
@@ -29,7 +29,7 @@ fn without_repetitions_it_is_fedavg() {
     assert_same(&distilled, &plain, "no repetition");
     for distance in [Distance::Kl, Distance::L1] {
         let (distilled, plain) = pair(|config| config.distance = distance, CLIENTS);
-        assert!(bits(&distilled.models) != bits(&plain.models), "{distance:?} does nothing");
+        assert!(bits(&distilled.models) != bits(&plain.models), "{distance:?} has no effect");
     }
 }
 
@@ -176,7 +176,7 @@ fn bad_settings_are_refused_by_name() {
     }
 }
 
-/// A server that loses itself says so, in the round in which it did.
+/// A server whose model overflows is an error that names the round.
 #[test]
 fn divergence_of_the_server_is_an_error() {
     let graph = graph(WORDS);

@@ -1,4 +1,4 @@
-//! What the smaller methods must equal, exactly where the mathematics says so.
+//! Settings under which the smaller methods equal a simpler method by their equations.
 
 use crate::small::*;
 use boostfgl_fed::config::OptimizerKind;
@@ -219,7 +219,7 @@ fn afl_without_rate_is_the_mean_of_uniform_fedavg() {
 
 #[test]
 fn fedgta_alone_is_local_training() {
-    // Nobody is like anybody else.
+    // No two clients are similar.
     equal("isolated", "fedgta", |setup| setup.methods.fedgta.epsilon = 1.0);
     let graph = graph(WORDS);
     let split = partition(&graph).split().clone();
@@ -258,7 +258,7 @@ fn fedproto_without_strength_or_in_its_first_round_is_local_training() {
 }
 
 /// The client of the second round has classes that the one of the first does not have: nothing has
-/// been sent for them, so that nothing may draw their nodes anywhere, least of all to 0.
+/// been sent for them, so that their nodes must have no term, in particular no pull towards 0.
 #[test]
 fn fedproto_has_no_term_for_a_class_that_was_never_sent() {
     let graph = graph(WORDS);
@@ -329,9 +329,9 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Two kinds of clients, who have two classes each: the functional embedding has to tell them
-/// apart. A hidden layer after its ReLU does not (own weight 0.50 to 0.52), since all its cosines
-/// are near 1.
+/// Two kinds of clients, with two classes each: the functional embedding must distinguish them. A
+/// hidden layer after its ReLU does not (own weight 0.50 to 0.52), since all its cosines are near
+/// 1.
 #[test]
 fn fedpub_gives_different_clients_different_models() {
     let graph = graph(WORDS);
@@ -345,7 +345,7 @@ fn fedpub_gives_different_clients_different_models() {
         let personal = Federation::new(setup, data).unwrap().run(&mut [&mut last]).unwrap().models;
         let (personal, trained) =
             (personal.iter().map(flat), last.0.iter().map(flat).collect::<Vec<_>>());
-        let own = |(i, personal): (usize, Vec<f64>)| {
+        let weight_and_distance = |(i, personal): (usize, Vec<f64>)| {
             // personal = a·own + (1 − a)·other.
             let apart: Vec<f64> =
                 trained[i].iter().zip(&trained[1 - i]).map(|(own, other)| own - other).collect();
@@ -357,7 +357,7 @@ fn fedpub_gives_different_clients_different_models() {
             let moved: Vec<f64> = personal.iter().zip(&mean).map(|(p, mean)| p - mean).collect();
             (weight, (dot(&moved, &moved) / dot(&mean, &mean)).sqrt())
         };
-        for (weight, moved) in personal.enumerate().map(own) {
+        for (weight, moved) in personal.enumerate().map(weight_and_distance) {
             assert!(
                 weight > 0.9,
                 "{backbone}: a client's own model has weight {weight}, ½ is uniform"

@@ -1,4 +1,4 @@
-//! AdaFGL: FedAvg, what clients see at the switch, and their modules after every epoch.
+//! AdaFGL: FedAvg, the clients' state at the switch, and their modules after every epoch.
 
 use super::state::{State, Table};
 use super::{Case, clients, compare_with_oracle, model, toy};
@@ -78,7 +78,7 @@ fn drawn(setup: &Setup, client: usize) -> Value {
     out.into()
 }
 
-/// The modules that a client has; one that its prediction would not use is not there.
+/// The modules that a client has. One that its prediction would not use is absent.
 fn modules(setup: &Setup, state: &State, client: usize) -> Value {
     let client = format!("client {client}");
     let share = state.after(&[&client, "rule", "share"]).numbers()[0];

@@ -106,7 +106,7 @@ fn fairfgl_agrees_with_its_oracle() {
     compare_with_oracle("fairfgl", cases, |expected| {
         last_losses(expected, &[1.0, 1.0, 1.0]);
         for round in expected["rounds"].as_array_mut().unwrap() {
-            // The program tells no direction by zeros.
+            // In the program zeros stand for a missing direction.
             let blank = || json!(vec![0.0; toy::HIDDEN + 1]);
             let rows = round["expert_means"].as_array_mut().unwrap();
             rows.iter_mut().filter(|row| row.is_null()).for_each(|row| *row = blank());

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 /// Widths of the generator's hidden layers, as published.
 const WIDTHS: [usize; 3] = [64, 128, 256];
-/// Tensors of more numbers are not written down.
+/// Larger tensors are not written to the oracle's input.
 const SMALL: usize = 2000;
 
 /// Where the generator's tensors stand in the program and in the oracle.

@@ -1,10 +1,10 @@
 //! Methods against oracles: independent implementations in Python, written from the formulas
 //! (`tests/oracles`).
 //!
-//! Everything random is computed by the program: a test draws it once more from the same streams
-//! and, on request, writes it down for the oracle (`BOOSTFGL_ORACLES=write`, see
-//! `tests/oracles/README.md`). What the oracle expects then stands in `tests/oracles/expected`, and
-//! every test compares the program's numbers with it after every round.
+//! All random numbers come from the program: a test draws them once more from the same streams and,
+//! on request, writes them to a file for the oracle (`BOOSTFGL_ORACLES=write`, see
+//! `tests/oracles/README.md`). The oracle's results are in `tests/oracles/expected`; every test
+//! compares the program's numbers with them after every round.
 
 mod adafgl;
 mod fairfgl;
@@ -33,11 +33,11 @@ struct Case {
     computed: Value,
 }
 
-/// Compares every case with what its oracle expects, or writes down what the oracle is given.
-/// `shown` adds to what is expected what the program shows of it, such as the sum of the parts of a
-/// loss.
+/// Compares every case with the results of its oracle, or writes the oracle's input. `shown` adds
+/// numbers to the oracle's results that the program reports in another form, such as the sum of the
+/// parts of a loss.
 fn compare_with_oracle(method: &str, cases: Vec<Case>, shown: impl Fn(&mut Value)) {
-    if std::env::var_os("BOOSTFGL_ORACLES").is_some_and(|wish| wish == "write") {
+    if std::env::var_os("BOOSTFGL_ORACLES").is_some_and(|mode| mode == "write") {
         write(method, "inputs", cases.iter().map(|case| (case.name, &case.given)));
         write(method, "actual", cases.iter().map(|case| (case.name, &case.computed)));
         return;
@@ -70,8 +70,8 @@ fn write<'a>(method: &str, kind: &str, cases: impl Iterator<Item = (&'a str, &'a
     std::fs::write(folder().join(format!("{kind}/{method}.json")), all.to_string()).unwrap();
 }
 
-/// Everything that was computed is expected; what is expected and was not computed is not looked
-/// at.
+/// Every computed number must be among the expected ones. Expected numbers that were not computed
+/// are ignored.
 fn compare(expected: &Value, computed: &Value, place: &str, compared: &mut usize) {
     match computed {
         Value::Object(parts) => {
@@ -150,7 +150,7 @@ fn last_losses(expected: &mut Value, strengths: &[f64]) {
     }
 }
 
-/// The loss of every client's last epoch, as the program says it.
+/// The loss of every client's last epoch, as the program reports it.
 fn losses(round: &toy::Round) -> Vec<Option<f64>> {
     (0..toy::CLIENTS).map(|k| round.loss(k)).collect()
 }

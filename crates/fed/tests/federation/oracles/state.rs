@@ -78,7 +78,7 @@ impl State {
     }
 }
 
-/// The format of [`StateVisitor`]: a letter that says what follows, and bytes.
+/// The format of [`StateVisitor`]: a letter for the type of the entry, and bytes.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
@@ -124,7 +124,7 @@ impl Reader<'_> {
                 assert_eq!(bytes, 8, "numbers are f64");
                 return Token::Numbers(Table { columns, numbers: self.floats(rows * columns) });
             }
-            other => panic!("entries of kind {other} are not known here"),
+            other => panic!("unknown kind of entry: {other}"),
         };
         Token::Numbers(Table { columns: numbers.len(), numbers })
     }

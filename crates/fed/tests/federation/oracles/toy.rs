@@ -21,7 +21,7 @@ fn table(name: &str) -> Vec<Vec<String>> {
     text.lines().skip(1).map(|line| line.split(',').map(str::to_owned).collect()).collect()
 }
 
-/// What the clients of a graph hold. Features are read as f64: f32 could not hold their decimal
+/// The data of the clients of a graph. Features are read as f64: f32 cannot represent their decimal
 /// fractions.
 pub(super) fn data(graph: &str) -> Vec<LocalData<f64>> {
     let nodes = table(&format!("{graph}/nodes.csv"));
@@ -91,7 +91,7 @@ pub(super) fn model(params: &Params<f64>) -> Value {
     json!({ "w1": rows(w1), "b1": row(b1), "w2": rows(w2), "b2": row(b2) })
 }
 
-/// What is left of a round, and what was seen of it.
+/// The state after a round, and what an observer received.
 pub(super) struct Round {
     pub(super) state: State,
     pub(super) clients: Vec<ClientRecord>,
@@ -105,7 +105,7 @@ impl Round {
     }
 }
 
-/// Runs, and takes the state down after every round.
+/// Runs, and saves the state after every round.
 pub(super) fn run(setup: &Setup, data: Vec<LocalData<f64>>) -> Vec<Round> {
     let mut rounds = Vec::new();
     let mut course = Federation::new(setup.clone(), data).unwrap().begin(&mut []).unwrap();
