@@ -1,4 +1,4 @@
-//! What a frame is made from.
+//! The input of a frame: predictions and the properties of nodes.
 
 use boostfgl_graph::{GroupColumn, Labels};
 
@@ -21,7 +21,7 @@ pub struct Facts<'a> {
     pub minority: &'a [Option<bool>],
     /// Per node, whether it is heterophilous.
     pub heterophilous: &'a [bool],
-    /// Per node, whether nothing is known about its homophily, since no neighbour has a label.
+    /// Per node, whether its homophily is unknown, since no neighbour has a label.
     pub homophily_unknown: &'a [bool],
     /// Per node, its number of neighbours in the whole graph.
     pub degree: &'a [usize],
