@@ -8,7 +8,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The parts of a question do not fit together: a slice has another length than the labels, a
-    /// node does not exist, a class is not below C. The cause is the code that assembled the question.
+    /// node does not exist, a class is not below C. The cause is the code that assembled the
+    /// question.
     #[error("{what}: expected {expected}, found {found}")]
     Inconsistent {
         /// The part, for example `prediction of node 7`.

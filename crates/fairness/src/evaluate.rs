@@ -7,8 +7,8 @@ use crate::metrics::{BUILTIN, MetricRegistry};
 use crate::scores::percent;
 use crate::{Confusion, Error, Group, GroupSizes, GroupTable, Percent, Result, Scores};
 
-/// Predictions and everything needed to evaluate them. Slices "per node" are indexed by the nodes of
-/// the input graph.
+/// Predictions and everything needed to evaluate them. Slices "per node" are indexed by the nodes
+/// of the input graph.
 ///
 /// ```
 /// use boostfgl_fairness::Question;
@@ -37,8 +37,8 @@ pub struct Question<'a> {
     pub truth: &'a Labels,
     /// The predicted class per node.
     pub prediction: &'a [u32],
-    /// The nodes that are evaluated, each once: the test nodes. Those without a label cannot be evaluated
-    /// and are skipped.
+    /// The nodes that are evaluated, each once: the test nodes. Those without a label cannot be
+    /// evaluated and are skipped.
     pub nodes: &'a [u32],
     /// The client that owns each node.
     pub client: &'a [u32],
@@ -76,12 +76,13 @@ pub struct ClientScores {
 }
 
 impl Question<'_> {
-    /// Evaluates the predictions. Time O(n + K C²) for n evaluated nodes, K clients and C classes; memory
-    /// O(n + C²).
+    /// Evaluates the predictions. Time O(n + K C²) for n evaluated nodes, K clients and C classes;
+    /// memory O(n + C²).
     ///
     /// # Errors
-    /// If a slice does not have one entry per node, an evaluated node does not exist, its prediction is
-    /// not below C, its client not below K, or a client has fewer nodes than evaluated ones.
+    /// If a slice does not have one entry per node, an evaluated node does not exist, its
+    /// prediction is not below C, its client not below K, or a client has fewer nodes than
+    /// evaluated ones.
     pub fn evaluate(&self) -> Result<Evaluation> {
         self.evaluate_with(&BUILTIN)
     }

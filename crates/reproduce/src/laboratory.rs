@@ -43,8 +43,8 @@ pub struct Ran {
 }
 
 impl Laboratory {
-    /// Finds data with `lookup` and stores cells in `store`. Without resources nothing runs, and only
-    /// stored cells are used.
+    /// Finds data with `lookup` and stores cells in `store`. Without resources nothing runs, and
+    /// only stored cells are used.
     pub fn new(lookup: Lookup, store: CellStore, resources: Option<Resources>) -> Self {
         Self { lookup, store, resources, datasets: BTreeMap::new() }
     }

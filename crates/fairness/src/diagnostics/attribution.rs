@@ -1,9 +1,9 @@
 //! Attribution of the loss: the share of its decrease that is the minority's.
 //!
-//! ℓᵥ of every training node under the model of the first round's start and under the model evaluated
-//! after the last, without dropout; the minority's part of Σᵥ (ℓᵥ⁰ − ℓᵥᵀ), next to its parts of the
-//! nodes and of the initial loss. Each is taken under the messages of its round's training, not
-//! under those that topology boosting may compute anew for evaluation.
+//! ℓᵥ of every training node under the model of the first round's start and under the model
+//! evaluated after the last, without dropout; the minority's part of Σᵥ (ℓᵥ⁰ − ℓᵥᵀ), next to its
+//! parts of the nodes and of the initial loss. Each is taken under the messages of its round's
+//! training, not under those that topology boosting may compute anew for evaluation.
 
 use super::{Diagnosis, Diagnostic, Network, Settings, Subject, findings};
 use boostfgl_fed::{Inspected, Inspection, LocalData};

@@ -193,8 +193,8 @@ impl<T: Real> Minority<T> {
     /// Σᵥ ∇ℓᵥ at the model that the client starts from.
     fn gradient(&mut self, inspection: &Inspection<'_, T>, client: &Inspected<'_, T>) -> Params<T> {
         let boosted = !std::ptr::eq(client.propagation, client.data.inputs().propagation());
-        // A view starts with the plain messages, and setting messages recomputes its P and P X: only
-        // boosted rounds, and the first plain round after one, need that.
+        // A view starts with the plain messages, and setting messages recomputes its P and P X:
+        // only boosted rounds, and the first plain round after one, need that.
         if boosted || self.boosted {
             self.view.set_propagation(client.propagation);
         }

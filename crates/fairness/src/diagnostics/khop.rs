@@ -2,8 +2,8 @@
 //!
 //! The distance of a node is the number of hops to the nearest disadvantaged node within its
 //! client's graph; the error at k hops is the share of test nodes at that distance that are
-//! predicted wrongly. Disadvantaged nodes of every split count as such; nodes that a method generated
-//! carry paths, and are neither disadvantaged nor evaluated.
+//! predicted wrongly. Disadvantaged nodes of every split count as such; nodes that a method
+//! generated carry paths, and are neither disadvantaged nor evaluated.
 
 use super::{Diagnosis, Diagnostic, Settings, Subject, findings};
 use crate::Group;
@@ -65,8 +65,8 @@ impl KhopCurve {
     }
 
     /// Error outside the group over error in it: (error at ≥ 1 hop) / (error at 0 hops). Near 1,
-    /// the nodes around the group are predicted as badly as the group itself; `None` if no node is evaluated on one
-    /// side or the group has no error.
+    /// the nodes around the group are predicted as badly as the group itself; `None` if no node is
+    /// evaluated on one side or the group has no error.
     pub fn amplification(&self) -> Option<f64> {
         let (inside, outside) = (self.error(0)?, self.error_from(1)?);
         (inside > 0.0).then(|| outside / inside)

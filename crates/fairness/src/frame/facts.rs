@@ -12,8 +12,8 @@ pub struct Facts<'a> {
     pub truth: &'a Labels,
     /// The predicted class per node.
     pub prediction: &'a [u32],
-    /// The nodes that are evaluated, each once: the test nodes. Those without a label cannot be evaluated
-    /// and are skipped.
+    /// The nodes that are evaluated, each once: the test nodes. Those without a label cannot be
+    /// evaluated and are skipped.
     pub nodes: &'a [u32],
     /// The client that owns each node.
     pub client: &'a [u32],

@@ -65,17 +65,18 @@ impl FrameOptions {
 
 /// One metric on every group of one grouping.
 ///
-/// **Groups.** Rows are in the order of the grouping. A group without evaluated nodes is a row with 0
-/// nodes and no value, and never the worst. Evaluated nodes without a value of an attribute (an empty
-/// field of a column, no neighbour with a label) are a group of their own, called `unknown`. Groups
-/// with fewer counted cases than [`FrameOptions::min_group`] are marked as small: they are shown,
-/// but never the worst, and difference and ratio are taken without them.
+/// **Groups.** Rows are in the order of the grouping. A group without evaluated nodes is a row with
+/// 0 nodes and no value, and never the worst. Evaluated nodes without a value of an attribute (an
+/// empty field of a column, no neighbour with a label) are a group of their own, called `unknown`.
+/// Groups with fewer counted cases than [`FrameOptions::min_group`] are marked as small: they are
+/// shown, but never the worst, and difference and ratio are taken without them.
 ///
-/// **Intervals** cover the sampling of test nodes under the same model, not the choice of the seed. Of shares (accuracy, error, recall) they are Wilson's, over the cases
-/// that the metric counts ([`FrameRow::counted`]: of recall the nodes of the class, not the group),
-/// so that no interval is a point because all cases were right. The difference of two shares has
-/// Newcombe's, between the groups with the largest and the smallest value, without what lies below
-/// 0; over many groups both are extremes of noise, too, and the interval does not know that.
+/// **Intervals** cover the sampling of test nodes under the same model, not the choice of the seed.
+/// Of shares (accuracy, error, recall) they are Wilson's, over the cases that the metric counts
+/// ([`FrameRow::counted`]: of recall the nodes of the class, not the group), so that no interval is
+/// a point because all cases were right. The difference of two shares has Newcombe's, between the
+/// groups with the largest and the smallest value, without what lies below 0; over many groups both
+/// are extremes of noise, too, and the interval does not account for it.
 ///
 /// Macro-F1 is no share. Its intervals are 95 % percentile bootstrap intervals over nodes (Efron
 /// 1979): within each group as many nodes as it has are drawn with replacement, and the metric is
@@ -275,8 +276,8 @@ impl Measurements {
         let most = shares.iter().copied().max_by(compare_shares);
         let least = shares.iter().copied().min_by(compare_shares);
         if let (Some(most), Some(least)) = (most, least) {
-            // max − min is never negative, and Newcombe's interval does not know that the groups
-            // were chosen as the extremes.
+            // max − min is never negative, but Newcombe's interval takes the two groups as given and
+            // may reach below 0.
             return newcombe(most, least)
                 .map(|found| Interval { lo: found.lo.max(0.0), hi: found.hi.min(1.0) });
         }
@@ -306,7 +307,7 @@ struct Measured {
     /// Hits and cases of those that are shares of at least one case.
     shares: Vec<Option<(u64, u64)>>,
     values: Vec<Option<f64>>,
-    /// The metric in each draw; no draws of shares, which have exact intervals.
+    /// The metric in each draw; none of shares, which have Wilson's intervals.
     draws: Vec<Vec<Option<f64>>>,
 }
 
@@ -316,7 +317,7 @@ impl Measured {
         let classes = sample.classes();
         let shares: Vec<Option<(u64, u64)>> =
             metrics.iter().map(|metric| metric.share(&classes)).collect();
-        // Shares have exact intervals; only the other metrics are bootstrapped.
+        // Shares have Wilson's intervals; only the other metrics are bootstrapped.
         let drawn: Vec<Resolved> = metrics
             .iter()
             .zip(&shares)

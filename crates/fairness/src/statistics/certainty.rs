@@ -37,11 +37,11 @@ pub const LEAST_PAIRS: usize = 5;
 pub enum Certainty {
     /// Interval and test agree that the method has more.
     Ahead,
-    /// The interval lies above 0; the test does not agree.
+    /// The interval lies above 0; the test does not agree, or there is none.
     LeansAhead,
     /// Interval and test agree that the method has less.
     Behind,
-    /// The interval lies below 0; the test does not agree.
+    /// The interval lies below 0; the test does not agree, or there is none.
     LeansBehind,
     /// The interval has 0 in it.
     NoDifference,
@@ -60,9 +60,9 @@ impl Certainty {
         Self::TooFew,
     ];
 
-    /// The outcome for paired `differences`. `p` is that of their signed-rank test, adjusted where several
-    /// methods are tested; a test that points the other way than the interval does not agree with
-    /// it, however small p is.
+    /// The outcome for paired `differences`. `p` is that of their signed-rank test, adjusted where
+    /// several methods are tested; a test that points the other way than the interval does not
+    /// agree with it, however small p is.
     pub fn of(differences: &[f64], p: Option<f64>) -> Self {
         let interval = mean_interval(differences);
         let upwards = interval.is_some_and(|interval| interval.lo > 0.0);
@@ -118,7 +118,8 @@ impl Limit {
         (self.tests.max(1) as f64 * smallest_p(self.pairs)).min(1.0)
     }
 
-    /// A sentence that no difference can be shown, if none can; `unit` is what a pair is, such as `seed`.
+    /// A sentence that no difference can be shown, if none can; `unit` is what a pair is, such as
+    /// `seed`.
     ///
     /// ```
     /// use boostfgl_fairness::statistics::Limit;

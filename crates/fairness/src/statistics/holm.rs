@@ -4,9 +4,9 @@
 /// the whole family.
 ///
 /// With p₍₁₎ ≤ … ≤ p₍ₘ₎ the adjusted values are p̃₍ᵢ₎ = max over j ≤ i of min(1, (m − j + 1) p₍ⱼ₎),
-/// returned in the order given. The chance of at least one false positive in the family is
-/// then at most the level, however the tests depend on each other. Tests without a p-value stay without one and do not count
-/// in m.
+/// returned in the order given. The chance of at least one false positive in the family is then at
+/// most the level, however the tests depend on each other. Tests without a p-value stay without one
+/// and do not count in m.
 ///
 /// ```
 /// use boostfgl_fairness::statistics::holm;

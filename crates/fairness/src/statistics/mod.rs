@@ -1,8 +1,8 @@
 //! Whether methods differ: intervals, tests and ranks over paired runs.
 //!
-//! Two methods that ran on the same partition, split and seed make a *pair*; what is evaluated is the
-//! difference of their scores. Everything here is a pure function of numbers, with the same digits
-//! on every machine.
+//! Two methods that ran on the same partition, split and seed make a *pair*; what is evaluated is
+//! the difference of their scores. Everything here is a pure function of numbers, with the same
+//! digits on every machine.
 //!
 //! * [`mean_interval`] — a 95 % bootstrap interval of the mean difference.
 //! * [`signed_rank`] — Wilcoxon's signed-rank test of "no difference", two-sided.

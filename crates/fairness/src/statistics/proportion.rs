@@ -32,9 +32,9 @@ pub fn wilson(hits: u64, cases: u64) -> Option<Interval> {
     Some(Interval { lo, hi })
 }
 
-/// The 95 % interval of the difference of two shares, each `(hits, cases)`, the first minus the second
-/// (Newcombe 1998, method 10): d − √((p₁ − l₁)² + (u₂ − p₂)²) to d + √((u₁ − p₁)² + (p₂ − l₂)²)
-/// with the ends l, u of [`wilson`]. `None` if one of them has no cases.
+/// The 95 % interval of the difference of two shares, each `(hits, cases)`, the first minus the
+/// second (Newcombe 1998, method 10): d − √((p₁ − l₁)² + (u₂ − p₂)²) to d + √((u₁ − p₁)² + (p₂ −
+/// l₂)²) with the ends l, u of [`wilson`]. `None` if one of them has no cases.
 pub fn newcombe(first: (u64, u64), second: (u64, u64)) -> Option<Interval> {
     let (a, b) = (wilson(first.0, first.1)?, wilson(second.0, second.1)?);
     let (p, q) = (share(first), share(second));

@@ -72,8 +72,8 @@ pub struct EprClient {
     pub negative: usize,
 }
 
-/// The reliability of messages at the end of a run: under the model that is evaluated after the last
-/// round asked for, and under the messages of that round's training. Where topology boosting
+/// The reliability of messages at the end of a run: under the model that is evaluated after the
+/// last round asked for, and under the messages of that round's training. Where topology boosting
 /// computes messages anew for evaluation, these are others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Epr {

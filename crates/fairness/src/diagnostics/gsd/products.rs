@@ -241,38 +241,47 @@ mod tests {
             assert_eq!(matches!(kept, Products::Whole { .. }), shared);
             assert_eq!(matches!(kept, Products::Triangles { .. }), !shared);
             assert!(matches!(fresh, Products::Fresh { rows: Rows::Sparse(_), .. }));
-            let p = inputs.propagation().csr();
-            let row = |u: u32| {
-                let mut row = vec![0.0; 3];
-                p.row_range(u as usize).for_each(|k| {
-                    inputs.visit_row(p.indices()[k] as usize, |column, x| {
-                        row[column] += p.values()[k] * x;
-                    });
-                });
-                row
-            };
-            for (i, &v) in nodes.iter().enumerate() {
-                let senders = &p.indices()[p.row_range(v as usize)];
-                let mut scratch = vec![0.0; 3];
-                let mut all = |products: &Products<f64>| -> Vec<f64> {
-                    let mut row =
-                        |a| products.row((i, a), senders, &mut scratch, &mut Vec::new()).to_vec();
-                    (0..senders.len()).flat_map(&mut row).collect()
-                };
-                let (kept, fresh) = (all(&kept), all(&fresh));
-                let pairs = senders
-                    .iter()
-                    .enumerate()
-                    .flat_map(|(a, &u)| senders[..=a].iter().map(move |&w| (u, w)));
-                let expected: Vec<f64> = pairs
-                    .map(|(u, w)| row(u).iter().zip(row(w)).map(|(x, y)| x * y).sum())
-                    .collect();
-                assert_eq!((kept.len(), fresh.len()), (expected.len(), expected.len()));
-                for ((kept, fresh), expected) in kept.iter().zip(&fresh).zip(&expected) {
-                    assert!((kept - expected).abs() < 1e-14 && (fresh - expected).abs() < 1e-14);
-                }
-                assert_eq!(scratch, [0.0; 3]);
-            }
+            assert_products(&network, &nodes, [&kept, &fresh]);
         }
+    }
+
+    /// Compares the products of every node, sender by sender, with dot products of dense rows.
+    fn assert_products(network: &Network<'_, f64>, nodes: &[u32], found: [&Products<f64>; 2]) {
+        let p = network.propagation.csr();
+        for (i, &v) in nodes.iter().enumerate() {
+            let senders = &p.indices()[p.row_range(v as usize)];
+            let mut scratch = vec![0.0; 3];
+            for (a, &u) in senders.iter().enumerate() {
+                let expected: Vec<f64> = senders[..=a]
+                    .iter()
+                    .map(|&w| {
+                        dense_row(network, u)
+                            .iter()
+                            .zip(dense_row(network, w))
+                            .map(|(x, y)| x * y)
+                            .sum()
+                    })
+                    .collect();
+                for products in found {
+                    let mut room = Vec::new();
+                    let row = products.row((i, a), senders, &mut scratch, &mut room);
+                    assert_eq!(row.len(), expected.len());
+                    assert!(row.iter().zip(&expected).all(|(x, y)| (x - y).abs() < 1e-14));
+                }
+            }
+            assert_eq!(scratch, [0.0; 3]);
+        }
+    }
+
+    /// The row of u in P X.
+    fn dense_row(network: &Network<'_, f64>, u: u32) -> Vec<f64> {
+        let p = network.propagation.csr();
+        let mut row = vec![0.0; 3];
+        for k in p.row_range(u as usize) {
+            network.inputs.visit_row(p.indices()[k] as usize, |column, x| {
+                row[column] += p.values()[k] * x;
+            });
+        }
+        row
     }
 }
